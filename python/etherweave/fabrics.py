@@ -99,10 +99,14 @@ def design(
         When the scenario is wrong.
     StoppedError
         When ``progress`` asked to stop.
+    ValueError
+        When ``load`` was not simulated.
     """
     one = fabric(scenario, overrides)
     designed = _designed(one, progress, Event())
     if load is not None:
+        if "ports" not in load.tables:
+            raise ValueError("load: was measured, without octets of ports; expected a simulation")
         ports = load.to_polars("ports").select("node", "port", "tx_bytes", "tx_packets")
         designed = one.with_load(designed, ports.rows(), load.summary["end_ns"])
     return _parsed(designed.to_json())

@@ -1,5 +1,6 @@
 """Damaged files and odd arguments end every verb with one sentence, never with a traceback."""
 
+import json
 import os
 import random
 from collections.abc import Callable, Sequence
@@ -8,7 +9,14 @@ from pathlib import Path
 import pytest
 
 import etherweave
-from support import hostile
+from etherweave import toml
+from etherweave.bench.baselines import add
+from etherweave.bench.calibration import CalibratedConstant, Calibration, ComparedWorkload
+from etherweave.bench.calibration.calibration import CALIBRATION_FILE
+from etherweave.bench.store import Store
+from etherweave.control.lab import state
+from etherweave.control.lab.boot import BootRecord, HostAddress
+from support import command_line, hostile
 from support.captured_texts import DATA
 from support.hostile import Damage, damaged, offence
 from support.launches import FakeLauncher, campaign, latencies, stored_campaign
@@ -107,6 +115,115 @@ def test_damaged_benchmarks_are_reported_in_one_sentence(
     whole: dict[str, Path], tmp_path: Path, words: Callable[[Path], Sequence[object]]
 ) -> None:
     found = offences(whole["benchmarks"], tmp_path / "all" / "copy", words, "*.*")
+    assert found == []
+
+
+STUDY = """
+title = "A ping"
+experiment = [{ name = "ping", scenario = "ping" }]
+metric = [{ check = "usual", experiment = "ping", table = "iterations", column = "duration_ns" }]
+
+[[bars]]
+name = "latency"
+title = "Latency"
+axis = "latency [ns]"
+unit = "ns"
+published = "Table 1"
+bars = [{ label = "usual", check = "usual", published = "usual" }]
+"""
+TABLES = {
+    "expected.csv": "id,source,published,low,high,unit\nusual,Table 1,1500,1,9999,ns\n",
+    "published.csv": "figure,case,low,high,unit,words\nTable 1,usual,1500,1500,ns,1.5 us\n",
+    "assumptions.csv": "subject,open,reading\nping,its size,8 B\n",
+}
+
+
+def test_a_damaged_study_is_reported_in_one_sentence(tmp_path: Path) -> None:
+    home = tmp_path / "whole"
+    home.mkdir()
+    (home / "study.toml").write_text(STUDY)
+    (home / "ping.toml").write_text(toml.document({**FEW, "job": [JOB]}))
+    for name, text in TABLES.items():
+        (home / name).write_text(text)
+
+    def words(copy: Path) -> list[object]:
+        return ["study", copy, "-o", tmp_path / "out"]
+
+    assert offence(*words(home)) == ""
+    assert (tmp_path / "out" / "report.html").exists()
+    assert offences(home, tmp_path / "copy", words) == []
+
+
+@pytest.mark.parametrize("kind", ["measured", "benchmarks"])
+def test_a_damaged_measurement_is_nothing_to_fit_to(
+    whole: dict[str, Path], tmp_path: Path, kind: str
+) -> None:
+    scenario = tmp_path / "fabric.toml"
+    scenario.write_text(toml.document({**FEW, "job": [JOB]}))
+
+    def words(copy: Path) -> list[object]:
+        return ["calibrate", scenario, "--measured", copy]
+
+    pattern = "*.*" if kind == "measured" else "[bm]*.*"
+    assert offences(whole[kind], tmp_path / "copy", words, pattern) == []
+
+
+def test_a_damaged_measurement_is_no_load_of_a_design(
+    whole: dict[str, Path], tmp_path: Path
+) -> None:
+    scenario = whole["file"] / "one.toml"
+
+    def words(copy: Path) -> list[object]:
+        return ["design", scenario, "--load", copy, "--json"]
+
+    assert offences(whole["measured"], tmp_path / "copy", words) == []
+
+
+def test_a_damaged_calibration_is_reported_in_one_sentence(tmp_path: Path) -> None:
+    home = tmp_path / "whole"
+    home.mkdir()
+    constant = CalibratedConstant("host.cpu.send_call", "a call", 800.0, 900.0, 850.0, 950.0, True)
+    workload = ComparedWorkload("osu", True, 3, 1.0, 0.9, 1.1, 1.0, 0.9, 1.1, 1.0, 1.0, (1.0,))
+    facts = Calibration((constant,), (workload,), (workload,)).facts()
+    (home / CALIBRATION_FILE).write_text(json.dumps(facts))
+    assert offences(home, tmp_path / "copy", lambda copy: ["report", copy]) == []
+
+
+def test_damaged_baselines_are_reported_in_one_sentence(
+    whole: dict[str, Path], tmp_path: Path
+) -> None:
+    home = tmp_path / "whole"
+    home.mkdir()
+    add(home / "baselines.json", "spring", Store.open(whole["benchmarks"]))
+
+    def words(copy: Path) -> list[object]:
+        return ["bench", "compare", f"{copy}/baselines.json:spring", whole["benchmarks"]]
+
+    assert offence(*words(home)) == ""
+    assert offences(home, tmp_path / "copy", words) == []
+
+
+ADDRESSES = tuple(
+    HostAddress(f"host{n}", f"00:00:5e:00:53:0{n}", f"02:00:00:00:00:0{n}", "10.0.0.1/24", 1, 0.1)
+    for n in range(8)
+)
+
+
+@pytest.mark.needs("root")
+def test_a_damaged_lab_is_reported_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lab was brought up once, and its namespaces are gone."""
+    whole, copy = tmp_path / "whole", tmp_path / "copy"
+    home = whole / "lab" / "hostile"
+    home.mkdir(parents=True)
+    shown = command_line.invoke("show", SCENARIOS / "lab/dragonfly_8.toml").stdout
+    (home / "scenario.toml").write_text(shown)
+    state.write(home, state.LabRecord((), "ebpf", boot=BootRecord(ADDRESSES, 8, 8, 0)))
+    monkeypatch.setenv(state.RUNTIME, str(copy))
+    found = []
+    for words in (["lab", "status"], ["lab", "check"]):
+        found += offences(whole, copy, lambda copy, words=words: words)  # type: ignore[misc]
     assert found == []
 
 

@@ -114,12 +114,11 @@ def test_hosts_have_planned_addresses_and_ping_each_other(scope: LabScope, plane
 
 def test_requests_for_addresses_are_answered_and_seen_nowhere_else(scope: LabScope) -> None:
     lab = lifecycle.up(scope, "one", SQUARE)
-    boot = lab.record.boot
-    assert boot is not None
+    boot = lab.boot
     # Those that a busy switch misses are asked again.
-    assert boot["requests"] >= boot["answers"] >= 8
-    assert boot["elsewhere"] == 0
-    assert [host["factory"] for host in boot["hosts"]] == [
+    assert boot.requests >= boot.answers >= 8
+    assert boot.elsewhere == 0
+    assert [host.factory for host in boot.hosts] == [
         f"00:00:5e:00:53:0{number}" for number in range(8)
     ]
     down(scope, "one")

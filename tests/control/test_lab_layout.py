@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from etherweave.control.lab import state
+from etherweave.control.lab.boot import BootRecord
 from etherweave.control.lab.compare import HostPair, predict, simulate
 from etherweave.control.lab.layout import (
     LabPort,
@@ -207,7 +208,7 @@ def test_a_damaged_record_is_none(tmp_path: Path, text: str) -> None:
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    record = LabRecord(("leaf0 - core0",), "ebpf", ("host1",), {"hosts": []})
+    record = LabRecord(("leaf0 - core0",), "ebpf", ("host1",), BootRecord((), 0, 0, 0))
     state.write(tmp_path, record)
     assert state.read(tmp_path) == record
     assert json.loads((tmp_path / "state.json").read_text())["plane"] == "ebpf"

@@ -106,9 +106,7 @@ def offence(*arguments: object, lines_max: int = 1) -> str:
         return f"{type(error).__name__}: {str(error)[:200]}"
     if done.exit_code not in (0, 1, 2):
         return f"ends with {done.exit_code}"
-    # The parser of arguments prints the usage before its sentence.
-    usage = ("Usage: ", "Try '")
-    lines = [one for one in done.stderr.splitlines() if one and not one.startswith(usage)]
+    lines = done.stderr.splitlines()
     if done.exit_code == 2 and not 1 <= len(lines) <= lines_max:
         return f"ends with 2 and {len(lines)} lines: {lines[:3]}"
     return "a traceback" if "Traceback" in done.stderr else ""

@@ -168,6 +168,8 @@ class _Destination:
 
 def _design(file: str, changes: dict[str, object], load: Path | None, as_json: bool) -> None:
     result = Result.load(load) if load else None
+    if result and "ports" not in result.tables:
+        reject(f"--load {load}: was measured; expected a result of `run`, which counts octets")
     with step_progress() as report:
         figures = etherweave.design(file, changes, load=result, progress=report)
     if as_json:

@@ -5,7 +5,8 @@ their modules, which import what the verbs need. So a group has a table of its v
 compares the lines of the table with what the functions say of themselves.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,6 +14,10 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
+from etherweave.cli.exits import reject
+
+_UsageError: Any = typer.BadParameter.__bases__[0]
+"""Base of all mistakes in arguments, which typer does not export."""
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -52,6 +57,16 @@ class VerbGroup(TyperGroup):
         for name, verb in self.verbs.items():
             self.add_command(VerbCommand(name, help=verb.help, rich_markup_mode=None))
 
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the options of the group; a mistake is one sentence."""
+        with _one_sentence():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the arguments of a verb and call it; a mistake is one sentence."""
+        with _one_sentence():
+            return super().invoke(ctx)
+
     def resolve_command(self, ctx: Any, args: Any) -> Any:
         """Find the verb that is called, and import it."""
         name, command, rest = super().resolve_command(ctx, args)
@@ -64,6 +79,19 @@ class VerbGroup(TyperGroup):
             module = import_module(f"{self.package}.{place}")
             self.add_command(_command(name, module, getattr(module, function)))
         return self.commands[name]
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """Print a mistake in arguments as every other mistake, without the usage above it."""
+    try:
+        yield
+    except _UsageError as error:
+        if type(error).show is not _UsageError.show:  # A group without arguments prints its help.
+            raise
+        verb = f"{error.ctx.command_path}: " if error.ctx else ""
+        message = " ".join(error.format_message().split()).rstrip(".")
+        reject(f"{verb}{message}; --help lists what is expected")
 
 
 def group(package: str, about: str, verbs: Mapping[str, Verb], **options: Any) -> typer.Typer:

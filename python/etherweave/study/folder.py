@@ -44,7 +44,14 @@ from etherweave.study.experiments import StudyExperiment
 _HERE = Path(__file__).parents
 _ROOTS = (_HERE[3] / "studies", _HERE[2] / "studies")
 """Where studies lie that come with Etherweave: in a checkout, beside an installed package."""
-_COLUMNS = ("id", "source", "published", "low", "high", "unit", "tried", "only")
+_COLUMNS = {
+    "expected.csv": ("id", "source", "published", "low", "high", "unit"),
+    "assumptions.csv": ("subject", "open", "reading"),
+    "published.csv": ("figure", "case", "low", "high", "unit", "words"),
+}
+"""Columns that each table has; others may stand beside them."""
+_OPTIONAL = ("tried", "only")
+"""Columns of ``expected.csv`` that may be missing."""
 
 
 @dataclass(frozen=True)
@@ -121,12 +128,12 @@ class Study:
             Whether rows are wanted whose ``only`` is "full": they need experiments that are
             carried out only when all is.
         """
-        rows = [dict.fromkeys(_COLUMNS, "") | row for row in self._rows("expected.csv")]
+        rows = [dict.fromkeys(_OPTIONAL, "") | row for row in self._rows("expected.csv")]
         return [row for row in rows if full or row["only"] != "full"]
 
     def assumptions(self) -> list[dict[str, str]]:
         """Read what the publication leaves open: ``subject``, ``open``, ``reading``."""
-        return self._rows("assumptions.csv") if (self.home / "assumptions.csv").exists() else []
+        return self._rows("assumptions.csv", is_needed=False)
 
     def published(self, figure: str) -> Mapping[str, PublishedValue]:
         """Look up what a figure or table of the publication shows, by case."""
@@ -135,19 +142,32 @@ class Study:
     @cached_property
     def _published(self) -> dict[str, dict[str, PublishedValue]]:
         figures: dict[str, dict[str, PublishedValue]] = {}
-        for row in self._rows("published.csv") if (self.home / "published.csv").exists() else ():
+        for row in self._rows("published.csv", is_needed=False):
             low, high = (float(row[bound]) if row[bound] else None for bound in ("low", "high"))
             value = PublishedValue(low, high, row["unit"], row["words"])
             figures.setdefault(row["figure"], {})[row["case"]] = value
         return figures
 
-    def _rows(self, file: str) -> list[dict[str, str]]:
+    def _rows(self, file: str, is_needed: bool = True) -> list[dict[str, str]]:
         path = self.home / file
+        if not is_needed and not path.exists():
+            return []
+        reader = csv.DictReader(io.StringIO(read_text(path), newline=""), restval="")
         try:
-            lines = io.StringIO(read_text(path), newline="")
-            return [dict(row) for row in csv.DictReader(lines, restkey="", restval="")]
+            rows = [dict(row) for row in reader]
         except csv.Error as error:
             raise InputError(path, f"{error}; expected CSV") from None
+        if missing := [name for name in _COLUMNS[file] if name not in (reader.fieldnames or ())]:
+            expected = ", ".join(_COLUMNS[file])
+            raise InputError(path, f"no column {missing[0]}; expected {expected}")
+        for line, row in enumerate(rows, start=2):
+            if None in row:
+                raise InputError(path, f"line {line}: more cells than columns")
+            for name in {"published", "low", "high"} & set(row):
+                if row[name] and not _is_number(row[name]):
+                    wrong = f"line {line}: {name} {row[name]!r}: expected a number"
+                    raise InputError(path, wrong)
+        return rows
 
 
 def shipped() -> dict[str, Path]:
@@ -202,12 +222,9 @@ def _loaded(home: Path) -> Study:
 
 
 def _check(study: Study) -> None:
-    """Reject rows whose figures are no numbers, and rows without a metric."""
+    """Reject rows without a metric."""
     file = study.home / "expected.csv"
     for line, row in enumerate(study.expected(), start=2):
-        for name in ("published", "low", "high"):
-            if row[name] and not _is_number(row[name]):
-                raise ValueError(f"{file}: line {line}: {name} {row[name]!r}: expected a number")
         if row["id"] not in study.metrics:
             raise ValueError(f"{file}: line {line}: no metric of {row['id']!r}")
 

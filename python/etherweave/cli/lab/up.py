@@ -1,6 +1,7 @@
 """The verb ``lab up``."""
 
 import json
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -56,16 +57,14 @@ def up_verb(
             plane=plane,
             progress=step_printer(),
         )
-    boot = made.record.boot
-    print(json.dumps({"name": made.directory.name, "plane": plane, **(boot or {})})) if (
-        as_json
-    ) else _print(made)
+    facts = {"name": made.directory.name, "plane": plane, **asdict(made.boot)}
+    print(json.dumps(facts)) if as_json else _print(made)
 
 
 def _print(made: Lab) -> None:
-    plan, boot = made.layout.plan, made.record.boot or {}
+    plan = made.layout.plan
     print(f"{made.directory.name}: {len(plan.switches)} switches, {len(plan.hosts)} hosts")
-    for host in boot["hosts"]:
-        print(f"  {host['host']:<8} {host['mac']}  {host['ipv4']}")
+    for host in made.boot.hosts:
+        print(f"  {host.host:<8} {host.mac}  {host.ipv4}")
     last = plan.hosts[-1].name
     print(f"Try: etherweave lab exec {plan.hosts[0].name} ping -c 3 {last}")

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from ipaddress import IPv4Interface
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from etherweave.control.dmp.client import request_addresses
 from etherweave.control.dmp.frame import ETHERTYPE
@@ -53,10 +53,6 @@ class BootRecord:
     """Frames of DMP returned by the port of their request."""
     elsewhere: int
     """All other frames of DMP, such as those of a flood."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return asdict(self)
 
 
 def boot(layout: Layout, completes_checksums: bool) -> BootRecord:

@@ -198,15 +198,15 @@ def _as_modelled(rules: RuleCounts) -> bool:
 
 def check_addresses(lab: Lab) -> AddressCheck:
     """Check the addresses and the frames of DMP of the boot."""
-    boot = lab.record.boot or {}
+    boot = lab.boot
     planned = {host.name: mac_text(host.mac) for host in lab.layout.plan.hosts}
-    trips = [float(host["round_trip_ms"]) for host in boot["hosts"]]
+    trips = [host.round_trip_ms for host in boot.hosts]
     return AddressCheck(
         len(planned),
-        sum(host["mac"] == planned[host["host"]] for host in boot["hosts"]),
-        boot["requests"],
-        boot["answers"],
-        boot["elsewhere"],
+        sum(host.mac == planned[host.host] for host in boot.hosts),
+        boot.requests,
+        boot.answers,
+        boot.elsewhere,
         median(trips) if trips else 0.0,
         lab.layout.plan.layout,
     )

@@ -51,6 +51,12 @@ class Lab:
     record: LabRecord
 
     @property
+    def boot(self) -> BootRecord:
+        """Addresses and frames of its boot, which a lab that is up has passed."""
+        assert self.record.boot is not None
+        return self.record.boot
+
+    @property
     def daemons(self) -> Daemons:
         """Its Open vSwitch, where it has one."""
         return Daemons(self.directory / "ovs", Datapath.NETDEV)
@@ -122,7 +128,7 @@ def up(
             (directory / "hosts").write_text(hosts_file(paper), encoding="utf-8")
             state.write(directory, record)
             booted = _create(directory, paper, record, progress)
-            done = replace(record, boot=booted.as_json())
+            done = replace(record, boot=booted)
             state.write(directory, done)
         except BaseException:
             progress("removing the incomplete lab")
@@ -158,10 +164,14 @@ def find(scope: LabScope, name: str | None) -> Lab:
     chosen = state.choose(scope, name)
     directory = state.lab_directory(scope, chosen)
     record = state.read(directory)
+    incomplete = f"lab {chosen} is incomplete; expected `etherweave lab down` first"
     if record is None or record.boot is None:
-        raise StateError(f"lab {chosen} is incomplete; expected `etherweave lab down` first")
+        raise StateError(incomplete)
     planned = planned_from(directory, record)
-    return Lab(directory, layout(scope.prefix, chosen, planned, record.guests), record)
+    lab = Lab(directory, layout(scope.prefix, chosen, planned, record.guests), record)
+    if {host.name for host in lab.layout.hosts} - {host.host for host in lab.boot.hosts}:
+        raise StateError(incomplete)
+    return lab
 
 
 def down(scope: LabScope, name: str) -> None:

@@ -17,8 +17,9 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from etherweave.control.lab.boot import BootRecord
 from etherweave.control.lab.layout import check_name, is_name
 from etherweave.inputs import decoded, read_json
 
@@ -48,7 +49,7 @@ class LabRecord:
     """Implementation of its switches."""
     guests: tuple[str, ...] = ()
     """Hosts that are virtual machines."""
-    boot: dict[str, Any] | None = None
+    boot: BootRecord | None = None
     """Figures of the boot; None: it was not brought up completely."""
 
 

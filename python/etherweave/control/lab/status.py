@@ -94,7 +94,7 @@ def status(lab: Lab) -> Status:
 
 def _hosts(lab: Lab) -> tuple[HostStatus, ...]:
     layout = lab.layout
-    factories = {host["host"]: host["mac"] for host in (lab.record.boot or {})["hosts"]}
+    factories = {host.host: host.mac for host in lab.boot.hosts}
     process_counts = processes.count_by_namespace()
     hosts = []
     for host in layout.hosts:

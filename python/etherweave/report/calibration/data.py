@@ -21,6 +21,8 @@ from etherweave.bench.calibration.prediction import table
 from etherweave.inputs import decoded, read_json, reason
 
 T = TypeVar("T", CalibratedConstant, ComparedWorkload)
+_MOST = 1e15
+"""More than any time or size of a calibration."""
 _DERIVED = {"error", "error_of_median"}
 """Of a workload in the file, which follow from its times."""
 
@@ -79,9 +81,9 @@ def load_calibration(source: Path) -> Calibrated:
         )
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{path}: {reason(error)}; expected what `calibrate -o` wrote") from None
-    if lost := [one.name for one in (*micro_benchmarks, *held_out) if min(_times(one)) <= 0]:
-        raise ValueError(f"{path}: {lost[0]}: takes no time; expected seconds above zero")
-    if lost := [one.key for one in constants if one.value_ns <= 0 or one.low_ns <= 0]:
+    if lost := [one.name for one in (*micro_benchmarks, *held_out) if not _are_times(_times(one))]:
+        raise ValueError(f"{path}: {lost[0]}: is no time; expected seconds above zero")
+    if lost := [one.key for one in constants if not _are_times(_values(one))]:
         raise ValueError(f"{path}: {lost[0]}: is no time; expected nanoseconds above zero")
     return Calibrated(source, Calibration(constants, micro_benchmarks, held_out))
 
@@ -98,6 +100,15 @@ def _renamed(value: Any) -> Any:
 def _new_name(key: str) -> str:
     predicted = key.replace("foretold_", "predicted_")  # alias
     return "micro_benchmarks" if key == "probes" else predicted
+
+
+def _are_times(values: list[float]) -> bool:
+    return all(0 < value < _MOST for value in values)
+
+
+def _values(one: CalibratedConstant) -> list[float]:
+    """List a constant and its interval [ns]; it may have been zero before."""
+    return [one.value_ns, one.low_ns, one.high_ns, one.before_ns or 1]
 
 
 def _times(one: ComparedWorkload) -> list[float]:
