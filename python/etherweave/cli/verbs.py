@@ -14,8 +14,6 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from etherweave.cli.exits import reject
-
 _UsageError: Any = typer.BadParameter.__bases__[0]
 """Base of all mistakes in arguments, which typer does not export."""
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -90,6 +88,8 @@ def _one_sentence() -> Iterator[None]:
         if type(error).show is not _UsageError.show:  # A group without arguments prints its help.
             raise
         verb = f"{error.ctx.command_path}: " if error.ctx else ""
+        from etherweave.cli.exits import reject
+
         message = " ".join(error.format_message().split()).rstrip(".")
         reject(f"{verb}{message}; --help lists what is expected")
 
