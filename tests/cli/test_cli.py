@@ -19,6 +19,7 @@ SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 
 etherweave = command_line.run
+here = command_line.run_here
 
 
 def test_run_prints_iteration_times_and_saves_a_result(tmp_path: Path) -> None:
@@ -42,7 +43,7 @@ def test_json_has_the_summary_and_the_times_of_each_job() -> None:
 def test_a_mistake_is_one_line_with_its_place(tmp_path: Path) -> None:
     scenario = tmp_path / "wrong.toml"
     scenario.write_text("[switch]\nlatency = 300\n")
-    done = etherweave("run", scenario)
+    done = here("run", scenario)
     assert done.returncode == 2
     assert done.stderr.startswith(f"{scenario}:2:1: switch.latency: ")
     assert done.stderr.count("\n") == 1
@@ -62,7 +63,7 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_among_the_options_is_one_line(arguments: list[str], message: str) -> None:
-    done = etherweave("run", SCENARIOS / "first.toml", *arguments)
+    done = here("run", SCENARIOS / "first.toml", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
@@ -71,7 +72,7 @@ def test_a_mistake_among_the_options_is_one_line(arguments: list[str], message: 
 @pytest.mark.parametrize("verb", ["run", "show"])
 def test_a_scenario_that_is_not_there_is_one_line(verb: str, tmp_path: Path) -> None:
     for path, why in ((tmp_path / "no.toml", "No such file or directory"), (tmp_path, "Is a dir")):
-        done = etherweave(verb, path)
+        done = here(verb, path)
         assert done.returncode == 2
         assert done.stderr.startswith(f"{path}: {why}")
         assert done.stderr.count("\n") == 1
@@ -90,7 +91,7 @@ def test_a_capture_that_cannot_be_written_fails_before_the_run(tmp_path: Path) -
 def test_each_capture_has_its_own_file_with_its_host_in_it(tmp_path: Path) -> None:
     files = {host: tmp_path / f"{host}.pcapng" for host in ("host0", "host1")}
     captures = [part for host in files for part in ("--pcap", f"{host}={files[host]}")]
-    done = etherweave("run", SCENARIOS / "first.toml", "--threads", "2", *captures)
+    done = here("run", SCENARIOS / "first.toml", "--threads", "2", *captures)
     assert done.returncode == 0, done.stderr
     for host, file in files.items():
         assert host.encode() in file.read_bytes()[:100]
@@ -116,14 +117,14 @@ def test_a_file_that_is_no_text_and_a_directory_without_a_result_are_mistakes(
 ) -> None:
     scenario = tmp_path / "latin.toml"
     scenario.write_bytes(b"name = '\xff'")
-    assert etherweave("run", scenario).stderr == f"{scenario}: byte 8: expected UTF-8 text\n"
-    done = etherweave("report", tmp_path)
+    assert here("run", scenario).stderr == f"{scenario}: byte 8: expected UTF-8 text\n"
+    done = here("report", tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "no result here" in done.stderr
 
 
 def test_a_value_needs_no_quotes_when_it_can_be_nothing_but_text() -> None:
-    shown = etherweave("show", SCENARIOS / "first.toml", "-s", "switch.latency=1us", "-s", "seed=3")
+    shown = here("show", SCENARIOS / "first.toml", "-s", "switch.latency=1us", "-s", "seed=3")
     assert 'latency = "1us"' in shown.stdout
     assert "seed = 3" in shown.stdout
 
@@ -160,7 +161,7 @@ def test_ctrl_c_removes_the_bar_and_saves_a_result_that_is_marked_partial(tmp_pa
 
 
 def test_losses_in_a_lossless_priority_are_reported_by_port() -> None:
-    done = etherweave("run", SCENARIOS / "incast_roce.toml", "-s", "switch.headroom=0B", "--json")
+    done = here("run", SCENARIOS / "incast_roce.toml", "-s", "switch.headroom=0B", "--json")
     lost_text = (
         r"^WARNING: \w+ port \d+ \(from \w+\) lost (\d+) packets, \d+ B, in lossless priority 0"
     )
@@ -169,19 +170,19 @@ def test_losses_in_a_lossless_priority_are_reported_by_port() -> None:
 
 
 def test_packets_damaged_on_a_bad_cable_are_reported_without_a_warning() -> None:
-    done = etherweave("run", SCENARIOS / "degraded_link.toml")
+    done = here("run", SCENARIOS / "degraded_link.toml")
     assert re.search(r" 0 packets dropped, [1-9]\d* damaged$", done.stdout, re.MULTILINE)
     assert "WARNING" not in done.stderr
 
 
 def test_what_show_prints_runs_alike(tmp_path: Path) -> None:
-    shown = etherweave(
+    shown = here(
         "show", SCENARIOS / "first.toml", "--set", "job.0.workload.osu_latency.bytes='64B'"
     )
     assert 'bytes = "64B"' in shown.stdout
     resolved = tmp_path / "resolved.toml"
     resolved.write_text(shown.stdout)
-    assert etherweave("show", resolved).stdout == shown.stdout
+    assert here("show", resolved).stdout == shown.stdout
 
 
 def test_a_stuck_run_reports_which_rank_waits_and_fails(tmp_path: Path) -> None:
@@ -200,13 +201,13 @@ def test_a_stuck_run_reports_which_rank_waits_and_fails(tmp_path: Path) -> None:
 
 
 def test_the_schema_is_json_and_names_the_topologies() -> None:
-    schema = json.loads(etherweave("schema").stdout)
+    schema = json.loads(here("schema").stdout)
     assert "fat_tree" in json.dumps(schema)
 
 
 @pytest.mark.parametrize("verb", ["run", "show", "schema", "report", "study", "calibrate"])
 def test_help_of_every_verb_has_an_example(verb: str) -> None:
-    page = etherweave(verb, "--help").stdout
+    page = here(verb, "--help").stdout
     assert f"etherweave {verb}" in page.partition("Example")[2]
 
 
@@ -222,7 +223,7 @@ def test_every_parameter_of_every_verb_has_a_help() -> None:
 
 @pytest.mark.slow
 def test_a_report_is_written_beside_its_result(tmp_path: Path) -> None:
-    etherweave("run", SCENARIOS / "incast_roce.toml", "-o", tmp_path)
-    done = etherweave("report", tmp_path)
+    here("run", SCENARIOS / "incast_roce.toml", "-o", tmp_path)
+    done = here("report", tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report.html").stat().st_size > 20_000

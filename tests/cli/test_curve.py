@@ -28,6 +28,7 @@ SMALL: dict[str, object] = {
 
 
 run = partial(command_line.run, "curve")
+here = partial(command_line.run_here, "curve")
 
 
 @pytest.fixture
@@ -168,7 +169,7 @@ def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
     assert done.stdout.count("minimal") == 4
     assert pl.read_csv(points)["pattern"].to_list() == ["uniform"] * 2 + ["adversarial+1"] * 2
     assert ElementTree.parse(drawing).getroot().tag.endswith("svg")
-    rows = json.loads(run(small, "--json").stdout)
+    rows = json.loads(here(small, "--json").stdout)
     assert [row["load"] for row in rows] == [0.1, 1.0, 0.1, 1.0]
 
 
@@ -222,7 +223,7 @@ def test_a_drawing_has_bands_where_intervals_are_known_and_hollow_points_that_ar
     ],
 )
 def test_mistakes_are_one_line_that_names_the_key(small: Path, setting: str, message: str) -> None:
-    done = run(small, "--set", setting)
+    done = here(small, "--set", setting)
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1

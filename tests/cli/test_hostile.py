@@ -1,5 +1,6 @@
 """Arguments and files that no verb expects end with 2 and one sentence, never with a traceback."""
 
+import contextlib
 import os
 import subprocess
 from pathlib import Path
@@ -11,22 +12,29 @@ from support import command_line
 FIRST = str(Path(__file__).parents[2] / "scenarios/first.toml")
 
 
-def mistake(*words: str | bytes, cwd: Path | None = None) -> str:
+def mistake(*words: str, cwd: Path | None = None) -> str:
     """What a command prints that ends with 2."""
-    command = [*command_line.COMMAND, *words]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=60, cwd=cwd)
-    said = done.stderr.decode("utf-8", "strict")
-    assert done.returncode == 2, (words, said)
-    assert b"Traceback" not in done.stderr
-    assert not done.stdout
-    return said
+    with contextlib.chdir(cwd or Path.cwd()):
+        done = command_line.run_here(*words)
+    return sentence(done.returncode, done.stdout, done.stderr)
+
+
+def sentence(code: int, stdout: str, stderr: str) -> str:
+    """Check how a command ends after a mistake."""
+    assert code == 2, stderr
+    assert "Traceback" not in stderr
+    assert not stdout
+    return stderr
 
 
 @pytest.mark.parametrize("place", ["run", FIRST, "seed=1"])
 def test_an_argument_that_is_not_utf_8_is_a_mistake(place: str) -> None:
     words = ["run", FIRST, "--set", "seed=1"]
     hostile = [word.encode() + b"\xff\xfe" if word == place else word for word in words]
-    assert "expected UTF-8 text" in mistake(*hostile)
+    command = [*command_line.COMMAND, *hostile]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    said = sentence(done.returncode, done.stdout.decode(), done.stderr.decode("utf-8", "strict"))
+    assert "expected UTF-8 text" in said
 
 
 @pytest.mark.parametrize(

@@ -47,3 +47,17 @@ def invoke(*arguments: object, text: str | bytes | None = None, columns: int = C
     from etherweave.cli import app
 
     return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*map(str, arguments)], input=text)
+
+
+def run_here(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the command line to its end in this process, which takes a tenth of the time.
+
+    Parameters
+    ----------
+    arguments
+        Words of the command, each as text or a path.
+    """
+    done = invoke(*arguments)
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return subprocess.CompletedProcess((), done.exit_code, done.stdout, done.stderr)
