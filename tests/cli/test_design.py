@@ -16,7 +16,7 @@ DRAGONFLY: dict[str, object] = {"topology": {"dragonfly": {}}}
 """Figure 3c of Benito et al. 2015: 9 groups of 4 switches with 2 hosts."""
 
 
-run = partial(command_line.run, "design", timeout_s=240)
+run = partial(command_line.run_here, "design")
 
 
 @pytest.fixture

@@ -203,7 +203,7 @@ def test_the_animation_plays_in_a_browser(turn: etherweave.Observation, tmp_path
     assert "38.4 to 48 us, adversarial+1: mean 0.1" in done.stdout
 
 
-run = partial(command_line.run, "observe")
+run = partial(command_line.run_here, "observe")
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ CLOS: dict[str, object] = {
 BUTTERFLY: dict[str, object] = {"topology": {"flattened_butterfly": {"sizes": [3, 3, 3]}}}
 
 
-command = command_line.run
+command = command_line.run_here
 
 
 def planned(
