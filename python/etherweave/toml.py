@@ -1,7 +1,8 @@
 """Values as TOML text, for scenarios and overrides that are born in Python.
 
 Only what a scenario needs: tables, lists, strings, numbers and booleans. Dates are left out, for no
-scenario has one; reading is the standard library's ``tomllib``.
+scenario has one; reading is the standard library's ``tomllib``. The package tomli-w writes whole
+documents, and no single value, which an override needs.
 """
 
 import json

@@ -14,7 +14,7 @@ from etherweave.bench.calibration.measured import alone, of_results, read
 from etherweave.bench.calibration.prediction import simulated
 from etherweave.units import time_of
 from support import command_line
-from support.measured_results import FOUR_HOSTS, measured
+from support.measured_results import FOUR_HOSTS, measured, measured_with
 
 pytestmark = pytest.mark.slow
 
@@ -38,10 +38,7 @@ WORKLOADS: dict[str, Mapping[str, Mapping[str, object]]] = {
 def observed(name: str, seed: int) -> MeasuredWorkload:
     """Play a cluster with hidden constants, whose launches differ by 1 %."""
     scenario = alone(BASE, {"name": name, "workload": WORKLOADS[name]})
-    true = simulated(etherweave.run(scenario, HIDDEN), "mean")
-    random = np.random.default_rng(seed)
-    launches = tuple(true * float(np.exp(random.normal(0, 0.01))) for _ in range(6))
-    return MeasuredWorkload(name, scenario, launches, launches, "mean")
+    return measured_with(HIDDEN, name, scenario, seed)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-import numpy as np
 import pytest
 
 import etherweave
@@ -10,6 +9,7 @@ from etherweave.bench.calibration import Calibration, MeasuredWorkload, calibrat
 from etherweave.bench.calibration.measured import alone
 from etherweave.bench.calibration.micro_benchmarks import micro_benchmarks
 from etherweave.bench.calibration.prediction import simulated
+from support.measured_results import measured_with
 
 BASE: dict[str, object] = {
     "name": "four",
@@ -38,10 +38,7 @@ WORKLOADS: dict[str, Mapping[str, Mapping[str, object]]] = {
 def observed(name: str, seed: int) -> MeasuredWorkload:
     """Launch a workload six times; launches differ by 1 %."""
     scenario = alone(BASE, {"name": name, "workload": WORKLOADS[name], "priority": 3})
-    true = simulated(etherweave.run(scenario, HIDDEN), "mean")
-    random = np.random.default_rng(seed)
-    launches = tuple(true * float(np.exp(random.normal(0, 0.01))) for _ in range(6))
-    return MeasuredWorkload(name, scenario, launches, launches, "mean")
+    return measured_with(HIDDEN, name, scenario, seed)
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import polars as pl
 
 import etherweave
+from etherweave.bench.calibration import MeasuredWorkload
 from etherweave.bench.calibration.measured import alone
+from etherweave.bench.calibration.prediction import simulated
 from etherweave.results import Measured, Result, Summary
+from etherweave.scenario import Overrides
 
 FOUR_HOSTS: dict[str, object] = {
     "name": "four",
@@ -66,3 +71,13 @@ def measurement(launches: int) -> Measured:
         clock_error_ns_max=0.0,
         start_missed_ns_max=0.0,
     )
+
+
+def measured_with(
+    hidden: Overrides, name: str, scenario: dict[str, Any], seed: int
+) -> MeasuredWorkload:
+    """Play a cluster with hidden constants: six launches, which differ by 1 %."""
+    true = simulated(etherweave.run(scenario, hidden), "mean")
+    random = np.random.default_rng(seed)
+    launches = tuple(true * float(np.exp(random.normal(0, 0.01))) for _ in range(6))
+    return MeasuredWorkload(name, scenario, launches, launches, "mean")
