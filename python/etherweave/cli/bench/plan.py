@@ -32,6 +32,14 @@ etherweave bench plan osu_alltoall --nodes 16 --ranks 32 --rate 100Gb/s --latenc
 
 etherweave bench plan ib_write_bw --device mlx5_0 --duration 10s"""
 
+Ranks = Annotated[int, typer.Option(min=1, help="Start this many processes on each host.")]
+Iterations = Annotated[
+    int | None,
+    typer.Option(min=1, help="Repeat each size this often. Default: the program's own."),
+]
+Streams = Annotated[
+    int, typer.Option(min=1, help="Open this many connections between a pair of hosts.")
+]
 Duration = Annotated[
     str | None,
     typer.Option(
@@ -49,19 +57,14 @@ def plan(
     nodes: Annotated[
         int | None, typer.Option(min=1, help="Number of hosts. Default: the fewest that it needs.")
     ] = None,
-    ranks: Annotated[int, typer.Option(min=1, help="Start this many processes on each host.")] = 1,
+    ranks: Ranks = 1,
     size: Annotated[
         str | None,
         typer.Option(metavar="[MIN:]MAX", help="Send messages of these sizes, such as 8B:64KiB."),
     ] = None,
-    iterations: Annotated[
-        int | None,
-        typer.Option(min=1, help="Repeat each size this often. Default: the program's own."),
-    ] = None,
+    iterations: Iterations = None,
     duration: Duration = None,
-    streams: Annotated[
-        int, typer.Option(min=1, help="Open this many connections between a pair of hosts.")
-    ] = 1,
+    streams: Streams = 1,
     device: Annotated[
         str | None, typer.Option(metavar="NAME", help="RDMA device of the NIC, such as mlx5_0.")
     ] = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from etherweave.cli.bench.amounts import TimeLimit, TrafficLimit, octets, renamed, seconds
-from etherweave.cli.bench.plan import Duration, duration_of, sizes_of
+from etherweave.cli.bench.plan import Duration, Iterations, Ranks, Streams, duration_of, sizes_of
 from etherweave.cli.exits import (
     FAILED,
     INTERRUPTED,
@@ -100,15 +100,10 @@ def bench_run(
             "--all-pairs", help="Measure every pair of hosts, rather than the first two hosts."
         ),
     ] = False,
-    ranks: Annotated[int, typer.Option(min=1, help="Start this many processes on each host.")] = 1,
-    iterations: Annotated[
-        int | None,
-        typer.Option(min=1, help="Repeat each size this often. Default: the program's own."),
-    ] = None,
+    ranks: Ranks = 1,
+    iterations: Iterations = None,
     duration: Duration = None,
-    streams: Annotated[
-        int, typer.Option(min=1, help="Open this many connections between a pair of hosts.")
-    ] = 1,
+    streams: Streams = 1,
     half_width: Annotated[
         float,
         typer.Option(
