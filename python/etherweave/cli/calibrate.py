@@ -16,6 +16,7 @@ from etherweave.cli.bench.amounts import TrafficLimit, renamed
 from etherweave.cli.exits import (
     FAILED,
     INTERRUPTED,
+    mistakes,
     notice,
     os_error,
     print_error,
@@ -144,12 +145,8 @@ def _mistakes() -> Iterator[None]:
 
 def _scenario(file: Path) -> dict[str, Any]:
     """Read a scenario, and the files that it names."""
-    try:
+    with mistakes(etherweave.ScenarioError):
         return loads(etherweave.resolve(file))
-    except etherweave.ScenarioError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
 
 
 def _measured(

@@ -40,6 +40,23 @@ def reject(mistake: object) -> NoReturn:
 
 
 @contextmanager
+def mistakes(*kinds: type[Exception]) -> Iterator[None]:
+    """End with a user's mistake where one of these errors is raised, or one of a file.
+
+    Parameters
+    ----------
+    kinds
+        Errors whose text is the mistake.
+    """
+    try:
+        yield
+    except OSError as error:
+        reject(os_error(error))
+    except kinds as error:
+        reject(error)
+
+
+@contextmanager
 def terminable() -> Iterator[None]:
     """Let SIGTERM, which batch systems send, end a verb as Ctrl-C does."""
 

@@ -11,7 +11,15 @@ from etherweave.bench.measure.errors import MeasureError, MeasureLaunchError
 from etherweave.bench.measure.launch_options import LaunchOptions, LaunchProgram
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.cli.bench.amounts import TrafficLimit, octets, renamed, seconds
-from etherweave.cli.exits import FAILED, INTERRUPTED, os_error, print_error, reject, terminable
+from etherweave.cli.exits import (
+    FAILED,
+    INTERRUPTED,
+    mistakes,
+    os_error,
+    print_error,
+    reject,
+    terminable,
+)
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 
 if TYPE_CHECKING:
@@ -69,16 +77,12 @@ def select_site(file: Path, fabric: str | None, hosts: str | None) -> SelectedSi
     """Read a site; a single fabric needs no name."""
     from etherweave.bench.site.reading import read
 
-    try:
+    with mistakes(SiteError):
         site = read(file)
         if fabric is None and len(site.links) > 1:
             known = ", ".join(link.name for link in site.links)
             reject(f"{file}: has several fabrics; expected --fabric with one of {known}")
         link = site.link(fabric) if fabric else next(iter(site.links), None)
-    except SiteError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     return SelectedSite(site, link, tuple(hosts.split(",")) if hosts else None)
 
 

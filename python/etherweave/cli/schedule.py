@@ -8,7 +8,7 @@ import typer
 
 import etherweave
 from etherweave import _core
-from etherweave.cli.exits import os_error, reject
+from etherweave.cli.exits import mistakes
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.scenario import literals, read
 
@@ -33,17 +33,13 @@ def schedule(
 ) -> None:
     """Write the schedule of each job for the MPI executor, and print the file names."""
     directory(output)
-    try:
+    with mistakes(etherweave.ScenarioError):
         text, origin = read(file)
         made = _core.schedules(text, origin, literals(overrides(settings)), warm_up)
         rows = [
             {"job": job.name, "files": _write(job, output / str(number), goal)}
             for number, job in enumerate(made.jobs)
         ]
-    except etherweave.ScenarioError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     if as_json:
         print(json.dumps(rows, indent=2))
     else:

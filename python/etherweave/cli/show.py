@@ -1,7 +1,7 @@
 """The verb ``show``."""
 
 import etherweave
-from etherweave.cli.exits import os_error, reject
+from etherweave.cli.exits import mistakes
 from etherweave.cli.parameters import File, Settings, overrides
 
 EXAMPLES = """Examples:
@@ -16,9 +16,5 @@ def show(file: File, settings: Settings = None) -> None:
 
     The exit code is 2 after a mistake.
     """
-    try:
+    with mistakes(etherweave.ScenarioError):
         print(etherweave.resolve(file, overrides(settings)), end="")
-    except etherweave.ScenarioError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))

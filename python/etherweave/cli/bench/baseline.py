@@ -9,7 +9,7 @@ from etherweave.bench.baselines import BaselineError, add, baselines
 from etherweave.bench.store import Store, StoreError
 from etherweave.cli.bench.printing import moment
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import os_error, reject
+from etherweave.cli.exits import mistakes, reject
 
 EXAMPLES = """Examples:
 
@@ -33,12 +33,8 @@ def add_one(
     file: File,
 ) -> None:
     """Store the numbers of a result for `bench compare FILE:NAME RESULT`."""
-    try:
+    with mistakes(StoreError, BaselineError):
         kept = add(file, name, Store.open(result))
-    except OSError as error:
-        reject(os_error(error))
-    except (StoreError, BaselineError) as error:
-        reject(error)
     print(f"{name}: {len(kept.rows)} points of {kept.site}")
 
 

@@ -20,7 +20,7 @@ from etherweave.bench.comparisons import (
 from etherweave.bench.store import Store, StoreError
 from etherweave.cli.bench.printing import size_text
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, os_error, reject
+from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.units import amount
 
@@ -74,14 +74,10 @@ def compare(
 def numbers(source: str) -> Numbers:
     """Read the numbers of a result, or of a baseline as FILE:NAME; or end with the mistake."""
     file, colon, name = source.rpartition(":")
-    try:
+    with mistakes(StoreError, BaselineError):
         if colon and not Path(source).is_dir():
             return baseline(Path(file), name).numbers
         return numbers_of(Store.open(Path(source)))
-    except OSError as error:
-        reject(os_error(error))
-    except (StoreError, BaselineError) as error:
-        reject(error)
 
 
 def print_differences(found: Sequence[Difference]) -> None:

@@ -26,7 +26,7 @@ from etherweave.bench.launchers import Launcher
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import SiteError
 from etherweave.cli.bench.amounts import existing, octets, renamed
-from etherweave.cli.exits import FAILED, os_error, reject
+from etherweave.cli.exits import FAILED, mistakes, os_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.inputs import read_bytes
 
@@ -137,12 +137,8 @@ def environment(
 
 
 def _everywhere(site: Path, as_json: bool) -> None:
-    try:
+    with mistakes(SiteError):
         cluster = cluster_of(read(site))
-    except SiteError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     # Hosts that a batch system starts things on share this directory, if any.
     with TemporaryDirectory(prefix=".etherweave-inspection-", dir=Path.cwd()) as directory:
         inspections = [

@@ -16,7 +16,7 @@ from etherweave.bench.exports import (
 from etherweave.bench.points import judged_launches
 from etherweave.bench.store import Store, StoreError
 from etherweave.bench.summary import summary
-from etherweave.cli.exits import os_error, reject
+from etherweave.cli.exits import mistakes, reject
 from etherweave.units import time_of
 
 EXAMPLES = """Examples:
@@ -48,13 +48,9 @@ def reframe(
     ] = 0.1,
 ) -> None:
     """Print medians as the reference dictionary of a ReFrame test."""
-    try:
+    with mistakes(StoreError):
         store = Store.open(result)
         found = summary(store.campaign, judged_launches(store.campaign, store.records()))
-    except OSError as error:
-        reject(os_error(error))
-    except StoreError as error:
-        reject(error)
     print(reframe_text(reframe_reference(found, system, tolerance)), end="")
 
 

@@ -19,7 +19,7 @@ from etherweave.bench.store import StoreError
 from etherweave.cli.bench.compare import numbers, signed
 from etherweave.cli.bench.printing import moment, size_text
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, os_error, reject
+from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.units import amount
 
@@ -53,13 +53,9 @@ def history(
     Changes that are too small to be significant add up: --against finds them. Ends with 2 after a
     mistake.
     """
-    try:
+    with mistakes(StoreError):
         found = _found(results, site)
         made = steps(found, (against, numbers(against)) if against else None)
-    except OSError as error:
-        reject(os_error(error))
-    except StoreError as error:
-        reject(error)
     print(json.dumps([_facts(one) for one in made], indent=2)) if as_json else _print(found, made)
     last = {one.entry.site: one for one in made}
     if strict and any(one.regressions for one in last.values()):

@@ -12,7 +12,7 @@ from etherweave.bench.site.reading import read
 from etherweave.bench.site.reframe import converted
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, os_error, print_error, reject
+from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.units import Unit, amount
 
@@ -52,16 +52,12 @@ def site(
     """
     if (file is None) == (import_reframe is None):
         reject("expected FILE or --import-reframe FILE")
-    try:
+    with mistakes(SiteError):
         if import_reframe:
             print(converted(import_reframe, partition), end="")
             return
         assert file is not None
         found = read(file)
-    except OSError as error:
-        reject(os_error(error))
-    except SiteError as error:
-        reject(error)
     lacks = launcher(found).missing()
     print(_json(found, lacks)) if as_json else _print(found)
     if lacks:

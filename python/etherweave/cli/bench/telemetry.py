@@ -17,7 +17,7 @@ from etherweave.bench.telemetry.process import record as recorded
 from etherweave.bench.telemetry.recorder import Recording, Rise, rises
 from etherweave.cli.bench.amounts import existing, renamed, seconds
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import notice, os_error, reject
+from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.cli.parameters import AsJson, directory
 from etherweave.units import amount, time_of
 
@@ -74,14 +74,10 @@ def record(
     """
     time_limit = renamed("--limit", "--time-limit", limit, time_limit)
     existing(interface or ())
-    try:
+    with mistakes(ValueError):
         limit_s = seconds("--time-limit", time_limit) if time_limit else RecordingOptions.limit_s
         options = RecordingOptions(run, "", tuple(interface or ()), time_of(period), limit_s)
         found = _recorded(options, directory(output) if output else None)
-    except ValueError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     notice(_words(found))
 
 
@@ -176,14 +172,10 @@ def openmetrics(
     found = _read(path)
     if len(found) > 1:
         reject(f"{path}: holds {len(found):,} recordings; expected one")
-    try:
+    with mistakes(ValueError):
         if output:
             exposition.write_textfile(found[0], output)
             return
-    except ValueError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     print((exposition.history if history else exposition.latest)(found[0]), end="")
 
 
@@ -196,9 +188,5 @@ def dashboard() -> None:
 def _read(path: Path) -> list[Recording]:
     from etherweave.bench.telemetry.tables import ReadingError, recordings
 
-    try:
+    with mistakes(ReadingError):
         return recordings(path)
-    except ReadingError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))

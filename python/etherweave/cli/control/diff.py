@@ -9,7 +9,7 @@ import typer
 
 import etherweave
 from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
-from etherweave.cli.exits import FAILED, os_error, reject
+from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control import text
 from etherweave.control.controller.drift import Drift, between, entry_text
@@ -49,15 +49,11 @@ def diff(
     """
     if other is None and not (to or failed):
         reject("expected another scenario, or --to, or --failed: a plan is equal to itself")
-    try:
+    with mistakes(etherweave.ScenarioError, FabricPlanError):
         given = factory_addresses(factory)
         old = plan(file, overrides(settings), factory=given).plan
         changes = overrides(settings) | overrides(to)
         new = plan(other or file, changes, failed=failed or (), factory=given).plan
-    except (etherweave.ScenarioError, FabricPlanError) as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     drifts = differences(old, new)
     if as_json:
         print(json.dumps({name: as_figures(one) for name, one in drifts.items()}, indent=2))

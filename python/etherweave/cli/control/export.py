@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.cli.exits import FAILED, os_error, print_error, reject
+from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.control.qos import derive, sonic_yang
 from etherweave.control.qos.nos import files
@@ -100,16 +100,12 @@ def export(
     if models and system != "sonic":
         reject(f"--yang: expected --nos sonic, for {system} has no models")
     options = derive.ExportOptions(mtu, _dscps(dscps or []), cnp, _watchdog(watchdog), routing)
-    try:
+    with mistakes(etherweave.ScenarioError, PolicyError, sonic_yang.YangError):
         policy = derive.policy(file, overrides(settings), options)
         written = files(policy, system)
         if output:
             _write(written, directory(output))
         rejected = _refusals(written, models) if models else {}
-    except (etherweave.ScenarioError, PolicyError, sonic_yang.YangError) as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     for note in policy.notes:
         print_error(f"note: {note}")
     if as_json:

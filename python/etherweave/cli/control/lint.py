@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from etherweave.cli.exits import FAILED, os_error, print_error, reject
+from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.control import lint as linter
 from etherweave.inputs import read_text
@@ -51,12 +51,8 @@ def lint(
         return
     if not paths:
         reject("no files to check; expected directories or files")
-    try:
+    with mistakes(linter.ConfigError):
         site = linter.read({str(path): read_text(path, SIZE_MAX) for path in _files(paths)})
-    except linter.ConfigError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     if not (site.switches or site.hosts):
         reject(f"{paths[0]}: no config_db.json and no script of a host; expected one of them")
     findings = linter.lint(site)

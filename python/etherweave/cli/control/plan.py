@@ -10,7 +10,7 @@ import typer
 import etherweave
 from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import os_error, reject
+from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.control import text
 from etherweave.control.plan import (
@@ -59,15 +59,11 @@ def plan_verb(
     """
     if output:
         directory(output)
-    try:
+    with mistakes(etherweave.ScenarioError, FabricPlanError):
         given = factory_addresses(factory)
         planned = plan(file, overrides(settings), failed=failed or (), factory=given)
         if output:
             write(planned, output)
-    except (etherweave.ScenarioError, FabricPlanError) as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     if only:
         _print_rules(planned, only)
     elif as_json_:

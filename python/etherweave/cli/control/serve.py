@@ -12,7 +12,7 @@ import typer
 
 import etherweave
 from etherweave.cli.control.parameters import Factory, factory_addresses, seconds
-from etherweave.cli.exits import FAILED, os_error, reject
+from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control.plan import FabricPlanError, plan
 from etherweave.control.rules import FabricPlan
@@ -92,7 +92,7 @@ def serve(
         reject("--json: expected with --dry-run only")
     host, port = _address(listen)
     files = _TlsFiles(tls_key, tls_certificate, tls_ca)
-    try:
+    with mistakes(etherweave.ScenarioError, FabricPlanError):
         given = factory_addresses(factory)
         changes = overrides(settings)
 
@@ -101,10 +101,6 @@ def serve(
 
         whole = planner([])
         options = _options(host, port, files)
-    except (etherweave.ScenarioError, FabricPlanError) as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     options = replace(
         options,
         metrics_port=metrics_port,
