@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from etherweave.cli.exits import reject
+from etherweave.cli.exits import mistakes
 
 EXAMPLES = """Examples:
 
@@ -62,8 +62,6 @@ def report(
     """Draw a result, a study, benchmarks or a calibration as one HTML page, report.html."""
     from etherweave.report import write_report
 
-    try:
+    with mistakes(ValueError):
         page = write_report(result, result, beside or (), simulation or (), topology)
-    except (OSError, ValueError) as error:
-        reject(error)
     print(page)

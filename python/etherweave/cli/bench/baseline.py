@@ -9,7 +9,7 @@ from etherweave.bench.baselines import BaselineError, add, baselines
 from etherweave.bench.store import Store, StoreError
 from etherweave.cli.bench.printing import moment
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import mistakes, reject
+from etherweave.cli.exits import mistakes
 
 EXAMPLES = """Examples:
 
@@ -41,10 +41,8 @@ def add_one(
 @baseline.command("list", epilog=EXAMPLES)
 def list_all(file: File) -> None:
     """List the baselines of a file."""
-    try:
+    with mistakes(BaselineError):
         found = baselines(file)
-    except BaselineError as error:
-        reject(error)
     rows = [
         (name, one.site, moment(one.start_ns), str(len(one.rows))) for name, one in found.items()
     ]

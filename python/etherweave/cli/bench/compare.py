@@ -57,10 +57,8 @@ def compare(
     By the Hodges-Lehmann shift, with simultaneous 95 % intervals. Ends with 2 after a mistake, or
     when nothing can be compared.
     """
-    try:
+    with mistakes(ValueError):
         found = differences(numbers(baseline), numbers(candidate), ignore=ignore or ())
-    except ValueError as error:
-        reject(error)
     if not found:
         reject(f"{baseline} and {candidate} have no point in common; --ignore hosts may help")
     if as_json:

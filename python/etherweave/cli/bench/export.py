@@ -16,7 +16,7 @@ from etherweave.bench.exports import (
 from etherweave.bench.points import judged_launches
 from etherweave.bench.store import Store, StoreError
 from etherweave.bench.summary import summary
-from etherweave.cli.exits import mistakes, reject
+from etherweave.cli.exits import mistakes
 from etherweave.units import time_of
 
 EXAMPLES = """Examples:
@@ -75,8 +75,6 @@ def slurm(
     account: Annotated[str, typer.Option(help="Account of Slurm. Default: the user's.")] = "",
 ) -> None:
     """Print a batch script that runs benchmarks, and continues them when submitted again."""
-    try:
+    with mistakes(ExportError, ValueError):
         batch = BatchScript(name, nodes, time_of(time), partition, account)
         print(slurm_script(batch, ["etherweave", "bench", "run", *words]), end="")
-    except (ExportError, ValueError) as error:
-        reject(error)

@@ -21,7 +21,7 @@ from etherweave.bench.plans import (
 )
 from etherweave.cli.bench.printing import plan_rows
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import reject
+from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import AsJson
 
 EXAMPLES = """Examples:
@@ -110,10 +110,8 @@ def _print(
 
 
 def _plan(adapter: Adapter, program: str) -> BenchmarkPlan:
-    try:
+    with mistakes(BenchmarkPlanError):
         return adapter.plan(BenchmarkRequest(program, nodes=nodes_least(program)), FabricEstimate())
-    except BenchmarkPlanError as error:
-        reject(error)
 
 
 def _location(binary: Binary | None) -> tuple[str, str, str]:

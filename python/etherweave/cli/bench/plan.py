@@ -20,7 +20,7 @@ from etherweave.cli.bench.amounts import renamed, seconds
 from etherweave.cli.bench.info import entry_of
 from etherweave.cli.bench.printing import plan_rows
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import reject
+from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.units import rate_of, size_of, time_of
 
@@ -83,19 +83,15 @@ def plan(
     """
     adapter, name = _adapter(program)
     smallest, largest = sizes_of(size)
-    try:
+    with mistakes(ValueError):
         fabric = FabricEstimate(rate_of(rate), time_of(latency))
-    except ValueError as error:
-        reject(error)
     hosts = nodes or nodes_least(name)
     test_s = duration_of(duration, old_seconds)
     request = BenchmarkRequest(
         name, hosts, ranks, smallest, largest, iterations, test_s, streams, device
     )
-    try:
+    with mistakes(BenchmarkPlanError):
         planned = adapter.plan(request, fabric)
-    except BenchmarkPlanError as error:
-        reject(error)
     print(json.dumps(asdict(planned), indent=2)) if as_json else _print(adapter, planned)
 
 
@@ -113,10 +109,8 @@ def sizes_of(text: str | None) -> tuple[int | None, int | None]:
     if text is None:
         return None, None
     low, colon, high = text.rpartition(":")
-    try:
+    with mistakes(ValueError):
         smallest, largest = size_of(low) if colon else None, size_of(high)
-    except ValueError as error:
-        reject(error)
     if smallest is not None and smallest > largest:
         reject(f"--size {text}: expected the smallest message first, as in 8B:64KiB")
     return smallest, largest

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from etherweave.cli.control.parameters import seconds
-from etherweave.cli.exits import FAILED, notice, os_error, print_error, reject
+from etherweave.cli.exits import FAILED, mistakes, notice, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.control.dmp.capture import CapturedFrame, CaptureError, explain, frames
 from etherweave.control.dmp.client import request_addresses
@@ -85,12 +85,10 @@ def request(
     4: no answer; 1: contradicting answers, a flood, or an error of the interface; 2: a mistake.
     """
     with ExitStack() as stack:
-        try:
+        with mistakes(InterfaceError):
             opened = {name: stack.enter_context(DmpInterface(name)) for name in interface}
             for each in opened.values():
                 _set_up(each, dry_run)
-        except InterfaceError as error:
-            reject(error)
         before = {name: each.address for name, each in opened.items()}
         outcomes = request_addresses(
             opened.values(), RequestTiming(limit_s=_limit_s(time_limit, old_limit))
@@ -116,18 +114,15 @@ def daemon(
     Writes a line to standard error for every change and failure. Interfaces may appear later.
     Notifies systemd by sd_notify. Exit code 0: after SIGTERM; 2: a mistake.
     """
-    with _stop() as stop:
-        try:
-            schedule = MonitorTiming(check_s=seconds("--check", check, 1, 86400))
-            serve(
-                dict.fromkeys(interface),
-                RequestTiming(limit_s=_limit_s(time_limit, old_limit)),
-                schedule,
-                _log,
-                stop,
-            )
-        except InterfaceError as error:
-            reject(error)
+    with _stop() as stop, mistakes(InterfaceError):
+        schedule = MonitorTiming(check_s=seconds("--check", check, 1, 86400))
+        serve(
+            dict.fromkeys(interface),
+            RequestTiming(limit_s=_limit_s(time_limit, old_limit)),
+            schedule,
+            _log,
+            stop,
+        )
 
 
 @dmp.command(epilog=DECODE_EXAMPLES)

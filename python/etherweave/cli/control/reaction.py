@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, print_error, reject
+from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.cli.progress import study_progress
 from etherweave.control.reaction import (
@@ -56,10 +56,8 @@ def reaction_verb(
     Sends a frame every 100 us, in namespaces that are removed again; requires root. Exit code 1: a
     pause had no effect or frames were lost; 2: a mistake.
     """
-    try:
+    with mistakes(ReactionError):
         reactions = {one: _measure(one, trials) for one in _planes(plane)}
-    except ReactionError as error:
-        reject(error)
     if as_json:
         print(json.dumps({str(one): _as_json(reaction) for one, reaction in reactions.items()}))
     else:
