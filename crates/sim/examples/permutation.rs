@@ -1,4 +1,5 @@
-//! Times a permutation of large messages on a fat tree: packet-hops per second of the bare core.
+//! Times a permutation or an all-to-all on a fat tree of switches with K ports: packet-hops per second of the bare core.
+//! Arguments: K, threads, message size [KiB], and `all_to_all` for that.
 
 use std::time::Instant;
 
@@ -7,26 +8,28 @@ use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_sim::params::{RoceParams, SimParams, Transport};
 use etherweave_sim::{Experiment, Job, Paths, Simulation};
 use etherweave_topology::{Family, KAryFatTree};
-use etherweave_workload::{Permutation, Workload};
+use etherweave_workload::{AllToAll, Permutation, Workload};
 
 fn main() {
     let arguments: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
-    let (k, threads) = (arguments.first().copied().unwrap_or(8) as u32, arguments.get(1).copied().unwrap_or(1));
+    let argument = |place: usize, default: usize| arguments.get(place).copied().unwrap_or(default);
+    let (k, threads, size) = (argument(0, 8) as u32, argument(1, 1), Bytes::new(argument(2, 2_048) as u64 * 1_024));
     let started = Instant::now();
     let tree = KAryFatTree { k, ..KAryFatTree::default() };
     let topology = tree.generate().expect("an even k makes a tree");
     let hosts = topology.hosts();
     let routing = RoutingKind::UpDown.build(&topology).expect("a fat tree has levels");
     let selection = SelectionKind::default().build(&topology);
-    let workload = Workload::Permutation(Permutation {
-        ranks: hosts as u32,
-        bytes: Bytes::new(2 << 20),
-        ..Permutation::default()
-    });
+    let ranks = hosts as u32;
+    let workload = if std::env::args().any(|word| word == "all_to_all") {
+        Workload::AllToAll(AllToAll { ranks, bytes: size, iterations: 2 })
+    } else {
+        Workload::Permutation(Permutation { ranks, bytes: size, ..Permutation::default() })
+    };
     let job = Job {
-        name: "permutation".into(),
+        name: "job".into(),
         hosts: (0..hosts).map(HostId::from_index).collect(),
-        traffic: workload.traffic(1).expect("a permutation of two or more"),
+        traffic: workload.traffic(1).expect("two ranks or more"),
         priority: Priority::new(0),
         start: Duration::ZERO,
         is_background: false,

@@ -1,9 +1,10 @@
-//! The event queue: a calendar of short buckets, and a heap for what lies beyond it.
+//! The event queue: a calendar of short buckets, one of long buckets beyond it, and a heap for what lies beyond both.
 //!
-//! Nearly every event of a packet simulation lies within a microsecond or two, so most insertions are one
-//! write at the end of a list: a calendar queue (Brown, CACM 1988) whose buckets are lists of chunks of two cache
-//! lines. A bucket is sorted when its turn comes. Memory grows with pending events, not with buckets; nothing is
-//! allocated once there are chunks for the largest number of pending events.
+//! Most insertions are one write at the end of a list: a calendar queue (Brown, CACM 1988) whose buckets are lists of
+//! chunks of two cache lines. A bucket is sorted when its turn comes. The larger the fabric, the shorter the buckets and
+//! the less time all of them span; what lies beyond goes into a *page*, as long as the whole calendar, and is dealt to
+//! the buckets when the clock reaches the page (a hierarchical wheel: Varghese and Lauck, SOSP 1987). Memory grows with
+//! pending events, not with buckets; nothing is allocated once there are chunks for the largest number of pending events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,8 +13,10 @@ use etherweave_primitives::{Duration, Time};
 
 use super::event::Event;
 
-/// Buckets in the calendar: as many as a word has bits, squared.
+/// Buckets in the calendar, and pages: as many as a word has bits, squared.
 const BUCKETS: usize = 1 << 12;
+/// A page has as many buckets as the calendar.
+const PAGE_SHIFT: u32 = BUCKETS.ilog2();
 /// Events in a chunk: as many as fit in two cache lines beside its length and successor.
 const CHUNK: usize = 5;
 const NONE: u32 = u32::MAX;
@@ -26,13 +29,26 @@ pub struct EventQueue {
     cursor: u64,
     /// Events of the cursor's bucket and before, latest first.
     current: Vec<Event>,
-    heads: Box<[u32; BUCKETS]>,
-    occupied: Bitmap,
-    chunks: Vec<Chunk>,
-    /// The first of the empty chunks.
-    free: u32,
+    /// Events within a calendar's length of the cursor, or on its page.
+    buckets: Calendar,
+    /// Events on later pages.
+    pages: Calendar,
+    chunks: Chunks,
     beyond: BinaryHeap<Reverse<Far>>,
     len: usize,
+}
+
+/// Lists of chunks, one for each bucket or page.
+struct Calendar {
+    heads: Box<[u32; BUCKETS]>,
+    occupied: Bitmap,
+}
+
+/// The chunks of all lists.
+struct Chunks {
+    all: Vec<Chunk>,
+    /// The first of the empty chunks.
+    free: u32,
 }
 
 /// Some events of a bucket. Only the first chunk of a bucket may have room.
@@ -73,10 +89,9 @@ impl EventQueue {
             shift: span.ilog2(),
             cursor: 0,
             current: Vec::new(),
-            heads: Box::new([NONE; BUCKETS]),
-            occupied: Bitmap::default(),
-            chunks: Vec::new(),
-            free: NONE,
+            buckets: Calendar::new(),
+            pages: Calendar::new(),
+            chunks: Chunks { all: Vec::new(), free: NONE },
             beyond: BinaryHeap::new(),
             len: 0,
         }
@@ -99,7 +114,7 @@ impl EventQueue {
         let bucket = event.time.as_ps() >> self.shift;
         let distance = bucket.wrapping_sub(self.cursor);
         if distance.wrapping_sub(1) < BUCKETS as u64 - 1 {
-            self.insert_bucket(bucket as usize % BUCKETS, event);
+            self.buckets.insert(bucket as usize % BUCKETS, event, &mut self.chunks);
         } else {
             self.insert_elsewhere(bucket, event);
         }
@@ -139,47 +154,22 @@ impl EventQueue {
         Duration::from_ps(1 << self.shift)
     }
 
-    #[cold]
     #[inline(never)]
     fn insert_elsewhere(&mut self, bucket: u64, event: Event) {
-        if bucket > self.cursor {
-            return self.beyond.push(Reverse(Far(event)));
-        }
-        let place = self.current.partition_point(|other| other.order() > event.order());
-        self.current.insert(place, event);
-    }
-
-    #[inline]
-    fn insert_bucket(&mut self, bucket: usize, event: Event) {
-        if let Some(chunk) = self.chunks.get_mut(self.heads[bucket] as usize)
-            && let Some(slot) = chunk.events.get_mut(chunk.len as usize)
-        {
-            *slot = event;
-            chunk.len += 1;
+        let page = bucket >> PAGE_SHIFT;
+        if bucket <= self.cursor {
+            let place = self.current.partition_point(|other| other.order() > event.order());
+            self.current.insert(place, event);
+        } else if page - self.page() < BUCKETS as u64 {
+            self.pages.insert(page as usize % BUCKETS, event, &mut self.chunks);
         } else {
-            self.add_chunk(bucket, event);
+            self.beyond.push(Reverse(Far(event)));
         }
     }
 
-    /// Puts a chunk with `event` before the others of a bucket.
-    fn add_chunk(&mut self, bucket: usize, event: Event) {
-        if self.free == NONE {
-            self.grow(event);
-        }
-        let chunk = &mut self.chunks[self.free as usize];
-        chunk.events[0] = event;
-        chunk.len = 1;
-        let next = std::mem::replace(&mut self.heads[bucket], self.free);
-        self.free = std::mem::replace(&mut chunk.next, next);
-        self.occupied.set(bucket);
-    }
-
-    /// Makes an empty chunk; what its events are does not matter.
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, filling: Event) {
-        self.free = self.chunks.len() as u32;
-        self.chunks.push(Chunk { events: [filling; CHUNK], len: 0, next: NONE });
+    /// The page of the cursor. The events of no earlier page, nor of this one, are still in `pages`.
+    fn page(&self) -> u64 {
+        self.cursor >> PAGE_SHIFT
     }
 
     /// Moves the cursor to the next occupied bucket and sorts it. False when nothing is pending.
@@ -187,29 +177,53 @@ impl EventQueue {
         if self.len == 0 {
             return false;
         }
-        let near =
-            self.occupied.distance_to_next(self.cursor as usize % BUCKETS).map(|distance| self.cursor + distance);
-        let far = self.beyond.peek().map(|Reverse(Far(event))| event.time.as_ps() >> self.shift);
-        self.cursor = near.unwrap_or(u64::MAX).min(far.unwrap_or(u64::MAX));
-        if near == Some(self.cursor) {
+        let far = self.beyond.peek().map_or(u64::MAX, |Reverse(Far(event))| event.time.as_ps() >> self.shift);
+        let mut near = self.next_bucket();
+        if let Some(page) = self.pages.next(self.page())
+            && page << PAGE_SHIFT <= near.min(far)
+        {
+            self.open(page);
+            near = self.next_bucket();
+        }
+        self.cursor = near.min(far);
+        if near == self.cursor {
             self.unload(self.cursor as usize % BUCKETS);
         }
-        if far == Some(self.cursor) {
+        if far == self.cursor {
             self.unload_beyond();
         }
         self.current.sort_unstable_by_key(|event| Reverse(event.order()));
         true
     }
 
+    /// The first bucket with events in the calendar.
+    fn next_bucket(&self) -> u64 {
+        self.buckets.next(self.cursor).unwrap_or(u64::MAX)
+    }
+
+    /// Puts the cursor before a page and deals the events of the page to their buckets.
+    fn open(&mut self, page: u64) {
+        self.cursor = (page << PAGE_SHIFT) - 1;
+        let mut index = self.pages.take(page as usize % BUCKETS);
+        while index != NONE {
+            let Chunk { events, len, next } = self.chunks.all[index as usize];
+            self.chunks.release(index);
+            for event in &events[..len as usize] {
+                let bucket = (event.time.as_ps() >> self.shift) as usize % BUCKETS;
+                self.buckets.insert(bucket, *event, &mut self.chunks);
+            }
+            index = next;
+        }
+    }
+
     fn unload(&mut self, bucket: usize) {
-        self.occupied.clear(bucket);
-        let mut index = std::mem::replace(&mut self.heads[bucket], NONE);
-        while let Some(chunk) = self.chunks.get_mut(index as usize) {
+        let mut index = self.buckets.take(bucket);
+        while let Some(chunk) = self.chunks.all.get(index as usize) {
             // A copy of constant size is a few moves, of any other a call.
             self.current.extend_from_slice(&chunk.events);
             self.current.truncate(self.current.len() - (CHUNK - chunk.len as usize));
-            let next = std::mem::replace(&mut chunk.next, self.free);
-            self.free = index;
+            let next = chunk.next;
+            self.chunks.release(index);
             index = next;
         }
     }
@@ -219,6 +233,64 @@ impl EventQueue {
             let Reverse(Far(event)) = self.beyond.pop().expect("just peeked");
             self.current.push(event);
         }
+    }
+}
+
+impl Calendar {
+    fn new() -> Calendar {
+        Calendar { heads: Box::new([NONE; BUCKETS]), occupied: Bitmap::default() }
+    }
+
+    #[inline]
+    fn insert(&mut self, place: usize, event: Event, chunks: &mut Chunks) {
+        if let Some(chunk) = chunks.all.get_mut(self.heads[place] as usize)
+            && let Some(slot) = chunk.events.get_mut(chunk.len as usize)
+        {
+            *slot = event;
+            chunk.len += 1;
+        } else {
+            self.heads[place] = chunks.add(event, self.heads[place]);
+            self.occupied.set(place);
+        }
+    }
+
+    /// Empties a list; gives its first chunk.
+    fn take(&mut self, place: usize) -> u32 {
+        self.occupied.clear(place);
+        std::mem::replace(&mut self.heads[place], NONE)
+    }
+
+    /// The first bucket or page with events after `number`.
+    fn next(&self, number: u64) -> Option<u64> {
+        self.occupied.distance_to_next(number as usize % BUCKETS).map(|distance| number + distance)
+    }
+}
+
+impl Chunks {
+    /// A chunk with `event`, before others.
+    fn add(&mut self, event: Event, next: u32) -> u32 {
+        if self.free == NONE {
+            self.grow(event);
+        }
+        let index = self.free;
+        let chunk = &mut self.all[index as usize];
+        chunk.events[0] = event;
+        chunk.len = 1;
+        self.free = std::mem::replace(&mut chunk.next, next);
+        index
+    }
+
+    /// Makes an empty chunk; what its events are does not matter.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, filling: Event) {
+        self.free = self.all.len() as u32;
+        self.all.push(Chunk { events: [filling; CHUNK], len: 0, next: NONE });
+    }
+
+    fn release(&mut self, index: u32) {
+        self.all[index as usize].next = self.free;
+        self.free = index;
     }
 }
 
@@ -311,6 +383,13 @@ mod tests {
     #[test]
     fn events_beyond_the_calendar_come_in_their_turn() {
         check(40_000, &[100, 5_000_000_000, 700, 200_000_000_000]);
+    }
+
+    #[test]
+    fn events_on_later_pages_come_in_their_turn() {
+        // Buckets of 16 ps: the calendar spans 66 ns, all pages 268 us.
+        check(1_000_000, &[10, 60_000, 70_000, 300_000, 270_000_000, 500_000_000]);
+        check(40_000, &[100, 700_000, 900_000, 2_000_000]);
     }
 
     #[test]
