@@ -41,6 +41,8 @@ pub(crate) struct RunConstants {
     pub ecn: Option<EcnMarking>,
     /// Whether switches forward before the tail is in.
     pub is_cut_through: bool,
+    /// Whether a cut-through switch may have to wait for a packet's tail: some link is faster than another.
+    pub may_underrun: bool,
     /// Bytes that a cut-through switch needs.
     pub header_bytes: u32,
     /// Shortest delay between two entities: announcements arrive that much earlier.
@@ -172,6 +174,7 @@ impl RunConstants {
             nic: NicTimes::new(&params.nic),
             ecn: params.switch.ecn,
             is_cut_through: params.switch.forwarding == Forwarding::CutThrough,
+            may_underrun: true,
             header_bytes: params.switch.header.get() as u32,
             lookahead,
             overheads,

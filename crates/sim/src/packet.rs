@@ -163,6 +163,12 @@ impl Packets {
         self.routes[handle as usize] = route;
     }
 
+    /// A packet, or any other if there is none.
+    #[inline]
+    pub fn touch(&self, handle: Handle) -> &Packet {
+        &self.slots[(handle as usize).min(self.slots.len() - 1)]
+    }
+
     /// Puts SACK blocks in the side slab.
     pub fn insert_side(&mut self, blocks: SackBlocks) -> u32 {
         match self.sides_free.pop() {

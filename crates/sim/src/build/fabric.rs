@@ -63,6 +63,11 @@ pub(super) fn lookahead(topology: &Topology, params: &SimParams) -> Result<Durat
     Ok(shortest)
 }
 
+/// Whether all links are equally fast.
+pub(super) fn has_one_rate(topology: &Topology) -> bool {
+    topology.channels().windows(2).all(|pair| pair[0].rate == pair[1].rate)
+}
+
 /// Shards with all their ports, hosts and switches, without connections.
 pub(super) fn shards(
     topology: &Topology,

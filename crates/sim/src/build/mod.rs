@@ -109,6 +109,7 @@ impl Simulation {
         let layout = Layout::new(topology, threads);
         let lookahead = fabric::lookahead(topology, &experiment.params)?;
         let mut constants = RunConstants::new(&experiment.params, lookahead);
+        constants.may_underrun &= constants.is_cut_through && !fabric::has_one_rate(topology);
         constants.warm_up = Time::ZERO + experiment.warm_up;
         constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
         let connections = connections::plan(experiment)?;

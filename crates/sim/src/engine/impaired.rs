@@ -75,7 +75,7 @@ impl Shard {
     /// A packet has arrived over a degraded channel with a wrong check sequence.
     pub(crate) fn arrive_damaged(&mut self, port: u32, handle: Handle) {
         let priority = usize::from(self.packets[handle].priority);
-        self.ports[port as usize].fcs_errors[priority] += 1;
+        self.ports[port as usize].count_fcs_error(priority);
         if self.constants.is_cut_through && self.host_of_port(port).is_none() {
             // By an event of its own, served next: only the main loop contains the code that forwards.
             self.expect_packet(self.now, self.key(port, Kind::Arrive, 0), handle);

@@ -132,11 +132,8 @@ impl EventQueue {
         Some(event)
     }
 
-    /// What the cursor's bucket holds, the latest first; empty when nothing is pending.
-    pub fn bucket(&mut self) -> &[Event] {
-        if self.current.is_empty() {
-            self.advance();
-        }
+    /// What is left of the cursor's bucket, the latest first.
+    pub fn bucket(&self) -> &[Event] {
         &self.current
     }
 

@@ -28,30 +28,57 @@ impl Shard {
     }
 
     /// Touches what the events of the present bucket will need, so that the processor fetches many cache lines at
-    /// once instead of one after another. Changes nothing; see `docs/models/engine.md` for what it gains.
+    /// once instead of one after another: first what events name, then what is found there. Changes nothing; see
+    /// `docs/models/engine.md` for what it gains.
     fn fetch(&mut self) {
+        if self.packets.capacity_used() == 0 || self.constants.routes.is_empty() {
+            return;
+        }
         let mut touched: u32 = 0;
         for event in self.queue.bucket() {
             let place = event.key.place();
             match event.key.kind() {
                 Kind::Arrive => {
                     let (egress, priority) = event.hint.as_egress();
-                    let class = self.constants.scheduler.class(priority);
-                    touched ^= self.packets[event.handle].wire ^ self.ports[egress as usize].touch(class);
-                    touched ^= self.groups[self.constants.group(place, priority)].stored;
+                    touched ^= self.packets[event.handle].wire ^ self.ports[egress as usize].touch().0;
+                    touched ^= self.touch_group(place, priority);
                 }
                 Kind::Deliver => {
-                    touched ^= self.packets[event.handle].wire ^ self.ports[place as usize].touch(0);
+                    touched ^= self.packets[event.handle].wire ^ self.ports[place as usize].touch().0;
                     touched ^= self.endpoints[event.hint.as_endpoint() as usize].touch();
                 }
+                Kind::TransmitterFree => touched ^= self.ports[place as usize].touch().0,
+                _ => {}
+            }
+        }
+        for event in self.queue.bucket() {
+            match event.key.kind() {
+                Kind::Arrive => {
+                    let (egress, _) = event.hint.as_egress();
+                    let (_, last) = self.ports[egress as usize].touch();
+                    touched ^= self.packets.touch(last).next;
+                    touched ^= self.touch_route(self.packets[event.handle].route + 1);
+                }
                 Kind::TransmitterFree => {
-                    let first = self.ports[place as usize].first_waiting();
-                    touched ^= first.map_or(0, |handle| self.packets[handle].wire);
+                    let (first, _) = self.ports[event.key.place() as usize].touch();
+                    let packet = self.packets.touch(first);
+                    touched ^= self.touch_route(packet.route);
+                    touched ^= self.touch_group(packet.ingress, packet.priority);
                 }
                 _ => {}
             }
         }
         std::hint::black_box(touched);
+    }
+
+    fn touch_group(&self, port: u32, priority: u8) -> u32 {
+        self.groups[self.constants.group(port, priority).min(self.groups.len() - 1)].stored
+    }
+
+    /// An entry of the route table, or another if there is none.
+    fn touch_route(&self, route: u32) -> u32 {
+        let routes = &self.constants.routes;
+        routes[(route as usize).min(routes.len() - 1)]
     }
 
     /// The two kinds that every packet-hop needs stay in the loop; the others are calls.

@@ -88,14 +88,14 @@ impl Simulation {
             tx_bytes: own.tx_bytes,
             rx_packets: far.tx_packets,
             rx_bytes: far.tx_bytes,
-            tx_pauses: port.paused.tx_packets[bit],
-            rx_pauses: port.paused.rx_packets[bit],
-            tx_pause_duration: port.paused.tx_duration[bit],
-            rx_pause_duration: port.paused.duration[bit],
+            tx_pauses: port.paused().tx_packets[bit],
+            rx_pauses: port.paused().rx_packets[bit],
+            tx_pause_duration: port.paused().tx_duration[bit],
+            rx_pause_duration: port.paused().duration[bit],
             drops_packets: own.drops,
             drops_bytes: own.drop_bytes,
-            fcs_errors: port.fcs_errors[bit].into(),
-            fcs_errors_pause: port.paused.fcs_errors[bit],
+            fcs_errors: port.fcs_errors()[bit].into(),
+            fcs_errors_pause: port.paused().fcs_errors[bit],
             ecn_marked_packets: own.marks,
             occupancy_bytes_max: occupancy(shard, index, priority),
         }
@@ -107,7 +107,7 @@ impl Simulation {
 
     /// How many of the pause frames that a port sent were damaged.
     fn pauses_damaged(&self, shard: &Shard, port: usize) -> u64 {
-        self.peer(shard, &shard.ports[port]).paused.fcs_errors.iter().sum()
+        self.peer(shard, &shard.ports[port]).paused().fcs_errors.iter().sum()
     }
 
     pub(super) fn port_names(&self, channel: ChannelId) -> (String, u16, String) {

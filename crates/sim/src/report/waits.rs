@@ -10,7 +10,7 @@ impl Simulation {
         let mut lines = Vec::new();
         for (shard, index) in self.all_ports() {
             let port = &shard.ports[index];
-            for priority in priorities(port.paused.priorities) {
+            for priority in priorities(port.paused().priorities) {
                 let queue = &port.class_states[shard.constants.scheduler.class(priority as u8)].queue;
                 let (node, number, peer) = self.port_names(shard.channels[index]);
                 let bytes = queue.bytes;

@@ -33,7 +33,7 @@ impl Shard {
 
     /// A cut-through packet bound for a faster output would underrun: it must be stored first.
     fn must_wait_for_tail(&self, ingress: u32, egress: u32, handle: Handle) -> bool {
-        self.constants.is_cut_through
+        self.constants.may_underrun
             && self.ports[egress as usize].is_faster_than(&self.ports[ingress as usize])
             && !self.packets[handle].has(flags::STORED)
     }

@@ -17,7 +17,7 @@ impl Shard {
         let quanta = self.constants.pause_quanta;
         self.send_pause_frame(port, PauseFrame { enable: mask, stop: mask, quanta });
         let now = self.now;
-        let paused = &mut self.ports[port as usize].paused;
+        let paused = self.ports[port as usize].paused_mut();
         for priority in priorities(mask) {
             paused.tx_packets[priority].xoff += 1;
             paused.holding_since[priority] = now;
@@ -29,7 +29,7 @@ impl Shard {
     pub(crate) fn resume_peer(&mut self, port: u32, mask: u8) {
         self.send_pause_frame(port, PauseFrame { enable: mask, stop: 0, quanta: 0 });
         let now = self.now;
-        let paused = &mut self.ports[port as usize].paused;
+        let paused = self.ports[port as usize].paused_mut();
         for priority in priorities(mask) {
             paused.tx_packets[priority].xon += 1;
             paused.tx_duration[priority] += now.since(paused.holding_since[priority]);
@@ -38,20 +38,20 @@ impl Shard {
 
     /// Schedules the refresh of a pause: after half its time.
     fn schedule_refresh(&mut self, port: u32, mask: u8) {
-        let half = self.ports[port as usize].quantum * u64::from(self.constants.pause_quanta) / 2;
+        let half = self.ports[port as usize].quantum() * u64::from(self.constants.pause_quanta) / 2;
         self.schedule(half, port, Kind::PauseRefresh, u32::from(mask));
     }
 
     /// A refresh is due: sends it if the pause still holds.
     pub(crate) fn pause_refresh(&mut self, port: u32, mask: u8) {
-        let half = self.ports[port as usize].quantum * u64::from(self.constants.pause_quanta) / 2;
+        let half = self.ports[port as usize].quantum() * u64::from(self.constants.pause_quanta) / 2;
         let held = self.held_pauses(port) & mask;
         let is_this_one = priorities(held)
-            .all(|priority| self.now.since(self.ports[port as usize].paused.holding_since[priority]) >= half);
+            .all(|priority| self.now.since(self.ports[port as usize].paused().holding_since[priority]) >= half);
         if held != 0 && is_this_one {
             let quanta = self.constants.pause_quanta;
             self.send_pause_frame(port, PauseFrame { enable: held, stop: held, quanta });
-            let paused = &mut self.ports[port as usize].paused;
+            let paused = self.ports[port as usize].paused_mut();
             priorities(held).for_each(|priority| paused.tx_packets[priority].refresh += 1);
             self.schedule_refresh(port, held);
         }
@@ -61,7 +61,7 @@ impl Shard {
         let start = self.start_of_pause(port_index, pause_wire_bytes());
         let port = &self.ports[port_index as usize];
         let end = start + port.serialization_time(pause_wire_bytes());
-        let (peer, arrival) = (port.peer, end + port.pause_delay);
+        let (peer, arrival) = (port.peer, end + port.pause_delay());
         if self.is_cut(peer.link, start, arrival) {
             return;
         }
@@ -78,7 +78,7 @@ impl Shard {
             if frame.stop & 1 << priority != 0 {
                 self.stop_priority(port_index, priority, frame.quanta);
             } else {
-                self.ports[port_index as usize].paused.rx_packets[priority].xon += 1;
+                self.ports[port_index as usize].paused_mut().rx_packets[priority].xon += 1;
                 self.resume_priority(port_index, priority);
             }
         }
@@ -87,25 +87,27 @@ impl Shard {
 
     /// A damaged pause frame has arrived: it has no effect.
     pub(crate) fn pause_arrive_damaged(&mut self, port_index: u32, frame: PauseFrame) {
-        let paused = &mut self.ports[port_index as usize].paused;
+        let paused = self.ports[port_index as usize].paused_mut();
         priorities(frame.enable).for_each(|priority| paused.fcs_errors[priority] += 1);
     }
 
     fn stop_priority(&mut self, port_index: u32, priority: usize, quanta: u16) {
         let (now, bit) = (self.now, 1u8 << priority);
         let port = &mut self.ports[port_index as usize];
-        let until = now + port.quantum * u64::from(quanta);
-        port.paused.until[priority] = until;
-        if port.paused.priorities & bit == 0 {
-            port.paused.priorities |= bit;
-            port.paused.since[priority] = now;
-            port.paused.rx_packets[priority].xoff += 1;
+        let until = now + port.quantum() * u64::from(quanta);
+        let paused = port.paused_mut();
+        paused.until[priority] = until;
+        if paused.priorities & bit == 0 {
+            paused.priorities |= bit;
+            paused.since[priority] = now;
+            paused.rx_packets[priority].xoff += 1;
         } else {
-            port.paused.rx_packets[priority].refresh += 1;
+            paused.rx_packets[priority].refresh += 1;
         }
-        port.paused_classes = self.constants.classes(port.paused.priorities);
-        if port.paused.expiring & bit == 0 {
-            port.paused.expiring |= bit;
+        let is_expiring = paused.expiring & bit != 0;
+        paused.expiring |= bit;
+        port.paused_classes = self.constants.classes(port.paused().priorities);
+        if !is_expiring {
             self.schedule_at(until, port_index, Kind::PauseExpire, priority as u32);
         }
     }
@@ -113,24 +115,25 @@ impl Shard {
     fn resume_priority(&mut self, port_index: u32, priority: usize) {
         let (now, bit) = (self.now, 1u8 << priority);
         let port = &mut self.ports[port_index as usize];
-        if port.paused.priorities & bit != 0 {
-            port.paused.priorities &= !bit;
-            port.paused.duration[priority] += now.since(port.paused.since[priority]);
+        let paused = port.paused_mut();
+        if paused.priorities & bit != 0 {
+            paused.priorities &= !bit;
+            paused.duration[priority] += now.since(paused.since[priority]);
         }
-        port.paused_classes = self.constants.classes(port.paused.priorities);
+        port.paused_classes = self.constants.classes(port.paused().priorities);
     }
 
     /// A pause may have expired.
     pub(crate) fn pause_expire(&mut self, port_index: u32, priority: usize) {
         let bit = 1u8 << priority;
-        let port = &mut self.ports[port_index as usize];
-        port.paused.expiring &= !bit;
-        if port.paused.priorities & bit == 0 {
+        let paused = self.ports[port_index as usize].paused_mut();
+        paused.expiring &= !bit;
+        if paused.priorities & bit == 0 {
             return;
         }
-        let until = port.paused.until[priority];
+        let until = paused.until[priority];
         if until > self.now {
-            port.paused.expiring |= bit;
+            paused.expiring |= bit;
             self.schedule_at(until, port_index, Kind::PauseExpire, priority as u32);
         } else {
             self.resume_priority(port_index, priority);
@@ -142,7 +145,10 @@ impl Shard {
     pub(crate) fn settle_pauses(&mut self, end: Time) {
         for port_index in 0..self.ports.len() {
             let held = self.held_pauses(port_index as u32);
-            let paused = &mut self.ports[port_index].paused;
+            if held | self.ports[port_index].paused().priorities == 0 {
+                continue;
+            }
+            let paused = self.ports[port_index].paused_mut();
             for priority in priorities(paused.priorities) {
                 paused.duration[priority] += end.since(paused.since[priority]);
                 paused.since[priority] = end;

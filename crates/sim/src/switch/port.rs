@@ -86,10 +86,12 @@ pub struct ClassQueue {
     pub deficit: i32,
     /// Most that ever waited [B].
     pub bytes_max: u32,
+    /// Which class it is, where the place does not tell.
+    number: u8,
 }
 
 /// Counters of a port and priority, as switches have them.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct PriorityCounters {
     /// Sent.
     pub tx_packets: u64,
@@ -103,8 +105,19 @@ pub struct PriorityCounters {
     pub marks: u64,
 }
 
+impl PriorityCounters {
+    const NONE: PriorityCounters = PriorityCounters { tx_packets: 0, tx_bytes: 0, drops: 0, drop_bytes: 0, marks: 0 };
+}
+
 impl ClassQueue {
-    const EMPTY: ClassQueue = ClassQueue { head: NO_PACKET, tail: NO_PACKET, bytes: 0, deficit: 0, bytes_max: 0 };
+    const EMPTY: ClassQueue = ClassQueue {
+        head: NO_PACKET,
+        tail: NO_PACKET,
+        bytes: 0,
+        deficit: 0,
+        bytes_max: 0,
+        number: ClassStates::UNUSED,
+    };
 
     /// Whether nothing waits.
     #[inline]
@@ -137,12 +150,59 @@ impl ClassQueue {
 /// The queue of a traffic class beside the counters of the priority of that number: usually they belong together, and
 /// then they share a cache line.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
+#[repr(C)]
 pub struct ClassState {
     /// Of the class.
     pub queue: ClassQueue,
     /// Of the priority.
     pub counters: PriorityCounters,
+}
+
+impl ClassState {
+    const EMPTY: ClassState = ClassState { queue: ClassQueue::EMPTY, counters: PriorityCounters::NONE };
+}
+
+/// The states of all classes and priorities. Most ports use one: it stands beside what every packet needs, the others
+/// behind a pointer.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct ClassStates {
+    rest: Box<Rest>,
+    first: ClassState,
+}
+
+impl ClassStates {
+    /// As `first_number`: no class was used yet.
+    const UNUSED: u8 = u8::MAX;
+
+    /// The states of all but the first class that was used; makes room for them, or makes `class` the first.
+    #[cold]
+    #[inline(never)]
+    fn other(&mut self, class: usize) -> &mut ClassState {
+        if self.first.queue.number == ClassStates::UNUSED {
+            self.first.queue.number = class as u8;
+            return &mut self.first;
+        }
+        &mut self.rest.class_states.get_or_insert_with(|| Box::new([ClassState::EMPTY; Priority::COUNT]))[class]
+    }
+}
+
+impl std::ops::Index<usize> for ClassStates {
+    type Output = ClassState;
+    #[inline]
+    fn index(&self, class: usize) -> &ClassState {
+        if usize::from(self.first.queue.number) == class {
+            return &self.first;
+        }
+        self.rest.class_states.as_ref().map_or(&ClassState::EMPTY, |others| &others[class])
+    }
+}
+
+impl std::ops::IndexMut<usize> for ClassStates {
+    #[inline]
+    fn index_mut(&mut self, class: usize) -> &mut ClassState {
+        if usize::from(self.first.queue.number) == class { &mut self.first } else { self.other(class) }
+    }
 }
 
 /// Pause frames that name one priority, by what they do to it.
@@ -204,9 +264,18 @@ impl Paused {
     };
 }
 
-/// One port: what every packet touches in the first cache line, queues in the next, the rest behind pointers.
+/// What few packets touch: of a port without pauses and with one class, none.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
+struct Rest {
+    class_states: Option<Box<[ClassState; Priority::COUNT]>>,
+    paused: Option<Box<Paused>>,
+    pause_delay: Duration,
+    fcs_errors: [u32; Priority::COUNT],
+}
+
+/// One port, in two cache lines: what every packet touches, and the class that it uses; the rest behind a pointer.
+#[derive(Clone, Debug)]
+#[repr(C, align(128))]
 pub struct Port {
     /// The transmitter is busy until then.
     pub busy_until: Time,
@@ -228,15 +297,7 @@ pub struct Port {
     /// Class that is served now in the weighted round robin.
     pub turn: u8,
     /// The queue of each traffic class, and the counters of each priority.
-    pub class_states: [ClassState; Priority::COUNT],
-    /// From the last bit of a pause frame to its effect at the peer: propagation and reaction time.
-    pub pause_delay: Duration,
-    /// Length of a pause quantum at this rate: 512 bit times.
-    pub quantum: Duration,
-    /// What the peer has paused.
-    pub paused: Box<Paused>,
-    /// Packets received with a wrong frame check sequence, by priority.
-    pub fcs_errors: [u32; Priority::COUNT],
+    pub class_states: ClassStates,
 }
 
 impl Port {
@@ -254,13 +315,46 @@ impl Port {
             waiting: 0,
             paused_classes: 0,
             turn: 0,
-            class_states: [ClassState { queue: ClassQueue::EMPTY, counters: PriorityCounters::default() };
-                Priority::COUNT],
-            pause_delay,
-            quantum: byte_time.of(64),
-            paused: Box::new(Paused::NOTHING),
-            fcs_errors: [0; Priority::COUNT],
+            class_states: ClassStates {
+                rest: Box::new(Rest {
+                    class_states: None,
+                    paused: None,
+                    pause_delay,
+                    fcs_errors: [0; Priority::COUNT],
+                }),
+                first: ClassState::EMPTY,
+            },
         }
+    }
+
+    /// From the last bit of a pause frame to its effect at the peer: propagation and reaction time.
+    pub fn pause_delay(&self) -> Duration {
+        self.class_states.rest.pause_delay
+    }
+
+    /// Length of a pause quantum at this rate: 512 bit times.
+    pub fn quantum(&self) -> Duration {
+        self.byte_time.of(64)
+    }
+
+    /// What the peer has paused.
+    pub fn paused(&self) -> &Paused {
+        self.class_states.rest.paused.as_deref().unwrap_or(&Paused::NOTHING)
+    }
+
+    /// What the peer has paused, to be changed.
+    pub fn paused_mut(&mut self) -> &mut Paused {
+        self.class_states.rest.paused.get_or_insert_with(|| Box::new(Paused::NOTHING))
+    }
+
+    /// Packets received with a wrong frame check sequence, by priority.
+    pub fn fcs_errors(&self) -> &[u32; Priority::COUNT] {
+        &self.class_states.rest.fcs_errors
+    }
+
+    /// Counts a packet received with a wrong frame check sequence.
+    pub fn count_fcs_error(&mut self, priority: usize) {
+        self.class_states.rest.fcs_errors[priority] += 1;
     }
 
     /// How long `bytes` occupy the wire.
@@ -274,16 +368,12 @@ impl Port {
         self.byte_time < other.byte_time
     }
 
-    /// Reads something of each cache line that a packet of `class` will need.
+    /// The first and the last packet that waits, if any does, of the class that the port uses most; reads of both cache
+    /// lines.
     #[inline]
-    pub fn touch(&self, class: usize) -> u32 {
-        u32::from(self.waiting) ^ self.class_states[class].queue.bytes
-    }
-
-    /// The packet that leads the queue of the lowest waiting class.
-    #[inline]
-    pub fn first_waiting(&self) -> Option<Handle> {
-        (self.waiting != 0).then(|| self.class_states[self.waiting.trailing_zeros() as usize].queue.head)
+    pub fn touch(&self) -> (Handle, Handle) {
+        let queue = &self.class_states.first.queue;
+        (queue.head ^ Handle::from(self.turn >> 3), queue.tail)
     }
 
     /// Adds a packet to the queue of a class.
@@ -301,5 +391,28 @@ impl Port {
             self.waiting &= !(1 << class);
         }
         handle
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_two_cache_lines() {
+        assert_eq!(size_of::<Port>(), 128);
+        assert_eq!(std::mem::offset_of!(Port, class_states) + std::mem::offset_of!(ClassStates, first), 64);
+    }
+
+    #[test]
+    fn each_class_has_its_own_state() {
+        let peer = Peer { link: PeerLink::to_shard(0), port: 1, is_host: false };
+        let mut port = Port::new(BitRate::from_gbps(100), Owner::Switch(0), peer, Duration::ZERO, Duration::ZERO);
+        for class in [3, 0, 7, 3] {
+            assert!(port.class_states[class].queue.is_empty());
+            port.class_states[class].counters.tx_packets += 1;
+        }
+        let sent: Vec<u64> = (0..8).map(|class| port.class_states[class].counters.tx_packets).collect();
+        assert_eq!(sent, [1, 0, 0, 2, 0, 0, 0, 1]);
     }
 }
