@@ -6,6 +6,7 @@
 use etherweave_primitives::Time;
 use etherweave_routing::RoutedPacket;
 
+use crate::engine::memory::{prefer_huge_pages, prefetch};
 use crate::transport::SackBlocks;
 
 /// ReportNames a packet within its shard.
@@ -129,11 +130,19 @@ impl Packets {
                 self.slots[handle as usize] = packet;
                 handle
             }
-            None => {
-                self.slots.push(packet);
-                (self.slots.len() - 1) as Handle
-            }
+            None => self.grow(packet),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, packet: Packet) -> Handle {
+        let is_full = self.slots.len() == self.slots.capacity();
+        self.slots.push(packet);
+        if is_full {
+            prefer_huge_pages(&self.slots);
+        }
+        (self.slots.len() - 1) as Handle
     }
 
     /// Takes a packet out. Its side entry, if any, is the caller's.
@@ -163,10 +172,16 @@ impl Packets {
         self.routes[handle as usize] = route;
     }
 
-    /// A packet, or any other if there is none.
+    /// Begins to fetch a packet, if there is one of that name.
     #[inline]
-    pub fn touch(&self, handle: Handle) -> &Packet {
-        &self.slots[(handle as usize).min(self.slots.len() - 1)]
+    pub(crate) fn prefetch(&self, handle: Handle) {
+        prefetch(&self.slots, handle as usize, size_of::<Packet>());
+    }
+
+    /// A packet, if there is one of that name.
+    #[inline]
+    pub(crate) fn get(&self, handle: Handle) -> Option<&Packet> {
+        self.slots.get(handle as usize)
     }
 
     /// Puts SACK blocks in the side slab.

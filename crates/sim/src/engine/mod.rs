@@ -19,6 +19,7 @@ mod capture;
 pub mod event;
 mod exchange;
 pub(crate) mod impaired;
+pub(crate) mod memory;
 pub mod queue;
 mod run;
 mod serve;

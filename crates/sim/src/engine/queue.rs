@@ -12,6 +12,7 @@ use std::collections::BinaryHeap;
 use etherweave_primitives::{Duration, Time};
 
 use super::event::Event;
+use super::memory::{prefer_huge_pages, prefetch};
 
 /// Buckets in the calendar, and pages: as many as a word has bits, squared.
 const BUCKETS: usize = 1 << 12;
@@ -42,6 +43,23 @@ pub struct EventQueue {
 struct Calendar {
     heads: Box<[u32; BUCKETS]>,
     occupied: Bitmap,
+}
+
+/// The events of a bucket, in no order, chunk by chunk.
+pub struct Upcoming<'a> {
+    chunks: &'a [Chunk],
+    next: u32,
+}
+
+impl<'a> Iterator for Upcoming<'a> {
+    type Item = &'a [Event];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [Event]> {
+        let chunk = self.chunks.get(self.next as usize)?;
+        self.next = chunk.next;
+        Some(&chunk.events[..chunk.len as usize])
+    }
 }
 
 /// The chunks of all lists.
@@ -135,6 +153,15 @@ impl EventQueue {
     /// What is left of the cursor's bucket, the latest first.
     pub fn bucket(&self) -> &[Event] {
         &self.current
+    }
+
+    /// The next buckets with events, and what they hold now: the first of them, and the one after it.
+    pub fn next_buckets(&self) -> [Upcoming<'_>; 2] {
+        let first = self.buckets.next(self.cursor).unwrap_or(self.cursor);
+        let second = self.buckets.next(first).unwrap_or(first);
+        let third = self.buckets.next(second).unwrap_or(second);
+        self.chunks.prefetch(self.buckets.head(third));
+        [first, second].map(|bucket| Upcoming { chunks: &self.chunks.all, next: self.buckets.head(bucket) })
     }
 
     /// The time of the next event.
@@ -251,6 +278,10 @@ impl Calendar {
         }
     }
 
+    fn head(&self, number: u64) -> u32 {
+        self.heads[number as usize % BUCKETS]
+    }
+
     /// Empties a list; gives its first chunk.
     fn take(&mut self, place: usize) -> u32 {
         self.occupied.clear(place);
@@ -281,8 +312,17 @@ impl Chunks {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, filling: Event) {
+        let is_full = self.all.len() == self.all.capacity();
         self.free = self.all.len() as u32;
         self.all.push(Chunk { events: [filling; CHUNK], len: 0, next: NONE });
+        if is_full {
+            prefer_huge_pages(&self.all);
+        }
+    }
+
+    /// Begins to fetch a chunk, if there is one of that number.
+    fn prefetch(&self, index: u32) {
+        prefetch(&self.all, index as usize, size_of::<Chunk>());
     }
 
     fn release(&mut self, index: u32) {

@@ -58,6 +58,7 @@ impl Simulation {
     /// Runs until all foreground work is done, or `end`. `on_progress` is called from time to time and returns whether
     /// to continue.
     pub fn run(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> Finish {
+        self.shards.iter().for_each(Shard::prepare_memory);
         let verdict =
             if self.shards.len() == 1 { self.run_alone(end, on_progress) } else { self.run_together(end, on_progress) };
         self.end = self.shards.iter().map(|shard| shard.now).max().unwrap_or(Time::ZERO);

@@ -3,15 +3,28 @@
 use etherweave_primitives::Time;
 
 use super::event::{Event, Kind};
+use super::memory::{prefer_huge_pages, prefetch};
 use super::shard::Shard;
 use crate::frame::pause::PauseFrame;
+use crate::host::Host;
 use crate::packet::Handle;
-use crate::switch::port::Owner;
+use crate::switch::buffer::Group;
+use crate::switch::port::{Owner, Port};
 
 /// Ports [B] that a processor's own cache holds together with their packets.
-const CACHED: usize = 1 << 20;
+const CACHED: usize = 1 << 18;
+/// What a packet may need of an endpoint [B].
+const ENDPOINT: usize = 5 * 64;
 
 impl Shard {
+    /// Asks for huge pages under what packets touch at random.
+    pub fn prepare_memory(&self) {
+        prefer_huge_pages(&self.ports);
+        prefer_huge_pages(&self.groups);
+        prefer_huge_pages(&self.endpoints);
+        prefer_huge_pages(&self.hosts);
+    }
+
     /// Serves all events before `end`.
     pub fn serve(&mut self, end: Time) {
         let is_cached = size_of_val(self.ports.as_slice()) <= CACHED;
@@ -27,58 +40,88 @@ impl Shard {
         }
     }
 
-    /// Touches what the events of the present bucket will need, so that the processor fetches many cache lines at
-    /// once instead of one after another: first what events name, then what is found there. Changes nothing; see
-    /// `docs/models/engine.md` for what it gains.
-    fn fetch(&mut self) {
-        if self.packets.capacity_used() == 0 || self.constants.routes.is_empty() {
-            return;
-        }
-        let mut touched: u32 = 0;
-        for event in self.queue.bucket() {
-            let place = event.key.place();
-            match event.key.kind() {
-                Kind::Arrive => {
-                    let (egress, priority) = event.hint.as_egress();
-                    touched ^= self.packets[event.handle].wire ^ self.ports[egress as usize].touch().0;
-                    touched ^= self.touch_group(place, priority);
-                }
-                Kind::Deliver => {
-                    touched ^= self.packets[event.handle].wire ^ self.ports[place as usize].touch().0;
-                    touched ^= self.endpoints[event.hint.as_endpoint() as usize].touch();
-                }
-                Kind::TransmitterFree => touched ^= self.ports[place as usize].touch().0,
-                _ => {}
-            }
-        }
-        for event in self.queue.bucket() {
-            match event.key.kind() {
-                Kind::Arrive => {
-                    let (egress, _) = event.hint.as_egress();
-                    let (_, last) = self.ports[egress as usize].touch();
-                    touched ^= self.packets.touch(last).next;
-                    touched ^= self.touch_route(self.packets[event.handle].route + 1);
-                }
-                Kind::TransmitterFree => {
-                    let (first, _) = self.ports[event.key.place() as usize].touch();
-                    let packet = self.packets.touch(first);
-                    touched ^= self.touch_route(packet.route);
-                    touched ^= self.touch_group(packet.ingress, packet.priority);
-                }
-                _ => {}
-            }
-        }
-        std::hint::black_box(touched);
+    /// Begins to fetch what events to come will need, in three steps from bucket to bucket: what an event names, what
+    /// is found there, and what is found there in turn. Changes nothing; see `docs/models/engine.md` for what it gains.
+    fn fetch(&self) {
+        let [near, far] = self.queue.next_buckets();
+        far.flatten().for_each(|event| self.fetch_first(event));
+        near.flatten().for_each(|event| self.fetch_second(event));
+        self.queue.bucket().iter().for_each(|event| self.fetch_third(event));
     }
 
-    fn touch_group(&self, port: u32, priority: u8) -> u32 {
-        self.groups[self.constants.group(port, priority).min(self.groups.len() - 1)].stored
+    #[inline(always)]
+    fn fetch_first(&self, event: &Event) {
+        let place = event.key.place();
+        match event.key.kind() {
+            Kind::Arrive => {
+                let (egress, priority) = event.hint.as_egress();
+                self.packets.prefetch(event.handle);
+                prefetch(&self.ports, egress as usize, size_of::<Port>());
+                self.fetch_group(place, priority);
+            }
+            Kind::Deliver | Kind::Announce => {
+                self.packets.prefetch(event.handle);
+                prefetch(&self.ports, place as usize, size_of::<Port>());
+                prefetch(&self.endpoints, event.hint.as_endpoint() as usize, ENDPOINT);
+            }
+            Kind::TransmitterFree => prefetch(&self.ports, place as usize, size_of::<Port>()),
+            _ => {}
+        }
     }
 
-    /// An entry of the route table, or another if there is none.
-    fn touch_route(&self, route: u32) -> u32 {
-        let routes = &self.constants.routes;
-        routes[(route as usize).min(routes.len() - 1)]
+    #[inline(always)]
+    fn fetch_second(&self, event: &Event) {
+        match event.key.kind() {
+            Kind::Arrive => {
+                let (egress, _) = event.hint.as_egress();
+                self.packets.prefetch(self.ports[egress as usize].ends_of_queue().1);
+                self.fetch_route(event.handle, 1);
+            }
+            Kind::Deliver => self.fetch_host(event.key.place()),
+            Kind::TransmitterFree => {
+                let place = event.key.place();
+                self.packets.prefetch(self.ports[place as usize].ends_of_queue().0);
+                self.fetch_host(place);
+            }
+            _ => {}
+        }
+    }
+
+    #[inline(always)]
+    fn fetch_third(&self, event: &Event) {
+        if event.key.kind() == Kind::TransmitterFree {
+            let port = &self.ports[event.key.place() as usize];
+            let first = port.ends_of_queue().0;
+            self.fetch_route(first, 0);
+            if let Some(packet) = self.packets.get(first) {
+                self.fetch_group(packet.ingress, packet.priority);
+            }
+            if let Owner::Host(host) = port.owner {
+                let last = self.hosts[host as usize].last_ready();
+                prefetch(&self.endpoints, last as usize, ENDPOINT);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn fetch_group(&self, port: u32, priority: u8) {
+        prefetch(&self.groups, self.constants.group(port, priority), size_of::<Group>());
+    }
+
+    /// The entry of the route table that a packet needs after `further` others.
+    #[inline(always)]
+    fn fetch_route(&self, handle: Handle, further: usize) {
+        if let Some(packet) = self.packets.get(handle) {
+            prefetch(&self.constants.routes, packet.route as usize + further, size_of::<u32>());
+        }
+    }
+
+    /// The host of a port, if it has one.
+    #[inline(always)]
+    fn fetch_host(&self, port: u32) {
+        if let Owner::Host(host) = self.ports[port as usize].owner {
+            prefetch(&self.hosts, host as usize, size_of::<Host>());
+        }
     }
 
     /// The two kinds that every packet-hop needs stay in the loop; the others are calls.

@@ -266,7 +266,7 @@ impl Shard {
             Kind::Arrive if self.constants.router.is_none() => {
                 PrefetchHint::egress(self.constants.routes[packet.route as usize], packet.priority)
             }
-            Kind::Deliver => PrefetchHint::endpoint(packet.endpoint),
+            Kind::Deliver | Kind::Announce => PrefetchHint::endpoint(packet.endpoint),
             _ => PrefetchHint::default(),
         };
         self.queue.push(Event { time, key, handle, hint });

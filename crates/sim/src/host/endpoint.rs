@@ -86,12 +86,6 @@ impl Endpoint {
         }
     }
 
-    /// Reads something of what a packet will need.
-    #[inline]
-    pub fn touch(&self) -> u32 {
-        self.route
-    }
-
     /// The first message, if it is complete once `received` bytes of the stream are there.
     #[inline]
     pub fn take_complete(&mut self, received: u64) -> Option<Message> {

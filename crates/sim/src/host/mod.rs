@@ -89,4 +89,9 @@ impl Host {
         let nic = Nic { last_endpoint: u32::MAX, ..Nic::default() };
         Host { id, port, ready: 0, last_in_ring: [0; 8], nic }
     }
+
+    /// The last endpoint in the ring of the lowest class that has one; if none has, any.
+    pub fn last_ready(&self) -> u32 {
+        self.last_in_ring[self.ready.trailing_zeros() as usize % 8]
+    }
 }

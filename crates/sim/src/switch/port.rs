@@ -368,12 +368,11 @@ impl Port {
         self.byte_time < other.byte_time
     }
 
-    /// The first and the last packet that waits, if any does, of the class that the port uses most; reads of both cache
-    /// lines.
+    /// The first and the last packet that waits, if any does, of the class that the port uses most.
     #[inline]
-    pub fn touch(&self) -> (Handle, Handle) {
+    pub fn ends_of_queue(&self) -> (Handle, Handle) {
         let queue = &self.class_states.first.queue;
-        (queue.head ^ Handle::from(self.turn >> 3), queue.tail)
+        (queue.head, queue.tail)
     }
 
     /// Adds a packet to the queue of a class.
