@@ -1,5 +1,5 @@
 //! Times a permutation or an all-to-all on a fat tree of switches with K ports: packet-hops per second of the bare core.
-//! Arguments: K, threads, message size [KiB], and `all_to_all` for that.
+//! Arguments: K, threads, message size [KiB], and the words `all_to_all` and `fingerprint` for these.
 
 use std::time::Instant;
 
@@ -47,7 +47,7 @@ fn main() {
         warm_up,
         stall_limit,
         capture: Vec::new(),
-        fingerprint: false,
+        fingerprint: std::env::args().any(|word| word == "fingerprint"),
     };
     println!("tables {:?}", started.elapsed());
     let mut simulation = Simulation::build(&experiment, threads).expect("the experiment fits");
@@ -56,6 +56,6 @@ fn main() {
     let finish = simulation.run(Time::MAX, &mut |_| true);
     let wall = started.elapsed();
     let report = simulation.report();
-    println!("{finish:?} {:?}", report.totals);
+    println!("{finish:?} {:?} {:?}", report.totals, report.fingerprint);
     println!("{:.3} M packet-hops/s in {wall:?}", report.totals.packet_hops as f64 / wall.as_secs_f64() / 1e6);
 }

@@ -3,14 +3,13 @@
 /// Cache line [B].
 const LINE: usize = 64;
 
-/// Begins to fetch an element, all its cache lines up to `bytes` of it. Any index will do.
+/// Begins to fetch the first `bytes` of an element. Any index will do.
 #[inline(always)]
 pub(crate) fn prefetch<T>(elements: &[T], index: usize, bytes: usize) {
     let address = elements.as_ptr().wrapping_add(index).cast::<i8>();
-    let mut offset = 0;
-    while offset < bytes {
-        prefetch_line(address.wrapping_add(offset));
-        offset += LINE;
+    (0..bytes.div_ceil(LINE)).for_each(|line| prefetch_line(address.wrapping_add(line * LINE)));
+    if align_of::<T>() < LINE {
+        prefetch_line(address.wrapping_add(bytes - 1));
     }
 }
 

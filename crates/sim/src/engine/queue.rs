@@ -160,7 +160,9 @@ impl EventQueue {
         let first = self.buckets.next(self.cursor).unwrap_or(self.cursor);
         let second = self.buckets.next(first).unwrap_or(first);
         let third = self.buckets.next(second).unwrap_or(second);
-        self.chunks.prefetch(self.buckets.head(third));
+        let fourth = self.buckets.next(third).unwrap_or(third);
+        self.chunks.prefetch_next(self.buckets.head(third));
+        self.chunks.prefetch(self.buckets.head(fourth));
         [first, second].map(|bucket| Upcoming { chunks: &self.chunks.all, next: self.buckets.head(bucket) })
     }
 
@@ -323,6 +325,13 @@ impl Chunks {
     /// Begins to fetch a chunk, if there is one of that number.
     fn prefetch(&self, index: u32) {
         prefetch(&self.all, index as usize, size_of::<Chunk>());
+    }
+
+    /// Begins to fetch the chunk after one.
+    fn prefetch_next(&self, index: u32) {
+        if let Some(chunk) = self.all.get(index as usize) {
+            self.prefetch(chunk.next);
+        }
     }
 
     fn release(&mut self, index: u32) {

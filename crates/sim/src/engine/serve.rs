@@ -4,9 +4,9 @@ use etherweave_primitives::Time;
 
 use super::event::{Event, Kind};
 use super::memory::{prefer_huge_pages, prefetch};
-use super::shard::Shard;
+use super::shard::{Shard, Switch};
 use crate::frame::pause::PauseFrame;
-use crate::host::Host;
+use crate::host::{Host, RankState, Role, Thread};
 use crate::packet::Handle;
 use crate::switch::buffer::Group;
 use crate::switch::port::{Owner, Port};
@@ -65,6 +65,7 @@ impl Shard {
                 prefetch(&self.endpoints, event.hint.as_endpoint() as usize, ENDPOINT);
             }
             Kind::TransmitterFree => prefetch(&self.ports, place as usize, size_of::<Port>()),
+            Kind::ThreadDone => prefetch(&self.threads, event.key.index() as usize, size_of::<Thread>()),
             _ => {}
         }
     }
@@ -74,7 +75,11 @@ impl Shard {
         match event.key.kind() {
             Kind::Arrive => {
                 let (egress, _) = event.hint.as_egress();
-                self.packets.prefetch(self.ports[egress as usize].ends_of_queue().1);
+                let port = &self.ports[egress as usize];
+                self.packets.prefetch(port.ends_of_queue().1);
+                if let Owner::Switch(switch) = port.owner {
+                    prefetch(&self.switches, switch as usize, size_of::<Switch>());
+                }
                 self.fetch_route(event.handle, 1);
             }
             Kind::Deliver => self.fetch_host(event.key.place()),
@@ -83,23 +88,36 @@ impl Shard {
                 self.packets.prefetch(self.ports[place as usize].ends_of_queue().0);
                 self.fetch_host(place);
             }
+            Kind::ThreadDone => {
+                if let Role::Rank(rank) = &self.threads[event.key.index() as usize].role {
+                    prefetch(std::slice::from_ref(&**rank), 0, size_of::<RankState>());
+                }
+            }
             _ => {}
         }
     }
 
     #[inline(always)]
     fn fetch_third(&self, event: &Event) {
-        if event.key.kind() == Kind::TransmitterFree {
-            let port = &self.ports[event.key.place() as usize];
-            let first = port.ends_of_queue().0;
-            self.fetch_route(first, 0);
-            if let Some(packet) = self.packets.get(first) {
-                self.fetch_group(packet.ingress, packet.priority);
+        match event.key.kind() {
+            Kind::TransmitterFree => {
+                let port = &self.ports[event.key.place() as usize];
+                let first = port.ends_of_queue().0;
+                self.fetch_route(first, 0);
+                if let Some(packet) = self.packets.get(first) {
+                    self.fetch_group(packet.ingress, packet.priority);
+                }
+                if let Owner::Host(host) = port.owner {
+                    let last = self.hosts[host as usize].last_ready();
+                    prefetch(&self.endpoints, last as usize, ENDPOINT);
+                }
             }
-            if let Owner::Host(host) = port.owner {
-                let last = self.hosts[host as usize].last_ready();
-                prefetch(&self.endpoints, last as usize, ENDPOINT);
+            Kind::ThreadDone => {
+                if let Role::Rank(rank) = &self.threads[event.key.index() as usize].role {
+                    rank.prefetch_op();
+                }
             }
+            _ => {}
         }
     }
 

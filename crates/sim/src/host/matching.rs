@@ -1,5 +1,7 @@
 //! MPI matching: posted receives and unexpected messages, by source and tag, first come first served.
 
+use std::collections::VecDeque;
+
 /// What a receive asks for, or a message brings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Envelope {
@@ -20,20 +22,21 @@ pub(crate) struct Unexpected {
     pub is_rendezvous: bool,
 }
 
-/// Both lists of a rank. They stay short (a few dozen entries), so a scan is quicker than a map.
+/// Both lists of a rank. They are short (a few dozen entries), or what matches stands near one end, as in an all-to-all:
+/// a scan is quicker than a map.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Matching {
-    posted: Vec<Envelope>,
-    unexpected: Vec<Unexpected>,
+    posted: VecDeque<Envelope>,
+    unexpected: VecDeque<Unexpected>,
 }
 
 impl Matching {
     /// Posts a receive: returns the earliest message that matches, or stores the receive.
     pub fn post(&mut self, envelope: Envelope) -> Option<Unexpected> {
         match self.unexpected.iter().position(|message| message.envelope == envelope) {
-            Some(place) => Some(self.unexpected.remove(place)),
+            Some(place) => self.unexpected.remove(place),
             None => {
-                self.posted.push(envelope);
+                self.posted.push_back(envelope);
                 None
             }
         }
@@ -47,14 +50,14 @@ impl Matching {
                 true
             }
             None => {
-                self.unexpected.push(message);
+                self.unexpected.push_back(message);
                 false
             }
         }
     }
 
     /// Receives that wait, for the report of a stuck run.
-    pub fn posted(&self) -> &[Envelope] {
+    pub fn posted(&self) -> &VecDeque<Envelope> {
         &self.posted
     }
 }

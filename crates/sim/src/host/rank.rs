@@ -5,6 +5,7 @@ use etherweave_workload::{Op, Program};
 
 use super::IterationRow;
 use super::matching::Matching;
+use crate::engine::memory::prefetch;
 
 /// The state of a rank.
 pub(crate) struct RankState {
@@ -76,6 +77,15 @@ impl RankState {
     /// The rank at the other end of an endpoint.
     pub fn peer_of(&self, endpoint: u32) -> Option<u32> {
         self.peers.iter().find(|&&(_, own)| own == endpoint).map(|&(rank, _)| rank)
+    }
+
+    /// Begins to fetch the present operation.
+    #[inline]
+    pub fn prefetch_op(&self) {
+        let (block, _, op) = self.cursor;
+        if let Some(block) = self.program.blocks.get(block) {
+            prefetch(&block.ops, op, size_of::<Op>());
+        }
     }
 
     /// The present operation.
