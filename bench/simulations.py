@@ -18,6 +18,9 @@ CASES = [
     ("permutation_128", 1),
     ("permutation_1024", 1),
     ("permutation_1024", 2),
+    ("permutation_8192", 1),
+    ("permutation_65536", 1),
+    ("all_to_all_1024", 1),
     ("halo3d_48", 1),
     ("halo3d_96", 1),
 ]
