@@ -5,7 +5,7 @@
 //!   [`Simulation::report`] returns what was measured.
 //!
 //! The main loop is `Shard::serve` in `engine/serve.rs`; a packet's path starts in `host/nic.rs`, crosses
-//! `switch/forward.rs` and ends in `host/roce/mod.rs` or `host/softirq.rs`.
+//! `switch/forward.rs` and ends in `host/roce.rs` or `host/softirq.rs`.
 //!
 //! Guarantees: the same experiment gives the same report on any number of threads; packets made are packets
 //! delivered, dropped, discarded as damaged, lost on a failed link, or in flight.

@@ -31,7 +31,7 @@ use etherweave_primitives::{Duration, Time};
 pub(crate) use endpoint::{Endpoint, Intake, Protocol};
 pub(crate) use matching::Envelope;
 pub(crate) use rank::RankState;
-pub(crate) use roce::{Operation, RoceState};
+pub(crate) use roce::RoceState;
 pub(crate) use socket::TcpState;
 pub(crate) use thread::{Role, SinkState, SourceState, Thread};
 

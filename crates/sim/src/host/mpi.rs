@@ -17,9 +17,10 @@ use super::message::{Message, MessageKind};
 use super::rank::RankState;
 use super::tasks::per_kib;
 use super::thread::{Role, Task};
-use super::{IterationRow, Operation, Protocol};
+use super::{IterationRow, Protocol};
 use crate::engine::Shard;
 use crate::params::MpiParams;
+use crate::transport::roce::Operation;
 
 /// Bytes of a READ request in the requester's stream: its RETH.
 const READ_REQUEST: u64 = 16;

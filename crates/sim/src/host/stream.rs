@@ -1,8 +1,9 @@
 //! Streams: equal messages one after another, as `ib_write_bw` and `iperf3` send them.
 
+use super::Protocol;
 use super::thread::{Role, SourceState, Task};
-use super::{Operation, Protocol};
 use crate::engine::Shard;
+use crate::transport::roce::Operation;
 
 impl Shard {
     pub(super) fn source(&mut self, thread: u32) -> &mut SourceState {

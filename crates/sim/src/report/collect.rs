@@ -163,10 +163,10 @@ impl Simulation {
                 source_host,
                 destination_host,
                 transport: "roce",
-                bytes: state.acknowledged(),
-                packets: state.packets,
-                retransmissions: state.retransmitted_packets,
-                timeouts: state.timeouts,
+                bytes: state.requester.acknowledged(),
+                packets: state.requester.packets(),
+                retransmissions: state.requester.retransmitted_packets(),
+                timeouts: state.requester.timeouts(),
             },
             Protocol::Tcp(state) => {
                 let counters = state.sender.counters();

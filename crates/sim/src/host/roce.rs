@@ -1,0 +1,182 @@
+//! RoCE at a host: packets of the transport's state machines, their timers, and what reaches the owner.
+
+use etherweave_primitives::Time;
+
+use super::{Endpoint, Protocol};
+use crate::constants::{Overheads, RunConstants};
+use crate::engine::Shard;
+use crate::engine::event::Kind;
+use crate::packet::{Packet, PacketKind, flags};
+use crate::params::{RoceParams, Transport};
+use crate::transport::roce::{
+    Acknowledgement, Answer, DataArrival, DataPacket, Operation, Reception, Requester, Responder,
+};
+
+/// Both directions of a reliable connection at one host. Two cache lines belong to the requester, one to the responder.
+#[repr(C, align(64))]
+pub(crate) struct RoceState {
+    pub requester: Requester,
+    pub responder: Responder,
+}
+
+impl RoceState {
+    /// A connection of a NIC of `rate` bits per second.
+    pub fn new(params: &RoceParams, rate: etherweave_primitives::BitRate) -> RoceState {
+        RoceState { requester: Requester::new(params, rate), responder: Responder::default() }
+    }
+}
+
+/// The parameters of RoCE.
+fn params(constants: &RunConstants) -> &RoceParams {
+    match &constants.params.transport {
+        Transport::Roce(roce) => roce,
+        Transport::Tcp(_) => unreachable!("a RoCE endpoint exists only under the RoCE transport"),
+    }
+}
+
+/// The packet's bits, and what headers add to its payload [B on the wire]. A request's address is its payload.
+fn dress(data: &DataPacket, overheads: &Overheads) -> (u8, u32) {
+    let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+    let place = bit(data.is_first, flags::FIRST) | bit(data.is_last, flags::LAST);
+    let (bits, overhead) = match data.operation {
+        Operation::Write if data.is_first => (place, overheads.first),
+        Operation::Write => (place, overheads.other),
+        Operation::ReadRequest => (place | flags::READ_REQUEST, overheads.other),
+        Operation::ReadResponse if place != 0 => (place | flags::READ, overheads.edge),
+        Operation::ReadResponse => (place | flags::READ, overheads.other),
+    };
+    (bits | bit(data.is_retransmission, flags::RETRANSMISSION), overhead)
+}
+
+impl Endpoint {
+    pub(super) fn roce(&mut self) -> &mut RoceState {
+        match &mut self.protocol {
+            Protocol::Roce(state) => state,
+            Protocol::Tcp(_) => unreachable!("asked for RoCE state of a TCP endpoint"),
+        }
+    }
+
+    /// The next packet, and whether more can follow at once.
+    pub(super) fn next_roce_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
+        let params = params(constants);
+        let requester = &mut self.roce().requester;
+        let Some(data) = requester.next_packet(params) else { return (None, false) };
+        let (mut bits, overhead) = dress(&data, &constants.overheads);
+        let wire = overhead + data.payload.next_multiple_of(4);
+        if requester.charge(now, wire) {
+            bits |= flags::ECN_CAPABLE;
+        }
+        let has_more = requester.may_send(params);
+        let mut packet = self.packet(PacketKind::Data, wire, data.payload);
+        packet.offset = data.offset;
+        packet.word = data.sequence;
+        packet.flags = bits;
+        (Some(packet), has_more)
+    }
+}
+
+impl Shard {
+    /// Hands a message to a connection and announces it.
+    pub(crate) fn roce_post(&mut self, endpoint: u32, bytes: u64, operation: Operation) -> u64 {
+        let end = self.endpoints[endpoint as usize].roce().requester.post(self.now, bytes, operation);
+        self.roce_wake(endpoint);
+        end
+    }
+
+    /// Puts the endpoint in the ring if it can send.
+    fn roce_wake(&mut self, endpoint: u32) {
+        if self.endpoints[endpoint as usize].roce().requester.may_send(params(&self.constants)) {
+            self.activate(endpoint);
+        }
+    }
+
+    /// Timers that a sent packet needs.
+    pub(crate) fn after_sending_roce(&mut self, endpoint: u32) {
+        let place = self.hosts[self.endpoints[endpoint as usize].host as usize].port;
+        let requester = &mut self.endpoints[endpoint as usize].roce().requester;
+        let timer = requester.start_timer(self.now, params(&self.constants));
+        let pacing = requester.paced_until();
+        if let Some(time) = timer {
+            self.schedule_at(time, place, Kind::TransportTimer, endpoint);
+        }
+        if let Some(time) = pacing {
+            self.schedule_at(time, place, Kind::Pacing, endpoint);
+        }
+    }
+
+    /// A paced connection may send again.
+    pub(crate) fn pacing(&mut self, endpoint: u32) {
+        self.endpoints[endpoint as usize].roce().requester.resume();
+        self.roce_wake(endpoint);
+    }
+
+    /// The timer of a connection is due.
+    pub(crate) fn roce_timer(&mut self, endpoint: u32) {
+        let place = self.hosts[self.endpoints[endpoint as usize].host as usize].port;
+        let requester = &mut self.endpoints[endpoint as usize].roce().requester;
+        if let Some(time) = requester.on_timer(self.now, params(&self.constants)) {
+            self.schedule_at(time, place, Kind::TransportTimer, endpoint);
+        }
+        self.roce_wake(endpoint);
+    }
+
+    /// A packet for this endpoint.
+    #[inline]
+    pub(crate) fn roce_receive(&mut self, endpoint: u32, packet: &Packet) {
+        match packet.kind {
+            PacketKind::Data => self.roce_data(endpoint, packet),
+            PacketKind::Ack => self.roce_acknowledged(endpoint, packet, false),
+            PacketKind::Nak => self.roce_acknowledged(endpoint, packet, true),
+            PacketKind::Cnp => self.endpoints[endpoint as usize].roce().requester.on_congestion(self.now),
+            PacketKind::Announcement => unreachable!("announcements do not cross the network"),
+        }
+    }
+
+    fn roce_data(&mut self, endpoint: u32, packet: &Packet) {
+        if packet.has(flags::CONGESTION) {
+            self.notify_congestion(endpoint);
+        }
+        let arrival = DataArrival { offset: packet.offset, payload: packet.payload, is_last: packet.has(flags::LAST) };
+        let responder = &mut self.endpoints[endpoint as usize].roce().responder;
+        let Reception { answer, bytes } = responder.on_data(&arrival, params(&self.constants));
+        let received = responder.received();
+        match answer {
+            Answer::None => {}
+            Answer::Positive => self.roce_answer(endpoint, PacketKind::Ack),
+            Answer::Negative => self.roce_answer(endpoint, PacketKind::Nak),
+        }
+        if bytes > 0 {
+            self.received(endpoint, bytes);
+            while let Some(message) = self.endpoints[endpoint as usize].take_complete(received) {
+                self.deliver(endpoint, message);
+            }
+        }
+    }
+
+    fn roce_answer(&mut self, endpoint: u32, kind: PacketKind) {
+        let end = &mut self.endpoints[endpoint as usize];
+        let mut packet = end.packet(kind, self.constants.overheads.ack, 0);
+        let answer = end.roce().responder.acknowledge(kind == PacketKind::Nak);
+        packet.acknowledged = answer.cumulative;
+        packet.word = answer.sequence;
+        self.send_control(endpoint, packet);
+    }
+
+    fn roce_acknowledged(&mut self, endpoint: u32, packet: &Packet, is_negative: bool) {
+        let requester = &mut self.endpoints[endpoint as usize].roce().requester;
+        let answer = Acknowledgement { cumulative: packet.acknowledged, sequence: packet.word, is_negative };
+        requester.on_acknowledgement(self.now, &answer);
+        let acknowledged = requester.acknowledged();
+        self.roce_wake(endpoint);
+        self.acknowledged(endpoint, acknowledged);
+    }
+
+    /// The responder saw a mark.
+    fn notify_congestion(&mut self, endpoint: u32) {
+        let end = &mut self.endpoints[endpoint as usize];
+        if end.roce().responder.notifies_congestion(self.now, params(&self.constants)) {
+            let packet = end.packet(PacketKind::Cnp, self.constants.overheads.cnp, 0);
+            self.send_control(endpoint, packet);
+        }
+    }
+}

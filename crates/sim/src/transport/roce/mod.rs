@@ -1,0 +1,48 @@
+//! RoCE reliable connections as two pure state machines: the [`Requester`] and the [`Responder`] of one direction.
+//!
+//! ```text
+//!  post ─► Requester ── DataPacket ──► network ── DataArrival ──► Responder ─► bytes in order
+//!             ▲                                                      │
+//!             └──── Acknowledgement ◄── network ◄── acknowledge ─────┘
+//! ```
+//!
+//! They send nothing and own no clock: the host passes `now`, transmits the packets that [`Requester::next_packet`]
+//! hands out, and answers when [`Responder::on_data`] asks for it. Offsets count the bytes of the stream; packet
+//! sequence numbers run beside them for captures.
+//!
+//! Go-back-N: the network keeps order, so a gap means loss: the responder reports it once (NAK), and the requester goes
+//! back (InfiniBand Architecture vol. 1, 9.7.5).
+
+mod requester;
+mod responder;
+
+pub use requester::{DataPacket, Requester};
+pub use responder::{Answer, DataArrival, Reception, Responder};
+
+/// How a message goes over the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Operation {
+    /// RDMA WRITE: an address on the first packet.
+    #[default]
+    Write,
+    /// RDMA READ request: an address and nothing else.
+    ReadRequest,
+    /// RDMA READ response: an acknowledgement on the first and last packet.
+    ReadResponse,
+}
+
+/// What a responder reports.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Acknowledgement {
+    /// All below has arrived [offset in the stream].
+    pub cumulative: u64,
+    /// Packet sequence number of the packet that begins there.
+    pub sequence: u32,
+    /// Whether a packet is missing (NAK).
+    pub is_negative: bool,
+}
+
+/// The packet sequence number after `sequence`: they have 24 bits.
+fn following(sequence: u32) -> u32 {
+    (sequence + 1) & 0xff_ffff
+}
