@@ -8,8 +8,8 @@ use crate::capture::{Captured, CapturedFrame};
 use crate::frame::pause::PauseFrame;
 use crate::packet::{NO_PACKET, Packet, PacketKind, flags};
 use crate::params::{FlowControl, GlobalPause, Pfc, RoceParams, RoceVersion, SimParams, Transport};
-use crate::transport::SackBlocks;
-use crate::transport::tcp::{ByteRange, TcpParams};
+use crate::transport::tcp::TcpParams;
+use crate::transport::{ByteRange, SackBlocks};
 
 /// Frame check sequence, which captures leave out [B].
 const CHECK: u32 = 4;

@@ -10,7 +10,7 @@ use super::socket::Softirq;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::packet::{Handle, NO_PACKET, PacketKind, flags};
-use crate::transport::tcp::{Ack, AckAction, ByteRange, SACK_BLOCKS, SegmentArrival};
+use crate::transport::tcp::{Ack, AckAction, SegmentArrival};
 
 /// A batch: how many frames of each kind.
 #[derive(Default)]
@@ -145,7 +145,7 @@ impl Shard {
         let ack = Ack {
             cumulative: packet.acknowledged,
             window: u64::from(packet.word),
-            sack: self.packets.remove_side(packet.side).unwrap_or([ByteRange::default(); SACK_BLOCKS]),
+            sack: self.packets.remove_side(packet.side).unwrap_or_default(),
             ecn_echo: packet.has(flags::ECN_ECHO),
             timestamp_echo: packet.sent,
             on_data: false,

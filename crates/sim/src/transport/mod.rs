@@ -3,8 +3,17 @@
 //! They own no clock and send nothing; [`crate::host`] asks them what to do and does it.
 
 pub mod dcqcn;
+mod ranges;
+mod reassembly;
 pub mod roce;
+mod rtt;
 pub mod tcp;
 
-/// The SACK blocks of an acknowledgement.
-pub type SackBlocks = [tcp::ByteRange; tcp::SACK_BLOCKS];
+pub use ranges::ByteRange;
+
+/// SACK blocks that fit beside timestamps in the 40 bytes of TCP options (RFC 2018, section 3).
+pub const SACK_BLOCKS: usize = 3;
+
+/// The SACK blocks of an acknowledgement: received out of order, most recent first; a leading block that lies below the
+/// cumulative acknowledgement or in another block reports a duplicate (RFC 2883). Empty ranges fill up.
+pub type SackBlocks = [ByteRange; SACK_BLOCKS];

@@ -23,9 +23,7 @@ mod congestion;
 mod deadlines;
 mod params;
 mod prr;
-mod ranges;
 mod receiver;
-mod rtt;
 mod scoreboard;
 mod sender;
 mod timer;
@@ -35,14 +33,12 @@ mod window;
 mod tests;
 
 pub use params::{CongestionControl, TcpParams};
-pub use ranges::ByteRange;
 pub use receiver::{AckAction, Receiver, SegmentArrival};
 pub use sender::{Segment, Sender, SenderCounters};
 
 use etherweave_primitives::Time;
 
-/// SACK blocks that fit beside timestamps in the 40 bytes of TCP options (RFC 2018, section 3).
-pub const SACK_BLOCKS: usize = 3;
+use super::SackBlocks;
 
 /// An acknowledgement, alone or on a data segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -51,9 +47,8 @@ pub struct Ack {
     pub cumulative: u64,
     /// How much may follow `cumulative` [B].
     pub window: u64,
-    /// Received out of order, most recent first; a leading block below `cumulative` reports a
-    /// duplicate (RFC 2883). Empty ranges fill up.
-    pub sack: [ByteRange; SACK_BLOCKS],
+    /// What has arrived beyond `cumulative`, and what twice.
+    pub sack: SackBlocks,
     /// The receiver saw congestion marks (ECE, RFC 3168).
     pub ecn_echo: bool,
     /// When the segment was sent that this answers (TSecr, RFC 7323).

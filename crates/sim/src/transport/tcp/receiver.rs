@@ -2,9 +2,11 @@
 
 use etherweave_primitives::{Duration, Time};
 
+use super::Ack;
 use super::params::TcpParams;
-use super::ranges::{ByteRange, Ranges};
-use super::{Ack, SACK_BLOCKS};
+use crate::transport::SackBlocks;
+use crate::transport::ranges::ByteRange;
+use crate::transport::reassembly::Reassembly;
 
 /// A segment as it arrives, whole or merged from several (GRO).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -41,14 +43,10 @@ pub struct Receiver {
     delay_bytes: u64,
     quick_acks: u32,
     silence: Duration,
-    /// Next byte expected (RCV.NXT).
-    next: u64,
+    arrived: Reassembly,
+    out_of_order_segments: u64,
     /// Taken by the application up to here.
     read_to: u64,
-    out_of_order: Ranges,
-    /// Where the latest out-of-order segments began, newest first (RFC 2018, section 4).
-    recent: [u64; SACK_BLOCKS],
-    duplicate: ByteRange,
     acked_to: u64,
     quick_left: u32,
     deadline: Option<Time>,
@@ -83,11 +81,9 @@ impl Receiver {
             delay_bytes: u64::from(params.delayed_ack_segments - 1) * params.segment(),
             quick_acks: params.quick_acks,
             silence: params.rto_min,
-            next: 0,
+            arrived: Reassembly::default(),
+            out_of_order_segments: 0,
             read_to: 0,
-            out_of_order: Ranges::default(),
-            recent: [0; SACK_BLOCKS],
-            duplicate: ByteRange::default(),
             acked_to: 0,
             quick_left: params.quick_acks,
             deadline: None,
@@ -110,29 +106,29 @@ impl Receiver {
         let range = ByteRange::new(arrival.seq, arrival.seq + u64::from(arrival.len));
         let newly_marked = self.note_congestion(arrival);
         self.note_time(now, arrival);
-        if range.start > self.next {
+        if range.start > self.received() {
             return self.keep_for_later(range);
         }
-        if range.end <= self.next {
-            self.duplicate = range;
+        if range.end <= self.received() {
+            self.arrived.note_duplicate(range);
             return self.due_now();
         }
-        let filled = !self.out_of_order.is_empty();
-        self.accept(range.end.min(self.window.edge));
-        self.window.measure(now, self.next, self.read_to);
+        let filled = self.arrived.has_gap();
+        self.arrived.advance(range.end.min(self.window.edge));
+        self.window.measure(now, self.received(), self.read_to);
         if filled || newly_marked { self.due_now() } else { self.due_sometime(now) }
     }
 
     /// The ACK that stands for everything received so far. The host sends it alone or on data.
     pub fn make_ack(&mut self, _now: Time) -> Ack {
         self.deadline = None;
-        self.acked_to = self.next;
+        self.acked_to = self.received();
         self.quick_left = self.quick_left.saturating_sub(1);
-        let window = self.window.advertise(self.next, self.read_to, self.mss);
+        let window = self.window.advertise(self.received(), self.read_to, self.mss);
         Ack {
-            cumulative: self.next,
+            cumulative: self.received(),
             window,
-            sack: self.blocks(),
+            sack: if self.sack { self.arrived.blocks() } else { SackBlocks::default() },
             ecn_echo: self.echo_congestion,
             timestamp_echo: self.timestamp,
             on_data: false,
@@ -141,12 +137,17 @@ impl Receiver {
 
     /// In order and not yet read [B].
     pub fn readable(&self) -> u64 {
-        self.next - self.read_to
+        self.received() - self.read_to
     }
 
     /// Received in order so far [offset].
     pub fn received(&self) -> u64 {
-        self.next
+        self.arrived.next()
+    }
+
+    /// Segments that arrived before one that was sent before them.
+    pub fn out_of_order_segments(&self) -> u64 {
+        self.out_of_order_segments
     }
 
     /// The application takes `bytes`; true when the window opened so far that the sender should hear of it
@@ -157,8 +158,8 @@ impl Receiver {
     pub fn read(&mut self, bytes: u64) -> bool {
         assert!(bytes <= self.readable(), "the application reads no more than has arrived in order");
         self.read_to += bytes;
-        let known = self.window.edge.saturating_sub(self.next);
-        let room = self.window.room(self.next, self.read_to);
+        let known = self.window.edge.saturating_sub(self.received());
+        let room = self.window.room(self.received(), self.read_to);
         bytes > 0 && room >= 2 * known && room >= known + self.mss.min(self.window.size / 2)
     }
 
@@ -190,24 +191,8 @@ impl Receiver {
 
     fn keep_for_later(&mut self, range: ByteRange) -> AckAction {
         let held = ByteRange::new(range.start, range.end.min(self.window.edge));
-        if self.out_of_order.insert(held) > 0 {
-            self.recent = [held.start, self.recent[0], self.recent[1]];
-        } else {
-            self.duplicate = held;
-        }
+        self.out_of_order_segments += u64::from(self.arrived.keep(held));
         self.due_now()
-    }
-
-    /// Advances to `end` and over what waited there.
-    fn accept(&mut self, end: u64) {
-        self.next = self.next.max(end);
-        if self.out_of_order.is_empty() {
-            return;
-        }
-        if let Some(first) = self.out_of_order.first().filter(|first| first.start <= self.next) {
-            self.next = self.next.max(first.end);
-        }
-        self.out_of_order.remove(ByteRange::new(0, self.next));
     }
 
     fn due_now(&mut self) -> AckAction {
@@ -217,34 +202,10 @@ impl Receiver {
 
     /// An ACK at least for every second full segment (RFC 5681, section 4.2), else after the delay.
     fn due_sometime(&mut self, now: Time) -> AckAction {
-        if self.quick_left > 0 || self.next - self.acked_to > self.delay_bytes {
+        if self.quick_left > 0 || self.received() - self.acked_to > self.delay_bytes {
             return self.due_now();
         }
         AckAction::Delayed(*self.deadline.get_or_insert(now + self.delay))
-    }
-
-    /// Duplicate first (RFC 2883), then the blocks of the newest arrivals, then the lowest.
-    fn blocks(&mut self) -> [ByteRange; SACK_BLOCKS] {
-        let mut blocks = [ByteRange::default(); SACK_BLOCKS];
-        let duplicate = std::mem::take(&mut self.duplicate);
-        if !self.sack || (duplicate.is_empty() && self.out_of_order.is_empty()) {
-            return blocks;
-        }
-        let newest = self.recent.iter().filter_map(|&start| self.holding(start));
-        let candidates = [duplicate].into_iter().chain(newest).chain(self.out_of_order.first());
-        let mut used = 0;
-        for block in candidates.filter(|block| !block.is_empty()) {
-            if used < SACK_BLOCKS && !blocks[..used].contains(&block) {
-                blocks[used] = block;
-                used += 1;
-            }
-        }
-        blocks
-    }
-
-    /// The out-of-order range with byte `seq`.
-    fn holding(&self, seq: u64) -> Option<ByteRange> {
-        self.out_of_order.at_or_after(seq).filter(|range| range.start <= seq)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::ranges::{ByteRange, Ranges};
+use crate::transport::ranges::{ByteRange, Ranges};
 
 /// Duplicates after which a segment counts as lost (DupThresh, RFC 5681).
 pub(super) const DUPLICATE_THRESHOLD: u64 = 3;

@@ -6,10 +6,10 @@ use super::congestion::Congestion;
 use super::deadlines::Deadlines;
 use super::params::TcpParams;
 use super::prr::Prr;
-use super::ranges::ByteRange;
-use super::rtt::RoundTrip;
 use super::scoreboard::Scoreboard;
 use super::window::{SendBuffer, Usage};
+use crate::transport::ranges::ByteRange;
+use crate::transport::rtt::{RoundTrip, TimeoutLimits};
 
 /// A segment to transmit. Without bytes it is a window probe: a bare ACK that makes the receiver answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,7 +107,7 @@ impl Sender {
             scoreboard: Scoreboard::default(),
             window_end: params.receive_buffer_initial.get() / 2,
             congestion: Congestion::new(params),
-            round_trip: RoundTrip::new(params),
+            round_trip: RoundTrip::new(timeout_limits(params)),
             timers: Deadlines::new(params),
             usage: Usage::new(params),
             buffer: SendBuffer::new(params),
@@ -291,4 +291,8 @@ impl Sender {
         }
         Segment { seq: self.scoreboard.una(), len: 0, retransmission: false, window_reduced: false }
     }
+}
+
+fn timeout_limits(params: &TcpParams) -> TimeoutLimits {
+    TimeoutLimits { initial: params.rto_initial, min: params.rto_min, max: params.rto_max }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use etherweave_primitives::{Duration, Time};
 
-use crate::transport::tcp::ranges::{ByteRange, Ranges};
+use crate::transport::ranges::{ByteRange, Ranges};
 use crate::transport::tcp::{Ack, AckAction, Receiver, Segment, SegmentArrival, Sender, TcpParams};
 
 /// Segment size of the defaults: MTU 4500 less 20 B IP, 20 B TCP, 12 B timestamps [B].

@@ -6,7 +6,8 @@ mod receiver;
 use etherweave_primitives::{Bytes, Duration, Purpose, Stream, Time};
 use proptest::prelude::*;
 
-use super::{Ack, ByteRange, CongestionControl, SACK_BLOCKS, Sender, TcpParams};
+use super::{Ack, CongestionControl, Sender, TcpParams};
+use crate::transport::{ByteRange, SACK_BLOCKS};
 use channel::{Connection, Fate, Item, MSS};
 
 /// Defaults with a receive window that never limits: it would start at 43,690 B.

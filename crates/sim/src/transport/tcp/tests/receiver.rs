@@ -3,7 +3,8 @@
 use etherweave_primitives::{Duration, Time};
 
 use super::channel::MSS;
-use crate::transport::tcp::{AckAction, ByteRange, Receiver, SegmentArrival, TcpParams};
+use crate::transport::ByteRange;
+use crate::transport::tcp::{AckAction, Receiver, SegmentArrival, TcpParams};
 
 const NOW: Time = Time::ZERO;
 

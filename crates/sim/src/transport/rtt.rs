@@ -2,7 +2,14 @@
 
 use etherweave_primitives::Duration;
 
-use super::params::TcpParams;
+/// Bounds of a retransmission timeout.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimeoutLimits {
+    /// Before the first measurement.
+    pub(super) initial: Duration,
+    pub(super) min: Duration,
+    pub(super) max: Duration,
+}
 
 /// Smoothed round-trip time, its variation, and the timeout with its backoff.
 #[derive(Clone, Debug)]
@@ -11,20 +18,18 @@ pub(super) struct RoundTrip {
     smoothed: Option<Duration>,
     variation: Duration,
     timeout: Duration,
-    timeout_min: Duration,
-    timeout_max: Duration,
+    limits: TimeoutLimits,
     backoff: u32,
 }
 
 impl RoundTrip {
-    pub(super) fn new(params: &TcpParams) -> RoundTrip {
+    pub(super) fn new(limits: TimeoutLimits) -> RoundTrip {
         RoundTrip {
             latest: Duration::ZERO,
             smoothed: None,
             variation: Duration::ZERO,
-            timeout: params.rto_initial,
-            timeout_min: params.rto_min,
-            timeout_max: params.rto_max,
+            timeout: limits.initial,
+            limits,
             backoff: 0,
         }
     }
@@ -45,7 +50,7 @@ impl RoundTrip {
             return self.timeout;
         }
         let doubled = self.timeout.as_ps().saturating_mul(1 << self.backoff.min(32));
-        Duration::from_ps(doubled).min(self.timeout_max)
+        Duration::from_ps(doubled).min(self.limits.max)
     }
 
     /// Takes a measurement (RFC 6298, 2.2 and 2.3; gains 1/8 and 1/4) and ends the backoff. The clock is
@@ -62,7 +67,7 @@ impl RoundTrip {
         };
         self.smoothed = Some(Duration::from_ps(smoothed));
         self.variation = Duration::from_ps(variation);
-        self.timeout = Duration::from_ps(smoothed + 4 * variation).clamp(self.timeout_min, self.timeout_max);
+        self.timeout = Duration::from_ps(smoothed + 4 * variation).clamp(self.limits.min, self.limits.max);
         self.backoff = 0;
     }
 
@@ -77,10 +82,15 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000_000;
+    const LIMITS: TimeoutLimits = TimeoutLimits {
+        initial: Duration::from_ms(1_000),
+        min: Duration::from_ms(200),
+        max: Duration::from_ms(120_000),
+    };
 
     #[test]
     fn the_timeout_follows_rfc_6298() {
-        let mut rtt = RoundTrip::new(&TcpParams::default());
+        let mut rtt = RoundTrip::new(LIMITS);
         assert_eq!(rtt.timeout(), Duration::from_ms(1_000));
         // First sample R: SRTT = R, RTTVAR = R/2, RTO = R + 4·R/2 = 3 R.
         rtt.sample(Duration::from_ms(160));
@@ -93,7 +103,7 @@ mod tests {
 
     #[test]
     fn the_timeout_doubles_up_to_its_bound_and_returns_with_a_sample() {
-        let mut rtt = RoundTrip::new(&TcpParams::default());
+        let mut rtt = RoundTrip::new(LIMITS);
         rtt.sample(Duration::from_us(50));
         let timeouts: Vec<u64> = (0..12).map(|_| (rtt.timeout().as_ps() / MS, rtt.back_off()).0).collect();
         assert_eq!(timeouts, [200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200, 102_400, 120_000, 120_000]);
