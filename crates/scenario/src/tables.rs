@@ -128,6 +128,8 @@ fn flows(rows: &[FlowRow]) -> Table {
             ("packets", integers(rows, |row| row.packets)),
             ("retransmissions", integers(rows, |row| row.retransmissions)),
             ("timeouts", integers(rows, |row| row.timeouts)),
+            ("out_of_order", integers(rows, |row| row.out_of_order)),
+            ("naks", integers(rows, |row| row.naks)),
         ],
     }
 }

@@ -3,6 +3,7 @@
 use etherweave_scenario::Run;
 
 const MARKS: &str = "switch.ecn = { queue_min = \"10KiB\", queue_max = \"100KiB\", share_max = 0.5 }\n";
+const SELECTIVE: &str = "transport.roce.reliability = \"selective_repeat\"\ntransport.roce.";
 const TCP: &str = "transport.tcp = {}\nflow_control.none = {}\n";
 
 /// Four hosts, an incast of three into the fourth, and `lines` of dotted keys.
@@ -157,6 +158,11 @@ fn roce() {
         ("transport.roce.window = \"0B\"", "0B; expected at least ack_every packets, 64KiB"),
         ("transport.roce.window = \"1000GB\"", "1000GB; expected at most 32GiB: 2^23 packets"),
         ("transport.roce.ack_every = 4294967295", "transport.roce.window: 1MiB; expected at least ack_every packets"),
+        ("transport.roce.psn_range = 64", "64; expected nothing here repeats selectively"),
+        ("transport.roce.tail_loss_probe_min = \"1us\"", "1us; expected nothing here sends probes"),
+        (&format!("{SELECTIVE}psn_range = 15"), "15; expected at least ack_every, 16"),
+        (&format!("{SELECTIVE}psn_range = 8388609"), "8388609; expected at most 2^23"),
+        (&format!("{SELECTIVE}tail_loss_probe_min = \"1s\""), "1s; expected at most retransmission_timeout, 67109us"),
         ("transport.roce.retransmission_timeout = \"0s\"", "0ps; expected 1ps to 1000000s"),
         ("transport.roce.retransmission_timeout = \"18000000s\"", "18000000s; expected 1ps to 1000000s"),
         (&format!("{MARKS}transport.roce.dcqcn.alpha_timer = \"1ps\""), "1ps; expected at least 100ns"),
@@ -166,6 +172,8 @@ fn roce() {
     ]);
     runs(&[
         "transport.roce = { window = \"4KiB\", ack_every = 1 }",
+        &format!("{SELECTIVE}psn_range = 16"),
+        &format!("{SELECTIVE}tail_loss_probe_min = \"0s\""),
         "transport.roce = { window = \"2GiB\", path_mtu = \"256B\" }",
         &format!("{MARKS}transport.roce.dcqcn = {{ rate_bytes = \"1B\", gain_shift = 0, cnp_interval = \"0s\" }}"),
     ]);

@@ -26,6 +26,6 @@ pub fn octets(frame: &CapturedFrame, params: &SimParams) -> Vec<u8> {
             ethernet::pause(*pause, source, is_pfc)
         }
         (Captured::Packet(packet, side), Transport::Tcp(_)) => tcp::frame(frame, packet, *side),
-        (Captured::Packet(packet, _), Transport::Roce(roce)) => roce::frame(frame, packet, roce.version),
+        (Captured::Packet(packet, side), Transport::Roce(roce)) => roce::frame(frame, packet, *side, roce),
     }
 }

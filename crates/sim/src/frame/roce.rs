@@ -1,12 +1,14 @@
 //! RoCE packets: network header, base transport header and extensions, payload, invariant check sequence.
 //!
 //! Opcodes and headers after InfiniBand Architecture vol. 1, 9.2-9.4; encapsulations after its annexes A16 (v1) and
-//! A17 (v2). Payloads are zeros.
+//! A17 (v2). Payloads are zeros. No standard has headers for selective repeat: here every packet of a WRITE has an
+//! address, and the blocks of an acknowledgement follow its extension.
 
 use super::ethernet::{header, ip, ipv4, mac, pad};
 use crate::capture::CapturedFrame;
 use crate::packet::{Packet, PacketKind, flags};
-use crate::params::RoceVersion;
+use crate::params::{Reliability, RoceParams, RoceVersion};
+use crate::transport::SackBlocks;
 
 /// EtherTypes of RoCE v1 and IPv4.
 const ROCE: u16 = 0x8915;
@@ -30,8 +32,10 @@ const ACK: u8 = 0x1f;
 const NAK: u8 = 0x60;
 
 /// The frame of a RoCE packet, without its check sequence.
-pub(super) fn frame(captured: &CapturedFrame, packet: &Packet, version: RoceVersion) -> Vec<u8> {
-    let transport = transport(captured, packet);
+pub(super) fn frame(captured: &CapturedFrame, packet: &Packet, side: Option<SackBlocks>, roce: &RoceParams) -> Vec<u8> {
+    let version = roce.version;
+    let mut transport = transport(captured, packet, roce.reliability);
+    transport.extend(blocks(side));
     let ecn = match (packet.has(flags::ECN_CAPABLE), packet.has(flags::CONGESTION)) {
         (_, true) => 3,
         (true, false) => 2,
@@ -51,10 +55,10 @@ pub(super) fn frame(captured: &CapturedFrame, packet: &Packet, version: RoceVers
 }
 
 /// Base transport header, extensions and payload.
-fn transport(captured: &CapturedFrame, packet: &Packet) -> Vec<u8> {
+fn transport(captured: &CapturedFrame, packet: &Packet, reliability: Reliability) -> Vec<u8> {
     let payload = packet.payload as usize;
     let filler = payload.wrapping_neg() % 4;
-    let (opcode, extension) = operation(packet);
+    let (opcode, extension) = operation(packet, reliability);
     let is_request = opcode == READ_REQUEST;
     let wants_ack = u32::from(packet.kind == PacketKind::Data && packet.has(flags::LAST)) << 31;
     let mut octets = vec![opcode, (filler as u8) << 4, 0xff, 0xff];
@@ -75,7 +79,7 @@ fn sequence(packet: &Packet) -> u32 {
 }
 
 /// The operation code, and the extension header that goes with it.
-fn operation(packet: &Packet) -> (u8, Vec<u8>) {
+fn operation(packet: &Packet, reliability: Reliability) -> (u8, Vec<u8>) {
     let place = match (packet.has(flags::FIRST), packet.has(flags::LAST)) {
         (true, false) => 0,
         (false, false) => 1,
@@ -93,11 +97,17 @@ fn operation(packet: &Packet) -> (u8, Vec<u8>) {
             (READ_RESPONSE[place], extension)
         }
         PacketKind::Data => {
-            let has_address = packet.has(flags::FIRST);
+            let has_address = packet.has(flags::FIRST) || reliability == Reliability::SelectiveRepeat;
             (WRITE[place], if has_address { address_extension(packet) } else { Vec::new() })
         }
         PacketKind::Announcement => unreachable!("announcements are no frames"),
     }
+}
+
+/// The blocks of a selective acknowledgement: the lower 32 bits of their offsets in the stream.
+fn blocks(side: Option<SackBlocks>) -> Vec<u8> {
+    let blocks = side.unwrap_or_default().into_iter().filter(|block| !block.is_empty());
+    blocks.flat_map(|block| [block.start, block.end]).flat_map(|offset| (offset as u32).to_be_bytes()).collect()
 }
 
 /// AETH: syndrome and message sequence number.

@@ -6,10 +6,11 @@ use super::{Endpoint, Protocol};
 use crate::constants::{Overheads, RunConstants};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
+use crate::frame::size::SELECTIVE_BLOCK;
 use crate::packet::{Packet, PacketKind, flags};
-use crate::params::{RoceParams, Transport};
+use crate::params::{Reliability, RoceParams, Transport};
 use crate::transport::roce::{
-    Acknowledgement, Answer, DataArrival, DataPacket, Operation, Reception, Requester, Responder,
+    Acknowledgement, Answer, DataArrival, DataPacket, Operation, Reception, Requester, Responder, SelectiveReport,
 };
 
 /// Both directions of a reliable connection at one host. Two cache lines belong to the requester, one to the responder.
@@ -22,7 +23,7 @@ pub(crate) struct RoceState {
 impl RoceState {
     /// A connection of a NIC of `rate` bits per second.
     pub fn new(params: &RoceParams, rate: etherweave_primitives::BitRate) -> RoceState {
-        RoceState { requester: Requester::new(params, rate), responder: Responder::default() }
+        RoceState { requester: Requester::new(params, rate), responder: Responder::new(params) }
     }
 }
 
@@ -34,12 +35,13 @@ fn params(constants: &RunConstants) -> &RoceParams {
     }
 }
 
-/// The packet's bits, and what headers add to its payload [B on the wire]. A request's address is its payload.
-fn dress(data: &DataPacket, overheads: &Overheads) -> (u8, u32) {
+/// The packet's bits, and what headers add to its payload [B on the wire]. A request's address is its payload. A packet
+/// that may arrive out of order names its place itself.
+fn dress(data: &DataPacket, reliability: Reliability, overheads: &Overheads) -> (u8, u32) {
     let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
     let place = bit(data.is_first, flags::FIRST) | bit(data.is_last, flags::LAST);
     let (bits, overhead) = match data.operation {
-        Operation::Write if data.is_first => (place, overheads.first),
+        Operation::Write if data.is_first || reliability == Reliability::SelectiveRepeat => (place, overheads.first),
         Operation::Write => (place, overheads.other),
         Operation::ReadRequest => (place | flags::READ_REQUEST, overheads.other),
         Operation::ReadResponse if place != 0 => (place | flags::READ, overheads.edge),
@@ -60,8 +62,8 @@ impl Endpoint {
     pub(super) fn next_roce_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
         let params = params(constants);
         let requester = &mut self.roce().requester;
-        let Some(data) = requester.next_packet(params) else { return (None, false) };
-        let (mut bits, overhead) = dress(&data, &constants.overheads);
+        let Some(data) = requester.next_packet(now, params) else { return (None, false) };
+        let (mut bits, overhead) = dress(&data, params.reliability, &constants.overheads);
         let wire = overhead + data.payload.next_multiple_of(4);
         if requester.charge(now, wire) {
             bits |= flags::ECN_CAPABLE;
@@ -70,6 +72,7 @@ impl Endpoint {
         let mut packet = self.packet(PacketKind::Data, wire, data.payload);
         packet.offset = data.offset;
         packet.word = data.sequence;
+        packet.sent = now;
         packet.flags = bits;
         (Some(packet), has_more)
     }
@@ -136,7 +139,8 @@ impl Shard {
         if packet.has(flags::CONGESTION) {
             self.notify_congestion(endpoint);
         }
-        let arrival = DataArrival { offset: packet.offset, payload: packet.payload, is_last: packet.has(flags::LAST) };
+        let &Packet { offset, payload, word: sequence, sent, .. } = packet;
+        let arrival = DataArrival { offset, payload, sequence, is_last: packet.has(flags::LAST), sent };
         let responder = &mut self.endpoints[endpoint as usize].roce().responder;
         let Reception { answer, bytes } = responder.on_data(&arrival, params(&self.constants));
         let received = responder.received();
@@ -159,14 +163,43 @@ impl Shard {
         let answer = end.roce().responder.acknowledge(kind == PacketKind::Nak);
         packet.acknowledged = answer.cumulative;
         packet.word = answer.sequence;
+        if let Some(report) = &answer.report {
+            self.attach(report, &mut packet);
+        }
         self.send_control(endpoint, packet);
     }
 
+    /// Puts what selective repeat reports on an acknowledgement.
+    fn attach(&mut self, report: &SelectiveReport, packet: &mut Packet) {
+        packet.sent = report.sent;
+        let blocks = report.blocks.iter().filter(|block| !block.is_empty()).count() as u32;
+        if blocks > 0 {
+            packet.wire += blocks * SELECTIVE_BLOCK;
+            packet.side = self.packets.insert_side(report.blocks);
+        }
+    }
+
+    /// What selective repeat reports on an acknowledgement.
+    fn detach(&mut self, packet: &Packet) -> Option<SelectiveReport> {
+        match params(&self.constants).reliability {
+            Reliability::GoBackN => None,
+            Reliability::SelectiveRepeat => {
+                let blocks = self.packets.remove_side(packet.side).unwrap_or_default();
+                Some(SelectiveReport { blocks, sent: packet.sent })
+            }
+        }
+    }
+
     fn roce_acknowledged(&mut self, endpoint: u32, packet: &Packet, is_negative: bool) {
+        let report = self.detach(packet);
         let requester = &mut self.endpoints[endpoint as usize].roce().requester;
-        let answer = Acknowledgement { cumulative: packet.acknowledged, sequence: packet.word, is_negative };
+        let answer = Acknowledgement { cumulative: packet.acknowledged, sequence: packet.word, is_negative, report };
         requester.on_acknowledgement(self.now, &answer);
         let acknowledged = requester.acknowledged();
+        if let Some(time) = requester.restart_timer(self.now, params(&self.constants)) {
+            let place = self.hosts[self.endpoints[endpoint as usize].host as usize].port;
+            self.schedule_at(time, place, Kind::TransportTimer, endpoint);
+        }
         self.roce_wake(endpoint);
         self.acknowledged(endpoint, acknowledged);
     }
@@ -178,5 +211,15 @@ impl Shard {
             let packet = end.packet(PacketKind::Cnp, self.constants.overheads.cnp, 0);
             self.send_control(endpoint, packet);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_directions_take_three_cache_lines() {
+        assert_eq!(size_of::<RoceState>(), 3 * 64);
     }
 }

@@ -13,7 +13,7 @@ mod switch;
 pub use check::check;
 pub use flow_control::{Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{CpuCosts, HostParams, MpiParams, NicParams};
-pub use roce::{Dcqcn, RoceParams, RoceVersion};
+pub use roce::{Dcqcn, Reliability, RoceParams, RoceVersion};
 pub use shaper::TokenBucket;
 pub use switch::{EcnMarking, Forwarding, SwitchParams, Threshold};
 

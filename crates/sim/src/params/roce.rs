@@ -12,6 +12,16 @@ pub enum RoceVersion {
     V2,
 }
 
+/// How a connection repairs losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reliability {
+    /// The responder discards what follows a gap; the requester starts again at the gap.
+    GoBackN,
+    /// The responder places every packet where it belongs; the requester sends again what is missing.
+    SelectiveRepeat,
+}
+
 /// Reliable connection (InfiniBand Architecture volume 1, 9.7) over Ethernet.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -26,6 +36,13 @@ pub struct RoceParams {
     pub window: Bytes,
     /// Without any acknowledgement for so long, the requester starts again from the last one.
     pub retransmission_timeout: Duration,
+    /// How a connection repairs losses. Go-back-N takes a packet that another overtakes for lost.
+    pub reliability: Reliability,
+    /// Selective repeat: packets that may be out, counted from the oldest that is not acknowledged, as many as the
+    /// responder tracks.
+    pub psn_range: u32,
+    /// Selective repeat: least wait before the last packet is sent again to ask what has arrived.
+    pub tail_loss_probe_min: Duration,
     /// Congestion control. Absent: off, as in the testbed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dcqcn: Option<Dcqcn>,
@@ -39,6 +56,9 @@ impl Default for RoceParams {
             ack_every: 16,
             window: Bytes::new(1 << 20),
             retransmission_timeout: Duration::from_us(67_109),
+            reliability: Reliability::GoBackN,
+            psn_range: 1024,
+            tail_loss_probe_min: Duration::from_us(100),
             dcqcn: None,
         }
     }

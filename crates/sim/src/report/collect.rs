@@ -149,17 +149,22 @@ impl Simulation {
     }
 
     fn flows(&self) -> Vec<FlowRow> {
-        let ends = self.shards.iter().flat_map(|shard| &shard.endpoints);
-        let mut flows: Vec<((u32, u32), FlowRow)> = ends.map(|end| (end.hosts, self.flow_row(end))).collect();
+        let ends = self.shards.iter().flat_map(|shard| shard.endpoints.iter().map(move |end| (shard, end)));
+        let row = |(shard, end)| self.flow_row(end, self.other_end(shard, end));
+        let mut flows: Vec<((u32, u32), FlowRow)> = ends.map(|pair| (pair.1.hosts, row(pair))).collect();
         flows.retain(|(_, row)| row.packets > 0);
         flows.sort_by_key(|(hosts, row)| (*hosts, row.bytes, row.packets));
         flows.into_iter().map(|(_, row)| row).collect()
     }
 
-    fn flow_row(&self, end: &Endpoint) -> FlowRow {
+    fn other_end(&self, shard: &Shard, end: &Endpoint) -> &Endpoint {
+        &self.shards[shard.shard_at(end.remote_port.link) as usize].endpoints[end.remote as usize]
+    }
+
+    fn flow_row(&self, end: &Endpoint, other: &Endpoint) -> FlowRow {
         let (source_host, destination_host) = (self.host_name(end.hosts.0), self.host_name(end.hosts.1));
-        match &end.protocol {
-            Protocol::Roce(state) => FlowRow {
+        match (&end.protocol, &other.protocol) {
+            (Protocol::Roce(state), Protocol::Roce(other)) => FlowRow {
                 source_host,
                 destination_host,
                 transport: "roce",
@@ -167,8 +172,10 @@ impl Simulation {
                 packets: state.requester.packets(),
                 retransmissions: state.requester.retransmitted_packets(),
                 timeouts: state.requester.timeouts(),
+                out_of_order: other.responder.out_of_order_packets(),
+                naks: other.responder.naks(),
             },
-            Protocol::Tcp(state) => {
+            (Protocol::Tcp(state), Protocol::Tcp(other)) => {
                 let counters = state.sender.counters();
                 FlowRow {
                     source_host,
@@ -178,7 +185,12 @@ impl Simulation {
                     packets: state.packets,
                     retransmissions: counters.retransmissions,
                     timeouts: counters.timeouts,
+                    out_of_order: other.receiver.out_of_order_segments(),
+                    naks: 0,
                 }
+            }
+            (Protocol::Roce(_), Protocol::Tcp(_)) | (Protocol::Tcp(_), Protocol::Roce(_)) => {
+                unreachable!("both ends of a connection speak one transport")
             }
         }
     }

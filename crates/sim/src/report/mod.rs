@@ -111,6 +111,10 @@ pub struct FlowRow {
     pub retransmissions: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
+    /// Data packets (RoCE) or segments (TCP) that arrived before one that was sent before them.
+    pub out_of_order: u64,
+    /// Negative acknowledgements that the receiver sent (RoCE).
+    pub naks: u64,
 }
 
 /// Packets lost in a priority that flow control protects.

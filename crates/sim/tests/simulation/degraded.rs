@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority, Rank};
 use etherweave_sim::frame::size::RoceSizes;
-use etherweave_sim::params::{Forwarding, RoceParams, RoceVersion, SimParams, Transport};
+use etherweave_sim::params::{Forwarding, Reliability, RoceParams, RoceVersion, SimParams, Transport};
 use etherweave_sim::{DegradedLink, Experiment, PortRow, Report, Simulation};
 use etherweave_topology::{Family, FatTree};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
@@ -140,6 +140,35 @@ fn goodput_is_that_of_go_back_n() {
     assert!(bracket.contains(&again), "{again} packets again for each error, expected {bracket:?}");
 }
 
+/// The same with selective repeat.
+fn selective(mut params: SimParams) -> SimParams {
+    let Transport::Roce(roce) = &mut params.transport else { unreachable!("only RoCE repeats selectively") };
+    roce.reliability = Reliability::SelectiveRepeat;
+    params
+}
+
+/// Selective repeat with a share q of the packets lost, each of time t with its address: every packet goes out
+/// 1 / (1 - q) times, and while one is repaired the others go on. At the end a probe may be needed.
+#[test]
+fn goodput_is_that_of_selective_repeat() {
+    let (packets, bit_error_rate) = (200_000, 3e-7);
+    let params = selective(patient(Duration::from_us(1_000)));
+    let report = run(&one_way(params.clone(), packets, bit_error_rate), 1);
+    let wire = MTU + u64::from(sizes().first_overhead());
+    let t = BitRate::from_gbps(100).serialization_time(Bytes::new(wire)).as_ns_f64();
+    let q = share(bit_error_rate, wire);
+    let losses = packets as f64 * q / (1.0 - q);
+    let excess = report.streams[0].end.since(report.streams[0].start).as_ns_f64() - packets as f64 * t;
+    let end = (round_trip(&params) * 4 + RoceParams::default().tail_loss_probe_min).as_ns_f64();
+    let bracket = (losses - 5.0 * losses.sqrt()) * t..(losses + 5.0 * losses.sqrt()) * t + end;
+    assert!(bracket.contains(&excess), "{excess} ns beyond {packets} packets, expected {bracket:?}");
+    // What is damaged goes out once more, and nothing else but a probe.
+    let (flow, errors) = (&report.flows[0], row(&report, "switch0", "host0").fcs_errors);
+    assert!((errors..=errors + 1).contains(&flow.retransmissions), "{flow:?} for {errors} errors");
+    assert_eq!((flow.timeouts, flow.naks), (0, 0));
+    assert!(flow.out_of_order > errors, "each gap has packets behind it: {flow:?}");
+}
+
 /// What a fat tree of one uplink does under errors on that of leaf 0.
 fn tree(params: SimParams, bit_error_rate: f64) -> Experiment {
     let tree = FatTree { leaves: 3, hosts_per_leaf: 4, links_per_core: 1, ..FatTree::default() };
@@ -158,7 +187,7 @@ fn tree(params: SimParams, bit_error_rate: f64) -> Experiment {
 
 #[test]
 fn every_message_arrives_in_spite_of_errors_the_same_on_any_threads() {
-    for (params, transport) in [(roce(), "roce"), (tcp(), "tcp")] {
+    for (params, transport) in [(roce(), "go-back-N"), (selective(roce()), "selective repeat"), (tcp(), "tcp")] {
         // `run` asserts that every rank has received its message.
         let report = assert_same_on_any_threads(&tree(params, 3e-7));
         assert!(fcs_errors(&report) > 0);

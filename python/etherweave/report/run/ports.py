@@ -243,12 +243,13 @@ def _cell(value: object) -> str:
 
 
 def flows(result: Result) -> Section | None:
-    """Sum payload, packets, retransmissions and timeouts by transport."""
+    """Sum payload, packets, what was repeated and what arrived out of order by transport."""
     rows = result.to_polars("flows")
     if rows.is_empty():
         return None
-    counts = ("bytes", "packets", "retransmissions", "timeouts")
+    counts = ("bytes", "packets", "retransmissions", "timeouts", "out_of_order", "naks")
     sums = rows.group_by("transport", maintain_order=True).agg(pl.len(), pl.col(counts).sum())
     cells = [[name, *(f"{count:,}" for count in values)] for name, *values in sums.rows()]
-    head = ("transport", "flows", "payload [B]", "packets", "retransmissions", "timeouts")
+    titles = ("payload [B]", "packets", "retransmissions", "timeouts", "out of order", "NAKs")
+    head = ("transport", "flows", *titles)
     return Section("flows", "Transports", "", None, [Table(head, cells)])

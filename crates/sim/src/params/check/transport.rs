@@ -3,7 +3,7 @@
 use etherweave_primitives::{Bytes, Duration};
 
 use super::{Checked, RATES, check_timer, require, require_effect, require_within};
-use crate::params::{Dcqcn, EcnMarking, RoceParams};
+use crate::params::{Dcqcn, EcnMarking, Reliability, RoceParams};
 use crate::transport::tcp::{CongestionControl, TcpParams};
 
 /// Packets that may be in flight: half of the 24-bit sequence numbers, so that old and new can be distinguished.
@@ -26,10 +26,30 @@ pub(super) fn check_roce(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked
     let most = format!("at most {}: 2^23 packets, half of the sequence numbers", mtu * PACKETS_MAX);
     require(roce.window <= mtu * PACKETS_MAX, "transport.roce.window", roce.window, most)?;
     check_timer("transport.roce.retransmission_timeout", roce.retransmission_timeout)?;
+    check_selective(roce)?;
     match &roce.dcqcn {
         Some(dcqcn) => check_dcqcn(dcqcn, ecn.is_some()),
         None => require(ecn.is_none(), "switch.ecn", "marking switches", "transport.roce.dcqcn: nothing heeds a mark"),
     }
+}
+
+fn check_selective(roce: &RoceParams) -> Checked {
+    let default = RoceParams::default();
+    let is_selective = roce.reliability == Reliability::SelectiveRepeat;
+    let (range, probe) = ("transport.roce.psn_range", "transport.roce.tail_loss_probe_min");
+    require_effect(is_selective, range, roce.psn_range, default.psn_range, "repeats selectively")?;
+    require_effect(is_selective, probe, roce.tail_loss_probe_min, default.tail_loss_probe_min, "sends probes")?;
+    let expected = format!("at least ack_every, {}: the responder would never acknowledge", roce.ack_every);
+    require(!is_selective || roce.psn_range >= roce.ack_every, range, roce.psn_range, expected)?;
+    require(
+        u64::from(roce.psn_range) <= PACKETS_MAX,
+        range,
+        roce.psn_range,
+        "at most 2^23, half of the sequence numbers",
+    )?;
+    let most = format!("at most retransmission_timeout, {}", roce.retransmission_timeout);
+    let fits = roce.tail_loss_probe_min <= roce.retransmission_timeout;
+    require(!is_selective || fits, probe, roce.tail_loss_probe_min, most)
 }
 
 fn check_dcqcn(dcqcn: &Dcqcn, has_marks: bool) -> Checked {

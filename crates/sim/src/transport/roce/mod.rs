@@ -10,11 +10,20 @@
 //! hands out, and answers when [`Responder::on_data`] asks for it. Offsets count the bytes of the stream; packet
 //! sequence numbers run beside them for captures.
 //!
-//! Go-back-N: the network keeps order, so a gap means loss: the responder reports it once (NAK), and the requester goes
-//! back (InfiniBand Architecture vol. 1, 9.7.5).
+//! - Go-back-N: the network keeps order, so a gap means loss: the responder reports it once (NAK), and the requester
+//!   goes back (InfiniBand Architecture vol. 1, 9.7.5).
+//! - Selective repeat: packets may overtake each other. The responder places each where it belongs and reports what has
+//!   arrived; the requester sends again what is missing.
+//!
+//! Guarantees: every posted byte is delivered once and in order as long as the path lets anything through.
 
 mod requester;
 mod responder;
+mod selective;
+
+use etherweave_primitives::Time;
+
+use super::{ByteRange, SackBlocks};
 
 pub use requester::{DataPacket, Requester};
 pub use responder::{Answer, DataArrival, Reception, Responder};
@@ -40,9 +49,32 @@ pub struct Acknowledgement {
     pub sequence: u32,
     /// Whether a packet is missing (NAK).
     pub is_negative: bool,
+    /// Selective repeat: what else has arrived.
+    pub report: Option<SelectiveReport>,
 }
 
-/// The packet sequence number after `sequence`: they have 24 bits.
+/// What an acknowledgement of selective repeat reports besides.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SelectiveReport {
+    /// What has arrived beyond the cumulative acknowledgement, and what twice.
+    pub blocks: SackBlocks,
+    /// When the packet was sent that arrived last.
+    pub sent: Time,
+}
+
+impl SelectiveReport {
+    /// Whether the first block names a packet that arrived twice (RFC 2883, section 4).
+    fn has_duplicate(&self, cumulative: u64) -> bool {
+        let [first, second, _] = self.blocks;
+        let is_within = |outer: ByteRange| outer.start <= first.start && first.end <= outer.end;
+        !first.is_empty() && (first.end <= cumulative || is_within(second))
+    }
+}
+
+/// The largest packet sequence number: they have 24 bits.
+const SEQUENCES: u32 = 0xff_ffff;
+
+/// The packet sequence number after `sequence`.
 fn following(sequence: u32) -> u32 {
-    (sequence + 1) & 0xff_ffff
+    (sequence + 1) & SEQUENCES
 }

@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 
 use etherweave_primitives::{BitRate, Time};
 
-use super::{Acknowledgement, Operation, following};
-use crate::params::RoceParams;
+use super::selective::{Progress, SelectiveRepeat};
+use super::{Acknowledgement, Operation, SEQUENCES, following};
+use crate::params::{Reliability, RoceParams};
+use crate::transport::ByteRange;
 use crate::transport::dcqcn::RateLimiter;
 
 /// An outgoing message.
@@ -14,6 +16,22 @@ struct Outgoing {
     start: u64,
     end: u64,
     operation: Operation,
+}
+
+impl Outgoing {
+    /// The packet of it that begins at `offset`.
+    #[inline]
+    fn packet(&self, offset: u64, payload: u64, sequence: u32, is_retransmission: bool) -> DataPacket {
+        DataPacket {
+            offset,
+            payload: payload as u32,
+            sequence,
+            operation: self.operation,
+            is_first: offset == self.start,
+            is_last: offset + payload == self.end,
+            is_retransmission,
+        }
+    }
 }
 
 /// A data packet to send.
@@ -47,8 +65,14 @@ pub struct Requester {
     acknowledged: u64,
     /// Packet sequence numbers of `next` and `acknowledged`.
     sequence: (u32, u32),
-    /// The message that `next` lay in when it was last looked up.
-    message: Outgoing,
+    /// The message that `next` lay in when it was last looked up; its parts, so that nothing pads them.
+    message_start: u64,
+    message_end: u64,
+    message_operation: Operation,
+    is_timer_set: bool,
+    is_pacing: bool,
+    /// Which of the outgoing messages `next` lies in, or one before.
+    sending: u32,
     /// Farthest byte ever sent: what lies below is a retransmission.
     sent_max: u64,
     /// Where the first of `outgoing` ends.
@@ -56,14 +80,12 @@ pub struct Requester {
     /// When the requester last made progress.
     last_progress: Time,
     packets: u64,
-    retransmitted_packets: u64,
     /// Congestion control.
     limiter: Option<Box<RateLimiter>>,
-    /// Which of the outgoing messages `next` lies in, or one before.
-    sending: usize,
-    timeouts: u64,
-    is_timer_set: bool,
-    is_pacing: bool,
+    /// Selective repeat in place of go-back-N.
+    selective: Option<Box<SelectiveRepeat>>,
+    retransmitted_packets: u32,
+    timeouts: u32,
     /// Messages not yet acknowledged.
     outgoing: VecDeque<Outgoing>,
 }
@@ -72,7 +94,11 @@ impl Requester {
     /// A connection of a NIC of `rate`.
     pub fn new(params: &RoceParams, rate: BitRate) -> Requester {
         let limiter = params.dcqcn.as_ref().map(|dcqcn| Box::new(RateLimiter::new(dcqcn, rate)));
-        Requester { limiter, ..Requester::default() }
+        let selective = match params.reliability {
+            Reliability::GoBackN => None,
+            Reliability::SelectiveRepeat => Some(Box::new(SelectiveRepeat::new(params))),
+        };
+        Requester { limiter, selective, ..Requester::default() }
     }
 
     /// Adds a message to the stream; returns where it ends.
@@ -92,33 +118,76 @@ impl Requester {
     /// Whether window and rate let a packet out now.
     #[inline]
     pub fn may_send(&self, params: &RoceParams) -> bool {
-        !self.is_pacing && self.next < self.posted && self.next - self.acknowledged < params.window.get()
+        let has_new = self.next < self.posted && self.next - self.acknowledged < params.window.get();
+        !self.is_pacing
+            && match &self.selective {
+                None => has_new,
+                Some(selective) => selective.first_lost().is_some() || (has_new && self.is_in_range(params)),
+            }
+    }
+
+    /// Whether the responder has room to track the next packet.
+    fn is_in_range(&self, params: &RoceParams) -> bool {
+        (self.sequence.0.wrapping_sub(self.sequence.1) & SEQUENCES) < params.psn_range
     }
 
     /// The next packet that window and rate allow. The host reports its size to [`Requester::charge`].
     #[inline]
-    pub fn next_packet(&mut self, params: &RoceParams) -> Option<DataPacket> {
+    pub fn next_packet(&mut self, now: Time, params: &RoceParams) -> Option<DataPacket> {
         if !self.may_send(params) {
             return None;
         }
+        if self.selective.is_some() {
+            return Some(self.next_selective(now, params));
+        }
+        Some(self.next_in_order(params))
+    }
+
+    /// What follows in the stream.
+    #[inline]
+    fn next_in_order(&mut self, params: &RoceParams) -> DataPacket {
         let message = self.next_message();
         let (offset, sequence) = (self.next, self.sequence.0);
         let payload = params.path_mtu.get().min(message.end - offset);
         let is_retransmission = offset < self.sent_max;
-        self.retransmitted_packets += u64::from(is_retransmission);
+        self.retransmitted_packets += u32::from(is_retransmission);
         self.next += payload;
         self.sequence.0 = following(sequence);
         self.sent_max = self.sent_max.max(self.next);
         self.packets += 1;
-        Some(DataPacket {
-            offset,
-            payload: payload as u32,
-            sequence,
-            operation: message.operation,
-            is_first: offset == message.start,
-            is_last: self.next == message.end,
-            is_retransmission,
-        })
+        message.packet(offset, payload, sequence, is_retransmission)
+    }
+
+    /// The oldest lost packet, or what follows in the stream.
+    #[inline(never)]
+    fn next_selective(&mut self, now: Time, params: &RoceParams) -> DataPacket {
+        let lost = self.selective.as_ref().and_then(|selective| selective.first_lost());
+        let packet = match lost {
+            Some(offset) => self.lost_packet(offset, params),
+            None => self.next_in_order(params),
+        };
+        if let Some(selective) = &mut self.selective {
+            let end = packet.offset + u64::from(packet.payload);
+            selective.sent(now, ByteRange::new(packet.offset, end));
+        }
+        packet
+    }
+
+    /// The packet that begins at `offset`, once more. Packets before it are counted from the oldest on.
+    fn lost_packet(&mut self, offset: u64, params: &RoceParams) -> DataPacket {
+        let mtu = params.path_mtu.get();
+        let (mut start, mut sequence) = (self.acknowledged, self.sequence.1);
+        let mut messages = self.outgoing.iter();
+        let mut message = messages.next().expect("what is lost was posted");
+        while message.end <= offset {
+            sequence += (message.end - start).div_ceil(mtu) as u32;
+            start = message.end;
+            message = messages.next().expect("what is lost was posted");
+        }
+        sequence = (sequence + ((offset - start) / mtu) as u32) & SEQUENCES;
+        self.packets += 1;
+        self.retransmitted_packets += 1;
+        message.packet(offset, mtu.min(message.end - offset), sequence, true)
     }
 
     /// Charges `wire` bytes to the rate, which may delay the next packet. Whether there is a rate: such packets may be
@@ -144,6 +213,12 @@ impl Requester {
     /// Takes an acknowledgement.
     #[inline]
     pub fn on_acknowledgement(&mut self, now: Time, answer: &Acknowledgement) {
+        if let (Some(selective), Some(report)) = (&mut self.selective, &answer.report) {
+            let progress = Progress { acknowledged: self.acknowledged, next: self.next };
+            if selective.on_report(now, answer.cumulative, report, progress) {
+                self.last_progress = now;
+            }
+        }
         self.advance(now, answer);
         if answer.is_negative {
             self.go_back();
@@ -160,12 +235,26 @@ impl Requester {
     /// Starts the timer after a transmission: when [`Requester::on_timer`] is due, unless it runs.
     #[inline]
     pub fn start_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
+        if self.selective.is_some() {
+            return self.restart_timer(now, params);
+        }
         let starts = !std::mem::replace(&mut self.is_timer_set, true);
         starts.then(|| now + params.retransmission_timeout)
     }
 
+    /// Sets the timer of selective repeat after an acknowledgement: when [`Requester::on_timer`] is due, unless it is
+    /// due earlier anyway.
+    #[inline]
+    pub fn restart_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
+        let selective = self.selective.as_mut().filter(|_| self.next > self.acknowledged)?;
+        selective.start_timer(now, self.last_progress + params.retransmission_timeout)
+    }
+
     /// Starts again when nothing has been acknowledged for too long. Returns when it is due again.
     pub fn on_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
+        if self.selective.is_some() {
+            return self.on_selective_timer(now, params);
+        }
         let timeout = params.retransmission_timeout;
         if self.next == self.acknowledged {
             self.is_timer_set = false;
@@ -177,6 +266,23 @@ impl Requester {
             self.go_back();
         }
         Some(self.last_progress + timeout)
+    }
+
+    fn on_selective_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
+        let is_blocked = !self.may_send(params);
+        let progress = Progress { acknowledged: self.acknowledged, next: self.next };
+        let selective = self.selective.as_mut().filter(|_| progress.next > progress.acknowledged)?;
+        if !selective.is_called(now) {
+            return None;
+        }
+        if now.since(self.last_progress) >= params.retransmission_timeout {
+            self.timeouts += 1;
+            self.last_progress = now;
+            selective.lose_all(progress);
+        } else {
+            selective.on_timer(now, progress.acknowledged, is_blocked);
+        }
+        self.restart_timer(now, params)
     }
 
     /// Bytes acknowledged so far [offset].
@@ -191,12 +297,12 @@ impl Requester {
 
     /// Data packets sent again.
     pub fn retransmitted_packets(&self) -> u64 {
-        self.retransmitted_packets
+        self.retransmitted_packets.into()
     }
 
     /// Expiries of the retransmission timer.
     pub fn timeouts(&self) -> u64 {
-        self.timeouts
+        self.timeouts.into()
     }
 
     fn go_back(&mut self) {
@@ -236,12 +342,13 @@ impl Requester {
     /// The message that holds the next byte to send.
     #[inline]
     fn next_message(&mut self) -> Outgoing {
-        if !(self.message.start..self.message.end).contains(&self.next) {
-            while self.outgoing[self.sending].end <= self.next {
+        if !(self.message_start..self.message_end).contains(&self.next) {
+            while self.outgoing[self.sending as usize].end <= self.next {
                 self.sending += 1;
             }
-            self.message = self.outgoing[self.sending];
+            let Outgoing { start, end, operation } = self.outgoing[self.sending as usize];
+            (self.message_start, self.message_end, self.message_operation) = (start, end, operation);
         }
-        self.message
+        Outgoing { start: self.message_start, end: self.message_end, operation: self.message_operation }
     }
 }

@@ -2,8 +2,10 @@
 
 use etherweave_primitives::Time;
 
-use super::{Acknowledgement, following};
-use crate::params::RoceParams;
+use super::{Acknowledgement, SEQUENCES, SelectiveReport, following};
+use crate::params::{Reliability, RoceParams};
+use crate::transport::ByteRange;
+use crate::transport::reassembly::Reassembly;
 
 /// A data packet as it arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,8 +14,12 @@ pub struct DataArrival {
     pub offset: u64,
     /// Payload [B].
     pub payload: u32,
+    /// Packet sequence number.
+    pub sequence: u32,
     /// Last of its message.
     pub is_last: bool,
+    /// When it was sent.
+    pub sent: Time,
 }
 
 /// What the host sends in answer to a packet.
@@ -38,23 +44,50 @@ pub struct Reception {
 
 /// One direction of a connection, at its destination.
 #[derive(Default)]
+#[repr(C)]
 pub struct Responder {
     /// Next byte to receive, and its packet sequence number.
     expected: u64,
     expected_sequence: u32,
     /// Packets since the last answer.
     unacknowledged_packets: u32,
-    last_notification: Option<Time>,
+    out_of_order_packets: u32,
+    naks: u32,
     is_nak_sent: bool,
+    /// The next congestion notification leaves no earlier.
+    notifies_from: Time,
+    /// Selective repeat in place of go-back-N.
+    placement: Option<Box<Placement>>,
+}
+
+/// Selective repeat: what has been placed beyond the next byte expected.
+#[derive(Default)]
+struct Placement {
+    bytes: Reassembly,
+    /// The same in packet sequence numbers, counted on beyond 24 bits.
+    packets: Reassembly,
+    /// When the packet was sent that arrived last.
+    sent: Time,
 }
 
 impl Responder {
+    /// A responder that expects the first byte.
+    pub fn new(params: &RoceParams) -> Responder {
+        let placement = match params.reliability {
+            Reliability::GoBackN => None,
+            Reliability::SelectiveRepeat => Some(Box::default()),
+        };
+        Responder { placement, ..Responder::default() }
+    }
+
     /// Takes a data packet.
     #[inline]
     pub fn on_data(&mut self, arrival: &DataArrival, params: &RoceParams) -> Reception {
+        if self.placement.is_some() {
+            return self.place(arrival, params);
+        }
         if arrival.offset > self.expected {
-            let is_reported = std::mem::replace(&mut self.is_nak_sent, true);
-            return Reception { answer: if is_reported { Answer::None } else { Answer::Negative }, bytes: 0 };
+            return Reception { answer: self.report_gap(), bytes: 0 };
         }
         if arrival.offset < self.expected {
             return Reception { answer: Answer::Positive, bytes: 0 };
@@ -62,25 +95,68 @@ impl Responder {
         self.expected += u64::from(arrival.payload);
         self.expected_sequence = following(self.expected_sequence);
         self.is_nak_sent = false;
+        Reception { answer: self.answer_in_order(arrival, params), bytes: u64::from(arrival.payload) }
+    }
+
+    /// An answer every `ack_every` packets and at the end of a message.
+    #[inline]
+    fn answer_in_order(&mut self, arrival: &DataArrival, params: &RoceParams) -> Answer {
         self.unacknowledged_packets += 1;
         let is_due = arrival.is_last || self.unacknowledged_packets >= params.ack_every;
-        let answer = if is_due { Answer::Positive } else { Answer::None };
-        Reception { answer, bytes: u64::from(arrival.payload) }
+        if is_due { Answer::Positive } else { Answer::None }
+    }
+
+    /// A packet of go-back-N behind a gap is discarded; one NAK reports the gap.
+    fn report_gap(&mut self) -> Answer {
+        self.out_of_order_packets += 1;
+        if std::mem::replace(&mut self.is_nak_sent, true) {
+            return Answer::None;
+        }
+        self.naks += 1;
+        Answer::Negative
+    }
+
+    /// Places a packet wherever it belongs. Around gaps each is acknowledged at once (RFC 5681, section 4.2).
+    fn place(&mut self, arrival: &DataArrival, params: &RoceParams) -> Reception {
+        let Some(placement) = &mut self.placement else { unreachable!("only selective repeat places packets") };
+        let range = ByteRange::new(arrival.offset, arrival.offset + u64::from(arrival.payload));
+        placement.sent = arrival.sent;
+        if range.start < self.expected {
+            placement.bytes.note_duplicate(range);
+            return Reception { answer: Answer::Positive, bytes: 0 };
+        }
+        let ahead = arrival.sequence.wrapping_sub(self.expected_sequence) & SEQUENCES;
+        let number = placement.packets.next() + u64::from(ahead);
+        if ahead > 0 {
+            debug_assert!(ahead < params.psn_range, "the requester keeps to the range that the responder tracks");
+            self.out_of_order_packets += u32::from(placement.bytes.keep(range));
+            placement.packets.keep(ByteRange::new(number, number + 1));
+            return Reception { answer: Answer::Positive, bytes: 0 };
+        }
+        let has_gap = placement.bytes.has_gap();
+        placement.bytes.advance(range.end);
+        placement.packets.advance(number + 1);
+        let bytes = placement.bytes.next() - self.expected;
+        self.expected += bytes;
+        self.expected_sequence = (placement.packets.next() & u64::from(SEQUENCES)) as u32;
+        let answer = self.answer_in_order(arrival, params);
+        Reception { answer: if has_gap { Answer::Positive } else { answer }, bytes }
     }
 
     /// The answer that stands for everything received so far.
     #[inline]
     pub fn acknowledge(&mut self, is_negative: bool) -> Acknowledgement {
         self.unacknowledged_packets = 0;
-        Acknowledgement { cumulative: self.expected, sequence: self.expected_sequence, is_negative }
+        let report = self.placement.as_mut().map(|placement| placement.report());
+        Acknowledgement { cumulative: self.expected, sequence: self.expected_sequence, is_negative, report }
     }
 
     /// A marked packet has arrived: whether to notify the requester, at most once an interval.
     pub fn notifies_congestion(&mut self, now: Time, params: &RoceParams) -> bool {
         let Some(dcqcn) = &params.dcqcn else { return false };
-        let is_due = self.last_notification.is_none_or(|last| now.since(last) >= dcqcn.cnp_interval);
+        let is_due = now >= self.notifies_from;
         if is_due {
-            self.last_notification = Some(now);
+            self.notifies_from = now + dcqcn.cnp_interval;
         }
         is_due
     }
@@ -88,5 +164,21 @@ impl Responder {
     /// Received in order so far [offset].
     pub fn received(&self) -> u64 {
         self.expected
+    }
+
+    /// Packets that arrived before one that was sent before them.
+    pub fn out_of_order_packets(&self) -> u64 {
+        self.out_of_order_packets.into()
+    }
+
+    /// Negative acknowledgements sent.
+    pub fn naks(&self) -> u64 {
+        self.naks.into()
+    }
+}
+
+impl Placement {
+    fn report(&mut self) -> SelectiveReport {
+        SelectiveReport { blocks: self.bytes.blocks(), sent: self.sent }
     }
 }

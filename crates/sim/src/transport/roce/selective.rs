@@ -1,0 +1,228 @@
+//! Selective repeat at the requester: what has arrived, what is lost, and when to look again.
+//!
+//! Packets that overtake each other are no sign of loss, so loss is found by time (RFC 8985): a packet is lost when one
+//! that was sent after it has arrived, and a round trip and the *reordering window* have passed since it was sent. A
+//! packet that nothing follows is asked for by a probe, and all by the retransmission timer.
+
+use std::collections::VecDeque;
+
+use etherweave_primitives::{Duration, Time};
+
+use super::SelectiveReport;
+use crate::params::RoceParams;
+use crate::transport::ByteRange;
+use crate::transport::ranges::Ranges;
+use crate::transport::rtt::{RoundTrip, TimeoutLimits};
+
+/// A packet that went out.
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    sent: Time,
+    range: ByteRange,
+}
+
+/// How far a connection has come, for [`SelectiveRepeat`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
+    /// All below is acknowledged.
+    pub(super) acknowledged: u64,
+    /// Next byte never sent.
+    pub(super) next: u64,
+}
+
+/// See the module. Names of RFC 8985 in brackets.
+pub(super) struct SelectiveRepeat {
+    /// Arrived beyond the cumulative acknowledgement.
+    arrived: Ranges,
+    /// Lost, and not sent again since.
+    lost: Ranges,
+    /// One for each packet in the network, oldest first; of a packet that has arrived it leaves at the front.
+    transmissions: VecDeque<Transmission>,
+    /// When the latest sent of the packets that have arrived was sent (`RACK.xmit_ts`).
+    newest: Time,
+    /// Its round trip (`RACK.rtt`).
+    newest_round_trip: Duration,
+    round_trip: RoundTrip,
+    /// Least round trip (`RACK.min_RTT`).
+    round_trip_min: Duration,
+    /// The reordering window in quarters of the least round trip (`RACK.reo_wnd_mult`).
+    reordering_quarters: u64,
+    /// The window grows once per round trip: again when this is acknowledged [offset] (`RACK.dsack_round`).
+    grows_from: u64,
+    /// When the oldest packet in doubt counts as lost.
+    loss_at: Option<Time>,
+    /// When a packet last left or an acknowledgement last arrived.
+    active_at: Time,
+    probe_min: Duration,
+    is_probing: bool,
+    /// When the host will call.
+    timer_at: Option<Time>,
+}
+
+impl SelectiveRepeat {
+    pub(super) fn new(params: &RoceParams) -> SelectiveRepeat {
+        let timeout = params.retransmission_timeout;
+        SelectiveRepeat {
+            arrived: Ranges::default(),
+            lost: Ranges::default(),
+            transmissions: VecDeque::new(),
+            newest: Time::ZERO,
+            newest_round_trip: Duration::ZERO,
+            round_trip: RoundTrip::new(TimeoutLimits { initial: timeout, min: timeout, max: timeout }),
+            round_trip_min: timeout,
+            reordering_quarters: 1,
+            grows_from: 0,
+            loss_at: None,
+            active_at: Time::ZERO,
+            probe_min: params.tail_loss_probe_min,
+            is_probing: false,
+            timer_at: None,
+        }
+    }
+
+    /// Where the next retransmission begins [offset].
+    pub(super) fn first_lost(&self) -> Option<u64> {
+        self.lost.first().map(|range| range.start)
+    }
+
+    /// Notes a packet that goes out.
+    pub(super) fn sent(&mut self, now: Time, range: ByteRange) {
+        self.lost.remove(range);
+        self.transmissions.push_back(Transmission { sent: now, range });
+        self.active_at = now;
+    }
+
+    /// Takes an acknowledgement. Returns whether anything is newly known to have arrived.
+    pub(super) fn on_report(
+        &mut self,
+        now: Time,
+        cumulative: u64,
+        report: &SelectiveReport,
+        progress: Progress,
+    ) -> bool {
+        let is_duplicate = report.has_duplicate(cumulative);
+        let acknowledged = cumulative.max(progress.acknowledged);
+        self.arrived.remove(ByteRange::new(0, acknowledged));
+        self.lost.remove(ByteRange::new(0, acknowledged));
+        let mut fresh = acknowledged - progress.acknowledged;
+        for &block in report.blocks.iter().filter(|block| block.start >= acknowledged && block.end <= progress.next) {
+            self.lost.remove(block);
+            fresh += self.arrived.insert(block);
+        }
+        self.measure(now, report.sent);
+        if is_duplicate && !self.is_probing && acknowledged >= self.grows_from {
+            self.reordering_quarters += 1;
+            self.grows_from = progress.next;
+        }
+        self.is_probing &= fresh == 0 && !is_duplicate;
+        self.active_at = now;
+        self.find_losses(now, acknowledged);
+        fresh > 0
+    }
+
+    /// Takes the round trip of a packet that was sent at `sent`.
+    fn measure(&mut self, now: Time, sent: Time) {
+        let round_trip = now.since(sent);
+        self.round_trip.sample(round_trip);
+        self.round_trip_min = self.round_trip_min.min(round_trip);
+        if sent >= self.newest {
+            self.newest = sent;
+            self.newest_round_trip = round_trip;
+        }
+    }
+
+    /// How much later than a packet sent after it a packet may arrive (RFC 8985, section 6.2, step 4).
+    fn reordering_window(&self) -> Duration {
+        let window = self.round_trip_min * self.reordering_quarters / 4;
+        self.round_trip.smoothed().map_or(window, |smoothed| window.min(smoothed))
+    }
+
+    /// Judges packets lost by time (RFC 8985, section 6.2, step 5).
+    fn find_losses(&mut self, now: Time, acknowledged: u64) {
+        let patience = self.newest_round_trip + self.reordering_window();
+        self.loss_at = None;
+        while let Some(&Transmission { sent, range }) = self.transmissions.front() {
+            if !self.has_arrived(range, acknowledged) {
+                if sent >= self.newest {
+                    return;
+                }
+                if sent + patience > now {
+                    self.loss_at = Some(sent + patience);
+                    return;
+                }
+                self.lost.insert(range);
+            }
+            self.transmissions.pop_front();
+        }
+    }
+
+    fn has_arrived(&self, range: ByteRange, acknowledged: u64) -> bool {
+        range.end <= acknowledged || self.arrived.at_or_after(range.start).is_some_and(|held| held.start <= range.start)
+    }
+
+    /// When [`SelectiveRepeat::on_timer`] should be called next: a loss, a probe, or the retransmission timer.
+    fn deadline(&self, timeout_at: Time) -> Time {
+        let probe_at = self.probe_wait().map(|wait| self.active_at + wait);
+        [self.loss_at, probe_at].into_iter().flatten().fold(timeout_at, Time::min)
+    }
+
+    /// How long after the last event a probe goes out: two round trips (RFC 8985, section 7.2).
+    fn probe_wait(&self) -> Option<Duration> {
+        let is_quiet = self.loss_at.is_none() && self.lost.is_empty() && !self.is_probing;
+        let smoothed = self.round_trip.smoothed().filter(|_| is_quiet)?;
+        Some((smoothed * 2).max(self.probe_min))
+    }
+
+    /// When the host shall call, unless it will call earlier anyway.
+    pub(super) fn start_timer(&mut self, now: Time, timeout_at: Time) -> Option<Time> {
+        let deadline = self.deadline(timeout_at).max(now);
+        let is_new = self.timer_at.is_none_or(|at| deadline < at);
+        is_new.then(|| *self.timer_at.insert(deadline))
+    }
+
+    /// Whether the host calls as it was last asked to, and not earlier asked.
+    pub(super) fn is_called(&mut self, now: Time) -> bool {
+        let is_called = self.timer_at == Some(now);
+        if is_called {
+            self.timer_at = None;
+        }
+        is_called
+    }
+
+    /// Looks for losses, or sends the last packet again when all is quiet and `is_blocked`: the connection has nothing
+    /// else to send.
+    pub(super) fn on_timer(&mut self, now: Time, acknowledged: u64, is_blocked: bool) {
+        if self.loss_at.is_some_and(|at| at <= now) {
+            self.find_losses(now, acknowledged);
+        }
+        if self.probe_wait().is_some_and(|wait| self.active_at + wait <= now) {
+            self.active_at = now;
+            if is_blocked {
+                self.probe(acknowledged);
+            }
+        }
+    }
+
+    fn probe(&mut self, acknowledged: u64) {
+        while let Some(Transmission { range, .. }) = self.transmissions.pop_back() {
+            if !self.has_arrived(range, acknowledged) {
+                self.lost.insert(range);
+                self.is_probing = true;
+                return;
+            }
+        }
+    }
+
+    /// The retransmission timer has expired: all that is not known to have arrived counts as lost.
+    pub(super) fn lose_all(&mut self, progress: Progress) {
+        self.transmissions.clear();
+        self.loss_at = None;
+        self.is_probing = false;
+        let mut start = progress.acknowledged;
+        while start < progress.next {
+            let held = self.arrived.at_or_after(start).unwrap_or(ByteRange::new(progress.next, progress.next));
+            self.lost.insert(ByteRange::new(start, held.start));
+            start = held.end.max(held.start);
+        }
+    }
+}
