@@ -3,6 +3,8 @@
 //! They own no clock and send nothing; [`crate::host`] asks them what to do and does it.
 
 pub mod dcqcn;
+#[cfg(test)]
+mod every_transport;
 mod ranges;
 mod reassembly;
 pub mod roce;

@@ -1,0 +1,416 @@
+//! Every transport over a channel that loses, delays, repeats and holds back what it is given: all bytes reach the
+//! application once and in order, and the transfer ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use etherweave_primitives::{BitRate, Bytes, Duration, Purpose, Stream, Time};
+use proptest::prelude::*;
+
+use super::ranges::{ByteRange, Ranges};
+use super::roce::{Acknowledgement, Answer, DataArrival, DataPacket, Operation, Requester, Responder};
+use super::tcp::{Ack, AckAction, CongestionControl, Receiver, Segment, SegmentArrival, Sender, TcpParams};
+use crate::params::{Dcqcn, Reliability, RoceParams};
+
+/// One packet on the link, and from one end to the other: a round trip of 26 packets.
+const PACKET_TIME: Duration = Duration::from_ns(400);
+const DELAY: Duration = Duration::from_us(5);
+/// Payload of a full packet [B].
+const MTU: u64 = 1024;
+
+/// Both ends of one direction of a connection.
+trait Ends {
+    type Data: Copy;
+    type Answer: Copy;
+
+    /// The application writes a message.
+    fn post(&mut self, now: Time, bytes: u64);
+    /// The next packet, and the bytes in it.
+    fn next_packet(&mut self, now: Time) -> Option<(Self::Data, ByteRange)>;
+    /// A packet arrives; returns what is answered.
+    fn on_data(&mut self, now: Time, data: Self::Data, sent: Time, is_marked: bool) -> Option<Self::Answer>;
+    fn on_answer(&mut self, now: Time, answer: Self::Answer);
+    /// When a timer of either end is due.
+    fn timer(&self) -> Option<Time>;
+    fn on_timer(&mut self, now: Time) -> Option<Self::Answer>;
+    /// In order at the application [offset].
+    fn delivered(&self) -> u64;
+    /// Known to the sender to be there [offset].
+    fn acknowledged(&self) -> u64;
+    fn retransmissions(&self) -> u64;
+}
+
+struct Roce {
+    params: RoceParams,
+    requester: Requester,
+    responder: Responder,
+    timers: BTreeSet<Time>,
+    pacing: Option<Time>,
+}
+
+impl Roce {
+    fn new(params: RoceParams) -> Roce {
+        let (requester, responder) = (Requester::new(&params, BitRate::from_gbps(100)), Responder::new(&params));
+        Roce { params, requester, responder, timers: BTreeSet::new(), pacing: None }
+    }
+}
+
+impl Ends for Roce {
+    type Data = DataPacket;
+    /// An acknowledgement, or a congestion notification.
+    type Answer = Option<Acknowledgement>;
+
+    fn post(&mut self, now: Time, bytes: u64) {
+        self.requester.post(now, bytes, Operation::Write);
+    }
+
+    fn next_packet(&mut self, now: Time) -> Option<(DataPacket, ByteRange)> {
+        let packet = self.requester.next_packet(now, &self.params)?;
+        self.requester.charge(now, packet.payload);
+        self.timers.extend(self.requester.start_timer(now, &self.params));
+        self.pacing = self.requester.paced_until();
+        Some((packet, ByteRange::new(packet.offset, packet.offset + u64::from(packet.payload))))
+    }
+
+    fn on_data(&mut self, now: Time, data: DataPacket, sent: Time, is_marked: bool) -> Option<Self::Answer> {
+        if is_marked && self.responder.notifies_congestion(now, &self.params) {
+            return Some(None);
+        }
+        let DataPacket { offset, payload, sequence, is_last, .. } = data;
+        let arrival = DataArrival { offset, payload, sequence, is_last, sent };
+        let before = self.responder.received();
+        let reception = self.responder.on_data(&arrival, &self.params);
+        assert_eq!(self.responder.received(), before + reception.bytes);
+        match reception.answer {
+            Answer::None => None,
+            answer => Some(Some(self.responder.acknowledge(answer == Answer::Negative))),
+        }
+    }
+
+    fn on_answer(&mut self, now: Time, answer: Self::Answer) {
+        match answer {
+            None => self.requester.on_congestion(now),
+            Some(answer) => self.requester.on_acknowledgement(now, &answer),
+        }
+        self.timers.extend(self.requester.restart_timer(now, &self.params));
+    }
+
+    fn timer(&self) -> Option<Time> {
+        [self.timers.first().copied(), self.pacing].into_iter().flatten().min()
+    }
+
+    fn on_timer(&mut self, now: Time) -> Option<Self::Answer> {
+        if self.pacing.take_if(|until| *until <= now).is_some() {
+            self.requester.resume();
+        } else {
+            self.timers.pop_first();
+            self.timers.extend(self.requester.on_timer(now, &self.params));
+        }
+        None
+    }
+
+    fn delivered(&self) -> u64 {
+        self.responder.received()
+    }
+
+    fn acknowledged(&self) -> u64 {
+        self.requester.acknowledged()
+    }
+
+    fn retransmissions(&self) -> u64 {
+        self.requester.retransmitted_packets()
+    }
+}
+
+struct Tcp {
+    sender: Sender,
+    receiver: Receiver,
+    mss: u32,
+    read: u64,
+}
+
+impl Tcp {
+    fn new(params: &TcpParams) -> Tcp {
+        let mss = params.mss.get() as u32;
+        Tcp { sender: Sender::new(params), receiver: Receiver::new(params), mss, read: 0 }
+    }
+}
+
+impl Ends for Tcp {
+    type Data = Segment;
+    type Answer = Ack;
+
+    fn post(&mut self, _now: Time, bytes: u64) {
+        self.sender.write(bytes);
+    }
+
+    fn next_packet(&mut self, now: Time) -> Option<(Segment, ByteRange)> {
+        let segment = self.sender.next_segment(now, self.mss)?;
+        Some((segment, ByteRange::new(segment.seq, segment.seq + u64::from(segment.len))))
+    }
+
+    fn on_data(&mut self, now: Time, data: Segment, sent: Time, is_marked: bool) -> Option<Ack> {
+        let Segment { seq, len, window_reduced, .. } = data;
+        let arrival = SegmentArrival { seq, len, congestion_experienced: is_marked, window_reduced, timestamp: sent };
+        let is_due = self.receiver.on_segment(now, &arrival) == AckAction::Now;
+        let bytes = self.receiver.readable();
+        self.read += bytes;
+        let has_opened = self.receiver.read(bytes);
+        (is_due || has_opened).then(|| self.receiver.make_ack(now))
+    }
+
+    fn on_answer(&mut self, now: Time, answer: Ack) {
+        self.sender.on_ack(now, &answer);
+    }
+
+    fn timer(&self) -> Option<Time> {
+        [self.sender.timer(), self.receiver.timer()].into_iter().flatten().min()
+    }
+
+    fn on_timer(&mut self, now: Time) -> Option<Ack> {
+        if self.sender.timer().is_some_and(|due| due <= now) {
+            self.sender.on_timer(now);
+        }
+        let is_due = self.receiver.timer().is_some_and(|due| due <= now);
+        is_due.then(|| self.receiver.make_ack(now))
+    }
+
+    fn delivered(&self) -> u64 {
+        self.read
+    }
+
+    fn acknowledged(&self) -> u64 {
+        self.sender.acknowledged()
+    }
+
+    fn retransmissions(&self) -> u64 {
+        self.sender.counters().retransmissions
+    }
+}
+
+/// What the channel does, in parts of a thousand.
+#[derive(Clone, Copy, Default, Debug)]
+struct Faults {
+    lost: u64,
+    late: u64,
+    repeated: u64,
+    marked: u64,
+    /// For how long a late packet falls behind, at most.
+    lateness: Duration,
+    /// Packets after which the channel stops for a while; never if 0.
+    pause_every: u64,
+}
+
+/// A packet on its way.
+enum Item<E: Ends> {
+    Data { data: E::Data, range: ByteRange, sent: Time, is_marked: bool },
+    Answer(E::Answer),
+}
+
+impl<E: Ends> Clone for Item<E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E: Ends> Copy for Item<E> {}
+
+/// A connection over a channel.
+struct Channel<E: Ends> {
+    ends: E,
+    faults: Faults,
+    random: Stream,
+    now: Time,
+    /// The sender's link is free.
+    free_at: Time,
+    /// The channel carries nothing before.
+    paused_until: Time,
+    in_flight: BTreeMap<(Time, u64), Item<E>>,
+    numbers: u64,
+    packets: u64,
+    arrived: Ranges,
+}
+
+impl<E: Ends> Channel<E> {
+    fn new(ends: E, faults: Faults, seed: u64) -> Channel<E> {
+        let random = Stream::new(seed, Purpose::Traffic, 0);
+        let (now, in_flight) = (Time::ZERO, BTreeMap::new());
+        let (numbers, packets, arrived) = (0, 0, Ranges::default());
+        Channel { ends, faults, random, now, free_at: now, paused_until: now, in_flight, numbers, packets, arrived }
+    }
+
+    /// Posts messages of these sizes and goes on until all are there and acknowledged.
+    fn transfer(&mut self, messages: &[u64]) {
+        messages.iter().for_each(|&bytes| self.ends.post(self.now, bytes));
+        let total: u64 = messages.iter().sum();
+        for _ in 0..4_000_000 {
+            self.send();
+            if self.ends.delivered() == total && self.ends.acknowledged() == total {
+                return;
+            }
+            self.step();
+        }
+        panic!("the transfer goes on for ever");
+    }
+
+    fn happens(&mut self, thousandths: u64) -> bool {
+        self.random.below(1000) < thousandths
+    }
+
+    fn send(&mut self) {
+        if self.free_at > self.now {
+            return;
+        }
+        let Some((data, range)) = self.ends.next_packet(self.now) else { return };
+        self.free_at = self.now + PACKET_TIME;
+        self.packets += 1;
+        if self.faults.pause_every > 0 && self.packets.is_multiple_of(self.faults.pause_every) {
+            self.paused_until = self.now + Duration::from_us(1 + self.random.below(200));
+        }
+        let is_marked = self.happens(self.faults.marked);
+        self.carry(Item::Data { data, range, sent: self.now, is_marked });
+    }
+
+    fn carry(&mut self, item: Item<E>) {
+        if self.happens(self.faults.lost) {
+            return;
+        }
+        for _ in 0..1 + u64::from(self.happens(self.faults.repeated)) {
+            let is_late = self.happens(self.faults.late);
+            let lateness = self.random.below(self.faults.lateness.as_ps().max(1));
+            let extra = if is_late { Duration::from_ps(lateness) } else { Duration::ZERO };
+            self.numbers += 1;
+            let time = self.now.max(self.paused_until) + DELAY + extra;
+            self.in_flight.insert((time, self.numbers), item);
+        }
+    }
+
+    /// Advances to the next arrival, timer, or end of a transmission.
+    fn step(&mut self) {
+        let arrival = self.in_flight.keys().next().map(|&(time, _)| time);
+        let free = (self.free_at > self.now).then_some(self.free_at);
+        let next = [arrival, self.ends.timer(), free].into_iter().flatten().min().expect("something is pending");
+        self.now = self.now.max(next);
+        if arrival == Some(next) {
+            let (_, item) = self.in_flight.pop_first().expect("just seen");
+            self.take(item);
+        } else if self.ends.timer() == Some(next) {
+            let answer = self.ends.on_timer(self.now);
+            answer.into_iter().for_each(|answer| self.carry(Item::Answer(answer)));
+        }
+    }
+
+    fn take(&mut self, item: Item<E>) {
+        match item {
+            Item::Answer(answer) => self.ends.on_answer(self.now, answer),
+            Item::Data { data, range, sent, is_marked } => {
+                let before = self.ends.delivered();
+                self.arrived.insert(range);
+                let answer = self.ends.on_data(self.now, data, sent, is_marked);
+                let prefix = self.arrived.first().filter(|range| range.start == 0).map_or(0, |range| range.end);
+                let delivered = self.ends.delivered();
+                assert!((before..=prefix).contains(&delivered), "{before} to {delivered}, of {prefix} there");
+                answer.into_iter().for_each(|answer| self.carry(Item::Answer(answer)));
+            }
+        }
+    }
+
+    /// Packets sent again for each that was needed.
+    fn retransmitted_share(&self) -> f64 {
+        let again = self.ends.retransmissions();
+        again as f64 / (self.packets - again) as f64
+    }
+}
+
+fn roce(reliability: Reliability) -> RoceParams {
+    let retransmission_timeout = Duration::from_ms(1);
+    let (path_mtu, window) = (Bytes::new(MTU), Bytes::new(64 * MTU));
+    RoceParams { reliability, path_mtu, window, ack_every: 1, retransmission_timeout, ..RoceParams::default() }
+}
+
+const RELIABILITIES: [Reliability; 2] = [Reliability::GoBackN, Reliability::SelectiveRepeat];
+
+/// Transfers `messages` over every transport.
+fn transfer_by_every_transport(seed: u64, messages: &[u64], faults: Faults) {
+    for reliability in RELIABILITIES {
+        for (ack_every, psn_range) in [(1, 1024), (16, 1024), (8, 16)] {
+            let defaults = RoceParams::default();
+            let psn_range = if reliability == Reliability::SelectiveRepeat { psn_range } else { defaults.psn_range };
+            let dcqcn = (faults.marked > 0).then(Dcqcn::default);
+            let params = RoceParams { ack_every, psn_range, dcqcn, ..roce(reliability) };
+            Channel::new(Roce::new(params), faults, seed).transfer(messages);
+        }
+    }
+    for congestion_control in [CongestionControl::Cubic, CongestionControl::NewReno] {
+        for sack in [false, true] {
+            let defaults = TcpParams { tail_loss_probe: sack, early_retransmit: sack, ..TcpParams::default() };
+            let (mss, ecn) = (Bytes::new(MTU), faults.marked > 0);
+            let params = TcpParams { congestion_control, sack, mss, ecn, ..defaults };
+            Channel::new(Tcp::new(&params), faults, seed).transfer(messages);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn every_transport_delivers_all_bytes_once_and_in_order(
+        seed: u64, messages in prop::collection::vec(1u64..60_000, 1..8),
+        lost in 0u64..200, late in 0u64..400, repeated in 0u64..100, marked in 0u64..100,
+        lateness in 1u64..100, pause_every in 0u64..50,
+    ) {
+        let lateness = Duration::from_us(lateness);
+        transfer_by_every_transport(seed, &messages, Faults { lost, late, repeated, marked, lateness, pause_every });
+    }
+}
+
+/// The retransmitted share of a connection of 20,000 packets.
+fn share(reliability: Reliability, faults: Faults) -> f64 {
+    let mut channel = Channel::new(Roce::new(roce(reliability)), faults, 1);
+    channel.transfer(&[1000 * MTU; 20]);
+    channel.retransmitted_share()
+}
+
+#[test]
+fn without_faults_nothing_is_sent_again() {
+    for reliability in RELIABILITIES {
+        assert_eq!(share(reliability, Faults::default()), 0.0);
+    }
+}
+
+/// A packet that falls behind the next one costs go-back-N what is out by then. The NAK arrives a round trip after the
+/// packet after it left, which is D / t packets of t, and the late one goes out again too. In selective repeat it costs
+/// nothing, as long as it is late by less than the reordering window, a quarter of a round trip.
+#[test]
+fn go_back_n_suffers_from_reordering_and_selective_repeat_does_not() {
+    let round_trip = DELAY * 2 + PACKET_TIME;
+    let lateness = Duration::from_ps(round_trip.as_ps() / 5);
+    let faults = Faults { late: 10, lateness, ..Faults::default() };
+    let (back, selective) = (share(Reliability::GoBackN, faults), share(Reliability::SelectiveRepeat, faults));
+    println!("1 % of the packets late: sent again {back:.3} by go-back-N, {selective:.3} by selective repeat");
+    let packets = 2.0 + round_trip.as_ps() as f64 / PACKET_TIME.as_ps() as f64;
+    assert!((0.5..1.1).contains(&(back / (0.01 * packets))), "{back}");
+    assert_eq!(selective, 0.0);
+}
+
+/// A packet in a hundred is lost: selective repeat sends it again, and go-back-N all that was out.
+#[test]
+fn selective_repeat_sends_again_what_was_lost() {
+    let faults = Faults { lost: 10, ..Faults::default() };
+    let (back, selective) = (share(Reliability::GoBackN, faults), share(Reliability::SelectiveRepeat, faults));
+    println!("1 % lost: sent again {back:.3} by go-back-N, {selective:.4} by selective repeat");
+    assert!((0.008..0.013).contains(&selective), "{selective}");
+    assert!(back > 10.0 * selective, "{back} against {selective}");
+}
+
+/// Packets fall behind by up to two round trips. What was sent again in vain widens the window up to a round trip.
+#[test]
+fn the_reordering_window_grows_with_packets_sent_again_in_vain() {
+    let lateness = (DELAY * 2 + PACKET_TIME) * 2;
+    let faults = Faults { late: 100, lateness, ..Faults::default() };
+    let (back, selective) = (share(Reliability::GoBackN, faults), share(Reliability::SelectiveRepeat, faults));
+    println!("10 % late by up to two round trips: {back:.3} by go-back-N, {selective:.4} by selective repeat");
+    // Half of them are late by more than a round trip.
+    assert!(selective < 0.06, "{selective}");
+    assert!(back > 10.0 * selective, "{back} against {selective}");
+}
