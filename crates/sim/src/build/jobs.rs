@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use etherweave_primitives::{InputError, InputErrors, Time};
+use etherweave_primitives::{BitRate, HostId, InputError, InputErrors, Time};
 use etherweave_topology::Topology;
 use etherweave_workload::Traffic;
 
@@ -11,8 +11,7 @@ use super::layout::Layout;
 use super::{Experiment, Job, too_large};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
-use crate::host::{Endpoint, Intake, Protocol, RankState, RoceState, Role, SinkState, SourceState, TcpState, Thread};
-use crate::params::{SimParams, Transport};
+use crate::host::{Endpoint, Intake, Protocol, RankState, Role, SinkState, SourceState, Thread};
 use crate::switch::port::{Owner, Peer, PeerLink};
 
 /// Rejects jobs that do not fit their hosts.
@@ -97,7 +96,7 @@ fn add_endpoints(
                 owner_waits_for: u64::MAX,
                 message_end: u64::MAX,
                 intake: Intake::default(),
-                protocol: protocol(&experiment.topology, &experiment.params, hosts[side]),
+                protocol: Protocol::new(&experiment.params.transport, host_rate(&experiment.topology, hosts[side])),
                 incoming: VecDeque::new(),
                 remote_port: Peer { link: PeerLink::to_shard(remote_shard as u32), port: remote_port, is_host: true },
                 number: 2 * number as u32 + side as u32,
@@ -110,14 +109,8 @@ fn add_endpoints(
     ends
 }
 
-fn protocol(topology: &Topology, params: &SimParams, host: etherweave_primitives::HostId) -> Protocol {
-    match &params.transport {
-        Transport::Roce(roce) => {
-            let rate = topology.channel(topology.host_channel(host)).rate;
-            Protocol::Roce(RoceState::new(roce, rate))
-        }
-        Transport::Tcp(tcp) => Protocol::Tcp(Box::new(TcpState::new(tcp))),
-    }
+fn host_rate(topology: &Topology, host: HostId) -> BitRate {
+    topology.channel(topology.host_channel(host)).rate
 }
 
 fn host_at(shard: &Shard, port: u32) -> u32 {

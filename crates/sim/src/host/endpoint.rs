@@ -5,8 +5,7 @@ use std::collections::VecDeque;
 use etherweave_primitives::Time;
 
 use super::message::Message;
-use super::roce::RoceState;
-use super::socket::TcpState;
+use super::protocol::Protocol;
 use crate::packet::{NO_PACKET, Packet, PacketKind};
 use crate::switch::port::Peer;
 
@@ -54,14 +53,6 @@ pub(crate) struct Intake {
     pub before: u64,
     /// When the last arrived.
     pub last: Time,
-}
-
-/// The transport of an endpoint.
-pub(crate) enum Protocol {
-    /// Reliable connection.
-    Roce(RoceState),
-    /// Kernel TCP.
-    Tcp(Box<TcpState>),
 }
 
 impl Endpoint {

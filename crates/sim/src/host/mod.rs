@@ -17,6 +17,7 @@ mod matching;
 pub mod message;
 mod mpi;
 mod nic;
+mod protocol;
 mod rank;
 mod roce;
 mod socket;
@@ -28,11 +29,10 @@ mod thread;
 
 use etherweave_primitives::{Duration, Time};
 
-pub(crate) use endpoint::{Endpoint, Intake, Protocol};
+pub(crate) use endpoint::{Endpoint, Intake};
 pub(crate) use matching::Envelope;
+pub(crate) use protocol::Protocol;
 pub(crate) use rank::RankState;
-pub(crate) use roce::RoceState;
-pub(crate) use socket::TcpState;
 pub(crate) use thread::{Role, SinkState, SourceState, Thread};
 
 /// One measured iteration of a rank.

@@ -12,20 +12,21 @@
 use etherweave_primitives::Duration;
 use etherweave_workload::Op;
 
+use super::IterationRow;
 use super::matching::{Envelope, Unexpected};
 use super::message::{Message, MessageKind};
 use super::rank::RankState;
 use super::tasks::per_kib;
 use super::thread::{Role, Task};
-use super::{IterationRow, Protocol};
 use crate::engine::Shard;
 use crate::params::MpiParams;
 use crate::transport::roce::Operation;
 
 /// Bytes of a READ request in the requester's stream: its RETH.
-const READ_REQUEST: u64 = 16;
+pub(super) const READ_REQUEST: u64 = 16;
 
-fn operation(kind: MessageKind) -> Operation {
+/// How a message goes over the wire of RoCE.
+pub(super) fn operation(kind: MessageKind) -> Operation {
     match kind {
         MessageKind::ReadRequest => Operation::ReadRequest,
         MessageKind::ReadResponse => Operation::ReadResponse,
@@ -152,13 +153,8 @@ impl Shard {
         if !message.is_rendezvous {
             return self.request_complete(thread);
         }
-        let header = self.constants.mpi().header.get();
-        match self.endpoints[endpoint as usize].protocol {
-            Protocol::Roce(_) => {
-                self.post_message(endpoint, MessageKind::ReadRequest, tag, message.bytes, READ_REQUEST)
-            }
-            Protocol::Tcp(_) => self.post_message(endpoint, MessageKind::ClearToSend, tag, message.bytes, header),
-        }
+        let (kind, length) = self.rendezvous_request(endpoint);
+        self.post_message(endpoint, kind, tag, message.bytes, length);
     }
 
     /// One outstanding request less.
@@ -170,10 +166,7 @@ impl Shard {
 
     /// Puts a message of `length` bytes into a connection's stream.
     fn post_message(&mut self, endpoint: u32, kind: MessageKind, tag: u32, bytes: u64, length: u64) {
-        let end = match self.endpoints[endpoint as usize].protocol {
-            Protocol::Roce(_) => self.roce_post(endpoint, length, operation(kind)),
-            Protocol::Tcp(_) => self.tcp_post(endpoint, kind, length),
-        };
+        let end = self.post_bytes(endpoint, kind, length);
         self.announce_to_peer(endpoint, Message { kind, tag, bytes, end });
     }
 

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::Duration;
 
-use super::{Endpoint, Protocol};
+use super::Endpoint;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::packet::{Handle, Packet, PacketKind};
@@ -94,10 +94,7 @@ impl Shard {
     fn next_packet(&mut self, endpoint: u32) -> Option<Handle> {
         let now = self.now;
         let end = &mut self.endpoints[endpoint as usize];
-        let (packet, has_more) = match &mut end.protocol {
-            Protocol::Roce(_) => end.next_roce_packet(now, &self.constants),
-            Protocol::Tcp(_) => end.next_tcp_packet(now, &self.constants),
-        };
+        let (packet, has_more) = end.next_packet(now, &self.constants);
         end.is_in_ring = has_more;
         self.after_sending(endpoint);
         let packet = packet?;
@@ -116,16 +113,18 @@ impl Shard {
         if !self.captures.is_empty() {
             self.capture_packet(self.hosts[host].port, handle, false);
         }
-        let endpoint = self.packets[handle].endpoint;
-        if matches!(self.endpoints[endpoint as usize].protocol, Protocol::Tcp(_)) {
-            self.buffer_for_softirq(host, handle);
-        } else if self.drain(host, handle) {
-            let packet = self.packets.remove(handle);
-            self.totals.delivered += 1;
-            self.roce_receive(endpoint, &packet);
-        } else {
-            self.drop_at_nic(host, handle);
+        self.take_packet(host, handle);
+    }
+
+    /// Kernel bypass: the NIC works on the packet by itself, when its buffer has room.
+    #[inline]
+    pub(super) fn take_by_nic(&mut self, host: usize, handle: Handle) {
+        if !self.drain(host, handle) {
+            return self.drop_at_nic(host, handle);
         }
+        let packet = self.packets.remove(handle);
+        self.totals.delivered += 1;
+        self.roce_receive(packet.endpoint, &packet);
     }
 
     /// Kernel bypass: the NIC writes the packet to memory by itself. False when the buffer is full.

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::Time;
 
-use super::{Endpoint, Protocol};
+use super::Endpoint;
 use crate::constants::{Overheads, RunConstants};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
@@ -51,13 +51,6 @@ fn dress(data: &DataPacket, reliability: Reliability, overheads: &Overheads) -> 
 }
 
 impl Endpoint {
-    pub(super) fn roce(&mut self) -> &mut RoceState {
-        match &mut self.protocol {
-            Protocol::Roce(state) => state,
-            Protocol::Tcp(_) => unreachable!("asked for RoCE state of a TCP endpoint"),
-        }
-    }
-
     /// The next packet, and whether more can follow at once.
     pub(super) fn next_roce_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
         let params = params(constants);

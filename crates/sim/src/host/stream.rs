@@ -1,7 +1,6 @@
 //! Streams: equal messages one after another, as `ib_write_bw` and `iperf3` send them.
 
-use super::Protocol;
-use super::thread::{Role, SourceState, Task};
+use super::thread::{Role, SourceState};
 use crate::engine::Shard;
 use crate::transport::roce::Operation;
 
@@ -24,19 +23,10 @@ impl Shard {
         if !is_open {
             return;
         }
-        match self.endpoints[endpoint as usize].protocol {
-            Protocol::Roce(_) => {
-                let cost = self.constants.mpi().send_overhead;
-                self.begin(thread, Task::Post, cost);
-            }
-            Protocol::Tcp(_) => {
-                self.count_post(thread);
-                self.tcp_write_stream(thread);
-            }
-        }
+        self.begin_stream_message(thread, endpoint);
     }
 
-    fn count_post(&mut self, thread: u32) -> u64 {
+    pub(super) fn count_post(&mut self, thread: u32) -> u64 {
         let source = self.source(thread);
         source.posted += 1;
         source.left = source.left.map(|left| left - 1);

@@ -5,23 +5,16 @@
 
 use etherweave_primitives::Time;
 
+use super::Endpoint;
 use super::message::MessageKind;
-use super::socket::{PendingWrite, TcpState};
+use super::socket::PendingWrite;
 use super::thread::{Role, Task};
-use super::{Endpoint, Protocol};
 use crate::constants::RunConstants;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::packet::{Packet, PacketKind, flags};
 
 impl Endpoint {
-    pub(super) fn tcp(&mut self) -> &mut TcpState {
-        match &mut self.protocol {
-            Protocol::Tcp(state) => state,
-            Protocol::Roce(_) => unreachable!("asked for TCP state of a RoCE endpoint"),
-        }
-    }
-
     /// The next frame, cut from the first segment, and whether more can follow.
     pub(super) fn next_tcp_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
         let state = self.tcp();
@@ -46,22 +39,6 @@ impl Endpoint {
 }
 
 impl Shard {
-    /// Timers that a sent packet needs.
-    pub(super) fn after_sending(&mut self, endpoint: u32) {
-        match self.endpoints[endpoint as usize].protocol {
-            Protocol::Roce(_) => self.after_sending_roce(endpoint),
-            Protocol::Tcp(_) => {}
-        }
-    }
-
-    /// A timer of an endpoint is due.
-    pub(crate) fn transport_timer(&mut self, endpoint: u32) {
-        match self.endpoints[endpoint as usize].protocol {
-            Protocol::Roce(_) => self.roce_timer(endpoint),
-            Protocol::Tcp(_) => self.tcp_timer(endpoint),
-        }
-    }
-
     /// Puts a message into the stream. What an MPI send writes by itself goes at once, the rest by [`Task::Write`].
     pub(super) fn tcp_post(&mut self, endpoint: u32, kind: MessageKind, length: u64) -> u64 {
         let state = self.endpoints[endpoint as usize].tcp();
@@ -227,7 +204,8 @@ impl Shard {
         }
     }
 
-    fn tcp_timer(&mut self, endpoint: u32) {
+    /// A timer of a socket is due, or was.
+    pub(super) fn tcp_timer(&mut self, endpoint: u32) {
         let now = self.now;
         let state = self.endpoints[endpoint as usize].tcp();
         if state.timer_at != Some(now) {

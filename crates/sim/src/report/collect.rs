@@ -6,7 +6,7 @@ use etherweave_topology::Node;
 use super::{FlowRow, LosslessDrop, PortRow, Report, StreamRow, Totals};
 use crate::engine::{Shard, Simulation};
 use crate::fingerprint::Fingerprint;
-use crate::host::{Endpoint, IterationRow, Protocol, Role, SinkState};
+use crate::host::{Endpoint, IterationRow, Role, SinkState};
 use crate::switch::port::Port;
 
 impl Simulation {
@@ -163,35 +163,17 @@ impl Simulation {
 
     fn flow_row(&self, end: &Endpoint, other: &Endpoint) -> FlowRow {
         let (source_host, destination_host) = (self.host_name(end.hosts.0), self.host_name(end.hosts.1));
-        match (&end.protocol, &other.protocol) {
-            (Protocol::Roce(state), Protocol::Roce(other)) => FlowRow {
-                source_host,
-                destination_host,
-                transport: "roce",
-                bytes: state.requester.acknowledged(),
-                packets: state.requester.packets(),
-                retransmissions: state.requester.retransmitted_packets(),
-                timeouts: state.requester.timeouts(),
-                out_of_order: other.responder.out_of_order_packets(),
-                naks: other.responder.naks(),
-            },
-            (Protocol::Tcp(state), Protocol::Tcp(other)) => {
-                let counters = state.sender.counters();
-                FlowRow {
-                    source_host,
-                    destination_host,
-                    transport: "tcp",
-                    bytes: state.sender.acknowledged(),
-                    packets: state.packets,
-                    retransmissions: counters.retransmissions,
-                    timeouts: counters.timeouts,
-                    out_of_order: other.receiver.out_of_order_segments(),
-                    naks: 0,
-                }
-            }
-            (Protocol::Roce(_), Protocol::Tcp(_)) | (Protocol::Tcp(_), Protocol::Roce(_)) => {
-                unreachable!("both ends of a connection speak one transport")
-            }
+        let (sent, received) = (end.protocol.sent(), other.protocol.received());
+        FlowRow {
+            source_host,
+            destination_host,
+            transport: end.protocol.name(),
+            bytes: sent.bytes,
+            packets: sent.packets,
+            retransmissions: sent.retransmissions,
+            timeouts: sent.timeouts,
+            out_of_order: received.out_of_order,
+            naks: received.naks,
         }
     }
 

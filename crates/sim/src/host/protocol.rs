@@ -1,0 +1,174 @@
+//! The transport of an endpoint, whichever it is: all that hosts, jobs and reports ask of one.
+//!
+//! A transport is a state machine in [`crate::transport`], a file beside this one that moves its packets and timers, its
+//! parameters, and its line in each function here. The choice is a branch on a tag, not a call through a table.
+
+use etherweave_primitives::{BitRate, Time};
+
+use super::Endpoint;
+use super::message::MessageKind;
+use super::mpi::{READ_REQUEST, operation};
+use super::roce::RoceState;
+use super::socket::TcpState;
+use super::thread::Task;
+use crate::constants::RunConstants;
+use crate::engine::Shard;
+use crate::packet::{Handle, Packet};
+use crate::params::Transport;
+
+/// The transport of an endpoint.
+pub(crate) enum Protocol {
+    /// Reliable connection.
+    Roce(RoceState),
+    /// Kernel TCP.
+    Tcp(Box<TcpState>),
+}
+
+/// What the sending side of a connection has counted.
+pub(crate) struct SentCounts {
+    /// Bytes acknowledged.
+    pub bytes: u64,
+    /// Data packets sent, again included.
+    pub packets: u64,
+    /// Data packets (RoCE) or segments (TCP) sent again.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+}
+
+/// What the receiving side of a connection has counted.
+pub(crate) struct ReceivedCounts {
+    /// Data packets (RoCE) or segments (TCP) that arrived before one that was sent before them.
+    pub out_of_order: u64,
+    /// Negative acknowledgements sent.
+    pub naks: u64,
+}
+
+impl Protocol {
+    /// A fresh connection at a NIC of `rate`.
+    pub fn new(transport: &Transport, rate: BitRate) -> Protocol {
+        match transport {
+            Transport::Roce(roce) => Protocol::Roce(RoceState::new(roce, rate)),
+            Transport::Tcp(tcp) => Protocol::Tcp(Box::new(TcpState::new(tcp))),
+        }
+    }
+
+    /// Its name in reports.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Protocol::Roce(_) => "roce",
+            Protocol::Tcp(_) => "tcp",
+        }
+    }
+
+    /// What the sending side has counted.
+    pub fn sent(&self) -> SentCounts {
+        match self {
+            Protocol::Roce(state) => SentCounts {
+                bytes: state.requester.acknowledged(),
+                packets: state.requester.packets(),
+                retransmissions: state.requester.retransmitted_packets(),
+                timeouts: state.requester.timeouts(),
+            },
+            Protocol::Tcp(state) => SentCounts {
+                bytes: state.sender.acknowledged(),
+                packets: state.packets,
+                retransmissions: state.sender.counters().retransmissions,
+                timeouts: state.sender.counters().timeouts,
+            },
+        }
+    }
+
+    /// What the receiving side has counted.
+    pub fn received(&self) -> ReceivedCounts {
+        match self {
+            Protocol::Roce(state) => {
+                ReceivedCounts { out_of_order: state.responder.out_of_order_packets(), naks: state.responder.naks() }
+            }
+            Protocol::Tcp(state) => ReceivedCounts { out_of_order: state.receiver.out_of_order_segments(), naks: 0 },
+        }
+    }
+}
+
+impl Endpoint {
+    pub(super) fn roce(&mut self) -> &mut RoceState {
+        match &mut self.protocol {
+            Protocol::Roce(state) => state,
+            Protocol::Tcp(_) => unreachable!("asked for RoCE state of a TCP endpoint"),
+        }
+    }
+
+    pub(super) fn tcp(&mut self) -> &mut TcpState {
+        match &mut self.protocol {
+            Protocol::Tcp(state) => state,
+            Protocol::Roce(_) => unreachable!("asked for TCP state of a RoCE endpoint"),
+        }
+    }
+
+    /// The next packet, and whether more can follow at once.
+    #[inline]
+    pub(super) fn next_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
+        match self.protocol {
+            Protocol::Roce(_) => self.next_roce_packet(now, constants),
+            Protocol::Tcp(_) => self.next_tcp_packet(now, constants),
+        }
+    }
+}
+
+impl Shard {
+    /// Timers that a sent packet needs.
+    #[inline]
+    pub(super) fn after_sending(&mut self, endpoint: u32) {
+        match self.endpoints[endpoint as usize].protocol {
+            Protocol::Roce(_) => self.after_sending_roce(endpoint),
+            Protocol::Tcp(_) => {}
+        }
+    }
+
+    /// A timer of an endpoint is due.
+    pub(crate) fn transport_timer(&mut self, endpoint: u32) {
+        match self.endpoints[endpoint as usize].protocol {
+            Protocol::Roce(_) => self.roce_timer(endpoint),
+            Protocol::Tcp(_) => self.tcp_timer(endpoint),
+        }
+    }
+
+    /// A whole packet is at the NIC: kernel bypass, or the kernel's interrupt side.
+    #[inline]
+    pub(super) fn take_packet(&mut self, host: usize, handle: Handle) {
+        match self.endpoints[self.packets[handle].endpoint as usize].protocol {
+            Protocol::Roce(_) => self.take_by_nic(host, handle),
+            Protocol::Tcp(_) => self.buffer_for_softirq(host, handle),
+        }
+    }
+
+    /// Puts a message of `length` bytes into a connection's stream; returns where it ends.
+    pub(super) fn post_bytes(&mut self, endpoint: u32, kind: MessageKind, length: u64) -> u64 {
+        match self.endpoints[endpoint as usize].protocol {
+            Protocol::Roce(_) => self.roce_post(endpoint, length, operation(kind)),
+            Protocol::Tcp(_) => self.tcp_post(endpoint, kind, length),
+        }
+    }
+
+    /// A stream's thread hands over its next message.
+    pub(super) fn begin_stream_message(&mut self, thread: u32, endpoint: u32) {
+        match self.endpoints[endpoint as usize].protocol {
+            Protocol::Roce(_) => {
+                let cost = self.constants.mpi().send_overhead;
+                self.begin(thread, Task::Post, cost);
+            }
+            Protocol::Tcp(_) => {
+                self.count_post(thread);
+                self.tcp_write_stream(thread);
+            }
+        }
+    }
+
+    /// How a receiver that is ready asks for the payload of a rendezvous: the message and its length.
+    pub(super) fn rendezvous_request(&self, endpoint: u32) -> (MessageKind, u64) {
+        match self.endpoints[endpoint as usize].protocol {
+            Protocol::Roce(_) => (MessageKind::ReadRequest, READ_REQUEST),
+            Protocol::Tcp(_) => (MessageKind::ClearToSend, self.constants.mpi().header.get()),
+        }
+    }
+}
