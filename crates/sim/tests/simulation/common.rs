@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{BitRate, Duration, HostId, Length, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
-use etherweave_sim::params::{RoceParams, SimParams, Transport};
+use etherweave_sim::params::{Reliability, RoceParams, SimParams, Transport};
 use etherweave_sim::{Experiment, Finish, Job, Paths, Report, Simulation};
 use etherweave_topology::{Family, SingleSwitch, Topology};
 use etherweave_workload::{Traffic, Workload};
@@ -17,6 +17,13 @@ pub fn one_switch(hosts: u32) -> Topology {
 pub fn roce() -> SimParams {
     let transport = Transport::Roce(RoceParams { ack_every: 1, ..RoceParams::default() });
     SimParams { transport, ..SimParams::default() }
+}
+
+/// The same with selective repeat.
+pub fn selective(mut params: SimParams) -> SimParams {
+    let Transport::Roce(roce) = &mut params.transport else { unreachable!("only RoCE repeats selectively") };
+    roce.reliability = Reliability::SelectiveRepeat;
+    params
 }
 
 /// Kernel TCP.

@@ -2,12 +2,12 @@
 
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority, Rank};
 use etherweave_sim::frame::size::RoceSizes;
-use etherweave_sim::params::{Forwarding, Reliability, RoceParams, RoceVersion, SimParams, Transport};
+use etherweave_sim::params::{Forwarding, RoceParams, RoceVersion, SimParams, Transport};
 use etherweave_sim::{DegradedLink, Experiment, PortRow, Report, Simulation};
 use etherweave_topology::{Family, FatTree};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 
-use crate::common::{experiment, job, job_of, one_switch, roce, run, tcp};
+use crate::common::{experiment, job, job_of, one_switch, roce, run, selective, tcp};
 use crate::threads::assert_same_on_any_threads;
 
 const MTU: u64 = 4_096;
@@ -138,13 +138,6 @@ fn goodput_is_that_of_go_back_n() {
     let again = report.flows[0].retransmissions as f64 / row(&report, "switch0", "host0").fcs_errors as f64;
     let bracket = (by_nak - 1.0) / (1.0 + q * by_nak)..by_nak + by_expiry;
     assert!(bracket.contains(&again), "{again} packets again for each error, expected {bracket:?}");
-}
-
-/// The same with selective repeat.
-fn selective(mut params: SimParams) -> SimParams {
-    let Transport::Roce(roce) = &mut params.transport else { unreachable!("only RoCE repeats selectively") };
-    roce.reliability = Reliability::SelectiveRepeat;
-    params
 }
 
 /// Selective repeat with a share q of the packets lost, each of time t with its address: every packet goes out

@@ -6,11 +6,11 @@ use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_primitives::{Bytes, Duration, Priority, Rank};
 use etherweave_routing::{FabricOf, Outage, PacketRoutingKind};
 use etherweave_sim::params::{FlowControl, Pfc, SimParams};
-use etherweave_sim::{Experiment, PacketRouter, Paths, Report};
+use etherweave_sim::{Experiment, FlowRow, PacketRouter, Paths, Report};
 use etherweave_topology::{Dragonfly, FatTree, Topology, TopologyKind};
 use etherweave_workload::{StreamSpec, Traffic};
 
-use crate::common::{experiment, job_of, roce, run};
+use crate::common::{experiment, job_of, roce, run, selective};
 
 #[path = "../../../forwarding/tests/fabrics/small.rs"]
 mod small;
@@ -77,11 +77,11 @@ fn every_routing_delivers_everything_and_loses_nothing_on_any_number_of_threads(
 }
 
 /// A dragonfly whose groups all send to the next one: eight hosts of 100 Gb/s for one link of 100 Gb/s.
-fn adversarial(routing: PacketRoutingKind, traffic: impl Fn(&Topology) -> Traffic) -> Report {
+fn adversarial(params: SimParams, routing: PacketRoutingKind, traffic: impl Fn(&Topology) -> Traffic) -> Report {
     let kind = TopologyKind::Dragonfly(Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() });
     let topology = kind.generate().unwrap();
     let router = PacketRouter::new(routing, &topology).unwrap();
-    let mut experiment = with_router(&topology, router, roce(), traffic(&topology));
+    let mut experiment = with_router(&topology, router, params, traffic(&topology));
     experiment.params.switch.buffer = Bytes::new(1_500_000);
     run(&experiment, 1)
 }
@@ -109,7 +109,7 @@ fn single_packets(topology: &Topology, count: u32) -> Traffic {
 #[test]
 fn routings_that_leave_the_minimal_path_spread_what_one_global_link_would_carry() {
     let end = |routing| {
-        let report = adversarial(routing, |topology| single_packets(topology, 100));
+        let report = adversarial(roce(), routing, |topology| single_packets(topology, 100));
         assert!(report.flows.iter().all(|flow| flow.retransmissions == 0));
         end_us(&report)
     };
@@ -131,12 +131,26 @@ fn routings_that_leave_the_minimal_path_spread_what_one_global_link_would_carry(
 
 #[test]
 fn go_back_n_repeats_packets_that_overtake_each_other() {
-    let report = |routing| adversarial(routing, |topology| shift(topology, 8, 20_000));
+    let report = |routing| adversarial(roce(), routing, |topology| shift(topology, 8, 20_000));
     let again = |report: &Report| report.flows.iter().map(|flow| flow.retransmissions).sum::<u64>();
     let sent = |report: &Report| report.flows.iter().map(|flow| flow.packets).sum::<u64>();
     let [minimal, valiant] = [PacketRoutingKind::Minimal, PacketRoutingKind::ValiantGroup].map(report);
     assert_eq!(again(&minimal), 0);
     assert!(2 * again(&valiant) > sent(&valiant) && end_us(&valiant) > end_us(&minimal));
+}
+
+#[test]
+fn selective_repeat_places_packets_that_overtake_each_other() {
+    let report = |params, routing| adversarial(params, routing, |topology| shift(topology, 8, 20_000));
+    let minimal = report(roce(), PacketRoutingKind::Minimal);
+    let [back, selective] = [roce(), selective(roce())].map(|params| report(params, PacketRoutingKind::ValiantGroup));
+    let sum = |report: &Report, of: fn(&FlowRow) -> u64| report.flows.iter().map(of).sum::<u64>();
+    let again =
+        |report: &Report| sum(report, |flow| flow.retransmissions) as f64 / sum(report, |flow| flow.packets) as f64;
+    assert!(sum(&selective, |flow| flow.out_of_order) > 0 && sum(&selective, |flow| flow.naks) == 0);
+    assert!(5.0 * again(&selective) < again(&back), "{} and {}", again(&selective), again(&back));
+    // Go-back-N waits for its timer when all that follows a missing packet overtakes it once more.
+    assert!(end_us(&selective) < end_us(&minimal) && end_us(&minimal) < end_us(&back));
 }
 
 #[test]
