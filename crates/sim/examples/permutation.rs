@@ -1,5 +1,5 @@
-//! Times a permutation or an all-to-all on a fat tree of switches with K ports: packet-hops per second of the bare core.
-//! Arguments: K, threads, message size [KiB], and the words `all_to_all` and `fingerprint` for these.
+//! Times a permutation or an all-to-all on a fat tree of switches with K ports: packet-hops per second of the bare
+//! core. Arguments: K, threads, message size [KiB], and the words `all_to_all` and `fingerprint` for these.
 
 use std::time::Instant;
 

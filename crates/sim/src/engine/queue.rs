@@ -1,10 +1,10 @@
 //! The event queue: a calendar of short buckets, one of long buckets beyond it, and a heap for what lies beyond both.
 //!
 //! Most insertions are one write at the end of a list: a calendar queue (Brown, CACM 1988) whose buckets are lists of
-//! chunks of two cache lines. A bucket is sorted when its turn comes. The larger the fabric, the shorter the buckets and
-//! the less time all of them span; what lies beyond goes into a *page*, as long as the whole calendar, and is dealt to
-//! the buckets when the clock reaches the page (a hierarchical wheel: Varghese and Lauck, SOSP 1987). Memory grows with
-//! pending events, not with buckets; nothing is allocated once there are chunks for the largest number of pending events.
+//! chunks of two cache lines. A bucket is sorted when its turn comes. The larger the fabric, the shorter the buckets,
+//! and the less time all of them span; what lies beyond goes into a *page*, as long as the whole calendar, and is dealt
+//! to the buckets when the clock reaches the page (a hierarchical wheel: Varghese and Lauck, SOSP 1987). Memory grows
+//! with pending events, not with buckets; nothing is allocated once there are chunks for the largest number of them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

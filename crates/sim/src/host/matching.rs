@@ -22,8 +22,8 @@ pub(crate) struct Unexpected {
     pub is_rendezvous: bool,
 }
 
-/// Both lists of a rank. They are short (a few dozen entries), or what matches stands near one end, as in an all-to-all:
-/// a scan is quicker than a map.
+/// Both lists of a rank. They are short (a few dozen entries), or what matches stands near one end, as in an
+/// all-to-all: a scan is quicker than a map.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Matching {
     posted: VecDeque<Envelope>,

@@ -86,7 +86,7 @@ pub struct ClassQueue {
     pub deficit: i32,
     /// Most that ever waited [B].
     pub bytes_max: u32,
-    /// Which class it is, where the place does not tell.
+    /// Which class it is, of the state that stands in the port itself.
     number: u8,
 }
 
