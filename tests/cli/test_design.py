@@ -54,11 +54,28 @@ def test_a_design_has_counts_proofs_tables_power_and_cost() -> None:
     assert not figures["missing"]
 
 
+def test_the_busiest_channel_of_the_testbed_takes_what_three_hosts_send() -> None:
+    busiest = etherweave.design({"topology": {"fat_tree": {}}})["busiest"]
+    for by in ("tables", "algorithm"):
+        # 12 hosts of a leaf have 4 uplinks; of the 95 others, 84 are on other leaves.
+        assert busiest[by]["uniform"]["load"] == pytest.approx(12 / 4 * 84 / 95)
+        assert busiest[by]["worst"]["accepted"] == pytest.approx(4 / 12)
+    assert busiest["tables"]["worst"]["switches_further"] == 1
+    assert busiest["tables"]["uniform"]["channel"] == "leaf0 port 12 to core0"
+
+
+def test_a_fabric_too_large_to_be_followed_says_so() -> None:
+    tree = {"topology": {"k_ary_fat_tree": {"k": 48}}}
+    figures = etherweave.design(tree, {"design.routings": []})
+    assert figures["busiest"] is None
+    assert any(reason.startswith("busiest channel: ") for reason in figures["missing"])
+
+
 def test_the_page_has_every_section(dragonfly: Path) -> None:
     done = run(dragonfly)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("small: dragonfly, 72 hosts, 36 switches, 162 cables\n")
-    for title in ("Fabric", "Deadlock", "Tables, ", "Power at the worst case", "Cost, price book"):
+    for title in ("Fabric", "Deadlock", "Tables, ", "Busiest channel", "Power at the worst case", "Cost, price book"):
         assert f"\n{title}" in done.stdout
     assert not any(line != line.rstrip() for line in done.stdout.splitlines())
 

@@ -6,7 +6,9 @@ use etherweave_primitives::{InputError, Power};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Topology, TopologyKind};
 
-use crate::{Bill, DesignError, DesignSpec, FabricFigures, RoutingProof, TableCounts, WattsOf, proofs};
+use crate::{
+    Bill, BusiestChannels, DesignError, DesignSpec, FabricFigures, RoutingProof, TableCounts, WattsOf, proofs,
+};
 
 /// A fabric on paper.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -21,6 +23,8 @@ pub struct Design {
     pub routings: Vec<RoutingProof>,
     /// What forwarding tables need; none where there is a reason in [`Design::missing`].
     pub tables: Option<TableCounts>,
+    /// The channels that are full first; none where there are no tables, or a reason in [`Design::missing`].
+    pub busiest: Option<BusiestChannels>,
     /// What it draws.
     pub power: Option<WattsOf>,
     /// What it costs.
@@ -34,7 +38,7 @@ pub struct Design {
 pub enum DesignStep {
     /// Counts, distances, bisection.
     Measure,
-    /// Entries by plan, compaction, its proof.
+    /// Entries by plan, compaction, its proof, loads.
     Tables,
     /// Deadlock freedom of a routing.
     Prove(RoutingKind),
@@ -74,12 +78,15 @@ impl Design {
         let fabric = FabricFigures::of(kind, topology);
         next(DesignStep::Tables)?;
         let tables = known(TableCounts::of(kind, topology, &spec.tables), spec.tables.is_asked(), &mut missing)?;
+        let busiest = tables.as_ref().map(|_| BusiestChannels::of(kind, topology, &spec.tables));
+        let busiest = busiest.and_then(|found| noted(found, "busiest channel", &mut missing));
         let routings = prove(kind, topology, spec, fabric.diameter, &mut next, &mut missing)?;
         next(DesignStep::PowerAndCost)?;
         let power = noted(WattsOf::of(topology, tables.as_ref(), spec)?, "power", &mut missing);
         let drawn = power.as_ref().map(|power| Power::from_uw((power.design().fabric.total_w * 1e6) as u64));
         let cost = noted(Bill::of(topology, drawn, spec)?, "cost", &mut missing);
-        Ok(Design { name: name.to_owned(), family: kind.name(), fabric, routings, tables, power, cost, missing })
+        let (name, family) = (name.to_owned(), kind.name());
+        Ok(Design { name, family, fabric, routings, tables, busiest, power, cost, missing })
     }
 
     /// All figures, as JSON.

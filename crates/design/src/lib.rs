@@ -21,6 +21,7 @@
 //! assert!(design.routings.iter().all(|routing| routing.is_free));
 //! ```
 
+mod busiest;
 mod compare;
 mod counts;
 mod design;
@@ -34,6 +35,7 @@ mod spec;
 mod tables;
 mod watts;
 
+pub use busiest::{BusiestChannel, BusiestChannels, BusiestUnder};
 pub use compare::{Comparison, DesignMetrics};
 pub use counts::{CableCount, FabricFigures, TaperRatio};
 pub use design::{Design, DesignStep};

@@ -18,7 +18,7 @@ use crate::{FlowTable, Rule, Ternary};
 /// Lower priorities that alternatives may take.
 const ALTERNATIVES_MAX: usize = 255;
 
-/// Where several rules share the sources among ports, each is a default rule for its port, and up to `alternatives` of
+/// Where several rules share the traffic among ports, each is a default rule for its port, and up to `alternatives` of
 /// the other ports follow as alternatives, in turn and conditional as well: a packet that finds all paused waits for
 /// its default. Where a rule for more destinations would take it instead, one more rule behind the alternatives keeps
 /// it.
@@ -26,22 +26,23 @@ pub fn with_alternatives(table: &FlowTable, alternatives: usize) -> FlowTable {
     let levels = alternatives.min(ALTERNATIVES_MAX);
     // Room below every priority for its alternatives and for the rule that keeps what would wait.
     let priority = |rule: &Rule, level: usize| rule.priority * (levels as u16 + 2) + (levels + 1 - level) as u16;
+    let single = |rule: &Rule| rule.share_of.map(|_| (table.ports(rule)[0], rule.action));
+    let actions: BTreeMap<Port, SetId> = table.rules().iter().filter_map(single).collect();
     let mut rules = Vec::new();
-    for siblings in table.rules().chunk_by(|a, b| are_shares(table, a, b)) {
-        for (place, rule) in siblings.iter().enumerate() {
-            if siblings.len() == 1 {
-                rules.push(Rule { priority: priority(rule, 0), ..*rule });
-                continue;
-            }
-            let others = (0..=levels.min(siblings.len() - 1)).map(|level| (level, (place + level) % siblings.len()));
-            rules.extend(others.map(|(level, other)| {
-                let action = siblings[other].action;
-                let unless_paused = Some(table.sets().get(action)[0]);
-                Rule { priority: priority(rule, level), action, unless_paused, ..*rule }
-            }));
-            if would_uncover(table, rule) {
-                rules.push(Rule { priority: priority(rule, levels + 1), ..*rule });
-            }
+    for rule in table.rules() {
+        let Some(set) = rule.share_of else {
+            rules.push(Rule { priority: priority(rule, 0), ..*rule });
+            continue;
+        };
+        let (own, ports) = (table.ports(rule)[0], table.sets().get(set));
+        let place = ports.iter().position(|&port| port == own).expect("a share is that of a port of its set");
+        let others = (0..=levels.min(ports.len() - 1)).map(|level| (level, ports[(place + level) % ports.len()]));
+        rules.extend(others.map(|(level, port)| {
+            let (action, unless_paused) = (actions[&port], Some(port));
+            Rule { priority: priority(rule, level), action, unless_paused, ..*rule }
+        }));
+        if would_uncover(table, rule) {
+            rules.push(Rule { priority: priority(rule, levels + 1), ..*rule });
         }
     }
     FlowTable::new(rules, table.sets().clone())
@@ -51,12 +52,6 @@ pub fn with_alternatives(table: &FlowTable, alternatives: usize) -> FlowTable {
 fn would_uncover(table: &FlowTable, rule: &Rule) -> bool {
     let behind = table.rules().iter().rev().take_while(|other| other.priority < rule.priority);
     behind.into_iter().any(|other| other.dst.meets(rule.dst) && other.src.meets(rule.src))
-}
-
-/// Whether two rules are for different sources to the same destinations, each by one port.
-fn are_shares(table: &FlowTable, a: &Rule, b: &Rule) -> bool {
-    let by_one = |rule: &Rule| table.ports(rule).len() == 1;
-    (a.priority, a.dst, a.in_port) == (b.priority, b.dst, b.in_port) && a.src != b.src && by_one(a) && by_one(b)
 }
 
 /// Every rule by a single port that `is_onward` admits is inactive while that port is paused.

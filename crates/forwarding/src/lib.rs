@@ -34,6 +34,7 @@
 //! assert!(survey.compacted.rules.max < 13);
 //! ```
 
+mod channel_loads;
 mod compaction;
 mod conditional;
 mod count;
@@ -50,6 +51,7 @@ mod survey;
 mod table;
 mod ternary;
 
+pub use channel_loads::{Busiest, BusiestChannel, LoadPattern, TableLoads};
 pub use compaction::{CompactionKind, Sources, minimise};
 pub use conditional::{NonMinimalPort, while_unpaused, with_alternatives, with_non_minimal_ports};
 pub use count::{Count, TableProfile, TableUse};

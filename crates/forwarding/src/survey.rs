@@ -60,7 +60,7 @@ impl Strategy {
     /// The table of one switch.
     pub fn table(&self, routes: &RegionRoutes<'_>, sources: &mut Sources<'_>, topology: &Topology) -> FlowTable {
         let table = self.compaction.table(routes);
-        if self.is_shared_by_source { sources.share(&table, topology.level(routes.at)) } else { table }
+        if self.is_shared_by_source { sources.share_passing(&table, topology, routes.at) } else { table }
     }
 }
 

@@ -89,12 +89,14 @@ pub struct Rule {
     pub unless_paused: Option<Port>,
     /// Where to: any of these ports.
     pub action: SetId,
+    /// The ports of which this is the share of one; none where the rule is for all traffic to its destinations.
+    pub share_of: Option<SetId>,
 }
 
 impl Rule {
     /// A rule for destinations, whatever the source, in-port and pauses.
     pub fn to(priority: u16, dst: Ternary, action: SetId) -> Rule {
-        Rule { priority, dst, src: Ternary::ANY, in_port: None, unless_paused: None, action }
+        Rule { priority, dst, src: Ternary::ANY, in_port: None, unless_paused: None, action, share_of: None }
     }
 
     /// Whether the rule matches a packet, active or not.

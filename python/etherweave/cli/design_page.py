@@ -19,6 +19,8 @@ def print_page(figures: Figures) -> None:
     _routings(figures["routings"])
     if figures["tables"]:
         _tables(figures["tables"])
+    if figures["busiest"]:
+        _busiest(figures["busiest"])
     if figures["power"]:
         _power(figures["power"])
     if figures["cost"]:
@@ -133,6 +135,23 @@ def _tables(tables: Figures) -> None:
 def _entries(least: int, mean: float, fit: Figures) -> tuple[str, ...]:
     verdict = f"{fit['excess']:,} too many" if fit["excess"] else "fits"
     return f"{least:,}", f"{mean:,.1f}", f"{fit['entries']:,}", f"{fit['capacity']:,}", verdict
+
+
+def _busiest(busiest: Figures) -> None:
+    rows = [
+        (f"{_sent(busy)}, {by}", f"{busy['load']:.3f}", f"{busy['accepted']:.1%}", busy["channel"])
+        for pattern in ("uniform", "worst")
+        for by in ("tables", "algorithm")
+        for busy in (busiest[by][pattern],)
+    ]
+    _table("Busiest channel, if every host sends all", ("traffic", ">load", ">accepted", "channel"), rows)
+
+
+def _sent(busy: Figures) -> str:
+    further = busy["switches_further"]
+    if further is None:
+        return "uniform"
+    return f"{further:,} switch{'es' if further > 1 else ''} further"
 
 
 def _power(power: Figures) -> None:

@@ -7,8 +7,10 @@ mod minimise;
 mod plain;
 mod prefixes;
 mod prefixes_nested;
+mod shares;
 mod sources;
 mod ternary;
+mod tree_flows;
 mod trie;
 mod wildcards;
 

@@ -1,15 +1,21 @@
-//! One port instead of several: a static share of the sources for each (Benito et al. 2015, section III-B: "a hash of
+//! One port instead of several: a static share of the traffic for each (Benito et al. 2015, section III-B: "a hash of
 //! the source fields can be used for static balancing of the uplinks").
 //!
-//! A TCAM cannot divide by 36, but it can match bits of the source address. A switch of level `l` uses the field
-//! of sources that the levels below do not: hosts on leaves, leaves in the level above, and so on. Its
+//! A TCAM cannot divide by 36, but it can match bits of the source address. The published form: a switch of level `l`
+//! uses the field of sources that the levels below do not: hosts on leaves, leaves in the level above, and so on. Its
 //! values are halved bit by bit, and the ports with them, until each port has a pattern of its own. All patterns
 //! together match every word.
+//!
+//! That is even where every source passes the switch, as in a full tree. Elsewhere [`TreeFlows`] knows which do, and
+//! the ports get shares of those.
 
 use std::collections::BTreeMap;
 
-use etherweave_primitives::{HostId, Port};
+use etherweave_primitives::{HostId, Port, SwitchId};
+use etherweave_topology::Topology;
 
+use super::shares::Share;
+use super::tree_flows::TreeFlows;
 use crate::table::Interner;
 use crate::{AddressPlan, FlowTable, Rule, Ternary};
 
@@ -17,31 +23,31 @@ use crate::{AddressPlan, FlowTable, Rule, Ternary};
 pub struct Sources<'a> {
     plan: &'a AddressPlan,
     known: BTreeMap<(usize, usize), Option<Vec<Ternary>>>,
+    /// What passes the switches of a tree; none of other fabrics, and before a table of the fabric was shared.
+    flows: Option<Option<TreeFlows>>,
 }
 
 impl<'a> Sources<'a> {
     /// The sources of a plan.
     pub fn of(plan: &'a AddressPlan) -> Sources<'a> {
-        Sources { plan, known: BTreeMap::new() }
+        Sources { plan, known: BTreeMap::new(), flows: None }
     }
 
-    /// The table with a rule per port where a rule had several; unchanged where there are fewer sources than ports.
-    /// `level` is that of the switch.
+    /// The table with a rule per port where a rule had several, by all sources of the fabric; unchanged where there are
+    /// fewer sources than ports. `level` is that of the switch.
     pub fn share(&mut self, table: &FlowTable, level: u8) -> FlowTable {
-        let mut sets = Interner::over(table.sets().clone());
-        let mut rules = Vec::with_capacity(table.rules().len());
-        for rule in table.rules() {
-            let ports: Vec<Port> = table.ports(rule).to_vec();
-            let patterns = if ports.len() > 1 { self.patterns(level.into(), ports.len()) } else { None };
-            match patterns {
-                Some(patterns) => rules.extend(patterns.iter().zip(ports).map(|(&src, port)| {
-                    let action = sets.number(&[port]);
-                    Rule { src, action, ..*rule }
-                })),
-                None => rules.push(*rule),
-            }
+        shared(table, |ports| self.published(level.into(), ports.len()))
+    }
+
+    /// The same by what passes the switch, where that is known: as even as the room of a table allows.
+    pub fn share_passing(&mut self, table: &FlowTable, topology: &Topology, at: SwitchId) -> FlowTable {
+        if self.flows.is_none() {
+            self.flows = Some(TreeFlows::of(topology, self));
         }
-        FlowTable::new(rules, sets.sets)
+        shared(table, |ports| {
+            let known = self.flows.iter().flatten().find_map(|flows| flows.shares(at, ports));
+            known.map(<[Share]>::to_vec).or_else(|| self.published(topology.level(at).into(), ports.len()))
+        })
     }
 
     /// As many patterns as ports, each word in exactly one; none when there are fewer sources.
@@ -49,6 +55,33 @@ impl<'a> Sources<'a> {
         let plan = self.plan;
         self.known.entry((level, ports)).or_insert_with(|| patterns(plan, level, ports)).as_deref()
     }
+
+    /// These patterns, each for the port of its place.
+    pub(super) fn published(&mut self, level: usize, ports: usize) -> Option<Vec<Share>> {
+        let patterns = self.patterns(level, ports)?;
+        Some(patterns.iter().enumerate().map(|(port, &src)| Share { src, dst: Ternary::ANY, port }).collect())
+    }
+
+    pub(super) fn plan(&self) -> &'a AddressPlan {
+        self.plan
+    }
+}
+
+/// A table with a rule per share where a rule has several ports.
+fn shared(table: &FlowTable, mut shares: impl FnMut(&[Port]) -> Option<Vec<Share>>) -> FlowTable {
+    let mut sets = Interner::over(table.sets().clone());
+    let mut rules = Vec::with_capacity(table.rules().len());
+    for rule in table.rules() {
+        let ports = table.ports(rule);
+        match if ports.len() > 1 { shares(ports) } else { None } {
+            Some(shares) => rules.extend(shares.iter().filter_map(|share| {
+                let (dst, action) = (rule.dst.and(share.dst)?, sets.number(&[ports[share.port]]));
+                Some(Rule { dst, src: share.src, action, share_of: Some(rule.action), ..*rule })
+            })),
+            None => rules.push(*rule),
+        }
+    }
+    FlowTable::new(rules, sets.sets)
 }
 
 fn patterns(plan: &AddressPlan, level: usize, ports: usize) -> Option<Vec<Ternary>> {

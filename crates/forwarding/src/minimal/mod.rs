@@ -18,7 +18,7 @@ mod dragonfly;
 mod dragonfly_plus;
 mod listed;
 mod searched;
-mod tree;
+pub(crate) mod tree;
 mod view;
 
 use etherweave_primitives::{ChannelId, SwitchId};

@@ -24,7 +24,7 @@ pub(super) fn view(topology: &Topology, at: SwitchId) -> CoordinateView {
 }
 
 /// Coordinates of all leaves below a switch: level 0, then its digits above its own level.
-fn cover(topology: &Topology, at: SwitchId) -> Vec<u32> {
+pub(crate) fn cover(topology: &Topology, at: SwitchId) -> Vec<u32> {
     let place = topology.coordinates(at);
     let digits = place.len().saturating_sub(1 + usize::from(topology.level(at)));
     std::iter::once(0).chain(place[1..].iter().take(digits).copied()).collect()
@@ -32,7 +32,7 @@ fn cover(topology: &Topology, at: SwitchId) -> Vec<u32> {
 
 /// Whether hosts are on leaves, links join a subtree to the next, and every switch leads to all leaves of its
 /// subtree, so that a packet may go up anywhere.
-pub(super) fn is_regular(topology: &Topology) -> bool {
+pub(crate) fn is_regular(topology: &Topology) -> bool {
     let switches = || (0..topology.switches()).map(SwitchId::from_index);
     let leaves: BTreeSet<&[u32]> =
         switches().filter(|&at| topology.level(at) == 0).map(|at| topology.coordinates(at)).collect();
