@@ -91,7 +91,8 @@ def design(
     -------
     dict
         ``fabric`` (counts, distances, bisection, cables), ``routings`` (deadlock proofs),
-        ``tables``, ``power``, ``cost``, and in ``missing`` the figures that are not known and why.
+        ``tables``, ``busiest`` (channels that are full first), ``power``, ``cost``, and in
+        ``missing`` the figures that are not known and why.
 
     Raises
     ------

@@ -75,7 +75,14 @@ def test_the_page_has_every_section(dragonfly: Path) -> None:
     done = run(dragonfly)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("small: dragonfly, 72 hosts, 36 switches, 162 cables\n")
-    for title in ("Fabric", "Deadlock", "Tables, ", "Busiest channel", "Power at the worst case", "Cost, price book"):
+    for title in (
+        "Fabric",
+        "Deadlock",
+        "Tables, ",
+        "Busiest channel",
+        "Power at the worst case",
+        "Cost, price book",
+    ):
         assert f"\n{title}" in done.stdout
     assert not any(line != line.rstrip() for line in done.stdout.splitlines())
 

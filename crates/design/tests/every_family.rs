@@ -75,6 +75,26 @@ fn compacted_tables_are_proved_for_every_pair_and_no_larger_than_plain_ones() {
 }
 
 #[test]
+fn the_busiest_channel_is_no_less_loaded_than_a_host_s_and_no_less_by_tables_than_by_an_even_split() {
+    check(|topology, Design { name, busiest, missing, .. }| {
+        let Some(busiest) = busiest else {
+            assert_eq!(topology.hosts(), 1, "{name}: {missing:?}");
+            return;
+        };
+        for under in [&busiest.tables, &busiest.algorithm] {
+            assert!(
+                under.uniform.load > 1.0 - TOLERANCE && under.worst.load > under.uniform.load - TOLERANCE,
+                "{name}"
+            );
+            assert_near(under.worst.accepted, 1.0 / under.worst.load.max(1.0), name);
+            assert!(under.uniform.switches_further.is_none() && under.uniform.channel.contains(" to "), "{name}");
+        }
+        let share = busiest.algorithm.uniform.load / busiest.tables.uniform.load;
+        assert!((0.9..1.01).contains(&share), "{name}: {share}");
+    });
+}
+
+#[test]
 fn routings_that_a_family_is_known_for_are_free_of_deadlock_or_say_where_not() {
     check(|topology, Design { name, routings, .. }| {
         assert!(!routings.is_empty(), "{name}");
@@ -149,7 +169,8 @@ fn a_design_is_the_same_bytes_each_time_with_finite_numbers_only() {
         assert_eq!(first, designed(&kind, &kind.generate().unwrap()).to_json(), "{}", kind.name());
         let nulls: Vec<String> = nulls("", &serde_json::from_str(&first).unwrap());
         // JSON writes what is no number as null; these keys are null when something is not known.
-        let optional = ["radix", "ports_free", "tables", "power", "cost", "electricity_year", "plan", "table", "date"];
+        let optional = ["radix", "ports_free", "tables", "busiest", "switches_further", "power", "cost"];
+        let optional = [optional.as_slice(), &["electricity_year", "plan", "table", "date"]].concat();
         for path in nulls {
             assert!(optional.contains(&path.rsplit('.').next().unwrap()), "{}: {path} is no number", kind.name());
         }

@@ -10,8 +10,8 @@
 //! - [`PlanKind`] lists the address plans; an [`AddressPlan`] gives every host the 46 free bits of its [`Mac`] address.
 //! - [`MinimalRouting`] is the routing, by whole [`Region`]s of addresses; [`RegionRoutes`] are those of one switch.
 //! - [`CompactionKind`] lists the methods that make a small [`FlowTable`]; [`Sources`] gives each of several ports a
-//!   share of the
-//!   sources; [`minimise`] makes any table smaller.
+//!   share of the sources that pass; [`minimise`] makes any table smaller.
+//! - [`TableLoads`] follows what all hosts send through tables, and finds the channel that is full first.
 //! - [`prove`] checks that a table equals its row for every host, without looking at every host.
 //! - [`Survey`] does all that for a fabric, one switch at a time, and counts. [`TableProfile`] has capacities.
 //! - [`with_alternatives`], [`while_unpaused`], [`with_non_minimal_ports`] add rules that a paused port makes inactive.

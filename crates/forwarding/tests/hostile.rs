@@ -1,6 +1,6 @@
 //! Whatever parameters a fabric or a plan has, the answer is tables or an error, and comes soon.
 
-use etherweave_forwarding::{PlanKind, Strategy, Survey, TableProfile};
+use etherweave_forwarding::{PlanKind, Survey, TableProfile};
 use etherweave_topology::TopologyKind;
 use proptest::prelude::*;
 use toml::Value;
@@ -79,7 +79,8 @@ fn a_failed_cable_has_its_fabric_s_routing_found_and_compacted_all_the_same() {
         let kind: TopologyKind = toml::from_str(&format!("{family}\nas_built.failed = [\"{cable}\"]")).unwrap();
         let topology = kind.generate().unwrap();
         // Rules that only share links among sources come on top.
-        let strategy = Strategy { is_shared_by_source: false, ..Strategy::fitting(&kind) };
+        let strategy = etherweave_forwarding::Strategy::fitting(&kind);
+        let strategy = etherweave_forwarding::Strategy { is_shared_by_source: false, ..strategy };
         let survey = Survey::with(&kind, &topology, strategy, &[]).unwrap();
         let plain = survey.plans[1].as_ref().unwrap().ternary;
         assert!(survey.compacted.rules.max <= plain.max, "{family}: {survey:?}");

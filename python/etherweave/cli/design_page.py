@@ -144,7 +144,11 @@ def _busiest(busiest: Figures) -> None:
         for by in ("tables", "algorithm")
         for busy in (busiest[by][pattern],)
     ]
-    _table("Busiest channel, if every host sends all", ("traffic", ">load", ">accepted", "channel"), rows)
+    _table(
+        "Busiest channel, if every host sends all",
+        ("traffic", ">load", ">accepted", "channel"),
+        rows,
+    )
 
 
 def _sent(busy: Figures) -> str:
