@@ -20,6 +20,8 @@ use crate::{MinimalRouting, Ternary};
 
 /// Rules that a table may have for shares, a sixteenth of a small TCAM; more only where a switch has more ports.
 const ROOM: usize = 256;
+/// Hosts whose flows are followed; beyond, all links keep the published shares.
+const HOSTS_MAX: usize = 1 << 16;
 /// Flows down that are looked at, over all switches; beyond, links down keep the published shares.
 const FLOWS_DOWN_MAX: usize = 1 << 20;
 /// Pairs of a host and a switch in a listed tree; beyond, all links keep the published shares.
@@ -31,8 +33,11 @@ pub struct TreeFlows {
 }
 
 impl TreeFlows {
-    /// What passes, level by level; none where the fabric is not a tree, or too large to be listed.
+    /// What passes, level by level; none where the fabric is not a tree, or too large.
     pub fn of(topology: &Topology, sources: &mut Sources<'_>) -> Option<TreeFlows> {
+        if topology.hosts() > HOSTS_MAX {
+            return None;
+        }
         let is_small = topology.hosts() * topology.switches() <= PAIRS_LISTED_MAX;
         let listed = match tree::is_regular(topology) {
             true => None,
@@ -190,8 +195,12 @@ impl<'a, 's, 'p> TreeWalk<'a, 's, 'p> {
     fn descend(&mut self, order: &[SwitchId]) {
         let first = order.iter().find(|&&at| self.groups(at).iter().any(PortGroup::is_parallel));
         let Some(lowest) = first.map(|&at| self.topology.level(at)) else { return };
-        let mut left = FLOWS_DOWN_MAX;
-        for &at in order.iter().rev().take_while(|&&at| self.topology.level(at) >= lowest) {
+        let switches: Vec<SwitchId> =
+            order.iter().rev().take_while(|&&at| self.topology.level(at) >= lowest).copied().collect();
+        // What climbs is known; what comes down from several levels may be more, and links it reaches last go without.
+        let climbing: usize = switches.iter().map(|at| self.up[at.index()].len() * self.groups(*at).len()).sum();
+        let mut left = if climbing > FLOWS_DOWN_MAX { 0 } else { 4 * FLOWS_DOWN_MAX };
+        for at in switches {
             for group in self.groups(at).iter().filter(|group| !group.is_up) {
                 let is_passed_on = self.topology.level(group.far[0]) >= lowest;
                 if !is_passed_on && !group.is_parallel() {
