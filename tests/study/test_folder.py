@@ -96,6 +96,7 @@ def test_a_folder_with_a_declared_chart_and_no_code_runs_by_its_path(folder: Pat
     ]
     assert places == sorted(places)
     assert (out / "latency.svg").exists()
+    assert (out / "latency.png").read_bytes().startswith(b"\x89PNG")
     assert (out / "iterations.svg").exists()
     with pytest.raises(ValueError, match=r"checks\.json: results of a folder; `etherweave study"):
         load_study_result(out)
