@@ -112,6 +112,14 @@ impl Topology {
         self.switch_names.len()
     }
 
+    /// How much memory it takes, about [B]: short texts of names take the smallest allocation.
+    pub fn memory_bytes(&self) -> u64 {
+        let node = 2 * size_of::<String>() + size_of::<u32>() + size_of::<u8>() + self.axes.len() * size_of::<u32>();
+        // In the list of its node, in that of its port channel, and the number of that.
+        let channel = size_of::<Channel>() + 4 * size_of::<u32>();
+        ((self.hosts() + self.switches()) * node + self.channels.len() * channel) as u64
+    }
+
     /// Every channel by id; link `l` has channels `2l` and `2l + 1`.
     pub fn channels(&self) -> &[Channel] {
         &self.channels

@@ -36,6 +36,11 @@ impl AllToAll {
     /// # Errors
     /// When there are fewer than two ranks or no iteration.
     pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+        self.programs_of(0..self.ranks)
+    }
+
+    /// The schedules of some ranks.
+    pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputError> {
         within("ranks", self.ranks, 2..=ALL_PAIRS_MAX)?;
         at_most("bytes", self.bytes, COLLECTIVE_MAX)?;
         at_least("iterations", self.iterations, 1)?;
@@ -47,6 +52,6 @@ impl AllToAll {
                 Block::measured(iteration(alltoall.lower(&world, rank)), self.iterations),
             ])
         };
-        Ok((0..self.ranks).map(program).collect())
+        Ok(ranks.map(program).collect())
     }
 }

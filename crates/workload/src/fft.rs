@@ -49,6 +49,11 @@ impl Fft {
     /// # Errors
     /// When the grid or the iterations are empty, or all three directions are skipped.
     pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+        self.programs_of(0..self.ranks().min(u32::MAX.into()) as u32)
+    }
+
+    /// The schedules of some ranks.
+    pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputError> {
         let grid = RankGrid::new(self.pex, self.pey, self.pez)?;
         for (key, extent) in [("pex", self.pex), ("pey", self.pey), ("pez", self.pez)] {
             within(key, extent, 1..=ALL_PAIRS_MAX)?;
@@ -61,7 +66,7 @@ impl Fft {
             return Err(InputError::new("x_bytes, y_bytes, z_bytes", "all 0B", "a message in at least one direction"));
         }
         let world = Communicator::world(grid.ranks());
-        Ok((0..grid.ranks()).map(|rank| self.program(&grid, &world, rank)).collect())
+        Ok(ranks.map(|rank| self.program(&grid, &world, rank)).collect())
     }
 
     /// A barrier, the iterations, a barrier.

@@ -106,6 +106,11 @@ impl Halo3d {
     /// # Errors
     /// When the grid, the cells or the iterations are empty.
     pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+        self.programs_of(0..self.ranks().min(u32::MAX.into()) as u32)
+    }
+
+    /// The schedules of some ranks.
+    pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputError> {
         let grid = RankGrid::new(self.pex, self.pey, self.pez)?;
         at_least("nx", self.nx, 1)?;
         at_least("ny", self.ny, 1)?;
@@ -120,7 +125,7 @@ impl Halo3d {
             return Err(InputError::new("vars", format!("a face of {face}"), format!("at most {MESSAGE_MAX}")));
         }
         let world = Communicator::world(grid.ranks());
-        Ok((0..grid.ranks()).map(|rank| self.program(&grid, &world, rank)).collect())
+        Ok(ranks.map(|rank| self.program(&grid, &world, rank)).collect())
     }
 
     /// Two barriers, the iterations, one barrier.

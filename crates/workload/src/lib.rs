@@ -44,6 +44,7 @@ mod progress;
 mod rank_grid;
 mod schedule;
 mod share;
+mod size;
 mod streams;
 
 pub use all_to_all::AllToAll;
@@ -66,4 +67,5 @@ pub use program::{Block, Op, Program};
 pub use progress::check_progress;
 pub use schedule::{Schedule, ScheduleError};
 pub use share::Share;
+pub use size::TrafficSize;
 pub use streams::StreamSpec;

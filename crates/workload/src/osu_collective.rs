@@ -40,6 +40,11 @@ impl OsuCollective {
     /// # Errors
     /// When there are fewer than two ranks, no iteration, or a root beyond the ranks.
     pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+        self.programs_of(0..self.ranks)
+    }
+
+    /// The schedules of some ranks.
+    pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputError> {
         at_least("ranks", self.ranks, 2)?;
         at_least("iterations", self.iterations, 1)?;
         match self.operation {
@@ -61,7 +66,7 @@ impl OsuCollective {
             }
         }
         let world = Communicator::world(self.ranks);
-        Ok((0..self.ranks).map(|rank| self.program(&world, rank)).collect())
+        Ok(ranks.map(|rank| self.program(&world, rank)).collect())
     }
 
     fn program(&self, world: &Communicator, rank: u32) -> Program {

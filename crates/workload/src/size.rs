@@ -1,0 +1,240 @@
+//! How much a workload is, before its programs are built: for estimates of memory and time.
+//!
+//! Programs of thousands of ranks may be larger than memory, and they are alike: those of a few ranks, spread evenly,
+//! stand for all.
+
+use std::collections::BTreeSet;
+
+use etherweave_primitives::InputError;
+
+use crate::{Block, Goal, Op, Program, StreamSpec, Workload};
+
+/// Ranks whose programs stand for all.
+const SAMPLES: u64 = 8;
+/// Operations that a program of a permutation has room for: two marks, three operations, and what the list grew by.
+const PERMUTATION_OPS: u64 = 8;
+/// Operations of a line of a GOAL file, at most about: itself, a wait, and what the lists grew by.
+const OPS_OF_LINE: u64 = 3;
+
+/// How much a workload is; sums over all its ranks. Numbers stop at the largest instead of wrapping.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TrafficSize {
+    /// Ranks.
+    pub ranks: u64,
+    /// Memory of the programs or the list of streams [B].
+    pub program_bytes: u64,
+    /// Pairs of ranks that exchange messages; of streams, the streams.
+    pub connections: u64,
+    /// Measured iterations, each of which a run records.
+    pub rows: u64,
+    /// Messages sent; none where streams have no end.
+    pub messages: Option<u64>,
+    /// Payload sent [B]; none where streams have no end.
+    pub bytes: Option<u64>,
+    /// Payload that may be under way at once [B]: what a rank sends before it waits.
+    pub burst_bytes: u64,
+}
+
+impl Workload {
+    /// How much it is.
+    ///
+    /// # Errors
+    /// As [`Workload::traffic`], where a program of a sampled rank shows the mistake.
+    pub fn size(&self) -> Result<TrafficSize, InputError> {
+        match self {
+            Workload::Halo3d(halo) => sampled(self.ranks(), |ranks| halo.programs_of(ranks)),
+            Workload::Fft(fft) => sampled(self.ranks(), |ranks| fft.programs_of(ranks)),
+            Workload::OsuLatency(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
+            Workload::OsuBw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
+            Workload::OsuBibw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
+            Workload::OsuCollective(osu) => sampled(self.ranks(), |ranks| osu.programs_of(ranks)),
+            Workload::AllToAll(all) => sampled(self.ranks(), |ranks| all.programs_of(ranks)),
+            Workload::Goal(goal) => Ok(of_goal(goal, self.ranks())),
+            Workload::Permutation(permutation) => {
+                let size = of_partners(self.ranks(), permutation.bytes.get(), u64::from(permutation.iterations), 1);
+                let rows = self.ranks().saturating_mul(u64::from(permutation.iterations));
+                let program = PERMUTATION_OPS * size_of::<Op>() as u64 + HEAD_BYTES;
+                Ok(TrafficSize { program_bytes: self.ranks().saturating_mul(program), rows, ..size })
+            }
+            Workload::PermutationStreams(streams) => {
+                let outstanding = streams.messages.min(u64::from(streams.outstanding));
+                Ok(of_partners(self.ranks(), streams.message.get(), streams.messages, outstanding))
+            }
+            Workload::Incast(incast) => {
+                let streams = u64::from(incast.sources).saturating_mul(u64::from(incast.streams_per_source));
+                let (message, outstanding) = (incast.message.get(), u64::from(incast.outstanding));
+                let messages = incast.messages.map(|messages| streams.saturating_mul(messages));
+                let window = outstanding.min(incast.messages.unwrap_or(u64::MAX)).saturating_mul(message);
+                Ok(TrafficSize {
+                    ranks: self.ranks(),
+                    program_bytes: streams.saturating_mul(size_of::<StreamSpec>() as u64),
+                    connections: streams,
+                    rows: 0,
+                    messages,
+                    bytes: messages.map(|messages| messages.saturating_mul(message)),
+                    burst_bytes: streams.saturating_mul(window),
+                })
+            }
+        }
+    }
+}
+
+/// The size of `ranks` like those whose programs are built.
+fn sampled(
+    ranks: u64,
+    programs_of: impl FnOnce(Box<dyn Iterator<Item = u32>>) -> Result<Vec<Program>, InputError>,
+) -> Result<TrafficSize, InputError> {
+    let programs = programs_of(Box::new(spread(ranks)))?;
+    Ok(of_programs(&programs, ranks))
+}
+
+/// A program and its three blocks, without operations [B].
+const HEAD_BYTES: u64 = (size_of::<Program>() + 3 * size_of::<Block>()) as u64;
+
+/// Some ranks, spread evenly.
+fn spread(ranks: u64) -> impl Iterator<Item = u32> {
+    let (ranks, count) = (ranks.min(u32::MAX.into()), ranks.clamp(1, SAMPLES));
+    (0..count).map(move |number| (number * ranks / count) as u32)
+}
+
+/// Partners of one stream or message each.
+fn of_partners(ranks: u64, message: u64, messages: u64, outstanding: u64) -> TrafficSize {
+    let all = ranks.saturating_mul(messages);
+    TrafficSize {
+        ranks,
+        program_bytes: ranks.saturating_mul(size_of::<StreamSpec>() as u64),
+        connections: ranks,
+        rows: 0,
+        messages: Some(all),
+        bytes: Some(all.saturating_mul(message)),
+        burst_bytes: ranks.saturating_mul(message.saturating_mul(outstanding)),
+    }
+}
+
+/// A line is an operation at most; what is sent is not read.
+fn of_goal(goal: &Goal, ranks: u64) -> TrafficSize {
+    let lines = goal.text.bytes().filter(|&byte| byte == b'\n').count() as u64;
+    let pairs = ranks.saturating_mul(ranks.saturating_sub(1)) / 2;
+    TrafficSize {
+        ranks,
+        program_bytes: lines * OPS_OF_LINE * size_of::<Op>() as u64 + ranks.saturating_mul(HEAD_BYTES),
+        connections: pairs.min(lines),
+        rows: ranks.saturating_mul(u64::from(goal.iterations)),
+        messages: Some(lines.saturating_mul(u64::from(goal.iterations))),
+        bytes: None,
+        burst_bytes: u64::MAX,
+    }
+}
+
+/// All of `ranks` as the mean of some.
+fn of_programs(programs: &[Program], ranks: u64) -> TrafficSize {
+    let all =
+        |sum: u64| (u128::from(sum) * u128::from(ranks) / programs.len().max(1) as u128).min(u64::MAX.into()) as u64;
+    let sum = |value: fn(&Program) -> u64| all(programs.iter().map(value).fold(0, u64::saturating_add));
+    TrafficSize {
+        ranks,
+        program_bytes: sum(program_bytes),
+        connections: sum(peers).div_ceil(2),
+        rows: sum(Program::iterations),
+        messages: Some(sum(|program| sent(program).0)),
+        bytes: Some(sum(|program| sent(program).1)),
+        burst_bytes: sum(burst_bytes),
+    }
+}
+
+fn program_bytes(program: &Program) -> u64 {
+    let ops: usize = program.blocks.iter().map(|block| block.ops.capacity()).sum();
+    (ops * size_of::<Op>()) as u64 + HEAD_BYTES
+}
+
+fn peers(program: &Program) -> u64 {
+    let ops = program.blocks.iter().flat_map(|block| &block.ops);
+    let peer = |op: &Op| if let Op::Isend { peer, .. } | Op::Irecv { peer, .. } = op { Some(*peer) } else { None };
+    ops.filter_map(peer).collect::<BTreeSet<_>>().len() as u64
+}
+
+/// Messages and their payload.
+fn sent(program: &Program) -> (u64, u64) {
+    program.blocks.iter().fold((0, 0), |sum, block| {
+        let sends =
+            block.ops.iter().filter_map(|op| if let Op::Isend { bytes, .. } = op { Some(*bytes) } else { None });
+        let once = sends.fold((0_u64, 0_u64), |(count, sum), bytes| (count + 1, sum.saturating_add(bytes)));
+        let repeat = u64::from(block.repeat);
+        let add = |sum: u64, once: u64| sum.saturating_add(once.saturating_mul(repeat));
+        (add(sum.0, once.0), add(sum.1, once.1))
+    })
+}
+
+/// The most that a rank sends before it waits [B].
+fn burst_bytes(program: &Program) -> u64 {
+    let (mut open, mut most) = (0_u64, 0);
+    for op in program.blocks.iter().flat_map(|block| &block.ops) {
+        match op {
+            Op::Isend { bytes, .. } => open = open.saturating_add(*bytes),
+            Op::WaitAll => open = 0,
+            Op::Irecv { .. } | Op::Compute { .. } | Op::Sleep { .. } | Op::IterationStart | Op::IterationEnd => {}
+        }
+        most = most.max(open);
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_primitives::Bytes;
+
+    use super::*;
+    use crate::collective::Collective;
+    use crate::{AllToAll, Amounts, OsuCollective, Permutation, Traffic};
+
+    /// Connections, rows, messages and bytes as the programs have them.
+    fn built(workload: &Workload) -> (u64, u64, Option<u64>, Option<u64>) {
+        let traffic = workload.traffic(1).unwrap();
+        let amounts = Amounts::of(&traffic);
+        let connections = match &traffic {
+            Traffic::Ranks(programs) => programs.iter().map(peers).sum::<u64>().div_ceil(2),
+            Traffic::Streams(streams) => streams.len() as u64,
+        };
+        let is_counted = !amounts.is_endless;
+        let counted = |value| is_counted.then_some(value);
+        (connections, amounts.iterations, counted(amounts.messages), counted(amounts.bytes))
+    }
+
+    #[test]
+    fn the_size_of_every_workload_is_that_of_what_it_builds() {
+        for workload in Workload::defaults() {
+            let size = workload.size().unwrap();
+            let found = (size.connections, size.rows, size.messages, size.bytes);
+            match workload {
+                // Lines of text stand for messages.
+                Workload::Goal(_) => assert!(size.connections >= built(&workload).0, "{size:?}"),
+                // Two ranks may be partners of each other: one connection instead of two.
+                Workload::Permutation(_) => {
+                    assert_eq!((16, found.1, found.2, found.3), (found.0, 16, Some(16), Some(32_000_000)))
+                }
+                _ => assert_eq!(found, built(&workload), "{}", workload.name()),
+            }
+            assert_eq!(size.ranks, u64::from(workload.traffic(1).unwrap().ranks()), "{}", workload.name());
+        }
+    }
+
+    #[test]
+    fn programs_take_what_their_operations_take() {
+        let all = Workload::AllToAll(AllToAll { ranks: 256, ..AllToAll::default() });
+        let Traffic::Ranks(programs) = all.traffic(1).unwrap() else { panic!("ranks") };
+        assert_eq!(all.size().unwrap().program_bytes, programs.iter().map(program_bytes).sum::<u64>());
+        let one = Workload::Permutation(Permutation::default());
+        let Traffic::Ranks(programs) = one.traffic(1).unwrap() else { panic!("ranks") };
+        assert_eq!(one.size().unwrap().program_bytes, programs.iter().map(program_bytes).sum::<u64>());
+    }
+
+    #[test]
+    fn an_all_gather_of_16384_ranks_is_known_without_building_it() {
+        let operation = Collective::Allgather { bytes: Bytes::new(1_000) };
+        let gather = Workload::OsuCollective(OsuCollective { ranks: 16_384, operation, ..OsuCollective::default() });
+        let size = gather.size().unwrap();
+        // Each rank exchanges with its two neighbours 8,192 times in each of two blocks, three operations each.
+        assert!(size.program_bytes >= 16_384 * 2 * 8_192 * 3 * size_of::<Op>() as u64, "{size:?}");
+        assert_eq!(size.rows, 16_384 * 100);
+    }
+}
