@@ -7,7 +7,7 @@ use etherweave_primitives::{Duration, Time};
 use super::exchange::{Breaker, Exchange};
 use super::shard::{Shard, ShardTotals};
 
-/// Events between two reports of progress by a single shard, about.
+/// Simulated time between two reports of progress, at least.
 const REPORT_WINDOW: Duration = Duration::from_us(20);
 
 /// Progress of a run.
@@ -98,7 +98,7 @@ impl Simulation {
     fn run_alone(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> StopReason {
         let (lookahead, stall_limit) = (self.lookahead, self.stall_limit);
         let shard = &mut self.shards[0];
-        let mut next_report = Time::ZERO;
+        let mut next_report = NextReport::default();
         loop {
             let next = shard.queue.next_time().unwrap_or(Time::MAX);
             if let Some(verdict) = verdict(next, end, shard.totals.unfinished, shard.totals.last_progress, stall_limit)
@@ -106,11 +106,8 @@ impl Simulation {
                 return verdict;
             }
             shard.serve((next + lookahead).min(end));
-            if shard.now >= next_report {
-                next_report = shard.now + REPORT_WINDOW;
-                if !on_progress(progress(shard, 1)) {
-                    return StopReason::Interrupted;
-                }
+            if next_report.is_due(shard) && !on_progress(progress(shard, 1)) {
+                return StopReason::Interrupted;
             }
         }
     }
@@ -124,15 +121,30 @@ impl Simulation {
             for shard in others {
                 scope.spawn(move || windows(shard, exchange, end, lookahead, stall_limit, &mut |_| true));
             }
-            let mut next_report = Time::ZERO;
+            let mut next_report = NextReport::default();
             windows(first, exchange, end, lookahead, stall_limit, &mut |shard| {
-                if shard.now < next_report {
-                    return true;
-                }
-                next_report = shard.now + REPORT_WINDOW;
-                on_progress(progress(shard, count))
+                !next_report.is_due(shard) || on_progress(progress(shard, count))
             })
         })
+    }
+}
+
+/// When progress is reported next: adding it up visits every thread, and a shard of a million of them serves as many
+/// events in between.
+#[derive(Default)]
+struct NextReport {
+    time: Time,
+    events: u64,
+}
+
+impl NextReport {
+    fn is_due(&mut self, shard: &Shard) -> bool {
+        let is_due = shard.now >= self.time && shard.totals.events >= self.events;
+        if is_due {
+            self.time = shard.now + REPORT_WINDOW;
+            self.events = shard.totals.events + shard.threads.len() as u64;
+        }
+        is_due
     }
 }
 
