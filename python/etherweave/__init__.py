@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from etherweave.simulation import Interrupted as Interrupted
     from etherweave.simulation import Progress as Progress
     from etherweave.simulation import ScenarioError as ScenarioError
+    from etherweave.simulation import foresee as foresee
     from etherweave.simulation import resolve as resolve
     from etherweave.simulation import run as run
     from etherweave.simulation import schema as schema
@@ -51,6 +52,7 @@ __all__ = [
     "exports",
     "fabric",
     "find",
+    "foresee",
     "observe",
     "resolve",
     "run",

@@ -21,6 +21,9 @@ def schema() -> str:
 def resolve(text: str, origin: str, overrides: Sequence[tuple[str, str]]) -> str:
     """Fill in every default of a scenario; gives TOML."""
 
+def foresee(text: str, origin: str, overrides: Sequence[tuple[str, str]]) -> str:
+    """Estimate what a run needs, with warnings, as JSON."""
+
 def run(
     text: str,
     origin: str,
@@ -28,8 +31,10 @@ def run(
     threads: int,
     pcap: Sequence[tuple[str, str]],
     progress: Callable[[Any], bool] | None,
+    memory_limit: str | None = None,
+    on_start: Callable[[str], None] | None = None,
 ) -> Run:
-    """Simulate; ``progress`` returns whether to continue."""
+    """Simulate; ``progress`` returns whether to continue, ``on_start`` gets the estimate."""
 
 def schedules(
     text: str, origin: str, overrides: Sequence[tuple[str, str]], warm_up: int
@@ -85,12 +90,26 @@ class Fabric:
         """Add what the fabric draws under a load: node, port, bytes and packets sent."""
     def export(self, form: str, names: Sequence[tuple[str, str]]) -> dict[str, str]:
         """Return the fabric in a format that other programs read: texts by file name."""
-    def curve(self, threads: int, progress: Callable[[int, int, str], bool] | None) -> Table:
+    def curve(
+        self,
+        threads: int,
+        progress: Callable[[int, int, str], bool] | None,
+        memory_limit: str | None = None,
+    ) -> Table:
         """Simulate the traffic of ``open_loop``: a row for each routing, pattern and load."""
     def observe(
-        self, threads: int, routing: str | None, pattern: str | None, load: float | None
+        self,
+        threads: int,
+        routing: str | None,
+        pattern: str | None,
+        load: float | None,
+        memory_limit: str | None = None,
     ) -> dict[str, Table]:
         """Simulate and watch one point: points, patterns, channels, steps, series."""
+    def estimate_curve(self) -> str:
+        """Estimate what ``curve`` needs, as JSON."""
+    def estimate_observe(self, routing: str | None, pattern: str | None, load: float | None) -> str:
+        """Estimate what ``observe`` needs, as JSON."""
     def deployment(self, down: Sequence[str]) -> Deployment:
         """Make the flow tables and addresses to deploy, around cables that are down."""
     def design(self, progress: Callable[[str], bool] | None) -> Design | None:

@@ -1,10 +1,12 @@
 """Latency and throughput of a fabric under synthetic traffic, point by point."""
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from etherweave.fabrics import fabric
 from etherweave.scenario import Overrides, Scenario
+from etherweave.simulation import EstimateCallback
 
 if TYPE_CHECKING:
     import pyarrow
@@ -19,6 +21,8 @@ def curve(
     *,
     threads: int = 1,
     progress: PointCallback | None = None,
+    memory_limit: str | None = None,
+    on_start: EstimateCallback | None = None,
 ) -> "pyarrow.Table":
     """Simulate the traffic that the table ``open_loop`` of a scenario describes.
 
@@ -30,6 +34,8 @@ def curve(
         Number of threads. Results do not depend on it.
     progress
         Called before each point. If it returns false, the curve ends with the points so far.
+    memory_limit, on_start
+        As for :func:`etherweave.run`.
 
     Returns
     -------
@@ -50,4 +56,7 @@ def curve(
     """
     import pyarrow
 
-    return pyarrow.table(fabric(scenario, overrides).curve(threads, progress))
+    one = fabric(scenario, overrides)
+    if on_start is not None:
+        on_start(json.loads(one.estimate_curve()))
+    return pyarrow.table(one.curve(threads, progress, memory_limit))

@@ -1,11 +1,13 @@
 """One point of a fabric's synthetic traffic over time: the utilisation between its groups."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from etherweave.fabrics import fabric
 from etherweave.scenario import Overrides, Scenario
+from etherweave.simulation import EstimateCallback
 
 if TYPE_CHECKING:
     import polars
@@ -70,6 +72,8 @@ def observe(
     pattern: str | None = None,
     load: float | None = None,
     threads: int = 1,
+    memory_limit: str | None = None,
+    on_start: EstimateCallback | None = None,
 ) -> Observation:
     """Simulate one point of the traffic that the table ``open_loop`` describes, over time.
 
@@ -82,6 +86,8 @@ def observe(
         :func:`etherweave.curve`, share of the hosts' links. By default the first of the scenario.
     threads
         Number of threads. Results do not depend on it.
+    memory_limit, on_start
+        As for :func:`etherweave.run`.
 
     Raises
     ------
@@ -97,6 +103,8 @@ def observe(
 
     one = fabric(scenario, overrides)
     area = "group" if "group" in one.axes else "switch"
-    tables = one.observe(threads, routing, pattern, load)
+    if on_start is not None:
+        on_start(json.loads(one.estimate_observe(routing, pattern, load)))
+    tables = one.observe(threads, routing, pattern, load, memory_limit)
     named = {name: pyarrow.table(table) for name, table in tables.items()}
     return Observation(one.name, area, **named)

@@ -112,6 +112,8 @@ class Summary(TypedDict):
     """Packets under way at the end."""
     packets_max: NotRequired[int]
     """Largest number of packets at once."""
+    memory_bytes_estimated: NotRequired[int]
+    """Memory that the run was expected to take at most [B]."""
     fingerprint: Fingerprint | None
     """Equal for equal runs, on any number of threads."""
     threads: int

@@ -3,10 +3,11 @@
 Nothing is computed here.
 """
 
+import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import TypeAlias, TypedDict
 
 from etherweave import _core
 from etherweave.machine import machine
@@ -29,6 +30,25 @@ class Progress(TypedDict):
     """Real time since the start [s]."""
     fraction: float | None
     """Share of the run that is done, 0 to 1; None when it is not known."""
+
+
+class Estimate(TypedDict):
+    """What a simulation is expected to need, known before it starts."""
+
+    memory_bytes: int
+    """Most memory at once [B]."""
+    memory_parts: list[tuple[str, int]]
+    """Its largest parts, the largest first: name and bytes."""
+    disk_bytes: int
+    """Tables and captures, if they are written [B]."""
+    packet_hops: int | None
+    """Packets over links, each link counted; None where the scenario does not say when it ends."""
+    warnings: list[str]
+    """What a reader must know before the start, such as that the routing may deadlock."""
+
+
+EstimateCallback: TypeAlias = Callable[[Estimate], None]
+"""Takes the estimate before the first event."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -55,6 +75,8 @@ def run(
     threads: int = 1,
     pcap: Mapping[str, str | Path] | None = None,
     progress: Callable[[Progress], bool] | None = None,
+    memory_limit: str | None = None,
+    on_start: EstimateCallback | None = None,
 ) -> Result:
     """Simulate a scenario.
 
@@ -72,6 +94,11 @@ def run(
     progress
         Called from time to time; returns whether to continue. If it returns false, the run ends
         with what it has, and ``finished`` is ``"interrupted"``.
+    memory_limit
+        Most memory that the run may be expected to take, such as ``"4GiB"``; by default what the
+        machine and the limits of the process leave.
+    on_start
+        Called once, before the first event, with what the run is expected to need.
 
     Returns
     -------
@@ -81,7 +108,8 @@ def run(
     Raises
     ------
     ScenarioError
-        When the scenario is wrong: file, line, key and what is expected there.
+        When the scenario is wrong: file, line, key and what is expected there; or when its run
+        needs more memory than there is.
     OSError
         When a file cannot be read, or a capture cannot be written; raised before the run.
     Interrupted
@@ -95,7 +123,9 @@ def run(
     """
     text, origin = read(scenario)
     listener = _Listener(progress)
-    done = _core.run(text, origin, literals(overrides), threads, _captures(pcap), listener)
+    captures, changes = _captures(pcap), literals(overrides)
+    started = _parsed(on_start)
+    done = _core.run(text, origin, changes, threads, captures, listener, memory_limit, started)
     result = Result(
         tables=CoreTables(done.tables),
         summary=parse_summary(done.summary),
@@ -132,6 +162,27 @@ def resolve(scenario: Scenario, overrides: Overrides | None = None) -> str:
     return _core.Fabric.parse(text, origin, changes).resolved
 
 
+def foresee(scenario: Scenario, overrides: Overrides | None = None) -> Estimate | None:
+    """Estimate what a run of a scenario needs, without running it; None without jobs.
+
+    Parameters
+    ----------
+    scenario, overrides
+        As for :func:`run`.
+
+    Raises
+    ------
+    ScenarioError
+        As for :func:`run`.
+    """
+    text, origin = read(scenario)
+    changes = literals(overrides)
+    if not _has_jobs(text, changes):
+        return None
+    estimate: Estimate = json.loads(_core.foresee(text, origin, changes))
+    return estimate
+
+
 def _has_jobs(text: str, changes: Sequence[tuple[str, str]]) -> bool:
     """Look for a job; text that is not TOML may have one, and the core reports what is wrong."""
     try:
@@ -145,6 +196,12 @@ def _has_jobs(text: str, changes: Sequence[tuple[str, str]]) -> bool:
 def schema() -> str:
     """JSON Schema of a scenario file, as text."""
     return _core.schema()
+
+
+def _parsed(on_start: EstimateCallback | None) -> Callable[[str], None] | None:
+    if on_start is None:
+        return None
+    return lambda text: on_start(json.loads(text))
 
 
 class _Listener:

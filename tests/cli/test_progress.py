@@ -1,9 +1,11 @@
 """Progress in a log, where no terminal can show a bar."""
 
+import time
+
 import pytest
 
-from etherweave.cli.progress import RunLines, StudyLines, share
-from etherweave.simulation import Progress
+from etherweave.cli.progress import RunLines, StudyLines, print_start, share, step_progress
+from etherweave.simulation import Estimate, Progress
 
 
 def facts(wall_s: float, fraction: float | None = None, end_ns: float | None = None) -> Progress:
@@ -46,10 +48,45 @@ def test_without_a_fraction_the_end_gives_the_share() -> None:
     assert share(facts(1.0)) is None
 
 
-def test_a_study_prints_how_many_experiments_are_done(capsys: pytest.CaptureFixture[str]) -> None:
-    times = iter([100.0, 101.0, 112.0, 113.0])
-    report = StudyLines("sandia", clock=lambda: next(times))
-    for done in (1, 60, 61):
+def test_a_study_prints_how_many_experiments_are_done() -> None:
+    report = StudyLines("sandia")
+    assert report.line(20.0) == "sandia: building, 20 s"
+    for done in (1, 60):
         report(done, 240, "p2p")
     # 60 of 240 took 12 s, so that 180 take 36 s.
-    assert capsys.readouterr().err == "sandia: 60 of 240 experiments, 36 s left\n"
+    assert report.line(12.0) == "sandia: 60 of 240 experiments, 12 s, 36 s left"
+
+
+def test_a_step_that_takes_long_is_printed_while_it_takes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("etherweave.cli.progress.LINE_EVERY_S", 0.01)
+    with step_progress() as report:
+        report("torus", "measuring")
+        time.sleep(0.1)
+    assert "torus: measuring, 0 s\n" in capsys.readouterr().err
+
+
+def estimate(memory_bytes: int, packet_hops: int | None, *warnings: str) -> Estimate:
+    return Estimate(
+        memory_bytes=memory_bytes,
+        memory_parts=[],
+        disk_bytes=0,
+        packet_hops=packet_hops,
+        warnings=list(warnings),
+    )
+
+
+def test_what_a_large_run_needs_is_printed_before_it_starts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_start("halo", estimate(3 << 29, 1_234_567))
+    expected = "halo: expected to take about 1.5 GiB of memory at most, 1,234,567 packet-hops\n"
+    assert capsys.readouterr() == ("", expected)
+
+
+def test_a_small_run_prints_warnings_only(capsys: pytest.CaptureFixture[str]) -> None:
+    print_start("halo", estimate(1 << 20, None))
+    assert capsys.readouterr() == ("", "")
+    print_start("halo", estimate(1 << 20, None, "routing: shortest_path may deadlock"))
+    assert capsys.readouterr().err == "WARNING: routing: shortest_path may deadlock\n"

@@ -84,7 +84,7 @@ fn check(topology: &Topology) -> Result<(), InputError> {
 }
 
 /// The first switch of every shard, and the number of switches: neighbourhoods stay whole where there are any.
-fn cuts(topology: &Topology) -> Vec<usize> {
+pub(crate) fn cuts(topology: &Topology) -> Vec<usize> {
     let is_new = |index: usize| {
         let area = |at: usize| topology.coordinates(SwitchId::from_index(at)).split_last().map(|(_, area)| area);
         area(index).is_none_or(<[u32]>::is_empty) || area(index) != area(index - 1)

@@ -23,6 +23,7 @@ mod cache;
 mod constants;
 mod crossbar;
 mod deadlock;
+mod estimate;
 mod exchange;
 mod fairness;
 mod histogram;
@@ -51,6 +52,7 @@ mod workers;
 pub use etherweave_workload::{Arrival, Pattern};
 
 pub use deadlock::WaitingChannel;
+pub use estimate::{PointLoad, PointMemory};
 pub use fairness::Fairness;
 pub use histogram::Histogram;
 pub use packet::PACKET_BYTES;

@@ -83,7 +83,14 @@ impl Fabric {
 
     /// Latency and throughput, a row for each routing, pattern and load; `progress` gets the number of points
     /// done, their count and the next one, and returns whether to continue.
-    fn curve(&self, py: Python<'_>, threads: usize, progress: Option<Py<PyAny>>) -> PyResult<Table> {
+    #[pyo3(signature = (threads, progress, memory_limit=None))]
+    fn curve(
+        &self,
+        py: Python<'_>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+        memory_limit: Option<&str>,
+    ) -> PyResult<Table> {
         let mut failure = None;
         let mut on_point = |at: CurveProgress| {
             let answer = Python::attach(|py| {
@@ -96,7 +103,7 @@ impl Fabric {
                 false
             })
         };
-        let points = py.detach(|| self.fabric.curve(threads.max(1), &mut on_point));
+        let points = py.detach(|| self.fabric.curve(threads.max(1), memory_limit, &mut on_point));
         match failure {
             Some(error) => Err(error),
             None => Ok(lent_table(&points.map_err(|error| scenario_error(&error))?)),
@@ -104,6 +111,7 @@ impl Fabric {
     }
 
     /// One point of the traffic, watched: its row, its patterns, channels, steps and series by name.
+    #[pyo3(signature = (threads, routing, pattern, load, memory_limit=None))]
     fn observe<'py>(
         &self,
         py: Python<'py>,
@@ -111,10 +119,28 @@ impl Fabric {
         routing: Option<String>,
         pattern: Option<String>,
         load: Option<f64>,
+        memory_limit: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let choice = PointChoice { routing, pattern, load };
-        let tables = py.detach(|| self.fabric.observe(&choice, threads.max(1)));
+        let tables = py.detach(|| self.fabric.observe(&choice, threads.max(1), memory_limit));
         by_name(py, &tables.map_err(|error| scenario_error(&error))?)
+    }
+
+    /// What `curve` is expected to need, as JSON.
+    fn estimate_curve(&self, py: Python<'_>) -> String {
+        py.detach(|| self.fabric.estimate_curve()).to_json()
+    }
+
+    /// What `observe` is expected to need, as JSON.
+    fn estimate_observe(
+        &self,
+        py: Python<'_>,
+        routing: Option<String>,
+        pattern: Option<String>,
+        load: Option<f64>,
+    ) -> String {
+        let choice = PointChoice { routing, pattern, load };
+        py.detach(|| self.fabric.estimate_observe(&choice)).to_json()
     }
 
     /// The flow tables and addresses to deploy, around cables that are down.

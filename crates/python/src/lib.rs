@@ -19,7 +19,7 @@ mod _core {
     #[pymodule_export]
     use crate::fabric::{Deployment, Design, Fabric, compare, exports, largest, proposals};
     #[pymodule_export]
-    use crate::run::{Run, ScenarioError, resolve, run, schema};
+    use crate::run::{Run, ScenarioError, foresee, resolve, run, schema};
     #[pymodule_export]
     use crate::schedules::{Schedule, Schedules, executor_sources, schedules};
     #[pymodule_export]

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
-use etherweave_scenario::{Column, Outcome, Scenario};
+use etherweave_scenario::{Column, Outcome, RunOptions, Scenario};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -91,9 +92,19 @@ pub fn resolve(text: &str, origin: &str, overrides: Vec<(String, String)>) -> Py
     Ok(scenario.resolved())
 }
 
-/// Simulates; `pcap` are hosts to capture and a file for the frames of each; `progress` gets the state of the run
-/// and returns whether to continue. Ctrl-C ends a run as interrupted.
+/// What a run of the scenario is expected to need, and warnings, as JSON; it is not run.
 #[pyfunction]
+pub fn foresee(py: Python<'_>, text: &str, origin: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
+    let estimate = py.detach(|| etherweave_scenario::foresee(text, origin, &overrides));
+    estimate.map(|estimate| estimate.to_json()).map_err(|error| scenario_error(&error))
+}
+
+/// Simulates; `pcap` are hosts to capture and a file for the frames of each; `progress` gets the state of the run
+/// and returns whether to continue. `on_start` gets the estimate before the first event, as JSON. Ctrl-C ends a run as
+/// interrupted.
+#[pyfunction]
+#[pyo3(signature = (text, origin, overrides, threads, pcap, progress, memory_limit=None, on_start=None))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn run(
     py: Python<'_>,
     text: &str,
@@ -102,26 +113,50 @@ pub fn run(
     threads: usize,
     pcap: Vec<(String, String)>,
     progress: Option<Py<PyAny>>,
+    memory_limit: Option<&str>,
+    on_start: Option<Py<PyAny>>,
 ) -> PyResult<Run> {
     let (hosts, files): (Vec<String>, Vec<String>) = pcap.into_iter().unzip();
     let (outcome, failure) = py.detach(|| {
-        let run = etherweave_scenario::Run::start(text, origin, &overrides, threads.max(1), &hosts)
+        let options = RunOptions { threads, capture: &hosts, memory_limit };
+        let mut run = etherweave_scenario::Run::start_with(text, origin, &overrides, options)
             .map_err(|error| scenario_error(&error))?;
         // Before the run: a file that cannot be written is reported at once.
         let files = files.iter().map(|file| create(file)).collect::<PyResult<Vec<File>>>()?;
-        let mut reporter = ProgressReporter::new(progress, run.end().map(|end| end.as_ns_f64()));
-        let (outcome, captures) = run.finish(&mut |now| reporter.report(&now));
+        let has_failed = Arc::new(AtomicBool::new(false));
         for (host, file) in hosts.iter().zip(files) {
-            let capture = captures.iter().find(|capture| capture.host == *host);
-            let mut out = BufWriter::new(file);
-            capture.expect("each host is captured").write(&mut out)?;
-            out.flush()?;
+            run.capture_to(host, BufWriter::new(Watched { file, has_failed: has_failed.clone() }))?;
         }
+        if let Some(on_start) = on_start {
+            Python::attach(|py| on_start.call1(py, (run.estimate().to_json(),)))?;
+        }
+        let mut reporter = ProgressReporter::new(progress, run.end().map(|end| end.as_ns_f64()));
+        let (outcome, captured) = run.finish(&mut |now| !has_failed.load(Ordering::Relaxed) && reporter.report(&now));
+        captured?;
         Ok::<_, PyErr>((outcome, reporter.failure))
     })?;
     match failure {
         Some(error) if !error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => Err(error),
         _ => Ok(Run { outcome }),
+    }
+}
+
+/// A file; the run need not go on once it cannot be written.
+struct Watched {
+    file: File,
+    has_failed: Arc<AtomicBool>,
+}
+
+impl Write for Watched {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.file.write(bytes).inspect_err(|error| {
+            let is_final = error.kind() != std::io::ErrorKind::Interrupted;
+            self.has_failed.fetch_or(is_final, Ordering::Relaxed);
+        })
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
     }
 }
 

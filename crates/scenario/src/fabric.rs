@@ -10,11 +10,12 @@ use etherweave_topology::{Export, ExportNames, Topology, TopologyKind};
 
 use crate::document::Document;
 use crate::measured::{self, PortSent};
+use crate::memory::MemoryLimit;
 use crate::observation::{PointChoice, observe};
 use crate::open_loop::{self, CurveProgress, SimulatedFabric};
 use crate::routing_spec::RoutingSpec;
 use crate::scenario::{generate, read_values};
-use crate::{Deployment, Scenario, ScenarioError, Table, fabric_tables, faults, reader};
+use crate::{Deployment, Estimate, Scenario, ScenarioError, Table, estimate, fabric_tables, faults, reader};
 
 /// The fabric of a scenario, built; jobs and all that only matters to a run may be missing from the file.
 pub struct Fabric {
@@ -138,9 +139,11 @@ impl Fabric {
     pub fn curve(
         &self,
         threads: usize,
+        memory_limit: Option<&str>,
         on_point: &mut dyn FnMut(CurveProgress) -> bool,
     ) -> Result<Table, ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
+        self.check_memory(estimate::curve(open_loop, &self.topology), memory_limit)?;
         let (topology, outages) = (&self.topology, &self.outages()?);
         let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, outages };
         let points = open_loop::curve(&fabric, open_loop, *seed, threads, on_point);
@@ -153,11 +156,17 @@ impl Fabric {
     ///
     /// # Errors
     /// When there is no such point, or it cannot be simulated.
-    pub fn observe(&self, choice: &PointChoice, threads: usize) -> Result<Vec<Table>, ScenarioError> {
+    pub fn observe(
+        &self,
+        choice: &PointChoice,
+        threads: usize,
+        memory_limit: Option<&str>,
+    ) -> Result<Vec<Table>, ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
         let (topology, outages) = (&self.topology, &self.outages()?);
         let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, outages };
         let point = choice.of(open_loop).map_err(|error| self.document.elsewhere(error))?;
+        self.check_memory(point.estimate(open_loop, topology), memory_limit)?;
         observe(&fabric, open_loop, *seed, point, threads).map_err(|error| match choice.load {
             Some(_) if error.key == "open_loop.loads" => {
                 self.document.elsewhere(InputError { key: "load".to_owned(), ..error })
@@ -181,6 +190,23 @@ impl Fabric {
         let checked = control.check(deployment.address_bits(), deployment.priorities());
         checked.map_err(|errors| self.document.locate(errors.within("control")))?;
         Ok(deployment)
+    }
+
+    /// What [`Fabric::curve`] is expected to need; nothing is known where a parameter is out of range.
+    pub fn estimate_curve(&self) -> Estimate {
+        estimate::curve(&self.scenario.open_loop, &self.topology).unwrap_or_default()
+    }
+
+    /// What [`Fabric::observe`] is expected to need; nothing is known where there is no such point.
+    pub fn estimate_observe(&self, choice: &PointChoice) -> Estimate {
+        let open_loop = &self.scenario.open_loop;
+        choice.of(open_loop).and_then(|point| point.estimate(open_loop, &self.topology)).unwrap_or_default()
+    }
+
+    /// Refuses what does not fit; a parameter out of range is reported when it is used.
+    fn check_memory(&self, estimate: Result<Estimate, InputError>, limit: Option<&str>) -> Result<(), ScenarioError> {
+        let limit = MemoryLimit::of(limit).map_err(|error| self.document.elsewhere(error))?;
+        estimate.unwrap_or_default().check(&limit).map_err(|error| self.document.locate(error))
     }
 
     fn outages(&self) -> Result<Vec<Outage>, ScenarioError> {

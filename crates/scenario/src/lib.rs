@@ -6,8 +6,8 @@
 //! - [`Schedules`] are the jobs for a real cluster: what a run would simulate, as bytes to execute.
 //! - [`Fabric`] is what a scenario says is connected to what, for everything that is known without a run.
 //!
-//! The only crate of the core that reads a clock, and a file where a scenario names one that lists its fabric. Left
-//! out: the scenario's own file; callers pass its text.
+//! The only crate of the core that reads a clock, how much memory there is, and a file where a scenario names one that
+//! lists its fabric. Left out: the scenario's own file; callers pass its text.
 
 mod check;
 mod control;
@@ -15,16 +15,19 @@ mod conversions;
 mod deployment;
 mod document;
 mod error;
+mod estimate;
 mod fabric;
 mod fabric_tables;
 mod faults;
 mod files;
 mod measured;
+mod memory;
 mod observation;
 mod open_loop;
 mod outcome;
 mod pattern_spec;
 mod reader;
+mod routing_default;
 mod routing_spec;
 mod run;
 mod scenario;
@@ -34,6 +37,7 @@ mod tables;
 pub use control::{AddressKind, ControlSpec, PauseKind, ResolutionKind, RuleKind, SpoofingKind};
 pub use deployment::{Deployment, Question};
 pub use error::{Mistake, ScenarioError};
+pub use estimate::{Estimate, foresee};
 pub use etherweave_design::{Comparison, Design, DesignStep};
 pub use etherweave_sim::Progress;
 pub use fabric::{Fabric, ProposedScenario, largest, proposals};
@@ -43,7 +47,7 @@ pub use observation::PointChoice;
 pub use open_loop::{CurveProgress, OpenLoopSpec};
 pub use outcome::{Outcome, Summary};
 pub use pattern_spec::PatternSpec;
-pub use run::{HostCapture, Run};
+pub use run::{Run, RunOptions};
 pub use scenario::{JobSpec, RunSpec, Scenario};
 pub use schedules::{JobSchedule, Schedules};
 pub use tables::{Column, Table};

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::open_loop::{self, CurvePoint, SimulatedFabric};
 use crate::pattern_spec::PatternSpec;
 use crate::tables::{Column, Table, integers, numbers, texts};
-use crate::{OpenLoopSpec, conversions, reader};
+use crate::{Estimate, OpenLoopSpec, conversions, estimate, reader};
 
 /// Which point is observed; what is absent is the first of the scenario.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -46,6 +46,16 @@ impl PointChoice {
             pattern: first_or("pattern", self.pattern.as_deref(), &spec.patterns, PatternSpec::is_called)?,
             load: self.load.or(spec.loads.first().copied()).ok_or_else(|| none_given("load"))?,
         })
+    }
+}
+
+impl ObservedPoint {
+    /// What it is expected to need.
+    ///
+    /// # Errors
+    /// When a time of the switches is out of range.
+    pub(crate) fn estimate(&self, spec: &OpenLoopSpec, topology: &Topology) -> Result<Estimate, InputError> {
+        estimate::observe(spec, &length(spec, &self.pattern.0), &self.pattern.0, self.load, topology)
     }
 }
 

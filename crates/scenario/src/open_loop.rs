@@ -126,6 +126,11 @@ impl OpenLoopSpec {
         }
     }
 
+    /// Points of each routing and pattern, at most.
+    pub(crate) fn points_of_line(&self) -> usize {
+        self.loads.len() + if self.saturation { HALVINGS } else { 0 }
+    }
+
     /// Whether every key has its default.
     pub(crate) fn is_default(&self) -> bool {
         *self == OpenLoopSpec::default()
@@ -181,7 +186,7 @@ pub(crate) fn curve(
     let tables = spec.fabric_tables(fabric.kind, fabric.topology);
     let of_routing = |&routing| spec.patterns.iter().map(move |pattern| (routing, pattern));
     let lines: Vec<_> = spec.routings.iter().flat_map(of_routing).collect();
-    let of_line = spec.loads.len() + if spec.saturation { HALVINGS } else { 0 };
+    let of_line = spec.points_of_line();
     let mut points: Vec<CurvePoint> = Vec::with_capacity(lines.len() * of_line);
     'lines: for (routing, pattern) in lines.iter().copied() {
         let first = points.len();

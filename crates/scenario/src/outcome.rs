@@ -52,6 +52,8 @@ pub struct Summary {
     pub packets_in_flight: u64,
     /// Largest number of packets that ever existed at once.
     pub packets_max: u64,
+    /// Memory that it was expected to take at most [B].
+    pub memory_bytes_estimated: u64,
     /// Equal for equal runs.
     pub fingerprint: Option<HexFingerprint>,
     /// Threads that took part.

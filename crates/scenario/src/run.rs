@@ -3,49 +3,43 @@
 use std::io::Write;
 use std::time::{Duration as WallTime, Instant};
 
-use etherweave_primitives::Time;
-use etherweave_sim::frame::pcapng;
-use etherweave_sim::params::SimParams;
+use etherweave_primitives::{HostId, Time};
 use etherweave_sim::{Progress, Simulation};
 use etherweave_topology::Topology;
 
 use crate::check::RUN_MAX;
+use crate::estimate;
+use crate::memory::MemoryLimit;
 use crate::outcome::{Summary, finished, warnings};
 use crate::scenario::{Scenario, experiment, read};
 use crate::tables::tables;
-use crate::{Outcome, ScenarioError};
+use crate::{Estimate, Outcome, ScenarioError, routing_default};
 
 /// A simulation that has been built and not yet run.
 pub struct Run {
     scenario: Scenario,
+    estimate: Estimate,
     topology: Topology,
     simulation: Simulation,
     setup: WallTime,
 }
 
-/// The frames of a captured host.
-pub struct HostCapture {
-    /// Its name.
-    pub host: String,
-    params: SimParams,
-    frames: etherweave_sim::Capture,
-}
-
-impl HostCapture {
-    /// Writes them as pcapng.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
-        pcapng::write(out, &self.host, &self.params, &self.frames.frames)
-    }
+/// What a run takes from the machine, and which hosts it captures.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct RunOptions<'a> {
+    /// Threads, at most; 0 is 1.
+    pub threads: usize,
+    /// Hosts whose ports are captured, by name.
+    pub capture: &'a [String],
+    /// Most memory, such as "4GiB". Absent: what is available.
+    pub memory_limit: Option<&'a str>,
 }
 
 impl Run {
     /// Reads, checks and builds a scenario for at most `threads` threads; `capture` names hosts.
     ///
     /// # Errors
-    /// Every independent mistake in the scenario.
+    /// Every independent mistake in the scenario, or that its run needs more memory than is available.
     pub fn start(
         text: &str,
         origin: &str,
@@ -53,12 +47,39 @@ impl Run {
         threads: usize,
         capture: &[String],
     ) -> Result<Run, ScenarioError> {
+        Run::start_with(text, origin, overrides, RunOptions { threads, capture, memory_limit: None })
+    }
+
+    /// As [`Run::start`], within a given bound of memory.
+    ///
+    /// # Errors
+    /// As [`Run::start`].
+    pub fn start_with(
+        text: &str,
+        origin: &str,
+        overrides: &[(String, String)],
+        options: RunOptions<'_>,
+    ) -> Result<Run, ScenarioError> {
         let started = Instant::now();
         let (document, scenario) = read(text, origin, overrides)?;
-        let experiment = experiment(&document, &scenario, capture)?;
-        let simulation = Simulation::build(&experiment, threads);
+        let limit = MemoryLimit::of(options.memory_limit).map_err(|error| document.elsewhere(error))?;
+        let mut estimate = Estimate::default();
+        let experiment = experiment(&document, &scenario, options.capture, |topology| {
+            // A mistake in a job is reported with the others, when it is built.
+            if let Ok(known) = estimate::run(&scenario, topology, options.capture.len()) {
+                estimate = known;
+            }
+            estimate.check(&limit).map_err(|error| document.locate(error))
+        })?;
+        let simulation = Simulation::build(&experiment, options.threads.max(1));
         let simulation = simulation.map_err(|error| document.locate(error))?;
-        Ok(Run { scenario, topology: experiment.topology, simulation, setup: started.elapsed() })
+        estimate.warnings.extend(routing_default::deadlock_warning(&scenario, &experiment.topology));
+        Ok(Run { scenario, estimate, topology: experiment.topology, simulation, setup: started.elapsed() })
+    }
+
+    /// What it is expected to need.
+    pub fn estimate(&self) -> &Estimate {
+        &self.estimate
     }
 
     /// When the run ends at the latest.
@@ -66,18 +87,27 @@ impl Run {
         self.scenario.run.end.map(|span| Time::ZERO + span)
     }
 
-    /// Runs to the end; `on_progress` is called from time to time and returns whether to continue.
-    pub fn finish(mut self, on_progress: &mut dyn FnMut(Progress) -> bool) -> (Outcome, Vec<HostCapture>) {
+    /// Writes the frames of a captured host as pcapng while the run goes on.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    ///
+    /// # Panics
+    /// When the host was not to be captured.
+    pub fn capture_to(&mut self, host: &str, out: impl Write + Send + 'static) -> std::io::Result<()> {
+        let mut hosts = (0..self.topology.hosts()).map(HostId::from_index);
+        let host = hosts.find(|&number| self.topology.host_name(number) == host).expect("captured hosts exist");
+        self.simulation.capture_to(host, Box::new(out))
+    }
+
+    /// Runs to the end; `on_progress` is called from time to time and returns whether to continue. Beside the outcome:
+    /// whether all captured frames have been written.
+    pub fn finish(mut self, on_progress: &mut dyn FnMut(Progress) -> bool) -> (Outcome, std::io::Result<()>) {
         let started = Instant::now();
         let finish = self.simulation.run(self.end().unwrap_or(Time::ZERO + RUN_MAX), on_progress);
         let wall = started.elapsed();
-        let mut report = self.simulation.report();
-        let frames = std::mem::take(&mut report.captured);
-        let params = self.scenario.params();
-        let host = |frames: &etherweave_sim::Capture| self.topology.host_name(frames.host).to_owned();
-        let captured =
-            frames.into_iter().map(|frames| HostCapture { host: host(&frames), params: params.clone(), frames });
-        let captured = captured.collect();
+        let captured = self.simulation.end_captures();
+        let report = self.simulation.report();
         let (finished, stuck_report) = finished(&finish);
         let totals = &report.totals;
         let summary = Summary {
@@ -98,6 +128,7 @@ impl Run {
             packets_lost: totals.lost,
             packets_in_flight: totals.in_flight,
             packets_max: totals.packets_max,
+            memory_bytes_estimated: self.estimate.memory_bytes,
             fingerprint: report.fingerprint.map(Into::into),
             threads: self.simulation.threads(),
             warnings: warnings(&report),

@@ -13,7 +13,7 @@ use crate::document::Document;
 use crate::faults::{self, FaultsSpec};
 use crate::open_loop::OpenLoopSpec;
 use crate::routing_spec::RoutingSpec;
-use crate::{ScenarioError, check, files, reader, routing_spec};
+use crate::{ScenarioError, check, files, reader, routing_default, routing_spec};
 
 /// A scenario file: fabric, protocols, jobs; all keys have defaults, and a run needs a job.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -24,7 +24,7 @@ pub struct Scenario {
     /// Seed of all random streams. Default 1.
     pub seed: u64,
     /// Which channels packets may take; of the routings that decide for every packet at every switch, also which they
-    /// take. Default "up_down".
+    /// take. Default: "dimension_order" on flattened butterflies, HyperX and meshes without faults, else "up_down".
     pub routing: RoutingSpec,
     /// What is connected to what.
     pub topology: TopologyKind,
@@ -182,6 +182,9 @@ pub(crate) fn read_values(
     let mut document = Document::parse(text, origin, overrides)?;
     files::insert(&mut document)?;
     let mut scenario: Scenario = reader::read(&document.values).map_err(|errors| document.locate(errors))?;
+    if !document.values.contains_key("routing") {
+        scenario.routing = routing_default::of(&scenario.topology);
+    }
     if scenario.name.is_empty() {
         scenario.name = stem(origin).to_owned();
     }
@@ -194,16 +197,18 @@ fn stem(origin: &str) -> &str {
     file.strip_suffix(".toml").unwrap_or(file)
 }
 
-/// Builds topology, routes and jobs.
+/// Builds topology, routes and jobs; the latter once `on_fabric` has seen the topology.
 pub(crate) fn experiment(
     document: &Document,
     scenario: &Scenario,
     capture: &[String],
+    on_fabric: impl FnOnce(&Topology) -> Result<(), ScenarioError>,
 ) -> Result<Experiment, ScenarioError> {
     let locate = |errors: InputErrors| document.locate(errors);
     let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
     let capture: Result<Vec<HostId>, _> = capture.iter().map(|name| host_named(&topology, name)).collect();
     let capture = capture.map_err(|error| document.elsewhere(error))?;
+    on_fabric(&topology)?;
     let mut errors = InputErrors::default();
     let outages = errors.check(faults::outages(&scenario.faults, &topology)).unwrap_or_default();
     let paths = errors.check(routing_spec::paths(scenario, &topology, &outages));

@@ -71,7 +71,7 @@ impl Schedules {
         warm_up: u32,
     ) -> Result<Schedules, ScenarioError> {
         let (document, scenario) = read(text, origin, overrides)?;
-        let experiment = experiment(&document, &scenario, &[])?;
+        let experiment = experiment(&document, &scenario, &[], |_| Ok(()))?;
         let topology = &experiment.topology;
         let rates = experiment.jobs.iter().flat_map(|job| &job.hosts).map(|&host| rate_bps(topology, host));
         let rate_bps = rates.min().unwrap_or(0);

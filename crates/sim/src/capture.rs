@@ -1,4 +1,4 @@
-//! Capture: frames at the ports of chosen hosts, stored for pcapng files.
+//! Capture: frames at the ports of chosen hosts.
 
 use etherweave_primitives::{HostId, Time};
 
@@ -37,20 +37,6 @@ pub struct CapturedFrame {
 pub struct Capture {
     /// Host of the port.
     pub host: HostId,
-    pub(crate) port: u32,
-    /// In order of time.
+    /// In order of time; those that have not been written.
     pub frames: Vec<CapturedFrame>,
-}
-
-impl Capture {
-    /// Captures at `port` of the shard of `host`.
-    pub(crate) fn new(host: HostId, port: u32) -> Capture {
-        Capture { host, port, frames: Vec::new() }
-    }
-
-    /// Stores a frame in order of time: a pause frame is recorded before it leaves.
-    pub(crate) fn store(&mut self, frame: CapturedFrame) {
-        let place = self.frames.partition_point(|other| other.time <= frame.time);
-        self.frames.insert(place, frame);
-    }
 }

@@ -12,9 +12,11 @@
 
 mod build;
 mod capture;
+mod captured_port;
 mod constants;
 mod degraded;
 pub mod engine;
+mod estimate;
 mod fingerprint;
 pub mod frame;
 mod host;
@@ -31,6 +33,7 @@ pub use capture::{Capture, Captured, CapturedFrame};
 pub use constants::{headroom, largest_packet};
 pub use degraded::DegradedLink;
 pub use engine::{Finish, Progress, Simulation};
+pub use estimate::RunMemory;
 pub use fingerprint::Fingerprint;
 pub use frame::pause::PauseFrame;
 pub use host::IterationRow;

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,12 +16,13 @@ from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
     File,
+    MemoryLimit,
     Settings,
     Threads,
     output_file,
     overrides,
 )
-from etherweave.cli.progress import point_progress
+from etherweave.cli.progress import point_progress, print_start
 
 if TYPE_CHECKING:
     import polars
@@ -68,6 +70,7 @@ def curve(
     ] = None,
     settings: Settings = None,
     threads: Threads = ALL_PROCESSORS,
+    memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
 ) -> None:
     """Simulate synthetic traffic at several loads, and print latency and throughput.
@@ -82,7 +85,14 @@ def curve(
     output_file("--draw", draw, ".svg")
     try:
         with point_progress(file.stem) as report:
-            table = etherweave.curve(file, changes, threads=threads, progress=report)
+            table = etherweave.curve(
+                file,
+                changes,
+                threads=threads,
+                progress=report,
+                memory_limit=memory_limit,
+                on_start=partial(print_start, file.stem),
+            )
         points = polars.DataFrame(table)
         if output:
             WRITERS[output.suffix.lower()](points, output)

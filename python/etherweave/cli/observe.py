@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,12 +15,14 @@ from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
     File,
+    MemoryLimit,
     Settings,
     Threads,
     directory,
     output_file,
     overrides,
 )
+from etherweave.cli.progress import print_start
 
 if TYPE_CHECKING:
     import pyarrow
@@ -77,6 +80,7 @@ def observe(
     ] = None,
     settings: Settings = None,
     threads: Threads = ALL_PROCESSORS,
+    memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
 ) -> None:
     """Simulate one point of a scenario's synthetic traffic, and print which links are busy when.
@@ -94,7 +98,14 @@ def observe(
         directory(output)
     choice: dict[str, Any] = {"routing": routing, "pattern": pattern, "load": load}
     try:
-        observation = etherweave.observe(file, changes, threads=threads, **choice)
+        observation = etherweave.observe(
+            file,
+            changes,
+            threads=threads,
+            memory_limit=memory_limit,
+            on_start=partial(print_start, file.stem),
+            **choice,
+        )
         if output:
             _write(observation, output)
         _draw(observation, heat, animation)

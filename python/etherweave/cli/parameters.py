@@ -48,6 +48,14 @@ Threads = Annotated[
         "not depend on it.",
     ),
 ]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Refuse to start if the estimated memory exceeds this size, such as 4GiB; by default "
+        "what the machine and the limits of the process leave.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 ALL_PROCESSORS = usable_processors()

@@ -5,18 +5,25 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from etherweave.cli.exits import notice
+from etherweave.cli.exits import notice, print_error
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from etherweave.bench.measure import MeasureProgress as LaunchFacts
+    from etherweave.simulation import Estimate
     from etherweave.simulation import Progress as RunFacts
 
 LINE_EVERY_S = 10.0
 """Between two lines of a log [s]; shorter work prints none."""
+
+MEMORY_SHOWN = 1 << 28
+"""Estimated memory from which on it is printed before the first event [B]."""
+HOPS_SHOWN = 50_000_000
+"""Estimated packet-hops from which on they are printed: ten seconds' work of a processor."""
 
 RunCallback: TypeAlias = "Callable[[RunFacts], bool]"
 """Takes the progress of a run; returns whether to continue."""
@@ -35,11 +42,44 @@ def on_terminal() -> bool:
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
+def print_start(name: str, estimate: "Estimate") -> None:
+    """Print warnings, and what a large simulation is expected to need."""
+    print_warnings(estimate)
+    if estimate["memory_bytes"] >= MEMORY_SHOWN or (estimate["packet_hops"] or 0) >= HOPS_SHOWN:
+        print_estimate(name, estimate)
+
+
+def print_warnings(estimate: "Estimate") -> None:
+    """Print what must be known before a simulation."""
+    for warning in estimate["warnings"]:
+        print_error(f"WARNING: {warning}")
+
+
+def print_estimate(name: str, estimate: "Estimate") -> None:
+    """Print what a simulation is expected to need, as a line."""
+    hops = estimate["packet_hops"]
+    facts = [f"about {size_text(estimate['memory_bytes'])} of memory at most"]
+    if hops is not None:
+        facts.append(f"{hops:,} packet-hops")
+    if estimate["disk_bytes"] >= MEMORY_SHOWN:
+        facts.append(f"{size_text(estimate['disk_bytes'])} on disk if written")
+    notice(f"{name}: expected to take {', '.join(facts)}")
+
+
+def size_text(size_bytes: float) -> str:
+    """Write bytes as people compare them: 3.2 GiB."""
+    units = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+    step = max(int(size_bytes).bit_length() - 1, 0) // 10
+    return f"{size_bytes / 1024**step:.1f} {units[step]}"
+
+
 @contextmanager
 def run_progress(name: str) -> Iterator[RunCallback]:
     """Show simulated time, packet-hops per second and the time left of a run."""
     if not on_terminal():
-        yield RunLines(name)
+        lines = RunLines(name)
+        with _heartbeat(lambda s: None if lines.has_begun else f"{name}: building, {s:.0f} s"):
+            yield lines
         return
     with _LateBar(name, "{task.fields[facts]}", facts="") as bar:
 
@@ -56,7 +96,9 @@ def run_progress(name: str) -> Iterator[RunCallback]:
 def study_progress(name: str, what: str = "experiments") -> Iterator[CountCallback]:
     """Show how many experiments of a study are done, and the time left."""
     if not on_terminal():
-        yield StudyLines(name, what)
+        study = StudyLines(name, what)
+        with _heartbeat(study.line):
+            yield study
         return
     with _LateBar(name, "{task.completed}/{task.total} {task.fields[last]}", last="") as bar:
         yield lambda done, count, last: bar.update(completed=done, total=count, last=last)
@@ -88,15 +130,44 @@ def measure_progress(name: str) -> Iterator[LaunchCallback]:
 def step_progress() -> Iterator[StepCallback]:
     """Show which step of which fabric's design is computed."""
     if not on_terminal():
-        yield StepLines()
+        steps = StepLines()
+        with _heartbeat(steps.line):
+            yield steps
         return
     with _status() as update:
+        update("building the fabric")
 
         def report(name: str, step: str) -> bool:
             update(f"{name}: {step}")
             return True
 
         yield report
+
+
+@contextmanager
+def _heartbeat(line: Callable[[float], str | None]) -> Iterator[None]:
+    """Print a line every ten seconds, also while the core is busy and reports nothing.
+
+    Parameters
+    ----------
+    line
+        Takes the time since the start [s] and returns a line, or None for none.
+    """
+    done = Event()
+    start_s = time.monotonic()
+
+    def beat() -> None:
+        while not done.wait(LINE_EVERY_S):
+            if text := line(time.monotonic() - start_s):
+                notice(text)
+
+    beating = Thread(target=beat, daemon=True)
+    beating.start()
+    try:
+        yield
+    finally:
+        done.set()
+        beating.join()
 
 
 @contextmanager
@@ -169,9 +240,11 @@ class RunLines:
     def __init__(self, name: str) -> None:
         self._name = name
         self._next_s = LINE_EVERY_S
+        self.has_begun = False
 
     def __call__(self, facts: "RunFacts") -> bool:
         """Print a line if the last is long ago."""
+        self.has_begun = True
         if facts["wall_s"] >= self._next_s:
             self._next_s = facts["wall_s"] + LINE_EVERY_S
             notice(f"{self._name}: {speed(facts)}{_left(facts['wall_s'], share(facts))}")
@@ -179,7 +252,7 @@ class RunLines:
 
 
 class StudyLines:
-    """Prints the progress of a study as lines.
+    """The progress of a study as lines.
 
     Parameters
     ----------
@@ -187,49 +260,40 @@ class StudyLines:
         Begins every line.
     what
         Plural of what is counted.
-    clock
-        Real time [s].
     """
 
-    def __init__(
-        self,
-        name: str,
-        what: str = "experiments",
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, name: str, what: str = "experiments") -> None:
         self._name = name
         self._what = what
-        self._clock = clock
-        self._start_s = clock()
-        self._next_s = LINE_EVERY_S
+        self._counts: tuple[int, int] | None = None
 
     def __call__(self, done: int, count: int, last: str) -> None:
-        """Print a line if the last is long ago."""
-        wall_s = self._clock() - self._start_s
-        if wall_s >= self._next_s:
-            self._next_s = wall_s + LINE_EVERY_S
-            notice(f"{self._name}: {done} of {count} {self._what}{_left(wall_s, done / count)}")
+        """Take in how much is done."""
+        self._counts = (done, count)
+
+    def line(self, wall_s: float) -> str:
+        """Write how much is done after so much real time [s]."""
+        if self._counts is None:
+            return f"{self._name}: building, {wall_s:.0f} s"
+        done, count = self._counts
+        left = _left(wall_s, done / count)
+        return f"{self._name}: {done} of {count} {self._what}, {wall_s:.0f} s{left}"
 
 
 class StepLines:
-    """Prints the steps of designs as lines.
+    """The steps of designs as lines."""
 
-    Parameters
-    ----------
-    clock
-        Real time [s].
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._next_s = clock() + LINE_EVERY_S
+    def __init__(self) -> None:
+        self._step = "building the fabric"
 
     def __call__(self, name: str, step: str) -> bool:
-        """Print a line if the last is long ago."""
-        if self._clock() >= self._next_s:
-            self._next_s = self._clock() + LINE_EVERY_S
-            notice(f"{name}: {step}")
+        """Take in what is computed."""
+        self._step = f"{name}: {step}"
         return True
+
+    def line(self, wall_s: float) -> str:
+        """Write what is computed after so much real time [s]."""
+        return f"{self._step}, {wall_s:.0f} s"
 
 
 class LaunchLines:

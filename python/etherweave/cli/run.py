@@ -1,6 +1,7 @@
 """The verb ``run``."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,13 +13,14 @@ from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
     File,
+    MemoryLimit,
     Seed,
     Settings,
     Threads,
     directory,
     overrides,
 )
-from etherweave.cli.progress import run_progress
+from etherweave.cli.progress import print_start, run_progress
 from etherweave.overview import PAUSE_CAUSES, overview, rate_text
 from etherweave.results import Result
 
@@ -55,6 +57,7 @@ def run(
             "repeatable.",
         ),
     ] = None,
+    memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a scenario packet by packet, and print times, goodput, drops and pauses.
@@ -66,7 +69,7 @@ def run(
         changes["seed"] = seed
     if output:
         directory(output)
-    result = _simulate(file, changes, threads, _captures(pcap))
+    result = _simulate(file, changes, threads, _captures(pcap), memory_limit)
     if output:
         _save(result, output)
     print(_json(result) if as_json else _text(result))
@@ -74,11 +77,23 @@ def run(
 
 
 def _simulate(
-    file: Path, changes: dict[str, object], threads: int, pcap: dict[str, str | Path]
+    file: Path,
+    changes: dict[str, object],
+    threads: int,
+    pcap: dict[str, str | Path],
+    memory_limit: str | None,
 ) -> Result:
     try:
         with run_progress(file.stem) as report:
-            return etherweave.run(file, changes, threads=threads, pcap=pcap, progress=report)
+            return etherweave.run(
+                file,
+                changes,
+                threads=threads,
+                pcap=pcap,
+                progress=report,
+                memory_limit=memory_limit,
+                on_start=partial(print_start, file.stem),
+            )
     except etherweave.Interrupted as interruption:
         return interruption.result
     except etherweave.ScenarioError as error:

@@ -3,6 +3,7 @@
 import etherweave
 from etherweave.cli.exits import mistakes
 from etherweave.cli.parameters import File, Settings, overrides
+from etherweave.cli.progress import print_estimate, print_warnings
 
 EXAMPLES = """Examples:
 
@@ -14,7 +15,14 @@ etherweave show halo3d.toml --set switch.latency=1us > slower.toml"""
 def show(file: File, settings: Settings = None) -> None:
     """Check a scenario and print it with every default filled in, units included.
 
-    The exit code is 2 after a mistake.
+    Standard error has the estimate of what its run needs, and warnings. The exit code is 2 after a
+    mistake.
     """
     with mistakes(etherweave.ScenarioError):
-        print(etherweave.resolve(file, overrides(settings)), end="")
+        changes = overrides(settings)
+        resolved = etherweave.resolve(file, changes)
+        estimate = etherweave.foresee(file, changes)
+        print(resolved, end="")
+        if estimate:
+            print_warnings(estimate)
+            print_estimate(file.stem, estimate)

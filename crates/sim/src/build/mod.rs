@@ -21,7 +21,7 @@ use etherweave_workload::Traffic;
 
 pub use buffers::{PortBuffer, port_buffers};
 
-use crate::capture::Capture;
+use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::degraded::DegradedLink;
 use crate::engine::Simulation;
@@ -125,7 +125,7 @@ impl Simulation {
         jobs::populate(experiment, &layout, &connections, &starts, &mut shards)?;
         for &host in &experiment.capture {
             let (shard, port) = layout.host_port(topology, host);
-            shards[shard].captures.push(Capture::new(host, port));
+            shards[shard].captures.push(CapturedPort::new(host, port));
         }
         if experiment.fingerprint {
             shards.iter_mut().for_each(|shard| shard.fingerprint = Some(Fingerprint::default()));

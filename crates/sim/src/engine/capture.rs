@@ -1,9 +1,12 @@
 //! Recording of frames at captured ports.
 
+use std::io::{Result, Write};
+
 use etherweave_primitives::{HostId, Time};
 
-use super::Shard;
+use super::{Shard, Simulation};
 use crate::capture::{Captured, CapturedFrame};
+use crate::captured_port::CaptureFile;
 use crate::frame::pause::PauseFrame;
 use crate::host::Endpoint;
 use crate::packet::Handle;
@@ -29,17 +32,49 @@ impl Shard {
         let queue = if is_outgoing { end.number } else { end.number ^ 1 };
         let content = Captured::Packet(packet, side);
         let frame = CapturedFrame { time: self.now, is_outgoing, source, destination, queue, content };
-        self.captures[capture].store(frame);
+        self.store_frame(capture, frame);
     }
 
     pub(crate) fn capture_pause(&mut self, port: u32, time: Time, frame: PauseFrame, is_outgoing: bool) {
         let Some(capture) = self.capture_at(port) else { return };
-        let capture = &mut self.captures[capture];
-        let (host, content) = (capture.host, Captured::Pause(frame));
-        capture.store(CapturedFrame { time, is_outgoing, source: host, destination: host, queue: 0, content });
+        let (host, content) = (self.captures[capture].capture.host, Captured::Pause(frame));
+        let frame = CapturedFrame { time, is_outgoing, source: host, destination: host, queue: 0, content };
+        self.store_frame(capture, frame);
+    }
+
+    fn store_frame(&mut self, capture: usize, frame: CapturedFrame) {
+        self.captures[capture].store(self.now, &self.constants.params, frame);
     }
 
     fn capture_at(&self, port: u32) -> Option<usize> {
         self.captures.iter().position(|capture| capture.port == port)
+    }
+}
+
+impl Simulation {
+    /// Writes the frames of a captured host to a pcapng file while the run goes on, instead of keeping them.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    ///
+    /// # Panics
+    /// When the host is not captured.
+    pub fn capture_to(&mut self, host: HostId, out: Box<dyn Write + Send>) -> Result<()> {
+        let file = CaptureFile::begin(out, self.names.topology.host_name(host))?;
+        let mut ports = self.shards.iter_mut().flat_map(|shard| &mut shard.captures);
+        let port = ports.find(|port| port.capture.host == host).expect("only captured hosts have frames");
+        port.file = Some(file);
+        Ok(())
+    }
+
+    /// Ends the files of [`Simulation::capture_to`].
+    ///
+    /// # Errors
+    /// When one of them could not be written.
+    pub fn end_captures(&mut self) -> Result<()> {
+        self.shards.iter_mut().try_for_each(|shard| {
+            let params = &shard.constants.params;
+            shard.captures.iter_mut().try_for_each(|port| port.end(params))
+        })
     }
 }

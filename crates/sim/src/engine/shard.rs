@@ -6,7 +6,7 @@ use etherweave_primitives::{ChannelId, Duration, Time};
 
 use super::event::{Event, EventKey, Kind, PrefetchHint};
 use super::queue::EventQueue;
-use crate::capture::Capture;
+use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, Host, Thread};
@@ -85,7 +85,7 @@ pub(crate) struct Shard {
     pub outboxes: Vec<Outbox>,
     pub totals: ShardTotals,
     pub fingerprint: Option<Fingerprint>,
-    pub captures: Vec<Capture>,
+    pub captures: Vec<CapturedPort>,
     /// The channel that each port sends into.
     pub channels: Vec<ChannelId>,
     /// Of endpoints, where a routing distinguishes flowlets.

@@ -18,11 +18,11 @@ const NAME: u16 = 2;
 const RESOLUTION: u16 = 9;
 const FLAGS: u16 = 2;
 
-/// Writes the frames at the port of `host`.
+/// Begins the file of the frames at the port of `host`.
 ///
 /// # Errors
 /// When `out` fails.
-pub fn write(out: &mut impl Write, host: &str, params: &SimParams, frames: &[CapturedFrame]) -> Result<()> {
+pub fn begin(out: &mut impl Write, host: &str) -> Result<()> {
     // Byte order mark, version 1.0, length unknown.
     let mut section = vec![0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0];
     section.extend([0xff; 8]);
@@ -33,8 +33,15 @@ pub fn write(out: &mut impl Write, host: &str, params: &SimParams, frames: &[Cap
     // Times are powers of ten: 10^-12 s.
     option(&mut interface, RESOLUTION, &[12]);
     interface.extend([0; 4]);
-    block(out, INTERFACE, &interface)?;
-    frames.iter().try_for_each(|frame| packet(out, frame, &octets(frame, params)))
+    block(out, INTERFACE, &interface)
+}
+
+/// Appends a frame, not earlier than those before it.
+///
+/// # Errors
+/// When `out` fails.
+pub fn frame(out: &mut impl Write, frame: &CapturedFrame, params: &SimParams) -> Result<()> {
+    packet(out, frame, &octets(frame, params))
 }
 
 fn packet(out: &mut impl Write, frame: &CapturedFrame, octets: &[u8]) -> Result<()> {

@@ -174,7 +174,8 @@ fn a_capture_file_is_a_section_an_interface_and_a_block_per_frame() {
         ..captured(Captured::Pause(PauseFrame { enable: 1, stop: 1, quanta: 1 }))
     };
     let mut file = Vec::new();
-    pcapng::write(&mut file, "host1", &SimParams::default(), &[frame]).unwrap();
+    pcapng::begin(&mut file, "host1").unwrap();
+    pcapng::frame(&mut file, &frame, &SimParams::default()).unwrap();
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
     // Type 4, length 4, body, length 4. Section: 16. Interface: 8, name 4 + 8, resolution 4 + 4, end 4.
     let (section, interface) = (12 + 16, 12 + 8 + 12 + 8 + 4);

@@ -33,6 +33,7 @@ pub(crate) use endpoint::{Endpoint, Intake};
 pub(crate) use matching::Envelope;
 pub(crate) use protocol::Protocol;
 pub(crate) use rank::RankState;
+pub(crate) use socket::TcpState;
 pub(crate) use thread::{Role, SinkState, SourceState, Thread};
 
 /// One measured iteration of a rank.

@@ -25,7 +25,7 @@ impl Simulation {
             lossless_drops: self.lossless_drops(),
             totals: self.sums(),
             fingerprint,
-            captured: self.shards.iter().flat_map(|shard| shard.captures.clone()).collect(),
+            captured: self.shards.iter().flat_map(|shard| &shard.captures).map(|port| port.capture.clone()).collect(),
         }
     }
 

@@ -180,6 +180,6 @@ pub struct Report {
     pub totals: Totals,
     /// Fingerprint of all events.
     pub fingerprint: Option<Fingerprint>,
-    /// Frames at the captured ports, in no order of the ports.
+    /// Frames at the captured ports that were not written to files, in no order of the ports.
     pub captured: Vec<Capture>,
 }

@@ -1,0 +1,343 @@
+//! Memory, disk and packet-hops of a simulation before it is built, and the refusal of what does not fit.
+//!
+//! Counts come from the topology and from the programs of a few ranks; sizes from the structures that a run keeps.
+//! Left out: time. It follows from packet-hops and the rate that progress shows after the first moments.
+
+use std::collections::BTreeSet;
+
+use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength};
+use etherweave_primitives::{HostId, InputError, SwitchId};
+use etherweave_sim::RunMemory;
+use etherweave_sim::params::Transport;
+use etherweave_topology::{Node, Topology};
+use etherweave_workload::{TrafficSize, Workload};
+
+use crate::memory::MemoryLimit;
+use crate::scenario::{generate, read};
+use crate::{OpenLoopSpec, Scenario, ScenarioError, check, routing_default};
+
+/// A text in a column, and lent to Python [B].
+const TEXT: u64 = 24 + 32 + 16;
+/// A number in a column, and lent to Python [B].
+const NUMBER: u64 = 2 * 8;
+/// Columns of the tables of a run: texts, numbers.
+const ITERATIONS: (u64, u64) = (2, 4);
+const PORTS: (u64, u64) = (3, 23);
+const STREAMS: (u64, u64) = (3, 6);
+const FLOWS: (u64, u64) = (3, 4);
+/// Those of a curve and of observed channels and steps.
+const POINTS: (u64, u64) = (4, 32);
+const CHANNELS: (u64, u64) = (4, 4);
+const STEPS: (u64, u64) = (0, 6);
+/// Bytes on disk for each in memory of a table, about: numbers repeat, and half of the memory is the copy for Python.
+const COMPRESSION: u64 = 6;
+/// Block and options of pcapng, and headers, of a captured frame [B].
+const CAPTURE: u64 = 56 + 58;
+
+/// What a simulation is expected to need.
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize)]
+pub struct Estimate {
+    /// Most memory at once [B].
+    pub memory_bytes: u64,
+    /// Its largest parts, the largest first [B].
+    pub memory_parts: Vec<(&'static str, u64)>,
+    /// Tables and captures, if they are written [B].
+    pub disk_bytes: u64,
+    /// Packets over links, each link counted; none where streams have no end.
+    pub packet_hops: Option<u64>,
+    /// What a reader must know before the first event, such as that the routing may deadlock.
+    pub warnings: Vec<String>,
+    /// The key of what takes most memory.
+    #[serde(skip)]
+    key: String,
+    /// What would need less.
+    #[serde(skip)]
+    advice: &'static str,
+}
+
+impl Estimate {
+    /// As JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("an estimate is JSON")
+    }
+
+    /// Rejects what needs more than there is.
+    ///
+    /// # Errors
+    /// With the estimate, the limit, and what would need less.
+    pub(crate) fn check(&self, limit: &MemoryLimit) -> Result<(), InputError> {
+        if self.memory_bytes <= limit.bytes {
+            return Ok(());
+        }
+        let parts: Vec<String> =
+            self.memory_parts.iter().map(|(name, bytes)| format!("{name} {}", size(*bytes))).collect();
+        let found = format!("about {} of memory ({})", size(self.memory_bytes), parts.join(", "));
+        let expected =
+            format!("at most {}, {}: {}, or another --memory-limit", size(limit.bytes), limit.name, self.advice);
+        Err(InputError::new(self.key.clone(), found, expected))
+    }
+
+    fn of_parts(parts: Vec<Part>, memory_bytes: u64) -> Estimate {
+        let mut parts = parts;
+        parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
+        let largest = parts.first().cloned().unwrap_or_default();
+        parts.truncate(3);
+        parts.retain(|part| part.bytes > memory_bytes / 20);
+        Estimate {
+            memory_bytes,
+            memory_parts: parts.iter().map(|part| (part.name, part.bytes)).collect(),
+            key: largest.key,
+            advice: largest.advice,
+            ..Estimate::default()
+        }
+    }
+}
+
+/// A part of the memory.
+#[derive(Clone, Default)]
+struct Part {
+    name: &'static str,
+    bytes: u64,
+    key: String,
+    advice: &'static str,
+}
+
+impl Part {
+    fn new(name: &'static str, bytes: u64, key: impl Into<String>, advice: &'static str) -> Part {
+        Part { name, bytes, key: key.into(), advice }
+    }
+}
+
+/// "3.2 GiB": what people compare with.
+fn size(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let unit = (63 - (bytes | 1).leading_zeros() as usize) / 10;
+    if unit == 0 {
+        format!("{bytes} B")
+    } else {
+        format!("{:.1} {}", bytes as f64 / (1_u64 << (10 * unit)) as f64, units[unit])
+    }
+}
+
+fn table(rows: u64, (texts, numbers): (u64, u64)) -> u64 {
+    rows.saturating_mul(texts * TEXT + numbers * NUMBER)
+}
+
+/// What a run of a scenario is expected to need, and what must be known before it starts; it is not run.
+///
+/// # Errors
+/// Every independent mistake that shows before its jobs are built.
+pub fn foresee(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Estimate, ScenarioError> {
+    let (document, scenario) = read(text, origin, overrides)?;
+    let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
+    let warnings = routing_default::deadlock_warning(&scenario, &topology).into_iter().collect();
+    let estimate = run(&scenario, &topology, 0).map_err(|error| document.locate(error))?;
+    Ok(Estimate { warnings, ..estimate })
+}
+
+/// What a run of a scenario needs that captures the frames of some hosts.
+///
+/// # Errors
+/// When a job has a mistake that a few of its ranks show; with the key from the scenario's root.
+pub(crate) fn run(scenario: &Scenario, topology: &Topology, captures: usize) -> Result<Estimate, InputError> {
+    for (number, job) in scenario.job.iter().enumerate() {
+        check::ranks(number, job.workload.ranks(), topology)?;
+    }
+    let traffic = traffic(scenario)?;
+    let hops = links_mean(topology);
+    let memory = RunMemory::of(topology, &scenario.params(), &traffic, hops);
+    let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
+    let (connections, rows) = (sum(|size| size.connections), sum(|size| size.rows));
+    let streams = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum();
+    let tables = [
+        table(rows, ITERATIONS),
+        table(topology.channels().len() as u64, PORTS),
+        table(streams, STREAMS),
+        table(connections.saturating_mul(2), FLOWS),
+    ];
+    let tables = tables.into_iter().fold(0, u64::saturating_add);
+    let routes = 4 * topology.switches() as u64 * switches_with_hosts(topology);
+    let largest =
+        (0..traffic.len()).max_by_key(|&job| (traffic[job].program_bytes, traffic[job].connections)).unwrap_or(0);
+    let job = scenario
+        .job
+        .get(largest)
+        .map_or_else(String::new, |job| format!("job.{largest}.workload.{}", job.workload.name()));
+    let window = match &scenario.transport {
+        Transport::Roce(_) => "transport.roce.window",
+        Transport::Tcp(_) => "transport.tcp.receive_buffer",
+    };
+    let building = memory.building.saturating_add(routes);
+    let report = memory.report.saturating_add(tables);
+    let transient = building.max(memory.packets.saturating_add(report));
+    let peak = [memory.fabric, memory.programs, memory.connections, transient].into_iter().fold(0, u64::saturating_add);
+    let parts = vec![
+        Part::new("fabric", memory.fabric, "topology", "fewer switches or hosts"),
+        Part::new(
+            "programs of ranks",
+            memory.programs.saturating_add(building.min(transient)),
+            &job,
+            "fewer ranks, or fewer operations of each",
+        ),
+        Part::new("connections", memory.connections, &job, "fewer pairs of ranks that exchange messages"),
+        Part::new("packets", memory.packets, window, "a smaller window, or less buffer in switches"),
+        Part::new("tables", report, &job, "fewer iterations, ranks or connections"),
+    ];
+    let captured = captured_bytes(&traffic, captures as u64);
+    Ok(Estimate {
+        disk_bytes: (tables / COMPRESSION).saturating_add(captured),
+        packet_hops: packet_hops(scenario, &traffic, hops),
+        ..Estimate::of_parts(parts, peak)
+    })
+}
+
+/// The size of every job.
+fn traffic(scenario: &Scenario) -> Result<Vec<TrafficSize>, InputError> {
+    let size = |(number, workload): (usize, &Workload)| {
+        workload.size().map_err(|error| error.within(&format!("job.{number}.workload.{}", workload.name())))
+    };
+    scenario.job.iter().map(|job| &job.workload).enumerate().map(size).collect()
+}
+
+/// What captured hosts send and receive, if all have the same share.
+fn captured_bytes(traffic: &[TrafficSize], captures: u64) -> u64 {
+    let of_job = |size: &TrafficSize| {
+        let frames = size.bytes.unwrap_or(0) / 1_024 + size.messages.unwrap_or(0);
+        let all = 2 * size.bytes.unwrap_or(0).saturating_add(frames.saturating_mul(CAPTURE));
+        all / size.ranks.max(1)
+    };
+    captures.saturating_mul(traffic.iter().map(of_job).fold(0, u64::saturating_add))
+}
+
+/// Data and acknowledgements over all links.
+fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64) -> Option<u64> {
+    let (payload, per_ack) = match &scenario.transport {
+        Transport::Roce(roce) => (roce.path_mtu.get(), u64::from(roce.ack_every.max(1))),
+        Transport::Tcp(tcp) => (tcp.mss.get(), 2),
+    };
+    let of_job = |size: &TrafficSize| {
+        let (messages, bytes) = (size.messages?, size.bytes?);
+        let packets = (bytes / payload.max(1)).max(messages);
+        Some((packets + (packets / per_ack).max(messages)) as f64 * hops)
+    };
+    traffic.iter().map(of_job).sum::<Option<f64>>().map(|hops| hops as u64)
+}
+
+/// Links between two hosts on average, seen from the first host.
+fn links_mean(topology: &Topology) -> f64 {
+    let mut links = vec![u32::MAX; topology.switches()];
+    let first = topology.switch_of(HostId::from_index(0));
+    links[first.index()] = 2;
+    let mut reached = vec![first];
+    let mut next = 0;
+    while let Some(&at) = reached.get(next) {
+        next += 1;
+        for &channel in topology.out_channels(at) {
+            if let Node::Switch(to) = topology.channel(channel).to.node
+                && links[to.index()] == u32::MAX
+            {
+                links[to.index()] = links[at.index()] + 1;
+                reached.push(to);
+            }
+        }
+    }
+    let hosts = (0..topology.hosts()).map(HostId::from_index);
+    let sum: u64 = hosts.map(|host| u64::from(links[topology.switch_of(host).index()])).sum();
+    sum as f64 / topology.hosts() as f64
+}
+
+fn switches_with_hosts(topology: &Topology) -> u64 {
+    let mut homes: Vec<SwitchId> =
+        (0..topology.hosts()).map(|host| topology.switch_of(HostId::from_index(host))).collect();
+    homes.sort_unstable();
+    homes.dedup();
+    homes.len() as u64
+}
+
+/// What all points of a curve need: each leaves a report.
+///
+/// # Errors
+/// When a time of the switches is out of range.
+pub(crate) fn curve(spec: &OpenLoopSpec, topology: &Topology) -> Result<Estimate, InputError> {
+    let load = spec.loads.iter().copied().fold(if spec.saturation { 1.0 } else { 0.0 }, f64::max);
+    let may_saturate = spec.patterns.iter().any(|pattern| may_saturate(&pattern.0, load));
+    let point = PointLoad { load, may_saturate, records_steps: false };
+    let memory = PointMemory::of(topology, &spec.switch, &spec.length(), point);
+    let memory = memory.map_err(|error| error.within("open_loop"))?;
+    let lines = spec.routings.len() as u64 * spec.patterns.len() as u64;
+    let points = lines.saturating_mul(spec.points_of_line() as u64);
+    let reports = points.saturating_mul(memory.report).saturating_add(table(points, POINTS));
+    let parts = vec![
+        Part::new(
+            "fabric",
+            memory.fabric.saturating_add(topology.memory_bytes()),
+            "topology",
+            "fewer switches or hosts",
+        ),
+        Part::new("packets", memory.packets, "open_loop.loads", "lower loads"),
+        Part::new("reports of points", reports, "open_loop.loads", "fewer loads, routings or patterns at once"),
+    ];
+    Ok(of_point(parts, table(points, POINTS)))
+}
+
+/// What one observed point needs: every port in every batch, and every two areas.
+///
+/// # Errors
+/// When a time of the switches is out of range.
+pub(crate) fn observe(
+    spec: &OpenLoopSpec,
+    length: &RunLength,
+    pattern: &Pattern,
+    load: f64,
+    topology: &Topology,
+) -> Result<Estimate, InputError> {
+    let point = PointLoad { load, may_saturate: may_saturate(pattern, load), records_steps: true };
+    let memory = PointMemory::of(topology, &spec.switch, length, point).map_err(|error| error.within("open_loop"))?;
+    let links = topology
+        .channels()
+        .iter()
+        .filter(|channel| matches!((channel.from.node, channel.to.node), (Node::Switch(_), Node::Switch(_))));
+    // A row of the animation holds its batch and two areas beside its columns.
+    let rows = memory.batches.saturating_mul(area_pairs(topology));
+    let steps = memory.steps.saturating_add(table(rows, STEPS));
+    let tables = table(rows, STEPS).saturating_add(table(links.count() as u64, CHANNELS));
+    let parts = vec![
+        Part::new(
+            "fabric",
+            memory.fabric.saturating_add(topology.memory_bytes()),
+            "topology",
+            "fewer switches or hosts",
+        ),
+        Part::new("packets", memory.packets, "open_loop.loads", "a lower load"),
+        Part::new("steps of the animation", steps, "open_loop.batch", "longer batches, or a shorter time"),
+        Part::new(
+            "report",
+            memory.report.saturating_add(tables - table(rows, STEPS)),
+            "topology",
+            "fewer switches or hosts",
+        ),
+    ];
+    Ok(of_point(parts, tables))
+}
+
+fn of_point(parts: Vec<Part>, tables: u64) -> Estimate {
+    let peak = parts.iter().map(|part| part.bytes).fold(0, u64::saturating_add);
+    Estimate { disk_bytes: tables / COMPRESSION, ..Estimate::of_parts(parts, peak) }
+}
+
+/// Whether a fabric may accept less than hosts offer: those that are built to, of uniform traffic, accept more.
+fn may_saturate(pattern: &Pattern, load: f64) -> bool {
+    const CERTAIN: f64 = 0.6;
+    load > CERTAIN || !matches!(pattern, Pattern::Uniform(_))
+}
+
+/// Pairs of areas with channels between them: groups, or switches where the fabric has no groups.
+fn area_pairs(topology: &Topology) -> u64 {
+    let group_axis = topology.axes().iter().position(|axis| axis == "group");
+    let area = |at: SwitchId| group_axis.map_or(at.get(), |axis| topology.coordinates(at)[axis]);
+    let pair = |channel: &etherweave_topology::Channel| match (channel.from.node, channel.to.node) {
+        (Node::Switch(from), Node::Switch(to)) => Some((area(from), area(to))),
+        _ => None,
+    };
+    topology.channels().iter().filter_map(pair).filter(|(from, to)| from != to).collect::<BTreeSet<_>>().len() as u64
+}

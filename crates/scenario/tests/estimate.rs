@@ -1,0 +1,87 @@
+//! What does not fit is refused before it is built, with the reason.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use etherweave_scenario::{Fabric, PointChoice, Run, RunOptions, ScenarioError};
+
+/// More than a job on the largest fabric of these tests may take before it is refused: far less than building it takes.
+const SOON: Duration = Duration::from_secs(60);
+
+/// A dragonfly of 16,512 hosts.
+const DRAGONFLY: &str = "[topology.dragonfly]\np = 8\na = 16\nh = 8\n";
+
+fn refusal(text: &str, memory_limit: &str) -> String {
+    let options = RunOptions { threads: 1, capture: &[], memory_limit: Some(memory_limit) };
+    let started = Instant::now();
+    let Err(error) = Run::start_with(text, "x.toml", &[], options) else { panic!("{memory_limit} is enough") };
+    assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
+    error.to_string()
+}
+
+fn contains(error: &str, parts: &[&str]) {
+    parts.iter().for_each(|part| assert!(error.contains(part), "{part}: {error}"));
+}
+
+#[test]
+fn an_all_gather_of_16384_ranks_is_refused_for_its_programs() {
+    let workload = "osu_collective = { ranks = 16384, operation.allgather.bytes = \"1kB\" }";
+    let text = format!("{DRAGONFLY}[[job]]\nname = \"gather\"\nworkload.{workload}\n");
+    let error = refusal(&text, "16GiB");
+    contains(
+        &error,
+        &["x.toml:7:", "osu_collective: about", "programs of ranks", "at most 16.0 GiB, as --memory-limit"],
+    );
+    contains(&error, &["fewer ranks, or fewer operations of each"]);
+}
+
+#[test]
+fn all_to_alls_of_16384_ranks_over_tcp_are_refused_for_their_connections() {
+    let job =
+        |number| format!("[[job]]\nname = \"{number}\"\nworkload.all_to_all = {{ ranks = 4096, iterations = 1 }}\n");
+    let text = format!("{DRAGONFLY}[transport.tcp]\n[flow_control.none]\n{}", (0..4).map(job).collect::<String>());
+    let error = refusal(&text, "16GiB");
+    contains(&error, &["connections", "fewer pairs of ranks that exchange messages"]);
+}
+
+#[test]
+fn a_million_load_points_are_refused_for_their_reports() {
+    let loads = vec!["0.5"; 1_000_000].join(",");
+    let text = format!("[topology.dragonfly]\np = 1\na = 2\nh = 1\n[open_loop]\nloads = [{loads}]\n");
+    let fabric = Fabric::parse(&text, "x.toml", &[]).unwrap();
+    let error = fabric.curve(1, Some("4GiB"), &mut |_| panic!("no point is simulated")).unwrap_err();
+    contains(&error.to_string(), &["open_loop.loads: about", "reports of points", "fewer loads, routings or patterns"]);
+}
+
+#[test]
+fn to_observe_300024_hosts_is_refused_for_the_steps() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/design/dragonfly_300k.toml");
+    let fabric = Fabric::parse(&fs::read_to_string(file).unwrap(), "x.toml", &[]).unwrap();
+    let error = fabric.observe(&PointChoice::default(), 1, Some("8GiB")).unwrap_err();
+    contains(&error.to_string(), &["open_loop.batch: about", "steps of the animation", "longer batches"]);
+}
+
+#[test]
+fn what_fits_is_not_refused_and_its_estimate_is_in_the_summary() {
+    let text = "[topology.single_switch]\nhosts = 2\n[[job]]\nname = \"ping\"\nworkload.osu_latency = {}\n";
+    let run = Run::start(text, "x.toml", &[], 1, &[]).unwrap();
+    let estimate = run.estimate().clone();
+    // A thousand round trips of one packet and its acknowledgement each way, over two links.
+    assert_eq!(estimate.packet_hops, Some((1_000 + 10) * 2 * 2 * 2 + 2 * 2 * 2));
+    assert!((10_000..10_000_000).contains(&estimate.memory_bytes), "{estimate:?}");
+    let (outcome, _) = run.finish(&mut |_| true);
+    assert_eq!(outcome.summary.memory_bytes_estimated, estimate.memory_bytes);
+    assert!(outcome.summary.packet_hops.abs_diff(estimate.packet_hops.unwrap()) < 100, "{:?}", outcome.summary);
+}
+
+#[test]
+fn a_limit_that_is_no_size_is_a_mistake() {
+    let text = "[topology.single_switch]\nhosts = 2\n[[job]]\nname = \"ping\"\nworkload.osu_latency = {}\n";
+    let error = |limit| -> ScenarioError {
+        let options = RunOptions { threads: 1, capture: &[], memory_limit: Some(limit) };
+        let Err(error) = Run::start_with(text, "x.toml", &[], options) else { panic!("{limit} is accepted") };
+        error
+    };
+    contains(&error("4 elephants").to_string(), &["x.toml: --memory-limit: "]);
+    contains(&error("1KiB").to_string(), &["at most 1.0 KiB, as --memory-limit says"]);
+}

@@ -1,0 +1,135 @@
+//! Memory of a run before it is built: counts times the sizes of what it will keep.
+//!
+//! Left out: what the allocator adds beyond a word or two for each piece, and lists that grow with congestion.
+
+use etherweave_primitives::ChannelId;
+use etherweave_topology::Topology;
+use etherweave_workload::TrafficSize;
+
+use crate::constants::RunConstants;
+use crate::engine::event::Event;
+use crate::engine::{Shard, Switch};
+use crate::host::{Endpoint, Host, IterationRow, RankState, TcpState, Thread};
+use crate::packet::Packet;
+use crate::params::{SimParams, Transport};
+use crate::report::{FlowRow, PortRow, StreamRow};
+use crate::switch::buffer::Group;
+use crate::switch::port::{Paused, Port};
+use crate::transport::dcqcn::RateLimiter;
+
+/// What an allocation takes beside its content [B], about.
+const ALLOCATION: u64 = 16;
+/// A name of a host or a switch in a row [B]: short texts take the smallest allocation.
+const NAME: u64 = 32;
+/// Lists of an endpoint that hold four entries from their first on: messages under way and expected.
+const ENDPOINT_LISTS: u64 = 4 * (24 + 32) + 2 * ALLOCATION;
+/// Lists of a TCP connection end, likewise: writes, segments, the scoreboard.
+const TCP_LISTS: u64 = 4 * (24 + 24 + 48) + 3 * ALLOCATION;
+/// A connection while the run is built [B]: its plan, its pair in a tree, its ends and where its paths begin.
+const PLAN: u64 = 24 + 16 + 32 + 8;
+/// Events that an endpoint has in the queue beside those of its packets: timers.
+const TIMERS: u64 = 2;
+
+/// What a run keeps, and what it needs for a while [B].
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct RunMemory {
+    /// The topology, ports, switches and hosts.
+    pub fabric: u64,
+    /// Programs of ranks, their state and their measured iterations.
+    pub programs: u64,
+    /// Connections with their paths and timers.
+    pub connections: u64,
+    /// Packets under way and their events, at most.
+    pub packets: u64,
+    /// While it is built: programs and plans of connections once more.
+    pub building: u64,
+    /// Rows of the report, at its end.
+    pub report: u64,
+}
+
+impl RunMemory {
+    /// The memory of a run of `traffic`, an entry for each job, whose packets cross `hops` links on average.
+    pub fn of(topology: &Topology, params: &SimParams, traffic: &[TrafficSize], hops: f64) -> RunMemory {
+        let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
+        let connections = sum(|size| size.connections);
+        let ranks = sum(|size| size.ranks).min(topology.hosts() as u64);
+        let streams = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum::<u64>();
+        let (programs, rows) = (sum(|size| size.program_bytes), sum(|size| size.rows));
+        let thread = (size_of::<Thread>() + size_of::<RankState>()) as u64 + 2 * ALLOCATION;
+        RunMemory {
+            fabric: fabric(topology, params),
+            programs: programs
+                .saturating_add((ranks + 2 * streams) * thread)
+                .saturating_add(times(rows, size_of::<IterationRow>())),
+            connections: connections.saturating_mul(connection(params, hops)),
+            packets: packets(topology, params, traffic).saturating_mul(packet()),
+            building: programs.saturating_add(connections.saturating_mul(PLAN)),
+            report: report(topology, connections, rows, streams),
+        }
+    }
+
+    /// The most at once.
+    pub fn peak(&self) -> u64 {
+        let kept = [self.fabric, self.programs, self.connections].into_iter().fold(0, u64::saturating_add);
+        kept.saturating_add(self.building.max(self.packets.saturating_add(self.report)))
+    }
+}
+
+fn times(count: u64, bytes: usize) -> u64 {
+    count.saturating_mul(bytes as u64)
+}
+
+/// The topology twice (the report names ports by its own), and a state for each port and node.
+fn fabric(topology: &Topology, params: &SimParams) -> u64 {
+    let constants = RunConstants::new(params, etherweave_primitives::Duration::ZERO);
+    let port =
+        size_of::<Port>() + size_of::<Paused>() + size_of::<ChannelId>() + constants.group_count * size_of::<Group>();
+    let nodes = (topology.hosts() + topology.switches()) as u64;
+    let node = size_of::<Host>().max(size_of::<Switch>()) + 2 * size_of::<u32>();
+    times(topology.channels().len() as u64, port)
+        .saturating_add(times(nodes, node))
+        .saturating_add(2 * topology.memory_bytes())
+        .saturating_add(size_of::<Shard>() as u64)
+}
+
+/// Both ends, both paths, timers.
+fn connection(params: &SimParams, hops: f64) -> u64 {
+    let state = match &params.transport {
+        Transport::Roce(roce) if roce.dcqcn.is_some() => size_of::<RateLimiter>() as u64 + ALLOCATION,
+        Transport::Roce(_) => 0,
+        Transport::Tcp(_) => size_of::<TcpState>() as u64 + ALLOCATION + TCP_LISTS,
+    };
+    let peers = 2 * size_of::<u32>() as u64;
+    let timers = TIMERS * size_of::<Event>() as u64;
+    let path = (hops.ceil() as u64) * size_of::<u32>() as u64;
+    2 * (size_of::<Endpoint>() as u64 + ENDPOINT_LISTS + state + peers + timers + path)
+}
+
+/// A packet, its place in the list of free ones, its event.
+fn packet() -> u64 {
+    (size_of::<Packet>() + size_of::<u32>() + size_of::<Event>()) as u64
+}
+
+/// At most what ranks send before they wait, what windows admit, and what buffers hold; as many answers.
+fn packets(topology: &Topology, params: &SimParams, traffic: &[TrafficSize]) -> u64 {
+    let (window, mtu) = match &params.transport {
+        Transport::Roce(roce) => (roce.window.get(), roce.path_mtu.get()),
+        Transport::Tcp(tcp) => (tcp.receive_buffer.get(), tcp.mss.get()),
+    };
+    let admitted = traffic.iter().map(|size| size.burst_bytes.min(size.connections.saturating_mul(window)));
+    let admitted = admitted.fold(0, u64::saturating_add);
+    let switches = (topology.switches() as u64).saturating_mul(params.switch.buffer.get());
+    let hosts = (topology.hosts() as u64).saturating_mul(params.nic.receive_buffer.get() + 4 * mtu);
+    let connections = traffic.iter().map(|size| size.connections).fold(0, u64::saturating_add);
+    (admitted.min(switches.saturating_add(hosts)) / mtu.max(1))
+        .saturating_add(connections.min(topology.hosts() as u64))
+        .saturating_mul(2)
+}
+
+/// Ports of nodes in use, a priority each; two directions of connections; streams; iterations.
+fn report(topology: &Topology, connections: u64, rows: u64, streams: u64) -> u64 {
+    times(topology.channels().len() as u64, size_of::<PortRow>() + 2 * NAME as usize)
+        .saturating_add(times(2 * connections, size_of::<FlowRow>() + 2 * NAME as usize))
+        .saturating_add(times(streams, size_of::<StreamRow>() + 3 * NAME as usize))
+        .saturating_add(times(rows, size_of::<IterationRow>()))
+}

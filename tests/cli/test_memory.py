@@ -1,0 +1,121 @@
+"""What a simulation is expected to take and what it takes, and the refusal of what does not fit."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import etherweave
+from etherweave.cli.app import app
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+
+MEASURE = """
+import json, resource, sys
+import etherweave, polars, pyarrow
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+# What Python and its libraries take by themselves is no part of an estimate.
+small = etherweave.run(sys.argv[4])
+read = [small.tables[name] for name in small.tables]
+before, estimate = peak(), {}
+verb, path, changes = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+done = getattr(etherweave, verb)(path, changes, on_start=estimate.update)
+tables = [done.tables[name] for name in done.tables] if verb == "run" else done
+print(json.dumps([estimate["memory_bytes"], peak() - before]))
+"""
+
+MEASURED = [
+    (
+        "run",
+        "permutation.toml",
+        {
+            "topology.k_ary_fat_tree.k": 20,
+            "job.0.workload.permutation.ranks": 2000,
+            "job.0.workload.permutation.bytes": "64KiB",
+        },
+    ),
+    ("run", "fft_roce.toml", {"job.0.workload.fft.iterations": 300}),
+    (
+        "run",
+        "incast_tcp.toml",
+        {
+            "job.0.workload.incast.streams_per_source": 1000,
+            "run.end": "50us",
+            "run.warm_up": "10us",
+        },
+    ),
+    (
+        "curve",
+        "open_loop/dragonfly_1056.toml",
+        {
+            "open_loop.loads": [0.9],
+            "open_loop.routings": ["valiant_group"],
+            "open_loop.patterns": ["uniform"],
+            "open_loop.longest": "60us",
+        },
+    ),
+    ("observe", "open_loop/dragonfly_turn.toml", {}),
+]
+
+
+@pytest.mark.parametrize(("verb", "name", "changes"), MEASURED)
+def test_an_estimate_is_at_most_a_half_too_low_and_of_a_run_at_most_twice_too_high(
+    verb: str, name: str, changes: dict[str, object]
+) -> None:
+    arguments = [verb, str(SCENARIOS / name), json.dumps(changes), str(SCENARIOS / "first.toml")]
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, *arguments], capture_output=True, text=True, check=True
+    )
+    estimated, peak = json.loads(done.stdout)
+    # Pages that libraries touch for the first time are a few megabytes beside it.
+    assert estimated >= 0.5 * (peak - (8 << 20)), (estimated, peak)
+    # Queues of a fabric that may saturate are taken as full, which they seldom all are.
+    most = 2 if verb == "run" else 8
+    assert estimated <= most * (peak + (4 << 20)), (estimated, peak)
+
+
+def test_a_run_that_needs_more_than_the_limit_is_refused_before_it_is_built() -> None:
+    scenario = str(SCENARIOS / "permutation.toml")
+    result = CliRunner().invoke(app, ["run", scenario, "--memory-limit", "1MiB"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "about " in result.stderr
+    assert "at most 1.0 MiB, as --memory-limit says: " in result.stderr
+
+
+@pytest.mark.parametrize("verb", ["curve", "observe"])
+def test_a_point_that_needs_more_than_the_limit_is_refused(verb: str) -> None:
+    scenario = str(SCENARIOS / "open_loop" / "dragonfly_turn.toml")
+    result = CliRunner().invoke(app, [verb, scenario, "--memory-limit", "64KiB"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "at most 64.0 KiB, as --memory-limit says: " in result.stderr
+
+
+def test_a_limit_that_is_no_size_is_a_mistake() -> None:
+    result = CliRunner().invoke(
+        app, ["run", str(SCENARIOS / "first.toml"), "--memory-limit", "much"]
+    )
+    assert result.exit_code == 2
+    assert "--memory-limit: " in result.stderr
+
+
+def test_show_prints_the_estimate_beside_the_scenario() -> None:
+    result = CliRunner().invoke(app, ["show", str(SCENARIOS / "first.toml")])
+    assert result.stdout == etherweave.resolve(SCENARIOS / "first.toml")
+    assert result.stderr.startswith("first: expected to take about ")
+
+
+def test_a_routing_that_may_deadlock_is_named_before_the_first_event() -> None:
+    scenario = {
+        "topology": {"torus": {"dimensions": [{"size": 5}]}},
+        "routing": "shortest_path",
+        "job": [{"name": "ping", "workload": {"osu_latency": {"iterations": 1}}}],
+    }
+    found: list[str] = []
+    etherweave.run(scenario, on_start=lambda estimate: found.extend(estimate["warnings"]))
+    assert found[0].startswith("routing: shortest_path may deadlock on this fabric: switch")
