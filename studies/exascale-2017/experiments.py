@@ -17,6 +17,8 @@ from etherweave.study.experiments import (
     by_formula,
 )
 
+from . import applications
+
 FABRICS = ("clos", "butterfly", "dragonfly")
 """Of figure 11."""
 
@@ -108,7 +110,8 @@ FOGSIM_ACCEPTED = {
 def experiments(full: bool) -> list[StudyExperiment]:
     """List curves, deployments, fabrics; curves are fewer unless all is wanted."""
     of_figure_11 = [DesignExperiment(f"figure_11.{name}", name) for name in FABRICS]
-    return [*curves(full), *deployments(), *of_figure_11, *_largest()]
+    runs = applications.experiments()
+    return [*curves(full), *runs, *deployments(), *of_figure_11, *_largest()]
 
 
 def _largest() -> Iterator[BalancedFabricExperiment]:

@@ -158,6 +158,11 @@ impl Packets {
         &self.routes[handle as usize]
     }
 
+    /// The same; an announcement, which no switch sees, may have none.
+    pub(crate) fn route_if_any(&self, handle: Handle) -> PacketRoute {
+        self.routes.get(handle as usize).copied().unwrap_or_default()
+    }
+
     /// The same, to be changed.
     #[inline]
     pub(crate) fn route_mut(&mut self, handle: Handle) -> &mut PacketRoute {

@@ -34,7 +34,8 @@ fn lossless(experiment: &Experiment, routing: &str, first: u8, last: u8) -> Resu
         FlowControl::Pfc(pfc) => {
             let has = |priority: u8| pfc.priorities.contains(&Priority::new(priority));
             let is_apart = !has(first) || (first..=last).all(has) && (!pfc.coupled || first == last);
-            let found = format!("{:?}{}", pfc.priorities, if pfc.coupled { ", coupled" } else { "" });
+            let numbers: Vec<u8> = pfc.priorities.iter().map(|priority| priority.get()).collect();
+            let found = format!("{numbers:?}{}", if pfc.coupled { ", coupled" } else { "" });
             let expected = format!("{needed}, not coupled: {routing} raises the priority of packets with their hops");
             InputError::unless(is_apart, "flow_control.pfc.priorities", found, expected)
         }

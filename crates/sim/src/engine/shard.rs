@@ -217,7 +217,7 @@ impl Shard {
         let mut packet = self.packets.remove(handle);
         let outbox = &mut self.outboxes[shard as usize];
         if self.constants.router.is_some() {
-            outbox.routes.push(*self.packets.route(handle));
+            outbox.routes.push(self.packets.route_if_any(handle));
         }
         if let Some(blocks) = self.packets.remove_side(packet.side) {
             packet.side = outbox.sides.len() as u32;

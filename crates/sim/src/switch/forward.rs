@@ -147,7 +147,9 @@ impl Shard {
         let Some(ecn) = self.constants.ecn else { return };
         let queued = self.ports[egress as usize].class_states[class].queue.bytes;
         let packet = &mut self.packets[handle];
-        if packet.has(flags::ECN_CAPABLE) && is_marked(&ecn, queued, packet.offset ^ self.now.as_ps()) {
+        if packet.has(flags::ECN_CAPABLE)
+            && is_marked(&ecn, queued, mix(self.constants.params.seed) ^ packet.offset ^ self.now.as_ps())
+        {
             packet.flags |= flags::CONGESTION;
             let priority = usize::from(packet.priority);
             self.ports[egress as usize].class_states[priority].counters.marks += 1;
@@ -175,7 +177,7 @@ impl Shard {
     }
 }
 
-/// The marking decision: deterministic below and above the ramp, by a hash of the packet on it.
+/// The marking decision: deterministic below and above the ramp, by a hash of the packet and the seed on it.
 fn is_marked(ecn: &EcnMarking, queued: u32, identity: u64) -> bool {
     let (low, high) = (ecn.queue_min.get(), ecn.queue_max.get());
     let queued = u64::from(queued);

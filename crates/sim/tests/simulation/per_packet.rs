@@ -8,7 +8,7 @@ use etherweave_routing::{FabricOf, Outage, PacketRoutingKind};
 use etherweave_sim::params::{FlowControl, Pfc, SimParams};
 use etherweave_sim::{Experiment, FlowRow, PacketRouter, Paths, Report};
 use etherweave_topology::{Dragonfly, FatTree, Topology, TopologyKind};
-use etherweave_workload::{StreamSpec, Traffic};
+use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 
 use crate::common::{experiment, job_of, roce, run, selective};
 
@@ -171,6 +171,18 @@ fn where_there_is_one_path_a_decision_per_packet_changes_nothing() {
 }
 
 #[test]
+fn ranks_exchange_messages_on_any_number_of_threads() {
+    let kind = TopologyKind::FatTree(FatTree { leaves: 4, hosts_per_leaf: 4, cores: 4, ..FatTree::default() });
+    let topology = kind.generate().unwrap();
+    let router = PacketRouter::new(PacketRoutingKind::Ecmp, &topology).unwrap();
+    let permutation = Permutation { ranks: 16, bytes: Bytes::new(100_000), ..Permutation::default() };
+    let traffic = Workload::Permutation(permutation).traffic(1).unwrap();
+    let experiment = with_router(&topology, router, roce(), traffic);
+    let [one, four] = [1, 4].map(|threads| run(&experiment, threads));
+    assert_eq!((one.fingerprint, one.iterations), (four.fingerprint, four.iterations));
+}
+
+#[test]
 fn priorities_that_a_routing_needs_must_be_lossless() {
     let kind = TopologyKind::Dragonfly(Dragonfly::default());
     let topology = kind.generate().unwrap();
@@ -183,7 +195,7 @@ fn priorities_that_a_routing_needs_must_be_lossless() {
         built.err().map(|errors| errors.to_string())
     };
     assert_eq!(rejected(0, 3), None);
-    let expected = "flow_control.pfc.priorities: [Priority(0), Priority(1)]; expected 0, 1, 2, not coupled: ugal_local \
+    let expected = "flow_control.pfc.priorities: [0, 1]; expected 0, 1, 2, not coupled: ugal_local \
                     raises the priority of packets with their hops";
     assert_eq!(rejected(0, 2).as_deref(), Some(expected));
     assert_eq!(rejected(6, 7).as_deref(), Some("job.0.priority: 6; expected at most 5: ugal_local takes 3 priorities"));
