@@ -237,6 +237,11 @@ def test_onyx_pauses_globally_where_the_scenario_does() -> None:
         files(result, "sonic")
 
 
+def test_credits_are_refused_for_ethernet_switches() -> None:
+    with pytest.raises(PolicyError, match=r"flow_control\.credits: Ethernet switches have no"):
+        policy(SCENARIOS / "credits.toml")
+
+
 def test_eos_has_marking_shares_and_the_watchdog() -> None:
     result = policy(SCENARIOS / "dcqcn.toml", {"ets.weights": [60, 0, 0, 40, 0, 0, 0, 0]})
     text = SYSTEMS["eos"](result, result.switches[0])["eos.cfg"]

@@ -69,15 +69,16 @@ fn check_names(errors: &mut InputErrors, scenario: &Scenario) {
 }
 
 fn check_priorities(errors: &mut InputErrors, scenario: &Scenario) {
-    let lossless = match &scenario.flow_control {
-        FlowControl::Pfc(pfc) => pfc.priorities.clone(),
-        FlowControl::None {} | FlowControl::GlobalPause(_) => Priority::all().collect(),
+    let (lossless, expected) = match &scenario.flow_control {
+        FlowControl::Pfc(pfc) => (pfc.priorities.clone(), "a PFC priority"),
+        FlowControl::Credits(credits) => (credits.priorities.clone(), "a priority under credits"),
+        FlowControl::None {} | FlowControl::GlobalPause(_) => (Priority::all().collect(), "any priority"),
     };
     let is_roce = matches!(scenario.transport, Transport::Roce(_));
     for (number, job) in scenario.job.iter().enumerate() {
         let is_lossless = !is_roce || lossless.contains(&job.priority);
         let found = format!("RoCE in priority {}, which loses packets", job.priority.get());
-        errors.check(InputError::unless(is_lossless, format!("job.{number}.priority"), found, "a PFC priority"));
+        errors.check(InputError::unless(is_lossless, format!("job.{number}.priority"), found, expected));
     }
 }
 

@@ -56,7 +56,7 @@ impl Fabric {
         fabric_tables::tables(&self.topology)
     }
 
-    /// Headroom and shared pool [B] of every port of every switch for packets of `mtu` bytes above Ethernet; as a run
+    /// Headroom, buffer of each priority under credits and shared pool [B] of every port of every switch for packets of `mtu` bytes above Ethernet; as a run
     /// of this scenario has them for [`largest_packet_bytes`](Fabric::largest_packet_bytes).
     ///
     /// # Errors
@@ -358,6 +358,19 @@ mod tests {
         let text = "[topology.single_switch]\nhosts = 2\n[flow_control.none]\n[transport.tcp]";
         let fabric = Fabric::parse(text, "x.toml", &[]).unwrap();
         assert_eq!(column(&fabric.buffers(1_500).unwrap(), "headroom_bytes"), [0, 0]);
+    }
+
+    #[test]
+    fn a_port_has_the_buffer_under_credits_of_its_own_cable() {
+        let text = "[topology.single_switch]\nhosts = 2\ncable = \"3m\"\n[flow_control.credits]\npriorities = [0, 3]";
+        let buffers = Fabric::parse(text, "x.toml", &[]).unwrap().buffers(4_156).unwrap();
+        // 216 ns NIC + 300 ns switch + 100 ns return + both directions of 3 m at 5 ns/m, at 12.5 B/ns, are 8,075 B: two
+        // frames of 4,198 B, and two more. Each takes 4,178 B of a buffer, 66 units of 64 B.
+        let expected = 4 * 66 * 64;
+        assert_eq!(column(&buffers, "credit_bytes"), [expected, expected]);
+        assert_eq!(column(&buffers, "headroom_bytes"), [0, 0]);
+        // 16 MiB less a reserve of each port's lossy priorities, and two buffers of each port.
+        assert_eq!(column(&buffers, "pool_bytes"), [(16 << 20) - 2 * 10_240 - 4 * expected; 2]);
     }
 
     #[test]

@@ -86,6 +86,7 @@ pub(crate) fn buffers(topology: &Topology, ports: &[PortBuffer]) -> Table {
             ("switch", texts(ports, |row| topology.switch_name(row.switch).to_owned())),
             ("port", integers(ports, |row| row.port.get().into())),
             ("headroom_bytes", integers(ports, |row| row.headroom.get())),
+            ("credit_bytes", integers(ports, |row| row.credits.get())),
             ("pool_bytes", integers(ports, |row| row.pool.get())),
         ],
     }

@@ -82,6 +82,7 @@ fn ports(rows: &[PortRow]) -> Table {
             ("rx_pause_xon_packets", integers(rows, |row| row.rx_pauses.xon.into())),
             ("tx_pause_duration_ns", ns(|row| row.tx_pause_duration)),
             ("rx_pause_duration_ns", ns(|row| row.rx_pause_duration)),
+            ("credit_wait_duration_ns", ns(|row| row.credit_wait_duration)),
             ("drops_packets", integers(rows, |row| row.drops_packets)),
             ("drops_bytes", integers(rows, |row| row.drops_bytes)),
             ("fcs_errors", integers(rows, |row| row.fcs_errors)),

@@ -109,6 +109,35 @@ fn flow_control() {
             "flow_control.global_pause = {}\nswitch.egress_threshold.alpha = 1.0",
             "4:8: switch.egress_threshold: a threshold of lossy queues; expected none with flow_control.global_pause",
         ),
+        (
+            "flow_control.credits.priorities = []",
+            "flow_control.credits.priorities: none; expected at least one priority",
+        ),
+        ("flow_control.credits.priorities = [0, 0]", "a priority twice; expected each priority once"),
+        (
+            "flow_control.credits.return_latency = \"2s\"",
+            "flow_control.credits.return_latency: 2s; expected at most 1s",
+        ),
+        ("flow_control.credits.unit = \"0B\"", "flow_control.credits.unit: 0B; expected 1B to 64KiB"),
+        ("flow_control.credits.buffer = \"4KiB\"", "flow_control.credits.buffer: 4KiB; expected at least 4224B: the"),
+        (
+            "flow_control.credits.buffer = \"200KiB\"\nswitch.buffer = \"400KiB\"",
+            "switch.buffer: 409600 B; buffers under",
+        ),
+        (
+            "flow_control.credits.buffer = \"300KiB\"",
+            "nic.receive_buffer: 262016B; expected at least 300KiB, the buffers",
+        ),
+        ("flow_control.credits.return_latency = \"1s\"", "nic.receive_buffer: 262016B; expected at least"),
+        ("flow_control.credits = {}\nswitch.headroom = \"1KiB\"", "no headroom without pauses: it cannot take effect"),
+        (
+            "flow_control.credits = {}\nswitch.xon_offset = \"1KiB\"",
+            "switch.xon_offset: 1KiB; expected nothing here pa",
+        ),
+        (
+            "flow_control.credits.priorities = [0, 1, 2, 3, 4, 5, 6, 7]\nswitch.egress_threshold.alpha = 1.0",
+            "switch.egress_threshold: a threshold of lossy queues; expected none with flow_control.credits",
+        ),
         ("ets.weights = [0, 0, 0, 0, 0, 0, 0, 1]", "a sum of 1 %; expected a sum of 100 %, or all strict (0)"),
         (
             "ets = { class_of_priority = [0, 0, 0, 0, 0, 0, 0, 0], weights = [50, 50, 0, 0, 0, 0, 0, 0] }",
@@ -121,6 +150,8 @@ fn flow_control() {
         "flow_control.pfc.reaction = \"0s\"",
         "flow_control.pfc.priorities = [0, 1, 2, 3, 4, 5, 6, 7]",
         "flow_control.global_pause = {}",
+        "flow_control.credits.priorities = [0, 1, 2, 3, 4, 5, 6, 7]",
+        "flow_control.credits = { buffer = \"4224B\", unit = \"1B\", return_latency = \"0s\" }",
         "ets.weights = [0, 0, 0, 0, 0, 0, 0, 0]",
         "ets.class_of_priority = [7, 7, 7, 7, 7, 7, 7, 7]",
     ]);

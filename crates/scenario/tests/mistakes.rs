@@ -113,7 +113,7 @@ fn mistakes_about_faults_name_the_fault() {
 fn errors_name_the_members_of_a_family_and_the_range_of_a_number() {
     let placements = "expected one of `hosts`, `leaves`, `random`, `linear`";
     let cases = [
-        ("[flow_control]", "flow_control: an empty table; expected one of `none`, `global_pause`, `pfc`"),
+        ("[flow_control]", "flow_control: an empty table; expected one of `none`, `global_pause`, `pfc`, `credits`"),
         ("[flow_control]\npfc = {}\nnone = {}", "flow_control: several members at once; expected one of `none`"),
         ("[flow_control]\nnone = 1", "flow_control.none: 1; expected a table"),
         ("[switch]\ningress_threshold = 1", "switch.ingress_threshold: 1; expected `alpha` or `static`"),

@@ -233,7 +233,7 @@ impl PriorityGroups {
         let mut groups =
             PriorityGroups { of_priority: [0; 8], count: 1, pause_mask: [0; 9], is_coupled: false, quanta: 0 };
         match flow_control {
-            FlowControl::None {} => {}
+            FlowControl::None {} | FlowControl::Credits(_) => {}
             FlowControl::GlobalPause(pause) => {
                 groups.pause_mask[0] = u8::MAX;
                 groups.quanta = pause.quanta;

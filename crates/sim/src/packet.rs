@@ -110,6 +110,14 @@ pub(crate) struct PacketRoute {
     pub channel: u8,
 }
 
+impl PacketRoute {
+    /// The priority with which the packet takes the next link.
+    #[inline]
+    pub(crate) fn next_priority(&self) -> u8 {
+        self.base + self.channel
+    }
+}
+
 /// All packets of a shard.
 #[derive(Default)]
 pub struct Packets {

@@ -1,13 +1,14 @@
 //! The packet memory of switches, for the configuration of real ones.
 
-use etherweave_primitives::{Bytes, Duration, InputErrors, Port, SwitchId};
-use etherweave_topology::{Node, Topology};
+use etherweave_primitives::{Bytes, ChannelId, Duration, HostId, InputError, InputErrors, Port, SwitchId};
+use etherweave_topology::{Channel, Node, Topology, reverse};
 
-use super::fabric::{buffer_sizes, headroom_of};
+use super::fabric::{buffer_sizes, delay, headroom_of};
 use super::params;
 use crate::constants::RunConstants;
 use crate::frame::size;
-use crate::params::SimParams;
+use crate::params::{Credits, FlowControl, NicParams, SimParams};
+use crate::switch::credits::PortCredits;
 
 /// The buffer of a switch port for each lossless priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,7 +19,9 @@ pub struct PortBuffer {
     pub port: Port,
     /// Headroom of each lossless priority; 0 where nothing pauses.
     pub headroom: Bytes,
-    /// What all ports and priorities of the switch share, reserves and headroom taken off.
+    /// Buffer of each priority under credits; 0 without.
+    pub credits: Bytes,
+    /// What all ports and priorities of the switch share; reserves, headroom and buffers under credits taken off.
     pub pool: Bytes,
 }
 
@@ -42,9 +45,95 @@ pub fn port_buffers(
         ports.extend(topology.out_channels(Node::Switch(switch)).iter().map(|&id| PortBuffer {
             switch,
             port: topology.channel(id).from.port,
+            credits: credit_buffer(topology.channel(reverse(id)), &constants),
             headroom: Bytes::new(if is_lossless { headroom_of(topology, id, &constants) } else { 0 }),
             pool,
         }));
     }
     Ok(ports)
+}
+
+/// Credits, if they are used.
+fn credits(constants: &RunConstants) -> Option<&Credits> {
+    match &constants.params.flow_control {
+        FlowControl::None {} | FlowControl::GlobalPause(_) | FlowControl::Pfc(_) => None,
+        FlowControl::Credits(credits) => Some(credits),
+    }
+}
+
+/// The buffer at the end of `channel` for each priority under credits, in whole units; none without credits.
+fn credit_buffer(channel: &Channel, constants: &RunConstants) -> Bytes {
+    let Some(credits) = credits(constants) else { return Bytes::ZERO };
+    let unit = credits.unit.get();
+    let whole = |bytes: u64| Bytes::new(bytes / unit * unit);
+    let nic = &constants.params.nic;
+    match (credits.buffer, channel.to.node) {
+        (Some(buffer), _) => whole(buffer.get()),
+        (None, Node::Host(_)) if constants.is_tcp() => {
+            whole(nic.receive_buffer.get() / (credits.priorities.len() as u64 + 1))
+        }
+        (None, Node::Host(_)) => {
+            frames_in(drain_time(nic, constants) + round_trip(channel, constants), channel, constants)
+        }
+        (None, Node::Switch(_)) => frames_in(round_trip(channel, constants), channel, constants),
+    }
+}
+
+/// How long a NIC with kernel bypass keeps a largest frame.
+fn drain_time(nic: &NicParams, constants: &RunConstants) -> Duration {
+    nic.drain_rate.serialization_time(Bytes::new(constants.largest_frame.into())) + nic.context_switch
+}
+
+/// From the last bit sent into a channel to the return of its credits, if the far end frees the room at once.
+fn round_trip(channel: &Channel, constants: &RunConstants) -> Duration {
+    delay(channel, &constants.params) + credit_delay(channel, constants)
+}
+
+/// From the moment when room is free to the arrival of its credits over a cable.
+pub(super) fn credit_delay(channel: &Channel, constants: &RunConstants) -> Duration {
+    let latency = credits(constants).map_or(Duration::ZERO, |credits| credits.return_latency);
+    channel.length.propagation_time() + latency
+}
+
+/// Room for all largest frames that a channel carries in `span`, and two more.
+fn frames_in(span: Duration, channel: &Channel, constants: &RunConstants) -> Bytes {
+    let frame = u64::from(constants.largest_frame);
+    let frames = channel.rate.bytes_in(span).get().div_ceil(frame) + 2;
+    frame_room(constants) * frames
+}
+
+/// What a largest frame takes of a buffer under credits.
+fn frame_room(constants: &RunConstants) -> Bytes {
+    let unit = credits(constants).map_or(1, |credits| credits.unit.get());
+    let stored = u64::from(constants.largest_frame - size::PREAMBLE_AND_GAP);
+    Bytes::new(stored.next_multiple_of(unit))
+}
+
+/// What buffers under credits take of the memory behind `ports`, which send into these channels.
+pub(super) fn credit_memory(topology: &Topology, ports: &[ChannelId], constants: &RunConstants) -> Bytes {
+    let priorities = credits(constants).map_or(0, |credits| credits.priorities.len() as u64);
+    let buffer = |&id: &ChannelId| credit_buffer(topology.channel(reverse(id)), constants);
+    ports.iter().map(buffer).sum::<Bytes>() * priorities
+}
+
+/// Rejects buffers under credits that a NIC does not have room for, or that have none for a frame.
+pub(super) fn check_nic(topology: &Topology, host: HostId, constants: &RunConstants) -> Result<(), InputError> {
+    let name = topology.host_name(host);
+    let (memory, needed) =
+        (constants.params.nic.receive_buffer, credit_memory(topology, &[topology.host_channel(host)], constants));
+    let least = format!("at least {needed}, the buffers under credits of {name}");
+    InputError::unless(needed <= memory, "nic.receive_buffer", memory, least)?;
+    let room = credit_buffer(topology.channel(reverse(topology.host_channel(host))), constants);
+    let least = format!("room for a frame under credits at {name}, {}; it gets {room}", frame_room(constants));
+    let is_enough = credits(constants).is_none() || room >= frame_room(constants);
+    InputError::unless(is_enough, "nic.receive_buffer", memory, least)
+}
+
+/// The credits of the port that sends into `id`, if they are used.
+pub(super) fn port_credits(topology: &Topology, id: ChannelId, constants: &RunConstants) -> Option<PortCredits> {
+    let credits = credits(constants)?;
+    let (out, back) = (topology.channel(id), topology.channel(reverse(id)));
+    // What does not fit is more than any memory: it has been rejected.
+    let units = |channel: &Channel| (credit_buffer(channel, constants).get() / credits.unit.get()) as u32;
+    Some(PortCredits::new(credits.mask(), units(out), units(back), credit_delay(out, constants)))
 }

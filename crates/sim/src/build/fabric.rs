@@ -5,12 +5,14 @@ use std::sync::Arc;
 use etherweave_primitives::{Bytes, ChannelId, Duration, InputError, SwitchId};
 use etherweave_topology::{Channel, Node, Topology, reverse};
 
+use super::buffers::{check_nic, credit_delay, credit_memory, port_credits};
 use super::layout::{Layout, nodes};
 use crate::constants::{RunConstants, headroom};
 use crate::engine::{Shard, Switch};
 use crate::host::Host;
 use crate::params::{FlowControl, SimParams, Threshold};
 use crate::switch::buffer::{BufferSizes, Group, SharedBuffer};
+use crate::switch::credits::CreditCounters;
 use crate::switch::port::{Owner, Peer, PeerLink, Port};
 use crate::switch::shaper::Shaper;
 
@@ -18,7 +20,7 @@ use crate::switch::shaper::Shaper;
 const EVENTS_PER_PORT: u64 = 2;
 
 /// From the last bit sent into a channel to service at its end.
-fn delay(channel: &Channel, params: &SimParams) -> Duration {
+pub(super) fn delay(channel: &Channel, params: &SimParams) -> Duration {
     let sender = match channel.from.node {
         Node::Host(_) => params.nic.transmit_latency,
         Node::Switch(_) => Duration::ZERO,
@@ -33,7 +35,7 @@ fn delay(channel: &Channel, params: &SimParams) -> Duration {
 /// From the last bit of a pause frame sent into a channel to the stop of the transmitter at its end.
 fn pause_delay(channel: &Channel, params: &SimParams) -> Duration {
     let reaction = match &params.flow_control {
-        FlowControl::None {} => Duration::ZERO,
+        FlowControl::None {} | FlowControl::Credits(_) => Duration::ZERO,
         FlowControl::GlobalPause(pause) => pause.reaction,
         FlowControl::Pfc(pfc) => pfc.reaction,
     };
@@ -41,7 +43,8 @@ fn pause_delay(channel: &Channel, params: &SimParams) -> Duration {
 }
 
 /// The shortest time in which one shard can affect another: over links between switches, or from host to host.
-pub(super) fn lookahead(topology: &Topology, params: &SimParams) -> Result<Duration, InputError> {
+pub(super) fn lookahead(topology: &Topology, constants: &RunConstants) -> Result<Duration, InputError> {
+    let params = &constants.params;
     let is_host = |channel: &&Channel| matches!(channel.from.node, Node::Host(_));
     let to_host = |channel: &&Channel| matches!(channel.to.node, Node::Host(_));
     let least = |channels: &mut dyn Iterator<Item = Duration>| channels.min().unwrap_or(Duration::ZERO);
@@ -49,11 +52,19 @@ pub(super) fn lookahead(topology: &Topology, params: &SimParams) -> Result<Durat
     let mut up = channels().filter(is_host).map(|channel| delay(channel, params));
     let mut down = channels().filter(to_host).map(|channel| delay(channel, params));
     let mut shortest = least(&mut up) + least(&mut down);
-    let has_pauses = !matches!(params.flow_control, FlowControl::None {});
+    let has_pauses = matches!(params.flow_control, FlowControl::GlobalPause(_) | FlowControl::Pfc(_));
+    let has_credits = matches!(params.flow_control, FlowControl::Credits(_));
     for channel in channels().filter(|channel| !is_host(channel) && !to_host(channel)) {
         shortest = shortest.min(delay(channel, params));
         if has_pauses {
             shortest = shortest.min(pause_delay(channel, params));
+        }
+        if has_credits && credit_delay(channel, constants).is_zero() {
+            let expected = "a latency, or a cable of some length between all switches";
+            return Err(InputError::new("flow_control.credits.return_latency", Duration::ZERO, expected));
+        }
+        if has_credits {
+            shortest = shortest.min(credit_delay(channel, constants));
         }
     }
     if shortest.is_zero() {
@@ -75,12 +86,18 @@ pub(super) fn shards(
     constants: &Arc<RunConstants>,
 ) -> Result<Vec<Shard>, InputError> {
     let mut shards: Vec<Shard> = (0..layout.shards).map(|id| Shard::new(id as u32, layout.shards, constants)).collect();
+    if let FlowControl::Credits(credits) = &constants.params.flow_control {
+        for shard in &mut shards {
+            shard.credits = CreditCounters::new(credits.mask(), credits.unit.get() as u32);
+        }
+    }
     for node in nodes(topology) {
         let shard = &mut shards[layout.shard(node)];
         match node {
             Node::Host(host) => {
                 shard.hosts.push(Host::new(host.get(), shard.ports.len() as u32));
                 let owner = Owner::Host(shard.hosts.len() as u32 - 1);
+                check_nic(topology, host, constants)?;
                 add_ports(shard, topology, layout, node, owner);
             }
             Node::Switch(switch) => add_switch(shard, topology, layout, switch)?,
@@ -103,6 +120,10 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
         let mut port = Port::new(channel.rate, owner, peer, delay(channel, params), pause_delay(channel, params));
         if shard.constants.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {
             port.header_time = port.serialization_time(shard.constants.header_bytes);
+        }
+        if let Some(credits) = port_credits(topology, id, &shard.constants) {
+            port.paused_classes = u8::MAX;
+            shard.credits.ports.push(credits);
         }
         let bucket = if is_from_host { params.nic.shaper } else { params.switch.shaper };
         shard.ports.push(port);
@@ -138,9 +159,15 @@ pub(super) fn buffer_sizes(
     let headroom: u64 = out.iter().map(|&id| headroom_of(topology, id, constants)).sum();
     let headroom = headroom * constants.lossless_groups() as u64;
     let ports = out.len() as u64;
-    let Some(sizes) = constants.buffer_sizes(ports, headroom) else {
-        let (needed, buffer) = (constants.reserved(ports, headroom), constants.params.switch.buffer.get());
+    let credits = credit_memory(topology, out, constants).get();
+    let Some(sizes) = constants.buffer_sizes(ports, headroom + credits) else {
+        let (needed, buffer) = (constants.reserved(ports, headroom + credits), constants.params.switch.buffer.get());
         let switch = topology.switch_name(switch);
+        if credits > 0 {
+            let found = format!("{buffer} B; buffers under credits of {switch} take {credits} B");
+            let expected = format!("at least {needed} B with reserves, or a smaller flow_control.credits.buffer");
+            return Err(InputError::new("switch.buffer", found, expected));
+        }
         let found = format!("reserves and headroom of {switch} take {needed} B of {buffer} B");
         let expected = "a larger buffer, fewer lossless priorities, or less headroom";
         return Err(InputError::new("switch.buffer", found, expected));

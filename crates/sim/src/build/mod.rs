@@ -107,8 +107,9 @@ impl Simulation {
         errors.into_result()?;
         let topology = &experiment.topology;
         let layout = Layout::new(topology, threads);
-        let lookahead = fabric::lookahead(topology, &experiment.params)?;
-        let mut constants = RunConstants::new(&experiment.params, lookahead);
+        let mut constants = RunConstants::new(&experiment.params, Duration::ZERO);
+        constants.lookahead = fabric::lookahead(topology, &constants)?;
+        let lookahead = constants.lookahead;
         constants.may_underrun &= constants.is_cut_through && !fabric::has_one_rate(topology);
         constants.warm_up = Time::ZERO + experiment.warm_up;
         constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();

@@ -39,5 +39,12 @@ fn lossless(experiment: &Experiment, routing: &str, first: u8, last: u8) -> Resu
             let expected = format!("{needed}, not coupled: {routing} raises the priority of packets with their hops");
             InputError::unless(is_apart, "flow_control.pfc.priorities", found, expected)
         }
+        FlowControl::Credits(credits) => {
+            let has = |priority: u8| credits.priorities.contains(&Priority::new(priority));
+            let found = format!("{:?}", credits.priorities);
+            let expected = format!("{needed}: {routing} raises the priority of packets with their hops");
+            let is_apart = !has(first) || (first..=last).all(has);
+            InputError::unless(is_apart, "flow_control.credits.priorities", found, expected)
+        }
     }
 }

@@ -37,6 +37,8 @@ pub enum Kind {
     ArriveDamaged,
     /// A damaged pause frame arrives. Handle: as it was sent.
     PauseArriveDamaged,
+    /// Credits are back at the sender. Index: priority. Handle: how many.
+    CreditsArrive,
 }
 
 impl Kind {
@@ -46,7 +48,7 @@ impl Kind {
     }
 
     /// All, by number.
-    const ALL: [Kind; 15] = [
+    const ALL: [Kind; 16] = [
         Kind::Arrive,
         Kind::Deliver,
         Kind::PauseArrive,
@@ -62,6 +64,7 @@ impl Kind {
         Kind::Start,
         Kind::ArriveDamaged,
         Kind::PauseArriveDamaged,
+        Kind::CreditsArrive,
     ];
 }
 

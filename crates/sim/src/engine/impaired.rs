@@ -47,8 +47,11 @@ impl Shard {
     }
 
     /// Takes a packet away that a failing link has lost.
-    pub(super) fn lose(&mut self, handle: Handle) {
+    pub(super) fn lose(&mut self, link: PeerLink, handle: Handle) {
         let packet = self.packets.remove(handle);
+        if let Err(number) = link.resolve() {
+            self.credits.restore(self.impaired_links[number].port, &packet);
+        }
         self.packets.remove_side(packet.side);
         self.totals.lost += 1;
     }
@@ -80,12 +83,15 @@ impl Shard {
             // By an event of its own, served next: only the main loop contains the code that forwards.
             self.expect_packet(self.now, self.key(port, Kind::Arrive, 0), handle);
         } else {
-            self.discard_damaged(handle);
+            self.discard_damaged(port, handle);
         }
     }
 
-    pub(crate) fn discard_damaged(&mut self, handle: Handle) {
+    /// Discards a packet that has come in by `port`, and frees the room that it had there.
+    pub(crate) fn discard_damaged(&mut self, port: u32, handle: Handle) {
         let packet = self.packets.remove(handle);
+        self.hold_by_credits(port, &packet);
+        self.free_credits(port, &packet, self.now);
         self.packets.remove_side(packet.side);
         self.totals.damaged += 1;
     }

@@ -175,6 +175,13 @@ impl EventQueue {
         self.current.last().map(|event| event.time)
     }
 
+    /// All pending events, in no order.
+    pub fn pending(&self) -> impl Iterator<Item = &Event> {
+        let lists = self.buckets.heads.iter().chain(self.pages.heads.iter());
+        let listed = lists.flat_map(|&next| Upcoming { chunks: &self.chunks.all, next }).flatten();
+        self.current.iter().chain(listed).chain(self.beyond.iter().map(|Reverse(Far(event))| event))
+    }
+
     /// The span of one bucket.
     pub fn bucket_span(&self) -> Duration {
         Duration::from_ps(1 << self.shift)

@@ -67,7 +67,9 @@ impl Simulation {
         }
         for shard in &mut self.shards {
             shard.settle_pauses(self.end);
+            shard.credits.settle(self.end);
         }
+        self.assert_credits_are_conserved();
         match verdict {
             StopReason::Complete => Finish::Complete,
             StopReason::TimeLimit => Finish::TimeLimit,

@@ -169,6 +169,7 @@ impl Shard {
             Kind::Pacing => self.pacing(index),
             Kind::Start => self.thread_start(index),
             Kind::ArriveDamaged => self.arrive_damaged(place, event.handle),
+            Kind::CreditsArrive => self.credits_arrive(place, index as u8, event.handle),
             Kind::PauseArriveDamaged => self.pause_arrive_damaged(place, PauseFrame::unpack(event.handle)),
         }
     }

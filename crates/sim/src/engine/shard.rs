@@ -12,6 +12,7 @@ use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, Host, Thread};
 use crate::packet::{Handle, NO_PACKET, Packet, PacketRoute, Packets};
 use crate::switch::buffer::{Group, SharedBuffer};
+use crate::switch::credits::CreditCounters;
 use crate::switch::per_packet::Flowlet;
 use crate::switch::port::{ImpairedLink, Owner, Peer, PeerLink, Port};
 use crate::transport::SackBlocks;
@@ -77,6 +78,7 @@ pub(crate) struct Shard {
     pub packets: Packets,
     pub ports: Vec<Port>,
     pub groups: Vec<Group>,
+    pub credits: CreditCounters,
     pub switches: Vec<Switch>,
     pub hosts: Vec<Host>,
     pub endpoints: Vec<Endpoint>,
@@ -104,6 +106,7 @@ impl Shard {
             packets: Packets::default(),
             ports: Vec::new(),
             groups: Vec::new(),
+            credits: CreditCounters::default(),
             switches: Vec::new(),
             hosts: Vec::new(),
             endpoints: Vec::new(),
@@ -199,7 +202,7 @@ impl Shard {
     #[inline(never)]
     fn post_over(&mut self, link: PeerLink, time: Time, key: EventKey, handle: Handle) {
         if key.kind() != Kind::Announce && self.is_cut(link, self.now, time) {
-            return self.lose(handle);
+            return self.lose(link, handle);
         }
         let key = link.resolve().map_or_else(|number| self.cross_impaired_link(number, key, handle), |_| key);
         match self.shard_at(link) {
@@ -228,8 +231,8 @@ impl Shard {
     }
 
     /// Sends an event without a packet.
-    pub fn post_bits(&mut self, peer: Peer, kind: Kind, time: Time, bits: u32) {
-        let key = self.key(peer.port, kind, 0);
+    pub fn post_bits(&mut self, peer: Peer, kind: Kind, index: u32, time: Time, bits: u32) {
+        let key = self.key(peer.port, kind, index);
         match self.shard_at(peer.link) {
             shard if shard == self.id => self.queue.push(Event::new(time, key, bits)),
             shard => self.outboxes[shard as usize].events.push(Event::new(time, key, bits)),

@@ -59,12 +59,16 @@ impl Shard {
         loop {
             let ready = self.hosts[host_index].ready;
             let port = &mut self.ports[port_index as usize];
-            let eligible = (port.waiting | ready) & !port.paused_classes;
+            let mut eligible = (port.waiting | ready) & !port.paused_classes;
+            if eligible == 0 {
+                eligible = self.host_classes_with_credits(host_index);
+            }
             if eligible == 0 {
                 return;
             }
-            let class = self.constants.scheduler.pick(port, eligible);
-            if let Some(handle) = self.next_of_class(host_index, class) {
+            let class = self.constants.scheduler.pick(&mut self.ports[port_index as usize], eligible);
+            let Some(handle) = self.next_of_class(host_index, class) else { continue };
+            if !self.credits.are_used() || self.take_credits(host_index, class, handle) {
                 return self.send_from_host(host_index, class, handle);
             }
         }
@@ -79,6 +83,7 @@ impl Shard {
         self.start(port_index, handle, waiting != 0);
     }
 
+    /// The next packet of a class that has any: control packets first, then the endpoint whose turn it is.
     fn next_of_class(&mut self, host_index: usize, class: usize) -> Option<Handle> {
         let port = &mut self.ports[self.hosts[host_index].port as usize];
         if port.waiting & 1 << class != 0 {
@@ -130,14 +135,15 @@ impl Shard {
     /// Kernel bypass: the NIC writes the packet to memory by itself. False when the buffer is full.
     #[inline]
     fn drain(&mut self, host_index: usize, handle: Handle) -> bool {
-        let Packet { kind, endpoint, wire, .. } = self.packets[handle];
+        let Packet { kind, endpoint, wire, priority, .. } = self.packets[handle];
+        let has_room = self.credits.cover(priority);
         let times = &self.constants.nic;
         let nic = &mut self.hosts[host_index].nic;
         let is_switch = kind == PacketKind::Data && endpoint != nic.last_endpoint;
         let service = times.byte.of(wire) + if is_switch { times.context_switch } else { Duration::ZERO };
         let drained_at = nic.drained_at.max(self.now) + service;
         let backlog = drained_at.since(self.now);
-        if backlog > times.buffer {
+        if backlog > times.buffer && !has_room {
             return false;
         }
         if kind == PacketKind::Data {
@@ -147,6 +153,9 @@ impl Shard {
         nic.backlog_max = nic.backlog_max.max(backlog);
         if backlog > times.xoff {
             self.nic_pause(host_index);
+        }
+        if has_room {
+            self.hold_until(drained_at, host_index, handle);
         }
         true
     }

@@ -24,14 +24,16 @@ impl Shard {
     pub(super) fn buffer_for_softirq(&mut self, host: usize, handle: Handle) {
         let params = &self.constants.params.nic;
         let (size, xoff) = (params.receive_buffer.get(), params.xoff.get());
-        let wire = u64::from(self.packets[handle].wire);
+        let packet = self.packets[handle];
+        let wire = u64::from(packet.wire);
         let nic = &mut self.hosts[host].nic;
-        if nic.occupancy + wire > size {
+        if nic.occupancy + wire > size && !self.credits.cover(packet.priority) {
             return self.drop_at_nic(host, handle);
         }
         nic.occupancy += wire;
         nic.occupancy_max = nic.occupancy_max.max(nic.occupancy);
         let is_short = nic.occupancy > xoff;
+        self.hold_by_credits(self.hosts[host].port, &packet);
         self.queue_frame(handle);
         if is_short {
             self.nic_pause(host);
@@ -132,6 +134,8 @@ impl Shard {
         state.frames.0 = packet.next;
         self.hosts[host].nic.occupancy -= u64::from(packet.wire);
         self.totals.delivered += 1;
+        self.free_credits(self.hosts[host].port, &packet, now);
+        let state = self.endpoints[endpoint as usize].tcp();
         if packet.kind == PacketKind::Data {
             let arrival = SegmentArrival {
                 seq: packet.offset,

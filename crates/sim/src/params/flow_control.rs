@@ -1,6 +1,6 @@
 //! Link-level flow control and scheduling of traffic classes.
 
-use etherweave_primitives::{Duration, Priority};
+use etherweave_primitives::{Bytes, Duration, Priority};
 
 /// What stops a sender before the receiver's buffer overflows.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -12,6 +12,9 @@ pub enum FlowControl {
     GlobalPause(GlobalPause),
     /// IEEE 802.1Qbb: a full port stops single priorities of its peer.
     Pfc(Pfc),
+    /// Credits per virtual channel, as InfiniBand, Omni-Path and Slingshot have them: a sender knows how much room is
+    /// left at the far end.
+    Credits(Credits),
 }
 
 impl Default for FlowControl {
@@ -46,6 +49,24 @@ pub struct Pfc {
     pub coupled: bool,
 }
 
+/// Credit-based flow control. A virtual channel (InfiniBand: virtual lane) is an 802.1Q priority here.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Credits {
+    /// Priorities that must not lose packets; the others share what the credit buffers leave of the memory.
+    pub priorities: Vec<Priority>,
+    /// Buffer of each port and listed priority, at the receiving end. Absent: computed for each cable, so that one
+    /// priority can use the whole rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Bytes>,
+    /// What one credit stands for, 1B to 64KiB: a packet takes whole credits. InfiniBand counts blocks of 64 B
+    /// (InfiniBand Architecture vol. 1, 7.9.4).
+    pub unit: Bytes,
+    /// From the moment when room is free until credits for it are on the cable back. Not published; 100 ns is the latency
+    /// of a whole EDR or Omni-Path switch.
+    pub return_latency: Duration,
+}
+
 impl Default for GlobalPause {
     fn default() -> Self {
         GlobalPause { quanta: u16::MAX, reaction: Duration::from_ns(500) }
@@ -55,6 +76,24 @@ impl Default for GlobalPause {
 impl Default for Pfc {
     fn default() -> Self {
         Pfc { priorities: vec![Priority::new(0)], quanta: u16::MAX, reaction: Duration::from_ns(500), coupled: false }
+    }
+}
+
+impl Credits {
+    /// The listed priorities, a bit each.
+    pub fn mask(&self) -> u8 {
+        self.priorities.iter().fold(0, |mask, priority| mask | 1 << priority.get())
+    }
+}
+
+impl Default for Credits {
+    fn default() -> Self {
+        Credits {
+            priorities: vec![Priority::new(0)],
+            buffer: None,
+            unit: Bytes::new(64),
+            return_latency: Duration::from_ns(100),
+        }
     }
 }
 

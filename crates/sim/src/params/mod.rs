@@ -11,7 +11,7 @@ mod shaper;
 mod switch;
 
 pub use check::check;
-pub use flow_control::{Ets, FlowControl, GlobalPause, Pfc};
+pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{CpuCosts, HostParams, MpiParams, NicParams};
 pub use roce::{Dcqcn, Reliability, RoceParams, RoceVersion};
 pub use shaper::TokenBucket;

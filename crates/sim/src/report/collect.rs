@@ -92,6 +92,7 @@ impl Simulation {
             rx_pauses: port.paused().rx_packets[bit],
             tx_pause_duration: port.paused().tx_duration[bit],
             rx_pause_duration: port.paused().duration[bit],
+            credit_wait_duration: shard.credits.wait(index, bit),
             drops_packets: own.drops,
             drops_bytes: own.drop_bytes,
             fcs_errors: port.fcs_errors()[bit].into(),

@@ -49,6 +49,8 @@ pub struct PortRow {
     pub tx_pause_duration: Duration,
     /// How long this port was paused.
     pub rx_pause_duration: Duration,
+    /// How long the first packet of the priority lacked credits.
+    pub credit_wait_duration: Duration,
     /// Packets lost: by a switch on their path to this port, by a NIC when they arrive.
     pub drops_packets: u64,
     /// Bytes lost.

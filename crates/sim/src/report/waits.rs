@@ -5,7 +5,7 @@ use crate::frame::pause::priorities;
 use crate::host::{Envelope, Role, Thread};
 
 impl Simulation {
-    /// Why no event makes progress: ports that are paused, and ranks that wait.
+    /// Why no event makes progress: ports that are paused or lack credits, and ranks that wait.
     pub(crate) fn waiting_ports_and_ranks(&self) -> String {
         let mut lines = Vec::new();
         for (shard, index) in self.all_ports() {
@@ -15,6 +15,13 @@ impl Simulation {
                 let (node, number, peer) = self.port_names(shard.channels[index]);
                 let bytes = queue.bytes;
                 lines.push(format!("{node} port {number}: priority {priority} is paused by {peer}, {bytes} B wait"));
+            }
+            for priority in shard.credits.waiting(index) {
+                let bytes = port.class_states[shard.constants.scheduler.class(priority as u8)].queue.bytes;
+                let (node, number, peer) = self.port_names(shard.channels[index]);
+                let line =
+                    format!("{node} port {number}: priority {priority} has no credits from {peer}, {bytes} B wait");
+                lines.push(line);
             }
         }
         for shard in &self.shards {

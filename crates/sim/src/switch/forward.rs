@@ -43,7 +43,7 @@ impl Shard {
     fn wait_for_tail(&mut self, ingress: u32, handle: Handle) {
         let packet = &mut self.packets[handle];
         if packet.is_damaged {
-            return self.discard_damaged(handle);
+            return self.discard_damaged(ingress, handle);
         }
         packet.flags |= flags::STORED;
         let port = &self.ports[ingress as usize];
@@ -52,7 +52,7 @@ impl Shard {
         self.expect_packet(time, self.key(ingress, Kind::Arrive, 0), handle);
     }
 
-    /// Takes a packet into the shared buffer, or drops it; pauses the sender when it must.
+    /// Takes a packet into the shared buffer, or drops it; pauses the sender when it must. Whether it must be queued.
     fn admit(&mut self, ingress: u32, egress: u32, class: usize, handle: Handle) -> bool {
         let Packet { priority, wire, .. } = self.packets[handle];
         let bytes = wire - PREAMBLE_AND_GAP;
@@ -61,8 +61,13 @@ impl Shard {
         let switch = self.switch_of_port(egress);
         let queued = self.ports[egress as usize].class_states[class].queue.bytes;
         let buffer = &mut self.switches[switch].buffer;
-        if !is_lossless && !buffer.queue_has_room(queued, bytes) {
-            return self.drop_packet(egress, handle);
+        if !is_lossless {
+            if self.credits.are_used() {
+                return self.admit_by_credits(ingress, egress, class, handle);
+            }
+            if !buffer.queue_has_room(queued, bytes) {
+                return self.drop_packet(egress, handle);
+            }
         }
         match buffer.admit(&mut self.groups[self.constants.group(ingress, priority)], bytes) {
             Admission::Stored => {}
@@ -75,7 +80,7 @@ impl Shard {
 
     #[cold]
     #[inline(never)]
-    fn drop_packet(&mut self, egress: u32, handle: Handle) -> bool {
+    pub(super) fn drop_packet(&mut self, egress: u32, handle: Handle) -> bool {
         let packet = self.packets.remove(handle);
         self.packets.remove_side(packet.side);
         let counters = &mut self.ports[egress as usize].class_states[usize::from(packet.priority)].counters;
@@ -114,7 +119,7 @@ impl Shard {
 
     /// Frees the buffer of a packet that leaves by `egress`, and resumes the sender when the group allows it.
     #[inline]
-    fn release(&mut self, egress: u32, held: &Packet) {
+    pub(super) fn release(&mut self, egress: u32, held: &Packet) {
         let Packet { ingress, priority, wire, .. } = *held;
         let switch = self.switch_of_port(egress);
         let group = &mut self.groups[self.constants.group(ingress, priority)];
@@ -142,8 +147,8 @@ impl Shard {
     }
 
     /// ECN: marks by the queue that the packet joins.
-    #[inline]
-    fn mark(&mut self, egress: u32, class: usize, handle: Handle) {
+    #[inline(always)]
+    pub(super) fn mark(&mut self, egress: u32, class: usize, handle: Handle) {
         let Some(ecn) = self.constants.ecn else { return };
         let queued = self.ports[egress as usize].class_states[class].queue.bytes;
         let packet = &mut self.packets[handle];
@@ -162,7 +167,7 @@ impl Shard {
         let port = &mut self.ports[egress as usize];
         let eligible = port.waiting & !port.paused_classes;
         if eligible == 0 {
-            return;
+            return self.transmit_with_credits(egress);
         }
         let class = self.constants.scheduler.pick(port, eligible);
         let handle = port.dequeue(class, &self.packets);

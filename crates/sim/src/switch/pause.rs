@@ -67,7 +67,7 @@ impl Shard {
         }
         let is_damaged = self.is_hit(peer.link, start, pause_wire_bytes());
         let kind = if is_damaged { Kind::PauseArriveDamaged } else { Kind::PauseArrive };
-        self.post_bits(peer, kind, arrival, frame.pack());
+        self.post_bits(peer, kind, 0, arrival, frame.pack());
         self.capture_pause(port_index, start, frame, true);
     }
 

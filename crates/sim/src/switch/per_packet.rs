@@ -14,6 +14,7 @@ use etherweave_routing::{
 };
 use etherweave_topology::LinkClass;
 
+use super::credits::PortCredits;
 use super::port::{ImpairedLink, Port};
 use crate::engine::Shard;
 use crate::packet::{Handle, PacketRoute, flags};
@@ -99,6 +100,7 @@ impl PacketRouter {
 pub(crate) struct SwitchLoad<'a> {
     ports: &'a [Port],
     impaired_links: &'a [ImpairedLink],
+    credits: &'a [PortCredits],
     class_of_priority: &'a [u8; 8],
     base: u8,
     now: Time,
@@ -138,7 +140,12 @@ impl LoadView for SwitchLoad<'_> {
     }
 
     fn is_paused(&self, port: u8, channel: u8) -> bool {
-        self.is_down(port) || self.ports[usize::from(port)].paused_classes & 1 << self.class(channel) != 0
+        // Under credits, all classes are marked as paused: see `super::credits`.
+        let stopped = match self.credits.get(usize::from(port)) {
+            None => self.ports[usize::from(port)].paused_classes,
+            Some(credits) => credits.blocked_classes,
+        };
+        self.is_down(port) || stopped & 1 << self.class(channel) != 0
     }
 }
 
@@ -193,9 +200,10 @@ impl Shard {
     fn decide(&self, ingress: u32, route: &mut PacketRoute) {
         let switch = &self.switches[self.switch_of_port(ingress)];
         let ports = &self.ports[switch.first_port as usize..][..usize::from(switch.ports)];
+        let credits = self.credits.ports.get(switch.first_port as usize..).unwrap_or_default();
         let class_of_priority = &self.constants.scheduler.class_of_priority;
         let impaired_links = &self.impaired_links;
-        let load = SwitchLoad { ports, impaired_links, class_of_priority, base: route.base, now: self.now };
+        let load = SwitchLoad { ports, impaired_links, credits, class_of_priority, base: route.base, now: self.now };
         let port = (ingress - switch.first_port) as u8;
         let class = self.link_class(ingress);
         let at = InputChannel { switch: switch.number, port, channel: route.channel, class };
@@ -223,7 +231,7 @@ impl Shard {
     pub(crate) fn change_priority(&mut self, handle: Handle) {
         if self.constants.router.is_some() {
             let route = self.packets.route(handle);
-            self.packets[handle].priority = route.base + route.channel;
+            self.packets[handle].priority = route.next_priority();
         }
     }
 }

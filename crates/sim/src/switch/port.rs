@@ -292,7 +292,7 @@ pub struct Port {
     pub free_scheduled: bool,
     /// Classes with waiting packets, a bit each.
     pub waiting: u8,
-    /// Classes that hold a paused priority, a bit each.
+    /// Classes that hold a paused priority, a bit each; under credits all of them, see [`super::credits`].
     pub paused_classes: u8,
     /// Class that is served now in the weighted round robin.
     pub turn: u8,
@@ -373,6 +373,12 @@ impl Port {
     pub fn ends_of_queue(&self) -> (Handle, Handle) {
         let queue = &self.class_states.first.queue;
         (queue.head, queue.tail)
+    }
+
+    /// The packet that leads the queue of a class with waiting packets.
+    pub fn first(&self, class: usize) -> Handle {
+        debug_assert!(self.waiting & 1 << class != 0, "the class has packets");
+        self.class_states[class].queue.head
     }
 
     /// Adds a packet to the queue of a class.

@@ -2,6 +2,7 @@
 
 mod closed_forms;
 mod common;
+mod credits;
 mod degraded;
 mod headroom;
 mod losslessness;

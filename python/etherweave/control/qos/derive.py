@@ -137,6 +137,9 @@ def _check_options(options: ExportOptions, packet_bytes: int) -> None:
 
 def _flow_control(settings: Mapping[str, Any]) -> tuple[FlowControl, frozenset[int]]:
     (name, values), *_ = settings.items()
+    if name == "credits":
+        problem = "flow_control.credits: Ethernet switches have no credits"
+        raise PolicyError(f"{problem}; expected flow_control.pfc, global_pause or none")
     control = FlowControl(name)
     if control is FlowControl.PFC:
         return control, frozenset(values["priorities"])
@@ -253,8 +256,8 @@ def _devices(
     import polars as pl
 
     buffers = {
-        (switch, port): (headroom, pool)
-        for switch, port, headroom, pool in pl.DataFrame(one.buffers(mtu_bytes)).iter_rows()
+        (row["switch"], row["port"]): (row["headroom_bytes"], row["pool_bytes"])
+        for row in pl.DataFrame(one.buffers(mtu_bytes)).iter_rows(named=True)
     }
     names = pl.DataFrame(one.tables["switches"])["switch"].to_list()
     for name in (*names, *pl.DataFrame(one.tables["hosts"])["host"].to_list()):

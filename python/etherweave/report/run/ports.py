@@ -181,6 +181,7 @@ COUNTER_COLUMNS = {
     "rx_pause_packets": "pauses received",
     "tx_pause_duration_ns": "stopping [us]",
     "rx_pause_duration_ns": "stopped [us]",
+    "credit_wait_duration_ns": "without credits [us]",
     "drops_packets": "drops",
     "fcs_errors": "FCS errors",
     "ecn_marked_packets": "ECN marks",
@@ -216,6 +217,7 @@ def _eventful(ports: pl.DataFrame) -> list[Table]:
     events = [
         "tx_pause_packets",
         "rx_pause_packets",
+        "credit_wait_duration_ns",
         "drops_packets",
         "fcs_errors",
         "ecn_marked_packets",
@@ -224,14 +226,15 @@ def _eventful(ports: pl.DataFrame) -> list[Table]:
     rows = ports.filter(pl.sum_horizontal(events) > 0).select(*keys, *COUNTER_COLUMNS)
     if rows.is_empty():
         return []
-    caption = f"Ports with pauses, drops, FCS errors or ECN marks: {len(rows):,}"
+    caption = f"Ports with pauses, waits for credits, drops, FCS errors or ECN marks: {len(rows):,}"
     if len(rows) > ROWS_MAX:
         caption += f", of which the first {ROWS_MAX} are listed; ports.parquet has all"
     return [_counter_table(keys, rows.head(ROWS_MAX), f"{caption}.", True)]
 
 
 def _counter_table(keys: Sequence[str], rows: pl.DataFrame, caption: str, is_folded: bool) -> Table:
-    us = pl.col("tx_pause_duration_ns", "rx_pause_duration_ns") / 1e3
+    durations = [name for name in COUNTER_COLUMNS if name.endswith("_duration_ns")]
+    us = pl.col(durations) / 1e3
     cells = [[_cell(value) for value in row] for row in rows.with_columns(us).rows()]
     return Table([*keys, *COUNTER_COLUMNS.values()], cells, caption, is_folded)
 

@@ -78,7 +78,7 @@ fn require_effect<T: Display + PartialEq>(is_read: bool, key: &str, value: T, de
 
 /// Whether anything pauses anything.
 fn has_pauses(params: &SimParams) -> bool {
-    !matches!(params.flow_control, FlowControl::None {})
+    matches!(params.flow_control, FlowControl::GlobalPause(_) | FlowControl::Pfc(_))
 }
 
 #[cfg(test)]

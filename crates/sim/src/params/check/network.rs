@@ -5,14 +5,17 @@ use etherweave_primitives::{Bytes, InputErrors, Priority};
 use super::{BUFFER_MAX, Checked, check_delay, check_shaper, has_pauses, require, require_effect, require_within};
 use crate::constants;
 use crate::frame::size;
-use crate::params::{EcnMarking, Ets, FlowControl, Forwarding, Pfc, SimParams, SwitchParams, Threshold};
+use crate::params::{Credits, EcnMarking, Ets, FlowControl, Forwarding, Pfc, SimParams, SwitchParams, Threshold};
+
+/// Largest unit of credits.
+const CREDIT_MAX: Bytes = Bytes::new(64 << 10);
 
 pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     let frame = Bytes::new(constants::largest_frame(&params.transport).into());
     errors.check(check_switch(&params.switch, frame));
     errors.check(check_shaper("switch.shaper", params.switch.shaper.as_ref(), frame));
     errors.check(check_use(params));
-    errors.check(check_flow_control(params));
+    errors.check(check_flow_control(params, frame));
     errors.check(check_ets(&params.ets));
 }
 
@@ -67,16 +70,20 @@ fn check_use(params: &SimParams) -> Checked {
     let pauses = has_pauses(params);
     require_effect(pauses, "switch.xon_offset", switch.xon_offset, default.xon_offset, "pauses")?;
     if let Some(headroom) = switch.headroom {
-        let expected = "no headroom without flow control: it cannot take effect";
+        let expected = "no headroom without pauses: it cannot take effect";
         require(pauses, "switch.headroom", headroom, expected)?;
     }
-    let loses = !matches!(params.flow_control, FlowControl::GlobalPause(_));
+    let (loses, lossless) = match &params.flow_control {
+        FlowControl::None {} | FlowControl::Pfc(_) => (true, ""),
+        FlowControl::GlobalPause(_) => (false, "global_pause"),
+        FlowControl::Credits(credits) => (credits.priorities.len() < Priority::COUNT, "credits"),
+    };
     let is_default = switch.egress_threshold == default.egress_threshold;
-    let expected = "none with flow_control.global_pause: all priorities are lossless, it cannot take effect";
+    let expected = format!("none with flow_control.{lossless}: all priorities are lossless, it cannot take effect");
     require(loses || is_default, "switch.egress_threshold", "a threshold of lossy queues", expected)
 }
 
-fn check_flow_control(params: &SimParams) -> Checked {
+fn check_flow_control(params: &SimParams, frame: Bytes) -> Checked {
     match &params.flow_control {
         FlowControl::None {} => Ok(()),
         FlowControl::GlobalPause(pause) => {
@@ -84,21 +91,38 @@ fn check_flow_control(params: &SimParams) -> Checked {
             check_quanta("flow_control.global_pause.quanta", pause.quanta)
         }
         FlowControl::Pfc(pfc) => check_pfc(pfc),
+        FlowControl::Credits(credits) => check_credits(credits, frame),
     }
 }
 
 fn check_pfc(pfc: &Pfc) -> Checked {
     check_delay("flow_control.pfc.reaction", pfc.reaction)?;
     check_quanta("flow_control.pfc.quanta", pfc.quanta)?;
-    let key = "flow_control.pfc.priorities";
-    let mut priorities = pfc.priorities.clone();
+    check_lossless("flow_control.pfc.priorities", &pfc.priorities)?;
+    let found = format!("true with {} priority", pfc.priorities.len());
+    let coupled = !pfc.coupled || pfc.priorities.len() > 1;
+    require(coupled, "flow_control.pfc.coupled", found, "two or more priorities to couple")
+}
+
+fn check_lossless(key: &str, listed: &[Priority]) -> Checked {
+    let mut priorities = listed.to_vec();
     priorities.sort_unstable();
     priorities.dedup();
     require(!priorities.is_empty(), key, "none", "at least one priority, or flow_control.none")?;
-    require(priorities.len() == pfc.priorities.len(), key, "a priority twice", "each priority once")?;
-    let found = format!("true with {} priority", priorities.len());
-    let coupled = !pfc.coupled || priorities.len() > 1;
-    require(coupled, "flow_control.pfc.coupled", found, "two or more priorities to couple")
+    require(priorities.len() == listed.len(), key, "a priority twice", "each priority once")
+}
+
+fn check_credits(credits: &Credits, frame: Bytes) -> Checked {
+    check_lossless("flow_control.credits.priorities", &credits.priorities)?;
+    check_delay("flow_control.credits.return_latency", credits.return_latency)?;
+    require_within(Bytes::new(1)..=CREDIT_MAX, "flow_control.credits.unit", credits.unit)?;
+    let Some(buffer) = credits.buffer else { return Ok(()) };
+    let key = "flow_control.credits.buffer";
+    let unit = credits.unit.get();
+    let frame = Bytes::new((frame.get() - u64::from(size::PREAMBLE_AND_GAP)).next_multiple_of(unit));
+    let least = format!("at least {frame}: the largest frame, in units of {unit} B");
+    require(buffer.get() / unit * unit >= frame.get(), key, buffer, least)?;
+    require(buffer <= BUFFER_MAX, key, buffer, "less than 4GiB")
 }
 
 fn check_quanta(key: &str, quanta: u16) -> Checked {

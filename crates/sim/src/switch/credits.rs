@@ -1,0 +1,385 @@
+//! Credits: a sender knows how much room is left at the far end, and sends nothing that does not fit.
+//!
+//! Every port has a buffer of its own for each priority under credits. The port at the other end counts what it may
+//! still send into it, in whole units: a packet takes credits when its first bit is sent. They come back when the far
+//! end has freed the packet's room, after the propagation time and the time that the far end needs to announce them.
+//!
+//! ```text
+//!   sender   available ──packet──► on the wire ──► held by the receiver
+//!                ▲                                    │ freed
+//!                └───────────── returning ◄───────────┘
+//! ```
+//!
+//! At any time the four add up to the buffer. A port under credits is never paused. Its classes are marked as paused
+//! all the same, for good: so a run without credits does no more work for a packet, and with them each packet comes to
+//! the functions here where a paused one would wait.
+
+use etherweave_primitives::{Duration, Priority, Time};
+
+use crate::engine::event::Kind;
+use crate::engine::{Shard, Simulation};
+use crate::frame::pause::priorities;
+use crate::frame::size::PREAMBLE_AND_GAP;
+use crate::packet::{Handle, Packet};
+use crate::switch::buffer::Admission;
+
+/// Credits of all ports of a shard; without ports, nothing is under credits.
+#[derive(Default)]
+pub(crate) struct CreditCounters {
+    /// By port.
+    pub ports: Vec<PortCredits>,
+    /// Priorities under credits, a bit each.
+    pub priorities: u8,
+    /// Bytes that one credit stands for.
+    pub unit: u32,
+}
+
+/// Credits of one port: for what it sends, and of its own buffers.
+#[derive(Clone, Debug)]
+pub(crate) struct PortCredits {
+    /// From the moment when room here is free to the arrival of the credits at the peer.
+    pub return_delay: Duration,
+    /// Classes whose first packet lacks credits, a bit each.
+    pub blocked_classes: u8,
+    /// Of each priority.
+    pub channels: [ChannelCredits; Priority::COUNT],
+}
+
+/// Credits of one virtual channel, at both of its ends. Counted in units.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct ChannelCredits {
+    /// What the port may still send.
+    pub available: u32,
+    /// The buffer at the far end.
+    pub limit: u32,
+    /// What the buffer of this port holds.
+    pub held: u32,
+    /// The buffer of this port.
+    pub buffer: u32,
+    /// When the first packet began to lack credits, if it does.
+    pub waiting_since: Option<Time>,
+    /// How long first packets have lacked credits so far.
+    pub wait: Duration,
+}
+
+impl PortCredits {
+    /// Buffers of `buffer` units here and of `limit` units at the far end for each of `priorities`, all empty.
+    pub fn new(priorities: u8, limit: u32, buffer: u32, return_delay: Duration) -> PortCredits {
+        let channel = |priority: usize| match priorities & 1 << priority {
+            0 => ChannelCredits::default(),
+            _ => ChannelCredits { available: limit, limit, buffer, ..ChannelCredits::default() },
+        };
+        PortCredits { return_delay, blocked_classes: 0, channels: std::array::from_fn(channel) }
+    }
+}
+
+impl CreditCounters {
+    /// Of `priorities`, a bit each; one credit stands for `unit` bytes. Without ports yet.
+    pub fn new(priorities: u8, unit: u32) -> CreditCounters {
+        CreditCounters { ports: Vec::new(), priorities, unit }
+    }
+
+    /// Whether anything is under credits.
+    #[inline]
+    pub fn are_used(&self) -> bool {
+        !self.ports.is_empty()
+    }
+
+    /// Whether a priority is under credits.
+    pub fn cover(&self, priority: u8) -> bool {
+        self.priorities & 1 << priority != 0
+    }
+
+    /// What a packet of `wire` bytes takes of a buffer.
+    pub fn units(&self, wire: u32) -> u32 {
+        (wire - PREAMBLE_AND_GAP).div_ceil(self.unit)
+    }
+
+    fn channel(&mut self, port: u32, priority: u8) -> &mut ChannelCredits {
+        &mut self.ports[port as usize].channels[usize::from(priority)]
+    }
+
+    /// Whether the far end of `port` has room for a packet of `wire` bytes.
+    pub fn suffice(&self, port: u32, priority: u8, wire: u32) -> bool {
+        let channel = &self.ports[port as usize].channels[usize::from(priority)];
+        !self.cover(priority) || channel.available >= self.units(wire)
+    }
+
+    /// A packet is sent by `port`: its room at the far end is taken.
+    fn take(&mut self, port: u32, packet: &Packet) {
+        if self.cover(packet.priority) {
+            let units = self.units(packet.wire);
+            let channel = self.channel(port, packet.priority);
+            debug_assert!(channel.available >= units, "nothing is sent without credits");
+            channel.available -= units;
+        }
+    }
+
+    /// A packet that `port` has sent is lost on a link that fails: its credits are back at once.
+    pub fn restore(&mut self, port: u32, packet: &Packet) {
+        if self.cover(packet.priority) {
+            let units = self.units(packet.wire);
+            self.channel(port, packet.priority).available += units;
+        }
+    }
+
+    /// A packet is in the buffer of `port`.
+    fn hold(&mut self, port: u32, packet: &Packet) {
+        let units = self.units(packet.wire);
+        let channel = self.channel(port, packet.priority);
+        channel.held += units;
+        debug_assert!(channel.held <= channel.buffer, "a packet with credits has room");
+    }
+
+    /// The first packet of a class lacks credits.
+    fn block(&mut self, port: u32, class: usize, priority: u8, now: Time) {
+        self.ports[port as usize].blocked_classes |= 1 << class;
+        self.channel(port, priority).waiting_since.get_or_insert(now);
+    }
+
+    /// The first packet of a class has credits again.
+    fn unblock(&mut self, port: u32, class: usize, priority: u8, now: Time) {
+        self.ports[port as usize].blocked_classes &= !(1 << class);
+        let channel = self.channel(port, priority);
+        let since = channel.waiting_since.take().unwrap_or(now);
+        channel.wait += now.since(since);
+    }
+
+    /// Adds what still waits at the end of a run to the waits.
+    pub fn settle(&mut self, end: Time) {
+        for channel in self.ports.iter_mut().flat_map(|port| &mut port.channels) {
+            if let Some(since) = &mut channel.waiting_since {
+                channel.wait += end.since(*since);
+                *since = end;
+            }
+        }
+    }
+
+    /// How long first packets of a port and priority lacked credits.
+    pub fn wait(&self, port: usize, priority: usize) -> Duration {
+        self.ports.get(port).map_or(Duration::ZERO, |port| port.channels[priority].wait)
+    }
+
+    /// Priorities of a port whose first packets lack credits.
+    pub fn waiting(&self, port: usize) -> impl Iterator<Item = usize> {
+        let channels = self.ports.get(port).map_or(&[][..], |port| &port.channels);
+        (0..channels.len()).filter(|&priority| channels[priority].waiting_since.is_some())
+    }
+}
+
+impl Shard {
+    /// Under credits, takes a packet that arrives at a switch, sends it if nothing is in its way, or drops it if credits
+    /// do not cover it and the shared pool is full. Whether it must be queued.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn admit_by_credits(&mut self, ingress: u32, egress: u32, class: usize, handle: Handle) -> bool {
+        let packet = self.packets[handle];
+        self.hold_by_credits(ingress, &packet);
+        let port = &self.ports[egress as usize];
+        let is_idle = port.busy_until <= self.now && port.waiting == 0 && !port.free_scheduled;
+        if is_idle && self.credits.suffice(egress, self.next_priority(egress, handle), packet.wire) {
+            self.free_credits(ingress, &packet, self.now);
+            self.start_with_credits(egress, handle, false);
+            return false;
+        }
+        let is_taken = self.credits.cover(packet.priority) || self.admit_beside_credits(ingress, egress, class, handle);
+        if is_taken {
+            self.mark(egress, class, handle);
+        }
+        is_taken
+    }
+
+    /// Takes a packet that credits do not cover into the shared pool, or drops it.
+    fn admit_beside_credits(&mut self, ingress: u32, egress: u32, class: usize, handle: Handle) -> bool {
+        let Packet { priority, wire, .. } = self.packets[handle];
+        let bytes = wire - PREAMBLE_AND_GAP;
+        let switch = self.switch_of_port(egress);
+        let queued = self.ports[egress as usize].class_states[class].queue.bytes;
+        let group = self.constants.group(ingress, priority);
+        let buffer = &mut self.switches[switch].buffer;
+        let is_taken =
+            buffer.queue_has_room(queued, bytes) && buffer.admit(&mut self.groups[group], bytes) != Admission::Dropped;
+        is_taken || self.drop_packet(egress, handle)
+    }
+
+    /// Sends the next packet of a switch port that has credits, if there is one; without credits, none waits.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn transmit_with_credits(&mut self, egress: u32) {
+        if !self.credits.are_used() {
+            return;
+        }
+        let eligible = self.classes_with_credits(egress);
+        if eligible == 0 {
+            return;
+        }
+        let port = &mut self.ports[egress as usize];
+        let class = self.constants.scheduler.pick(port, eligible);
+        let handle = port.dequeue(class, &self.packets);
+        let still_waits = port.waiting & 1 << class != 0;
+        self.constants.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
+        let others_wait = port.waiting != 0;
+        let held = self.packets[handle];
+        self.start_with_credits(egress, handle, others_wait);
+        if self.credits.cover(held.priority) {
+            self.free_credits(held.ingress, &held, self.now);
+        } else {
+            self.release(egress, &held);
+        }
+    }
+
+    /// Puts a packet of a switch on the wire, with the credits that it needs.
+    fn start_with_credits(&mut self, egress: u32, handle: Handle, others_wait: bool) {
+        self.change_priority(handle);
+        let packet = self.packets[handle];
+        self.credits.take(egress, &packet);
+        self.start(egress, handle, others_wait);
+    }
+
+    /// The priority with which a packet leaves `port`: a switch may change it.
+    fn next_priority(&self, port: u32, handle: Handle) -> u8 {
+        match (&self.constants.router, self.host_of_port(port)) {
+            (Some(_), None) => self.packets.route(handle).next_priority(),
+            (None, _) | (Some(_), Some(_)) => self.packets[handle].priority,
+        }
+    }
+
+    /// Classes of a host that may send, a bit each: those whose first packet has credits or is not built yet. None where
+    /// no credits are used: then they are all paused.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn host_classes_with_credits(&mut self, host: usize) -> u8 {
+        if !self.credits.are_used() {
+            return 0;
+        }
+        let port = self.hosts[host].port;
+        let queued = self.classes_with_credits(port);
+        queued | self.hosts[host].ready & !self.credits.ports[port as usize].blocked_classes
+    }
+
+    /// Takes credits for a packet that a host is about to send. Without them, the packet waits in the port's queue, and
+    /// the answer is false; its class has no other packet there, for then this one would have come from it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn take_credits(&mut self, host: usize, class: usize, handle: Handle) -> bool {
+        let (port, packet) = (self.hosts[host].port, self.packets[handle]);
+        let has_credits = self.credits.suffice(port, packet.priority, packet.wire);
+        if has_credits {
+            self.credits.take(port, &packet);
+        } else {
+            self.ports[port as usize].enqueue(class, &mut self.packets, handle);
+        }
+        has_credits
+    }
+
+    /// Classes with a packet in the queue of `port` whose first one has credits; blocks the others.
+    fn classes_with_credits(&mut self, port: u32) -> u8 {
+        let waiting = self.ports[port as usize].waiting;
+        let mut eligible = waiting & !self.credits.ports[port as usize].blocked_classes;
+        for class in priorities(eligible) {
+            let first = self.ports[port as usize].first(class);
+            let (priority, wire) = (self.next_priority(port, first), self.packets[first].wire);
+            if !self.credits.suffice(port, priority, wire) {
+                self.credits.block(port, class, priority, self.now);
+                eligible &= !(1 << class);
+            }
+        }
+        eligible
+    }
+
+    /// A packet is in the buffer of a port.
+    pub(crate) fn hold_by_credits(&mut self, port: u32, packet: &Packet) {
+        if self.credits.cover(packet.priority) {
+            self.credits.hold(port, packet);
+        }
+    }
+
+    /// A packet is in the buffer of a NIC until `time`: credits for it can be announced now.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn hold_until(&mut self, time: Time, host: usize, handle: Handle) {
+        let (port, packet) = (self.hosts[host].port, self.packets[handle]);
+        self.hold_by_credits(port, &packet);
+        self.free_credits(port, &packet, time);
+    }
+
+    /// A packet leaves the buffer of a port at `time`, now or later: its credits travel back.
+    pub(crate) fn free_credits(&mut self, port: u32, packet: &Packet, time: Time) {
+        if !self.credits.cover(packet.priority) {
+            return;
+        }
+        let units = self.credits.units(packet.wire);
+        self.credits.channel(port, packet.priority).held -= units;
+        let arrival = time + self.credits.ports[port as usize].return_delay;
+        self.post_bits(self.ports[port as usize].peer, Kind::CreditsArrive, packet.priority.into(), arrival, units);
+    }
+
+    /// Credits have come back.
+    pub(crate) fn credits_arrive(&mut self, port: u32, priority: u8, units: u32) {
+        let channel = self.credits.channel(port, priority);
+        channel.available += units;
+        debug_assert!(channel.available <= channel.limit, "no credits are made up");
+        if channel.waiting_since.is_none() {
+            return;
+        }
+        let class = self.constants.scheduler.class(priority);
+        let first = self.ports[port as usize].first(class);
+        if self.credits.suffice(port, priority, self.packets[first].wire) {
+            self.credits.unblock(port, class, priority, self.now);
+            self.kick(port);
+        }
+    }
+}
+
+/// Units that travel to a port and have not arrived: as packets, and as credits.
+#[derive(Clone, Copy, Default)]
+struct Travelling {
+    packets: u32,
+    credits: u32,
+}
+
+impl Shard {
+    /// What travels to each port, by priority.
+    fn travelling(&self) -> Vec<[Travelling; Priority::COUNT]> {
+        let mut ports = vec![[Travelling::default(); Priority::COUNT]; self.credits.ports.len()];
+        for event in self.queue.pending() {
+            let port = &mut ports[event.key.place() as usize];
+            match event.key.kind() {
+                Kind::Arrive | Kind::Deliver | Kind::ArriveDamaged => {
+                    let Packet { priority, wire, .. } = self.packets[event.handle];
+                    port[usize::from(priority)].packets += self.credits.units(wire);
+                }
+                Kind::CreditsArrive => port[event.key.index() as usize].credits += event.handle,
+                _ => {}
+            }
+        }
+        ports
+    }
+}
+
+impl Simulation {
+    /// Credits are neither lost nor made up: what a sender may send, what is on the wire, what the receiver holds and
+    /// what is on its way back are the receiver's buffer.
+    ///
+    /// # Panics
+    /// When they are not.
+    pub(crate) fn assert_credits_are_conserved(&self) {
+        if self.shards.iter().all(|shard| !shard.credits.are_used()) {
+            return;
+        }
+        let travelling: Vec<_> = self.shards.iter().map(Shard::travelling).collect();
+        for (shard, here) in self.shards.iter().zip(&travelling) {
+            for (index, port) in shard.credits.ports.iter().enumerate() {
+                let peer = shard.ports[index].peer;
+                let (far, far_port) = (shard.shard_at(peer.link) as usize, peer.port as usize);
+                for priority in priorities(shard.credits.priorities) {
+                    let channel = &port.channels[priority];
+                    let held = self.shards[far].credits.ports[far_port].channels[priority].held;
+                    let on_wire = travelling[far][far_port][priority].packets;
+                    let sum = channel.available + on_wire + held + here[index][priority].credits;
+                    assert_eq!(sum, channel.limit, "credits of priority {priority} of port {index}");
+                }
+            }
+        }
+    }
+}
