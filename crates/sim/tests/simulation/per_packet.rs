@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_primitives::{Bytes, Duration, Priority, Rank};
 use etherweave_routing::{FabricOf, Outage, PacketRoutingKind};
-use etherweave_sim::params::{FlowControl, Pfc, SimParams};
+use etherweave_sim::params::{Credits, FlowControl, Pfc, SimParams};
 use etherweave_sim::{Experiment, FlowRow, PacketRouter, Paths, Report};
 use etherweave_topology::{Dragonfly, FatTree, Topology, TopologyKind};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
@@ -74,6 +74,23 @@ fn every_routing_delivers_everything_and_loses_nothing_on_any_number_of_threads(
         seen += 1;
     });
     assert!(seen >= 40, "{seen} routings on fabrics");
+}
+
+#[test]
+fn every_routing_delivers_everything_under_credits() {
+    each(|routing, topology, router| {
+        let priorities = (0..router.priorities()).map(Priority::new).collect();
+        // Buffers of three frames: packets wait for credits at every hop.
+        let credits = Credits { priorities, buffer: Some(Bytes::new(13_000)), ..Credits::default() };
+        let traffic = shift(topology, topology.hosts() as u32 / 2 + 1, 20_000);
+        let mut experiment = with_router(topology, router, roce(), traffic);
+        experiment.params.flow_control = FlowControl::Credits(credits);
+        let reports = [1, 3].map(|threads| run(&experiment, threads));
+        let name = format!("{} on {} switches", routing.name(), topology.switches());
+        assert_eq!(reports[0].totals.dropped, 0, "{name}");
+        assert!(reports[0].streams.iter().all(|stream| stream.messages == 4), "{name}");
+        assert_eq!(reports[0].fingerprint, reports[1].fingerprint, "{name}");
+    });
 }
 
 /// A dragonfly whose groups all send to the next one: eight hosts of 100 Gb/s for one link of 100 Gb/s.
@@ -218,6 +235,11 @@ fn failing(routing: PacketRoutingKind, until: Option<u64>) -> Report {
     let experiment = Experiment { outages: outages.clone(), ..experiment };
     let [one, two] = [1, 2].map(|threads| run(&experiment, threads));
     assert_eq!((one.fingerprint, one.totals.lost), (two.fingerprint, two.totals.lost));
+    // The end of a run asserts that lost packets take no credits with them.
+    let mut by_credits = experiment;
+    let priorities = (0..8).map(Priority::new).collect();
+    by_credits.params.flow_control = FlowControl::Credits(Credits { priorities, ..Credits::default() });
+    assert!(run(&by_credits, 1).totals.lost > 0);
     one
 }
 
