@@ -118,12 +118,17 @@ impl Requester {
     /// Whether window and rate let a packet out now.
     #[inline]
     pub fn may_send(&self, params: &RoceParams) -> bool {
+        !self.is_pacing && self.has_more(params)
+    }
+
+    /// Whether the window lets a packet out.
+    #[inline]
+    fn has_more(&self, params: &RoceParams) -> bool {
         let has_new = self.next < self.posted && self.next - self.acknowledged < params.window.get();
-        !self.is_pacing
-            && match &self.selective {
-                None => has_new,
-                Some(selective) => selective.first_lost().is_some() || (has_new && self.is_in_range(params)),
-            }
+        match &self.selective {
+            None => has_new,
+            Some(selective) => selective.first_lost().is_some() || (has_new && self.is_in_range(params)),
+        }
     }
 
     /// Whether the responder has room to track the next packet.
@@ -269,7 +274,7 @@ impl Requester {
     }
 
     fn on_selective_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
-        let is_blocked = !self.may_send(params);
+        let is_blocked = !self.has_more(params);
         let progress = Progress { acknowledged: self.acknowledged, next: self.next };
         let selective = self.selective.as_mut().filter(|_| progress.next > progress.acknowledged)?;
         if !selective.is_called(now) {
