@@ -56,8 +56,8 @@ impl Roce {
 
 impl Ends for Roce {
     type Data = DataPacket;
-    /// An acknowledgement, or a congestion notification.
-    type Answer = Option<Acknowledgement>;
+    /// An acknowledgement, and whether a congestion notification comes with it.
+    type Answer = (Option<Acknowledgement>, bool);
 
     fn post(&mut self, now: Time, bytes: u64) {
         self.requester.post(now, bytes, Operation::Write);
@@ -72,25 +72,24 @@ impl Ends for Roce {
     }
 
     fn on_data(&mut self, now: Time, data: DataPacket, sent: Time, is_marked: bool) -> Option<Self::Answer> {
-        if is_marked && self.responder.notifies_congestion(now, &self.params) {
-            return Some(None);
-        }
+        let notifies = is_marked && self.responder.notifies_congestion(now, &self.params);
         let DataPacket { offset, payload, sequence, is_last, .. } = data;
         let arrival = DataArrival { offset, payload, sequence, is_last, sent };
         let before = self.responder.received();
         let reception = self.responder.on_data(&arrival, &self.params);
         assert_eq!(self.responder.received(), before + reception.bytes);
-        match reception.answer {
+        let acknowledgement = match reception.answer {
             Answer::None => None,
-            answer => Some(Some(self.responder.acknowledge(answer == Answer::Negative))),
-        }
+            answer => Some(self.responder.acknowledge(answer == Answer::Negative)),
+        };
+        (acknowledgement.is_some() || notifies).then_some((acknowledgement, notifies))
     }
 
-    fn on_answer(&mut self, now: Time, answer: Self::Answer) {
-        match answer {
-            None => self.requester.on_congestion(now),
-            Some(answer) => self.requester.on_acknowledgement(now, &answer),
+    fn on_answer(&mut self, now: Time, (acknowledgement, notifies): Self::Answer) {
+        if notifies {
+            self.requester.on_congestion(now);
         }
+        acknowledgement.iter().for_each(|answer| self.requester.on_acknowledgement(now, answer));
         self.timers.extend(self.requester.restart_timer(now, &self.params));
     }
 
@@ -391,6 +390,20 @@ fn go_back_n_suffers_from_reordering_and_selective_repeat_does_not() {
     let packets = 2.0 + round_trip.as_ps() as f64 / PACKET_TIME.as_ps() as f64;
     assert!((0.5..1.1).contains(&(back / (0.01 * packets))), "{back}");
     assert_eq!(selective, 0.0);
+}
+
+/// Marks cut the rate to 10 Mb/s, a packet in 0.8 ms, and sixteen share an acknowledgement: the silence between is no
+/// sign of loss.
+#[test]
+fn a_connection_that_its_rate_holds_back_sends_nothing_again() {
+    for reliability in RELIABILITIES {
+        let defaults = RoceParams { ack_every: 16, dcqcn: Some(Dcqcn::default()), ..roce(reliability) };
+        let params = RoceParams { retransmission_timeout: Duration::from_ms(67), ..defaults };
+        let faults = Faults { marked: 1000, ..Faults::default() };
+        let mut channel = Channel::new(Roce::new(params), faults, 1);
+        channel.transfer(&[200 * MTU]);
+        assert_eq!(channel.retransmitted_share(), 0.0, "{reliability:?}");
+    }
 }
 
 /// A packet in a hundred is lost: selective repeat sends it again, and go-back-N all that was out.
