@@ -105,11 +105,16 @@ fn check_programs(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
         let Traffic::Ranks(programs) = &job.traffic else { continue };
         check_sleeps(scenario, number, programs)?;
         rows += programs.iter().map(Program::iterations).sum::<u64>();
-        let key = format!("job.{number}.workload.{}.iterations", scenario.job[number].workload.name());
-        let found = format!("{rows} rows over all ranks and jobs so far");
-        InputError::unless(rows <= ROWS_MAX, &key, found, format!("at most {ROWS_MAX}: each is kept"))?;
+        check_rows(scenario, number, rows)?;
     }
     Ok(())
+}
+
+/// Rejects more iterations, over all ranks and the jobs up to `number`, than a table holds.
+pub(crate) fn check_rows(scenario: &Scenario, number: usize, rows: u64) -> Result<(), InputError> {
+    let key = format!("job.{number}.workload.{}.iterations", scenario.job[number].workload.name());
+    let found = format!("{rows} rows over all ranks and jobs so far");
+    InputError::unless(rows <= ROWS_MAX, &key, found, format!("at most {ROWS_MAX}: each is kept"))
 }
 
 fn check_rates(scenario: &Scenario, topology: &Topology) -> Result<(), InputError> {

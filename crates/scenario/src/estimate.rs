@@ -144,10 +144,15 @@ pub(crate) fn run(scenario: &Scenario, topology: &Topology, captures: usize) -> 
         check::ranks(number, job.workload.ranks(), topology)?;
     }
     let traffic = traffic(scenario)?;
+    let mut rows = 0u64;
+    for (number, size) in traffic.iter().enumerate() {
+        rows = rows.saturating_add(size.rows);
+        check::check_rows(scenario, number, rows)?;
+    }
     let hops = links_mean(topology);
     let memory = RunMemory::of(topology, &scenario.params(), &traffic, hops);
     let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
-    let (connections, rows) = (sum(|size| size.connections), sum(|size| size.rows));
+    let connections = sum(|size| size.connections);
     let streams = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum();
     let tables = [
         table(rows, ITERATIONS),
@@ -202,8 +207,8 @@ fn traffic(scenario: &Scenario) -> Result<Vec<TrafficSize>, InputError> {
 /// What captured hosts send and receive, if all have the same share.
 fn captured_bytes(traffic: &[TrafficSize], captures: u64) -> u64 {
     let of_job = |size: &TrafficSize| {
-        let frames = size.bytes.unwrap_or(0) / 1_024 + size.messages.unwrap_or(0);
-        let all = 2 * size.bytes.unwrap_or(0).saturating_add(frames.saturating_mul(CAPTURE));
+        let frames = (size.bytes.unwrap_or(0) / 1_024).saturating_add(size.messages.unwrap_or(0));
+        let all = size.bytes.unwrap_or(0).saturating_add(frames.saturating_mul(CAPTURE)).saturating_mul(2);
         all / size.ranks.max(1)
     };
     captures.saturating_mul(traffic.iter().map(of_job).fold(0, u64::saturating_add))
@@ -218,7 +223,7 @@ fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64) -> Optio
     let of_job = |size: &TrafficSize| {
         let (messages, bytes) = (size.messages?, size.bytes?);
         let packets = (bytes / payload.max(1)).max(messages);
-        Some((packets + (packets / per_ack).max(messages)) as f64 * hops)
+        Some(packets.saturating_add((packets / per_ack).max(messages)) as f64 * hops)
     };
     traffic.iter().map(of_job).sum::<Option<f64>>().map(|hops| hops as u64)
 }

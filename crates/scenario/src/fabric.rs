@@ -56,7 +56,8 @@ impl Fabric {
         fabric_tables::tables(&self.topology)
     }
 
-    /// Headroom, buffer of each priority under credits and shared pool [B] of every port of every switch for packets of `mtu` bytes above Ethernet; as a run
+    /// Headroom, buffer of each priority under credits and shared pool [B] of every port of every switch for packets of
+    /// `mtu` bytes above Ethernet; as a run
     /// of this scenario has them for [`largest_packet_bytes`](Fabric::largest_packet_bytes).
     ///
     /// # Errors

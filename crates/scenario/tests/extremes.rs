@@ -36,7 +36,7 @@ fn runs(cases: &[&str]) {
     for lines in cases {
         let run = Run::start(&scenario(lines), "x.toml", &[], 1, &[]).unwrap_or_else(|error| panic!("{error}"));
         let summary = run.finish(&mut |_| true).0.summary;
-        let lost = summary.packets_dropped + summary.packets_damaged;
+        let lost = summary.packets_dropped + summary.packets_damaged + summary.packets_lost;
         let accounted = summary.packets_delivered + lost + summary.packets_in_flight;
         assert_eq!(summary.packets_created, accounted, "{lines}");
         assert!(summary.packets_created > 0, "{lines}: {summary:?}");

@@ -136,7 +136,7 @@ fn try_out(text: &str, fabrics: &[TopologyKind]) {
         Ok(run) => {
             let started = Instant::now();
             let summary = calmly(text, || run.finish(&mut |_| started.elapsed() < PATIENCE).0.summary);
-            let lost = summary.packets_dropped + summary.packets_damaged;
+            let lost = summary.packets_dropped + summary.packets_damaged + summary.packets_lost;
             let accounted = summary.packets_delivered + lost + summary.packets_in_flight;
             assert_eq!(summary.packets_created, accounted, "{text}");
         }

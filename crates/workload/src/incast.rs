@@ -34,11 +34,11 @@ impl Incast {
         u64::from(self.sources) + 1
     }
 
-    /// The streams, source by source.
+    /// Rejects an incast that cannot be, before anything is built.
     ///
     /// # Errors
-    /// When there is nobody to send, nothing to send, or no room in the window.
-    pub fn streams(&self) -> Result<Vec<StreamSpec>, InputError> {
+    /// When there is nobody to send, nothing to send, no room in the window, or there are too many streams.
+    pub(crate) fn check(&self) -> Result<(), InputError> {
         at_least("sources", self.sources, 1)?;
         at_least("streams_per_source", self.streams_per_source, 1)?;
         at_least("outstanding", self.outstanding, 1)?;
@@ -52,6 +52,15 @@ impl Incast {
             let expected = format!("at most {STREAMS_MAX} over all sources");
             return Err(InputError::new("streams_per_source", format!("{streams} streams"), expected));
         }
+        Ok(())
+    }
+
+    /// The streams, source by source.
+    ///
+    /// # Errors
+    /// When there is nobody to send, nothing to send, no room in the window, or there are too many streams.
+    pub fn streams(&self) -> Result<Vec<StreamSpec>, InputError> {
+        self.check()?;
         let spec = |source, stream| StreamSpec {
             src_rank: Rank::new(source),
             dst_rank: Rank::new(0),

@@ -61,6 +61,7 @@ impl Workload {
                 Ok(of_partners(self.ranks(), streams.message.get(), streams.messages, outstanding))
             }
             Workload::Incast(incast) => {
+                incast.check()?;
                 let streams = u64::from(incast.sources).saturating_mul(u64::from(incast.streams_per_source));
                 let (message, outstanding) = (incast.message.get(), u64::from(incast.outstanding));
                 let messages = incast.messages.map(|messages| streams.saturating_mul(messages));

@@ -27,7 +27,8 @@ pub const BTH: u32 = 12;
 pub const RETH: u32 = 16;
 /// Acknowledge extended transport header (same, 9.3.5) [B].
 pub const AETH: u32 = 4;
-/// A block of a selective acknowledgement: its first byte and the one after its last, 32 bits each, as in TCP (RFC 2018,
+/// A block of a selective acknowledgement: its first byte and the one after its last, 32 bits each, as in TCP (RFC
+/// 2018,
 /// section 3) [B].
 pub const SELECTIVE_BLOCK: u32 = 8;
 /// Invariant check sequence (same, 7.8.1) [B].

@@ -1,6 +1,7 @@
 //! The transport of an endpoint, whichever it is: all that hosts, jobs and reports ask of one.
 //!
-//! A transport is a state machine in [`crate::transport`], a file beside this one that moves its packets and timers, its
+//! A transport is a state machine in [`crate::transport`], a file beside this one that moves its packets and timers,
+//! its
 //! parameters, and its line in each function here. The choice is a branch on a tag, not a call through a table.
 
 use etherweave_primitives::{BitRate, Time};

@@ -62,7 +62,8 @@ pub struct Credits {
     /// What one credit stands for, 1B to 64KiB: a packet takes whole credits. InfiniBand counts blocks of 64 B
     /// (InfiniBand Architecture vol. 1, 7.9.4).
     pub unit: Bytes,
-    /// From the moment when room is free until credits for it are on the cable back. Not published; 100 ns is the latency
+    /// From the moment when room is free until credits for it are on the cable back. Not published; 100 ns is the
+    /// latency
     /// of a whole EDR or Omni-Path switch.
     pub return_latency: Duration,
 }

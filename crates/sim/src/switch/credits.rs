@@ -168,7 +168,8 @@ impl CreditCounters {
 }
 
 impl Shard {
-    /// Under credits, takes a packet that arrives at a switch, sends it if nothing is in its way, or drops it if credits
+    /// Under credits, takes a packet that arrives at a switch, sends it if nothing is in its way, or drops it if
+    /// credits
     /// do not cover it and the shared pool is full. Whether it must be queued.
     #[cold]
     #[inline(never)]
@@ -244,7 +245,8 @@ impl Shard {
         }
     }
 
-    /// Classes of a host that may send, a bit each: those whose first packet has credits or is not built yet. None where
+    /// Classes of a host that may send, a bit each: those whose first packet has credits or is not built yet. None
+    /// where
     /// no credits are used: then they are all paused.
     #[cold]
     #[inline(never)]

@@ -2,7 +2,8 @@
 //!
 //! A packet that arrives is admitted to the shared buffer ([`buffer`]), joins the queue of its egress port and
 //! traffic class ([`port`]), and leaves when the scheduler ([`schedule`]) picks it. Buffer is freed when the first bit
-//! leaves. A packet whose output is idle passes without touching the buffer. Priorities under credits have buffers of their
+//! leaves. A packet whose output is idle passes without touching the buffer. Priorities under credits have buffers of
+//! their
 //! own ([`credits`]).
 
 pub mod buffer;

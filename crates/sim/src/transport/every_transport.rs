@@ -386,7 +386,6 @@ fn go_back_n_suffers_from_reordering_and_selective_repeat_does_not() {
     let lateness = Duration::from_ps(round_trip.as_ps() / 5);
     let faults = Faults { late: 10, lateness, ..Faults::default() };
     let (back, selective) = (share(Reliability::GoBackN, faults), share(Reliability::SelectiveRepeat, faults));
-    println!("1 % of the packets late: sent again {back:.3} by go-back-N, {selective:.3} by selective repeat");
     let packets = 2.0 + round_trip.as_ps() as f64 / PACKET_TIME.as_ps() as f64;
     assert!((0.5..1.1).contains(&(back / (0.01 * packets))), "{back}");
     assert_eq!(selective, 0.0);
@@ -411,7 +410,6 @@ fn a_connection_that_its_rate_holds_back_sends_nothing_again() {
 fn selective_repeat_sends_again_what_was_lost() {
     let faults = Faults { lost: 10, ..Faults::default() };
     let (back, selective) = (share(Reliability::GoBackN, faults), share(Reliability::SelectiveRepeat, faults));
-    println!("1 % lost: sent again {back:.3} by go-back-N, {selective:.4} by selective repeat");
     assert!((0.008..0.013).contains(&selective), "{selective}");
     assert!(back > 10.0 * selective, "{back} against {selective}");
 }
@@ -422,7 +420,6 @@ fn the_reordering_window_grows_with_packets_sent_again_in_vain() {
     let lateness = (DELAY * 2 + PACKET_TIME) * 2;
     let faults = Faults { late: 100, lateness, ..Faults::default() };
     let (back, selective) = (share(Reliability::GoBackN, faults), share(Reliability::SelectiveRepeat, faults));
-    println!("10 % late by up to two round trips: {back:.3} by go-back-N, {selective:.4} by selective repeat");
     // Half of them are late by more than a round trip.
     assert!(selective < 0.06, "{selective}");
     assert!(back > 10.0 * selective, "{back} against {selective}");
