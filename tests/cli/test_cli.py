@@ -142,12 +142,14 @@ def test_ctrl_c_removes_the_bar_and_saves_a_result_that_is_marked_partial(tmp_pa
     scenario = tmp_path / "long.toml"
     scenario.write_text(
         "[topology.single_switch]\nhosts = 2\n"
-        "[[job]]\nname = 'j'\nworkload.osu_latency = { iterations = 100000000 }\n"
+        "[[job]]\nname = 'j'\nworkload.osu_latency = { iterations = 10000000 }\n"
     )
     words = [*command_line.COMMAND, "run", str(scenario), "-o", str(tmp_path / "result"), "--json"]
     terminal, its_end = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=its_end, env=environment) as done:
+        # Only the command writes then: should it end early, reading ends with an error.
+        os.close(its_end)
         seen = b""
         while b"packet-hops/s" not in seen:
             seen += os.read(terminal, 4096)
@@ -155,7 +157,6 @@ def test_ctrl_c_removes_the_bar_and_saves_a_result_that_is_marked_partial(tmp_pa
         assert done.stdout is not None
         assert json.load(done.stdout)["finished"] == "interrupted"
     assert done.returncode == 130
-    os.close(its_end)
     assert b"Interrupted: the result in " in rest(terminal)
     assert Result.load(tmp_path / "result").is_partial
 
