@@ -80,7 +80,7 @@ def test_a_scenario_that_is_not_there_is_one_line(verb: str, tmp_path: Path) -> 
 
 def test_a_capture_that_cannot_be_written_fails_before_the_run(tmp_path: Path) -> None:
     # Neither ends before the test gives up.
-    endless = ["-s", "job.0.workload.osu_latency.iterations=90000000"]
+    endless = ["-s", "job.0.workload.osu_latency.iterations=10000000"]
     done = etherweave(
         "run", SCENARIOS / "first.toml", *endless, "--pcap", f"host0={tmp_path / ('x' * 300)}"
     )

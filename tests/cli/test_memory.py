@@ -14,11 +14,13 @@ from etherweave.cli.app import app
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 MEASURE = """
-import json, resource, sys
+import json, pathlib, re, sys
 import etherweave, polars, pyarrow
 
 def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # Not that of getrusage, which begins with the memory of the process that started this one.
+    status = pathlib.Path("/proc/self/status").read_text()
+    return int(re.search(r"VmHWM:\\s*(\\d+) kB", status)[1]) * 1024
 
 # What Python and its libraries take by themselves is no part of an estimate.
 small = etherweave.run(sys.argv[4])
