@@ -22,8 +22,8 @@ LOADS: dict[str, dict[str, object]] = {
     },
     "planes": {"job.0.placement": {"linear": {}}},
 }
-"""Halo3D on random hosts; every host to the next group; Halo3D in order, whose planes are two groups
-each, so that all of a group exchanges faces with the same other one."""
+"""Halo3D on random hosts; every host to the next group; Halo3D in order, whose planes are two
+groups each, so that all of a group exchanges faces with the same other one."""
 
 
 def experiments() -> list[RunExperiment]:
