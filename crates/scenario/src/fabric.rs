@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use etherweave_design::{Design, DesignError, DesignStep, Largest};
 use etherweave_primitives::{BitRate, Bytes, InputError};
 use etherweave_routing::{Outage, Routing, RoutingKind};
-use etherweave_sim::{PacketRouter, largest_packet, port_buffers};
+use etherweave_sim::{PreparedRouting, largest_packet, port_buffers};
 use etherweave_topology::{Export, ExportNames, Topology, TopologyKind};
 
 use crate::document::Document;
@@ -85,8 +85,8 @@ impl Fabric {
             (None, RoutingSpec::PerFlow(kind)) => kind,
             (None, RoutingSpec::PerPacket(kind)) => {
                 let tables = self.scenario.open_loop.fabric_tables(&self.scenario.topology, &self.topology);
-                let router = PacketRouter::new(kind, &tables).map_err(|error| self.document.locate(error))?;
-                return Ok(router.priorities());
+                let prepared = PreparedRouting::new(kind, &tables).map_err(|error| self.document.locate(error))?;
+                return Ok(prepared.priorities());
             }
         };
         let legality = kind.legality(&self.topology).map_err(|error| self.document.error("routing", error, ""))?;

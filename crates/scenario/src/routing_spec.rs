@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use etherweave_primitives::InputError;
 use etherweave_routing::{FabricOf, Outage, PacketRoutingKind, RoutingKind};
-use etherweave_sim::{PacketRouter, Paths};
+use etherweave_sim::{Paths, PreparedRouting};
 use etherweave_topology::Topology;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error};
@@ -68,7 +68,7 @@ pub(crate) fn paths(scenario: &Scenario, topology: &Topology, outages: &[Outage]
     };
     let tables = scenario.open_loop.fabric_tables(&scenario.topology, topology);
     let fabric = FabricOf { tables: Some(&tables), topology, outages, reroute_after };
-    PacketRouter::new(routing, fabric).map(Paths::PerPacket)
+    PreparedRouting::new(routing, fabric).map(Paths::PerPacket)
 }
 
 impl<'de> Deserialize<'de> for RoutingSpec {

@@ -8,7 +8,7 @@ use etherweave_topology::LinkClass;
 use crate::frame::size;
 use crate::params::{EcnMarking, FlowControl, Forwarding, NicParams, RoceVersion, SimParams, Transport};
 use crate::switch::buffer::{BufferSizes, Limit};
-use crate::switch::per_packet::PacketRouter;
+use crate::switch::per_packet::PreparedRouting;
 use crate::switch::schedule::Scheduler;
 
 /// See the module.
@@ -18,7 +18,7 @@ pub(crate) struct RunConstants {
     /// Egress ports along all paths, one path after another; each numbered in its switch's shard.
     pub routes: Vec<u32>,
     /// What decides for every packet, where paths are not chosen per flow.
-    pub router: Option<PacketRouter>,
+    pub packet_routing: Option<PreparedRouting>,
     /// By channel; empty where paths are chosen per flow.
     pub link_classes: Vec<LinkClass>,
     /// Which class sends next.
@@ -161,7 +161,7 @@ impl RunConstants {
         RunConstants {
             params: params.clone(),
             routes: Vec::new(),
-            router: None,
+            packet_routing: None,
             link_classes: Vec::new(),
             scheduler: Scheduler::new(&params.ets, largest_frame),
             largest_frame,

@@ -39,5 +39,5 @@ pub use frame::pause::PauseFrame;
 pub use host::IterationRow;
 pub use packet::{Packet, PacketKind, flags};
 pub use report::{FlowRow, LosslessDrop, PortRow, Report, StreamRow, Totals};
-pub use switch::per_packet::PacketRouter;
+pub use switch::per_packet::PreparedRouting;
 pub use switch::port::PauseCounters;

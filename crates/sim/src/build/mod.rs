@@ -28,7 +28,7 @@ use crate::engine::Simulation;
 use crate::fingerprint::Fingerprint;
 use crate::params::{self, SimParams};
 use crate::report::ReportNames;
-use crate::switch::per_packet::{PacketRouter, link_classes};
+use crate::switch::per_packet::{PreparedRouting, link_classes};
 use layout::Layout;
 
 /// Programs or streams on hosts.
@@ -59,7 +59,7 @@ pub enum Paths {
         selection: HashSelection,
     },
     /// Every switch decides for every packet.
-    PerPacket(PacketRouter),
+    PerPacket(PreparedRouting),
 }
 
 /// What is simulated.
@@ -115,8 +115,8 @@ impl Simulation {
         constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
         let connections = connections::plan(experiment)?;
         let starts = connections::routes(experiment, &layout, &connections, &mut constants.routes)?;
-        if let Paths::PerPacket(router) = &experiment.paths {
-            constants.router = Some(router.clone());
+        if let Paths::PerPacket(prepared) = &experiment.paths {
+            constants.packet_routing = Some(prepared.clone());
             constants.link_classes = link_classes(topology);
         }
         let constants = Arc::new(constants);

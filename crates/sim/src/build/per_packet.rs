@@ -8,15 +8,15 @@ use crate::params::FlowControl;
 /// A routing that decides packet by packet raises the priority of packets with their hops, so that none waits for
 /// itself. Every priority must exist, and what keeps one from losing packets must keep all.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputError> {
-    let Paths::PerPacket(router) = &experiment.paths else { return Ok(()) };
+    let Paths::PerPacket(prepared) = &experiment.paths else { return Ok(()) };
     experiment.jobs.iter().enumerate().try_for_each(|(number, job)| {
-        let (first, count) = (job.priority.get(), router.priorities());
+        let (first, count) = (job.priority.get(), prepared.priorities());
         let last = first + count - 1;
         if usize::from(last) >= Priority::COUNT {
-            let expected = format!("at most {}: {} takes {count} priorities", 8 - count, router.name());
+            let expected = format!("at most {}: {} takes {count} priorities", 8 - count, prepared.name());
             return Err(InputError::new(format!("job.{number}.priority"), first, expected));
         }
-        lossless(experiment, router.name(), first, last)
+        lossless(experiment, prepared.name(), first, last)
     })
 }
 

@@ -177,7 +177,7 @@ impl Shard {
     #[inline(always)]
     fn arrive(&mut self, port: u32, event: Event) {
         self.note_arrival(port, event.handle);
-        let (egress, priority) = match self.constants.router {
+        let (egress, priority) = match self.constants.packet_routing {
             None => event.hint.as_egress(),
             Some(_) => self.decide_egress(port, event.handle),
         };

@@ -219,7 +219,7 @@ impl Shard {
     fn post_remote(&mut self, shard: u32, time: Time, key: EventKey, handle: Handle) {
         let mut packet = self.packets.remove(handle);
         let outbox = &mut self.outboxes[shard as usize];
-        if self.constants.router.is_some() {
+        if self.constants.packet_routing.is_some() {
             outbox.routes.push(self.packets.route_if_any(handle));
         }
         if let Some(blocks) = self.packets.remove_side(packet.side) {
@@ -266,7 +266,7 @@ impl Shard {
     pub fn expect_packet(&mut self, time: Time, key: EventKey, handle: Handle) {
         let packet = &self.packets[handle];
         let hint = match key.kind() {
-            Kind::Arrive if self.constants.router.is_none() => {
+            Kind::Arrive if self.constants.packet_routing.is_none() => {
                 PrefetchHint::egress(self.constants.routes[packet.route as usize], packet.priority)
             }
             Kind::Deliver | Kind::Announce => PrefetchHint::endpoint(packet.endpoint),

@@ -239,7 +239,7 @@ impl Shard {
 
     /// The priority with which a packet leaves `port`: a switch may change it.
     fn next_priority(&self, port: u32, handle: Handle) -> u8 {
-        match (&self.constants.router, self.host_of_port(port)) {
+        match (&self.constants.packet_routing, self.host_of_port(port)) {
             (Some(_), None) => self.packets.route(handle).next_priority(),
             (None, _) | (Some(_), Some(_)) => self.packets[handle].priority,
         }

@@ -47,14 +47,14 @@ impl<R: PacketRouting> SwitchRouting for R {
 
 /// A routing that decides for every packet, made for a fabric.
 #[derive(Clone)]
-pub struct PacketRouter {
+pub struct PreparedRouting {
     kind: PacketRoutingKind,
     routing: Arc<dyn SwitchRouting>,
 }
 
-impl std::fmt::Debug for PacketRouter {
+impl std::fmt::Debug for PreparedRouting {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_tuple("PacketRouter").field(&self.kind).finish()
+        formatter.debug_tuple("PreparedRouting").field(&self.kind).finish()
     }
 }
 
@@ -70,18 +70,18 @@ impl Visit for Keep {
     }
 }
 
-impl PacketRouter {
+impl PreparedRouting {
     /// The routing on a fabric.
     ///
     /// # Errors
     /// When it does not work on the fabric, or needs the load of other switches, which Ethernet switches do not
     /// exchange.
-    pub fn new<'a>(kind: PacketRoutingKind, fabric: impl Into<FabricOf<'a>>) -> Result<PacketRouter, InputError> {
+    pub fn new<'a>(kind: PacketRoutingKind, fabric: impl Into<FabricOf<'a>>) -> Result<PreparedRouting, InputError> {
         let routing = kind.with(fabric, Keep)?.ok_or_else(|| {
             let found = format!("{}, which compares the load of other switches or knows the traffic", kind.name());
             InputError::new("routing", found, "a routing that decides by the load of the own switch")
         })?;
-        Ok(PacketRouter { kind, routing })
+        Ok(PreparedRouting { kind, routing })
     }
 
     /// What a scenario calls the routing.
@@ -159,7 +159,9 @@ pub(crate) struct Flowlet {
 impl Shard {
     /// Gives a packet that `endpoint` sends what its routing needs.
     pub(crate) fn start_route(&mut self, endpoint: u32, handle: Handle) {
-        let Some(scope) = self.constants.router.as_ref().map(|router| router.routing.hash_scope()) else { return };
+        let Some(scope) = self.constants.packet_routing.as_ref().map(|prepared| prepared.routing.hash_scope()) else {
+            return;
+        };
         let end = &self.endpoints[endpoint as usize];
         let ((src, dst), base, number) = (end.hosts, end.priority, end.number);
         let seed = self.constants.params.seed;
@@ -171,7 +173,7 @@ impl Shard {
             }
         };
         let mut routed = RoutedPacket { src, dst, hash: hash as u16, ..RoutedPacket::default() };
-        self.router().routing.start(&mut routed);
+        self.packet_routing().routing.start(&mut routed);
         self.packets.set_route(handle, PacketRoute { routed, base, ..PacketRoute::default() });
     }
 
@@ -207,19 +209,19 @@ impl Shard {
         let port = (ingress - switch.first_port) as u8;
         let class = self.link_class(ingress);
         let at = InputChannel { switch: switch.number, port, channel: route.channel, class };
-        let router = self.router();
-        let hop = router.routing.decide(at, &mut route.routed, load);
+        let prepared = self.packet_routing();
+        let hop = prepared.routing.decide(at, &mut route.routed, load);
         route.egress = switch.first_port + u32::from(hop.port);
         // A host takes its packets from every priority: they keep theirs.
         if self.link_class(route.egress) != LinkClass::Host {
-            debug_assert!(hop.channel < router.priorities(), "a routing keeps to its channels");
+            debug_assert!(hop.channel < prepared.priorities(), "a routing keeps to its channels");
             route.channel = hop.channel;
             route.routed.hops += 1;
         }
     }
 
-    fn router(&self) -> &PacketRouter {
-        self.constants.router.as_ref().expect("packets are routed one by one")
+    fn packet_routing(&self) -> &PreparedRouting {
+        self.constants.packet_routing.as_ref().expect("packets are routed one by one")
     }
 
     fn link_class(&self, port: u32) -> LinkClass {
@@ -229,7 +231,7 @@ impl Shard {
     /// The priority with which a packet travels on from a switch.
     #[inline]
     pub(crate) fn change_priority(&mut self, handle: Handle) {
-        if self.constants.router.is_some() {
+        if self.constants.packet_routing.is_some() {
             let route = self.packets.route(handle);
             self.packets[handle].priority = route.next_priority();
         }

@@ -6,7 +6,7 @@ use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_primitives::{Bytes, Duration, Priority, Rank};
 use etherweave_routing::{FabricOf, Outage, PacketRoutingKind};
 use etherweave_sim::params::{Credits, FlowControl, Pfc, SimParams};
-use etherweave_sim::{Experiment, FlowRow, PacketRouter, Paths, Report};
+use etherweave_sim::{Experiment, FlowRow, Paths, PreparedRouting, Report};
 use etherweave_topology::{Dragonfly, FatTree, Topology, TopologyKind};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 
@@ -37,20 +37,20 @@ fn shift(topology: &Topology, offset: u32, bytes: u64) -> Traffic {
     Traffic::Streams((0..hosts).map(stream).collect())
 }
 
-fn with_router(topology: &Topology, router: PacketRouter, params: SimParams, traffic: Traffic) -> Experiment {
-    let params = lossless(params, router.priorities());
+fn with_routing(topology: &Topology, prepared: PreparedRouting, params: SimParams, traffic: Traffic) -> Experiment {
+    let params = lossless(params, prepared.priorities());
     let experiment = experiment(topology.clone(), params, vec![job_of(traffic, Priority::new(0))]);
-    Experiment { paths: Paths::PerPacket(router), ..experiment }
+    Experiment { paths: Paths::PerPacket(prepared), ..experiment }
 }
 
 /// Every routing that runs, on every small fabric that it is for.
-fn each(mut check: impl FnMut(PacketRoutingKind, &Topology, PacketRouter)) {
+fn each(mut check: impl FnMut(PacketRoutingKind, &Topology, PreparedRouting)) {
     static DEFAULT: LazyLock<TableParams> = LazyLock::new(TableParams::default);
     for small::Small { kind, topology, .. } in &small::all() {
         let tables = FabricTables { kind, topology, params: &DEFAULT };
         for &routing in PacketRoutingKind::ALL {
-            if let Ok(router) = PacketRouter::new(routing, &tables) {
-                check(routing, topology, router);
+            if let Ok(prepared) = PreparedRouting::new(routing, &tables) {
+                check(routing, topology, prepared);
             }
         }
     }
@@ -59,9 +59,9 @@ fn each(mut check: impl FnMut(PacketRoutingKind, &Topology, PacketRouter)) {
 #[test]
 fn every_routing_delivers_everything_and_loses_nothing_on_any_number_of_threads() {
     let mut seen = 0;
-    each(|routing, topology, router| {
+    each(|routing, topology, prepared| {
         let traffic = shift(topology, topology.hosts() as u32 / 2 + 1, 20_000);
-        let experiment = with_router(topology, router, roce(), traffic);
+        let experiment = with_routing(topology, prepared, roce(), traffic);
         let reports = [1, 3].map(|threads| run(&experiment, threads));
         let name = format!("{} on {} switches", routing.name(), topology.switches());
         for Report { totals, lossless_drops, streams, .. } in &reports {
@@ -78,12 +78,12 @@ fn every_routing_delivers_everything_and_loses_nothing_on_any_number_of_threads(
 
 #[test]
 fn every_routing_delivers_everything_under_credits() {
-    each(|routing, topology, router| {
-        let priorities = (0..router.priorities()).map(Priority::new).collect();
+    each(|routing, topology, prepared| {
+        let priorities = (0..prepared.priorities()).map(Priority::new).collect();
         // Buffers of three frames: packets wait for credits at every hop.
         let credits = Credits { priorities, buffer: Some(Bytes::new(13_000)), ..Credits::default() };
         let traffic = shift(topology, topology.hosts() as u32 / 2 + 1, 20_000);
-        let mut experiment = with_router(topology, router, roce(), traffic);
+        let mut experiment = with_routing(topology, prepared, roce(), traffic);
         experiment.params.flow_control = FlowControl::Credits(credits);
         let reports = [1, 3].map(|threads| run(&experiment, threads));
         let name = format!("{} on {} switches", routing.name(), topology.switches());
@@ -97,8 +97,8 @@ fn every_routing_delivers_everything_under_credits() {
 fn adversarial(params: SimParams, routing: PacketRoutingKind, traffic: impl Fn(&Topology) -> Traffic) -> Report {
     let kind = TopologyKind::Dragonfly(Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() });
     let topology = kind.generate().unwrap();
-    let router = PacketRouter::new(routing, &topology).unwrap();
-    let mut experiment = with_router(&topology, router, params, traffic(&topology));
+    let prepared = PreparedRouting::new(routing, &topology).unwrap();
+    let mut experiment = with_routing(&topology, prepared, params, traffic(&topology));
     experiment.params.switch.buffer = Bytes::new(1_500_000);
     run(&experiment, 1)
 }
@@ -182,8 +182,8 @@ fn where_there_is_one_path_a_decision_per_packet_changes_nothing() {
     let topology = kind.generate().unwrap();
     let jobs = || vec![job_of(shift(&topology, 5, 100_000), Priority::new(0))];
     let per_flow = experiment(topology.clone(), lossless(roce(), 1), jobs());
-    let router = PacketRouter::new(PacketRoutingKind::Spray, &topology).unwrap();
-    let per_packet = Experiment { paths: Paths::PerPacket(router), ..per_flow.clone() };
+    let prepared = PreparedRouting::new(PacketRoutingKind::Spray, &topology).unwrap();
+    let per_packet = Experiment { paths: Paths::PerPacket(prepared), ..per_flow.clone() };
     assert_eq!(run(&per_packet, 1).fingerprint, run(&per_flow, 1).fingerprint);
 }
 
@@ -191,10 +191,10 @@ fn where_there_is_one_path_a_decision_per_packet_changes_nothing() {
 fn ranks_exchange_messages_on_any_number_of_threads() {
     let kind = TopologyKind::FatTree(FatTree { leaves: 4, hosts_per_leaf: 4, cores: 4, ..FatTree::default() });
     let topology = kind.generate().unwrap();
-    let router = PacketRouter::new(PacketRoutingKind::Ecmp, &topology).unwrap();
+    let prepared = PreparedRouting::new(PacketRoutingKind::Ecmp, &topology).unwrap();
     let permutation = Permutation { ranks: 16, bytes: Bytes::new(100_000), ..Permutation::default() };
     let traffic = Workload::Permutation(permutation).traffic(1).unwrap();
-    let experiment = with_router(&topology, router, roce(), traffic);
+    let experiment = with_routing(&topology, prepared, roce(), traffic);
     let [one, four] = [1, 4].map(|threads| run(&experiment, threads));
     assert_eq!((one.fingerprint, one.iterations), (four.fingerprint, four.iterations));
 }
@@ -203,9 +203,9 @@ fn ranks_exchange_messages_on_any_number_of_threads() {
 fn priorities_that_a_routing_needs_must_be_lossless() {
     let kind = TopologyKind::Dragonfly(Dragonfly::default());
     let topology = kind.generate().unwrap();
-    let router = PacketRouter::new(PacketRoutingKind::UgalLocal, &topology).unwrap();
+    let prepared = PreparedRouting::new(PacketRoutingKind::UgalLocal, &topology).unwrap();
     let rejected = |priority: u8, lossless_priorities: u8| {
-        let mut experiment = with_router(&topology, router.clone(), roce(), shift(&topology, 1, 1));
+        let mut experiment = with_routing(&topology, prepared.clone(), roce(), shift(&topology, 1, 1));
         experiment.params = lossless(experiment.params, lossless_priorities);
         experiment.jobs[0].priority = Priority::new(priority);
         let built = etherweave_sim::Simulation::build(&experiment, 1);
@@ -216,7 +216,7 @@ fn priorities_that_a_routing_needs_must_be_lossless() {
                     raises the priority of packets with their hops";
     assert_eq!(rejected(0, 2).as_deref(), Some(expected));
     assert_eq!(rejected(6, 7).as_deref(), Some("job.0.priority: 6; expected at most 5: ugal_local takes 3 priorities"));
-    let error = PacketRouter::new(PacketRoutingKind::UgalGlobal, &topology).unwrap_err().to_string();
+    let error = PreparedRouting::new(PacketRoutingKind::UgalGlobal, &topology).unwrap_err().to_string();
     let expected = "routing: ugal_global, which compares the load of other switches or knows the traffic; expected a \
                     routing that decides by the load of the own switch";
     assert_eq!(error, expected);
@@ -230,8 +230,8 @@ fn failing(routing: PacketRoutingKind, until: Option<u64>) -> Report {
     let until = until.map(Duration::from_us);
     let outages = vec![Outage { channel, from: Duration::from_us(10), until }];
     let fabric = FabricOf { outages: &outages, reroute_after: Some(Duration::from_us(50)), ..(&topology).into() };
-    let router = PacketRouter::new(routing, fabric).unwrap();
-    let experiment = with_router(&topology, router, roce(), shift(&topology, 4, 100_000));
+    let prepared = PreparedRouting::new(routing, fabric).unwrap();
+    let experiment = with_routing(&topology, prepared, roce(), shift(&topology, 4, 100_000));
     let experiment = Experiment { outages: outages.clone(), ..experiment };
     let [one, two] = [1, 2].map(|threads| run(&experiment, threads));
     assert_eq!((one.fingerprint, one.totals.lost), (two.fingerprint, two.totals.lost));
