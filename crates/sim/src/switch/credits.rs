@@ -214,12 +214,7 @@ impl Shard {
         if eligible == 0 {
             return;
         }
-        let port = &mut self.ports[egress as usize];
-        let class = self.constants.scheduler.pick(port, eligible);
-        let handle = port.dequeue(class, &self.packets);
-        let still_waits = port.waiting & 1 << class != 0;
-        self.constants.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
-        let others_wait = port.waiting != 0;
+        let (handle, others_wait) = self.take_next(egress, eligible);
         let held = self.packets[handle];
         self.start_with_credits(egress, handle, others_wait);
         if self.credits.cover(held.priority) {

@@ -161,6 +161,17 @@ impl Shard {
         }
     }
 
+    /// Takes the packet of a switch port whose turn it is among eligible classes, and says whether others wait.
+    #[inline(always)]
+    pub(super) fn take_next(&mut self, egress: u32, eligible: u8) -> (Handle, bool) {
+        let port = &mut self.ports[egress as usize];
+        let class = self.constants.scheduler.pick(port, eligible);
+        let handle = port.dequeue(class, &self.packets);
+        let still_waits = port.waiting & 1 << class != 0;
+        self.constants.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
+        (handle, port.waiting != 0)
+    }
+
     /// Sends the next packet of a switch port, if one is eligible.
     #[inline(always)]
     pub(crate) fn transmit_from_switch(&mut self, egress: u32) {
@@ -169,11 +180,7 @@ impl Shard {
         if eligible == 0 {
             return self.transmit_with_credits(egress);
         }
-        let class = self.constants.scheduler.pick(port, eligible);
-        let handle = port.dequeue(class, &self.packets);
-        let still_waits = port.waiting & 1 << class != 0;
-        self.constants.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
-        let others_wait = port.waiting != 0;
+        let (handle, others_wait) = self.take_next(egress, eligible);
         let held = self.packets[handle];
         self.change_priority(handle);
         self.start(egress, handle, others_wait);
