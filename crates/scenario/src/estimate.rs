@@ -103,6 +103,11 @@ struct Part {
 }
 
 impl Part {
+    /// What the fabric itself takes.
+    fn fabric(bytes: u64) -> Part {
+        Part::new("fabric", bytes, "topology", "fewer switches or hosts")
+    }
+
     fn new(name: &'static str, bytes: u64, key: impl Into<String>, advice: &'static str) -> Part {
         Part { name, bytes, key: key.into(), advice }
     }
@@ -177,7 +182,7 @@ pub(crate) fn run(scenario: &Scenario, topology: &Topology, captures: usize) -> 
     let transient = building.max(memory.packets.saturating_add(report));
     let peak = [memory.fabric, memory.programs, memory.connections, transient].into_iter().fold(0, u64::saturating_add);
     let parts = vec![
-        Part::new("fabric", memory.fabric, "topology", "fewer switches or hosts"),
+        Part::fabric(memory.fabric),
         Part::new(
             "programs of ranks",
             memory.programs.saturating_add(building.min(transient)),
@@ -273,12 +278,7 @@ pub(crate) fn curve(spec: &OpenLoopSpec, topology: &Topology) -> Result<Estimate
     let points = lines.saturating_mul(spec.points_of_line() as u64);
     let reports = points.saturating_mul(memory.report).saturating_add(table(points, POINTS));
     let parts = vec![
-        Part::new(
-            "fabric",
-            memory.fabric.saturating_add(topology.memory_bytes()),
-            "topology",
-            "fewer switches or hosts",
-        ),
+        Part::fabric(memory.fabric.saturating_add(topology.memory_bytes())),
         Part::new("packets", memory.packets, "open_loop.loads", "lower loads"),
         Part::new("reports of points", reports, "open_loop.loads", "fewer loads, routings or patterns at once"),
     ];
@@ -307,12 +307,7 @@ pub(crate) fn observe(
     let steps = memory.steps.saturating_add(table(rows, STEPS));
     let tables = table(rows, STEPS).saturating_add(table(links.count() as u64, CHANNELS));
     let parts = vec![
-        Part::new(
-            "fabric",
-            memory.fabric.saturating_add(topology.memory_bytes()),
-            "topology",
-            "fewer switches or hosts",
-        ),
+        Part::fabric(memory.fabric.saturating_add(topology.memory_bytes())),
         Part::new("packets", memory.packets, "open_loop.loads", "a lower load"),
         Part::new("steps of the animation", steps, "open_loop.batch", "longer batches, or a shorter time"),
         Part::new(
