@@ -146,7 +146,8 @@ fn routings_that_leave_the_minimal_path_spread_what_one_global_link_would_carry(
     }
 }
 
-/// Prints the figures of `docs/models/roce.md`: `cargo test -p etherweave-sim --test simulation overtake -- --nocapture`.
+/// Prints the figures of `docs/models/roce.md`:
+/// `cargo test -p etherweave-sim --test simulation overtake -- --nocapture`.
 #[test]
 fn go_back_n_repeats_packets_that_overtake_each_other_and_selective_repeat_places_them() {
     let report = |params, routing| adversarial(params, routing, |topology| shift(topology, 8, 20_000));
