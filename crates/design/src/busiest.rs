@@ -41,10 +41,10 @@ impl BusiestChannels {
     /// Follows all traffic, or says why that would take too long.
     pub(crate) fn of(kind: &TopologyKind, topology: &Topology, spec: &TablesSpec) -> Result<BusiestChannels, String> {
         TableLoads::check(topology)?;
-        let minimal = MinimalRouting::of(kind, topology).map_err(|error| error.to_string())?;
+        let minimal = MinimalRouting::of(kind, topology).map_err(|error| error.reason())?;
         let strategy = spec.strategy(kind);
         let under = |strategy| {
-            let loads = TableLoads::of(&minimal, strategy, &spec.widths).map_err(|error| error.to_string())?;
+            let loads = TableLoads::of(&minimal, strategy, &spec.widths).map_err(|error| error.reason())?;
             Ok::<_, String>(BusiestUnder::of(topology, loads.busiest()))
         };
         let algorithm = under(forwarding::Strategy { is_shared_by_source: false, ..strategy })?;

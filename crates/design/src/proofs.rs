@@ -37,7 +37,7 @@ impl RoutingProof {
         given: Option<u8>,
         diameter: u32,
     ) -> Result<RoutingProof, String> {
-        let legality = routing.legality(topology).map_err(|error| error.to_string())?;
+        let legality = routing.legality(topology).map_err(|error| error.reason())?;
         let needed = legality.priorities();
         let legality = match given {
             Some(given) => legality.with_priorities(given),

@@ -1,6 +1,6 @@
 //! How many entries the tables of switches need, and whether they fit.
 
-use etherweave_forwarding::{Compacted, Count, ForwardingError, PlanKind, PlanTables, Strategy, Survey, TableUse};
+use etherweave_forwarding::{Compacted, Count, PlanKind, PlanTables, Strategy, Survey, TableUse};
 use etherweave_primitives::InputError;
 use etherweave_topology::{Topology, TopologyKind};
 
@@ -80,14 +80,14 @@ impl TableCounts {
     /// # Errors
     /// When the fabric cannot have what the specification asks for.
     pub(crate) fn of(kind: &TopologyKind, topology: &Topology, spec: &TablesSpec) -> Result<TableCounts, InputError> {
-        let survey = Survey::with(kind, topology, spec.strategy(kind), &spec.widths)
-            .map_err(|error| InputError::new(key_of(&error), error, ""))?;
+        let survey =
+            Survey::with(kind, topology, spec.strategy(kind), &spec.widths).map_err(|error| error.within("tables"))?;
         let capacity = &spec.capacity;
         let hosts = Count { min: survey.exact, max: survey.exact, total: survey.exact, tables: 1 };
         Ok(TableCounts {
             exact: TableFit::of(capacity.exact(&hosts)),
             plans: survey.plans.iter().flatten().map(|plan| PlanCount::of(plan, capacity)).collect(),
-            plans_missing: survey.plans.iter().filter_map(|plan| Some(plan.as_ref().err()?.to_string())).collect(),
+            plans_missing: survey.plans.iter().filter_map(|plan| Some(plan.as_ref().err()?.reason())).collect(),
             compacted: RuleCount::of(&survey.compacted, capacity),
         })
     }
@@ -95,17 +95,6 @@ impl TableCounts {
     /// The entries of one plan, where the fabric can have it.
     pub fn plan(&self, plan: PlanKind) -> Option<&PlanCount> {
         self.plans.iter().find(|count| count.plan == plan)
-    }
-}
-
-/// The key that an error is about.
-fn key_of(error: &ForwardingError) -> &'static str {
-    match error {
-        ForwardingError::TooManyBits { .. } | ForwardingError::Width { .. } | ForwardingError::Widths { .. } => {
-            "tables.widths"
-        }
-        ForwardingError::NoCoordinates { .. } => "tables.plan",
-        ForwardingError::TooLarge { .. } | ForwardingError::Routing(_) | ForwardingError::Mismatch { .. } => "tables",
     }
 }
 

@@ -9,10 +9,10 @@
 
 use std::collections::BTreeSet;
 
-use etherweave_primitives::{ChannelId, HostId, SwitchId};
+use etherweave_primitives::{ChannelId, HostId, InputError, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology, reverse};
 
-use crate::{AddressPlan, FlowTable, ForwardingError, MinimalRouting, RegionRoutes, Rule, Sources, Strategy, Ternary};
+use crate::{AddressPlan, FlowTable, MinimalRouting, RegionRoutes, Rule, Sources, Strategy, Ternary};
 
 /// Pairs of a host and a switch with hosts that are walked at most: a few seconds.
 const PAIRS_MAX: u64 = 1 << 23;
@@ -75,11 +75,7 @@ impl<'a> TableLoads<'a> {
     ///
     /// # Errors
     /// When the plan or the widths do not suit the fabric.
-    pub fn of(
-        minimal: &MinimalRouting<'a>,
-        strategy: Strategy,
-        widths: &[u32],
-    ) -> Result<TableLoads<'a>, ForwardingError> {
+    pub fn of(minimal: &MinimalRouting<'a>, strategy: Strategy, widths: &[u32]) -> Result<TableLoads<'a>, InputError> {
         let topology = minimal.topology();
         let plan = strategy.plan.plan_with(topology, widths)?;
         let mut sources = Sources::of(&plan);

@@ -1,14 +1,11 @@
 //! Routing by flow tables, so that what is simulated is what would be deployed.
 
-use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
+use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
 use etherweave_routing::{EcmpHash, FlowKey, HashSelection, Routing, Selection};
 use etherweave_topology::Topology;
 
 use crate::compaction::Sources;
-use crate::{
-    AddressPlan, FlowTable, ForwardingError, MinimalRouting, PacketHeader, RegionRoutes, Strategy, Ternary, proof,
-    prove,
-};
+use crate::{AddressPlan, FlowTable, MinimalRouting, PacketHeader, RegionRoutes, Strategy, Ternary, proof, prove};
 
 /// Flow tables as a routing, while nothing is paused: as a routing and, by the rules for shares of the sources, as a
 /// selection.
@@ -37,7 +34,7 @@ impl FlowTableRouting {
         minimal: &MinimalRouting<'_>,
         strategy: Strategy,
         hash: &EcmpHash,
-    ) -> Result<FlowTableRouting, ForwardingError> {
+    ) -> Result<FlowTableRouting, InputError> {
         let topology = minimal.topology();
         let plan = strategy.plan.plan(topology)?;
         let mut sources = Sources::of(&plan);

@@ -40,7 +40,6 @@ mod conditional;
 mod count;
 mod deployed;
 mod equation;
-mod error;
 mod flow_table_routing;
 mod mac;
 mod minimal;
@@ -57,7 +56,6 @@ pub use conditional::{NonMinimalPort, while_unpaused, with_alternatives, with_no
 pub use count::{Count, TableProfile, TableUse};
 pub use deployed::{ConditionalTables, Conditions, FabricTables, FlowTables, MinimalTables, TableParams};
 pub use equation::Hierarchy;
-pub use error::ForwardingError;
 pub use flow_table_routing::FlowTableRouting;
 pub use mac::{ADDRESS_BITS, Mac};
 pub use minimal::{MinimalRouting, SwitchView};

@@ -6,16 +6,16 @@
 //! to single hosts; rules for a part of the sources make it halve the sources bit by bit. What remains are unions of
 //! ports, which must be those of the routing, none more and none less.
 
-use etherweave_primitives::{HostId, Port};
+use etherweave_primitives::{HostId, InputError, Port};
 use etherweave_topology::Topology;
 
-use crate::{FlowTable, ForwardingError, Region, RegionRoutes, Rule, SetId, Ternary};
+use crate::{FlowTable, Region, RegionRoutes, Rule, SetId, Ternary};
 
 /// Checks a table against the row that it was made of; returns how many regions were checked.
 ///
 /// # Errors
 /// The first destination whose packets take other ports, or none.
-pub fn prove(routes: &RegionRoutes<'_>, table: &FlowTable, topology: &Topology) -> Result<u64, ForwardingError> {
+pub fn prove(routes: &RegionRoutes<'_>, table: &FlowTable, topology: &Topology) -> Result<u64, InputError> {
     let mut proof = TableCheck {
         table,
         word: (1 << routes.plan.bits()) - 1,
@@ -28,12 +28,9 @@ pub fn prove(routes: &RegionRoutes<'_>, table: &FlowTable, topology: &Topology) 
         let expected = routes.sets.get(entry.action);
         proof.region(entry.region, entry.cube, expected).map_err(|dst| {
             let name = |ports: &[Port]| describe(topology, routes, ports);
-            ForwardingError::Mismatch {
-                at: topology.switch_name(routes.at).to_owned(),
-                dst: topology.host_name(dst).to_owned(),
-                found: name(&proof.ports),
-                expected: name(expected),
-            }
+            let (at, dst) = (topology.switch_name(routes.at), topology.host_name(dst));
+            let found = format!("the table of {at} sends packets for {dst} to {}", name(&proof.ports));
+            InputError::new("", found, name(expected))
         })?;
     }
     Ok(proof.regions)

@@ -2,13 +2,11 @@
 //!
 //! One row and one table are in memory at a time, whatever the size of the fabric.
 
-use etherweave_primitives::SwitchId;
+use etherweave_primitives::{InputError, SwitchId};
 use etherweave_topology::{Topology, TopologyKind};
 
 use crate::compaction::{CompactionKind, Sources};
-use crate::{
-    AddressPlan, Count, FlowTable, ForwardingError, MinimalRouting, PlanKind, RegionRoutes, SwitchView, prove,
-};
+use crate::{AddressPlan, Count, FlowTable, MinimalRouting, PlanKind, RegionRoutes, SwitchView, prove};
 
 /// Entries without compaction under one address plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +103,7 @@ impl PlanTables {
 ///
 /// # Errors
 /// When the plan does not suit the fabric, or a table is not equal to the routing.
-pub fn compact(minimal: &MinimalRouting<'_>, strategy: Strategy) -> Result<Compacted, ForwardingError> {
+pub fn compact(minimal: &MinimalRouting<'_>, strategy: Strategy) -> Result<Compacted, InputError> {
     let plan = strategy.plan.plan(minimal.topology())?;
     let mut compactor = Compactor::new(minimal.topology(), &plan, strategy);
     switches(minimal.topology()).try_for_each(|at| compactor.add(at, &minimal.view(at)))?;
@@ -128,7 +126,7 @@ impl<'a> Compactor<'a> {
         Compactor { topology, plan, strategy, sources, rules, proof: Proved::default() }
     }
 
-    fn add(&mut self, at: SwitchId, view: &SwitchView<'_>) -> Result<(), ForwardingError> {
+    fn add(&mut self, at: SwitchId, view: &SwitchView<'_>) -> Result<(), InputError> {
         let routes = RegionRoutes::seen(view, self.topology, self.plan, at);
         let table = self.strategy.table(&routes, &mut self.sources, self.topology);
         self.proof.regions += prove(&routes, &table, self.topology)?;
@@ -151,7 +149,7 @@ pub struct Survey {
     /// Entries of an exact-match table: one per host, under any plan.
     pub exact: u64,
     /// By plan, or why the fabric cannot have the plan.
-    pub plans: Vec<Result<PlanTables, ForwardingError>>,
+    pub plans: Vec<Result<PlanTables, InputError>>,
     /// The compacted tables.
     pub compacted: Compacted,
 }
@@ -161,7 +159,7 @@ impl Survey {
     ///
     /// # Errors
     /// When there is no routing to compact, or a table is not equal to it.
-    pub fn of(kind: &TopologyKind, topology: &Topology) -> Result<Survey, ForwardingError> {
+    pub fn of(kind: &TopologyKind, topology: &Topology) -> Result<Survey, InputError> {
         Survey::with(kind, topology, Strategy::fitting(kind), &[])
     }
 
@@ -175,7 +173,7 @@ impl Survey {
         topology: &Topology,
         strategy: Strategy,
         widths: &[u32],
-    ) -> Result<Survey, ForwardingError> {
+    ) -> Result<Survey, InputError> {
         let minimal = MinimalRouting::of(kind, topology)?;
         let compact_plan = strategy.plan.plan_with(topology, widths)?;
         let mut compactor = Compactor::new(topology, &compact_plan, strategy);

@@ -59,6 +59,11 @@ impl InputError {
         if is_right { Ok(()) } else { Err(InputError::new(key, found, expected)) }
     }
 
+    /// What is wrong and what was expected, without the key: for a text that names the place itself.
+    pub fn reason(&self) -> String {
+        InputError { key: String::new(), ..self.clone() }.to_string()
+    }
+
     /// The same mistake in a line of the text at its key.
     pub fn at_line(self, line: usize) -> InputError {
         InputError { place: Some(TextPlace { line, column: None }), ..self }

@@ -14,10 +14,9 @@
 //! A dimension that is done counts as upward, so combinations change in one direction only. All of it follows from the
 //! places of switch and destination. To the opposite switch of a ring packets go up.
 
-use etherweave_primitives::SwitchId;
+use etherweave_primitives::{InputError, SwitchId};
 use etherweave_topology::Topology;
 
-use crate::RoutingError;
 use crate::adjacencies::Adjacencies;
 use crate::grid::{GridRow, RowGrid, RowPath};
 use crate::plan::{DestinationSet, RoutingPlan, RoutingStep};
@@ -30,11 +29,11 @@ const EVERYTHING: DestinationSet = DestinationSet::Set(1 << (3 * DIMENSIONS_MAX)
 /// What is ahead in every dimension; none where the packet is at its place.
 type RowPaths = [Option<RowPath>; DIMENSIONS_MAX];
 
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
     let grid = RowGrid::of(topology)?;
     if grid.rows.len() > DIMENSIONS_MAX {
         let found = format!("{} dimensions", grid.rows.len());
-        return Err(RoutingError::Unsuited { found, expected: "a grid of at most 6 dimensions" });
+        return Err(InputError::new("", found, format!("a grid of at most {DIMENSIONS_MAX} dimensions")));
     }
     Ok(Box::new(DimensionAdaptivePlan { grid }))
 }

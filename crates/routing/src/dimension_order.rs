@@ -6,10 +6,9 @@
 //! the last and the first switch (the dateline) still ahead travel on priority 0, the others on priority 1: a switch
 //! derives that from its own place and the destination's.
 
-use etherweave_primitives::SwitchId;
+use etherweave_primitives::{InputError, SwitchId};
 use etherweave_topology::Topology;
 
-use crate::RoutingError;
 use crate::adjacencies::Adjacencies;
 use crate::grid::{GridRow, RowGrid, RowPath};
 use crate::plan::{DestinationSet, RoutingPlan, RoutingStep};
@@ -17,7 +16,7 @@ use crate::plan::{DestinationSet, RoutingPlan, RoutingStep};
 /// Sets from here on travel along a row; those below start at a dimension.
 const WALKING: u32 = 16;
 
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
     Ok(Box::new(DimensionOrderPlan { grid: RowGrid::of(topology)? }))
 }
 

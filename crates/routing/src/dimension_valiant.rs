@@ -5,10 +5,9 @@
 //! Each of the two parts has a priority. A switch derives where a packet is from its priority and its ingress port:
 //! before the intermediate switch only later dimensions are left.
 
-use etherweave_primitives::SwitchId;
+use etherweave_primitives::{InputError, SwitchId};
 use etherweave_topology::Topology;
 
-use crate::RoutingError;
 use crate::adjacencies::Adjacencies;
 use crate::dimension_order::DimensionOrderPlan;
 use crate::grid::RowGrid;
@@ -18,11 +17,10 @@ use crate::plan::{DestinationSet, RoutingPlan, RoutingStep};
 /// number of dimensions on, the place in the last one that the packet arrived from.
 const HOMING: u32 = u32::MAX;
 
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
     let grid = RowGrid::of(topology)?;
     if !grid.is_full() {
-        let (found, expected) = ("rows are lines or rings".to_owned(), "a flattened butterfly or HyperX");
-        return Err(RoutingError::Unsuited { found, expected });
+        return Err(InputError::new("", "rows are lines or rings", "a flattened butterfly or HyperX"));
     }
     Ok(Box::new(DimensionValiantPlan { order: DimensionOrderPlan { grid } }))
 }

@@ -3,17 +3,16 @@
 //!
 //! Local channels have another priority in the destination's group than before; global channels share the first.
 
-use etherweave_primitives::SwitchId;
+use etherweave_primitives::{InputError, SwitchId};
 use etherweave_topology::Topology;
 
-use crate::RoutingError;
 use crate::adjacencies::Adjacencies;
 use crate::groups::{DragonflyGroups, EVERYTHING, Stages};
 use crate::plan::{DestinationSet, RoutingPlan, RoutingStep};
 
 const STAGES: Stages = Stages { out: 0, across: 0, home: 1 };
 
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
     Ok(Box::new(DragonflyMinimalPlan { groups: DragonflyGroups::of(topology)? }))
 }
 

@@ -5,10 +5,9 @@
 //! With `l` for local and `g` for global, `g0 l0 g1 l1` is the longest path with its priorities: without a local hop
 //! before the first global one two are enough (section V-E). A minimal path is `l0 g1 l1`.
 
-use etherweave_primitives::SwitchId;
+use etherweave_primitives::{InputError, SwitchId};
 use etherweave_topology::Topology;
 
-use crate::RoutingError;
 use crate::adjacencies::Adjacencies;
 use crate::groups::{DragonflyGroups, EVERYTHING, Stages};
 use crate::plan::{DestinationSet, FRESH, RoutingPlan, RoutingStep};
@@ -19,7 +18,7 @@ const FIRST: u8 = 0;
 /// No longer at the switch of its host.
 const UNDERWAY: u32 = FRESH + 1;
 
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
     Ok(Box::new(DragonflyNonMinimalPlan { groups: DragonflyGroups::of(topology)? }))
 }
 

@@ -5,10 +5,9 @@
 //! their figure 7: three of them. Any packet may leave its group, also one for its own group; those for other switches
 //! of its own group may go there at once, in the last stage.
 
-use etherweave_primitives::SwitchId;
+use etherweave_primitives::{InputError, SwitchId};
 use etherweave_topology::Topology;
 
-use crate::RoutingError;
 use crate::adjacencies::Adjacencies;
 use crate::groups::{DragonflyGroups, EVERYTHING, Stages, in_group};
 use crate::plan::{DestinationSet, FRESH, RoutingPlan, RoutingStep};
@@ -21,7 +20,7 @@ const LEAVING: u32 = FRESH + 1;
 /// In the intermediate group, or in the destination's.
 const HOMING: u32 = FRESH + 2;
 
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
     Ok(Box::new(DragonflyValiantGroupPlan { groups: DragonflyGroups::of(topology)? }))
 }
 

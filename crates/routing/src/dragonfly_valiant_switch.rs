@@ -5,10 +5,9 @@
 //! Unlike by [group](crate::RoutingKind::DragonflyValiantGroup), the local channels of the intermediate group share the
 //! load as well. Packets for their own group may go there at once, in the last stage.
 
-use etherweave_primitives::SwitchId;
+use etherweave_primitives::{InputError, SwitchId};
 use etherweave_topology::Topology;
 
-use crate::RoutingError;
 use crate::adjacencies::Adjacencies;
 use crate::groups::{DragonflyGroups, EVERYTHING, OUTSIDE, Stages, but_switch, in_group};
 use crate::plan::{DestinationSet, FRESH, RoutingPlan, RoutingStep};
@@ -25,7 +24,7 @@ const VISITING: u32 = FRESH + 2;
 /// From the intermediate switch to the destination.
 const HOMING: u32 = FRESH + 3;
 
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
     Ok(Box::new(DragonflyValiantSwitchPlan { groups: DragonflyGroups::of(topology)? }))
 }
 

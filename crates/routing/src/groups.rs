@@ -1,9 +1,8 @@
 //! Fabrics of groups, every two switches of a group joined and every two groups: dragonflies.
 
-use etherweave_primitives::{HostId, SwitchId};
+use etherweave_primitives::{HostId, InputError, SwitchId};
 use etherweave_topology::Topology;
 
-use crate::RoutingError;
 use crate::adjacencies::Adjacencies;
 use crate::plan::{DestinationSet, RoutingStep};
 
@@ -73,8 +72,8 @@ pub(crate) struct DragonflyGroups {
 impl DragonflyGroups {
     /// # Errors
     /// When switches have no groups, or some two switches of a group, or two groups, are not joined.
-    pub fn of(topology: &Topology) -> Result<DragonflyGroups, RoutingError> {
-        let unsuited = |found: String| RoutingError::Unsuited { found, expected: EXPECTED };
+    pub fn of(topology: &Topology) -> Result<DragonflyGroups, InputError> {
+        let unsuited = |found: String| InputError::new("", found, EXPECTED);
         if topology.axes() != ["group", "switch"] {
             return Err(unsuited("the switches are not numbered within groups".to_owned()));
         }

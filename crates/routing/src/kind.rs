@@ -3,7 +3,8 @@
 use etherweave_topology::Topology;
 
 use crate::plan::RoutingPlan;
-use crate::{EcmpHash, HashSelection, Legality, RoutingError, RoutingTable, shortest_path, up_down};
+use crate::{EcmpHash, HashSelection, Legality, RoutingTable, shortest_path, up_down};
+use etherweave_primitives::InputError;
 
 /// Everything that follows from the list of routings, each with the module that plans it: `plan(&Topology)` gives the
 /// legal steps between switches.
@@ -28,7 +29,7 @@ macro_rules! routings {
                 }
             }
 
-            fn plan(&self, topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+            fn plan(&self, topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
                 match self {
                     $(RoutingKind::$routing => crate::$module::plan(topology),)*
                 }
@@ -68,7 +69,7 @@ impl RoutingKind {
     /// # Errors
     /// When the routing is not for such a topology, needs more than eight priorities, or some host has no legal path to
     /// some other.
-    pub fn legality(&self, topology: &Topology) -> Result<Legality, RoutingError> {
+    pub fn legality(&self, topology: &Topology) -> Result<Legality, InputError> {
         Legality::new(topology, self.plan(topology)?)
     }
 
@@ -77,7 +78,7 @@ impl RoutingKind {
     /// # Errors
     /// As [`legality`](RoutingKind::legality), and when a packet's next channels do not follow from its destination
     /// alone, or it changes priorities.
-    pub fn build(&self, topology: &Topology) -> Result<RoutingTable, RoutingError> {
+    pub fn build(&self, topology: &Topology) -> Result<RoutingTable, InputError> {
         match self {
             RoutingKind::UpDown => up_down::table(topology),
             RoutingKind::ShortestPath => shortest_path::table(topology),

@@ -1,10 +1,10 @@
 //! A complete routing: with hosts at both ends and priorities on its hops.
 
-use etherweave_primitives::{ChannelId, HostId, Priority, SwitchId};
+use etherweave_primitives::{ChannelId, HostId, InputError, Priority, SwitchId};
 use etherweave_topology::{Topology, reverse};
 
 use crate::plan::{FRESH, RoutingPlan};
-use crate::{ChannelHop, Routing, RoutingError};
+use crate::{ChannelHop, Routing};
 
 /// Which hops are legal, where each packet has which priority. Made by
 /// [`RoutingKind::legality`](crate::RoutingKind::legality).
@@ -28,10 +28,11 @@ struct HostPlace {
 impl Legality {
     /// # Errors
     /// When the plan needs more priorities than IEEE 802.1Q has.
-    pub(crate) fn new(topology: &Topology, plan: Box<dyn RoutingPlan>) -> Result<Legality, RoutingError> {
+    pub(crate) fn new(topology: &Topology, plan: Box<dyn RoutingPlan>) -> Result<Legality, InputError> {
         let stages = plan.stages();
         if stages as usize > Priority::COUNT {
-            return Err(RoutingError::Priorities { needed: stages });
+            let found = format!("the routing needs {stages} priorities on this fabric");
+            return Err(InputError::new("", found, format!("at most {}, as 802.1Q has", Priority::COUNT)));
         }
         let place = |host| HostPlace { switch: topology.switch_of(host), last: reverse(topology.host_channel(host)) };
         let hosts = (0..topology.hosts()).map(HostId::from_index).map(place).collect();

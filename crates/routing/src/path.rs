@@ -1,9 +1,9 @@
 //! The path of one flow.
 
-use etherweave_primitives::{ChannelId, Priority, SwitchId};
+use etherweave_primitives::{ChannelId, InputError, Priority, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-use crate::{ChannelHop, FlowKey, Routing, RoutingError, Selection};
+use crate::{ChannelHop, FlowKey, Routing, Selection};
 
 /// The channels of a flow from its host to its destination, both host links included.
 ///
@@ -14,7 +14,7 @@ pub fn path<R: Routing + ?Sized, S: Selection + ?Sized>(
     routing: &R,
     selection: &S,
     key: &FlowKey,
-) -> Result<Vec<ChannelId>, RoutingError> {
+) -> Result<Vec<ChannelId>, InputError> {
     let mut channels = vec![topology.host_channel(key.src)];
     // A packet that changed its priority may visit a switch again, in a later stage.
     let mut visited: Vec<(SwitchId, Option<Priority>)> = Vec::new();
@@ -32,8 +32,7 @@ pub fn path<R: Routing + ?Sized, S: Selection + ?Sized>(
         candidates.extend(hops.iter().map(|hop| hop.channel));
         candidates.dedup();
         if candidates.is_empty() {
-            let (at, dst) = (topology.switch_name(at).to_owned(), topology.host_name(key.dst).to_owned());
-            return Err(RoutingError::DeadEnd { at, dst });
+            return Err(dead_end(topology.switch_name(at), topology.host_name(key.dst)));
         }
         let chosen = selection.pick(at, key, &candidates);
         arrival = hops.iter().copied().find(|hop| hop.channel == chosen);
@@ -42,8 +41,14 @@ pub fn path<R: Routing + ?Sized, S: Selection + ?Sized>(
     Ok(channels)
 }
 
-fn loop_error(topology: &Topology, key: &FlowKey, ring: &[(SwitchId, Option<Priority>)]) -> RoutingError {
+fn loop_error(topology: &Topology, key: &FlowKey, ring: &[(SwitchId, Option<Priority>)]) -> InputError {
     let around = ring.iter().chain(&ring[..1]);
-    let switches = around.map(|&(switch, _)| topology.switch_name(switch).to_owned()).collect();
-    RoutingError::Loop { dst: topology.host_name(key.dst).to_owned(), switches }
+    let switches: Vec<&str> = around.map(|&(switch, _)| topology.switch_name(switch)).collect();
+    let found = format!("packets for {} loop through {}", topology.host_name(key.dst), switches.join(" - "));
+    InputError::new("", found, "a path without repetition")
+}
+
+/// The error of a packet that no legal channel takes on.
+pub(crate) fn dead_end(at: &str, dst: &str) -> InputError {
+    InputError::new("", format!("no legal channel leads from {at} to {dst}"), "at least one")
 }

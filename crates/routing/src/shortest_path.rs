@@ -2,22 +2,22 @@
 
 use std::collections::VecDeque;
 
-use etherweave_primitives::{ChannelId, SwitchId};
+use etherweave_primitives::{ChannelId, InputError, SwitchId};
 use etherweave_topology::{Node, Topology, reverse};
 
+use crate::RoutingTable;
 use crate::plan::RoutingPlan;
 use crate::table::{TabulatedPlan, onward};
-use crate::{RoutingError, RoutingTable};
 
 /// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;
 
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
     Ok(Box::new(TabulatedPlan::new(topology, table(topology)?)))
 }
 
 /// The table of shortest paths: one breadth-first search per switch with hosts.
-pub(crate) fn table(topology: &Topology) -> Result<RoutingTable, RoutingError> {
+pub(crate) fn table(topology: &Topology) -> Result<RoutingTable, InputError> {
     RoutingTable::fill(
         topology,
         |dst| distances(topology, dst),

@@ -5,12 +5,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use etherweave_primitives::{ChannelId, HostId, SwitchId};
+use etherweave_primitives::{ChannelId, HostId, InputError, SwitchId};
 use etherweave_topology::{Node, Topology, reverse};
 
 use crate::adjacencies::Adjacencies;
+use crate::path::dead_end;
 use crate::plan::{DestinationSet, FRESH, RoutingPlan, RoutingStep};
-use crate::{Legality, Routing, RoutingError};
+use crate::{Legality, Routing};
 
 /// Entries of the largest table: 1 GiB.
 pub(crate) const ENTRIES_MAX: u64 = 1 << 28;
@@ -62,7 +63,7 @@ impl RoutingTable {
         topology: &Topology,
         distances: impl Fn(SwitchId) -> Distances,
         is_legal: impl Fn(&Distances, ChannelId) -> bool,
-    ) -> Result<RoutingTable, RoutingError> {
+    ) -> Result<RoutingTable, InputError> {
         let (hosts, destinations) = places(topology);
         let mut sets = Sets::new();
         let mut entries = vec![0; entries(topology, destinations.len())?];
@@ -85,7 +86,7 @@ impl RoutingTable {
         topology: &Topology,
         key: impl Fn(SwitchId, SwitchId) -> Key,
         channels: impl Fn(SwitchId, SwitchId, &mut Vec<ChannelId>),
-    ) -> Result<RoutingTable, RoutingError> {
+    ) -> Result<RoutingTable, InputError> {
         let (hosts, destinations) = places(topology);
         let mut sets = Sets::new();
         let mut entries = vec![0; entries(topology, destinations.len())?];
@@ -107,10 +108,10 @@ impl RoutingTable {
     }
 
     /// Tabulates a routing whose packets stay on priority 0 wherever they go, whatever their arrival.
-    pub(crate) fn of(topology: &Topology, legality: &Legality) -> Result<RoutingTable, RoutingError> {
+    pub(crate) fn of(topology: &Topology, legality: &Legality) -> Result<RoutingTable, InputError> {
         let priorities = legality.priorities();
         if priorities > 1 || legality.plan.has_memory() {
-            return Err(RoutingError::NotATable { priorities });
+            return Err(not_a_table(priorities));
         }
         let (hosts, destinations) = places(topology);
         let mut sets = Sets::new();
@@ -131,13 +132,12 @@ impl RoutingTable {
     }
 
     /// From every switch with hosts there is a path to every other.
-    fn check(&self, topology: &Topology, destinations: &[SwitchId]) -> Result<(), RoutingError> {
+    fn check(&self, topology: &Topology, destinations: &[SwitchId]) -> Result<(), InputError> {
         for &at in destinations {
             let row = &self.entries[at.index() * self.columns..][..self.columns];
             let gap = row.iter().zip(destinations).find(|&(&set, &dst)| set == 0 && dst != at);
             if let Some((_, &dst)) = gap {
-                let name = |switch| topology.switch_name(switch).to_owned();
-                return Err(RoutingError::DeadEnd { at: name(at), dst: name(dst) });
+                return Err(dead_end(topology.switch_name(at), topology.switch_name(dst)));
             }
         }
         Ok(())
@@ -150,11 +150,22 @@ impl Routing for RoutingTable {
     }
 }
 
+/// The error of a routing that changes priorities or depends on the port of arrival.
+fn not_a_table(priorities: u8) -> InputError {
+    let found = match priorities {
+        0 | 1 => "the routing decides by the port of arrival".to_owned(),
+        several => format!("the routing changes among {several} priorities"),
+    };
+    let expected = "one that decides by the destination only: up_down, shortest_path, or dimension_order without rings";
+    InputError::new("", found, expected)
+}
+
 /// How many entries a table has, when they are not too many.
-pub(crate) fn entries(topology: &Topology, destinations: usize) -> Result<usize, RoutingError> {
+pub(crate) fn entries(topology: &Topology, destinations: usize) -> Result<usize, InputError> {
     let entries = topology.switches() as u64 * destinations as u64;
     if entries > ENTRIES_MAX {
-        return Err(RoutingError::TooLarge { entries, limit: ENTRIES_MAX });
+        let found = format!("the routing's table would have {entries} entries");
+        return Err(InputError::new("", found, format!("at most {ENTRIES_MAX}")));
     }
     Ok(entries as usize)
 }

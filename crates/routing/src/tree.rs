@@ -7,12 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use etherweave_primitives::{HostId, SwitchId};
+use etherweave_primitives::{HostId, InputError, SwitchId};
 use etherweave_topology::Topology;
 
+use crate::RoutingTable;
 use crate::adjacencies::Adjacencies;
 use crate::plan::{DestinationSet, FRESH, RoutingPlan, RoutingStep};
-use crate::{RoutingError, RoutingTable};
 
 /// All leaves: the destinations of packets that come from a host.
 const EVERYTHING: DestinationSet = DestinationSet::Set(u32::MAX);
@@ -58,7 +58,7 @@ impl SubtreePlan {
     }
 
     /// The routing as a table: a set of channels for each child of a switch, and one for all destinations beyond.
-    pub fn table(&self, topology: &Topology) -> Result<RoutingTable, RoutingError> {
+    pub fn table(&self, topology: &Topology) -> Result<RoutingTable, InputError> {
         let child = |at, dst| {
             let level = self.level(at);
             let is_below = self.subtree(dst, level) == self.subtree(at, level);

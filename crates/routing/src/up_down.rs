@@ -9,23 +9,23 @@
 //! Where that order has several summits between which there is no path, as in most fabrics that are no trees, the order
 //! is Autonet's: the nearer to one root, the higher. From every switch the path to the root goes up.
 
-use etherweave_primitives::{ChannelId, SwitchId};
+use etherweave_primitives::{ChannelId, InputError, SwitchId};
 use etherweave_topology::{Topology, reverse};
 
+use crate::RoutingTable;
 use crate::order::Order;
 use crate::plan::RoutingPlan;
 use crate::ranked::{Climb, Ranked};
 use crate::shortest_path::switch_after;
 use crate::table::{LISTED_MAX, TabulatedPlan, destinations, onward};
 use crate::tree::SubtreePlan;
-use crate::{RoutingError, RoutingTable};
 
 /// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;
 
 /// Computed from coordinates where the fabric is a tree of subtrees; otherwise looked up in the table or, in a fabric
 /// too large to follow every packet, computed for one destination at a time.
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
     if let Some(tree) = SubtreePlan::of(topology) {
         return Ok(Box::new(tree));
     }
@@ -42,18 +42,18 @@ pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingE
 
 /// The table of shortest up/down paths: computed from coordinates in a tree of subtrees, otherwise by one sweep down
 /// and one up per switch with hosts.
-pub(crate) fn table(topology: &Topology) -> Result<RoutingTable, RoutingError> {
+pub(crate) fn table(topology: &Topology) -> Result<RoutingTable, InputError> {
     match SubtreePlan::of(topology) {
         Some(tree) => tree.table(topology),
         None => searched(topology),
     }
 }
 
-fn searched(topology: &Topology) -> Result<RoutingTable, RoutingError> {
+fn searched(topology: &Topology) -> Result<RoutingTable, InputError> {
     by(topology, &Order::by_level(topology)).or_else(|_| by(topology, &Order::by_root(topology)))
 }
 
-fn by(topology: &Topology, order: &Order) -> Result<RoutingTable, RoutingError> {
+fn by(topology: &Topology, order: &Order) -> Result<RoutingTable, InputError> {
     let distances = |dst| Distances::new(topology, order, dst);
     RoutingTable::fill(topology, distances, |distances, channel| distances.is_legal(topology, order, channel))
 }

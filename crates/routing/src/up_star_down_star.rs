@@ -8,14 +8,14 @@
 
 use etherweave_topology::Topology;
 
-use crate::RoutingError;
 use crate::order::Order;
 use crate::plan::RoutingPlan;
 use crate::ranked::{Climb, Ranked};
 use crate::shortest_path::distances;
 use crate::table::{LISTED_MAX, destinations};
+use etherweave_primitives::InputError;
 
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
     let order = Order::by_root(topology);
     // From anywhere, the shortest path to the root goes up, and the shortest from it goes down.
     let depth = distances(topology, order.highest_first[0]).into_iter().filter(|&hops| hops != u32::MAX).max();

@@ -89,7 +89,7 @@ impl Fabric {
                 return Ok(prepared.priorities());
             }
         };
-        let legality = kind.legality(&self.topology).map_err(|error| self.document.error("routing", error, ""))?;
+        let legality = kind.legality(&self.topology).map_err(|error| self.document.locate(error.within("routing")))?;
         Ok(legality.priorities())
     }
 

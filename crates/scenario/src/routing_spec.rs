@@ -61,7 +61,7 @@ pub(crate) fn paths(scenario: &Scenario, topology: &Topology, outages: &[Outage]
             return Err(InputError::new("faults.reroute_after", delay, expected));
         }
         (RoutingSpec::PerFlow(routing), None) => {
-            let routing = routing.build(topology).map_err(|error| InputError::new("routing", error, ""))?;
+            let routing = routing.build(topology).map_err(|error| error.within("routing"))?;
             return Ok(Paths::PerFlow { routing, selection: scenario.selection.build(topology) });
         }
         (RoutingSpec::PerPacket(routing), None) => routing,

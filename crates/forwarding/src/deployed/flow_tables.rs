@@ -7,8 +7,8 @@ use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
 use super::compiler::{Compiler, own_group};
 use crate::compaction::Sources;
 use crate::{
-    AddressPlan, FlowTable, ForwardingError, MinimalRouting, NonMinimalPort, RegionRoutes, Strategy, prove,
-    while_unpaused, with_alternatives, with_non_minimal_ports,
+    AddressPlan, FlowTable, MinimalRouting, NonMinimalPort, RegionRoutes, Strategy, prove, while_unpaused,
+    with_alternatives, with_non_minimal_ports,
 };
 
 /// Which rules stand behind the default ones.
@@ -161,7 +161,7 @@ impl<'a> FlowTables<'a> {
     }
 }
 
-fn unsuited(error: ForwardingError) -> InputError {
+fn unsuited(error: InputError) -> InputError {
     let expected = "one whose switches can be given flow tables".to_owned();
-    InputError::new("topology", format!("one for which {error}"), expected)
+    InputError::new("topology", format!("one for which {}", error.reason()), expected)
 }

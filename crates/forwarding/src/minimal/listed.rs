@@ -1,10 +1,10 @@
 //! Any routing of the routing crate, host by host: for small fabrics.
 
-use etherweave_primitives::{HostId, Port, SwitchId};
+use etherweave_primitives::{HostId, InputError, Port, SwitchId};
 use etherweave_routing::{RoutingKind, RoutingTable};
 use etherweave_topology::Topology;
 
-use crate::{ForwardingError, Region};
+use crate::Region;
 
 /// Pairs of a switch and a switch with hosts that a list may have: 64 MiB of entries.
 const PAIRS_MAX: u64 = 1 << 24;
@@ -16,14 +16,15 @@ pub struct ListedRouting {
 }
 
 impl ListedRouting {
-    pub(super) fn of(topology: &Topology, routing: RoutingKind) -> Result<ListedRouting, ForwardingError> {
+    pub(super) fn of(topology: &Topology, routing: RoutingKind) -> Result<ListedRouting, InputError> {
         let mut destinations: Vec<SwitchId> =
             (0..topology.hosts()).map(|host| topology.switch_of(HostId::from_index(host))).collect();
         destinations.sort_unstable();
         destinations.dedup();
         let pairs = topology.switches() as u64 * destinations.len() as u64;
         if pairs > PAIRS_MAX {
-            return Err(ForwardingError::TooLarge { pairs, limit: PAIRS_MAX });
+            let found = format!("an irregular fabric has {pairs} pairs of a switch and a switch with hosts");
+            return Err(InputError::new("", found, format!("at most {PAIRS_MAX}")));
         }
         Ok(ListedRouting { table: routing.build(topology)? })
     }

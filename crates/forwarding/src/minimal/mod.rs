@@ -21,13 +21,12 @@ mod searched;
 pub(crate) mod tree;
 mod view;
 
-use etherweave_primitives::{ChannelId, SwitchId};
+use etherweave_primitives::{ChannelId, InputError, SwitchId};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Topology, TopologyKind};
 
 pub use view::SwitchView;
 
-use crate::ForwardingError;
 use listed::ListedRouting;
 use searched::Lengths;
 
@@ -53,7 +52,7 @@ impl<'a> MinimalRouting<'a> {
     ///
     /// # Errors
     /// When the routing has to be listed and the fabric is too large for that, or some host has no path to some other.
-    pub fn of(kind: &TopologyKind, topology: &'a Topology) -> Result<MinimalRouting<'a>, ForwardingError> {
+    pub fn of(kind: &TopologyKind, topology: &'a Topology) -> Result<MinimalRouting<'a>, InputError> {
         let method = match kind {
             TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => {
                 butterfly::is_regular(topology).then_some(MinimalMethod::Grid)
@@ -97,7 +96,7 @@ impl<'a> MinimalRouting<'a> {
     ///
     /// # Errors
     /// When the fabric is too large for that, or some host has no path to some other.
-    pub fn listed(topology: &'a Topology, routing: RoutingKind) -> Result<MinimalRouting<'a>, ForwardingError> {
+    pub fn listed(topology: &'a Topology, routing: RoutingKind) -> Result<MinimalRouting<'a>, InputError> {
         Ok(MinimalRouting { topology, method: MinimalMethod::ListedRouting(ListedRouting::of(topology, routing)?) })
     }
 

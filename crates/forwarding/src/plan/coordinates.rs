@@ -1,12 +1,12 @@
 //! A sub-field per coordinate (Benito et al. 2015, section III-B and figure 5): what wildcards need to forward a
 //! dimension, or a level, at a time. Coordinates that all switches with hosts share have no field.
 
-use super::{FieldColumn, HostSites};
-use crate::ForwardingError;
+use super::{FieldColumn, HostSites, no_coordinates};
+use etherweave_primitives::InputError;
 
-pub(super) fn columns(sites: &HostSites<'_>) -> Result<Vec<FieldColumn>, ForwardingError> {
+pub(super) fn columns(sites: &HostSites<'_>) -> Result<Vec<FieldColumn>, InputError> {
     if let Some(switches) = sites.twins() {
-        return Err(ForwardingError::NoCoordinates { plan: "coordinates", switches });
+        return Err(no_coordinates("coordinates", switches));
     }
     let varying = sites.varying_axes();
     // Behind an axis, those in which all are at the same place are known as well.

@@ -2,9 +2,9 @@
 //! hierarchy").
 
 use super::{FieldColumn, HostSites};
-use crate::ForwardingError;
+use etherweave_primitives::InputError;
 
-pub(super) fn columns(sites: &HostSites<'_>) -> Result<Vec<FieldColumn>, ForwardingError> {
+pub(super) fn columns(sites: &HostSites<'_>) -> Result<Vec<FieldColumn>, InputError> {
     let axes = sites.topology.axes().len();
     Ok(vec![FieldColumn { name: "host".into(), values: (0..sites.switch_of.len() as u32).collect(), known: axes }])
 }

@@ -3,7 +3,7 @@
 use etherweave_topology::Topology;
 
 use super::{AddressPlan, HostSites, coordinates, flat, per_group, per_switch};
-use crate::ForwardingError;
+use etherweave_primitives::InputError;
 
 /// Everything that follows from the list of plans, each with the module that fills its fields.
 macro_rules! plans {
@@ -30,7 +30,7 @@ macro_rules! plans {
             ///
             /// # Errors
             /// When the fabric lacks the coordinates that the plan needs, or the fields do not fit an address.
-            pub fn plan(self, topology: &Topology) -> Result<AddressPlan, ForwardingError> {
+            pub fn plan(self, topology: &Topology) -> Result<AddressPlan, InputError> {
                 self.plan_with(topology, &[])
             }
 
@@ -38,7 +38,7 @@ macro_rules! plans {
             ///
             /// # Errors
             /// Also when there is not one width per field, or one is too narrow.
-            pub fn plan_with(self, topology: &Topology, widths: &[u32]) -> Result<AddressPlan, ForwardingError> {
+            pub fn plan_with(self, topology: &Topology, widths: &[u32]) -> Result<AddressPlan, InputError> {
                 let sites = HostSites::of(topology);
                 let columns = match self {
                     $(PlanKind::$plan => $module::columns(&sites)?,)*

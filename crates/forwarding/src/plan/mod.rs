@@ -15,7 +15,7 @@ mod region;
 
 use std::fmt;
 
-use etherweave_primitives::HostId;
+use etherweave_primitives::{HostId, InputError};
 
 pub use field::AddressField;
 use host_sites::HostSites;
@@ -23,7 +23,7 @@ pub use kind::PlanKind;
 pub use region::Region;
 use region::RegionTree;
 
-use crate::{ADDRESS_BITS, ForwardingError, Mac, Ternary};
+use crate::{ADDRESS_BITS, Mac, Ternary};
 
 /// The values of a field before its width is known.
 struct FieldColumn {
@@ -61,7 +61,7 @@ impl AddressPlan {
         sites: &HostSites<'_>,
         columns: Vec<FieldColumn>,
         widths: &[u32],
-    ) -> Result<AddressPlan, ForwardingError> {
+    ) -> Result<AddressPlan, InputError> {
         let fields = lay_out(&columns, widths)?;
         let mut addresses = vec![0; sites.switch_of.len()];
         for (field, column) in fields.iter().zip(&columns) {
@@ -129,24 +129,33 @@ impl fmt::Display for AddressPlan {
     }
 }
 
+/// The error of a plan that needs coordinates, on a fabric where two switches have the same, or none.
+fn no_coordinates(plan: &str, [a, b]: [String; 2]) -> InputError {
+    let found = format!("the address plan {plan} cannot distinguish {a} and {b}");
+    InputError::new("plan", found, "a fabric with coordinates, or the plan flat or per_switch")
+}
+
 /// Fields of the given widths, or as narrow as possible.
-fn lay_out(columns: &[FieldColumn], widths: &[u32]) -> Result<Vec<AddressField>, ForwardingError> {
+fn lay_out(columns: &[FieldColumn], widths: &[u32]) -> Result<Vec<AddressField>, InputError> {
     if !widths.is_empty() && widths.len() != columns.len() {
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-        return Err(ForwardingError::Widths { found: widths.len(), fields: names.join(", ") });
+        let found = format!("{} widths are given", widths.len());
+        return Err(InputError::new("widths", found, format!("one each for {}", names.join(", "))));
     }
     let mut fields = Vec::with_capacity(columns.len());
     for (place, column) in columns.iter().enumerate() {
         let needed = column.bits_needed();
         let bits = widths.get(place).copied().unwrap_or(needed);
         if !(needed..=ADDRESS_BITS).contains(&bits) {
-            return Err(ForwardingError::Width { field: column.name.clone(), bits, needed });
+            let found = format!("the address field {} has {bits} bits", column.name);
+            return Err(InputError::new("widths", found, format!("{needed} to {ADDRESS_BITS}")));
         }
         fields.push(AddressField { name: column.name.clone(), bits, shift: 0 });
     }
     let total: u32 = fields.iter().map(|field| field.bits).sum();
     if total > ADDRESS_BITS {
-        return Err(ForwardingError::TooManyBits { fields: describe(&fields), bits: total });
+        let found = format!("the address fields {} need {total} bits", describe(&fields));
+        return Err(InputError::new("widths", found, format!("at most {ADDRESS_BITS}")));
     }
     let mut left = total;
     fields.iter_mut().for_each(|field| {
@@ -197,7 +206,7 @@ mod tests {
     fn fields_can_be_widened_up_to_46_bits() {
         let topology = Dragonfly::default().generate().unwrap();
         let with = |widths: &[u32]| PlanKind::PerGroup.plan_with(&topology, widths).map(|plan| plan.to_string());
-        let error = |widths: &[u32]| with(widths).unwrap_err().to_string();
+        let error = |widths: &[u32]| with(widths).unwrap_err().reason();
         // Figure 2 of Benito et al. 2015: 18 + 20 + 8 bits.
         assert_eq!(with(&[18, 20, 8]).unwrap(), "group 18 | switch 20 | host 8 (46 of 46 bits)");
         let expected = "the address fields group 18 | switch 20 | host 9 need 47 bits; expected at most 46";
@@ -210,7 +219,7 @@ mod tests {
     fn a_fabric_without_coordinates_has_no_groups() {
         let topology = Custom::examples()[1].generate().unwrap();
         for plan in [PlanKind::PerGroup, PlanKind::Coordinates] {
-            let error = plan.plan(&topology).unwrap_err().to_string();
+            let error = plan.plan(&topology).unwrap_err().reason();
             assert!(
                 error.starts_with(&format!("the address plan {} cannot distinguish s0 and s1", plan.name())),
                 "{error}"

@@ -1,15 +1,15 @@
 //! Three levels: group, switch, host (Benito et al. 2015, figures 2 and 5). A group is what shares all coordinates but
 //! the last: a group of a dragonfly, a row of the first dimension of a flattened butterfly, a pod of a folded Clos.
 
-use super::{FieldColumn, HostSites};
-use crate::ForwardingError;
+use super::{FieldColumn, HostSites, no_coordinates};
+use etherweave_primitives::InputError;
 
-pub(super) fn columns(sites: &HostSites<'_>) -> Result<Vec<FieldColumn>, ForwardingError> {
+pub(super) fn columns(sites: &HostSites<'_>) -> Result<Vec<FieldColumn>, InputError> {
     let axes = sites.topology.axes().len();
     if axes == 0
         && let Some(switches) = sites.twins()
     {
-        return Err(ForwardingError::NoCoordinates { plan: "per_group", switches });
+        return Err(no_coordinates("per_group", switches));
     }
     let group_axes = axes.saturating_sub(1);
     let (mut groups, mut places) = (Vec::new(), Vec::new());

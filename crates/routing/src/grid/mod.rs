@@ -2,10 +2,9 @@
 
 mod row;
 
-use etherweave_primitives::SwitchId;
+use etherweave_primitives::{InputError, SwitchId};
 use etherweave_topology::Topology;
 
-use crate::RoutingError;
 use crate::adjacencies::Adjacencies;
 pub(crate) use row::{GridRow, RowPath};
 
@@ -28,9 +27,9 @@ pub(crate) struct RowGrid {
 impl RowGrid {
     /// # Errors
     /// When the coordinates of the switches are no grid, or links of its rows are missing.
-    pub fn of(topology: &Topology) -> Result<RowGrid, RoutingError> {
+    pub fn of(topology: &Topology) -> Result<RowGrid, InputError> {
         let axes = topology.axes().len();
-        let unsuited = |found: String| RoutingError::Unsuited { found, expected: EXPECTED };
+        let unsuited = |found: String| InputError::new("", found, EXPECTED);
         // Digits of trees and numbers within groups are no places in rows.
         if topology.axes().last().is_none_or(|axis| axis != "x") {
             return Err(unsuited("the switches have no places in rows".to_owned()));
