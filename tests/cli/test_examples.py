@@ -19,7 +19,7 @@ ENDS = {"|", "||", "&&", ">", "<", ";", ")"}
 def examples() -> Iterator[str]:
     """The examples of every verb."""
     for _, command in commands():
-        lines = (command.epilog or "").split("\n\n")
+        lines = (command.epilog or "").replace("\n--", " --").splitlines()
         yield from (line for line in lines if PROGRAM in line)
 
 

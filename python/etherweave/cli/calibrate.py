@@ -44,13 +44,9 @@ if TYPE_CHECKING:
     from etherweave.bench.measure import MeasureLimits
 
 EXAMPLES = """Examples:
-
 etherweave calibrate cluster.toml --site site.toml --fabric roce -o calibrated
-
 etherweave run cluster.toml --set @calibrated/constants.toml
-
 etherweave calibrate cluster.toml --measured latency --measured bandwidth --measured halo3d
-
 etherweave calibrate"""
 
 TESTBED = "sandia-2020"

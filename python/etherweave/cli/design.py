@@ -25,24 +25,15 @@ from etherweave.fabrics import Figures, Proposals
 from etherweave.results import Result
 
 EXAMPLES = """Examples:
-
 etherweave design dragonfly.toml
-
 etherweave design dragonfly.toml --draw dragonfly.svg
-
 etherweave design dragonfly.toml --set topology.dragonfly.groups=100 --json
-
 etherweave design halo3d.toml --load result
-
 etherweave design dragonfly.toml --export graphml --export netbox -o exports
-
 etherweave design --compare clos.toml butterfly.toml dragonfly.toml
-
 etherweave design --find hosts=300000 radix=72 rate=40Gb/s --rank price -o proposals
-
 Formats of --export:
-
-""" + "\n\n".join(f"{name}: {about}" for name, about in etherweave.exports())
+""" + "\n".join(f"{name}: {about}" for name, about in etherweave.exports())
 
 
 class Rank(StrEnum):

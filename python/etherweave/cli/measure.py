@@ -27,15 +27,10 @@ if TYPE_CHECKING:
     from etherweave.results import Result
 
 EXAMPLES = """Examples:
-
 etherweave measure halo3d.toml -o measured --set job.0.workload.halo3d.iterations=1000
-
 etherweave measure halo3d.toml -o measured --launcher mpirun --hostfile hosts --launches 5
-
 etherweave measure halo3d.toml -o measured --launcher srun --launch-option=--nodes=48
-
 etherweave measure halo3d.toml -o measured --site cluster.toml --fabric roce --hosts n1,n2,n3,n4
-
 etherweave run halo3d.toml -o simulated && etherweave report simulated --beside measured"""
 
 TIME_LIMIT = "10min"

@@ -30,11 +30,8 @@ if TYPE_CHECKING:
     from etherweave.observations import Observation, PatternInterval
 
 EXAMPLES = """Examples:
-
 etherweave observe scenarios/open_loop/dragonfly_turn.toml --animation turn.html
-
 etherweave observe dragonfly.toml --routing minimal --pattern adversarial --load 0.5 --heat map.svg
-
 etherweave observe dragonfly.toml --set open_loop.batch=1us -o observation"""
 
 TITLES = ("pattern", ">from [us]", ">to [us]", ">mean", ">highest", "between")

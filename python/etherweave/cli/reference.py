@@ -17,11 +17,8 @@ from etherweave.cli.parameters import AsJson
 from etherweave.units import amount
 
 EXAMPLES = """Examples:
-
 etherweave reference osu_multi_lat slingshot
-
 etherweave reference --fabric RoCE --metric bandwidth
-
 etherweave reference --result osu_bw.txt --fabric TCP"""
 
 _TITLES = ("metric", ">size", ">measured", ">published", ">ratio", "", "by", "fabric", "source")

@@ -8,17 +8,11 @@ import typer
 from etherweave.cli.exits import mistakes
 
 EXAMPLES = """Examples:
-
 etherweave run halo3d.toml -o result
-
 etherweave report result
-
 etherweave report result --beside measured
-
 etherweave report results/sandia-2020
-
 etherweave report calibrated
-
 etherweave report results/monday --simulation simulated --topology fabric.toml"""
 
 

@@ -13,9 +13,7 @@ from etherweave.cli.parameters import AsJson, File, Settings, directory, overrid
 from etherweave.scenario import literals, read
 
 EXAMPLES = """Examples:
-
 etherweave schedule halo3d.toml -o schedules
-
 etherweave schedule halo3d.toml -o schedules --goal --set job.0.workload.halo3d.iterations=10"""
 
 

@@ -3,7 +3,6 @@
 import etherweave
 
 EXAMPLES = """Example:
-
 etherweave schema > scenario.schema.json"""
 
 

@@ -6,9 +6,7 @@ from etherweave.cli.parameters import File, Settings, overrides
 from etherweave.cli.progress import print_estimate, print_warnings
 
 EXAMPLES = """Examples:
-
 etherweave show halo3d.toml
-
 etherweave show halo3d.toml --set switch.latency=1us > slower.toml"""
 
 

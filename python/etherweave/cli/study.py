@@ -15,17 +15,11 @@ if TYPE_CHECKING:
     from etherweave.study import StudyCheck, StudyResult
 
 EXAMPLES = """Examples:
-
 etherweave study
-
 etherweave study sandia-2020
-
 etherweave study sandia-2020 --only 'p2p.*'
-
 etherweave study sandia-2020 --full -o results/full
-
 etherweave study ./my-study --json > checks.json
-
 etherweave study exascale-2017 --strict --all"""
 
 

@@ -12,9 +12,7 @@ from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes
 
 EXAMPLES = """Examples:
-
 etherweave bench baseline add results/monday --name spring --file baselines.json
-
 etherweave bench baseline list --file baselines.json"""
 
 File = Annotated[Path, typer.Option("--file", metavar="FILE", help="JSON file of baselines.")]

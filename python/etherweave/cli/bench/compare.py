@@ -25,11 +25,8 @@ from etherweave.cli.parameters import AsJson
 from etherweave.units import amount
 
 EXAMPLES = """Examples:
-
 etherweave bench compare results/monday results/tuesday
-
 etherweave bench compare baselines.json:spring results/tuesday --strict
-
 etherweave bench compare results/tcp results/roce --ignore fabric"""
 
 Source = Annotated[

@@ -33,15 +33,10 @@ from etherweave.inputs import read_bytes
 _SIZE_MAX = 1 << 26
 """Largest snapshot [bytes]."""
 EXAMPLES = """Examples:
-
 etherweave bench environment --interface eth0 --to node2
-
 etherweave bench environment --site cluster.toml
-
 etherweave bench environment --json > before.json
-
 etherweave bench environment --before before.json --interface eth0 --traffic 5GB
-
 ssh node2 etherweave bench environment --json | etherweave bench environment --other -"""
 
 Interfaces = Annotated[

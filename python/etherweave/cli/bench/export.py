@@ -20,11 +20,8 @@ from etherweave.cli.exits import mistakes
 from etherweave.units import time_of
 
 EXAMPLES = """Examples:
-
 etherweave bench export reframe results/monday --system cluster:compute > reference.py
-
 reframe -c "$(etherweave bench export plugin)" -S programs=osu_bw -S reference_file=reference.py -r
-
 etherweave bench export slurm --nodes 2 --time 1h osu_bw --site site.toml -o results > run.sh"""
 
 export = typer.Typer(

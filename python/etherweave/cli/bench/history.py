@@ -24,9 +24,7 @@ from etherweave.cli.parameters import AsJson
 from etherweave.units import amount
 
 EXAMPLES = """Examples:
-
 etherweave bench history results
-
 etherweave bench history results --against baselines.json:spring --strict"""
 
 

@@ -25,11 +25,8 @@ from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import AsJson
 
 EXAMPLES = """Examples:
-
 etherweave bench list
-
 etherweave bench info osu
-
 etherweave bench info iperf3 --json"""
 
 Name = Annotated[

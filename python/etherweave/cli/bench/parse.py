@@ -19,9 +19,7 @@ from etherweave.inputs import read_bytes
 from etherweave.units import amount
 
 EXAMPLES = """Examples:
-
 etherweave bench parse osu_latency.txt
-
 ssh node1 iperf3 -c node2 -J | etherweave bench parse - --json"""
 
 LEFTOVER_MOST = 5

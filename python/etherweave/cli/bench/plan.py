@@ -25,11 +25,8 @@ from etherweave.cli.parameters import AsJson
 from etherweave.units import rate_of, size_of, time_of
 
 EXAMPLES = """Examples:
-
 etherweave bench plan osu_bw --rate 1Gb/s --size 4MiB
-
 etherweave bench plan osu_alltoall --nodes 16 --ranks 32 --rate 100Gb/s --latency 2us
-
 etherweave bench plan ib_write_bw --device mlx5_0 --duration 10s"""
 
 Ranks = Annotated[int, typer.Option(min=1, help="Start this many processes on each host.")]

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from etherweave.bench.telemetry.epochs import Epoch
 
 EXAMPLES = """Examples:
-
 etherweave bench run osu_latency osu_bw --site site.toml -o results/monday
-
 etherweave bench run osu_latency --site site.toml --fabric roce --fabric tcp --all-pairs -o pairs
-
 etherweave bench run iperf3 --site site.toml --hosts node1,node2 --duration 10s -o tcp --json"""
 
 _GAPS = ("host", "telemetry")

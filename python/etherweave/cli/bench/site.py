@@ -17,9 +17,7 @@ from etherweave.cli.parameters import AsJson
 from etherweave.units import Unit, amount
 
 EXAMPLES = """Examples:
-
 etherweave bench site cluster.toml
-
 etherweave bench site --import-reframe settings.json > cluster.toml"""
 
 _AMOUNTS = ("rate", "burst", "wait")

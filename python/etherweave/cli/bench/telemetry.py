@@ -22,13 +22,9 @@ from etherweave.cli.parameters import AsJson, directory
 from etherweave.units import amount, time_of
 
 EXAMPLES = """Examples:
-
 etherweave bench telemetry record --interface eth0 --time-limit 10s > eth0.jsonl
-
 etherweave bench telemetry show results/monday/telemetry
-
 etherweave bench telemetry openmetrics eth0.jsonl -o /var/lib/node_exporter/etherweave.prom
-
 etherweave bench telemetry dashboard > dashboard.json"""
 
 telemetry = typer.Typer(

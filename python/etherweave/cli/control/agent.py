@@ -21,7 +21,6 @@ from etherweave.control.rules import SwitchPlan
 from etherweave.units import rate_of
 
 EXAMPLES = """Example:
-
 etherweave control agent dragonfly.toml --set control.rules=conditional --switch group0.switch0
 --connect unix:/run/openvswitch/s0.mgmt --port 3=swp3 --port 4=swp4 --rate 10Gb/s"""
 

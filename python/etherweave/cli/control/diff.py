@@ -17,11 +17,8 @@ from etherweave.control.plan import FabricPlanError, plan
 from etherweave.control.rules import FabricPlan, SwitchPlan
 
 EXAMPLES = """Examples:
-
 etherweave control diff dragonfly.toml larger.toml
-
 etherweave control diff dragonfly.toml --failed "group0.switch0 - group0.switch1"
-
 etherweave control diff dragonfly.toml --to control.rules=conditional --json"""
 
 

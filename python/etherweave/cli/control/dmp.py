@@ -35,19 +35,13 @@ LIMIT = f"{RequestTiming().limit_s:g}s"
 CHECK = f"{MonitorTiming().check_s:g}s"
 
 REQUEST_EXAMPLES = """Examples:
-
 etherweave control dmp request --interface eth0
-
 etherweave control dmp request -i eth0 -i eth1 --dry-run --time-limit 2s --json"""
 DAEMON_EXAMPLES = """Examples:
-
 etherweave control dmp daemon --interface eth0
-
 etherweave control dmp daemon -i eth0 -i eth1 --check 60s"""
 DECODE_EXAMPLES = """Examples:
-
 tcpdump -i eth0 -w dmp.pcap ether proto 0x88b5
-
 etherweave control dmp decode dmp.pcap"""
 
 dmp = typer.Typer(

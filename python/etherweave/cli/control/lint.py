@@ -14,11 +14,8 @@ from etherweave.control import lint as linter
 from etherweave.inputs import read_text
 
 EXAMPLES = """Examples:
-
 etherweave control lint fabric
-
 etherweave control lint /etc/sonic/config_db.json
-
 etherweave control lint leaf0.json leaf1.json --json"""
 
 SUFFIXES = (".json", ".sh", ".cfg")

@@ -24,13 +24,9 @@ from etherweave.control.plan import (
 from etherweave.control.rules import Purpose, SwitchPlan
 
 EXAMPLES = """Examples:
-
 etherweave control plan dragonfly.toml
-
 etherweave control plan dragonfly.toml -o rules
-
 etherweave control plan dragonfly.toml --set control.rules=conditional --switch group0.switch0
-
 etherweave control plan clos.toml --failed "leaf0 - core0" --json"""
 
 

@@ -21,9 +21,7 @@ from etherweave.control.reaction import (
 )
 
 EXAMPLES = """Examples:
-
 etherweave control reaction
-
 etherweave control reaction --plane ebpf --trials 100 --json"""
 
 NAMES = {DataPlane.EBPF: "eBPF switch", DataPlane.OVS: "Open vSwitch and agent"}

@@ -21,13 +21,9 @@ from etherweave.control.ovs.verify import VerifyOptions, VerifyReport, verify
 from etherweave.control.plan import FabricPlanError, PlannedDeployment, plan
 
 EXAMPLES = """Examples:
-
 etherweave control verify dragonfly.toml
-
 etherweave control verify dragonfly.toml --pairs all --set control.rules=conditional
-
 etherweave control verify clos.toml --failed "leaf0 - core0" --json
-
 etherweave control verify dragonfly.toml --keep /tmp/ovs"""
 
 PRINTED_MAX = 20

@@ -13,9 +13,7 @@ from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.compare import PathComparison, compare
 
 EXAMPLES = """Examples:
-
 etherweave lab check
-
 etherweave lab check --tables-only --json"""
 
 

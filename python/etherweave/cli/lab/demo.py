@@ -40,11 +40,8 @@ DRAGONFLY: Scenario = {
 NAME = "demo"
 
 EXAMPLES = """Examples:
-
 etherweave lab demo
-
 etherweave lab demo --plane ebpf --json
-
 etherweave lab demo scenarios/lab/clos_16.toml"""
 
 

@@ -9,9 +9,7 @@ from etherweave.cli.lab.parameters import Name, reported_errors, root_only, step
 from etherweave.control.lab import lifecycle, state
 
 EXAMPLES = """Examples:
-
 etherweave lab down
-
 etherweave lab down --all"""
 
 

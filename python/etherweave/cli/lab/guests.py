@@ -24,9 +24,7 @@ from etherweave.control.reaction import DataPlane
 NAME = "guests"
 
 EXAMPLES = """Examples:
-
 apt-get download linux-image-6.1.0-56-amd64 && dpkg -x linux-image-*.deb kernel
-
 etherweave lab guests scenarios/lab/dragonfly_8.toml --kernel kernel host0 host7"""
 
 

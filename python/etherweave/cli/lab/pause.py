@@ -13,7 +13,6 @@ from etherweave.control.lab.layout import LabPort
 from etherweave.control.lab.pauses import paused
 
 EXAMPLES = """Examples:
-
 etherweave lab pause group0.switch0 4 --time 10s"""
 
 

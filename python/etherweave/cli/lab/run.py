@@ -13,11 +13,8 @@ SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 """Options after the command belong to the command."""
 
 EXAMPLES = """Examples:
-
 etherweave lab exec host0 ping -c 3 host7
-
 etherweave lab exec host7 iperf3 --server --one-off --daemon
-
 etherweave lab exec host0 iperf3 --client host7 --time 2"""
 
 

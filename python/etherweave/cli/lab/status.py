@@ -12,9 +12,7 @@ from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.status import Status, status
 
 EXAMPLES = """Examples:
-
 etherweave lab status
-
 etherweave lab status --name dragonfly_8 --json"""
 
 
