@@ -10,20 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import etherweave
-from etherweave.bench.measure.errors import MeasureError, MeasureLaunchError
-from etherweave.bench.site.values import SiteError
+from etherweave.bench.measure.errors import MeasureLaunchError
 from etherweave.cli.bench.amounts import TrafficLimit, renamed
-from etherweave.cli.exits import (
-    FAILED,
-    INTERRUPTED,
-    mistakes,
-    notice,
-    os_error,
-    print_error,
-    reject,
-    terminable,
-)
+from etherweave.cli.exits import INTERRUPTED, mistakes, notice, print_error, reject, terminable
 from etherweave.cli.measure import (
+    LAUNCH_MISTAKES,
     TIME_LIMIT,
     TRAFFIC_LIMIT,
     Fabric,
@@ -126,17 +117,11 @@ def _mistakes() -> Iterator[None]:
     from etherweave.bench.measure import MeasureInterrupted
 
     try:
-        yield
+        with mistakes(*LAUNCH_MISTAKES, CalibrationError, failures=(MeasureLaunchError,)):
+            yield
     except (KeyboardInterrupt, MeasureInterrupted):
         print_error("Interrupted: all launched processes have ended; complete launches are kept.")
         raise typer.Exit(INTERRUPTED) from None
-    except MeasureLaunchError as error:
-        print_error(error)
-        raise typer.Exit(FAILED) from None
-    except (etherweave.ScenarioError, SiteError, MeasureError, CalibrationError) as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
 
 
 def _scenario(file: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import typer
 
 import etherweave
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import os_error, reject
+from etherweave.cli.exits import mistakes
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
@@ -81,7 +81,7 @@ def curve(
     changes = overrides(settings)
     output_file("--output", output, *WRITERS)
     output_file("--draw", draw, ".svg")
-    try:
+    with mistakes(etherweave.ScenarioError):
         with point_progress(file.stem) as report:
             table = etherweave.curve(
                 file,
@@ -96,10 +96,6 @@ def curve(
             WRITERS[output.suffix.lower()](points, output)
         if draw:
             _draw(points, draw)
-    except etherweave.ScenarioError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     if as_json:
         print(json.dumps(points.fill_nan(None).to_dicts(), indent=2))
     else:

@@ -10,7 +10,7 @@ import typer
 
 import etherweave
 from etherweave.cli.design_page import print_page, print_table
-from etherweave.cli.exits import os_error, reject
+from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
@@ -128,7 +128,7 @@ def design(
         reject("--draw: expected to be without --export")
     output_file("--draw", draw, ".svg")
     destination = _Destination(output, draw, as_json)
-    try:
+    with mistakes(etherweave.ScenarioError):
         if forms:
             _export(what, [form.value for form in forms], changes, output or Path())
         elif find:
@@ -139,10 +139,6 @@ def design(
             if draw:
                 _draw(what[0], changes, draw)
             _design(what[0], changes, load, as_json)
-    except etherweave.ScenarioError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
 
 
 @dataclass(frozen=True)

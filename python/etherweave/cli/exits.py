@@ -3,10 +3,11 @@
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import NoReturn
 
 import typer
+
+from etherweave.linux.processes import handled
 
 FAILED = 1
 """Exit code of a check that failed, or of a machine that failed."""
@@ -40,16 +41,21 @@ def reject(mistake: object) -> NoReturn:
 
 
 @contextmanager
-def mistakes(*kinds: type[Exception]) -> Iterator[None]:
+def mistakes(*kinds: type[Exception], failures: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """End with a user's mistake where one of these errors is raised, or one of a file.
 
     Parameters
     ----------
     kinds
         Errors whose text is the mistake.
+    failures
+        Errors of the machine, after which it ends with :data:`FAILED`.
     """
     try:
         yield
+    except failures as error:
+        print_error(error)
+        raise typer.Exit(FAILED) from None
     except OSError as error:
         reject(os_error(error))
     except kinds as error:
@@ -57,14 +63,11 @@ def mistakes(*kinds: type[Exception]) -> Iterator[None]:
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """Let SIGTERM, which batch systems send, end a verb as Ctrl-C does."""
+def terminable(*others: signal.Signals) -> Iterator[None]:
+    """Let SIGTERM, which batch systems send, and others end a verb as Ctrl-C does."""
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
+    with handled((signal.SIGTERM, *others), interrupt):
         yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -11,15 +11,7 @@ from etherweave.bench.measure.errors import MeasureError, MeasureLaunchError
 from etherweave.bench.measure.launch_options import LaunchOptions, LaunchProgram
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.cli.bench.amounts import TrafficLimit, octets, renamed, seconds
-from etherweave.cli.exits import (
-    FAILED,
-    INTERRUPTED,
-    mistakes,
-    os_error,
-    print_error,
-    reject,
-    terminable,
-)
+from etherweave.cli.exits import INTERRUPTED, mistakes, print_error, reject, terminable
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 
 if TYPE_CHECKING:
@@ -49,6 +41,7 @@ Hosts = Annotated[
     typer.Option(metavar="NAME,…", help="Names of the site's hosts in rank order; all by default."),
 ]
 Repeat = Annotated[int | None, typer.Option("--repeat", min=1, hidden=True)]
+LAUNCH_MISTAKES = (etherweave.ScenarioError, SiteError, MeasureError)
 LaunchTimeLimit = Annotated[
     str,
     typer.Option(
@@ -155,7 +148,11 @@ def measure_verb(
     limits = limits_of(time_limit, traffic_limit)
     result, is_partial = None, False
     try:
-        with terminable(), measure_progress(file.stem) as report:
+        with (
+            mistakes(*LAUNCH_MISTAKES, failures=(MeasureLaunchError,)),
+            terminable(),
+            measure_progress(file.stem) as report,
+        ):
             result = measure(
                 file,
                 changes,
@@ -173,13 +170,6 @@ def measure_verb(
             )
     except MeasureInterrupted as interruption:
         result, is_partial = interruption.result, True
-    except MeasureLaunchError as error:
-        print_error(error)
-        raise typer.Exit(FAILED) from None
-    except (etherweave.ScenarioError, SiteError, MeasureError) as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     if result is not None:
         _print(result, output, as_json)
     if is_partial:

@@ -10,7 +10,7 @@ import typer
 
 import etherweave
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import notice, os_error, reject
+from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
@@ -94,7 +94,7 @@ def observe(
     if output:
         directory(output)
     choice: dict[str, Any] = {"routing": routing, "pattern": pattern, "load": load}
-    try:
+    with mistakes(etherweave.ScenarioError):
         observation = etherweave.observe(
             file,
             changes,
@@ -106,10 +106,6 @@ def observe(
         if output:
             _write(observation, output)
         _draw(observation, heat, animation)
-    except etherweave.ScenarioError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     print(_json(observation)) if as_json else _print(observation)
 
 

@@ -1,4 +1,4 @@
-"""Processes, by a namespace, a file or a variable they inherit, and how to end exactly those.
+"""Processes, by a namespace, a file or a variable they inherit, and signals that end them.
 
 The kernel reuses process numbers, so that a process is identified by its number and start time, and
 is held by a descriptor (``pidfd_open(2)``) between its identification and its end.
@@ -8,10 +8,12 @@ import contextlib
 import os
 import select
 import signal
+import socket
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 PATIENCE_S = 3.0
@@ -19,6 +21,32 @@ PATIENCE_S = 3.0
 _PAUSE_S = 0.01
 _START_FIELD = 19
 """Index in ``/proc/PID/stat`` after the name: field 22, ``starttime``, of proc(5)."""
+
+
+@contextlib.contextmanager
+def handled(
+    numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], object]
+) -> Iterator[None]:
+    """Call a function at signals while the block lasts, in the main thread."""
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)
+
+
+@contextlib.contextmanager
+def ending() -> Iterator[socket.socket]:
+    """Give a socket that becomes readable on SIGTERM or SIGINT, which do nothing else."""
+    stop, bell = socket.socketpair()
+    bell.setblocking(False)
+    with stop, bell, handled((signal.SIGTERM, signal.SIGINT), lambda *_: None):
+        woken = signal.set_wakeup_fd(bell.fileno())
+        try:
+            yield stop
+        finally:
+            signal.set_wakeup_fd(woken)
 
 
 class Process(NamedTuple):

@@ -3,7 +3,6 @@
 import os
 import platform
 import select
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,9 +17,9 @@ from etherweave.bench.environment.snapshot import Snapshot
 from etherweave.bench.telemetry.recorder import PERIOD_S, Recorder, Recording
 from etherweave.bench.telemetry.sampling import Sample, Sampler, driver_counters
 from etherweave.bench.telemetry.stream import first_line, last_line, sample_line
+from etherweave.linux.processes import ending
 
 ROOT = Path("/")
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _CHUNK = 1 << 16
 
 
@@ -92,18 +91,8 @@ def counted(root: Path, interfaces: Sequence[str]) -> Snapshot:
 @contextmanager
 def until_ended(source: int = 0) -> Iterator[Callable[[float], None]]:
     """Give what waits until a descriptor ends, or SIGTERM or SIGINT comes, or a limit."""
-    receiver, sender = os.pipe()
-    os.set_blocking(sender, False)
-    before = {one: signal.signal(one, lambda *_: None) for one in _SIGNALS}
-    woken = signal.set_wakeup_fd(sender)
-    try:
-        yield lambda limit_s: _wait(source, receiver, limit_s)
-    finally:
-        signal.set_wakeup_fd(woken)
-        for one, handler in before.items():
-            signal.signal(one, handler)
-        os.close(receiver)
-        os.close(sender)
+    with ending() as stop:
+        yield lambda limit_s: _wait(source, stop.fileno(), limit_s)
 
 
 def _wait(source: int, woken: int, limit_s: float) -> None:

@@ -1,16 +1,12 @@
 """The verb ``control agent``."""
 
-import contextlib
-import signal
-import socket
-from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
 import etherweave
 from etherweave.cli.control.parameters import Failed
-from etherweave.cli.exits import FAILED, notice, os_error, print_error, reject
+from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.cli.parameters import File, Settings, overrides
 from etherweave.control.pause.agent import AgentError, serve
 from etherweave.control.pause.frame import RatedInterface, quantum_ps
@@ -18,11 +14,14 @@ from etherweave.control.pause.rule_writer import RuleWriterError
 from etherweave.control.pause.vector import VectorError
 from etherweave.control.plan import FabricPlanError, plan
 from etherweave.control.rules import SwitchPlan
+from etherweave.linux.processes import ending
 from etherweave.units import rate_of
 
 EXAMPLES = """Example:
 etherweave control agent dragonfly.toml --set control.rules=conditional --switch group0.switch0
 --connect unix:/run/openvswitch/s0.mgmt --port 3=swp3 --port 4=swp4 --rate 10Gb/s"""
+
+MISTAKES = (etherweave.ScenarioError, FabricPlanError, VectorError, AgentError)
 
 
 def agent_verb(
@@ -51,19 +50,12 @@ def agent_verb(
     no port counts as paused. Exit code 1: the switch has disconnected; 2: a mistake.
     """
     interfaces = _interfaces(port, rate)
-    try:
+    with mistakes(*MISTAKES, failures=(RuleWriterError,)):
         planned = plan(file, overrides(settings), failed=failed or ())
         chosen = _chosen(planned.plan.switches, switch)
         _check(chosen, interfaces)
-        with _interrupted() as stop:
+        with ending() as stop:
             totals = serve(chosen, interfaces, connect, stop, _print_listening)
-    except (etherweave.ScenarioError, FabricPlanError, VectorError, AgentError) as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
-    except RuleWriterError as error:
-        print_error(error)
-        raise typer.Exit(FAILED) from None
     print(f"pauses received: {totals.frames:,}, rules changed: {totals.changes:,}")
 
 
@@ -105,21 +97,3 @@ def _interfaces(ports: list[str], rate: str) -> dict[int, RatedInterface]:
         if not (number.isascii() and number.isdigit() and interface):
             reject(f"--port {word}: expected NUMBER=INTERFACE, such as 3=swp3")
     return {int(number): RatedInterface(interface, bits_per_s) for _, number, _, interface in pairs}
-
-
-@contextlib.contextmanager
-def _interrupted() -> Iterator[socket.socket]:
-    """Return a socket that becomes readable on SIGINT or SIGTERM."""
-    own_end, other_end = socket.socketpair()
-    own_end.setblocking(False)
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = {one: signal.signal(one, lambda *_: None) for one in signals}
-    wakeup = signal.set_wakeup_fd(own_end.fileno())
-    try:
-        yield other_end
-    finally:
-        signal.set_wakeup_fd(wakeup)
-        for one, handler in before.items():
-            signal.signal(one, handler)
-        own_end.close()
-        other_end.close()

@@ -1,17 +1,14 @@
 """The verbs ``control dmp request``, ``daemon`` and ``decode``."""
 
 import json
-import signal
-import socket
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from etherweave.cli.control.parameters import seconds
-from etherweave.cli.exits import FAILED, mistakes, notice, os_error, print_error, reject
+from etherweave.cli.exits import FAILED, mistakes, notice, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.control.dmp.capture import CapturedFrame, CaptureError, explain, frames
 from etherweave.control.dmp.client import request_addresses
@@ -28,6 +25,7 @@ from etherweave.control.dmp.request import (
 )
 from etherweave.control.text import mac_text
 from etherweave.inputs import read_bytes
+from etherweave.linux.processes import ending
 
 NO_ANSWER = 4
 """Exit code if no switch answered in time."""
@@ -108,13 +106,13 @@ def daemon(
     Writes a line to standard error for every change and failure. Interfaces may appear later.
     Notifies systemd by sd_notify. Exit code 0: after SIGTERM; 2: a mistake.
     """
-    with _stop() as stop, mistakes(InterfaceError):
+    with ending() as stop, mistakes(InterfaceError):
         schedule = MonitorTiming(check_s=seconds("--check", check, 1, 86400))
         serve(
             dict.fromkeys(interface),
             RequestTiming(limit_s=_limit_s(time_limit, old_limit)),
             schedule,
-            _log,
+            notice,
             stop,
         )
 
@@ -133,12 +131,11 @@ def decode(
 
     Exit code 1: there is no frame of the protocol; 2: a mistake.
     """
-    try:
-        lines = list(explain(_frames(source)))
-    except OSError as error:
-        reject(os_error(error))
-    except CaptureError as error:
-        reject(f"{source}: {error}")
+    with mistakes():
+        try:
+            lines = list(explain(_frames(source)))
+        except CaptureError as error:
+            reject(f"{source}: {error}")
     if as_json:
         print(json.dumps([_facts(line) for line in lines], indent=2))
     else:
@@ -168,7 +165,7 @@ def _assigned(interface: DmpInterface, outcome: RequestOutcome) -> RequestOutcom
         return outcome
     try:
         if not interface.assign(outcome.mac):
-            _log(f"{interface.name}: was set down for this, routes and IPv6 addresses are lost")
+            notice(f"{interface.name}: was set down for this, routes and IPv6 addresses are lost")
     except InterfaceError as error:
         return FailedRequest(FailureReason.INTERFACE, str(error), outcome.requests)
     return outcome
@@ -194,27 +191,6 @@ def _end(outcomes: dict[str, RequestOutcome]) -> None:
     reasons = {failure.reason for failure in failures.values()}
     if reasons:
         raise typer.Exit(NO_ANSWER if reasons == {FailureReason.NO_ANSWER} else FAILED)
-
-
-@contextmanager
-def _stop() -> Iterator[socket.socket]:
-    """Return a socket that becomes readable on SIGTERM or SIGINT."""
-    stop, bell = socket.socketpair()
-    with stop, bell:
-        bell.setblocking(False)
-        signal.set_wakeup_fd(bell.fileno())
-        asked = (signal.SIGTERM, signal.SIGINT)
-        before = [signal.signal(number, lambda *_: None) for number in asked]
-        try:
-            yield stop
-        finally:
-            for number, handler in zip(asked, before, strict=True):
-                signal.signal(number, handler)
-            signal.set_wakeup_fd(-1)
-
-
-def _log(line: str) -> None:
-    notice(line)
 
 
 def _frames(source: str) -> list[bytes]:

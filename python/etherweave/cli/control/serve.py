@@ -16,6 +16,7 @@ from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control.plan import FabricPlanError, plan
 from etherweave.control.rules import FabricPlan
+from etherweave.linux.processes import handled
 
 if TYPE_CHECKING:
     from etherweave.control.controller.server import ControllerOptions
@@ -156,21 +157,15 @@ def _run(planner: Any, whole: FabricPlan, options: "ControllerOptions", dry: _Dr
     from etherweave.control.controller.survey import survey
 
     stop = threading.Event()
-    former = {
-        number: signal.signal(number, lambda *_: stop.set())
-        for number in (signal.SIGTERM, signal.SIGINT)
-    }
     try:
-        controller = Controller(planner, whole, options, EventLog())
-        if dry:
-            _print(survey(controller, dry.wait_s, stop), dry.as_json)
-        else:
-            controller.run(stop)
+        with handled((signal.SIGTERM, signal.SIGINT), lambda *_: stop.set()):
+            controller = Controller(planner, whole, options, EventLog())
+            if dry:
+                _print(survey(controller, dry.wait_s, stop), dry.as_json)
+            else:
+                controller.run(stop)
     except (ListenError, OSError) as error:
         reject(error)
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
 
 
 def _print(result: "Survey", as_json: bool) -> None:

@@ -2,18 +2,15 @@
 
 import json
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
 import etherweave
 from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, INTERRUPTED, os_error, print_error, reject
+from etherweave.cli.exits import FAILED, INTERRUPTED, mistakes, print_error, reject, terminable
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.cli.progress import step_progress
 from etherweave.control.ovs.daemons import OvsError, missing
@@ -60,18 +57,17 @@ def verify_verb(
     if lacking := missing():
         reject(f"not found: {', '.join(lacking)}; expected Open vSwitch (openvswitch-switch)")
     try:
-        given = factory_addresses(factory)
-        planned = plan(file, overrides(settings), failed=failed or (), factory=given)
-        with step_progress() as progress, _ended_by(signal.SIGTERM, signal.SIGHUP):
-
-            def report_step(what: str, done: int, count: int) -> None:
-                progress(file.stem, f"{done:,} of {count:,} {what}")
-
-            report = verify(planned, options, given, report_step)
-    except (etherweave.ScenarioError, FabricPlanError, OvsError) as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
+        with mistakes(etherweave.ScenarioError, FabricPlanError, OvsError):
+            given = factory_addresses(factory)
+            planned = plan(file, overrides(settings), failed=failed or (), factory=given)
+            # Signals, too, end the daemons first.
+            with step_progress() as progress, terminable(signal.SIGHUP):
+                report = verify(
+                    planned,
+                    options,
+                    given,
+                    lambda what, done, count: progress(file.stem, f"{done:,} of {count:,} {what}"),
+                )
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     if as_json:
@@ -88,21 +84,6 @@ def _count(pairs: str) -> int | None:
     if not (pairs.isascii() and pairs.isdigit() and int(pairs) > 0):
         reject(f"--pairs {pairs}: expected a number from 1, or all")
     return int(pairs)
-
-
-@contextmanager
-def _ended_by(*signs: signal.Signals) -> Iterator[None]:
-    """Let these signals end the process like Ctrl-C, which stops the daemons first."""
-
-    def interrupt(sign: int, where: FrameType | None) -> NoReturn:
-        raise KeyboardInterrupt
-
-    before = {sign: signal.signal(sign, interrupt) for sign in signs}
-    try:
-        yield
-    finally:
-        for sign, handler in before.items():
-            signal.signal(sign, handler)
 
 
 def _json(planned: PlannedDeployment, report: VerifyReport) -> dict[str, Any]:

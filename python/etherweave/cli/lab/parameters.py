@@ -3,15 +3,15 @@
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import etherweave
-from etherweave.cli.exits import FAILED, notice, os_error, print_error, reject
+from etherweave.cli.exits import mistakes, notice, reject, terminable
 from etherweave.control.lab.boot import BootError
 from etherweave.control.lab.guests.image import ImageError
 from etherweave.control.lab.layout import LayoutError
@@ -51,34 +51,14 @@ def root_only() -> None:
         reject(f"lab: {why}")
 
 
-@contextmanager
-def reported_errors() -> Iterator[None]:
+def reported_errors() -> AbstractContextManager[None]:
     """Print mistakes in one line, with exit code 2, and failures of the machine, with 1."""
-    try:
-        yield
-    except MISTAKES as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
-    except FAILURES as error:
-        print_error(error)
-        raise typer.Exit(FAILED) from None
+    return mistakes(*MISTAKES, failures=FAILURES)
 
 
-@contextmanager
-def terminable_cleanup() -> Iterator[None]:
+def terminable_cleanup() -> AbstractContextManager[None]:
     """Handle SIGTERM and SIGHUP like Ctrl-C, which removes the lab."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, interrupt) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
+    return terminable(signal.SIGHUP)
 
 
 def step_printer() -> Callable[[str], None]:
@@ -86,7 +66,6 @@ def step_printer() -> Callable[[str], None]:
     start_s = time.monotonic()
 
     def progress(line: str) -> None:
-        text = f"{time.monotonic() - start_s:6.2f} s  {line}"
-        notice(text)
+        notice(f"{time.monotonic() - start_s:6.2f} s  {line}")
 
     return progress
