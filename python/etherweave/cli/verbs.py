@@ -22,10 +22,15 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 class Verb(NamedTuple):
     """Where a verb is, and its line in the help of its group."""
 
-    place: str
-    """Its module within the package of its group, and its function: ``"plan.plan_verb"``."""
+    module: str
+    """Within the package of its group."""
     help: str
     """The first sentence of the function's docstring."""
+
+    def imported(self, package: str, name: str) -> tuple[Any, Any]:
+        """Import its module and its function, which is called as the verb, or ``VERB_verb``."""
+        module = import_module(f"{package}.{self.module}")
+        return module, getattr(module, f"{name}_verb", None) or getattr(module, name)
 
 
 class VerbCommand(TyperCommand):
@@ -73,9 +78,7 @@ class VerbGroup(TyperGroup):
     def load(self, name: str) -> Any:
         """Import a verb, options and all."""
         if name in self.verbs:
-            place, _, function = self.verbs[name].place.rpartition(".")
-            module = import_module(f"{self.package}.{place}")
-            self.add_command(_command(name, module, getattr(module, function)))
+            self.add_command(_command(name, *self.verbs[name].imported(self.package, name)))
         return self.commands[name]
 
 
@@ -94,7 +97,7 @@ def _one_sentence() -> Iterator[None]:
         reject(f"{verb}{message}; --help lists what is expected")
 
 
-def group(package: str, about: str, verbs: Mapping[str, Verb], **options: Any) -> typer.Typer:
+def group(package: str, about: str, lines: Mapping[str, str | Verb], **options: Any) -> typer.Typer:
     """Make a group of verbs.
 
     Parameters
@@ -103,12 +106,14 @@ def group(package: str, about: str, verbs: Mapping[str, Verb], **options: Any) -
         Has the modules of the verbs.
     about
         What its help begins with.
-    verbs
-        By name. A verb is a function, or a :class:`typer.Typer` of further verbs. What its module
+    lines
+        Of verbs, by name; a verb is in the module of its name, unless a :class:`Verb` names
+        another. It is a function, or a :class:`typer.Typer` of further verbs. What its module
         calls ``EXAMPLES`` ends its help, and ``SETTINGS`` are those of its context.
     options
         As for :class:`typer.Typer`.
     """
+    verbs = {name: Verb(name, one) if isinstance(one, str) else one for name, one in lines.items()}
     return typer.Typer(
         cls=type("VerbGroup", (VerbGroup,), {"package": package, "verbs": verbs}),
         help=about,

@@ -117,7 +117,7 @@ def _location(binary: Binary | None) -> tuple[str, str, str]:
     return binary.version or "", binary.mpi or "", str(binary.path)
 
 
-def list_all(as_json: AsJson = False) -> None:
+def list_verb(as_json: AsJson = False) -> None:
     """List the known benchmarks: what they measure, and whether their results are parsed."""
     entries = catalogue().values()
     if as_json:

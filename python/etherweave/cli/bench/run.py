@@ -84,7 +84,7 @@ Launches = Annotated[
 ]
 
 
-def bench_run(
+def run_verb(
     programs: Programs,
     output: Output,
     site: SiteFile = None,
