@@ -2,9 +2,8 @@
 
 ::
 
-    scenario ─► policy ─┬─► nos/sonic ──► config_db.json ─► sonic_yang ─► XML for yanglint
-    core: headroom      ├─► nos/onyx, nos/cumulus, nos/eos ─► commands
-                        └─► hosts ──► shell scripts
+    scenario ─► policy ─► nos ─┬─► sonic ──► config_db.json ─► sonic_yang ─► XML for yanglint
+    core: headroom             └─► templates ─► commands of Onyx, Cumulus and EOS, host scripts
 
 All of it is pure. The linter of :mod:`etherweave.control.lint` reads these configurations, and
 those that others wrote.

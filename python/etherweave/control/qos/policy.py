@@ -38,6 +38,11 @@ class Priority:
     """The traffic class, and queue, that it maps to."""
     is_lossless: bool
 
+    @property
+    def octet(self) -> int:
+        """Traffic class octet of RoCE applications: the code point and ECT(0) (RFC 3168)."""
+        return self.mark << 2 | 2
+
 
 @dataclass(frozen=True, slots=True)
 class TrafficClass:
@@ -49,6 +54,16 @@ class TrafficClass:
     is_used: bool
     """Whether a job or congestion notifications belong to it; without jobs, all lossless ones."""
     is_lossless: bool
+
+    @property
+    def kind(self) -> str:
+        """How it is served: ``strict``, before all that have a weight, or ``ets``."""
+        return "strict" if self.is_used and not self.weight else "ets"
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether it has a scheduler: all but lossy, unused ones without a weight."""
+        return bool(self.weight) or self.is_used or self.is_lossless
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +138,14 @@ class SwitchPolicy:
         return {
             number: tuple(port for port in self.ports if port.bundle == number)
             for number in numbers
+        }
+
+    def by_headroom(self) -> dict[int, tuple[PortPolicy, ...]]:
+        """Return the ports by their headroom [B]."""
+        sizes = sorted({port.headroom_bytes for port in self.ports})
+        return {
+            size: tuple(port for port in self.ports if port.headroom_bytes == size)
+            for size in sizes
         }
 
 

@@ -8,7 +8,6 @@ shared headroom pool is made.
 
 import json
 import math
-from collections.abc import Iterator
 from typing import TypeAlias
 
 from etherweave.control.qos.policy import (
@@ -18,7 +17,6 @@ from etherweave.control.qos.policy import (
     PortPolicy,
     SwitchPolicy,
     Threshold,
-    TrafficClass,
 )
 
 ConfigEntry: TypeAlias = dict[str, str | list[str]]
@@ -133,25 +131,16 @@ def _maps(policy: Policy) -> ConfigTables:
     return tables
 
 
-def _scheduled(policy: Policy) -> Iterator[TrafficClass]:
-    """Return the classes with a scheduler: all but lossy, unused ones without a weight."""
-    return (one for one in policy.classes if one.weight or one.is_used or one.is_lossless)
-
-
 def _schedulers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
-    kinds: ConfigTable = {
-        f"scheduler.{one.number}": {"type": "DWRR", "weight": str(one.weight)}
-        if one.weight
-        else {"type": "STRICT"}
-        for one in _scheduled(policy)
-    }
-    queue: dict[int, ConfigEntry] = {
-        one.number: {"scheduler": f"scheduler.{one.number}"} for one in _scheduled(policy)
-    }
-    if policy.marking:
-        for one in policy.classes:
-            if one.is_lossless:
-                queue[one.number]["wred_profile"] = f"{MAP}_LOSSLESS"
+    kinds: ConfigTable = {}
+    queue: dict[int, ConfigEntry] = {}
+    for one in (one for one in policy.classes if one.is_scheduled):
+        name = f"scheduler.{one.number}"
+        weighted: ConfigEntry = {"type": "DWRR", "weight": str(one.weight)}
+        kinds[name] = weighted if one.weight else {"type": "STRICT"}
+        marked = policy.marking is not None and one.is_lossless
+        queue[one.number] = {"scheduler": name}
+        queue[one.number] |= {"wred_profile": f"{MAP}_LOSSLESS"} if marked else {}
     return {
         "SCHEDULER": kinds,
         "WRED_PROFILE": _wred(policy),
