@@ -3,6 +3,8 @@
 import json
 import math
 import re
+import subprocess
+import sys
 from functools import cache
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -241,6 +243,20 @@ def test_the_file_has_a_path_for_every_line(name: str) -> None:
     low, high = extent(picture)
     assert all(low[n] < mark.edge(-1, -1)[n] for mark in picture.marks for n in (0, 1))
     assert all(mark.edge(1, 1)[n] < high[n] for mark in picture.marks for n in (0, 1))
+
+
+def test_the_order_of_lines_does_not_depend_on_the_process() -> None:
+    script = (
+        "import etherweave; from etherweave.report.drawing import picture_of; "
+        "from etherweave.report.drawing.wiring import Wiring; "
+        "wiring = Wiring.of(etherweave.fabric({'topology': {'dragonfly': {}}})); "
+        "print(picture_of(wiring).lines)"
+    )
+    printed = {
+        subprocess.check_output([sys.executable, "-c", script], env={"PYTHONHASHSEED": seed})
+        for seed in ("1", "2")
+    }
+    assert len(printed) == 1
 
 
 @pytest.mark.parametrize("family", ["dragonfly", "flattened_butterfly", "custom"])

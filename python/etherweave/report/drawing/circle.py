@@ -7,23 +7,12 @@ groups or switches.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from etherweave.report.drawing import hosts
-from etherweave.report.drawing.picture import (
-    Area,
-    Mark,
-    Picture,
-    Point,
-    Shape,
-    Sketch,
-    Words,
-    arc,
-    count,
-    width,
-)
-from etherweave.report.drawing.tree import Item, row
+from etherweave.report.drawing.items import Drawing, Item, row, side_by_side
+from etherweave.report.drawing.picture import Area, Mark, Picture, Point, Shape, Words, arc, width
 from etherweave.report.drawing.wiring import Bundle, Switch, Wiring
 
 GROUPS_MAX = 24
@@ -93,11 +82,7 @@ def _around(on_circle: Sequence[Spot]) -> float:
 
 
 @dataclass
-class _CircleDrawing:
-    wiring: Wiring
-    sketch: Sketch = field(default_factory=Sketch)
-    key_of: dict[str, str] = field(default_factory=dict)
-
+class _CircleDrawing(Drawing):
     def __post_init__(self) -> None:
         self.axis = self.wiring.axes.index("group")
         group = [switch.coordinates[self.axis] for switch in self.wiring.switches]
@@ -135,7 +120,7 @@ class _CircleDrawing:
             of_group |= dict.fromkeys(spot.groups, spot.label)
         for switch in self.wiring.switches:
             if (group := switch.coordinates[self.axis]) in of_group:
-                self._stand_for(switch, of_group[group])
+                self.stand_for(switch, of_group[group])
 
     def _degrees(self, number: int) -> float:
         """Direction of a spot: anticlockwise from the first group's place at the bottom.
@@ -145,21 +130,16 @@ class _CircleDrawing:
         spare = _spare(len(self.spots))
         return -90 + 360 * (number + (spare + 1) / 2) / (len(self.spots) + spare)
 
-    def _stand_for(self, switch: Switch, key: str) -> None:
-        self.key_of[switch.name] = key
-        self.key_of |= dict.fromkeys(self.wiring.hosts_of.get(switch.name, ()), key)
-
     def _far(self) -> dict[str, list[Bundle]]:
         """Gather the global links of the first group by their switch."""
+        far: dict[str, list[Bundle]] = {}
         for item in (item for items in self.rows for item in items):
-            self.key_of |= {switch.name: item.key for switch in item.members}
-        self.bundles, self.inside = self.wiring.bundles(
-            lambda one, other: (self.key_of[one], self.key_of[other])
-        )
-        keys = {item.key for items in self.rows for item in items}
-        far: dict[str, list[Bundle]] = {key: [] for key in keys}
-        for bundle in self.bundles:
-            mine = [end for end in bundle.ends if end in keys]
+            far[item.key] = []
+            for switch in item.members:
+                self.stand_for(switch, item.key)
+        self.gathered, self.inside = self.bundles()
+        for bundle in self.gathered:
+            mine = [end for end in bundle.ends if end in far]
             if len(mine) == 1:
                 far[mine[0]].append(bundle)
         return far
@@ -190,32 +170,16 @@ class _CircleDrawing:
         ]
 
     def _place_row(self, items: Sequence[Item], widths: Sequence[float], y: float) -> None:
-        x = -(sum(widths) + GAP * (len(widths) - 1)) / 2
-        for item, wide in zip(items, widths, strict=True):
-            centre = (x + wide / 2, y)
-            shape: Shape = "folded" if item.is_folded else "switch"
-            label = item.label.rpartition(".")[2]
-            self.sketch.marks.append(Mark(item.key, centre, (wide, HIGH), label, shape))
-            self._place_hosts(item, centre)
-            x += wide + GAP
-
-    def _place_hosts(self, item: Item, centre: Point) -> None:
-        hosts_in = sum(switch.hosts for switch in item.members)
-        if not item.is_folded:
-            self.key_of |= hosts.keys(self.wiring, item.members[0].name)
-            self.sketch.marks += hosts.below(self.wiring, item.members[0].name, centre)
-        elif hosts_in:
-            for switch in item.members:
-                self._stand_for(switch, item.key)
-            where = (centre[0], centre[1] - hosts.DROP)
-            self.sketch.words.append(Words(where, count(hosts_in, "host"), 6.5))
+        for item, wide, x in zip(items, widths, side_by_side(widths, 0.0, GAP), strict=True):
+            self.put(item, (x, y), (wide, HIGH), item.label.rpartition(".")[2])
+            self.put_hosts(item, (x, y))
 
     # -- links ---------------------------------------------------------------------------------
 
     def join(self) -> int:
         """Draw the links; returns how many are within one box."""
         marks = self.sketch.by_key()
-        for bundle in self.bundles:
+        for bundle in self.gathered:
             one, other = (marks[key] for key in bundle.ends)
             if not self.far.keys() & set(bundle.ends):
                 self._draw(bundle, (one.place, other.place), False)
@@ -226,11 +190,7 @@ class _CircleDrawing:
                 self._join_folded(marks[key], bundles)
             else:
                 self._join_far(marks[key], bundles, marks)
-        of_hosts = self.wiring.host_bundles(self.key_of)
-        seen = [bundle for bundle in of_hosts if bundle.ends[0] != bundle.ends[1]]
-        hosts.join(self.sketch, seen)
-        hidden = sum(bundle.count for bundle in of_hosts) - sum(bundle.count for bundle in seen)
-        return self.inside + hidden
+        return self.inside + self.join_hosts()
 
     def _draw(self, bundle: Bundle, path: Sequence[Point], is_mine: bool) -> None:
         self.sketch.lines.append(replace(hosts.line(bundle, path), is_highlighted=is_mine))

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 
 from etherweave.report.drawing import hosts
 from etherweave.report.drawing.cells import Cell, Cells, key
+from etherweave.report.drawing.items import Drawing
 from etherweave.report.drawing.picture import (
     Area,
     Mark,
     Picture,
     Point,
-    Sketch,
     Words,
     arc,
     count,
@@ -47,7 +47,7 @@ def layout(wiring: Wiring) -> Picture:
     places = _Places(cells, bows, _box_width(cells))
     # Of an installation with failures, the very first may be missing.
     first = next(switch for switch in wiring.switches if switch.name in cells.members)
-    drawing = _GridDrawing(wiring, cells, places, first)
+    drawing = _GridDrawing(wiring, cells=cells, places=places, first=first)
     drawing.place((), (0.0, 0.0))
     inside += drawing.join(bundles)
     return drawing.sketch.picture(drawing.notes(), inside)
@@ -170,13 +170,11 @@ def _along(sizes: Sequence[float], start: float, gap: float) -> tuple[list[float
     return starts, place - gap
 
 
-@dataclass
-class _GridDrawing:
-    wiring: Wiring
+@dataclass(kw_only=True)
+class _GridDrawing(Drawing):
     cells: Cells
     places: _Places
     first: Switch
-    sketch: Sketch = field(default_factory=Sketch)
     frames: dict[str, Mark] = field(default_factory=dict)
     cell_of: dict[str, Cell] = field(default_factory=dict)
     each: dict[str, set[int]] = field(default_factory=dict)
@@ -252,21 +250,9 @@ class _GridDrawing:
         for bundle in bundles:
             self._join(bundle, marks)
         self._join_far(marks)
-        of_hosts = self.wiring.host_bundles(self._key_of_hosts() | dict(self.cells.key_of))
-        seen = [bundle for bundle in of_hosts if bundle.ends[0] != bundle.ends[1]]
-        hosts.join(self.sketch, seen)
-        return sum(bundle.count for bundle in of_hosts) - sum(bundle.count for bundle in seen)
-
-    def _key_of_hosts(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for cell_key, members in self.cells.members.items():
-            for switch in members:
-                if len(members) == 1:
-                    found |= hosts.keys(self.wiring, switch.name)
-                else:
-                    names = self.wiring.hosts_of.get(switch.name, ())
-                    found.update(dict.fromkeys(names, cell_key))
-        return found
+        for switch in self.wiring.switches:
+            self.stand_for(switch, self.cells.key_of[switch.name])
+        return self.join_hosts()
 
     def _join(self, bundle: Bundle, marks: Mapping[str, Mark]) -> None:
         one, other = (marks[end] for end in bundle.ends)

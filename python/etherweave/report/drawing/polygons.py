@@ -6,9 +6,9 @@ pentagons and pentagrams of the Hoffman-Singleton graph.
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from etherweave.report.drawing import hosts
+from etherweave.report.drawing.items import Drawing
 from etherweave.report.drawing.picture import Mark, Picture, Point, Sketch, Words, short, width
 from etherweave.report.drawing.wiring import Switch, TooLargeError, Wiring
 
@@ -36,7 +36,10 @@ def star(wiring: Wiring) -> Picture:
         degrees = 90 - 360 * place / len(shares)
         sketch.marks.append(hosts.dot(share[0], hosts.on_circle((0, 0), radius, degrees)))
         sketch.words.append(_name(share, radius + 7, degrees))
-    _join_hosts(wiring, sketch, {name: share[0] for share in shares for name in share})
+    keys = {name: share[0] for share in shares for name in share}
+    marks = sketch.by_key()
+    for bundle in wiring.host_bundles(keys | {switch.name: switch.name}):
+        sketch.lines.append(hosts.line(bundle, ((0.0, 0.0), marks[bundle.ends[0]].place)))
     notes = [f"A dot stands for up to {each} hosts."] if each > 1 else []
     return sketch.picture(notes)
 
@@ -49,14 +52,6 @@ def _name(share: Sequence[str], radius: float, degrees: float) -> Words:
     if -90 <= degrees <= 90:
         return Words(place, text, SIZE, "left", turn=degrees)
     return Words(place, text, SIZE, "right", turn=degrees + 180)
-
-
-def _join_hosts(wiring: Wiring, sketch: Sketch, key_of: dict[str, str]) -> None:
-    (switch,) = wiring.switches
-    marks = sketch.by_key()
-    for bundle in wiring.host_bundles(key_of | {switch.name: switch.name}):
-        host = marks[bundle.ends[0]]
-        sketch.lines.append(hosts.line(bundle, ((0.0, 0.0), host.place)))
 
 
 SWITCHES_MAX = 300
@@ -76,15 +71,15 @@ def slim_fly(wiring: Wiring) -> Picture:
         raise TooLargeError(f"{what}; this one has {len(wiring.switches):,}")
     q = max(switch.coordinates[2] for switch in wiring.switches) + 1
     radius = SPACE / 2 / math.sin(math.pi / q)
-    sketch = Sketch()
+    drawing = Drawing(wiring)
     for switch in wiring.switches:
-        _place(sketch, wiring, switch, _centre(switch, radius, q), radius, q)
-    _name_rows(sketch, radius, q)
+        _place(drawing.sketch, wiring, switch, _centre(switch, radius, q), radius, q)
+    _name_rows(drawing.sketch, radius, q)
     first = wiring.switches[0]
-    _join(sketch, wiring, first.name)
+    drawing.join_straight(first.name)
     label = short(first.name.removeprefix("switch"))
     note = f"The links of switch {label} stand out; switches are half.row.place."
-    return sketch.picture([note])
+    return drawing.sketch.picture([note])
 
 
 def _reach(radius: float) -> float:
@@ -120,14 +115,3 @@ def _name_rows(sketch: Sketch, radius: float, q: int) -> None:
             away = _reach(radius) + 6
             place = (x, y + away if half == 0 else y - away)
             sketch.words.append(Words(place, f"half {half}, row {row}", 7.5))
-
-
-def _join(sketch: Sketch, wiring: Wiring, first: str) -> None:
-    bundles, _ = wiring.bundles(lambda one, other: (one, other))
-    marks = sketch.by_key()
-    for bundle in bundles:
-        path = [marks[key].place for key in bundle.ends]
-        line = hosts.line(bundle, path)
-        sketch.lines.append(replace(line, is_highlighted=first in bundle.ends))
-    keys = {name: key for s in wiring.switches for name, key in hosts.keys(wiring, s.name).items()}
-    hosts.join(sketch, wiring.host_bundles(keys | {s.name: s.name for s in wiring.switches}))

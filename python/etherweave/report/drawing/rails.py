@@ -5,20 +5,12 @@ last are drawn; between them, and between the first pod and the last, boxes stan
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from etherweave.report.drawing import hosts
-from etherweave.report.drawing.picture import (
-    Area,
-    Mark,
-    Picture,
-    Shape,
-    Sketch,
-    Words,
-    count,
-    width,
-)
-from etherweave.report.drawing.tree import GAP, HIGH, PAD, Item, item_width, row
+from etherweave.report.drawing.items import Drawing, Item, row, side_by_side
+from etherweave.report.drawing.picture import Area, Mark, Picture, Words, count, width
+from etherweave.report.drawing.tree import GAP, HIGH, PAD, item_width
 from etherweave.report.drawing.wiring import Switch, Wiring
 
 SERVERS_MAX = 5
@@ -72,11 +64,7 @@ def _number(host: str) -> int:
 
 
 @dataclass
-class _RailsDrawing:
-    wiring: Wiring
-    sketch: Sketch = field(default_factory=Sketch)
-    key_of: dict[str, str] = field(default_factory=dict)
-
+class _RailsDrawing(Drawing):
     def __post_init__(self) -> None:
         self.rails = int(str(self.wiring.parameters["rails"]))
         self.folds = len(self.wiring.switches) > SWITCHES_MAX
@@ -183,27 +171,20 @@ class _RailsDrawing:
         """Spread items about a middle."""
         widths = [item_width(item, self.wiring) for item in items]
         gap = max(GAP, min(60.0, (wide - sum(widths)) / (len(items) + 1)))
-        x = middle - (sum(widths) + gap * (len(items) - 1)) / 2
-        for item, item_wide in zip(items, widths, strict=True):
-            self._mark(item, x + item_wide / 2, y)
-            x += item_wide + gap
+        for item, x in zip(items, side_by_side(widths, middle, gap), strict=True):
+            self._mark(item, x, y)
 
     def _mark(self, item: Item, x: float, y: float) -> None:
         high = HIGH if not item.is_tall else LEAF_ROW - SERVER_ROW + 2 * HIGH
         centre = (x, y - (high - HIGH) / 2)
         size = (max(width(item.label, 7) + (16 if item.is_folded else 8), 24.0), high)
-        shape: Shape = "folded" if item.is_folded else "switch"
-        self.sketch.marks.append(Mark(item.key, centre, size, item.label, shape))
-        for switch in item.members:
-            self.key_of[switch.name] = item.key
-            if item.is_tall:
-                self.key_of |= dict.fromkeys(self.wiring.hosts_of.get(switch.name, ()), item.key)
+        self.put(item, centre, size)
 
     # -- links ---------------------------------------------------------------------------------
 
     def join(self) -> int:
         """Draw the links; returns how many are within one box."""
-        bundles, inside = self.wiring.bundles(lambda a, b: (self.key_of[a], self.key_of[b]))
+        bundles, inside = self.bundles()
         bundles += self.wiring.host_bundles(self.key_of)
         marks = self.sketch.by_key()
         for bundle in bundles:

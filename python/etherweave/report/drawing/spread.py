@@ -6,7 +6,6 @@ starts on a circle, in the order of the switches: no draw of random numbers is m
 """
 
 import math
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from etherweave.report.drawing import hosts
+from etherweave.report.drawing.items import Drawing
 from etherweave.report.drawing.picture import Mark, Picture, Point, Sketch, Words, short, width
 from etherweave.report.drawing.wiring import Bundle, Switch, TooLargeError, Wiring
 
@@ -35,7 +35,8 @@ def is_layered(wiring: Wiring, bundles: Sequence[Bundle]) -> bool:
 
 def _layered(wiring: Wiring, bundles: Sequence[Bundle]) -> Picture:
     """Place switches in rows by level, near their neighbours."""
-    sketch = Sketch()
+    drawing = Drawing(wiring)
+    sketch = drawing.sketch
     rows = _ordered(wiring, bundles)
     pitch = max(max(map(_slot, row)) for row in rows) + GAP
     wide = pitch * max(map(len, rows))
@@ -48,18 +49,8 @@ def _layered(wiring: Wiring, bundles: Sequence[Bundle]) -> Picture:
             sketch.marks.append(Mark(switch.name, place, size, label))
             sketch.marks += hosts.below(wiring, switch.name, place)
         sketch.words.append(Words((-GAP, level * climb), f"level {level}", 7.5, "right"))
-    _join(sketch, wiring, bundles)
+    drawing.join_straight()
     return sketch.picture()
-
-
-def _join(sketch: Sketch, wiring: Wiring, bundles: Sequence[Bundle]) -> None:
-    """Draw straight links between switches, and to their hosts."""
-    marks = sketch.by_key()
-    for bundle in bundles:
-        sketch.lines.append(hosts.line(bundle, [marks[end].place for end in bundle.ends]))
-    names = [switch.name for switch in wiring.switches]
-    keys = {host: key for name in names for host, key in hosts.keys(wiring, name).items()}
-    hosts.join(sketch, wiring.host_bundles(keys | {name: name for name in names}))
 
 
 def _slot(switch: Switch) -> float:
@@ -70,8 +61,7 @@ def _slot(switch: Switch) -> float:
 def _ordered(wiring: Wiring, bundles: Sequence[Bundle]) -> list[list[Switch]]:
     """Rows by level, each ordered by the mean place of its neighbours: the barycentre rule."""
     near: dict[str, list[str]] = {switch.name: [] for switch in wiring.switches}
-    for bundle in bundles:
-        one, other = bundle.ends
+    for one, other in (bundle.ends for bundle in bundles):
         near[one].append(other)
         near[other].append(one)
     levels = range(max(switch.level for switch in wiring.switches) + 1)
@@ -114,15 +104,15 @@ def layout(wiring: Wiring) -> Picture:
         return _layered(wiring, bundles)
     names = [switch.name for switch in wiring.switches]
     places = positions(names, [bundle.ends for bundle in bundles])
-    sketch = Sketch()
+    drawing = Drawing(wiring)
     for name in names:
         label = short(name)
         size = (max(width(label, 7) + 8, 24.0), HIGH)
-        sketch.marks.append(Mark(name, places[name], size, label))
-    sketch.marks = _apart(sketch.marks)
-    _place_hosts(sketch, wiring)
-    _join(sketch, wiring, bundles)
-    return sketch.picture()
+        drawing.sketch.marks.append(Mark(name, places[name], size, label))
+    drawing.sketch.marks = _apart(drawing.sketch.marks)
+    _place_hosts(drawing.sketch, wiring)
+    drawing.join_straight()
+    return drawing.sketch.picture()
 
 
 def positions(names: Sequence[str], ends: Sequence[tuple[str, str]]) -> dict[str, Point]:
@@ -175,23 +165,13 @@ def _turned(places: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _distances(names: Sequence[str], ends: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
     """Links on the shortest path between every two nodes."""
-    near: dict[str, list[str]] = {name: [] for name in names}
+    from scipy.sparse.csgraph import shortest_path
+
+    index = {name: number for number, name in enumerate(names)}
+    joined = np.zeros((len(names), len(names)))
     for one, other in ends:
-        near[one].append(other)
-        near[other].append(one)
-    rows = [_distances_from(name, near) for name in names]
-    return np.array([[row[name] for name in names] for row in rows], dtype=np.float64)
-
-
-def _distances_from(start: str, near: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    found, waiting = {start: 0}, deque([start])
-    while waiting:
-        here = waiting.popleft()
-        for other in near[here]:
-            if other not in found:
-                found[other] = found[here] + 1
-                waiting.append(other)
-    return found
+        joined[index[one], index[other]] = 1
+    return np.asarray(shortest_path(joined, directed=False, unweighted=True))
 
 
 def _apart(marks: Sequence[Mark]) -> list[Mark]:

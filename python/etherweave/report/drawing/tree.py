@@ -9,26 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from etherweave.report.drawing import hosts
-from etherweave.report.drawing.picture import (
-    Area,
-    Mark,
-    Picture,
-    Point,
-    Shape,
-    Sketch,
-    Words,
-    count,
-    short,
-    width,
-)
+from etherweave.report.drawing.items import ROW_MAX, Drawing, Item, more, row, side_by_side
+from etherweave.report.drawing.picture import Area, Picture, Point, Words, count, width
 from etherweave.report.drawing.wiring import Switch, Wiring
 
 DETAILED_MAX = 96
 """Switches of a tree that is drawn whole."""
 LINES_MAX = 512
 """Links between switches, parallel ones counted once, of such a tree."""
-ROW_MAX = 9
-"""Switches in a row of a tree that is not."""
 HIGH = 16.0
 """Of a switch [pt]."""
 GAP = 10.0
@@ -37,22 +25,6 @@ PAD = 9.0
 """Within a pod's shade [pt]."""
 SIZE = 7.0
 """Of labels."""
-
-
-@dataclass(frozen=True)
-class Item:
-    """What stands in a row: a switch, or a box for several things."""
-
-    key: str
-    """Unique in the drawing."""
-    label: str
-    """Within it."""
-    members: tuple[Switch, ...]
-    """The switches that it stands for."""
-    is_folded: bool = False
-    """Whether it stands for several things."""
-    is_tall: bool = False
-    """Whether it stands for subtrees, from their leaves to their tops."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +47,7 @@ def layout(wiring: Wiring) -> Picture:
     subtrees = _Subtrees(_by_subtree(wiring.switches, height), height)
     folds = _folds(wiring)
     root = subtrees.block(height, (), folds)
-    drawing = _TreeDrawing(wiring, Sketch(), {}, _row_pitch(_width(root, wiring)))
+    drawing = _TreeDrawing(wiring, pitch=_row_pitch(_width(root, wiring)))
     drawing.place(root, 0.0, 0)
     drawing.name_rows(root)
     links_inside = drawing.join()
@@ -141,7 +113,7 @@ class _Subtrees:
         """Make the box for subtrees of one height."""
         members = tuple(switch for root in roots for switch in self._members(height, root))
         if height == 0:
-            return Item(f"more {members[0].name}", more(members), members, is_folded=True)
+            return more(members)
         name = ".".join(map(str, roots[0]))
         label = f"pod {name}" if len(roots) == 1 else f"{len(roots):,} more pods"
         hosts_in = sum(switch.hosts for switch in members)
@@ -152,25 +124,6 @@ class _Subtrees:
         for (level, digits), switches in self.switches.items():
             if level <= height and digits[: len(root)] == root:
                 yield from switches
-
-
-def row(switches: Sequence[Switch], folds: bool) -> tuple[Item, ...]:
-    """Make the items of a row; a box stands for the middle of a long one that folds."""
-    if not folds or len(switches) <= ROW_MAX:
-        return tuple(map(single, switches))
-    kept, rest, last = switches[:2], tuple(switches[2:-1]), switches[-1:]
-    box = Item(f"more {rest[0].name}", more(rest), rest, is_folded=True)
-    return (*map(single, kept), box, *map(single, last))
-
-
-def single(switch: Switch) -> Item:
-    """Make the item of one switch."""
-    return Item(switch.name, short(switch.name), (switch,))
-
-
-def more(switches: Sequence[Switch]) -> str:
-    """Name a box for switches of a row."""
-    return f"{len(switches):,} more"
 
 
 def item_width(item: Item, wiring: Wiring) -> float:
@@ -199,11 +152,8 @@ def _row_pitch(wide: float) -> float:
     return min(max(wide * 0.11, 66.0), 150.0)
 
 
-@dataclass
-class _TreeDrawing:
-    wiring: Wiring
-    sketch: Sketch
-    items: dict[str, Item]
+@dataclass(kw_only=True)
+class _TreeDrawing(Drawing):
     pitch: float
 
     def place(self, block: Block, left: float, depth: int) -> None:
@@ -232,31 +182,17 @@ class _TreeDrawing:
         below = _sum_with_gaps([_width(part, self.wiring) for part in block.below])
         # Spread over the subtree as far as it is wide, no more than is pleasant.
         room = (below - sum(widths)) / max(len(widths), 1)
-        gap = max(GAP, min(gap, room))
-        x = middle - (sum(widths) + gap * (len(widths) - 1)) / 2
-        for item, wide in zip(block.tops, widths, strict=True):
-            self._mark(item, (x + wide / 2, block.height * self.pitch), wide, 0)
-            x += wide + gap
+        centres = side_by_side(widths, middle, max(GAP, min(gap, room)))
+        for item, wide, x in zip(block.tops, widths, centres, strict=True):
+            self._mark(item, (x, block.height * self.pitch), wide, 0)
 
     def _mark(self, item: Item, place: Point, wide: float, height: int) -> None:
         """Draw an item; a tall one reaches so many rows down."""
-        self.items[item.key] = item
-        shape: Shape = "folded" if item.is_folded else "switch"
         box = width(item.label, SIZE) + (16 if item.is_folded else 8)
         high = HIGH + height * self.pitch if item.is_tall else HIGH
         centre = (place[0], place[1] - height * self.pitch / 2 if item.is_tall else place[1])
-        size = (wide if item.is_tall else max(box, 24.0), high)
-        self.sketch.marks.append(Mark(item.key, centre, size, item.label, shape))
-        if item.is_folded:
-            self._count_hosts(item, place)
-        elif item.members[0].hosts:
-            self.sketch.marks += hosts.below(self.wiring, item.members[0].name, place)
-
-    def _count_hosts(self, item: Item, place: Point) -> None:
-        hosts_in = sum(switch.hosts for switch in item.members)
-        if hosts_in and not item.is_tall:
-            where = (place[0], place[1] - hosts.DROP)
-            self.sketch.words.append(Words(where, count(hosts_in, "host"), 6.5))
+        self.put(item, centre, (wide if item.is_tall else max(box, 24.0), high))
+        self.put_hosts(item, place)
 
     def _shade(self, block: Block, left: float, wide: float, depth: int) -> None:
         # An inner pod's name stands above that of the pod around it.
@@ -279,23 +215,9 @@ class _TreeDrawing:
 
     def join(self) -> int:
         """Draw the links; returns how many are within one box."""
-        key_of = {switch.name: key for key, item in self.items.items() for switch in item.members}
-        bundles, inside = self.wiring.bundles(lambda one, other: (key_of[one], key_of[other]))
+        bundles, inside = self.bundles()
         marks = self.sketch.by_key()
         for bundle in bundles:
             one, other = (marks[key] for key in bundle.ends)
             self.sketch.lines.append(hosts.climb(bundle, one, other))
-        return inside + self._join_hosts(key_of)
-
-    def _join_hosts(self, key_of: dict[str, str]) -> int:
-        hosts_of = dict(key_of)
-        for key, item in self.items.items():
-            for switch in item.members:
-                if item.is_folded:
-                    hosts_of |= dict.fromkeys(self.wiring.hosts_of.get(switch.name, ()), key)
-                else:
-                    hosts_of |= hosts.keys(self.wiring, switch.name)
-        bundles = self.wiring.host_bundles(hosts_of)
-        drawn = [bundle for bundle in bundles if bundle.ends[0] != bundle.ends[1]]
-        hosts.join(self.sketch, drawn)
-        return sum(bundle.count for bundle in bundles) - sum(bundle.count for bundle in drawn)
+        return inside + self.join_hosts()
