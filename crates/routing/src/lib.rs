@@ -78,9 +78,9 @@ pub use path::path;
 pub use per_packet::{
     AdaptiveMinimal, AdaptiveUp, ButterflyDimensionAdaptive, ButterflyDimensionOrder, ButterflyPlan,
     ButterflyUgalLocal, ClosPlan, Conditional, Controller, DragonflyMinimal, DragonflyPlan, FabricOf, FabricPlan,
-    HashScope, InputChannel, KnownTraffic, LoadView, NextHop, Oblivious, Outage, PacketRouting, PacketRoutingKind,
-    Piggyback, ProgressiveAdaptive, RoutedPacket, Saturation, ShortestPath, TableSource, UgalGlobal, UgalLocal,
-    UpByHash, Valiant, ValiantGroup, ValiantSwitch, Visit, WalkTarget, tables,
+    HashScope, InputChannel, KnownTraffic, LoadView, NextHop, Oblivious, Outage, OutputChannel, PacketRouting,
+    PacketRoutingKind, Piggyback, ProgressiveAdaptive, RoutedPacket, Saturation, ShortestPath, TableSource, UgalGlobal,
+    UgalLocal, UpByHash, Valiant, ValiantGroup, ValiantSwitch, Visit, WalkTarget, tables,
 };
 pub use proof::{DeadlockProof, Verdict, prove};
 pub use table::RoutingTable;

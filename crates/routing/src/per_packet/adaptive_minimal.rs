@@ -2,7 +2,7 @@
 
 use super::butterfly::ButterflyPlan;
 use super::choice::{WeightedPort, least};
-use super::{InputChannel, LoadView, NextHop, PacketRouting, RoutedPacket};
+use super::{InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
 
 /// Minimal adaptive routing on a flattened butterfly: Kim, Dally and Abts, "Flattened butterfly", ISCA 2007, section
 /// 3.1 (MIN AD). Channels rise with every hop (Günther 1981), as many as dimensions.
@@ -14,6 +14,10 @@ pub struct AdaptiveMinimal {
 impl PacketRouting for AdaptiveMinimal {
     fn channels(&self) -> u8 {
         self.plan.dimensions_above(1).max(1)
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        Some(u32::from(out.channel))
     }
 
     fn decide<L: LoadView>(&self, at: InputChannel, packet: &mut RoutedPacket, load: L) -> NextHop {

@@ -2,7 +2,7 @@
 
 use super::choice::{WeightedPort, least};
 use super::clos::ClosPlan;
-use super::{InputChannel, LoadView, NextHop, PacketRouting, RoutedPacket};
+use super::{InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
 
 /// Of the ports that lead up the one with the shortest queue, of several one by hash: Kim, Dally and Abts, "Adaptive
 /// routing in high-radix Clos network", SC 2006. Where several ports lead to the same switch below, one of them
@@ -15,6 +15,10 @@ pub struct AdaptiveUp {
 impl PacketRouting for AdaptiveUp {
     fn channels(&self) -> u8 {
         1
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        Some(self.plan.rank(out))
     }
 
     fn decide<L: LoadView>(&self, at: InputChannel, packet: &mut RoutedPacket, load: L) -> NextHop {

@@ -12,7 +12,7 @@ use std::ops::Range;
 use etherweave_primitives::{HostId, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-use super::{Divisor, FabricPlan, unsuited};
+use super::{Divisor, FabricPlan, OutputChannel, unsuited};
 use etherweave_primitives::InputError;
 
 /// A switch, and the leaves below it.
@@ -145,6 +145,13 @@ impl ClosPlan {
             self.spans.push(Divisor::new(station.leaves));
         }
         (station.leaves <= self.spans[level].get()).then_some(())
+    }
+
+    /// Up from level to level, then down.
+    pub(super) fn rank(&self, out: OutputChannel) -> u32 {
+        let station = &self.stations[out.switch as usize];
+        let level = u32::from(station.level);
+        if out.port >= station.up { level } else { 2 * (self.spans.len() as u32 - 1) - level }
     }
 
     /// The first host of a leaf.

@@ -3,7 +3,7 @@
 use etherweave_topology::LinkClass;
 
 use super::dragonfly::{ANYWHERE, VIA};
-use super::{DragonflyPlan, InputChannel, LoadView, NextHop, PacketRouting, RoutedPacket};
+use super::{DragonflyPlan, InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
 
 /// Benito et al. 2015, sections V-B to V-D: rules to other groups are inactive while their output is paused; then
 /// the packets of host port `i` take global port `i` of their switch, and from there the minimal path.
@@ -20,6 +20,11 @@ pub struct Conditional {
 impl PacketRouting for Conditional {
     fn channels(&self) -> u8 {
         2
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        // Global before local.
+        Some(2 * u32::from(out.channel) + u32::from(out.class == LinkClass::Local))
     }
 
     fn start(&self, packet: &mut RoutedPacket) {

@@ -4,8 +4,8 @@ use etherweave_primitives::{Duration, HostId, Time};
 use etherweave_topology::LinkClass;
 use etherweave_workload::Destinations;
 
-use super::dragonfly::{ANYWHERE, VIA};
-use super::{DragonflyPlan, InputChannel, LoadView, NextHop, PacketRouting, RoutedPacket};
+use super::dragonfly::{ANYWHERE, VIA, by_link};
+use super::{DragonflyPlan, InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
 use etherweave_primitives::InputError;
 
 /// A nanosecond [ps].
@@ -63,6 +63,10 @@ impl Controller {
 impl PacketRouting for Controller {
     fn channels(&self) -> u8 {
         3
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        Some(by_link(out))
     }
 
     fn sees_other_switches(&self) -> bool {

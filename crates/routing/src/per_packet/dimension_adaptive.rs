@@ -2,7 +2,7 @@
 
 use super::butterfly::ButterflyPlan;
 use super::choice::{WeightedPort, least};
-use super::{InputChannel, LoadView, NextHop, PacketRouting, RoutedPacket};
+use super::{InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
 
 /// The place in [`RoutedPacket::route_state`] of the dimensions in which a packet was misrouted, a bit each.
 const LEFT: usize = 0;
@@ -24,6 +24,10 @@ pub struct ButterflyDimensionAdaptive {
 impl PacketRouting for ButterflyDimensionAdaptive {
     fn channels(&self) -> u8 {
         (self.plan.dimensions_above(1) + self.plan.dimensions_above(2)).max(1)
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        Some(u32::from(out.channel))
     }
 
     fn start(&self, packet: &mut RoutedPacket) {

@@ -2,7 +2,7 @@
 
 use super::butterfly::ButterflyPlan;
 use super::choice::any;
-use super::{InputChannel, LoadView, NextHop, Oblivious, PacketRouting, RoutedPacket};
+use super::{InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket};
 
 /// Dimension order on a flattened butterfly: a packet takes one hop in each dimension where it is not at its place,
 /// first dimension first. A channel depends on those of later dimensions only, so that one is enough.
@@ -14,6 +14,10 @@ pub struct ButterflyDimensionOrder {
 impl PacketRouting for ButterflyDimensionOrder {
     fn channels(&self) -> u8 {
         1
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        Some(self.plan.dimension_of(out.port) as u32)
     }
 
     fn oblivious(&self) -> Option<&dyn Oblivious> {

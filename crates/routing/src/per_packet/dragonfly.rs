@@ -6,7 +6,7 @@
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology};
 
-use super::{Divisor, FabricPlan, InputChannel, NextHop, RoutedPacket, unsuited};
+use super::{Divisor, FabricPlan, InputChannel, NextHop, OutputChannel, RoutedPacket, unsuited};
 use etherweave_primitives::InputError;
 
 /// The place in [`RoutedPacket::route_state`] of the group to visit first, [`ANYWHERE`] when there is none.
@@ -363,6 +363,11 @@ pub(super) struct PathChoice {
 }
 
 /// The channel of a local hop: one above the channel by which it arrived.
+/// The rank of a channel in the order of the module.
+pub(super) fn by_link(out: OutputChannel) -> u32 {
+    2 * u32::from(out.channel) + u32::from(out.class == LinkClass::Global)
+}
+
 pub(super) fn above(at: InputChannel) -> u8 {
     match at.class {
         LinkClass::Host => 0,

@@ -19,6 +19,15 @@ pub trait Visit {
     fn visit<R: PacketRouting>(self, routing: R) -> Self::Output;
 }
 
+/// Calls `visit` with a routing, in debug builds with one that checks its decisions.
+fn checked<R: PacketRouting, V: Visit>(routing: R, fabric: FabricOf<'_>, visit: V) -> V::Output {
+    #[cfg(debug_assertions)]
+    let routing = super::checked::Checked::new(routing, fabric.topology);
+    #[cfg(not(debug_assertions))]
+    let _ = fabric;
+    visit.visit(routing)
+}
+
 /// Everything that follows from the list of routings, each with how it is made for the fabrics it works on.
 macro_rules! routings {
     ($($(#[$doc:meta])* $routing:ident = $name:literal: [$($plan:ident => $make:expr),+ $(,)?],)*) => {
@@ -62,7 +71,7 @@ macro_rules! routings {
                         $(match <$plan as RoutingBasis>::of(fabric) {
                             Ok(plan) => {
                                 let make: fn($plan) -> _ = $make;
-                                return Ok(visit.visit(make(plan)));
+                                return Ok(checked(make(plan), fabric, visit));
                             }
                             Err(error) => unsuited = unsuited.or(Some(error)),
                         })+

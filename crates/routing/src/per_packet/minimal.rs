@@ -1,7 +1,7 @@
 //! MIN: at most a local, a global and a local hop.
 
-use super::dragonfly::{ANYWHERE, VIA};
-use super::{DragonflyPlan, InputChannel, LoadView, NextHop, Oblivious, PacketRouting, RoutedPacket};
+use super::dragonfly::{ANYWHERE, VIA, by_link};
+use super::{DragonflyPlan, InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket};
 
 /// Minimal routing on a dragonfly.
 #[derive(Clone)]
@@ -13,6 +13,10 @@ pub struct DragonflyMinimal {
 impl PacketRouting for DragonflyMinimal {
     fn channels(&self) -> u8 {
         2
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        Some(by_link(out))
     }
 
     fn oblivious(&self) -> Option<&dyn Oblivious> {

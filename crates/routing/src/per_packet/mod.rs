@@ -12,6 +12,8 @@ mod adaptive_minimal;
 mod adaptive_up;
 mod butterfly;
 mod butterfly_shares;
+#[cfg(debug_assertions)]
+mod checked;
 mod choice;
 mod clos;
 mod conditional;
@@ -128,6 +130,19 @@ pub struct NextHop {
     pub channel: u8,
 }
 
+/// A channel of a switch's port to another switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputChannel {
+    /// The switch.
+    pub switch: u32,
+    /// Its port.
+    pub port: u8,
+    /// The virtual channel of that port.
+    pub channel: u8,
+    /// The class of the port's link.
+    pub class: LinkClass,
+}
+
 /// A global port is saturated when channel 0 holds more than `mean_percent` of the mean over the switch's global ports,
 /// and `packets` more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +171,11 @@ pub enum HashScope {
 pub trait PacketRouting: Send + Sync + 'static {
     /// Virtual channels of every port that its paths need, at least 1.
     fn channels(&self) -> u8;
+
+    /// Where a channel stands in the order in which packets use channels: every packet goes from one between switches
+    /// to one of a higher rank, whatever it sees of queues. So no channel can wait for itself, on fabrics of any size.
+    /// Debug builds check this at every decision. None where the order follows from more than the channel.
+    fn rank(&self, out: OutputChannel) -> Option<u32>;
 
     /// How long packets keep their hash. By default every packet draws its own.
     fn hash_scope(&self) -> HashScope {

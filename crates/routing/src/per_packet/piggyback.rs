@@ -1,7 +1,8 @@
 //! PB: UGAL-L, and a non-minimal path whenever the group knows the minimal path's global link to be saturated.
 
+use super::dragonfly::by_link;
 use super::ugal_local::{choose, is_longer};
-use super::{DragonflyPlan, InputChannel, LoadView, NextHop, PacketRouting, RoutedPacket, Saturation};
+use super::{DragonflyPlan, InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket, Saturation};
 
 /// Jiang, Kim and Dally, "Indirect adaptive routing on large scale interconnection networks", ISCA 2009, section 3.3:
 /// switches report to each other in every packet which of their global links are saturated.
@@ -24,6 +25,10 @@ impl Piggyback {
 impl PacketRouting for Piggyback {
     fn channels(&self) -> u8 {
         3
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        Some(by_link(out))
     }
 
     fn sees_other_switches(&self) -> bool {

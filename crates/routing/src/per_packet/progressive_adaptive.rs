@@ -3,7 +3,7 @@
 use etherweave_topology::LinkClass;
 
 use super::dragonfly::{ANYWHERE, PathChoice, VIA};
-use super::{DragonflyPlan, InputChannel, LoadView, NextHop, PacketRouting, RoutedPacket};
+use super::{DragonflyPlan, InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
 
 const CHANNELS: u8 = 4;
 
@@ -24,6 +24,11 @@ pub struct ProgressiveAdaptive {
 impl PacketRouting for ProgressiveAdaptive {
     fn channels(&self) -> u8 {
         CHANNELS
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        let stages: &[u32] = if out.class == LinkClass::Global { &[2, 4] } else { &[0, 1, 3, 5] };
+        stages.get(usize::from(out.channel)).copied()
     }
 
     fn start(&self, packet: &mut RoutedPacket) {

@@ -5,7 +5,10 @@ use std::collections::VecDeque;
 use etherweave_primitives::{ChannelId, Duration, HostId, InputError, SwitchId, mix};
 use etherweave_topology::{Node, Topology, reverse};
 
-use super::{FabricOf, InputChannel, LoadView, NextHop, Outage, PacketRouting, RoutedPacket, RoutingBasis, unsuited};
+use super::{
+    FabricOf, InputChannel, LoadView, NextHop, Outage, OutputChannel, PacketRouting, RoutedPacket, RoutingBasis,
+    unsuited,
+};
 
 /// More switches would take too large tables.
 const SWITCHES_MOST: usize = 4_096;
@@ -149,6 +152,10 @@ fn distances(up: &[Vec<(u8, usize)>], dst: usize) -> Vec<u32> {
 impl PacketRouting for ShortestPath {
     fn channels(&self) -> u8 {
         self.channels
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        Some(u32::from(out.channel))
     }
 
     fn decide<L: LoadView>(&self, at: InputChannel, packet: &mut RoutedPacket, load: L) -> NextHop {

@@ -1,8 +1,8 @@
 //! UGAL-G: minimal or by another group, whichever global channel of the source's group has the shorter queue.
 
-use super::dragonfly::PathChoice;
+use super::dragonfly::{PathChoice, by_link};
 use super::ugal_local::choose;
-use super::{DragonflyPlan, InputChannel, LoadView, NextHop, PacketRouting, RoutedPacket};
+use super::{DragonflyPlan, InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
 
 /// Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 4.2: UGAL that knows, at
 /// once and exactly, the queues of all global channels of the source's group; an ideal that no switch can build. A
@@ -17,6 +17,10 @@ pub struct UgalGlobal {
 impl PacketRouting for UgalGlobal {
     fn channels(&self) -> u8 {
         3
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        Some(by_link(out))
     }
 
     fn sees_other_switches(&self) -> bool {

@@ -1,7 +1,7 @@
 //! UGAL-L: minimal or by another group, whichever the first switch sees the shorter queue for.
 
-use super::dragonfly::{ANYWHERE, PathChoice, VIA};
-use super::{DragonflyPlan, InputChannel, LoadView, NextHop, PacketRouting, RoutedPacket};
+use super::dragonfly::{ANYWHERE, PathChoice, VIA, by_link};
+use super::{DragonflyPlan, InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
 
 /// Singh, "Load-balanced routing in interconnection networks", 2005, with local queues only, as Kim et al., ISCA 2008,
 /// section 4.2: minimal when its queue times its links is not above the same of the non-minimal path and a threshold.
@@ -15,6 +15,10 @@ pub struct UgalLocal {
 impl PacketRouting for UgalLocal {
     fn channels(&self) -> u8 {
         3
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        Some(by_link(out))
     }
 
     fn start(&self, packet: &mut RoutedPacket) {

@@ -2,7 +2,9 @@
 
 use super::choice::any;
 use super::clos::ClosPlan;
-use super::{HashScope, InputChannel, LoadView, NextHop, Oblivious, PacketRouting, RoutedPacket, WalkTarget};
+use super::{
+    HashScope, InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket, WalkTarget,
+};
 
 /// Any port up, each as likely, by the packet's hash: per flow as in ECMP (Hopps, RFC 2992), per packet (Dixit et al.,
 /// "On the impact of packet spraying in data center networks", INFOCOM 2013), or per flowlet (Vanini et al., "Let it
@@ -17,6 +19,10 @@ pub struct UpByHash {
 impl PacketRouting for UpByHash {
     fn channels(&self) -> u8 {
         1
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        Some(self.plan.rank(out))
     }
 
     fn oblivious(&self) -> Option<&dyn Oblivious> {

@@ -2,7 +2,7 @@
 
 use super::butterfly::{ButterflyHost, ButterflyPlan};
 use super::choice::{any, drawn};
-use super::{InputChannel, LoadView, NextHop, Oblivious, PacketRouting, RoutedPacket};
+use super::{InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket};
 
 /// The place in [`RoutedPacket::route_state`] of the switch to visit first, [`ANYWHERE`] when there is none.
 const VIA: usize = 0;
@@ -23,6 +23,10 @@ pub struct Valiant {
 impl PacketRouting for Valiant {
     fn channels(&self) -> u8 {
         CHANNELS
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        Some(self.plan.by_part(out))
     }
 
     fn oblivious(&self) -> Option<&dyn Oblivious> {
@@ -52,6 +56,10 @@ pub struct ButterflyUgalLocal {
 impl PacketRouting for ButterflyUgalLocal {
     fn channels(&self) -> u8 {
         CHANNELS
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        Some(self.plan.by_part(out))
     }
 
     fn start(&self, packet: &mut RoutedPacket) {
@@ -88,6 +96,12 @@ impl ButterflyUgalLocal {
 }
 
 impl ButterflyPlan {
+    /// A part of the path after the other, in each one dimension after the other.
+    fn by_part(&self, out: OutputChannel) -> u32 {
+        let dimensions = usize::from(u8::MAX);
+        (usize::from(out.channel) * dimensions + self.dimension_of(out.port)) as u32
+    }
+
     /// The next hop by dimension order to the intermediate switch, when there is one, and then home.
     fn next(&self, at: InputChannel, packet: &mut RoutedPacket, home: ButterflyHost) -> NextHop {
         if u32::from(packet.route_state[VIA]) == at.switch {

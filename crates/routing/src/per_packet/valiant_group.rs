@@ -1,7 +1,7 @@
 //! VAL: minimal to another group drawn at random, then minimal.
 
-use super::dragonfly::{ANYWHERE, VIA};
-use super::{DragonflyPlan, InputChannel, LoadView, NextHop, Oblivious, PacketRouting, RoutedPacket};
+use super::dragonfly::{ANYWHERE, VIA, by_link};
+use super::{DragonflyPlan, InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket};
 
 /// Valiant routing on a dragonfly by a group that is not the source's: Kim et al., ISCA 2008, section 4.1.
 #[derive(Clone)]
@@ -13,6 +13,10 @@ pub struct ValiantGroup {
 impl PacketRouting for ValiantGroup {
     fn channels(&self) -> u8 {
         3
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        Some(by_link(out))
     }
 
     fn oblivious(&self) -> Option<&dyn Oblivious> {

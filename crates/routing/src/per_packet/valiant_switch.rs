@@ -1,8 +1,10 @@
 //! VAL by a switch: minimal to a switch of another group drawn at random, then minimal.
 
+use etherweave_topology::LinkClass;
+
 use super::choice::drawn;
 use super::dragonfly::{ANYWHERE, VIA};
-use super::{DragonflyPlan, InputChannel, LoadView, NextHop, Oblivious, PacketRouting, RoutedPacket};
+use super::{DragonflyPlan, InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket};
 
 /// The place in [`RoutedPacket::route_state`] of the switch to visit in the intermediate group.
 const TURN: usize = 1;
@@ -19,6 +21,11 @@ pub struct ValiantSwitch {
 impl PacketRouting for ValiantSwitch {
     fn channels(&self) -> u8 {
         4
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        let stages: &[u32] = if out.class == LinkClass::Global { &[1, 4] } else { &[0, 2, 3, 5] };
+        stages.get(usize::from(out.channel)).copied()
     }
 
     fn oblivious(&self) -> Option<&dyn Oblivious> {

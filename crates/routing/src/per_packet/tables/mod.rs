@@ -29,8 +29,8 @@ pub use trigger::Trigger;
 use etherweave_primitives::{InputError, mix};
 
 use super::{
-    FabricOf, HashScope, InputChannel, LoadView, NextHop, PacketRouting, RoutedPacket, RoutingBasis, TableSource,
-    unsuited,
+    FabricOf, HashScope, InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket, RoutingBasis,
+    TableSource, unsuited,
 };
 use choices::{CompiledRule, CompiledRules, MatchFields};
 use index::Index;
@@ -128,6 +128,10 @@ impl CompiledTables {
 impl PacketRouting for CompiledTables {
     fn channels(&self) -> u8 {
         self.ranks.channels()
+    }
+
+    fn rank(&self, out: OutputChannel) -> Option<u32> {
+        self.ranks.order(out)
     }
 
     /// A switch distinguishes packets by what it matches: among the ports of a rule it hashes by flow.

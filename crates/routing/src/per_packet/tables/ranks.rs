@@ -3,7 +3,8 @@
 
 use etherweave_topology::LinkClass;
 
-use super::InputChannel;
+use super::super::dragonfly::by_link;
+use super::{InputChannel, OutputChannel};
 
 /// What a rule does to the channel that by which a packet arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -62,6 +63,17 @@ impl ChannelScheme {
             ChannelScheme::One => 1,
             ChannelScheme::ByRule => 2,
             ChannelScheme::ByHop(channels) | ChannelScheme::ByLink(channels) => channels,
+        }
+    }
+
+    /// The [rank](super::super::PacketRouting::rank) of a channel; none where ports have their order too.
+    pub(super) fn order(self, out: OutputChannel) -> Option<u32> {
+        let channel = u32::from(out.channel);
+        match self {
+            ChannelScheme::One => None,
+            ChannelScheme::ByHop(_) => Some(channel),
+            ChannelScheme::ByLink(_) => Some(by_link(out)),
+            ChannelScheme::ByRule => Some(2 * channel + u32::from(out.class == LinkClass::Local)),
         }
     }
 
