@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{BitRate, Duration, HostId, InputError, InputErrors, Priority};
 use etherweave_sim::Job;
-use etherweave_sim::params::{self, FlowControl, Transport};
+use etherweave_sim::params::{self, FlowControl};
 use etherweave_topology::Topology;
 use etherweave_workload::{Op, Program, Traffic};
 
@@ -46,10 +46,7 @@ fn check_stall_limit(scenario: &Scenario) -> Result<(), InputError> {
         let expected = format!("more than {}, when job.{number} starts: that is waiting, not stuck", job.start);
         InputError::unless(limit > job.start, "run.stall_limit", limit, expected)?;
     }
-    let timeout = match &scenario.transport {
-        Transport::Roce(roce) => roce.retransmission_timeout,
-        Transport::Tcp(tcp) => tcp.rto_initial.max(tcp.rto_min),
-    };
+    let timeout = scenario.transport.first_timeout();
     let expected = format!("more than a retransmission timeout, {timeout}: that is waiting, not stuck");
     InputError::unless(limit > timeout, "run.stall_limit", limit, expected)
 }
@@ -74,7 +71,7 @@ fn check_priorities(errors: &mut InputErrors, scenario: &Scenario) {
         FlowControl::Credits(credits) => (credits.priorities.clone(), "a priority under credits"),
         FlowControl::None {} | FlowControl::GlobalPause(_) => (Priority::all().collect(), "any priority"),
     };
-    let is_roce = matches!(scenario.transport, Transport::Roce(_));
+    let is_roce = scenario.transport.roce().is_some();
     for (number, job) in scenario.job.iter().enumerate() {
         let is_lossless = !is_roce || lossless.contains(&job.priority);
         let found = format!("RoCE in priority {}, which loses packets", job.priority.get());
@@ -118,8 +115,7 @@ pub(crate) fn check_rows(scenario: &Scenario, number: usize, rows: u64) -> Resul
 }
 
 fn check_rates(scenario: &Scenario, topology: &Topology) -> Result<(), InputError> {
-    let Transport::Roce(roce) = &scenario.transport else { return Ok(()) };
-    let Some(dcqcn) = &roce.dcqcn else { return Ok(()) };
+    let Some(dcqcn) = scenario.transport.roce().and_then(|roce| roce.dcqcn.as_ref()) else { return Ok(()) };
     let rate = |host| topology.channel(topology.host_channel(HostId::from_index(host))).rate;
     let line = (0..topology.hosts()).map(rate).min().unwrap_or(BitRate::from_bps(0));
     for (name, rate) in [("rate_min", dcqcn.rate_min), ("rate_step", dcqcn.rate_step)] {

@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength};
 use etherweave_primitives::{HostId, InputError, SwitchId};
 use etherweave_sim::RunMemory;
-use etherweave_sim::params::Transport;
 use etherweave_topology::{Node, Topology};
 use etherweave_workload::{TrafficSize, Workload};
 
@@ -173,10 +172,7 @@ pub(crate) fn run(scenario: &Scenario, topology: &Topology, captures: usize) -> 
         .job
         .get(largest)
         .map_or_else(String::new, |job| format!("job.{largest}.workload.{}", job.workload.name()));
-    let window = match &scenario.transport {
-        Transport::Roce(_) => "transport.roce.window",
-        Transport::Tcp(_) => "transport.tcp.receive_buffer",
-    };
+    let window = scenario.transport.window().key;
     let building = memory.building.saturating_add(routes);
     let report = memory.report.saturating_add(tables);
     let transient = building.max(memory.packets.saturating_add(report));
@@ -221,10 +217,7 @@ fn captured_bytes(traffic: &[TrafficSize], captures: u64) -> u64 {
 
 /// Data and acknowledgements over all links.
 fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64) -> Option<u64> {
-    let (payload, per_ack) = match &scenario.transport {
-        Transport::Roce(roce) => (roce.path_mtu.get(), u64::from(roce.ack_every.max(1))),
-        Transport::Tcp(tcp) => (tcp.mss.get(), 2),
-    };
+    let (payload, per_ack) = (scenario.transport.payload().get(), u64::from(scenario.transport.packets_per_ack()));
     let of_job = |size: &TrafficSize| {
         let (messages, bytes) = (size.messages?, size.bytes?);
         let packets = (bytes / payload.max(1)).max(messages);

@@ -116,7 +116,7 @@ impl RunConstants {
 
     /// Whether hosts use TCP.
     pub fn is_tcp(&self) -> bool {
-        matches!(self.params.transport, Transport::Tcp(_))
+        self.params.transport.tcp().is_some()
     }
 
     /// Headroom of a group at a port that needs `bytes` of it: a lossy group has none.
@@ -196,10 +196,7 @@ pub fn largest_packet(transport: &Transport) -> Bytes {
 
 impl Overheads {
     fn new(transport: &Transport) -> Overheads {
-        let version = match transport {
-            Transport::Roce(roce) => roce.version,
-            Transport::Tcp(_) => RoceVersion::V2,
-        };
+        let version = transport.roce().map_or(RoceVersion::V2, |roce| roce.version);
         let roce = size::RoceSizes::new(version, true);
         Overheads {
             first: roce.first_overhead(),
@@ -212,10 +209,8 @@ impl Overheads {
     }
 
     fn largest_frame(&self, transport: &Transport) -> u32 {
-        match transport {
-            Transport::Roce(roce) => self.first.max(self.edge) + roce.path_mtu.get() as u32,
-            Transport::Tcp(tcp) => self.tcp + tcp.mss.get() as u32,
-        }
+        let overhead = if transport.roce().is_some() { self.first.max(self.edge) } else { self.tcp };
+        overhead + transport.payload().get() as u32
     }
 }
 

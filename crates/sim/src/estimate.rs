@@ -112,10 +112,7 @@ fn packet() -> u64 {
 
 /// At most what ranks send before they wait, what windows admit, and what buffers hold; as many answers.
 fn packets(topology: &Topology, params: &SimParams, traffic: &[TrafficSize]) -> u64 {
-    let (window, mtu) = match &params.transport {
-        Transport::Roce(roce) => (roce.window.get(), roce.path_mtu.get()),
-        Transport::Tcp(tcp) => (tcp.receive_buffer.get(), tcp.mss.get()),
-    };
+    let (window, mtu) = (params.transport.window().bytes.get(), params.transport.payload().get());
     let admitted = traffic.iter().map(|size| size.burst_bytes.min(size.connections.saturating_mul(window)));
     let admitted = admitted.fold(0, u64::saturating_add);
     let switches = (topology.switches() as u64).saturating_mul(params.switch.buffer.get());

@@ -29,10 +29,7 @@ impl RoceState {
 
 /// The parameters of RoCE.
 fn params(constants: &RunConstants) -> &RoceParams {
-    match &constants.params.transport {
-        Transport::Roce(roce) => roce,
-        Transport::Tcp(_) => unreachable!("a RoCE endpoint exists only under the RoCE transport"),
-    }
+    constants.params.transport.roce().expect("a RoCE endpoint exists only under the RoCE transport")
 }
 
 /// The packet's bits, and what headers add to its payload [B on the wire]. A request's address is its payload. A packet

@@ -9,6 +9,7 @@ mod host;
 mod roce;
 mod shaper;
 mod switch;
+mod transport;
 
 pub use check::check;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
@@ -16,24 +17,7 @@ pub use host::{CpuCosts, HostParams, MpiParams, NicParams};
 pub use roce::{Dcqcn, Reliability, RoceParams, RoceVersion};
 pub use shaper::TokenBucket;
 pub use switch::{EcnMarking, Forwarding, SwitchParams, Threshold};
-
-use crate::transport::tcp::TcpParams;
-
-/// Transport protocol of hosts.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Transport {
-    /// RDMA over Converged Ethernet, reliable connections, kernel bypass.
-    Roce(RoceParams),
-    /// Kernel TCP.
-    Tcp(TcpParams),
-}
-
-impl Default for Transport {
-    fn default() -> Self {
-        Transport::Roce(RoceParams::default())
-    }
-}
+pub use transport::{ConnectionWindow, Transport};
 
 /// All parameters of the simulator besides topology, routes and workload.
 #[derive(Clone, Debug, PartialEq, Default)]

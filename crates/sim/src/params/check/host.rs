@@ -31,7 +31,7 @@ fn check_buffer(params: &SimParams) -> Checked {
 }
 
 fn check_offload(params: &SimParams) -> Checked {
-    let Transport::Tcp(tcp) = &params.transport else { return Ok(()) };
+    let Some(tcp) = params.transport.tcp() else { return Ok(()) };
     let (offload, mss) = (params.host.cpu.offload, tcp.mss);
     let least = format!("at least transport.tcp.mss, {mss}, which means no offload");
     require(offload >= mss, "host.cpu.offload", offload, least)
@@ -55,10 +55,8 @@ fn check_pauses(nic: &NicParams) -> Checked {
 fn check_room(params: &SimParams) -> Checked {
     let nic = &params.nic;
     let frame = Bytes::new(constants::largest_frame(&params.transport).into());
-    let switching = match &params.transport {
-        Transport::Roce(_) => nic.drain_rate.bytes_in(nic.context_switch),
-        Transport::Tcp(_) => Bytes::ZERO,
-    };
+    let is_roce = params.transport.roce().is_some();
+    let switching = if is_roce { nic.drain_rate.bytes_in(nic.context_switch) } else { Bytes::ZERO };
     let room = frame + switching;
     let least = format!("at least {room}: a frame, {frame}, and drain_rate times context_switch, {switching}");
     require(nic.receive_buffer >= room, "nic.receive_buffer", nic.receive_buffer, least)

@@ -3,7 +3,7 @@
 use etherweave_primitives::{Bytes, Duration};
 
 use super::{Checked, RATES, check_timer, require, require_effect, require_within};
-use crate::params::{Dcqcn, EcnMarking, Reliability, RoceParams};
+use crate::params::{Dcqcn, EcnMarking, Reliability, RoceParams, Transport};
 use crate::transport::tcp::{CongestionControl, TcpParams};
 
 /// Packets that may be in flight: half of the 24-bit sequence numbers, so that old and new can be distinguished.
@@ -15,7 +15,14 @@ const SOCKET_MAX: Bytes = Bytes::new(2 << 30);
 /// DCQCN's timers in hardware tick in microseconds; far below, a run would do nothing else.
 const DCQCN_TIMER_MIN: Duration = Duration::from_ns(100);
 
-pub(super) fn check_roce(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
+pub(super) fn check(transport: &Transport, ecn: Option<&EcnMarking>) -> Checked {
+    match transport {
+        Transport::Roce(roce) => check_roce(roce, ecn),
+        Transport::Tcp(tcp) => check_tcp(tcp, ecn),
+    }
+}
+
+fn check_roce(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
     let mtu = roce.path_mtu;
     let is_legal = [256, 512, 1024, 2048, 4096].contains(&mtu.get());
     require(is_legal, "transport.roce.path_mtu", mtu, "\"256B\", \"512B\", \"1KiB\", \"2KiB\" or \"4KiB\"")?;
@@ -67,7 +74,7 @@ fn check_dcqcn(dcqcn: &Dcqcn, has_marks: bool) -> Checked {
     require_within(RATES, &key("rate_step"), dcqcn.rate_step)
 }
 
-pub(super) fn check_tcp(tcp: &TcpParams, ecn: Option<&EcnMarking>) -> Checked {
+fn check_tcp(tcp: &TcpParams, ecn: Option<&EcnMarking>) -> Checked {
     check_segments(tcp)?;
     check_buffers(tcp)?;
     check_timers(tcp)?;
