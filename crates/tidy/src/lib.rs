@@ -9,6 +9,7 @@
 pub mod circles;
 pub mod manifest;
 pub mod markdown;
+pub mod members;
 pub mod paths;
 pub mod python;
 mod repository;

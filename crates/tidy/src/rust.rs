@@ -102,7 +102,7 @@ fn findings(file: &File, what: impl Fn(&str) -> Option<String>) -> Vec<Finding> 
 }
 
 /// Lines of code with their numbers: without comments, up to the tests at the end of the file.
-fn code(file: &File) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn code(file: &File) -> impl Iterator<Item = (usize, &str)> {
     let source = if file.extension() == "rs" { file.text.as_str() } else { "" };
     let lines = source.lines().enumerate().map(|(index, line)| (index + 1, line));
     lines

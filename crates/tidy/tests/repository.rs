@@ -1,7 +1,8 @@
 //! Applies every rule to every file that Git knows.
 
 use etherweave_tidy::{
-    File, Finding, Repository, circles, manifest, markdown, paths, python, rooms, rust, rust_imports, text, words,
+    File, Finding, Repository, circles, manifest, markdown, members, paths, python, rooms, rust, rust_imports, text,
+    words,
 };
 
 fn check(rule: impl Fn(&File, &Repository) -> Vec<Finding>) {
@@ -88,6 +89,11 @@ fn python_rooms_import_the_rooms_below_them() {
 fn the_table_of_rooms_is_what_is_allowed() {
     check(|file, _| manifest::unused_permissions(file));
     check(|file, _| if file.path == "ARCHITECTURE.md" { rooms::table(file) } else { Vec::new() });
+}
+
+#[test]
+fn members_of_a_family_are_named_in_its_list() {
+    check(|file, _| members::named_elsewhere(file));
 }
 
 #[test]

@@ -1,0 +1,75 @@
+//! Where the members of a family are named: what adding one costs.
+
+use crate::{File, Finding};
+
+/// A list of members, and the files that may name a member beside it.
+struct FamilyPlaces {
+    /// The type whose variants they are.
+    kind: &'static str,
+    /// The only files that may name one, tests left out; the first has the list.
+    files: &'static [&'static str],
+}
+
+const FAMILIES: [FamilyPlaces; 2] = [
+    FamilyPlaces {
+        kind: "PacketRoutingKind",
+        files: &[
+            "crates/routing/src/per_packet/kind.rs",
+            // The default of a curve; shortest paths that are computed anew.
+            "crates/scenario/src/open_loop.rs",
+            "crates/scenario/src/routing_spec.rs",
+        ],
+    },
+    FamilyPlaces {
+        kind: "Transport",
+        files: &[
+            "crates/sim/src/params/transport.rs",
+            // Consistent parameters, state, memory, bytes of a frame.
+            "crates/sim/src/params/check/transport.rs",
+            "crates/sim/src/host/protocol.rs",
+            "crates/sim/src/estimate.rs",
+            "crates/sim/src/frame/mod.rs",
+        ],
+    },
+];
+
+/// Members that are named elsewhere, so that one more would need another change there.
+pub fn named_elsewhere(file: &File) -> Vec<Finding> {
+    let is_source = file.path.contains("/src/") && !file.path.ends_with("tests.rs") && !file.path.contains("/tests/");
+    let strangers = FAMILIES.iter().filter(|family| is_source && !family.files.contains(&file.path.as_str()));
+    strangers.flat_map(|family| findings(file, family)).collect()
+}
+
+fn findings(file: &File, family: &FamilyPlaces) -> Vec<Finding> {
+    let lines = crate::rust::code(file).filter(|(_, line)| names_member(line, family.kind));
+    let list = family.files[0];
+    lines
+        .map(|(number, _)| file.finding(number, format!("names a member of {}; {list} lists them", family.kind)))
+        .collect()
+}
+
+/// Whether a line has `Kind::Member`: functions and constants are not members.
+fn names_member(line: &str, kind: &str) -> bool {
+    let variant = format!("{kind}::");
+    line.match_indices(&variant).any(|(at, _)| {
+        let is_whole = !line[..at].ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
+        let mut name = line[at + variant.len()..].chars();
+        is_whole && name.next().is_some_and(char::is_uppercase) && name.next().is_some_and(char::is_lowercase)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_is_named_in_its_list_and_not_elsewhere() {
+        let offence = "let routing = PacketRoutingKind::Piggyback;\n";
+        let at = |path: &str, text: &str| named_elsewhere(&File::new(path, text)).len();
+        assert_eq!(at("crates/sim/src/host/nic.rs", offence), 1);
+        assert_eq!(at("crates/routing/src/per_packet/kind.rs", offence), 0);
+        assert_eq!(at("crates/openloop/tests/order.rs", offence), 0);
+        assert_eq!(at("crates/sim/src/host/nic.rs", "for kind in PacketRoutingKind::ALL {}\n"), 0);
+        assert_eq!(at("crates/sim/src/host/nic.rs", "match Transport::Tcp(tcp) {}\n"), 1);
+    }
+}
