@@ -8,7 +8,7 @@ use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::frame::size::SELECTIVE_BLOCK;
 use crate::packet::{Packet, PacketKind, flags};
-use crate::params::{Reliability, RoceParams, Transport};
+use crate::params::{Reliability, RoceParams};
 use crate::transport::roce::{
     Acknowledgement, Answer, DataArrival, DataPacket, Operation, Reception, Requester, Responder, SelectiveReport,
 };

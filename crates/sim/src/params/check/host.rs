@@ -4,7 +4,7 @@ use etherweave_primitives::{Bytes, InputErrors};
 
 use super::{BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_shaper, has_pauses, require, require_within};
 use crate::constants;
-use crate::params::{CpuCosts, MpiParams, NicParams, SimParams, Transport};
+use crate::params::{CpuCosts, MpiParams, NicParams, SimParams};
 
 /// Largest segment that Linux hands to a NIC (BIG TCP: eight times 64 KiB).
 const OFFLOAD_MAX: Bytes = Bytes::new(512 << 10);

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
 
-use super::{FlowControl, SimParams, TokenBucket, Transport};
+use super::{FlowControl, SimParams, TokenBucket};
 
 type Checked = Result<(), InputError>;
 
@@ -80,7 +80,7 @@ fn has_pauses(params: &SimParams) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Dcqcn, EcnMarking, RoceParams};
+    use super::super::{Dcqcn, EcnMarking, RoceParams, Transport};
     use super::*;
     use crate::transport::tcp::TcpParams;
 
