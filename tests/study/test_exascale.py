@@ -18,7 +18,7 @@ from etherweave.study.experiments import (
     by_formula,
 )
 from etherweave.study.results import load_result
-from etherweave.study.running import carry_out, check
+from etherweave.study.running import check
 
 pytestmark = pytest.mark.slow
 
@@ -151,7 +151,7 @@ class Absent(DesignExperiment):
 
 def test_what_this_machine_cannot_do_is_reported_and_the_rest_stands(tmp_path: Path) -> None:
     lacking = replace(STUDY, experiments=lambda full: [Absent("figure_11.clos", "clos")])
-    done = carry_out(lacking, tmp_path)
+    done = run_study(lacking, tmp_path)
     assert done.unavailable["counts.clos.hosts"] == "no such hardware"
     assert "counts.dragonfly.hosts" in done.not_run
     assert not set(done.not_run) & set(done.unavailable)

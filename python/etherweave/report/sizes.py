@@ -1,6 +1,6 @@
 """Curves against message size in one figure, with all that they can be compared with."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from etherweave.report.bounds import Floats
+from etherweave.report.bounds import Floats, Medium, alpha_beta, transfer
 from etherweave.report.style import ASIDE, DASHES, INK, SERIES, name_decades
 
 LEGEND_MOST = 12
@@ -68,6 +68,28 @@ class SizePanel:
     curves: Sequence[SizeCurve]
     bounds: Sequence[SizeBound] = ()
     marks: Sequence[PublishedMarks] = field(default=())
+
+
+def rate_bounds(medium: Medium, sizes: Floats, times: int) -> Iterator[SizeBound]:
+    """Give the rate of a link, which a metric counts so often, and what full frames leave of it."""
+    ways = " both ways" * (times == 2)
+    rate = f"line rate{ways}, {medium.rate * 8 / 1e9:g} Gb/s"
+    yield SizeBound(rate, sizes, np.full_like(sizes, times * medium.rate))
+    if medium.wire:
+        goodput = f"payload of full frames{ways}\n({medium.note})"
+        yield SizeBound(goodput, sizes, np.full_like(sizes, times * medium.goodput), 1)
+
+
+def message_bounds(
+    medium: Medium, sizes: Floats, who: str, alpha: float | None
+) -> Iterator[SizeBound]:
+    """Give the time of bytes on a link, and, where it is known, that of a message with it [s]."""
+    name = f"size / line rate, {medium.rate * 8 / 1e9:g} Gb/s"
+    yield SizeBound(name, sizes, transfer(sizes, medium.rate))
+    if alpha is not None:
+        note = f"\n({medium.note})" if medium.note else ""
+        name = f"{who}: {alpha * 1e6:.3g} us + size / goodput{note}"
+        yield SizeBound(name, sizes, alpha_beta(sizes, alpha, medium.goodput), 1)
 
 
 def draw(panels: Sequence[SizePanel], scale: float, label: str) -> Figure:

@@ -9,13 +9,7 @@ from statistics import mean
 from typing import Any
 
 from etherweave import control
-from etherweave.inputs import read_json
-from etherweave.study.experiments import (
-    FACTS,
-    ScenarioExperiment,
-    facts_of,
-    write_json,
-)
+from etherweave.study.experiments import ExperimentResult, ScenarioExperiment, facts_of
 
 FIGURES = "figures.json"
 """A directory with this file is the result of an experiment on switches."""
@@ -24,30 +18,13 @@ TRIALS = 15
 
 
 @dataclass(frozen=True)
-class DeploymentResult:
+class DeploymentResult(ExperimentResult):
     """Figures measured on programmed switches."""
 
     figures: Mapping[str, Any]
     """By name, units as suffixes."""
     facts: Mapping[str, Any]
     """The core's version, the machine, the time it took ``wall_s`` [s]."""
-
-    def save(self, directory: Path) -> None:
-        """Write it into a directory, replacing one that is there."""
-        directory.mkdir(parents=True, exist_ok=True)
-        write_json(directory / FIGURES, self.figures)
-        write_json(directory / FACTS, self.facts)
-
-    @classmethod
-    def load(cls, directory: Path) -> "DeploymentResult":
-        """Read what :meth:`save` wrote.
-
-        Raises
-        ------
-        FileNotFoundError
-            When there is none.
-        """
-        return cls(read_json(directory / FIGURES), read_json(directory / FACTS))
 
 
 def _control_sources() -> str:

@@ -6,10 +6,10 @@ Experiments on real switches are in :mod:`etherweave.study.deployments`.
 
 import json
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self, cast
 
 import polars as pl
 import pyarrow
@@ -23,7 +23,6 @@ POINTS = "points.parquet"
 """A directory with this file is the result of a :class:`CurveExperiment`."""
 DESIGN = "design.json"
 """A directory with this file is the result of a :class:`DesignExperiment`."""
-FACTS = "facts.json"
 RESOLVED = "scenario.toml"
 
 
@@ -96,8 +95,52 @@ class RunExperiment(ScenarioExperiment):
         result.save(directory)
 
 
+class ExperimentResult:
+    """The result of an experiment: a dataclass, of which each field is a file of a directory."""
+
+    def save(self, directory: Path) -> None:
+        """Write it into a directory, replacing one that is there."""
+        directory.mkdir(parents=True, exist_ok=True)
+        for file, value in zip(self._files(), vars(self).values(), strict=True):
+            if isinstance(value, pl.DataFrame):
+                value.write_parquet(directory / file)
+            elif isinstance(value, str):
+                (directory / file).write_text(value, encoding="utf-8")
+            else:
+                write_json(directory / file, value)
+
+    @classmethod
+    def load(cls, directory: Path) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Raises
+        ------
+        FileNotFoundError
+            When there is none.
+        """
+        return cls(*(_READERS[Path(file).suffix](directory / file) for file in cls._files()))
+
+    @classmethod
+    def _files(cls) -> list[str]:
+        named = {"points": POINTS, "resolved": RESOLVED}
+        names = (one.name for one in fields(cast(Any, cls)))
+        return [named.get(name, f"{name}.json") for name in names]
+
+
+def _points(path: Path) -> pl.DataFrame:
+    points = pl.DataFrame(read_parquet(path))
+    return points.rename({"detoured_share": "misrouted_share"}, strict=False)  # alias
+
+
+_READERS: dict[str, Callable[[Path], Any]] = {
+    ".json": read_json,
+    ".parquet": _points,
+    ".toml": read_text,
+}
+
+
 @dataclass(frozen=True)
-class CurveResult:
+class CurveResult(ExperimentResult):
     """Latency and throughput of one fabric under synthetic traffic."""
 
     points: pl.DataFrame
@@ -106,27 +149,6 @@ class CurveResult:
     """The scenario with every default filled in, as TOML."""
     facts: Mapping[str, Any]
     """The core's version, the machine, the time it took ``wall_s`` [s]."""
-
-    def save(self, directory: Path) -> None:
-        """Write it into a directory, replacing one that is there."""
-        directory.mkdir(parents=True, exist_ok=True)
-        self.points.write_parquet(directory / POINTS)
-        write_json(directory / FACTS, self.facts)
-        (directory / RESOLVED).write_text(self.resolved, encoding="utf-8")
-
-    @classmethod
-    def load(cls, directory: Path) -> "CurveResult":
-        """Read what :meth:`save` wrote.
-
-        Raises
-        ------
-        FileNotFoundError
-            When there is none.
-        """
-        resolved = read_text(directory / RESOLVED)
-        points = pl.DataFrame(read_parquet(directory / POINTS))
-        points = points.rename({"detoured_share": "misrouted_share"}, strict=False)  # alias
-        return cls(points, resolved, read_json(directory / FACTS))
 
 
 @dataclass(frozen=True)
@@ -143,7 +165,7 @@ class CurveExperiment(ScenarioExperiment):
 
 
 @dataclass(frozen=True)
-class DesignResult:
+class DesignResult(ExperimentResult):
     """What is known of a fabric without any traffic."""
 
     design: Mapping[str, Any]
@@ -154,26 +176,6 @@ class DesignResult:
     """Its scenario with every default filled in, as TOML; empty when it was not built."""
     facts: Mapping[str, Any]
     """The core's version, the machine, the time it took ``wall_s`` [s]."""
-
-    def save(self, directory: Path) -> None:
-        """Write it into a directory, replacing one that is there."""
-        directory.mkdir(parents=True, exist_ok=True)
-        for name in ("design", "formula", "facts"):
-            write_json(directory / f"{name}.json", getattr(self, name))
-        (directory / RESOLVED).write_text(self.resolved, encoding="utf-8")
-
-    @classmethod
-    def load(cls, directory: Path) -> "DesignResult":
-        """Read what :meth:`save` wrote.
-
-        Raises
-        ------
-        FileNotFoundError
-            When there is none.
-        """
-        names = (DESIGN, "formula.json", FACTS)
-        design, formula, facts = (read_json(directory / name) for name in names)
-        return cls(design, formula, (directory / RESOLVED).read_text(encoding="utf-8"), facts)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ _MARK = "experiment.json"
 
 
 def run_study(
-    name: str | Path,
+    study: str | Path | Study,
     output: Path,
     *,
     full: bool = False,
@@ -34,8 +34,9 @@ def run_study(
 
     Parameters
     ----------
-    name
-        Of a study that comes with Etherweave, or the path of a folder; see :func:`load_study`.
+    study
+        Name of a study that comes with Etherweave, path of a folder (see :func:`load_study`), or
+        a loaded study, whose folder has its experiments too.
     output
         Directory for the results; those of equal experiments that it holds are used again.
     full
@@ -57,19 +58,7 @@ def run_study(
     ValueError
         When a file of the study's folder is wrong.
     """
-    return carry_out(load_study(name), output, full, only, fresh, processes, on_progress)
-
-
-def carry_out(
-    study: Study,
-    output: Path,
-    full: bool = False,
-    only: str = "*",
-    fresh: bool = False,
-    processes: int | None = None,
-    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
-) -> StudyResult:
-    """Carry out a loaded study; the parameters are those of :func:`run_study`."""
+    study = study if isinstance(study, Study) else load_study(study)
     matching = _matching(study.experiments(full), only)
     missing = {item.name: reason for item in matching if (reason := item.missing())}
     wanted = [item.name for item in matching if item.name not in missing]

@@ -8,9 +8,17 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from etherweave.report.benchmarks.data import Benchmarks
-from etherweave.report.bounds import Floats, Medium, Party, alpha_beta, collective, transfer
+from etherweave.report.bounds import Floats, Medium, Party, collective
 from etherweave.report.section import Section
-from etherweave.report.sizes import PublishedMarks, SizeBound, SizeCurve, SizePanel, draw
+from etherweave.report.sizes import (
+    PublishedMarks,
+    SizeBound,
+    SizeCurve,
+    SizePanel,
+    draw,
+    message_bounds,
+    rate_bounds,
+)
 
 SWEEP_CAPTION = (
     "Medians of launches; the band is the 95 % interval of the median, hollow points are unstable, "
@@ -174,14 +182,7 @@ def rate_findings(benchmarks: Benchmarks) -> list[str]:
 
 def _rate_limits(setting: SweepSetting, sizes: Floats) -> Iterator[SizeBound]:
     times = _LINKS.get(setting.rows["metric"][0])
-    if times is None:
-        return
-    medium, ways = setting.medium, " both ways" * (times == 2)
-    rate = f"line rate{ways}, {medium.rate * 8 / 1e9:g} Gb/s"
-    yield SizeBound(rate, sizes, np.full_like(sizes, times * medium.rate))
-    if medium.wire:
-        goodput = f"payload of full frames{ways}\n({medium.note})"
-        yield SizeBound(goodput, sizes, np.full_like(sizes, times * medium.goodput), 1)
+    return rate_bounds(setting.medium, sizes, times) if times else iter(())
 
 
 RATE_SWEEP = Sweep("B/s", 8e-9, "payload [Gb/s]", _rate_limits)
@@ -213,18 +214,8 @@ def _time_limits(setting: SweepSetting, sizes: Floats) -> Iterator[SizeBound]:
     if metric == "call_time" and (bounds := list(_collective(setting, operation, sizes))):
         yield from bounds
     elif metric in _ONE_WAY:
-        yield from _messages(setting, metric, sizes)
-
-
-def _messages(setting: SweepSetting, metric: str, sizes: Floats) -> Iterator[SizeBound]:
-    medium, alpha = setting.medium, setting.alpha
-    yield SizeBound(
-        f"size / line rate, {medium.rate * 8 / 1e9:g} Gb/s", sizes, transfer(sizes, medium.rate)
-    )
-    if metric == "latency" and alpha is not None:
-        name = f"{setting.fabric}: {alpha * 1e6:.3g} us + size / goodput"
-        note = f"\n({medium.note})" if medium.note else ""
-        yield SizeBound(name + note, sizes, alpha_beta(sizes, alpha, medium.goodput), 1)
+        alpha = setting.alpha if metric == "latency" else None
+        yield from message_bounds(setting.medium, sizes, setting.fabric, alpha)
 
 
 def _collective(setting: SweepSetting, operation: str, sizes: Floats) -> Iterator[SizeBound]:

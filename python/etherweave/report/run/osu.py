@@ -7,11 +7,19 @@ import numpy as np
 
 from etherweave.bench.metrics import BANDWIDTH_BOTH, CALL_TIME, LATENCY, Metric
 from etherweave.report.against import published
-from etherweave.report.bounds import Floats, Party, alpha_beta, collective, transfer
+from etherweave.report.bounds import Floats, Party, collective
 from etherweave.report.quantities import Fabric, Quantity, fabric, quantities
 from etherweave.report.run.comparison import ComparedResults
 from etherweave.report.section import Section
-from etherweave.report.sizes import PublishedMarks, SizeBound, SizeCurve, SizePanel, draw
+from etherweave.report.sizes import (
+    PublishedMarks,
+    SizeBound,
+    SizeCurve,
+    SizePanel,
+    draw,
+    message_bounds,
+    rate_bounds,
+)
 from etherweave.units import Unit
 
 CAPTION = (
@@ -126,30 +134,13 @@ def _marks(line: _TestLine) -> PublishedMarks:
 
 
 def _bounds(line: _TestLine) -> Iterator[SizeBound]:
-    if line.first.metric is CALL_TIME:
+    metric, medium = line.first.metric, line.fabric.medium
+    if metric is CALL_TIME:
         return _of_calls(line)
-    is_time = line.first.metric.unit is Unit.SECONDS
-    return _of_messages(line) if is_time else _of_rates(line)
-
-
-def _of_rates(line: _TestLine) -> Iterator[SizeBound]:
-    medium, ways = line.fabric.medium, 2 if line.first.metric is BANDWIDTH_BOTH else 1
-    words = " both ways" * (ways == 2)
-    rates = {
-        f"line rate{words}, {medium.rate * 8 / 1e9:g} Gb/s": medium.rate,
-        f"payload of full frames{words}\n({medium.note})": medium.goodput,
-    }
-    for dash, (name, rate) in enumerate(rates.items()):
-        yield SizeBound(name, line.sizes, np.full_like(line.sizes, ways * rate), dash)
-
-
-def _of_messages(line: _TestLine) -> Iterator[SizeBound]:
-    medium, sizes, alpha = line.fabric.medium, line.sizes, line.alpha
-    name = f"size / line rate, {medium.rate * 8 / 1e9:g} Gb/s"
-    yield SizeBound(name, sizes, transfer(sizes, medium.rate))
-    if line.first.metric is LATENCY:
-        name = f"{line.label}: {alpha * 1e6:.3g} us + size / goodput\n({medium.note})"
-        yield SizeBound(name, sizes, alpha_beta(sizes, alpha, medium.goodput), 1)
+    if metric.unit is Unit.SECONDS:
+        alpha = line.alpha if metric is LATENCY else None
+        return message_bounds(medium, line.sizes, line.label, alpha)
+    return rate_bounds(medium, line.sizes, 2 if metric is BANDWIDTH_BOTH else 1)
 
 
 def _of_calls(line: _TestLine) -> Iterator[SizeBound]:
