@@ -13,6 +13,7 @@ import stat
 import tomllib
 import types
 import typing
+from collections.abc import Collection
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -193,7 +194,8 @@ def decoded(kind: type[T], data: object, where: str) -> T:
     Parameters
     ----------
     kind
-        Made of dataclasses, dicts, tuples, optionals, enums of texts and scalars.
+        Made of dataclasses, typed and other dicts, lists, tuples, optionals, literals, enums of
+        texts and scalars. A dataclass has no other keys than its fields.
     data
         Of lists, dicts and scalars.
     where
@@ -209,34 +211,45 @@ def decoded(kind: type[T], data: object, where: str) -> T:
 
 
 def _decoded(kind: Any, data: object, where: str) -> Any:
-    if is_dataclass(kind):
-        return _dataclass(kind, data, where)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if is_dataclass(kind):
+        needed = {one.name for one in fields(kind) if _is_needed(one)}
+        return kind(**_members(kind, needed, data, where, is_closed=True))  # type: ignore[operator]
+    if typing.is_typeddict(kind):
+        return _members(kind, kind.__required_keys__, data, where, is_closed=False)
+    if origin is typing.NotRequired:
+        return _decoded(arguments[0], data, where)
     if origin is types.UnionType:
         return None if data is None else _decoded(arguments[0], data, where)
-    if origin is dict and isinstance(data, dict):
-        return {name: _decoded(arguments[1], one, f"{where}.{name}") for name, one in data.items()}
-    if origin is tuple and isinstance(data, list):
-        return tuple(_decoded(arguments[0], one, f"{where}[{at}]") for at, one in enumerate(data))
-    return _scalar(kind, data, where)
+    if origin is typing.Literal and data not in arguments:
+        raise _unexpected(data, where, " or ".join(map(repr, arguments)))
+    if origin is dict:
+        members = _checked(dict, data, where, "an object").items()
+        return {name: _decoded(arguments[1], one, f"{where}.{name}") for name, one in members}
+    if origin in (list, tuple):
+        items = enumerate(_checked(list, data, where, "a list"))
+        return origin(_decoded(arguments[0], one, f"{where}[{at}]") for at, one in items)
+    return data if origin is typing.Literal else _scalar(kind, data, where)
 
 
-def _dataclass(kind: Any, data: object, where: str) -> Any:
-    if not isinstance(data, dict):
-        raise ValueError(f"{where}: expected an object")
-    hints = typing.get_type_hints(kind)
-    if unknown := sorted(set(data) - set(hints)):
+def _members(
+    kind: Any, needed: Collection[str], data: object, where: str, *, is_closed: bool
+) -> dict[str, Any]:
+    members = _checked(dict, data, where, "an object")
+    hints = typing.get_type_hints(kind, include_extras=True)
+    if is_closed and (unknown := sorted(set(members) - set(hints))):
         raise ValueError(f"{where}: unknown key {unknown[0][:40]!r}")
-    needed = [one.name for one in fields(kind) if _is_needed(one)]
-    if missing := [name for name in needed if name not in data]:
+    if missing := [name for name in hints if name in needed and name not in members]:
         raise ValueError(f"{where}: {missing[0]} is missing")
-    return kind(
-        **{name: _decoded(hints[name], one, f"{where}.{name}") for name, one in data.items()}
-    )
+    known = {name: one for name, one in members.items() if name in hints}
+    return {name: _decoded(hints[name], one, f"{where}.{name}") for name, one in known.items()}
 
 
 def _is_needed(one: Any) -> bool:
     return one.default is MISSING and one.default_factory is MISSING
+
+
+_KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def _scalar(kind: Any, data: object, where: str) -> object:
@@ -244,12 +257,23 @@ def _scalar(kind: Any, data: object, where: str) -> object:
         return data
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         if not isinstance(data, str) or data not in list(kind):
-            raise ValueError(f"{where}: {data!r}; expected one of {', '.join(kind)}")
+            raise _unexpected(data, where, f"one of {', '.join(kind)}")
         return kind(data)
     if kind is float and isinstance(data, int) and not isinstance(data, bool):
         data = float(data) if abs(data) < 2**1000 else math.inf
-    if type(data) is not kind:
-        raise ValueError(f"{where}: expected {getattr(kind, '__name__', 'an object or a list')}")
+    _checked(kind, data, where, _KINDS[kind])
     if isinstance(data, float) and not math.isfinite(data):
         raise ValueError(f"{where}: expected a finite number")
     return data
+
+
+def _checked(kind: type[T], data: object, where: str, expected: str) -> T:
+    if type(data) is not kind:
+        raise _unexpected(data, where, expected)
+    return data
+
+
+def _unexpected(data: object, where: str, expected: str) -> ValueError:
+    text = json.dumps(data)
+    found = text if len(text) <= 40 else f"{text[:40]}..."
+    return ValueError(f"{where}: {found}; expected {expected}")

@@ -8,23 +8,12 @@ Left out: whether values are right. Parquet's checksums find octets that changed
 
 import json
 import tomllib
-import types
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    NotRequired,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import TYPE_CHECKING, Any
 
-from etherweave.inputs import InputError, read_parquet, read_text
+from etherweave.inputs import InputError, decoded, read_parquet, read_text
 
 if TYPE_CHECKING:
     import pyarrow
@@ -84,7 +73,7 @@ def read_summary(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ResultError(path, f"{error}; expected JSON") from None
     if not isinstance(value, dict):
-        raise ResultError(path, f"{_name(value)}; expected an object")
+        raise ResultError(path, f"{json.dumps(value)[:40]}; expected an object")
     return value
 
 
@@ -127,7 +116,7 @@ def _reject_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-def check_shape(path: Path, value: object, shape: object, key: str) -> None:
+def check_shape(path: Path, value: object, shape: type, key: str) -> None:
     """Check a value of a JSON file against a type, such as a ``TypedDict``.
 
     Raises
@@ -135,68 +124,10 @@ def check_shape(path: Path, value: object, shape: object, key: str) -> None:
     ResultError
         When they differ; names the key, what stands there and what was expected.
     """
-    if wrong := _difference(value, shape, key):
-        where, found, expected = wrong
-        raise ResultError(path, f"{where}: {found}; expected {expected}")
-
-
-_Difference = tuple[str, str, str] | None
-"""Key, found, expected."""
-
-
-def _difference(value: object, shape: Any, key: str) -> _Difference:
-    origin, arguments = get_origin(shape), get_args(shape)
-    if origin is NotRequired:
-        return _difference(value, arguments[0], key)
-    if is_typeddict(shape):
-        return _different_object(value, shape, key)
-    if origin is Literal:
-        return None if value in arguments else (key, _name(value), _any_of(map(repr, arguments)))
-    if origin in (Union, types.UnionType):
-        wrong = [_difference(value, one, key) for one in arguments]
-        return None if None in wrong else next(one for one in wrong if one)
-    if origin is list:
-        if not isinstance(value, list):
-            return key, _name(value), "a list"
-        each = (_difference(one, arguments[0], f"{key}[{at}]") for at, one in enumerate(value))
-        return next((one for one in each if one), None)
-    if origin is dict:
-        if not isinstance(value, dict):
-            return key, _name(value), "an object"
-        members = (_difference(one, arguments[1], f"{key}.{name}") for name, one in value.items())
-        return next((one for one in members if one), None)
-    return None if _is_a(value, shape) else (key, _name(value), _KINDS[shape])
-
-
-def _different_object(value: object, shape: Any, key: str) -> _Difference:
-    if not isinstance(value, dict):
-        return key, _name(value), "an object"
-    for name, hint in get_type_hints(shape, include_extras=True).items():
-        where = f"{key}.{name}"
-        if name not in value:
-            if get_origin(hint) is not NotRequired:
-                return where, "missing", "a value"
-        elif wrong := _difference(value[name], hint, where):
-            return wrong
-    return None
-
-
-_KINDS = {str: "text", int: "a whole number", float: "a number", type(None): "null"}
-
-
-def _is_a(value: object, shape: type) -> bool:
-    accepted = (int, float) if shape is float else shape
-    return isinstance(value, accepted) and not isinstance(value, bool)
-
-
-def _name(value: object) -> str:
-    """Describe a value of JSON in a few words."""
-    text = json.dumps(value)
-    return text if len(text) <= 40 else f"{text[:40]}..."
-
-
-def _any_of(names: Any) -> str:
-    return " or ".join(names)
+    try:
+        decoded(shape, value, key)
+    except ValueError as error:
+        raise ResultError(path, str(error)) from None
 
 
 def read_table(path: Path, is_measured: bool) -> "pyarrow.Table":

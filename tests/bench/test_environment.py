@@ -230,7 +230,7 @@ def test_a_snapshot_goes_through_json_unchanged(made_up: Snapshot) -> None:
         ("[" * 100_000, "nests too deeply"),
         (
             '{"snapshot": {"format": 1, "boot": "b", "taken_s": 0, "host": 5}}',
-            "snapshot.host: expected str",
+            "snapshot.host: 5; expected text",
         ),
         ('{"format":1,"host":"a","boot":"b","taken_s":1e999}', "expected a finite number"),
         ('{"format":1,"host":"a","boot":"b","taken_s":1,"gaps":[{"topic":1}]}', r"gaps\[0\]"),

@@ -104,7 +104,7 @@ def test_garbled_recordings_are_refused_or_read_and_never_crash(host: Path) -> N
         ("[1000,2000", "[0.5,2000", "is no whole number"),
         ("[1000,2000", "[1000", "a row of interface has other columns"),
         ('"interface":[[', '"card":[[', "line 2: 'interface'; expected rows"),
-        ('"period_s":60.0', '"period_s":"x"', "line 1.period_s: expected float"),
+        ('"period_s":60.0', '"period_s":"x"', 'line 1.period_s: "x"; expected a number'),
     ],
 )
 def test_a_recording_says_what_is_wrong_in_it(host: Path, old: str, new: str, message: str) -> None:
