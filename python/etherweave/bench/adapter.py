@@ -4,8 +4,9 @@ An adapter is a value, made in a module of ``adapters`` and listed there once.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from etherweave.bench.draft import Draft
 from etherweave.bench.metrics import Metric
@@ -37,6 +38,8 @@ class Adapter:
     """Pattern of beginnings that occur within its text, where they begin nothing."""
     json: str | None = None
     """Pattern that occurs in its JSON objects, and in those of no other benchmark."""
+    parse_json: Callable[[Draft, Mapping[str, Any]], None] | None = None
+    """Reads such an object into a draft; an object of another shape raises any lookup's error."""
     rarer: tuple[str, ...] = ()
     """Further binaries, whose text it parses as well."""
     version: tuple[tuple[str, ...], str] | None = None

@@ -91,10 +91,23 @@ def read(adapter: Adapter, block: TextBlock) -> BenchmarkReport | Failure:
         return Failure(adapter.name, hole.number, "zero bytes: a part was never written to disk")
     draft = Draft(adapter.name, block)
     try:
-        adapter.parse(draft)
+        _parse(adapter, draft)
         return with_warnings(draft.report())
     except GarbledError as error:
         return Failure(adapter.name, error.line, error.reason)
+
+
+def _parse(adapter: Adapter, draft: Draft) -> None:
+    if draft.block.data is None:
+        adapter.parse(draft)
+        return
+    assert adapter.parse_json, "only adapters that parse objects claim them"
+    try:
+        adapter.parse_json(draft, draft.block.data)
+    except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        reason = f"the JSON object is not {adapter.name}'s: {error!r}"
+        raise GarbledError(draft.block.start, reason) from None
+    draft.end(True, "")
 
 
 def _lines(text: str) -> tuple[list[TextLine], bool]:

@@ -109,6 +109,55 @@ class Draft:
         elif size != 0:
             self.warn(f"a {metric.name} printed as {printed} is left out: too small to be printed")
 
+    def add_each(
+        self,
+        metric: Metric,
+        statistics: Iterable[str],
+        printed: Iterable[str],
+        unit: str,
+        line: int,
+        *,
+        size: int | None = None,
+        labels: Labels = (),
+    ) -> None:
+        """Store the statistics of a row, as :meth:`add` does."""
+        for statistic, one in zip(statistics, printed, strict=True):
+            self.add(metric, one, unit, line, size=size, statistic=statistic, labels=labels)
+
+    def rows(
+        self,
+        lines: Iterable[TextLine],
+        *patterns: re.Pattern[str],
+        looks: str = r"(?!)",
+        known: str = r"(?!)",
+    ) -> Iterator[tuple[TextLine, re.Match[str]]]:
+        """Give the lines that one of the patterns matches as a whole; others are left over.
+
+        Parameters
+        ----------
+        lines
+            Those of a block, or some of them.
+        patterns
+            Of rows, the first that matches counts.
+        looks
+            Pattern of the beginning of a row: a line that looks so must match.
+        known
+            Pattern of the beginning of lines that are understood, and say nothing; so are blanks.
+
+        Raises
+        ------
+        GarbledError
+            When a line looks like a row, and is none.
+        """
+        for line in lines:
+            matches = (pattern.fullmatch(line.text) for pattern in patterns)
+            if row := next(filter(None, matches), None):
+                yield line, row
+            elif re.match(looks, line.text):
+                raise not_understood(line)
+            elif line.text.strip() and not re.match(known, line.text):
+                self.leftover.append(line)
+
     def warn(self, warning: str) -> None:
         """Add a warning, once."""
         if warning not in self.warnings:
@@ -157,6 +206,11 @@ class Draft:
             tuple(self.warnings),
             tuple((line.number, line.text) for line in self.leftover),
         )
+
+
+def not_understood(line: TextLine) -> GarbledError:
+    """Return the error for a line that looks like a row, and is none."""
+    return GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
 
 
 def decimal(printed: str, line: int) -> Decimal:

@@ -203,30 +203,28 @@ def predict_sweep(
     return RunForecast(total, seconds, basis)
 
 
-def predict_timed(request: BenchmarkRequest, fabric: FabricEstimate, usual: float) -> RunForecast:
-    """Count a run that goes by the clock and fills the link."""
-    seconds = request.seconds or usual
-    return RunForecast(seconds * fabric.rate, seconds, f"{seconds:g} s at the rate of the link")
-
-
 def timed_pair(
     request: BenchmarkRequest,
     fabric: FabricEstimate,
     client: tuple[str, ...],
     server: tuple[str, ...],
+    seconds: float,
     *,
-    usual: float = 10.0,
+    program: str | None = None,
     files: tuple[tuple[str, str], ...] = (),
     output: str | None = None,
     notes: tuple[str, ...] = (),
 ) -> BenchmarkPlan:
-    """Plan a client and a server that keep a pair busy for some time."""
+    """Plan a client and a server that keep a pair busy for some time [s].
+
+    The plan is of the program that is asked for, unless another is named.
+    """
     words = (*client, *request.options)
     command = BenchmarkCommand(Start.CLIENT_SERVER, words, server, files=files, output=output)
-    forecast = predict_timed(request, fabric, usual)
-    return BenchmarkPlan(
-        request.program, HostPlacement(HostPattern.PAIR, 2), command, forecast, notes=notes
-    )
+    basis = f"{seconds:g} s at the rate of the link"
+    forecast = RunForecast(seconds * fabric.rate, seconds, basis)
+    placement = HostPlacement(HostPattern.PAIR, 2)
+    return BenchmarkPlan(program or request.program, placement, command, forecast, notes=notes)
 
 
 def all_ranks(

@@ -82,8 +82,7 @@ def _take_gloo(draft: Draft, row: TextLine, labels: list[tuple[str, str]]) -> in
     size, times = int(cells[0]), cells[2:6]
     if sorted(times, key=int) != times:
         raise GarbledError(row.number, "percentiles do not rise")
-    for statistic, time in zip(_GLOO_STATISTICS, times, strict=True):
-        draft.add(CALL_TIME, time, "us", row.number, size=size, statistic=statistic, labels=labels)
+    draft.add_each(CALL_TIME, _GLOO_STATISTICS, times, "us", row.number, size=size, labels=labels)
     draft.add(BANDWIDTH_CALL, cells[6], "GiB/s", row.number, size=size, labels=labels)
     return size
 
@@ -133,15 +132,9 @@ _PARAM_STATISTICS = ("p50", "p75", "p95", "min", "max")
 def _parse_param(draft: Draft) -> None:
     draft.program = "param-comms"
     sizes: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for line in draft.block.lines:
-        row = _ROW.fullmatch(line.text)
-        if row:
-            key = row["call"], row["type"]
-            sizes.setdefault(key, []).append((line.number, _take_param(draft, line, row)))
-        elif "COMMS-RES" in line.text:
-            raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
-        elif re.search(r"\w", line.text):
-            draft.leftover.append(line)
+    for line, row in draft.rows(draft.block.lines, _ROW, looks=r".*COMMS-RES", known=r"\W*$"):
+        key = row["call"], row["type"]
+        sizes.setdefault(key, []).append((line.number, _take_param(draft, line, row)))
     for swept in sizes.values():
         check_rising(swept)
 
@@ -156,8 +149,7 @@ def _take_param(draft: Draft, line: TextLine, row: re.Match[str]) -> int:
         rounding = 0.005 + 0.06 / median + 0.0006 / float(algorithm)
         own = size / median / 1e3
         check_agreement(line.number, "size, time and rate", float(algorithm), own, rounding)
-    for statistic, time in zip(_PARAM_STATISTICS, times, strict=True):
-        draft.add(CALL_TIME, time, "us", line.number, size=size, statistic=statistic, labels=labels)
+    draft.add_each(CALL_TIME, _PARAM_STATISTICS, times, "us", line.number, size=size, labels=labels)
     draft.add(BANDWIDTH_CALL, algorithm, "GB/s", line.number, size=size, labels=labels)
     draft.add(BANDWIDTH_BUS, bus, "GB/s", line.number, size=size, labels=labels)
     return size

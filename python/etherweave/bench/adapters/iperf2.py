@@ -8,7 +8,7 @@ import re
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement
-from etherweave.bench.draft import NUMBER, Draft
+from etherweave.bench.draft import NUMBER, Draft, not_understood
 from etherweave.bench.measurements import GarbledError, Labels, TextLine
 from etherweave.bench.metrics import BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
@@ -47,7 +47,7 @@ def _parse(draft: Draft) -> None:
         elif head and (row := _ROW.fullmatch(line.text)):
             _take_row(draft, row, line, side)
         elif re.match(r"\[[^]:]*\] *\d", line.text):
-            raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
+            raise not_understood(line)
         elif version := re.search(r"\(peer (\d[\w.-]*)\)", line.text):
             draft.version = version[1]
         elif line.text.strip() and not _KNOWN.match(line.text):
@@ -95,7 +95,7 @@ def _take_loss(draft: Draft, row: re.Match[str], line: TextLine, labels: Labels)
 def _take_csv(draft: Draft, line: TextLine) -> None:
     row = _CSV.fullmatch(line.text)
     if row is None:
-        raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
+        raise not_understood(line)
     seconds = float(row["to"]) - float(row["from"])
     if seconds <= 0:
         raise GarbledError(line.number, f"an interval of {seconds:g} s")
@@ -112,19 +112,9 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or 10.0
     size = ("-l", str(request.size_max)) if request.size_max else ()
     streams = ("-P", str(request.streams)) if request.streams > 1 else ()
-    client = (
-        "iperf",
-        "-c",
-        "{server}",
-        "-p",
-        "{port}",
-        "-t",
-        f"{seconds:g}",
-        "-e",
-        *size,
-        *streams,
-    )
-    return timed_pair(request, fabric, client, ("iperf", "-s", "-e", "-p", "{port}"))
+    client = ("iperf", "-c", "{server}", "-p", "{port}", "-t", f"{seconds:g}", "-e")
+    server = ("iperf", "-s", "-e", "-p", "{port}")
+    return timed_pair(request, fabric, (*client, *size, *streams), server, seconds)
 
 
 ADAPTER = Adapter(

@@ -6,7 +6,6 @@ number includes what its socket swallowed. Text is rounded, so JSON is better.
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from etherweave.bench.adapter import Adapter
@@ -21,16 +20,7 @@ from etherweave.bench.metrics import (
     ROUND_TRIP,
     Metric,
 )
-from etherweave.bench.plans import (
-    BenchmarkCommand,
-    BenchmarkPlan,
-    BenchmarkRequest,
-    FabricEstimate,
-    HostPattern,
-    HostPlacement,
-    Start,
-    predict_timed,
-)
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
 
 USUAL_SECONDS = 10.0
 WARM_UP = 2
@@ -49,32 +39,19 @@ _LOSS = re.compile(rf"({NUMBER}) ms +(\d+)/(\d+) \((?:{NUMBER})%\)")
 _STREAM = re.compile(r"^\[ *(\d+)\]")
 
 
-def _parse(draft: Draft) -> None:
+def _parse_json(draft: Draft, data: Mapping[str, Any]) -> None:
     draft.program = "iperf3"
-    if draft.block.is_object:
-        assert draft.block.data is not None
-        _parse_object(draft, draft.block.data)
-    else:
-        _parse_text(draft)
-
-
-def _parse_object(draft: Draft, data: Mapping[str, Any]) -> None:
-    line = draft.block.start
     if error := data.get("error"):
-        raise GarbledError(line, f"iperf3 says: {error}")
-    try:
-        start, end = data["start"], data["end"]
-        _take_start(draft, start)
-        _check_streams(draft, end)
-        for suffix, direction in (("", "forward"), ("_bidir_reverse", "reverse")):
-            if not suffix or "sum_sent_bidir_reverse" in end:
-                turned = _direction(direction, start["test_start"])
-                _take_total(draft, end["sum_sent" + suffix], "sender", turned)
-                _take_total(draft, end["sum_received" + suffix], "receiver", turned)
-        _take_streams(draft, end)
-    except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
-        raise GarbledError(line, f"the JSON object is not iperf3's: {error!r}") from None
-    draft.end(True, "")
+        raise GarbledError(draft.block.start, f"iperf3 says: {error}")
+    start, end = data["start"], data["end"]
+    _take_start(draft, start)
+    _check_streams(draft, end)
+    for suffix, direction in (("", "forward"), ("_bidir_reverse", "reverse")):
+        if not suffix or "sum_sent_bidir_reverse" in end:
+            turned = _direction(direction, start["test_start"])
+            _take_total(draft, end["sum_sent" + suffix], "sender", turned)
+            _take_total(draft, end["sum_received" + suffix], "receiver", turned)
+    _take_streams(draft, end)
 
 
 def _check_streams(draft: Draft, end: Mapping[str, Any]) -> None:
@@ -104,26 +81,13 @@ def _take_total(draft: Draft, total: Mapping[str, Any], side: str, direction: st
     rate, size, seconds = total["bits_per_second"], total["bytes"], total["seconds"]
     if abs(rate * seconds - 8 * size) > max(0.01 * rate * seconds, 8):
         raise GarbledError(draft.block.start, f"{side}: rate, bytes and seconds contradict")
-    labels = [("side", side), ("direction", direction)]
-    _put(draft, BANDWIDTH, rate, "bit/s", labels=labels)
+    labels = [("direction", direction)]
+    _put(draft, BANDWIDTH, rate, "bit/s", [("side", side), *labels])
     if "retransmits" in total and side == "sender":
-        _put(
-            draft,
-            RETRANSMITS,
-            total["retransmits"],
-            "1",
-            statistic="sum",
-            labels=[("direction", direction)],
-        )
+        _put(draft, RETRANSMITS, total["retransmits"], "1", labels, "sum")
     if total.get("packets") and side == "receiver":
-        _put(
-            draft,
-            LOSS,
-            total["lost_packets"] / total["packets"],
-            "1",
-            labels=[("direction", direction)],
-        )
-        _put(draft, JITTER, total["jitter_ms"], "ms", labels=[("direction", direction)])
+        _put(draft, LOSS, total["lost_packets"] / total["packets"], "1", labels)
+        _put(draft, JITTER, total["jitter_ms"], "ms", labels)
 
 
 def _take_streams(draft: Draft, end: Mapping[str, Any]) -> None:
@@ -132,30 +96,24 @@ def _take_streams(draft: Draft, end: Mapping[str, Any]) -> None:
         number = str(sender["socket"]) if sender else ""
         if sender.get("mean_rtt"):
             for name in ("min", "mean", "max"):
-                rtt = sender[f"{name}_rtt"]
-                _put(draft, ROUND_TRIP, rtt, "us", statistic=name, labels=[("stream", number)])
+                _put(draft, ROUND_TRIP, sender[f"{name}_rtt"], "us", [("stream", number)], name)
     for side in ("host", "remote"):
         load = end["cpu_utilization_percent"][f"{side}_total"]
-        _put(draft, CPU_LOAD, load, "%", labels=[("side", side)])
+        _put(draft, CPU_LOAD, load, "%", [("side", side)])
         if load > _BUSY:
             draft.warn(f"{side}: {load:.0f} % of a core: it may be the core that is measured")
 
 
 def _put(
-    draft: Draft,
-    metric: Metric,
-    value: object,
-    unit: str,
-    *,
-    statistic: str = "mean",
-    labels: Labels = (),
+    draft: Draft, metric: Metric, value: object, unit: str, labels: Labels, statistic: str = "mean"
 ) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise GarbledError(draft.block.start, f"expected a number, found {str(value)[:40]!r}")
     draft.add(metric, repr(value), unit, draft.block.start, statistic=statistic, labels=labels)
 
 
-def _parse_text(draft: Draft) -> None:
+def _parse(draft: Draft) -> None:
+    draft.program = "iperf3"
     lines = draft.block.lines
     totals = [(line, match) for line in lines if (match := _TOTAL.fullmatch(line.text))]
     directions = {match["role"] for _, match in totals}
@@ -169,23 +127,16 @@ def _parse_text(draft: Draft) -> None:
 
 def _take_line(draft: Draft, line: TextLine, match: re.Match[str]) -> None:
     direction = "reverse" if (match["role"] or "").startswith("RX") else "forward"
-    side = match["side"]
-    draft.add(
-        BANDWIDTH,
-        match["rate"],
-        _RATES[match["scale"]],
-        line.number,
-        labels=[("side", side), ("direction", direction)],
-    )
+    labels, side = [("direction", direction)], match["side"]
+    both, unit = [("side", side), *labels], _RATES[match["scale"]]
+    draft.add(BANDWIDTH, match["rate"], unit, line.number, labels=both)
     rest = match["rest"].strip()
     if (loss := _LOSS.fullmatch(rest)) and side == "receiver":
         share = int(loss[2]) / max(int(loss[3]), 1)
-        draft.add(LOSS, repr(share), "1", line.number, labels=[("direction", direction)])
-        draft.add(JITTER, loss[1], "ms", line.number, labels=[("direction", direction)])
+        draft.add(LOSS, repr(share), "1", line.number, labels=labels)
+        draft.add(JITTER, loss[1], "ms", line.number, labels=labels)
     elif rest.isdecimal() and side == "sender":
-        draft.add(
-            RETRANSMITS, rest, "1", line.number, statistic="sum", labels=[("direction", direction)]
-        )
+        draft.add(RETRANSMITS, rest, "1", line.number, statistic="sum", labels=labels)
 
 
 def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
@@ -193,17 +144,10 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     size = ("-l", str(request.size_max)) if request.size_max else ()
     client = ("iperf3", "-c", "{server}", "-p", "{port}", "-t", f"{seconds:g}", "-O", str(WARM_UP))
     streams = ("-P", str(request.streams)) if request.streams > 1 else ()
-    command = BenchmarkCommand(
-        Start.CLIENT_SERVER,
-        (*client, *size, *streams, "-J", *request.options),
-        server=("iperf3", "-s", "-1", "-p", "{port}"),
-    )
+    words = (*client, *size, *streams, "-J")
+    server = ("iperf3", "-s", "-1", "-p", "{port}")
     notes = ("before version 3.16 all streams share one core: about 40 Gbit/s at most",)
-    whole = replace(request, seconds=seconds + WARM_UP)
-    forecast = predict_timed(whole, fabric, USUAL_SECONDS)
-    return BenchmarkPlan(
-        "iperf3", HostPlacement(HostPattern.PAIR, 2), command, forecast, notes=notes
-    )
+    return timed_pair(request, fabric, words, server, seconds + WARM_UP, notes=notes)
 
 
 ADAPTER = Adapter(
@@ -219,5 +163,6 @@ ADAPTER = Adapter(
     json=r'"version"\s*:\s*"iperf 3|"sum_received"',
     plan=_plan,
     parse=_parse,
+    parse_json=_parse_json,
     version=(("--version",), r"iperf (\d[\w.]*)"),
 )

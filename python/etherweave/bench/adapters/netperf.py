@@ -163,7 +163,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     asked = ("-k", f"{names}P99_LATENCY,MAX_LATENCY,LOCAL_TRANSPORT_RETRANS")
     size = ("-m", str(request.size_max)) if request.size_max else ()
     client = (*head, "-t", "TCP_STREAM", "--", *size, *asked)
-    return timed_pair(request, fabric, client, ("netserver", "-D", "-p", "{port}"))
+    return timed_pair(request, fabric, client, ("netserver", "-D", "-p", "{port}"), seconds)
 
 
 ADAPTER = Adapter(

@@ -129,8 +129,8 @@ def _parse(draft: Draft) -> None:
         elif header and _is_row(line.text, header):
             rows.append(line)
         elif draft.program == "osu_init" and (match := _INIT.fullmatch(line.text)):
-            for statistic, value in zip(("min", "max", "mean"), match.groups()[1:], strict=True):
-                draft.add(ELAPSED, value, "ms", line.number, statistic=statistic)
+            names = ("min", "max", "mean")
+            draft.add_each(ELAPSED, names, match.groups()[1:], "ms", line.number)
         else:
             draft.leftover.append(line)
     _read_rows(draft, metric, header, rows)

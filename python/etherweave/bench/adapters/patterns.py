@@ -166,20 +166,16 @@ def _parse_chatterbug(draft: Draft) -> None:
     draft.program = "chatterbug"
     ranks: dict[tuple[int, int], str] = {}
     finished: int | None = None
-    for line in draft.block.lines:
-        if row := _RANK.fullmatch(line.text):
-            point = int(row[1]), int(row[2])
-            if point in ranks:
-                raise GarbledError(line.number, f"rank {row[1]}, iteration {row[2]} occurs twice")
+    patterns, known = (_RANK, _FINISHED, _RESULT), r"Running |Total time = "
+    for line, row in draft.rows(draft.block.lines, *patterns, looks="Rank ", known=known):
+        if row.re is _FINISHED:
+            finished = int(row[1])
+        elif row.re is _RESULT:
+            _take_chatterbug(draft, line, row)
+        elif (point := (int(row[1]), int(row[2]))) in ranks:
+            raise GarbledError(line.number, f"rank {row[1]}, iteration {row[2]} occurs twice")
+        else:
             ranks[point] = row[3]
-        elif done := _FINISHED.fullmatch(line.text):
-            finished = int(done[1])
-        elif result := _RESULT.fullmatch(line.text):
-            _take_chatterbug(draft, line, result)
-        elif line.text.startswith("Rank "):
-            raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
-        elif line.text.strip() and not re.match(r"Running |Total time = ", line.text):
-            draft.leftover.append(line)
     if finished is not None:
         draft.facts["iterations"] = str(finished)
     if ranks:

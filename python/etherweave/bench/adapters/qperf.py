@@ -151,9 +151,9 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     sizes = doubling(request.size_min or 1, request.size_max or 2**16)
     sweep = ("-oo", f"msg_size:{sizes[0]}:{sizes[-1]}:*2")
     head = ("qperf", "{server}", "-lp", "{port}", "-t", f"{seconds:g}", "-vu", "-uu")
-    asked = BenchmarkRequest("qperf", seconds=seconds * 2 * len(sizes), options=request.options)
     client = (*head, *sweep, "tcp_bw", "tcp_lat")
-    return timed_pair(asked, fabric, client, ("qperf", "-lp", "{port}"))
+    server = ("qperf", "-lp", "{port}")
+    return timed_pair(request, fabric, client, server, seconds * 2 * len(sizes))
 
 
 ADAPTER = Adapter(

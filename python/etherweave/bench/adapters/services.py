@@ -10,10 +10,11 @@ YCSB: a line for each measure of each operation. Every operation must have retur
 """
 
 import re
+from collections.abc import Sequence
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement
-from etherweave.bench.draft import NUMBER, Draft, integer
+from etherweave.bench.draft import NUMBER, Draft, integer, not_understood
 from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import BANDWIDTH, ELAPSED, ROUND_TRIP, TRANSACTION_RATE
 from etherweave.bench.plans import (
@@ -58,43 +59,41 @@ def _parse_redis(draft: Draft) -> None:
         elif line.text.startswith('"'):
             _take_row(draft, line, is_table)
         elif quick := _QUICK.fullmatch(line.text):
-            _once(draft, quick[1], line)
-            draft.add(TRANSACTION_RATE, quick[2], "1/s", line.number, labels=[("test", quick[1])])
-            _time(draft, quick[1], "p50", quick[3], line)
+            _take_rate(draft, quick[1], quick[2], line)
+            _take_times(draft, quick[1], ("p50",), (quick[3],), line)
         elif head := _HEAD.fullmatch(line.text):
             test, is_spread = head[1], False
         elif (rate := _REDIS_RATE.fullmatch(line.text)) and test:
-            _once(draft, test, line)
-            draft.add(TRANSACTION_RATE, rate[1], "1/s", line.number, labels=[("test", test)])
+            _take_rate(draft, test, rate[1], line)
         elif line.text.split() == ["avg", "min", "p50", "p95", "p99", "max"]:
             is_spread = True
         elif is_spread and test and (spread := _REDIS_SPREAD.fullmatch(line.text)):
-            for statistic, value in zip(_REDIS_STATISTICS, spread.groups(), strict=True):
-                _time(draft, test, statistic, value, line)
+            _take_times(draft, test, _REDIS_STATISTICS, spread.groups(), line)
             test = None
     if test is not None:
         draft.miss(f"{test}: the summary is missing: the text is cut")
 
 
-def _once(draft: Draft, test: str, line: TextLine) -> None:
+def _take_rate(draft: Draft, test: str, rate: str, line: TextLine) -> None:
     if any(dict(one.labels)["test"] == test for one in draft.measurements):
         raise GarbledError(line.number, f"{test} occurs twice: two runs are mixed")
+    draft.add(TRANSACTION_RATE, rate, "1/s", line.number, labels=[("test", test)])
 
 
-def _time(draft: Draft, test: str, statistic: str, value: str, line: TextLine) -> None:
+def _take_times(
+    draft: Draft, test: str, statistics: Sequence[str], times: Sequence[str], line: TextLine
+) -> None:
     labels = [("test", test)]
-    draft.add(ROUND_TRIP, value, "ms", line.number, statistic=statistic, labels=labels)
+    draft.add_each(ROUND_TRIP, statistics, times, "ms", line.number, labels=labels)
 
 
 def _take_row(draft: Draft, line: TextLine, is_table: bool) -> None:
     row = _ROW.fullmatch(line.text.rstrip())
     if row is None or not is_table:
-        raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
+        raise not_understood(line)
     test, rate, *times = row.groups()
-    _once(draft, test, line)
-    draft.add(TRANSACTION_RATE, rate, "1/s", line.number, labels=[("test", test)])
-    for statistic, value in zip(_REDIS_STATISTICS, times, strict=True):
-        _time(draft, test, statistic, value, line)
+    _take_rate(draft, test, rate, line)
+    _take_times(draft, test, _REDIS_STATISTICS, times, line)
 
 
 def _plan_redis(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
@@ -102,9 +101,8 @@ def _plan_redis(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkP
     words = ("redis-benchmark", "-h", "{server}", "-p", "{port}", "-t", "get,set", "--csv")
     size = ("-d", str(request.size_max)) if request.size_max else ()
     seconds = max(2 * count * 4 * fabric.latency / 50, 1.0)
-    asked = BenchmarkRequest(request.program, seconds=seconds, options=request.options)
     client = (*words, "-n", str(count), "-c", "50", *size)
-    return timed_pair(asked, fabric, client, _SERVER)
+    return timed_pair(request, fabric, client, _SERVER, seconds)
 
 
 REDIS_BENCHMARK = Adapter(
@@ -146,7 +144,7 @@ def _parse_wrk(draft: Draft) -> None:
         elif found := _TOTAL.fullmatch(line.text):
             total = found
         elif rate := _WRK_RATE.fullmatch(line.text):
-            _take_rate(draft, line, rate[1], total)
+            _take_wrk_rate(draft, line, rate[1], total)
         elif moved := _MOVED.fullmatch(line.text):
             draft.add(BANDWIDTH, moved[1], _UNITS[moved[2]], line.number)
             is_over = True
@@ -163,7 +161,7 @@ def _wait(draft: Draft, line: TextLine, time: str, unit: str, statistic: str) ->
     draft.add(ROUND_TRIP, time, unit, line.number, statistic=statistic)
 
 
-def _take_rate(draft: Draft, line: TextLine, rate: str, total: re.Match[str] | None) -> None:
+def _take_wrk_rate(draft: Draft, line: TextLine, rate: str, total: re.Match[str] | None) -> None:
     if total is not None:
         seconds = max(float(total[2]), 1e-9)
         own = int(total[1]) / seconds
@@ -179,7 +177,7 @@ def _plan_wrk(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPla
     notes = ("Python's web server answers, and is what is measured; run wrk on your own otherwise",)
     client = (*words, "http://{server}:{port}/")
     files = (("index.html", "<title>Etherweave</title>\n"),)
-    return timed_pair(request, fabric, client, server, files=files, notes=notes)
+    return timed_pair(request, fabric, client, server, seconds, files=files, notes=notes)
 
 
 WRK = Adapter(
@@ -224,8 +222,7 @@ def _parse_rpc_perf(draft: Draft) -> None:
             draft.add(TRANSACTION_RATE, rate[1], "1/s", line.number, labels=labels)
         elif wait := _WAIT.fullmatch(line.text):
             labels = _labels(window, seen, "latency", line)
-            for share, time in zip(_SHARES, wait.groups(), strict=True):
-                draft.add(ROUND_TRIP, time, "us", line.number, statistic=share, labels=labels)
+            draft.add_each(ROUND_TRIP, _SHARES, wait.groups(), "us", line.number, labels=labels)
         elif success := _SUCCESS.fullmatch(line.text):
             draft.check(float(success[1]) == float(success[2]) == 100, "some requests failed")
 
@@ -269,15 +266,11 @@ _YCSB_STATISTICS = {"Average": "mean", "Min": "min", "Max": "max"}
 def _parse_ycsb(draft: Draft) -> None:
     draft.program = "ycsb"
     seen: dict[tuple[str, str], TextLine] = {}
-    for line in draft.block.lines:
-        found = _LINE.fullmatch(line.text)
-        if not found:
-            draft.leftover += [line] if line.text.strip() else []
-        elif (found[1], found[2]) in seen:
+    for line, found in draft.rows(draft.block.lines, _LINE):
+        if (found[1], found[2]) in seen:
             raise GarbledError(line.number, f"{found[1]} {found[2]} occurs twice")
-        else:
-            seen[found[1], found[2]] = TextLine(line.number, found[3])
-            _take(draft, found, line.number)
+        seen[found[1], found[2]] = TextLine(line.number, found[3])
+        _take(draft, found, line.number)
     _check(draft, seen)
 
 

@@ -16,8 +16,16 @@ from typing import Any
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement
-from etherweave.bench.draft import NUMBER, Draft, begins_with_digit, find, integer, size_bytes
-from etherweave.bench.measurements import GarbledError, Labels, TextLine
+from etherweave.bench.draft import (
+    NUMBER,
+    Draft,
+    begins_with_digit,
+    find,
+    integer,
+    not_understood,
+    size_bytes,
+)
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import OPERATION_RATE, ROUND_TRIP, STORAGE_BANDWIDTH
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, alone
 
@@ -36,31 +44,16 @@ _DECIMAL = {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9}
 _RATES = {"": "1/s", "k": "k/s", "M": "M/s"}
 
 
-def _parse_fio(draft: Draft) -> None:
-    draft.program = "fio"
-    if draft.block.is_object:
-        assert draft.block.data is not None
-        _parse_object(draft, draft.block.data)
-    elif draft.block.lines[0].text.startswith("3;fio-"):
-        raise GarbledError(draft.block.start, "fio's terse output has no names: use JSON")
-    else:
-        _parse_text(draft)
-
-
-def _parse_object(draft: Draft, data: Mapping[str, Any]) -> None:
-    line = draft.block.start
-    try:
-        draft.version = str(data["fio version"]).removeprefix("fio-")
-        for job in data["jobs"]:
-            draft.check(job["error"] == 0, f"job {job['jobname']}: error {job['error']}")
-            if job["job options"].get("name", job["jobname"]) != job["jobname"]:
-                raise GarbledError(line, "a job has two names")
-            for operation in _OPERATIONS:
-                if job[operation]["io_bytes"] and job["error"] == 0:
-                    _take_fio(draft, job, operation, line)
-    except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
-        raise GarbledError(line, f"the JSON object is not fio's: {error!r}") from None
-    draft.end(True, "")
+def _parse_fio_json(draft: Draft, data: Mapping[str, Any]) -> None:
+    draft.program, line = "fio", draft.block.start
+    draft.version = str(data["fio version"]).removeprefix("fio-")
+    for job in data["jobs"]:
+        draft.check(job["error"] == 0, f"job {job['jobname']}: error {job['error']}")
+        if job["job options"].get("name", job["jobname"]) != job["jobname"]:
+            raise GarbledError(line, "a job has two names")
+        for operation in _OPERATIONS:
+            if job[operation]["io_bytes"] and job["error"] == 0:
+                _take_fio(draft, job, operation, line)
 
 
 def _take_fio(draft: Draft, job: Mapping[str, Any], operation: str, line: int) -> None:
@@ -70,34 +63,26 @@ def _take_fio(draft: Draft, job: Mapping[str, Any], operation: str, line: int) -
     labels = [("job", str(job["jobname"])), ("operation", operation)]
     moved, runtime = numbers["io_bytes"] / max(numbers["runtime"], 1) * 1e3, numbers["bw_bytes"]
     check_agreement(line, "bytes, runtime and rate", runtime, moved, 0.01)
-    _put(draft, line, "B/s", size, labels, numbers["bw_bytes"])
+    rate = repr(numbers["bw_bytes"])
+    draft.add(STORAGE_BANDWIDTH, rate, "B/s", line, size=size, labels=labels)
     draft.add(OPERATION_RATE, repr(numbers["iops"]), "1/s", line, size=size, labels=labels)
     latency = numbers["clat_ns"]
-    for name, statistic in _SPREAD.items():
-        _wait(draft, latency[name], line, size, statistic, labels)
+    times = {statistic: latency[name] for name, statistic in _SPREAD.items()}
     shares = latency.get("percentile", {})
     if list(shares.values()) != sorted(shares.values()):
         raise GarbledError(line, "percentiles do not rise")
     for share, time in shares.items():
         if not _SHARE.fullmatch(share):
             raise GarbledError(line, f"{share[:40]!r} is no percentile")
-        _wait(draft, time, line, size, f"p{float(share):g}", labels)
+        times[f"p{float(share):g}"] = time
+    printed = map(repr, times.values())
+    draft.add_each(ROUND_TRIP, times, printed, "ns", line, size=size, labels=labels)
 
 
-def _put(
-    draft: Draft, line: int, unit: str, size: int | None, labels: Labels, value: object
-) -> None:
-    draft.add(STORAGE_BANDWIDTH, repr(value), unit, line, size=size, labels=labels)
-
-
-def _wait(
-    draft: Draft, time: object, line: int, size: int | None, statistic: str, labels: Labels
-) -> None:
-    printed = repr(time)
-    draft.add(ROUND_TRIP, printed, "ns", line, size=size, statistic=statistic, labels=labels)
-
-
-def _parse_text(draft: Draft) -> None:
+def _parse_fio(draft: Draft) -> None:
+    draft.program = "fio"
+    if draft.block.lines[0].text.startswith("3;fio-"):
+        raise GarbledError(draft.block.start, "fio's terse output has no names: use JSON")
     jobs = [found[1] for line in draft.block.lines if (found := _HEAD.fullmatch(line.text))]
     version = [line.text[4:] for line in draft.block.lines if re.fullmatch(r"fio-\S+", line.text)]
     draft.version = version[0] if version else None
@@ -110,9 +95,8 @@ def _parse_text(draft: Draft) -> None:
             two = float(found["two"]) * _BYTES[found["two_unit"]]
             ten = float(found["ten"]) * _DECIMAL[found["ten_unit"]]
             check_agreement(line.number, "MiB and MB", two, ten, 0.01)
-            draft.add(
-                STORAGE_BANDWIDTH, found["two"], found["two_unit"], line.number, labels=labels
-            )
+            unit = found["two_unit"]
+            draft.add(STORAGE_BANDWIDTH, found["two"], unit, line.number, labels=labels)
             unit = _RATES[found["scale"]]
             draft.add(OPERATION_RATE, found["rate"], unit, line.number, labels=labels)
     is_over = any(line.text.startswith("Run status group 0") for line in draft.block.lines)
@@ -142,6 +126,7 @@ FIO = Adapter(
     json=r'"fio version"\s*:',
     plan=_plan_fio,
     parse=_parse_fio,
+    parse_json=_parse_fio_json,
     version=(("--version",), r"fio-(\d[\w.]*)"),
 )
 
@@ -234,7 +219,7 @@ def _parse_spdk(draft: Draft) -> None:
             _take_spdk(draft, line, row)
             seen.add(row["device"])
         elif re.search(r"\w", line.text):
-            raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
+            raise not_understood(line)
     draft.end("Total" in seen, "the row of the total")
 
 
@@ -249,9 +234,8 @@ def _take_spdk(draft: Draft, line: TextLine, row: re.Match[str]) -> None:
     number, labels = line.number, [("device", row["device"])]
     draft.add(OPERATION_RATE, row["rate"], "1/s", number, size=size, labels=labels)
     draft.add(STORAGE_BANDWIDTH, row["bytes"], "MiB/s", number, size=size, labels=labels)
-    for name in ("mean", "min", "max"):
-        time = row[name]
-        draft.add(ROUND_TRIP, time, "us", number, size=size, statistic=name, labels=labels)
+    names = ("mean", "min", "max")
+    draft.add_each(ROUND_TRIP, names, row.group(*names), "us", number, size=size, labels=labels)
 
 
 def _plan_spdk(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:

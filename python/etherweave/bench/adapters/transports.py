@@ -78,10 +78,10 @@ def _plan_ucx(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPla
     test = "tag_bw" if is_large else "tag_lat"
     words = ("ucx_perftest", "{server}", "-p", "{port}", "-t", test, "-s", str(size))
     swept = predict_sweep([(size, 2 * count)], fabric, "")
-    asked = BenchmarkRequest(request.program, seconds=swept.seconds, options=request.options)
     notes = ("set UCX_TLS and UCX_NET_DEVICES: UCX takes shared memory wherever it can",)
     client = (*words, "-n", str(count))
-    return timed_pair(asked, fabric, client, ("ucx_perftest", "-p", "{port}"), notes=notes)
+    server = ("ucx_perftest", "-p", "{port}")
+    return timed_pair(request, fabric, client, server, swept.seconds, notes=notes)
 
 
 UCX_PERFTEST = Adapter(
@@ -108,15 +108,8 @@ _SCALES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 def _parse_fi(draft: Draft) -> None:
     draft.program = "fi_pingpong"
-    sizes: list[tuple[int, int]] = []
-    for line in draft.block.lines[1:]:
-        if row := _FI_ROW.fullmatch(line.text):
-            sizes.append((line.number, _take_fi(draft, line, row)))
-        elif re.match(r"\d", line.text):
-            raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
-        elif line.text.strip():
-            draft.leftover.append(line)
-    check_rising(sizes)
+    rows = draft.rows(draft.block.lines[1:], _FI_ROW, looks=r"\d")
+    check_rising([(line.number, _take_fi(draft, line, row)) for line, row in rows])
 
 
 def _take_fi(draft: Draft, line: TextLine, row: re.Match[str]) -> int:
@@ -138,10 +131,9 @@ def _plan_fi(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan
     count = request.iterations or 1000
     sizes = (64, 256, 1024, 4096, 65536, 2**20)
     swept = predict_sweep([(size, 2 * count) for size in sizes], fabric, "")
-    asked = BenchmarkRequest(request.program, seconds=swept.seconds, options=request.options)
     common = ("fi_pingpong", "-p", "tcp", "-e", "msg", "-I", str(count))
     client = (*common, "-P", "{port}", "{server}")
-    return timed_pair(asked, fabric, client, (*common, "-B", "{port}"))
+    return timed_pair(request, fabric, client, (*common, "-B", "{port}"), swept.seconds)
 
 
 FI_PINGPONG = Adapter(
@@ -170,16 +162,10 @@ _SPOKEN = re.compile(
 def _parse_netpipe(draft: Draft) -> None:
     draft.program = "NPtcp"
     sizes = []
-    for line in draft.block.lines:
-        row = _FILE.fullmatch(line.text)
-        spoken = _SPOKEN.fullmatch(line.text)
-        if found := row or spoken:
-            _take_netpipe(draft, line, found, "s" if row else "us")
-            sizes.append((line.number, int(found["size"])))
-        elif re.match(r"\s*\d", line.text):
-            raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
-        elif line.text.strip() and not re.match(r"Send and|Now start|\(A bug", line.text):
-            draft.leftover.append(line)
+    known = r"Send and|Now start|\(A bug"
+    for line, row in draft.rows(draft.block.lines, _FILE, _SPOKEN, looks=r"\s*\d", known=known):
+        _take_netpipe(draft, line, row, "s" if row.re is _FILE else "us")
+        sizes.append((line.number, int(row["size"])))
     check_rising(sizes)
 
 
@@ -198,10 +184,11 @@ def _plan_netpipe(request: BenchmarkRequest, fabric: FabricEstimate) -> Benchmar
     largest = request.size_max or 2**23
     steps = [(size, 2000) for size in doubling(1, largest)]
     swept = predict_sweep(steps, fabric, "")
-    asked = BenchmarkRequest("NPtcp", seconds=max(swept.seconds, 60), options=request.options)
+    seconds = max(swept.seconds, 60)
     common = ("-P", "{port}", "-u", str(largest))
     client = ("NPtcp", "-h", "{server}", *common, "-o", _OUTPUT)
-    return timed_pair(asked, fabric, client, ("NPtcp", *common), output=_OUTPUT)
+    server = ("NPtcp", *common)
+    return timed_pair(request, fabric, client, server, seconds, program="NPtcp", output=_OUTPUT)
 
 
 NETPIPE = Adapter(
@@ -236,12 +223,9 @@ _NAMED = re.compile(
 
 def _parse_nuttcp(draft: Draft) -> None:
     draft.program = "nuttcp"
-    for line in draft.block.lines:
-        if row := _NUTTCP_ROW.fullmatch(line.text) or _NAMED.fullmatch(line.text):
-            _take_nuttcp(draft, line, row)
-            draft.end(True, "")
-        elif line.text.strip():
-            draft.leftover.append(line)
+    for line, row in draft.rows(draft.block.lines, _NUTTCP_ROW, _NAMED):
+        _take_nuttcp(draft, line, row)
+        draft.end(True, "")
 
 
 def _take_nuttcp(draft: Draft, line: TextLine, row: re.Match[str]) -> None:
@@ -261,7 +245,7 @@ def _plan_nuttcp(request: BenchmarkRequest, fabric: FabricEstimate) -> Benchmark
     client = ("nuttcp", "-fparse", f"-T{seconds:g}", "-P{port}", "{server}")
     server = ("nuttcp", "-S", "--nofork", "-1", "-P{port}")
     notes = ("its data take port 5101: one pair of a host at a time",)
-    return timed_pair(request, fabric, client, server, notes=notes)
+    return timed_pair(request, fabric, client, server, seconds, notes=notes)
 
 
 NUTTCP = Adapter(
@@ -346,7 +330,7 @@ def _plan_sockperf(request: BenchmarkRequest, fabric: FabricEstimate) -> Benchma
     size = ("--msg-size", str(request.size_max)) if request.size_max else ()
     common = ("-i", "{server}", "-p", "{port}", "--tcp")
     client = ("sockperf", "ping-pong", *common, "-t", f"{seconds:g}", *size)
-    return timed_pair(request, fabric, client, ("sockperf", "server", *common))
+    return timed_pair(request, fabric, client, ("sockperf", "server", *common), seconds)
 
 
 SOCKPERF = Adapter(
