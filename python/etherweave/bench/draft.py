@@ -181,7 +181,7 @@ class Draft:
         if not is_passed:
             self.warn(failure)
 
-    def report(self, *, may_be_empty: bool = False) -> BenchmarkReport:
+    def report(self) -> BenchmarkReport:
         """Finish.
 
         Raises
@@ -191,7 +191,7 @@ class Draft:
         """
         if self.block.is_cut:
             self.miss("the text ends within a line, which is left out")
-        if not (self.measurements or may_be_empty):
+        if not self.measurements:
             raise GarbledError(self.block.start, "no measurement: cut, or nothing was measured")
         check_statistics(self.measurements)
         return BenchmarkReport(
