@@ -195,7 +195,7 @@ def decoded(kind: type[T], data: object, where: str) -> T:
     ----------
     kind
         Made of dataclasses, typed and other dicts, lists, tuples, optionals, literals, enums of
-        texts and scalars. A dataclass has no other keys than its fields.
+        texts, paths and scalars. A dataclass has no other keys than its fields.
     data
         Of lists, dicts and scalars.
     where
@@ -259,6 +259,8 @@ def _scalar(kind: Any, data: object, where: str) -> object:
         if not isinstance(data, str) or data not in list(kind):
             raise _unexpected(data, where, f"one of {', '.join(kind)}")
         return kind(data)
+    if kind is Path and isinstance(data, str):
+        return Path(data)
     if kind is float and isinstance(data, int) and not isinstance(data, bool):
         data = float(data) if abs(data) < 2**1000 else math.inf
     _checked(kind, data, where, _KINDS[kind])

@@ -10,10 +10,10 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from etherweave.bench.launchers.launcher import (
     Ending,
@@ -21,15 +21,14 @@ from etherweave.bench.launchers.launcher import (
     LauncherKind,
     LaunchJob,
     LaunchOutcome,
-    Monitor,
     OptionKind,
 )
 from etherweave.bench.launchers.mpirun import lacking
 from etherweave.bench.launchers.site_launcher import LauncherError
 from etherweave.bench.launchers.srun import KIND as SRUN
 from etherweave.bench.launchers.srun import WAIT_S, allocation_options, cancel, cancel_earlier
-from etherweave.bench.plans import BenchmarkCommand, Start
-from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric, SiteHost
+from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
+from etherweave.inputs import decoded
 
 _SCRIPT = '#!/bin/sh\nexec "$@"\n'
 """The command is in the arguments."""
@@ -205,9 +204,8 @@ def write_tasks(
     file: Path, site: ClusterSite, link: SiteFabric | None, jobs: list[LaunchJob]
 ) -> None:
     """Write what the tasks of an array shall do."""
-    own = asdict(site) | {"options": dict(site.options)}
     facts = {
-        "site": own,
+        "site": asdict(site) | {"options": dict(site.options)},
         "link": asdict(link) if link else None,
         "jobs": [asdict(job) | {"directory": str(job.directory)} for job in jobs],
     }
@@ -217,34 +215,13 @@ def write_tasks(
 def read_task(file: Path, number: int) -> tuple[ClusterSite, SiteFabric | None, LaunchJob]:
     """Return what one task shall do."""
     facts = json.loads(file.read_text(encoding="utf-8"))
-    link = facts["link"] and SiteFabric(**_frozen(facts["link"]))
-    return _site(facts["site"]), link, _job(facts["jobs"][number])
-
-
-def _site(facts: dict[str, Any]) -> ClusterSite:
-    hosts = tuple(SiteHost(**host) for host in facts["hosts"])
-    options = _frozen(facts["options"])
-    links = tuple(SiteFabric(**_frozen(link)) for link in facts["links"])
-    return ClusterSite(**_frozen(facts) | {"hosts": hosts, "options": options, "links": links})
-
-
-def _job(facts: dict[str, Any]) -> LaunchJob:
-    message = _frozen(facts["command"])
-    command = BenchmarkCommand(**message | {"start": Start(message["start"])})
-    own = {
-        "command": command,
-        "directory": Path(facts["directory"]),
-        "monitors": tuple(Monitor(**_frozen(one)) for one in facts["monitors"]),
+    options = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in facts["site"].pop("options").items()
     }
-    return LaunchJob(**_frozen(facts) | own)
-
-
-def _frozen(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _tuple(value) for name, value in facts.items()}
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(map(_tuple, value)) if isinstance(value, list) else value
+    site = replace(decoded(ClusterSite, facts["site"], "site"), options=options)
+    link = decoded(SiteFabric, facts["link"], "link") if facts["link"] else None
+    return site, link, decoded(LaunchJob, facts["jobs"][number], f"jobs[{number}]")
 
 
 def write_outcome(directory: Path, outcome: LaunchOutcome) -> None:
@@ -260,7 +237,7 @@ def read_outcome(directory: Path) -> LaunchOutcome | None:
         facts = json.loads((directory / OUTCOME).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return LaunchOutcome(**_frozen(facts) | {"ending": Ending(facts["ending"])})
+    return decoded(LaunchOutcome, facts, OUTCOME)
 
 
 def main(tasks: Path) -> None:
