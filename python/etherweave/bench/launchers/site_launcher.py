@@ -81,17 +81,8 @@ class SiteLauncher:
         """Carry out a job."""
         start_ns = time.time_ns()
         # Programs take it as an argument, and start in it.
-        end = _carry_out(self, replace(job, directory=job.directory.absolute()))
-        return LaunchOutcome(end.ending, end.text, end.errors, end.words, start_ns, time.time_ns())
-
-
-class LaunchEnd(NamedTuple):
-    """How a launch ended, but for the times."""
-
-    ending: Ending
-    text: str = ""
-    errors: str = ""
-    words: tuple[str, ...] = ()
+        outcome = _carry_out(self, replace(job, directory=job.directory.absolute()))
+        return replace(outcome, start_ns=start_ns, end_ns=time.time_ns())
 
 
 def fixed_context(
@@ -101,7 +92,8 @@ def fixed_context(
     return lambda job, group: nullcontext(LaunchContext(access, site, starter))
 
 
-def _carry_out(launcher: SiteLauncher, job: LaunchJob) -> LaunchEnd:
+def _carry_out(launcher: SiteLauncher, job: LaunchJob) -> LaunchOutcome:
+    """Carry out a job; the outcome lacks its times."""
     launch = _Launch(launcher, job)
     try:
         try:
@@ -112,13 +104,11 @@ def _carry_out(launcher: SiteLauncher, job: LaunchJob) -> LaunchEnd:
         except KeyboardInterrupt:
             return launch.end(Ending.INTERRUPTED, "ended by the user")
     except (LauncherError, SiteError) as error:
-        return LaunchEnd(Ending.FAILED, "", str(error), launch.words)
+        return launch.outcome(Ending.FAILED, "", str(error))
     except OSError as error:
-        return LaunchEnd(
-            Ending.FAILED, "", f"{error.filename or job.directory}: {error}", launch.words
-        )
+        return launch.outcome(Ending.FAILED, "", f"{error.filename or job.directory}: {error}")
     except (KeyError, ValueError, IndexError, AttributeError) as error:
-        return LaunchEnd(Ending.FAILED, "", f"words in braces: {error} is unknown", launch.words)
+        return launch.outcome(Ending.FAILED, "", f"words in braces: {error} is unknown")
 
 
 class _Launch:
@@ -131,7 +121,7 @@ class _Launch:
         """Name of the files of the program whose output counts."""
         self.others: tuple[str, ...] = ()
 
-    def carry_out(self, group: ProcessGroup) -> LaunchEnd:
+    def carry_out(self, group: ProcessGroup) -> LaunchOutcome:
         for host in self.job.hosts:
             self.launcher.site.host(host)
         for name, text in self.job.command.files:
@@ -147,7 +137,11 @@ class _Launch:
                 group.end()  # While the context exists, so that they can clean up.
         return self.end(Ending.DONE if is_well else Ending.FAILED, "")
 
-    def end(self, ending: Ending, message: str) -> LaunchEnd:
+    def outcome(self, ending: Ending, text: str, errors: str) -> LaunchOutcome:
+        """Return how it ended, but for the times."""
+        return LaunchOutcome(ending, text, errors, self.words, 0, 0)
+
+    def end(self, ending: Ending, message: str) -> LaunchOutcome:
         """Collect what was written."""
         group = ProcessGroup(self.job.directory, 0)
         errors = [message, group.errors(self.main, *self.others)]
@@ -157,11 +151,8 @@ class _Launch:
             text = read(self.job.directory / output) if output else group.text(self.main)
         except FileNotFoundError as error:
             if ending is Ending.DONE:
-                return LaunchEnd(
-                    Ending.FAILED, "", f"{error.filename}: was not written", self.words
-                )
-        messages = "\n".join(part for part in errors if part)
-        return LaunchEnd(ending, text, messages, self.words)
+                return self.outcome(Ending.FAILED, "", f"{error.filename}: was not written")
+        return self.outcome(ending, text, "\n".join(filter(None, errors)))
 
 
 class _RunningLaunch:
