@@ -11,10 +11,10 @@ import polars
 import pytest
 
 from etherweave.bench.campaign import Campaign, CampaignOptions, Network, experiments
-from etherweave.bench.environment import capture
 from etherweave.bench.environment.findings import Severity
 from etherweave.bench.environment.inspections import (
     HostInspection,
+    captured,
     inspect_hosts,
     inspection_findings,
 )
@@ -221,11 +221,11 @@ def test_a_capture_stays_below_its_directory() -> None:
         "/proc/" + "x" * 5000 + "\0too long",
         "no zero octet",
     ]
-    seen = capture.captured("\n".join(lines), "")
+    seen = captured("\n".join(lines), "")
     assert (seen.host, seen.boot, seen.interfaces) == ("n1", "b1", {})
     assert not Path("/tmp/evil").exists()
     with pytest.raises(ValueError, match="no files of a host"):
-        capture.captured("garbage", "lo")
+        captured("garbage", "lo")
 
 
 def view(host: str, interface: str = "eth0", **values: int | float) -> HostInspection:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from etherweave.cli.control.yanglint import refusals
+from etherweave.cli.control.export import refusals
 from etherweave.control.qos import sonic_yang
 from etherweave.control.qos.derive import policy
 from etherweave.control.qos.nos import SYSTEMS

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from etherweave.bench.checks import check_statistics
 from etherweave.bench.measurements import (
     BenchmarkReport,
     Completeness,
@@ -14,6 +13,7 @@ from etherweave.bench.measurements import (
     Labels,
     Measurement,
     TextLine,
+    check_statistics,
 )
 from etherweave.bench.metrics import JITTER, Metric
 from etherweave.units import PRINTED_UNITS, Unit

@@ -1,11 +1,18 @@
-"""Measurements in a text, and how far they can be trusted."""
+"""Measurements in a text, how far they can be trusted, and whether they agree.
 
-from collections.abc import Sequence
+A check raises :class:`GarbledError` with the line that contradicts the others.
+"""
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from etherweave.bench.metrics import Metric
+from etherweave.units import Unit
 
 
 class TextLine(NamedTuple):
@@ -92,3 +99,98 @@ class GarbledError(ValueError):
         super().__init__(reason)
         self.line = line
         self.reason = reason
+
+
+_ALIGNED_FROM = 4
+"""Smallest number of rows for a check of alignment."""
+_SHARE = re.compile(r"p[0-9.]+(?:e[+-]?[0-9]+)?")
+"""A percentile's name."""
+
+
+def check_alignment(rows: Sequence[TextLine]) -> None:
+    """Find the row of a right-aligned table that lost or gained characters.
+
+    Raises
+    ------
+    GarbledError
+        When nearly all rows end in one column, and one does not.
+    """
+    ends = Counter(len(row.text.rstrip()) for row in rows)
+    if len(rows) < _ALIGNED_FROM or len(ends) == 1:
+        return
+    (usual, count), *_ = ends.most_common()
+    if count * 4 >= len(rows) * 3:
+        odd = next(row for row in rows if len(row.text.rstrip()) != usual)
+        raise GarbledError(odd.number, "the row is not aligned with the others")
+
+
+def check_rising(sizes: Iterable[tuple[int, int]]) -> None:
+    """Check that sizes rise from row to row; takes pairs of line number and size.
+
+    Raises
+    ------
+    GarbledError
+        When two runs are mixed, or a row occurs twice.
+    """
+    before = -1
+    for line, size in sizes:
+        if size <= before:
+            raise GarbledError(line, f"size {size} after {before}: rows are mixed or repeated")
+        before = size
+
+
+def check_agreement(line: int, what: str, value: float, other: float, tolerance: float) -> None:
+    """Compare a printed number with the value that follows from others in its row.
+
+    Raises
+    ------
+    GarbledError
+        When they differ by more than the share that rounding explains.
+    """
+    if abs(value - other) > tolerance * max(abs(value), abs(other)):
+        raise GarbledError(line, f"{what} contradict: {value:.5g} and {other:.5g}")
+
+
+def check_statistics(measurements: Iterable[Measurement]) -> None:
+    """Check that means lie between the least and the greatest, and that percentiles rise.
+
+    Percentiles of rates are left alone: some tools count them from the slow side.
+
+    Raises
+    ------
+    GarbledError
+        When columns are exchanged, or a digit is lost.
+    """
+    points: dict[tuple[Metric, int | None, Labels], dict[str, Measurement]] = {}
+    for one in measurements:
+        point = points.setdefault((one.metric, one.size_bytes, one.labels), {})
+        point[one.statistic] = one
+    for (metric, _, _), point in points.items():
+        _check_rise([point[name] for name in ("min", "mean", "max") if name in point])
+        if metric.unit == Unit.SECONDS:
+            shares = sorted((name for name in point if _SHARE.fullmatch(name)), key=_share)
+            if shares and _share(shares[-1]) > 100:
+                raise GarbledError(point[shares[-1]].line, f"{shares[-1]} is no percentile")
+            _check_rise([point[name] for name in shares])
+
+
+def _check_rise(statistics: Sequence[Measurement]) -> None:
+    for low, high in itertools.pairwise(statistics):
+        if low.value > high.value:
+            said = f"{low.statistic} {low.printed} is above {high.statistic} {high.printed}"
+            raise GarbledError(high.line, f"{said}: columns or lines are mixed")
+
+
+def _share(name: str) -> float:
+    return float(name.removeprefix("p"))
+
+
+def missing_powers(sizes: Sequence[int]) -> list[int]:
+    """Name the sizes that a sweep by doubling has left out."""
+    gaps = []
+    for before, after in itertools.pairwise(sizes):
+        step = before * 2
+        while 0 < step < after:
+            gaps.append(step)
+            step *= 2
+    return gaps

@@ -8,7 +8,7 @@ import typer
 
 import etherweave
 from etherweave.bench.measure.errors import MeasureError, MeasureLaunchError
-from etherweave.bench.measure.launch_options import LaunchOptions, LaunchProgram
+from etherweave.bench.measure.launch import LaunchOptions, LaunchProgram
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.cli.bench.amounts import TrafficLimit, octets, renamed, seconds
 from etherweave.cli.exits import INTERRUPTED, mistakes, print_error, reject, terminable

@@ -14,9 +14,14 @@ The bus bandwidth is the algorithm's times a factor that makes it comparable to 
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.checks import check_agreement, check_alignment, check_rising
 from etherweave.bench.draft import ANY, INTEGER, NUMBER, Draft, begins_with_digit, fields
-from etherweave.bench.measurements import GarbledError, TextLine
+from etherweave.bench.measurements import (
+    GarbledError,
+    TextLine,
+    check_agreement,
+    check_alignment,
+    check_rising,
+)
 from etherweave.bench.metrics import BANDWIDTH_BUS, BANDWIDTH_CALL, CALL_TIME
 from etherweave.bench.plans import (
     BenchmarkCommand,

@@ -3,9 +3,8 @@
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import FIXED_2, INTEGER, Draft, fields
-from etherweave.bench.measurements import TextLine
+from etherweave.bench.measurements import TextLine, check_agreement
 from etherweave.bench.metrics import ELAPSED, FLOP_RATE
 from etherweave.bench.plans import (
     BenchmarkPlan,

@@ -8,9 +8,14 @@ import re
 from dataclasses import dataclass, field
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.checks import check_agreement, check_alignment, check_rising
 from etherweave.bench.draft import FIXED_2, INTEGER, Draft, fields
-from etherweave.bench.measurements import GarbledError, TextLine
+from etherweave.bench.measurements import (
+    GarbledError,
+    TextLine,
+    check_agreement,
+    check_alignment,
+    check_rising,
+)
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,

@@ -7,9 +7,8 @@ run is printed like any other; only the server knows what UDP lost.
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import NUMBER, Draft, not_understood
-from etherweave.bench.measurements import GarbledError, Labels, TextLine
+from etherweave.bench.measurements import GarbledError, Labels, TextLine, check_agreement
 from etherweave.bench.metrics import BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
 

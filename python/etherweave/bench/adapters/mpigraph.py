@@ -7,9 +7,8 @@ import re
 from statistics import harmonic_mean
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import Draft, integer
-from etherweave.bench.measurements import GarbledError, TextLine
+from etherweave.bench.measurements import GarbledError, TextLine, check_agreement
 from etherweave.bench.metrics import BANDWIDTH
 from etherweave.bench.plans import (
     BenchmarkPlan,

@@ -6,9 +6,8 @@ A number counts only if the kernel verified its result.
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import Draft, decimal, find
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.measurements import GarbledError, check_agreement
 from etherweave.bench.metrics import ELAPSED, OPERATION_RATE
 from etherweave.bench.plans import (
     BenchmarkPlan,

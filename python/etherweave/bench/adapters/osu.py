@@ -10,9 +10,14 @@ from collections.abc import Iterator, Mapping
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters.osu_plans import plan
-from etherweave.bench.checks import check_alignment, check_rising, missing_powers
 from etherweave.bench.draft import FIXED_2, INTEGER, Draft, begins_with_digit, columns, fields
-from etherweave.bench.measurements import GarbledError, TextLine
+from etherweave.bench.measurements import (
+    GarbledError,
+    TextLine,
+    check_alignment,
+    check_rising,
+    missing_powers,
+)
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,

@@ -14,9 +14,8 @@ would be wrong numbers.
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import NUMBER, Draft, integer
-from etherweave.bench.measurements import GarbledError, TextLine
+from etherweave.bench.measurements import GarbledError, TextLine, check_agreement
 from etherweave.bench.metrics import BANDWIDTH_SUM, ELAPSED, ITERATION_TIME, MESSAGE_RATE
 from etherweave.bench.plans import (
     BenchmarkPlan,

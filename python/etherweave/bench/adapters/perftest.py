@@ -10,9 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.checks import check_agreement, check_rising, missing_powers
 from etherweave.bench.draft import INTEGER, Draft, begins_with_digit, decimal, fields
-from etherweave.bench.measurements import GarbledError, TextLine
+from etherweave.bench.measurements import (
+    GarbledError,
+    TextLine,
+    check_agreement,
+    check_rising,
+    missing_powers,
+)
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,

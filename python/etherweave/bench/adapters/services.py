@@ -13,9 +13,8 @@ import re
 from collections.abc import Sequence
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import NUMBER, Draft, integer, not_understood
-from etherweave.bench.measurements import GarbledError, TextLine
+from etherweave.bench.measurements import GarbledError, TextLine, check_agreement
 from etherweave.bench.metrics import BANDWIDTH, ELAPSED, ROUND_TRIP, TRANSACTION_RATE
 from etherweave.bench.plans import (
     BenchmarkPlan,

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import (
     NUMBER,
     Draft,
@@ -25,7 +24,7 @@ from etherweave.bench.draft import (
     not_understood,
     size_bytes,
 )
-from etherweave.bench.measurements import GarbledError, TextLine
+from etherweave.bench.measurements import GarbledError, TextLine, check_agreement
 from etherweave.bench.metrics import OPERATION_RATE, ROUND_TRIP, STORAGE_BANDWIDTH
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, alone
 

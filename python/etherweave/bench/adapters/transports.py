@@ -19,9 +19,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.checks import check_agreement, check_rising
 from etherweave.bench.draft import ANY, INTEGER, NUMBER, Draft, fields
-from etherweave.bench.measurements import GarbledError, TextLine
+from etherweave.bench.measurements import GarbledError, TextLine, check_agreement, check_rising
 from etherweave.bench.metrics import (
     BANDWIDTH,
     CALL_TIME,

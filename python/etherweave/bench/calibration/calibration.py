@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 import etherweave
-from etherweave.bench.calibration.constants import CONSTANTS, Constant
 from etherweave.bench.calibration.fit import Fit, Target, Vector, fit
 from etherweave.bench.calibration.measured import MICRO, CalibrationError, MeasuredWorkload
 from etherweave.bench.calibration.prediction import (
+    CONSTANTS,
     DRAWN,
+    Constant,
     Predictor,
     median_s,
     simulated,

@@ -6,7 +6,7 @@
                                                             ├─► checks ─► findings with remedies
     snapshots of other hosts, facts of the run ─────────────┘
 
-    each host of a run: launcher ─► inspections (or capture, without Etherweave) ─► snapshots
+    each host of a run: launcher ─► inspections ─► snapshots
 
 Readers are the edge: they read files below a root directory, and start tools by lists of arguments
 with a time limit. Checks are pure. What cannot be read, for lack of a privilege or a tool, is a gap

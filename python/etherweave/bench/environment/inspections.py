@@ -1,18 +1,22 @@
 """Inspections of all hosts of a run at once, through the launcher of the run.
 
 Where Etherweave is installed it takes the snapshot there; where it is not, ``grep`` prints the
-files that matter; where neither works, the host is a gap.
+files that matter; where neither works, the host is a gap. ``grep`` prints the name of each file, a
+zero octet, and a line: no shell, no archive (``tar`` asks ``/proc`` for sizes, and it has none),
+and names cannot be mistaken for contents.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from etherweave.bench.environment import capture
 from etherweave.bench.environment.checks import examine
 from etherweave.bench.environment.findings import EnvironmentFinding, Evidence, Run, Severity
-from etherweave.bench.environment.snapshot import Snapshot, snapshot
+from etherweave.bench.environment.readers import take
+from etherweave.bench.environment.readers.network import SETTINGS
+from etherweave.bench.environment.snapshot import Gap, Snapshot, snapshot
 from etherweave.bench.launchers.launcher import Ending, Launcher, LaunchJob, Monitor
 from etherweave.bench.launchers.monitors import MonitorOutput, monitor_outputs
 from etherweave.bench.plans import BenchmarkCommand, Start
@@ -62,7 +66,7 @@ def inspect_hosts(
         When the user ended it.
     """
     words = (python, "-m", "etherweave.bench.environment", "--interface={interface}")
-    monitors = (Monitor(NAME, (*words, "--to={server}")), Monitor(_CAPTURE, capture.WORDS))
+    monitors = (Monitor(NAME, (*words, "--to={server}")), Monitor(_CAPTURE, WORDS))
     nothing = BenchmarkCommand(Start.ALONE, ("true",))
     job = LaunchJob(nothing, tuple(hosts), 1, directory, LIMIT_S, monitors=monitors)
     outcome = launcher.launch(job)
@@ -87,7 +91,7 @@ def _inspection(
     except ValueError:
         reason = seen.reason
     try:
-        taken = replace(capture.captured(files.text if files else "", interface), host=host)
+        taken = replace(captured(files.text if files else "", interface), host=host)
         return HostInspection(host, fabric, interface, taken, f"only files were read: {reason}")
     except ValueError:
         return HostInspection(host, fabric, interface, None, reason)
@@ -154,3 +158,83 @@ def inspection_facts(
 
 def _facts(one: HostInspection | None) -> Mapping[str, Any] | None:
     return one.snapshot.facts() if one and one.snapshot else None
+
+
+_NET = "/sys/class/net/{interface}"
+_CPU = "/sys/devices/system/cpu"
+_FILES = (
+    *(f"/proc/sys/kernel/{name}" for name in ("hostname", "osrelease", "random/boot_id")),
+    *("/proc/loadavg", "/proc/cpuinfo", "/proc/net/dev", "/proc/net/snmp", "/proc/self/status"),
+    *(f"/proc/sys/net/{name.replace('.', '/')}" for name in SETTINGS),
+    "/proc/sys/kernel/numa_balancing",
+    # Of the first processor only: a large host has thousands of such files.
+    *(f"{_CPU}/cpu0/cpufreq/{name}" for name in ("scaling_governor", "scaling_cur_freq")),
+    *(f"{_CPU}/{name}" for name in ("cpu0/cpufreq/cpuinfo_max_freq", "smt/active", "online")),
+    *(f"{_NET}/{name}" for name in ("operstate", "mtu", "speed", "duplex", "statistics")),
+    f"{_NET}/device/numa_node",
+    *(
+        f"{_NET}/device/{end}_link_{what}"
+        for end in ("current", "max")
+        for what in ("width", "speed")
+    ),
+)
+WORDS = ("grep", "-a", "-H", "-Z", "-r", "-s", "", *_FILES)
+"""Complete but for ``{interface}``."""
+_ROOTS = (("proc",), ("sys",))
+_NOT_CAPTURED = ("rdma", "placement")
+_MOST = 10_000
+"""Files of a capture."""
+
+
+def captured(text: str, interface: str) -> Snapshot:
+    """Make a snapshot from what ``grep`` printed.
+
+    Parameters
+    ----------
+    text
+        Lines of files.
+    interface
+        The interface to read; none if empty.
+
+    Raises
+    ------
+    ValueError
+        When it holds no host.
+    """
+    with TemporaryDirectory(prefix="etherweave-capture-") as name:
+        root = Path(name)
+        for path, content in list(_files(text).items())[:_MOST]:
+            _write(root, path, content)
+        names = [interface] if interface else []
+        found = take(root, interfaces=names, tools=None, variables={})
+    if not found.boot:
+        raise ValueError("no files of a host; expected what grep prints of /proc and /sys")
+    gaps = (Gap(topic, "grep", "is not captured") for topic in _NOT_CAPTURED)
+    return replace(found, gaps=(*found.gaps, *gaps))
+
+
+def _files(text: str) -> dict[PurePosixPath, str]:
+    """Gather lines by file; those of other places are left out."""
+    found: dict[PurePosixPath, list[str]] = {}
+    for name, line in _lines(text):
+        path = PurePosixPath(name)
+        if path.parts[:1] == ("/",) and path.parts[1:2] in _ROOTS and ".." not in path.parts:
+            found.setdefault(path.relative_to("/"), []).append(line)
+    return {path: "".join(f"{line}\n" for line in lines) for path, lines in found.items()}
+
+
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.split("\n"):
+        name, zero, rest = line.partition("\0")
+        if zero:
+            yield name, rest
+
+
+def _write(root: Path, path: PurePosixPath, content: str) -> None:
+    """Write a file; one that cannot be written is missing later, as on a host without it."""
+    try:
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content, encoding="utf-8")
+    except (OSError, ValueError):
+        return

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from etherweave.bench.measure.errors import MeasureError as MeasureError
     from etherweave.bench.measure.errors import MeasureLaunchError as MeasureLaunchError
     from etherweave.bench.measure.estimate import MeasureLimits as MeasureLimits
-    from etherweave.bench.measure.launch_options import LaunchOptions as LaunchOptions
-    from etherweave.bench.measure.launch_options import LaunchProgram as LaunchProgram
+    from etherweave.bench.measure.launch import LaunchOptions as LaunchOptions
+    from etherweave.bench.measure.launch import LaunchProgram as LaunchProgram
     from etherweave.bench.measure.measurement import MeasureInterrupted as MeasureInterrupted
     from etherweave.bench.measure.measurement import MeasureProgress as MeasureProgress
     from etherweave.bench.measure.measurement import measure as measure
 
 _HOME = {
-    "LaunchOptions": "launch_options",
-    "LaunchProgram": "launch_options",
+    "LaunchOptions": "launch",
+    "LaunchProgram": "launch",
     "MeasureError": "errors",
     "MeasureInterrupted": "measurement",
     "MeasureLaunchError": "errors",

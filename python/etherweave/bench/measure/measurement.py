@@ -14,8 +14,7 @@ from etherweave.bench.measure.errors import MeasureError
 from etherweave.bench.measure.estimate import Estimate, MeasureLimits, estimate, within
 from etherweave.bench.measure.executor import Executor, launch_directory
 from etherweave.bench.measure.jobs import ScenarioJobs, jobs_of
-from etherweave.bench.measure.launch import LATE_S, launch
-from etherweave.bench.measure.launch_options import LaunchOptions
+from etherweave.bench.measure.launch import LATE_S, LaunchOptions, launch
 from etherweave.bench.measure.rank_placement import LaunchPlacement
 from etherweave.bench.measure.records import tables
 from etherweave.bench.plans import BenchmarkCommand, Start

@@ -13,7 +13,7 @@ from etherweave.bench.launchers.mpirun import lacking
 from etherweave.bench.launchers.registry import LAUNCHERS, launcher
 from etherweave.bench.launchers.site_launcher import SiteLauncher, fixed_context
 from etherweave.bench.measure.errors import MeasureError
-from etherweave.bench.measure.launch_options import LaunchOptions, LaunchProgram, starter
+from etherweave.bench.measure.launch import LaunchOptions, LaunchProgram, starter
 from etherweave.bench.plans import BenchmarkCommand
 from etherweave.bench.site.values import ClusterSite, SiteFabric, this_machine
 

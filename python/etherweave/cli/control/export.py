@@ -1,6 +1,9 @@
-"""The verb ``control export``."""
+"""The verb ``control export``; checks SONiC's configurations with ``yanglint`` of libyang."""
 
 import json
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +17,7 @@ from etherweave.cli.parameters import AsJson, File, Settings, directory, overrid
 from etherweave.control.qos import derive, sonic_yang
 from etherweave.control.qos.nos import files
 from etherweave.control.qos.policy import Policy, PolicyError, Watchdog
+from etherweave.inputs import read_text
 
 EXAMPLES = """Examples:
 etherweave control export scenarios/qos_ets.toml --nos onyx --mtu 4500 -o testbed
@@ -102,7 +106,7 @@ def export(
         written = files(policy, system)
         if output:
             _write(written, directory(output))
-        rejected = _refusals(written, models) if models else {}
+        rejected = refusals(written, models) if models else {}
     for note in policy.notes:
         print_error(f"note: {note}")
     if as_json:
@@ -113,12 +117,6 @@ def export(
         print_error(f"{name}: yanglint rejects it: {message}")
     if rejected:
         raise typer.Exit(FAILED)
-
-
-def _refusals(written: Mapping[str, str], models: Path) -> dict[str, str]:
-    from etherweave.cli.control.yanglint import refusals
-
-    return refusals(written, models)
 
 
 def _dscps(texts: list[str]) -> dict[int, int]:
@@ -170,3 +168,91 @@ def _print_summary(
     if output is None:
         for name in sorted(written):
             print(f"    {name}")
+
+
+LONGEST_S = 120
+"""Time limit of a switch [s]."""
+TEMPLATES = "*.yang.j2"
+"""Models that SONiC's build renders, for a command line and for Python."""
+
+
+def refusals(written: Mapping[str, str], models: Path) -> dict[str, str]:
+    """Check every ``config_db.json``.
+
+    Parameters
+    ----------
+    written
+        Texts by path.
+    models
+        A directory with the models; templates in it, or in ``yang-templates`` beside it, are
+        rendered.
+
+    Returns
+    -------
+    dict
+        Errors of those that are rejected, by path.
+
+    Raises
+    ------
+    YangError
+        When a model cannot be read, or no model has a table.
+    """
+    if shutil.which("yanglint") is None:
+        reject("--yang: expected the program yanglint; Debian has it in libyang2-tools")
+    with tempfile.TemporaryDirectory() as rendered:
+        folders = (models, Path(rendered))
+        _render(models, folders[1])
+        known = sonic_yang.table_models(_texts(folders))
+        answers = {
+            name: refusal(json.loads(text), known, folders)
+            for name, text in written.items()
+            if name.endswith("config_db.json")
+        }
+    return {name: message for name, message in answers.items() if message}
+
+
+def refusal(
+    tables: Mapping[str, Mapping[str, Mapping[str, object]]],
+    known: sonic_yang.TableModels,
+    folders: tuple[Path, ...],
+) -> str:
+    """Return the errors of ``yanglint``; empty if it accepts the configuration."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data.xml"
+        data.write_text(sonic_yang.xml(tables, known), encoding="utf-8")
+        paths = [word for one in folders for word in ("-p", str(one))]
+        modules = [str(_model_file(name, folders)) for name in sonic_yang.modules(tables, known)]
+        command = ["yanglint", *paths, "-t", "config", *modules, str(data)]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=LONGEST_S, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return f"no answer in {LONGEST_S} s"
+    return (done.stderr.strip() or f"status {done.returncode}") if done.returncode else ""
+
+
+def _model_file(module: str, folders: tuple[Path, ...]) -> Path:
+    name = f"{module}.yang"
+    return next((one / name for one in folders if (one / name).exists()), folders[0] / name)
+
+
+def _texts(folders: tuple[Path, ...]) -> list[tuple[str, str]]:
+    paths = [path for folder in folders for path in sorted(folder.glob("*.yang"))]
+    if not paths:
+        reject(f"--yang {folders[0]}: expected a directory with *.yang")
+    return [(path.name, read_text(path)) for path in paths]
+
+
+def _render(models: Path, folder: Path) -> None:
+    """Render templates as SONiC's build does for its Python tools."""
+    from jinja2 import TemplateError
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment()
+    for path in (*models.glob(TEMPLATES), *models.parent.glob(f"yang-templates/{TEMPLATES}")):
+        try:
+            text = environment.from_string(read_text(path)).render(yang_model_type="py")
+        except TemplateError as error:
+            raise sonic_yang.YangError(f"{path}: {error}; expected a template") from None
+        (folder / path.name.removesuffix(".j2")).write_text(text, encoding="utf-8")

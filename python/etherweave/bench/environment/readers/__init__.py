@@ -1,14 +1,17 @@
-"""Readers of a host's state, which :func:`take` joins to a snapshot."""
+"""Readers of a host's state, which :func:`take` joins to a snapshot.
+
+Processors, memory, load and where this process may run are read here.
+"""
 
 import os
 import platform
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from etherweave.bench.environment.readers.files import HostFiles, Tools, run_tool
-from etherweave.bench.environment.readers.hosts import load, memory, placement, processor
+from etherweave.bench.environment.readers.files import HostFiles, Tools, pairs, run_tool, whole
 from etherweave.bench.environment.readers.network import (
     counters,
     devices,
@@ -18,7 +21,14 @@ from etherweave.bench.environment.readers.network import (
     settings,
     traffic,
 )
-from etherweave.bench.environment.snapshot import FORMAT, Snapshot
+from etherweave.bench.environment.snapshot import (
+    FORMAT,
+    Load,
+    NumaMemory,
+    Processor,
+    ProcessPlacement,
+    Snapshot,
+)
 
 ROOT = Path("/")
 
@@ -65,3 +75,92 @@ def take(
         paths={host: path for host in to if (path := path_to(files, host))},
     )
     return replace(found, gaps=tuple(dict.fromkeys(files.gaps)))
+
+
+_CPU = "sys/devices/system/cpu"
+_PREFIXES = ("UCX_", "OMPI_MCA_", "PRTE_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "FI_", "NCCL_")
+_KERNEL_THREAD = 0x200000
+"""``PF_KTHREAD`` in linux/sched.h."""
+_ALSO = ("OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES")
+
+
+def processor(files: HostFiles) -> Processor:
+    """Read the processors."""
+    each = [name for name in files.names(_CPU) if name.removeprefix("cpu").isdigit()]
+    scaling = [f"{_CPU}/{name}/cpufreq" for name in each]
+    governors = [files.text("frequency", f"{path}/scaling_governor") for path in scaling]
+    now = [files.number("frequency", f"{path}/scaling_cur_freq") for path in scaling]
+    most = [files.number("frequency", f"{path}/cpuinfo_max_freq") for path in scaling]
+    if not any(governors):
+        files.miss("frequency", f"/{_CPU}/cpu*/cpufreq", "the kernel shows no frequencies")
+    smt = files.text("smt", f"{_CPU}/smt/active")
+    return Processor(
+        model=next((value for name, value in _cpuinfo(files) if name == "model name"), ""),
+        online=files.text("", f"{_CPU}/online") or "",
+        governors=dict(Counter(one for one in governors if one)),
+        frequency_hz_min=min((one * 1e3 for one in now if one), default=None),
+        frequency_hz_max=max((one * 1e3 for one in most if one), default=None),
+        smt=None if smt is None else smt == "1",
+    )
+
+
+def _cpuinfo(files: HostFiles) -> list[tuple[str, str]]:
+    return list(pairs(files.text("", "proc/cpuinfo")))
+
+
+def memory(files: HostFiles) -> NumaMemory:
+    """Read the NUMA nodes."""
+    path = "sys/devices/system/node"
+    each = [name for name in files.names(path) if name.removeprefix("node").isdigit()]
+    lists = {name[4:]: files.text("numa", f"{path}/{name}/cpulist") for name in each}
+    balancing = files.text("numa", "proc/sys/kernel/numa_balancing")
+    return NumaMemory(
+        nodes={name: cpus for name, cpus in lists.items() if cpus is not None},
+        balancing=None if balancing is None else balancing != "0",
+    )
+
+
+def load(files: HostFiles, own: int) -> Load:
+    """Read what else runs.
+
+    Parameters
+    ----------
+    files
+        Files and tools of the host.
+    own
+        Number of the process that does not count.
+    """
+    average = (files.text("load", "proc/loadavg") or "").split()
+    running: Counter[str] = Counter()
+    for name in files.names("proc"):
+        if name.isdigit() and int(name) != own:
+            program = _running(files.text("load", f"proc/{name}/stat") or "")
+            if program:
+                running[program] += 1
+    return Load(one_minute=_decimal(average[0]) if average else None, running=dict(running))
+
+
+def _running(stat: str) -> str:
+    """Name the program of ``12 (a name) R 1 1 1 0 -1 FLAGS``; empty if it waits or is the kernel's.
+
+    A name may hold blanks and brackets.
+    """
+    name, _, rest = stat.partition("(")[2].rpartition(")")
+    words = rest.split()
+    flags = whole(words[6]) if len(words) > 6 else None
+    return "" if words[:1] != ["R"] or (flags or 0) & _KERNEL_THREAD else name
+
+
+def _decimal(text: str) -> float | None:
+    return float(text) if text.replace(".", "", 1).isdecimal() and len(text) < 20 else None
+
+
+def placement(files: HostFiles, variables: Mapping[str, str]) -> ProcessPlacement:
+    """Read where this process may run, and its variables for communication libraries."""
+    status = dict(pairs(files.text("placement", "proc/self/status")))
+    chosen = {
+        name: value
+        for name, value in sorted(variables.items())
+        if name.startswith(_PREFIXES) or name in _ALSO
+    }
+    return ProcessPlacement(allowed=status.get("Cpus_allowed_list", ""), variables=chosen)
