@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from etherweave.bench.comparisons import Numbers, numbers_of
+from etherweave.bench.comparisons import numbers_of
 from etherweave.bench.metrics import Better
 from etherweave.bench.points import DataPoint
 from etherweave.bench.store import Store, write_json
@@ -74,7 +74,8 @@ def add(file: Path, name: str, store: Store) -> Baseline:
             f"{store.directory}: no launch is valid; expected a result with valid launches"
         )
     start = min(one.start_ns for one in store.records())
-    kept = Baseline(store.campaign.site, store.campaign.identity, start, _rows(numbers))
+    rows = tuple(_BaselineRow(point, tuple(values)) for point, values in numbers.items())
+    kept = Baseline(store.campaign.site, store.campaign.identity, start, rows)
     shelf = _read(file) if file.exists() else _BaselineFile()
     write_json(file, asdict(_BaselineFile(FORMAT, {**shelf.baselines, name: kept})))
     return kept
@@ -103,10 +104,6 @@ def baselines(file: Path) -> Mapping[str, Baseline]:
         When it holds none.
     """
     return _read(file).baselines
-
-
-def _rows(numbers: Numbers) -> tuple[_BaselineRow, ...]:
-    return tuple(_BaselineRow(point, tuple(values)) for point, values in numbers.items())
 
 
 def _read(file: Path) -> _BaselineFile:

@@ -199,7 +199,7 @@ def _object(
     lines: Sequence[TextLine], index: int, is_cut: bool
 ) -> tuple[Adapter | None, TextBlock]:
     """Take the object that begins here, with the adapter that wrote it; else a single line."""
-    if not _begins_object(lines[index]):
+    if not lines[index].text.lstrip().startswith("{"):
         return None, TextBlock((lines[index],), False)
     end = _object_end(lines, index)
     after = end or _next_beginning(lines, index)
@@ -221,11 +221,6 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _BARE_KEY = re.compile(r"([{,]\s*)([A-Za-z_][\w.]*)(\s*:)")
 _BARE_WORD = re.compile(r"(:\s*)(-?[A-Za-z_]\w*)(?=\s*[,}])")
 _LAST_COMMA = re.compile(r",(?=\s*})")
-
-
-def _begins_object(line: TextLine) -> bool:
-    """Whether an object begins with this line."""
-    return line.text.lstrip().startswith("{")
 
 
 def _object_end(lines: Sequence[TextLine], index: int) -> int | None:

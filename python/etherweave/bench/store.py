@@ -99,7 +99,8 @@ class Store:
         if (path / CAMPAIGN).exists():
             found = cls.open(path)
             if found.campaign.identity != campaign.identity:
-                changed = ", ".join(_changed(asdict(found.campaign), asdict(campaign)))
+                one, other = asdict(found.campaign), asdict(campaign)
+                changed = ", ".join(name for name in one if one[name] != other[name])
                 raise StoreError(
                     f"{directory}: holds another campaign ({changed} differ); "
                     "expected the same, or another directory"
@@ -280,10 +281,6 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(facts, dict):
         raise StoreError(f"{path}: expected an object")
     return facts
-
-
-def _changed(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    return [name for name in one if one[name] != other[name]]
 
 
 SWITCHES = "switches.json"

@@ -5,15 +5,12 @@ pyroute2 is imported when :class:`Links` is first made: it takes 0.3 s. The toke
 """
 
 import contextlib
-import subprocess
 from collections.abc import Iterator
 from ipaddress import IPv4Interface
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from etherweave.linux.namespaces import NAMED, NamespaceError
-
-_TIMEOUT_S = 60.0
+from etherweave.linux.namespaces import NAMED, NamespaceError, carry_out
 
 
 class VethEnd(NamedTuple):
@@ -130,12 +127,7 @@ def shape(namespace: str, name: str, rate: float, burst: float, limit: float) ->
     bucket = ["tbf", "rate", f"{rate * 8:.0f}bit", "burst", f"{burst:.0f}b"]
     place = ["tc", "-n", namespace, "qdisc", "add", "dev", name, "root"]
     command = [*place, *bucket, "limit", f"{limit:.0f}b"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NamespaceError(f"tc: {error}") from None
-    if done.returncode:
-        raise NamespaceError(f"tc qdisc at {namespace} {name}: {' '.join(done.stderr.split())}")
+    carry_out(f"tc qdisc at {namespace} {name}", command)
 
 
 def set_congestion_control(name: str) -> None:

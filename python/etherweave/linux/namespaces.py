@@ -60,14 +60,25 @@ def create(names: Iterable[str]) -> None:
         If one fails; those created before it stay.
     """
     text = "".join(f"netns add {name}\n" for name in names)
+    carry_out("ip -batch", ["ip", "-batch", "-"], text)
+
+
+def carry_out(what: str, words: Sequence[str], text: str = "") -> None:
+    """Run a program of iproute2, with a text as its input.
+
+    Raises
+    ------
+    NamespaceError
+        If it fails; begins with what it should have done.
+    """
     try:
         done = subprocess.run(
-            ["ip", "-batch", "-"], input=text, capture_output=True, text=True, timeout=_TIMEOUT_S
+            words, input=text, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise NamespaceError(f"ip -batch: {error}") from None
+        raise NamespaceError(f"{words[0]}: {error}") from None
     if done.returncode:
-        raise NamespaceError(f"ip -batch: {' '.join(done.stderr.split())}")
+        raise NamespaceError(f"{what}: {' '.join(done.stderr.split())}")
 
 
 def remove(names: Iterable[str]) -> None:

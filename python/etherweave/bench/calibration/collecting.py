@@ -18,7 +18,7 @@ from etherweave.bench.calibration.plans import WARM_UP, MeasuringHosts, PlannedW
 from etherweave.bench.campaign import digest
 from etherweave.bench.measure import measure
 from etherweave.bench.statistics.launches import shuffled
-from etherweave.results import SUMMARY, Result
+from etherweave.results import SUMMARY
 
 LAUNCHES = "launches"
 """Directory of launches, beside a calibration."""
@@ -66,24 +66,21 @@ def collect(
     for number, (round_number, name) in enumerate(order):
         launch = _launch_directory(directory, by_name[name], round_number)
         if not (launch / SUMMARY).is_file():
-            _measured(by_name[name], hosts).save(launch)
+            one = by_name[name]
+            measure(
+                one.scenario,
+                site=hosts.site,
+                link=hosts.link,
+                hosts=one.hosts,
+                limits=hosts.limits,
+                warm_up=WARM_UP,
+            ).save(launch)
         report(number + 1, len(order), name)
     return [_measured_workload(one, launches, directory) for one in workloads]
 
 
 def _launch_directory(directory: Path, workload: PlannedWorkload, round_number: int) -> Path:
     return directory / f"{workload.directory}.{round_number}"
-
-
-def _measured(workload: PlannedWorkload, hosts: MeasuringHosts) -> Result:
-    return measure(
-        workload.scenario,
-        site=hosts.site,
-        link=hosts.link,
-        hosts=workload.hosts,
-        limits=hosts.limits,
-        warm_up=WARM_UP,
-    )
 
 
 def _measured_workload(
@@ -106,13 +103,10 @@ def _check_directory(
         ]
     )
     for path in (directory / WORKLOADS_FILE, directory / _FORMER_WORKLOADS_FILE):
-        if path.is_file() and _text(path) != json.dumps(planned):
+        known = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+        if known not in (None, json.dumps(planned)):
             raise CalibrationError(
                 f"{directory}: contains launches of other workloads, hosts or fabrics; "
                 "expected a new directory, or the same calibration"
             )
     (directory / WORKLOADS_FILE).write_text(json.dumps(planned), encoding="utf-8")
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="replace")

@@ -70,11 +70,11 @@ class Evidence:
 class Problem:
     """A finding without the name of its host."""
 
-    where: str
-    """Interface, device or other host; empty for the host itself."""
     what: str
     do: str
     severity: Severity = Severity.WARNING
+    where: str = ""
+    """Interface, device or other host; empty for the host itself."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,16 @@ def interfaces(evidence: Evidence, snapshot: Snapshot) -> dict[str, NetworkInter
     """Give the interface of the run, or all if it is not known."""
     chosen = evidence.run.interface
     return {name: one for name, one in snapshot.interfaces.items() if not chosen or name == chosen}
+
+
+def neighbours(
+    evidence: Evidence,
+) -> Iterator[tuple[str, NetworkInterface, str, NetworkInterface]]:
+    """Give each interface beside that of the same name on each other host, with the host's name."""
+    for name, one in interfaces(evidence, evidence.latest).items():
+        for other in evidence.others:
+            if name in other.interfaces:
+                yield name, one, other.host, other.interfaces[name]
 
 
 def risen(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:

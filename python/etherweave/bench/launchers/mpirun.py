@@ -51,8 +51,8 @@ class Mpirun:
             words = [*user(), *self._open_mpi(job, agent, major), *_forwarding(variables)]
             words += ["--wdir", str(job.directory), "-np"]
         else:
-            words = [*self._hydra(job, agent), *_setting(variables)]
-            words += ["-wdir", str(job.directory), "-n"]
+            settings = [word for pair in variables.items() for word in ("-genv", *pair)]
+            words = [*self._hydra(job, agent), *settings, "-wdir", str(job.directory), "-n"]
         words += [str(job.ranks), *self.arguments, *command.arguments]
         return RanksCommand([self.program, *words], job.hosts[0] if self.is_inside else None)
 
@@ -70,14 +70,8 @@ class Mpirun:
         hosts = ",".join(f"{self._name(host)}:{job.ranks_per_node}" for host in job.hosts)
         # The part that starts daemons became a project of its own with version 5.
         agent_option = ["--mca", "plm_rsh_agent"] if major < 5 else ["--prtemca", "plm_ssh_agent"]
-        return [
-            *agent_option,
-            str(agent),
-            "--host",
-            hosts,
-            "--map-by",
-            f"ppr:{job.ranks_per_node}:node",
-        ]
+        placement = ["--host", hosts, "--map-by", f"ppr:{job.ranks_per_node}:node"]
+        return [*agent_option, str(agent), *placement]
 
     def _hydra(self, job: LaunchJob, agent: Path | None) -> list[str]:
         if agent is None:
@@ -100,10 +94,6 @@ def _forwarding(variables: Mapping[str, str]) -> list[str]:
     own = [name for name in variables if not name.startswith(_PARAMETERS)]
     names = dict.fromkeys([*(name for name in _FORWARDED if name in os.environ), *own])
     return [word for name in names for word in ("-x", name)]
-
-
-def _setting(variables: Mapping[str, str]) -> list[str]:
-    return [word for pair in variables.items() for word in ("-genv", *pair)]
 
 
 def flavour(program: str, modules: tuple[str, ...] = ()) -> tuple[str, int]:

@@ -11,9 +11,10 @@ Real protocol stacks and programs, but no NIC and no switch: a machine's cores c
 """
 
 import shlex
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from ipaddress import IPv4Address
 
 from etherweave.bench.launchers import namespaces
@@ -69,22 +70,19 @@ class NamespaceAccess:
         return task.bounded([*inside, *enter, *words])
 
 
-def _contexts(
-    site: ClusterSite, shape: TokenBucket
-) -> Callable[[LaunchJob, ProcessGroup], AbstractContextManager[LaunchContext]]:
-    @contextmanager
-    def create(job: LaunchJob, group: ProcessGroup) -> Iterator[LaunchContext]:
-        prefix = namespaces.own_prefix()
-        hosts = job.directory / "hosts"
-        lines = (f"{host.address} {host.name}\n" for host in site.hosts)
-        hosts.write_text("".join(["127.0.0.1 localhost\n", *lines]), encoding="utf-8")
-        names = {name: site.host(name).address for name in job.hosts}
-        control = site.text("congestion_control", "reno")
-        with namespaces.created(prefix, names, shape, control):
-            access = NamespaceAccess(site, prefix, str(hosts))
-            yield LaunchContext(access, site, _starter(site, access))
-
-    return create
+@contextmanager
+def _context(
+    site: ClusterSite, shape: TokenBucket, job: LaunchJob, group: ProcessGroup
+) -> Iterator[LaunchContext]:
+    prefix = namespaces.own_prefix()
+    hosts = job.directory / "hosts"
+    lines = (f"{host.address} {host.name}\n" for host in site.hosts)
+    hosts.write_text("".join(["127.0.0.1 localhost\n", *lines]), encoding="utf-8")
+    names = {name: site.host(name).address for name in job.hosts}
+    control = site.text("congestion_control", "reno")
+    with namespaces.created(prefix, names, shape, control):
+        access = NamespaceAccess(site, prefix, str(hosts))
+        yield LaunchContext(access, site, _starter(site, access))
 
 
 def _starter(site: ClusterSite, access: NamespaceAccess) -> Mpirun:
@@ -108,7 +106,7 @@ def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
         site.number("rate", link.rate if link else _RATE), site.number("burst", _BURST)
     )
     own = replace(link, addresses=()) if link else None
-    return SiteLauncher("netns", inner, own, _contexts(inner, shape), namespaces.missing)
+    return SiteLauncher("netns", inner, own, partial(_context, inner, shape), namespaces.missing)
 
 
 KIND = LauncherKind(

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from etherweave.bench.launchers.launcher import (
     Ending,
-    Launcher,
     LauncherKind,
     LaunchJob,
     LaunchOutcome,
@@ -181,18 +180,10 @@ def _output(words: Sequence[str]) -> str:
     return done.stdout
 
 
-def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
-    return SlurmBatchLauncher(site, link)
-
-
 KIND = LauncherKind(
     "sbatch",
-    _make,
-    {
-        "arguments": OptionKind.TEXTS,
-        "mpi": OptionKind.TEXT,
-        "wait": OptionKind.TIME,
-    },
+    SlurmBatchLauncher,
+    {"arguments": OptionKind.TEXTS, "mpi": OptionKind.TEXT, "wait": OptionKind.TIME},
 )
 
 

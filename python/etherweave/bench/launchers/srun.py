@@ -9,9 +9,10 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from etherweave.bench.launchers.access import Task, guarded, with_modules
@@ -108,24 +109,19 @@ def _called(*words: str) -> str:
     return ""
 
 
-def _contexts(
-    site: ClusterSite,
-) -> Callable[[LaunchJob, ProcessGroup], AbstractContextManager[LaunchContext]]:
-    @contextmanager
-    def create(job: LaunchJob, group: ProcessGroup) -> Iterator[LaunchContext]:
-        if allocation := os.environ.get("SLURM_JOB_ID"):
-            steps = SlurmSteps(site, allocation)
-            yield LaunchContext(steps, site, steps)
-            return
-        cancel_earlier(job)
-        try:
-            steps = SlurmSteps(site, _allocate(site, job, group))
-            yield LaunchContext(steps, site, steps)
-        finally:
-            if granted := _GRANTED.search(group.errors("salloc")):
-                cancel(granted[1])
-
-    return create
+@contextmanager
+def _context(site: ClusterSite, job: LaunchJob, group: ProcessGroup) -> Iterator[LaunchContext]:
+    if allocation := os.environ.get("SLURM_JOB_ID"):
+        steps = SlurmSteps(site, allocation)
+        yield LaunchContext(steps, site, steps)
+        return
+    cancel_earlier(job)
+    try:
+        steps = SlurmSteps(site, _allocate(site, job, group))
+        yield LaunchContext(steps, site, steps)
+    finally:
+        if granted := _GRANTED.search(group.errors("salloc")):
+            cancel(granted[1])
 
 
 def _allocate(site: ClusterSite, job: LaunchJob, group: ProcessGroup) -> str:
@@ -144,8 +140,8 @@ def _allocate(site: ClusterSite, job: LaunchJob, group: ProcessGroup) -> str:
 
 
 def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
-    missing_programs = lambda: lacking("salloc", "srun", "scancel", "squeue", "timeout")  # noqa: E731
-    return SiteLauncher("srun", site, link, _contexts(site), missing_programs)
+    programs = ("salloc", "srun", "scancel", "squeue", "timeout")
+    return SiteLauncher("srun", site, link, partial(_context, site), partial(lacking, *programs))
 
 
 KIND = LauncherKind(

@@ -51,7 +51,7 @@ def tables(directory: Path, jobs: Sequence[ScenarioJob], launch: int) -> dict[st
         streams = _csv(directory / "streams.csv", STREAMS)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise MeasureLaunchError(f"the executor's records cannot be read: {error}") from None
-    hosts = _hosts(ranks)
+    hosts = ranks.select("job", "rank", "host")
     made = {
         "iterations": _named_iterations(iterations, hosts),
         "streams": _named_streams(streams, hosts),
@@ -77,10 +77,6 @@ def _iterations(path: Path) -> pl.DataFrame:
         raise ValueError(f"{path}: {size} bytes; expected rows of {ROW.itemsize}")
     rows = np.fromfile(path, ROW)
     return pl.DataFrame({name: rows[name] for name in ROW.names or () if name != "zero"})
-
-
-def _hosts(ranks: pl.DataFrame) -> pl.DataFrame:
-    return ranks.select("job", "rank", "host")
 
 
 def _scenario_hosts(ranks: pl.DataFrame, jobs: Sequence[ScenarioJob]) -> pl.Series:

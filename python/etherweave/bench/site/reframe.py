@@ -97,7 +97,8 @@ def _text(file: Path, name: str, system: Any, partition: Any) -> str:
         words = [word for line in partition["access"] for word in shlex.split(line)]
         launcher["arguments"] = words
     both = (system, partition)
-    modules = [_module(one) for part in both for one in part.get("modules", [])]
+    named = [one for part in both for one in part.get("modules", [])]
+    modules = [str(one["name"] if isinstance(one, dict) else one) for one in named]
     pairs = [pair for part in both for pair in part.get("env_vars", part.get("variables", []))]
     site: dict[str, object] = {"name": name.replace(":", "-"), "launcher": launcher}
     if modules:
@@ -133,7 +134,3 @@ def _kind(name: str, scheduler: str, launcher: str) -> str:
         f"{name}: scheduler {scheduler} with launcher {launcher} has no counterpart; expected "
         "slurm or squeue, or local or ssh with mpirun, mpiexec, local or ssh"
     )
-
-
-def _module(one: Any) -> str:
-    return str(one["name"] if isinstance(one, dict) else one)

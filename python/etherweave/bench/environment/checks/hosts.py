@@ -24,7 +24,6 @@ def governor(evidence: Evidence) -> Iterator[Problem]:
     if others:
         names = ", ".join(f"{count} on {name}" for name, count in sorted(others.items()))
         yield Problem(
-            "",
             f"processors are not on the governor performance: {names}",
             "cpupower frequency-set --governor performance",
         )
@@ -37,7 +36,6 @@ def frequency(evidence: Evidence) -> Iterator[Problem]:
     is_fixed = set(processor.governors) == {"performance"}
     if is_fixed and now and most and now < _SLOW * most:
         yield Problem(
-            "",
             f"CPU frequency is not max: {now / 1e9:.2f} of {most / 1e9:.2f} GHz, "
             "in spite of the governor",
             "look for power caps and heat (turbostat), and for a limit in scaling_max_freq",
@@ -49,7 +47,6 @@ def smt(evidence: Evidence) -> Iterator[Problem]:
     """Find cores that threads share."""
     if evidence.latest.processor.smt:
         yield Problem(
-            "",
             "SMT is on: two processes may share a core",
             "start one process a core, and bind it (--bind-to core), or set smt/control to off",
             Severity.NOTE,
@@ -66,14 +63,13 @@ def numa(evidence: Evidence) -> Iterator[Problem]:
         near = cpus(latest.memory.nodes.get(str(one.node), ""))
         if near and not allowed <= near:
             yield Problem(
-                name,
                 f"the NIC is on NUMA node {one.node}, but processes may run on others "
                 f"({latest.placement.allowed})",
                 f"numactl --cpunodebind={one.node} --membind={one.node}",
+                where=name,
             )
     if latest.memory.balancing:
         yield Problem(
-            "",
             "the kernel moves pages between NUMA nodes",
             "sysctl kernel.numa_balancing=0",
             Severity.NOTE,
@@ -88,7 +84,6 @@ def pinning(evidence: Evidence) -> Iterator[Problem]:
     is_bound = any(part in name for name in latest.placement.variables for part in binds)
     if len(online) > 1 and allowed >= online and not is_bound:
         yield Problem(
-            "",
             "processes are not pinned: they may run on every processor",
             "bind them: mpirun --bind-to core, srun --cpu-bind=cores, taskset or numactl",
             Severity.NOTE,
@@ -101,7 +96,6 @@ def oversubscription(evidence: Evidence) -> Iterator[Problem]:
     allowed = cpus(evidence.latest.placement.allowed)
     if processes and allowed and processes > len(allowed):
         yield Problem(
-            "",
             f"{processes} processes share {len(allowed)} processors",
             "start fewer, or let them yield (mpi_yield_when_idle 1): processes that poll wait for "
             "each other's time slices",
@@ -126,7 +120,6 @@ def slices(evidence: Evidence) -> Iterator[Problem]:
     else:
         return
     yield Problem(
-        "",
         f"{what}: slices of the scheduler, not the network",
         "give each polling process a core of its own, or let it yield (mpi_yield_when_idle 1)",
     )
@@ -139,7 +132,6 @@ def load(evidence: Evidence) -> Iterator[Problem]:
         names = sorted(found.running, key=lambda name: -found.running[name])
         count = sum(found.running.values())
         yield Problem(
-            "",
             f"load average {found.one_minute} before the run; {count} other programs ran"
             + (f": {', '.join(names[:4])}" if names else ""),
             "reserve the host (an exclusive allocation), and end what is left of earlier jobs",
@@ -154,7 +146,6 @@ def changes(evidence: Evidence) -> Iterator[Problem]:
     names = [name for name, is_same in _settings(evidence.before, evidence.after) if not is_same]
     if names:
         yield Problem(
-            "",
             f"changed during the run: {', '.join(names)}",
             "find out what changes them (power daemons, configuration management), and repeat",
         )

@@ -1,7 +1,6 @@
 """Checks of links and NICs."""
 
 from collections.abc import Iterator
-from operator import attrgetter
 
 from etherweave.bench.environment.findings import (
     Evidence,
@@ -10,6 +9,7 @@ from etherweave.bench.environment.findings import (
     counted,
     interfaces,
     largest_counters,
+    neighbours,
     period_of_rise,
 )
 
@@ -33,17 +33,17 @@ def mtu(evidence: Evidence) -> Iterator[Problem]:
     for host, path in evidence.latest.paths.items():
         if not path.passes:
             yield Problem(
-                f"{path.interface} to {host}",
                 f"packets of the MTU, {path.mtu} bytes, do not arrive: {path.message}",
                 "raise the MTU of every switch and host on the path, or lower this one",
+                where=f"{path.interface} to {host}",
             )
     for name, one in interfaces(evidence, evidence.latest).items():
         if one.rate and one.rate >= _FAST and one.mtu is not None and one.mtu <= 1500:
             yield Problem(
-                name,
                 f"an MTU of {one.mtu} bytes at {one.rate / 1e9:g} Gbit/s",
                 "use jumbo frames (9000), on the whole path",
                 Severity.NOTE,
+                where=name,
             )
 
 
@@ -52,9 +52,11 @@ def link(evidence: Evidence) -> Iterator[Problem]:
     yield from _differing(evidence, "rate", "link rate", "check cable and autonegotiation")
     for name, one in interfaces(evidence, evidence.latest).items():
         if one.state == "down":
-            yield Problem(name, "the link is down", "connect it, or choose another interface")
+            yield Problem("the link is down", "connect it, or choose another interface", where=name)
         if one.duplex == "half":
-            yield Problem(name, "the link is half duplex", "turn autonegotiation on at both ends")
+            yield Problem(
+                "the link is half duplex", "turn autonegotiation on at both ends", where=name
+            )
 
 
 def errors(evidence: Evidence) -> Iterator[Problem]:
@@ -75,11 +77,11 @@ def fec(evidence: Evidence) -> Iterator[Problem]:
     for name, one in interfaces(evidence, evidence.latest).items():
         if one.rate and one.rate >= _FAST and one.fec.lower() in ("off", "none"):
             yield Problem(
-                name,
                 f"forward error correction is off at {one.rate / 1e9:g} Gbit/s",
                 "ethtool --set-fec encoding rs (or auto), as on the switch; short copper at 25 "
                 "Gbit/s may do without",
                 Severity.NOTE,
+                where=name,
             )
 
 
@@ -91,17 +93,17 @@ def pcie(evidence: Evidence) -> Iterator[Problem]:
             continue
         if slot.width < slot.width_max or slot.speed < slot.speed_max:
             yield Problem(
-                name,
                 f"PCIe x{slot.width} at {slot.speed:g} GT/s; the NIC can do x{slot.width_max} at "
                 f"{slot.speed_max:g} GT/s",
                 "move the NIC to a slot with all lanes, and check the firmware's settings",
+                where=name,
             )
         if one.rate and slot_rate(slot.width, slot.speed) < one.rate:
             yield Problem(
-                name,
                 f"PCIe carries {slot_rate(slot.width, slot.speed) / 1e9:.0f} Gbit/s at most, the "
                 f"link {one.rate / 1e9:g}",
                 "expect the slot's rate, or move the NIC",
+                where=name,
             )
 
 
@@ -113,16 +115,14 @@ def slot_rate(width: int, speed: float) -> float:
 
 def firmware(evidence: Evidence) -> Iterator[Problem]:
     """Find NICs of one kind with different firmware."""
-    for name, one in interfaces(evidence, evidence.latest).items():
-        for other in evidence.others:
-            remote = other.interfaces.get(name)
-            if remote and remote.driver == one.driver and remote.firmware != one.firmware:
-                yield Problem(
-                    name,
-                    f"firmware {one.firmware or '?'} ({one.driver}); {other.host} has "
-                    f"{remote.firmware or '?'}",
-                    "install one version on all NICs",
-                )
+    for name, one, host, other in neighbours(evidence):
+        if other.driver == one.driver and other.firmware != one.firmware:
+            yield Problem(
+                f"firmware {one.firmware or '?'} ({one.driver}); {host} has "
+                f"{other.firmware or '?'}",
+                "install one version on all NICs",
+                where=name,
+            )
 
 
 def offloads(evidence: Evidence) -> Iterator[Problem]:
@@ -131,10 +131,10 @@ def offloads(evidence: Evidence) -> Iterator[Problem]:
         off = [word for word in _OFFLOADS if one.offloads.get(word) is False]
         if off:
             yield Problem(
-                name,
                 f"offloads are off: {', '.join(off)}",
                 f"ethtool -K {name} {' '.join(f'{word} on' for word in off)}",
                 Severity.NOTE,
+                where=name,
             )
 
 
@@ -144,20 +144,17 @@ def qdisc(evidence: Evidence) -> Iterator[Problem]:
         shapers = sorted(set(one.qdiscs) & _SHAPERS)
         if shapers:
             yield Problem(
-                name,
                 f"packets are shaped or delayed by {', '.join(shapers)}",
                 f"tc qdisc del dev {name} root, unless it is meant",
+                where=name,
             )
 
 
 def _differing(evidence: Evidence, attribute: str, words: str, do: str) -> Iterator[Problem]:
-    value = attrgetter(attribute)
-    for name, one in interfaces(evidence, evidence.latest).items():
-        for other in evidence.others:
-            remote = other.interfaces.get(name)
-            if remote and value(one) and value(remote) and value(one) != value(remote):
-                what = f"{words} {_plain(value(one))}; {other.host} has {_plain(value(remote))}"
-                yield Problem(name, what, do)
+    for name, one, host, other in neighbours(evidence):
+        own, theirs = getattr(one, attribute), getattr(other, attribute)
+        if own and theirs and own != theirs:
+            yield Problem(f"{words} {_plain(own)}; {host} has {_plain(theirs)}", do, where=name)
 
 
 def _plain(value: object) -> str:
@@ -174,8 +171,8 @@ def _counters(evidence: Evidence, parts: tuple[str, ...], words: str, do: str) -
         if found:
             severity = Severity.WARNING if is_during else Severity.NOTE
             yield Problem(
-                name,
                 f"{words} {period_of_rise(is_during)}: {largest_counters(found)}",
                 do,
                 severity,
+                where=name,
             )

@@ -9,6 +9,7 @@ from etherweave.bench.environment.findings import (
     counted,
     interfaces,
     largest_counters,
+    neighbours,
     risen,
 )
 from etherweave.bench.environment.snapshot import RdmaPort, Snapshot
@@ -20,11 +21,11 @@ def pauses(evidence: Evidence) -> Iterator[Problem]:
         found = {counter: rise for counter, rise in rises.items() if _is_pause(counter)}
         if is_during and found:
             yield Problem(
-                name,
                 f"pause frames during the run: {largest_counters(found)}",
                 "received: the fabric was congested, the numbers are those of a stopped sender; "
                 "sent: this host could not keep up",
                 Severity.NOTE,
+                where=name,
             )
 
 
@@ -46,53 +47,50 @@ def lossless(evidence: Evidence) -> Iterator[Problem]:
         has_global = bool(one.pause_received or one.pause_sent)
         if one.pfc and has_global:
             yield Problem(
-                name,
                 f"PFC on priorities {_list(one.pfc)}, and global pause as well",
                 f"ethtool -A {name} rx off tx off",
+                where=name,
             )
         if one.pfc is not None and len(one.pfc) == 8:
             yield Problem(
-                name,
                 "PFC on all eight priorities: one congested flow stops all traffic",
                 f"dcb pfc set dev {name} prio-pfc all:off 3:on, as on the switches",
+                where=name,
             )
         if name in roce and one.pfc == () and not has_global and not one.ecn:
             yield Problem(
-                name,
                 "RoCE without PFC, global pause or ECN: what the fabric drops is sent again slowly",
                 f"dcb pfc set dev {name} prio-pfc 3:on, as on the switches; or be sure of ECN",
+                where=name,
             )
         if one.pfc and one.ecn is not None and not set(one.pfc) <= set(one.ecn):
             yield Problem(
-                name,
                 f"PFC on priorities {_list(one.pfc)}, ECN on {_list(one.ecn)}",
                 "turn ECN on for the lossless priorities (roce_np and roce_rp), so that pauses "
                 "stay rare",
                 Severity.NOTE,
+                where=name,
             )
-        for other in evidence.others:
-            remote = other.interfaces.get(name)
-            if remote and None not in (one.pfc, remote.pfc) and one.pfc != remote.pfc:
-                yield Problem(
-                    name,
-                    f"PFC on priorities {_list(one.pfc)}; {other.host} has {_list(remote.pfc)}",
-                    "set the same priorities on all hosts and switches",
-                )
+    for name, one, host, other in neighbours(evidence):
+        if None not in (one.pfc, other.pfc) and one.pfc != other.pfc:
+            yield Problem(
+                f"PFC on priorities {_list(one.pfc)}; {host} has {_list(other.pfc)}",
+                "set the same priorities on all hosts and switches",
+                where=name,
+            )
 
 
 def mappings(evidence: Evidence) -> Iterator[Problem]:
     """Find hosts that put the same packets into different queues."""
-    for name, one in interfaces(evidence, evidence.latest).items():
-        for other in evidence.others:
-            remote = other.interfaces.get(name, one)
-            if (one.classes, one.dscp) != (remote.classes, remote.dscp):
-                yield Problem(
-                    name,
-                    f"traffic classes and DSCP differ from {other.host}: "
-                    f"{_pairs(one.classes)} / {_pairs(remote.classes)}; "
-                    f"{_pairs(one.dscp)} / {_pairs(remote.dscp)}",
-                    "set the same on all hosts and switches (dcb ets, dcb app)",
-                )
+    for name, one, host, other in neighbours(evidence):
+        if (one.classes, one.dscp) != (other.classes, other.dscp):
+            yield Problem(
+                f"traffic classes and DSCP differ from {host}: "
+                f"{_pairs(one.classes)} / {_pairs(other.classes)}; "
+                f"{_pairs(one.dscp)} / {_pairs(other.dscp)}",
+                "set the same on all hosts and switches (dcb ets, dcb app)",
+                where=name,
+            )
 
 
 def _pairs(mapping: dict[str, int]) -> str:
@@ -126,22 +124,22 @@ def gid(evidence: Evidence) -> Iterator[Problem]:
             types = ", ".join(f"{at} {one}" for at, one in list(port.gids.items())[:8])
             if kind is None:
                 what = f"{source} {index} is not set on this port; there are: {types or 'none'}"
-                yield Problem(name, what, "choose one of them (show_gids)")
+                yield Problem(what, "choose one of them (show_gids)", where=name)
             elif kind != "RoCE v2":
                 yield Problem(
-                    name,
                     f"{source} {index} is {kind or 'of unknown type'}, which is not routed and "
                     "carries no ECN",
                     f"choose one of RoCE v2; there are: {types}",
+                    where=name,
                 )
     if not list(_indices(evidence)):
         for name, port in _ports(evidence, evidence.latest):
             if len(set(port.gids.values())) > 1:
                 yield Problem(
-                    name,
                     "the GID index is left to the library, and the port has several types",
                     "name one of RoCE v2 (UCX_IB_GID_INDEX, NCCL_IB_GID_INDEX, ib_write_bw -x)",
                     Severity.NOTE,
+                    where=name,
                 )
 
 
@@ -185,4 +183,6 @@ def _risen(
         rises = risen(first, port.hardware_counters)
         found = {one: rise for one, rise in rises.items() if any(part in one for part in parts)}
         if found:
-            yield Problem(name, f"{words} during the run: {largest_counters(found)}", do, severity)
+            yield Problem(
+                f"{words} during the run: {largest_counters(found)}", do, severity, where=name
+            )

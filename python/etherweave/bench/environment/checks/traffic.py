@@ -18,7 +18,9 @@ def wrong_interface(evidence: Evidence) -> Iterator[Problem]:
         return
     count = crossed(evidence)
     if count is None:
-        yield Problem(run.interface, "its counters are not known", "name an interface of the host")
+        yield Problem(
+            "its counters are not known", "name an interface of the host", where=run.interface
+        )
     elif count < _ENOUGH * run.bytes_expected:
         rises = risen(evidence.before.traffic, after.traffic)
         others = {
@@ -29,9 +31,9 @@ def wrong_interface(evidence: Evidence) -> Iterator[Problem]:
         most = max(others, key=lambda name: others[name], default="")
         went = f"{most} carried {others[most]:,}" if most else "no interface did: shared memory?"
         yield Problem(
-            run.interface,
             f"{count:,} bytes crossed it, at least {run.bytes_expected:,.0f} expected; {went}",
             f"name the interface; {_DOUBT}; by UCX UCX_TLS, see the check shared memory",
+            where=run.interface,
         )
 
 
@@ -73,7 +75,6 @@ def shared_memory(evidence: Evidence) -> Iterator[Problem]:
     same = [other.host for other in evidence.others if other.boot == evidence.latest.boot]
     if same and (not transports or transports & _LOCAL or any("^" in one for one in transports)):
         yield Problem(
-            "",
             f"{same[0]} is the same machine: UCX takes shared memory between its processes, "
             "whatever their host names (it compares boot ids)",
             "UCX_TLS=tcp,self (or rc,self), or processes on different machines",
@@ -81,7 +82,6 @@ def shared_memory(evidence: Evidence) -> Iterator[Problem]:
         )
     elif transports & _LOCAL and evidence.run.interface:
         yield Problem(
-            "",
             f"UCX_TLS={variables['UCX_TLS']} allows shared memory",
             "leave it out when the network is to be measured: UCX_TLS=tcp,self or rc,self",
             Severity.NOTE,
@@ -109,7 +109,6 @@ def buffers(evidence: Evidence) -> Iterator[Problem]:
         most = latest.tcp.get(name, "").split()[-1:]
         if most and most[0].isdecimal() and len(most[0]) < 20 and int(most[0]) < needed:
             yield Problem(
-                "",
                 f"the largest {words} buffer, {int(most[0]):,} bytes, is below the "
                 f"{needed:,.0f} bytes that {max(rates) / 1e9:g} Gbit/s sends in 1 ms",
                 f"sysctl net.{name}, its third number, and net.core.{name[-4:]}_max",
@@ -121,10 +120,9 @@ def settings(evidence: Evidence) -> Iterator[Problem]:
     tcp = evidence.latest.tcp
     for name in ("ipv4.tcp_window_scaling", "ipv4.tcp_sack"):
         if tcp.get(name) == "0":
-            yield Problem("", f"net.{name} is off", f"sysctl net.{name}=1")
+            yield Problem(f"net.{name} is off", f"sysctl net.{name}=1")
     if tcp.get("ipv4.tcp_slow_start_after_idle") == "1" and evidence.run.interface:
         yield Problem(
-            "",
             "connections start slowly again after each pause (tcp_slow_start_after_idle)",
             "sysctl net.ipv4.tcp_slow_start_after_idle=0, if the application pauses",
             Severity.NOTE,
@@ -133,7 +131,7 @@ def settings(evidence: Evidence) -> Iterator[Problem]:
         names = [name for name in tcp if name in other.tcp and tcp[name] != other.tcp[name]]
         if names:
             listed = ", ".join(f"{name} {tcp[name]}/{other.tcp[name]}" for name in names)
-            yield Problem("", f"TCP differs from {other.host}: {listed}", "set them alike")
+            yield Problem(f"TCP differs from {other.host}: {listed}", "set them alike")
 
 
 def losses(evidence: Evidence) -> Iterator[Problem]:
@@ -144,7 +142,6 @@ def losses(evidence: Evidence) -> Iterator[Problem]:
     again, sent = rises.get("RetransSegs", 0), rises.get("OutSegs", 0)
     if sent and again > _SHARE * sent:
         yield Problem(
-            "",
             f"TCP sent {again:,} of {sent:,} segments again during the run",
             "check hosts and switches for drops; ECN with DCTCP avoids them",
         )

@@ -94,18 +94,15 @@ def processor(files: HostFiles) -> Processor:
     if not any(governors):
         files.miss("frequency", f"/{_CPU}/cpu*/cpufreq", "the kernel shows no frequencies")
     smt = files.text("smt", f"{_CPU}/smt/active")
+    cpuinfo = pairs(files.text("", "proc/cpuinfo"))
     return Processor(
-        model=next((value for name, value in _cpuinfo(files) if name == "model name"), ""),
+        model=next((value for name, value in cpuinfo if name == "model name"), ""),
         online=files.text("", f"{_CPU}/online") or "",
         governors=dict(Counter(one for one in governors if one)),
         frequency_hz_min=min((one * 1e3 for one in now if one), default=None),
         frequency_hz_max=max((one * 1e3 for one in most if one), default=None),
         smt=None if smt is None else smt == "1",
     )
-
-
-def _cpuinfo(files: HostFiles) -> list[tuple[str, str]]:
-    return list(pairs(files.text("", "proc/cpuinfo")))
 
 
 def memory(files: HostFiles) -> NumaMemory:
