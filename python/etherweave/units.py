@@ -57,6 +57,11 @@ def amount(value: float, unit: str) -> str:
     return f"{_digits(value / scale)} {prefix}{name}"
 
 
+def size_text(size: int | None) -> str:
+    """Write a message's size [bytes] in full: 1,024 B; nothing where there is none."""
+    return "" if size is None else f"{size:,} B"
+
+
 def _digits(value: float) -> str:
     return f"{value:.4g}"
 

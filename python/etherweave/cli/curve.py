@@ -95,17 +95,13 @@ def curve(
         if output:
             WRITERS[output.suffix.lower()](points, output)
         if draw:
-            _draw(points, draw)
+            from etherweave.report import draw_curves
+
+            draw_curves(points, draw)
     if as_json:
         print(json.dumps(points.fill_nan(None).to_dicts(), indent=2))
     else:
         _print(points)
-
-
-def _draw(points: "polars.DataFrame", path: Path) -> None:
-    from etherweave.report import draw_curves
-
-    draw_curves(points, path)
 
 
 def _print(points: "polars.DataFrame") -> None:

@@ -30,14 +30,11 @@ def print_page(figures: Figures) -> None:
 
 def _title(figures: Figures) -> None:
     counts = figures["fabric"]
+    cables = sum(kind["cables"] for kind in counts["cables"])
     print(
         f"{figures['name']}: {figures['family']}, {counts['hosts']:,} hosts, "
-        f"{counts['switches']:,} switches, {_cables(counts):,} cables"
+        f"{counts['switches']:,} switches, {cables:,} cables"
     )
-
-
-def _cables(counts: Figures) -> int:
-    return sum(cables["cables"] for cables in counts["cables"])
 
 
 def _fabric(counts: Figures) -> None:

@@ -129,12 +129,7 @@ def measure_progress(name: str) -> Iterator[LaunchCallback]:
 @contextmanager
 def step_progress() -> Iterator[StepCallback]:
     """Show which step of which fabric's design is computed."""
-    if not on_terminal():
-        steps = StepLines()
-        with _heartbeat(steps.line):
-            yield steps
-        return
-    with _status() as update:
+    with _status() if on_terminal() else _status_lines() as update:
         update("building the fabric")
 
         def report(name: str, step: str) -> bool:
@@ -176,6 +171,18 @@ def _status() -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status("") as status:
         yield status.update
+
+
+@contextmanager
+def _status_lines() -> Iterator[Callable[[str], None]]:
+    shown = ""
+
+    def update(text: str) -> None:
+        nonlocal shown
+        shown = text
+
+    with _heartbeat(lambda wall_s: f"{shown}, {wall_s:.0f} s"):
+        yield update
 
 
 class _LateBar(ExitStack):
@@ -278,22 +285,6 @@ class StudyLines:
         done, count = self._counts
         left = _left(wall_s, done / count)
         return f"{self._name}: {done} of {count} {self._what}, {wall_s:.0f} s{left}"
-
-
-class StepLines:
-    """The steps of designs as lines."""
-
-    def __init__(self) -> None:
-        self._step = "building the fabric"
-
-    def __call__(self, name: str, step: str) -> bool:
-        """Take in what is computed."""
-        self._step = f"{name}: {step}"
-        return True
-
-    def line(self, wall_s: float) -> str:
-        """Write what is computed after so much real time [s]."""
-        return f"{self._step}, {wall_s:.0f} s"
 
 
 class LaunchLines:

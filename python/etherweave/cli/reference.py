@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from etherweave.bench.document import Document, UnrecognisedError, parse
+from etherweave.bench.document import Document
 from etherweave.bench.metrics import Better
 from etherweave.bench.references import PublishedComparison, Reference, compare, references, search
-from etherweave.cli.bench.parse import text_of
+from etherweave.cli.bench.parse import document_of, end_unless_sound, print_failures
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, os_error, print_error, reject
+from etherweave.cli.exits import print_error, reject
 from etherweave.cli.parameters import AsJson
-from etherweave.units import amount
+from etherweave.units import amount, size_text
 
 EXAMPLES = """Examples:
 etherweave reference osu_multi_lat slingshot
@@ -75,11 +75,7 @@ def _facts(one: Reference) -> dict[str, Any]:
 
 def _row(one: Reference) -> tuple[str, ...]:
     name = " ".join(filter(None, (one.metric, one.statistic.replace("mean", ""), one.test)))
-    return one.program, name, _size(one), _value(one), one.fabric, _source(one)
-
-
-def _size(one: Reference) -> str:
-    return "" if one.size_bytes is None else f"{one.size_bytes:,} B"
+    return one.program, name, size_text(one.size_bytes), _value(one), one.fabric, _source(one)
 
 
 def _value(one: Reference) -> str:
@@ -92,12 +88,7 @@ def _source(one: Reference) -> str:
 
 
 def _compare(result: Path, among: list[Reference], as_json: bool) -> None:
-    try:
-        document = parse(text_of(result))
-    except OSError as error:
-        reject(os_error(error))
-    except UnrecognisedError as error:
-        reject(f"{result}: {error}; known: etherweave bench list")
+    document = document_of(result)
     pairs = [pair for report in document.reports for pair in compare(report, among)]
     _print_doubts(result, document)
     if as_json:
@@ -106,14 +97,12 @@ def _compare(result: Path, among: list[Reference], as_json: bool) -> None:
         print_table(_TITLES, map(_pair_row, pairs))
     elif not document.failures:
         reject(f"{result}: no figure of the same metric, size and test")
-    if document.failures or not all(report.is_sound for report in document.reports):
-        raise typer.Exit(FAILED)
+    end_unless_sound(document)
 
 
 def _print_doubts(result: Path, document: Document) -> None:
     """Print what `bench parse` reports about the compared result."""
-    for failure in document.failures:
-        print_error(f"{result}:{failure.line}: {failure.benchmark}: {failure.reason}")
+    print_failures(result, document)
     for report in document.reports:
         if not report.is_sound:
             print_error(
@@ -140,8 +129,7 @@ def _pair_row(pair: PublishedComparison) -> tuple[str, ...]:
     words = (measured.metric.name, measured.statistic, *(text for _, text in measured.labels))
     name = " ".join(word for word in words if word != "mean")
     ratio = f"{pair.ratio:.3g}"
-    size = "" if measured.size_bytes is None else f"{measured.size_bytes:,} B"
-    figure = (size, value, _value(published), ratio, verdict_of(pair))
+    figure = (size_text(measured.size_bytes), value, _value(published), ratio, verdict_of(pair))
     return name, *figure, published.program, published.fabric, _source(published)
 
 

@@ -18,11 +18,10 @@ from etherweave.bench.comparisons import (
     numbers_of,
 )
 from etherweave.bench.store import Store, StoreError
-from etherweave.cli.bench.printing import size_text
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson
-from etherweave.units import amount
+from etherweave.units import amount, size_text
 
 EXAMPLES = """Examples:
 etherweave bench compare results/monday results/tuesday
@@ -84,23 +83,20 @@ def print_differences(found: Sequence[Difference]) -> None:
 
 
 def _row(one: Difference) -> tuple[str, ...]:
+    interval = one.comparison.interval
+    ends = (interval.low, interval.high) if interval else ()
+    bounds = [_signed(value, one.point.unit) for value in ends] or ("", "too few")
+    before, now = one.launches
+    return (*shift_cells(one), *bounds, f"{before} : {now}", one.verdict.value)
+
+
+def shift_cells(one: Difference) -> tuple[str, ...]:
+    """Write a point, its size, its baseline, and the shift with its share of the baseline."""
     found, unit = one.comparison, one.point.unit
     share = "" if found.relative is None else f"{found.relative:+.1%}"
-    interval = found.interval
-    bounds = [signed(value, unit) for value in (interval.low, interval.high)] if interval else None
-    before, now = one.launches
-    return (
-        one.point.words,
-        size_text(one.point.size_bytes),
-        amount(found.baseline, unit),
-        signed(found.shift, unit),
-        share,
-        *(bounds or ("", "too few")),
-        f"{before} : {now}",
-        one.verdict.value,
-    )
+    values = (amount(found.baseline, unit), _signed(found.shift, unit))
+    return one.point.words, size_text(one.point.size_bytes), *values, share
 
 
-def signed(value: float, unit: str) -> str:
-    """Write a difference with its sign."""
+def _signed(value: float, unit: str) -> str:
     return f"{'-' if value < 0 else '+'}{amount(abs(value), unit)}"

@@ -26,7 +26,7 @@ from etherweave.bench.launchers import Launcher
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import SiteError
 from etherweave.cli.bench.amounts import existing, octets, renamed
-from etherweave.cli.exits import FAILED, mistakes, os_error, reject
+from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.inputs import read_bytes
 
@@ -153,25 +153,22 @@ def _inspected(
 
 
 def _end(facts: Mapping[str, Any], findings: list[EnvironmentFinding], as_json: bool) -> None:
-    print(_json(facts, findings)) if as_json else _print(findings)
+    if as_json:
+        print(json.dumps({**facts, "findings": [asdict(one) for one in findings]}, indent=2))
+    else:
+        _print(findings)
     if any(one.severity is Severity.WARNING for one in findings):
         raise typer.Exit(FAILED)
 
 
 def _read(path: Path) -> Snapshot:
+    with mistakes():
+        is_input = str(path) == "-"
+        data = sys.stdin.buffer.read(_SIZE_MAX) if is_input else read_bytes(path, _SIZE_MAX)
     try:
-        octets = (
-            sys.stdin.buffer.read(_SIZE_MAX) if str(path) == "-" else read_bytes(path, _SIZE_MAX)
-        )
-        return snapshot(octets.decode(errors="replace"))
-    except OSError as error:
-        reject(os_error(error))
+        return snapshot(data.decode(errors="replace"))
     except ValueError as error:
         reject(f"{path}: {error}; expected what `etherweave bench environment --json` writes")
-
-
-def _json(facts: Mapping[str, Any], findings: list[EnvironmentFinding]) -> str:
-    return json.dumps({**facts, "findings": [asdict(one) for one in findings]}, indent=2)
 
 
 def _print(findings: list[EnvironmentFinding]) -> None:

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from etherweave.bench.comparisons import (
-    Difference,
     DifferenceVerdict,
     HistoryEntry,
     HistoryStep,
@@ -16,12 +15,11 @@ from etherweave.bench.comparisons import (
     steps,
 )
 from etherweave.bench.store import StoreError
-from etherweave.cli.bench.compare import numbers, signed
-from etherweave.cli.bench.printing import moment, size_text
+from etherweave.cli.bench.compare import numbers, shift_cells
+from etherweave.cli.bench.printing import moment
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson
-from etherweave.units import amount
 
 EXAMPLES = """Examples:
 etherweave bench history results
@@ -87,17 +85,11 @@ def _print(found: list[HistoryEntry], made: list[HistoryStep]) -> None:
     for step in made:
         if step.regressions:
             print(f"{step.entry.directory}: worse than {step.before}")
-            print_table(("", ">size", ">before", ">shift", ""), map(_regression, step.regressions))
+            titles = ("", ">size", ">before", ">shift", "")
+            print_table(titles, map(shift_cells, step.regressions))
 
 
 def _row(entry: HistoryEntry, step: HistoryStep | None) -> tuple[str, ...]:
     counts = Counter(one.verdict for one in step.differences) if step else None
     words = [str(counts[verdict]) if counts else "" for verdict in DifferenceVerdict]
     return moment(entry.start_ns), entry.site, str(entry.directory), *words
-
-
-def _regression(one: Difference) -> tuple[str, ...]:
-    found, unit = one.comparison, one.point.unit
-    share = "" if found.relative is None else f"{found.relative:+.1%}"
-    size = size_text(one.point.size_bytes)
-    return one.point.words, size, amount(found.baseline, unit), signed(found.shift, unit), share

@@ -13,10 +13,10 @@ from etherweave.bench.document import TEXT_MOST, Document, UnrecognisedError
 from etherweave.bench.document import parse as parse_text
 from etherweave.bench.measurements import BenchmarkReport, Measurement
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, os_error, print_error, reject
+from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.inputs import read_bytes
-from etherweave.units import amount
+from etherweave.units import amount, size_text
 
 EXAMPLES = """Examples:
 etherweave bench parse osu_latency.txt
@@ -35,15 +35,29 @@ def parse(
     Recognises the benchmark, also several in one file. Ends with 1 when something is cut, garbled
     or failed its own verification, with 2 when no known benchmark wrote it.
     """
-    try:
-        document = parse_text(text_of(file))
-    except OSError as error:
-        reject(os_error(error))
-    except UnrecognisedError as error:
-        reject(f"{file}: {error}; known: etherweave bench list")
+    document = document_of(file)
     print(_json(document)) if as_json else _print(document)
+    print_failures(file, document)
+    end_unless_sound(document)
+
+
+def document_of(file: Path) -> Document:
+    """Read the results in a file, or end with the mistake."""
+    with mistakes():
+        try:
+            return parse_text(text_of(file))
+        except UnrecognisedError as error:
+            reject(f"{file}: {error}; known: etherweave bench list")
+
+
+def print_failures(file: Path, document: Document) -> None:
+    """Print which texts of a file give no number."""
     for failure in document.failures:
         print_error(f"{file}:{failure.line}: {failure.benchmark}: {failure.reason}")
+
+
+def end_unless_sound(document: Document) -> None:
+    """End with 1 when something is cut, garbled or failed its own verification."""
     if document.failures or not all(report.is_sound for report in document.reports):
         raise typer.Exit(FAILED)
 
@@ -110,7 +124,7 @@ def _rows(report: BenchmarkReport, statistics: list[str], has_sizes: bool) -> li
     rows = []
     for (words, size), values in points.items():
         cells = [values.get(name, "") for name in statistics]
-        sizes = ["" if size is None else f"{size:,} B"] * has_sizes
+        sizes = [size_text(size)] * has_sizes
         rows.append([words, *sizes, *cells])
     return rows
 

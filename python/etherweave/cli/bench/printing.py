@@ -8,7 +8,7 @@ from etherweave.bench.plans import BenchmarkPlan
 from etherweave.bench.points import CENTRES
 from etherweave.bench.summary import CampaignSummary, PointSummary
 from etherweave.cli.design_page import print_table
-from etherweave.units import amount
+from etherweave.units import amount, size_text
 
 _TITLES = ("", ">size", ">median", ">95 % from", ">to", ">n", ">min", ">max", ">p99", "")
 _PUBLISHED = (">published", ">ratio")
@@ -21,11 +21,6 @@ def print_summary(found: CampaignSummary) -> None:
     shown = [one for one in found.points if one.point.statistic in CENTRES]
     for place, points in groupby(shown, key=_place):
         _print_points(place, list(points))
-
-
-def size_text(size: int | None) -> str:
-    """Write a message's size."""
-    return "" if size is None else f"{size:,} B"
 
 
 def _place(one: PointSummary) -> str:

@@ -169,7 +169,7 @@ def run_verb(
                 seed=seed,
                 limits=limits,
                 telemetry=telemetry,
-                observer=bench.SessionObserver(_print_cost, _warn, progress),
+                observer=bench.SessionObserver(lambda cost: notice(_words(cost)), _warn, progress),
             )
     except bench.LimitError as error:
         options = " and ".join(f"--{name.replace(' ', '-')}-limit" for name in error.exceeded)
@@ -217,10 +217,6 @@ def _end(done: "SessionResult", output: Path, as_json: bool) -> None:
         raise typer.Exit(INTERRUPTED)
     if done.summary.has_failed:
         raise typer.Exit(FAILED)
-
-
-def _print_cost(cost: "CampaignCost") -> None:
-    notice(_words(cost))
 
 
 def _words(cost: "CampaignCost") -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.cli.control.parameters import Failed
+from etherweave.cli.control.parameters import Failed, switch_of
 from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.cli.parameters import File, Settings, overrides
 from etherweave.control.pause.agent import AgentError, serve
@@ -52,25 +52,11 @@ def agent_verb(
     interfaces = _interfaces(port, rate)
     with mistakes(*MISTAKES, failures=(RuleWriterError,)):
         planned = plan(file, overrides(settings), failed=failed or ())
-        chosen = _chosen(planned.plan.switches, switch)
+        chosen = switch_of(planned.plan, switch)
         _check(chosen, interfaces)
         with ending() as stop:
-            totals = serve(chosen, interfaces, connect, stop, _print_listening)
+            totals = serve(chosen, interfaces, connect, stop, lambda: notice("listening"))
     print(f"pauses received: {totals.frames:,}, rules changed: {totals.changes:,}")
-
-
-def _print_listening() -> None:
-    notice("listening")
-
-
-def _chosen(switches: tuple[SwitchPlan, ...], name: str) -> SwitchPlan:
-    for switch in switches:
-        if switch.name == name:
-            return switch
-    reject(
-        f"--switch {name}: no such switch; expected one of {switches[0].name} to "
-        f"{switches[-1].name}"
-    )
 
 
 def _check(switch: SwitchPlan, interfaces: dict[int, RatedInterface]) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from etherweave.cli.exits import print_error, reject
+from etherweave.control.rules import FabricPlan, SwitchPlan
 from etherweave.control.text import mac_value
 from etherweave.inputs import read_text
 from etherweave.units import time_of
@@ -42,6 +43,15 @@ def factory_addresses(path: Path | None) -> dict[str, int]:
         return {row["host"]: _address(path, rows.line_num, row["mac"]) for row in rows}
     except csv.Error as error:
         reject(f"{path}:{rows.line_num}: {error}; expected comma-separated values")
+
+
+def switch_of(plan: FabricPlan, name: str) -> SwitchPlan:
+    """Find the switch of ``--switch``, or end with the mistake."""
+    for switch in plan.switches:
+        if switch.name == name:
+            return switch
+    first, last = plan.switches[0].name, plan.switches[-1].name
+    reject(f"--switch {name}: no such switch; expected one of {first} to {last}")
 
 
 def seconds(option: str, text: str, least_s: float, most_s: float) -> float:

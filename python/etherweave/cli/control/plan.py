@@ -3,14 +3,14 @@
 import csv
 import json
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
 import etherweave
-from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
+from etherweave.cli.control.parameters import Factory, Failed, factory_addresses, switch_of
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import mistakes, reject
+from etherweave.cli.exits import mistakes
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.control import text
 from etherweave.control.plan import (
@@ -91,17 +91,8 @@ def _texts(switch: SwitchPlan) -> dict[str, list[str]]:
 
 
 def _print_rules(planned: PlannedDeployment, name: str) -> None:
-    for switch in planned.plan.switches:
-        if switch.name == name:
-            for lines in _texts(switch).values():
-                print("".join(lines), end="")
-            return
-    _unknown(planned, name)
-
-
-def _unknown(planned: PlannedDeployment, name: str) -> NoReturn:
-    first, last = planned.plan.switches[0].name, planned.plan.switches[-1].name
-    reject(f"--switch {name}: no such switch; expected one of {first} to {last}")
+    for lines in _texts(switch_of(planned.plan, name)).values():
+        print("".join(lines), end="")
 
 
 def _print_counts(planned: PlannedDeployment) -> None:

@@ -89,7 +89,7 @@ def serve(
     if as_json and not dry_run:
         reject("--json: expected with --dry-run only")
     host, port = _address(listen)
-    files = _TlsFiles(tls_key, tls_certificate, tls_ca)
+    files = (tls_key, tls_certificate, tls_ca)
     with mistakes(etherweave.ScenarioError, FabricPlanError):
         given = factory_addresses(factory)
         changes = overrides(settings)
@@ -113,13 +113,6 @@ def serve(
 
 
 @dataclass(frozen=True)
-class _TlsFiles:
-    key: Path | None
-    certificate: Path | None
-    authority: Path | None
-
-
-@dataclass(frozen=True)
 class _Dry:
     """Options of a dry run."""
 
@@ -134,15 +127,16 @@ def _address(text: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-def _options(host: str, port: int, files: _TlsFiles) -> "ControllerOptions":
+def _options(
+    host: str, port: int, files: tuple[Path | None, Path | None, Path | None]
+) -> "ControllerOptions":
     try:
         from etherweave.control.controller.server import ControllerOptions, TlsFiles
     except ImportError as error:
         reject(f"{error}; expected os-ken: pip install 'etherweave[control]'")
-    given = (files.key, files.certificate, files.authority)
-    if not any(given):
+    if not any(files):
         return ControllerOptions(host, port)
-    key, certificate, authority = given
+    key, certificate, authority = files
     if key is None or certificate is None or authority is None:
         reject("TLS: expected all of --tls-key, --tls-certificate and --tls-ca")
     for path in (key, certificate, authority):
