@@ -11,6 +11,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 # What the compiled core is made of; Cargo decides which crates to compile again.
 CORE := $(shell find crates mpi -path crates/tidy -prune -o -type f ! -path mpi/executor ! -path mpi/pingpong ! -path mpi/check -print) Cargo.toml Cargo.lock rust-toolchain.toml
+# One simulation on several processes: with an MPI library, whose interface is read by libclang.
+LIBCLANG := $(shell (ldconfig -p; ls $(LIBCLANG_PATH) /usr/lib/llvm-*/lib) 2>/dev/null | grep --max-count=1 'libclang[-.0-9]*so')
+MPI := $(and $(shell command -v mpicc),$(LIBCLANG),--features mpi)
 # Tests of one file, and tests of what a machine has once, run one after the other; see tests/conftest.py.
 SIDE_BY_SIDE := --numprocesses=auto --maxprocesses=8 --dist=loadgroup
 # Crates that differ from the last commit; the binding has no tests in Rust.
@@ -68,7 +71,7 @@ $(VENV)/maturin.stamp:
 	@touch $@
 
 $(VENV)/core.stamp: $(VENV)/maturin.stamp pyproject.toml $(CORE)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras dev >&2
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras dev $(MPI) >&2
 	@touch $@
 
 .PHONY: help setup test test-fast study bench lint format clean

@@ -15,6 +15,18 @@ def header_bytes() -> dict[str, int]:
 def build() -> Table:
     """How the core was built: columns ``fact`` and ``value``."""
 
+def join_processes() -> tuple[int, int] | None:
+    """Join the processes of the MPI job: the number of this one, and how many there are.
+
+    None if the core is built without MPI.
+    """
+
+def leave_processes(mistake: str | None) -> None:
+    """Wait for all processes and leave them; ``mistake`` is one before the simulation."""
+
+def abort_processes(code: int) -> None:
+    """End all processes at once."""
+
 def schema() -> str:
     """JSON Schema of a scenario file."""
 

@@ -1,12 +1,12 @@
 //! From a fabric to shards.
 
+use etherweave_kernel::{Division, Worker};
 use etherweave_primitives::{HostId, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology, reverse};
 use etherweave_workload::HostArrivals;
 use etherweave_workload::pattern::host_destinations;
 
 use crate::constants::RunConstants;
-use crate::exchange::{Division, Worker};
 use crate::host::Host;
 use crate::little::QueueMeter;
 use crate::packet::Slab;

@@ -18,7 +18,6 @@ impl Fairness {
         self.extremes = Some((least.min(packets), most.max(packets)));
     }
 
-    #[cfg(any(test, feature = "mpi"))]
     pub(crate) fn merge(&mut self, other: Fairness) {
         self.senders += other.senders;
         self.sum += other.sum;

@@ -10,8 +10,8 @@
 //!
 //! A packet costs one event per switch for its head's arrival and one for the credit it returns; others only where it
 //! waits. State is flat vectors by shard; shards are parts of the fabric that fit a core's cache, and run side by side
-//! for a *window*, no longer than from a grant to what it does in another shard: on threads, and with the feature `mpi`
-//! on the nodes of a cluster.
+//! for a *window*, no longer than from a grant to what it does in another shard: on threads or on the nodes of a
+//! cluster (`etherweave-kernel`).
 //!
 //! Guarantees: the same report, byte by byte, on any number of threads and processes; no buffer overflows (asserted);
 //! every packet is delivered, in flight at the end, or was lost on a link that was down (asserted).
@@ -24,7 +24,6 @@ mod constants;
 mod crossbar;
 mod deadlock;
 mod estimate;
-mod exchange;
 mod fairness;
 mod histogram;
 mod host;
@@ -47,6 +46,7 @@ mod steady;
 mod tally;
 mod traffic;
 mod wheel;
+mod wire;
 mod workers;
 
 pub use etherweave_workload::{Arrival, Pattern};

@@ -61,7 +61,6 @@ impl Measures {
     }
 
     /// Appends those of the shards that follow.
-    #[cfg(any(test, feature = "mpi"))]
     pub fn append(&mut self, next: Measures) {
         self.tally.merge(&next.tally);
         self.fingerprints.extend(next.fingerprints);

@@ -1,12 +1,12 @@
 //! A run: fabric, routing and traffic in, measures out.
 
+use etherweave_kernel::{Processes, Worker};
 use etherweave_primitives::Duration;
 use etherweave_topology::Topology;
 use etherweave_workload::{Arrival, Pattern};
 
 use crate::build::{self, Parts};
 use crate::constants::RunConstants;
-use crate::exchange::Worker;
 use crate::measures::Measures;
 use crate::outage::Outages;
 use crate::params::SwitchParams;
@@ -79,6 +79,24 @@ impl<R: PacketRouting> Experiment<'_, R> {
     /// Those of [`Experiment::prepare`].
     pub fn run(&self, threads: usize) -> Result<Report, InputError> {
         Ok(self.prepare()?.run(threads))
+    }
+
+    /// Runs it on several processes, of which each carries its part of the switches and hosts on one thread. Every
+    /// process calls this with the same experiment, and gets the report that [`Experiment::run`] gives.
+    ///
+    /// # Errors
+    /// Those of [`Experiment::prepare`], on every process.
+    pub fn run_on(&self, processes: &Processes) -> Result<Report, InputError> {
+        let mut prepared = self.prepare_for(processes.worker())?;
+        prepared.start();
+        let Prepared { constants, parts: Parts { mut shards, division, radix, window }, control, .. } = prepared;
+        let control = workers::serve(&mut shards, &constants, control, window, division, processes.end());
+        let parts = processes.share(Measures::of(&shards, &constants, &control.span)).into_iter();
+        let measures = parts.reduce(|mut all, next| {
+            all.append(next);
+            all
+        });
+        Ok(Report::new(measures.expect("a run has a process"), &constants, &control, radix))
     }
 }
 

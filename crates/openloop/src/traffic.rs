@@ -1,5 +1,6 @@
 //! Traffic offered to a fabric: what is sent, over which switches and links.
 
+use etherweave_kernel::Processes;
 use etherweave_primitives::InputError;
 use etherweave_routing::bounds::{Bound, bound, host_groups};
 use etherweave_routing::{FabricOf, KnownTraffic, PacketRouting, PacketRoutingKind, Visit};
@@ -32,7 +33,20 @@ impl OfferedTraffic<'_> {
     /// # Errors
     /// When the routing does not work on the fabric, or a parameter is out of range.
     pub fn run_with(&self, routing: PacketRoutingKind, threads: usize) -> Result<Report, InputError> {
-        routing.with(self.fabric, RunWith { traffic: self, threads })?
+        self.run_on(&Processes::ALONE, routing, threads)
+    }
+
+    /// The same on several processes, on one thread of each; on one process as [`OfferedTraffic::run_with`].
+    ///
+    /// # Errors
+    /// Those of [`OfferedTraffic::run_with`], on every process.
+    pub fn run_on(
+        &self,
+        processes: &Processes,
+        routing: PacketRoutingKind,
+        threads: usize,
+    ) -> Result<Report, InputError> {
+        routing.with(self.fabric, RunWith { traffic: self, threads, processes })?
     }
 
     /// What the fabric accepts at most of the traffic with a routing; absent where [`bound`] has none.
@@ -58,6 +72,7 @@ impl OfferedTraffic<'_> {
 struct RunWith<'a> {
     traffic: &'a OfferedTraffic<'a>,
     threads: usize,
+    processes: &'a Processes,
 }
 
 impl Visit for RunWith<'_> {
@@ -68,8 +83,9 @@ impl Visit for RunWith<'_> {
         let OfferedTraffic { fabric, switch, pattern, arrival, run, .. } = self.traffic;
         let (topology, outages) = (fabric.topology, fabric.outages);
         let (switch, pattern, arrival) = (switch.clone(), pattern.clone(), arrival.clone());
-        Experiment { topology, switch, routing, pattern, arrival, outages: outages.to_vec(), run: run.clone() }
-            .run(self.threads)
+        let experiment =
+            Experiment { topology, switch, routing, pattern, arrival, outages: outages.to_vec(), run: run.clone() };
+        if self.processes.are_several() { experiment.run_on(self.processes) } else { experiment.run(self.threads) }
     }
 }
 

@@ -1,12 +1,18 @@
 //! The workers of a run: each serves its shards window by window and exchanges what they did to each other.
 
-use crate::constants::RunConstants;
-use crate::exchange::threads::Threads;
-use crate::exchange::{Division, Exchange};
-use crate::run_length::RunControl;
-use crate::shard::Shard;
-use crate::tally::Batch;
+use etherweave_kernel::{Agreement, Division, Exchange, Threads};
 use etherweave_routing::PacketRouting;
+
+use crate::constants::RunConstants;
+use crate::run_length::RunControl;
+use crate::shard::{RemoteEvent, Shard};
+use crate::tally::Batch;
+
+impl Agreement for Batch {
+    fn with(self, other: Batch) -> Batch {
+        self.plus(other)
+    }
+}
 
 /// Serves all shards of a fabric, a thread to a worker, until the pace says that it is enough; gives the pace
 /// as it ended.
@@ -17,15 +23,15 @@ pub(crate) fn run<R: PacketRouting>(
     window: u32,
     division: Division,
 ) -> RunControl {
-    let threads = Threads::new(division);
+    let threads = Threads::new(division.workers);
     std::thread::scope(|scope| {
         let first = shards.split_off_mut(..division.shards_of(0).len()).expect("there is a shard");
         for number in 1..division.workers {
             let own = shards.split_off_mut(..division.shards_of(number).len()).expect("every shard is dealt once");
             let end = threads.end(number);
-            scope.spawn(move || serve(own, constants, control.clone(), window, end));
+            scope.spawn(move || serve(own, constants, control.clone(), window, division, end));
         }
-        serve(first, constants, control.clone(), window, threads.end(0))
+        serve(first, constants, control.clone(), window, division, threads.end(0))
     })
 }
 
@@ -35,7 +41,8 @@ pub(crate) fn serve<R: PacketRouting>(
     constants: &RunConstants<'_, R>,
     mut control: RunControl,
     window: u32,
-    mut exchange: impl Exchange,
+    division: Division,
+    mut exchange: impl Exchange<Vec<RemoteEvent>, Batch>,
 ) -> RunControl {
     let first = shards.first().map_or(0, |shard| usize::from(shard.number));
     let mut now = 0;
@@ -43,16 +50,23 @@ pub(crate) fn serve<R: PacketRouting>(
         now = control.next_stop(now, window);
         for shard in &mut *shards {
             shard.run(constants, now);
-            exchange.post(&mut shard.outbox);
+            let outboxes = exchange.outboxes();
+            for remote in shard.outbox.drain(..) {
+                outboxes[division.worker_of(usize::from(remote.shard))].push(remote);
+            }
         }
-        exchange.collect(|remote| shards[usize::from(remote.shard) - first].receive(remote));
+        let is_judged = now.is_multiple_of(control.batch) && control.is_open();
+        let counted = shards.iter().filter(|_| is_judged).map(|shard| shard.tally.batch_before(now));
+        let counted = counted.fold(Batch::default(), Batch::plus);
+        let all = exchange.meet(counted, |outbox| {
+            outbox.drain(..).for_each(|remote| shards[usize::from(remote.shard) - first].receive(remote));
+        });
         if now.is_multiple_of(control.batch) {
             shards.iter_mut().for_each(Shard::end_batch);
-            if control.is_open() {
-                let counted = shards.iter().map(|shard| shard.tally.batch_before(now));
-                control.judge(now, exchange.sum(counted.fold(Batch::default(), Batch::plus)));
-                shards.iter_mut().for_each(|shard| shard.span = control.span.clone());
-            }
+        }
+        if is_judged {
+            control.judge(now, all);
+            shards.iter_mut().for_each(|shard| shard.span = control.span.clone());
         }
     }
     control

@@ -5,7 +5,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::run::{ScenarioError, by_name, lent_table, scenario_error};
+use crate::error::{ScenarioError, scenario_error};
+use crate::processes::{agree, has_agreed, processes};
+use crate::run::{by_name, lent_table};
 use crate::table::Table;
 
 /// The fabric of a scenario.
@@ -98,15 +100,22 @@ impl Fabric {
                 let Some(progress) = &progress else { return Ok(true) };
                 progress.call1(py, (at.done, at.count, at.next))?.is_truthy(py)
             });
-            answer.unwrap_or_else(|error| {
-                failure = Some(error);
-                false
-            })
+            match agree(answer) {
+                Ok(answer) => processes().share(answer).into_iter().all(|answer| answer),
+                Err(error) => {
+                    failure = Some(error);
+                    false
+                }
+            }
         };
-        let points = py.detach(|| self.fabric.curve(threads.max(1), memory_limit, &mut on_point));
+        let points = py.detach(|| {
+            let points = self.fabric.curve(processes(), threads.max(1), memory_limit, &mut on_point);
+            let points = points.map_err(|error| scenario_error(&error));
+            if has_agreed() { points } else { agree(points) }
+        });
         match failure {
             Some(error) => Err(error),
-            None => Ok(lent_table(&points.map_err(|error| scenario_error(&error))?)),
+            None => Ok(lent_table(&points?)),
         }
     }
 

@@ -1,6 +1,8 @@
 //! The Python face: translation only. No number is computed here, no decision taken.
 
+mod error;
 mod fabric;
+mod processes;
 mod run;
 mod schedules;
 mod table;
@@ -17,9 +19,13 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::error::ScenarioError;
+    #[pymodule_export]
     use crate::fabric::{Deployment, Design, Fabric, compare, exports, largest, proposals};
     #[pymodule_export]
-    use crate::run::{Run, ScenarioError, foresee, resolve, run, schema};
+    use crate::processes::{abort_processes, join_processes, leave_processes};
+    #[pymodule_export]
+    use crate::run::{Run, foresee, resolve, run, schema};
     #[pymodule_export]
     use crate::schedules::{Schedule, Schedules, executor_sources, schedules};
     #[pymodule_export]

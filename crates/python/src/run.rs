@@ -8,26 +8,16 @@ use std::time::{Duration, Instant};
 
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
 use etherweave_scenario::{Column, Outcome, RunOptions, Scenario};
-use pyo3::create_exception;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::error::scenario_error;
+use crate::processes::agree;
 use crate::table::Table;
 
 /// The caller hears of progress no more often.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-
-create_exception!(
-    etherweave._core,
-    ScenarioError,
-    PyValueError,
-    "Mistakes in a scenario, a line each: ``file:line:col: key: found; expected …``."
-);
-
-pub(crate) fn scenario_error(error: &etherweave_scenario::ScenarioError) -> PyErr {
-    ScenarioError::new_err(error.to_string())
-}
 
 /// What a simulation leaves.
 #[pyclass(frozen, module = "etherweave._core")]
@@ -119,17 +109,21 @@ pub fn run(
     let (hosts, files): (Vec<String>, Vec<String>) = pcap.into_iter().unzip();
     let (outcome, failure) = py.detach(|| {
         let options = RunOptions { threads, capture: &hosts, memory_limit };
-        let mut run = etherweave_scenario::Run::start_with(text, origin, &overrides, options)
-            .map_err(|error| scenario_error(&error))?;
-        // Before the run: a file that cannot be written is reported at once.
-        let files = files.iter().map(|file| create(file)).collect::<PyResult<Vec<File>>>()?;
         let has_failed = Arc::new(AtomicBool::new(false));
-        for (host, file) in hosts.iter().zip(files) {
-            run.capture_to(host, BufWriter::new(Watched { file, has_failed: has_failed.clone() }))?;
-        }
-        if let Some(on_start) = on_start {
-            Python::attach(|py| on_start.call1(py, (run.estimate().to_json(),)))?;
-        }
+        let prepare = || {
+            let mut run = etherweave_scenario::Run::start_with(text, origin, &overrides, options)
+                .map_err(|error| scenario_error(&error))?;
+            // Before the run: a file that cannot be written is reported at once.
+            let files = files.iter().map(|file| create(file)).collect::<PyResult<Vec<File>>>()?;
+            for (host, file) in hosts.iter().zip(files) {
+                run.capture_to(host, BufWriter::new(Watched { file, has_failed: has_failed.clone() }))?;
+            }
+            if let Some(on_start) = on_start {
+                Python::attach(|py| on_start.call1(py, (run.estimate().to_json(),)))?;
+            }
+            Ok(run)
+        };
+        let run = agree(prepare())?;
         let mut reporter = ProgressReporter::new(progress, run.end().map(|end| end.as_ns_f64()));
         let (outcome, captured) = run.finish(&mut |now| !has_failed.load(Ordering::Relaxed) && reporter.report(&now));
         captured?;

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::run::{ScenarioError, scenario_error};
+use crate::error::{ScenarioError, scenario_error};
 
 /// The jobs of a scenario, as files that the executor reads.
 #[pyclass(frozen, module = "etherweave._core")]

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use etherweave_design::{Design, DesignError, DesignStep, Largest};
+use etherweave_kernel::Processes;
 use etherweave_primitives::{BitRate, Bytes, InputError};
 use etherweave_routing::{Outage, Routing, RoutingKind};
 use etherweave_sim::{PreparedRouting, largest_packet, port_buffers};
@@ -133,12 +134,14 @@ impl Fabric {
     }
 
     /// Latency and throughput under the traffic of `[open_loop]`, a row for each routing, pattern and load; `on_point`
-    /// is called before each and returns whether to continue.
+    /// is called before each and returns whether to continue. Several processes use one thread each, and all get the
+    /// same rows.
     ///
     /// # Errors
     /// When a parameter is out of range or the fabric cannot be simulated.
     pub fn curve(
         &self,
+        processes: &Processes,
         threads: usize,
         memory_limit: Option<&str>,
         on_point: &mut dyn FnMut(CurveProgress) -> bool,
@@ -147,7 +150,7 @@ impl Fabric {
         self.check_memory(estimate::curve(open_loop, &self.topology), memory_limit)?;
         let (topology, outages) = (&self.topology, &self.outages()?);
         let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, outages };
-        let points = open_loop::curve(&fabric, open_loop, *seed, threads, on_point);
+        let points = open_loop::curve(&fabric, open_loop, *seed, (processes, threads), on_point);
         points.map_err(|error| self.document.locate(error))
     }
 

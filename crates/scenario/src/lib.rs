@@ -39,6 +39,7 @@ pub use deployment::{Deployment, Question};
 pub use error::{Mistake, ScenarioError};
 pub use estimate::{Estimate, foresee};
 pub use etherweave_design::{Comparison, Design, DesignStep};
+pub use etherweave_kernel::Processes;
 pub use etherweave_sim::Progress;
 pub use fabric::{Fabric, ProposedScenario, largest, proposals};
 pub use faults::{DegradedSpec, DownSpec, FaultsSpec};

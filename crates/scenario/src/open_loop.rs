@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use etherweave_forwarding::{FabricTables, TableParams};
+use etherweave_kernel::Processes;
 use etherweave_openloop::{
     Arrival, ControllerParams, OfferedTraffic, Pattern, Report, RunLength, RunParams, SwitchParams, WaitingChannel,
 };
@@ -179,7 +180,7 @@ pub(crate) fn curve(
     fabric: &SimulatedFabric<'_>,
     spec: &OpenLoopSpec,
     seed: u64,
-    threads: usize,
+    workers: (&Processes, usize),
     on_point: &mut dyn FnMut(CurveProgress) -> bool,
 ) -> Result<Table, InputError> {
     spec.check(fabric)?;
@@ -199,7 +200,7 @@ pub(crate) fn curve(
             }
             let bound = points[first..].first().map(|point| point.bound.clone());
             let run = RunParams { load, length: spec.length(), records_steps: false, seed };
-            points.push(point(routing, pattern, spec.traffic(fabric, &tables, pattern, run), bound, threads)?);
+            points.push(point(routing, pattern, spec.traffic(fabric, &tables, pattern, run), bound, workers)?);
         }
         let saturation = spec.saturation.then(|| Loads::bracket(&points[first..]));
         points[first..].iter_mut().for_each(|point| point.saturation = saturation);
@@ -212,10 +213,10 @@ fn point(
     pattern: &PatternSpec,
     traffic: OfferedTraffic<'_>,
     bound: Option<Option<Bound>>,
-    threads: usize,
+    (processes, threads): (&Processes, usize),
 ) -> Result<CurvePoint, InputError> {
     let started = Instant::now();
-    let report = traffic.run_with(routing, threads).map_err(conversions::open_loop)?;
+    let report = traffic.run_on(processes, routing, threads).map_err(conversions::open_loop)?;
     let wall_s = started.elapsed().as_secs_f64();
     let bound = bound.map_or_else(|| traffic.bound_with(routing).map_err(conversions::open_loop), Ok)?;
     let (load, change_ns) = (traffic.run.load, change_ns(&traffic.pattern));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use etherweave_scenario::{Fabric, PointChoice, Run, RunOptions, ScenarioError};
+use etherweave_scenario::{Fabric, PointChoice, Processes, Run, RunOptions, ScenarioError};
 
 /// More than a job on the largest fabric of these tests may take before it is refused: far less than building it takes.
 const SOON: Duration = Duration::from_secs(60);
@@ -49,7 +49,7 @@ fn a_million_load_points_are_refused_for_their_reports() {
     let loads = vec!["0.5"; 1_000_000].join(",");
     let text = format!("[topology.dragonfly]\np = 1\na = 2\nh = 1\n[open_loop]\nloads = [{loads}]\n");
     let fabric = Fabric::parse(&text, "x.toml", &[]).unwrap();
-    let error = fabric.curve(1, Some("4GiB"), &mut |_| panic!("no point is simulated")).unwrap_err();
+    let error = fabric.curve(&Processes::ALONE, 1, Some("4GiB"), &mut |_| panic!("no point is simulated")).unwrap_err();
     contains(&error.to_string(), &["open_loop.loads: about", "reports of points", "fewer loads, routings or patterns"]);
 }
 

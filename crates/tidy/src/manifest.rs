@@ -3,8 +3,9 @@
 use crate::{File, Finding};
 
 /// The crates that each crate may use. Everything else is forbidden.
-pub const MAY_USE: [(&str, &[&str]); 12] = [
+pub const MAY_USE: [(&str, &[&str]); 13] = [
     ("primitives", &[]),
+    ("kernel", &["primitives"]),
     ("topology", &["primitives"]),
     ("routing", &["primitives", "topology", "workload"]),
     ("forwarding", &["primitives", "topology", "routing", "workload"]),
@@ -12,8 +13,11 @@ pub const MAY_USE: [(&str, &[&str]); 12] = [
     ("power", &["primitives", "topology"]),
     ("design", &["primitives", "topology", "routing", "forwarding", "power"]),
     ("sim", &["primitives", "topology", "routing", "forwarding", "workload"]),
-    ("openloop", &["primitives", "topology", "routing", "forwarding", "workload"]),
-    ("scenario", &["primitives", "topology", "routing", "forwarding", "workload", "sim", "design", "openloop"]),
+    ("openloop", &["primitives", "kernel", "topology", "routing", "forwarding", "workload"]),
+    (
+        "scenario",
+        &["primitives", "kernel", "topology", "routing", "forwarding", "workload", "sim", "design", "openloop"],
+    ),
     ("python", &["scenario"]),
     ("tidy", &[]),
 ];

@@ -2,6 +2,7 @@
 
 import sys
 
+from etherweave.cli import processes
 from etherweave.cli.app import app
 
 __all__ = ["app", "main"]
@@ -15,7 +16,11 @@ def main() -> None:
 
             print_error(f"argument {number}: {word!a}: expected UTF-8 text")
             sys.exit(USAGE)
-    app()
+    if processes.launched() > 1 and sys.argv[1:2] and sys.argv[1] in processes.VERBS:
+        with processes.together():
+            app()
+    else:
+        app()
 
 
 def _is_utf_8(word: str) -> bool:

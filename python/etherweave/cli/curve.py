@@ -22,6 +22,7 @@ from etherweave.cli.parameters import (
     output_file,
     overrides,
 )
+from etherweave.cli.processes import is_first
 from etherweave.cli.progress import point_progress, print_start
 
 if TYPE_CHECKING:
@@ -92,9 +93,9 @@ def curve(
                 on_start=partial(print_start, file.stem),
             )
         points = polars.DataFrame(table)
-        if output:
+        if output and is_first():
             WRITERS[output.suffix.lower()](points, output)
-        if draw:
+        if draw and is_first():
             from etherweave.report import draw_curves
 
             draw_curves(points, draw)

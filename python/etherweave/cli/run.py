@@ -20,6 +20,7 @@ from etherweave.cli.parameters import (
     directory,
     overrides,
 )
+from etherweave.cli.processes import is_first
 from etherweave.cli.progress import print_start, run_progress
 from etherweave.overview import PAUSE_CAUSES, overview, rate_text
 from etherweave.results import Result
@@ -70,7 +71,7 @@ def run(
     if output:
         directory(output)
     result = _simulate(file, changes, threads, _captures(pcap), memory_limit)
-    if output:
+    if output and is_first():
         _save(result, output)
     print(_json(result) if as_json else _text(result))
     _exit(result, output)

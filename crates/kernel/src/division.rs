@@ -1,70 +1,45 @@
-//! How shards of different workers exchange events, and sum up their counters.
-//!
-//! Shards are assigned in their order to *workers*, which are threads of a process or processes of a cluster. All
-//! workers serve their shards for a window, then meet:
-//!
-//! ```text
-//!   worker 0   run shard 0, post, run shard 1, post ─┐ ┌─ collect ─► next window
-//!   worker 1   run shard 2, post, run shard 3, post ─┴─┴─ collect ─► next window
-//! ```
-//!
-//! Guarantee: a shard receives its remote events in the order of the shards that wrote them, however shards are
-//! assigned; so the results do not depend on that.
-
-#[cfg(feature = "mpi")]
-pub(crate) mod mpi;
-pub(crate) mod threads;
-#[cfg(any(test, feature = "mpi"))]
-pub(crate) mod wire;
+//! Which worker serves which shard.
 
 use std::ops::Range;
 
-use crate::shard::RemoteEvent;
-use crate::tally::Batch;
-
-/// A worker's link to all others.
-pub(crate) trait Exchange {
-    /// Takes the remote events of a shard that has been served for a window; shards come in their order.
-    fn post(&mut self, outbox: &mut Vec<RemoteEvent>);
-
-    /// Ends a window: hands over every remote event to a shard of this worker, in the order of the shards that wrote
-    /// them.
-    fn collect(&mut self, receive: impl FnMut(RemoteEvent));
-
-    /// What all workers have counted together.
-    fn sum(&mut self, own: Batch) -> Batch;
-}
-
 /// One of several workers.
-#[derive(Clone, Copy)]
-pub(crate) struct Worker {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Worker {
+    /// Counted from 0.
     pub number: usize,
+    /// How many there are.
     pub of: usize,
 }
 
 impl Worker {
+    /// The only one.
     pub const ALONE: Worker = Worker { number: 0, of: 1 };
 }
 
 /// Shards assigned to workers in their order, as evenly as can be.
-#[derive(Clone, Copy)]
-pub(crate) struct Division {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Division {
+    /// How many shards there are, 1 or more.
     pub shards: usize,
+    /// How many workers there are, 1 or more; those beyond the number of shards may have none.
     pub workers: usize,
 }
 
 impl Division {
     /// The same shards assigned to so many workers, but for those that would have none.
+    #[must_use]
     pub fn among(self, workers: usize) -> Division {
         Division { workers: workers.clamp(1, self.shards), ..self }
     }
 
+    /// The shards of a worker.
     pub fn shards_of(self, worker: usize) -> Range<usize> {
         let first = |worker| self.shards * worker / self.workers;
         first(worker)..first(worker + 1)
     }
 
-    /// The last worker whose first shard is not behind this one.
+    /// The worker of a shard: the last whose first shard is not behind it.
+    #[inline]
     pub fn worker_of(self, shard: usize) -> usize {
         ((shard + 1) * self.workers - 1) / self.shards
     }

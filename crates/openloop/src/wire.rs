@@ -1,8 +1,6 @@
 //! Remote events and measures as words of 32 bits, for workers that share no memory.
-//!
-//! The form is fixed: fields in the order in which they are written here, longer numbers with their low word first.
-//! The library that carries the words turns their bytes where machines differ.
 
+use etherweave_kernel::{Wire, wire};
 use etherweave_routing::RoutedPacket;
 
 use crate::deadlock::{Wait, WaitingChannel};
@@ -13,125 +11,6 @@ use crate::packet::{NONE, Packet};
 use crate::reordering::Reordering;
 use crate::shard::{RemoteAction, RemoteEvent};
 use crate::tally::{Batch, Tally};
-
-/// A value that is sent as words and read back unchanged.
-pub(crate) trait Wire: Sized {
-    fn write(&self, words: &mut Vec<u32>);
-
-    /// # Panics
-    /// When the words end too early.
-    fn read(words: &mut &[u32]) -> Self;
-}
-
-impl Wire for u32 {
-    fn write(&self, words: &mut Vec<u32>) {
-        words.push(*self);
-    }
-
-    fn read(words: &mut &[u32]) -> u32 {
-        *words.split_off_first().expect("what is read was written")
-    }
-}
-
-/// A word for a smaller number.
-macro_rules! small {
-    ($($small:ty)*) => {
-        $(impl Wire for $small {
-            fn write(&self, words: &mut Vec<u32>) {
-                words.push(u32::from(*self));
-            }
-
-            fn read(words: &mut &[u32]) -> $small {
-                u32::read(words) as $small
-            }
-        })*
-    };
-}
-
-small! { u8 u16 }
-
-impl Wire for bool {
-    fn write(&self, words: &mut Vec<u32>) {
-        words.push(u32::from(*self));
-    }
-
-    fn read(words: &mut &[u32]) -> bool {
-        u32::read(words) == 1
-    }
-}
-
-impl Wire for u64 {
-    fn write(&self, words: &mut Vec<u32>) {
-        words.extend([*self as u32, (*self >> 32) as u32]);
-    }
-
-    fn read(words: &mut &[u32]) -> u64 {
-        let [low, high] = [(); 2].map(|()| u64::from(u32::read(words)));
-        high << 32 | low
-    }
-}
-
-impl Wire for u128 {
-    fn write(&self, words: &mut Vec<u32>) {
-        [*self as u64, (*self >> 64) as u64].iter().for_each(|half| half.write(words));
-    }
-
-    fn read(words: &mut &[u32]) -> u128 {
-        let [low, high] = [(); 2].map(|()| u128::from(u64::read(words)));
-        high << 64 | low
-    }
-}
-
-impl<A: Wire, B: Wire> Wire for (A, B) {
-    fn write(&self, words: &mut Vec<u32>) {
-        self.0.write(words);
-        self.1.write(words);
-    }
-
-    fn read(words: &mut &[u32]) -> (A, B) {
-        (A::read(words), B::read(words))
-    }
-}
-
-/// How many, then each.
-impl<T: Wire> Wire for Vec<T> {
-    fn write(&self, words: &mut Vec<u32>) {
-        (self.len() as u64).write(words);
-        self.iter().for_each(|member| member.write(words));
-    }
-
-    fn read(words: &mut &[u32]) -> Vec<T> {
-        (0..u64::read(words)).map(|_| T::read(words)).collect()
-    }
-}
-
-impl<T: Wire> Wire for Option<T> {
-    fn write(&self, words: &mut Vec<u32>) {
-        self.is_some().write(words);
-        self.iter().for_each(|value| value.write(words));
-    }
-
-    fn read(words: &mut &[u32]) -> Option<T> {
-        bool::read(words).then(|| T::read(words))
-    }
-}
-
-/// Structures field by field.
-macro_rules! wire {
-    ($($name:ident { $($field:ident),* })*) => {
-        $(impl Wire for $name {
-            fn write(&self, words: &mut Vec<u32>) {
-                let $name { $($field),* } = self;
-                $($field.write(words);)*
-            }
-
-            fn read(words: &mut &[u32]) -> $name {
-                // Fields of a literal are evaluated in the order in which they stand here.
-                $name { $($field: Wire::read(words)),* }
-            }
-        })*
-    };
-}
 
 wire! {
     Batch { offered, delivered, latency, hops, misrouted, lost }
@@ -205,24 +84,6 @@ impl Wire for Packet {
 mod tests {
     use super::*;
 
-    /// The words of a value, once it has been seen to come out as it went in.
-    fn words<T: Wire + PartialEq + std::fmt::Debug>(value: &T) -> Vec<u32> {
-        let mut words = Vec::new();
-        value.write(&mut words);
-        let mut left = &words[..];
-        assert_eq!((&T::read(&mut left), left), (value, &[][..]));
-        words
-    }
-
-    #[test]
-    fn numbers_are_written_low_word_first_and_lists_after_their_length() {
-        assert_eq!(words(&0x0123_4567_89ab_cdef_u64), [0x89ab_cdef, 0x0123_4567]);
-        assert_eq!(words(&(1_u128 << 96 | 7)), [7, 0, 0, 1]);
-        assert_eq!(words(&vec![5_u16, 65_535]), [2, 0, 5, 65_535]);
-        assert_eq!(words(&Some((1_u32, 2_u32))), [1, 1, 2]);
-        assert_eq!(words(&None::<u32>), [0]);
-    }
-
     #[test]
     fn a_remote_event_with_a_packet_takes_32_bytes_and_others_12() {
         let route =
@@ -256,6 +117,10 @@ mod tests {
         let reordering = Reordering { packets: 27, late: 28, extent: 29 };
         let counts = Measures { fingerprints: vec![19, 20], held: 21, most: 22, fairness, ..Measures::default() };
         let counts = Measures { reordering, ..counts };
-        words(&Measures { tally, sent: vec![23, 24], paused: vec![25, 26], waits, steps, ..counts });
+        let measures = Measures { tally, sent: vec![23, 24], paused: vec![25, 26], waits, steps, ..counts };
+        let mut words = Vec::new();
+        measures.write(&mut words);
+        let mut left = &words[..];
+        assert_eq!((Measures::read(&mut left), left), (measures, &[][..]));
     }
 }

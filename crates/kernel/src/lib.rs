@@ -1,0 +1,31 @@
+//! What every simulation model runs on: shards that are served side by side and exchange events once a window.
+//!
+//! Shards are assigned in their order to *workers*, which are threads of a process ([`Threads`]) or processes of an MPI
+//! job ([`Processes`]). All workers serve their shards for a window of simulated time, then meet:
+//!
+//! ```text
+//!   worker 0   serve its shards, fill outboxes ─┐        ┌─ receive ─► next window
+//!                                               ├─ meet ─┤
+//!   worker 1   serve its shards, fill outboxes ─┘        └─ receive ─► next window
+//! ```
+//!
+//! A model brings its own outbox (events for the shards of one worker, [`Outbox`]) and its own [`Agreement`] (when the
+//! next event is, whether work is left). Both are known at compile time: no event costs a call through a table.
+//!
+//! Guarantees: a worker receives outboxes in the order of the workers that filled them, and workers have consecutive
+//! shards; so a shard receives remote events in the order of the shards that sent them, however shards are assigned.
+//! A worker that panics ends all others.
+
+mod agreement;
+mod barrier;
+mod division;
+mod mpi;
+mod processes;
+mod threads;
+mod wire;
+
+pub use agreement::{Agreement, Exchange, Outbox};
+pub use division::{Division, Worker};
+pub use processes::{ProcessEnd, Processes};
+pub use threads::{ThreadEnd, Threads};
+pub use wire::Wire;

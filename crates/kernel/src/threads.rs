@@ -1,0 +1,116 @@
+//! Workers that are threads of one process: they swap outboxes.
+
+use std::sync::{Mutex, MutexGuard};
+
+use crate::barrier::{Barrier, Breaker};
+use crate::{Agreement, Exchange, Outbox};
+
+/// What the threads of a run share.
+pub struct Threads<O, A> {
+    workers: usize,
+    /// For windows of even and of odd number: a thread that is ahead writes for the next window while another still
+    /// reads.
+    windows: [Window<O, A>; 2],
+    barrier: Barrier,
+}
+
+/// What threads leave for each other at the end of a window.
+struct Window<O, A> {
+    /// From worker `a` to worker `b` at `a · workers + b`.
+    outboxes: Vec<Mutex<O>>,
+    /// What each worker knows.
+    known: Vec<Mutex<A>>,
+}
+
+impl<O: Outbox, A: Agreement> Threads<O, A> {
+    /// For so many threads.
+    pub fn new(workers: usize) -> Threads<O, A> {
+        let window = || Window {
+            outboxes: (0..workers * workers).map(|_| Mutex::default()).collect(),
+            known: (0..workers).map(|_| Mutex::default()).collect(),
+        };
+        Threads { workers, windows: [window(), window()], barrier: Barrier::new(workers) }
+    }
+
+    /// The end of one of the threads.
+    pub fn end(&self, number: usize) -> ThreadEnd<'_, O, A> {
+        let outboxes = (0..self.workers).map(|_| O::default()).collect();
+        ThreadEnd { threads: self, number, outboxes, met: 0, _breaker: Breaker(&self.barrier) }
+    }
+}
+
+/// One thread's end of the exchange. Others panic when its thread does.
+pub struct ThreadEnd<'a, O, A> {
+    threads: &'a Threads<O, A>,
+    number: usize,
+    outboxes: Vec<O>,
+    /// How many windows have ended.
+    met: usize,
+    _breaker: Breaker<'a>,
+}
+
+impl<O: Outbox, A: Agreement> Exchange<O, A> for ThreadEnd<'_, O, A> {
+    #[inline]
+    fn outboxes(&mut self) -> &mut [O] {
+        &mut self.outboxes
+    }
+
+    fn meet(&mut self, own: A, mut receive: impl FnMut(&mut O)) -> A {
+        let Window { outboxes, known } = &self.threads.windows[self.met % 2];
+        let workers = self.threads.workers;
+        self.met += 1;
+        for (outbox, shared) in self.outboxes.iter_mut().zip(&outboxes[self.number * workers..]) {
+            if !outbox.is_empty() {
+                std::mem::swap(&mut *lock(shared), outbox);
+            }
+        }
+        *lock(&known[self.number]) = own;
+        self.threads.barrier.wait();
+        for from in 0..workers {
+            let mut outbox = lock(&outboxes[from * workers + self.number]);
+            if !outbox.is_empty() {
+                receive(&mut outbox);
+            }
+        }
+        known.iter().fold(A::default(), |agreed, known| agreed.with(*lock(known)))
+    }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().expect("no thread panics while it swaps outboxes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agreement::tests::{Sum, check_sums};
+
+    #[test]
+    fn outboxes_arrive_in_the_order_of_workers_and_sums_are_of_all() {
+        for workers in 1..5 {
+            let threads = Threads::new(workers);
+            std::thread::scope(|scope| {
+                for number in 0..workers {
+                    let end = threads.end(number);
+                    scope.spawn(move || check_sums(end, number, workers));
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn no_thread_waits_for_one_that_panicked() {
+        let threads: Threads<Vec<u32>, Sum> = Threads::new(2);
+        let waiting = std::thread::scope(|scope| {
+            let [mut one, other] = [0, 1].map(|number| threads.end(number));
+            let waiting = scope.spawn(move || one.meet(Sum::default(), Vec::clear));
+            let failing = scope.spawn(move || {
+                let _end = other;
+                panic!("as a bug would");
+            });
+            assert!(failing.join().is_err());
+            waiting.join()
+        });
+        assert!(waiting.is_err());
+    }
+}

@@ -1,0 +1,69 @@
+//! Processes of an MPI job that carry a run together: joined once, left once, and agreed before a run begins.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use etherweave_scenario::Processes;
+use pyo3::prelude::*;
+
+use crate::error::ScenarioError;
+
+static JOINED: OnceLock<Processes> = OnceLock::new();
+/// Whether all processes know that all have prepared their run, or which has not.
+static HAS_AGREED: AtomicBool = AtomicBool::new(false);
+
+/// All processes if they have been joined, or this one alone.
+pub(crate) fn processes() -> &'static Processes {
+    JOINED.get().unwrap_or(&Processes::ALONE)
+}
+
+/// Joins the processes of the MPI job: the number of this one, and how many there are. None if the core is built
+/// without MPI, or after the first call.
+#[pyfunction]
+pub fn join_processes() -> Option<(usize, usize)> {
+    let joined = JOINED.get_or_init(|| Processes::join().unwrap_or(Processes::ALONE));
+    joined.is_joined().then(|| (joined.worker().number, joined.worker().of))
+}
+
+/// Waits for all processes and leaves them. A mistake before the run is reported to those that are about to begin it.
+#[pyfunction]
+pub fn leave_processes(mistake: Option<String>) {
+    if !HAS_AGREED.swap(true, Ordering::Relaxed) {
+        processes().share(mistake);
+    }
+    processes().share(0_u32);
+    processes().leave();
+}
+
+/// Ends all processes at once.
+#[pyfunction]
+pub fn abort_processes(code: i32) {
+    processes().abort(code);
+}
+
+/// What this process has prepared, once all have prepared theirs; otherwise its own mistake, or that of the first
+/// process that made one.
+pub(crate) fn agree<T>(prepared: PyResult<T>) -> PyResult<T> {
+    HAS_AGREED.store(true, Ordering::Relaxed);
+    let mistakes = processes().share(prepared.as_ref().err().map(text));
+    let first = mistakes.into_iter().enumerate().find_map(|(number, mistake)| Some((number, mistake?)));
+    match first {
+        Some((number, mistake)) => {
+            prepared.and_then(|_| Err(ScenarioError::new_err(format!("process {number}: {mistake}"))))
+        }
+        None => prepared,
+    }
+}
+
+/// Whether all processes have begun their run, or ended before it.
+pub(crate) fn has_agreed() -> bool {
+    HAS_AGREED.load(Ordering::Relaxed)
+}
+
+/// What an error says, or is called.
+fn text(error: &PyErr) -> String {
+    Python::attach(|py| {
+        let message = error.value(py).to_string();
+        if message.is_empty() { error.get_type(py).to_string() } else { message }
+    })
+}
