@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from etherweave.curves import curve as curve
     from etherweave.fabrics import compare as compare
     from etherweave.fabrics import design as design
+    from etherweave.fabrics import export as export
+    from etherweave.fabrics import exports as exports
     from etherweave.fabrics import fabric as fabric
     from etherweave.fabrics import find as find
-    from etherweave.formats import export as export
-    from etherweave.formats import exports as exports
     from etherweave.observations import Observation as Observation
     from etherweave.observations import observe as observe
     from etherweave.results import Result as Result
@@ -65,9 +65,8 @@ _HOME = {
     "Result": "results",
     "Summary": "results",
     "curve": "curves",
-    **dict.fromkeys(("compare", "design", "fabric", "find"), "fabrics"),
+    **dict.fromkeys(("compare", "design", "export", "exports", "fabric", "find"), "fabrics"),
     **dict.fromkeys(("Observation", "observe"), "observations"),
-    **dict.fromkeys(("export", "exports"), "formats"),
 }
 
 

@@ -1,11 +1,11 @@
-"""Fabrics on paper: a scenario in, figures out.
+"""Fabrics on paper: a scenario in, figures out, or texts for other programs.
 
 Nothing is computed here. Figures are the core's, as plain dictionaries and lists with units in
 their names; ``Design`` in ``crates/design`` documents each.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event
 from typing import Any, TypeAlias, TypeVar
@@ -235,3 +235,53 @@ def _ranked(comparison: Figures, rank: str) -> Figures:
 
     order = sorted(range(len(comparison["metrics"])), key=key)
     return {part: [values[number] for number in order] for part, values in comparison.items()}
+
+
+def export(
+    scenario: Scenario,
+    form: str,
+    overrides: Overrides | None = None,
+    *,
+    names: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Write a scenario's fabric in a format that other programs read.
+
+    Parameters
+    ----------
+    scenario, overrides
+        As for :func:`etherweave.run`; jobs may be missing.
+    form
+        The format, one of :func:`exports`.
+    names
+        Names of things that a fabric has no name for: ``fabric`` (the name of the
+        scenario), ``cable`` (the beginning of labels, ``"C"``); for NetBox ``site`` (``"Site"``),
+        ``rack`` (the beginning of racks, ``""`` for none), ``manufacturer`` (``"Generic"``),
+        ``host`` and ``switch`` (roles and device types, ``"Host"`` and ``"Switch"``),
+        ``host_interface`` (``"eth0"``), ``switch_interface`` (before the port, ``"port"``),
+        ``copper`` (``"dac-passive"``) and ``optical`` (``"aoc"``).
+
+    Returns
+    -------
+    dict
+        Texts by file name. Lines end as they are to be stored, so open files with ``newline=""``.
+
+    Raises
+    ------
+    ScenarioError
+        When the scenario is wrong, the format or one of ``names`` unknown, or a node has a name
+        that the format cannot express.
+
+    Examples
+    --------
+    >>> pair = {"name": "pair", "topology": {"single_switch": {"hosts": 2}}}
+    >>> print(export(pair, "edges")["pair-edges.csv"].splitlines()[1])
+    h0,s0,100Gb/s,3m,copper,host
+    """
+    text, origin = read(scenario)
+    fabric = _core.Fabric.parse(text, origin, literals(overrides))
+    return fabric.export(form, list((names or {}).items()))
+
+
+def exports() -> list[tuple[str, str]]:
+    """Name the formats of :func:`export`, with a sentence about each."""
+    return _core.exports()

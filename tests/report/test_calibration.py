@@ -14,7 +14,7 @@ from etherweave.bench.calibration import CalibratedConstant, Calibration, Compar
 from etherweave.bench.calibration.calibration import CALIBRATION_FILE, SHARES
 from etherweave.bench.calibration.plans import directory_of
 from etherweave.report import write_report
-from etherweave.report.calibration import osu
+from etherweave.report.calibration import sections
 from etherweave.report.calibration.data import load_calibration
 from etherweave.report.calibration.sections import constants, errors, iterations
 from etherweave.report.style import SERIES
@@ -99,8 +99,8 @@ def test_a_latency_is_half_of_a_round_trip_and_a_bandwidth_a_window_over_its_tim
     """20 us there and back; 64 messages of 1024 B in 64 us are 1024 MB/s, or 8.192 Gb/s."""
     found = load_calibration(save(tmp_path))
     cases = [
-        (osu.latencies, {"measured": [10.0, 20.0], "predicted": [11.0, 22.0]}),
-        (osu.bandwidths, {"measured": [8.192], "predicted": [8.192 / 1.1]}),
+        (sections.latencies, {"measured": [10.0, 20.0], "predicted": [11.0, 22.0]}),
+        (sections.bandwidths, {"measured": [8.192], "predicted": [8.192 / 1.1]}),
     ]
     for make, expected in cases:
         section = make(found)
@@ -111,7 +111,9 @@ def test_a_latency_is_half_of_a_round_trip_and_a_bandwidth_a_window_over_its_tim
 
 
 def test_the_longest_time_is_the_least_rate() -> None:
-    curve = osu.curve("measured", [FOUND_OUT.micro_benchmarks[2]], osu.measured, osu.BANDWIDTH)
+    curve = sections.curve(
+        "measured", [FOUND_OUT.micro_benchmarks[2]], sections.measured, sections.BANDWIDTH
+    )
     fastest, slowest = 65536 / 57.6e-6, 65536 / 76.8e-6
     assert (curve.low[0], curve.high[0]) == pytest.approx((slowest, fastest))
 

@@ -227,7 +227,7 @@ def _flow_head(table: int, priority: int, command: FlowCommand, cookie: Cookie) 
 def _action(action: Action) -> bytes:
     """Write an action (7.2.5)."""
     if isinstance(action, Output):
-        whole = 0xFFFF if action.port == CONTROLLER else 0
+        whole = _WHOLE if action.port == CONTROLLER else 0
         return _PORT_ACTION.pack(0, 16, action.port, whole)
     if isinstance(action, SetField):
         field = oxm.encode(MatchField(action.field, action.value))
@@ -262,7 +262,6 @@ def _bucket(port: int) -> bytes:
 
 
 _PACKET_OUT = struct.Struct("!IIH6x")
-_OUTPUT = struct.Struct("!HHIH6x")
 _ROLE = struct.Struct("!I4xQ")
 _WHOLE = 0xFFFF
 _ACTION_ONLY = 1 << 1
@@ -275,7 +274,7 @@ def packet_out(port: int, frame: bytes) -> bytes:
 
     To ``CONTROLLER``, it reaches all controllers that receive packets: a message to the others.
     """
-    action = _OUTPUT.pack(0, 16, port, _WHOLE)
+    action = _PORT_ACTION.pack(0, 16, port, _WHOLE)
     body = _PACKET_OUT.pack(NO_BUFFER, CONTROLLER, len(action)) + action + frame
     return message(MessageType.PACKET_OUT, body, 0)
 

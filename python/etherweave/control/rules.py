@@ -146,6 +146,10 @@ class FlowRule(NamedTuple):
     """What follows the actions."""
     purpose: Purpose = Purpose.FORWARD
 
+    def matched(self, name: str) -> int | None:
+        """Return the value of a field that it matches; None: any."""
+        return next((field.value for field in self.match if field.field == name), None)
+
 
 class Group(NamedTuple):
     """Ports of which a hash of the packet's flow selects one (``OFPGT_SELECT``)."""

@@ -18,7 +18,7 @@ from etherweave.report.animation import write_animation
 from etherweave.report.benchmarks.data import load_benchmarks
 from etherweave.report.benchmarks.page import write_benchmarks
 from etherweave.report.calibration.data import is_calibration, load_calibration
-from etherweave.report.calibration.page import write_calibration
+from etherweave.report.calibration.sections import write_calibration
 from etherweave.report.curves import draw_curves
 from etherweave.report.drawing import draw_fabric
 from etherweave.report.heat import draw_heat

@@ -22,12 +22,12 @@ from etherweave.control.lab.demonstration import (
     AddressCheck,
     Demonstration,
     RuleCounts,
+    Traffic,
     UnknownDestinationCheck,
     demonstrate,
     failures,
 )
 from etherweave.control.lab.pauses import PausePhase, PauseResult
-from etherweave.control.lab.traffic import Traffic
 from etherweave.control.reaction import DataPlane
 from etherweave.scenario import Scenario
 

@@ -6,9 +6,9 @@ either, because an agent for pauses changes it all the time.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias, TypeVar
 
 from etherweave.control import messages, oxm, text
 from etherweave.control.controller.reports import ReportedEntry, ReportedTables
@@ -31,6 +31,7 @@ _WRITE_METADATA = 2
 _HEADER = 8
 
 _EntryKey: TypeAlias = tuple[int, int, object]
+_Numbered = TypeVar("_Numbered", Group, Meter)
 
 
 class CookieFields(NamedTuple):
@@ -139,8 +140,6 @@ def compare(planned: SwitchPlan, reported: ReportedTables) -> Drift:
     """Compare a switch with its plan; takes a few microseconds per rule."""
     rules = {_rule_key(rule): rule for rule in planned.rules}
     there = {_entry_key(entry): entry for entry in reported.entries}
-    groups = {group.number: group for group in planned.groups}
-    meters = {meter.number: meter for meter in planned.meters}
     return Drift(
         tuple(rule for key, rule in rules.items() if key not in there),
         tuple(
@@ -149,20 +148,23 @@ def compare(planned: SwitchPlan, reported: ReportedTables) -> Drift:
             if key in there and not _is_installed(rule, there[key])
         ),
         tuple(entry for key, entry in there.items() if key not in rules),
-        tuple(group for group in planned.groups if group.number not in reported.groups),
-        tuple(
-            group
-            for group in planned.groups
-            if reported.groups.get(group.number, _group_octets(group)) != _group_octets(group)
-        ),
-        tuple(number for number in reported.groups if number not in groups),
-        tuple(meter for meter in planned.meters if meter.number not in reported.meters),
-        tuple(
-            meter
-            for meter in planned.meters
-            if reported.meters.get(meter.number, _meter_octets(meter)) != _meter_octets(meter)
-        ),
-        tuple(number for number in reported.meters if number not in meters),
+        *_differing(planned.groups, reported.groups, _group_octets),
+        *_differing(planned.meters, reported.meters, _meter_octets),
+    )
+
+
+def _differing(
+    planned: Iterable[_Numbered],
+    reported: Mapping[int, bytes],
+    octets: Callable[[_Numbered], bytes],
+) -> tuple[tuple[_Numbered, ...], tuple[_Numbered, ...], tuple[int, ...]]:
+    """Return groups or meters that are missing, those that differ, and numbers not planned."""
+    wanted = {one.number: one for one in planned}
+    there = [one for number, one in wanted.items() if number in reported]
+    return (
+        tuple(one for number, one in wanted.items() if number not in reported),
+        tuple(one for one in there if reported[one.number] != octets(one)),
+        tuple(number for number in reported if number not in wanted),
     )
 
 

@@ -65,14 +65,11 @@ class WiringFinding(NamedTuple):
     """What the plan has there; none: nothing."""
 
     def __str__(self) -> str:
-        found = self.found or _NOTHING[self.fault]
+        found = self.found or _NOTHING.get(self.fault, "nothing seen")
         return f"{self.end} leads to {found}; expected {self.expected or 'nothing'}"
 
 
 _NOTHING = {
-    WiringFault.MISWIRED: "nothing seen",
-    WiringFault.MISSING: "nothing seen",
-    WiringFault.SURPLUS: "nothing seen",
     WiringFault.DOWN: "nothing (no link)",
     WiringFault.ABSENT: "nothing (the switch has no such port)",
 }

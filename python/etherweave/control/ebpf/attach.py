@@ -211,7 +211,7 @@ def _remove(pins: Path) -> None:
 SOURCE = "switch.bpf.c"
 _LIMITS = ("PORTS_MAX", "GROUPS_MAX", "MASKS_MAX", "RULES_MAX")
 """Constants of :mod:`~etherweave.control.ebpf.maps` that the program needs."""
-_TIMEOUT_S = 120.0
+_BUILD_TIMEOUT_S = 120.0
 
 
 class BuildError(RuntimeError):
@@ -242,10 +242,10 @@ def build(directory: Path) -> Path:
     with resources.as_file(resources.files(__package__) / SOURCE) as source:
         try:
             made = subprocess.run(
-                command(source, target), capture_output=True, text=True, timeout=_TIMEOUT_S
+                command(source, target), capture_output=True, text=True, timeout=_BUILD_TIMEOUT_S
             )
         except subprocess.TimeoutExpired:
-            raise BuildError(f"{SOURCE}: clang took more than {_TIMEOUT_S:.0f} s") from None
+            raise BuildError(f"{SOURCE}: clang took more than {_BUILD_TIMEOUT_S:.0f} s") from None
     if made.returncode:
         raise BuildError(f"{SOURCE} does not compile: {made.stderr.strip()}")
     return target

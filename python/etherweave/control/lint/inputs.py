@@ -4,17 +4,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from etherweave.control.lint import config_db, host_script
 from etherweave.control.lint.config_db import ConfigError, ConfiguredSwitch
 from etherweave.control.lint.host_script import ConfiguredHost
+from etherweave.control.qos.nos import FABRIC
 from etherweave.control.qos.policy import Policy
 from etherweave.inputs import decoded
-
-Decoded = TypeVar("Decoded")
-
-FABRIC = "fabric.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,20 +139,16 @@ class PauseVectors:
 
 def _vector_rules(switch: SwitchPlan) -> list[VectorRule]:
     rules = [rule for rule in switch.rules if rule.purpose is Purpose.PAUSE_VECTOR]
-    by_class = any(_priority(rule) is not None for rule in rules)
+    by_class = any(rule.matched("vlan_pcp") is not None for rule in rules)
     return list(_each(rules, by_class))
 
 
 def _each(rules: list[FlowRule], by_class: bool) -> Iterator[VectorRule]:
     for rule in rules:
-        priority = _priority(rule)
+        priority = rule.matched("vlan_pcp")
         # With vectors per class, the rule without a priority is for packets without a tag.
         traffic_class = UNTAGGED_CLASS if by_class and priority is None else priority
         assert traffic_class is None or traffic_class < CLASSES, "vlan_pcp has three bits"
         for step in rule.instructions:
             if isinstance(step, WriteMetadata):
                 yield VectorRule(rule, step.mask, traffic_class)
-
-
-def _priority(rule: FlowRule) -> int | None:
-    return next((field.value for field in rule.match if field.field == "vlan_pcp"), None)

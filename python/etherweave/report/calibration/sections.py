@@ -1,16 +1,21 @@
-"""Sections of a calibration: workloads and constants, measured, predicted and fitted."""
+"""The page of a calibration: workloads and constants, measured, predicted and fitted."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.bench.calibration import CalibratedConstant, ComparedWorkload
+from etherweave.bench.calibration import CalibratedConstant, CalibrationError, ComparedWorkload
 from etherweave.bench.calibration.calibration import SHARES
 from etherweave.report.calibration.data import Calibrated
-from etherweave.report.section import FOLDED_FROM, Section, Table
+from etherweave.report.page import Front, Page
+from etherweave.report.section import FOLDED_FROM, Builder, Section, Table
+from etherweave.report.sizes import SizeCurve, SizePanel, draw
 from etherweave.report.style import ASIDE, DASHES, INK, SERIES, literal, name_decades
 
 ROWS_MOST = 40
@@ -206,3 +211,127 @@ def _constant_cells(one: CalibratedConstant) -> tuple[str, ...]:
     fitted = (one.value_ns, one.low_ns, one.high_ns)
     cells = [f"{value:,.0f}" for value in fitted] if one.is_determined else ["as before", "–", "–"]
     return one.key, one.meaning, f"{one.before_ns:,.0f}", *cells
+
+
+SIZES_CAPTION = (
+    "Medians of launches with their interval as a band, all launches as dots, and predictions with "
+    "the fitted constants, with the band of their interval. "
+)
+
+
+_Times = tuple[float, float, float]
+
+
+class _MicroBenchmark(NamedTuple):
+    """A micro-benchmark by size."""
+
+    program: str
+    title: str
+    number: Callable[[ComparedWorkload, float], float]
+    """Of a workload and the time of an iteration [s]."""
+    scale: float
+    label: str
+
+
+LATENCY = _MicroBenchmark("osu_latency", "latency", lambda one, time: time / 2, 1e6, "time [us]")
+BANDWIDTH = _MicroBenchmark(
+    "osu_bw",
+    "bandwidth",
+    lambda one, time: one.window * (one.size_bytes or 0) / time,
+    8e-9,
+    "rate [Gb/s]",
+)
+
+
+def latencies(calibrated: Calibrated) -> Section | None:
+    """Show half of the round trip."""
+    return _section(calibrated, LATENCY, "Half of the round trip of osu_latency.")
+
+
+def bandwidths(calibrated: Calibrated) -> Section | None:
+    """Show the bytes of a window over its time."""
+    return _section(calibrated, BANDWIDTH, "The bytes of a window of osu_bw over its time.")
+
+
+def _section(calibrated: Calibrated, test: _MicroBenchmark, words: str) -> Section | None:
+    own = [one for one in calibrated.compared if one.test == test.program and one.size_bytes]
+    if not own:
+        return None
+    title = f"{test.title.capitalize()} against size"
+    return Section(test.title, title, SIZES_CAPTION + words, figure(own, test))
+
+
+def figure(rows: Sequence[ComparedWorkload], test: _MicroBenchmark) -> Figure:
+    """Draw one test."""
+    ordered = sorted(rows, key=lambda one: one.size_bytes or 0)
+    curves = [
+        curve("measured", ordered, measured, test),
+        replace(curve("predicted", ordered, predicted, test), is_simulated=True),
+    ]
+    drawn = draw([SizePanel(test.title, curves)], test.scale, test.label)
+    dots = [(one, time) for one in ordered for time in one.launches_s]
+    places = [one.size_bytes or 0 for one, _ in dots]
+    values = [test.number(one, time) * test.scale for one, time in dots]
+    drawn.axes[0].plot(places, values, "o", color=SERIES[0], alpha=0.35, mew=0, ms=5, zorder=3)
+    return drawn
+
+
+def measured(one: ComparedWorkload) -> _Times:
+    """Give the middle and the ends of what was measured [s]."""
+    return one.measured_s, one.measured_low_s, one.measured_high_s
+
+
+def predicted(one: ComparedWorkload) -> _Times:
+    """Give the middle and the ends of what was predicted [s]."""
+    return one.predicted_s, one.predicted_low_s, one.predicted_high_s
+
+
+def curve(
+    name: str,
+    rows: Sequence[ComparedWorkload],
+    times: Callable[[ComparedWorkload], _Times],
+    test: _MicroBenchmark,
+) -> SizeCurve:
+    """Make a curve with a band; the longest time is the least rate."""
+    sizes = np.array([float(one.size_bytes or 0) for one in rows])
+    numbers = np.array([[test.number(one, time) for time in times(one)] for one in rows])
+    ends = np.sort(numbers[:, 1:], axis=1)
+    return SizeCurve(name, sizes, numbers[:, 0], ends[:, 0], ends[:, 1])
+
+
+SECTIONS: list[Builder[Calibrated]] = [errors, iterations, latencies, bandwidths, constants]
+"""In the order of the page; those without anything to show return nothing."""
+
+
+def write_calibration(calibrated: Calibrated, out: Path) -> Path:
+    """Write the page of a calibration into a directory; returns the page's path."""
+    page = Page(out)
+    try:
+        page.show(SECTIONS, calibrated)
+    except CalibrationError as error:
+        raise ValueError(error) from None
+    return page.write(_front(calibrated), [])
+
+
+def _front(calibrated: Calibrated) -> Front:
+    calibration = calibrated.calibration
+    determined = sum(one.is_determined for one in calibration.constants)
+    name = calibrated.directory.absolute().name
+    lead = (
+        f"{determined} of {len(calibration.constants)} constants were determined by "
+        f"{len(calibration.micro_benchmarks)} micro-benchmarks."
+    )
+    facts = [("held-out workloads", str(len(calibration.held_out)))]
+    if calibration.held_out:
+        mean, median = (
+            _percent(calibration.typical_error_of_mean),
+            _percent(calibration.typical_error),
+        )
+        lead += f" Held-out mean iterations are predicted within {mean}"
+        lead += f", median iterations within {median} (median of workloads)."
+        facts.append(("the worst", _percent(calibration.worst_error)))
+    return Front(f"Calibration: {name}", lead, facts)
+
+
+def _percent(error: float | None) -> str:
+    return "–" if error is None else f"{error:.1%}"
