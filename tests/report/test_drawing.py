@@ -306,7 +306,7 @@ def test_what_cannot_be_read_is_refused_with_the_limit(tmp_path: Path) -> None:
 
 
 def test_a_users_style_changes_nothing() -> None:
-    picture = Picture(lines=(Line(((0, 0), (9, 9)), "local", "copper", 100.0),))
+    picture = Picture(lines=[Line(((0, 0), (9, 9)), "local", "copper", 100.0)])
     before = svg(picture, "plain")
     with matplotlib.rc_context({"lines.linewidth": 9, "font.size": 30, "savefig.dpi": 300}):
         assert svg(picture, "plain") == before

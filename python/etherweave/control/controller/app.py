@@ -37,7 +37,7 @@ from etherweave.control.controller.switch import (
 )
 from etherweave.control.controller.wiring import Cable
 from etherweave.control.messages import packet_out, set_async
-from etherweave.control.rules import CONTROLLER, FabricPlan, SwitchPlan
+from etherweave.control.rules import CONTROLLER, FabricPlan
 
 TICK_S = 0.05
 REPLAN_EVERY_S = 1.0
@@ -69,7 +69,8 @@ class Controller:
         self._names = {switch.datapath_id: switch.name for switch in plan.switches}
         self.switches = {switch.name: ManagedSwitch(switch.name) for switch in plan.switches}
         self.discovery = LinkDiscovery(plan, options.probe_s, log)
-        self._role = roles.start(secrets.randbits(64), time.monotonic())
+        self.role = roles.start(secrets.randbits(64), time.monotonic())
+        """State of this controller and of the others."""
         self._failed: frozenset[Cable] = frozenset()
         self._planning: threading.Thread | None = None
         self._planned_s = 0.0
@@ -187,7 +188,7 @@ class Controller:
             self.discovery.probe(self.connected_switches())
             return
         self._update_role()
-        if self._role.state is ControllerState.MASTER:
+        if self.role.state is ControllerState.MASTER:
             self.discovery.probe(self.connected_switches())
             self._check_cables()
         for switch in self.switches.values():
@@ -195,30 +196,15 @@ class Controller:
                 self._assign(switch, switch.session)
 
     @property
-    def fingerprint(self) -> int:
-        """Of the plan that is active."""
-        return self._fingerprint
-
-    @property
-    def role(self) -> roles.RoleState:
-        """State of this controller and of the others."""
-        return self._role
-
-    @property
     def facts(self) -> dict[str, int]:
         """Gauges and counters of the controller as a whole."""
         return {
             "connections": self._server.connections,
-            "master": self._role.state is ControllerState.MASTER,
-            "role_generation": self._role.generation,
+            "master": self.role.state is ControllerState.MASTER,
+            "role_generation": self.role.generation,
             "cables_failed": len(self._failed),
             "replans_total": self._replans,
         }
-
-    @property
-    def desired(self) -> dict[str, SwitchPlan]:
-        """Plans of switches as they should be now."""
-        return self._desired
 
     def connected_switches(self) -> dict[str, SwitchSession]:
         """Return the switches that are connected now."""
@@ -239,7 +225,7 @@ class Controller:
 
     def _update_role(self) -> None:
         now_s = time.monotonic()
-        before = self._role
+        before = self.role
         role = before
         if role.state is ControllerState.LISTENING and not self.connected_switches():
             role = replace(role, since_s=now_s)
@@ -255,12 +241,12 @@ class Controller:
                 if is_master
                 else roles.with_generation(role, generation)
             )
-        self._role = roles.tick(role, now_s, self._options.pace)
+        self.role = roles.tick(role, now_s, self._options.pace)
         self._announce(before, now_s)
 
     def _announce(self, before: roles.RoleState, now_s: float) -> None:
         """Return the log, and the other controllers."""
-        now = self._role
+        now = self.role
         if (now.state, now.master) != (before.state, before.master):
             other = f"{now.master:016x}" if now.master is not None else None
             self._log.write(now.state.name.lower(), generation=now.generation, master=other)
@@ -318,13 +304,15 @@ class Controller:
             )
 
     def _use(self, plan: FabricPlan) -> None:
-        self._desired = {switch.name: switch for switch in plan.switches}
-        self._fingerprint = drift.fingerprint(plan)
+        self.desired = {switch.name: switch for switch in plan.switches}
+        """Plans of switches as they should be now."""
+        self.fingerprint = drift.fingerprint(plan)
+        """Of the plan that is active."""
 
     def _assign(self, switch: ManagedSwitch, session: SwitchSession) -> None:
         """Start what is due next for a switch, if anything, in its thread."""
         now_s = time.monotonic()
-        role = self._role
+        role = self.role
         programmer = SwitchProgrammer(switch, session, self._log)
         if now_s < switch.retry_s:
             return
@@ -339,12 +327,12 @@ class Controller:
             self._program(switch, programmer, now_s)
 
     def _program(self, switch: ManagedSwitch, programmer: SwitchProgrammer, now_s: float) -> None:
-        generation = self._role.generation
-        desired = self._desired[switch.name]
+        generation = self.role.generation
+        desired = self.desired[switch.name]
         audit = now_s - switch.audited_s >= self._options.audit_s
         if switch.claimed_generation == generation and switch.installed is desired and not audit:
             return
-        target = SwitchTarget(desired, self._fingerprint, generation, self._options.leave_foreign)
+        target = SwitchTarget(desired, self.fingerprint, generation, self._options.leave_foreign)
         switch.start(self._guarded(switch, lambda: self._apply(switch, programmer, target, audit)))
 
     # Run by the threads that program switches.
@@ -354,7 +342,7 @@ class Controller:
         switch.is_role_known = True
 
     def _stand_by(self, switch: ManagedSwitch, programmer: SwitchProgrammer) -> None:
-        self._generations.append(programmer.ask_role(Role.SLAVE, self._role.generation))
+        self._generations.append(programmer.ask_role(Role.SLAVE, self.role.generation))
         switch.is_standing_by, switch.claimed_generation, switch.installed = True, None, None
 
     def _apply(
@@ -395,15 +383,14 @@ class Controller:
         switch.installed = None
         switch.delay_retry()
         if error.code == IS_SLAVE:
-            self._demotions.append(self._role.generation)
+            self._demotions.append(self.role.generation)
             return
         switch.counts["refusals"] += 1
         self._log.write("rejected_by_switch", switch=switch.name, reason=str(error))
 
     def _serve(self, channel: Channel, address: str, on_known: Callable[[], None]) -> None:
-        session = SwitchSession(channel, address, self._speaker, _SessionRelay(self, on_known),
-                          self._options.limits)  # fmt: skip
-        session.serve()
+        session = SwitchSession(channel, address, self._speaker, self, self._options.limits)
+        session.serve(on_known)
 
 
 def _tls_context(options: ControllerOptions) -> ssl.SSLContext | None:
@@ -416,23 +403,6 @@ def _tls_context(options: ControllerOptions) -> ssl.SSLContext | None:
             f"TLS: {error.strerror or error}; expected PEM files: a key, the certificate of that "
             "key, and certificates of an authority"
         ) from None
-
-
-class _SessionRelay:
-    """Passes events on, and marks the peer as known once it is a switch."""
-
-    def __init__(self, controller: Controller, on_known: Callable[[], None]) -> None:
-        self._controller = controller
-        self._known = on_known
-        self.ended = controller.ended
-        self.packet_in = controller.packet_in
-        self.port_changed = controller.port_changed
-        self.demoted = controller.demoted
-
-    def connected(self, session: SwitchSession) -> None:
-        """Accept a switch."""
-        self._controller.connected(session)
-        self._known()
 
 
 def _redirect_library_log(log: EventLog) -> None:

@@ -10,7 +10,7 @@ import queue
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 # First: os-ken's modules import each other in a cycle that works from here only.
@@ -184,8 +184,13 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
         self.links: dict[int, bool] = {}
         """Ports, and whether they have a link."""
 
-    def serve(self) -> None:
+    def serve(self, on_known: Callable[[], None]) -> None:
         """Serve the switch until it ends.
+
+        Parameters
+        ----------
+        on_known
+            Called when the peer is a switch that is accepted.
 
         Raises
         ------
@@ -204,6 +209,7 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
                 if not is_taken and self.state == MAIN_DISPATCHER:
                     self._list_ports()
                     self._listener.connected(self)
+                    on_known()
                     is_taken = True
                     self.wire.settled()
         finally:

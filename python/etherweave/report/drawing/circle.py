@@ -52,7 +52,7 @@ def layout(wiring: Wiring) -> Picture:
     drawing = _CircleDrawing(wiring)
     drawing.place()
     inside = drawing.join()
-    return drawing.sketch.picture(drawing.notes(), inside)
+    return replace(drawing.picture, notes=tuple(drawing.notes()), links_inside=inside)
 
 
 def spots(others: Sequence[int]) -> list[Spot]:
@@ -116,7 +116,7 @@ class _CircleDrawing(Drawing):
             place = hosts.on_circle((0.0, 0.0), self.radius, self._degrees(number))
             size = (mark_width([spot]), 20.0)
             shape: Shape = "folded" if len(spot.groups) > 1 else "switch"
-            self.sketch.marks.append(Mark(spot.label, place, size, spot.label, shape))
+            self.picture.marks.append(Mark(spot.label, place, size, spot.label, shape))
             of_group |= dict.fromkeys(spot.groups, spot.label)
         for switch in self.wiring.switches:
             if (group := switch.coordinates[self.axis]) in of_group:
@@ -156,8 +156,8 @@ class _CircleDrawing(Drawing):
 
     def _shade(self, wide: float, top: float, lowest: float) -> None:
         low = (-wide / 2 - 2 * PAD, lowest - HIGH - hosts.DROP - 24)
-        self.sketch.areas.append(Area(low, (-low[0], top), 0, is_framed=True))
-        self.sketch.words.append(Words((0.0, low[1] + 10), f"G{self.first}", 9, is_bold=True))
+        self.picture.areas.append(Area(low, (-low[0], top), 0, is_framed=True))
+        self.picture.words.append(Words((0.0, low[1] + 10), f"G{self.first}", 9, is_bold=True))
 
     def _widths(self, items: Sequence[Item]) -> list[float]:
         return [
@@ -178,7 +178,7 @@ class _CircleDrawing(Drawing):
 
     def join(self) -> int:
         """Draw the links; returns how many are within one box."""
-        marks = self.sketch.by_key()
+        marks = self.picture.by_key()
         for bundle in self.gathered:
             one, other = (marks[key] for key in bundle.ends)
             if not self.far.keys() & set(bundle.ends):
@@ -193,7 +193,7 @@ class _CircleDrawing(Drawing):
         return self.inside + self.join_hosts()
 
     def _draw(self, bundle: Bundle, path: Sequence[Point], is_mine: bool) -> None:
-        self.sketch.lines.append(replace(hosts.line(bundle, path), is_highlighted=is_mine))
+        self.picture.lines.append(replace(hosts.line(bundle, path), is_highlighted=is_mine))
 
     def _within(self, one: Mark, other: Mark) -> Sequence[Point]:
         """Join two of the first group: rows straight, and arcs over others of a row."""
@@ -226,7 +226,7 @@ class _CircleDrawing(Drawing):
             for path in self._onward(head, end):
                 self._draw(replace(bundle, count=0), path, True)
             name = Words((foot[0], self.top - STUB / 2), end.label, 7, turn=90, has_halo=True)
-            self.sketch.words.append(name)
+            self.picture.words.append(name)
 
     def _join_folded(self, mark: Mark, bundles: Sequence[Bundle]) -> None:
         """Lead the global links of folded switches up as one line, without saying whither."""
@@ -235,7 +235,7 @@ class _CircleDrawing(Drawing):
         total = sum(bundle.count for bundle in bundles)
         head = (mark.place[0], self.top)
         self._draw(replace(bundles[0], count=total), (mark.edge(0, 1), head), True)
-        self.sketch.words.append(Words((head[0], head[1] + 8), "to all groups", 7))
+        self.picture.words.append(Words((head[0], head[1] + 8), "to all groups", 7))
 
     def _onward(self, head: Point, end: Mark) -> Iterator[Sequence[Point]]:
         """Lead on to a group: straight where few groups stand around, else through the gap."""

@@ -50,7 +50,7 @@ def layout(wiring: Wiring) -> Picture:
     drawing = _GridDrawing(wiring, cells=cells, places=places, first=first)
     drawing.place((), (0.0, 0.0))
     inside += drawing.join(bundles)
-    return drawing.sketch.picture(drawing.notes(), inside)
+    return replace(drawing.picture, notes=tuple(drawing.notes()), links_inside=inside)
 
 
 def _cell_of(cells: Cells, bundles: Sequence[Bundle]) -> dict[str, Cell]:
@@ -205,8 +205,8 @@ class _GridDrawing(Drawing):
         middle = ((low[0] + high[0]) / 2, (low[1] + high[1]) / 2)
         self.frames[key(cell)] = Mark(key(cell), middle, size)
         self.cell_of[key(cell)] = cell
-        self.sketch.areas.append(Area(low, high, 0, is_framed=True))
-        self.sketch.words.append(Words((middle[0], low[1] + 10), self.cells.name(cell), 8))
+        self.picture.areas.append(Area(low, high, 0, is_framed=True))
+        self.picture.words.append(Words((middle[0], low[1] + 10), self.cells.name(cell), 8))
 
     def _name_axes(self, cell: Cell, corner: Point, scale: _Scale) -> None:
         """Shade the rows and name rows and columns of switches."""
@@ -215,14 +215,14 @@ class _GridDrawing(Drawing):
         for y, down in enumerate(scale.down):
             middle = corner[1] - down - BOX / 2
             low = (corner[0] + 8, middle - BOX / 2 - 27)
-            self.sketch.areas.append(Area(low, (right, middle + BOX / 2 + 7), bool(cell)))
+            self.picture.areas.append(Area(low, (right, middle + BOX / 2 + 7), bool(cell)))
             if y_axis is not None:
                 text = f"y={self.cells.axes[y_axis].name(y)}"
-                self.sketch.words.append(Words((corner[0] + 12, middle), text, 7, "left"))
+                self.picture.words.append(Words((corner[0] + 12, middle), text, 7, "left"))
         foot = corner[1] - scale.down[-1] - BOX - 35
         for x, across in enumerate(scale.across):
             place = (corner[0] + across + self.places.box / 2, foot)
-            self.sketch.words.append(Words(place, f"x={self.cells.axes[x_axis].name(x)}", 7))
+            self.picture.words.append(Words(place, f"x={self.cells.axes[x_axis].name(x)}", 7))
 
     def _mark(self, cell: Cell, found: str, corner: Point) -> None:
         size = self.places.size(cell)
@@ -231,11 +231,11 @@ class _GridDrawing(Drawing):
         if len(members) == 1:
             is_first = members[0] == self.first
             mark = Mark(found, centre, size, _label(found), is_highlighted=is_first)
-            self.sketch.marks.append(mark)
-            self.sketch.marks += hosts.fan(self.wiring, found, centre, 222, HOSTS_AWAY)
+            self.picture.marks.append(mark)
+            self.picture.marks += hosts.fan(self.wiring, found, centre, 222, HOSTS_AWAY)
         else:
             text = self._note_text(cell, members)
-            self.sketch.marks.append(Mark(found, centre, size, text, "folded"))
+            self.picture.marks.append(Mark(found, centre, size, text, "folded"))
 
     def _note_text(self, cell: Cell, members: Sequence[Switch]) -> str:
         switches = count(len(members), "switch")
@@ -246,7 +246,7 @@ class _GridDrawing(Drawing):
 
     def join(self, bundles: Sequence[Bundle]) -> int:
         """Draw the links; returns how many of hosts are within one box."""
-        marks = self.frames | self.sketch.by_key()
+        marks = self.frames | self.picture.by_key()
         for bundle in bundles:
             self._join(bundle, marks)
         self._join_far(marks)
@@ -259,7 +259,7 @@ class _GridDrawing(Drawing):
         is_bundle = any(end in self.frames or marks[end].shape == "folded" for end in bundle.ends)
         line = hosts.line(bundle, self._path(one, other))
         is_first = self.first.name in bundle.ends
-        self.sketch.lines.append(replace(line, is_highlighted=is_first, is_bundle=is_bundle))
+        self.picture.lines.append(replace(line, is_highlighted=is_first, is_bundle=is_bundle))
         if len(self.cell_of[one.key]) < len(self.cells.axes):
             axis = _differing(self.cell_of[one.key], self.cell_of[other.key])[0]
             self.each.setdefault(self.cells.axes[axis].letter, set()).add(bundle.count)
@@ -290,7 +290,7 @@ class _GridDrawing(Drawing):
             peer = next(end for end in bundle.ends if end != self.first.name)
             line = hosts.line(bundle, self._around(marks[self.first.name], marks[peer]))
             is_bundle = marks[peer].shape == "folded"
-            self.sketch.lines.append(
+            self.picture.lines.append(
                 replace(line, is_highlighted=True, is_repeated=True, is_bundle=is_bundle)
             )
 

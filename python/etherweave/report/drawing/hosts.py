@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from etherweave.report.drawing.picture import Line, Mark, Point, Sketch, Words, arc
+from etherweave.report.drawing.picture import Line, Mark, Picture, Point, Words, arc
 from etherweave.report.drawing.wiring import Bundle, Wiring
 
 DOT = 6.0
@@ -59,14 +59,14 @@ def on_circle(centre: Point, radius: float, degrees: float) -> Point:
     return (centre[0] + radius * math.cos(angle), centre[1] + radius * math.sin(angle))
 
 
-def join(sketch: Sketch, bundles: Sequence[Bundle]) -> None:
+def join(picture: Picture, bundles: Sequence[Bundle]) -> None:
     """Draw the links of hosts whose dots and switches are there, with the number of many."""
-    marks = sketch.by_key()
+    marks = picture.by_key()
     for bundle in bundles:
         host, switch = (marks[key] for key in bundle.ends)
-        sketch.lines.append(line(bundle, (switch.place, host.place)))
+        picture.lines.append(line(bundle, (switch.place, host.place)))
         if bundle.count > 1 and host.shape == "host":
-            sketch.words.append(number(bundle.count, host, switch))
+            picture.words.append(number(bundle.count, host, switch))
 
 
 def line(bundle: Bundle, path: Sequence[Point]) -> Line:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from etherweave.report.drawing import hosts
-from etherweave.report.drawing.picture import Mark, Point, Shape, Sketch, Words, count, short
+from etherweave.report.drawing.picture import Mark, Picture, Point, Shape, Words, count, short
 from etherweave.report.drawing.wiring import Bundle, Switch, Wiring
 
 ROW_MAX = 9
@@ -60,7 +60,7 @@ class Drawing:
     """A picture in the making."""
 
     wiring: Wiring
-    sketch: Sketch = field(default_factory=Sketch)
+    picture: Picture = field(default_factory=Picture)
     key_of: dict[str, str] = field(default_factory=dict)
     """Key of what stands for each switch and each host."""
 
@@ -76,7 +76,7 @@ class Drawing:
         """Draw an item, named by its own label unless another is given."""
         shape: Shape = "folded" if item.is_folded else "switch"
         text = item.label if label is None else label
-        self.sketch.marks.append(Mark(item.key, centre, size, text, shape))
+        self.picture.marks.append(Mark(item.key, centre, size, text, shape))
         for switch in item.members:
             self.stand_for(switch, item.key)
 
@@ -84,10 +84,10 @@ class Drawing:
         """Draw the hosts of an item below it: their number below a box for switches of a row."""
         number = sum(switch.hosts for switch in item.members)
         if not item.is_folded:
-            self.sketch.marks += hosts.below(self.wiring, item.key, centre)
+            self.picture.marks += hosts.below(self.wiring, item.key, centre)
         elif number and not item.is_tall:
             where = (centre[0], centre[1] - hosts.DROP)
-            self.sketch.words.append(Words(where, count(number, "host"), 6.5))
+            self.picture.words.append(Words(where, count(number, "host"), 6.5))
 
     def bundles(self) -> tuple[list[Bundle], int]:
         """Gather the links between switches, and count those within one mark."""
@@ -97,15 +97,15 @@ class Drawing:
         """Draw the links of hosts; returns how many are within one box."""
         bundles = self.wiring.host_bundles(self.key_of)
         seen = [bundle for bundle in bundles if bundle.ends[0] != bundle.ends[1]]
-        hosts.join(self.sketch, seen)
+        hosts.join(self.picture, seen)
         return sum(bundle.count for bundle in bundles) - sum(bundle.count for bundle in seen)
 
     def join_straight(self, first: str = "") -> None:
         """Draw straight links between all switches and to their hosts; those of one stand out."""
         for switch in self.wiring.switches:
             self.stand_for(switch, switch.name)
-        marks = self.sketch.by_key()
+        marks = self.picture.by_key()
         for bundle in self.bundles()[0]:
             line = hosts.line(bundle, [marks[end].place for end in bundle.ends])
-            self.sketch.lines.append(replace(line, is_highlighted=first in bundle.ends))
+            self.picture.lines.append(replace(line, is_highlighted=first in bundle.ends))
         self.join_hosts()

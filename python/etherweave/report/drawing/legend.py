@@ -36,8 +36,8 @@ def framed(picture: Picture, wiring: Wiring) -> Picture:
     notes = _notes(picture.notes, left, foot, space)
     return replace(
         picture,
-        lines=(*picture.lines, *samples),
-        words=(*picture.words, *head, *words, *notes, Words((left + space, high[1]), "")),
+        lines=[*picture.lines, *samples],
+        words=[*picture.words, *head, *words, *notes, Words((left + space, high[1]), "")],
     )
 
 

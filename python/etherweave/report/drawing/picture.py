@@ -5,7 +5,7 @@ fabric gives the same picture. How wide text is, and text that any font can draw
 """
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, TypeAlias
@@ -157,17 +157,17 @@ class Words:
     """Whether lines below it are wiped out."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Picture:
-    """A fabric, laid out."""
+    """A fabric, laid out; layouts add to it until it is finished."""
 
-    marks: Sequence[Mark] = ()
+    marks: list[Mark] = field(default_factory=list)
     """Drawn above lines."""
-    lines: Sequence[Line] = ()
+    lines: list[Line] = field(default_factory=list)
     """Drawn above areas."""
-    areas: Sequence[Area] = ()
+    areas: list[Area] = field(default_factory=list)
     """Drawn first."""
-    words: Sequence[Words] = ()
+    words: list[Words] = field(default_factory=list)
     """Drawn last."""
     notes: Sequence[str] = ()
     """How to read it, a sentence each."""
@@ -189,31 +189,6 @@ class Picture:
         """How many links its lines and its folded boxes stand for."""
         drawn = sum(line.count for line in self.lines if not line.is_repeated)
         return drawn + self.links_inside
-
-
-@dataclass
-class Sketch:
-    """A picture in the making."""
-
-    marks: list[Mark] = field(default_factory=list)
-    """So far."""
-    lines: list[Line] = field(default_factory=list)
-    """So far."""
-    areas: list[Area] = field(default_factory=list)
-    """So far."""
-    words: list[Words] = field(default_factory=list)
-    """So far."""
-
-    def picture(self, notes: Iterable[str] = (), links_inside: int = 0) -> Picture:
-        """Finish it."""
-        return Picture(
-            tuple(self.marks),
-            tuple(self.lines),
-            tuple(self.areas),
-            tuple(self.words),
-            tuple(notes),
-            links_inside,
-        )
 
     def by_key(self) -> dict[str, Mark]:
         """Its marks."""

@@ -6,10 +6,11 @@ pentagons and pentagrams of the Hoffman-Singleton graph.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from etherweave.report.drawing import hosts
 from etherweave.report.drawing.items import Drawing
-from etherweave.report.drawing.picture import Mark, Picture, Point, Sketch, Words, short, width
+from etherweave.report.drawing.picture import Mark, Picture, Point, Words, short, width
 from etherweave.report.drawing.wiring import Switch, TooLargeError, Wiring
 
 DOTS_MAX = 96
@@ -25,23 +26,23 @@ SIZE = 6.5
 def star(wiring: Wiring) -> Picture:
     """Place the hosts on a circle, clockwise from the top."""
     (switch,) = wiring.switches
-    sketch = Sketch()
+    picture = Picture()
     label = short(switch.name)
-    sketch.marks.append(Mark(switch.name, (0.0, 0.0), (width(label, 8) + 12, 20.0), label))
+    picture.marks.append(Mark(switch.name, (0.0, 0.0), (width(label, 8) + 12, 20.0), label))
     names = wiring.hosts_of.get(switch.name, [])
     each = -(-len(names) // DOTS_MAX)
     shares = [names[start : start + each] for start in range(0, len(names), max(each, 1))]
     radius = max(RADIUS_MIN, PITCH * len(shares) / math.tau)
     for place, share in enumerate(shares):
         degrees = 90 - 360 * place / len(shares)
-        sketch.marks.append(hosts.dot(share[0], hosts.on_circle((0, 0), radius, degrees)))
-        sketch.words.append(_name(share, radius + 7, degrees))
+        picture.marks.append(hosts.dot(share[0], hosts.on_circle((0, 0), radius, degrees)))
+        picture.words.append(_name(share, radius + 7, degrees))
     keys = {name: share[0] for share in shares for name in share}
-    marks = sketch.by_key()
+    marks = picture.by_key()
     for bundle in wiring.host_bundles(keys | {switch.name: switch.name}):
-        sketch.lines.append(hosts.line(bundle, ((0.0, 0.0), marks[bundle.ends[0]].place)))
+        picture.lines.append(hosts.line(bundle, ((0.0, 0.0), marks[bundle.ends[0]].place)))
     notes = [f"A dot stands for up to {each} hosts."] if each > 1 else []
-    return sketch.picture(notes)
+    return replace(picture, notes=notes)
 
 
 def _name(share: Sequence[str], radius: float, degrees: float) -> Words:
@@ -73,13 +74,13 @@ def slim_fly(wiring: Wiring) -> Picture:
     radius = SPACE / 2 / math.sin(math.pi / q)
     drawing = Drawing(wiring)
     for switch in wiring.switches:
-        _place(drawing.sketch, wiring, switch, _centre(switch, radius, q), radius, q)
-    _name_rows(drawing.sketch, radius, q)
+        _place(drawing.picture, wiring, switch, _centre(switch, radius, q), radius, q)
+    _name_rows(drawing.picture, radius, q)
     first = wiring.switches[0]
     drawing.join_straight(first.name)
     label = short(first.name.removeprefix("switch"))
     note = f"The links of switch {label} stand out; switches are half.row.place."
-    return drawing.sketch.picture([note])
+    return replace(drawing.picture, notes=[note])
 
 
 def _reach(radius: float) -> float:
@@ -95,7 +96,7 @@ def _centre(switch: Switch, radius: float, q: int) -> Point:
 
 
 def _place(
-    sketch: Sketch, wiring: Wiring, switch: Switch, centre: Point, radius: float, q: int
+    picture: Picture, wiring: Wiring, switch: Switch, centre: Point, radius: float, q: int
 ) -> None:
     half, _, place = switch.coordinates
     # The halves mirror each other; the first places of their rows face each other.
@@ -104,14 +105,14 @@ def _place(
     label = short(switch.name.removeprefix("switch"))
     size = (width(label, 7) + 6, 14.0)
     is_first = switch == wiring.switches[0]
-    sketch.marks.append(Mark(switch.name, spot, size, label, is_highlighted=is_first))
-    sketch.marks += hosts.fan(wiring, switch.name, spot, degrees, HOSTS_AWAY)
+    picture.marks.append(Mark(switch.name, spot, size, label, is_highlighted=is_first))
+    picture.marks += hosts.fan(wiring, switch.name, spot, degrees, HOSTS_AWAY)
 
 
-def _name_rows(sketch: Sketch, radius: float, q: int) -> None:
+def _name_rows(picture: Picture, radius: float, q: int) -> None:
     for half in (0, 1):
         for row in range(q):
             x, y = _centre(Switch("", 0, 0, (half, row, 0)), radius, q)
             away = _reach(radius) + 6
             place = (x, y + away if half == 0 else y - away)
-            sketch.words.append(Words(place, f"half {half}, row {row}", 7.5))
+            picture.words.append(Words(place, f"half {half}, row {row}", 7.5))

@@ -5,7 +5,7 @@ last are drawn; between them, and between the first pod and the last, boxes stan
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from etherweave.report.drawing import hosts
 from etherweave.report.drawing.items import Drawing, Item, row, side_by_side
@@ -55,7 +55,7 @@ def layout(wiring: Wiring) -> Picture:
     drawing = _RailsDrawing(wiring)
     drawing.place()
     inside = drawing.join()
-    return drawing.sketch.picture(drawing.notes(), inside)
+    return replace(drawing.picture, notes=tuple(drawing.notes()), links_inside=inside)
 
 
 def _number(host: str) -> int:
@@ -124,7 +124,7 @@ class _RailsDrawing(Drawing):
         self._row(self.spines, (left - 2 * GAP) / 2, SPINE_ROW, left)
         names = ("spines", SPINE_ROW), ("leaves", LEAF_ROW), ("nics", SERVER_ROW)
         for name, y in names:
-            self.sketch.words.append(Words((-PAD, y), name, 7.5, "right"))
+            self.picture.words.append(Words((-PAD, y), name, 7.5, "right"))
 
     def _width(self, pod: Pod) -> float:
         servers = [self._server_width(server) + GAP for server in pod.servers]
@@ -141,8 +141,8 @@ class _RailsDrawing(Drawing):
         if not pod.servers:
             return
         low, high = (left, SERVER_ROW - 42), (left + wide, LEAF_ROW + HIGH / 2 + PAD)
-        self.sketch.areas.append(Area(low, high))
-        self.sketch.words.append(Words((middle, low[1] + 8), f"pod {pod.number}", 7.5))
+        self.picture.areas.append(Area(low, high))
+        self.picture.words.append(Words((middle, low[1] + 8), f"pod {pod.number}", 7.5))
         widths = [self._server_width(server) for server in pod.servers]
         gap = (wide - sum(widths)) / len(widths)
         x = left + gap / 2
@@ -157,14 +157,14 @@ class _RailsDrawing(Drawing):
             key = f"servers of {server.members[0]}"
             size = (wide, high[1] - low[1])
             place = (middle, SERVER_ROW)
-            self.sketch.marks.append(Mark(key, place, size, server.name, "folded"))
+            self.picture.marks.append(Mark(key, place, size, server.name, "folded"))
             self.key_of |= dict.fromkeys(server.members, key)
             return
-        self.sketch.areas.append(Area(low, high, 2, is_framed=True))
-        self.sketch.words.append(Words((middle, low[1] - 7), server.name, 6.5))
+        self.picture.areas.append(Area(low, high, 2, is_framed=True))
+        self.picture.words.append(Words((middle, low[1] - 7), server.name, 6.5))
         first = middle - NIC_STEP * (len(server.nics) - 1) / 2
         for n, nic in enumerate(server.nics):
-            self.sketch.marks.append(hosts.dot(nic, (first + NIC_STEP * n, SERVER_ROW)))
+            self.picture.marks.append(hosts.dot(nic, (first + NIC_STEP * n, SERVER_ROW)))
             self.key_of[nic] = nic
 
     def _row(self, items: Sequence[Item], middle: float, y: float, wide: float) -> None:
@@ -186,17 +186,17 @@ class _RailsDrawing(Drawing):
         """Draw the links; returns how many are within one box."""
         bundles, inside = self.bundles()
         bundles += self.wiring.host_bundles(self.key_of)
-        marks = self.sketch.by_key()
+        marks = self.picture.by_key()
         for bundle in bundles:
             one, other = (marks[key] for key in bundle.ends)
             if one == other:
                 inside += bundle.count
             else:
-                self.sketch.lines.append(hosts.climb(bundle, one, other))
+                self.picture.lines.append(hosts.climb(bundle, one, other))
         return inside
 
     def notes(self) -> list[str]:
         """Say how to read it."""
         rule = f"Card c of every server is on leaf c of its pod; a server has {self.rails} nics."
-        folded = any(mark.shape == "folded" for mark in self.sketch.marks)
+        folded = any(mark.shape == "folded" for mark in self.picture.marks)
         return [rule, "A dashed box stands for what it names."] if folded else [rule]

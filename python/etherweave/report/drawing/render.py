@@ -69,7 +69,7 @@ def numbered(picture: Picture) -> Picture:
         if words is not None:
             taken.append(box_of_words(words))
             added.append(words)
-    return replace(picture, words=(*picture.words, *added))
+    return replace(picture, words=[*picture.words, *added])
 
 
 def uniform_counts(lines: Iterable[Line]) -> dict[tuple[str, str], int]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from etherweave.report.drawing import hosts
 from etherweave.report.drawing.items import Drawing
-from etherweave.report.drawing.picture import Mark, Picture, Point, Sketch, Words, short, width
+from etherweave.report.drawing.picture import Mark, Picture, Point, Words, short, width
 from etherweave.report.drawing.wiring import Bundle, Switch, TooLargeError, Wiring
 
 LAYER_HIGH = 16.0
@@ -36,7 +36,7 @@ def is_layered(wiring: Wiring, bundles: Sequence[Bundle]) -> bool:
 def _layered(wiring: Wiring, bundles: Sequence[Bundle]) -> Picture:
     """Place switches in rows by level, near their neighbours."""
     drawing = Drawing(wiring)
-    sketch = drawing.sketch
+    picture = drawing.picture
     rows = _ordered(wiring, bundles)
     pitch = max(max(map(_slot, row)) for row in rows) + GAP
     wide = pitch * max(map(len, rows))
@@ -46,11 +46,11 @@ def _layered(wiring: Wiring, bundles: Sequence[Bundle]) -> Picture:
             place = (wide * (n + 0.5) / len(row), level * climb)
             label = short(switch.name)
             size = (max(width(label, 7) + 8, 24.0), LAYER_HIGH)
-            sketch.marks.append(Mark(switch.name, place, size, label))
-            sketch.marks += hosts.below(wiring, switch.name, place)
-        sketch.words.append(Words((-GAP, level * climb), f"level {level}", 7.5, "right"))
+            picture.marks.append(Mark(switch.name, place, size, label))
+            picture.marks += hosts.below(wiring, switch.name, place)
+        picture.words.append(Words((-GAP, level * climb), f"level {level}", 7.5, "right"))
     drawing.join_straight()
-    return sketch.picture()
+    return picture
 
 
 def _slot(switch: Switch) -> float:
@@ -108,11 +108,11 @@ def layout(wiring: Wiring) -> Picture:
     for name in names:
         label = short(name)
         size = (max(width(label, 7) + 8, 24.0), HIGH)
-        drawing.sketch.marks.append(Mark(name, places[name], size, label))
-    drawing.sketch.marks = _apart(drawing.sketch.marks)
-    _place_hosts(drawing.sketch, wiring)
+        drawing.picture.marks.append(Mark(name, places[name], size, label))
+    drawing.picture.marks = _apart(drawing.picture.marks)
+    _place_hosts(drawing.picture, wiring)
     drawing.join_straight()
-    return drawing.sketch.picture()
+    return drawing.picture
 
 
 def positions(names: Sequence[str], ends: Sequence[tuple[str, str]]) -> dict[str, Point]:
@@ -187,11 +187,11 @@ def _apart(marks: Sequence[Mark]) -> list[Mark]:
     return [replace(m, place=(m.place[0] * factor, m.place[1] * factor)) for m in marks]
 
 
-def _place_hosts(sketch: Sketch, wiring: Wiring) -> None:
-    for mark in list(sketch.marks):
+def _place_hosts(picture: Picture, wiring: Wiring) -> None:
+    for mark in list(picture.marks):
         # Away from the middle of the drawing; a lone switch has its hosts below.
         x, y = mark.place
         outward = math.degrees(math.atan2(y, x)) if math.hypot(x, y) > 1 else -90.0
         # A little further where the switch is wide.
         away = HOSTS_AWAY + abs(math.cos(math.radians(outward))) * (mark.size[0] / 2 - 8)
-        sketch.marks += hosts.fan(wiring, mark.key, mark.place, outward, away)
+        picture.marks += hosts.fan(wiring, mark.key, mark.place, outward, away)

@@ -6,7 +6,7 @@ tree only the first block of each level is shown in detail, as Benito et al. (20
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from etherweave.report.drawing import hosts
 from etherweave.report.drawing.items import ROW_MAX, Drawing, Item, more, row, side_by_side
@@ -51,7 +51,7 @@ def layout(wiring: Wiring) -> Picture:
     drawing.place(root, 0.0, 0)
     drawing.name_rows(root)
     links_inside = drawing.join()
-    return drawing.sketch.picture(_notes(folds, height), links_inside)
+    return replace(drawing.picture, notes=_notes(folds, height), links_inside=links_inside)
 
 
 def _folds(wiring: Wiring) -> bool:
@@ -199,25 +199,25 @@ class _TreeDrawing(Drawing):
         foot = -hosts.DROP - 16 - 13 * (block.height)
         top = block.height * self.pitch + HIGH / 2 + PAD - 2 * depth
         high = (left + wide, top)
-        self.sketch.areas.append(Area((left, foot), high, depth))
-        self.sketch.words.append(Words((left + wide / 2, foot + 7), block.label, 7.5))
+        self.picture.areas.append(Area((left, foot), high, depth))
+        self.picture.words.append(Words((left + wide / 2, foot + 7), block.label, 7.5))
 
     def name_rows(self, root: Block) -> None:
         """Name the levels at the left."""
-        marks = [mark for mark in self.sketch.marks if mark.shape != "host"]
+        marks = [mark for mark in self.picture.marks if mark.shape != "host"]
         left = min(mark.edge(-1, 0)[0] for mark in marks) - 2 * PAD
         for level in range(root.height + 1):
-            self.sketch.words.append(
+            self.picture.words.append(
                 Words((left, level * self.pitch), f"level {level}", 7.5, "right")
             )
         if self.wiring.hosts.height:
-            self.sketch.words.append(Words((left, -hosts.DROP), "hosts", 7.5, "right"))
+            self.picture.words.append(Words((left, -hosts.DROP), "hosts", 7.5, "right"))
 
     def join(self) -> int:
         """Draw the links; returns how many are within one box."""
         bundles, inside = self.bundles()
-        marks = self.sketch.by_key()
+        marks = self.picture.by_key()
         for bundle in bundles:
             one, other = (marks[key] for key in bundle.ends)
-            self.sketch.lines.append(hosts.climb(bundle, one, other))
+            self.picture.lines.append(hosts.climb(bundle, one, other))
         return inside + self.join_hosts()
