@@ -1,13 +1,11 @@
 //! What can be computed by hand.
 
-mod fabric;
-
+use crate::fabric::{Fabric, every_tick};
 use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::{DragonflyMinimal, ValiantGroup};
 use etherweave_workload::arrival::Poisson;
 use etherweave_workload::pattern::Listed;
-use fabric::{Fabric, every_tick};
 
 /// Only `source` sends, to `dst`.
 fn pair(source: u32, dst: u32) -> Pattern {

@@ -4,11 +4,9 @@
 //!
 //! Latencies below 80 % of saturation agree within 10 %, accepted loads within 0.03, but for two points at full load.
 
-mod fabric;
-
+use crate::fabric::Fabric;
 use etherweave_openloop::{Arbiter, Pattern};
 use etherweave_routing::{Conditional, DragonflyMinimal, PacketRouting, Piggyback, ValiantGroup};
-use fabric::Fabric;
 
 /// What was measured: mean latency [ns] where it counts, accepted load.
 struct Expected {

@@ -1,7 +1,6 @@
 //! Bounds by hand, and runs that keep them.
 
-mod fabric;
-
+use crate::fabric::Fabric;
 use etherweave_openloop::Pattern;
 use etherweave_primitives::{SwitchId, Time};
 use etherweave_routing::bounds::{Bound, ChannelLoads, bound, host_groups};
@@ -9,7 +8,6 @@ use etherweave_routing::{DragonflyMinimal, DragonflyPlan, FabricPlan, PacketRout
 use etherweave_topology::{Dragonfly, Family, LinkClass, Topology};
 use etherweave_workload::Share;
 use etherweave_workload::pattern::{Alternating, HotSpot, Listed, Switching, Tornado};
-use fabric::Fabric;
 
 /// Sums of rounded shares.
 const ROUNDING: f64 = 1e-9;

@@ -1,13 +1,11 @@
 //! Which routings keep the order of a flow.
 
-mod fabric;
-
+use crate::fabric::{Fabric, every_tick};
 use etherweave_openloop::{ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::{DragonflyMinimal, PacketRoutingKind, ValiantGroup};
 use etherweave_topology::{Family, KAryFatTree};
 use etherweave_workload::pattern::{RandomPermutation, Shift};
-use fabric::{Fabric, every_tick};
 
 #[test]
 fn one_path_per_flow_keeps_its_order_and_valiant_paths_do_not() {

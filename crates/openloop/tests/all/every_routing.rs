@@ -1,12 +1,11 @@
 //! Runs of every routing on every small fabric that it works on. What packets do step by step, whatever is queued, is
 //! in `crates/forwarding/tests/every_packet_routing.rs`.
 
-#[path = "../../forwarding/tests/fabrics/small.rs"]
-mod small;
-
+use crate::small;
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 
+use crate::small::Small;
 use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::InputError;
@@ -14,7 +13,6 @@ use etherweave_primitives::{Duration, HostId, SwitchId};
 use etherweave_routing::{FabricOf, PacketRoutingKind};
 use etherweave_topology::{Family, FlattenedButterfly, Node, Topology, Torus};
 use etherweave_workload::pattern::{Adversarial, Shift};
-use small::Small;
 
 /// A run: what is sent, how much, for how long after how long.
 struct Run {

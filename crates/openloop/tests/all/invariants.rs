@@ -1,12 +1,10 @@
 //! What holds in every run.
 
-mod fabric;
-
+use crate::fabric::{Fabric, every_tick};
 use etherweave_openloop::{Experiment, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_primitives::InputError;
 use etherweave_routing::{Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, ValiantGroup};
-use fabric::{Fabric, every_tick};
 
 #[test]
 fn the_same_seed_gives_the_same_report_on_any_number_of_threads() {

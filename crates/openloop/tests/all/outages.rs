@@ -1,13 +1,11 @@
 //! Links that fail and return: what is lost, and who goes round.
 
-mod fabric;
-
+use crate::fabric::{Fabric, every_tick};
 use etherweave_openloop::{ControllerParams, FlowControl, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::{ChannelId, Duration, SwitchId};
 use etherweave_routing::{Conditional, DragonflyMinimal, FabricOf, Outage, PacketRoutingKind};
 use etherweave_topology::{Family, FlattenedButterfly, LinkClass, Node};
 use etherweave_workload::pattern::Listed;
-use fabric::{Fabric, every_tick};
 
 /// The global channel from a group to the next.
 fn to_next_group(fabric: &Fabric, group: u32) -> ChannelId {

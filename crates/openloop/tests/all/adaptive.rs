@@ -1,10 +1,8 @@
 //! What adaptive routings do and do not do.
 
-mod fabric;
-
+use crate::fabric::Fabric;
 use etherweave_openloop::Pattern;
 use etherweave_routing::{Conditional, DragonflyMinimal, Piggyback, UgalLocal, ValiantGroup};
-use fabric::Fabric;
 
 #[test]
 fn without_load_adaptive_routings_are_minimal() {

@@ -1,11 +1,9 @@
 //! Credits, pauses, and what becomes of a fabric with too few priorities.
 
-mod fabric;
-
+use crate::fabric::Fabric;
 use etherweave_openloop::{FlowControl, Pattern, Report, SwitchParams, WaitingChannel};
 use etherweave_primitives::Duration;
 use etherweave_routing::{Conditional, DragonflyMinimal, PacketRouting, ValiantGroup};
-use fabric::Fabric;
 
 fn run<R: PacketRouting>(fabric: &Fabric, routing: R, switch: SwitchParams, pattern: Pattern, load: f64) -> Report {
     fabric.run_with(switch, routing, pattern, load, 50).unwrap()

@@ -1,0 +1,19 @@
+//! All tests of the crate in one program: one link instead of 14.
+
+mod adaptive;
+mod balance;
+mod bounds;
+mod bounds_by_family;
+mod closed_forms;
+mod controller;
+mod cross_check;
+mod every_routing;
+mod fabric;
+mod flow_control;
+mod invariants;
+mod order;
+mod outages;
+mod saturation;
+#[path = "../../../forwarding/tests/fabrics/small.rs"]
+mod small;
+mod tables;
