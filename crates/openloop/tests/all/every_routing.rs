@@ -1,5 +1,5 @@
 //! Runs of every routing on every small fabric that it works on. What packets do step by step, whatever is queued, is
-//! in `crates/forwarding/tests/every_packet_routing.rs`.
+//! in `crates/forwarding/tests/all/every_packet_routing.rs`.
 
 use crate::small;
 use std::collections::VecDeque;

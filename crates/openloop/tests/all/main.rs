@@ -14,6 +14,6 @@ mod invariants;
 mod order;
 mod outages;
 mod saturation;
-#[path = "../../../forwarding/tests/fabrics/small.rs"]
+#[path = "../../../forwarding/tests/all/fabrics/small.rs"]
 mod small;
 mod tables;

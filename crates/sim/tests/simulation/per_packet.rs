@@ -12,7 +12,7 @@ use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 
 use crate::common::{experiment, job_of, roce, run, selective};
 
-#[path = "../../../forwarding/tests/fabrics/small.rs"]
+#[path = "../../../forwarding/tests/all/fabrics/small.rs"]
 mod small;
 
 /// PFC for so many priorities from 0 on.

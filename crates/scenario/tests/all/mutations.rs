@@ -158,7 +158,7 @@ fn damaged_scenarios_are_rejected_with_their_line_or_run() {
 
 #[test]
 fn damaged_profiles_are_rejected_with_their_line_or_run() {
-    let profile = include_str!("../../../profiles/switch/spectrum.toml");
+    let profile = include_str!("../../../../profiles/switch/spectrum.toml");
     let rest =
         "[topology.single_switch]\nhosts = 2\n[[job]]\nname = \"j\"\nworkload.osu_latency = { iterations = 10 }\n";
     let fabric = Scenario::parse(rest, "x.toml", &[]).unwrap().topology;

@@ -1,8 +1,7 @@
 //! Fabrics and priorities that can deadlock and are reported so; with the priorities that make them free.
 
-mod common;
-
-use common::{Graph, ring};
+use crate::common;
+use crate::common::{Graph, ring};
 use etherweave_routing::{DeadlockProof, Legality, Routing, RoutingKind, Verdict, prove};
 use etherweave_topology::{
     Dimension, Dragonfly, Family, FlattenedButterfly, HyperX, Mesh, Topology, TopologyKind, Torus,

@@ -1,10 +1,8 @@
 //! Properties of the hops of every routing, on every example of every topology family that the routing is for.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{Graph, hosts, suited};
+use crate::common::{Graph, hosts, suited};
 use etherweave_primitives::HostId;
 use etherweave_routing::{ChannelHop, Legality, Routing, RoutingKind, Verdict, prove};
 use etherweave_topology::{Node, Topology, TopologyKind};

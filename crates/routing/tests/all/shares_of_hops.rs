@@ -9,8 +9,7 @@ use etherweave_topology::{Arrangement, Dragonfly, Family, LinkClass, Node, Topol
 use etherweave_workload::pattern::Listed;
 use etherweave_workload::{HostGroups, Pattern};
 
-mod common;
-use common::NoLoad;
+use crate::common::NoLoad;
 
 /// Follows the packets of a pair with every hash, and counts the share of them on every channel.
 fn followed(topology: &Topology, routing: &impl PacketRouting, [src, dst]: [u32; 2]) -> Vec<f64> {

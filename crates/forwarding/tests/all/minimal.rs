@@ -1,17 +1,15 @@
 //! The routing that tables implement is the one that the routing crate calls legal: the first hops of every switch
 //! towards every host, on every small fabric.
 
-mod fabrics;
-
 use std::collections::BTreeSet;
 
+use crate::fabrics::{graph, hosts, switches};
 use etherweave_forwarding::{AddressPlan, MinimalRouting, PlanKind, RegionRoutes};
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_routing::{Routing, RoutingKind};
 use etherweave_topology::{
     Arrangement, Custom, Dragonfly, DragonflyPlus, Family, FoldedClos, LinkClass, Node, Topology, TopologyKind, Uplinks,
 };
-use fabrics::{graph, hosts, switches};
 use proptest::prelude::*;
 
 /// Ports of a switch towards every host, each asked for alone.

@@ -1,8 +1,6 @@
 //! Random fabrics and parameters: the properties of routings hold, and nothing panics.
 
-mod common;
-
-use common::{Graph, hosts, suited};
+use crate::common::{Graph, hosts, suited};
 use etherweave_routing::{ChannelHop, Routing, RoutingKind, prove};
 use etherweave_topology::{
     Custom, Dimension, Dragonfly, Family, FoldedClos, HyperX, Mesh, Node, Topology, Torus, Uplinks,

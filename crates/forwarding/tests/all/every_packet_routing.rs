@@ -1,6 +1,7 @@
 //! Paths of packets of every routing on small fabrics, under any queues: the shared test suite of routings that decide
-//! packet by packet. Runs are in `crates/openloop/tests/every_routing.rs`.
+//! packet by packet. Runs are in `crates/openloop/tests/all/every_routing.rs`.
 
+use crate::small;
 use std::collections::{BTreeMap, BTreeSet};
 
 use etherweave_forwarding::{FabricTables, TableParams};
@@ -11,9 +12,7 @@ use etherweave_topology::{LinkClass, Node, Topology};
 use etherweave_workload::Pattern;
 use etherweave_workload::pattern::Adversarial;
 
-#[path = "fabrics/small.rs"]
-mod small;
-use small::Small;
+use crate::small::Small;
 
 /// Far ends with room for so many packets.
 const ROOM: u16 = 32;

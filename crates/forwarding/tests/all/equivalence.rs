@@ -1,10 +1,9 @@
 //! Every table does what the routing asks for: every plan and compaction on every family and on random graphs, host by
 //! host and source by source, beside the proof by regions.
 
-mod fabrics;
-
 use std::collections::BTreeSet;
 
+use crate::fabrics::{graph, hosts, switches};
 use etherweave_forwarding::{
     AddressPlan, CompactionKind, FlowTable, MinimalRouting, PacketHeader, PlanKind, RegionRoutes, Rule, Sources,
     Ternary, minimise, prove,
@@ -12,7 +11,6 @@ use etherweave_forwarding::{
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Dragonfly, Family, FoldedClos, Topology, TopologyKind};
-use fabrics::{graph, hosts, switches};
 use proptest::prelude::*;
 
 /// Routings that every fabric has.

@@ -1,0 +1,12 @@
+//! All tests of the crate in one program: one link instead of 10.
+
+mod defaults;
+mod design_fuzz;
+mod design_mistakes;
+mod estimate;
+mod extremes;
+mod faults;
+mod mistakes;
+mod mutations;
+mod shipped;
+mod topologies;
