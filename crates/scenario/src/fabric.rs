@@ -10,6 +10,7 @@ use etherweave_sim::{PreparedRouting, largest_packet, port_buffers};
 use etherweave_topology::{Export, ExportNames, Topology, TopologyKind};
 
 use crate::document::Document;
+use crate::effect;
 use crate::measured::{self, PortSent};
 use crate::memory::MemoryLimit;
 use crate::observation::{PointChoice, observe};
@@ -147,6 +148,7 @@ impl Fabric {
         on_point: &mut dyn FnMut(CurveProgress) -> bool,
     ) -> Result<Table, ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
+        self.check_effect()?;
         self.check_memory(estimate::curve(open_loop, &self.topology), memory_limit)?;
         let (topology, outages) = (&self.topology, &self.outages()?);
         let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, outages };
@@ -167,6 +169,7 @@ impl Fabric {
         memory_limit: Option<&str>,
     ) -> Result<Vec<Table>, ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
+        self.check_effect()?;
         let (topology, outages) = (&self.topology, &self.outages()?);
         let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, outages };
         let point = choice.of(open_loop).map_err(|error| self.document.elsewhere(error))?;
@@ -205,6 +208,12 @@ impl Fabric {
     pub fn estimate_observe(&self, choice: &PointChoice) -> Estimate {
         let open_loop = &self.scenario.open_loop;
         choice.of(open_loop).and_then(|point| point.estimate(open_loop, &self.topology)).unwrap_or_default()
+    }
+
+    /// Refuses keys that nothing in the file can use: those of runs, in a file for open loops alone.
+    fn check_effect(&self) -> Result<(), ScenarioError> {
+        let errors = effect::without_effect(&self.document.values);
+        errors.into_result().map_err(|errors| self.document.locate(errors))
     }
 
     /// Refuses what does not fit; a parameter out of range is reported when it is used.

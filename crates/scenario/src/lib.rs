@@ -14,6 +14,7 @@ mod control;
 mod conversions;
 mod deployment;
 mod document;
+mod effect;
 mod error;
 mod estimate;
 mod fabric;
