@@ -97,10 +97,6 @@ def write_report(
     return write_run(Result.load(source), out, [Result.load(other) for other in beside])
 
 
-def _is_study(source: Path) -> bool:
-    return (source / CHECKS).exists()
-
-
 def _write_study(source: Path, out: Path) -> Path:
     study = load_study_result(source)
     with _damage(source, "study"):
@@ -118,7 +114,7 @@ def _damage(source: Path, verb: str) -> Iterator[None]:
 
 
 _ALONE: list[tuple[Callable[[Path], bool], str, Callable[[Path, Path], Path]]] = [
-    (_is_study, "a study", _write_study),
+    (lambda source: (source / CHECKS).exists(), "a study", _write_study),
     (
         is_calibration,
         "a calibration",

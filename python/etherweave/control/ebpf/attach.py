@@ -142,7 +142,7 @@ def attached(
         cleanup.callback(_remove, pins)
         load = ["bpftool", "prog", "load", str(kernel.program), str(pins / "switch")]
         run(*load, "type", "classifier", "pinmaps", str(pins))
-        _fill(pins, filled)
+        run("bpftool", "batch", "file", "-", text=batch(pins, filled))
         for one in interfaces.values():
             run("tc", *inside, "qdisc", "add", "dev", one.name, "clsact")
             cleanup.callback(_detach, inside, one.name)
@@ -184,10 +184,6 @@ def batch(pins: Path, filled: Sequence[MapEntry]) -> str:
         f"key hex {entry.key.hex(' ')} value hex {entry.value.hex(' ')}\n"
         for entry in filled
     )
-
-
-def _fill(pins: Path, filled: Sequence[MapEntry]) -> None:
-    run("bpftool", "batch", "file", "-", text=batch(pins, filled))
 
 
 def _indices(namespace: str | None) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch
-from etherweave.control.lint.host_script import ConfiguredHost, NicSettings
+from etherweave.control.lint.host_script import NicSettings
 from etherweave.control.lint.inputs import Configurations, LintFault
 from etherweave.control.lint.queues import shares_of
 from etherweave.control.qos.nos import PORT_NAMES
@@ -161,8 +161,9 @@ def intent(site: Configurations) -> Iterator[LintFault]:
             for found, expected in _intent(site.fabric, port):
                 yield LintFault(switch.file, port.name, found, f"{expected}, as in the scenario")
     for host in site.hosts:
-        for found, expected in _host_intent(site.fabric, host):
-            yield LintFault(host.file, host.name, found, f"{expected}, as in the scenario")
+        if host.mtu_bytes not in (None, site.fabric.mtu_bytes):
+            expected = f"{site.fabric.mtu_bytes}, as in the scenario"
+            yield LintFault(host.file, host.name, f"MTU {host.mtu_bytes}", expected)
 
 
 def _intent(fabric: Policy, port: ConfiguredPort) -> Iterator[tuple[str, str]]:
@@ -177,11 +178,6 @@ def _intent(fabric: Policy, port: ConfiguredPort) -> Iterator[tuple[str, str]]:
     shares = {one.number: one.weight for one in fabric.classes if one.weight}
     if shares_of(port) != shares:
         yield f"weights of queues are {shares_of(port)}", f"{shares}"
-
-
-def _host_intent(fabric: Policy, host: ConfiguredHost) -> Iterator[tuple[str, str]]:
-    if host.mtu_bytes is not None and host.mtu_bytes != fabric.mtu_bytes:
-        yield f"MTU {host.mtu_bytes}", f"{fabric.mtu_bytes}"
 
 
 def deadlock(site: Configurations) -> Iterator[LintFault]:

@@ -19,7 +19,8 @@ def weights(site: Configurations) -> Iterator[LintFault]:
         for port in switch.ports:
             shares = shares_of(port)
             if shares and sum(shares.values()) != 100:
-                found = f"weights of queues {_listed_shares(shares)} sum to {sum(shares.values())}"
+                listed = ", ".join(f"{number}: {share}" for number, share in shares.items())
+                found = f"weights of queues {listed} sum to {sum(shares.values())}"
                 yield LintFault(switch.file, port.name, found, "a sum of 100")
 
 
@@ -101,10 +102,6 @@ def watchdog_times(site: Configurations) -> Iterator[LintFault]:
                 if poll is not None and time is not None and time < poll:
                     found = f"{field} {time} ms is below the polling interval"
                     yield LintFault(switch.file, f"PFC_WD|{name}", found, f"at least {poll} ms")
-
-
-def _listed_shares(shares: Mapping[int, int]) -> str:
-    return ", ".join(f"{number}: {share}" for number, share in shares.items())
 
 
 NEEDED = ("tc_to_pg_map", "tc_to_queue_map", "pfc_to_queue_map")

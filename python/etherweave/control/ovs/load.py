@@ -153,11 +153,10 @@ def _meters(target: str) -> dict[int, Meter]:
 
 def _groups(target: str) -> dict[int, Group]:
     matches = _GROUP.findall(_ofctl("dump-groups", target))
-    return {int(number): _group(int(number), buckets) for number, buckets in matches}
-
-
-def _group(number: int, buckets: str) -> Group:
-    return Group(number, tuple(int(port) for port in _BUCKET.findall(buckets)))
+    return {
+        int(number): Group(int(number), tuple(map(int, _BUCKET.findall(buckets))))
+        for number, buckets in matches
+    }
 
 
 def _ofctl(*arguments: str, lines: Iterable[str] = (), ends: Sequence[int] = (0,)) -> str:

@@ -7,7 +7,8 @@ read from the models themselves.
 
 The program yanglint is used rather than libyang's Python binding, which is compiled at installation
 against the headers of exactly its own version of the C library: PyPI has a binding of libyang 5,
-Debian 12 has libyang 2.
+Debian 12 has libyang 2. Of libraries without C, pyang validates no data by itself, and yangson ends
+at the first mistake.
 """
 
 import re

@@ -187,7 +187,7 @@ def places(file: Path, hosts: Sequence[str], known: Mapping[str, Place]) -> dict
     OSError
         When it cannot be read_site.
     """
-    if _is_site(file):
+    if "hosts" in read_toml(file):
         return {**known, **of_switches({one.name: one.switch for one in read_site(file).hosts})}
     return {**_of_scenario(file, hosts), **known}
 
@@ -208,10 +208,6 @@ def in_order(hosts: Sequence[str], places: Mapping[str, Place]) -> list[str]:
         return (groups[place.group], ranks[place]) if place else (last, last)
 
     return sorted(hosts, key=rank)
-
-
-def _is_site(file: Path) -> bool:
-    return "hosts" in read_toml(file)
 
 
 def _of_scenario(file: Path, hosts: Sequence[str]) -> dict[str, Place]:

@@ -32,10 +32,9 @@ def write_benchmarks(benchmarks: Benchmarks, out: Path) -> Path:
     page.show(SECTIONS, benchmarks)
     page.show(telemetry.builders(benchmarks), benchmarks)
     findings = [*rate_findings(benchmarks), *pairs.findings(benchmarks)]
-    return page.write(
-        _front(benchmarks, findings),
-        [("What was asked for", json.dumps(_asked(benchmarks), indent=2))],
-    )
+    names = ("site", "networks", "rule", "seed", "experiments")
+    asked = json.dumps({name: benchmarks.facts[name] for name in names}, indent=2)
+    return page.write(_front(benchmarks, findings), [("What was asked for", asked)])
 
 
 def _front(benchmarks: Benchmarks, findings: Sequence[str]) -> Front:
@@ -69,12 +68,6 @@ def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("Etherweave", facts["version"]),
         ("identity", facts["identity"]),
     ]
-
-
-def _asked(benchmarks: Benchmarks) -> dict[str, Any]:
-    return {
-        name: benchmarks.facts[name] for name in ("site", "networks", "rule", "seed", "experiments")
-    }
 
 
 def _moment(ns: int | None) -> str:

@@ -12,7 +12,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from etherweave.report.benchmarks.data import Benchmarks, Place, hosts_of, in_order
-from etherweave.report.benchmarks.slow_paths import PairMatrix, Suspect, pair_classes, suspects
+from etherweave.report.benchmarks.slow_paths import PairMatrix, pair_classes, suspects
 from etherweave.report.section import Section, Table
 
 PAIRS_LEAST = 3
@@ -149,16 +149,15 @@ def _tables(made: Sequence[PairMap]) -> list[Table]:
         for one in made
         for kind in pair_classes(one.matrix)
     ]
-    suspected = [row for one in made for row in _suspect_rows(one, suspects(one.matrix))]
+    suspected = [
+        (one.title, suspect.who, f"{suspect.factor:.2f}", suspect.words)
+        for one in made
+        for suspect in suspects(one.matrix)
+    ]
     tables = [Table(("", "pairs", "how many", "median", ""), rows)] if rows else []
     head = ("", "who", "times worse than usual", "what")
     caption = "Who is slow, beside what else is slow; usual are pairs that are as near."
     return [*tables, *([Table(head, suspected, caption)] if suspected else [])]
-
-
-def _suspect_rows(one: PairMap, listed: Sequence[Suspect]) -> Iterator[tuple[str, ...]]:
-    for suspect in listed:
-        yield one.title, suspect.who, f"{suspect.factor:.2f}", suspect.words
 
 
 def _draw(figure: Figure, axes: Axes, one: PairMap) -> None:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from etherweave.report.drawing import hosts
 from etherweave.report.drawing.items import Drawing, Item, row, side_by_side
 from etherweave.report.drawing.picture import Area, Mark, Picture, Point, Shape, Words, arc, width
-from etherweave.report.drawing.wiring import Bundle, Switch, Wiring
+from etherweave.report.drawing.wiring import Bundle, Wiring
 
 GROUPS_MAX = 24
 """On the circle; boxes stand for several of more."""
@@ -91,11 +91,9 @@ class _CircleDrawing(Drawing):
         pairs = zip(self.wiring.switches, group, strict=True)
         mine = [switch for switch, number in pairs if number == self.first]
         levels = sorted({switch.level for switch in mine})
-        self.rows = [self._row([s for s in mine if s.level == level]) for level in levels]
+        of_levels = [[switch for switch in mine if switch.level == level] for level in levels]
+        self.rows = [row(switches, len(switches) > SWITCHES_MAX) for switches in of_levels]
         self.radius = self._radius()
-
-    def _row(self, switches: Sequence[Switch]) -> tuple[Item, ...]:
-        return row(switches, len(switches) > SWITCHES_MAX)
 
     def _radius(self) -> float:
         """Make room for the boxes on the circle, and for the first group below it."""
