@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 _BYTES = _core.header_bytes()
 _FRAME = _BYTES["ethernet"] + _BYTES["preamble_and_gap"]
 """Header, check sequence, preamble with delimiter, shortest gap (IEEE 802.3-2018, 3.1.1, 4.4.2)."""
-_TCP = _BYTES["ipv4"] + _BYTES["tcp_timestamps"]
+TCP_HEADERS = _BYTES["ipv4"] + _BYTES["tcp_timestamps"]
 """IPv4, TCP, timestamps (RFC 791, 9293, 7323)."""
 _ROCE_V1 = _BYTES["grh"] + _BYTES["bth"] + _BYTES["icrc"]
 """GRH, BTH, ICRC (InfiniBand Architecture vol. 1, annex A16)."""
@@ -77,7 +77,7 @@ class Party(NamedTuple):
 
 def tcp(mtu: int) -> Wire:
     """Return the size of a segment of TCP over IPv4 with timestamps, by the interface's MTU."""
-    return Wire(mtu - _TCP, mtu + _FRAME)
+    return Wire(mtu - TCP_HEADERS, mtu + _FRAME)
 
 
 def roce(path_mtu: int, version: int = 2) -> Wire:

@@ -25,13 +25,11 @@ from etherweave.bench.metrics import (
     Metric,
 )
 from etherweave.fabrics import fabric as build
-from etherweave.report.bounds import Medium, roce, tcp
+from etherweave.report.bounds import TCP_HEADERS, Medium, roce, tcp
 from etherweave.results import Result
 from etherweave.simulation import resolve
 from etherweave.units import size_of
 
-_TCP_HEADERS = 52
-"""IPv4, TCP and timestamps, which ``mss`` does not count [bytes]."""
 _LENGTH = "iterations"
 """The key of a workload that says how long it goes on, and not what it is."""
 
@@ -100,7 +98,7 @@ def fabric(result: Result) -> Fabric:
         wire = roce(size_of(facts["path_mtu"]), int(version.removeprefix("v")))
         medium = Medium(rate, wire, f"RoCE {version}, path MTU {wire.payload} B")
     else:
-        mtu = size_of(facts["mss"]) + _TCP_HEADERS
+        mtu = size_of(facts["mss"]) + TCP_HEADERS
         version, medium = "", Medium(rate, tcp(mtu), f"TCP, MTU {mtu} B")
     return Fabric(kind, version, "pfc" in scenario.get("flow_control", {}), medium)
 

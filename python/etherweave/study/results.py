@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from etherweave.inputs import read_json
-from etherweave.results import Result, Summary
+from etherweave.results import SUMMARY, Result, Summary
 from etherweave.study.deployments import FIGURES, DeploymentResult
 from etherweave.study.experiments import DESIGN, POINTS, CurveResult, DesignResult
 from etherweave.study.folder import PublishedValue, Study, load_study, shipped
@@ -156,20 +156,20 @@ class StudyResult:
     @cached_property
     def runs(self) -> Mapping[str, Result]:
         """The runs among the experiments, by name, without their tables."""
-        names = sorted(path.parent.name for path in self.directory.glob("*/summary.json"))
-        return {name: replace(self.result(name), tables={}) for name in names}
+        return {name: replace(self.result(name), tables={}) for name in self._with(SUMMARY)}
 
     @cached_property
     def designs(self) -> Mapping[str, DesignResult]:
         """The fabrics among the experiments that were designed, by name."""
-        names = sorted(path.parent.name for path in self.directory.glob(f"*/{DESIGN}"))
-        return {name: DesignResult.load(self.directory / name) for name in names}
+        return {name: DesignResult.load(self.directory / name) for name in self._with(DESIGN)}
 
     @cached_property
     def curves(self) -> Mapping[str, CurveResult]:
         """The curves among the experiments, by name."""
-        names = sorted(path.parent.name for path in self.directory.glob(f"*/{POINTS}"))
-        return {name: CurveResult.load(self.directory / name) for name in names}
+        return {name: CurveResult.load(self.directory / name) for name in self._with(POINTS)}
+
+    def _with(self, file: str) -> list[str]:
+        return sorted(path.parent.name for path in self.directory.glob(f"*/{file}"))
 
     @property
     def summaries(self) -> dict[str, Summary]:

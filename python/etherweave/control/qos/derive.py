@@ -12,8 +12,8 @@ Sources of what a scenario does not define:
 import math
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from etherweave import _core
@@ -264,47 +264,34 @@ def _devices(
         if not _NAME.fullmatch(name):
             expected = "letters, digits and -_., as a device is called"
             raise PolicyError(f"node {name!r}: expected {expected}")
-    ports: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    ports: dict[str, list[PortPolicy]] = {name: [] for name in names}
     hosts = []
     for link in pl.DataFrame(one.tables["links"]).iter_rows(named=True):
         for near, far in (("from", "to"), ("to", "from")):
-            if link[near] in ports:
-                ports[link[near]].append(_port(link, near, far, buffers, far_hosts=ports))
-            else:
-                hosts.append(HostPolicy(link[near], link[far], link[f"{far}_port"]))
-    switches = (_switch(name, ports[name], buffers) for name in names)
+            name, number = link[near], link[f"{near}_port"]
+            if name not in ports:
+                hosts.append(HostPolicy(name, link[far], link[f"{far}_port"]))
+                continue
+            port = PortPolicy(
+                number=number,
+                peer=link[far],
+                peer_port=link[f"{far}_port"],
+                is_host=link[far] not in ports,
+                rate_mbps=round(link["rate_gbps"] * 1000),
+                length_m=link["length_m"],
+                headroom_bytes=buffers[name, number][0],
+                bundle=None,
+            )
+            ports[name].append(port)
+    pools = {name: pool for (name, _), (_, pool) in buffers.items()}
+    switches = (SwitchPolicy(name, pools.get(name, 0), _bundled(ports[name])) for name in names)
     return tuple(switches), tuple(hosts)
 
 
-def _port(
-    link: Mapping[str, Any],
-    near: str,
-    far: str,
-    buffers: Mapping[tuple[str, int], tuple[int, int]],
-    far_hosts: Mapping[str, object],
-) -> dict[str, Any]:
-    number = link[f"{near}_port"]
-    return {
-        "number": number,
-        "peer": link[far],
-        "peer_port": link[f"{far}_port"],
-        "is_host": link[far] not in far_hosts,
-        "rate_mbps": round(link["rate_gbps"] * 1000),
-        "length_m": link["length_m"],
-        "headroom_bytes": buffers[link[near], number][0],
-    }
-
-
-def _switch(
-    name: str,
-    ports: list[dict[str, Any]],
-    buffers: Mapping[tuple[str, int], tuple[int, int]],
-) -> SwitchPolicy:
-    ports.sort(key=lambda port: port["number"])
-    peers = [port["peer"] for port in ports if not port["is_host"]]
+def _bundled(ports: Iterable[PortPolicy]) -> tuple[PortPolicy, ...]:
+    """Order ports, and put links in parallel to one switch into a port channel each."""
+    ordered = sorted(ports, key=lambda port: port.number)
+    peers = [port.peer for port in ordered if not port.is_host]
     parallel = [peer for peer in dict.fromkeys(peers) if peers.count(peer) > 1]
     bundle = {peer: number for number, peer in enumerate(parallel, start=1)}
-    pool = next((buffers[name, port["number"]][1] for port in ports), 0)
-    return SwitchPolicy(
-        name, pool, tuple(PortPolicy(**port, bundle=bundle.get(port["peer"])) for port in ports)
-    )
+    return tuple(replace(port, bundle=bundle.get(port.peer)) for port in ordered)

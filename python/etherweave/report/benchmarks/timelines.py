@@ -17,7 +17,7 @@ from etherweave.report.benchmarks.recordings import (
     rates,
 )
 from etherweave.report.bounds import Floats
-from etherweave.report.style import ASIDE, DASHES, INK, SERIES, literal
+from etherweave.report.style import ASIDE, DASHES, GIGABITS, INK, SERIES, literal
 
 HOSTS_MOST = 4
 """That have a column of their own."""
@@ -49,20 +49,19 @@ class TimelinePanel(NamedTuple):
 
 _PAUSES = ("received_pauses", "sent_pauses")
 _BYTES = ("received_bytes", "sent_bytes")
-_GIGABITS = 8e-9
 PANELS = (
     TimelinePanel(
         "processors busy", PROCESSOR.name, ("user_s", "system_s", "softirq_s"), is_always=True
     ),
-    TimelinePanel("link [Gb/s]", INTERFACE.name, _BYTES, _GIGABITS, True, True),
+    TimelinePanel("link [Gb/s]", INTERFACE.name, _BYTES, GIGABITS, True, True),
     TimelinePanel(
         "lost [1/s]", INTERFACE.name, ("received_drops", "sent_drops", "received_errors")
     ),
     TimelinePanel("pauses [1/s]", INTERFACE.name, _PAUSES),
-    TimelinePanel("priorities [Gb/s]", PRIORITY.name, _BYTES, _GIGABITS, is_least_worst=True),
+    TimelinePanel("priorities [Gb/s]", PRIORITY.name, _BYTES, GIGABITS, is_least_worst=True),
     TimelinePanel("PFC [1/s]", PRIORITY.name, _PAUSES),
     TimelinePanel("paused [share]", PRIORITY.name, ("paused_s",)),
-    TimelinePanel("RDMA [Gb/s]", RDMA.name, _BYTES, _GIGABITS, is_least_worst=True),
+    TimelinePanel("RDMA [Gb/s]", RDMA.name, _BYTES, GIGABITS, is_least_worst=True),
     TimelinePanel(
         "RDMA congestion [1/s]", RDMA.name, ("sent_cnps", "handled_cnps", "marked_packets")
     ),
