@@ -26,7 +26,7 @@ from etherweave.cli.measure import (
     limits_of,
     select_site,
 )
-from etherweave.cli.parameters import AsJson, directory
+from etherweave.cli.parameters import AsJson, directory, output_option
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -62,8 +62,7 @@ def calibrate_verb(
         ),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Directory for launches, constants and comparison."),
+        Path | None, output_option("Directory for launches, constants and comparison.")
     ] = None,
     launches: Annotated[
         int,

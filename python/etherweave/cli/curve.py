@@ -20,6 +20,7 @@ from etherweave.cli.parameters import (
     Settings,
     Threads,
     output_file,
+    output_option,
     overrides,
 )
 from etherweave.cli.processes import is_first
@@ -56,13 +57,7 @@ WRITERS: dict[str, Callable[["polars.DataFrame", Path], object]] = {
 def curve(
     file: File,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="File for all columns, which ends in .parquet or .csv.",
-        ),
+        Path | None, output_option("File for all columns, which ends in .parquet or .csv.", "FILE")
     ] = None,
     draw: Annotated[
         Path | None, typer.Option(metavar="FILE.svg", help="Draw latency and throughput as SVG.")

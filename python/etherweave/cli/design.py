@@ -18,6 +18,7 @@ from etherweave.cli.parameters import (
     Threads,
     directory,
     output_file,
+    output_option,
     overrides,
 )
 from etherweave.cli.progress import step_progress
@@ -89,12 +90,7 @@ def design(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIRECTORY",
-            help="Directory for exports, and with --find for the proposals.",
-        ),
+        output_option("Directory for exports, and with --find for the proposals.", "DIRECTORY"),
     ] = None,
     forms: Annotated[
         list[Format] | None,

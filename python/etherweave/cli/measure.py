@@ -12,7 +12,7 @@ from etherweave.bench.measure.launch import LaunchOptions, LaunchProgram
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.cli.bench.amounts import TrafficLimit, octets, renamed, seconds
 from etherweave.cli.exits import INTERRUPTED, mistakes, print_error, reject, terminable
-from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
+from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
 
 if TYPE_CHECKING:
     from etherweave.bench.measure import MeasureLimits
@@ -84,9 +84,7 @@ def limits_of(time_limit: str, traffic_limit: str) -> "MeasureLimits":
 
 def measure_verb(
     file: File,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Directory for the result.")
-    ] = None,
+    output: Annotated[Path | None, output_option("Directory for the result.")] = None,
     settings: Settings = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
     site: SiteFile = None,

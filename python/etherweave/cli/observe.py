@@ -20,6 +20,7 @@ from etherweave.cli.parameters import (
     Threads,
     directory,
     output_file,
+    output_option,
     overrides,
 )
 from etherweave.cli.progress import print_start
@@ -70,10 +71,7 @@ def observe(
         typer.Option("--film", hidden=True, help="File, by the old name of --animation."),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="DIRECTORY", help="Directory for all tables, as Parquet."
-        ),
+        Path | None, output_option("Directory for all tables, as Parquet.", "DIRECTORY")
     ] = None,
     settings: Settings = None,
     threads: Threads = ALL_PROCESSORS,

@@ -62,6 +62,11 @@ ALL_PROCESSORS = usable_processors()
 """Default of :data:`Threads`."""
 
 
+def output_option(about: str, metavar: str | None = None) -> Any:
+    """Declare ``--output``, also ``-o``, by its help."""
+    return typer.Option("--output", "-o", metavar=metavar, help=about)
+
+
 def directory(output: Path) -> Path:
     """Reject an output that cannot be a directory, before anything is simulated for it."""
     above = next(path for path in (output, *output.absolute().parents) if os.path.lexists(path))

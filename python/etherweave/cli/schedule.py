@@ -9,7 +9,7 @@ import typer
 import etherweave
 from etherweave import _core
 from etherweave.cli.exits import mistakes
-from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
+from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
 from etherweave.scenario import literals, read
 
 EXAMPLES = """Examples:
@@ -19,7 +19,7 @@ etherweave schedule halo3d.toml -o schedules --goal --set job.0.workload.halo3d.
 
 def schedule(
     file: File,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Directory for the files.")],
+    output: Annotated[Path, output_option("Directory for the files.")],
     settings: Settings = None,
     warm_up: Annotated[
         int, typer.Option(min=0, help="Number of warm-up passes over each block of a program.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from etherweave.cli.exits import FAILED, notice, os_error, reject
-from etherweave.cli.parameters import ALL_PROCESSORS, AsJson, Threads, directory
+from etherweave.cli.parameters import ALL_PROCESSORS, AsJson, Threads, directory, output_option
 from etherweave.cli.progress import study_progress
 
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ def study(
     ] = "",
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Directory of the results; default: results/NAME, with --full results/NAME-full.",
+        output_option(
+            "Directory of the results; default: results/NAME, with --full results/NAME-full."
         ),
     ] = None,
     full: Annotated[

@@ -125,6 +125,12 @@ def group(package: str, about: str, lines: Mapping[str, str | Verb], **options: 
     )
 
 
+def nested(about: str) -> typer.Typer:
+    """Make a verb that has verbs of its own, in its module."""
+    settings = {"help_option_names": SETTINGS["help_option_names"]}
+    return typer.Typer(help=about, no_args_is_help=True, context_settings=settings)
+
+
 def _command(name: str, module: Any, member: Any) -> Any:
     if isinstance(member, typer.Typer):
         return _nested(name, member)
@@ -138,6 +144,6 @@ def _nested(name: str, verbs: typer.Typer) -> Any:
     verbs.rich_markup_mode = None
     for verb in verbs.registered_commands:
         verb.cls = VerbCommand
-    nested = typer.main.get_group(verbs)
-    nested.name = name
-    return nested
+    found = typer.main.get_group(verbs)
+    found.name = name
+    return found

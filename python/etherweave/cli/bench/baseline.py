@@ -10,6 +10,7 @@ from etherweave.bench.store import Store, StoreError
 from etherweave.cli.bench.printing import moment
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes
+from etherweave.cli.verbs import nested
 
 EXAMPLES = """Examples:
 etherweave bench baseline add results/monday --name spring --file baselines.json
@@ -17,11 +18,7 @@ etherweave bench baseline list --file baselines.json"""
 
 File = Annotated[Path, typer.Option("--file", metavar="FILE", help="JSON file of baselines.")]
 
-baseline = typer.Typer(
-    help="Store results under a name, and list them, for later comparisons.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+baseline = nested("Store results under a name, and list them, for later comparisons.")
 
 
 @baseline.command("add", epilog=EXAMPLES)

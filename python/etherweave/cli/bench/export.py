@@ -17,6 +17,7 @@ from etherweave.bench.points import judged_launches
 from etherweave.bench.store import Store, StoreError
 from etherweave.bench.summary import summary
 from etherweave.cli.exits import mistakes
+from etherweave.cli.verbs import nested
 from etherweave.units import time_of
 
 EXAMPLES = """Examples:
@@ -24,11 +25,7 @@ etherweave bench export reframe results/monday --system cluster:compute > refere
 reframe -c "$(etherweave bench export plugin)" -S programs=osu_bw -S reference_file=reference.py -r
 etherweave bench export slurm --nodes 2 --time 1h osu_bw --site site.toml -o results > run.sh"""
 
-export = typer.Typer(
-    help="Export results to ReFrame, and runs to Slurm.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+export = nested("Export results to ReFrame, and runs to Slurm.")
 
 
 @export.command(epilog=EXAMPLES)

@@ -18,7 +18,7 @@ from etherweave.cli.exits import (
     reject,
     terminable,
 )
-from etherweave.cli.parameters import AsJson, directory
+from etherweave.cli.parameters import AsJson, directory, output_option
 from etherweave.cli.progress import study_progress
 from etherweave.units import amount
 
@@ -52,11 +52,9 @@ SiteFile = Annotated[
 ]
 Output = Annotated[
     Path,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="DIRECTORY",
-        help="Write the results here; continue the campaign that the directory holds, if any.",
+    output_option(
+        "Write the results here; continue the campaign that the directory holds, if any.",
+        "DIRECTORY",
     ),
 ]
 Fabrics = Annotated[

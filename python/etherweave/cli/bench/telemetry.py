@@ -18,7 +18,8 @@ from etherweave.bench.telemetry.recorder import Recording, Rise, rises
 from etherweave.cli.bench.amounts import existing, renamed, seconds
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, notice, reject
-from etherweave.cli.parameters import AsJson, directory
+from etherweave.cli.parameters import AsJson, directory, output_option
+from etherweave.cli.verbs import nested
 from etherweave.units import amount, time_of
 
 EXAMPLES = """Examples:
@@ -27,10 +28,8 @@ etherweave bench telemetry show results/monday/telemetry
 etherweave bench telemetry openmetrics eth0.jsonl -o /var/lib/node_exporter/etherweave.prom
 etherweave bench telemetry dashboard > dashboard.json"""
 
-telemetry = typer.Typer(
-    help="Record counters of hosts while benchmarks run, show them, export them to Prometheus.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+telemetry = nested(
+    "Record counters of hosts while benchmarks run, show them, export them to Prometheus."
 )
 
 RecordingPath = Annotated[
@@ -56,10 +55,7 @@ def record(
     ] = None,
     run: Annotated[str, typer.Option(metavar="NAME", help="Name of the recorded run.")] = "",
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="DIRECTORY", help="Write Parquet tables here instead."
-        ),
+        Path | None, output_option("Write Parquet tables here instead.", "DIRECTORY")
     ] = None,
     limit: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
@@ -153,13 +149,7 @@ def openmetrics(
         bool, typer.Option("--history", help="Print all samples with their times, for promtool.")
     ] = False,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write this file of the textfile collector: NAME.prom.",
-        ),
+        Path | None, output_option("Write this file of the textfile collector: NAME.prom.", "FILE")
     ] = None,
 ) -> None:
     """Export a recording to Prometheus: its last sample, or with --history all."""

@@ -10,6 +10,7 @@ import typer
 from etherweave.cli.control.parameters import seconds
 from etherweave.cli.exits import FAILED, mistakes, notice, print_error, reject
 from etherweave.cli.parameters import AsJson
+from etherweave.cli.verbs import nested
 from etherweave.control.dmp.capture import CapturedFrame, CaptureError, explain, frames
 from etherweave.control.dmp.client import request_addresses
 from etherweave.control.dmp.daemon import serve
@@ -42,11 +43,7 @@ DECODE_EXAMPLES = """Examples:
 tcpdump -i eth0 -w dmp.pcap ether proto 0x88b5
 etherweave control dmp decode dmp.pcap"""
 
-dmp = typer.Typer(
-    help="Request a host's hierarchical MAC address from its switch (Dynamic MAC Protocol).",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+dmp = nested("Request a host's hierarchical MAC address from its switch (Dynamic MAC Protocol).")
 
 Interfaces = Annotated[
     list[str],

@@ -13,7 +13,7 @@ import typer
 
 import etherweave
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
-from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
+from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
 from etherweave.control.qos import derive, sonic_yang
 from etherweave.control.qos.nos import files
 from etherweave.control.qos.policy import Policy, PolicyError, Watchdog
@@ -46,13 +46,7 @@ def export(
         ),
     ],
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIR",
-            help="Directory for the files; default: only list them.",
-        ),
+        Path | None, output_option("Directory for the files; default: only list them.", "DIR")
     ] = None,
     models: Annotated[
         Path | None,

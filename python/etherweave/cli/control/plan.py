@@ -11,7 +11,7 @@ import etherweave
 from etherweave.cli.control.parameters import Factory, Failed, factory_addresses, switch_of
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes
-from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
+from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
 from etherweave.control import text
 from etherweave.control.plan import (
     CARRIED,
@@ -34,11 +34,9 @@ def plan_verb(
     file: File,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Directory for SWITCH.flows, SWITCH.groups and SWITCH.meters of every switch, in "
-            "the form of ovs-ofctl, and hosts.csv.",
+        output_option(
+            "Directory for SWITCH.flows, SWITCH.groups and SWITCH.meters of every switch, in "
+            "the form of ovs-ofctl, and hosts.csv."
         ),
     ] = None,
     only: Annotated[
