@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from itertools import combinations
 from typing import Any
@@ -143,8 +143,8 @@ def experiments(
         experiment
         for program in programs
         for network in networks
-        for smallest, largest in options.sizes
-        for experiment in _experiments(program, network, options, smallest, largest)
+        for sizes in options.sizes
+        for experiment in _experiments(program, network, options, sizes)
     ]
     return tuple(dict.fromkeys(planned_experiments))
 
@@ -179,11 +179,10 @@ def _experiments(
     program: str,
     network: Network,
     options: CampaignOptions,
-    smallest: int | None,
-    largest: int | None,
+    sizes: tuple[int | None, int | None],
 ) -> list[CampaignExperiment]:
     adapter, name = adapter_of(program)
-    plan = _planned(adapter, network, _request(name, network, options, smallest, largest), options)
+    plan = _planned(adapter, network, _request(name, network, options, sizes), options)
     return [_experiment(adapter, plan, network, hosts) for hosts in _placements(plan, options)]
 
 
@@ -191,16 +190,15 @@ def _request(
     program: str,
     network: Network,
     options: CampaignOptions,
-    smallest: int | None,
-    largest: int | None,
+    sizes: tuple[int | None, int | None],
 ) -> BenchmarkRequest:
     is_alone = len(options.hosts) == 1
     return BenchmarkRequest(
         program,
         nodes=1 if is_alone else 2,
         ranks_per_node=max(options.ranks_per_node, 2) if is_alone else options.ranks_per_node,
-        size_min=smallest,
-        size_max=largest,
+        size_min=sizes[0],
+        size_max=sizes[1],
         iterations=options.iterations,
         seconds=options.seconds,
         streams=options.streams,
@@ -214,7 +212,7 @@ def _planned(
 ) -> BenchmarkPlan:
     """Plan for two hosts what runs on a pair, and for all hosts what does not."""
     estimate = FabricEstimate(network.rate, network.latency)
-    everywhere = BenchmarkRequest(**{**vars(request), "nodes": len(options.hosts)})
+    everywhere = replace(request, nodes=len(options.hosts))
     try:
         plan = adapter.plan(request, estimate)
     except BenchmarkPlanError:

@@ -156,17 +156,14 @@ _SHOWN = 200
 
 def judge(experiment: CampaignExperiment, ending: str, text: str, errors: str) -> LaunchVerdict:
     """Judge a launch by how it ended and what it wrote."""
-    ended = [] if ending == Ending.DONE else [_ended(ending, errors)]
+    how = f"{ending.replace('_', ' ')}{_last_words(errors)}"
+    ended = [] if ending == Ending.DONE else [how]
     try:
         document = parse(text)
     except UnrecognisedError as error:
         return LaunchVerdict((), tuple(ended or [f"{error}{_last_words(errors)}"]))
     own = tuple(one for one in document.reports if one.benchmark == experiment.benchmark)
     return LaunchVerdict(own, (*ended, *_problems(experiment, document, own)))
-
-
-def _ended(ending: str, errors: str) -> str:
-    return f"{ending.replace('_', ' ')}{_last_words(errors)}"
 
 
 def _last_words(errors: str) -> str:

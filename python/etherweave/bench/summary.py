@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import etherweave
@@ -141,7 +141,7 @@ def _points(campaign: Campaign, launches: Sequence[JudgedLaunch]) -> Iterator[Po
     for point, values in series(in_order).items():
         found = summarise(values, point.unit, campaign.rule)
         sample = samples[point]
-        median = Measurement(**{**vars(sample), "value": found.median})
+        median = replace(sample, value=found.median)
         near = band(point.benchmark, point.program, median, figures[point.fabric])
         yield PointSummary(point, found, near)
 

@@ -100,7 +100,7 @@ def of_results(
         for number in _launches(iterations, streams):
             own = [_of_launch(one, number) for one in (iterations, streams)]
             launches.append(_seconds(name, own[0], own[1], centre))
-            medians.append(_median(own[0], launches[-1]))
+            medians.append(launches[-1] if own[0].is_empty() else median_s(own[0]))
     _check(name, [*launches, *medians])
     return MeasuredWorkload(name, scenario, tuple(launches), tuple(medians), centre)
 
@@ -128,12 +128,6 @@ def _seconds(name: str, iterations: pl.DataFrame, streams: pl.DataFrame, centre:
         return seconds(iterations, streams, centre)
     except ValueError as error:
         raise CalibrationError(f"{name}: {error}") from None
-
-
-def _median(iterations: pl.DataFrame, otherwise: float) -> float:
-    if iterations.is_empty():
-        return otherwise
-    return median_s(iterations)
 
 
 def read(directory: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:

@@ -90,7 +90,7 @@ class ProcessGroup:
                 stdout=out,
                 stderr=err,
                 cwd=self.directory,
-                env=self._environment(variables),
+                env=os.environ | dict(variables) | {_VARIABLE: self._mark},
                 start_new_session=True,
             )
         self._started.append(process)
@@ -128,9 +128,6 @@ class ProcessGroup:
 
     def _file(self, name: str, ending: str) -> Path:
         return self.directory / f"{name}.{ending}"
-
-    def _environment(self, variables: Mapping[str, str]) -> dict[str, str]:
-        return os.environ | dict(variables) | {_VARIABLE: self._mark}
 
 
 def read(file: Path) -> str:

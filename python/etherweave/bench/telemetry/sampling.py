@@ -7,15 +7,16 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from etherweave.bench.environment.readers.files import HostFiles
 from etherweave.bench.telemetry import counters
 from etherweave.bench.telemetry.counters import CounterRow
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA
 
 TICKS = os.sysconf("SC_CLK_TCK")
+_DEVICES = "sys/class/infiniband"
 
 
 class Sample(NamedTuple):
@@ -100,15 +101,18 @@ class Sampler:
         driver: Callable[[str], Mapping[str, int]] = driver_counters,
     ) -> None:
         self._interfaces = tuple(interfaces)
-        self._root = root
+        self._files = HostFiles(root, None)
         self._driver = driver
-        self._ports = sorted(root.glob("sys/class/infiniband/*/ports/*"))
+        devices = self._files.names(_DEVICES)
+        self._ports = [
+            (one, port) for one in devices for port in self._files.names(f"{_DEVICES}/{one}/ports")
+        ]
 
     def __call__(self) -> Sample:
         """Take a sample."""
         driver = {name: self._driver(name) for name in self._interfaces}
         rows = {
-            PROCESSOR.name: counters.processors(_text(self._root / "proc/stat"), TICKS),
+            PROCESSOR.name: counters.processors(self._files.text("", "proc/stat") or "", TICKS),
             INTERFACE.name: [
                 counters.interface(name, self._statistics(name), driver[name])
                 for name in self._interfaces
@@ -116,25 +120,18 @@ class Sampler:
             PRIORITY.name: [
                 row for name in self._interfaces for row in counters.priorities(name, driver[name])
             ],
-            RDMA.name: [self._port(path) for path in self._ports],
+            RDMA.name: [self._port(device, port) for device, port in self._ports],
         }
         return Sample(time.time_ns(), rows)
 
     def _statistics(self, interface: str) -> dict[str, int]:
-        home = self._root / "sys/class/net" / interface / "statistics"
-        return _numbers(home / name for name in counters.STATISTICS)
+        home = f"sys/class/net/{interface}/statistics"
+        found = {name: self._files.number("", f"{home}/{name}") for name in counters.STATISTICS}
+        return {name: value for name, value in found.items() if value is not None}
 
-    def _port(self, path: Path) -> CounterRow:
-        counted = _numbers([*path.glob("counters/*"), *path.glob("hw_counters/*")])
-        return counters.rdma(path.parts[-3], path.name, counted)
-
-
-def _numbers(files: Iterable[Path]) -> dict[str, int]:
-    texts = {file.name: _text(file).strip() for file in files}
-    return {name: int(text) for name, text in texts.items() if text.isascii() and text.isdigit()}
-
-
-def _text(file: Path) -> str:
-    with suppress(OSError):
-        return file.read_text(errors="replace")
-    return ""
+    def _port(self, device: str, port: str) -> CounterRow:
+        home = f"{_DEVICES}/{device}/ports/{port}"
+        counted = [
+            self._files.numbers("", f"{home}/{kind}") for kind in ("counters", "hw_counters")
+        ]
+        return counters.rdma(device, port, counted[0] | counted[1])

@@ -125,21 +125,19 @@ def _read_table(home: Path, family: Family) -> pyarrow.Table | None:
 
 def _check_schema(family: Family, table: pyarrow.Table) -> None:
     """Check the columns of a table and their types; ValueError names the first that is wrong."""
-    kinds = {"time_ns": pyarrow.int64(), **{one.name: _kind(one) for one in family.columns}}
-    for name in ("host", *family.keys, *kinds):
+    file, texts = file_name(family.name), ("host", *family.keys)
+    numbers = {"time_ns": pyarrow.int64(), **{one.name: _kind(one) for one in family.columns}}
+    for name in (*texts, *numbers):
         if name not in table.column_names:
-            raise ValueError(f"{file_name(family.name)}: no column {name}")
-    for name, kind in kinds.items():
-        if table.schema.field(name).type != kind:
-            found = table.schema.field(name).type
-            raise ValueError(f"{file_name(family.name)}: {name} is {found}; expected {kind}")
-    for name in ("host", *family.keys):
+            raise ValueError(f"{file}: no column {name}")
         kind = table.schema.field(name).type
-        if (kind.value_type if pyarrow.types.is_dictionary(kind) else kind) != pyarrow.string():
-            raise ValueError(f"{file_name(family.name)}: {name} is {kind}; expected texts")
-    for name in ("host", "time_ns", *family.keys):
-        if table[name].null_count:
-            raise ValueError(f"{file_name(family.name)}: {name} is empty in a row")
+        if name in numbers and kind != numbers[name]:
+            raise ValueError(f"{file}: {name} is {kind}; expected {numbers[name]}")
+        plain = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+        if name in texts and plain != pyarrow.string():
+            raise ValueError(f"{file}: {name} is {kind}; expected texts")
+        if name in (*texts, "time_ns") and table[name].null_count:
+            raise ValueError(f"{file}: {name} is empty in a row")
 
 
 def _joined(tables: dict[str, pyarrow.Table | None]) -> Recording:
