@@ -8,7 +8,7 @@ import errno
 import fcntl
 import socket
 import struct
-from typing import Self
+from contextlib import AbstractContextManager
 
 from etherweave.control.dmp.frame import ETHERTYPE, GROUP
 from etherweave.control.dmp.request import ReceivedFrame
@@ -33,7 +33,7 @@ class NoInterfaceError(InterfaceError):
     """The interface does not exist at present."""
 
 
-class DmpInterface:
+class DmpInterface(AbstractContextManager["DmpInterface"]):
     """An Ethernet interface, open for frames of the protocol.
 
     Parameters
@@ -63,9 +63,6 @@ class DmpInterface:
         except BaseException:
             self._socket.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

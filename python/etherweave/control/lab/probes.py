@@ -12,7 +12,7 @@ import struct
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import NamedTuple
 
 from etherweave.control.lab.layout import HOST_INTERFACE, LabPort, Layout
@@ -39,7 +39,7 @@ class ObservedFrame(NamedTuple):
     octets: bytes
 
 
-class FrameTap:
+class FrameTap(AbstractContextManager["FrameTap"]):
     """Captures the frames of an EtherType in a namespace.
 
     Parameters
@@ -64,9 +64,6 @@ class FrameTap:
         except BaseException:
             self._socket.close()
             raise
-
-    def __enter__(self) -> "FrameTap":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
@@ -219,7 +216,7 @@ def probe_path(
     return ProbePath(tuple(hops), entered, host, len(came) + len(left))
 
 
-class ProbeSender:
+class ProbeSender(AbstractContextManager["ProbeSender"]):
     """Sends probes from the hosts of a lab, and captures them at all ports.
 
     Parameters
@@ -241,9 +238,6 @@ class ProbeSender:
             self._sources = [one.getsockname()[4] for one in self._sockets]
             self._tap = stack.enter_context(FrameTap(layout.fabric, ETHER_TYPE))
             self._stack = stack.pop_all()
-
-    def __enter__(self) -> "ProbeSender":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()

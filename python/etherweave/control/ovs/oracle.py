@@ -6,9 +6,10 @@ import re
 import socket
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from itertools import tee
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from etherweave.control.ovs.bridges import BridgeNames
 from etherweave.control.ovs.daemons import OvsError
@@ -71,7 +72,7 @@ class FramePath(NamedTuple):
     """Remarks of Open vSwitch; none on a correct path."""
 
 
-class Oracle:
+class Oracle(AbstractContextManager["Oracle"]):
     """Traces frames through bridges that were built and loaded.
 
     Parameters
@@ -96,9 +97,6 @@ class Oracle:
         }
         self._socket = ControlSocket(control)
         self._ports = dict(self._datapath_ports(self._socket.ask("dpif/show")))
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
@@ -160,7 +158,7 @@ _ANSWER_MAX = 1 << 26
 """Characters of an answer; longer ones are no trace of any fabric."""
 
 
-class ControlSocket:
+class ControlSocket(AbstractContextManager["ControlSocket"]):
     """A connection to a daemon.
 
     Parameters
@@ -186,9 +184,6 @@ class ControlSocket:
         except OSError as error:
             self._socket.close()
             raise OvsError(f"{path}: {error.strerror}; expected a daemon's socket") from None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

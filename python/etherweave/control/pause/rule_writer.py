@@ -3,7 +3,8 @@
 import socket
 import time
 from collections.abc import Iterator
-from typing import NamedTuple, Self
+from contextlib import AbstractContextManager
+from typing import NamedTuple
 
 from etherweave.control.messages import HEADER, VERSION, FlowCommand, MessageType, flow_mod, message
 from etherweave.control.rules import FlowRule
@@ -52,7 +53,7 @@ class MessageDecoder:
             yield ReceivedMessage(kind, xid, body)
 
 
-class RuleWriter:
+class RuleWriter(AbstractContextManager["RuleWriter"]):
     """A connection to a switch.
 
     Parameters
@@ -84,9 +85,6 @@ class RuleWriter:
         except RuleWriterError:
             self._socket.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
