@@ -26,13 +26,9 @@ from etherweave.overview import PAUSE_CAUSES, overview, rate_text
 from etherweave.results import Result
 
 EXAMPLES = """Examples:
-
 etherweave run halo3d.toml
-
 etherweave run halo3d.toml -o result --set job.0.workload.halo3d.iterations=100
-
 etherweave run halo3d.toml --seed 7 --json > summary.json
-
 etherweave run halo3d.toml --pcap host3 --pcap host4=/tmp/four.pcapng"""
 
 
