@@ -1,5 +1,6 @@
 """The command line as its user meets it: in a process of its own, or quicker, in this one."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,3 +62,15 @@ def run_here(*arguments: object) -> subprocess.CompletedProcess[str]:
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     return subprocess.CompletedProcess((), done.exit_code, done.stdout, done.stderr)
+
+
+def without_progress(errors: str) -> str:
+    """Leave out the progress of work that takes long: it depends on the speed of the machine.
+
+    Parameters
+    ----------
+    errors
+        What a command wrote to its standard error.
+    """
+    reports = re.compile(r"^\S+: \d+ of \d+ .*\n", re.MULTILINE)
+    return reports.sub("", errors)
