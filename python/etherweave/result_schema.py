@@ -38,18 +38,37 @@ workload.osu_latency = { iterations = 1 }
 """
 
 
+_SAMPLED = f"""\
+{_SMALLEST}
+[observe]
+period = "1ns"
+ports = ["* - *"]
+flows = ["* -> *"]
+"""
+
+
 class ResultError(InputError):
     """A file of a result is damaged, or not as :meth:`etherweave.Result.save` writes it."""
 
 
 @cache
 def simulated_tables() -> Mapping[str, Mapping[str, str]]:
-    """Return the tables of a simulated result: the kind of each column by its name."""
+    """Return the tables of every simulated result: the kind of each column by its name."""
+    return _tables_of(_SMALLEST)
+
+
+@cache
+def sampled_tables() -> Mapping[str, Mapping[str, str]]:
+    """Return the tables of a simulated result with time series, likewise."""
+    return _tables_of(_SAMPLED)
+
+
+def _tables_of(scenario: str) -> Mapping[str, Mapping[str, str]]:
     import pyarrow
 
     from etherweave import _core
 
-    tables = _core.run(_SMALLEST, "smallest", (), 1, (), None).tables
+    tables = _core.run(scenario, "smallest", (), 1, (), None).tables
     schemas = {name: pyarrow.table(table).schema for name, table in tables.items()}
     return {
         name: {column.name: _kind(column.type) for column in schema}
@@ -139,7 +158,7 @@ def read_table(path: Path, is_measured: bool) -> "pyarrow.Table":
         When it is damaged, or a column is missing or of another type.
     """
     table = _parquet(path)
-    known = {**simulated_tables(), **(MEASURED_TABLES if is_measured else {})}
+    known = {**sampled_tables(), **(MEASURED_TABLES if is_measured else {})}
     for column, kind in known.get(path.stem, {}).items():
         _check_column(path, table, column, kind)
     for name in table.column_names:

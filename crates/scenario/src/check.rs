@@ -18,6 +18,9 @@ pub(crate) fn scenario(scenario: &Scenario) -> Result<(), InputErrors> {
     let mut errors = InputErrors::default();
     errors.check(params::check(&scenario.params()));
     check_run(&mut errors, scenario);
+    if let Some(observe) = &scenario.observe {
+        errors.check(observe.check(scenario.run.end).map_err(|error| error.within("observe")));
+    }
     check_names(&mut errors, scenario);
     check_priorities(&mut errors, scenario);
     errors.into_result()

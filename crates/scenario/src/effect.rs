@@ -10,7 +10,7 @@ use toml::{Table, Value};
 /// Tables of which one makes use of all keys here.
 const USERS: [&str; 3] = ["job", "design", "control"];
 /// Keys of runs, each with what open loops have instead.
-const RUNS: [(&str, &str); 9] = [
+const RUNS: [(&str, &str); 10] = [
     ("routing", "open_loop.routings"),
     ("selection", "open_loop.routings"),
     ("switch", "open_loop.switch"),
@@ -19,6 +19,7 @@ const RUNS: [(&str, &str); 9] = [
     ("nic", "open_loop.switch"),
     ("host", "open_loop.loads"),
     ("transport", "open_loop.loads"),
+    ("observe", "no ports and flows to sample, but open_loop.batch"),
     ("run", "open_loop.warm_up and open_loop.measured"),
 ];
 

@@ -6,14 +6,15 @@
 use std::collections::BTreeSet;
 
 use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength};
-use etherweave_primitives::{HostId, InputError, SwitchId};
-use etherweave_sim::RunMemory;
+use etherweave_primitives::{HostId, InputError, Priority, SwitchId};
+use etherweave_sim::{FlowSelection, RunMemory, Sampling};
 use etherweave_topology::{Node, Topology};
 use etherweave_workload::{TrafficSize, Workload};
 
 use crate::memory::MemoryLimit;
+use crate::routing_spec::RoutingSpec;
 use crate::scenario::{generate, read};
-use crate::{OpenLoopSpec, Scenario, ScenarioError, check, routing_default};
+use crate::{OpenLoopSpec, Scenario, ScenarioError, check, routing_default, sampling};
 
 /// A text in a column, and lent to Python [B].
 const TEXT: u64 = 24 + 32 + 16;
@@ -24,6 +25,8 @@ const ITERATIONS: (u64, u64) = (2, 4);
 const PORTS: (u64, u64) = (3, 23);
 const STREAMS: (u64, u64) = (3, 6);
 const FLOWS: (u64, u64) = (3, 4);
+const PORT_SAMPLES: (u64, u64) = (2, 12);
+const FLOW_SAMPLES: (u64, u64) = (2, 11);
 /// Those of a curve and of observed channels and steps.
 const POINTS: (u64, u64) = (4, 32);
 const CHANNELS: (u64, u64) = (4, 4);
@@ -165,6 +168,7 @@ pub(crate) fn run(scenario: &Scenario, topology: &Topology, captures: usize) -> 
         table(connections.saturating_mul(2), FLOWS),
     ];
     let tables = tables.into_iter().fold(0, u64::saturating_add);
+    let (samples, sample_tables) = samples(scenario, topology, connections);
     let routes = 4 * topology.switches() as u64 * switches_with_hosts(topology);
     let largest =
         (0..traffic.len()).max_by_key(|&job| (traffic[job].program_bytes, traffic[job].connections)).unwrap_or(0);
@@ -176,7 +180,9 @@ pub(crate) fn run(scenario: &Scenario, topology: &Topology, captures: usize) -> 
     let building = memory.building.saturating_add(routes);
     let report = memory.report.saturating_add(tables);
     let transient = building.max(memory.packets.saturating_add(report));
-    let peak = [memory.fabric, memory.programs, memory.connections, transient].into_iter().fold(0, u64::saturating_add);
+    let sampled = samples.saturating_add(sample_tables);
+    let kept = [memory.fabric, memory.programs, memory.connections, transient, sampled];
+    let peak = kept.into_iter().fold(0, u64::saturating_add);
     let parts = vec![
         Part::fabric(memory.fabric),
         Part::new(
@@ -188,13 +194,40 @@ pub(crate) fn run(scenario: &Scenario, topology: &Topology, captures: usize) -> 
         Part::new("connections", memory.connections, &job, "fewer pairs of ranks that exchange messages"),
         Part::new("packets", memory.packets, window, "a smaller window, or less buffer in switches"),
         Part::new("tables", report, &job, "fewer iterations, ranks or connections"),
+        Part::new("samples", sampled, "observe.period", "a longer period, a shorter time, or fewer ports and flows"),
     ];
     let captured = captured_bytes(&traffic, captures as u64);
     Ok(Estimate {
-        disk_bytes: (tables / COMPRESSION).saturating_add(captured),
+        disk_bytes: (tables.saturating_add(sample_tables) / COMPRESSION).saturating_add(captured),
         packet_hops: packet_hops(scenario, &traffic, hops),
         ..Estimate::of_parts(parts, peak)
     })
+}
+
+/// What time series take until the end of a run, and as tables [B]; nothing where a selection has a mistake, which is
+/// reported when the run is built.
+fn samples(scenario: &Scenario, topology: &Topology, connections: u64) -> (u64, u64) {
+    let (Some(spec), Ok(Some(sampling))) = (&scenario.observe, sampling::sampling(scenario, topology)) else {
+        return (0, 0);
+    };
+    let count = spec.samples(scenario.run.end);
+    let pairs = |selection: &FlowSelection| {
+        (selection.sources.len() as u64).saturating_mul(selection.destinations.len() as u64)
+    };
+    let pairs = sampling.flows.iter().map(pairs).fold(0, u64::saturating_add);
+    let flows = pairs.min(connections.saturating_mul(2));
+    let ports = (sampling.ports.len() as u64).saturating_mul(priorities(scenario));
+    let tables = table(count.saturating_mul(ports), PORT_SAMPLES)
+        .saturating_add(table(count.saturating_mul(flows), FLOW_SAMPLES));
+    (Sampling::memory(count, ports, flows), tables)
+}
+
+/// Priorities that packets may have, at most: those of jobs, or all where switches may change them.
+fn priorities(scenario: &Scenario) -> u64 {
+    if matches!(scenario.routing, RoutingSpec::PerPacket(_)) {
+        return Priority::COUNT as u64;
+    }
+    scenario.job.iter().map(|job| job.priority).collect::<BTreeSet<_>>().len() as u64
 }
 
 /// The size of every job.

@@ -13,6 +13,7 @@ use crate::document::Document;
 use crate::faults::{self, FaultsSpec};
 use crate::open_loop::OpenLoopSpec;
 use crate::routing_spec::RoutingSpec;
+use crate::sampling::{self, ObserveSpec};
 use crate::{ScenarioError, check, files, reader, routing_default, routing_spec};
 
 /// A scenario file: fabric, protocols, jobs; all keys have defaults, and a run needs a job.
@@ -46,6 +47,9 @@ pub struct Scenario {
     pub run: RunSpec,
     /// Workloads of the hosts.
     pub job: Vec<JobSpec>,
+    /// Time series of ports and flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observe: Option<ObserveSpec>,
     /// Faults during the run.
     #[serde(skip_serializing_if = "FaultsSpec::is_default")]
     pub faults: FaultsSpec,
@@ -75,6 +79,7 @@ impl Default for Scenario {
             transport: Transport::default(),
             run: RunSpec::default(),
             job: Vec::new(),
+            observe: None,
             faults: FaultsSpec::default(),
             design: DesignSpec::default(),
             open_loop: OpenLoopSpec::default(),
@@ -214,7 +219,10 @@ pub(crate) fn experiment(
     let paths = errors.check(routing_spec::paths(scenario, &topology, &outages));
     let degraded = errors.check(faults::degraded(scenario, &topology));
     let jobs = errors.check(jobs(scenario, &topology));
-    let (Some(paths), Some(degraded), Some(jobs)) = (paths, degraded, jobs) else { return Err(locate(errors)) };
+    let sampling = errors.check(sampling::sampling(scenario, &topology));
+    let (Some(paths), Some(degraded), Some(jobs), Some(sampling)) = (paths, degraded, jobs, sampling) else {
+        return Err(locate(errors));
+    };
     check::built(scenario, &topology, &jobs).map_err(|error| document.locate(error))?;
     Ok(Experiment {
         paths,
@@ -225,6 +233,7 @@ pub(crate) fn experiment(
         warm_up: scenario.run.warm_up,
         stall_limit: scenario.run.stall_limit,
         capture,
+        sampling,
         fingerprint: scenario.run.fingerprint,
         topology,
     })

@@ -1,7 +1,7 @@
 //! A report as columns. Names carry their unit.
 
 use etherweave_primitives::Duration;
-use etherweave_sim::{FlowRow, PortRow, Report, StreamRow};
+use etherweave_sim::{FlowRow, FlowSampleRow, PortRow, PortSampleRow, Report, Samples, StreamRow};
 use etherweave_topology::{LinkClass, Topology};
 
 /// The values of a column.
@@ -26,7 +26,10 @@ pub struct Table {
 
 /// All tables of a report.
 pub(crate) fn tables(report: &Report, topology: &Topology) -> Vec<Table> {
-    vec![iterations(report, topology), ports(&report.ports), streams(&report.streams), flows(&report.flows)]
+    let mut tables =
+        vec![iterations(report, topology), ports(&report.ports), streams(&report.streams), flows(&report.flows)];
+    tables.extend(report.samples.iter().flat_map(|samples| [port_samples(samples), flow_samples(samples)]));
+    tables
 }
 
 pub(crate) fn integers<T>(rows: &[T], value: impl Fn(&T) -> u64) -> Column {
@@ -133,4 +136,58 @@ fn flows(rows: &[FlowRow]) -> Table {
             ("naks", integers(rows, |row| row.naks)),
         ],
     }
+}
+
+fn port_samples(samples: &Samples) -> Table {
+    let rows = &samples.ports;
+    let name = |row: &PortSampleRow| &samples.port_names[row.port as usize];
+    let ns = |value: fn(&PortSampleRow) -> Duration| numbers(rows, move |row| value(row).as_ns_f64());
+    Table {
+        name: "port_samples",
+        columns: vec![
+            ("time_ns", numbers(rows, |row| row.time.as_ns_f64())),
+            ("duration_ns", ns(|row| row.duration)),
+            ("node", texts(rows, |row| name(row).node.clone())),
+            ("port", integers(rows, |row| name(row).port.into())),
+            ("peer", texts(rows, |row| name(row).peer.clone())),
+            ("priority", integers(rows, |row| name(row).priority.get().into())),
+            ("occupancy_bytes", integers(rows, |row| row.occupancy_bytes)),
+            ("tx_bytes", integers(rows, |row| row.tx_bytes)),
+            ("throughput_gbps", numbers(rows, |row| gbps(row.tx_bytes, row.duration))),
+            ("rx_pause_duration_ns", ns(|row| row.rx_pause_duration)),
+            ("tx_pause_duration_ns", ns(|row| row.tx_pause_duration)),
+            ("credit_wait_duration_ns", ns(|row| row.credit_wait_duration)),
+            ("ecn_marked_packets", integers(rows, |row| row.ecn_marked_packets)),
+            ("drops_packets", integers(rows, |row| row.drops_packets)),
+        ],
+    }
+}
+
+/// A rate is not a number where there is no rate limiter.
+fn flow_samples(samples: &Samples) -> Table {
+    let rows = &samples.flows;
+    let name = |row: &FlowSampleRow| &samples.flow_names[row.flow as usize];
+    let rate = |row: &FlowSampleRow| row.rate.map_or(f64::NAN, |rate| rate.as_bps() as f64 / 1e9);
+    Table {
+        name: "flow_samples",
+        columns: vec![
+            ("time_ns", numbers(rows, |row| row.time.as_ns_f64())),
+            ("duration_ns", numbers(rows, |row| row.duration.as_ns_f64())),
+            ("source_host", texts(rows, |row| name(row).source_host.clone())),
+            ("destination_host", texts(rows, |row| name(row).destination_host.clone())),
+            ("flow", integers(rows, |row| name(row).flow.into())),
+            ("bytes", integers(rows, |row| row.bytes)),
+            ("goodput_gbps", numbers(rows, |row| gbps(row.bytes, row.duration))),
+            ("window_bytes", integers(rows, |row| row.window_bytes)),
+            ("in_flight_bytes", integers(rows, |row| row.in_flight_bytes)),
+            ("rate_gbps", numbers(rows, rate)),
+            ("packets", integers(rows, |row| row.packets)),
+            ("retransmissions", integers(rows, |row| row.retransmissions)),
+            ("timeouts", integers(rows, |row| row.timeouts)),
+        ],
+    }
+}
+
+fn gbps(bytes: u64, span: Duration) -> f64 {
+    bytes as f64 * 8.0 / span.as_ns_f64()
 }

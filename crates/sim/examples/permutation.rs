@@ -47,6 +47,7 @@ fn main() {
         warm_up,
         stall_limit,
         capture: Vec::new(),
+        sampling: None,
         fingerprint: std::env::args().any(|word| word == "fingerprint"),
     };
     println!("tables {:?}", started.elapsed());

@@ -23,6 +23,7 @@ mod host;
 mod packet;
 pub mod params;
 mod report;
+mod sampling;
 mod switch;
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,10 @@ pub use fingerprint::Fingerprint;
 pub use frame::pause::PauseFrame;
 pub use host::IterationRow;
 pub use packet::{Packet, PacketKind, flags};
-pub use report::{FlowRow, LosslessDrop, PortRow, Report, StreamRow, Totals};
+pub use report::{
+    FlowRow, FlowSampleRow, LosslessDrop, PortRow, PortSampleRow, Report, SampledFlowName, SampledPortName, Samples,
+    StreamRow, Totals,
+};
+pub use sampling::{FlowSelection, Sampling};
 pub use switch::per_packet::PreparedRouting;
 pub use switch::port::PauseCounters;

@@ -45,6 +45,7 @@ fn experiment() -> Experiment {
         warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(100_000_000),
         capture: vec![HostId::new(0)],
+        sampling: None,
         fingerprint: false,
     }
 }

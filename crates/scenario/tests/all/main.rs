@@ -1,4 +1,4 @@
-//! All tests of the crate in one program: one link instead of 10.
+//! All tests of the crate in one program: one link instead of 11.
 
 mod defaults;
 mod design_fuzz;
@@ -8,5 +8,6 @@ mod extremes;
 mod faults;
 mod mistakes;
 mod mutations;
+mod samples;
 mod shipped;
 mod topologies;

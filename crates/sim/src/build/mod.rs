@@ -11,6 +11,7 @@ mod jobs;
 mod layout;
 mod outages;
 mod per_packet;
+mod sampling;
 
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ use crate::engine::Simulation;
 use crate::fingerprint::Fingerprint;
 use crate::params::{self, SimParams};
 use crate::report::ReportNames;
+use crate::sampling::Sampling;
 use crate::switch::per_packet::{PreparedRouting, link_classes};
 use layout::Layout;
 
@@ -83,6 +85,8 @@ pub struct Experiment {
     pub stall_limit: Duration,
     /// Hosts with captured ports.
     pub capture: Vec<HostId>,
+    /// Time series of ports and flows.
+    pub sampling: Option<Sampling>,
     /// Whether to compute fingerprints.
     pub fingerprint: bool,
 }
@@ -124,6 +128,9 @@ impl Simulation {
         degraded::add(experiment, &layout, &mut shards);
         outages::add(experiment, &layout, &mut shards);
         jobs::populate(experiment, &layout, &connections, &starts, &mut shards)?;
+        if let Some(sampling) = &experiment.sampling {
+            sampling::add(experiment, sampling, &layout, &mut shards)?;
+        }
         for &host in &experiment.capture {
             let (shard, port) = layout.host_port(topology, host);
             shards[shard].captures.push(CapturedPort::new(host, port));

@@ -25,8 +25,16 @@ impl Shard {
         prefer_huge_pages(&self.hosts);
     }
 
-    /// Serves all events before `end`.
+    /// Serves all events before `end`, and takes the samples that are due until then.
     pub fn serve(&mut self, end: Time) {
+        while let Some(time) = self.next_sample(end) {
+            self.serve_events(time);
+            self.take_sample(time);
+        }
+        self.serve_events(end);
+    }
+
+    fn serve_events(&mut self, end: Time) {
         let is_cached = size_of_val(self.ports.as_slice()) <= CACHED;
         while self.queue.next_time().is_some_and(|next| next < end) {
             if !is_cached {

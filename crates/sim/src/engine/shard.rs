@@ -11,6 +11,7 @@ use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, Host, Thread};
 use crate::packet::{Handle, NO_PACKET, Packet, PacketRoute, Packets};
+use crate::sampling::Sampler;
 use crate::switch::buffer::{Group, SharedBuffer};
 use crate::switch::credits::CreditCounters;
 use crate::switch::per_packet::Flowlet;
@@ -88,6 +89,8 @@ pub(crate) struct Shard {
     pub totals: ShardTotals,
     pub fingerprint: Option<Fingerprint>,
     pub captures: Vec<CapturedPort>,
+    /// Time series, where they are asked for.
+    pub sampler: Option<Box<Sampler>>,
     /// The channel that each port sends into.
     pub channels: Vec<ChannelId>,
     /// Of endpoints, where a routing distinguishes flowlets.
@@ -116,6 +119,7 @@ impl Shard {
             totals: ShardTotals::default(),
             fingerprint: None,
             captures: Vec::new(),
+            sampler: None,
             channels: Vec::new(),
             flowlets: Vec::new(),
             impaired_links: Vec::new(),

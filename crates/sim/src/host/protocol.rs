@@ -9,7 +9,7 @@ use etherweave_primitives::{BitRate, Time};
 use super::Endpoint;
 use super::message::MessageKind;
 use super::mpi::{READ_REQUEST, operation};
-use super::roce::RoceState;
+use super::roce::{self, RoceState};
 use super::socket::TcpState;
 use super::thread::Task;
 use crate::constants::RunConstants;
@@ -35,6 +35,16 @@ pub(crate) struct SentCounts {
     pub retransmissions: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
+}
+
+/// How much the sending side of a connection may send, and how fast.
+pub(crate) struct SendState {
+    /// Congestion window (TCP), or the window of the transport [B].
+    pub window: u64,
+    /// In the network, as far as the sender knows [B].
+    pub in_flight: u64,
+    /// Rate of the rate limiter, if there is one.
+    pub rate: Option<BitRate>,
 }
 
 /// What the receiving side of a connection has counted.
@@ -77,6 +87,20 @@ impl Protocol {
                 retransmissions: state.sender.counters().retransmissions,
                 timeouts: state.sender.counters().timeouts,
             },
+        }
+    }
+
+    /// Window and rate of the sending side.
+    pub fn send_state(&self, now: Time, constants: &RunConstants) -> SendState {
+        match self {
+            Protocol::Roce(state) => SendState {
+                window: roce::params(constants).window.get(),
+                in_flight: state.requester.in_flight(),
+                rate: state.requester.rate(now),
+            },
+            Protocol::Tcp(state) => {
+                SendState { window: state.sender.congestion_window(), in_flight: state.sender.in_flight(), rate: None }
+            }
         }
     }
 

@@ -28,7 +28,7 @@ impl RoceState {
 }
 
 /// The parameters of RoCE.
-fn params(constants: &RunConstants) -> &RoceParams {
+pub(super) fn params(constants: &RunConstants) -> &RoceParams {
     constants.params.transport.roce().expect("a RoCE endpoint exists only under the RoCE transport")
 }
 

@@ -22,6 +22,7 @@ impl Simulation {
             ports: self.ports(),
             streams: self.streams(),
             flows: self.flows(),
+            samples: self.samples(),
             lossless_drops: self.lossless_drops(),
             totals: self.sums(),
             fingerprint,

@@ -1,6 +1,7 @@
 //! Results of a run: rows for tables, totals, and which ports and ranks wait in a stuck run.
 
 mod collect;
+mod samples;
 mod waits;
 
 use etherweave_primitives::{BitRate, Duration, Priority, Time};
@@ -10,6 +11,8 @@ use crate::capture::Capture;
 use crate::fingerprint::Fingerprint;
 use crate::host::IterationRow;
 use crate::switch::port::PauseCounters;
+
+pub use samples::{FlowSampleRow, PortSampleRow, SampledFlowName, SampledPortName, Samples};
 
 /// Names for rows.
 pub(crate) struct ReportNames {
@@ -176,6 +179,8 @@ pub struct Report {
     pub streams: Vec<StreamRow>,
     /// Directions of connections that carried data.
     pub flows: Vec<FlowRow>,
+    /// Time series, where they are asked for.
+    pub samples: Option<Samples>,
     /// Losses in lossless priorities.
     pub lossless_drops: Vec<LosslessDrop>,
     /// Sums.

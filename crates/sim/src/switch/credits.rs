@@ -160,6 +160,12 @@ impl CreditCounters {
         self.ports.get(port).map_or(Duration::ZERO, |port| port.channels[priority].wait)
     }
 
+    /// The same with what still waits at `now`.
+    pub fn wait_until(&self, now: Time, port: usize, priority: usize) -> Duration {
+        let present = self.ports.get(port).and_then(|port| port.channels[priority].waiting_since);
+        self.wait(port, priority) + present.map_or(Duration::ZERO, |since| now.since(since))
+    }
+
     /// Priorities of a port whose first packets lack credits.
     pub fn waiting(&self, port: usize) -> impl Iterator<Item = usize> {
         let channels = self.ports.get(port).map_or(&[][..], |port| &port.channels);

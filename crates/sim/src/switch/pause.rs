@@ -4,7 +4,7 @@
 //! quanta) or to resume (quanta 0). An 802.3x frame names all eight. A pause frame does not wait behind data: it leaves
 //! when the packet that is being sent has left.
 
-use etherweave_primitives::Time;
+use etherweave_primitives::{Duration, Time};
 
 use crate::engine::Shard;
 use crate::engine::event::Kind;
@@ -139,6 +139,15 @@ impl Shard {
             self.resume_priority(port_index, priority);
             self.kick(port_index);
         }
+    }
+
+    /// Time for which a port was paused, and for which it paused its peer, until `now`.
+    pub(crate) fn pause_durations(&self, now: Time, port: u32, priority: usize) -> (Duration, Duration) {
+        let paused = self.ports[port as usize].paused();
+        let present = |mask: u8, since: Time| if mask & 1 << priority == 0 { Duration::ZERO } else { now.since(since) };
+        let rx = paused.duration[priority] + present(paused.priorities, paused.since[priority]);
+        let tx = paused.tx_duration[priority] + present(self.held_pauses(port), paused.holding_since[priority]);
+        (rx, tx)
     }
 
     /// Adds the pauses that still hold at the end of a run to the counters.

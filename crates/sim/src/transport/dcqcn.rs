@@ -10,6 +10,7 @@ use crate::params::Dcqcn;
 const ONE: u64 = 1 << 16;
 
 /// The rate of one connection.
+#[derive(Clone)]
 pub(crate) struct RateLimiter {
     params: Dcqcn,
     line: u64,
@@ -50,6 +51,15 @@ impl RateLimiter {
     /// The present rate.
     pub fn rate(&self) -> BitRate {
         BitRate::from_bps(self.current)
+    }
+
+    /// The rate at `now`, with the timers that have expired until then. Changes nothing.
+    pub fn rate_at(&self, now: Time) -> BitRate {
+        let mut limiter = self.clone();
+        if limiter.is_limited {
+            limiter.catch_up(now);
+        }
+        limiter.rate()
     }
 
     /// When the next packet may go.

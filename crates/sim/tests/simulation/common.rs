@@ -56,6 +56,7 @@ pub fn experiment(topology: Topology, params: SimParams, jobs: Vec<Job>) -> Expe
         warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(1_000),
         capture: Vec::new(),
+        sampling: None,
         fingerprint: true,
     }
 }

@@ -7,6 +7,7 @@ mod degraded;
 mod headroom;
 mod losslessness;
 mod per_packet;
+mod samples;
 mod send_buffer;
 mod shaped;
 mod stuck;

@@ -13,6 +13,7 @@ from etherweave.report.run.comparison import (
 )
 from etherweave.report.run.hosts import iterations, nodes, streams
 from etherweave.report.run.ports import counters, flows, pauses, utilisation
+from etherweave.report.run.samples import flow_series, port_series
 from etherweave.report.section import Builder
 from etherweave.results import Result, Summary
 
@@ -20,6 +21,8 @@ SIMULATED: list[Builder[Result]] = [
     iterations,
     nodes,
     streams,
+    port_series,
+    flow_series,
     utilisation,
     pauses,
     counters,

@@ -295,6 +295,16 @@ impl Requester {
         self.acknowledged
     }
 
+    /// Sent and not acknowledged [B].
+    pub fn in_flight(&self) -> u64 {
+        self.next - self.acknowledged
+    }
+
+    /// The rate that congestion control allows at `now`, if there is one.
+    pub fn rate(&self, now: Time) -> Option<BitRate> {
+        self.limiter.as_ref().map(|limiter| limiter.rate_at(now))
+    }
+
     /// Data packets sent, again included.
     pub fn packets(&self) -> u64 {
         self.packets

@@ -1,0 +1,106 @@
+//! Time series of a scenario: from `[observe]` to tables, estimates and mistakes.
+
+use etherweave_scenario::{Column, Fabric, Outcome, PointChoice, Processes, Run, RunOptions, Table};
+
+fn start(text: &str, memory_limit: Option<&str>) -> Result<Run, String> {
+    let options = RunOptions { memory_limit, ..RunOptions::default() };
+    Run::start_with(text, "x.toml", &[], options).map_err(|error| error.to_string())
+}
+
+fn with(lines: &str) -> String {
+    let job = "[[job]]\nname = \"j\"\nworkload.osu_latency = {}\n";
+    format!("[topology.fat_tree]\n[run]\nend = \"1ms\"\n{job}[observe]\n{lines}\n")
+}
+
+fn table<'a>(outcome: &'a Outcome, name: &str) -> &'a Table {
+    outcome.tables.iter().find(|table| table.name == name).expect("a table of the outcome")
+}
+
+fn integers<'a>(table: &'a Table, name: &str) -> &'a [u64] {
+    match table.columns.iter().find(|(column, _)| *column == name) {
+        Some((_, Column::Integers(values))) => values,
+        _ => panic!("{name} is a column of integers"),
+    }
+}
+
+#[test]
+fn a_run_has_tables_of_samples_only_where_they_are_asked_for() {
+    let outcome = start(&with("ports = [\"switches\"]"), None).unwrap().finish(&mut |_| true).0;
+    let (samples, ports) = (table(&outcome, "port_samples"), table(&outcome, "ports"));
+    assert_eq!(integers(table(&outcome, "flow_samples"), "bytes").len(), 0);
+    let Some((_, Column::Texts(nodes))) = ports.columns.iter().find(|(name, _)| *name == "node") else {
+        panic!("ports have names")
+    };
+    let of_switches = integers(ports, "tx_bytes").iter().zip(nodes).filter(|(_, node)| !node.starts_with("host"));
+    assert_eq!(integers(samples, "tx_bytes").iter().sum::<u64>(), of_switches.map(|(bytes, _)| bytes).sum::<u64>());
+    let plain = with("ports = [\"switches\"]");
+    let plain = start(plain.split("[observe]").next().unwrap(), None).unwrap().finish(&mut |_| true).0;
+    assert!(plain.tables.iter().all(|table| !table.name.ends_with("_samples")));
+    assert_eq!(plain.summary.fingerprint, outcome.summary.fingerprint);
+}
+
+#[test]
+fn each_mistake_names_its_key_and_what_is_there() {
+    let cases = [
+        ("", "x.toml:7:2: observe.ports: neither ports nor flows; expected a list of ports or of flows"),
+        ("ports = [\"leaf9 - core0\"]", "x.toml:8:10: observe.ports.0: no port \"leaf9 - core0\"; expected nodes of"),
+        ("ports = [\"switches\", \"leaf0\"]", "x.toml:8:22: observe.ports.1: no port \"leaf0\"; expected \"switches\""),
+        (
+            "flows = [\"host0 -> host96\"]",
+            "x.toml:8:10: observe.flows.0: no flow \"host0 -> host96\"; expected hosts of",
+        ),
+        (
+            "flows = [\"host0 -> host9\"]",
+            "x.toml:8:10: observe.flows.0: no connection between them; expected hosts that exchange messages, such as \
+             \"host0 -> host1\"",
+        ),
+        ("flows = [\"* -> *\"]\nperiod = \"0s\"", "x.toml:9:1: observe.period: 0ps; expected more than 0"),
+        (
+            "flows = [\"* -> *\"]\nfrom = \"15us\"",
+            "x.toml:9:1: observe.from: 15us; expected a multiple of the period, 10us",
+        ),
+        (
+            "flows = [\"* -> *\"]\nfrom = \"1ms\"",
+            "x.toml:9:1: observe.from: 1ms; expected less than the end of the samples, 1ms",
+        ),
+        (
+            "flows = [\"* -> *\"]\nuntil = \"0s\"",
+            "x.toml:7:2: observe.from: 0ps; expected less than the end of the samples, 0ps",
+        ),
+        ("port = [\"switches\"]", "x.toml:8:1: observe.port: unknown key; expected one of"),
+    ];
+    for (lines, expected) in cases {
+        let Err(error) = start(&with(lines), None) else { panic!("{lines} is accepted") };
+        assert!(error.starts_with(expected), "{lines}\ngave     {error}\nexpected {expected}");
+    }
+    let endless = with("flows = [\"* -> *\"]").replace("end = \"1ms\"", "");
+    let Err(error) = start(&endless, None) else { panic!("nothing bounds the samples") };
+    assert!(
+        error.contains("observe.until: none; expected a time that bounds the samples, as `run.end` does not"),
+        "{error}"
+    );
+}
+
+#[test]
+fn samples_that_cannot_fit_are_refused() {
+    let lines = "ports = [\"switches\"]\nperiod = \"1ns\"";
+    let Err(error) = start(&with(lines), Some("1GiB")) else { panic!("1,000,002 samples of 160 ports fit into 1 GiB") };
+    assert!(error.starts_with("x.toml:9:1: observe.period: about "), "{error}");
+    assert!(error.contains("samples ") && error.contains("a longer period, a shorter time, or fewer ports and flows"));
+    let estimate = start(&with(lines), Some("1000GiB")).map(|run| run.estimate().clone()).unwrap();
+    let bounded =
+        start(&with(&format!("{lines}\nfrom = \"999us\"")), Some("1000GiB")).map(|run| run.estimate().clone());
+    assert!(bounded.unwrap().memory_bytes * 100 < estimate.memory_bytes);
+}
+
+#[test]
+fn open_loops_refuse_what_only_a_run_samples() {
+    let text = "[topology.dragonfly]\np = 1\na = 2\nh = 1\n[observe]\nports = [\"switches\"]\n";
+    let fabric = Fabric::parse(text, "x.toml", &[]).unwrap();
+    let expected = "x.toml:5:2: observe: given in a file without a job; expected none: open loops have no ports";
+    let errors = [
+        fabric.curve(&Processes::ALONE, 1, None, &mut |_| true).unwrap_err().to_string(),
+        fabric.observe(&PointChoice::default(), 1, None).unwrap_err().to_string(),
+    ];
+    errors.iter().for_each(|error| assert!(error.starts_with(expected), "{error}"));
+}

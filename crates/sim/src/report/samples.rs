@@ -1,0 +1,203 @@
+//! Time series: from what shards have sampled to rows of differences, in the order of time and of the run's ports and
+//! flows.
+
+use etherweave_primitives::{BitRate, Duration, Priority, Time};
+
+use crate::engine::Simulation;
+use crate::sampling::{FlowSample, PortSample, SampledFlow, SampledPort, ShardSamples};
+
+/// A sampled port and priority.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SampledPortName {
+    /// The switch or host of the port.
+    pub node: String,
+    /// Number of the port on its node.
+    pub port: u16,
+    /// The node at the other end.
+    pub peer: String,
+    /// 802.1Q priority.
+    pub priority: Priority,
+}
+
+/// A sampled direction of a connection.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SampledFlowName {
+    /// Sender.
+    pub source_host: String,
+    /// Receiver.
+    pub destination_host: String,
+    /// Number of the sending end of its connection in the run.
+    pub flow: u32,
+}
+
+/// A port and priority in one period.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PortSampleRow {
+    /// End of the period, when queues were sampled.
+    pub time: Time,
+    /// Length of the period: that of the last one may be shorter.
+    pub duration: Duration,
+    /// Which of [`Samples::port_names`].
+    pub port: u32,
+    /// Waiting in the queue of the priority's traffic class; of a NIC: in its receive buffer [B].
+    pub occupancy_bytes: u64,
+    /// Bytes whose packets began to be sent in the period, with preamble and gap.
+    pub tx_bytes: u64,
+    /// Time for which the port was paused.
+    pub rx_pause_duration: Duration,
+    /// Time for which the port held its peer paused.
+    pub tx_pause_duration: Duration,
+    /// Time for which the first packet of the priority lacked credits.
+    pub credit_wait_duration: Duration,
+    /// Packets marked by ECN when they were queued for this port.
+    pub ecn_marked_packets: u64,
+    /// Packets lost: by a switch on their path to this port, by a NIC when they arrive.
+    pub drops_packets: u64,
+}
+
+/// A flow in one period, as its source knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowSampleRow {
+    /// End of the period, when window and rate were sampled.
+    pub time: Time,
+    /// Length of the period: that of the last one may be shorter.
+    pub duration: Duration,
+    /// Which of [`Samples::flow_names`].
+    pub flow: u32,
+    /// Bytes acknowledged in the period.
+    pub bytes: u64,
+    /// Congestion window (TCP), or the window of the transport [B].
+    pub window_bytes: u64,
+    /// In the network, as far as the source knows [B].
+    pub in_flight_bytes: u64,
+    /// Rate of the rate limiter (DCQCN), if there is one.
+    pub rate: Option<BitRate>,
+    /// Data packets sent in the period, again included.
+    pub packets: u64,
+    /// Data packets (RoCE) or segments (TCP) sent again in the period.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer in the period.
+    pub timeouts: u64,
+}
+
+/// Time series of ports and flows.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Samples {
+    /// Ports and priorities that carried, lost or held anything in any period, in the order of nodes.
+    pub port_names: Vec<SampledPortName>,
+    /// By time, then in the order of names.
+    pub ports: Vec<PortSampleRow>,
+    /// Flows that sent data in any period, by hosts and number.
+    pub flow_names: Vec<SampledFlowName>,
+    /// By time, then in the order of names.
+    pub flows: Vec<FlowSampleRow>,
+}
+
+/// A series: which shard's, and which column of its rows.
+type Series = (usize, usize);
+
+impl Simulation {
+    pub(super) fn samples(&self) -> Option<Samples> {
+        let samplers = self.shards.iter().filter_map(|shard| shard.sampler.as_deref());
+        let shards: Vec<&ShardSamples> = samplers.map(|sampler| &sampler.samples).collect();
+        let first = shards.first()?;
+        debug_assert!(shards.iter().all(|shard| shard.times == first.times), "shards sample together");
+        let spans: Vec<(Time, Duration)> =
+            first.times.windows(2).map(|pair| (pair[1], pair[1].since(pair[0]))).collect();
+        let (port_names, ports) = self.port_series(&shards, &spans);
+        let (flow_names, flows) = self.flow_series(&shards, &spans);
+        Some(Samples { port_names, ports, flow_names, flows })
+    }
+
+    fn port_series(
+        &self,
+        shards: &[&ShardSamples],
+        spans: &[(Time, Duration)],
+    ) -> (Vec<SampledPortName>, Vec<PortSampleRow>) {
+        let at =
+            |row: usize, (shard, column): Series| shards[shard].port_samples[row * shards[shard].ports.len() + column];
+        let mut series = series(shards, |shard| &shard.ports);
+        series.retain(|&(_, one)| (0..=spans.len()).any(|row| at(row, one) != at(0, one)));
+        series.sort_by_key(|(port, _)| (self.names.topology.channel(port.channel).from, port.priority));
+        let row = |number: usize, &(time, duration): &(Time, Duration), port: usize| {
+            let one = series[port].1;
+            port_row(time, duration, port as u32, &at(number, one), &at(number + 1, one))
+        };
+        let rows =
+            spans.iter().enumerate().flat_map(|(number, span)| (0..series.len()).map(move |port| (number, span, port)));
+        let rows = rows.map(|(number, span, port)| row(number, span, port)).collect();
+        (series.iter().map(|(port, _)| self.sampled_port_name(port)).collect(), rows)
+    }
+
+    fn flow_series(
+        &self,
+        shards: &[&ShardSamples],
+        spans: &[(Time, Duration)],
+    ) -> (Vec<SampledFlowName>, Vec<FlowSampleRow>) {
+        let at =
+            |row: usize, (shard, column): Series| shards[shard].flow_samples[row * shards[shard].flows.len() + column];
+        let mut series = series(shards, |shard| &shard.flows);
+        series.retain(|&(_, one)| at(spans.len(), one).packets > at(0, one).packets);
+        series.sort_by_key(|&(flow, _)| flow);
+        let row = |number: usize, &(time, duration): &(Time, Duration), flow: usize| {
+            let one = series[flow].1;
+            flow_row(time, duration, flow as u32, &at(number, one), &at(number + 1, one))
+        };
+        let rows =
+            spans.iter().enumerate().flat_map(|(number, span)| (0..series.len()).map(move |flow| (number, span, flow)));
+        let rows = rows.map(|(number, span, flow)| row(number, span, flow)).collect();
+        (series.iter().map(|(flow, _)| self.sampled_flow_name(flow)).collect(), rows)
+    }
+
+    fn sampled_port_name(&self, sampled: &SampledPort) -> SampledPortName {
+        let (node, port, peer) = self.port_names(sampled.channel);
+        SampledPortName { node, port, peer, priority: Priority::new(sampled.priority) }
+    }
+
+    fn sampled_flow_name(&self, sampled: &SampledFlow) -> SampledFlowName {
+        let (source, destination) = sampled.hosts;
+        SampledFlowName {
+            source_host: self.host_name(source),
+            destination_host: self.host_name(destination),
+            flow: sampled.number,
+        }
+    }
+}
+
+/// Every column of every shard, with what it is of.
+fn series<T: Copy>(shards: &[&ShardSamples], of: fn(&ShardSamples) -> &Vec<T>) -> Vec<(T, Series)> {
+    let columns = |(number, shard): (usize, &&ShardSamples)| {
+        of(shard).iter().copied().enumerate().map(move |(column, one)| (one, (number, column))).collect::<Vec<_>>()
+    };
+    shards.iter().enumerate().flat_map(columns).collect()
+}
+
+fn port_row(time: Time, duration: Duration, port: u32, before: &PortSample, now: &PortSample) -> PortSampleRow {
+    PortSampleRow {
+        time,
+        duration,
+        port,
+        occupancy_bytes: now.occupancy,
+        tx_bytes: now.tx_bytes - before.tx_bytes,
+        rx_pause_duration: now.rx_pause - before.rx_pause,
+        tx_pause_duration: now.tx_pause - before.tx_pause,
+        credit_wait_duration: now.credit_wait - before.credit_wait,
+        ecn_marked_packets: now.marks - before.marks,
+        drops_packets: now.drops - before.drops,
+    }
+}
+
+fn flow_row(time: Time, duration: Duration, flow: u32, before: &FlowSample, now: &FlowSample) -> FlowSampleRow {
+    FlowSampleRow {
+        time,
+        duration,
+        flow,
+        bytes: now.bytes - before.bytes,
+        window_bytes: now.window,
+        in_flight_bytes: now.in_flight,
+        rate: (now.rate > 0).then(|| BitRate::from_bps(now.rate)),
+        packets: now.packets - before.packets,
+        retransmissions: now.retransmissions - before.retransmissions,
+        timeouts: now.timeouts - before.timeouts,
+    }
+}

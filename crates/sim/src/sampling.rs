@@ -1,0 +1,255 @@
+//! Sampling: the state of chosen ports and flows at multiples of a period.
+//!
+//! ```text
+//!   from          from + period     from + 2 period        end of the run
+//!    │  events before │  events before  │        …         │
+//!    ▼                ▼                 ▼                  ▼
+//!  sample           sample            sample             sample
+//! ```
+//!
+//! A sample is taken between events: all that are due before it have been served, none that is due with it. So it
+//! changes no event and no order, and windows are those of a run without samples. The last one, at the end of the run,
+//! has seen every event.
+//!
+//! Counters are kept as they stand; differences are made when shards are merged. What a shard has sampled names ports
+//! and flows by their numbers in the run, and so can be merged without the shard.
+
+use etherweave_primitives::{ChannelId, Duration, HostId, Time};
+
+use crate::engine::Shard;
+use crate::report::{FlowSampleRow, PortSampleRow};
+
+/// What is sampled during a run, and when.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sampling {
+    /// From one sample to the next; not 0.
+    pub period: Duration,
+    /// Start of the first period, a multiple of `period`.
+    pub from: Duration,
+    /// End of the last period, a multiple of `period`. Absent: the end of the run.
+    pub until: Option<Duration>,
+    /// Channels whose sending ports are sampled, each once.
+    pub ports: Vec<ChannelId>,
+    /// Flows that are sampled.
+    pub flows: Vec<FlowSelection>,
+}
+
+/// The flows from some hosts to others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlowSelection {
+    /// Hosts that send, in order.
+    pub sources: Vec<HostId>,
+    /// Hosts that receive, in order.
+    pub destinations: Vec<HostId>,
+}
+
+impl FlowSelection {
+    /// Whether a flow belongs to it.
+    pub fn includes(&self, source: HostId, destination: HostId) -> bool {
+        self.sources.binary_search(&source).is_ok() && self.destinations.binary_search(&destination).is_ok()
+    }
+}
+
+impl Sampling {
+    /// Memory of `samples` samples of so many ports, each with its priorities, and flows, until they are tables [B].
+    pub fn memory(samples: u64, ports: u64, flows: u64) -> u64 {
+        let port = size_of::<PortSample>() + size_of::<PortSampleRow>();
+        let flow = size_of::<FlowSample>() + size_of::<FlowSampleRow>();
+        let each = ports.saturating_mul(port as u64).saturating_add(flows.saturating_mul(flow as u64));
+        samples.saturating_mul(each)
+    }
+}
+
+/// A port and a priority, by numbers of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SampledPort {
+    /// The channel that the port sends into.
+    pub channel: ChannelId,
+    /// 802.1Q priority.
+    pub priority: u8,
+}
+
+/// A flow, by numbers of the run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct SampledFlow {
+    /// Sender and receiver.
+    pub hosts: (u32, u32),
+    /// Number of the sending end of its connection.
+    pub number: u32,
+}
+
+/// A port and priority at an instant. Counters are those since the start of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct PortSample {
+    /// Waiting in the queue of the priority's traffic class; of a NIC: in its receive buffer [B].
+    pub occupancy: u64,
+    /// Sent [B on the wire].
+    pub tx_bytes: u64,
+    /// Packets lost.
+    pub drops: u64,
+    /// Packets marked by ECN.
+    pub marks: u64,
+    /// Time for which the port was paused.
+    pub rx_pause: Duration,
+    /// Time for which it held its peer paused.
+    pub tx_pause: Duration,
+    /// Time for which the first packet of the priority lacked credits.
+    pub credit_wait: Duration,
+}
+
+/// A flow at an instant, as its source knows it. Counters are those since the start of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct FlowSample {
+    /// Acknowledged [B].
+    pub bytes: u64,
+    /// Data packets sent, again included.
+    pub packets: u64,
+    /// Data packets (RoCE) or segments (TCP) sent again.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Window of the transport [B].
+    pub window: u64,
+    /// In the network, as far as the source knows [B].
+    pub in_flight: u64,
+    /// Rate of the rate limiter [bit/s]; 0 without one.
+    pub rate: u64,
+}
+
+/// What a shard has sampled: plain data, a row of ports and a row of flows for each instant.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct ShardSamples {
+    /// The same in all shards.
+    pub times: Vec<Time>,
+    /// Each row of `port_samples`.
+    pub ports: Vec<SampledPort>,
+    /// Row after row.
+    pub port_samples: Vec<PortSample>,
+    /// Each row of `flow_samples`.
+    pub flows: Vec<SampledFlow>,
+    /// Row after row.
+    pub flow_samples: Vec<FlowSample>,
+}
+
+impl ShardSamples {
+    /// Removes what was sampled at `end` or later.
+    fn truncate(&mut self, end: Time) {
+        let rows = self.times.partition_point(|&time| time < end);
+        self.times.truncate(rows);
+        self.port_samples.truncate(rows * self.ports.len());
+        self.flow_samples.truncate(rows * self.flows.len());
+    }
+}
+
+/// Samples of a shard, and when the next one is due.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    period: Duration,
+    next: Time,
+    until: Time,
+    /// Where the ports of `samples` are in the shard.
+    pub ports: Vec<u32>,
+    /// Where the flows of `samples` are in the shard: endpoints.
+    pub flows: Vec<u32>,
+    /// Until now.
+    pub samples: ShardSamples,
+}
+
+impl Sampler {
+    /// Of a shard without ports and flows.
+    pub fn new(sampling: &Sampling) -> Sampler {
+        assert!(!sampling.period.is_zero(), "samples lie apart");
+        Sampler {
+            period: sampling.period,
+            next: Time::ZERO + sampling.from,
+            until: sampling.until.map_or(Time::MAX, |until| Time::ZERO + until),
+            ports: Vec::new(),
+            flows: Vec::new(),
+            samples: ShardSamples::default(),
+        }
+    }
+}
+
+impl Shard {
+    /// When the next sample is due, if it is until `end`.
+    #[inline]
+    pub(crate) fn next_sample(&self, end: Time) -> Option<Time> {
+        let next = self.sampler.as_ref()?.next;
+        (next <= end).then_some(next)
+    }
+
+    /// Takes the sample that is due now: all events before it have been served.
+    #[cold]
+    pub(crate) fn take_sample(&mut self, now: Time) {
+        self.add_sample(now);
+        if let Some(sampler) = &mut self.sampler {
+            let next = now + sampler.period;
+            sampler.next = if next <= sampler.until { next } else { Time::MAX };
+        }
+    }
+
+    /// Takes what is still due, and a last sample at the end of the run, which lies before the end of its last window.
+    pub(crate) fn end_samples(&mut self, end: Time) {
+        while let Some(time) = self.next_sample(end) {
+            self.take_sample(time);
+        }
+        let Some(sampler) = &mut self.sampler else { return };
+        sampler.samples.truncate(end);
+        if end <= sampler.until && !sampler.samples.times.is_empty() {
+            self.add_sample(end);
+        }
+    }
+
+    fn add_sample(&mut self, now: Time) {
+        let Some(mut sampler) = self.sampler.take() else { return };
+        let samples = &mut sampler.samples;
+        samples.times.push(now);
+        let ports = sampler.ports.iter().zip(&samples.ports);
+        samples.port_samples.extend(ports.map(|(&port, sampled)| self.port_sample(now, port, sampled.priority)));
+        samples.flow_samples.extend(sampler.flows.iter().map(|&endpoint| self.flow_sample(now, endpoint)));
+        self.sampler = Some(sampler);
+    }
+
+    fn port_sample(&self, now: Time, index: u32, priority: u8) -> PortSample {
+        let port = &self.ports[index as usize];
+        let bit = usize::from(priority);
+        let counters = &port.class_states[bit].counters;
+        let (rx_pause, tx_pause) = self.pause_durations(now, index, bit);
+        PortSample {
+            occupancy: self.occupancy(now, index, priority),
+            tx_bytes: counters.tx_bytes,
+            drops: counters.drops,
+            marks: counters.marks,
+            rx_pause,
+            tx_pause,
+            credit_wait: self.credits.wait_until(now, index as usize, bit),
+        }
+    }
+
+    fn occupancy(&self, now: Time, index: u32, priority: u8) -> u64 {
+        match self.host_of_port(index) {
+            Some(host) => {
+                let nic = &self.hosts[host].nic;
+                self.constants.params.nic.drain_rate.bytes_in(nic.drained_at.since(now)).get().max(nic.occupancy)
+            }
+            None => {
+                let class = self.constants.scheduler.class(priority);
+                self.ports[index as usize].class_states[class].queue.bytes.into()
+            }
+        }
+    }
+
+    fn flow_sample(&self, now: Time, endpoint: u32) -> FlowSample {
+        let protocol = &self.endpoints[endpoint as usize].protocol;
+        let (sent, state) = (protocol.sent(), protocol.send_state(now, &self.constants));
+        FlowSample {
+            bytes: sent.bytes,
+            packets: sent.packets,
+            retransmissions: sent.retransmissions,
+            timeouts: sent.timeouts,
+            window: state.window,
+            in_flight: state.in_flight,
+            rate: state.rate.map_or(0, |rate| rate.as_bps()),
+        }
+    }
+}

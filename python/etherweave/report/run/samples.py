@@ -1,0 +1,123 @@
+"""Time series of a run: queues and rates of sampled ports, windows and rates of sampled flows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from etherweave.report.section import Section
+from etherweave.report.style import ASIDE, POINTS_MAX, SERIES, literal
+from etherweave.results import Result
+
+LINES_MAX = len(SERIES)
+"""Of series in a panel: of more, those that reach the highest values of the first panel."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What one column shows over time."""
+
+    column: str
+    """Of the table of samples."""
+    label: str
+    """At the axis, with the unit."""
+    divisor: float = 1
+    """Of the values, for the unit."""
+
+
+PORT_PANELS = (
+    Panel("occupancy_bytes", "queue [kB]", 1e3),
+    Panel("throughput_gbps", "throughput [Gb/s]"),
+    Panel("paused", "paused [% of the time]"),
+)
+FLOW_PANELS = (
+    Panel("goodput_gbps", "goodput [Gb/s]"),
+    Panel("window_bytes", "window [kB]", 1e3),
+    Panel("rate_gbps", "rate limiter [Gb/s]"),
+)
+PORTS_CAPTION = (
+    "At the end of each period the bytes that wait in the queue of the traffic class (of a NIC, in "
+    "its receive buffer); over the period the bytes that were sent on the wire, and for how long "
+    "the peer had the port paused."
+)
+FLOWS_CAPTION = (
+    "Over each period the payload that was acknowledged; at its end the congestion window of TCP "
+    "or the window of RoCE, and the rate that DCQCN allows."
+)
+
+
+def port_series(result: Result) -> Section | None:
+    """Draw queue, throughput and pauses of sampled ports over time."""
+    if not result.columns("port_samples"):
+        return None
+    rows = result.to_polars("port_samples").with_columns(
+        paused=pl.col("rx_pause_duration_ns") / pl.col("duration_ns") * 100
+    )
+    has_priorities = rows["priority"].n_unique() > 1
+    name = pl.format("{} port {} to {}", "node", "port", "peer")
+    name = pl.format("{}, priority {}", name, "priority") if has_priorities else name
+    rows = rows.with_columns(series=name)
+    return _section("port_series", "Ports over time", PORTS_CAPTION, rows, PORT_PANELS)
+
+
+def flow_series(result: Result) -> Section | None:
+    """Draw goodput, window and rate of sampled flows over time."""
+    if not result.columns("flow_samples"):
+        return None
+    rows = result.to_polars("flow_samples")
+    pairs = rows.select("source_host", "destination_host", "flow").unique()
+    has_parallel = pairs.select("source_host", "destination_host").is_duplicated().any()
+    name = pl.format("{} to {}", "source_host", "destination_host")
+    name = pl.format("{}, flow {}", name, "flow") if has_parallel else name
+    rows = rows.with_columns(series=name)
+    return _section("flow_series", "Flows over time", FLOWS_CAPTION, rows, FLOW_PANELS)
+
+
+def _section(
+    name: str, title: str, caption: str, rows: pl.DataFrame, panels: Sequence[Panel]
+) -> Section | None:
+    if rows.is_empty():
+        return None
+    shown = [panel for panel in panels if _is_known(rows, panel)]
+    chosen = _highest(rows, shown[0].column)
+    count = rows["series"].n_unique()
+    if count > len(chosen):
+        caption += (
+            f" Of {count:,} series the {len(chosen)} highest; {name[:4]}_samples.parquet has all."
+        )
+    figure = Figure(figsize=(9, 2.1 * len(shown) + 0.5))
+    column = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, panel in zip(column, shown, strict=True):
+        _draw(axes, rows, chosen, panel)
+    column[0].legend(**ASIDE)
+    column[-1].set_xlabel("simulated time [us]")
+    return Section(name, title, caption, figure)
+
+
+def _is_known(rows: pl.DataFrame, panel: Panel) -> bool:
+    """Return whether there is anything to draw: a rate limiter, or a pause."""
+    values = rows[panel.column].cast(pl.Float64)
+    return bool(values.is_not_nan().any()) and (panel.column != "paused" or values.sum() > 0)
+
+
+def _highest(rows: pl.DataFrame, column: str) -> list[str]:
+    """Name the series with the highest values, in the order of the table."""
+    order = rows["series"].unique(maintain_order=True).to_list()
+    tops = rows.group_by("series").agg(pl.col(column).max(), pl.col(column).sum().alias("sum"))
+    ranked = tops.sort(column, "sum", "series", descending=[True, True, False])
+    names = set(ranked["series"].head(LINES_MAX).to_list())
+    return [name for name in order if name in names]
+
+
+def _draw(axes: Axes, rows: pl.DataFrame, names: Sequence[str], panel: Panel) -> None:
+    for name, colour in zip(names, SERIES, strict=False):
+        line = rows.filter(series=name)
+        values = line[panel.column] / panel.divisor
+        is_long = len(line) > POINTS_MAX
+        look: dict[str, Any] = {"color": colour, "label": literal(name), "rasterized": is_long}
+        axes.plot(line["time_ns"] / 1e3, values, linewidth=1.2, **look)
+    axes.set_ylabel(panel.label)
+    axes.set_ylim(bottom=0)
