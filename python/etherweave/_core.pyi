@@ -45,6 +45,7 @@ def run(
     progress: Callable[[Any], bool] | None,
     memory_limit: str | None = None,
     on_start: Callable[[str], None] | None = None,
+    snap_length: str | None = None,
 ) -> Run:
     """Simulate; ``progress`` returns whether to continue, ``on_start`` gets the estimate."""
 

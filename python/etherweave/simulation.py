@@ -77,6 +77,7 @@ def run(
     progress: Callable[[Progress], bool] | None = None,
     memory_limit: str | None = None,
     on_start: EstimateCallback | None = None,
+    snap_length: str | None = None,
 ) -> Result:
     """Simulate a scenario.
 
@@ -99,6 +100,8 @@ def run(
         machine and the limits of the process leave.
     on_start
         Called once, before the first event, with what the run is expected to need.
+    snap_length
+        Most that is kept of a captured frame, such as ``"128B"``; by default the whole frame.
 
     Returns
     -------
@@ -125,7 +128,9 @@ def run(
     listener = _Listener(progress)
     captures, changes = _captures(pcap), literals(overrides)
     started = _parsed(on_start)
-    done = _core.run(text, origin, changes, threads, captures, listener, memory_limit, started)
+    done = _core.run(
+        text, origin, changes, threads, captures, listener, memory_limit, started, snap_length
+    )
     result = Result(
         tables=CoreTables(done.tables),
         summary=parse_summary(done.summary),

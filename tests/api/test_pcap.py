@@ -1,5 +1,6 @@
 """Captures, decoded by an independent library."""
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,39 @@ def test_pause_frames_decode(tmp_path: Path, kind: str) -> None:
     times = [frame.c0_pause_time if kind == "pfc" else frame.pause_time for frame in pauses]
     assert times[0] == 65535
     assert 0 in times
+
+
+def test_a_snap_length_keeps_headers_and_lengths(tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole.pcapng", tmp_path / "cut.pcapng"
+    scenario = {
+        "topology": TOPOLOGY,
+        "run": {"end": "60us"},
+        "job": [{"name": "j", "workload": INCAST}],
+    }
+    etherweave.run(scenario, pcap={"host1": whole})
+    etherweave.run(scenario, pcap={"host1": cut}, snap_length="128B")
+    frames = list(zip(rdpcap(str(whole)), rdpcap(str(cut)), strict=True))
+    assert max(len(before) for before, _ in frames) > 4_000
+    for before, after in frames:
+        assert bytes(after) == bytes(before)[:128]
+        assert after.wirelen == len(before)
+    assert cut.stat().st_size * 10 < whole.stat().st_size
+
+
+@pytest.mark.needs("tshark")
+def test_tshark_reads_the_snap_length_of_the_interface(tmp_path: Path) -> None:
+    file = tmp_path / "cut.pcapng"
+    scenario = {
+        "topology": TOPOLOGY,
+        "run": {"end": "60us"},
+        "job": [{"name": "j", "workload": INCAST}],
+    }
+    etherweave.run(scenario, pcap={"host1": file}, snap_length="100B")
+    fields = ["-T", "fields", "-e", "frame.len", "-e", "frame.cap_len", "-e", "infiniband.bth.psn"]
+    done = subprocess.run(
+        ["tshark", "-r", str(file), *fields], capture_output=True, text=True, check=True
+    )
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    assert all(int(kept) == min(int(length), 100) for length, kept, _ in rows)
+    assert max(int(length) for length, _, _ in rows) > 4_000
+    assert any(number for _, _, number in rows)

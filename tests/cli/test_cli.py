@@ -58,6 +58,12 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path: Path) -> None:
         (["--pcap", "host0=nowhere/x.pcapng"], "no directory nowhere for the capture"),
         (["--pcap", "host0=/"], "/: Is a directory"),
         (["--pcap", "host0=x", "--pcap", "host1=x"], "--pcap: expected each host once"),
+        (["--snap-length", "128B"], "--snap-length: no frames are captured; expected --pcap"),
+        (
+            ["--pcap", "host0", "--snap-length", "0B"],
+            "--snap-length: 0B; expected 1B to 4294967295B",
+        ),
+        (["--pcap", "host0", "--snap-length", "few"], '--snap-length: "few" is not a size'),
         (["-o", __file__], f"{__file__}: expected a directory, but {__file__} is a file"),
         (["-o", f"{__file__}/below"], f"expected a directory, but {__file__} is a file"),
     ],

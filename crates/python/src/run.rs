@@ -89,11 +89,13 @@ pub fn foresee(py: Python<'_>, text: &str, origin: &str, overrides: Vec<(String,
     estimate.map(|estimate| estimate.to_json()).map_err(|error| scenario_error(&error))
 }
 
-/// Simulates; `pcap` are hosts to capture and a file for the frames of each; `progress` gets the state of the run
+/// Simulates; `pcap` are hosts to capture and a file for the frames of each, `snap_length` is what is kept of a frame;
+/// `progress` gets the state of the run
 /// and returns whether to continue. `on_start` gets the estimate before the first event, as JSON. Ctrl-C ends a run as
 /// interrupted.
 #[pyfunction]
-#[pyo3(signature = (text, origin, overrides, threads, pcap, progress, memory_limit=None, on_start=None))]
+#[pyo3(signature = (text, origin, overrides, threads, pcap, progress, memory_limit=None, on_start=None,
+                    snap_length=None))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn run(
     py: Python<'_>,
@@ -105,10 +107,11 @@ pub fn run(
     progress: Option<Py<PyAny>>,
     memory_limit: Option<&str>,
     on_start: Option<Py<PyAny>>,
+    snap_length: Option<&str>,
 ) -> PyResult<Run> {
     let (hosts, files): (Vec<String>, Vec<String>) = pcap.into_iter().unzip();
     let (outcome, failure) = py.detach(|| {
-        let options = RunOptions { threads, capture: &hosts, memory_limit };
+        let options = RunOptions { threads, capture: &hosts, memory_limit, snap_length };
         let has_failed = Arc::new(AtomicBool::new(false));
         let prepare = || {
             let mut run = etherweave_scenario::Run::start_with(text, origin, &overrides, options)

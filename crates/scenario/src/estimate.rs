@@ -33,8 +33,10 @@ const CHANNELS: (u64, u64) = (4, 4);
 const STEPS: (u64, u64) = (0, 6);
 /// Bytes on disk for each in memory of a table, about: numbers repeat, and half of the memory is the copy for Python.
 const COMPRESSION: u64 = 6;
-/// Block and options of pcapng, and headers, of a captured frame [B].
-const CAPTURE: u64 = 56 + 58;
+/// Block and options of pcapng of a captured frame [B].
+const CAPTURE_BLOCK: u64 = 56;
+/// Headers of a captured frame [B].
+const CAPTURE_HEADERS: u64 = 58;
 
 /// What a simulation is expected to need.
 #[derive(Clone, PartialEq, Debug, Default, serde::Serialize)]
@@ -138,15 +140,20 @@ pub fn foresee(text: &str, origin: &str, overrides: &[(String, String)]) -> Resu
     let (document, scenario) = read(text, origin, overrides)?;
     let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
     let warnings = routing_default::deadlock_warning(&scenario, &topology).into_iter().collect();
-    let estimate = run(&scenario, &topology, 0).map_err(|error| document.locate(error))?;
+    let estimate = run(&scenario, &topology, 0, None).map_err(|error| document.locate(error))?;
     Ok(Estimate { warnings, ..estimate })
 }
 
-/// What a run of a scenario needs that captures the frames of some hosts.
+/// What a run of a scenario needs that captures the frames of some hosts, at most `snap_length` bytes of each.
 ///
 /// # Errors
 /// When a job has a mistake that a few of its ranks show; with the key from the scenario's root.
-pub(crate) fn run(scenario: &Scenario, topology: &Topology, captures: usize) -> Result<Estimate, InputError> {
+pub(crate) fn run(
+    scenario: &Scenario,
+    topology: &Topology,
+    captures: usize,
+    snap_length: Option<u32>,
+) -> Result<Estimate, InputError> {
     for (number, job) in scenario.job.iter().enumerate() {
         check::ranks(number, job.workload.ranks(), topology)?;
     }
@@ -196,7 +203,7 @@ pub(crate) fn run(scenario: &Scenario, topology: &Topology, captures: usize) -> 
         Part::new("tables", report, &job, "fewer iterations, ranks or connections"),
         Part::new("samples", sampled, "observe.period", "a longer period, a shorter time, or fewer ports and flows"),
     ];
-    let captured = captured_bytes(&traffic, captures as u64);
+    let captured = captured_bytes(&traffic, captures as u64, snap_length);
     Ok(Estimate {
         disk_bytes: (tables.saturating_add(sample_tables) / COMPRESSION).saturating_add(captured),
         packet_hops: packet_hops(scenario, &traffic, hops),
@@ -239,11 +246,12 @@ fn traffic(scenario: &Scenario) -> Result<Vec<TrafficSize>, InputError> {
 }
 
 /// What captured hosts send and receive, if all have the same share.
-fn captured_bytes(traffic: &[TrafficSize], captures: u64) -> u64 {
+fn captured_bytes(traffic: &[TrafficSize], captures: u64, snap_length: Option<u32>) -> u64 {
     let of_job = |size: &TrafficSize| {
         let frames = (size.bytes.unwrap_or(0) / 1_024).saturating_add(size.messages.unwrap_or(0));
-        let all = size.bytes.unwrap_or(0).saturating_add(frames.saturating_mul(CAPTURE)).saturating_mul(2);
-        all / size.ranks.max(1)
+        let octets = size.bytes.unwrap_or(0).saturating_add(frames.saturating_mul(CAPTURE_HEADERS));
+        let kept = snap_length.map_or(octets, |length| octets.min(frames.saturating_mul(length.into())));
+        kept.saturating_add(frames.saturating_mul(CAPTURE_BLOCK)).saturating_mul(2) / size.ranks.max(1)
     };
     captures.saturating_mul(traffic.iter().map(of_job).fold(0, u64::saturating_add))
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration as WallTime, Instant};
 
-use etherweave_primitives::{HostId, Time};
+use etherweave_primitives::{Bytes, HostId, InputError, Time};
 use etherweave_sim::{Progress, Simulation};
 use etherweave_topology::Topology;
 
@@ -21,6 +21,7 @@ pub struct Run {
     estimate: Estimate,
     topology: Topology,
     simulation: Simulation,
+    snap_length: Option<u32>,
     setup: WallTime,
 }
 
@@ -33,6 +34,8 @@ pub struct RunOptions<'a> {
     pub capture: &'a [String],
     /// Most memory, such as "4GiB". Absent: what is available.
     pub memory_limit: Option<&'a str>,
+    /// Most that is kept of a captured frame, such as "128B". Absent: the whole frame.
+    pub snap_length: Option<&'a str>,
 }
 
 impl Run {
@@ -47,7 +50,7 @@ impl Run {
         threads: usize,
         capture: &[String],
     ) -> Result<Run, ScenarioError> {
-        Run::start_with(text, origin, overrides, RunOptions { threads, capture, memory_limit: None })
+        Run::start_with(text, origin, overrides, RunOptions { threads, capture, ..RunOptions::default() })
     }
 
     /// As [`Run::start`], within a given bound of memory.
@@ -63,10 +66,11 @@ impl Run {
         let started = Instant::now();
         let (document, scenario) = read(text, origin, overrides)?;
         let limit = MemoryLimit::of(options.memory_limit).map_err(|error| document.elsewhere(error))?;
+        let snap_length = snap_length(options.snap_length).map_err(|error| document.elsewhere(error))?;
         let mut estimate = Estimate::default();
         let experiment = experiment(&document, &scenario, options.capture, |topology| {
             // A mistake in a job is reported with the others, when it is built.
-            if let Ok(known) = estimate::run(&scenario, topology, options.capture.len()) {
+            if let Ok(known) = estimate::run(&scenario, topology, options.capture.len(), snap_length) {
                 estimate = known;
             }
             estimate.check(&limit).map_err(|error| document.locate(error))
@@ -74,7 +78,8 @@ impl Run {
         let simulation = Simulation::build(&experiment, options.threads.max(1));
         let simulation = simulation.map_err(|error| document.locate(error))?;
         estimate.warnings.extend(routing_default::deadlock_warning(&scenario, &experiment.topology));
-        Ok(Run { scenario, estimate, topology: experiment.topology, simulation, setup: started.elapsed() })
+        let (topology, setup) = (experiment.topology, started.elapsed());
+        Ok(Run { scenario, estimate, topology, simulation, snap_length, setup })
     }
 
     /// What it is expected to need.
@@ -97,7 +102,7 @@ impl Run {
     pub fn capture_to(&mut self, host: &str, out: impl Write + Send + 'static) -> std::io::Result<()> {
         let mut hosts = (0..self.topology.hosts()).map(HostId::from_index);
         let host = hosts.find(|&number| self.topology.host_name(number) == host).expect("captured hosts exist");
-        self.simulation.capture_to(host, Box::new(out))
+        self.simulation.capture_to(host, Box::new(out), self.snap_length)
     }
 
     /// Runs to the end; `on_progress` is called from time to time and returns whether to continue. Beside the outcome:
@@ -136,4 +141,13 @@ impl Run {
         let tables = tables(&report, &self.topology);
         (Outcome { tables, resolved: self.scenario.resolved(), summary }, captured)
     }
+}
+
+/// A snap length as a user gives it ("128B"), in the four octets that a capture file has for it.
+fn snap_length(given: Option<&str>) -> Result<Option<u32>, InputError> {
+    let Some(text) = given else { return Ok(None) };
+    let bytes: Bytes = text.parse().map_err(|error: InputError| error.within("--snap-length"))?;
+    let length = u32::try_from(bytes.get()).ok().filter(|&length| length > 0);
+    let expected = format!("1B to {}B", u32::MAX);
+    length.map(Some).ok_or_else(|| InputError::new("--snap-length", bytes, expected))
 }

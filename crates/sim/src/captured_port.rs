@@ -20,25 +20,27 @@ pub(crate) struct CapturedPort {
 
 /// A pcapng file that is written while a run goes on.
 pub(crate) struct CaptureFile {
+    /// Most that is kept of a frame [B]; without it the whole.
+    snap_length: Option<u32>,
     out: Box<dyn Write + Send>,
     /// The first failure: nothing is written after it.
     result: Result<()>,
 }
 
 impl CaptureFile {
-    /// Begins the file of a host.
+    /// Begins the file of a host, with at most `snap_length` bytes of each frame.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn begin(mut out: Box<dyn Write + Send>, host: &str) -> Result<CaptureFile> {
-        pcapng::begin(&mut out, host)?;
-        Ok(CaptureFile { out, result: Ok(()) })
+    pub fn begin(mut out: Box<dyn Write + Send>, host: &str, snap_length: Option<u32>) -> Result<CaptureFile> {
+        pcapng::begin(&mut out, host, snap_length)?;
+        Ok(CaptureFile { snap_length, out, result: Ok(()) })
     }
 
     fn write(&mut self, params: &SimParams, frames: impl Iterator<Item = CapturedFrame>) {
         for frame in frames {
             if self.result.is_ok() {
-                self.result = pcapng::frame(&mut self.out, &frame, params);
+                self.result = pcapng::frame(&mut self.out, &frame, params, self.snap_length);
             }
         }
     }
@@ -110,7 +112,7 @@ mod tests {
         let recorded = [(10, 15), (12, 12), (12, 40), (15, 15), (15, 20), (20, 20), (20, 40), (40, 40), (50, 60)];
         let (written, mut kept) = (Shared::default(), CapturedPort::new(HostId::new(1), 0));
         let mut streamed = CapturedPort::new(HostId::new(1), 0);
-        streamed.file = Some(CaptureFile { out: Box::new(written.clone()), result: Ok(()) });
+        streamed.file = Some(CaptureFile { snap_length: None, out: Box::new(written.clone()), result: Ok(()) });
         for (number, (now, time)) in recorded.into_iter().enumerate() {
             for port in [&mut kept, &mut streamed] {
                 port.store(Time::from_ps(now), &params, frame(time, number as u16));
@@ -119,7 +121,7 @@ mod tests {
         }
         streamed.end(&params).unwrap();
         let mut expected = Vec::new();
-        kept.capture.frames.iter().for_each(|frame| pcapng::frame(&mut expected, frame, &params).unwrap());
+        kept.capture.frames.iter().for_each(|frame| pcapng::frame(&mut expected, frame, &params, None).unwrap());
         assert_eq!(*written.0.lock().unwrap(), expected);
     }
 }

@@ -29,7 +29,7 @@ EXAMPLES = """Examples:
 etherweave run halo3d.toml
 etherweave run halo3d.toml -o result --set job.0.workload.halo3d.iterations=100
 etherweave run halo3d.toml --seed 7 --json > summary.json
-etherweave run halo3d.toml --pcap host3 --pcap host4=/tmp/four.pcapng"""
+etherweave run halo3d.toml --pcap host3 --pcap host4=/tmp/four.pcapng --snap-length 128B"""
 
 
 def run(
@@ -54,6 +54,13 @@ def run(
             "repeatable.",
         ),
     ] = None,
+    snap_length: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BYTES",
+            help="Keep at most so many bytes of each captured frame, such as 128B; by default all.",
+        ),
+    ] = None,
     memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
 ) -> None:
@@ -66,7 +73,9 @@ def run(
         changes["seed"] = seed
     if output:
         directory(output)
-    result = _simulate(file, changes, threads, _captures(pcap), memory_limit)
+    if snap_length and not pcap:
+        reject("--snap-length: no frames are captured; expected --pcap beside it")
+    result = _simulate(file, changes, threads, _captures(pcap), memory_limit, snap_length)
     if output and is_first():
         _save(result, output)
     print(_json(result) if as_json else _text(result))
@@ -79,6 +88,7 @@ def _simulate(
     threads: int,
     pcap: dict[str, str | Path],
     memory_limit: str | None,
+    snap_length: str | None,
 ) -> Result:
     try:
         with run_progress(file.stem) as report:
@@ -90,6 +100,7 @@ def _simulate(
                 progress=report,
                 memory_limit=memory_limit,
                 on_start=partial(print_start, file.stem),
+                snap_length=snap_length,
             )
     except etherweave.Interrupted as interruption:
         return interruption.result

@@ -12,7 +12,7 @@ const SOON: Duration = Duration::from_secs(60);
 const DRAGONFLY: &str = "[topology.dragonfly]\np = 8\na = 16\nh = 8\n";
 
 fn refusal(text: &str, memory_limit: &str) -> String {
-    let options = RunOptions { threads: 1, capture: &[], memory_limit: Some(memory_limit) };
+    let options = RunOptions { memory_limit: Some(memory_limit), ..RunOptions::default() };
     let started = Instant::now();
     let Err(error) = Run::start_with(text, "x.toml", &[], options) else { panic!("{memory_limit} is enough") };
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
@@ -78,7 +78,7 @@ fn what_fits_is_not_refused_and_its_estimate_is_in_the_summary() {
 fn a_limit_that_is_no_size_is_a_mistake() {
     let text = "[topology.single_switch]\nhosts = 2\n[[job]]\nname = \"ping\"\nworkload.osu_latency = {}\n";
     let error = |limit| -> ScenarioError {
-        let options = RunOptions { threads: 1, capture: &[], memory_limit: Some(limit) };
+        let options = RunOptions { memory_limit: Some(limit), ..RunOptions::default() };
         let Err(error) = Run::start_with(text, "x.toml", &[], options) else { panic!("{limit} is accepted") };
         error
     };

@@ -52,15 +52,16 @@ impl Shard {
 }
 
 impl Simulation {
-    /// Writes the frames of a captured host to a pcapng file while the run goes on, instead of keeping them.
+    /// Writes the frames of a captured host to a pcapng file while the run goes on, instead of keeping them: of each at
+    /// most `snap_length` bytes.
     ///
     /// # Errors
     /// When the file cannot be written.
     ///
     /// # Panics
     /// When the host is not captured.
-    pub fn capture_to(&mut self, host: HostId, out: Box<dyn Write + Send>) -> Result<()> {
-        let file = CaptureFile::begin(out, self.names.topology.host_name(host))?;
+    pub fn capture_to(&mut self, host: HostId, out: Box<dyn Write + Send>, snap_length: Option<u32>) -> Result<()> {
+        let file = CaptureFile::begin(out, self.names.topology.host_name(host), snap_length)?;
         let mut ports = self.shards.iter_mut().flat_map(|shard| &mut shard.captures);
         let port = ports.find(|port| port.capture.host == host).expect("only captured hosts have frames");
         port.file = Some(file);

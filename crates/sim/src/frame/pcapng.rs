@@ -1,6 +1,7 @@
 //! Capture files in pcapng, as Wireshark reads them (draft-ietf-opsawg-pcapng, sections 4.1-4.3).
 //!
 //! One interface, times in picoseconds, the direction of every frame. Frame check sequences are left out, as NICs do.
+//! With a snap length only the first bytes of a frame are kept, beside its length.
 
 use std::io::{Result, Write};
 
@@ -18,17 +19,19 @@ const NAME: u16 = 2;
 const RESOLUTION: u16 = 9;
 const FLAGS: u16 = 2;
 
-/// Begins the file of the frames at the port of `host`.
+/// Begins the file of the frames at the port of `host`, of which at most `snap_length` bytes are kept.
 ///
 /// # Errors
 /// When `out` fails.
-pub fn begin(out: &mut impl Write, host: &str) -> Result<()> {
+pub fn begin(out: &mut impl Write, host: &str, snap_length: Option<u32>) -> Result<()> {
     // Byte order mark, version 1.0, length unknown.
     let mut section = vec![0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0];
     section.extend([0xff; 8]);
     block(out, SECTION, &section)?;
     let mut interface = ETHERNET.to_le_bytes().to_vec();
-    interface.extend([0; 6]);
+    interface.extend([0; 2]);
+    // 0 is no limit.
+    interface.extend(snap_length.unwrap_or(0).to_le_bytes());
     option(&mut interface, NAME, host.as_bytes());
     // Times are powers of ten: 10^-12 s.
     option(&mut interface, RESOLUTION, &[12]);
@@ -40,15 +43,18 @@ pub fn begin(out: &mut impl Write, host: &str) -> Result<()> {
 ///
 /// # Errors
 /// When `out` fails.
-pub fn frame(out: &mut impl Write, frame: &CapturedFrame, params: &SimParams) -> Result<()> {
-    packet(out, frame, &octets(frame, params))
+pub fn frame(out: &mut impl Write, frame: &CapturedFrame, params: &SimParams, snap_length: Option<u32>) -> Result<()> {
+    let octets = octets(frame, params);
+    let kept = snap_length.map_or(octets.len(), |most| octets.len().min(most as usize));
+    packet(out, frame, &octets[..kept], octets.len() as u32)
 }
 
-fn packet(out: &mut impl Write, frame: &CapturedFrame, octets: &[u8]) -> Result<()> {
+/// A block of the octets that are kept of a frame of `length`.
+fn packet(out: &mut impl Write, frame: &CapturedFrame, octets: &[u8], length: u32) -> Result<()> {
     let time = frame.time.as_ps();
-    let length = octets.len() as u32;
+    let kept = octets.len() as u32;
     let mut body = Vec::with_capacity(octets.len() + 48);
-    for word in [0, (time >> 32) as u32, time as u32, length, length] {
+    for word in [0, (time >> 32) as u32, time as u32, kept, length] {
         body.extend(word.to_le_bytes());
     }
     body.extend(octets);

@@ -174,8 +174,8 @@ fn a_capture_file_is_a_section_an_interface_and_a_block_per_frame() {
         ..captured(Captured::Pause(PauseFrame { enable: 1, stop: 1, quanta: 1 }))
     };
     let mut file = Vec::new();
-    pcapng::begin(&mut file, "host1").unwrap();
-    pcapng::frame(&mut file, &frame, &SimParams::default()).unwrap();
+    pcapng::begin(&mut file, "host1", None).unwrap();
+    pcapng::frame(&mut file, &frame, &SimParams::default(), None).unwrap();
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
     // Type 4, length 4, body, length 4. Section: 16. Interface: 8, name 4 + 8, resolution 4 + 4, end 4.
     let (section, interface) = (12 + 16, 12 + 8 + 12 + 8 + 4);
@@ -188,4 +188,24 @@ fn a_capture_file_is_a_section_an_interface_and_a_block_per_frame() {
     // Outbound.
     assert_eq!(word(block + 8 + 20 + 60 + 4), 2);
     assert_eq!(file.len(), block + 12 + 20 + 60 + 8 + 4);
+}
+
+#[test]
+fn a_snap_length_keeps_the_first_bytes_of_a_frame_and_its_length() {
+    let frame = captured(Captured::Pause(PauseFrame { enable: 1, stop: 1, quanta: 1 }));
+    let octets = super::octets(&frame, &SimParams::default());
+    // What is longer than the frame keeps all of it.
+    for (snap_length, kept) in [(17, 17), (60, 60), (128, 60)] {
+        let mut file = Vec::new();
+        pcapng::begin(&mut file, "host1", Some(snap_length)).unwrap();
+        let block = file.len();
+        pcapng::frame(&mut file, &frame, &SimParams::default(), Some(snap_length)).unwrap();
+        let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+        // The field of the interface, behind its type, its length, the link type and two reserved octets.
+        assert_eq!(word(28 + 12), snap_length);
+        assert_eq!((word(block + 20), word(block + 24)), (kept as u32, 60), "kept, and of how much");
+        assert_eq!(file[block + 28..block + 28 + kept], octets[..kept]);
+        assert_eq!(word(block + 4) as usize, 12 + 20 + kept.next_multiple_of(4) + 8 + 4);
+        assert_eq!(file.len(), block + word(block + 4) as usize);
+    }
 }
