@@ -67,7 +67,7 @@ def test_version_and_helps_import_neither_libraries_nor_other_rooms(
 
 def test_the_programs_own_help_imports_no_verb(helps: dict[tuple[str, ...], set[str]]) -> None:
     own = {name for name in helps["--help",] if name.startswith("etherweave.cli.")}
-    assert own == {"etherweave.cli.app", "etherweave.cli.verbs"}
+    assert own == {"etherweave.cli.app", "etherweave.cli.processes", "etherweave.cli.verbs"}
 
 
 def test_a_run_imports_no_library_for_tables() -> None:
