@@ -1,5 +1,6 @@
 """One simulation on the processes of an MPI job gives the result of one process."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import etherweave
 from support import command_line
 
 pytestmark = [pytest.mark.needs("mpirun"), pytest.mark.serial]
@@ -27,6 +29,9 @@ warm_up = "5us"
 measured = "10us"
 """
 """Nine groups of 4 switches: three shards, so that one of four processes has none."""
+
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 
 def launched(count: int, *words: object) -> subprocess.CompletedProcess[str]:
@@ -61,6 +66,68 @@ def test_a_curve_of_several_processes_is_that_of_one(
     assert done.stdout.count("routing") == 1, "only the first process prints"
     first, second = (pl.read_csv(file).drop("wall_s") for file in (one, several))
     assert first.equals(second)
+
+
+RUNS: dict[str, tuple[str, ...]] = {
+    "permutation": (),
+    "halo3d_tcp": ("job.0.workload.halo3d.iterations=2",),
+    "adaptive_dragonfly": (),
+    "credits": (),
+    "failing_link": (),
+    "degraded_link": (),
+}
+"""RoCE, TCP with MPI ranks, decisions per packet, credits, failures, bit errors."""
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_of_several_processes_is_that_of_one(count: int, name: str, tmp_path: Path) -> None:
+    words = ["run", SCENARIOS / f"{name}.toml", *(f"--set={word}" for word in RUNS[name])]
+    one, several = tmp_path / "one", tmp_path / "several"
+    assert command_line.run(*words, "-o", one, "--threads", 1).returncode == 0
+    done = launched(count, *words, "-o", several)
+    assert done.returncode == 0, done.stderr
+    assert facts(several) == facts(one)
+    tables = sorted(file.name for file in one.glob("*.parquet"))
+    assert tables == sorted(file.name for file in several.glob("*.parquet"))
+    for table in tables:
+        assert pl.read_parquet(several / table).equals(pl.read_parquet(one / table)), table
+
+
+def facts(result: Path) -> dict[str, object]:
+    """Return the summary without what depends on the machine and the number of parts."""
+    summary = json.loads((result / "summary.json").read_text())["summary"]
+    of_machine = ("wall_s", "setup_s", "threads", "packets_max")
+    return {key: value for key, value in summary.items() if key not in of_machine}
+
+
+def test_a_capture_is_the_same_whichever_process_writes_it(tmp_path: Path) -> None:
+    first, last = (tmp_path / f"{name}.pcapng" for name in ("first", "last"))
+    scenario = SCENARIOS / "first.toml"
+    hosts = etherweave.fabric(scenario).tables["hosts"]
+    names = pl.DataFrame(hosts)["host"]
+    captures = [f"--pcap={names[0]}={first}", f"--pcap={names[-1]}={last}"]
+    assert command_line.run("run", scenario, *captures).returncode == 0
+    expected = [file.read_bytes() for file in (first, last)]
+    done = launched(2, "run", scenario, *captures)
+    assert done.returncode == 0, done.stderr
+    assert [file.read_bytes() for file in (first, last)] == expected
+
+
+def test_a_stuck_run_names_what_waits_in_all_processes(tmp_path: Path) -> None:
+    # Every host sends two switches on, through buffers that others fill: a cyclic dependency.
+    links = "".join(f"h{i},s{i},100Gb/s,3m\\ns{i},s{(i + 1) % 5},40Gb/s,20m\\n" for i in range(5))
+    scenario = tmp_path / "stuck.toml"
+    scenario.write_text(
+        f'routing = "shortest_path"\n[topology.custom]\nhosts = 5\nlinks = "{links}"\n'
+        '[switch]\nbuffer = "150kB"\nreserve = "0B"\ningress_threshold.alpha = 0.25\n'
+        "[[job]]\nname = 'cycle'\n"
+        "workload.permutation_streams = { ranks = 5, message = '10MB', partner.shift = 2 }\n"
+    )
+    one, several = command_line.run("run", scenario), launched(2, "run", scenario)
+    assert (one.returncode, several.returncode) == (3, 3)
+    _, expected = one.stderr.split("No event can make progress:\n")
+    assert expected in several.stderr
 
 
 def test_a_mistake_is_printed_once_and_ends_all_processes(traffic: Path) -> None:

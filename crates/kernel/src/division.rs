@@ -11,6 +11,12 @@ pub struct Worker {
     pub of: usize,
 }
 
+impl Default for Worker {
+    fn default() -> Worker {
+        Worker::ALONE
+    }
+}
+
 impl Worker {
     /// The only one.
     pub const ALONE: Worker = Worker { number: 0, of: 1 };

@@ -18,18 +18,22 @@ pub trait Wire: Sized {
 }
 
 /// Structures, field by field: `wire! { Pair { left, right } }`. They are written and read in this order.
+///
+/// After a semicolon, a field that is sent as another value, with the functions there and back:
+/// `wire! { Link { from, to; class: number => class_of } }`.
 #[macro_export]
 macro_rules! wire {
-    ($($name:ident { $($field:ident),* })*) => {
+    ($($name:ident { $($field:ident),* $(; $other:ident: $there:path => $back:path)? })*) => {
         $(impl $crate::Wire for $name {
             fn write(&self, words: &mut Vec<u32>) {
-                let $name { $($field),* } = self;
+                let $name { $($field,)* $($other)? } = self;
                 $($crate::Wire::write($field, words);)*
+                $($crate::Wire::write(&$there($other), words);)?
             }
 
             fn read(words: &mut &[u32]) -> $name {
                 // Fields of a literal are evaluated in the order in which they stand here.
-                $name { $($field: $crate::Wire::read(words)),* }
+                $name { $($field: $crate::Wire::read(words),)* $($other: $back($crate::Wire::read(words)))? }
             }
         })*
     };
@@ -181,7 +185,15 @@ mod tests {
         right: Option<bool>,
     }
 
-    wire! { Pair { left, right } }
+    wire! { Pair { left; right: there => back } }
+
+    fn there(right: &Option<bool>) -> [u8; 1] {
+        [right.map_or(2, u8::from)]
+    }
+
+    fn back([word]: [u8; 1]) -> Option<bool> {
+        (word < 2).then_some(word == 1)
+    }
 
     #[test]
     fn numbers_are_written_low_word_first_and_lists_after_their_length() {
@@ -198,6 +210,7 @@ mod tests {
 
     #[test]
     fn fields_are_written_in_the_order_of_the_list() {
-        check(&Pair { left: 7, right: Some(true) }, &[7, 1, 1]);
+        check(&Pair { left: 7, right: Some(true) }, &[7, 1]);
+        check(&Pair { left: 8, right: None }, &[8, 2]);
     }
 }

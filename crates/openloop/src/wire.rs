@@ -59,24 +59,13 @@ impl Wire for RemoteEvent {
 /// Without what a packet is given where it comes in.
 impl Wire for Packet {
     fn write(&self, words: &mut Vec<u32>) {
-        let Packet { born, entered: _, next: _, place, route } = *self;
-        let RoutedPacket { dst, src, route_state, hash, hops, is_misrouted } = route;
-        let [first, second] = route_state.map(u32::from);
-        let rest = u32::from(is_misrouted) << 24 | u32::from(hops) << 16 | u32::from(hash);
-        words.extend([born, place, dst, src, second << 16 | first, rest]);
+        let Packet { born, entered: _, next: _, place, route } = self;
+        (*born, *place, route.words()).write(words);
     }
 
     fn read(words: &mut &[u32]) -> Packet {
-        let [born, place, dst, src, route_state, rest] = [(); 6].map(|()| u32::read(words));
-        let route = RoutedPacket {
-            dst,
-            src,
-            route_state: [route_state as u16, (route_state >> 16) as u16],
-            hash: rest as u16,
-            hops: (rest >> 16) as u8,
-            is_misrouted: rest >> 24 == 1,
-        };
-        Packet { born, entered: 0, next: NONE, place, route }
+        let (born, place, route) = Wire::read(words);
+        Packet { born, entered: 0, next: NONE, place, route: RoutedPacket::of_words(route) }
     }
 }
 

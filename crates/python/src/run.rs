@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::scenario_error;
-use crate::processes::agree;
+use crate::processes::{agree, processes};
 use crate::table::Table;
 
 /// The caller hears of progress no more often.
@@ -111,14 +111,16 @@ pub fn run(
 ) -> PyResult<Run> {
     let (hosts, files): (Vec<String>, Vec<String>) = pcap.into_iter().unzip();
     let (outcome, failure) = py.detach(|| {
-        let options = RunOptions { threads, capture: &hosts, memory_limit, snap_length };
+        let process = processes().worker();
+        let options = RunOptions { threads, capture: &hosts, memory_limit, snap_length, process };
         let has_failed = Arc::new(AtomicBool::new(false));
         let prepare = || {
             let mut run = etherweave_scenario::Run::start_with(text, origin, &overrides, options)
                 .map_err(|error| scenario_error(&error))?;
             // Before the run: a file that cannot be written is reported at once.
-            let files = files.iter().map(|file| create(file)).collect::<PyResult<Vec<File>>>()?;
-            for (host, file) in hosts.iter().zip(files) {
+            let own = hosts.iter().zip(&files).filter(|(host, _)| run.has_capture(host));
+            let files = own.map(|(host, file)| Ok((host, create(file)?))).collect::<PyResult<Vec<_>>>()?;
+            for (host, file) in files {
                 run.capture_to(host, BufWriter::new(Watched { file, has_failed: has_failed.clone() }))?;
             }
             if let Some(on_start) = on_start {
@@ -128,7 +130,8 @@ pub fn run(
         };
         let run = agree(prepare())?;
         let mut reporter = ProgressReporter::new(progress, run.end().map(|end| end.as_ns_f64()));
-        let (outcome, captured) = run.finish(&mut |now| !has_failed.load(Ordering::Relaxed) && reporter.report(&now));
+        let (outcome, captured) =
+            run.finish_on(processes(), &mut |now| !has_failed.load(Ordering::Relaxed) && reporter.report(&now));
         captured?;
         Ok::<_, PyErr>((outcome, reporter.failure))
     })?;

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::{Duration as WallTime, Instant};
 
+use etherweave_kernel::{Processes, Worker};
 use etherweave_primitives::{Bytes, HostId, InputError, Time};
 use etherweave_sim::{Progress, Simulation};
 use etherweave_topology::Topology;
@@ -36,6 +37,8 @@ pub struct RunOptions<'a> {
     pub memory_limit: Option<&'a str>,
     /// Most that is kept of a captured frame, such as "128B". Absent: the whole frame.
     pub snap_length: Option<&'a str>,
+    /// Which of several processes this one is; they use one thread each.
+    pub process: Worker,
 }
 
 impl Run {
@@ -75,7 +78,7 @@ impl Run {
             }
             estimate.check(&limit).map_err(|error| document.locate(error))
         })?;
-        let simulation = Simulation::build(&experiment, options.threads.max(1));
+        let simulation = Simulation::build_for(options.process, &experiment, options.threads.max(1));
         let simulation = simulation.map_err(|error| document.locate(error))?;
         estimate.warnings.extend(routing_default::deadlock_warning(&scenario, &experiment.topology));
         let (topology, setup) = (experiment.topology, started.elapsed());
@@ -92,27 +95,51 @@ impl Run {
         self.scenario.run.end.map(|span| Time::ZERO + span)
     }
 
-    /// Writes the frames of a captured host as pcapng while the run goes on.
+    /// Whether this process simulates a captured host.
+    ///
+    /// # Panics
+    /// When there is no such host.
+    pub fn has_capture(&self, host: &str) -> bool {
+        self.simulation.has_capture(self.host(host))
+    }
+
+    /// Writes the frames of a captured host of this process as pcapng while the run goes on.
     ///
     /// # Errors
     /// When `out` fails.
     ///
     /// # Panics
-    /// When the host was not to be captured.
+    /// When the host was not to be captured, or another process simulates it.
     pub fn capture_to(&mut self, host: &str, out: impl Write + Send + 'static) -> std::io::Result<()> {
+        self.simulation.capture_to(self.host(host), Box::new(out), self.snap_length)
+    }
+
+    fn host(&self, name: &str) -> HostId {
         let mut hosts = (0..self.topology.hosts()).map(HostId::from_index);
-        let host = hosts.find(|&number| self.topology.host_name(number) == host).expect("captured hosts exist");
-        self.simulation.capture_to(host, Box::new(out), self.snap_length)
+        hosts.find(|&number| self.topology.host_name(number) == name).expect("captured hosts exist")
     }
 
     /// Runs to the end; `on_progress` is called from time to time and returns whether to continue. Beside the outcome:
     /// whether all captured frames have been written.
-    pub fn finish(mut self, on_progress: &mut dyn FnMut(Progress) -> bool) -> (Outcome, std::io::Result<()>) {
+    pub fn finish(self, on_progress: &mut dyn FnMut(Progress) -> bool) -> (Outcome, std::io::Result<()>) {
+        self.finish_on(&Processes::ALONE, on_progress)
+    }
+
+    /// The same on several processes, each of which calls this: the outcome of all on the first, one without rows on
+    /// the others.
+    pub fn finish_on(
+        mut self,
+        processes: &Processes,
+        on_progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> (Outcome, std::io::Result<()>) {
         let started = Instant::now();
-        let finish = self.simulation.run(self.end().unwrap_or(Time::ZERO + RUN_MAX), on_progress);
+        let finish = self.simulation.run_on(processes, self.end().unwrap_or(Time::ZERO + RUN_MAX), on_progress);
         let wall = started.elapsed();
         let captured = self.simulation.end_captures();
-        let report = self.simulation.report();
+        let failures = processes.share(captured.as_ref().err().map(ToString::to_string));
+        let other = failures.into_iter().flatten().next().map_or(Ok(()), |error| Err(std::io::Error::other(error)));
+        let captured = captured.and(other);
+        let report = self.simulation.report_on(processes);
         let (finished, stuck_report) = finished(&finish);
         let totals = &report.totals;
         let summary = Summary {

@@ -7,8 +7,8 @@
 //! The main loop is `Shard::serve` in `engine/serve.rs`; a packet's path starts in `host/nic.rs`, crosses
 //! `switch/forward.rs` and ends in `host/roce.rs` or `host/softirq.rs`.
 //!
-//! Guarantees: the same experiment gives the same report on any number of threads; packets made are packets
-//! delivered, dropped, discarded as damaged, lost on a failed link, or in flight.
+//! Guarantees: the same experiment gives the same report on any number of threads and processes; packets made are
+//! packets delivered, dropped, discarded as damaged, lost on a failed link, or in flight.
 
 mod build;
 mod capture;

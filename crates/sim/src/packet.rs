@@ -30,6 +30,12 @@ pub enum PacketKind {
     Announcement,
 }
 
+impl PacketKind {
+    /// All, by number.
+    pub(crate) const ALL: [PacketKind; 5] =
+        [PacketKind::Data, PacketKind::Ack, PacketKind::Nak, PacketKind::Cnp, PacketKind::Announcement];
+}
+
 /// Bits of [`Packet::flags`].
 pub mod flags {
     /// The packet may be marked.

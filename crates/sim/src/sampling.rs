@@ -14,6 +14,7 @@
 //! Counters are kept as they stand; differences are made when shards are merged. What a shard has sampled names ports
 //! and flows by their numbers in the run, and so can be merged without the shard.
 
+use etherweave_kernel::wire;
 use etherweave_primitives::{ChannelId, Duration, HostId, Time};
 
 use crate::engine::Shard;
@@ -129,6 +130,14 @@ pub(crate) struct ShardSamples {
     pub flows: Vec<SampledFlow>,
     /// Row after row.
     pub flow_samples: Vec<FlowSample>,
+}
+
+wire! {
+    ShardSamples { times, ports, port_samples, flows, flow_samples }
+    SampledPort { channel, priority }
+    SampledFlow { hosts, number }
+    PortSample { occupancy, tx_bytes, drops, marks, rx_pause, tx_pause, credit_wait }
+    FlowSample { bytes, packets, retransmissions, timeouts, window, in_flight, rate }
 }
 
 impl ShardSamples {

@@ -12,7 +12,7 @@ pub const MAY_USE: [(&str, &[&str]); 13] = [
     ("workload", &["primitives"]),
     ("power", &["primitives", "topology"]),
     ("design", &["primitives", "topology", "routing", "forwarding", "power"]),
-    ("sim", &["primitives", "topology", "routing", "forwarding", "workload"]),
+    ("sim", &["primitives", "kernel", "topology", "routing", "forwarding", "workload"]),
     ("openloop", &["primitives", "kernel", "topology", "routing", "forwarding", "workload"]),
     (
         "scenario",

@@ -78,7 +78,8 @@ def run(
     result = _simulate(file, changes, threads, _captures(pcap), memory_limit, snap_length)
     if output and is_first():
         _save(result, output)
-    print(_json(result) if as_json else _text(result))
+    if is_first():
+        print(_json(result) if as_json else _text(result))
     _exit(result, output)
 
 

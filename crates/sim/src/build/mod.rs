@@ -15,6 +15,7 @@ mod sampling;
 
 use std::sync::Arc;
 
+use etherweave_kernel::{Division, Worker};
 use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Priority, Time};
 use etherweave_routing::{HashSelection, Outage, RoutingTable};
 use etherweave_topology::Topology;
@@ -102,6 +103,14 @@ impl Simulation {
     /// # Errors
     /// When parameters are inconsistent, a job does not fit its hosts, or a host cannot be reached.
     pub fn build(experiment: &Experiment, threads: usize) -> Result<Simulation, InputErrors> {
+        Simulation::build_for(Worker::ALONE, experiment, threads)
+    }
+
+    /// Builds what one of several processes serves, on one thread; for one process as [`Simulation::build`].
+    ///
+    /// # Errors
+    /// Those of [`Simulation::build`], on every process.
+    pub fn build_for(worker: Worker, experiment: &Experiment, threads: usize) -> Result<Simulation, InputErrors> {
         let mut errors = InputErrors::default();
         errors.check(params::check(&experiment.params));
         errors.check(jobs::check(experiment));
@@ -110,7 +119,7 @@ impl Simulation {
         errors.check(per_packet::check(experiment));
         errors.into_result()?;
         let topology = &experiment.topology;
-        let layout = Layout::new(topology, threads);
+        let layout = Layout::new(topology, if worker.of > 1 { worker.of } else { threads });
         let mut constants = RunConstants::new(&experiment.params, Duration::ZERO);
         constants.lookahead = fabric::lookahead(topology, &constants)?;
         let lookahead = constants.lookahead;
@@ -140,11 +149,15 @@ impl Simulation {
         }
         let jobs = experiment.jobs.iter().map(|job| job.name.clone()).collect();
         let names = ReportNames { topology: topology.clone(), jobs };
-        Ok(Simulation { shards, lookahead, stall_limit: experiment.stall_limit, names, end: Time::ZERO })
+        let division = Division { shards: shards.len(), workers: worker.of };
+        let own = division.shards_of(worker.number);
+        shards.truncate(own.end);
+        shards.drain(..own.start);
+        Ok(Simulation { shards, division, lookahead, stall_limit: experiment.stall_limit, names, end: Time::ZERO })
     }
 
     /// How many shards run side by side.
     pub fn threads(&self) -> usize {
-        self.shards.len()
+        self.division.shards
     }
 }

@@ -52,6 +52,11 @@ impl Shard {
 }
 
 impl Simulation {
+    /// Whether a host is captured in this process.
+    pub fn has_capture(&self, host: HostId) -> bool {
+        self.shards.iter().flat_map(|shard| &shard.captures).any(|port| port.capture.host == host)
+    }
+
     /// Writes the frames of a captured host to a pcapng file while the run goes on, instead of keeping them: of each at
     /// most `snap_length` bytes.
     ///
@@ -59,7 +64,7 @@ impl Simulation {
     /// When the file cannot be written.
     ///
     /// # Panics
-    /// When the host is not captured.
+    /// When the host is not captured in this process.
     pub fn capture_to(&mut self, host: HostId, out: Box<dyn Write + Send>, snap_length: Option<u32>) -> Result<()> {
         let file = CaptureFile::begin(out, self.names.topology.host_name(host), snap_length)?;
         let mut ports = self.shards.iter_mut().flat_map(|shard| &mut shard.captures);

@@ -82,6 +82,16 @@ impl EventKey {
         EventKey(u64::from(place) << 32 | (kind as u64) << 24 | u64::from(index))
     }
 
+    /// All of it.
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The key of these bits.
+    pub(crate) fn from_bits(bits: u64) -> EventKey {
+        EventKey(bits)
+    }
+
     /// Local port (of a switch) or the port of the host concerned.
     pub fn place(self) -> u32 {
         (self.0 >> 32) as u32

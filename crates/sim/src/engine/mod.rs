@@ -10,6 +10,8 @@
 //!              window k              window k+1
 //! ```
 //!
+//! `etherweave-kernel` has the exchange, on threads and on processes.
+//!
 //! # Events per packet-hop
 //! One when the output is idle: the arrival, scheduled by the sender's transmission start. A second, the freeing of
 //! the transmitter, only while packets wait. Cache lines touched: the event, the packet (one line), the route entry,
@@ -17,13 +19,14 @@
 
 mod capture;
 pub mod event;
-mod exchange;
 pub(crate) mod impaired;
 pub(crate) mod memory;
 pub mod queue;
+mod remote;
 mod run;
 mod serve;
 mod shard;
 
+pub(crate) use remote::RunState;
 pub use run::{Finish, Progress, Simulation};
-pub(crate) use shard::{Shard, Switch};
+pub(crate) use shard::{Shard, ShardTotals, Switch};

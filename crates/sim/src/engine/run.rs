@@ -1,10 +1,9 @@
 //! A simulation: shards, and the windows in which they run.
 
-use std::sync::atomic::Ordering;
-
+use etherweave_kernel::{Agreement, Division, Exchange, Processes, Threads};
 use etherweave_primitives::{Duration, Time};
 
-use super::exchange::{Breaker, Exchange};
+use super::remote::{RunState, WorkerOutbox, post};
 use super::shard::{Shard, ShardTotals};
 
 /// Simulated time between two reports of progress, at least.
@@ -47,7 +46,10 @@ enum StopReason {
 
 /// A built run.
 pub struct Simulation {
+    /// Those of this process, consecutive.
     pub(crate) shards: Vec<Shard>,
+    /// All shards and the processes.
+    pub(crate) division: Division,
     pub(crate) lookahead: Duration,
     pub(crate) stall_limit: Duration,
     pub(crate) names: crate::report::ReportNames,
@@ -58,11 +60,29 @@ impl Simulation {
     /// Runs until all foreground work is done, or `end`. `on_progress` is called from time to time and returns whether
     /// to continue.
     pub fn run(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> Finish {
+        self.run_on(&Processes::ALONE, end, on_progress)
+    }
+
+    /// The same on the processes for which it was built, of which each calls this; the first learns why a stuck run is
+    /// stuck.
+    pub fn run_on(
+        &mut self,
+        processes: &Processes,
+        end: Time,
+        on_progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Finish {
         self.shards.iter().for_each(Shard::prepare_memory);
-        let verdict =
-            if self.shards.len() == 1 { self.run_alone(end, on_progress) } else { self.run_together(end, on_progress) };
-        self.end = self.shards.iter().map(|shard| shard.now).max().unwrap_or(Time::ZERO);
-        if verdict == StopReason::TimeLimit {
+        let limits = Limits { end, lookahead: self.lookahead, stall: self.stall_limit };
+        let (mut next_report, count) = (NextReport::default(), self.division.shards as u64);
+        let mut may_continue = |shard: &Shard| !next_report.is_due(shard) || on_progress(progress(shard, count));
+        let reason = if processes.are_several() {
+            limits.windows(&mut self.shards, self.division, processes.end(), &mut may_continue)
+        } else {
+            self.run_on_threads(&limits, &mut may_continue)
+        };
+        let last = self.shards.iter().map(|shard| shard.now).max().unwrap_or(Time::ZERO);
+        self.end = processes.share(last).into_iter().max().expect("a run has a process");
+        if reason == StopReason::TimeLimit {
             self.end = end;
         }
         for shard in &mut self.shards {
@@ -71,64 +91,31 @@ impl Simulation {
             shard.end_samples(self.end);
         }
         self.assert_credits_are_conserved();
-        match verdict {
+        match reason {
             StopReason::Complete => Finish::Complete,
             StopReason::TimeLimit => Finish::TimeLimit,
             StopReason::Interrupted => Finish::Interrupted,
-            StopReason::Stuck => Finish::Stuck(self.waiting_ports_and_ranks()),
+            StopReason::Stuck => Finish::Stuck(self.waiting_ports_and_ranks(processes)),
         }
     }
 
-    /// The sum over shards.
-    pub(crate) fn totals(&self) -> ShardTotals {
-        let mut sum = ShardTotals::default();
-        for totals in self.shards.iter().map(|shard| &shard.totals) {
-            sum.created += totals.created;
-            sum.delivered += totals.delivered;
-            sum.dropped += totals.dropped;
-            sum.damaged += totals.damaged;
-            sum.lost += totals.lost;
-            sum.hops += totals.hops;
-            sum.events += totals.events;
-            sum.unfinished += totals.unfinished;
-            sum.last_progress = sum.last_progress.max(totals.last_progress);
-        }
-        sum
-    }
-
-    /// One shard needs no windows for its order; it stops between windows to report progress. The instant at which the
-    /// last job ends is the end of its window on any number of threads, so windows are the same as with many shards.
-    fn run_alone(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> StopReason {
-        let (lookahead, stall_limit) = (self.lookahead, self.stall_limit);
-        let shard = &mut self.shards[0];
-        let mut next_report = NextReport::default();
-        loop {
-            let next = shard.queue.next_time().unwrap_or(Time::MAX);
-            if let Some(verdict) = verdict(next, end, shard.totals.unfinished, shard.totals.last_progress, stall_limit)
-            {
-                return verdict;
-            }
-            shard.serve((next + lookahead).min(end));
-            if next_report.is_due(shard) && !on_progress(progress(shard, 1)) {
-                return StopReason::Interrupted;
-            }
-        }
-    }
-
-    fn run_together(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> StopReason {
-        let (lookahead, stall_limit) = (self.lookahead, self.stall_limit);
-        let exchange = &Exchange::new(self.shards.len());
+    /// A thread to each shard.
+    fn run_on_threads(&mut self, limits: &Limits, may_continue: &mut dyn FnMut(&Shard) -> bool) -> StopReason {
+        let division = self.division.among(self.shards.len());
+        let threads = &Threads::new(division.workers);
         let (first, others) = self.shards.split_first_mut().expect("a simulation has a shard");
-        let count = others.len() as u64 + 1;
         std::thread::scope(|scope| {
-            for shard in others {
-                scope.spawn(move || windows(shard, exchange, end, lookahead, stall_limit, &mut |_| true));
+            for (number, shard) in others.iter_mut().enumerate() {
+                let (own, end) = (std::slice::from_mut(shard), threads.end(number + 1));
+                scope.spawn(move || limits.windows(own, division, end, &mut |_| true));
             }
-            let mut next_report = NextReport::default();
-            windows(first, exchange, end, lookahead, stall_limit, &mut |shard| {
-                !next_report.is_due(shard) || on_progress(progress(shard, count))
-            })
+            limits.windows(std::slice::from_mut(first), division, threads.end(0), may_continue)
         })
+    }
+
+    /// The shard of a number, if this process has it.
+    pub(crate) fn shard(&self, id: u32) -> Option<&Shard> {
+        self.shards.get((id as usize).checked_sub(self.shards.first()?.id as usize)?)
     }
 }
 
@@ -159,53 +146,59 @@ fn progress(shard: &Shard, shards: u64) -> Progress {
     Progress { now: shard.now, hops: hops * shards, events: events * shards, fraction }
 }
 
-/// One thread's share: window after window, until the run is over.
-fn windows(
-    shard: &mut Shard,
-    exchange: &Exchange,
+/// When a run ends, and how far shards may run without each other.
+#[derive(Clone, Copy)]
+struct Limits {
     end: Time,
     lookahead: Duration,
-    stall_limit: Duration,
-    may_continue: &mut dyn FnMut(&Shard) -> bool,
-) -> StopReason {
-    let id = shard.id as usize;
-    let _breaker = Breaker(&exchange.barrier);
-    loop {
-        exchange.take(id, |outbox| shard.receive(outbox));
-        exchange.next[id].store(shard.queue.next_time().unwrap_or(Time::MAX).as_ps(), Ordering::Release);
-        exchange.unfinished[id].store(shard.totals.unfinished, Ordering::Release);
-        exchange.last_progress[id].store(shard.totals.last_progress.as_ps(), Ordering::Release);
-        exchange.barrier.wait();
-        let next = Time::from_ps(Exchange::least(&exchange.next));
-        let unfinished = exchange.unfinished.iter().map(|left| left.load(Ordering::Acquire)).sum();
-        let last = exchange.last_progress.iter().map(|last| last.load(Ordering::Acquire)).max().unwrap_or(0);
-        if let Some(verdict) = verdict(next, end, unfinished, Time::from_ps(last), stall_limit) {
-            return verdict;
+    stall: Duration,
+}
+
+impl Limits {
+    /// One worker's share: window after window, until the run is over. The instant at which the last job ends is the
+    /// end of its window, and windows are the same with any number of workers.
+    fn windows(
+        &self,
+        shards: &mut [Shard],
+        division: Division,
+        mut exchange: impl Exchange<WorkerOutbox, RunState>,
+        may_continue: &mut dyn FnMut(&Shard) -> bool,
+    ) -> StopReason {
+        let (mut posted, mut is_stopped) = (Time::MAX, false);
+        loop {
+            let own = RunState { next: posted, is_stopped, ..RunState::default() };
+            let own = shards.iter_mut().fold(own, |state, shard| state.and(shard));
+            let state = exchange.meet(own, |outbox| outbox.deliver(shards));
+            if let Some(reason) = self.reason(&state) {
+                return reason;
+            }
+            let until = (state.next + self.lookahead).min(self.end);
+            shards.iter_mut().for_each(|shard| shard.serve(until));
+            posted = post(shards, division, &mut exchange);
+            is_stopped = shards.first().is_some_and(|shard| !may_continue(shard));
         }
-        if exchange.stop.load(Ordering::Acquire) {
-            return StopReason::Interrupted;
-        }
-        shard.serve((next + lookahead).min(end));
-        for to in 0..shard.outboxes.len() {
-            exchange.put(id, to, &mut shard.outboxes[to]);
-        }
-        exchange.barrier.wait();
-        // Only now: all threads have read the flag for this window, none has for the next.
-        if !may_continue(shard) {
-            exchange.stop.store(true, Ordering::Release);
+    }
+
+    /// Why the run is over before a window, if it is.
+    fn reason(&self, state: &RunState) -> Option<StopReason> {
+        let &RunState { next, unfinished, last_progress, is_stopped } = state;
+        if unfinished == 0 {
+            Some(StopReason::Complete)
+        } else if next == Time::MAX || next.since(last_progress) > self.stall {
+            Some(if next == Time::MAX || next < self.end { StopReason::Stuck } else { StopReason::TimeLimit })
+        } else if next >= self.end {
+            Some(StopReason::TimeLimit)
+        } else {
+            is_stopped.then_some(StopReason::Interrupted)
         }
     }
 }
 
-/// Whether, before a window that would start at `next`, the run is over.
-fn verdict(next: Time, end: Time, unfinished: u64, last_progress: Time, stall_limit: Duration) -> Option<StopReason> {
-    if unfinished == 0 {
-        Some(StopReason::Complete)
-    } else if next == Time::MAX || next.since(last_progress) > stall_limit {
-        Some(if next == Time::MAX || next < end { StopReason::Stuck } else { StopReason::TimeLimit })
-    } else if next >= end {
-        Some(StopReason::TimeLimit)
-    } else {
-        None
+impl RunState {
+    /// With a shard's own.
+    fn and(self, shard: &mut Shard) -> RunState {
+        let ShardTotals { unfinished, last_progress, .. } = shard.totals;
+        let next = shard.queue.next_time().unwrap_or(Time::MAX);
+        self.with(RunState { next, unfinished, last_progress, is_stopped: false })
     }
 }

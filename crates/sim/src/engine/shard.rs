@@ -6,17 +6,17 @@ use etherweave_primitives::{ChannelId, Duration, Time};
 
 use super::event::{Event, EventKey, Kind, PrefetchHint};
 use super::queue::EventQueue;
+use super::remote::ShardOutbox;
 use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, Host, Thread};
-use crate::packet::{Handle, NO_PACKET, Packet, PacketRoute, Packets};
+use crate::packet::{Handle, NO_PACKET, Packet, Packets};
 use crate::sampling::Sampler;
 use crate::switch::buffer::{Group, SharedBuffer};
 use crate::switch::credits::CreditCounters;
 use crate::switch::per_packet::Flowlet;
 use crate::switch::port::{ImpairedLink, Owner, Peer, PeerLink, Port};
-use crate::transport::SackBlocks;
 
 /// A switch: its buffer. Ports and counters lie in the shard's flat vectors.
 pub(crate) struct Switch {
@@ -53,21 +53,26 @@ pub(crate) struct ShardTotals {
     pub last_progress: Time,
 }
 
-/// What one shard does to entities of another: events, and the packets and SACK blocks that they name by their place
-/// here.
-#[derive(Default)]
-pub(crate) struct Outbox {
-    events: Vec<Event>,
-    packets: Vec<Packet>,
-    sides: Vec<SackBlocks>,
-    /// Of each packet, where packets are routed one by one.
-    routes: Vec<PacketRoute>,
+etherweave_kernel::wire! {
+    ShardTotals { created, delivered, dropped, damaged, lost, hops, events, unfinished, last_progress }
 }
 
-impl Outbox {
-    /// Whether it holds nothing.
-    pub fn is_empty(&self) -> bool {
-        self.events.is_empty()
+impl ShardTotals {
+    /// The sum over shards.
+    pub fn sum<'a>(all: impl Iterator<Item = &'a ShardTotals>) -> ShardTotals {
+        let mut sum = ShardTotals::default();
+        for totals in all {
+            sum.created += totals.created;
+            sum.delivered += totals.delivered;
+            sum.dropped += totals.dropped;
+            sum.damaged += totals.damaged;
+            sum.lost += totals.lost;
+            sum.hops += totals.hops;
+            sum.events += totals.events;
+            sum.unfinished += totals.unfinished;
+            sum.last_progress = sum.last_progress.max(totals.last_progress);
+        }
+        sum
     }
 }
 
@@ -85,7 +90,7 @@ pub(crate) struct Shard {
     pub endpoints: Vec<Endpoint>,
     pub threads: Vec<Thread>,
     pub constants: Arc<RunConstants>,
-    pub outboxes: Vec<Outbox>,
+    pub outboxes: Vec<ShardOutbox>,
     pub totals: ShardTotals,
     pub fingerprint: Option<Fingerprint>,
     pub captures: Vec<CapturedPort>,
@@ -115,7 +120,7 @@ impl Shard {
             endpoints: Vec::new(),
             threads: Vec::new(),
             constants: Arc::clone(constants),
-            outboxes: (0..shards).map(|_| Outbox::default()).collect(),
+            outboxes: (0..shards).map(|_| ShardOutbox::default()).collect(),
             totals: ShardTotals::default(),
             fingerprint: None,
             captures: Vec::new(),
@@ -243,9 +248,9 @@ impl Shard {
         }
     }
 
-    /// Takes in what another shard has sent, and leaves the outbox empty.
-    pub fn receive(&mut self, outbox: &mut Outbox) {
-        for event in outbox.events.drain(..) {
+    /// Takes in what another shard has sent.
+    pub fn receive(&mut self, outbox: &ShardOutbox) {
+        for &event in &outbox.events {
             if event.key.kind().has_packet() {
                 let mut packet = outbox.packets[event.handle as usize];
                 if packet.side != NO_PACKET {
@@ -260,9 +265,6 @@ impl Shard {
                 self.queue.push(event);
             }
         }
-        outbox.packets.clear();
-        outbox.sides.clear();
-        outbox.routes.clear();
     }
 
     /// Schedules an event with a packet, with a hint at what the packet will touch.

@@ -31,7 +31,7 @@ use etherweave_primitives::{Duration, Time};
 
 pub(crate) use endpoint::{Endpoint, Intake};
 pub(crate) use matching::Envelope;
-pub(crate) use protocol::Protocol;
+pub(crate) use protocol::{Protocol, ReceivedCounts};
 pub(crate) use rank::RankState;
 pub(crate) use socket::TcpState;
 pub(crate) use thread::{Role, SinkState, SourceState, Thread};

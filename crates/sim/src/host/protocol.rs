@@ -48,6 +48,7 @@ pub(crate) struct SendState {
 }
 
 /// What the receiving side of a connection has counted.
+#[derive(Clone, Copy)]
 pub(crate) struct ReceivedCounts {
     /// Data packets (RoCE) or segments (TCP) that arrived before one that was sent before them.
     pub out_of_order: u64,
@@ -64,11 +65,14 @@ impl Protocol {
         }
     }
 
+    /// All names in reports.
+    pub const NAMES: [&'static str; 2] = ["roce", "tcp"];
+
     /// Its name in reports.
     pub fn name(&self) -> &'static str {
         match self {
-            Protocol::Roce(_) => "roce",
-            Protocol::Tcp(_) => "tcp",
+            Protocol::Roce(_) => Protocol::NAMES[0],
+            Protocol::Tcp(_) => Protocol::NAMES[1],
         }
     }
 

@@ -1,37 +1,62 @@
 //! From the shards' state to rows, in an order that does not depend on shards.
 
+use etherweave_kernel::Processes;
 use etherweave_primitives::{ChannelId, HostId, Priority};
 use etherweave_topology::Node;
 
+use super::far::{FarEnds, FarPort};
+use super::part::ReportPart;
 use super::{FlowRow, LosslessDrop, PortRow, Report, StreamRow, Totals};
-use crate::engine::{Shard, Simulation};
+use crate::engine::{Shard, ShardTotals, Simulation};
 use crate::fingerprint::Fingerprint;
-use crate::host::{Endpoint, IterationRow, Role, SinkState};
-use crate::switch::port::Port;
+use crate::host::{Endpoint, IterationRow, ReceivedCounts, Role, SinkState};
+use crate::switch::buffer::Group;
 
 impl Simulation {
     /// What has been measured so far.
     pub fn report(&self) -> Report {
-        let mut fingerprint: Option<Fingerprint> = None;
-        for part in self.shards.iter().filter_map(|shard| shard.fingerprint.as_ref()) {
-            fingerprint.get_or_insert_default().merge(part);
-        }
+        self.report_on(&Processes::ALONE)
+    }
+
+    /// The same of several processes, each of which calls this: the report of all on the first, one without rows on the
+    /// others. Captured frames stay where they are.
+    pub fn report_on(&self, processes: &Processes) -> Report {
+        let part = self.part(&FarEnds::of(self, processes)).gather(processes, &self.names.topology);
+        let rows = |rows: Vec<(ChannelId, LosslessDrop)>| rows.into_iter().map(|(_, row)| row);
         Report {
             jobs: self.names.jobs.clone(),
-            iterations: self.iterations(),
-            ports: self.ports(),
-            streams: self.streams(),
-            flows: self.flows(),
-            samples: self.samples(),
-            lossless_drops: self.lossless_drops(),
-            totals: self.sums(),
-            fingerprint,
+            samples: self.samples_on(processes),
+            totals: self.sums(&part.totals, part.packets_max),
+            iterations: part.iterations,
+            ports: part.ports.into_iter().map(|(_, row)| row).collect(),
+            streams: part.streams.into_iter().map(|(_, row)| row).collect(),
+            flows: part.flows.into_iter().map(|(_, row)| row).collect(),
+            lossless_drops: rows(part.switch_drops).chain(rows(part.nic_drops)).collect(),
+            fingerprint: part.fingerprint,
             captured: self.shards.iter().flat_map(|shard| &shard.captures).map(|port| port.capture.clone()).collect(),
         }
     }
 
-    fn sums(&self) -> Totals {
-        let totals = self.totals();
+    /// What the shards of this process have measured.
+    fn part(&self, far: &FarEnds) -> ReportPart {
+        let mut fingerprint: Option<Fingerprint> = None;
+        for part in self.shards.iter().filter_map(|shard| shard.fingerprint.as_ref()) {
+            fingerprint.get_or_insert_default().merge(part);
+        }
+        ReportPart {
+            totals: ShardTotals::sum(self.shards.iter().map(|shard| &shard.totals)),
+            packets_max: self.shards.iter().map(|shard| shard.packets.capacity_used() as u64).sum(),
+            fingerprint,
+            iterations: self.iterations(),
+            ports: self.ports(far),
+            streams: self.streams(),
+            flows: self.flows(far),
+            switch_drops: self.switch_drops(far),
+            nic_drops: self.nic_drops(far),
+        }
+    }
+
+    fn sums(&self, totals: &ShardTotals, packets_max: u64) -> Totals {
         let in_flight = totals.created - totals.delivered - totals.dropped - totals.damaged - totals.lost;
         Totals {
             events: totals.events,
@@ -43,16 +68,14 @@ impl Simulation {
             lost: totals.lost,
             in_flight,
             end: self.end,
-            packets_max: self.shards.iter().map(|shard| shard.packets.capacity_used() as u64).sum(),
+            packets_max,
         }
     }
 
     fn iterations(&self) -> Vec<IterationRow> {
         let threads = self.shards.iter().flat_map(|shard| &shard.threads);
         let ranks = threads.filter_map(|thread| if let Role::Rank(rank) = &thread.role { Some(rank) } else { None });
-        let mut rows: Vec<IterationRow> = ranks.flat_map(|rank| rank.rows.iter().copied()).collect();
-        rows.sort_unstable_by_key(|row| (row.job, row.rank, row.iteration));
-        rows
+        ranks.flat_map(|rank| rank.rows.iter().copied()).collect()
     }
 
     /// All ports in the order of nodes.
@@ -63,21 +86,22 @@ impl Simulation {
         ports
     }
 
-    fn ports(&self) -> Vec<PortRow> {
+    fn ports(&self, far: &FarEnds) -> Vec<(ChannelId, PortRow)> {
         let rows = |(shard, port): (&Shard, usize)| {
-            let row = move |priority| self.port_row(shard, port, priority);
-            Priority::all().map(row).collect::<Vec<PortRow>>()
+            let peer = far.port(self, shard.id, port);
+            let rows = Priority::all().map(|priority| self.port_row(shard, port, &peer, priority));
+            rows.filter(PortRow::is_active).map(|row| (shard.channels[port], row)).collect::<Vec<_>>()
         };
-        self.all_ports().into_iter().flat_map(rows).filter(PortRow::is_active).collect()
+        self.all_ports().into_iter().flat_map(rows).collect()
     }
 
-    fn port_row(&self, shard: &Shard, index: usize, priority: Priority) -> PortRow {
+    fn port_row(&self, shard: &Shard, index: usize, far: &FarPort, priority: Priority) -> PortRow {
         let (node, number, peer) = self.port_names(shard.channels[index]);
         let channel = self.names.topology.channel(shard.channels[index]);
         let port = &shard.ports[index];
         let bit = priority.index();
         let own = &port.class_states[bit].counters;
-        let far = &self.peer(shard, port).class_states[bit].counters;
+        let (rx_packets, rx_bytes) = far.sent[bit];
         PortRow {
             node,
             port: number,
@@ -87,8 +111,8 @@ impl Simulation {
             priority,
             tx_packets: own.tx_packets,
             tx_bytes: own.tx_bytes,
-            rx_packets: far.tx_packets,
-            rx_bytes: far.tx_bytes,
+            rx_packets,
+            rx_bytes,
             tx_pauses: port.paused().tx_packets[bit],
             rx_pauses: port.paused().rx_packets[bit],
             tx_pause_duration: port.paused().tx_duration[bit],
@@ -103,15 +127,6 @@ impl Simulation {
         }
     }
 
-    fn peer(&self, shard: &Shard, port: &Port) -> &Port {
-        &self.shards[shard.shard_at(port.peer.link) as usize].ports[port.peer.port as usize]
-    }
-
-    /// How many of the pause frames that a port sent were damaged.
-    fn pauses_damaged(&self, shard: &Shard, port: usize) -> u64 {
-        self.peer(shard, &shard.ports[port]).paused().fcs_errors.iter().sum()
-    }
-
     pub(super) fn port_names(&self, channel: ChannelId) -> (String, u16, String) {
         let topology = &self.names.topology;
         let ends = topology.channel(channel);
@@ -122,7 +137,7 @@ impl Simulation {
         self.names.topology.host_name(HostId::new(host)).to_owned()
     }
 
-    fn streams(&self) -> Vec<StreamRow> {
+    fn streams(&self) -> Vec<(u32, StreamRow)> {
         let mut rows: Vec<(u32, StreamRow)> = Vec::new();
         for shard in &self.shards {
             for thread in &shard.threads {
@@ -131,8 +146,7 @@ impl Simulation {
                 }
             }
         }
-        rows.sort_by_key(|(job, row)| (*job, row.stream));
-        rows.into_iter().map(|(_, row)| row).collect()
+        rows
     }
 
     fn stream_row(&self, shard: &Shard, job: u32, sink: &SinkState) -> StreamRow {
@@ -150,22 +164,18 @@ impl Simulation {
         }
     }
 
-    fn flows(&self) -> Vec<FlowRow> {
-        let ends = self.shards.iter().flat_map(|shard| shard.endpoints.iter().map(move |end| (shard, end)));
-        let row = |(shard, end)| self.flow_row(end, self.other_end(shard, end));
-        let mut flows: Vec<((u32, u32), FlowRow)> = ends.map(|pair| (pair.1.hosts, row(pair))).collect();
-        flows.retain(|(_, row)| row.packets > 0);
-        flows.sort_by_key(|(hosts, row)| (*hosts, row.bytes, row.packets));
-        flows.into_iter().map(|(_, row)| row).collect()
+    fn flows(&self, far: &FarEnds) -> Vec<((u32, u32), FlowRow)> {
+        let rows = |shard: &Shard| {
+            let row = |(number, end)| (end, self.flow_row(end, far.received(self, shard.id, number)));
+            let rows = shard.endpoints.iter().enumerate().map(row).filter(|(_, row)| row.packets > 0);
+            rows.map(|(end, row)| (end.hosts, row)).collect::<Vec<_>>()
+        };
+        self.shards.iter().flat_map(rows).collect()
     }
 
-    fn other_end(&self, shard: &Shard, end: &Endpoint) -> &Endpoint {
-        &self.shards[shard.shard_at(end.remote_port.link) as usize].endpoints[end.remote as usize]
-    }
-
-    fn flow_row(&self, end: &Endpoint, other: &Endpoint) -> FlowRow {
+    fn flow_row(&self, end: &Endpoint, received: ReceivedCounts) -> FlowRow {
         let (source_host, destination_host) = (self.host_name(end.hosts.0), self.host_name(end.hosts.1));
-        let (sent, received) = (end.protocol.sent(), other.protocol.received());
+        let sent = end.protocol.sent();
         FlowRow {
             source_host,
             destination_host,
@@ -179,15 +189,16 @@ impl Simulation {
         }
     }
 
-    fn lossless_drops(&self) -> Vec<LosslessDrop> {
+    /// Losses of switches in lossless priorities.
+    fn switch_drops(&self, far: &FarEnds) -> Vec<(ChannelId, LosslessDrop)> {
         let drops = |(shard, port): (&Shard, usize)| {
             let (node, number, peer) = self.port_names(shard.channels[port]);
             let count = shard.constants.group_count;
-            let pauses_damaged = self.pauses_damaged(shard, port);
+            let pauses_damaged = far.port(self, shard.id, port).pauses_damaged;
             let groups = shard.groups[port * count..(port + 1) * count].iter();
             let lost =
                 groups.zip(shard.constants.pause_mask_of_group).filter(|(group, mask)| *mask != 0 && group.lost > 0);
-            lost.map(move |(group, priorities)| LosslessDrop {
+            let row = move |(group, priorities): (&Group, u8)| LosslessDrop {
                 node: node.clone(),
                 port: number,
                 peer: peer.clone(),
@@ -195,14 +206,14 @@ impl Simulation {
                 packets: u64::from(group.lost),
                 bytes: group.lost_bytes,
                 pauses_damaged,
-            })
-            .collect::<Vec<_>>()
+            };
+            lost.map(|lost| (shard.channels[port], row(lost))).collect::<Vec<_>>()
         };
-        self.all_ports().into_iter().flat_map(drops).chain(self.nic_drops()).collect()
+        self.all_ports().into_iter().flat_map(drops).collect()
     }
 
     /// Losses of NICs in lossless priorities.
-    fn nic_drops(&self) -> Vec<LosslessDrop> {
+    fn nic_drops(&self, far: &FarEnds) -> Vec<(ChannelId, LosslessDrop)> {
         let mut drops = Vec::new();
         for (shard, port) in self.all_ports() {
             let is_host = matches!(self.names.topology.channel(shard.channels[port]).from.node, Node::Host(_));
@@ -212,15 +223,16 @@ impl Simulation {
                 if is_host && counters.drops > 0 {
                     let (node, number, peer) = self.port_names(shard.channels[port]);
                     let (packets, bytes) = (counters.drops, counters.drop_bytes);
-                    drops.push(LosslessDrop {
+                    let row = LosslessDrop {
                         node,
                         port: number,
                         peer,
                         priorities: 1 << priority.get(),
                         packets,
                         bytes,
-                        pauses_damaged: self.pauses_damaged(shard, port),
-                    });
+                        pauses_damaged: far.port(self, shard.id, port).pauses_damaged,
+                    };
+                    drops.push((shard.channels[port], row));
                 }
             }
         }

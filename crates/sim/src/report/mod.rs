@@ -1,6 +1,8 @@
 //! Results of a run: rows for tables, totals, and which ports and ranks wait in a stuck run.
 
 mod collect;
+mod far;
+mod part;
 mod samples;
 mod waits;
 

@@ -1,6 +1,7 @@
 //! Time series: from what shards have sampled to rows of differences, in the order of time and of the run's ports and
 //! flows.
 
+use etherweave_kernel::Processes;
 use etherweave_primitives::{BitRate, Duration, Priority, Time};
 
 use crate::engine::Simulation;
@@ -97,15 +98,25 @@ pub struct Samples {
 type Series = (usize, usize);
 
 impl Simulation {
-    pub(super) fn samples(&self) -> Option<Samples> {
+    /// Of all processes, on the first.
+    pub(super) fn samples_on(&self, processes: &Processes) -> Option<Samples> {
         let samplers = self.shards.iter().filter_map(|shard| shard.sampler.as_deref());
-        let shards: Vec<&ShardSamples> = samplers.map(|sampler| &sampler.samples).collect();
+        let own: Vec<&ShardSamples> = samplers.map(|sampler| &sampler.samples).collect();
+        if !processes.are_several() {
+            return self.samples(&own);
+        }
+        let own: Vec<ShardSamples> = own.into_iter().cloned().collect();
+        let all: Vec<ShardSamples> = processes.gather(own).into_iter().flatten().collect();
+        self.samples(&all.iter().collect::<Vec<_>>())
+    }
+
+    fn samples(&self, shards: &[&ShardSamples]) -> Option<Samples> {
         let first = shards.first()?;
         debug_assert!(shards.iter().all(|shard| shard.times == first.times), "shards sample together");
         let spans: Vec<(Time, Duration)> =
             first.times.windows(2).map(|pair| (pair[1], pair[1].since(pair[0]))).collect();
-        let (port_names, ports) = self.port_series(&shards, &spans);
-        let (flow_names, flows) = self.flow_series(&shards, &spans);
+        let (port_names, ports) = self.port_series(shards, &spans);
+        let (flow_names, flows) = self.flow_series(shards, &spans);
         Some(Samples { port_names, ports, flow_names, flows })
     }
 

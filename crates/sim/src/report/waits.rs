@@ -1,33 +1,51 @@
 //! Which ports and ranks wait for what, when a run is stuck.
 
+use etherweave_kernel::Processes;
+use etherweave_primitives::ChannelId;
+
 use crate::engine::{Shard, Simulation};
 use crate::frame::pause::priorities;
 use crate::host::{Envelope, Role, Thread};
 
 impl Simulation {
-    /// Why no event makes progress: ports that are paused or lack credits, and ranks that wait.
-    pub(crate) fn waiting_ports_and_ranks(&self) -> String {
+    /// Why no event makes progress: ports that are paused or lack credits, and ranks that wait; on the first process.
+    pub(crate) fn waiting_ports_and_ranks(&self, processes: &Processes) -> String {
+        let ranks = |shard| self.waiting_ranks(shard);
+        let own = (self.waiting_ports(), self.shards.iter().flat_map(ranks).collect::<Vec<_>>());
+        let (ports, ranks): (Vec<_>, Vec<_>) = processes.gather(own).into_iter().unzip();
+        let (mut ports, mut ranks) = (ports.concat(), ranks.concat());
+        ports.sort_by_key(|&(channel, _)| self.names.topology.channel(channel).from);
+        ranks.sort_by_key(|&(rank, _)| rank);
+        let ports = ports.into_iter().map(|(_, line): (ChannelId, String)| line);
+        let ranks = ranks.into_iter().map(|(_, line): ((u32, u32), String)| line);
+        ports.chain(ranks).collect::<Vec<_>>().join("\n")
+    }
+
+    /// A line for each port and priority that is paused or lacks credits.
+    fn waiting_ports(&self) -> Vec<(ChannelId, String)> {
         let mut lines = Vec::new();
         for (shard, index) in self.all_ports() {
             let port = &shard.ports[index];
-            for priority in priorities(port.paused().priorities) {
-                let queue = &port.class_states[shard.constants.scheduler.class(priority as u8)].queue;
-                let (node, number, peer) = self.port_names(shard.channels[index]);
-                let bytes = queue.bytes;
-                lines.push(format!("{node} port {number}: priority {priority} is paused by {peer}, {bytes} B wait"));
-            }
-            for priority in shard.credits.waiting(index) {
-                let bytes = port.class_states[shard.constants.scheduler.class(priority as u8)].queue.bytes;
-                let (node, number, peer) = self.port_names(shard.channels[index]);
-                let line =
-                    format!("{node} port {number}: priority {priority} has no credits from {peer}, {bytes} B wait");
-                lines.push(line);
-            }
+            let (node, number, peer) = self.port_names(shard.channels[index]);
+            let bytes = |priority| port.class_states[shard.constants.scheduler.class(priority as u8)].queue.bytes;
+            let mut add = |priority, why: &str| {
+                let waiting = bytes(priority);
+                let line = format!("{node} port {number}: priority {priority} {why} {peer}, {waiting} B wait");
+                lines.push((shard.channels[index], line));
+            };
+            priorities(port.paused().priorities).for_each(|priority| add(priority, "is paused by"));
+            shard.credits.waiting(index).for_each(|priority| add(priority, "has no credits from"));
         }
-        for shard in &self.shards {
-            lines.extend(shard.threads.iter().filter_map(|thread| self.waiting_rank(shard, thread)));
-        }
-        lines.join("\n")
+        lines
+    }
+
+    /// A line for each rank that waits, by job and rank.
+    fn waiting_ranks(&self, shard: &Shard) -> Vec<((u32, u32), String)> {
+        let line = |thread: &Thread| {
+            let Role::Rank(rank) = &thread.role else { return None };
+            Some(((thread.job, rank.rank), self.waiting_rank(shard, thread)?))
+        };
+        shard.threads.iter().filter_map(line).collect()
     }
 
     fn waiting_rank(&self, shard: &Shard, thread: &Thread) -> Option<String> {

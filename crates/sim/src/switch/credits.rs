@@ -374,11 +374,14 @@ impl Simulation {
         for (shard, here) in self.shards.iter().zip(&travelling) {
             for (index, port) in shard.credits.ports.iter().enumerate() {
                 let peer = shard.ports[index].peer;
-                let (far, far_port) = (shard.shard_at(peer.link) as usize, peer.port as usize);
+                let (Some(far), far_port) = (self.shard(shard.shard_at(peer.link)), peer.port as usize) else {
+                    continue;
+                };
+                let arriving = &travelling[(far.id - self.shards[0].id) as usize][far_port];
                 for priority in priorities(shard.credits.priorities) {
                     let channel = &port.channels[priority];
-                    let held = self.shards[far].credits.ports[far_port].channels[priority].held;
-                    let on_wire = travelling[far][far_port][priority].packets;
+                    let held = far.credits.ports[far_port].channels[priority].held;
+                    let on_wire = arriving[priority].packets;
                     let sum = channel.available + on_wire + held + here[index][priority].credits;
                     assert_eq!(sum, channel.limit, "credits of priority {priority} of port {index}");
                 }

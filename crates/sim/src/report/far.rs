@@ -1,0 +1,90 @@
+//! What a report needs of the far ends of links and connections, which may lie in another process.
+
+use std::collections::BTreeMap;
+
+use etherweave_kernel::{Exchange, Processes, wire};
+use etherweave_primitives::Priority;
+
+use crate::engine::{RunState, Simulation};
+use crate::host::{Endpoint, ReceivedCounts};
+use crate::switch::port::Port;
+
+/// What a port has counted that its peer reports.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct FarPort {
+    /// Packets and bytes sent, by priority.
+    pub sent: [(u64, u64); Priority::COUNT],
+    /// Pause frames received that were damaged.
+    pub pauses_damaged: u64,
+}
+
+wire! {
+    FarPort { sent, pauses_damaged }
+    ReceivedCounts { out_of_order, naks }
+}
+
+impl FarPort {
+    fn of(port: &Port) -> FarPort {
+        let counters = |priority| &port.class_states[priority].counters;
+        FarPort {
+            sent: std::array::from_fn(|priority| (counters(priority).tx_packets, counters(priority).tx_bytes)),
+            pauses_damaged: port.paused().fcs_errors.iter().sum(),
+        }
+    }
+}
+
+/// A shard, and the number of a port or an endpoint there.
+type Place = (u32, u32);
+
+/// The far ends in other processes, by the place of the near end.
+#[derive(Default)]
+pub(super) struct FarEnds {
+    ports: BTreeMap<Place, FarPort>,
+    endpoints: BTreeMap<Place, ReceivedCounts>,
+}
+
+impl FarEnds {
+    /// Of one process: sends each near end to the process that has its far end.
+    pub fn of(simulation: &Simulation, processes: &Processes) -> FarEnds {
+        let (mut ports, mut endpoints) = (processes.end(), processes.end());
+        for shard in &simulation.shards {
+            for port in &shard.ports {
+                let to = shard.shard_at(port.peer.link);
+                if simulation.shard(to).is_none() {
+                    let worker = simulation.division.worker_of(to as usize);
+                    Exchange::<Vec<_>, RunState>::outboxes(&mut ports)[worker]
+                        .push(((to, port.peer.port), FarPort::of(port)));
+                }
+            }
+            for end in &shard.endpoints {
+                let to = shard.shard_at(end.remote_port.link);
+                if simulation.shard(to).is_none() {
+                    let worker = simulation.division.worker_of(to as usize);
+                    Exchange::<Vec<_>, RunState>::outboxes(&mut endpoints)[worker]
+                        .push(((to, end.remote), end.protocol.received()));
+                }
+            }
+        }
+        let mut far = FarEnds::default();
+        ports.meet(RunState::default(), |outbox| far.ports.extend(outbox.drain(..)));
+        endpoints.meet(RunState::default(), |outbox| far.endpoints.extend(outbox.drain(..)));
+        far
+    }
+
+    /// The peer of a port.
+    pub fn port(&self, simulation: &Simulation, shard: u32, number: usize) -> FarPort {
+        let near = simulation.shard(shard).expect("a report is of the shards of its process");
+        let peer = near.ports[number].peer;
+        let far = simulation.shard(near.shard_at(peer.link)).map(|far| FarPort::of(&far.ports[peer.port as usize]));
+        far.unwrap_or_else(|| self.ports[&(shard, number as u32)].clone())
+    }
+
+    /// What the other end of a connection has received.
+    pub fn received(&self, simulation: &Simulation, shard: u32, number: usize) -> ReceivedCounts {
+        let near = simulation.shard(shard).expect("a report is of the shards of its process");
+        let Endpoint { remote, remote_port, .. } = near.endpoints[number];
+        let far = simulation.shard(near.shard_at(remote_port.link));
+        let received = far.map(|far| far.endpoints[remote as usize].protocol.received());
+        received.unwrap_or_else(|| self.endpoints[&(shard, number as u32)])
+    }
+}

@@ -1,0 +1,102 @@
+//! The part of a report that one process contributes, and the whole.
+
+use etherweave_kernel::{Processes, wire};
+use etherweave_primitives::ChannelId;
+use etherweave_topology::{LinkClass, Topology};
+
+use super::{FlowRow, LosslessDrop, PortRow, StreamRow};
+use crate::engine::ShardTotals;
+use crate::fingerprint::Fingerprint;
+use crate::host::{IterationRow, Protocol};
+use crate::switch::port::PauseCounters;
+
+/// Rows of one process, each with what orders it among those of all.
+#[derive(Default)]
+pub(super) struct ReportPart {
+    pub totals: ShardTotals,
+    pub packets_max: u64,
+    pub fingerprint: Option<Fingerprint>,
+    pub iterations: Vec<IterationRow>,
+    /// By the channel that the port sends into.
+    pub ports: Vec<(ChannelId, PortRow)>,
+    /// By job.
+    pub streams: Vec<(u32, StreamRow)>,
+    /// By sender and receiver.
+    pub flows: Vec<((u32, u32), FlowRow)>,
+    /// Losses of switches.
+    pub switch_drops: Vec<(ChannelId, LosslessDrop)>,
+    /// Losses of NICs.
+    pub nic_drops: Vec<(ChannelId, LosslessDrop)>,
+}
+
+impl ReportPart {
+    /// Puts the parts of all processes together on the first; the others are left with nothing.
+    pub fn gather(self, processes: &Processes, topology: &Topology) -> ReportPart {
+        let mut all = processes.gather(self).into_iter().fold(ReportPart::default(), ReportPart::and);
+        let end = |channel: ChannelId| topology.channel(channel).from;
+        all.iterations.sort_unstable_by_key(|row| (row.job, row.rank, row.iteration));
+        all.ports.sort_by_key(|&(channel, _)| end(channel));
+        all.streams.sort_by_key(|(job, row)| (*job, row.stream));
+        all.flows.sort_by_key(|(hosts, row)| (*hosts, row.bytes, row.packets));
+        all.switch_drops.sort_by_key(|&(channel, _)| end(channel));
+        all.nic_drops.sort_by_key(|&(channel, _)| end(channel));
+        all
+    }
+
+    /// With the part of the next process.
+    fn and(mut self, next: ReportPart) -> ReportPart {
+        self.totals = ShardTotals::sum([self.totals, next.totals].iter());
+        self.packets_max += next.packets_max;
+        if let Some(fingerprint) = &next.fingerprint {
+            self.fingerprint.get_or_insert_default().merge(fingerprint);
+        }
+        append(&mut self.iterations, next.iterations);
+        append(&mut self.ports, next.ports);
+        append(&mut self.streams, next.streams);
+        append(&mut self.flows, next.flows);
+        append(&mut self.switch_drops, next.switch_drops);
+        append(&mut self.nic_drops, next.nic_drops);
+        self
+    }
+}
+
+/// The first rows are not copied: there may be millions.
+fn append<T>(all: &mut Vec<T>, mut next: Vec<T>) {
+    if all.is_empty() { *all = next } else { all.append(&mut next) }
+}
+
+wire! {
+    ReportPart {
+        totals, packets_max, fingerprint, iterations, ports, streams, flows, switch_drops, nic_drops
+    }
+    Fingerprint { time, place, kind, length }
+    IterationRow { job, rank, host, iteration, start, duration }
+    StreamRow { job, source_host, destination_host, stream, messages, bytes, start, end }
+    LosslessDrop { node, port, peer, priorities, packets, bytes, pauses_damaged }
+    PauseCounters { xoff, refresh, xon }
+    PortRow {
+        node, port, peer, rate, priority, tx_packets, tx_bytes, rx_packets, rx_bytes, tx_pauses, rx_pauses,
+        tx_pause_duration, rx_pause_duration, credit_wait_duration, drops_packets, drops_bytes, fcs_errors,
+        fcs_errors_pause, ecn_marked_packets, occupancy_bytes_max; class: class_number => class_of
+    }
+    FlowRow {
+        source_host, destination_host, bytes, packets, retransmissions, timeouts, out_of_order, naks;
+        transport: transport_name => transport_of
+    }
+}
+
+fn class_number(class: &LinkClass) -> u8 {
+    *class as u8
+}
+
+fn class_of(number: u8) -> LinkClass {
+    LinkClass::ALL[usize::from(number)]
+}
+
+fn transport_name(transport: &&'static str) -> String {
+    (*transport).to_owned()
+}
+
+fn transport_of(name: String) -> &'static str {
+    Protocol::NAMES.into_iter().find(|known| *known == name).expect("what is read was written")
+}
