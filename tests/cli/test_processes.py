@@ -75,8 +75,9 @@ RUNS: dict[str, tuple[str, ...]] = {
     "credits": (),
     "failing_link": (),
     "degraded_link": (),
+    "incast_observed": (),
 }
-"""RoCE, TCP with MPI ranks, decisions per packet, credits, failures, bit errors."""
+"""RoCE, TCP with MPI ranks, decisions per packet, credits, failures, bit errors, samples."""
 
 
 @pytest.mark.parametrize("count", [2, 4])

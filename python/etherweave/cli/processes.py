@@ -68,6 +68,8 @@ def _check(joined: tuple[int, int] | None) -> None:
         found = "this build has no MPI library; `make setup` finds one by mpicc and libclang"
     else:
         found = f"the MPI library of this build finds {joined[1]}; use the mpirun of that library"
-    if is_first():
-        print_error(f"The launcher has started {launched()} processes, but {found}.")
+    if not is_first():
+        # A launcher ends the others with one that fails, perhaps before the first has said why.
+        sys.exit(0)
+    print_error(f"The launcher has started {launched()} processes, but {found}.")
     sys.exit(USAGE)
