@@ -72,6 +72,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     "permutation": (),
     "halo3d_tcp": ("job.0.workload.halo3d.iterations=2",),
     "adaptive_dragonfly": (),
+    "spraying": (),
     "credits": (),
     "failing_link": (),
     "degraded_link": (),
