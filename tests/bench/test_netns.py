@@ -1,4 +1,4 @@
-"""Real benchmarks between namespaces with links of 1 Gb/s: numbers near what the shape allows."""
+"""Real benchmarks between namespaces with links of 100 Mb/s: numbers near what the shape allows."""
 
 import os
 import signal

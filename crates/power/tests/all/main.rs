@@ -1,4 +1,4 @@
-//! All tests of the crate in one program: one link instead of 4.
+//! The tests of the crate as one program, which is compiled and linked once.
 
 mod exascale;
 mod hostile_texts;

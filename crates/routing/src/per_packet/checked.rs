@@ -138,7 +138,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "ranks Some(0), not above Some(4)")]
     fn a_packet_that_falls_back_to_a_lower_channel_is_found() {
-        // Eight groups of four switches; switch 0 has two hosts, then its neighbours.
+        // Nine groups of four switches; switch 0 has two hosts, then its neighbours.
         let topology = Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() }.generate().unwrap();
         let routing =
             Checked::new(FallingBack(DragonflyMinimal { plan: DragonflyPlan::of(&topology).unwrap() }), &topology);

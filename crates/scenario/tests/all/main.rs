@@ -1,4 +1,4 @@
-//! All tests of the crate in one program: one link instead of 11.
+//! The tests of the crate as one program, which is compiled and linked once.
 
 mod defaults;
 mod design_fuzz;
