@@ -36,7 +36,8 @@ def overview(result: Result) -> dict[str, Any]:
         over the time from the first start to the last end. ``goodput_gbps``: the sum of the
         streams' own rates. ``drops``: ``packets``, ``bytes``, and the worst
         ``ports``. ``pauses``: ``frames`` sent, by cause where the result has them apart, and the
-        worst ``ports``, each with ``duration_us``, for which it held its peer paused.
+        worst ``ports``, each with ``duration_us``, for which it held its peer paused. ``failures``:
+        what links lost while they were down, see :func:`failures`.
     """
     return {
         "jobs": _jobs(result),
@@ -44,6 +45,7 @@ def overview(result: Result) -> dict[str, Any]:
         "streams": _streams(result),
         "drops": _drops(result),
         "pauses": _pauses(result),
+        "failures": failures(result),
     }
 
 
@@ -135,6 +137,50 @@ def _pauses(result: Result) -> dict[str, Any]:
             _port(place) | dict(zip(("duration_us", *counts), one, strict=True))
             for place, one in worst
         ],
+    }
+
+
+def failures(result: Result) -> dict[str, Any]:
+    """Sum up what links lost while they were down, and when their loss was made good.
+
+    Returns
+    -------
+    dict
+        Empty if no link was ever down. ``links``: for each link and time, those that lost most
+        first, ``link`` ("leaf0 - core0"), ``from_us``, ``until_us`` (``None``: it did not return),
+        ``packets_lost`` and ``bytes_lost`` in both directions, and ``last_loss_us``, from which on
+        nothing was sent into it (``None``: nothing was lost). ``connections``: directions of
+        connections that sent data again, and ``recovered_us``, when the last of it had arrived
+        (``None``: none was).
+    """
+    links: dict[tuple[str, str, float], list[tuple[float, ...]]] = {}
+    counts = ("until_ns", "packets_lost", "bytes_lost", "last_loss_ns")
+    for node, peer, start, *row in _rows(result, "failures", "node", "peer", "from_ns", *counts):
+        ends = (peer, node) if (peer, node, start) in links else (node, peer)
+        links.setdefault((*ends, start), []).append(tuple(row))
+    if not links:
+        return {}
+    again = [time for (time,) in _rows(result, "flows", "recovered_ns") if time > 0]
+    rows = [_failure(*key, rows) for key, rows in links.items()]
+    return {
+        "links": sorted(rows, key=lambda row: -row["packets_lost"]),
+        "connections": len(again),
+        "recovered_us": max(again) / 1e3 if again else None,
+    }
+
+
+def _failure(
+    node: str, peer: str, from_ns: float, rows: Sequence[tuple[float, ...]]
+) -> dict[str, Any]:
+    untils, packets, sizes, losses = zip(*rows, strict=True)
+    known = [loss for loss in losses if not math.isnan(loss)]
+    return {
+        "link": f"{node} - {peer}",
+        "from_us": from_ns / 1e3,
+        "until_us": None if math.isnan(untils[0]) else untils[0] / 1e3,
+        "packets_lost": sum(packets),
+        "bytes_lost": sum(sizes),
+        "last_loss_us": max(known) / 1e3 if known else None,
     }
 
 

@@ -38,8 +38,11 @@ workload.osu_latency = { iterations = 1 }
 """
 
 
-_SAMPLED = f"""\
+_EVERY_TABLE = f"""\
 {_SMALLEST}
+[[faults.down]]
+link = "switch0 - host0"
+until = "1ns"
 [observe]
 period = "1ns"
 ports = ["* - *"]
@@ -58,9 +61,9 @@ def simulated_tables() -> Mapping[str, Mapping[str, str]]:
 
 
 @cache
-def sampled_tables() -> Mapping[str, Mapping[str, str]]:
-    """Return the tables of a simulated result with time series, likewise."""
-    return _tables_of(_SAMPLED)
+def every_table() -> Mapping[str, Mapping[str, str]]:
+    """Return the tables that a simulated result may have, likewise."""
+    return _tables_of(_EVERY_TABLE)
 
 
 def _tables_of(scenario: str) -> Mapping[str, Mapping[str, str]]:
@@ -158,7 +161,7 @@ def read_table(path: Path, is_measured: bool) -> "pyarrow.Table":
         When it is damaged, or a column is missing or of another type.
     """
     table = _parquet(path)
-    known = {**sampled_tables(), **(MEASURED_TABLES if is_measured else {})}
+    known = {**every_table(), **(MEASURED_TABLES if is_measured else {})}
     for column, kind in known.get(path.stem, {}).items():
         _check_column(path, table, column, kind)
     for name in table.column_names:

@@ -15,15 +15,24 @@ from etherweave.study.experiments import RunExperiment
 ROUTINGS = ("minimal", "conditional_tables", "valiant_group", "ugal_local")
 """Compared on every load."""
 
+CG = {"npb_cg": {"ranks": 1_024, "class": "D", "inner": 2}}
+"""32 rows of 32 ranks, as many as a group has hosts; messages of 375 kB."""
+
 LOADS: dict[str, dict[str, object]] = {
     "benign": {"job.0.placement": {"random": {}}},
     "adversarial": {
         "job.0.workload": {"permutation": {"ranks": 1_056, "partner": {"shift": 32}}},
     },
     "planes": {"job.0.placement": {"linear": {}}},
+    "cg.benign": {"job.0.workload": CG, "job.0.placement": {"random": {}}},
+    "cg.adversarial": {
+        "job.0.workload": CG,
+        "job.0.placement": {"hosts": [rank % 32 * 32 + rank // 32 for rank in range(1_024)]},
+    },
 }
 """Halo3D on random hosts; every host to the next group; Halo3D in order, whose planes are two
-groups each, so that all of a group exchanges faces with the same other one."""
+groups each, so that all of a group exchanges faces with the same other one; CG on random hosts; CG
+with a column of its ranks in each group, so that all of a group sums with the same other one."""
 
 
 def experiments() -> list[RunExperiment]:
@@ -43,6 +52,8 @@ def metrics() -> dict[str, Metric]:
         "applications.benign": partial(_ratio, "benign", "minimal"),
         "applications.adversarial": partial(_ratio, "adversarial", "valiant_group"),
         "applications.planes": partial(_ratio, "planes", "valiant_group"),
+        "applications.cg.benign": partial(_ratio, "cg.benign", "minimal"),
+        "applications.cg.adversarial": partial(_ratio, "cg.adversarial", "valiant_group"),
         "applications.lost": _lost,
     }
 

@@ -106,6 +106,14 @@ FOGSIM_ACCEPTED = {
 }
 """Loads near saturation and above at which what it accepts is known."""
 
+FOGSIM_TRANSIT = {
+    ("conditional", "uniform"): (1.0,),
+    ("conditional", "adversarial"): (0.3, 0.4, 1.0),
+    ("piggyback", "uniform"): (1.0,),
+    ("piggyback", "adversarial"): (0.4, 1.0),
+}
+"""Loads of the same network with outputs that serve transit before injection, its default."""
+
 
 def experiments(full: bool) -> list[StudyExperiment]:
     """List curves, deployments, fabrics; curves are fewer unless all is wanted."""
@@ -169,6 +177,10 @@ def _fogsim_curves() -> Iterator[CurveExperiment]:
         yield _curve("fogsim", FOGSIM, pattern, routing, (*low, *loads))
         if routing == "conditional":
             yield _curve("fogsim", FOGSIM, pattern, "conditional_tables", (*low, *loads))
+    for (routing, pattern), loads in FOGSIM_TRANSIT.items():
+        curve = _curve("fogsim_transit", FOGSIM, pattern, routing, loads)
+        transit: dict[str, object] = {"open_loop.switch.transit_first": True}
+        yield CurveExperiment(curve.name, curve.scenario, {**curve.overrides, **transit})
 
 
 def _curve(

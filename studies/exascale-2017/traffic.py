@@ -8,7 +8,7 @@ import polars as pl
 from etherweave.study.declared import Metric, Results
 from etherweave.study.experiments import CurveResult
 
-from .experiments import FOGSIM_ACCEPTED, FOGSIM_LATENCIES, PATTERNS
+from .experiments import FOGSIM_ACCEPTED, FOGSIM_LATENCIES, FOGSIM_TRANSIT, PATTERNS
 
 LATENCY = "latency_ns_mean"
 ACCEPTED = "load_accepted"
@@ -170,6 +170,10 @@ def _fogsim() -> dict[str, Metric]:
         name = f"fogsim.{pattern}.{routing}"
         for load in FOGSIM_LATENCIES.get((routing, pattern), ()):
             rows[f"{name}.{load:g}.latency"] = partial(_at, name, load, LATENCY)
+        for load in loads:
+            rows[f"{name}.{load:g}.accepted"] = partial(_at, name, load, ACCEPTED)
+    for (routing, pattern), loads in FOGSIM_TRANSIT.items():
+        name = f"fogsim_transit.{pattern}.{routing}"
         for load in loads:
             rows[f"{name}.{load:g}.accepted"] = partial(_at, name, load, ACCEPTED)
     return {**rows, "fogsim.delivered": _undelivered, "fogsim.tables": _differing}

@@ -1,5 +1,6 @@
 """The first figures of a result."""
 
+import math
 from typing import Any
 
 import pyarrow
@@ -86,6 +87,34 @@ def test_a_frame_of_global_pause_is_counted_once_though_every_priority_has_it() 
     paused = {"tx_pause_packets": 4, "tx_pause_duration_ns": 5e3}
     rows = [{**PORT, **paused, "priority": priority} for priority in range(8)]
     assert figures(ports=rows)["pauses"]["frames"] == 4
+
+
+def failed(node: str, peer: str, packets: int, last_loss_ns: float) -> dict[str, Any]:
+    row = {"node": node, "port": 0, "peer": peer, "from_ns": 1e3, "until_ns": math.nan}
+    lost = {"packets_lost": packets, "bytes_lost": packets * 100, "last_loss_ns": last_loss_ns}
+    return {**row, **lost}
+
+
+def test_failures_join_both_directions_of_a_link_and_say_when_the_last_loss_was_made_good() -> None:
+    rows = [
+        failed("leaf0", "core0", 2, 5e3),
+        failed("leaf0", "core1", 0, math.nan),
+        failed("core0", "leaf0", 3, 4e3),
+        failed("core1", "leaf0", 0, math.nan),
+    ]
+    found = figures(failures=rows, flows=[{"recovered_ns": time} for time in (0.0, 7e3, 9e3)])
+    lost, nothing = found["failures"].pop("links")
+    assert lost == {
+        "link": "leaf0 - core0",
+        "from_us": 1,
+        "until_us": None,
+        "packets_lost": 5,
+        "bytes_lost": 500,
+        "last_loss_us": 5,
+    }
+    assert (nothing["link"], nothing["last_loss_us"]) == ("leaf0 - core1", None)
+    assert found["failures"] == {"connections": 2, "recovered_us": 9}
+    assert figures()["failures"] == {}
 
 
 def test_a_result_without_tables_has_no_figures() -> None:

@@ -56,6 +56,7 @@ def test_hidden_constants_are_found_and_unchanged_ones_stay(found: Calibration) 
         assert fitted[key].value_ns == pytest.approx(float(hidden[:-2]), rel=bound)
 
 
+@pytest.mark.slow
 def test_workloads_that_nothing_was_fitted_to_are_predicted(found: Calibration) -> None:
     assert {one.name for one in found.held_out} == {"fft", "halo3d"}
     for one in found.held_out:

@@ -211,8 +211,9 @@ def test_a_drawing_has_bands_where_intervals_are_known_and_hollow_points_that_ar
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("open_loop.loads=[2.0]", "open_loop.loads: 2; expected 0.000001 to 1"),
+        ("open_loop.loads=[2.0]", "open_loop.loads.0: 2; expected 0.000001 to 1"),
         ("open_loop.routings=['best']", "open_loop.routings.0: unknown name `best`"),
+        ("open_loop.routings=['up_down']", "up_down, which gives every flow one path"),
         ("open_loop.switch.speed_up=0", "open_loop.switch.speed_up: 0; expected 1 to 16"),
         ("open_loop.measured=0ns", "open_loop.measured: 0; expected 1 to"),
         ("open_loop.reroute_after='10us'", "open_loop.reroute_after: 10us; expected none, without"),

@@ -37,10 +37,10 @@ def test_a_design_has_counts_proofs_tables_power_and_cost() -> None:
     figures = etherweave.design(DRAGONFLY)
     assert (figures["fabric"]["hosts"], figures["fabric"]["switches"]) == (72, 36)
     assert {proof["routing"]: proof["priorities"] for proof in figures["routings"]} == {
-        "dragonfly_minimal": 2,
-        "dragonfly_valiant_group": 3,
-        "dragonfly_valiant_switch": 4,
-        "dragonfly_non_minimal": 2,
+        "minimal": 2,
+        "valiant_group": 3,
+        "valiant_switch": 4,
+        "conditional": 2,
     }
     assert all(proof["is_free"] for proof in figures["routings"])
     # One entry per host; 36 switches and the own 2 hosts; equation 1: 8 + 3 + 2.
@@ -207,12 +207,44 @@ def test_a_fabric_that_may_deadlock_shows_the_ring(dragonfly: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     # Valiant to a group needs three: local, global, local, global, local.
-    row = next(line for line in lines if line.startswith("  dragonfly_valiant_group  "))
+    row = next(line for line in lines if line.startswith("  valiant_group  "))
     assert "2 of 3" in row
     assert "may deadlock" in row
-    cycle = lines.index("  dragonfly_valiant_group may deadlock, each waits for the next:")
+    cycle = lines.index("  valiant_group may deadlock, each waits for the next:")
     assert "group" in lines[cycle + 1]
     assert ", priority " in lines[cycle + 1]
+
+
+def test_routings_that_decide_for_every_packet_are_proved_by_the_order_of_channels(
+    dragonfly: Path,
+) -> None:
+    former = "dragonfly_non_minimal"
+    names = ("ugal_local", former, "conditional_tables")
+    done = run(dragonfly, *(word for name in names for word in ("--routing", name)), "--json")
+    assert done.returncode == 0, done.stderr
+    ugal, conditional, tables = json.loads(done.stdout)["routings"]
+    # Local 0, global 0, local 1, global 1, local 2.
+    assert (ugal["priorities"], ugal["hops_max"], ugal["is_exact"]) == (3, 5, False)
+    assert (ugal["is_free"], ugal["verdict"]) == (True, "free, because channels ascend")
+    assert (conditional["routing"], conditional["priorities"]) == ("conditional", 2)
+    assert conditional["is_free"] and conditional["is_exact"]
+    assert conditional["per_packet"].get("problem") is None
+    assert (tables["is_free"], tables["per_packet"]["channels_per_port"]) == (True, 2)
+
+
+def test_a_routing_by_flow_may_deadlock_where_decisions_for_every_packet_cannot(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "ring.toml"
+    file.write_text("topology.torus.dimensions = [{ size = 5 }]\n")
+    done = run(file, "--routing", "shortest_path", "--routing", "dimension_adaptive")
+    assert done.returncode == 0, done.stderr
+    expected = "  shortest_path decided for every packet, with 2 priorities: free, because channels"
+    assert expected in done.stdout
+    assert "DAL is for flattened butterflies and HyperX; this is adaptive_minimal" in done.stdout
+    done = run(file, "--routing", "ugal_local")
+    assert done.returncode == 2
+    assert "design.routings: ugal_local: for a complete dragonfly" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What a simulation is expected to take and what it takes, and the refusal of what does not fit."""
 
 import json
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 import etherweave
 from etherweave.cli.app import app
+from support.command_line import COMMAND
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -115,6 +117,24 @@ def test_a_limit_that_is_no_size_is_a_mistake() -> None:
     )
     assert result.exit_code == 2
     assert "--memory-limit: " in result.stderr
+
+
+def test_a_run_without_memory_ends_with_a_sentence() -> None:
+    limit = 1500 * 2**20
+    scenario = str(SCENARIOS / "permutation.toml")
+    incast = "{ incast = { sources = 3000, streams_per_source = 340 } }"
+    settings = ("topology.k_ary_fat_tree.k=24", f"job.0.workload={incast}", "run.end='1us'")
+    options = [word for setting in settings for word in ("--set", setting)]
+    done = subprocess.run(
+        [*COMMAND, "run", scenario, "--memory-limit", "900GiB", *options],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "memory: the system gives no " in done.stderr
+    assert done.stderr.endswith("`etherweave show` says what takes how much\n")
 
 
 def test_show_prints_the_estimate_beside_the_scenario() -> None:

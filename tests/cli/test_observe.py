@@ -234,7 +234,7 @@ def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--routing", "best"], "routing: unknown name `best`; expected one of `minimal`"),
+        (["--routing", "best"], "routing: unknown name `best`; expected one of `up_down`"),
         (["--pattern", "unifrom"], "pattern: unknown name `unifrom`; expected one of `uniform`"),
         (["--load", "2"], "load: 2; expected 0.000001 to 1"),
         (["--set", "open_loop.loads=[]"], "load: none given; expected one"),

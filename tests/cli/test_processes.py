@@ -135,7 +135,7 @@ def test_a_stuck_run_names_what_waits_in_all_processes(tmp_path: Path) -> None:
 def test_a_mistake_is_printed_once_and_ends_all_processes(traffic: Path) -> None:
     done = launched(3, "curve", traffic, "--set", "open_loop.loads=[2]")
     assert done.returncode == 2
-    assert done.stderr.count("open_loop.loads: 2; expected") == 1
+    assert done.stderr.count("open_loop.loads.0: 2; expected") == 1
 
 
 def test_a_mistake_of_one_process_ends_all_others(traffic: Path) -> None:

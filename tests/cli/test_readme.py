@@ -31,6 +31,15 @@ def test_the_scenario_that_is_shown_has_the_output_that_is_shown(page: str, tmp_
     assert apart_from_wall_time(done.stdout) == apart_from_wall_time(fenced(page, "text"))
 
 
+def test_a_command_of_the_guide_has_the_output_that_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    command, shown = fenced(GUIDE, "console").split("\n", 1)
+    done = command_line.run_here(*command.removeprefix("$ etherweave ").split())
+    assert apart_from_wall_time(done.stdout) == apart_from_wall_time(shown)
+
+
 def test_the_scenario_of_readme_has_ten_lines() -> None:
     assert len([line for line in fenced(README, "toml").splitlines() if line]) == 10
 
@@ -45,8 +54,9 @@ def named(page: str) -> dict[str, set[str]]:
     }
 
 
-def test_every_column_of_a_result_is_on_the_page() -> None:
-    result = etherweave.run(ROOT / "scenarios/incast_observed.toml", {"run.end": "50us"})
+@pytest.mark.parametrize("name", ["incast_observed", "failing_link"])
+def test_every_column_of_a_result_is_on_the_page(name: str) -> None:
+    result = etherweave.run(ROOT / f"scenarios/{name}.toml", {"run.end": "50us"})
     page = named(GUIDE)
     for name in result.tables:
         assert set(result.columns(name)) == page[f"`{name}`"]

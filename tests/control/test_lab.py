@@ -9,16 +9,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, pairwise, permutations
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+import etherweave
 from etherweave.control.lab import lifecycle, state, status
-from etherweave.control.lab.compare import compare
+from etherweave.control.lab.compare import HostPair, compare
 from etherweave.control.lab.demonstration import demonstrate_in_lab
 from etherweave.control.lab.lifecycle import Lab, LabError
+from etherweave.control.lab.pauses import find_diversion, measure_pause
+from etherweave.control.lab.probes import ProbeFrame, ProbeSender
 from etherweave.control.lab.state import LabScope, StateError
 from etherweave.linux import namespaces, processes
 from support import command_line
@@ -33,6 +37,16 @@ TRIANGLE: dict[str, object] = {
     "control": {"rules": "conditional"},
 }
 """6 switches with a host each, and paths around their local links."""
+APPLICATION: dict[str, object] = {
+    **TRIANGLE,
+    "routing": "conditional_tables",
+    "transport": {"roce": {"reliability": "selective_repeat"}},
+    "flow_control": {"pfc": {"priorities": [0, 1]}},
+    "switch": {"buffer": "1200kB"},
+}
+"""The triangle with hosts that talk RoCEv2, switches that send PFC frames, and the same rules."""
+MESSAGE_BYTES = 2_000_000
+"""Of a stream in the simulator: more than the buffer of a switch [B]."""
 STEPS = ("namespaces", "Open vSwitch", "agents", "hosts boot")
 """Progress of bringing up, in order."""
 NUMBERS = count()
@@ -171,6 +185,64 @@ def test_traffic_avoids_a_paused_port_until_it_resumes(scope: LabScope, plane: s
     counted = [(phase["by_default"], phase["by_alternative"]) for phase in phases]
     assert counted == [(200, 0), (0, 200), (200, 0)]
     assert not traces(scope)
+
+
+def links(path: Sequence[str]) -> set[tuple[str, str]]:
+    return set(pairwise(path))
+
+
+def probed(lab: Lab, pairs: Sequence[HostPair]) -> list[set[tuple[str, str]]]:
+    """Return the links between switches that a frame of each pair took in the lab."""
+    plan = lab.layout.plan
+    with ProbeSender(lab.layout) as sender:
+        probes = [ProbeFrame(pair.source, plan.hosts[pair.destination].mac) for pair in pairs]
+        return [
+            links([plan.switches[hop.switch].name for hop in walk.hops])
+            for walk in sender.follow(probes)
+        ]
+
+
+def simulated(pairs: Sequence[HostPair]) -> set[tuple[str, str]]:
+    """Return the links between switches that carry data while each pair has a RoCEv2 stream."""
+    incast = {"sources": 1, "message": f"{MESSAGE_BYTES}B", "messages": 1}
+    jobs = [
+        {
+            "name": f"from host{pair.source}",
+            "placement": {"hosts": [pair.destination, pair.source]},
+            "workload": {"incast": incast},
+        }
+        for pair in pairs
+    ]
+    result = etherweave.run({**APPLICATION, "job": jobs})
+    assert result.summary["packets_dropped"] == 0
+    ports = result.to_polars("ports").group_by("node", "peer").agg(pl.col("tx_bytes").sum())
+    # Acknowledgements are 4 % of the bytes that they acknowledge.
+    is_data = pl.col("tx_bytes") > MESSAGE_BYTES // 20
+    is_between_switches = pl.col("node").str.contains("switch") & pl.col("peer").str.contains(
+        "switch"
+    )
+    return set(ports.filter(is_data & is_between_switches)["node", "peer"].rows())
+
+
+def test_applications_use_the_links_that_frames_take_in_a_lab(scope: LabScope) -> None:
+    lab = lifecycle.up(scope, "one", APPLICATION)
+    pairs = list(map(HostPair._make, permutations(range(6), 2)))
+    assert probed(lab, pairs) == [simulated([pair]) for pair in pairs]
+    down(scope, "one")
+
+
+def test_applications_go_round_a_paused_port_where_frames_of_a_lab_do(scope: LabScope) -> None:
+    lab = lifecycle.up(scope, "one", APPLICATION)
+    case = find_diversion(lab.layout)
+    assert case is not None
+    # The other host of its group sends over the same global link, whose switch then pauses both.
+    other = HostPair(case.pair.source ^ 1, case.pair.destination ^ 1)
+    (usual,) = probed(lab, [other])
+    phases = measure_pause(lab, case)
+    by_default, by_alternative = links(phases.before.path), links(phases.paused.path)
+    assert by_default != by_alternative
+    assert simulated([case.pair, other]) == by_default | by_alternative | usual
+    down(scope, "one")
 
 
 def test_a_second_lab_of_the_same_name_is_refused_and_the_first_stays(scope: LabScope) -> None:

@@ -15,6 +15,7 @@ from etherweave.study.experiments import (
     CurveExperiment,
     DesignExperiment,
     DesignResult,
+    RunExperiment,
     by_formula,
 )
 from etherweave.study.results import load_result
@@ -189,9 +190,17 @@ SMALL_TRAFFIC: dict[str, dict[str, object]] = {
         "open_loop.loads": [0.3, 1.0],
     },
     "fogsim": {**DRAGONFLY, **SHORT},
+    "fogsim_transit": {**DRAGONFLY, **SHORT},
     "table_2": {**DRAGONFLY, **SHORT},
 }
 """Stand-ins for fabrics under traffic, at fewer loads, for a short time."""
+
+
+SMALL_CG: dict[str, object] = {
+    "job.0.workload": {"npb_cg": {"ranks": 64, "class": "S", "inner": 1}},
+    "job.0.placement": {"linear": {}},
+}
+"""In place of CG of class D on 1,024 hosts."""
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +214,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
             one = replace(one, overrides=SMALL[one.scenario])
         elif isinstance(one, CurveExperiment):
             one = replace(one, overrides=one.overrides | SMALL_TRAFFIC[one.name.split(".")[0]])
+        elif isinstance(one, RunExperiment) and ".cg." in one.name:
+            one = replace(one, overrides={**one.overrides, **SMALL_CG})
         one.carry_out(STUDY.home, output / one.name)
     found = {one.name: load_result(output / one.name) for one in STUDY.experiments(True)}
     return StudyResult(STUDY, check(STUDY, found, full=True)[0], output, full=True)

@@ -123,6 +123,8 @@ def test_one_rule_decides_how_long_every_point_runs() -> None:
     for one in (one for one in curves if not one.name.startswith("table_2.")):
         assert one.overrides["open_loop.longest"] == CODE.LONGEST
         keys = {"open_loop.routings", "open_loop.patterns", "open_loop.longest", "open_loop.loads"}
+        if one.name.startswith("fogsim_transit."):
+            keys.add("open_loop.switch.transit_first")
         assert set(one.overrides) <= keys
         text = one.file(STUDY.home).read_text(encoding="utf-8")
         assert not any(f"{key} =" in text for key in ("warm_up", "measured", "precision", "batch"))

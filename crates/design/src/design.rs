@@ -6,6 +6,7 @@ use etherweave_primitives::{InputError, Power};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Topology, TopologyKind};
 
+use crate::proofs::ProvedFabric;
 use crate::{
     Bill, BusiestChannels, DesignError, DesignSpec, FabricFigures, RoutingProof, TableCounts, WattsOf, proofs,
 };
@@ -80,7 +81,8 @@ impl Design {
         let tables = known(TableCounts::of(kind, topology, &spec.tables), spec.tables.is_asked(), &mut missing)?;
         let busiest = tables.as_ref().map(|_| BusiestChannels::of(kind, topology, &spec.tables));
         let busiest = busiest.and_then(|found| noted(found, "busiest channel", &mut missing));
-        let routings = prove(kind, topology, spec, fabric.diameter, &mut next, &mut missing)?;
+        let proved = ProvedFabric { kind, topology, diameter: fabric.diameter, given: spec.priorities };
+        let routings = prove(proved, spec, &mut next, &mut missing)?;
         next(DesignStep::PowerAndCost)?;
         let power = noted(WattsOf::of(topology, tables.as_ref(), spec)?, "power", &mut missing);
         let drawn = power.as_ref().map(|power| Power::from_uw((power.design().fabric.total_w * 1e6) as u64));
@@ -111,21 +113,25 @@ fn noted<T>(found: Result<T, String>, part: &str, missing: &mut Vec<String>) -> 
     found.map_err(|reason| missing.push(format!("{part}: {reason}"))).ok()
 }
 
+/// Names a routing once, whether or not the reason does.
+fn unsuited(name: &str, reason: &str) -> String {
+    format!("{name}: {}", reason.strip_prefix(&format!("{name}, ")).unwrap_or(reason))
+}
+
 /// Those asked for must suit the fabric; of those that the family is known for, the ones that do.
 fn prove(
-    kind: &TopologyKind,
-    topology: &Topology,
+    fabric: ProvedFabric<'_>,
     spec: &DesignSpec,
-    diameter: u32,
     next: &mut dyn FnMut(DesignStep) -> Result<(), DesignError>,
     missing: &mut Vec<String>,
 ) -> Result<Vec<RoutingProof>, DesignError> {
     let asked = spec.routings.as_deref();
     let mut proofs = Vec::new();
-    for &routing in asked.unwrap_or(proofs::known_for(kind)) {
+    for &routing in asked.unwrap_or(proofs::known_for(fabric.kind)) {
+        let routing = proofs::meant(routing, fabric.topology, missing);
         next(DesignStep::Prove(routing))?;
-        let proof = RoutingProof::of(routing, topology, spec.priorities, diameter)
-            .map_err(|reason| InputError::new("routings", format!("{}: {reason}", routing.name()), ""));
+        let proof = RoutingProof::of(routing, fabric, asked.is_some());
+        let proof = proof.map_err(|reason| InputError::new("routings", unsuited(routing.name(), &reason), ""));
         proofs.extend(known(proof, asked.is_some(), missing)?);
     }
     Ok(proofs)

@@ -1,6 +1,7 @@
 //! Whether routings can deadlock on a fabric.
 
-use etherweave_routing::{Routing, RoutingKind, prove};
+use etherweave_forwarding::{FabricTables, TableParams};
+use etherweave_routing::{ChannelOrder, Routing, RoutingKind, prove};
 use etherweave_topology::{Topology, TopologyKind};
 
 /// What is known of one routing.
@@ -26,17 +27,45 @@ pub struct RoutingProof {
     pub is_exact: bool,
     /// States of packets that were looked at.
     pub states: u64,
+    /// The order of the channels that packets take where switches decide for each; absent where none do, or only
+    /// paths of flows are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_packet: Option<ChannelOrder>,
+}
+
+/// What routings are proved for.
+#[derive(Clone, Copy)]
+pub(crate) struct ProvedFabric<'a> {
+    pub kind: &'a TopologyKind,
+    pub topology: &'a Topology,
+    /// Most links between switches that hosts are apart.
+    pub diameter: u32,
+    /// Priorities that switches have.
+    pub given: Option<u8>,
 }
 
 impl RoutingProof {
-    /// Proves one routing, with no more than `given` priorities, on a fabric whose hosts are at most `diameter` links
-    /// between switches apart; or says why it is not for this fabric.
-    pub(crate) fn of(
-        routing: RoutingKind,
-        topology: &Topology,
-        given: Option<u8>,
-        diameter: u32,
-    ) -> Result<RoutingProof, String> {
+    /// Proves one routing: its legal hops, and the decisions for every packet if it makes any or `is_asked`; or says
+    /// why it is not for this fabric.
+    pub(crate) fn of(routing: RoutingKind, fabric: ProvedFabric<'_>, is_asked: bool) -> Result<RoutingProof, String> {
+        let ProvedFabric { kind, topology, diameter, given } = fabric;
+        let params = TableParams::default();
+        let tables = FabricTables { kind, topology, params: &params };
+        let is_by_packet = routing.decides_per_packet() && (is_asked || !routing.is_by_flow());
+        let order = is_by_packet.then(|| routing.channel_order(&tables, given, diameter));
+        let order = order.transpose().map_err(|error| error.reason());
+        let legal = RoutingProof::of_legal_hops(routing, fabric);
+        match (legal, order) {
+            (Ok(legal), order) => Ok(legal.with_order(order.ok().flatten())),
+            (Err(_), Ok(Some(order))) => Ok(RoutingProof::of_order(routing, order, given)),
+            (Err(reason), _) if routing.has_plan() => Err(reason),
+            (Err(reason), order) => Err(order.err().unwrap_or(reason)),
+        }
+    }
+
+    /// With no more priorities than given, on a fabric whose hosts are at most `diameter` links between switches apart.
+    fn of_legal_hops(routing: RoutingKind, fabric: ProvedFabric<'_>) -> Result<RoutingProof, String> {
+        let ProvedFabric { topology, diameter, given, .. } = fabric;
         let legality = routing.legality(topology).map_err(|error| error.reason())?;
         let needed = legality.priorities();
         let legality = match given {
@@ -56,7 +85,38 @@ impl RoutingProof {
             dependencies: proof.dependencies,
             is_exact: proof.is_exact,
             states: proof.states,
+            per_packet: None,
         })
+    }
+
+    /// With the decisions for every packet: of a routing that gives flows no paths, both must be free.
+    fn with_order(self, order: Option<ChannelOrder>) -> RoutingProof {
+        let problem = order.as_ref().and_then(|order| order.problem.clone());
+        let problem = problem.filter(|_| self.is_free && !self.routing.is_by_flow());
+        RoutingProof {
+            is_free: self.is_free && problem.is_none(),
+            verdict: problem.unwrap_or(self.verdict),
+            per_packet: order,
+            ..self
+        }
+    }
+
+    /// Of decisions alone.
+    fn of_order(routing: RoutingKind, order: ChannelOrder, given: Option<u8>) -> RoutingProof {
+        let priorities = order.channels_per_port;
+        RoutingProof {
+            routing,
+            priorities,
+            priorities_given: given.map_or(priorities, |given| given.clamp(1, priorities)),
+            hops_max: order.hops_max,
+            is_free: order.problem.is_none(),
+            verdict: order.problem.clone().unwrap_or_else(|| "free, because channels ascend".to_owned()),
+            channels: order.channels,
+            dependencies: order.dependencies,
+            is_exact: false,
+            states: order.decisions,
+            per_packet: Some(order),
+        }
     }
 }
 
@@ -70,15 +130,26 @@ pub(crate) fn known_for(kind: &TopologyKind) -> &'static [RoutingKind] {
         | TopologyKind::StagedFatTree(_)
         | TopologyKind::FoldedClos(_)
         | TopologyKind::RailOptimised(_) => &[UpDown],
-        TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => {
-            &[DimensionOrder, DimensionAdaptive, DimensionValiant]
-        }
-        TopologyKind::Torus(_) | TopologyKind::Mesh(_) => &[DimensionOrder, DimensionAdaptive],
-        TopologyKind::Dragonfly(_) => {
-            &[DragonflyMinimal, DragonflyValiantGroup, DragonflyValiantSwitch, DragonflyNonMinimal]
-        }
+        TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => &[DimensionOrder, AdaptiveMinimal, Valiant],
+        TopologyKind::Torus(_) | TopologyKind::Mesh(_) => &[DimensionOrder, AdaptiveMinimal],
+        TopologyKind::Dragonfly(_) => &[Minimal, ValiantGroup, ValiantSwitch, Conditional],
         TopologyKind::DragonflyPlus(_) | TopologyKind::SlimFly(_) | TopologyKind::Custom(_) => {
             &[UpStarDownStar, ShortestPath]
         }
     }
+}
+
+/// The routing that a name means in a design. `dimension_adaptive` is DAL, as everywhere; designs once called the
+/// minimal paths in any order of dimensions so, and still do where DAL does not exist.
+pub(crate) fn meant(routing: RoutingKind, topology: &Topology, missing: &mut Vec<String>) -> RoutingKind {
+    let (name, minimal) = (RoutingKind::DimensionAdaptive.name(), RoutingKind::AdaptiveMinimal);
+    if routing != RoutingKind::DimensionAdaptive {
+        return routing;
+    }
+    if routing.works_on(topology) {
+        missing.push(format!("minimal paths in any order of dimensions: {name} is DAL, {} has them", minimal.name()));
+        return routing;
+    }
+    missing.push(format!("{name}: DAL is for flattened butterflies and HyperX; this is {}", minimal.name()));
+    minimal
 }

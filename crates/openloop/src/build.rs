@@ -166,6 +166,8 @@ impl ShardPlan<'_> {
             } else {
                 Pauses::default()
             },
+            to_allocate: Vec::new(),
+            asking: Vec::new(),
             wheel: Wheel::new(constants.horizon().max(WINDOW_ALONE)),
             slab: Slab::new(),
             now: 0,

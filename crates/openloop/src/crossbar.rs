@@ -2,6 +2,7 @@
 
 use crate::constants::RunConstants;
 use crate::packet::NONE;
+use crate::params::{Arbiter, SwitchParams};
 use crate::port::{END, HeadState};
 use crate::reordering::WatchedArrival;
 use crate::shard::Shard;
@@ -41,23 +42,100 @@ impl Shard {
     }
 
     /// Of those that wait for an output and can go, the one that has waited longest.
-    pub fn oldest(&self, out: usize, base: usize) -> Option<usize> {
+    fn oldest(&self, out: usize, base: usize) -> Option<usize> {
         let firsts = self.channels_of(out).filter_map(|output| self.able(output, base).next());
         firsts.max_by_key(|&input| self.now - self.inputs[input].since)
     }
 
     /// Of those that wait for an output and can go, the first after the input port served last.
-    pub fn next_in_turn(&self, out: usize, base: usize) -> Option<usize> {
+    fn next_in_turn(&self, out: usize, base: usize) -> Option<usize> {
         let after = base + usize::from(self.ports[out].served) + 1;
         let distance = |input: usize| ((input >> self.shift) + self.radix - after) % self.radix;
         self.channels_of(out).flat_map(|output| self.able(output, base)).min_by_key(|&input| distance(input))
     }
 
     /// Of those that wait for an output and can go, the one whose input port was served the longest ago.
-    pub fn least_recently_served(&self, out: usize, base: usize) -> Option<usize> {
+    fn least_recently_served(&self, out: usize, base: usize) -> Option<usize> {
         let first = out * self.radix;
         let age = |input: usize| self.now - self.served[first + (input >> self.shift) - base];
         self.channels_of(out).flat_map(|output| self.able(output, base)).max_by_key(|&input| age(input))
+    }
+
+    /// Of inputs that ask for an output, the one that is served first by the stated parameters.
+    fn preferred(
+        &self,
+        params: &SwitchParams,
+        out: usize,
+        base: usize,
+        asking: impl Iterator<Item = usize>,
+    ) -> Option<usize> {
+        let after = base + usize::from(self.ports[out].served) + 1;
+        asking.min_by_key(|&input| {
+            let port = input >> self.shift;
+            let order = match params.arbiter {
+                Arbiter::Age => self.inputs[input].since,
+                Arbiter::RoundRobin => ((port + self.radix - after) % self.radix) as u32,
+                Arbiter::LeastRecentlyServed => self.served[out * self.radix + port - base],
+            };
+            (params.transit_first && self.is_to_host(port), order, input)
+        })
+    }
+
+    /// Of those that wait for an output and can go, the one to serve.
+    pub fn next_input(&self, params: &SwitchParams, out: usize, base: usize) -> Option<usize> {
+        match params.arbiter {
+            _ if params.transit_first => {
+                self.preferred(params, out, base, self.channels_of(out).flat_map(|output| self.able(output, base)))
+            }
+            Arbiter::Age => self.oldest(out, base),
+            Arbiter::RoundRobin => self.next_in_turn(out, base),
+            Arbiter::LeastRecentlyServed => self.least_recently_served(out, base),
+        }
+    }
+
+    /// Matches free inputs and outputs of a switch in rounds: every input asks for the output of one of its channels,
+    /// every output grants one of those that ask.
+    pub fn allocate<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, base: usize) {
+        let ports = base..base + self.radix;
+        for _ in 0..constants.params.allocation_rounds.unwrap_or(0) {
+            let mut asking = std::mem::take(&mut self.asking);
+            asking.clear();
+            asking.extend(ports.clone().filter_map(|port| self.request(constants, port, base)));
+            asking.sort_unstable();
+            for of_output in asking.chunk_by(|one, other| one.0 == other.0) {
+                let out = of_output[0].0 as usize;
+                let inputs = of_output.iter().map(|&(_, input)| input as usize);
+                let input = self.preferred(constants.params, out, base, inputs).expect("somebody asks");
+                self.unlist(input, base);
+                self.grant(constants, input, base);
+            }
+            let is_done = asking.is_empty();
+            self.asking = asking;
+            if is_done {
+                return;
+            }
+        }
+        // What no round has matched asks again a nanosecond later.
+        for out in ports {
+            if self.ports[out].waiting > 0 && self.is_open(constants, out) {
+                self.wake_output_at(out, self.now + 1);
+            }
+        }
+    }
+
+    /// The output, and the input channel, of the first channel in turn of an idle input that can go.
+    fn request<R>(&self, constants: &RunConstants<'_, R>, port: usize, base: usize) -> Option<(u32, u32)> {
+        if self.ports[port].input_free > self.now {
+            return None;
+        }
+        let turn = usize::from(self.ports[port].turn);
+        let channels = (turn..self.channels).chain(0..turn).map(|channel| (port << self.shift) + channel);
+        let mut waiting = channels.filter(|&input| self.inputs[input].state == HeadState::Waiting);
+        waiting.find_map(|input| {
+            let (out, output) = self.wanted(input, base);
+            let can_go = self.outputs[output].credits > 0 && self.is_open(constants, out);
+            can_go.then_some((out as u32, input as u32))
+        })
     }
 
     fn channels_of(&self, out: usize) -> std::ops::Range<usize> {

@@ -1,6 +1,6 @@
 //! Memory of a point before it is simulated: counts times the sizes of what it will keep.
 
-use etherweave_primitives::{InputError, SwitchId};
+use etherweave_primitives::{InputErrors, SwitchId};
 use etherweave_topology::{Channel, LinkClass, Topology};
 
 use crate::build::cuts;
@@ -56,7 +56,7 @@ impl PointMemory {
         params: &SwitchParams,
         length: &RunLength,
         point: PointLoad,
-    ) -> Result<PointMemory, InputError> {
+    ) -> Result<PointMemory, InputErrors> {
         let switches = topology.switches() as u64;
         let at = |index| topology.out_channels(SwitchId::from_index(index)).len();
         let ports = switches * (0..topology.switches()).map(at).max().unwrap_or(0) as u64;

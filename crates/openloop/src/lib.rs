@@ -61,7 +61,7 @@ pub use port::port_bytes;
 pub use reaction::settled;
 pub use reordering::Reordering;
 pub use report::Report;
-pub use run_length::{RunLength, RunParams};
+pub use run_length::{RunLength, RunParams, load_share};
 pub use simulation::{Experiment, Prepared};
 pub use tally::Batch;
 pub use traffic::OfferedTraffic;

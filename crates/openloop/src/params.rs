@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration};
 use etherweave_topology::LinkClass;
 
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, InputErrors};
 
 /// Which of the inputs that wait for an output is served first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -43,6 +43,12 @@ pub struct SwitchParams {
     pub speed_up: u32,
     /// Which input is served first at an output. Default "age".
     pub arbiter: Arbiter,
+    /// Whether an output serves inputs from other switches before those from hosts, by any arbiter. Default false.
+    pub transit_first: bool,
+    /// Rounds of each nanosecond in which inputs ask for an output and outputs choose one of those that ask, 1..=16.
+    /// Absent, the default: an output serves an input as soon as both are free.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocation_rounds: Option<u32>,
     /// How input buffers are kept from overflowing. Default "credits".
     pub flow_control: FlowControl,
     /// How far below XOFF a buffer must be before XON [packets], 0..=4096. Default 2.
@@ -79,6 +85,8 @@ impl Default for SwitchParams {
             crossbar_latency: Duration::from_ns(200),
             speed_up: 2,
             arbiter: Arbiter::default(),
+            transit_first: false,
+            allocation_rounds: None,
             flow_control: FlowControl::default(),
             resume_below: 2,
             priorities: None,
@@ -152,49 +160,68 @@ impl PauseThresholds {
 }
 
 impl SwitchParams {
+    /// Checks the values.
+    ///
     /// # Errors
-    /// When a value is out of range or not a whole number of nanoseconds.
-    pub(crate) fn ticks(&self) -> Result<Ticks, InputError> {
-        self.checked_ticks().map_err(|error| error.within("switch"))
+    /// Every value that is out of range or not a whole number of nanoseconds, and buffers without room for pauses.
+    pub fn check(&self) -> Result<(), InputErrors> {
+        let ticks = self.ticks()?;
+        self.pause_thresholds(&ticks).map(|_| ())
     }
 
-    fn checked_ticks(&self) -> Result<Ticks, InputError> {
+    /// # Errors
+    /// Every value that is out of range or not a whole number of nanoseconds.
+    pub(crate) fn ticks(&self) -> Result<Ticks, InputErrors> {
+        let mut errors = self.check_counts();
+        let packet = errors.check(self.packet_ticks()).unwrap_or_default();
+        let mut span = |key, value, least| {
+            let ticks = whole(key, value).and_then(|ticks| in_range(key, ticks, least, 60_000).map(|()| ticks as u32));
+            errors.check(ticks).unwrap_or_default()
+        };
+        let ticks = Ticks {
+            packet,
+            crossing: packet.div_ceil(self.speed_up.max(1)),
+            crossbar: span("crossbar_latency", self.crossbar_latency, 0),
+            injection: span("injection_delay", self.injection_delay, 0),
+            ejection: span("ejection_delay", self.ejection_delay, 0),
+            local: span("local_delay", self.local_delay, 1),
+            global: span("global_delay", self.global_delay, 1),
+        };
+        errors.within("switch").into_result().map(|()| ticks)
+    }
+
+    fn check_counts(&self) -> InputErrors {
         let depths = [
             ("local_buffer", self.local_buffer, 4_096),
             ("global_buffer", self.global_buffer, 4_096),
             ("injection_queue", self.injection_queue, 4_096),
             ("output_queue", self.output_queue, 64),
             ("speed_up", self.speed_up, 16),
+            ("allocation_rounds", self.allocation_rounds.unwrap_or(1), 16),
             ("priorities", u32::from(self.priorities.unwrap_or(1)), 8),
         ];
-        depths.into_iter().try_for_each(|(key, value, most)| in_range(key, u64::from(value), 1, most))?;
-        in_range("resume_below", u64::from(self.resume_below), 0, 4_096)?;
+        let mut errors = InputErrors::default();
+        for (key, value, most) in depths {
+            errors.check(in_range(key, u64::from(value), 1, most));
+        }
+        errors.check(in_range("resume_below", u64::from(self.resume_below), 0, 4_096));
+        errors
+    }
+
+    /// A packet on a link.
+    fn packet_ticks(&self) -> Result<u32, InputError> {
         in_range("packet", self.packet.get(), 1, 65_536)?;
         let packet = whole("packet", self.rate.serialization_time(self.packet))?;
-        InputError::unless(
-            (1..=100_000).contains(&packet),
-            "packet",
-            format!("{packet} ns on a link"),
-            "1 to 100000 ns",
-        )?;
-        let packet = packet as u32;
-        let span = |key, value, least| {
-            let ticks = whole(key, value)?;
-            in_range(key, ticks, least, 60_000).map(|()| ticks as u32)
-        };
-        Ok(Ticks {
-            packet,
-            crossing: packet.div_ceil(self.speed_up),
-            crossbar: span("crossbar_latency", self.crossbar_latency, 0)?,
-            injection: span("injection_delay", self.injection_delay, 0)?,
-            ejection: span("ejection_delay", self.ejection_delay, 0)?,
-            local: span("local_delay", self.local_delay, 1)?,
-            global: span("global_delay", self.global_delay, 1)?,
-        })
+        let found = format!("{packet} ns on a link");
+        InputError::unless((1..=100_000).contains(&packet), "packet", found, "1 to 100000 ns")?;
+        Ok(packet as u32)
     }
 
     /// Pause thresholds of local and global links; absent where credits are used.
-    pub(crate) fn pause_thresholds(&self, ticks: &Ticks) -> Result<Option<[PauseThresholds; 2]>, InputError> {
+    ///
+    /// # Errors
+    /// Each buffer that has no room for what comes after a pause.
+    pub(crate) fn pause_thresholds(&self, ticks: &Ticks) -> Result<Option<[PauseThresholds; 2]>, InputErrors> {
         if self.flow_control == FlowControl::Credits {
             return Ok(None);
         }
@@ -205,7 +232,10 @@ impl SwitchParams {
             let found = || InputError::new(key, buffer, expected()).within("switch");
             PauseThresholds::of(buffer, self.resume_below, class, ticks).ok_or_else(found)
         };
-        Ok(Some([thresholds("local_buffer", LinkClass::Local)?, thresholds("global_buffer", LinkClass::Global)?]))
+        let mut errors = InputErrors::default();
+        let local = errors.check(thresholds("local_buffer", LinkClass::Local));
+        let global = errors.check(thresholds("global_buffer", LinkClass::Global));
+        errors.into_result().map(|()| local.zip(global).map(|(local, global)| [local, global]))
     }
 
     pub(crate) fn buffer(&self, class: LinkClass) -> u32 {
@@ -256,6 +286,14 @@ mod tests {
             "switch.packet: 200200ps; expected a whole number of nanoseconds",
         );
         check(SwitchParams { local_delay: Duration::ZERO, ..good() }, "switch.local_delay: 0; expected 1 to 60000");
+        check(
+            SwitchParams { output_queue: 65, resume_below: 5_000, global_delay: Duration::from_us(61), ..good() },
+            "switch.output_queue: 65; expected 1 to 64\nswitch.resume_below: 5000; expected 0 to 4096\n\
+             switch.global_delay: 61000; expected 1 to 60000",
+        );
+        let shallow = SwitchParams { local_buffer: 1, global_buffer: 5, flow_control: FlowControl::Pauses, ..good() };
+        let keys: Vec<_> = shallow.check().unwrap_err().into_iter().map(|error| error.key).collect();
+        assert_eq!(keys, ["switch.local_buffer", "switch.global_buffer"]);
     }
 
     #[test]

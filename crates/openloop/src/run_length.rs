@@ -8,7 +8,7 @@ use etherweave_workload::Share;
 use crate::params::{RUN_MAX, in_range, whole};
 use crate::steady::{half_width, is_steady};
 use crate::tally::Batch;
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, InputErrors};
 
 /// Batches of a first judgement.
 const FIRST: usize = 20;
@@ -49,22 +49,35 @@ impl RunLength {
         RunLength { warm_up: Some(warm_up), measured: Some(measured), ..RunLength::default() }
     }
 
+    /// Checks the values.
+    ///
     /// # Errors
-    /// When a value is out of range or not a whole number of nanoseconds.
-    pub(crate) fn control(&self, window: u32, lead: u32) -> Result<RunControl, InputError> {
-        let ticks = |key, value: Duration, least, most| {
-            let ticks = whole(key, value)?;
-            in_range(key, ticks, least, most).map(|()| ticks as u32)
+    /// Every value that is out of range or not a whole number of nanoseconds.
+    pub fn check(&self) -> Result<(), InputErrors> {
+        self.ticks().map(|_| ())
+    }
+
+    fn ticks(&self) -> Result<LengthTicks, InputErrors> {
+        let mut errors = InputErrors::default();
+        let mut ticks = |key, value: Duration, least, most| {
+            let ticks = whole(key, value).and_then(|ticks| in_range(key, ticks, least, most).map(|()| ticks as u32));
+            errors.check(ticks).unwrap_or_default()
         };
-        let fixed =
-            |key, value: Option<Duration>, least| value.map(|value| ticks(key, value, least, RUN_MAX / 2)).transpose();
-        let (start, measured) = (fixed("warm_up", self.warm_up, 0)?, fixed("measured", self.measured, 1)?);
-        let longest = ticks("longest", self.longest, 1, RUN_MAX / 2)?;
-        let batch = ticks("batch", self.batch, 1, RUN_MAX / 256)?;
-        if !(1e-6..=1.0).contains(&self.precision) {
-            let expected = "0.000001 to 1".to_owned();
-            return Err(InputError::new("precision", self.precision, expected));
-        }
+        let length = LengthTicks {
+            start: self.warm_up.map(|warm_up| ticks("warm_up", warm_up, 0, RUN_MAX / 2)),
+            measured: self.measured.map(|measured| ticks("measured", measured, 1, RUN_MAX / 2)),
+            longest: ticks("longest", self.longest, 1, RUN_MAX / 2),
+            batch: ticks("batch", self.batch, 1, RUN_MAX / 256),
+        };
+        let is_share = (1e-6..=1.0).contains(&self.precision);
+        errors.check(InputError::unless(is_share, "precision", self.precision, "0.000001 to 1"));
+        errors.into_result().map(|()| length)
+    }
+
+    /// # Errors
+    /// Those of [`RunLength::check`].
+    pub(crate) fn control(&self, window: u32, lead: u32) -> Result<RunControl, InputErrors> {
+        let LengthTicks { start, measured, longest, batch } = self.ticks()?;
         // Enough for an interval, and so few that a long run has little to remember.
         let most = start.unwrap_or(0) + measured.unwrap_or(0);
         let batch = batch.max(most / 1_024).next_multiple_of(window);
@@ -81,6 +94,14 @@ impl RunLength {
             is_steady: start.is_some(),
         })
     }
+}
+
+/// Times of a [`RunLength`] [ticks].
+struct LengthTicks {
+    start: Option<u32>,
+    measured: Option<u32>,
+    longest: u32,
+    batch: u32,
 }
 
 /// Less is no load.
@@ -100,19 +121,19 @@ pub struct RunParams {
 }
 
 impl RunParams {
-    /// The load, exactly.
-    pub(crate) fn share(&self) -> Result<Share, InputError> {
-        if (LOAD_LEAST..=1.0).contains(&self.load) {
-            return Share::try_from(self.load).map_err(|error| InputError::new("load", error.found, error.expected));
-        }
-        let expected = format!("{LOAD_LEAST} to 1");
-        Err(InputError::new("load", self.load, expected))
-    }
-
     /// A run of given times that records no steps.
     pub fn fixed(load: f64, warm_up: Duration, measured: Duration, seed: u64) -> RunParams {
         RunParams { load, length: RunLength::fixed(warm_up, measured), records_steps: false, seed }
     }
+}
+
+/// A load as an exact share of a host's link.
+///
+/// # Errors
+/// When it is out of range.
+pub fn load_share(load: f64) -> Result<Share, InputError> {
+    InputError::unless((LOAD_LEAST..=1.0).contains(&load), "", load, format!("{LOAD_LEAST} to 1"))?;
+    Share::try_from(load).map_err(|error| InputError { key: String::new(), ..error })
 }
 
 /// Decides from the batches of a run when to measure and when to end.
@@ -256,7 +277,6 @@ mod tests {
         check(RunLength { batch: Duration::ZERO, ..RunLength::default() }, "batch: 0; expected 1 to 15625000");
         let measured = Some(Duration::ZERO);
         check(RunLength { measured, ..RunLength::default() }, "measured: 0; expected 1 to 2000000000");
-        let run = RunParams::fixed(1.5, Duration::ZERO, Duration::from_us(1), 1);
-        assert_eq!(run.share().unwrap_err().to_string(), "load: 1.5; expected 0.000001 to 1");
+        assert_eq!(load_share(1.5).unwrap_err().to_string(), "1.5; expected 0.000001 to 1");
     }
 }

@@ -10,7 +10,6 @@ use crate::host::{Flowlet, Host};
 use crate::little::QueueMeter;
 use crate::load_view::SwitchLoad;
 use crate::packet::{NONE, Packet, Slab};
-use crate::params::Arbiter;
 use crate::port::{HeadState, Input, Output, Pauses, Port};
 use crate::reordering::WatchedArrival;
 use crate::run_length::RunControl;
@@ -57,6 +56,10 @@ pub(crate) struct Shard {
     /// By port; empty where nothing is asserted.
     pub meters: Vec<QueueMeter>,
     pub pauses: Pauses,
+    /// First ports of the switches that match inputs and outputs at the end of this instant.
+    pub to_allocate: Vec<u32>,
+    /// Outputs and the input channels that ask for them, while a switch matches them.
+    pub asking: Vec<(u32, u32)>,
     pub wheel: Wheel,
     pub slab: Slab,
     pub now: u32,
@@ -102,6 +105,9 @@ impl Shard {
             self.now = at;
             while let Some(event) = self.wheel.take(at) {
                 self.serve(constants, event);
+            }
+            while let Some(base) = self.to_allocate.pop() {
+                self.allocate(constants, base as usize);
             }
         }
         self.now = until;
@@ -242,7 +248,8 @@ impl Shard {
         }
         let (out, channel) = self.wanted(input, base);
         let is_open = self.is_open(constants, out);
-        if is_new && is_open && self.outputs[channel].credits > 0 && self.ports[out].waiting == 0 {
+        let is_greedy = constants.params.allocation_rounds.is_none();
+        if is_greedy && is_new && is_open && self.outputs[channel].credits > 0 && self.ports[out].waiting == 0 {
             self.grant(constants, input, base);
             return true;
         }
@@ -298,7 +305,7 @@ impl Shard {
     }
 
     /// Whether an output takes a packet from the crossbar.
-    fn is_open<R>(&self, constants: &RunConstants<'_, R>, out: usize) -> bool {
+    pub fn is_open<R>(&self, constants: &RunConstants<'_, R>, out: usize) -> bool {
         let out = &self.ports[out];
         out.crossbar_free <= self.now && out.link_free <= self.now + constants.full()
     }
@@ -327,14 +334,17 @@ impl Shard {
             return;
         }
         let base = self.base(out);
-        let next = match constants.params.arbiter {
-            Arbiter::Age => self.oldest(out, base),
-            Arbiter::RoundRobin => self.next_in_turn(out, base),
-            Arbiter::LeastRecentlyServed => self.least_recently_served(out, base),
-        };
-        if let Some(input) = next {
+        if constants.params.allocation_rounds.is_some() {
+            self.allocate_later(base);
+        } else if let Some(input) = self.next_input(constants.params, out, base) {
             self.unlist(input, base);
             self.grant(constants, input, base);
+        }
+    }
+
+    fn allocate_later(&mut self, base: usize) {
+        if !self.to_allocate.contains(&(base as u32)) {
+            self.to_allocate.push(base as u32);
         }
     }
 
@@ -369,9 +379,12 @@ impl Shard {
     }
 
     pub fn wake_output<R>(&mut self, constants: &RunConstants<'_, R>, out: usize) {
-        let port = &mut self.ports[out];
-        if !std::mem::replace(&mut port.output_wakes, true) {
-            let at = port.crossbar_free.max(port.link_free.saturating_sub(constants.full()));
+        let port = &self.ports[out];
+        self.wake_output_at(out, port.crossbar_free.max(port.link_free.saturating_sub(constants.full())));
+    }
+
+    pub fn wake_output_at(&mut self, out: usize, at: u32) {
+        if !std::mem::replace(&mut self.ports[out].output_wakes, true) {
             self.wheel.put(at, OUTPUT_FREE << KIND_SHIFT | out as u32);
         }
     }

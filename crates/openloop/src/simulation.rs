@@ -12,9 +12,9 @@ use crate::outage::Outages;
 use crate::params::SwitchParams;
 use crate::reordering;
 use crate::report::Report;
-use crate::run_length::{RunControl, RunParams};
+use crate::run_length::{RunControl, RunParams, load_share};
 use crate::workers;
-use etherweave_primitives::InputError;
+use etherweave_primitives::InputErrors;
 use etherweave_routing::Outage;
 use etherweave_routing::PacketRouting;
 use etherweave_routing::bounds::host_groups;
@@ -41,29 +41,39 @@ impl<R: PacketRouting> Experiment<'_, R> {
     /// Checks it and lays out its state.
     ///
     /// # Errors
-    /// When a parameter is out of range or the fabric cannot be simulated.
-    pub fn prepare(&self) -> Result<Prepared<'_, R>, InputError> {
+    /// Every parameter that is out of range; that the fabric cannot be simulated.
+    pub fn prepare(&self) -> Result<Prepared<'_, R>, InputErrors> {
         self.prepare_for(Worker::ALONE)
     }
 
     /// Checks all of it and lays out the state that one worker carries.
-    pub(crate) fn prepare_for(&self, worker: Worker) -> Result<Prepared<'_, R>, InputError> {
-        let ticks = self.switch.ticks()?;
+    pub(crate) fn prepare_for(&self, worker: Worker) -> Result<Prepared<'_, R>, InputErrors> {
         let hosts = self.topology.hosts() as u32;
         let groups = host_groups(self.topology)?;
         let channels = self.routing.channels().min(self.switch.priorities.unwrap_or(u8::MAX));
+        let mut errors = InputErrors::default();
+        let ticks = errors.check(self.switch.ticks());
+        let pause_thresholds = ticks.and_then(|ticks| errors.check(self.switch.pause_thresholds(&ticks)));
+        let outages = errors.check(Outages::of(&self.outages, self.topology));
+        let share = errors.check(load_share(self.run.load).map_err(|error| error.within("load")));
+        let arrivals = ticks.zip(share).and_then(|(ticks, share)| {
+            let plan = self.arrival.plan(Duration::from_ns(u64::from(ticks.packet)), share);
+            errors.check(plan.map_err(|error| error.within("arrival")))
+        });
+        let plan = self.pattern.plan(&groups, self.run.seed);
+        let destinations = errors.check(plan.map_err(|error| error.within("pattern")));
+        errors.check(self.run.length.check());
+        errors.into_result()?;
+        let checked = "mistakes were returned";
         let constants = RunConstants {
             routing: &self.routing,
-            ticks,
+            ticks: ticks.expect(checked),
             params: &self.switch,
-            pause_thresholds: self.switch.pause_thresholds(&ticks)?,
-            outages: Outages::of(&self.outages, self.topology)?,
+            pause_thresholds: pause_thresholds.expect(checked),
+            outages: outages.expect(checked),
             channel_last: channels - 1,
-            arrivals: self
-                .arrival
-                .plan(Duration::from_ns(u64::from(ticks.packet)), self.run.share()?)
-                .map_err(|error| error.within("arrival"))?,
-            destinations: self.pattern.plan(&groups, self.run.seed).map_err(|error| error.within("pattern"))?,
+            arrivals: arrivals.expect(checked),
+            destinations: destinations.expect(checked),
             hosts,
             watch_mask: reordering::mask(hosts),
             seed: self.run.seed,
@@ -77,7 +87,7 @@ impl<R: PacketRouting> Experiment<'_, R> {
     ///
     /// # Errors
     /// Those of [`Experiment::prepare`].
-    pub fn run(&self, threads: usize) -> Result<Report, InputError> {
+    pub fn run(&self, threads: usize) -> Result<Report, InputErrors> {
         Ok(self.prepare()?.run(threads))
     }
 
@@ -86,7 +96,7 @@ impl<R: PacketRouting> Experiment<'_, R> {
     ///
     /// # Errors
     /// Those of [`Experiment::prepare`], on every process.
-    pub fn run_on(&self, processes: &Processes) -> Result<Report, InputError> {
+    pub fn run_on(&self, processes: &Processes) -> Result<Report, InputErrors> {
         let mut prepared = self.prepare_for(processes.worker())?;
         prepared.start();
         let Prepared { constants, parts: Parts { mut shards, division, radix, window }, control, .. } = prepared;

@@ -1,9 +1,9 @@
 //! Traffic offered to a fabric: what is sent, over which switches and links.
 
 use etherweave_kernel::Processes;
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, InputErrors};
 use etherweave_routing::bounds::{Bound, bound, host_groups};
-use etherweave_routing::{FabricOf, KnownTraffic, PacketRouting, PacketRoutingKind, Visit};
+use etherweave_routing::{FabricOf, KnownTraffic, PacketRouting, RoutingKind, Visit};
 
 use crate::params::{ControllerParams, SwitchParams};
 use crate::report::Report;
@@ -32,7 +32,7 @@ impl OfferedTraffic<'_> {
     ///
     /// # Errors
     /// When the routing does not work on the fabric, or a parameter is out of range.
-    pub fn run_with(&self, routing: PacketRoutingKind, threads: usize) -> Result<Report, InputError> {
+    pub fn run_with(&self, routing: RoutingKind, threads: usize) -> Result<Report, InputErrors> {
         self.run_on(&Processes::ALONE, routing, threads)
     }
 
@@ -40,12 +40,7 @@ impl OfferedTraffic<'_> {
     ///
     /// # Errors
     /// Those of [`OfferedTraffic::run_with`], on every process.
-    pub fn run_on(
-        &self,
-        processes: &Processes,
-        routing: PacketRoutingKind,
-        threads: usize,
-    ) -> Result<Report, InputError> {
+    pub fn run_on(&self, processes: &Processes, routing: RoutingKind, threads: usize) -> Result<Report, InputErrors> {
         routing.with(self.fabric, RunWith { traffic: self, threads, processes })?
     }
 
@@ -53,7 +48,7 @@ impl OfferedTraffic<'_> {
     ///
     /// # Errors
     /// When the routing does not work on the fabric, or the pattern does not fit it.
-    pub fn bound_with(&self, routing: PacketRoutingKind) -> Result<Option<Bound>, InputError> {
+    pub fn bound_with(&self, routing: RoutingKind) -> Result<Option<Bound>, InputError> {
         routing.with(self.fabric, BoundOf(self))?
     }
 
@@ -76,7 +71,7 @@ struct RunWith<'a> {
 }
 
 impl Visit for RunWith<'_> {
-    type Output = Result<Report, InputError>;
+    type Output = Result<Report, InputErrors>;
 
     fn visit<R: PacketRouting>(self, mut routing: R) -> Self::Output {
         routing.learn(|| self.traffic.known())?;

@@ -121,6 +121,14 @@ impl std::error::Error for InputError {}
 pub struct InputErrors(Vec<InputError>);
 
 impl InputErrors {
+    /// Whether independent checks all hold.
+    ///
+    /// # Errors
+    /// The mistakes of those that do not.
+    pub fn all(checks: impl IntoIterator<Item = Result<(), InputError>>) -> Result<(), InputErrors> {
+        checks.into_iter().filter_map(Result::err).collect::<InputErrors>().into_result()
+    }
+
     /// Adds one.
     pub fn push(&mut self, error: InputError) {
         self.0.push(error);

@@ -2,6 +2,7 @@
 
 mod error;
 mod fabric;
+mod memory;
 mod processes;
 mod run;
 mod schedules;

@@ -2,7 +2,7 @@
 //! section 2, applied to switches: to any switch of any other group, and from there minimally to the destination.
 //!
 //! With `l` for local and `g` for global, `l0 g0 l1 l2 g2 l3` is the longest path with its priorities: four of them.
-//! Unlike by [group](crate::RoutingKind::DragonflyValiantGroup), the local channels of the intermediate group share the
+//! Unlike by [group](crate::RoutingKind::ValiantGroup), the local channels of the intermediate group share the
 //! load as well. Packets for their own group may go there at once, in the last stage.
 
 use etherweave_primitives::{InputError, SwitchId};

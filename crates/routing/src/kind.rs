@@ -1,76 +1,243 @@
-//! The routings and selections, each listed once.
+//! The routings and selections, each listed once: what a user may name, whatever for.
 
+use etherweave_primitives::InputError;
 use etherweave_topology::Topology;
 
+use crate::per_packet::tables::{ConditionalTableRouting, MinimalTableRouting};
+use crate::per_packet::{
+    AdaptiveMinimal, AdaptiveUp, ButterflyDimensionAdaptive, ButterflyDimensionOrder, ButterflyPlan,
+    ButterflyUgalLocal, ClosPlan, Conditional, Controller, DragonflyMinimal, DragonflyPlan, FabricOf, HashScope,
+    PacketRouting, Piggyback, ProgressiveAdaptive, RoutingBasis, ShortestPath, UgalGlobal, UgalLocal, UpByHash,
+    Valiant, ValiantGroup, ValiantSwitch,
+};
 use crate::plan::RoutingPlan;
 use crate::{EcmpHash, HashSelection, Legality, RoutingTable, shortest_path, up_down};
-use etherweave_primitives::InputError;
 
-/// Everything that follows from the list of routings, each with the module that plans it: `plan(&Topology)` gives the
-/// legal steps between switches.
+/// An operation on a decision per packet that is known by its name only.
+pub trait Visit {
+    /// Its result.
+    type Output;
+
+    /// Does it.
+    fn visit<R: PacketRouting>(self, routing: R) -> Self::Output;
+}
+
+/// Calls `visit` with a routing, in debug builds with one that checks its decisions.
+fn checked<R: PacketRouting, V: Visit>(routing: R, fabric: FabricOf<'_>, visit: V) -> V::Output {
+    #[cfg(debug_assertions)]
+    let routing = crate::per_packet::Checked::new(routing, fabric.topology);
+    #[cfg(not(debug_assertions))]
+    let _ = fabric;
+    visit.visit(routing)
+}
+
+/// Whether something is given.
+macro_rules! given {
+    () => {
+        false
+    };
+    ($($any:tt)+) => {
+        true
+    };
+}
+
+/// The plan of a module, if one is given.
+macro_rules! plan_of {
+    ($topology:ident) => {
+        None
+    };
+    ($topology:ident $module:ident) => {
+        Some(crate::$module::plan($topology))
+    };
+}
+
+/// Everything that follows from the list of routings. Each has a name, and former ones; where it has one, the module of
+/// its plan, `plan(&Topology)`, the legal steps between switches, `by flow` where a run gives flows such paths; and
+/// where it has one, its decision for every packet, with how it is made for the fabrics it works on.
 macro_rules! routings {
-    ($($(#[$meta:meta])* $routing:ident => $module:ident,)*) => {
-        /// A routing by its name: `routing = "up_down"` in a scenario.
+    ($(
+        $(#[$meta:meta])*
+        $routing:ident = $name:literal $(former $former:literal)*
+            $(, plan $module:ident $(by $flow:ident)?)?
+            $(, packets [$($basis:ident => $make:expr),+ $(,)?])?;
+    )*) => {
+        /// A routing by its name: `routing = "up_down"`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(rename_all = "snake_case")]
         pub enum RoutingKind {
-            $($(#[$meta])* $routing,)*
+            $($(#[$meta])* #[serde(rename = $name $(, alias = $former)*)] $routing,)*
         }
 
         impl RoutingKind {
             /// Every member.
             pub const ALL: &[RoutingKind] = &[$(RoutingKind::$routing),*];
 
-            /// What a scenario calls the routing; modules have the same names.
+            /// What a scenario calls the routing.
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(RoutingKind::$routing => stringify!($module),)*
+                    $(RoutingKind::$routing => $name,)*
                 }
             }
 
-            fn plan(&self, topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
+            /// The routing of a name or a former name.
+            pub fn named(name: &str) -> Option<RoutingKind> {
+                match name {
+                    $($name $(| $former)* => Some(RoutingKind::$routing),)*
+                    _ => None,
+                }
+            }
+
+            /// The legal steps; none where only a decision for every packet is known.
+            fn plan(self, topology: &Topology) -> Option<Result<Box<dyn RoutingPlan>, InputError>> {
                 match self {
-                    $(RoutingKind::$routing => crate::$module::plan(topology),)*
+                    $(RoutingKind::$routing => plan_of!(topology $($module)?),)*
+                }
+            }
+
+            /// Whether the legal hops are known by themselves, apart from decisions.
+            pub const fn has_plan(self) -> bool {
+                match self {
+                    $(RoutingKind::$routing => given!($($module)?),)*
+                }
+            }
+
+            /// Whether a run gives every flow one of the legal paths, by a hash: a routing that is a table of
+            /// destinations. With the others it decides for every packet.
+            pub const fn is_by_flow(self) -> bool {
+                match self {
+                    $(RoutingKind::$routing => given!($($($flow)?)?),)*
+                }
+            }
+
+            /// What fabrics its decision for every packet works on, in words.
+            pub const fn fabrics(self) -> &'static [&'static str] {
+                match self {
+                    $(RoutingKind::$routing => &[$($(<$basis as RoutingBasis>::FABRIC),+)?],)*
+                }
+            }
+
+            /// Whether its decision for every packet works on a fabric.
+            pub fn works_on<'a>(self, fabric: impl Into<FabricOf<'a>>) -> bool {
+                let fabric = fabric.into();
+                match self {
+                    $(RoutingKind::$routing => {
+                        let suits: &[fn(FabricOf<'_>) -> bool] = &[$($(<$basis as RoutingBasis>::suits),+)?];
+                        suits.iter().any(|suits| suits(fabric))
+                    })*
+                }
+            }
+
+            /// Makes the decision for a fabric and calls `visit` with it, or returns what is wrong with the fabric;
+            /// nothing where there is no such decision.
+            fn make<V: Visit>(self, fabric: FabricOf<'_>, visit: V) -> Result<V::Output, Option<InputError>> {
+                match self {
+                    $(RoutingKind::$routing => {
+                        let unsuited: Option<InputError> = None;
+                        $($(
+                            let unsuited = match <$basis as RoutingBasis>::of(fabric) {
+                                Ok(plan) => {
+                                    let make: fn($basis) -> _ = $make;
+                                    return Ok(checked(make(plan), fabric, visit));
+                                }
+                                Err(error) => unsuited.or(Some(error)),
+                            };
+                        )+)?
+                        Err(unsuited)
+                    })*
                 }
             }
         }
     };
 }
 
+/// A gap without a packet that starts another flowlet [ns]: five packets of 1,000 bytes at 40 Gb/s.
+const FLOWLET_GAP_NS: u32 = 1_000;
+
 routings! {
-    /// Climb only as far as necessary, then descend; deadlock-free on every topology.
+    /// Up only as far as necessary, then down, a path for every flow; deadlock-free on every topology.
     #[default]
-    UpDown => up_down,
-    /// Any next hop on a shortest path; on topologies with rings it may deadlock.
-    ShortestPath => shortest_path,
+    UpDown = "up_down", plan up_down by flow;
     /// Every shortest path that never climbs after it descended, up being towards a root; on every topology.
-    UpStarDownStar => up_star_down_star,
-    /// One dimension after the other: flattened butterfly, HyperX, mesh, torus (with dateline).
-    DimensionOrder => dimension_order,
-    /// The dimensions in any order that the switch prefers: flattened butterfly, HyperX, mesh, torus.
-    DimensionAdaptive => dimension_adaptive,
-    /// By dimension order to any switch, and from there to the destination: flattened butterfly, HyperX.
-    DimensionValiant => dimension_valiant,
-    /// To the destination's group by one global channel: dragonfly.
-    DragonflyMinimal => dragonfly_minimal,
-    /// To any group, and from there minimally: dragonfly.
-    DragonflyValiantGroup => dragonfly_valiant_group,
-    /// To any switch of any group, and from there minimally: dragonfly.
-    DragonflyValiantSwitch => dragonfly_valiant_switch,
-    /// Minimally, or first by a global channel of the source's own switch: dragonfly.
-    #[serde(alias = "dragonfly_detour")]
-    DragonflyNonMinimal => dragonfly_non_minimal,
+    UpStarDownStar = "up_star_down_star", plan up_star_down_star by flow;
+    /// MIN: at most a local, a global and a local hop of a dragonfly.
+    Minimal = "minimal" former "dragonfly_minimal",
+        plan dragonfly_minimal,
+        packets [DragonflyPlan => |plan| DragonflyMinimal { plan }];
+    /// VAL: by a random group of a dragonfly.
+    ValiantGroup = "valiant_group" former "dragonfly_valiant_group",
+        plan dragonfly_valiant_group,
+        packets [DragonflyPlan => |plan| ValiantGroup { plan }];
+    /// VAL: by a random switch of another group of a dragonfly.
+    ValiantSwitch = "valiant_switch" former "dragonfly_valiant_switch",
+        plan dragonfly_valiant_switch,
+        packets [DragonflyPlan => |plan| ValiantSwitch { plan }];
+    /// UGAL-L: minimal or VAL, by the queues of the source's switch; dragonfly, flattened butterfly, HyperX.
+    UgalLocal = "ugal_local", packets [
+        DragonflyPlan => |plan| UgalLocal { plan, threshold: 0 },
+        ButterflyPlan => |plan| ButterflyUgalLocal { plan, threshold: 0 },
+    ];
+    /// UGAL-G: one of both, by the queues of all global links of the group.
+    UgalGlobal = "ugal_global", packets [DragonflyPlan => |plan| UgalGlobal { plan, threshold: 0 }];
+    /// PAR: one of both, decided anew at every switch of the source's group.
+    ProgressiveAdaptive = "progressive_adaptive",
+        packets [DragonflyPlan => |plan| ProgressiveAdaptive { plan, threshold: 0 }];
+    /// PB: one of both, by which global links of the group are saturated.
+    Piggyback = "piggyback", packets [DragonflyPlan => Piggyback::new];
+    /// Minimal while the minimal output takes packets, otherwise the global port of the host: conditional rules.
+    Conditional = "conditional" former "dragonfly_non_minimal" former "dragonfly_detour",
+        plan dragonfly_non_minimal,
+        packets [DragonflyPlan => |plan| Conditional { h: plan.global_ports(), plan }];
+    /// By a random group where a central controller found links between groups overloaded a while ago, else minimal.
+    Controller = "controller", packets [DragonflyPlan => Controller::new];
+    /// DOR: one dimension after the other: flattened butterfly, HyperX, mesh, torus (with dateline).
+    DimensionOrder = "dimension_order", plan dimension_order by flow,
+        packets [ButterflyPlan => |plan| ButterflyDimensionOrder { plan }];
+    /// MIN AD: the dimensions in any order, whichever has the shortest queue: flattened butterfly, HyperX; its paths
+    /// also on mesh and torus.
+    AdaptiveMinimal = "adaptive_minimal", plan dimension_adaptive,
+        packets [ButterflyPlan => |plan| AdaptiveMinimal { plan }];
+    /// VAL: by a random switch of a flattened butterfly or HyperX.
+    Valiant = "valiant" former "dimension_valiant",
+        plan dimension_valiant,
+        packets [ButterflyPlan => |plan| Valiant { plan }];
+    /// DAL: in each dimension minimal, or once by another switch of the row, by the queues.
+    DimensionAdaptive = "dimension_adaptive", packets [ButterflyPlan => |plan| ButterflyDimensionAdaptive { plan }];
+    /// ECMP: up by a random port that is the same for all packets of a host to another.
+    Ecmp = "ecmp", packets [ClosPlan => |plan| UpByHash { plan, hash_scope: HashScope::PerFlow }];
+    /// Up by a random port for each packet.
+    Spray = "spray", packets [ClosPlan => |plan| UpByHash { plan, hash_scope: HashScope::PerPacket }];
+    /// Up by a random port that is the same for packets of a host to another in close succession.
+    Flowlet = "flowlet", packets [
+        ClosPlan => |plan| UpByHash { plan, hash_scope: HashScope::PerFlowlet { gap_ns: FLOWLET_GAP_NS } },
+    ];
+    /// Up by the port with the shortest queue.
+    AdaptiveUp = "adaptive_up", packets [ClosPlan => |plan| AdaptiveUp { plan }];
+    /// Any shortest path: a path for every flow, on one priority, which may deadlock; decided for every packet, a
+    /// priority for each hop, and tables that are computed anew after links have failed or returned.
+    ShortestPath = "shortest_path", plan shortest_path by flow, packets [ShortestPath => |routing| routing];
+    /// Minimal paths by the flow tables that would be deployed.
+    MinimalTables = "minimal_tables", packets [MinimalTableRouting => |tables| tables.0];
+    /// Flow tables with rules that a paused port deactivates, and alternatives.
+    ConditionalTables = "conditional_tables", packets [ConditionalTableRouting => |tables| tables.0];
 }
 
 impl RoutingKind {
+    /// Whether there is a decision for every packet, on some fabric.
+    pub const fn decides_per_packet(self) -> bool {
+        !self.fabrics().is_empty()
+    }
+
     /// The hops that the routing allows on a topology, with their priorities.
     ///
     /// # Errors
-    /// When the routing is not for such a topology, needs more than eight priorities, or some host has no legal path to
-    /// some other.
+    /// When the routing is not for such a topology, needs more than eight priorities, some host has no legal path to
+    /// some other, or it only decides packet by packet.
     pub fn legality(&self, topology: &Topology) -> Result<Legality, InputError> {
-        Legality::new(topology, self.plan(topology)?)
+        let plan = self.plan(topology).unwrap_or_else(|| {
+            let found = format!("{}, which only decides packet by packet", self.name());
+            Err(InputError::new("", found, "a routing with legal hops of its own"))
+        });
+        Legality::new(topology, plan?)
     }
 
     /// Computes the routing's table for a topology, in time linear in links × switches with hosts.
@@ -84,6 +251,27 @@ impl RoutingKind {
             RoutingKind::ShortestPath => shortest_path::table(topology),
             other => RoutingTable::of(topology, &other.legality(topology)?),
         }
+    }
+
+    /// Makes the decision for every packet for a fabric and does something with it.
+    ///
+    /// # Errors
+    /// When the routing gives flows paths only, or does not work on the fabric.
+    pub fn with<'a, V: Visit>(self, fabric: impl Into<FabricOf<'a>>, visit: V) -> Result<V::Output, InputError> {
+        let fabric = fabric.into();
+        self.make(fabric, visit).map_err(|wrong| self.unsuited(fabric, wrong))
+    }
+
+    /// Names what works on a fabric instead; where nothing does, what is wrong with the fabric.
+    fn unsuited(self, fabric: FabricOf<'_>, wrong: Option<InputError>) -> InputError {
+        let others = RoutingKind::ALL.iter().filter(|&&other| other != self);
+        let names: Vec<_> = others.filter(|other| other.works_on(fabric)).map(|other| other.name()).collect();
+        let found = match wrong {
+            Some(wrong) if names.is_empty() => return wrong,
+            Some(_) => format!("{}, for {}", self.name(), self.fabrics().join(" or ")),
+            None => format!("{}, which gives every flow one path and decides for no packet", self.name()),
+        };
+        InputError::new("routing", found, format!("one of {} on this fabric", names.join(", ")))
     }
 }
 

@@ -9,7 +9,7 @@
 //!   for routings that depend on the destination alone.
 //!
 //! - A [`PacketRouting`] decides for every packet at every switch, with a view of the switch's load; see
-//!   [`PacketRoutingKind`] for the members, which every simulation uses.
+//!   [`RoutingKind`] for the members, which every simulation uses.
 //!
 //! All are functions of their arguments. The loads of channels that follow without a run are in [`bounds`].
 //!
@@ -18,7 +18,7 @@
 //! use etherweave_topology::{Dragonfly, Family};
 //!
 //! let topology = Dragonfly::default().generate().unwrap();
-//! let legality = RoutingKind::DragonflyValiantGroup.legality(&topology).unwrap();
+//! let legality = RoutingKind::ValiantGroup.legality(&topology).unwrap();
 //! assert_eq!((legality.priorities(), legality.hops_max()), (3, 5));
 //! assert!(prove(&topology, &legality).is_free());
 //! assert!(!prove(&topology, &legality.with_priorities(2)).is_free());
@@ -39,6 +39,7 @@
 
 mod adjacencies;
 pub mod bounds;
+mod channel_order;
 mod deadlock;
 mod decision;
 mod dimension_adaptive;
@@ -67,20 +68,21 @@ mod tree;
 mod up_down;
 mod up_star_down_star;
 
+pub use channel_order::ChannelOrder;
 pub use deadlock::dependency_cycle;
 pub use decision::{Routing, Selection};
 pub use ecmp_hash::{EcmpHash, HashSelection};
 pub use flow::FlowKey;
 pub use hop::ChannelHop;
-pub use kind::{RoutingKind, SelectionKind};
+pub use kind::{RoutingKind, SelectionKind, Visit};
 pub use legality::Legality;
 pub use path::path;
 pub use per_packet::{
     AdaptiveMinimal, AdaptiveUp, ButterflyDimensionAdaptive, ButterflyDimensionOrder, ButterflyPlan,
     ButterflyUgalLocal, ClosPlan, Conditional, Controller, DragonflyMinimal, DragonflyPlan, FabricOf, FabricPlan,
     HashScope, InputChannel, KnownTraffic, LoadView, NextHop, Oblivious, Outage, OutputChannel, PacketRouting,
-    PacketRoutingKind, Piggyback, ProgressiveAdaptive, RoutedPacket, Saturation, ShortestPath, TableSource, UgalGlobal,
-    UgalLocal, UpByHash, Valiant, ValiantGroup, ValiantSwitch, Visit, WalkTarget, tables,
+    Piggyback, ProgressiveAdaptive, RoutedPacket, Saturation, ShortestPath, TableSource, UgalGlobal, UgalLocal,
+    UpByHash, Valiant, ValiantGroup, ValiantSwitch, WalkTarget, tables,
 };
 pub use proof::{DeadlockProof, Verdict, prove};
 pub use table::RoutingTable;

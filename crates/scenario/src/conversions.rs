@@ -1,10 +1,14 @@
 //! Mistakes of open loops and of tables to deploy, with keys from the root of a scenario.
 
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, InputErrors};
 
 /// With the key from the scenario's root: what is about the fabric or its faults does not stand in `open_loop`, and a
 /// scenario lists several routings, patterns and loads.
-pub(crate) fn open_loop(error: InputError) -> InputError {
+pub(crate) fn open_loop(errors: InputErrors) -> InputErrors {
+    errors.into_iter().map(of_open_loop).collect()
+}
+
+fn of_open_loop(error: InputError) -> InputError {
     let (part, rest) = error.key.split_once('.').unwrap_or((&error.key, ""));
     let list = match part {
         "topology" | "faults" => return error,

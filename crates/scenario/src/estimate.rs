@@ -6,15 +6,14 @@
 use std::collections::BTreeSet;
 
 use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength};
-use etherweave_primitives::{HostId, InputError, Priority, SwitchId};
+use etherweave_primitives::{HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_sim::{FlowSelection, RunMemory, Sampling};
 use etherweave_topology::{Node, Topology};
 use etherweave_workload::{TrafficSize, Workload};
 
 use crate::memory::MemoryLimit;
-use crate::routing_spec::RoutingSpec;
 use crate::scenario::{generate, read};
-use crate::{OpenLoopSpec, Scenario, ScenarioError, check, routing_default, sampling};
+use crate::{OpenLoopSpec, Scenario, ScenarioError, check, routing, sampling};
 
 /// A text in a column, and lent to Python [B].
 const TEXT: u64 = 24 + 32 + 16;
@@ -24,7 +23,7 @@ const NUMBER: u64 = 2 * 8;
 const ITERATIONS: (u64, u64) = (2, 4);
 const PORTS: (u64, u64) = (3, 23);
 const STREAMS: (u64, u64) = (3, 6);
-const FLOWS: (u64, u64) = (3, 4);
+const FLOWS: (u64, u64) = (3, 7);
 const PORT_SAMPLES: (u64, u64) = (2, 12);
 const FLOW_SAMPLES: (u64, u64) = (2, 11);
 /// Those of a curve and of observed channels and steps.
@@ -139,7 +138,7 @@ fn table(rows: u64, (texts, numbers): (u64, u64)) -> u64 {
 pub fn foresee(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Estimate, ScenarioError> {
     let (document, scenario) = read(text, origin, overrides)?;
     let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
-    let warnings = routing_default::deadlock_warning(&scenario, &topology).into_iter().collect();
+    let warnings = routing::deadlock_warning(&scenario, &topology).into_iter().collect();
     let estimate = run(&scenario, &topology, 0, None).map_err(|error| document.locate(error))?;
     Ok(Estimate { warnings, ..estimate })
 }
@@ -153,7 +152,7 @@ pub(crate) fn run(
     topology: &Topology,
     captures: usize,
     snap_length: Option<u32>,
-) -> Result<Estimate, InputError> {
+) -> Result<Estimate, InputErrors> {
     for (number, job) in scenario.job.iter().enumerate() {
         check::ranks(number, job.workload.ranks(), topology)?;
     }
@@ -231,18 +230,21 @@ fn samples(scenario: &Scenario, topology: &Topology, connections: u64) -> (u64, 
 
 /// Priorities that packets may have, at most: those of jobs, or all where switches may change them.
 fn priorities(scenario: &Scenario) -> u64 {
-    if matches!(scenario.routing, RoutingSpec::PerPacket(_)) {
+    if !scenario.routing.is_by_flow() {
         return Priority::COUNT as u64;
     }
     scenario.job.iter().map(|job| job.priority).collect::<BTreeSet<_>>().len() as u64
 }
 
 /// The size of every job.
-fn traffic(scenario: &Scenario) -> Result<Vec<TrafficSize>, InputError> {
+fn traffic(scenario: &Scenario) -> Result<Vec<TrafficSize>, InputErrors> {
+    let mut errors = InputErrors::default();
     let size = |(number, workload): (usize, &Workload)| {
-        workload.size().map_err(|error| error.within(&format!("job.{number}.workload.{}", workload.name())))
+        let size = workload.size();
+        errors.check(size.map_err(|errors| errors.within(&format!("job.{number}.workload.{}", workload.name()))))
     };
-    scenario.job.iter().map(|job| &job.workload).enumerate().map(size).collect()
+    let sizes = scenario.job.iter().map(|job| &job.workload).enumerate().filter_map(size).collect();
+    errors.into_result().map(|()| sizes)
 }
 
 /// What captured hosts send and receive, if all have the same share.
@@ -302,7 +304,7 @@ fn switches_with_hosts(topology: &Topology) -> u64 {
 ///
 /// # Errors
 /// When a time of the switches is out of range.
-pub(crate) fn curve(spec: &OpenLoopSpec, topology: &Topology) -> Result<Estimate, InputError> {
+pub(crate) fn curve(spec: &OpenLoopSpec, topology: &Topology) -> Result<Estimate, InputErrors> {
     let load = spec.loads.iter().copied().fold(if spec.saturation { 1.0 } else { 0.0 }, f64::max);
     let may_saturate = spec.patterns.iter().any(|pattern| may_saturate(&pattern.0, load));
     let point = PointLoad { load, may_saturate, records_steps: false };
@@ -329,7 +331,7 @@ pub(crate) fn observe(
     pattern: &Pattern,
     load: f64,
     topology: &Topology,
-) -> Result<Estimate, InputError> {
+) -> Result<Estimate, InputErrors> {
     let point = PointLoad { load, may_saturate: may_saturate(pattern, load), records_steps: true };
     let memory = PointMemory::of(topology, &spec.switch, length, point).map_err(|error| error.within("open_loop"))?;
     let links = topology

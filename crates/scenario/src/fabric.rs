@@ -4,7 +4,8 @@ use std::ops::RangeInclusive;
 
 use etherweave_design::{Design, DesignError, DesignStep, Largest};
 use etherweave_kernel::Processes;
-use etherweave_primitives::{BitRate, Bytes, InputError};
+use etherweave_openloop::load_share;
+use etherweave_primitives::{BitRate, Bytes, InputError, InputErrors};
 use etherweave_routing::{Outage, Routing, RoutingKind};
 use etherweave_sim::{PreparedRouting, largest_packet, port_buffers};
 use etherweave_topology::{Export, ExportNames, Topology, TopologyKind};
@@ -15,7 +16,6 @@ use crate::measured::{self, PortSent};
 use crate::memory::MemoryLimit;
 use crate::observation::{PointChoice, observe};
 use crate::open_loop::{self, CurveProgress, SimulatedFabric};
-use crate::routing_spec::RoutingSpec;
 use crate::scenario::{generate, read_values};
 use crate::{Deployment, Estimate, Scenario, ScenarioError, Table, estimate, fabric_tables, faults, reader};
 
@@ -81,18 +81,23 @@ impl Fabric {
     /// # Errors
     /// When there is no such routing, or it is not for this fabric.
     pub fn routing_priorities(&self, routing: Option<&str>) -> Result<u8, ScenarioError> {
-        let own = self.scenario.routing;
-        let kind = match (routing, own) {
-            (Some(name), _) => routing_named(name).map_err(|error| self.document.elsewhere(error))?,
-            (None, RoutingSpec::PerFlow(kind)) => kind,
-            (None, RoutingSpec::PerPacket(kind)) => {
-                let tables = self.scenario.open_loop.fabric_tables(&self.scenario.topology, &self.topology);
-                let prepared = PreparedRouting::new(kind, &tables).map_err(|error| self.document.locate(error))?;
-                return Ok(prepared.priorities());
-            }
+        let kind = match routing {
+            Some(name) => routing_named(name).map_err(|error| self.document.elsewhere(error))?,
+            None => self.scenario.routing,
         };
-        let legality = kind.legality(&self.topology).map_err(|error| self.document.locate(error.within("routing")))?;
-        Ok(legality.priorities())
+        let legality = kind.legality(&self.topology).map_err(|error| error.within("routing"));
+        let by_plan = legality.map(|legality| legality.priorities());
+        if kind.is_by_flow() {
+            return by_plan.map_err(|error| self.document.locate(error));
+        }
+        let tables = self.scenario.open_loop.fabric_tables(&self.scenario.topology, &self.topology);
+        let by_packet = PreparedRouting::new(kind, &tables).map(|prepared| prepared.priorities());
+        let priorities = match (by_plan, by_packet) {
+            (Ok(one), Ok(other)) => Ok(one.max(other)),
+            (Ok(only), Err(_)) | (_, Ok(only)) => Ok(only),
+            (Err(error), Err(other)) => Err(if kind.has_plan() { error } else { other }),
+        };
+        priorities.map_err(|error| self.document.locate(error))
     }
 
     /// The scenario, with every default written out.
@@ -174,12 +179,11 @@ impl Fabric {
         let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, outages };
         let point = choice.of(open_loop).map_err(|error| self.document.elsewhere(error))?;
         self.check_memory(point.estimate(open_loop, topology), memory_limit)?;
-        observe(&fabric, open_loop, *seed, point, threads).map_err(|error| match choice.load {
-            Some(_) if error.key == "open_loop.loads" => {
-                self.document.elsewhere(InputError { key: "load".to_owned(), ..error })
-            }
-            _ => self.document.locate(error),
-        })
+        if let Some(load) = choice.load {
+            let share = load_share(load).map_err(|error| error.within("load"));
+            share.map_err(|error| self.document.elsewhere(error))?;
+        }
+        observe(&fabric, open_loop, *seed, point, threads).map_err(|errors| self.document.locate(errors))
     }
 
     /// The flow tables and addresses to deploy, as `[control]` and `[design.tables]` say, around cables that are down
@@ -207,7 +211,10 @@ impl Fabric {
     /// What [`Fabric::observe`] is expected to need; nothing is known where there is no such point.
     pub fn estimate_observe(&self, choice: &PointChoice) -> Estimate {
         let open_loop = &self.scenario.open_loop;
-        choice.of(open_loop).and_then(|point| point.estimate(open_loop, &self.topology)).unwrap_or_default()
+        choice
+            .of(open_loop)
+            .map(|point| point.estimate(open_loop, &self.topology).unwrap_or_default())
+            .unwrap_or_default()
     }
 
     /// Refuses keys that nothing in the file can use: those of runs, in a file for open loops alone.
@@ -217,7 +224,7 @@ impl Fabric {
     }
 
     /// Refuses what does not fit; a parameter out of range is reported when it is used.
-    fn check_memory(&self, estimate: Result<Estimate, InputError>, limit: Option<&str>) -> Result<(), ScenarioError> {
+    fn check_memory(&self, estimate: Result<Estimate, InputErrors>, limit: Option<&str>) -> Result<(), ScenarioError> {
         let limit = MemoryLimit::of(limit).map_err(|error| self.document.elsewhere(error))?;
         estimate.unwrap_or_default().check(&limit).map_err(|error| self.document.locate(error))
     }
@@ -242,9 +249,8 @@ impl Fabric {
 }
 
 fn routing_named(name: &str) -> Result<RoutingKind, InputError> {
-    let kind = RoutingKind::ALL.iter().find(|kind| kind.name() == name).copied();
     let known: Vec<_> = RoutingKind::ALL.iter().map(|kind| kind.name()).collect();
-    kind.ok_or_else(|| {
+    RoutingKind::named(name).ok_or_else(|| {
         InputError::new("routing", format!("unknown name `{name}`"), format!("one of {}", known.join(", ")))
     })
 }
@@ -407,7 +413,9 @@ mod tests {
     fn a_routing_has_the_priorities_that_keep_it_from_deadlock() {
         let fabric = Fabric::parse("[topology.dragonfly]\np = 1\na = 2\nh = 1", "x.toml", &[]).unwrap();
         assert_eq!(fabric.routing_priorities(None), Ok(1));
-        assert_eq!(fabric.routing_priorities(Some("dragonfly_minimal")), Ok(2));
+        for (name, priorities) in [("minimal", 2), ("dragonfly_minimal", 2), ("ugal_local", 3), ("conditional", 2)] {
+            assert_eq!(fabric.routing_priorities(Some(name)), Ok(priorities), "{name}");
+        }
         let error = fabric.routing_priorities(Some("ugall")).unwrap_err().to_string();
         assert!(error.contains("unknown name `ugall`; expected one of up_down, "), "{error}");
     }

@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::time::Instant;
 
 use etherweave_openloop::{Pattern, Report, RunLength, RunParams};
-use etherweave_primitives::{Duration, InputError, SwitchId};
-use etherweave_routing::PacketRoutingKind;
+use etherweave_primitives::{Duration, InputError, InputErrors, SwitchId};
+use etherweave_routing::RoutingKind;
 use etherweave_topology::{Channel, Node, Topology};
 use serde::Deserialize;
 
@@ -30,7 +30,7 @@ pub struct PointChoice {
 
 /// A point of a scenario's traffic.
 pub(crate) struct ObservedPoint {
-    routing: PacketRoutingKind,
+    routing: RoutingKind,
     pattern: PatternSpec,
     load: f64,
 }
@@ -54,7 +54,7 @@ impl ObservedPoint {
     ///
     /// # Errors
     /// When a time of the switches is out of range.
-    pub(crate) fn estimate(&self, spec: &OpenLoopSpec, topology: &Topology) -> Result<Estimate, InputError> {
+    pub(crate) fn estimate(&self, spec: &OpenLoopSpec, topology: &Topology) -> Result<Estimate, InputErrors> {
         estimate::observe(spec, &length(spec, &self.pattern.0), &self.pattern.0, self.load, topology)
     }
 }
@@ -69,8 +69,8 @@ pub(crate) fn observe(
     seed: u64,
     point: ObservedPoint,
     threads: usize,
-) -> Result<Vec<Table>, InputError> {
-    spec.check(fabric)?;
+) -> Result<Vec<Table>, InputErrors> {
+    spec.check(fabric, seed)?;
     let ObservedPoint { routing, pattern, load } = point;
     let run = RunParams { load, length: length(spec, &pattern.0), records_steps: true, seed };
     let tables = spec.fabric_tables(fabric.kind, fabric.topology);
@@ -79,7 +79,7 @@ pub(crate) fn observe(
     let report = traffic.run_with(routing, threads).map_err(conversions::open_loop)?;
     let wall_s = started.elapsed().as_secs_f64();
     let packet_ns = traffic.switch.rate.serialization_time(traffic.switch.packet).as_ns_f64();
-    let bound = traffic.bound_with(routing).map_err(conversions::open_loop)?;
+    let bound = traffic.bound_with(routing).map_err(|error| conversions::open_loop(error.into()))?;
     let change_ns = open_loop::change_ns(&traffic.pattern);
     let pattern_name = pattern.label();
     let point =

@@ -6,10 +6,11 @@ use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_kernel::Processes;
 use etherweave_openloop::{
     Arrival, ControllerParams, OfferedTraffic, Pattern, Report, RunLength, RunParams, SwitchParams, WaitingChannel,
+    load_share,
 };
-use etherweave_primitives::{Duration, InputError, SwitchId};
-use etherweave_routing::bounds::Bound;
-use etherweave_routing::{FabricOf, Outage, PacketRoutingKind};
+use etherweave_primitives::{Duration, InputError, InputErrors, SwitchId};
+use etherweave_routing::bounds::{Bound, host_groups};
+use etherweave_routing::{FabricOf, Outage, RoutingKind};
 use etherweave_topology::{Topology, TopologyKind};
 use etherweave_workload::arrival::Bernoulli;
 
@@ -22,7 +23,7 @@ use crate::tables::{Column, Table, integers, numbers, texts};
 #[serde(deny_unknown_fields, default)]
 pub struct OpenLoopSpec {
     /// Routings, by name. Default ["minimal"].
-    pub routings: Vec<PacketRoutingKind>,
+    pub routings: Vec<RoutingKind>,
     /// Patterns of destinations, by name or with parameters. Default ["uniform"].
     pub patterns: Vec<PatternSpec>,
     /// Arrival process of packets at hosts. Default: Bernoulli, a packet of 200 ns with equal probability in every
@@ -61,7 +62,7 @@ impl Default for OpenLoopSpec {
     fn default() -> Self {
         let length = RunLength::default();
         OpenLoopSpec {
-            routings: vec![PacketRoutingKind::Minimal],
+            routings: vec![RoutingKind::Minimal],
             patterns: vec![PatternSpec(Pattern::default())],
             arrival: Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 }),
             loads: (1..=10).map(|tenths| f64::from(tenths) / 10.0).collect(),
@@ -115,16 +116,44 @@ impl OpenLoopSpec {
         FabricTables { kind, topology, params: &self.tables }
     }
 
-    /// Rejects keys that cannot take effect.
-    pub(crate) fn check(&self, fabric: &SimulatedFabric<'_>) -> Result<(), InputError> {
-        let has_effect = self.routings.contains(&PacketRoutingKind::ShortestPath) && !fabric.outages.is_empty();
-        match self.reroute_after.filter(|_| !has_effect) {
-            Some(delay) => {
-                let expected = "none, without the routing shortest_path and `faults.down`";
-                Err(InputError::new("open_loop.reroute_after", delay, expected))
-            }
-            None => Ok(()),
+    /// Checks every value before the first point: those of switches, times, loads, patterns and arrivals, and that keys
+    /// take effect.
+    ///
+    /// # Errors
+    /// All mistakes that do not depend on each other, with keys from the scenario's root.
+    pub(crate) fn check(&self, fabric: &SimulatedFabric<'_>, seed: u64) -> Result<(), InputErrors> {
+        let mut errors = InputErrors::default();
+        errors.check(self.check_reroute(fabric));
+        errors.check(self.switch.check());
+        errors.check(self.length().check());
+        let loads = self.loads.iter().enumerate().filter_map(|(number, &load)| {
+            let share = load_share(load).map_err(|error| error.within(&format!("loads.{number}")));
+            errors.check(share)
+        });
+        let loads: Vec<_> = loads.collect();
+        let packet = self.switch.rate.serialization_time(self.switch.packet);
+        let arrival = loads.into_iter().try_for_each(|share| self.arrival.plan(packet, share).map(|_| ()));
+        errors.check(arrival.map_err(|error| error.within("arrival")));
+        let mut errors = errors.within("open_loop");
+        errors.check(self.check_patterns(fabric.topology, seed));
+        errors.into_result()
+    }
+
+    fn check_patterns(&self, topology: &Topology, seed: u64) -> Result<(), InputErrors> {
+        let (groups, mut errors) = (host_groups(topology)?, InputErrors::default());
+        for (number, pattern) in self.patterns.iter().enumerate() {
+            let plan = pattern.0.plan(&groups, seed);
+            errors.check(plan.map_err(|error| error.within(&format!("open_loop.patterns.{number}"))));
         }
+        errors.into_result()
+    }
+
+    /// Rejects a delay that cannot take effect.
+    fn check_reroute(&self, fabric: &SimulatedFabric<'_>) -> Result<(), InputError> {
+        let has_effect = self.routings.contains(&RoutingKind::ShortestPath) && !fabric.outages.is_empty();
+        let Some(delay) = self.reroute_after.filter(|_| !has_effect) else { return Ok(()) };
+        let expected = "none, without the routing shortest_path and `faults.down`";
+        Err(InputError::new("reroute_after", delay, expected))
     }
 
     /// Points of each routing and pattern, at most.
@@ -149,7 +178,7 @@ pub(crate) struct SimulatedFabric<'a> {
 
 /// One simulated point.
 pub(crate) struct CurvePoint {
-    pub routing: PacketRoutingKind,
+    pub routing: RoutingKind,
     pub pattern: String,
     pub load: f64,
     /// When the last pattern of a switching one became active [ns].
@@ -182,8 +211,8 @@ pub(crate) fn curve(
     seed: u64,
     workers: (&Processes, usize),
     on_point: &mut dyn FnMut(CurveProgress) -> bool,
-) -> Result<Table, InputError> {
-    spec.check(fabric)?;
+) -> Result<Table, InputErrors> {
+    spec.check(fabric, seed)?;
     let tables = spec.fabric_tables(fabric.kind, fabric.topology);
     let of_routing = |&routing| spec.patterns.iter().map(move |pattern| (routing, pattern));
     let lines: Vec<_> = spec.routings.iter().flat_map(of_routing).collect();
@@ -209,16 +238,17 @@ pub(crate) fn curve(
 }
 
 fn point(
-    routing: PacketRoutingKind,
+    routing: RoutingKind,
     pattern: &PatternSpec,
     traffic: OfferedTraffic<'_>,
     bound: Option<Option<Bound>>,
     (processes, threads): (&Processes, usize),
-) -> Result<CurvePoint, InputError> {
+) -> Result<CurvePoint, InputErrors> {
     let started = Instant::now();
     let report = traffic.run_on(processes, routing, threads).map_err(conversions::open_loop)?;
     let wall_s = started.elapsed().as_secs_f64();
-    let bound = bound.map_or_else(|| traffic.bound_with(routing).map_err(conversions::open_loop), Ok)?;
+    let bound = bound.map_or_else(|| traffic.bound_with(routing), Ok);
+    let bound = bound.map_err(|error| conversions::open_loop(error.into()))?;
     let (load, change_ns) = (traffic.run.load, change_ns(&traffic.pattern));
     Ok(CurvePoint { routing, pattern: pattern.label(), load, change_ns, bound, saturation: None, report, wall_s })
 }

@@ -2,19 +2,18 @@
 
 use etherweave_design::DesignSpec;
 use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Priority};
-use etherweave_routing::SelectionKind;
+use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_sim::params::{Ets, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport};
 use etherweave_sim::{Experiment, Job};
 use etherweave_topology::{FatTree, Topology, TopologyKind};
-use etherweave_workload::{Placement, Workload};
+use etherweave_workload::{Placement, Traffic, Workload};
 
 use crate::control::ControlSpec;
 use crate::document::Document;
 use crate::faults::{self, FaultsSpec};
 use crate::open_loop::OpenLoopSpec;
-use crate::routing_spec::RoutingSpec;
 use crate::sampling::{self, ObserveSpec};
-use crate::{ScenarioError, check, files, reader, routing_default, routing_spec};
+use crate::{ScenarioError, check, files, reader, routing};
 
 /// A scenario file: fabric, protocols, jobs; all keys have defaults, and a run needs a job.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -26,7 +25,7 @@ pub struct Scenario {
     pub seed: u64,
     /// Which channels packets may take; of the routings that decide for every packet at every switch, also which they
     /// take. Default: "dimension_order" on flattened butterflies, HyperX and meshes without faults, else "up_down".
-    pub routing: RoutingSpec,
+    pub routing: RoutingKind,
     /// What is connected to what.
     pub topology: TopologyKind,
     /// Which of the legal channels a flow takes, where `routing` leaves it open.
@@ -68,7 +67,7 @@ impl Default for Scenario {
         Scenario {
             name: String::new(),
             seed: 1,
-            routing: RoutingSpec::default(),
+            routing: RoutingKind::default(),
             topology: TopologyKind::FatTree(FatTree::default()),
             selection: SelectionKind::default(),
             switch: SwitchParams::default(),
@@ -188,7 +187,7 @@ pub(crate) fn read_values(
     files::insert(&mut document)?;
     let mut scenario: Scenario = reader::read(&document.values).map_err(|errors| document.locate(errors))?;
     if !document.values.contains_key("routing") {
-        scenario.routing = routing_default::of(&scenario.topology);
+        scenario.routing = routing::of(&scenario.topology);
     }
     if scenario.name.is_empty() {
         scenario.name = stem(origin).to_owned();
@@ -216,7 +215,7 @@ pub(crate) fn experiment(
     on_fabric(&topology)?;
     let mut errors = InputErrors::default();
     let outages = errors.check(faults::outages(&scenario.faults, &topology)).unwrap_or_default();
-    let paths = errors.check(routing_spec::paths(scenario, &topology, &outages));
+    let paths = errors.check(routing::paths(scenario, &topology, &outages));
     let degraded = errors.check(faults::degraded(scenario, &topology));
     let jobs = errors.check(jobs(scenario, &topology));
     let sampling = errors.check(sampling::sampling(scenario, &topology));
@@ -240,32 +239,44 @@ pub(crate) fn experiment(
 }
 
 /// The fabric of a family's parameters.
-pub(crate) fn generate(kind: &TopologyKind) -> Result<Topology, InputError> {
+pub(crate) fn generate(kind: &TopologyKind) -> Result<Topology, InputErrors> {
     kind.generate().map_err(|error| error.within("topology"))
 }
 
-/// Every job on hosts of its own; the first mistake, because a job takes the hosts that those before it leave.
-fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputError> {
+/// Every job on hosts of its own.
+///
+/// # Errors
+/// Mistakes of all workloads; of placements the first, because a job takes the hosts that those before it leave.
+fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputErrors> {
     let hosts = (0..topology.hosts()).map(HostId::from_index);
     let leaf_of_host: Vec<u32> = hosts.map(|host| topology.switch_of(host).get()).collect();
     let mut taken = vec![false; topology.hosts()];
     let mut jobs = Vec::with_capacity(scenario.job.len());
+    let mut errors = InputErrors::default();
     for (number, spec) in scenario.job.iter().enumerate() {
-        let within = |part: &str, error: InputError| error.within(&format!("job.{number}.{part}"));
-        check::ranks(number, spec.workload.ranks(), topology)?;
-        let workload = format!("workload.{}", spec.workload.name());
-        let traffic = spec.workload.traffic(scenario.seed).map_err(|error| within(&workload, error))?;
+        let Some(traffic) = errors.check(traffic(scenario, number, topology)) else { continue };
+        if !errors.is_empty() {
+            continue;
+        }
         let hosts = spec.placement.place(traffic.ranks(), &leaf_of_host, &mut taken, scenario.seed);
         jobs.push(Job {
             name: spec.name.clone(),
-            hosts: hosts.map_err(|error| within("placement", error))?,
+            hosts: hosts.map_err(|error| error.within(&format!("job.{number}.placement")))?,
             traffic,
             priority: spec.priority,
             start: spec.start,
             is_background: spec.background,
         });
     }
-    Ok(jobs)
+    errors.into_result().map(|()| jobs)
+}
+
+/// What a job sends, if the fabric has a host for each of its ranks.
+fn traffic(scenario: &Scenario, number: usize, topology: &Topology) -> Result<Traffic, InputErrors> {
+    let workload = &scenario.job[number].workload;
+    check::ranks(number, workload.ranks(), topology)?;
+    let traffic = workload.traffic(scenario.seed);
+    traffic.map_err(|errors| errors.within(&format!("job.{number}.workload.{}", workload.name())))
 }
 
 fn host_named(topology: &Topology, name: &str) -> Result<HostId, InputError> {

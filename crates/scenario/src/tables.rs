@@ -1,7 +1,7 @@
 //! A report as columns. Names carry their unit.
 
-use etherweave_primitives::Duration;
-use etherweave_sim::{FlowRow, FlowSampleRow, PortRow, PortSampleRow, Report, Samples, StreamRow};
+use etherweave_primitives::{Duration, Time};
+use etherweave_sim::{FailureRow, FlowRow, FlowSampleRow, PortRow, PortSampleRow, Report, Samples, StreamRow};
 use etherweave_topology::{LinkClass, Topology};
 
 /// The values of a column.
@@ -28,6 +28,7 @@ pub struct Table {
 pub(crate) fn tables(report: &Report, topology: &Topology) -> Vec<Table> {
     let mut tables =
         vec![iterations(report, topology), ports(&report.ports), streams(&report.streams), flows(&report.flows)];
+    tables.extend((!report.failures.is_empty()).then(|| failures(&report.failures)));
     tables.extend(report.samples.iter().flat_map(|samples| [port_samples(samples), flow_samples(samples)]));
     tables
 }
@@ -134,6 +135,25 @@ fn flows(rows: &[FlowRow]) -> Table {
             ("timeouts", integers(rows, |row| row.timeouts)),
             ("out_of_order", integers(rows, |row| row.out_of_order)),
             ("naks", integers(rows, |row| row.naks)),
+            ("recovered_ns", numbers(rows, |row| row.recovered.as_ns_f64())),
+        ],
+    }
+}
+
+/// A link that does not return, or has lost nothing, has no number there.
+fn failures(rows: &[FailureRow]) -> Table {
+    let ns = |time: Option<Time>| time.map_or(f64::NAN, Time::as_ns_f64);
+    Table {
+        name: "failures",
+        columns: vec![
+            ("node", texts(rows, |row| row.node.clone())),
+            ("port", integers(rows, |row| row.port.into())),
+            ("peer", texts(rows, |row| row.peer.clone())),
+            ("from_ns", numbers(rows, |row| row.from.as_ns_f64())),
+            ("until_ns", numbers(rows, |row| ns(row.until))),
+            ("packets_lost", integers(rows, |row| row.packets_lost)),
+            ("bytes_lost", integers(rows, |row| row.bytes_lost)),
+            ("last_loss_ns", numbers(rows, |row| ns(row.last_loss))),
         ],
     }
 }

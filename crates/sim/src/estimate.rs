@@ -2,18 +2,20 @@
 //!
 //! Left out: what the allocator adds beyond a word or two for each piece, and lists that grow with congestion.
 
-use etherweave_primitives::ChannelId;
-use etherweave_topology::Topology;
+use etherweave_primitives::{Bytes, ChannelId, SwitchId};
+use etherweave_topology::{Node, Topology};
 use etherweave_workload::TrafficSize;
 
+use crate::build::credit_memory;
 use crate::constants::RunConstants;
 use crate::engine::event::Event;
 use crate::engine::{Shard, Switch};
 use crate::host::{Endpoint, Host, IterationRow, RankState, TcpState, Thread};
 use crate::packet::Packet;
-use crate::params::{SimParams, Transport};
+use crate::params::{SimParams, SwitchModel, Transport};
 use crate::report::{FlowRow, PortRow, StreamRow};
 use crate::switch::buffer::Group;
+use crate::switch::input_queued::CrossbarPort;
 use crate::switch::port::{Paused, Port};
 use crate::transport::dcqcn::RateLimiter;
 
@@ -82,8 +84,15 @@ fn times(count: u64, bytes: usize) -> u64 {
 /// The topology twice (the report names ports by its own), and a state for each port and node.
 fn fabric(topology: &Topology, params: &SimParams) -> u64 {
     let constants = RunConstants::new(params, etherweave_primitives::Duration::ZERO);
-    let port =
-        size_of::<Port>() + size_of::<Paused>() + size_of::<ChannelId>() + constants.group_count * size_of::<Group>();
+    let crossbar = match params.switch.model {
+        SwitchModel::SharedBuffer => 0,
+        SwitchModel::InputQueued => CrossbarPort::BYTES,
+    };
+    let port = size_of::<Port>()
+        + size_of::<Paused>()
+        + size_of::<ChannelId>()
+        + constants.group_count * size_of::<Group>()
+        + crossbar;
     let nodes = (topology.hosts() + topology.switches()) as u64;
     let node = size_of::<Host>().max(size_of::<Switch>()) + 2 * size_of::<u32>();
     times(topology.channels().len() as u64, port)
@@ -115,12 +124,25 @@ fn packets(topology: &Topology, params: &SimParams, traffic: &[TrafficSize]) -> 
     let (window, mtu) = (params.transport.window().bytes.get(), params.transport.payload().get());
     let admitted = traffic.iter().map(|size| size.burst_bytes.min(size.connections.saturating_mul(window)));
     let admitted = admitted.fold(0, u64::saturating_add);
-    let switches = (topology.switches() as u64).saturating_mul(params.switch.buffer.get());
+    let switches = switch_buffers(topology, params);
     let hosts = (topology.hosts() as u64).saturating_mul(params.nic.receive_buffer.get() + 4 * mtu);
     let connections = traffic.iter().map(|size| size.connections).fold(0, u64::saturating_add);
     (admitted.min(switches.saturating_add(hosts)) / mtu.max(1))
         .saturating_add(connections.min(topology.hosts() as u64))
         .saturating_mul(2)
+}
+
+/// What all switches can hold [B].
+fn switch_buffers(topology: &Topology, params: &SimParams) -> u64 {
+    match params.switch.model {
+        SwitchModel::SharedBuffer => (topology.switches() as u64).saturating_mul(params.switch.buffer.get()),
+        SwitchModel::InputQueued => {
+            let constants = RunConstants::new(params, etherweave_primitives::Duration::ZERO);
+            let switches = (0..topology.switches()).map(SwitchId::from_index);
+            let memory = |at| credit_memory(topology, topology.out_channels(Node::Switch(at)), &constants);
+            switches.map(memory).sum::<Bytes>().get()
+        }
+    }
 }
 
 /// Ports of nodes in use, a priority each; two directions of connections; streams; iterations.

@@ -40,8 +40,8 @@ pub use frame::pause::PauseFrame;
 pub use host::IterationRow;
 pub use packet::{Packet, PacketKind, flags};
 pub use report::{
-    FlowRow, FlowSampleRow, LosslessDrop, PortRow, PortSampleRow, Report, SampledFlowName, SampledPortName, Samples,
-    StreamRow, Totals,
+    FailureRow, FlowRow, FlowSampleRow, LosslessDrop, PortRow, PortSampleRow, Report, SampledFlowName, SampledPortName,
+    Samples, StreamRow, Totals,
 };
 pub use sampling::{FlowSelection, Sampling};
 pub use switch::per_packet::PreparedRouting;

@@ -82,7 +82,8 @@ pub(crate) struct SampledFlow {
 /// A port and priority at an instant. Counters are those since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct PortSample {
-    /// Waiting in the queue of the priority's traffic class; of a NIC: in its receive buffer [B].
+    /// Waiting in the queue of the priority's traffic class; of an input-queued switch: in the queue of the input port
+    /// and priority; of a NIC: in its receive buffer [B].
     pub occupancy: u64,
     /// Sent [B on the wire].
     pub tx_bytes: u64,
@@ -241,6 +242,7 @@ impl Shard {
                 let nic = &self.hosts[host].nic;
                 self.constants.params.nic.drain_rate.bytes_in(nic.drained_at.since(now)).get().max(nic.occupancy)
             }
+            None if self.crossbars.are_used() => self.crossbars.queued(index as usize, usize::from(priority)).0.into(),
             None => {
                 let class = self.constants.scheduler.class(priority);
                 self.ports[index as usize].class_states[class].queue.bytes.into()

@@ -12,12 +12,16 @@ struct FamilyPlaces {
 
 const FAMILIES: [FamilyPlaces; 2] = [
     FamilyPlaces {
-        kind: "PacketRoutingKind",
+        kind: "RoutingKind",
         files: &[
-            "crates/routing/src/per_packet/kind.rs",
-            // The default of a curve; shortest paths that are computed anew.
+            "crates/routing/src/kind.rs",
+            // The defaults of runs and curves; shortest paths that are computed anew.
+            "crates/scenario/src/routing.rs",
             "crates/scenario/src/open_loop.rs",
-            "crates/scenario/src/routing_spec.rs",
+            // What families are known for; trees.
+            "crates/design/src/proofs.rs",
+            "crates/forwarding/src/minimal/mod.rs",
+            "crates/forwarding/src/compaction/tree_flows.rs",
         ],
     },
     FamilyPlaces {
@@ -64,12 +68,12 @@ mod tests {
 
     #[test]
     fn a_member_is_named_in_its_list_and_not_elsewhere() {
-        let offence = "let routing = PacketRoutingKind::Piggyback;\n";
+        let offence = "let routing = RoutingKind::Piggyback;\n";
         let at = |path: &str, text: &str| named_elsewhere(&File::new(path, text)).len();
         assert_eq!(at("crates/sim/src/host/nic.rs", offence), 1);
-        assert_eq!(at("crates/routing/src/per_packet/kind.rs", offence), 0);
+        assert_eq!(at("crates/routing/src/kind.rs", offence), 0);
         assert_eq!(at("crates/openloop/tests/order.rs", offence), 0);
-        assert_eq!(at("crates/sim/src/host/nic.rs", "for kind in PacketRoutingKind::ALL {}\n"), 0);
+        assert_eq!(at("crates/sim/src/host/nic.rs", "for kind in RoutingKind::ALL {}\n"), 0);
         assert_eq!(at("crates/sim/src/host/nic.rs", "match Transport::Tcp(tcp) {}\n"), 1);
     }
 }

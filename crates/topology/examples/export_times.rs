@@ -5,10 +5,10 @@
 
 use std::time::Instant;
 
-use etherweave_primitives::InputError;
+use etherweave_primitives::InputErrors;
 use etherweave_topology::{Export, ExportNames, Family, FoldedClos, Uplinks};
 
-fn main() -> Result<(), InputError> {
+fn main() -> Result<(), InputErrors> {
     println!(
         "{:>7} {:>9} {:>9} {:>8} {:>11} {:>10} {:>12}",
         "hosts", "links", "format", "s", "bytes", "ns/link", "bytes/link"

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, InputErrors};
 
 /// More links than any simulated fabric has: a typing error must not fill the memory.
 const LINKS_MAX: u64 = 1 << 22;
@@ -18,6 +18,13 @@ pub(crate) fn in_range(key: impl Into<String>, value: u32, range: RangeInclusive
 
 pub(crate) fn at_least_one(key: impl Into<String>, value: u32) -> Result<(), InputError> {
     in_range(key, value, 1..=u32::MAX)
+}
+
+/// All of these are positive.
+pub(crate) fn each_at_least_one<K: Into<String>>(
+    values: impl IntoIterator<Item = (K, u32)>,
+) -> Result<(), InputErrors> {
+    InputErrors::all(values.into_iter().map(|(key, value)| at_least_one(key, value)))
 }
 
 /// A list has as many elements as it may.

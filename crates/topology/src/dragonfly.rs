@@ -8,9 +8,9 @@
 //!   └─ joined ────────┘    └─ joined ────────┘     up to a·h + 1 groups, every two joined
 //! ```
 
-use etherweave_primitives::{BitRate, InputError, SwitchId};
+use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
 
-use crate::check::{at_least_one, links, product};
+use crate::check::{each_at_least_one, links, product};
 use crate::group_links::GroupLinks;
 use crate::{Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
@@ -68,7 +68,7 @@ impl Default for Dragonfly {
 }
 
 impl Family for Dragonfly {
-    fn generate(&self) -> Result<Topology, InputError> {
+    fn generate(&self) -> Result<Topology, InputErrors> {
         let groups = self.check()?;
         let mut builder = Builder::with_axes(["group", "switch"]);
         for (group, switch) in (0..groups).flat_map(|group| (0..self.a).map(move |switch| (group, switch))) {
@@ -80,7 +80,7 @@ impl Family for Dragonfly {
         }
         (0..groups).for_each(|group| self.join_within(&mut builder, group));
         self.join_between(&mut builder, groups);
-        builder.build_as(&self.as_built)
+        Ok(builder.build_as(&self.as_built)?)
     }
 
     fn examples() -> Vec<Self> {
@@ -113,13 +113,13 @@ impl Family for Dragonfly {
 
 impl Dragonfly {
     /// How many groups there are, when all is in range.
-    fn check(&self) -> Result<u32, InputError> {
-        [("p", self.p), ("a", self.a), ("h", self.h)].into_iter().try_for_each(|(name, n)| at_least_one(name, n))?;
+    fn check(&self) -> Result<u32, InputErrors> {
+        each_at_least_one([("p", self.p), ("a", self.a), ("h", self.h)])?;
         let groups_max = groups_max(self.a, self.h);
         let groups = self.groups.unwrap_or(groups_max);
         if !(1..=groups_max).contains(&groups) {
             let expected = format!("1 to a·h + 1, which is {groups_max}");
-            return Err(InputError::new("groups", groups, expected));
+            return Err(InputError::new("groups", groups, expected).into());
         }
         let switches = product([groups, self.a]);
         // Twice what each switch has of links between switches, halved.

@@ -9,9 +9,9 @@
 //!                     │││    │││    │││       p hosts per leaf
 //! ```
 
-use etherweave_primitives::{BitRate, InputError, SwitchId};
+use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
 
-use crate::check::{at_least_one, links, product};
+use crate::check::{each_at_least_one, links, product};
 use crate::dragonfly::groups_max;
 use crate::group_links::GroupLinks;
 use crate::{Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
@@ -72,7 +72,7 @@ impl Default for DragonflyPlus {
 }
 
 impl Family for DragonflyPlus {
-    fn generate(&self) -> Result<Topology, InputError> {
+    fn generate(&self) -> Result<Topology, InputErrors> {
         let groups = self.check()?;
         let mut builder = Builder::with_axes(["level", "group", "switch"]);
         for (group, leaf) in (0..groups).flat_map(|group| (0..self.leaves).map(move |leaf| (group, leaf))) {
@@ -87,7 +87,7 @@ impl Family for DragonflyPlus {
         }
         self.join_within(&mut builder, groups);
         self.join_between(&mut builder, groups);
-        builder.build_as(&self.as_built)
+        Ok(builder.build_as(&self.as_built)?)
     }
 
     fn examples() -> Vec<Self> {
@@ -120,14 +120,14 @@ impl Family for DragonflyPlus {
 
 impl DragonflyPlus {
     /// How many groups there are, when all is in range.
-    fn check(&self) -> Result<u32, InputError> {
+    fn check(&self) -> Result<u32, InputErrors> {
         let positive = [("p", self.p), ("leaves", self.leaves), ("spines", self.spines), ("h", self.h)];
-        positive.into_iter().try_for_each(|(name, value)| at_least_one(name, value))?;
+        each_at_least_one(positive)?;
         let groups_max = groups_max(self.spines, self.h);
         let groups = self.groups.unwrap_or(groups_max);
         if !(1..=groups_max).contains(&groups) {
             let expected = format!("1 to spines·h + 1, which is {groups_max}");
-            return Err(InputError::new("groups", groups, expected));
+            return Err(InputError::new("groups", groups, expected).into());
         }
         let per_group = [product([self.leaves, self.p]), product([self.leaves, self.spines])];
         let within = per_group.into_iter().fold(0, u64::saturating_add);

@@ -1,7 +1,7 @@
 //! What every family of fabrics can do.
 
 use crate::{AsBuilt, Bisection, FamilyFit, SizeRequest, Topology};
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, InputErrors};
 
 /// Parameters that generate a fabric.
 pub trait Family: Sized {
@@ -9,7 +9,7 @@ pub trait Family: Sized {
     ///
     /// # Errors
     /// When a parameter is out of range or the links do not make a valid fabric.
-    fn generate(&self) -> Result<Topology, InputError>;
+    fn generate(&self) -> Result<Topology, InputErrors>;
 
     /// Small valid members, for documentation and for tests that every family must pass.
     fn examples() -> Vec<Self>;

@@ -1,8 +1,8 @@
 //! Leaves and cores: the two-level fat tree of most clusters.
 
-use etherweave_primitives::{BitRate, InputError};
+use etherweave_primitives::{BitRate, InputError, InputErrors};
 
-use crate::check::at_least_one;
+use crate::check::each_at_least_one;
 use crate::rail_optimised::parallel_links;
 use crate::{AsBuilt, Bisection, Cable, Family, FamilyFit, SizeRequest, Stage, StagedFatTree, Topology};
 
@@ -49,10 +49,9 @@ impl Default for FatTree {
 }
 
 impl Family for FatTree {
-    fn generate(&self) -> Result<Topology, InputError> {
-        at_least_one("leaves", self.leaves)?;
-        at_least_one("cores", self.cores)?;
-        at_least_one("links_per_core", self.links_per_core)?;
+    fn generate(&self) -> Result<Topology, InputErrors> {
+        let own = [("leaves", self.leaves), ("cores", self.cores), ("links_per_core", self.links_per_core)];
+        each_at_least_one(own.into_iter().chain([("hosts_per_leaf", self.hosts_per_leaf)]))?;
         self.staged().generate()
     }
 

@@ -1,9 +1,9 @@
 //! The flattened butterfly: Kim, Dally and Abts, "Flattened butterfly: a cost-efficient topology for high-radix
 //! networks", ISCA 2007, section 2.
 
-use etherweave_primitives::{BitRate, InputError};
+use etherweave_primitives::{BitRate, InputError, InputErrors};
 
-use crate::check::{at_least_one, list_len};
+use crate::check::{each_at_least_one, list_len};
 use crate::hyperx::Balanced;
 use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, HyperX, SizeRequest, Topology};
 
@@ -67,11 +67,10 @@ impl FlattenedButterfly {
 }
 
 impl Family for FlattenedButterfly {
-    fn generate(&self) -> Result<Topology, InputError> {
+    fn generate(&self) -> Result<Topology, InputErrors> {
         list_len("sizes", self.sizes.len(), 1..=5)?;
-        for (number, &size) in self.sizes.iter().enumerate() {
-            at_least_one(format!("sizes.{number}"), size)?;
-        }
+        let sizes = self.sizes.iter().enumerate().map(|(number, &size)| (format!("sizes.{number}"), size));
+        each_at_least_one(sizes.chain([("hosts_per_switch".to_owned(), self.hosts_per_switch)]))?;
         self.hyperx().generate()
     }
 

@@ -7,7 +7,7 @@
 //! lead to the parents in turn, and each subtree goes on where the one before it stopped: so every parent has its
 //! share.
 
-use etherweave_primitives::{BitRate, InputError, SwitchId};
+use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
 
 use crate::branching::Branching;
 use crate::check::{at_least_one, in_range, links, list_len};
@@ -68,7 +68,7 @@ impl Default for Uplinks {
 }
 
 impl Family for FoldedClos {
-    fn generate(&self) -> Result<Topology, InputError> {
+    fn generate(&self) -> Result<Topology, InputErrors> {
         let stages = self.stages()?;
         let branching = Branching {
             down: stages.iter().map(|stage| stage.children).collect(),
@@ -80,7 +80,7 @@ impl Family for FoldedClos {
         for (index, stage) in stages.iter().enumerate() {
             subtrees = self.raise(&mut builder, &branching, &subtrees, index, stage);
         }
-        builder.build_as(&self.as_built)
+        Ok(builder.build_as(&self.as_built)?)
     }
 
     fn examples() -> Vec<Self> {

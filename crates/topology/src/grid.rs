@@ -1,8 +1,8 @@
 //! Switches on a grid: what flattened butterflies, tori and meshes have in common.
 
-use etherweave_primitives::{BitRate, InputError, SwitchId};
+use etherweave_primitives::{BitRate, InputErrors, SwitchId};
 
-use crate::check::{at_least_one, links, product};
+use crate::check::{at_least_one, each_at_least_one, links, product};
 use crate::{Builder, Cable, LinkClass};
 
 /// Letters of the dimensions, first dimension first.
@@ -47,17 +47,20 @@ pub(crate) struct RowFabric<'a> {
 
 impl RowFabric<'_> {
     /// Sizes and lags are positive, and a row of `degree(size)` neighbours per switch fits the memory.
-    pub fn check(&self, degree: impl Fn(u32) -> u32) -> Result<(), InputError> {
-        at_least_one("hosts_per_switch", self.hosts_per_switch)?;
+    pub fn check(&self, degree: impl Fn(u32) -> u32) -> Result<(), InputErrors> {
+        let mut errors = InputErrors::default();
+        errors.check(at_least_one("hosts_per_switch", self.hosts_per_switch));
         for (number, dimension) in self.dimensions.iter().enumerate() {
-            at_least_one(format!("dimensions.{number}.size"), dimension.size)?;
-            at_least_one(format!("dimensions.{number}.lag"), dimension.lag)?;
+            let positive = each_at_least_one([("size", dimension.size), ("lag", dimension.lag)]);
+            errors.check(positive.map_err(|errors| errors.within(&format!("dimensions.{number}"))));
         }
+        errors.into_result()?;
         let switches = product(self.dimensions.iter().map(|dimension| dimension.size));
         let to_hosts = switches.saturating_mul(u64::from(self.hosts_per_switch));
         let ends = self.dimensions.iter().map(|dimension| product([degree(dimension.size), dimension.lag]));
         let between = ends.map(|ends| switches.saturating_mul(ends) / 2);
-        links(between.fold(to_hosts, u64::saturating_add))
+        links(between.fold(to_hosts, u64::saturating_add))?;
+        Ok(())
     }
 
     /// All switches with their hosts.

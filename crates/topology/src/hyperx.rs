@@ -9,7 +9,7 @@
 //!        x=0   x=1   x=2
 //! ```
 
-use etherweave_primitives::{BitRate, InputError};
+use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use crate::check::list_len;
 use crate::grid::{DIMENSIONS_MAX, RowFabric};
@@ -52,14 +52,14 @@ impl HyperX {
 }
 
 impl Family for HyperX {
-    fn generate(&self) -> Result<Topology, InputError> {
+    fn generate(&self) -> Result<Topology, InputErrors> {
         list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
         let grid = self.grid();
         grid.check(|size| size - 1)?;
         let mut builder = grid.plant();
         let class = |number| if number == 0 { LinkClass::Local } else { LinkClass::Global };
         grid.join(&mut builder, class, |place, size| place + 1..size);
-        builder.build_as(&self.as_built)
+        Ok(builder.build_as(&self.as_built)?)
     }
 
     fn examples() -> Vec<Self> {

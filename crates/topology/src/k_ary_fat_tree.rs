@@ -1,7 +1,7 @@
 //! The three-level fat tree of identical switches: Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center
 //! network architecture", SIGCOMM 2008, section 3.
 
-use etherweave_primitives::{BitRate, InputError};
+use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use crate::{AsBuilt, Bisection, Cable, Family, FamilyFit, SizeRequest, Stage, StagedFatTree, Topology};
 
@@ -35,9 +35,9 @@ impl Default for KAryFatTree {
 }
 
 impl Family for KAryFatTree {
-    fn generate(&self) -> Result<Topology, InputError> {
+    fn generate(&self) -> Result<Topology, InputErrors> {
         if !(2..=128).contains(&self.k) || !self.k.is_multiple_of(2) {
-            return Err(InputError::new("k", self.k, "an even number, 2 to 128"));
+            return Err(InputError::new("k", self.k, "an even number, 2 to 128").into());
         }
         self.staged().generate()
     }

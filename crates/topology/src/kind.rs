@@ -1,6 +1,6 @@
 //! The families, listed once.
 
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, InputErrors};
 
 use crate::{
     Bisection, Custom, Dragonfly, DragonflyPlus, Family, FamilyFit, FatTree, FlattenedButterfly, FoldedClos, HyperX,
@@ -31,7 +31,7 @@ macro_rules! families {
             ///
             /// # Errors
             /// When a parameter is out of range or the links do not make a valid fabric.
-            pub fn generate(&self) -> Result<Topology, InputError> {
+            pub fn generate(&self) -> Result<Topology, InputErrors> {
                 let generated = match self {
                     $(Self::$family(parameters) => parameters.generate(),)*
                 };

@@ -1,7 +1,7 @@
 //! The mesh, or k-ary n-mesh: Dally and Towles, "Principles and Practices of Interconnection Networks", 2004,
 //! section 5.1.
 
-use etherweave_primitives::{BitRate, InputError};
+use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use crate::check::list_len;
 use crate::grid::{DIMENSIONS_MAX, RowFabric};
@@ -38,7 +38,7 @@ impl Default for Mesh {
 }
 
 impl Family for Mesh {
-    fn generate(&self) -> Result<Topology, InputError> {
+    fn generate(&self) -> Result<Topology, InputErrors> {
         list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
         let Mesh { dimensions, hosts_per_switch, host_rate, host_cable, as_built } = self;
         let (hosts_per_switch, host_rate, host_cable) = (*hosts_per_switch, *host_rate, *host_cable);
@@ -46,7 +46,7 @@ impl Family for Mesh {
         grid.check(|size| (size - 1).min(2))?;
         let mut builder = grid.plant();
         grid.join(&mut builder, |_| LinkClass::Local, |place, size| (place + 1 < size).then_some(place + 1));
-        builder.build_as(as_built)
+        Ok(builder.build_as(as_built)?)
     }
 
     fn examples() -> Vec<Self> {

@@ -10,9 +10,9 @@
 //!           nic0   nic1                               one server: as many hosts as it has NICs
 //! ```
 
-use etherweave_primitives::{BitRate, InputError, SwitchId};
+use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
 
-use crate::check::{at_least_one, links, product};
+use crate::check::{each_at_least_one, links, product};
 use crate::{AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
 /// Leaves by the NIC's number in its server: ranks of the same number communicate through one leaf. A host here is one
@@ -61,7 +61,7 @@ impl Default for RailOptimised {
 }
 
 impl Family for RailOptimised {
-    fn generate(&self) -> Result<Topology, InputError> {
+    fn generate(&self) -> Result<Topology, InputErrors> {
         self.check()?;
         let mut builder = Builder::with_axes(["level", "pod", "rail"]);
         for (pod, rail) in (0..self.pods()).flat_map(|pod| (0..self.rails).map(move |rail| (pod, rail))) {
@@ -76,7 +76,7 @@ impl Family for RailOptimised {
             builder.link(host, leaf, self.host_rate, self.host_cable, LinkClass::Host);
         }
         self.join_spines(&mut builder);
-        builder.build_as(&self.as_built)
+        Ok(builder.build_as(&self.as_built)?)
     }
 
     fn examples() -> Vec<Self> {
@@ -112,7 +112,7 @@ impl RailOptimised {
         self.servers.div_ceil(self.servers_per_pod)
     }
 
-    fn check(&self) -> Result<(), InputError> {
+    fn check(&self) -> Result<(), InputErrors> {
         let positive = [
             ("rails", self.rails),
             ("servers", self.servers),
@@ -120,10 +120,11 @@ impl RailOptimised {
             ("spines", self.spines),
             ("links_per_spine", self.links_per_spine),
         ];
-        positive.into_iter().try_for_each(|(name, value)| at_least_one(name, value))?;
+        each_at_least_one(positive)?;
         let uplinks = product([self.pods(), self.rails, self.spines, self.links_per_spine]);
         // A leaf without hosts still counts: servers of few may stand in pods of many rails.
-        links(product([self.servers, self.rails]).saturating_add(uplinks))
+        links(product([self.servers, self.rails]).saturating_add(uplinks))?;
+        Ok(())
     }
 
     fn join_spines(&self, builder: &mut Builder) {

@@ -1,6 +1,6 @@
 //! Hosts on one switch.
 
-use etherweave_primitives::{BitRate, InputError};
+use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use crate::check::in_range;
 use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
@@ -29,14 +29,14 @@ impl Default for SingleSwitch {
 }
 
 impl Family for SingleSwitch {
-    fn generate(&self) -> Result<Topology, InputError> {
+    fn generate(&self) -> Result<Topology, InputErrors> {
         in_range("hosts", self.hosts, 1..=1 << 16)?;
         let mut builder = Builder::new();
         let switch = builder.add_switch("switch0", 0);
         for host in builder.add_hosts(self.hosts) {
             builder.link(host, switch, self.rate, self.cable, LinkClass::Host);
         }
-        builder.build_as(&self.as_built)
+        Ok(builder.build_as(&self.as_built)?)
     }
 
     fn examples() -> Vec<Self> {

@@ -9,7 +9,7 @@
 //! - `(1, m, c)` joins `(1, m, c')` when `c - c'` is in `X'`;
 //! - `(0, x, y)` joins `(1, m, c)` when `y = m·x + c`.
 
-use etherweave_primitives::{BitRate, InputError, SwitchId};
+use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
 
 use crate::check::{at_least_one, links, product};
 use crate::galois::{GaloisField, prime_power};
@@ -57,7 +57,7 @@ impl Default for SlimFly {
 }
 
 impl Family for SlimFly {
-    fn generate(&self) -> Result<Topology, InputError> {
+    fn generate(&self) -> Result<Topology, InputErrors> {
         let (q, hosts_per_switch) = self.check()?;
         let field = GaloisField::new(q).expect("the order is checked");
         let mut builder = Builder::with_axes(["half", "row", "place"]);
@@ -72,7 +72,7 @@ impl Family for SlimFly {
         }
         self.join_rows(&mut builder, &field);
         self.join_halves(&mut builder, &field);
-        builder.build_as(&self.as_built)
+        Ok(builder.build_as(&self.as_built)?)
     }
 
     fn examples() -> Vec<Self> {
@@ -99,13 +99,14 @@ impl Family for SlimFly {
 
 impl SlimFly {
     /// `q` and the hosts of a switch, when both are in range.
-    fn check(&self) -> Result<(u32, u32), InputError> {
-        if !(3..=Q_MAX).contains(&self.q) || !is_order(self.q) {
-            let expected = format!("a power of a prime, 3 to {Q_MAX}: 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, …");
-            return Err(InputError::new("q", self.q, expected));
-        }
-        let hosts_per_switch = self.hosts_per_switch.unwrap_or(hosts_for(self.q));
-        at_least_one("hosts_per_switch", hosts_per_switch)?;
+    fn check(&self) -> Result<(u32, u32), InputErrors> {
+        let mut errors = InputErrors::default();
+        let has_field = (3..=Q_MAX).contains(&self.q) && is_order(self.q);
+        let expected = format!("a power of a prime, 3 to {Q_MAX}: 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, …");
+        errors.check(InputError::unless(has_field, "q", self.q, expected));
+        errors.check(at_least_one("hosts_per_switch", self.hosts_per_switch.unwrap_or(1)));
+        errors.into_result()?;
+        let hosts_per_switch = self.hosts_per_switch.unwrap_or_else(|| hosts_for(self.q));
         let switches = product([2, self.q, self.q]);
         let to_hosts = switches.saturating_mul(u64::from(hosts_per_switch));
         links(to_hosts.saturating_add(switches * u64::from(degree(self.q)) / 2))?;

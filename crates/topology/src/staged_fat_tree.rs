@@ -15,10 +15,10 @@
 //! (digits `a`, one per stage above) and its place among the equals that span this subtree (digits `b`); two nodes of
 //! neighbouring stages are joined when they agree in all digits that they share.
 
-use etherweave_primitives::{BitRate, InputError, SwitchId};
+use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
 
 use crate::branching::Branching;
-use crate::check::{at_least_one, links, list_len};
+use crate::check::{at_least_one, each_at_least_one, links, list_len};
 use crate::rail_optimised::parallel_links;
 use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
@@ -75,7 +75,7 @@ impl Default for Stage {
 }
 
 impl Family for StagedFatTree {
-    fn generate(&self) -> Result<Topology, InputError> {
+    fn generate(&self) -> Result<Topology, InputErrors> {
         self.check()?;
         let branching = self.branching();
         let mut builder = Builder::with_axes(branching.axes());
@@ -83,7 +83,7 @@ impl Family for StagedFatTree {
         for (index, stage) in self.stages.iter().enumerate() {
             below = self.raise(&mut builder, &branching, &below, index, stage);
         }
-        builder.build_as(&self.as_built)
+        Ok(builder.build_as(&self.as_built)?)
     }
 
     fn examples() -> Vec<Self> {
@@ -188,16 +188,18 @@ impl StagedFatTree {
         }
     }
 
-    fn check(&self) -> Result<(), InputError> {
-        at_least_one("hosts_per_leaf", self.hosts_per_leaf)?;
+    fn check(&self) -> Result<(), InputErrors> {
+        let mut errors = InputErrors::default();
+        errors.check(at_least_one("hosts_per_leaf", self.hosts_per_leaf));
         for (number, stage) in self.stages.iter().enumerate() {
-            let key = |part: &str| format!("stages.{number}.{part}");
-            at_least_one(key("down"), stage.down)?;
-            at_least_one(key("up"), stage.up)?;
-            at_least_one(key("links"), stage.links)?;
+            let counts = [("down", stage.down), ("up", stage.up), ("links", stage.links)];
+            let counts = each_at_least_one(counts);
+            errors.check(counts.map_err(|errors| errors.within(&format!("stages.{number}"))));
         }
-        list_len("stages", self.stages.len(), 0..=8)?;
-        links(self.links().unwrap_or(u64::MAX))
+        errors.check(list_len("stages", self.stages.len(), 0..=8));
+        errors.into_result()?;
+        links(self.links().unwrap_or(u64::MAX))?;
+        Ok(())
     }
 
     fn branching(&self) -> Branching {

@@ -1,7 +1,7 @@
 //! The torus, or k-ary n-cube: Dally and Towles, "Principles and Practices of Interconnection Networks", 2004,
 //! chapter 5.
 
-use etherweave_primitives::{BitRate, InputError};
+use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use crate::check::list_len;
 use crate::grid::{DIMENSIONS_MAX, RowFabric};
@@ -37,7 +37,7 @@ impl Default for Torus {
 }
 
 impl Family for Torus {
-    fn generate(&self) -> Result<Topology, InputError> {
+    fn generate(&self) -> Result<Topology, InputErrors> {
         list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
         let Torus { dimensions, hosts_per_switch, host_rate, host_cable, as_built } = self;
         let (hosts_per_switch, host_rate, host_cable) = (*hosts_per_switch, *host_rate, *host_cable);
@@ -45,7 +45,7 @@ impl Family for Torus {
         grid.check(|size| (size - 1).min(2))?;
         let mut builder = grid.plant();
         grid.join(&mut builder, |_| LinkClass::Local, ring);
-        builder.build_as(as_built)
+        Ok(builder.build_as(as_built)?)
     }
 
     fn examples() -> Vec<Self> {

@@ -1,6 +1,6 @@
 //! A job that performs one `MPI_Alltoall` after another.
 
-use etherweave_primitives::{Bytes, InputError};
+use etherweave_primitives::{Bytes, InputErrors};
 
 use crate::collective::{Collective, Communicator};
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
@@ -35,15 +35,17 @@ impl AllToAll {
     ///
     /// # Errors
     /// When there are fewer than two ranks or no iteration.
-    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+    pub fn programs(&self) -> Result<Vec<Program>, InputErrors> {
         self.programs_of(0..self.ranks)
     }
 
     /// The schedules of some ranks.
-    pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputError> {
-        within("ranks", self.ranks, 2..=ALL_PAIRS_MAX)?;
-        at_most("bytes", self.bytes, COLLECTIVE_MAX)?;
-        at_least("iterations", self.iterations, 1)?;
+    pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputErrors> {
+        InputErrors::all([
+            within("ranks", self.ranks, 2..=ALL_PAIRS_MAX),
+            at_most("bytes", self.bytes, COLLECTIVE_MAX),
+            at_least("iterations", self.iterations, 1),
+        ])?;
         let world = Communicator::world(self.ranks);
         let alltoall = Collective::Alltoall { bytes: self.bytes };
         let program = |rank| {

@@ -1,10 +1,10 @@
 //! The closed family of workloads: every member is listed here once.
 
 use crate::{
-    AllToAll, Fft, Goal, Halo3d, Incast, OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation, PermutationStreams,
-    Program, StreamSpec,
+    AllToAll, Fft, Goal, Halo3d, Incast, NpbCg, OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation,
+    PermutationStreams, Program, StreamSpec,
 };
-use etherweave_primitives::InputError;
+use etherweave_primitives::InputErrors;
 
 /// What a workload yields.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,10 +52,10 @@ macro_rules! family {
             ///
             /// # Errors
             /// When the parameters make no workload.
-            pub fn traffic(&self, seed: u64) -> Result<Traffic, InputError> {
+            pub fn traffic(&self, seed: u64) -> Result<Traffic, InputErrors> {
                 match self {
                     $(Workload::$member(parameters) => {
-                        let yields: fn(&$member, u64) -> Result<Traffic, InputError> = $yields;
+                        let yields: fn(&$member, u64) -> Result<Traffic, InputErrors> = $yields;
                         yields(parameters, seed)
                     })*
                 }
@@ -69,8 +69,10 @@ family! {
     Halo3d = "halo3d": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// All-to-all on the sub-communicators of a grid.
     Fft = "fft": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// Conjugate gradient of the NAS Parallel Benchmarks.
+    NpbCg = "npb_cg": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// A schedule in a GOAL file.
-    Goal = "goal": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    Goal = "goal": |parameters, _| Ok(Traffic::Ranks(parameters.programs()?));
     /// Ping-pong between two ranks.
     OsuLatency = "osu_latency": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// One-way bandwidth between two ranks.

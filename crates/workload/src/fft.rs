@@ -3,7 +3,7 @@
 //! Each iteration performs a blocking all-to-all among the ranks of equal (y, z), then of equal
 //! (x, z), then of equal (x, y). There is no computation and no barrier in the loop.
 
-use etherweave_primitives::{Bytes, InputError};
+use etherweave_primitives::{Bytes, InputError, InputErrors};
 
 use crate::collective::{Collective, Communicator};
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
@@ -48,23 +48,22 @@ impl Fft {
     ///
     /// # Errors
     /// When the grid or the iterations are empty, or all three directions are skipped.
-    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+    pub fn programs(&self) -> Result<Vec<Program>, InputErrors> {
         self.programs_of(0..self.ranks().min(u32::MAX.into()) as u32)
     }
 
     /// The schedules of some ranks.
-    pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputError> {
+    pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputErrors> {
         let grid = RankGrid::new(self.pex, self.pey, self.pez)?;
-        for (key, extent) in [("pex", self.pex), ("pey", self.pey), ("pez", self.pez)] {
-            within(key, extent, 1..=ALL_PAIRS_MAX)?;
-        }
-        for (key, block) in [("x_bytes", self.x_bytes), ("y_bytes", self.y_bytes), ("z_bytes", self.z_bytes)] {
-            at_most(key, block, COLLECTIVE_MAX)?;
-        }
-        at_least("iterations", self.iterations, 1)?;
-        if self.blocks().iter().all(|&bytes| bytes == Bytes::ZERO) {
-            return Err(InputError::new("x_bytes, y_bytes, z_bytes", "all 0B", "a message in at least one direction"));
-        }
+        let extents = [("pex", self.pex), ("pey", self.pey), ("pez", self.pez)];
+        let blocks = [("x_bytes", self.x_bytes), ("y_bytes", self.y_bytes), ("z_bytes", self.z_bytes)];
+        let sends = self.blocks().iter().any(|&bytes| bytes != Bytes::ZERO);
+        let checks = extents.into_iter().map(|(key, extent)| within(key, extent, 1..=ALL_PAIRS_MAX));
+        let checks = checks.chain(blocks.into_iter().map(|(key, block)| at_most(key, block, COLLECTIVE_MAX)));
+        InputErrors::all(checks.chain([
+            at_least("iterations", self.iterations, 1),
+            InputError::unless(sends, "x_bytes, y_bytes, z_bytes", "all 0B", "a message in at least one direction"),
+        ]))?;
         let world = Communicator::world(grid.ranks());
         Ok(ranks.map(|rank| self.program(&grid, &world, rank)).collect())
     }

@@ -4,7 +4,7 @@
 //! once for all. The iteration's time includes the sleep. Equations and sources:
 //! `docs/models/workload.md`.
 
-use etherweave_primitives::{Bytes, Duration, InputError, Rank};
+use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, Rank};
 
 use crate::collective::{Collective, Communicator};
 use crate::limits::{MESSAGE_MAX, at_least};
@@ -105,25 +105,22 @@ impl Halo3d {
     ///
     /// # Errors
     /// When the grid, the cells or the iterations are empty.
-    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+    pub fn programs(&self) -> Result<Vec<Program>, InputErrors> {
         self.programs_of(0..self.ranks().min(u32::MAX.into()) as u32)
     }
 
     /// The schedules of some ranks.
-    pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputError> {
+    pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputErrors> {
         let grid = RankGrid::new(self.pex, self.pey, self.pez)?;
-        at_least("nx", self.nx, 1)?;
-        at_least("ny", self.ny, 1)?;
-        at_least("nz", self.nz, 1)?;
-        at_least("vars", self.vars, 1)?;
-        at_least("iterations", self.iterations, 1)?;
+        let (cells, repeats) = ([("nx", self.nx), ("ny", self.ny), ("nz", self.nz)], ("iterations", self.iterations));
+        let positive = cells.into_iter().chain([("vars", self.vars), repeats]);
+        InputErrors::all(positive.map(|(key, value)| at_least(key, value, 1)))?;
         // A cell's variables times the largest face.
         let faces = [[self.nx, self.ny], [self.ny, self.nz], [self.nx, self.nz]];
         let cells = faces.map(|face| u64::from(face[0]) * u64::from(face[1])).into_iter().max().unwrap_or(0);
         let face = Bytes::new(cells.saturating_mul(8).saturating_mul(u64::from(self.vars)));
-        if face > MESSAGE_MAX {
-            return Err(InputError::new("vars", format!("a face of {face}"), format!("at most {MESSAGE_MAX}")));
-        }
+        let found = format!("a face of {face}");
+        InputError::unless(face <= MESSAGE_MAX, "vars", found, format_args!("at most {MESSAGE_MAX}"))?;
         let world = Communicator::world(grid.ranks());
         Ok(ranks.map(|rank| self.program(&grid, &world, rank)).collect())
     }

@@ -1,6 +1,6 @@
 //! Many sources, one sink: what `ib_write_bw` or `iperf3` from several hosts to one does.
 
-use etherweave_primitives::{Bytes, InputError, Rank};
+use etherweave_primitives::{Bytes, InputError, InputErrors, Rank};
 
 use crate::StreamSpec;
 use crate::limits::{MESSAGE_MAX, STREAMS_MAX, at_least, at_most, counted_stream};
@@ -38,20 +38,18 @@ impl Incast {
     ///
     /// # Errors
     /// When there is nobody to send, nothing to send, no room in the window, or there are too many streams.
-    pub(crate) fn check(&self) -> Result<(), InputError> {
-        at_least("sources", self.sources, 1)?;
-        at_least("streams_per_source", self.streams_per_source, 1)?;
-        at_least("outstanding", self.outstanding, 1)?;
-        if self.message == Bytes::ZERO {
-            return Err(InputError::new("message", "0B", "at least 1B"));
-        }
-        at_most("message", self.message, MESSAGE_MAX)?;
-        self.messages.map_or(Ok(()), |messages| counted_stream(self.message, messages))?;
+    pub(crate) fn check(&self) -> Result<(), InputErrors> {
         let streams = u64::from(self.sources) * u64::from(self.streams_per_source);
-        if streams > STREAMS_MAX {
-            let expected = format!("at most {STREAMS_MAX} over all sources");
-            return Err(InputError::new("streams_per_source", format!("{streams} streams"), expected));
-        }
+        let (found, most) = (format!("{streams} streams"), format!("at most {STREAMS_MAX} over all sources"));
+        InputErrors::all([
+            at_least("sources", self.sources, 1),
+            at_least("streams_per_source", self.streams_per_source, 1),
+            at_least("outstanding", self.outstanding, 1),
+            InputError::unless(self.message != Bytes::ZERO, "message", "0B", "at least 1B"),
+            at_most("message", self.message, MESSAGE_MAX),
+            InputError::unless(streams <= STREAMS_MAX, "streams_per_source", found, most),
+        ])?;
+        self.messages.map_or(Ok(()), |messages| counted_stream(self.message, messages))?;
         Ok(())
     }
 
@@ -59,7 +57,7 @@ impl Incast {
     ///
     /// # Errors
     /// When there is nobody to send, nothing to send, no room in the window, or there are too many streams.
-    pub fn streams(&self) -> Result<Vec<StreamSpec>, InputError> {
+    pub fn streams(&self) -> Result<Vec<StreamSpec>, InputErrors> {
         self.check()?;
         let spec = |source, stream| StreamSpec {
             src_rank: Rank::new(source),

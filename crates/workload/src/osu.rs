@@ -1,6 +1,6 @@
 //! The point-to-point tests of the OSU Micro-Benchmarks: two ranks, rank 0 holds the clock.
 
-use etherweave_primitives::{Bytes, InputError, Rank};
+use etherweave_primitives::{Bytes, InputError, InputErrors, Rank};
 
 use crate::collective::{Collective, Communicator};
 use crate::limits::{MESSAGE_MAX, WINDOW_MAX, at_least, at_most, within};
@@ -77,10 +77,9 @@ impl OsuLatency {
     ///
     /// # Errors
     /// When there is nothing to measure.
-    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+    pub fn programs(&self) -> Result<Vec<Program>, InputErrors> {
         const TAG: u32 = 1;
-        at_least("iterations", self.iterations, 1)?;
-        at_most("bytes", self.bytes, MESSAGE_MAX)?;
+        InputErrors::all([at_least("iterations", self.iterations, 1), at_most("bytes", self.bytes, MESSAGE_MAX)])?;
         let bytes = self.bytes.get();
         let ping = [send(1, TAG, bytes), Op::WaitAll, receive(1, TAG, bytes), Op::WaitAll];
         let pong = [receive(0, TAG, bytes), Op::WaitAll, send(0, TAG, bytes), Op::WaitAll];
@@ -98,7 +97,7 @@ impl OsuBw {
     ///
     /// # Errors
     /// When there is nothing to send or to measure.
-    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+    pub fn programs(&self) -> Result<Vec<Program>, InputErrors> {
         const DATA: u32 = 100;
         const ACK: u32 = 101;
         const ACK_BYTES: u64 = 4;
@@ -122,7 +121,7 @@ impl OsuBibw {
     ///
     /// # Errors
     /// When there is nothing to send or to measure.
-    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+    pub fn programs(&self) -> Result<Vec<Program>, InputErrors> {
         const FROM: [u32; 2] = [100, 10];
         window_is_sound(self.bytes, self.window, self.iterations)?;
         let (bytes, window) = (self.bytes.get(), self.window as usize);
@@ -145,13 +144,13 @@ fn receive(peer: u32, tag: u32, bytes: u64) -> Op {
     Op::Irecv { peer: Rank::new(peer), tag, bytes }
 }
 
-fn window_is_sound(bytes: Bytes, window: u32, iterations: u32) -> Result<(), InputError> {
-    if bytes == Bytes::ZERO {
-        return Err(InputError::new("bytes", "0B", "at least 1B: a bandwidth needs data"));
-    }
-    at_most("bytes", bytes, MESSAGE_MAX)?;
-    within("window", window, 1..=WINDOW_MAX)?;
-    at_least("iterations", iterations, 1)
+fn window_is_sound(bytes: Bytes, window: u32, iterations: u32) -> Result<(), InputErrors> {
+    InputErrors::all([
+        InputError::unless(bytes != Bytes::ZERO, "bytes", "0B", "at least 1B: a bandwidth needs data"),
+        at_most("bytes", bytes, MESSAGE_MAX),
+        within("window", window, 1..=WINDOW_MAX),
+        at_least("iterations", iterations, 1),
+    ])
 }
 
 /// Barrier, warm-up, measured iterations. Only rank 0 marks them, for only its clock is reported.

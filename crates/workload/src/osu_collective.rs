@@ -1,6 +1,6 @@
 //! One collective after another, as the collective tests of the OSU Micro-Benchmarks do.
 
-use etherweave_primitives::{Bytes, InputError};
+use etherweave_primitives::{Bytes, InputErrors};
 
 use crate::collective::{Collective, Communicator};
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
@@ -39,32 +39,25 @@ impl OsuCollective {
     ///
     /// # Errors
     /// When there are fewer than two ranks, no iteration, or a root beyond the ranks.
-    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+    pub fn programs(&self) -> Result<Vec<Program>, InputErrors> {
         self.programs_of(0..self.ranks)
     }
 
     /// The schedules of some ranks.
-    pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputError> {
-        at_least("ranks", self.ranks, 2)?;
-        at_least("iterations", self.iterations, 1)?;
-        match self.operation {
-            Collective::Barrier => {}
-            Collective::Alltoall { bytes } => {
-                within("ranks", self.ranks, 2..=ALL_PAIRS_MAX)?;
-                at_most("operation.alltoall.bytes", bytes, COLLECTIVE_MAX)?;
-            }
-            Collective::Allgather { bytes } => {
-                at_most("operation.allgather.bytes", bytes, COLLECTIVE_MAX)?;
-            }
-            Collective::Allreduce { bytes } => {
-                at_most("operation.allreduce.bytes", bytes, COLLECTIVE_MAX)?;
-            }
-            Collective::Bcast { root, bytes } => {
-                at_most("operation.bcast.bytes", bytes, COLLECTIVE_MAX)?;
-                let most = self.ranks - 1;
-                within("operation.bcast.root", root, 0..=most)?;
-            }
-        }
+    pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputErrors> {
+        let most = if matches!(self.operation, Collective::Alltoall { .. }) { ALL_PAIRS_MAX } else { u32::MAX };
+        let ranks_known = at_least("ranks", self.ranks, 2).and_then(|()| within("ranks", self.ranks, 2..=most));
+        let (bytes, root) = match self.operation {
+            Collective::Barrier => (Ok(()), Ok(())),
+            Collective::Alltoall { bytes } => (at_most("operation.alltoall.bytes", bytes, COLLECTIVE_MAX), Ok(())),
+            Collective::Allgather { bytes } => (at_most("operation.allgather.bytes", bytes, COLLECTIVE_MAX), Ok(())),
+            Collective::Allreduce { bytes } => (at_most("operation.allreduce.bytes", bytes, COLLECTIVE_MAX), Ok(())),
+            Collective::Bcast { root, bytes } => (
+                at_most("operation.bcast.bytes", bytes, COLLECTIVE_MAX),
+                within("operation.bcast.root", root, 0..=self.ranks.saturating_sub(1)),
+            ),
+        };
+        InputErrors::all([ranks_known, at_least("iterations", self.iterations, 1), bytes, root])?;
         let world = Communicator::world(self.ranks);
         Ok(ranks.map(|rank| self.program(&world, rank)).collect())
     }

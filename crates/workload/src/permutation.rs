@@ -1,6 +1,6 @@
 //! Every rank sends to one partner and receives from one.
 
-use etherweave_primitives::{Bytes, InputError, Purpose, Rank, Stream};
+use etherweave_primitives::{Bytes, InputError, InputErrors, Purpose, Rank, Stream};
 
 use crate::limits::{MESSAGE_MAX, at_least, at_most};
 use crate::program::iteration;
@@ -46,12 +46,14 @@ impl Permutation {
     ///
     /// # Errors
     /// When there are fewer than two ranks, no iteration, or a rank would be its own partner.
-    pub fn programs(&self, seed: u64) -> Result<Vec<Program>, InputError> {
+    pub fn programs(&self, seed: u64) -> Result<Vec<Program>, InputErrors> {
         const TAG: u32 = 1;
-        at_least("iterations", self.iterations, 1)?;
-        at_most("bytes", self.bytes, MESSAGE_MAX)?;
+        let mut errors = InputErrors::default();
+        errors.check(at_least("iterations", self.iterations, 1));
+        errors.check(at_most("bytes", self.bytes, MESSAGE_MAX));
+        let to = errors.check(self.partner.of_all(self.ranks, seed)).unwrap_or_default();
+        errors.into_result()?;
         let bytes = self.bytes.get();
-        let to = self.partner.of_all(self.ranks, seed)?;
         let mut from = vec![Rank::default(); to.len()];
         to.iter().enumerate().for_each(|(rank, peer)| from[peer.index()] = Rank::from_index(rank));
         let program = |rank: usize| {

@@ -1,6 +1,6 @@
 //! Every host sends one counted stream to its partner: the fabric benchmark of many simulators.
 
-use etherweave_primitives::{Bytes, InputError, Rank};
+use etherweave_primitives::{Bytes, InputErrors, Rank};
 
 use crate::limits::{at_least, counted_stream};
 use crate::{Partner, StreamSpec};
@@ -38,9 +38,9 @@ impl PermutationStreams {
     ///
     /// # Errors
     /// When a host would be its own partner, or there is nothing to send.
-    pub fn streams(&self, seed: u64) -> Result<Vec<StreamSpec>, InputError> {
-        at_least("outstanding", self.outstanding, 1)?;
-        counted_stream(self.message, self.messages)?;
+    pub fn streams(&self, seed: u64) -> Result<Vec<StreamSpec>, InputErrors> {
+        let counted = counted_stream(self.message, self.messages);
+        InputErrors::all([at_least("outstanding", self.outstanding, 1), counted])?;
         let spec = |(rank, dst_rank)| StreamSpec {
             src_rank: Rank::from_index(rank),
             dst_rank,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use etherweave_primitives::InputError;
+use etherweave_primitives::InputErrors;
 
 use crate::{Block, Goal, Op, Program, StreamSpec, Workload};
 
@@ -40,10 +40,11 @@ impl Workload {
     ///
     /// # Errors
     /// As [`Workload::traffic`], where a program of a sampled rank shows the mistake.
-    pub fn size(&self) -> Result<TrafficSize, InputError> {
+    pub fn size(&self) -> Result<TrafficSize, InputErrors> {
         match self {
             Workload::Halo3d(halo) => sampled(self.ranks(), |ranks| halo.programs_of(ranks)),
             Workload::Fft(fft) => sampled(self.ranks(), |ranks| fft.programs_of(ranks)),
+            Workload::NpbCg(cg) => sampled(self.ranks(), |ranks| cg.programs_of(ranks)),
             Workload::OsuLatency(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
             Workload::OsuBw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
             Workload::OsuBibw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
@@ -83,8 +84,8 @@ impl Workload {
 /// The size of `ranks` like those whose programs are built.
 fn sampled(
     ranks: u64,
-    programs_of: impl FnOnce(Box<dyn Iterator<Item = u32>>) -> Result<Vec<Program>, InputError>,
-) -> Result<TrafficSize, InputError> {
+    programs_of: impl FnOnce(Box<dyn Iterator<Item = u32>>) -> Result<Vec<Program>, InputErrors>,
+) -> Result<TrafficSize, InputErrors> {
     let programs = programs_of(Box::new(spread(ranks)))?;
     Ok(of_programs(&programs, ranks))
 }

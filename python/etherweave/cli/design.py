@@ -28,6 +28,7 @@ from etherweave.results import Result
 EXAMPLES = """Examples:
 etherweave design dragonfly.toml
 etherweave design dragonfly.toml --draw dragonfly.svg
+etherweave design dragonfly.toml --routing ugal_local --routing conditional_tables
 etherweave design dragonfly.toml --set topology.dragonfly.groups=100 --json
 etherweave design halo3d.toml --load result
 etherweave design dragonfly.toml --export graphml --export netbox -o exports
@@ -92,6 +93,14 @@ def design(
         Path | None,
         output_option("Directory for exports, and with --find for the proposals.", "DIRECTORY"),
     ] = None,
+    routings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--routing",
+            metavar="NAME",
+            help="Prove this routing free of deadlock, not those of the family; repeatable.",
+        ),
+    ] = None,
     forms: Annotated[
         list[Format] | None,
         typer.Option(
@@ -118,6 +127,10 @@ def design(
     2 after a mistake.
     """
     changes = overrides(settings)
+    if routings:
+        changes["design.routings"] = routings
+    if routings and find:
+        reject("--routing: expected scenarios, without --find")
     if forms and (find or side_by_side or as_json):
         reject("--export: expected scenarios without --find, --compare and --json")
     if draw and forms:

@@ -94,6 +94,11 @@ def _routings(proofs: Sequence[Figures]) -> None:
         if not proof["is_free"]:
             cycle = proof["verdict"].replace("\n", "\n    ")
             print(f"  {proof['routing']} {cycle}")
+        order = proof.get("per_packet") or {}
+        if order and ("problem" not in order) != proof["is_free"]:
+            verdict = order.get("problem", "free, because channels ascend")
+            needed = f"{order['channels_per_port']} priorities"
+            print(f"  {proof['routing']} decided for every packet, with {needed}: {verdict}")
 
 
 def _priorities(proof: Figures) -> str:

@@ -22,7 +22,7 @@ from etherweave.cli.parameters import (
 )
 from etherweave.cli.processes import is_first
 from etherweave.cli.progress import print_start, run_progress
-from etherweave.overview import PAUSE_CAUSES, overview, rate_text
+from etherweave.overview import PAUSE_CAUSES, WORST_MOST, overview, rate_text
 from etherweave.results import Result
 
 EXAMPLES = """Examples:
@@ -156,7 +156,15 @@ def _text(result: Result) -> str:
         head += f", {damaged:,} damaged"
     if lost := summary.get("packets_lost"):
         head += f", {lost:,} lost on links that were down"
-    return "\n".join([head, *job_lines(figures), *_drop_lines(figures), *_pause_lines(figures)])
+    return "\n".join(
+        [
+            head,
+            *job_lines(figures),
+            *_drop_lines(figures),
+            *_pause_lines(figures),
+            *_failure_lines(figures),
+        ]
+    )
 
 
 def job_lines(figures: dict[str, Any]) -> list[str]:
@@ -204,6 +212,34 @@ def _pause_lines(figures: dict[str, Any]) -> list[str]:
     apart = f" ({', '.join(causes)})" if causes else ""
     worst = ", ".join(f"{_port(port)} {port['duration_us']:,.2f} us" for port in pauses["ports"])
     return [f"  pauses: {pauses['frames']:,} frames{apart}; longest by {worst}"]
+
+
+def _failure_lines(figures: dict[str, Any]) -> list[str]:
+    failures = figures["failures"]
+    if not failures:
+        return []
+    links = failures["links"]
+    lines = [_failure_line(link) for link in links[:WORST_MOST]]
+    if others := links[WORST_MOST:]:
+        lost = sum(link["packets_lost"] for link in others)
+        lines.append(f"  failures: {len(others)} others, {lost:,} packets lost")
+    if (recovered := failures["recovered_us"]) is not None:
+        first = min(link["from_us"] for link in links)
+        lines.append(
+            f"  recovery: {failures['connections']:,} connections sent data again, the last of it "
+            f"arrived {recovered - first:,.2f} us after the first failure"
+        )
+    return lines
+
+
+def _failure_line(link: dict[str, Any]) -> str:
+    end = "" if link["until_us"] is None else f" to {link['until_us']:,.2f}"
+    line = f"  failures: {link['link']} from {link['from_us']:,.2f}{end} us"
+    if link["last_loss_us"] is None:
+        return f"{line}, nothing lost"
+    after = link["last_loss_us"] - link["from_us"]
+    packets, size = link["packets_lost"], link["bytes_lost"]
+    return f"{line}, {packets:,} packets lost, {size:,} B, for {after:,.2f} us"
 
 
 def _port(port: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_primitives::{Duration, HostId, InputError, Port, Purpose, Stream, SwitchId};
 use etherweave_routing::bounds::host_groups;
-use etherweave_routing::{InputChannel, KnownTraffic, LoadView, PacketRouting, PacketRoutingKind, RoutedPacket, Visit};
+use etherweave_routing::{InputChannel, KnownTraffic, LoadView, PacketRouting, RoutedPacket, RoutingKind, Visit};
 use etherweave_topology::{LinkClass, Node, Topology};
 use etherweave_workload::Pattern;
 use etherweave_workload::pattern::Adversarial;
@@ -197,35 +197,53 @@ impl ObservedPaths {
     }
 }
 
+impl ObservedPaths {
+    /// The order that is proved without a run covers what was seen.
+    fn assert_in_order(&self, tables: &FabricTables<'_>, routing: RoutingKind, diameter: u32) {
+        let name = format!("{} on {} switches", routing.name(), tables.topology.switches());
+        let order = routing.channel_order(tables, None, diameter).unwrap();
+        assert_eq!(order.problem, None, "{name}");
+        assert_eq!((order.channels_per_port, order.hops_max), (self.channels, self.links), "{name}");
+        let dependencies: usize = self.next.values().map(BTreeSet::len).sum();
+        let is_by_rules = order.dependencies == 0;
+        assert!(is_by_rules || dependencies as u64 <= order.dependencies, "{name}: {dependencies}");
+        assert!(self.next.len() as u64 <= order.channels && order.decisions > 0, "{name}");
+        let fewer = self.channels - 1;
+        if fewer > 0 {
+            let shared = routing.channel_order(tables, Some(fewer), diameter).unwrap();
+            let expected = format!("not proved: hops share channels, {fewer} of {}", self.channels);
+            assert_eq!(shared.problem, Some(expected), "{name}");
+        }
+    }
+}
+
 /// Links between switches on the longest path of a routing.
-fn links_most(routing: PacketRoutingKind, topology: &Topology, diameter: u32) -> u32 {
+fn links_most(routing: RoutingKind, topology: &Topology, diameter: u32) -> u32 {
     match routing {
         // Local, global, local.
-        PacketRoutingKind::Minimal => 3,
+        RoutingKind::Minimal => 3,
         // A local and a global link more.
-        PacketRoutingKind::ValiantGroup
-        | PacketRoutingKind::UgalGlobal
-        | PacketRoutingKind::Piggyback
-        | PacketRoutingKind::Controller => 5,
-        PacketRoutingKind::MinimalTables if topology.axes() == ["group", "switch"] => 3,
+        RoutingKind::ValiantGroup | RoutingKind::UgalGlobal | RoutingKind::Piggyback | RoutingKind::Controller => 5,
+        RoutingKind::MinimalTables if topology.axes() == ["group", "switch"] => 3,
         // A global link more.
-        PacketRoutingKind::Conditional => 4,
-        PacketRoutingKind::ConditionalTables if topology.axes() == ["group", "switch"] => 4,
+        RoutingKind::Conditional => 4,
+        RoutingKind::ConditionalTables if topology.axes() == ["group", "switch"] => 4,
         // To the switch drawn, or to a gateway after the mind was changed.
-        PacketRoutingKind::ValiantSwitch | PacketRoutingKind::ProgressiveAdaptive => 6,
-        PacketRoutingKind::UgalLocal if topology.axes() == ["group", "switch"] => 5,
+        RoutingKind::ValiantSwitch | RoutingKind::ProgressiveAdaptive => 6,
+        RoutingKind::UgalLocal if topology.axes() == ["group", "switch"] => 5,
         // There and back.
-        PacketRoutingKind::UgalLocal | PacketRoutingKind::Valiant => 2 * diameter,
-        PacketRoutingKind::DimensionAdaptive => diameter + rows_above_two(topology),
-        PacketRoutingKind::DimensionOrder
-        | PacketRoutingKind::AdaptiveMinimal
-        | PacketRoutingKind::Ecmp
-        | PacketRoutingKind::Spray
-        | PacketRoutingKind::Flowlet
-        | PacketRoutingKind::AdaptiveUp
-        | PacketRoutingKind::ShortestPath
-        | PacketRoutingKind::MinimalTables
-        | PacketRoutingKind::ConditionalTables => diameter,
+        RoutingKind::UgalLocal | RoutingKind::Valiant => 2 * diameter,
+        RoutingKind::DimensionAdaptive => diameter + rows_above_two(topology),
+        RoutingKind::DimensionOrder
+        | RoutingKind::AdaptiveMinimal
+        | RoutingKind::Ecmp
+        | RoutingKind::Spray
+        | RoutingKind::Flowlet
+        | RoutingKind::AdaptiveUp
+        | RoutingKind::ShortestPath
+        | RoutingKind::MinimalTables
+        | RoutingKind::ConditionalTables => diameter,
+        RoutingKind::UpDown | RoutingKind::UpStarDownStar => unreachable!("decides for no packet"),
     }
 }
 
@@ -241,7 +259,7 @@ fn every_packet_arrives_within_the_longest_path_and_no_channel_waits_for_itself(
     let params = TableParams::default();
     for Small { kind, topology, diameter } in small::all() {
         let tables = FabricTables { kind: &kind, topology: &topology, params: &params };
-        let suited: Vec<_> = PacketRoutingKind::ALL.iter().filter(|routing| routing.works_on(&tables)).collect();
+        let suited: Vec<_> = RoutingKind::ALL.iter().filter(|routing| routing.works_on(&tables)).collect();
         assert!(suited.len() >= 4, "{suited:?}");
         for &&routing in &suited {
             let seen = routing.with(&tables, PathWalk(&topology)).unwrap();
@@ -250,6 +268,7 @@ fn every_packet_arrives_within_the_longest_path_and_no_channel_waits_for_itself(
             assert!(!seen.has_cycle(), "{} on {} switches", routing.name(), topology.switches());
             let used = seen.next.keys().map(|&(_, _, channel)| channel + 1).max().unwrap();
             assert_eq!(used, seen.channels, "{}: channels", routing.name());
+            seen.assert_in_order(&tables, routing, diameter);
         }
     }
 }

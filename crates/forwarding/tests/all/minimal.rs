@@ -43,7 +43,7 @@ fn check(kind: &TopologyKind, routing: RoutingKind) {
 fn same(kind: &TopologyKind) -> Option<RoutingKind> {
     match kind {
         TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => None,
-        TopologyKind::Dragonfly(_) => Some(RoutingKind::DragonflyMinimal),
+        TopologyKind::Dragonfly(_) => Some(RoutingKind::Minimal),
         TopologyKind::SingleSwitch(_)
         | TopologyKind::FatTree(_)
         | TopologyKind::KAryFatTree(_)
@@ -51,7 +51,7 @@ fn same(kind: &TopologyKind) -> Option<RoutingKind> {
         | TopologyKind::FoldedClos(_)
         | TopologyKind::RailOptimised(_) => Some(RoutingKind::UpDown),
         // Packets may take any dimension in which they are apart.
-        TopologyKind::Mesh(_) => Some(RoutingKind::DimensionAdaptive),
+        TopologyKind::Mesh(_) => Some(RoutingKind::AdaptiveMinimal),
         // To the opposite switch of a ring both directions are shortest, where the adaptive routing takes one of them.
         TopologyKind::Torus(_)
         | TopologyKind::DragonflyPlus(_)
@@ -74,7 +74,7 @@ fn complete_trees_take_shortest_paths_and_so_do_meshes() {
     for kind in TopologyKind::examples() {
         let topology = kind.generate().unwrap();
         let is_complete = || MinimalRouting::of(&kind, &topology).unwrap().is_implicit();
-        if matches!(same(&kind), Some(RoutingKind::UpDown | RoutingKind::DimensionAdaptive)) && is_complete() {
+        if matches!(same(&kind), Some(RoutingKind::UpDown | RoutingKind::AdaptiveMinimal)) && is_complete() {
             check(&kind, RoutingKind::ShortestPath);
         }
     }
@@ -86,7 +86,7 @@ fn butterflies_take_the_most_significant_dimension_of_the_adaptive_superset() {
         let topology = kind.generate().unwrap();
         let (minimal, flat) = (MinimalRouting::of(kind, &topology).unwrap(), PlanKind::Flat.plan(&topology).unwrap());
         // Five dimensions need no more than five priorities.
-        let adaptive = RoutingKind::DimensionAdaptive.legality(&topology).unwrap();
+        let adaptive = RoutingKind::AdaptiveMinimal.legality(&topology).unwrap();
         for at in switches(&topology) {
             let wanted = by_legality(&topology, &adaptive, at).into_iter().zip(hosts(&topology));
             let wanted: Vec<_> = wanted.map(|(ports, dst)| most_significant(&topology, at, dst, ports)).collect();

@@ -4,7 +4,7 @@
 use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
-use etherweave_routing::PacketRoutingKind;
+use etherweave_routing::RoutingKind;
 use etherweave_topology::{
     Dragonfly, FatTree, FlattenedButterfly, FoldedClos, HyperX, KAryFatTree, Stage, StagedFatTree, TopologyKind,
     Uplinks,
@@ -12,7 +12,7 @@ use etherweave_topology::{
 use etherweave_workload::pattern::{Adversarial, Uniform};
 
 /// What a fabric accepts at full load.
-fn accepted(kind: &TopologyKind, routing: PacketRoutingKind, pattern: &Pattern) -> f64 {
+fn accepted(kind: &TopologyKind, routing: RoutingKind, pattern: &Pattern) -> f64 {
     let topology = kind.generate().unwrap();
     let params = TableParams::default();
     let tables = FabricTables { kind, topology: &topology, params: &params };
@@ -25,9 +25,9 @@ fn accepted(kind: &TopologyKind, routing: PacketRoutingKind, pattern: &Pattern) 
 }
 
 /// What the tables accept of what a routing accepts, under uniform and adversarial traffic.
-fn shares(kind: &TopologyKind, routing: PacketRoutingKind) -> [f64; 2] {
+fn shares(kind: &TopologyKind, routing: RoutingKind) -> [f64; 2] {
     [Pattern::Uniform(Uniform::default()), Pattern::Adversarial(Adversarial::default())]
-        .map(|pattern| accepted(kind, PacketRoutingKind::MinimalTables, &pattern) / accepted(kind, routing, &pattern))
+        .map(|pattern| accepted(kind, RoutingKind::MinimalTables, &pattern) / accepted(kind, routing, &pattern))
 }
 
 fn fat_tree(leaves: u32, hosts_per_leaf: u32, cores: u32, links_per_core: u32) -> TopologyKind {
@@ -42,15 +42,15 @@ fn tables_accept_what_the_routing_of_the_family_accepts() {
     let staged = StagedFatTree { hosts_per_leaf: 4, stages, ..StagedFatTree::default() };
     let butterfly = FlattenedButterfly { hosts_per_switch: 3, sizes: vec![3, 3], ..FlattenedButterfly::default() };
     for (kind, routing) in [
-        (fat_tree(2, 8, 1, 8), PacketRoutingKind::Ecmp),
-        (fat_tree(8, 12, 1, 4), PacketRoutingKind::Ecmp),
-        (fat_tree(8, 12, 4, 2), PacketRoutingKind::Ecmp),
-        (TopologyKind::FoldedClos(clos), PacketRoutingKind::Ecmp),
-        (TopologyKind::KAryFatTree(KAryFatTree { k: 4, ..KAryFatTree::default() }), PacketRoutingKind::Ecmp),
-        (TopologyKind::StagedFatTree(staged), PacketRoutingKind::Ecmp),
-        (TopologyKind::FlattenedButterfly(butterfly), PacketRoutingKind::DimensionOrder),
-        (TopologyKind::HyperX(HyperX::default()), PacketRoutingKind::DimensionOrder),
-        (TopologyKind::Dragonfly(Dragonfly::default()), PacketRoutingKind::Minimal),
+        (fat_tree(2, 8, 1, 8), RoutingKind::Ecmp),
+        (fat_tree(8, 12, 1, 4), RoutingKind::Ecmp),
+        (fat_tree(8, 12, 4, 2), RoutingKind::Ecmp),
+        (TopologyKind::FoldedClos(clos), RoutingKind::Ecmp),
+        (TopologyKind::KAryFatTree(KAryFatTree { k: 4, ..KAryFatTree::default() }), RoutingKind::Ecmp),
+        (TopologyKind::StagedFatTree(staged), RoutingKind::Ecmp),
+        (TopologyKind::FlattenedButterfly(butterfly), RoutingKind::DimensionOrder),
+        (TopologyKind::HyperX(HyperX::default()), RoutingKind::DimensionOrder),
+        (TopologyKind::Dragonfly(Dragonfly::default()), RoutingKind::Minimal),
     ] {
         let shares = shares(&kind, routing);
         println!("{} of {}: {shares:.3?}", kind.name(), routing.name());
@@ -61,7 +61,7 @@ fn tables_accept_what_the_routing_of_the_family_accepts() {
 #[test]
 fn parallel_links_to_a_leaf_all_carry_traffic_from_elsewhere() {
     let adversarial = Pattern::Adversarial(Adversarial::default());
-    let by_tables = |kind| accepted(&kind, PacketRoutingKind::MinimalTables, &adversarial);
+    let by_tables = |kind| accepted(&kind, RoutingKind::MinimalTables, &adversarial);
     // Each of 8 hosts has a link of its own, and a leaf of 12 hosts has 4 links, of which arbiters cost a few percent.
     let [two, eight] = [by_tables(fat_tree(2, 8, 1, 8)), by_tables(fat_tree(8, 12, 1, 4))];
     assert!(two > 0.85 && (0.27..=0.334).contains(&eight), "{two} {eight}");

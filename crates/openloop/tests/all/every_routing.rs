@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 use crate::small::Small;
 use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, Report, RunParams, SwitchParams};
-use etherweave_primitives::InputError;
+use etherweave_primitives::InputErrors;
 use etherweave_primitives::{Duration, HostId, SwitchId};
-use etherweave_routing::{FabricOf, PacketRoutingKind};
+use etherweave_routing::{FabricOf, RoutingKind};
 use etherweave_topology::{Family, FlattenedButterfly, Node, Topology, Torus};
 use etherweave_workload::pattern::{Adversarial, Shift};
 
@@ -23,16 +23,16 @@ struct Run {
 }
 
 impl Run {
-    fn of<'a>(&self, routing: PacketRoutingKind, fabric: impl Into<FabricOf<'a>>, threads: usize) -> Report {
+    fn of<'a>(&self, routing: RoutingKind, fabric: impl Into<FabricOf<'a>>, threads: usize) -> Report {
         self.try_of(routing, fabric, threads).unwrap()
     }
 
     fn try_of<'a>(
         &self,
-        routing: PacketRoutingKind,
+        routing: RoutingKind,
         fabric: impl Into<FabricOf<'a>>,
         threads: usize,
-    ) -> Result<Report, InputError> {
+    ) -> Result<Report, InputErrors> {
         let fabric = fabric.into();
         let (warm_up, measured) = (Duration::from_us(self.warm_up_us), Duration::from_us(self.measured_us));
         let run = RunParams::fixed(self.load, warm_up, measured, 1);
@@ -53,9 +53,9 @@ fn tables(small: &Small) -> FabricTables<'_> {
 }
 
 /// Every routing on every fabric that it works on.
-fn each(mut check: impl FnMut(PacketRoutingKind, &Small, &str)) {
+fn each(mut check: impl FnMut(RoutingKind, &Small, &str)) {
     for small in small::all() {
-        for &routing in PacketRoutingKind::ALL.iter().filter(|routing| routing.works_on(&tables(&small))) {
+        for &routing in RoutingKind::ALL.iter().filter(|routing| routing.works_on(&tables(&small))) {
             check(routing, &small, &format!("{} on {} switches", routing.name(), small.topology.switches()));
         }
     }
@@ -73,7 +73,8 @@ fn worst(small: &Small) -> Pattern {
 fn without_load_a_packet_takes_its_links_and_crossbars_and_where_possible_a_shortest_path() {
     each(|routing, small, name| {
         let run = Run { pattern: Pattern::default(), load: 0.001, warm_up_us: 1, measured_us: 20_000 };
-        let report = run.of(routing, &tables(small), 2);
+        // Tests run side by side; two threads of each would wait for each other at every window.
+        let report = run.of(routing, &tables(small), 1);
         // 40 ns in and out, 200 for 1,000 bytes at 40 Gb/s; 200 per switch, 400 per link between two.
         let hops = report.hops_mean.unwrap();
         let expected = 40.0 + 40.0 + 200.0 + 200.0 * hops + 400.0 * (hops - 1.0);
@@ -83,7 +84,7 @@ fn without_load_a_packet_takes_its_links_and_crossbars_and_where_possible_a_shor
         assert_eq!((report.source_blocked, report.made), (0, report.delivered + report.in_flight), "{name}");
         // Hosts make a packet in 200 us each, and the longest path is below 6 us.
         assert!(report.in_flight <= small.topology.hosts() as u64 / 4, "{name}: {} in flight", report.in_flight);
-        if small.topology.axes() != ["group", "switch"] && routing != PacketRoutingKind::Valiant {
+        if small.topology.axes() != ["group", "switch"] && routing != RoutingKind::Valiant {
             let shortest = switches_mean(&small.topology);
             // 100 packets of each of 30 hosts or more, whose paths deviate by at most 1.5 switches: 4 standard errors.
             assert!((hops - shortest).abs() < 0.11, "{name}: {hops}, expected {shortest}");
@@ -109,7 +110,7 @@ fn at_full_load_all_hosts_go_on_sending() {
         for pattern in [Pattern::default(), worst(small)] {
             // Queues are full long before: 100 packets of a host take 20 us on its link.
             let run = Run { pattern, load: 1.0, warm_up_us: 300, measured_us: 60 };
-            let report = run.of(routing, &tables(small), 2);
+            let report = run.of(routing, &tables(small), 1);
             let (accepted, least) = (report.load_accepted, report.fairness.least_to_most().unwrap());
             // The worst of these: 8 hosts of a group share one global link by minimal paths.
             assert!(accepted > 0.99 / 8.0 && least > 0.0, "{name}, {:?}: {accepted}, {least}", run.pattern);
@@ -151,7 +152,7 @@ fn distances(topology: &Topology, from: SwitchId) -> Vec<u32> {
 fn a_routing_for_other_fabrics_is_rejected_with_those_that_work() {
     let butterfly = FlattenedButterfly::default().generate().unwrap();
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
-    let error = run.try_of(PacketRoutingKind::Minimal, &butterfly, 1).unwrap_err().to_string();
+    let error = run.try_of(RoutingKind::Minimal, &butterfly, 1).unwrap_err().to_string();
     let expected = "routing: minimal, for a complete dragonfly with hosts on every switch; expected one of \
                     ugal_local, dimension_order, adaptive_minimal, valiant, dimension_adaptive, shortest_path on this \
                     fabric";
@@ -159,10 +160,20 @@ fn a_routing_for_other_fabrics_is_rejected_with_those_that_work() {
 }
 
 #[test]
+fn a_routing_that_gives_flows_paths_is_rejected_with_the_reason() {
+    let torus = Torus::default().generate().unwrap();
+    let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
+    let error = run.try_of(RoutingKind::UpDown, &torus, 1).unwrap_err().to_string();
+    let expected = "routing: up_down, which gives every flow one path and decides for no packet; expected one of \
+                    shortest_path on this fabric";
+    assert_eq!(error, expected);
+}
+
+#[test]
 fn the_error_for_a_fabric_of_no_known_kind_names_the_routing_that_works_on_any() {
     let torus = Torus::default().generate().unwrap();
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
-    let error = run.try_of(PacketRoutingKind::Minimal, &torus, 1).unwrap_err().to_string();
+    let error = run.try_of(RoutingKind::Minimal, &torus, 1).unwrap_err().to_string();
     let expected = "routing: minimal, for a complete dragonfly with hosts on every switch; expected one of \
                     shortest_path on this fabric";
     assert_eq!(error, expected);

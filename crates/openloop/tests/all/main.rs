@@ -1,6 +1,7 @@
 //! The tests of the crate as one program, which is compiled and linked once.
 
 mod adaptive;
+mod allocation;
 mod balance;
 mod bounds;
 mod bounds_by_family;

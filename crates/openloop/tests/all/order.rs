@@ -3,7 +3,7 @@
 use crate::fabric::{Fabric, every_tick};
 use etherweave_openloop::{ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
-use etherweave_routing::{DragonflyMinimal, PacketRoutingKind, ValiantGroup};
+use etherweave_routing::{DragonflyMinimal, RoutingKind, ValiantGroup};
 use etherweave_topology::{Family, KAryFatTree};
 use etherweave_workload::pattern::{RandomPermutation, Shift};
 
@@ -22,7 +22,7 @@ fn one_path_per_flow_keeps_its_order_and_valiant_paths_do_not() {
 #[test]
 fn hashed_flows_keep_their_order_on_trees_and_sprayed_packets_do_not() {
     let topology = KAryFatTree { k: 4, ..KAryFatTree::default() }.generate().unwrap();
-    let share = |routing: PacketRoutingKind| {
+    let share = |routing: RoutingKind| {
         let traffic = OfferedTraffic {
             fabric: (&topology).into(),
             switch: SwitchParams::default(),
@@ -33,7 +33,7 @@ fn hashed_flows_keep_their_order_on_trees_and_sprayed_packets_do_not() {
         };
         traffic.run_with(routing, 1).unwrap().reordering.share().unwrap()
     };
-    assert_eq!(share(PacketRoutingKind::Ecmp), 0.0);
-    let [flowlets, packets] = [PacketRoutingKind::Flowlet, PacketRoutingKind::Spray].map(share);
+    assert_eq!(share(RoutingKind::Ecmp), 0.0);
+    let [flowlets, packets] = [RoutingKind::Flowlet, RoutingKind::Spray].map(share);
     assert!(flowlets < packets / 2.0 && packets > 0.01, "{flowlets} {packets}");
 }

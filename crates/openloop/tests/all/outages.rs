@@ -3,7 +3,7 @@
 use crate::fabric::{Fabric, every_tick};
 use etherweave_openloop::{ControllerParams, FlowControl, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::{ChannelId, Duration, SwitchId};
-use etherweave_routing::{Conditional, DragonflyMinimal, FabricOf, Outage, PacketRoutingKind};
+use etherweave_routing::{Conditional, DragonflyMinimal, FabricOf, Outage, RoutingKind};
 use etherweave_topology::{Family, FlattenedButterfly, LinkClass, Node};
 use etherweave_workload::pattern::Listed;
 
@@ -98,7 +98,7 @@ fn tables_that_are_computed_anew_stop_the_losses_after_their_delay() {
             controller: ControllerParams::default(),
             run: RunParams::fixed(0.2, Duration::ZERO, Duration::from_us(100), 1),
         };
-        traffic.run_with(PacketRoutingKind::ShortestPath, 2).unwrap()
+        traffic.run_with(RoutingKind::ShortestPath, 2).unwrap()
     };
     // 0.8 of the link, a packet in 250 ns: 240 in 60 us, 40 in 10 us; deviations are below 16 and 7.
     let [never, soon] = [None, Some(10)].map(run);

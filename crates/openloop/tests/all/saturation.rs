@@ -2,24 +2,24 @@
 
 use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
-use etherweave_routing::PacketRoutingKind;
+use etherweave_routing::RoutingKind;
 use etherweave_topology::{Dragonfly, Family, FatTree, FlattenedButterfly, KAryFatTree, Topology};
 use etherweave_workload::pattern::{Adversarial, Listed, Shift};
 
 /// What is accepted of a load, through switches with crossbars and output queues so large that an input seldom holds up
 /// what is behind its first packet: formulas know no such thing.
-fn accepted_of(load: f64, routing: PacketRoutingKind, topology: &Topology, pattern: &Pattern) -> f64 {
+fn accepted_of(load: f64, routing: RoutingKind, topology: &Topology, pattern: &Pattern) -> f64 {
     let span = Duration::from_us(200);
     let run = RunParams::fixed(load, span, span, 1);
     let switch = SwitchParams { speed_up: 4, output_queue: 64, ..SwitchParams::default() };
     let (pattern, arrival) = (pattern.clone(), Arrival::default());
     let (controller, fabric) = (ControllerParams::default(), topology.into());
     let traffic = OfferedTraffic { fabric, switch, pattern, arrival, controller, run };
-    traffic.run_with(routing, 2).unwrap().load_accepted
+    traffic.run_with(routing, 1).unwrap().load_accepted
 }
 
 /// What is accepted of full load.
-fn accepted(routing: PacketRoutingKind, topology: &Topology, pattern: &Pattern) -> f64 {
+fn accepted(routing: RoutingKind, topology: &Topology, pattern: &Pattern) -> f64 {
     accepted_of(1.0, routing, topology, pattern)
 }
 
@@ -41,7 +41,7 @@ fn shift_in_rows(hosts_per_switch: u32, side: u32) -> Pattern {
 
 /// Nine tenths of the bound are carried, and of full load no more than a hundredth above it: of 25,000 packets or more,
 /// those for any third of the hosts deviate by 0.9 % (three standard errors).
-fn check(routing: PacketRoutingKind, topology: &Topology, pattern: &Pattern, bound: f64) {
+fn check(routing: RoutingKind, topology: &Topology, pattern: &Pattern, bound: f64) {
     let [carried, most] = [0.9 * bound, 1.0].map(|load| accepted_of(load, routing, topology, pattern));
     assert!((carried / (0.9 * bound) - 1.0).abs() < 0.01, "{}: {carried} of {}", routing.name(), 0.9 * bound);
     assert!(most <= bound * 1.01, "{}: {most} above {bound}", routing.name());
@@ -55,7 +55,7 @@ fn minimal_routings_under_un_share_a_link_among_the_hosts_of_a_switch() {
         let topology = butterfly(c, k);
         let hosts = f64::from(c * k * k);
         let bound = f64::from(k) * (hosts - 1.0) / (f64::from(c) * hosts);
-        for routing in [PacketRoutingKind::DimensionOrder, PacketRoutingKind::AdaptiveMinimal] {
+        for routing in [RoutingKind::DimensionOrder, RoutingKind::AdaptiveMinimal] {
             check(routing, &topology, &Pattern::default(), bound);
         }
     }
@@ -64,7 +64,7 @@ fn minimal_routings_under_un_share_a_link_among_the_hosts_of_a_switch() {
 #[test]
 fn a_shift_within_rows_leaves_minimal_routings_one_link_for_all_hosts_of_a_switch() {
     let (c, k) = (4, 4);
-    for routing in [PacketRoutingKind::DimensionOrder, PacketRoutingKind::AdaptiveMinimal] {
+    for routing in [RoutingKind::DimensionOrder, RoutingKind::AdaptiveMinimal] {
         let found = accepted(routing, &butterfly(c, k), &shift_in_rows(c, k));
         assert!((found * f64::from(c) - 1.0).abs() < 0.001, "{}: {found}", routing.name());
     }
@@ -77,10 +77,10 @@ fn a_shift_within_rows_by_other_switches_takes_every_link_twice() {
     // link.
     let (c, k) = (4, 4);
     let bound = f64::from(k) / (2.0 * f64::from(c));
-    check(PacketRoutingKind::Valiant, &butterfly(c, k), &shift_in_rows(c, k), bound);
-    check(PacketRoutingKind::DimensionAdaptive, &butterfly(c, k), &shift_in_rows(c, k), bound);
+    check(RoutingKind::Valiant, &butterfly(c, k), &shift_in_rows(c, k), bound);
+    check(RoutingKind::DimensionAdaptive, &butterfly(c, k), &shift_in_rows(c, k), bound);
     // Its minimal packets take the link ahead, which is saturated: more than 1/c, but not all that the others leave.
-    let ugal = accepted(PacketRoutingKind::UgalLocal, &butterfly(c, k), &shift_in_rows(c, k));
+    let ugal = accepted(RoutingKind::UgalLocal, &butterfly(c, k), &shift_in_rows(c, k));
     assert!(ugal > 1.0 / f64::from(c) && ugal <= bound, "{ugal}");
 }
 
@@ -94,10 +94,9 @@ fn trees_under_un_accept_what_their_uplinks_carry_by_the_shortest_queue() {
     let three_levels = KAryFatTree { k: 8, ..KAryFatTree::default() }.generate().unwrap();
     // Of 127 others, 120 are on other leaves; the tapered tree has one uplink for two hosts.
     for (topology, bound) in [(two_levels(8), 1.0), (three_levels, 1.0), (two_levels(4), 0.5 * 127.0 / 120.0)] {
-        let [ecmp, spray, adaptive] =
-            [PacketRoutingKind::Ecmp, PacketRoutingKind::Spray, PacketRoutingKind::AdaptiveUp]
-                .map(|routing| accepted(routing, &topology, &Pattern::default()));
-        check(PacketRoutingKind::AdaptiveUp, &topology, &Pattern::default(), bound);
+        let [ecmp, spray, adaptive] = [RoutingKind::Ecmp, RoutingKind::Spray, RoutingKind::AdaptiveUp]
+            .map(|routing| accepted(routing, &topology, &Pattern::default()));
+        check(RoutingKind::AdaptiveUp, &topology, &Pattern::default(), bound);
         assert!(ecmp < spray && spray < adaptive, "{ecmp} {spray} {adaptive}");
     }
 }
@@ -110,8 +109,7 @@ fn a_permutation_by_ecmp_leaves_uplinks_idle() {
     let busy = 1.0 - 0.875_f64.powi(8) + 0.084;
     let shift = Pattern::Shift(Shift { offset: 40 });
     let found = |routing| accepted(routing, &topology, &shift);
-    let [ecmp, spray, adaptive] =
-        [PacketRoutingKind::Ecmp, PacketRoutingKind::Spray, PacketRoutingKind::AdaptiveUp].map(found);
+    let [ecmp, spray, adaptive] = [RoutingKind::Ecmp, RoutingKind::Spray, RoutingKind::AdaptiveUp].map(found);
     assert!(ecmp < busy && busy < spray && spray < adaptive, "{ecmp} {busy} {spray} {adaptive}");
 }
 
@@ -122,8 +120,8 @@ fn by_a_group_adv_h_meets_on_one_local_link_and_by_a_switch_it_does_not() {
     let (p, h) = (4, 4);
     let topology = Dragonfly { p, a: 2 * p, h, ..Dragonfly::default() }.generate().unwrap();
     let pattern = Pattern::Adversarial(Adversarial { offset: h, ..Adversarial::default() });
-    let by_group = accepted(PacketRoutingKind::ValiantGroup, &topology, &pattern);
-    let by_switch = accepted(PacketRoutingKind::ValiantSwitch, &topology, &pattern);
+    let by_group = accepted(RoutingKind::ValiantGroup, &topology, &pattern);
+    let by_switch = accepted(RoutingKind::ValiantSwitch, &topology, &pattern);
     assert!(by_group <= 1.0 / f64::from(h), "{by_group}");
     assert!(by_switch > 1.5 * by_group, "{by_switch}");
 }
@@ -134,7 +132,6 @@ fn on_a_dragonfly_under_adv_later_queues_are_more_useful_than_those_of_the_first
     let pattern = Pattern::Adversarial(Adversarial::default());
     let found = |routing| accepted(routing, &topology, &pattern);
     let [local, progressive, global] =
-        [PacketRoutingKind::UgalLocal, PacketRoutingKind::ProgressiveAdaptive, PacketRoutingKind::UgalGlobal]
-            .map(found);
+        [RoutingKind::UgalLocal, RoutingKind::ProgressiveAdaptive, RoutingKind::UgalGlobal].map(found);
     assert!(local < progressive && local < global, "{local} {progressive} {global}");
 }

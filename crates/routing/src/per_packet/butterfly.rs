@@ -224,7 +224,7 @@ mod tests {
 
     use super::*;
 
-    fn check(topology: Result<Topology, etherweave_primitives::InputError>, expected: &str) {
+    fn check(topology: Result<Topology, etherweave_primitives::InputErrors>, expected: &str) {
         let error = ButterflyPlan::of(&topology.unwrap()).unwrap_err().to_string();
         assert_eq!(error, expected);
     }

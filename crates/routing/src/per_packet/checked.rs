@@ -3,13 +3,14 @@
 use etherweave_primitives::{InputError, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology};
 
+use super::tables::CompiledTables;
 use super::{
     HashScope, InputChannel, KnownTraffic, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket,
     Saturation,
 };
 
 /// A routing that panics when it takes a channel that does not rank above the one by which the packet came.
-pub(super) struct Checked<R> {
+pub(crate) struct Checked<R> {
     routing: R,
     /// By switch, then port: the far end's switch and port, and the class of the link.
     links: Vec<Vec<Link>>,
@@ -66,8 +67,16 @@ impl<R: PacketRouting> PacketRouting for Checked<R> {
         self.routing.sees_other_switches()
     }
 
+    fn knows_traffic(&self) -> bool {
+        self.routing.knows_traffic()
+    }
+
     fn oblivious(&self) -> Option<&dyn Oblivious> {
         self.routing.oblivious()
+    }
+
+    fn tables(&self) -> Option<&CompiledTables> {
+        self.routing.tables()
     }
 
     fn learn(&mut self, traffic: impl FnOnce() -> Result<KnownTraffic, InputError>) -> Result<(), InputError> {
@@ -86,7 +95,7 @@ impl<R: PacketRouting> PacketRouting for Checked<R> {
             assert!(hop.channel < self.channels(), "{out:?} of {} channels", self.channels());
             if let Some(arrival) = self.arrival(at) {
                 let [before, after] = [arrival, out].map(|channel| self.rank(channel));
-                let rises = before.zip(after).is_none_or(|(before, after)| before < after);
+                let rises = before.is_none() || before < after;
                 assert!(rises, "{out:?} ranks {after:?}, not above {before:?} of {arrival:?}");
             }
         }

@@ -66,10 +66,10 @@ impl PacketRouting for Controller {
     }
 
     fn rank(&self, out: OutputChannel) -> Option<u32> {
-        Some(by_link(out))
+        by_link(out, self.channels())
     }
 
-    fn sees_other_switches(&self) -> bool {
+    fn knows_traffic(&self) -> bool {
         true
     }
 

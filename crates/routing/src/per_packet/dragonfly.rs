@@ -362,12 +362,15 @@ pub(super) struct PathChoice {
     pub nonminimal_links: u32,
 }
 
-/// The channel of a local hop: one above the channel by which it arrived.
-/// The rank of a channel in the order of the module.
-pub(super) fn by_link(out: OutputChannel) -> u32 {
-    2 * u32::from(out.channel) + u32::from(out.class == LinkClass::Global)
+/// The rank of a channel in the order of the module; none of the last global one of so many channels, which no path
+/// takes: the last link is local.
+pub(super) fn by_link(out: OutputChannel, channels: u8) -> Option<u32> {
+    let is_global = out.class == LinkClass::Global;
+    let is_taken = out.channel + 1 < channels || !is_global;
+    is_taken.then(|| 2 * u32::from(out.channel) + u32::from(is_global))
 }
 
+/// The channel of a local hop: one above the channel by which it arrived.
 pub(super) fn above(at: InputChannel) -> u8 {
     match at.class {
         LinkClass::Host => 0,

@@ -13,7 +13,8 @@ pub trait LoadView: Copy {
     /// The same of all channels of a port together.
     fn queued(&self, port: u8) -> u32;
 
-    /// [`LoadView::occupancy`] of a port of another switch of the neighbourhood, at once.
+    /// [`LoadView::occupancy`] of a global port of a switch of the neighbourhood: the own one at once, others as late
+    /// as the simulation says.
     fn occupancy_at(&self, switch: u32, port: u8, channel: u8) -> u32;
 
     /// Whether a global port of a switch of the same neighbourhood is marked as saturated: its own marks a switch knows

@@ -1,12 +1,13 @@
 //! Routing packet by packet: each switch decides for each packet, from where it is, what it carries and, if the routing
 //! is adaptive, the load that the switch sees.
 //!
-//! - [`PacketRouting`] is the decision; [`PacketRoutingKind`] lists the members and makes them for a fabric.
+//! - [`PacketRouting`] is the decision; [`RoutingKind`](crate::RoutingKind) lists the members and makes them for a
+//!   fabric.
 //! - [`LoadView`] is all that a decision may see of queues. Every simulation implements it for its switches.
 //! - [`RoutedPacket`] is what a packet carries for its routing.
 //! - [`tables`]: the lookup of deployed flow tables is a routing like the others.
 //!
-//! Adding a routing is one file here and one line in `kind.rs`.
+//! Adding a routing is one file here and one line in `../kind.rs`.
 
 mod adaptive_minimal;
 mod adaptive_up;
@@ -24,7 +25,6 @@ mod divisor;
 mod dragonfly;
 mod dragonfly_shares;
 mod fabric;
-mod kind;
 mod load;
 mod minimal;
 mod oblivious;
@@ -43,6 +43,8 @@ mod valiant_switch;
 pub use adaptive_minimal::AdaptiveMinimal;
 pub use adaptive_up::AdaptiveUp;
 pub use butterfly::ButterflyPlan;
+#[cfg(debug_assertions)]
+pub(crate) use checked::Checked;
 pub use clos::ClosPlan;
 pub use conditional::Conditional;
 pub use controller::{Controller, KnownTraffic};
@@ -51,7 +53,6 @@ pub use dimension_order::ButterflyDimensionOrder;
 pub(crate) use divisor::Divisor;
 pub use dragonfly::DragonflyPlan;
 pub use fabric::{FabricOf, Outage, TableSource};
-pub use kind::{PacketRoutingKind, Visit};
 pub use load::LoadView;
 pub use minimal::DragonflyMinimal;
 pub use oblivious::{Oblivious, WalkTarget};
@@ -187,14 +188,24 @@ pub trait PacketRouting: Send + Sync + 'static {
         None
     }
 
-    /// Whether decisions need more than the load of the own switch: that of others, or the traffic. By default not.
+    /// Whether decisions need the load of other switches of the neighbourhood. By default not.
     fn sees_other_switches(&self) -> bool {
+        false
+    }
+
+    /// Whether decisions need what hosts will send, which it [learns](PacketRouting::learn). By default not.
+    fn knows_traffic(&self) -> bool {
         false
     }
 
     /// The routing as one that looks at no queue, when it is: then expected loads can be computed without a run. By
     /// default none.
     fn oblivious(&self) -> Option<&dyn Oblivious> {
+        None
+    }
+
+    /// The flow tables by which it decides, if it does so by tables.
+    fn tables(&self) -> Option<&tables::CompiledTables> {
         None
     }
 

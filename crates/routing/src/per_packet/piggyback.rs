@@ -28,7 +28,7 @@ impl PacketRouting for Piggyback {
     }
 
     fn rank(&self, out: OutputChannel) -> Option<u32> {
-        Some(by_link(out))
+        by_link(out, self.channels())
     }
 
     fn sees_other_switches(&self) -> bool {

@@ -18,7 +18,7 @@ impl PacketRouting for UgalLocal {
     }
 
     fn rank(&self, out: OutputChannel) -> Option<u32> {
-        Some(by_link(out))
+        by_link(out, self.channels())
     }
 
     fn start(&self, packet: &mut RoutedPacket) {

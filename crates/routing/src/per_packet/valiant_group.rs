@@ -16,7 +16,7 @@ impl PacketRouting for ValiantGroup {
     }
 
     fn rank(&self, out: OutputChannel) -> Option<u32> {
-        Some(by_link(out))
+        by_link(out, self.channels())
     }
 
     fn oblivious(&self) -> Option<&dyn Oblivious> {

@@ -138,12 +138,12 @@ fn every_family_has_the_routings_that_are_for_it() {
         .iter()
         .chain(&["single_switch", "dragonfly_plus", "slim_fly", "custom"])
         .for_each(|family| check(family, &[]));
-    let rows = ["DimensionOrder", "DimensionAdaptive", "DimensionValiant"];
+    let rows = ["DimensionOrder", "AdaptiveMinimal", "Valiant"];
     check("flattened_butterfly", &rows);
     check("hyperx", &rows);
     // An example of rows of two and three switches is a flattened butterfly as well.
     check("torus", &rows);
     check("mesh", &rows[..2]);
-    let groups = ["DragonflyNonMinimal", "DragonflyMinimal", "DragonflyValiantGroup", "DragonflyValiantSwitch"];
+    let groups = ["Conditional", "Minimal", "ValiantGroup", "ValiantSwitch"];
     check("dragonfly", &groups);
 }

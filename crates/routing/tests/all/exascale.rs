@@ -50,14 +50,14 @@ fn the_folded_clos_is_free_with_one_priority() {
 
 #[test]
 fn the_butterfly_is_free_with_one_priority_in_order_and_four_in_any_order() {
-    check_free(&butterfly(), &[(RoutingKind::DimensionOrder, 1), (RoutingKind::DimensionAdaptive, 4)]);
+    check_free(&butterfly(), &[(RoutingKind::DimensionOrder, 1), (RoutingKind::AdaptiveMinimal, 4)]);
 }
 
 #[test]
 fn the_dragonfly_is_free_with_two_priorities_and_by_groups_with_three_but_not_with_two() {
     let topology = dragonfly();
-    check_free(&topology, &[(RoutingKind::DragonflyMinimal, 2), (RoutingKind::DragonflyValiantGroup, 3)]);
-    let two = RoutingKind::DragonflyValiantGroup.legality(&topology).unwrap().with_priorities(2);
+    check_free(&topology, &[(RoutingKind::Minimal, 2), (RoutingKind::ValiantGroup, 3)]);
+    let two = RoutingKind::ValiantGroup.legality(&topology).unwrap().with_priorities(2);
     let Verdict::Cycle(cycle) = prove(&topology, &two).verdict else { panic!("a cycle of l1 g1 l1 g1") };
     // Two groups share one cable, so a path back by another switch takes a third: three local hops and three global.
     assert!(cycle.iter().all(|hop| hop.priority.get() == 1) && cycle.len() == 6, "{cycle:?}");

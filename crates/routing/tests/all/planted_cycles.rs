@@ -60,10 +60,10 @@ fn a_cycle_without_dateline_is_reported_by_switches_and_ports() {
 #[test]
 fn valiant_on_a_dragonfly_needs_every_priority_that_it_claims() {
     let topology = Dragonfly::default().generate().unwrap();
-    check_needed(&topology, RoutingKind::DragonflyMinimal, 2);
-    check_needed(&topology, RoutingKind::DragonflyNonMinimal, 2);
-    check_needed(&topology, RoutingKind::DragonflyValiantGroup, 3);
-    check_needed(&topology, RoutingKind::DragonflyValiantSwitch, 4);
+    check_needed(&topology, RoutingKind::Minimal, 2);
+    check_needed(&topology, RoutingKind::Conditional, 2);
+    check_needed(&topology, RoutingKind::ValiantGroup, 3);
+    check_needed(&topology, RoutingKind::ValiantSwitch, 4);
 }
 
 #[test]
@@ -71,27 +71,27 @@ fn butterflies_need_a_priority_per_dimension_in_any_order_and_two_for_non_minima
     for sizes in [vec![3, 3], vec![3, 2, 2], vec![2, 2, 2, 2]] {
         let topology = FlattenedButterfly { sizes: sizes.clone(), ..FlattenedButterfly::default() }.generate().unwrap();
         assert_eq!(RoutingKind::DimensionOrder.legality(&topology).unwrap().priorities(), 1);
-        check_needed(&topology, RoutingKind::DimensionAdaptive, sizes.len() as u8);
-        check_needed(&topology, RoutingKind::DimensionValiant, 2);
+        check_needed(&topology, RoutingKind::AdaptiveMinimal, sizes.len() as u8);
+        check_needed(&topology, RoutingKind::Valiant, 2);
     }
 }
 
 #[test]
 fn adaptive_meshes_need_two_to_the_dimensions_but_one_and_tori_that_for_every_dateline_and_one_more() {
     let priorities = |topology: &Topology| {
-        let legality = RoutingKind::DimensionAdaptive.legality(topology).unwrap();
+        let legality = RoutingKind::AdaptiveMinimal.legality(topology).unwrap();
         assert!(prove(topology, &legality).is_free());
         legality.priorities()
     };
     assert_eq!(priorities(&mesh(&[5])), 1);
-    check_needed(&mesh(&[4, 5]), RoutingKind::DimensionAdaptive, 2);
+    check_needed(&mesh(&[4, 5]), RoutingKind::AdaptiveMinimal, 2);
     assert_eq!(priorities(&mesh(&[4, 4, 4])), 4);
     assert_eq!(priorities(&mesh(&[4, 4, 4, 4])), 8);
     assert_eq!(priorities(&torus(&[5])), 2);
     assert_eq!(priorities(&torus(&[4, 5])), 6);
-    let error = RoutingKind::DimensionAdaptive.legality(&torus(&[4, 4, 4])).err().unwrap().to_string();
+    let error = RoutingKind::AdaptiveMinimal.legality(&torus(&[4, 4, 4])).err().unwrap().to_string();
     assert_eq!(error, "the routing needs 16 priorities on this fabric; expected at most 8, as 802.1Q has");
-    let error = RoutingKind::DimensionAdaptive.legality(&mesh(&[4; 5])).err().unwrap().to_string();
+    let error = RoutingKind::AdaptiveMinimal.legality(&mesh(&[4; 5])).err().unwrap().to_string();
     assert!(error.contains("needs 16 priorities"), "{error}");
 }
 
@@ -112,9 +112,9 @@ fn a_fabric_that_a_routing_is_not_for_is_an_error() {
     let tree = etherweave_topology::FatTree::default().generate().unwrap();
     let error = error_of(RoutingKind::DimensionOrder, &tree);
     assert!(error.contains("no places in rows; expected a complete flattened butterfly"), "{error}");
-    let error = error_of(RoutingKind::DragonflyMinimal, &tree);
+    let error = error_of(RoutingKind::Minimal, &tree);
     assert!(error.contains("expected a complete dragonfly"), "{error}");
-    let error = error_of(RoutingKind::DimensionValiant, &mesh(&[4, 4]));
+    let error = error_of(RoutingKind::Valiant, &mesh(&[4, 4]));
     assert_eq!(error, "rows are lines or rings; expected a flattened butterfly or HyperX");
 }
 
@@ -135,7 +135,7 @@ fn only_routings_by_destination_alone_make_a_table() {
     assert!(error.contains("changes among 2 priorities"), "{error}");
     let butterfly = FlattenedButterfly::default().generate().unwrap();
     assert!(RoutingKind::DimensionOrder.build(&butterfly).is_ok());
-    assert!(RoutingKind::DimensionValiant.build(&butterfly).is_err());
+    assert!(RoutingKind::Valiant.build(&butterfly).is_err());
 }
 
 #[test]

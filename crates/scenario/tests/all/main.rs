@@ -10,4 +10,5 @@ mod mistakes;
 mod mutations;
 mod samples;
 mod shipped;
+mod switch_models;
 mod topologies;

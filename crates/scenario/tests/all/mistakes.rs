@@ -1,6 +1,6 @@
 //! Every mistake gives a line: where, what, and what is expected.
 
-use etherweave_scenario::{Run, Scenario};
+use etherweave_scenario::{Fabric, Processes, Run, Scenario};
 use proptest::prelude::*;
 
 /// The error of a scenario that is `first` without the lines that `text` replaces.
@@ -28,6 +28,15 @@ fn each_mistake_names_its_line_key_and_what_is_expected() {
         ("[switch]\nprofile = \"tofino\"", "x.toml:4:1: switch.profile: no profile \"tofino\"; expected spectrum"),
         ("[switch]\nheadroom = \"17MiB\"", "x.toml:4:1: switch.headroom: "),
         ("[switch]\nbuffer = \"60KiB\"", "x.toml:4:1: switch.buffer: reserves and headroom of switch0 take"),
+        (
+            "[switch]\nmodel = \"input_queued\"",
+            "x.toml:4:1: switch.model: input_queued with flow_control.pfc; expected input_queued with flow_control",
+        ),
+        (
+            "[switch]\nmodel = \"input_queued\"\nbuffer = \"1MiB\"\n[flow_control.credits]",
+            "x.toml:5:1: switch.buffer: 1MiB; expected nothing here has a shared buffer: it cannot take effect",
+        ),
+        ("[switch]\nspeed_up = 3", "x.toml:4:1: switch.speed_up: 3; expected nothing here is input_queued: it cannot"),
         ("[flow_control.pfc]\npriorities = [9]", "x.toml:4:15: flow_control.pfc.priorities.0: "),
         ("[flow_control.pfc]\ncoupled = true", "x.toml:4:1: flow_control.pfc.coupled: true with 1 priority; expected"),
         ("[nic]\nxon = \"1MiB\"", "x.toml:4:1: nic.xon: 1MiB; expected at most nic.xoff"),
@@ -196,6 +205,47 @@ fn independent_mistakes_are_reported_together() {
     }
     let values = error(&with("[nic]\nxon = \"1MiB\"\n[run]\nend = \"1ms\"\nwarm_up = \"1s\"\nstall_limit = \"0s\""));
     assert_eq!(values.lines().count(), 3, "{values}");
+}
+
+#[test]
+fn all_parameters_of_a_fabric_and_of_all_workloads_are_checked_together() {
+    let keys = |text: &str| -> Vec<String> {
+        let key = |line: &str| line.split(": ").nth(1).unwrap_or_default().to_owned();
+        error(text).lines().map(key).collect()
+    };
+    let job = "[[job]]\nname = \"a\"\nworkload.osu_latency = {}\n";
+    assert_eq!(
+        keys(&format!("[topology.dragonfly]\np = 0\nh = 0\n{job}")),
+        ["topology.dragonfly.p", "topology.dragonfly.h"]
+    );
+    let jobs = "[[job]]\nname = \"b\"\nworkload.osu_bw = { window = 0, iterations = 0 }\n\
+                [[job]]\nname = \"c\"\nworkload.permutation = { ranks = 2, iterations = 0 }\n";
+    assert_eq!(
+        keys(&format!("topology.single_switch.hosts = 6\n{job}{jobs}")),
+        ["job.1.workload.osu_bw.window", "job.1.workload.osu_bw.iterations", "job.2.workload.permutation.iterations"]
+    );
+}
+
+#[test]
+fn mistakes_of_open_loops_are_reported_together_before_the_first_point() {
+    let text = "[topology.dragonfly]\n[open_loop]\nloads = [0.5, 2]\n\
+                patterns = [\"uniform\", { shift = { offset = 0 } }]\nprecision = 0.0\nlongest = \"0s\"\n\
+                [open_loop.switch]\noutput_queue = 65\nlocal_delay = \"1.5ns\"\n";
+    let fabric = Fabric::parse(text, "x.toml", &[]).unwrap();
+    let error = fabric.curve(&Processes::ALONE, 1, None, &mut |_| panic!("no point is simulated")).unwrap_err();
+    let lines = error.to_string();
+    let starts = [
+        "x.toml:8:1: open_loop.switch.output_queue: 65; expected 1 to 64",
+        "x.toml:9:1: open_loop.switch.local_delay: 1500ps; expected a whole number of nanoseconds",
+        "x.toml:6:1: open_loop.longest: 0; expected 1 to",
+        "x.toml:5:1: open_loop.precision: 0; expected 0.000001 to 1",
+        "x.toml:3:15: open_loop.loads.1: 2; expected 0.000001 to 1",
+        "x.toml:4:",
+    ];
+    assert_eq!(lines.lines().count(), starts.len(), "{lines}");
+    for start in starts {
+        assert!(lines.lines().any(|line| line.starts_with(start)), "{start}\nis not in\n{lines}");
+    }
 }
 
 #[test]

@@ -25,6 +25,11 @@ fn run(name: &str, text: &str, threads: usize) -> Outcome {
     run.finish(&mut |_| true).0
 }
 
+/// The tables in full; numbers that are not known are equal there.
+fn printed(outcome: &Outcome) -> String {
+    format!("{:?}", outcome.tables)
+}
+
 fn line(name: &str, outcome: &Outcome) -> String {
     let print = outcome.summary.fingerprint.as_ref().unwrap();
     format!("{name},{},{},{},{}", print.t, print.p, print.k, print.l)
@@ -38,7 +43,7 @@ fn one_two_and_seven_threads_give_the_same_tables_and_fingerprints() {
         assert_eq!(alone.summary.finished, expected, "{name}: {:?}", alone.summary);
         for threads in [2, 7] {
             let together = run(&name, &text, threads);
-            assert_eq!(together.tables, alone.tables, "{name} on {threads} threads");
+            assert_eq!(printed(&together), printed(&alone), "{name} on {threads} threads");
             assert_eq!(together.summary.fingerprint, alone.summary.fingerprint, "{name} on {threads} threads");
         }
         let summary = &alone.summary;

@@ -21,7 +21,8 @@ pub struct PortBuffer {
     pub headroom: Bytes,
     /// Buffer of each priority under credits; 0 without.
     pub credits: Bytes,
-    /// What all ports and priorities of the switch share; reserves, headroom and buffers under credits taken off.
+    /// What all ports and priorities of the switch share; reserves, headroom and buffers under credits taken off. None
+    /// of an input-queued switch.
     pub pool: Bytes,
 }
 
@@ -110,7 +111,7 @@ fn frame_room(constants: &RunConstants) -> Bytes {
 }
 
 /// What buffers under credits take of the memory behind `ports`, which send into these channels.
-pub(super) fn credit_memory(topology: &Topology, ports: &[ChannelId], constants: &RunConstants) -> Bytes {
+pub(crate) fn credit_memory(topology: &Topology, ports: &[ChannelId], constants: &RunConstants) -> Bytes {
     let priorities = credits(constants).map_or(0, |credits| credits.priorities.len() as u64);
     let buffer = |&id: &ChannelId| credit_buffer(topology.channel(reverse(id)), constants);
     ports.iter().map(buffer).sum::<Bytes>() * priorities

@@ -6,11 +6,12 @@ use etherweave_primitives::{Bytes, ChannelId, Duration, InputError, SwitchId};
 use etherweave_topology::{Channel, Node, Topology, reverse};
 
 use super::buffers::{check_nic, credit_delay, credit_memory, port_credits};
+use super::crossbars;
 use super::layout::{Layout, nodes};
 use crate::constants::{RunConstants, headroom};
 use crate::engine::{Shard, Switch};
 use crate::host::Host;
-use crate::params::{FlowControl, SimParams, Threshold};
+use crate::params::{FlowControl, SimParams, SwitchModel, Threshold};
 use crate::switch::buffer::{BufferSizes, Group, SharedBuffer};
 use crate::switch::credits::CreditCounters;
 use crate::switch::port::{Owner, Peer, PeerLink, Port};
@@ -86,6 +87,7 @@ pub(super) fn shards(
     constants: &Arc<RunConstants>,
 ) -> Result<Vec<Shard>, InputError> {
     let mut shards: Vec<Shard> = (0..layout.shards).map(|id| Shard::new(id as u32, layout.shards, constants)).collect();
+    shards.iter_mut().for_each(|shard| shard.crossbars = crossbars::crossbars(constants));
     if let FlowControl::Credits(credits) = &constants.params.flow_control {
         for shard in &mut shards {
             shard.credits = CreditCounters::new(credits.mask(), credits.unit.get() as u32);
@@ -93,6 +95,7 @@ pub(super) fn shards(
     }
     for node in nodes(topology) {
         let shard = &mut shards[layout.shard(node)];
+        crossbars::add(shard, topology, node);
         match node {
             Node::Host(host) => {
                 shard.hosts.push(Host::new(host.get(), shard.ports.len() as u32));
@@ -155,6 +158,9 @@ pub(super) fn buffer_sizes(
     constants: &RunConstants,
     switch: SwitchId,
 ) -> Result<BufferSizes, InputError> {
+    if constants.params.switch.model == SwitchModel::InputQueued {
+        return Ok(BufferSizes::NONE);
+    }
     let out = topology.out_channels(Node::Switch(switch));
     let headroom: u64 = out.iter().map(|&id| headroom_of(topology, id, constants)).sum();
     let headroom = headroom * constants.lossless_groups() as u64;

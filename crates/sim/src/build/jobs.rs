@@ -101,6 +101,7 @@ fn add_endpoints(
                 remote_port: Peer { link: PeerLink::to_shard(remote_shard as u32), port: remote_port, is_host: true },
                 number: 2 * number as u32 + side as u32,
                 hosts: (hosts[side].get(), hosts[1 - side].get()),
+                resent_last: Time::ZERO,
             };
             shards[shard].endpoints.push(endpoint);
         }

@@ -5,10 +5,12 @@
 
 mod buffers;
 mod connections;
+mod crossbars;
 mod degraded;
 mod fabric;
 mod jobs;
 mod layout;
+mod neighbour_loads;
 mod outages;
 mod per_packet;
 mod sampling;
@@ -21,6 +23,7 @@ use etherweave_routing::{HashSelection, Outage, RoutingTable};
 use etherweave_topology::Topology;
 use etherweave_workload::Traffic;
 
+pub(crate) use buffers::credit_memory;
 pub use buffers::{PortBuffer, port_buffers};
 
 use crate::captured_port::CapturedPort;
@@ -28,7 +31,7 @@ use crate::constants::RunConstants;
 use crate::degraded::DegradedLink;
 use crate::engine::Simulation;
 use crate::fingerprint::Fingerprint;
-use crate::params::{self, SimParams};
+use crate::params::{self, SimParams, SwitchModel};
 use crate::report::ReportNames;
 use crate::sampling::Sampling;
 use crate::switch::per_packet::{PreparedRouting, link_classes};
@@ -117,13 +120,16 @@ impl Simulation {
         errors.check(degraded::check(experiment));
         errors.check(outages::check(experiment));
         errors.check(per_packet::check(experiment));
+        errors.check(crossbars::check(experiment));
         errors.into_result()?;
         let topology = &experiment.topology;
         let layout = Layout::new(topology, if worker.of > 1 { worker.of } else { threads });
         let mut constants = RunConstants::new(&experiment.params, Duration::ZERO);
         constants.lookahead = fabric::lookahead(topology, &constants)?;
         let lookahead = constants.lookahead;
-        constants.may_underrun &= constants.is_cut_through && !fabric::has_one_rate(topology);
+        // Input-queued switches wait for a tail when the packet leads its queue.
+        let is_shared = experiment.params.switch.model == SwitchModel::SharedBuffer;
+        constants.may_underrun &= is_shared && constants.is_cut_through && !fabric::has_one_rate(topology);
         constants.warm_up = Time::ZERO + experiment.warm_up;
         constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
         let connections = connections::plan(experiment)?;
@@ -136,6 +142,7 @@ impl Simulation {
         let mut shards = fabric::shards(topology, &layout, &constants)?;
         degraded::add(experiment, &layout, &mut shards);
         outages::add(experiment, &layout, &mut shards);
+        neighbour_loads::add(experiment, &layout, &mut shards);
         jobs::populate(experiment, &layout, &connections, &starts, &mut shards)?;
         if let Some(sampling) = &experiment.sampling {
             sampling::add(experiment, sampling, &layout, &mut shards)?;

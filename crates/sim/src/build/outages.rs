@@ -6,6 +6,7 @@ use etherweave_topology::reverse;
 use super::Experiment;
 use super::layout::Layout;
 use crate::engine::Shard;
+use crate::switch::port::LinkOutage;
 
 /// Rejects outages that end before they begin.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {
@@ -25,7 +26,7 @@ pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]
         let until = outage.until.map_or(Time::MAX, |until| Time::ZERO + until);
         for channel in [outage.channel, reverse(outage.channel)] {
             let (shard, port) = layout.port(&experiment.topology, channel);
-            shards[shard].impaired_link(port).outages.push((Time::ZERO + outage.from, until));
+            shards[shard].impaired_link(port).outages.push(LinkOutage::new(Time::ZERO + outage.from, until));
         }
     }
 }

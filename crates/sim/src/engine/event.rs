@@ -39,6 +39,8 @@ pub enum Kind {
     PauseArriveDamaged,
     /// Credits are back at the sender. Index: priority. Handle: how many.
     CreditsArrive,
+    /// The crossbar of a switch is free for a port. Index: its input or its output.
+    CrossbarFree,
 }
 
 impl Kind {
@@ -48,7 +50,7 @@ impl Kind {
     }
 
     /// All, by number.
-    const ALL: [Kind; 16] = [
+    const ALL: [Kind; 17] = [
         Kind::Arrive,
         Kind::Deliver,
         Kind::PauseArrive,
@@ -65,6 +67,7 @@ impl Kind {
         Kind::ArriveDamaged,
         Kind::PauseArriveDamaged,
         Kind::CreditsArrive,
+        Kind::CrossbarFree,
     ];
 }
 
@@ -99,9 +102,9 @@ impl EventKey {
 
     /// What happens.
     pub fn kind(self) -> Kind {
-        /// As many as four bits count, so that no bound is checked.
-        const KINDS: [Kind; 16] = {
-            let mut kinds = [Kind::Start; 16];
+        /// As many as five bits count, so that no bound is checked.
+        const KINDS: [Kind; 32] = {
+            let mut kinds = [Kind::Start; 32];
             let mut next = 0;
             while next < Kind::ALL.len() {
                 kinds[next] = Kind::ALL[next];
@@ -109,7 +112,7 @@ impl EventKey {
             }
             kinds
         };
-        KINDS[(self.0 >> 24 & 0xf) as usize]
+        KINDS[(self.0 >> 24 & 0x1f) as usize]
     }
 
     /// Which of several.

@@ -46,11 +46,13 @@ impl Shard {
         link.resolve().is_err_and(|number| self.impaired_links[number].is_down(begin, end))
     }
 
-    /// Takes a packet away that a failing link has lost.
-    pub(super) fn lose(&mut self, link: PeerLink, handle: Handle) {
+    /// Takes a packet away that a failing link has lost; it would have arrived at `arrival`.
+    pub(super) fn lose(&mut self, link: PeerLink, arrival: Time, handle: Handle) {
         let packet = self.packets.remove(handle);
         if let Err(number) = link.resolve() {
-            self.credits.restore(self.impaired_links[number].port, &packet);
+            let link = &mut self.impaired_links[number];
+            link.lose(self.now, arrival, packet.wire);
+            self.credits.restore(link.port, &packet);
         }
         self.packets.remove_side(packet.side);
         self.totals.lost += 1;

@@ -7,6 +7,7 @@ use etherweave_routing::RoutedPacket;
 use super::event::{Event, EventKey};
 use super::shard::Shard;
 use crate::packet::{Packet, PacketKind, PacketRoute};
+use crate::switch::neighbour_loads::LoadReport;
 use crate::transport::{ByteRange, SackBlocks};
 
 /// What one shard does to entities of another: events, and the packets and SACK blocks that they name by their place
@@ -18,16 +19,23 @@ pub(crate) struct ShardOutbox {
     pub sides: Vec<SackBlocks>,
     /// Of each packet, where packets are routed one by one.
     pub routes: Vec<PacketRoute>,
+    /// Queues that have changed, where a routing compares those of other switches.
+    pub loads: Vec<LoadReport>,
 }
 
-wire! { ShardOutbox { events, packets, sides, routes } }
+wire! { ShardOutbox { events, packets, sides, routes, loads } }
 
 impl ShardOutbox {
+    fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.loads.is_empty()
+    }
+
     fn clear(&mut self) {
         self.events.clear();
         self.packets.clear();
         self.sides.clear();
         self.routes.clear();
+        self.loads.clear();
     }
 }
 
@@ -127,7 +135,7 @@ pub(super) fn post(
 ) -> Time {
     let mut first = Time::MAX;
     for shard in shards {
-        for (to, outbox) in shard.outboxes.iter_mut().enumerate().filter(|(_, outbox)| !outbox.events.is_empty()) {
+        for (to, outbox) in shard.outboxes.iter_mut().enumerate().filter(|(_, outbox)| !outbox.is_empty()) {
             first = outbox.events.iter().fold(first, |first, event| first.min(event.time));
             let worker = division.worker_of(to);
             exchange.outboxes()[worker].put(to - division.shards_of(worker).start, outbox);
@@ -154,6 +162,7 @@ wire! {
         next, endpoint, route, ingress, offset, acknowledged, sent, wire, payload, word, side, kind, priority, flags,
         is_damaged
     }
+    LoadReport { time, queue, bytes }
     PacketRoute { egress, base, channel; routed: RoutedPacket::words => RoutedPacket::of_words }
 }
 
@@ -201,6 +210,7 @@ mod tests {
             packets: PacketKind::ALL.map(packet).to_vec(),
             sides: vec![SackBlocks::default()],
             routes: vec![PacketRoute { routed, egress: 7, base: 1, channel: 2 }],
+            loads: vec![LoadReport { time: Time::from_ps(1 << 44), queue: 8, bytes: 9 }],
         };
         let mut outbox = WorkerOutbox::default();
         outbox.put(3, &mut sent);
@@ -211,7 +221,7 @@ mod tests {
         assert!(left.is_empty() && !read.is_empty() && sent.events.is_empty());
         assert_eq!(read.shards[0].0, 3);
         let [(_, one), (_, other)] = [&outbox.shards[0], &read.shards[0]];
-        let text = |of: &ShardOutbox| format!("{:?}", (&of.events, &of.packets, &of.sides, &of.routes));
+        let text = |of: &ShardOutbox| format!("{:?}", (&of.events, &of.packets, &of.sides, &of.routes, &of.loads));
         assert_eq!(text(one), text(other));
     }
 

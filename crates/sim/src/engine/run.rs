@@ -88,6 +88,7 @@ impl Simulation {
         for shard in &mut self.shards {
             shard.settle_pauses(self.end);
             shard.credits.settle(self.end);
+            shard.crossbars.end(self.end);
             shard.end_samples(self.end);
         }
         self.assert_credits_are_conserved();

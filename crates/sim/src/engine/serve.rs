@@ -178,6 +178,7 @@ impl Shard {
             Kind::Start => self.thread_start(index),
             Kind::ArriveDamaged => self.arrive_damaged(place, event.handle),
             Kind::CreditsArrive => self.credits_arrive(place, index as u8, event.handle),
+            Kind::CrossbarFree => self.crossbar_free(place, index),
             Kind::PauseArriveDamaged => self.pause_arrive_damaged(place, PauseFrame::unpack(event.handle)),
         }
     }
@@ -185,10 +186,10 @@ impl Shard {
     #[inline(always)]
     fn arrive(&mut self, port: u32, event: Event) {
         self.note_arrival(port, event.handle);
-        let (egress, priority) = match self.constants.packet_routing {
-            None => event.hint.as_egress(),
-            Some(_) => self.decide_egress(port, event.handle),
-        };
+        if self.constants.packet_routing.is_some() {
+            return self.arrive_undecided(port, event.handle);
+        }
+        let (egress, priority) = event.hint.as_egress();
         self.arrive_at_switch(port, egress, priority, event.handle);
     }
 

@@ -15,6 +15,8 @@ use crate::packet::{Handle, NO_PACKET, Packet, Packets};
 use crate::sampling::Sampler;
 use crate::switch::buffer::{Group, SharedBuffer};
 use crate::switch::credits::CreditCounters;
+use crate::switch::input_queued::Crossbars;
+use crate::switch::neighbour_loads::NeighbourLoads;
 use crate::switch::per_packet::Flowlet;
 use crate::switch::port::{ImpairedLink, Owner, Peer, PeerLink, Port};
 
@@ -85,6 +87,7 @@ pub(crate) struct Shard {
     pub ports: Vec<Port>,
     pub groups: Vec<Group>,
     pub credits: CreditCounters,
+    pub crossbars: Crossbars,
     pub switches: Vec<Switch>,
     pub hosts: Vec<Host>,
     pub endpoints: Vec<Endpoint>,
@@ -100,6 +103,8 @@ pub(crate) struct Shard {
     pub channels: Vec<ChannelId>,
     /// Of endpoints, where a routing distinguishes flowlets.
     pub flowlets: Vec<Flowlet>,
+    /// Queues of other switches, where a routing compares them.
+    pub neighbour_loads: Option<Box<NeighbourLoads>>,
     /// Links out of this shard that damage frames or have a shaper.
     pub impaired_links: Vec<ImpairedLink>,
 }
@@ -115,6 +120,7 @@ impl Shard {
             ports: Vec::new(),
             groups: Vec::new(),
             credits: CreditCounters::default(),
+            crossbars: Crossbars::default(),
             switches: Vec::new(),
             hosts: Vec::new(),
             endpoints: Vec::new(),
@@ -127,6 +133,7 @@ impl Shard {
             sampler: None,
             channels: Vec::new(),
             flowlets: Vec::new(),
+            neighbour_loads: None,
             impaired_links: Vec::new(),
         }
     }
@@ -211,7 +218,7 @@ impl Shard {
     #[inline(never)]
     fn post_over(&mut self, link: PeerLink, time: Time, key: EventKey, handle: Handle) {
         if key.kind() != Kind::Announce && self.is_cut(link, self.now, time) {
-            return self.lose(link, handle);
+            return self.lose(link, time, handle);
         }
         let key = link.resolve().map_or_else(|number| self.cross_impaired_link(number, key, handle), |_| key);
         match self.shard_at(link) {
@@ -250,6 +257,9 @@ impl Shard {
 
     /// Takes in what another shard has sent.
     pub fn receive(&mut self, outbox: &ShardOutbox) {
+        if let Some(neighbours) = &mut self.neighbour_loads {
+            neighbours.receive(&outbox.loads);
+        }
         for &event in &outbox.events {
             if event.key.kind().has_packet() {
                 let mut packet = outbox.packets[event.handle as usize];

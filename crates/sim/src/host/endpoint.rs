@@ -42,6 +42,8 @@ pub(crate) struct Endpoint {
     pub number: u32,
     /// Global hosts of this end and the other: for reports.
     pub hosts: (u32, u32),
+    /// When a packet that was sent again last arrived here; 0 if none did.
+    pub resent_last: Time,
 }
 
 /// Bytes that have reached the owner of an endpoint.

@@ -14,7 +14,7 @@ use super::socket::TcpState;
 use super::thread::Task;
 use crate::constants::RunConstants;
 use crate::engine::Shard;
-use crate::packet::{Handle, Packet};
+use crate::packet::{Handle, Packet, flags};
 use crate::params::Transport;
 
 /// The transport of an endpoint.
@@ -54,6 +54,8 @@ pub(crate) struct ReceivedCounts {
     pub out_of_order: u64,
     /// Negative acknowledgements sent.
     pub naks: u64,
+    /// When a packet that was sent again last arrived; 0 if none did.
+    pub resent_last: Time,
 }
 
 impl Protocol {
@@ -107,19 +109,18 @@ impl Protocol {
             }
         }
     }
-
-    /// What the receiving side has counted.
-    pub fn received(&self) -> ReceivedCounts {
-        match self {
-            Protocol::Roce(state) => {
-                ReceivedCounts { out_of_order: state.responder.out_of_order_packets(), naks: state.responder.naks() }
-            }
-            Protocol::Tcp(state) => ReceivedCounts { out_of_order: state.receiver.out_of_order_segments(), naks: 0 },
-        }
-    }
 }
 
 impl Endpoint {
+    /// What the receiving side has counted.
+    pub fn received(&self) -> ReceivedCounts {
+        let (out_of_order, naks) = match &self.protocol {
+            Protocol::Roce(state) => (state.responder.out_of_order_packets(), state.responder.naks()),
+            Protocol::Tcp(state) => (state.receiver.out_of_order_segments(), 0),
+        };
+        ReceivedCounts { out_of_order, naks, resent_last: self.resent_last }
+    }
+
     pub(super) fn roce(&mut self) -> &mut RoceState {
         match &mut self.protocol {
             Protocol::Roce(state) => state,
@@ -165,7 +166,12 @@ impl Shard {
     /// A whole packet is at the NIC: kernel bypass, or the kernel's interrupt side.
     #[inline]
     pub(super) fn take_packet(&mut self, host: usize, handle: Handle) {
-        match self.endpoints[self.packets[handle].endpoint as usize].protocol {
+        let packet = &self.packets[handle];
+        let end = &mut self.endpoints[packet.endpoint as usize];
+        if packet.has(flags::RETRANSMISSION) {
+            end.resent_last = self.now;
+        }
+        match end.protocol {
             Protocol::Roce(_) => self.take_by_nic(host, handle),
             Protocol::Tcp(_) => self.buffer_for_softirq(host, handle),
         }

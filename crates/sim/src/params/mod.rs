@@ -16,7 +16,7 @@ pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{CpuCosts, HostParams, MpiParams, NicParams};
 pub use roce::{Dcqcn, Reliability, RoceParams, RoceVersion};
 pub use shaper::TokenBucket;
-pub use switch::{EcnMarking, Forwarding, SwitchParams, Threshold};
+pub use switch::{CrossbarArbiter, EcnMarking, Forwarding, SwitchModel, SwitchParams, Threshold};
 pub use transport::{ConnectionWindow, Transport};
 
 /// All parameters of the simulator besides topology, routes and workload.

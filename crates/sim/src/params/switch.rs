@@ -14,6 +14,30 @@ pub enum Forwarding {
     CutThrough,
 }
 
+/// Where packets wait in a switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SwitchModel {
+    /// In queues of the output, in memory that all ports share, the default.
+    #[default]
+    SharedBuffer,
+    /// In a queue of the input for each priority, under credits, before a crossbar.
+    InputQueued,
+}
+
+/// Which of the inputs that wait for an output is served first; the orders of `open_loop.switch.arbiter`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CrossbarArbiter {
+    /// Whose first packet has waited longest for this output, the default.
+    #[default]
+    Age,
+    /// The next input port after the last one served.
+    RoundRobin,
+    /// The input port whose last turn at this output is the longest ago; takes 8 bytes for every two ports of a switch.
+    LeastRecentlyServed,
+}
+
 /// How much of the shared pool one ingress priority (or egress queue) may take.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -36,17 +60,27 @@ pub struct EcnMarking {
     pub share_max: f64,
 }
 
-/// One switch. A shared packet buffer, ingress accounting per port and priority, a queue per egress
-/// port and traffic class.
+/// One switch. Either a shared packet buffer, with ingress accounting per port and priority and a queue per egress port
+/// and traffic class, or a queue per ingress port and priority before a crossbar.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SwitchParams {
+    /// Where packets wait. `input_queued` goes with `flow_control.credits`. Default "shared_buffer".
+    pub model: SwitchModel,
     /// When a packet is sent on.
     pub forwarding: Forwarding,
     /// Pipeline latency, first bit in to first bit out of an idle switch, header time excluded.
     pub latency: Duration,
     /// Bytes that must be in before a cut-through switch can forward.
     pub header: Bytes,
+    /// With `input_queued`: how much faster than the fastest link of the switch packets cross from input to output,
+    /// 1..=16. Default 2.
+    pub speed_up: u32,
+    /// With `input_queued`: which input is served first at an output. Default "age".
+    pub arbiter: CrossbarArbiter,
+    /// With `input_queued`: depth of the queue of an output, at least the largest frame, or 0: packets cross when the
+    /// link is free. Default "40KiB".
+    pub output_queue: Bytes,
     /// Whole packet memory: reserves, shared pool and headroom are taken from it.
     pub buffer: Bytes,
     /// Reserve of each port and lossless priority; of each port for all lossy priorities together.
@@ -71,6 +105,10 @@ pub struct SwitchParams {
 impl Default for SwitchParams {
     fn default() -> Self {
         SwitchParams {
+            model: SwitchModel::SharedBuffer,
+            speed_up: 2,
+            arbiter: CrossbarArbiter::Age,
+            output_queue: Bytes::new(40 << 10),
             forwarding: Forwarding::CutThrough,
             latency: Duration::from_ns(300),
             header: Bytes::new(64),

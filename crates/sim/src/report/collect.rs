@@ -1,16 +1,17 @@
 //! From the shards' state to rows, in an order that does not depend on shards.
 
 use etherweave_kernel::Processes;
-use etherweave_primitives::{ChannelId, HostId, Priority};
+use etherweave_primitives::{ChannelId, HostId, Priority, Time};
 use etherweave_topology::Node;
 
 use super::far::{FarEnds, FarPort};
 use super::part::ReportPart;
-use super::{FlowRow, LosslessDrop, PortRow, Report, StreamRow, Totals};
+use super::{FailureRow, FlowRow, LosslessDrop, PortRow, Report, StreamRow, Totals};
 use crate::engine::{Shard, ShardTotals, Simulation};
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, IterationRow, ReceivedCounts, Role, SinkState};
 use crate::switch::buffer::Group;
+use crate::switch::port::{ImpairedLink, LinkOutage};
 
 impl Simulation {
     /// What has been measured so far.
@@ -31,6 +32,7 @@ impl Simulation {
             ports: part.ports.into_iter().map(|(_, row)| row).collect(),
             streams: part.streams.into_iter().map(|(_, row)| row).collect(),
             flows: part.flows.into_iter().map(|(_, row)| row).collect(),
+            failures: part.failures.into_iter().map(|(_, row)| row).collect(),
             lossless_drops: rows(part.switch_drops).chain(rows(part.nic_drops)).collect(),
             fingerprint: part.fingerprint,
             captured: self.shards.iter().flat_map(|shard| &shard.captures).map(|port| port.capture.clone()).collect(),
@@ -51,6 +53,7 @@ impl Simulation {
             ports: self.ports(far),
             streams: self.streams(),
             flows: self.flows(far),
+            failures: self.failures(),
             switch_drops: self.switch_drops(far),
             nic_drops: self.nic_drops(far),
         }
@@ -186,7 +189,28 @@ impl Simulation {
             timeouts: sent.timeouts,
             out_of_order: received.out_of_order,
             naks: received.naks,
+            recovered: received.resent_last,
         }
+    }
+
+    fn failures(&self) -> Vec<(ChannelId, FailureRow)> {
+        let rows = |shard: &Shard, link: &ImpairedLink| {
+            let channel = shard.channels[link.port as usize];
+            let (node, port, peer) = self.port_names(channel);
+            let row = move |outage: &LinkOutage| FailureRow {
+                node: node.clone(),
+                port,
+                peer: peer.clone(),
+                from: outage.from,
+                until: (outage.until < Time::MAX).then_some(outage.until),
+                packets_lost: outage.packets,
+                bytes_lost: outage.bytes,
+                last_loss: outage.last_loss,
+            };
+            link.outages.iter().map(|outage| (channel, row(outage))).collect::<Vec<_>>()
+        };
+        let links = self.shards.iter().flat_map(|shard| shard.impaired_links.iter().map(move |link| (shard, link)));
+        links.flat_map(|(shard, link)| rows(shard, link)).collect()
     }
 
     /// Losses of switches in lossless priorities.
@@ -253,6 +277,7 @@ fn occupancy(shard: &Shard, index: usize, priority: Priority) -> u64 {
             let nic = &shard.hosts[host].nic;
             shard.constants.params.nic.drain_rate.bytes_in(nic.backlog_max).get().max(nic.occupancy_max)
         }
+        None if shard.crossbars.are_used() => shard.crossbars.queued(index, priority.index()).1.into(),
         None => {
             u64::from(shard.ports[index].class_states[shard.constants.scheduler.class(priority.get())].queue.bytes_max)
         }

@@ -20,7 +20,7 @@ pub(super) struct FarPort {
 
 wire! {
     FarPort { sent, pauses_damaged }
-    ReceivedCounts { out_of_order, naks }
+    ReceivedCounts { out_of_order, naks, resent_last }
 }
 
 impl FarPort {
@@ -61,7 +61,7 @@ impl FarEnds {
                 if simulation.shard(to).is_none() {
                     let worker = simulation.division.worker_of(to as usize);
                     Exchange::<Vec<_>, RunState>::outboxes(&mut endpoints)[worker]
-                        .push(((to, end.remote), end.protocol.received()));
+                        .push(((to, end.remote), end.received()));
                 }
             }
         }
@@ -84,7 +84,7 @@ impl FarEnds {
         let near = simulation.shard(shard).expect("a report is of the shards of its process");
         let Endpoint { remote, remote_port, .. } = near.endpoints[number];
         let far = simulation.shard(near.shard_at(remote_port.link));
-        let received = far.map(|far| far.endpoints[remote as usize].protocol.received());
+        let received = far.map(|far| far.endpoints[remote as usize].received());
         received.unwrap_or_else(|| self.endpoints[&(shard, number as u32)])
     }
 }

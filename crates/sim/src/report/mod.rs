@@ -122,6 +122,29 @@ pub struct FlowRow {
     pub out_of_order: u64,
     /// Negative acknowledgements that the receiver sent (RoCE).
     pub naks: u64,
+    /// When the receiver last took a packet that was sent again: losses are made good by then. 0 if none was.
+    pub recovered: Time,
+}
+
+/// A time for which a link is down, in one direction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FailureRow {
+    /// The node that sends.
+    pub node: String,
+    /// Its port.
+    pub port: u16,
+    /// The node at the other end.
+    pub peer: String,
+    /// When the link fails.
+    pub from: Time,
+    /// When it returns, if it does.
+    pub until: Option<Time>,
+    /// Packets that it has lost.
+    pub packets_lost: u64,
+    /// Packets that it has lost [B on the wire].
+    pub bytes_lost: u64,
+    /// When the last of them was sent.
+    pub last_loss: Option<Time>,
 }
 
 /// Packets lost in a priority that flow control protects.
@@ -183,6 +206,8 @@ pub struct Report {
     pub flows: Vec<FlowRow>,
     /// Time series, where they are asked for.
     pub samples: Option<Samples>,
+    /// Links that were down, by node, port and time.
+    pub failures: Vec<FailureRow>,
     /// Losses in lossless priorities.
     pub lossless_drops: Vec<LosslessDrop>,
     /// Sums.

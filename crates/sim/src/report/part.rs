@@ -4,7 +4,7 @@ use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::ChannelId;
 use etherweave_topology::{LinkClass, Topology};
 
-use super::{FlowRow, LosslessDrop, PortRow, StreamRow};
+use super::{FailureRow, FlowRow, LosslessDrop, PortRow, StreamRow};
 use crate::engine::ShardTotals;
 use crate::fingerprint::Fingerprint;
 use crate::host::{IterationRow, Protocol};
@@ -23,6 +23,8 @@ pub(super) struct ReportPart {
     pub streams: Vec<(u32, StreamRow)>,
     /// By sender and receiver.
     pub flows: Vec<((u32, u32), FlowRow)>,
+    /// Links that were down.
+    pub failures: Vec<(ChannelId, FailureRow)>,
     /// Losses of switches.
     pub switch_drops: Vec<(ChannelId, LosslessDrop)>,
     /// Losses of NICs.
@@ -38,6 +40,7 @@ impl ReportPart {
         all.ports.sort_by_key(|&(channel, _)| end(channel));
         all.streams.sort_by_key(|(job, row)| (*job, row.stream));
         all.flows.sort_by_key(|(hosts, row)| (*hosts, row.bytes, row.packets));
+        all.failures.sort_by_key(|(channel, row)| (end(*channel), row.from));
         all.switch_drops.sort_by_key(|&(channel, _)| end(channel));
         all.nic_drops.sort_by_key(|&(channel, _)| end(channel));
         all
@@ -54,6 +57,7 @@ impl ReportPart {
         append(&mut self.ports, next.ports);
         append(&mut self.streams, next.streams);
         append(&mut self.flows, next.flows);
+        append(&mut self.failures, next.failures);
         append(&mut self.switch_drops, next.switch_drops);
         append(&mut self.nic_drops, next.nic_drops);
         self
@@ -67,11 +71,12 @@ fn append<T>(all: &mut Vec<T>, mut next: Vec<T>) {
 
 wire! {
     ReportPart {
-        totals, packets_max, fingerprint, iterations, ports, streams, flows, switch_drops, nic_drops
+        totals, packets_max, fingerprint, iterations, ports, streams, flows, failures, switch_drops, nic_drops
     }
     Fingerprint { time, place, kind, length }
     IterationRow { job, rank, host, iteration, start, duration }
     StreamRow { job, source_host, destination_host, stream, messages, bytes, start, end }
+    FailureRow { node, port, peer, from, until, packets_lost, bytes_lost, last_loss }
     LosslessDrop { node, port, peer, priorities, packets, bytes, pauses_damaged }
     PauseCounters { xoff, refresh, xon }
     PortRow {
@@ -80,7 +85,7 @@ wire! {
         fcs_errors_pause, ecn_marked_packets, occupancy_bytes_max; class: class_number => class_of
     }
     FlowRow {
-        source_host, destination_host, bytes, packets, retransmissions, timeouts, out_of_order, naks;
+        source_host, destination_host, bytes, packets, retransmissions, timeouts, out_of_order, naks, recovered;
         transport: transport_name => transport_of
     }
 }

@@ -56,6 +56,12 @@ pub struct BufferSizes {
     pub xon_offset: u32,
 }
 
+impl BufferSizes {
+    /// Of a switch that shares nothing.
+    pub const NONE: BufferSizes =
+        BufferSizes { reserve: 0, pool: 0, ingress: Limit::Static(0), egress: Limit::Static(0), xon_offset: 0 };
+}
+
 /// A [`Threshold`] in integers.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit {

@@ -73,6 +73,13 @@ impl PortCredits {
     }
 }
 
+impl ChannelCredits {
+    /// Credits of what is about to be sent, on the wire, at the far end, or not known to have left it.
+    pub fn taken(&self) -> u32 {
+        self.limit - self.available
+    }
+}
+
 impl CreditCounters {
     /// Of `priorities`, a bit each; one credit stands for `unit` bytes. Without ports yet.
     pub fn new(priorities: u8, unit: u32) -> CreditCounters {
@@ -107,9 +114,14 @@ impl CreditCounters {
 
     /// A packet is sent by `port`: its room at the far end is taken.
     fn take(&mut self, port: u32, packet: &Packet) {
-        if self.cover(packet.priority) {
-            let units = self.units(packet.wire);
-            let channel = self.channel(port, packet.priority);
+        self.take_for(port, packet.priority, packet.wire);
+    }
+
+    /// `port` sends `wire` bytes with a priority: their room at the far end is taken.
+    pub fn take_for(&mut self, port: u32, priority: u8, wire: u32) {
+        if self.cover(priority) {
+            let units = self.units(wire);
+            let channel = self.channel(port, priority);
             debug_assert!(channel.available >= units, "nothing is sent without credits");
             channel.available -= units;
         }
@@ -134,12 +146,22 @@ impl CreditCounters {
     /// The first packet of a class lacks credits.
     fn block(&mut self, port: u32, class: usize, priority: u8, now: Time) {
         self.ports[port as usize].blocked_classes |= 1 << class;
+        self.begin_wait(port, priority, now);
+    }
+
+    /// The first packet of a priority lacks credits.
+    pub fn begin_wait(&mut self, port: u32, priority: u8, now: Time) {
         self.channel(port, priority).waiting_since.get_or_insert(now);
     }
 
     /// The first packet of a class has credits again.
     fn unblock(&mut self, port: u32, class: usize, priority: u8, now: Time) {
         self.ports[port as usize].blocked_classes &= !(1 << class);
+        self.end_wait(port, priority, now);
+    }
+
+    /// The first packet of a priority has credits, or may have.
+    pub fn end_wait(&mut self, port: u32, priority: u8, now: Time) {
         let channel = self.channel(port, priority);
         let since = channel.waiting_since.take().unwrap_or(now);
         channel.wait += now.since(since);
@@ -175,11 +197,14 @@ impl CreditCounters {
 
 impl Shard {
     /// Under credits, takes a packet that arrives at a switch, sends it if nothing is in its way, or drops it if
-    /// credits
-    /// do not cover it and the shared pool is full. Whether it must be queued.
+    /// credits do not cover it and the shared pool is full. Whether it must be queued by its output.
     #[cold]
     #[inline(never)]
     pub(super) fn admit_by_credits(&mut self, ingress: u32, egress: u32, class: usize, handle: Handle) -> bool {
+        if self.crossbars.are_used() {
+            self.arrive_at_input(ingress, handle);
+            return false;
+        }
         let packet = self.packets[handle];
         self.hold_by_credits(ingress, &packet);
         let port = &self.ports[egress as usize];
@@ -216,6 +241,9 @@ impl Shard {
         if !self.credits.are_used() {
             return;
         }
+        if self.crossbars.are_used() {
+            return self.transmit_from_output(egress);
+        }
         let eligible = self.classes_with_credits(egress);
         if eligible == 0 {
             return;
@@ -239,7 +267,7 @@ impl Shard {
     }
 
     /// The priority with which a packet leaves `port`: a switch may change it.
-    fn next_priority(&self, port: u32, handle: Handle) -> u8 {
+    pub(super) fn next_priority(&self, port: u32, handle: Handle) -> u8 {
         match (&self.constants.packet_routing, self.host_of_port(port)) {
             (Some(_), None) => self.packets.route(handle).next_priority(),
             (None, _) | (Some(_), Some(_)) => self.packets[handle].priority,
@@ -322,7 +350,11 @@ impl Shard {
         let channel = self.credits.channel(port, priority);
         channel.available += units;
         debug_assert!(channel.available <= channel.limit, "no credits are made up");
-        if channel.waiting_since.is_none() {
+        let is_waiting = channel.waiting_since.is_some();
+        if self.crossbars.are_used() && self.host_of_port(port).is_none() {
+            return self.credits_at_output(port, priority);
+        }
+        if !is_waiting {
             return;
         }
         let class = self.constants.scheduler.class(priority);
@@ -361,8 +393,8 @@ impl Shard {
 }
 
 impl Simulation {
-    /// Credits are neither lost nor made up: what a sender may send, what is on the wire, what the receiver holds and
-    /// what is on its way back are the receiver's buffer.
+    /// Credits are neither lost nor made up: what a sender may send, what it has granted and not sent, what is on the
+    /// wire, what the receiver holds and what is on its way back are the receiver's buffer.
     ///
     /// # Panics
     /// When they are not.
@@ -382,7 +414,8 @@ impl Simulation {
                     let channel = &port.channels[priority];
                     let held = far.credits.ports[far_port].channels[priority].held;
                     let on_wire = arriving[priority].packets;
-                    let sum = channel.available + on_wire + held + here[index][priority].credits;
+                    let granted = shard.granted(index)[priority];
+                    let sum = channel.available + granted + on_wire + held + here[index][priority].credits;
                     assert_eq!(sum, channel.limit, "credits of priority {priority} of port {index}");
                 }
             }

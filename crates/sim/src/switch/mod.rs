@@ -3,12 +3,13 @@
 //! A packet that arrives is admitted to the shared buffer ([`buffer`]), joins the queue of its egress port and
 //! traffic class ([`port`]), and leaves when the scheduler ([`schedule`]) picks it. Buffer is freed when the first bit
 //! leaves. A packet whose output is idle passes without touching the buffer. Priorities under credits have buffers of
-//! their
-//! own ([`credits`]).
+//! their own ([`credits`]). Switches without a shared buffer queue at their inputs ([`input_queued`]).
 
 pub mod buffer;
 pub(crate) mod credits;
 pub(crate) mod forward;
+pub(crate) mod input_queued;
+pub(crate) mod neighbour_loads;
 pub mod pause;
 pub(crate) mod per_packet;
 pub mod port;

@@ -8,13 +8,15 @@
 
 use std::sync::Arc;
 
-use etherweave_primitives::{ChannelId, InputError, Time, mix};
+use etherweave_primitives::{ChannelId, InputError, Priority, Time, mix};
 use etherweave_routing::{
-    FabricOf, HashScope, InputChannel, LoadView, NextHop, PacketRouting, PacketRoutingKind, RoutedPacket, Visit,
+    FabricOf, HashScope, InputChannel, LoadView, NextHop, PacketRouting, RoutedPacket, RoutingKind, Saturation, Visit,
 };
 use etherweave_topology::LinkClass;
 
 use super::credits::PortCredits;
+use super::input_queued::Crossbars;
+use super::neighbour_loads::NeighbourLoads;
 use super::port::{ImpairedLink, Port};
 use crate::engine::Shard;
 use crate::packet::{Handle, PacketRoute, flags};
@@ -23,6 +25,8 @@ use crate::packet::{Handle, PacketRoute, flags};
 trait SwitchRouting: Send + Sync {
     fn channels(&self) -> u8;
     fn hash_scope(&self) -> HashScope;
+    fn sees_other_switches(&self) -> bool;
+    fn saturation(&self) -> Option<Saturation>;
     fn start(&self, packet: &mut RoutedPacket);
     fn decide(&self, at: InputChannel, packet: &mut RoutedPacket, load: SwitchLoad<'_>) -> NextHop;
 }
@@ -34,6 +38,14 @@ impl<R: PacketRouting> SwitchRouting for R {
 
     fn hash_scope(&self) -> HashScope {
         PacketRouting::hash_scope(self)
+    }
+
+    fn sees_other_switches(&self) -> bool {
+        PacketRouting::sees_other_switches(self)
+    }
+
+    fn saturation(&self) -> Option<Saturation> {
+        PacketRouting::saturation(self)
     }
 
     fn start(&self, packet: &mut RoutedPacket) {
@@ -48,7 +60,7 @@ impl<R: PacketRouting> SwitchRouting for R {
 /// A routing that decides for every packet, made for a fabric.
 #[derive(Clone)]
 pub struct PreparedRouting {
-    kind: PacketRoutingKind,
+    kind: RoutingKind,
     routing: Arc<dyn SwitchRouting>,
 }
 
@@ -65,8 +77,8 @@ impl Visit for Keep {
     type Output = Option<Arc<dyn SwitchRouting>>;
 
     fn visit<R: PacketRouting>(self, routing: R) -> Self::Output {
-        let looks_elsewhere = routing.sees_other_switches();
-        (!looks_elsewhere).then(|| Arc::new(routing) as Arc<dyn SwitchRouting>)
+        let knows_traffic = routing.knows_traffic();
+        (!knows_traffic).then(|| Arc::new(routing) as Arc<dyn SwitchRouting>)
     }
 }
 
@@ -74,12 +86,11 @@ impl PreparedRouting {
     /// The routing on a fabric.
     ///
     /// # Errors
-    /// When it does not work on the fabric, or needs the load of other switches, which Ethernet switches do not
-    /// exchange.
-    pub fn new<'a>(kind: PacketRoutingKind, fabric: impl Into<FabricOf<'a>>) -> Result<PreparedRouting, InputError> {
+    /// When it does not work on the fabric, or knows beforehand what hosts will send.
+    pub fn new<'a>(kind: RoutingKind, fabric: impl Into<FabricOf<'a>>) -> Result<PreparedRouting, InputError> {
         let routing = kind.with(fabric, Keep)?.ok_or_else(|| {
-            let found = format!("{}, which compares the load of other switches or knows the traffic", kind.name());
-            InputError::new("routing", found, "a routing that decides by the load of the own switch")
+            let found = format!("{}, which knows what hosts will send", kind.name());
+            InputError::new("routing", found, "a routing that decides by load: what ranks send depends on the run")
         })?;
         Ok(PreparedRouting { kind, routing })
     }
@@ -93,15 +104,32 @@ impl PreparedRouting {
     pub fn priorities(&self) -> u8 {
         self.routing.channels()
     }
+
+    /// Whether it compares the load of several switches.
+    pub(crate) fn sees_other_switches(&self) -> bool {
+        self.routing.sees_other_switches()
+    }
+
+    /// What marks a global port as saturated.
+    pub(crate) fn saturation(&self) -> Option<Saturation> {
+        self.routing.saturation()
+    }
 }
 
-/// The load of one Ethernet switch: its own output queues, in bytes, and what its peers have paused.
+/// The load of one switch: its own output queues, in bytes, what its peers have paused, and what it knows of its
+/// neighbours' queues. An input-queued switch counts what it has sent towards each far end and has not got credits back
+/// for.
 #[derive(Clone, Copy)]
 pub(crate) struct SwitchLoad<'a> {
     ports: &'a [Port],
     impaired_links: &'a [ImpairedLink],
     credits: &'a [PortCredits],
+    /// Bytes that one credit stands for.
+    unit: u32,
+    crossbars: &'a Crossbars,
     class_of_priority: &'a [u8; 8],
+    neighbours: Option<&'a NeighbourLoads>,
+    switch: u32,
     base: u8,
     now: Time,
 }
@@ -109,6 +137,18 @@ pub(crate) struct SwitchLoad<'a> {
 impl SwitchLoad<'_> {
     fn class(&self, channel: u8) -> usize {
         usize::from(self.class_of_priority[usize::from(self.base + channel)])
+    }
+
+    /// Bytes of a priority in the queue of an output, on their way to the far end, there, or not known to have left it.
+    fn ahead(&self, port: u8, priority: usize) -> u32 {
+        self.credits[usize::from(port)].channels[priority].taken() * self.unit
+    }
+
+    /// Whether an output takes no packet of the largest size from the crossbar.
+    fn is_full(&self, port: u8, channel: u8) -> bool {
+        let (credits, output) = (&self.credits[usize::from(port)], &self.ports[usize::from(port)]);
+        let available = credits.channels[usize::from(self.base + channel)].available * self.unit;
+        available < self.crossbars.largest_frame() || !self.crossbars.has_room(output, self.now)
     }
 }
 
@@ -118,20 +158,29 @@ impl LoadView for SwitchLoad<'_> {
     }
 
     fn occupancy(&self, port: u8, channel: u8) -> u32 {
+        if self.crossbars.are_used() {
+            return self.ahead(port, usize::from(self.base + channel));
+        }
         self.ports[usize::from(port)].class_states[self.class(channel)].queue.bytes
     }
 
     fn queued(&self, port: u8) -> u32 {
-        let port = &self.ports[usize::from(port)];
-        crate::frame::pause::priorities(port.waiting).map(|class| port.class_states[class].queue.bytes).sum()
+        if self.crossbars.are_used() {
+            return (0..Priority::COUNT).map(|priority| self.ahead(port, priority)).sum();
+        }
+        self.ports[usize::from(port)].queued()
     }
 
-    fn occupancy_at(&self, _switch: u32, _port: u8, _channel: u8) -> u32 {
-        unreachable!("such routings are rejected")
+    fn occupancy_at(&self, switch: u32, port: u8, channel: u8) -> u32 {
+        if switch == self.switch {
+            return self.occupancy(port, channel);
+        }
+        self.neighbours.map_or(0, |neighbours| neighbours.queued(switch, port, self.class(channel)))
     }
 
-    fn is_saturated(&self, _switch: u32, _port: u8) -> bool {
-        unreachable!("such routings are rejected")
+    fn is_saturated(&self, switch: u32, port: u8) -> bool {
+        let queued = |port| self.occupancy_at(switch, port, 0);
+        self.neighbours.is_some_and(|neighbours| neighbours.is_saturated(switch, port, queued))
     }
 
     fn is_down(&self, port: u8) -> bool {
@@ -140,6 +189,9 @@ impl LoadView for SwitchLoad<'_> {
     }
 
     fn is_paused(&self, port: u8, channel: u8) -> bool {
+        if self.crossbars.are_used() {
+            return self.is_down(port) || self.is_full(port, channel);
+        }
         // Under credits, all classes are marked as paused: see `super::credits`.
         let stopped = match self.credits.get(usize::from(port)) {
             None => self.ports[usize::from(port)].paused_classes,
@@ -188,15 +240,30 @@ impl Shard {
         flowlet.count
     }
 
-    /// The port and priority by which a packet leaves that has come in by `ingress`; decided once.
+    /// A packet has come in by `ingress`; where it leaves is decided once.
     #[inline(never)]
-    pub(crate) fn decide_egress(&mut self, ingress: u32, handle: Handle) -> (u32, u8) {
-        let mut route = *self.packets.route(handle);
-        if !self.packets[handle].has(flags::STORED) {
-            self.decide(ingress, &mut route);
-            *self.packets.route_mut(handle) = route;
+    pub(crate) fn arrive_undecided(&mut self, ingress: u32, handle: Handle) {
+        if self.crossbars.are_used() {
+            // It is decided when the packet leads its queue.
+            return self.arrive_at_input(ingress, handle);
         }
-        (route.egress, route.base + route.channel)
+        if !self.packets[handle].has(flags::STORED) {
+            self.decide_route(ingress, handle);
+        }
+        let route = *self.packets.route(handle);
+        self.arrive_at_switch(ingress, route.egress, route.next_priority(), handle);
+        self.report_load(&route);
+    }
+
+    /// Decides the port by which a packet leaves that has come in by `ingress`.
+    pub(super) fn decide_route(&mut self, ingress: u32, handle: Handle) -> u32 {
+        let mut route = *self.packets.route(handle);
+        if let Some(neighbours) = &mut self.neighbour_loads {
+            neighbours.advance(self.now);
+        }
+        self.decide(ingress, &mut route);
+        *self.packets.route_mut(handle) = route;
+        route.egress
     }
 
     fn decide(&self, ingress: u32, route: &mut PacketRoute) {
@@ -204,8 +271,18 @@ impl Shard {
         let ports = &self.ports[switch.first_port as usize..][..usize::from(switch.ports)];
         let credits = self.credits.ports.get(switch.first_port as usize..).unwrap_or_default();
         let class_of_priority = &self.constants.scheduler.class_of_priority;
-        let impaired_links = &self.impaired_links;
-        let load = SwitchLoad { ports, impaired_links, credits, class_of_priority, base: route.base, now: self.now };
+        let load = SwitchLoad {
+            ports,
+            impaired_links: &self.impaired_links,
+            credits,
+            unit: self.credits.unit,
+            crossbars: &self.crossbars,
+            class_of_priority,
+            neighbours: self.neighbour_loads.as_deref(),
+            switch: switch.number,
+            base: route.base,
+            now: self.now,
+        };
         let port = (ingress - switch.first_port) as u8;
         let class = self.link_class(ingress);
         let at = InputChannel { switch: switch.number, port, channel: route.channel, class };
@@ -231,8 +308,9 @@ impl Shard {
     #[inline]
     pub(crate) fn change_priority(&mut self, handle: Handle) {
         if self.constants.packet_routing.is_some() {
-            let route = self.packets.route(handle);
+            let route = *self.packets.route(handle);
             self.packets[handle].priority = route.next_priority();
+            self.report_load(&route);
         }
     }
 }

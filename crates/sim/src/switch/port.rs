@@ -55,14 +55,49 @@ pub(crate) struct ImpairedLink {
     pub damage: Option<DegradedChannel>,
     /// Token bucket.
     pub shaper: Option<Shaper>,
-    /// When the link is down: from and until.
-    pub outages: Vec<(Time, Time)>,
+    /// When the link is down, and what that cost.
+    pub outages: Vec<LinkOutage>,
+}
+
+/// A time for which a link is down, and what it has lost in one direction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkOutage {
+    /// When the link fails.
+    pub from: Time,
+    /// When it returns; the largest time if it does not.
+    pub until: Time,
+    /// Packets lost.
+    pub packets: u64,
+    /// Packets lost [B on the wire].
+    pub bytes: u64,
+    /// When the last of them was sent.
+    pub last_loss: Option<Time>,
+}
+
+impl LinkOutage {
+    /// An outage that has lost nothing yet.
+    pub fn new(from: Time, until: Time) -> LinkOutage {
+        LinkOutage { from, until, packets: 0, bytes: 0, last_loss: None }
+    }
+
+    fn touches(&self, begin: Time, end: Time) -> bool {
+        self.from <= end && begin < self.until
+    }
 }
 
 impl ImpairedLink {
     /// Whether the link is down at any instant of a span.
     pub fn is_down(&self, begin: Time, end: Time) -> bool {
-        self.outages.iter().any(|&(from, until)| from <= end && begin < until)
+        self.outages.iter().any(|outage| outage.touches(begin, end))
+    }
+
+    /// Counts a packet of `wire` bytes that the first outage of a span has lost.
+    pub fn lose(&mut self, begin: Time, end: Time, wire: u32) {
+        if let Some(outage) = self.outages.iter_mut().find(|outage| outage.touches(begin, end)) {
+            outage.packets += 1;
+            outage.bytes += u64::from(wire);
+            outage.last_loss = Some(begin);
+        }
     }
 }
 
@@ -110,7 +145,7 @@ impl PriorityCounters {
 }
 
 impl ClassQueue {
-    const EMPTY: ClassQueue = ClassQueue {
+    pub(super) const EMPTY: ClassQueue = ClassQueue {
         head: NO_PACKET,
         tail: NO_PACKET,
         bytes: 0,
@@ -125,8 +160,13 @@ impl ClassQueue {
         self.head == NO_PACKET
     }
 
+    /// The packet that leads; [`NO_PACKET`] where none does.
+    pub(super) fn first(&self) -> Handle {
+        self.head
+    }
+
     #[inline]
-    fn enqueue(&mut self, packets: &mut Packets, handle: Handle) {
+    pub(super) fn enqueue(&mut self, packets: &mut Packets, handle: Handle) {
         packets[handle].next = NO_PACKET;
         if self.is_empty() {
             self.head = handle;
@@ -139,7 +179,7 @@ impl ClassQueue {
     }
 
     #[inline]
-    fn dequeue(&mut self, packets: &Packets) -> Handle {
+    pub(super) fn dequeue(&mut self, packets: &Packets) -> Handle {
         let handle = self.head;
         self.head = packets[handle].next;
         self.bytes -= packets[handle].wire;
@@ -373,6 +413,11 @@ impl Port {
     pub fn ends_of_queue(&self) -> (Handle, Handle) {
         let queue = &self.class_states.first.queue;
         (queue.head, queue.tail)
+    }
+
+    /// What waits in the queues of all classes [B on the wire].
+    pub fn queued(&self) -> u32 {
+        crate::frame::pause::priorities(self.waiting).map(|class| self.class_states[class].queue.bytes).sum()
     }
 
     /// The packet that leads the queue of a class with waiting packets.

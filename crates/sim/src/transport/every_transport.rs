@@ -226,6 +226,8 @@ struct Channel<E: Ends> {
     in_flight: BTreeMap<(Time, u64), Item<E>>,
     numbers: u64,
     packets: u64,
+    /// By all transfers [B].
+    posted: u64,
     arrived: Ranges,
 }
 
@@ -234,13 +236,15 @@ impl<E: Ends> Channel<E> {
         let random = Stream::new(seed, Purpose::Traffic, 0);
         let (now, in_flight) = (Time::ZERO, BTreeMap::new());
         let (numbers, packets, arrived) = (0, 0, Ranges::default());
-        Channel { ends, faults, random, now, free_at: now, paused_until: now, in_flight, numbers, packets, arrived }
+        let (free_at, paused_until, posted) = (now, now, 0);
+        Channel { ends, faults, random, now, free_at, paused_until, in_flight, numbers, packets, posted, arrived }
     }
 
     /// Posts messages of these sizes and goes on until all are there and acknowledged.
     fn transfer(&mut self, messages: &[u64]) {
         messages.iter().for_each(|&bytes| self.ends.post(self.now, bytes));
-        let total: u64 = messages.iter().sum();
+        self.posted += messages.iter().sum::<u64>();
+        let total = self.posted;
         for _ in 0..4_000_000 {
             self.send();
             if self.ends.delivered() == total && self.ends.acknowledged() == total {
@@ -423,4 +427,24 @@ fn the_reordering_window_grows_with_packets_sent_again_in_vain() {
     // Half of them are late by more than a round trip.
     assert!(selective < 0.06, "{selective}");
     assert!(back > 10.0 * selective, "{back} against {selective}");
+}
+
+/// A timer that finds everything acknowledged is gone: the next packet sets another, without which its loss would never
+/// be noticed.
+#[test]
+fn a_loss_after_a_rest_is_noticed() {
+    for reliability in RELIABILITIES {
+        let mut channel = Channel::new(Roce::new(roce(reliability)), Faults::default(), 1);
+        channel.transfer(&[10 * MTU]);
+        while channel.ends.timer().is_some() {
+            channel.step();
+        }
+        channel.ends.post(channel.now, MTU);
+        channel.posted += MTU;
+        channel.faults.lost = 1000;
+        channel.send();
+        channel.faults.lost = 0;
+        channel.transfer(&[]);
+        assert!(channel.ends.retransmissions() > 0, "{reliability:?}");
+    }
 }

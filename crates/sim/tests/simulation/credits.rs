@@ -2,7 +2,9 @@
 
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Length, Priority, Rank, Time};
 use etherweave_sim::frame::size::{PREAMBLE_AND_GAP, RoceSizes};
-use etherweave_sim::params::{Credits, FlowControl, Forwarding, RoceVersion, SimParams, TokenBucket, Transport};
+use etherweave_sim::params::{
+    Credits, FlowControl, Forwarding, RoceVersion, SimParams, SwitchModel, SwitchParams, TokenBucket, Transport,
+};
 use etherweave_sim::{Captured, DegradedLink, Experiment, Finish, PacketKind, PortRow, Report, Simulation};
 use etherweave_topology::{Custom, Family, FatTree, Topology};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
@@ -12,15 +14,15 @@ use crate::common::{experiment, job, job_of, one_switch, roce, run, run_for, tcp
 use crate::threads::assert_same_on_any_threads;
 
 /// At 100 Gb/s [ps/B].
-const BYTE: u64 = 80;
-const MTU: u64 = 4_096;
+pub const BYTE: u64 = 80;
+pub const MTU: u64 = 4_096;
 
 fn sizes() -> RoceSizes {
     RoceSizes::new(RoceVersion::V2, true)
 }
 
 /// The first packet of a message, the largest there is [B on the wire].
-fn largest() -> u64 {
+pub fn largest() -> u64 {
     MTU + u64::from(sizes().first_overhead())
 }
 
@@ -30,18 +32,18 @@ fn middle() -> u64 {
 }
 
 /// Buffers of so many largest frames, in units of 64 B.
-fn frames(count: u64) -> Credits {
+pub fn frames(count: u64) -> Credits {
     let frame = (largest() - u64::from(PREAMBLE_AND_GAP)).next_multiple_of(64);
     Credits { buffer: Some(Bytes::new(count * frame)), ..Credits::default() }
 }
 
-fn with_credits(mut params: SimParams, credits: Credits) -> SimParams {
+pub fn with_credits(mut params: SimParams, credits: Credits) -> SimParams {
     params.flow_control = FlowControl::Credits(credits);
     params
 }
 
 /// NICs that are never the bottleneck, and windows that never close.
-fn ideal() -> SimParams {
+pub fn ideal() -> SimParams {
     let mut params = roce();
     params.nic.drain_rate = BitRate::from_gbps(1_000);
     params.nic.context_switch = Duration::ZERO;
@@ -51,19 +53,21 @@ fn ideal() -> SimParams {
     params
 }
 
-fn stream(src: u32, dst: u32, bytes: u64, messages: Option<u64>) -> StreamSpec {
+pub fn stream(src: u32, dst: u32, bytes: u64, messages: Option<u64>) -> StreamSpec {
     let (src_rank, dst_rank) = (Rank::new(src), Rank::new(dst));
     StreamSpec { src_rank, dst_rank, stream: 0, bytes_per_message: bytes, outstanding: 64, messages }
 }
 
-fn streams(list: Vec<StreamSpec>, hosts: u32, topology: Topology, params: SimParams) -> Experiment {
+pub fn streams(list: Vec<StreamSpec>, hosts: u32, topology: Topology, params: SimParams) -> Experiment {
     let mut job = job_of(Traffic::Streams(list), Priority::new(0));
     job.hosts = (0..hosts).map(HostId::new).collect();
     experiment(topology, params, vec![job])
 }
 
+pub const MODELS: [SwitchModel; 2] = [SwitchModel::SharedBuffer, SwitchModel::InputQueued];
+
 /// A host on each of two switches with a cable of so many metres between them.
-fn line(cable: u64) -> Topology {
+pub fn line(cable: u64) -> Topology {
     let links = format!("h0,s0,100Gb/s,1m\nh1,s1,100Gb/s,1m\ns0,s1,100Gb/s,{cable}m\n");
     Custom { hosts: 2, links, ..Custom::default() }.generate().unwrap()
 }
@@ -172,22 +176,29 @@ fn n_to_one_takes_as_long_as_under_pfc_and_is_fair() {
     }
 }
 
-/// Five switches in a circle; every host sends two switches on, so that each link waits for the next.
-fn circle() -> Topology {
-    let links: String = (0..5).map(|i| format!("h{i},s{i},100Gb/s,3m\ns{i},s{},40Gb/s,20m\n", (i + 1) % 5)).collect();
-    Custom { hosts: 5, links, ..Custom::default() }.generate().unwrap()
+/// Switches in a circle, a host at each.
+pub fn circle(hosts: u32) -> Topology {
+    let link = |i| format!("h{i},s{i},100Gb/s,3m\ns{i},s{},40Gb/s,20m\n", (i + 1) % hosts);
+    let links: String = (0..hosts).map(link).collect();
+    Custom { hosts, links, ..Custom::default() }.generate().unwrap()
 }
 
 #[test]
 fn a_cyclic_dependency_is_found_and_its_ports_are_named() {
-    let across = (0..5).map(|i| stream(i, (i + 2) % 5, 10_000_000, Some(1))).collect();
-    let cyclic = streams(across, 5, circle(), with_credits(roce(), frames(4)));
-    let Finish::Stuck(report) = Simulation::build(&cyclic, 1).unwrap().run(Time::MAX, &mut |_| true) else {
-        panic!("a cycle of full buffers stops")
-    };
-    for i in 0..5 {
-        let (at, next) = (format!("s{i} port"), format!("priority 0 has no credits from s{}", (i + 1) % 5));
-        assert!(report.lines().any(|line| line.starts_with(&at) && line.contains(&next)), "{report}");
+    // Every host sends nearly half the circle on, so that each link waits for the next.
+    for (model, (hosts, links)) in MODELS.into_iter().zip([(5, 2), (9, 4)]) {
+        let across = (0..hosts).map(|i| stream(i, (i + links) % hosts, 10_000_000, Some(1))).collect();
+        let mut params = with_credits(roce(), frames(4));
+        params.switch.model = model;
+        let cyclic = streams(across, hosts, circle(hosts), params);
+        let Finish::Stuck(report) = Simulation::build(&cyclic, 1).unwrap().run(Time::MAX, &mut |_| true) else {
+            panic!("a cycle of full buffers stops")
+        };
+        for i in 0..hosts {
+            let (at, next) = (format!("s{i} port"), format!("priority 0 has no credits from s{}", (i + 1) % hosts));
+            let line = report.lines().find(|line| line.starts_with(&at) && line.contains(&next));
+            assert!(line.is_some_and(|line| !line.contains(", 0 B wait")), "{model:?}: {report}");
+        }
     }
 }
 
@@ -230,9 +241,11 @@ fn a_priority_without_credits_loses_packets_beside_one_that_loses_none() {
 
 #[test]
 fn damaged_packets_and_shaped_ports_keep_no_credits() {
-    for forwarding in [Forwarding::StoreAndForward, Forwarding::CutThrough] {
+    let forwardings = [Forwarding::StoreAndForward, Forwarding::CutThrough];
+    for (forwarding, model) in forwardings.into_iter().flat_map(|one| MODELS.map(|model| (one, model))) {
         let mut params = with_credits(ideal(), frames(3));
         params.switch.forwarding = forwarding;
+        params.switch.model = model;
         params.nic.shaper = Some(TokenBucket { rate: BitRate::from_gbps(60), burst: Bytes::new(10_000) });
         if let Transport::Roce(roce) = &mut params.transport {
             roce.retransmission_timeout = Duration::from_us(100);
@@ -247,7 +260,11 @@ fn damaged_packets_and_shaped_ports_keep_no_credits() {
         damaged.degraded = (0..3).map(every).collect();
         // The end of a run asserts that all credits are accounted for.
         let report = run(&damaged, 1);
-        assert!(report.totals.damaged > 0 && report.totals.dropped == 0, "{forwarding:?}: {:?}", report.totals);
+        assert!(
+            report.totals.damaged > 0 && report.totals.dropped == 0,
+            "{forwarding:?}, {model:?}: {:?}",
+            report.totals
+        );
     }
 }
 
@@ -260,7 +277,7 @@ fn tree(cable: u64, slow: bool) -> Topology {
     tree.generate().unwrap()
 }
 
-fn exchange(ranks: u32, bytes: u64) -> Workload {
+pub fn exchange(ranks: u32, bytes: u64) -> Workload {
     Workload::Permutation(Permutation { ranks, bytes: Bytes::new(bytes), ..Permutation::default() })
 }
 
@@ -270,9 +287,14 @@ proptest! {
     #[test]
     fn credits_never_drop_and_keep_order(
         bytes in 1u64..400_000, cable in 1u64..200, slow: bool, cut: bool, is_tcp: bool, buffer in 0u64..6,
-        unit in 1u64..3_000,
+        unit in 1u64..3_000, is_input_queued: bool, speed_up in 1u32..4, output_queue in 0u64..3,
     ) {
         let mut params = if is_tcp { tcp() } else { roce() };
+        if is_input_queued {
+            let output_queue = Bytes::new(output_queue * 10_000);
+            let model = SwitchModel::InputQueued;
+            params.switch = SwitchParams { model, speed_up, output_queue, ..params.switch };
+        }
         params.switch.forwarding = if cut { Forwarding::CutThrough } else { Forwarding::StoreAndForward };
         // A frame of up to 9,000 B may be padded by a unit.
         let buffer = (buffer > 0).then(|| Bytes::new(buffer * 12_000));

@@ -5,6 +5,7 @@ mod common;
 mod credits;
 mod degraded;
 mod headroom;
+mod input_queued;
 mod losslessness;
 mod per_packet;
 mod samples;

@@ -3,14 +3,15 @@
 use std::sync::LazyLock;
 
 use etherweave_forwarding::{FabricTables, TableParams};
-use etherweave_primitives::{Bytes, Duration, Priority, Rank};
-use etherweave_routing::{FabricOf, Outage, PacketRoutingKind};
-use etherweave_sim::params::{Credits, FlowControl, Pfc, SimParams};
+use etherweave_primitives::{Bytes, Duration, Priority, Rank, Time};
+use etherweave_routing::{FabricOf, Outage, RoutingKind};
+use etherweave_sim::params::{Credits, FlowControl, Pfc, SimParams, SwitchParams};
 use etherweave_sim::{Experiment, FlowRow, Paths, PreparedRouting, Report};
 use etherweave_topology::{Dragonfly, FatTree, Topology, TopologyKind};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 
 use crate::common::{experiment, job_of, roce, run, selective};
+use crate::credits::MODELS;
 
 #[path = "../../../forwarding/tests/all/fabrics/small.rs"]
 mod small;
@@ -44,11 +45,11 @@ fn with_routing(topology: &Topology, prepared: PreparedRouting, params: SimParam
 }
 
 /// Every routing that runs, on every small fabric that it is for.
-fn each(mut check: impl FnMut(PacketRoutingKind, &Topology, PreparedRouting)) {
+fn each(mut check: impl FnMut(RoutingKind, &Topology, PreparedRouting)) {
     static DEFAULT: LazyLock<TableParams> = LazyLock::new(TableParams::default);
     for small::Small { kind, topology, .. } in &small::all() {
         let tables = FabricTables { kind, topology, params: &DEFAULT };
-        for &routing in PacketRoutingKind::ALL {
+        for &routing in RoutingKind::ALL {
             if let Ok(prepared) = PreparedRouting::new(routing, &tables) {
                 check(routing, topology, prepared);
             }
@@ -62,15 +63,17 @@ fn every_routing_delivers_everything_and_loses_nothing_on_any_number_of_threads(
     each(|routing, topology, prepared| {
         let traffic = shift(topology, topology.hosts() as u32 / 2 + 1, 20_000);
         let experiment = with_routing(topology, prepared, roce(), traffic);
-        let reports = [1, 3].map(|threads| run(&experiment, threads));
+        let reports = [1, 2, 7].map(|threads| run(&experiment, threads));
         let name = format!("{} on {} switches", routing.name(), topology.switches());
         for Report { totals, lossless_drops, streams, .. } in &reports {
             assert!(totals.dropped == 0 && lossless_drops.is_empty(), "{name}: {totals:?}");
             assert_eq!(totals.created, totals.delivered + totals.in_flight, "{name}");
             assert!(streams.iter().all(|stream| stream.messages == 4), "{name}");
         }
-        assert_eq!(reports[0].fingerprint, reports[1].fingerprint, "{name}");
-        assert_eq!(reports[0].streams, reports[1].streams, "{name}");
+        for other in &reports[1..] {
+            assert_eq!(reports[0].fingerprint, other.fingerprint, "{name}");
+            assert_eq!(reports[0].streams, other.streams, "{name}");
+        }
         seen += 1;
     });
     assert!(seen >= 40, "{seen} routings on fabrics");
@@ -85,16 +88,19 @@ fn every_routing_delivers_everything_under_credits() {
         let traffic = shift(topology, topology.hosts() as u32 / 2 + 1, 20_000);
         let mut experiment = with_routing(topology, prepared, roce(), traffic);
         experiment.params.flow_control = FlowControl::Credits(credits);
-        let reports = [1, 3].map(|threads| run(&experiment, threads));
-        let name = format!("{} on {} switches", routing.name(), topology.switches());
-        assert_eq!(reports[0].totals.dropped, 0, "{name}");
-        assert!(reports[0].streams.iter().all(|stream| stream.messages == 4), "{name}");
-        assert_eq!(reports[0].fingerprint, reports[1].fingerprint, "{name}");
+        for model in MODELS {
+            experiment.params.switch = SwitchParams { model, ..SwitchParams::default() };
+            let reports = [1, 3].map(|threads| run(&experiment, threads));
+            let name = format!("{} on {} switches, {model:?}", routing.name(), topology.switches());
+            assert_eq!(reports[0].totals.dropped, 0, "{name}");
+            assert!(reports[0].streams.iter().all(|stream| stream.messages == 4), "{name}");
+            assert_eq!(reports[0].fingerprint, reports[1].fingerprint, "{name}");
+        }
     });
 }
 
 /// A dragonfly whose groups all send to the next one: eight hosts of 100 Gb/s for one link of 100 Gb/s.
-fn adversarial(params: SimParams, routing: PacketRoutingKind, traffic: impl Fn(&Topology) -> Traffic) -> Report {
+fn adversarial(params: SimParams, routing: RoutingKind, traffic: impl Fn(&Topology) -> Traffic) -> Report {
     let kind = TopologyKind::Dragonfly(Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() });
     let topology = kind.generate().unwrap();
     let prepared = PreparedRouting::new(routing, &topology).unwrap();
@@ -132,14 +138,16 @@ fn routings_that_leave_the_minimal_path_spread_what_one_global_link_would_carry(
     };
     // 800 packets of about 4,200 B take 269 us on the one link; over all eight links of a group, with each packet on
     // two of them, at least 67 us.
-    let minimal = end(PacketRoutingKind::Minimal);
+    let minimal = end(RoutingKind::Minimal);
     assert!((269.0..300.0).contains(&minimal), "{minimal}");
     // Conditional rules act once the buffers before the minimal port are full, and 3 MB are soon over.
     for (routing, most) in [
-        (PacketRoutingKind::ValiantGroup, 0.6),
-        (PacketRoutingKind::UgalLocal, 0.6),
-        (PacketRoutingKind::ProgressiveAdaptive, 0.6),
-        (PacketRoutingKind::Conditional, 0.9),
+        (RoutingKind::ValiantGroup, 0.6),
+        (RoutingKind::UgalLocal, 0.6),
+        (RoutingKind::ProgressiveAdaptive, 0.6),
+        (RoutingKind::UgalGlobal, 0.6),
+        (RoutingKind::Piggyback, 0.6),
+        (RoutingKind::Conditional, 0.9),
     ] {
         let spread = end(routing);
         assert!((67.0..most * minimal).contains(&spread), "{}: {spread} of {minimal} us", routing.name());
@@ -151,8 +159,8 @@ fn routings_that_leave_the_minimal_path_spread_what_one_global_link_would_carry(
 #[test]
 fn go_back_n_repeats_packets_that_overtake_each_other_and_selective_repeat_places_them() {
     let report = |params, routing| adversarial(params, routing, |topology| shift(topology, 8, 20_000));
-    let minimal = report(roce(), PacketRoutingKind::Minimal);
-    let [back, selective] = [roce(), selective(roce())].map(|params| report(params, PacketRoutingKind::ValiantGroup));
+    let minimal = report(roce(), RoutingKind::Minimal);
+    let [back, selective] = [roce(), selective(roce())].map(|params| report(params, RoutingKind::ValiantGroup));
     let sum = |report: &Report, of: fn(&FlowRow) -> u64| report.flows.iter().map(of).sum::<u64>();
     let again = |report: &Report| sum(report, |flow| flow.retransmissions);
     for (name, report) in [("minimal", &minimal), ("go-back-N", &back), ("selective repeat", &selective)] {
@@ -179,7 +187,7 @@ fn where_there_is_one_path_a_decision_per_packet_changes_nothing() {
     let topology = kind.generate().unwrap();
     let jobs = || vec![job_of(shift(&topology, 5, 100_000), Priority::new(0))];
     let per_flow = experiment(topology.clone(), lossless(roce(), 1), jobs());
-    let prepared = PreparedRouting::new(PacketRoutingKind::Spray, &topology).unwrap();
+    let prepared = PreparedRouting::new(RoutingKind::Spray, &topology).unwrap();
     let per_packet = Experiment { paths: Paths::PerPacket(prepared), ..per_flow.clone() };
     assert_eq!(run(&per_packet, 1).fingerprint, run(&per_flow, 1).fingerprint);
 }
@@ -188,7 +196,7 @@ fn where_there_is_one_path_a_decision_per_packet_changes_nothing() {
 fn ranks_exchange_messages_on_any_number_of_threads() {
     let kind = TopologyKind::FatTree(FatTree { leaves: 4, hosts_per_leaf: 4, cores: 4, ..FatTree::default() });
     let topology = kind.generate().unwrap();
-    let prepared = PreparedRouting::new(PacketRoutingKind::Ecmp, &topology).unwrap();
+    let prepared = PreparedRouting::new(RoutingKind::Ecmp, &topology).unwrap();
     let permutation = Permutation { ranks: 16, bytes: Bytes::new(100_000), ..Permutation::default() };
     let traffic = Workload::Permutation(permutation).traffic(1).unwrap();
     let experiment = with_routing(&topology, prepared, roce(), traffic);
@@ -200,7 +208,7 @@ fn ranks_exchange_messages_on_any_number_of_threads() {
 fn priorities_that_a_routing_needs_must_be_lossless() {
     let kind = TopologyKind::Dragonfly(Dragonfly::default());
     let topology = kind.generate().unwrap();
-    let prepared = PreparedRouting::new(PacketRoutingKind::UgalLocal, &topology).unwrap();
+    let prepared = PreparedRouting::new(RoutingKind::UgalLocal, &topology).unwrap();
     let rejected = |priority: u8, lossless_priorities: u8| {
         let mut experiment = with_routing(&topology, prepared.clone(), roce(), shift(&topology, 1, 1));
         experiment.params = lossless(experiment.params, lossless_priorities);
@@ -213,14 +221,14 @@ fn priorities_that_a_routing_needs_must_be_lossless() {
                     raises the priority of packets with their hops";
     assert_eq!(rejected(0, 2).as_deref(), Some(expected));
     assert_eq!(rejected(6, 7).as_deref(), Some("job.0.priority: 6; expected at most 5: ugal_local takes 3 priorities"));
-    let error = PreparedRouting::new(PacketRoutingKind::UgalGlobal, &topology).unwrap_err().to_string();
-    let expected = "routing: ugal_global, which compares the load of other switches or knows the traffic; expected a \
-                    routing that decides by the load of the own switch";
+    let error = PreparedRouting::new(RoutingKind::Controller, &topology).unwrap_err().to_string();
+    let expected = "routing: controller, which knows what hosts will send; expected a routing that decides by load: \
+                    what ranks send depends on the run";
     assert_eq!(error, expected);
 }
 
 /// A tree of 16 hosts whose first uplink is down from 10 us on, for so long.
-fn failing(routing: PacketRoutingKind, until: Option<u64>) -> Report {
+fn failing(routing: RoutingKind, until: Option<u64>) -> Report {
     let kind = TopologyKind::FatTree(FatTree { leaves: 4, hosts_per_leaf: 4, cores: 4, ..FatTree::default() });
     let topology = kind.generate().unwrap();
     let channel = topology.cables("leaf0 - core0")[0];
@@ -236,14 +244,17 @@ fn failing(routing: PacketRoutingKind, until: Option<u64>) -> Report {
     let mut by_credits = experiment;
     let priorities = (0..8).map(Priority::new).collect();
     by_credits.params.flow_control = FlowControl::Credits(Credits { priorities, ..Credits::default() });
-    assert!(run(&by_credits, 1).totals.lost > 0);
+    for model in MODELS {
+        by_credits.params.switch = SwitchParams { model, ..SwitchParams::default() };
+        assert!(run(&by_credits, 1).totals.lost > 0);
+    }
     one
 }
 
 #[test]
 fn what_a_failed_link_loses_is_sent_again_when_it_returns_or_by_another_path() {
-    let returning = failing(PacketRoutingKind::Ecmp, Some(500));
-    let rerouted = failing(PacketRoutingKind::ShortestPath, None);
+    let returning = failing(RoutingKind::Ecmp, Some(500));
+    let rerouted = failing(RoutingKind::ShortestPath, None);
     for report in [&returning, &rerouted] {
         let totals = report.totals;
         assert!(totals.lost > 0 && totals.dropped == 0, "{totals:?}");
@@ -253,6 +264,30 @@ fn what_a_failed_link_loses_is_sent_again_when_it_returns_or_by_another_path() {
     // A flow by the failed link ends after its return; tables computed 50 us after the failure need none.
     assert!(end_us(&returning) > 500.0 && report_timeouts(&returning) > 0);
     assert!(report_timeouts(&rerouted) > 0);
+}
+
+#[test]
+fn a_report_says_what_a_failed_link_lost_until_routes_avoided_it_and_when_it_was_made_good() {
+    let us = |time: Time| time.as_ns_f64() / 1e3;
+    let recovered = |report: &Report| report.flows.iter().map(|flow| us(flow.recovered)).fold(0.0, f64::max);
+    let returning = failing(RoutingKind::Ecmp, Some(500));
+    let rerouted = failing(RoutingKind::ShortestPath, None);
+    for (report, until) in [(&returning, Some(500.0)), (&rerouted, None)] {
+        let ends: Vec<_> = report.failures.iter().map(|row| (row.node.as_str(), row.peer.as_str())).collect();
+        assert_eq!(ends, [("leaf0", "core0"), ("core0", "leaf0")]);
+        assert!(report.failures.iter().all(|row| us(row.from) == 10.0 && row.until.map(us) == until));
+        assert_eq!(report.failures.iter().map(|row| row.packets_lost).sum::<u64>(), report.totals.lost);
+        assert!(report.failures.iter().all(|row| row.bytes_lost > row.packets_lost * 64));
+        // Flows without losses are not said to have recovered.
+        assert!(report.flows.iter().all(|flow| (flow.recovered > Time::ZERO) == (flow.retransmissions > 0)));
+        assert!(recovered(report) <= end_us(report));
+    }
+    // Tables change 50 us after the failure, and a switch sees to it within a packet's time.
+    let last_loss =
+        |report: &Report| report.failures.iter().filter_map(|row| row.last_loss).map(us).fold(0.0, f64::max);
+    assert!((50.0..61.0).contains(&last_loss(&rerouted)), "{}", last_loss(&rerouted));
+    assert!((10.0..500.0).contains(&last_loss(&returning)), "{}", last_loss(&returning));
+    assert!(recovered(&returning) > 500.0 && recovered(&rerouted) > last_loss(&rerouted));
 }
 
 fn report_timeouts(report: &Report) -> u64 {

@@ -153,12 +153,11 @@ fn graph(edges: Vec<([Numbered; 2], Edge)>) -> Result<ListedGraph, InputError> {
 
 #[cfg(test)]
 mod tests {
-    use etherweave_primitives::SwitchId;
+    use etherweave_primitives::{InputErrors, SwitchId};
 
-    use super::*;
     use crate::{Custom, Family, LinkClass, Medium, Topology};
 
-    fn generate(links: &str) -> Result<Topology, InputError> {
+    fn generate(links: &str) -> Result<Topology, InputErrors> {
         Custom { links: links.to_owned(), ..Custom::default() }.generate()
     }
 

@@ -9,7 +9,7 @@ mod json;
 mod link_text;
 mod switch_places;
 
-use etherweave_primitives::{BitRate, InputError};
+use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use crate::{AsBuilt, Cable, Family, FamilyFit, SizeRequest, Topology};
 use graph::ListedGraph;
@@ -98,13 +98,13 @@ impl Custom {
 }
 
 impl Family for Custom {
-    fn generate(&self) -> Result<Topology, InputError> {
+    fn generate(&self) -> Result<Topology, InputErrors> {
         let graph = self.graph()?;
         if self.hosts != 0 && self.hosts != graph.hosts {
             let expected = format!("{}, as many as are listed, or 0", graph.hosts);
-            return Err(InputError::new("hosts", self.hosts, expected));
+            return Err(InputError::new("hosts", self.hosts, expected).into());
         }
-        graph.builder()?.build_as(&self.as_built)
+        Ok(graph.builder()?.build_as(&self.as_built)?)
     }
 
     fn examples() -> Vec<Self> {

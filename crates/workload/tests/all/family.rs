@@ -2,7 +2,8 @@
 
 use etherweave_workload::collective::{Collective, TAG_BASE};
 use etherweave_workload::{
-    AllToAll, Boundary, Fft, Halo3d, Op, OsuCollective, Program, Traffic, Workload, check, check_progress,
+    AllToAll, Boundary, Fft, Halo3d, NpbCg, NpbClass, Op, OsuCollective, Program, Traffic, Workload, check,
+    check_progress,
 };
 
 /// Defaults, and what stresses a member beyond them.
@@ -16,6 +17,12 @@ fn members() -> Vec<Workload> {
             }
         }
         members.push(Workload::Fft(Fft { pex, pey, pez, ..Fft::default() }));
+    }
+    for ranks in [2, 4, 8, 128, 512] {
+        members.extend(
+            [NpbClass::S, NpbClass::A, NpbClass::F]
+                .map(|class| Workload::NpbCg(NpbCg { ranks, class, ..NpbCg::default() })),
+        );
     }
     members.extend(collectives());
     members

@@ -22,7 +22,7 @@ from etherweave.inputs import read_text
 EXAMPLES = """Examples:
 etherweave control export scenarios/qos_ets.toml --nos onyx --mtu 4500 -o testbed
 etherweave control export scenarios/qos_ets.toml --nos sonic -o fabric --yang sonic-yang-models
-etherweave control export dragonfly.toml --nos sonic --routing dragonfly_minimal \
+etherweave control export dragonfly.toml --nos sonic --routing minimal \
 --set flow_control.pfc.priorities=[3,4] --dscp 3=26 --dscp 4=34 -o fabric"""
 
 

@@ -12,7 +12,7 @@ from etherweave.report.run.comparison import (
     published_figures,
 )
 from etherweave.report.run.hosts import iterations, nodes, streams
-from etherweave.report.run.ports import counters, flows, pauses, utilisation
+from etherweave.report.run.ports import counters, failures, flows, pauses, utilisation
 from etherweave.report.run.samples import flow_series, port_series
 from etherweave.report.section import Builder
 from etherweave.results import Result, Summary
@@ -23,6 +23,7 @@ SIMULATED: list[Builder[Result]] = [
     streams,
     port_series,
     flow_series,
+    failures,
     utilisation,
     pauses,
     counters,

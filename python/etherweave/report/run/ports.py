@@ -14,6 +14,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
+from etherweave import overview
 from etherweave.report.section import Section, Table
 from etherweave.report.style import INK
 from etherweave.results import Result
@@ -256,3 +257,22 @@ def flows(result: Result) -> Section | None:
     titles = ("payload [B]", "packets", "retransmissions", "timeouts", "out of order", "NAKs")
     head = ("transport", "flows", *titles)
     return Section("flows", "Transports", "", None, [Table(head, cells)])
+
+
+def failures(result: Result) -> Section | None:
+    """List what links lost while they were down, and say when the loss was made good."""
+    figures = overview.failures(result)
+    if not figures:
+        return None
+    text = "No connection sent data again."
+    if figures["recovered_us"] is not None:
+        text = (
+            f"{figures['connections']:,} connections sent data again; the last of it arrived at "
+            f"{figures['recovered_us']:,.2f} us."
+        )
+    cells = [
+        [_cell(value) if value is not None else "–" for value in link.values()]
+        for link in figures["links"][:ROWS_MAX]
+    ]
+    head = ("link", "from [us]", "until [us]", "packets lost", "bytes lost", "last loss [us]")
+    return Section("failures", "Links that were down", text, None, [Table(head, cells)])

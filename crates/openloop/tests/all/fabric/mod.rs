@@ -2,7 +2,7 @@
 
 use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
-use etherweave_primitives::InputError;
+use etherweave_primitives::InputErrors;
 use etherweave_routing::{DragonflyPlan, FabricPlan, Outage, PacketRouting};
 use etherweave_topology::{Dragonfly, Family, Topology};
 use etherweave_workload::arrival::Bernoulli;
@@ -49,7 +49,7 @@ impl Fabric {
         pattern: Pattern,
         load: f64,
         us: u64,
-    ) -> Result<Report, InputError> {
+    ) -> Result<Report, InputErrors> {
         let span = Duration::from_us(us);
         let run = RunParams::fixed(load, span, span, 1);
         let (topology, arrival, outages) = (&self.topology, every_tick(), self.outages.clone());

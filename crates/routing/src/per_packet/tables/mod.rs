@@ -134,6 +134,10 @@ impl PacketRouting for CompiledTables {
         self.ranks.order(out)
     }
 
+    fn tables(&self) -> Option<&CompiledTables> {
+        Some(self)
+    }
+
     /// A switch distinguishes packets by what it matches: among the ports of a rule it hashes by flow.
     fn hash_scope(&self) -> HashScope {
         HashScope::PerFlow

@@ -72,7 +72,7 @@ impl ChannelScheme {
         match self {
             ChannelScheme::One => None,
             ChannelScheme::ByHop(_) => Some(channel),
-            ChannelScheme::ByLink(_) => Some(by_link(out)),
+            ChannelScheme::ByLink(channels) => by_link(out, channels),
             ChannelScheme::ByRule => Some(2 * channel + u32::from(out.class == LinkClass::Local)),
         }
     }

@@ -5,7 +5,9 @@ use etherweave_primitives::{Bytes, InputErrors, Priority};
 use super::{BUFFER_MAX, Checked, check_delay, check_shaper, has_pauses, require, require_effect, require_within};
 use crate::constants;
 use crate::frame::size;
-use crate::params::{Credits, EcnMarking, Ets, FlowControl, Forwarding, Pfc, SimParams, SwitchParams, Threshold};
+use crate::params::{
+    Credits, EcnMarking, Ets, FlowControl, Forwarding, Pfc, SimParams, SwitchModel, SwitchParams, Threshold,
+};
 
 /// Largest unit of credits.
 const CREDIT_MAX: Bytes = Bytes::new(64 << 10);
@@ -15,6 +17,7 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     errors.check(check_switch(&params.switch, frame));
     errors.check(check_shaper("switch.shaper", params.switch.shaper.as_ref(), frame));
     errors.check(check_use(params));
+    errors.check(check_model(params, frame));
     errors.check(check_flow_control(params, frame));
     errors.check(check_ets(&params.ets));
 }
@@ -81,6 +84,49 @@ fn check_use(params: &SimParams) -> Checked {
     let is_default = switch.egress_threshold == default.egress_threshold;
     let expected = format!("none with flow_control.{lossless}: all priorities are lossless, it cannot take effect");
     require(loses || is_default, "switch.egress_threshold", "a threshold of lossy queues", expected)
+}
+
+/// Options of one model of the switch beside the other.
+fn check_model(params: &SimParams, frame: Bytes) -> Checked {
+    let (switch, default) = (&params.switch, SwitchParams::default());
+    let is_queued = switch.model == SwitchModel::InputQueued;
+    require_within(1..=16, "switch.speed_up", switch.speed_up)?;
+    require_effect(is_queued, "switch.speed_up", switch.speed_up, default.speed_up, "is input_queued")?;
+    let arbiter = "an order of inputs";
+    let expected = "nothing here is input_queued: it cannot take effect";
+    require(is_queued || switch.arbiter == default.arbiter, "switch.arbiter", arbiter, expected)?;
+    require_effect(is_queued, "switch.output_queue", switch.output_queue, default.output_queue, "is input_queued")?;
+    if !is_queued {
+        return Ok(());
+    }
+    let queue = switch.output_queue;
+    let least = format!("0, or at least the largest frame on the wire, {frame}");
+    require(queue.get() == 0 || queue >= frame, "switch.output_queue", queue, least)?;
+    require(queue <= BUFFER_MAX, "switch.output_queue", queue, "less than 4GiB")?;
+    let found = match &params.flow_control {
+        FlowControl::None {} => "none",
+        FlowControl::GlobalPause(_) => "global_pause",
+        FlowControl::Pfc(_) => "pfc",
+        FlowControl::Credits(_) => return check_shares_nothing(switch),
+    };
+    require(
+        false,
+        "switch.model",
+        format!("input_queued with flow_control.{found}"),
+        "input_queued with flow_control.credits: its queues are what the credits stand for",
+    )
+}
+
+/// Options of a shared buffer where there is none.
+fn check_shares_nothing(switch: &SwitchParams) -> Checked {
+    let (default, has) = (SwitchParams::default(), "has a shared buffer");
+    require_effect(false, "switch.buffer", switch.buffer, default.buffer, has)?;
+    require_effect(false, "switch.reserve", switch.reserve, default.reserve, has)?;
+    let expected = "nothing here has a shared buffer: it cannot take effect";
+    let is_default = switch.ingress_threshold == default.ingress_threshold;
+    require(is_default, "switch.ingress_threshold", "a threshold", expected)?;
+    require(switch.egress_threshold == default.egress_threshold, "switch.egress_threshold", "a threshold", expected)?;
+    require(switch.ecn.is_none(), "switch.ecn", "marks by the queue of an output", expected)
 }
 
 fn check_flow_control(params: &SimParams, frame: Bytes) -> Checked {

@@ -276,8 +276,9 @@ impl Requester {
     fn on_selective_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
         let is_blocked = !self.has_more(params);
         let progress = Progress { acknowledged: self.acknowledged, next: self.next };
-        let selective = self.selective.as_mut().filter(|_| progress.next > progress.acknowledged)?;
-        if !selective.is_called(now) {
+        let selective = self.selective.as_mut()?;
+        // Also of an idle connection: it has no timer from now on, and sets one with its next packet.
+        if !selective.is_called(now) || progress.next == progress.acknowledged {
             return None;
         }
         if now.since(self.last_progress) >= params.retransmission_timeout {

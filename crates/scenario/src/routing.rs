@@ -1,18 +1,19 @@
-//! The routing that a run has unless its scenario names one, and whether it may deadlock.
+//! The routing of a run: that of its family unless the scenario names one, its paths, and whether it may deadlock.
 
-use etherweave_routing::{RoutingKind, Verdict, prove};
+use etherweave_primitives::InputError;
+use etherweave_routing::{FabricOf, Outage, RoutingKind, Verdict, prove};
 use etherweave_sim::params::FlowControl;
+use etherweave_sim::{Paths, PreparedRouting};
 use etherweave_topology::{Family, Topology, TopologyKind};
 
 use crate::Scenario;
-use crate::routing_spec::RoutingSpec;
 
 /// Pairs of two switches up to which every packet is followed before a run: a second or two.
 const FOLLOWED_MAX: usize = 1 << 20;
 
 /// The routing of a family: minimal where one priority keeps that free of deadlock, else up/down. A run gives each job
 /// one priority: the dateline of a torus and the hops of a dragonfly need two.
-pub(crate) fn of(kind: &TopologyKind) -> RoutingSpec {
+pub(crate) fn of(kind: &TopologyKind) -> RoutingKind {
     let is_regular = match kind {
         TopologyKind::FlattenedButterfly(butterfly) => butterfly.as_built().is_regular(),
         TopologyKind::HyperX(hyperx) => hyperx.as_built().is_regular(),
@@ -29,15 +30,34 @@ pub(crate) fn of(kind: &TopologyKind) -> RoutingSpec {
         | TopologyKind::Torus(_)
         | TopologyKind::Custom(_) => false,
     };
-    RoutingSpec::PerFlow(if is_regular { RoutingKind::DimensionOrder } else { RoutingKind::UpDown })
+    if is_regular { RoutingKind::DimensionOrder } else { RoutingKind::UpDown }
+}
+
+/// The paths of a run. Shortest paths that are computed anew around failures are a decision for every packet.
+///
+/// # Errors
+/// When the routing does not work on the fabric or not in a run, or a key cannot take effect.
+pub(crate) fn paths(scenario: &Scenario, topology: &Topology, outages: &[Outage]) -> Result<Paths, InputError> {
+    let (routing, reroute_after) = (scenario.routing, scenario.faults.reroute_after);
+    let is_rerouted = routing == RoutingKind::ShortestPath && !outages.is_empty();
+    if let Some(delay) = reroute_after.filter(|_| !is_rerouted) {
+        let expected = "none, without the routing shortest_path and `faults.down`";
+        return Err(InputError::new("faults.reroute_after", delay, expected));
+    }
+    if routing.is_by_flow() && reroute_after.is_none() {
+        let routing = routing.build(topology).map_err(|error| error.within("routing"))?;
+        return Ok(Paths::PerFlow { routing, selection: scenario.selection.build(topology) });
+    }
+    let tables = scenario.open_loop.fabric_tables(&scenario.topology, topology);
+    let fabric = FabricOf { tables: Some(&tables), topology, outages, reroute_after };
+    PreparedRouting::new(routing, fabric).map(Paths::PerPacket)
 }
 
 /// The warning that a lossless run may deadlock, from the proof of its routing. Up/down is free on every fabric, and a
 /// routing that decides for every packet is rejected without the priorities that it needs.
 pub(crate) fn deadlock_warning(scenario: &Scenario, topology: &Topology) -> Option<String> {
-    let RoutingSpec::PerFlow(kind) = scenario.routing else { return None };
-    let name = kind.name();
-    if matches!(scenario.flow_control, FlowControl::None {}) || kind == RoutingKind::UpDown {
+    let (kind, name) = (scenario.routing, scenario.routing.name());
+    if !kind.is_by_flow() || matches!(scenario.flow_control, FlowControl::None {}) || kind == RoutingKind::UpDown {
         return None;
     }
     let safe = "up_down cannot";
@@ -68,7 +88,7 @@ mod tests {
     fn the_default_of_every_family_is_free_of_deadlock_on_one_priority() {
         for kind in TopologyKind::examples() {
             let topology = kind.generate().unwrap();
-            let RoutingSpec::PerFlow(routing) = of(&kind) else { panic!("{kind:?}") };
+            let routing = of(&kind);
             let legality = routing.legality(&topology).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
             assert!(routing.build(&topology).is_ok(), "{kind:?}");
             assert!(prove(&topology, &legality.with_priorities(1)).is_free(), "{kind:?}");
@@ -95,8 +115,8 @@ mod tests {
     fn a_key_comes_before_the_default() {
         let hyperx = "topology.hyperx.dimensions = [{ size = 3 }, { size = 3 }]\n";
         let routing = |text: &str| Scenario::parse(text, "x.toml", &[]).unwrap().routing;
-        assert_eq!(routing(hyperx), RoutingSpec::PerFlow(RoutingKind::DimensionOrder));
-        assert_eq!(routing(&format!("routing = \"up_down\"\n{hyperx}")), RoutingSpec::PerFlow(RoutingKind::UpDown));
+        assert_eq!(routing(hyperx), RoutingKind::DimensionOrder);
+        assert_eq!(routing(&format!("routing = \"up_down\"\n{hyperx}")), RoutingKind::UpDown);
         let resolved = Scenario::parse(hyperx, "x.toml", &[]).unwrap().resolved();
         assert!(resolved.contains("routing = \"dimension_order\""), "{resolved}");
     }

@@ -1,0 +1,525 @@
+//! Input-queued switches: a packet waits where it came in, until its input, its output and the far end are free.
+//!
+//! ```text
+//!              queue of each priority      crossbar        queue of the output
+//!   link ─────► ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ ─┐                ┌─► ▒▒▒▒▒ ──────────► link
+//!               ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ ─┴──►  ═══╳═══ ──┘
+//! ```
+//!
+//! Every input port has a queue for each priority, which is the buffer that the far end has credits for. The first
+//! packet of a queue waits in the list of the output that it wants, and all behind it wait with it. A free output
+//! grants one of those in its list whose input is free and for which the next buffer has credits. The packet takes the
+//! input and the output for its length at the rate of the crossbar, no less than its tail needs to arrive. It takes
+//! its credits when it is granted, so that nothing behind the crossbar waits for the far end. Its room is free when
+//! its first bit leaves by the link.
+//!
+//! The functions here are called where a packet under credits would wait in a switch with a shared buffer, see
+//! [`super::credits`]: runs with shared buffers do no more work for a packet.
+
+use std::collections::BTreeMap;
+
+use etherweave_primitives::{ByteTime, Duration, Priority, Time};
+
+use super::port::{ClassQueue, Port};
+use crate::engine::Shard;
+use crate::engine::event::Kind;
+use crate::frame::pause::priorities;
+use crate::packet::{Handle, NO_PACKET};
+use crate::params::CrossbarArbiter;
+
+/// No input queue, at the end of a list.
+const END: u32 = u32::MAX;
+/// Index of an event: the crossbar is free for an input.
+const INPUT: u32 = 0;
+/// Index of an event: the crossbar is free for an output.
+const OUTPUT: u32 = 1;
+
+/// Crossbars of all switches of a shard; without ports, switches share buffers.
+#[derive(Default)]
+pub(crate) struct Crossbars {
+    /// By port.
+    pub ports: Vec<CrossbarPort>,
+    /// By port and priority.
+    queues: Vec<InputQueue>,
+    /// When each output last served each input of its switch, row by row; empty where the arbiter does not ask.
+    served: Vec<Time>,
+    /// By port; empty where nothing is asserted.
+    meters: Vec<QueueMeter>,
+    arbiter: CrossbarArbiter,
+    /// Depth of the queue of an output [B].
+    output_queue: u32,
+    /// The largest frame [B on the wire].
+    largest_frame: u32,
+}
+
+/// Both sides of a port at the crossbar of its switch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CrossbarPort {
+    /// A byte through the crossbar.
+    byte: ByteTime,
+    /// When the input gives another packet to the crossbar.
+    input_free: Time,
+    /// When the output takes another packet from the crossbar.
+    output_free: Time,
+    /// When the tail of the packet that came last is in.
+    tail: Time,
+    /// The packet that came last.
+    newest: Handle,
+    /// The input queues whose first packets wait for this output, the longest waiting first.
+    first: u32,
+    last: u32,
+    /// Where the row of this output begins in [`Crossbars::served`].
+    row: u32,
+    /// The input port of this switch that the output served last.
+    last_served: u16,
+    /// Priorities with packets in the input's queues, a bit each.
+    occupied: u8,
+    /// The priority whose turn it is when the input is free.
+    turn: u8,
+    /// Whether the event that frees the input is scheduled.
+    input_wakes: bool,
+    /// Whether the event that frees the output is scheduled.
+    output_wakes: bool,
+}
+
+/// The queue of an input port and priority.
+#[derive(Clone, Copy, Debug)]
+struct InputQueue {
+    packets: ClassQueue,
+    /// The output that the first packet wants.
+    egress: u32,
+    /// The next in the list of that output.
+    behind: u32,
+    /// Whether the first packet waits in that list; if not, it has not been asked where it goes.
+    is_waiting: bool,
+}
+
+/// Little's law on the queues of an input, as an identity of a run: packets held, summed over time, are what packets
+/// waited, summed over packets. Counted where debug assertions are on, as in tests.
+#[derive(Default)]
+struct QueueMeter {
+    /// Packets held, summed over time [ps].
+    area: u128,
+    /// Until when that is counted.
+    until: Time,
+    /// What packets that left had waited [ps].
+    waited: u128,
+    /// When those that are held came.
+    arrivals: BTreeMap<Handle, Time>,
+    held: u32,
+}
+
+impl QueueMeter {
+    /// Counts the packets held until now.
+    fn count(&mut self, now: Time) {
+        self.area += u128::from(now.since(self.until).as_ps()) * u128::from(self.held);
+        self.until = now;
+    }
+
+    fn enter(&mut self, now: Time, handle: Handle) {
+        self.count(now);
+        self.held += 1;
+        assert!(self.arrivals.insert(handle, now).is_none(), "a packet is in one place");
+    }
+
+    fn leave(&mut self, now: Time, handle: Handle) {
+        self.count(now);
+        self.held -= 1;
+        let since = self.arrivals.remove(&handle).expect("what leaves has come");
+        self.waited += u128::from(now.since(since).as_ps());
+    }
+
+    fn end(&mut self, now: Time) {
+        self.count(now);
+        let waiting: u128 = self.arrivals.values().map(|&since| u128::from(now.since(since).as_ps())).sum();
+        assert_eq!(self.area, self.waited + waiting, "Little's law");
+    }
+}
+
+impl CrossbarPort {
+    /// Memory of a port with its queues [B].
+    pub const BYTES: usize = size_of::<CrossbarPort>() + Priority::COUNT * size_of::<InputQueue>();
+
+    fn new(byte: ByteTime) -> CrossbarPort {
+        CrossbarPort {
+            byte,
+            input_free: Time::ZERO,
+            output_free: Time::ZERO,
+            tail: Time::ZERO,
+            newest: NO_PACKET,
+            first: END,
+            last: END,
+            row: 0,
+            last_served: 0,
+            occupied: 0,
+            turn: 0,
+            input_wakes: false,
+            output_wakes: false,
+        }
+    }
+}
+
+impl Crossbars {
+    /// Without ports yet. Outputs have queues of `output_queue` bytes, and no packet is longer than `largest_frame`.
+    pub fn new(arbiter: CrossbarArbiter, output_queue: u32, largest_frame: u32) -> Crossbars {
+        Crossbars { arbiter, output_queue, largest_frame, ..Crossbars::default() }
+    }
+
+    /// Adds `count` ports of one node, through whose crossbar a byte takes `byte`.
+    pub fn add(&mut self, count: usize, byte: ByteTime) {
+        for _ in 0..count {
+            let row = self.served.len() as u32;
+            self.ports.push(CrossbarPort { row, last_served: count as u16 - 1, ..CrossbarPort::new(byte) });
+            self.queues.extend([InputQueue::EMPTY; Priority::COUNT]);
+            if cfg!(debug_assertions) {
+                self.meters.push(QueueMeter::default());
+            }
+            if self.arbiter == CrossbarArbiter::LeastRecentlyServed {
+                self.served.resize(self.served.len() + count, Time::ZERO);
+            }
+        }
+    }
+
+    /// Whether switches have crossbars.
+    #[inline]
+    pub fn are_used(&self) -> bool {
+        !self.ports.is_empty()
+    }
+
+    /// What waits in the queue of an input port and priority, now and at most [B on the wire].
+    pub fn queued(&self, port: usize, priority: usize) -> (u32, u32) {
+        let queue = &self.queues[port * Priority::COUNT + priority].packets;
+        (queue.bytes, queue.bytes_max)
+    }
+
+    /// Asserts Little's law at the end of a run.
+    pub fn end(&mut self, now: Time) {
+        self.meters.iter_mut().for_each(|meter| meter.end(now));
+    }
+
+    /// Whether the queue of an output takes another packet of any size, or the link is free.
+    pub fn has_room(&self, output: &Port, now: Time) -> bool {
+        let is_idle = output.busy_until <= now && output.waiting == 0;
+        is_idle || output.queued() + self.largest_frame <= self.output_queue
+    }
+
+    /// The largest frame [B on the wire].
+    pub fn largest_frame(&self) -> u32 {
+        self.largest_frame
+    }
+
+    /// The input queues whose first packets wait for an output, the longest waiting first.
+    fn waiting(&self, egress: u32) -> impl Iterator<Item = u32> {
+        let at = |next: u32| (next != END).then_some(next);
+        std::iter::successors(at(self.ports[egress as usize].first), move |&input| {
+            at(self.queues[input as usize].behind)
+        })
+    }
+
+    /// Puts an input queue behind those that wait for the same output.
+    fn enlist(&mut self, input: u32, egress: u32) {
+        let port = &mut self.ports[egress as usize];
+        let before = std::mem::replace(&mut port.last, input);
+        match before {
+            END => port.first = input,
+            before => self.queues[before as usize].behind = input,
+        }
+        let queue = &mut self.queues[input as usize];
+        (queue.egress, queue.behind, queue.is_waiting) = (egress, END, true);
+    }
+
+    /// Takes an input queue from the list where it waits.
+    fn unlist(&mut self, input: u32) {
+        let InputQueue { egress, behind, .. } = self.queues[input as usize];
+        let before = self.waiting(egress).find(|&before| self.queues[before as usize].behind == input);
+        let port = &mut self.ports[egress as usize];
+        if behind == END {
+            port.last = before.unwrap_or(END);
+        }
+        match before {
+            None => port.first = behind,
+            Some(before) => self.queues[before as usize].behind = behind,
+        }
+        self.queues[input as usize].is_waiting = false;
+    }
+
+    /// Notes that an output serves an input port of its switch.
+    fn serve(&mut self, egress: u32, place: u16, now: Time) {
+        let port = &mut self.ports[egress as usize];
+        port.last_served = place;
+        let row = port.row as usize;
+        if let Some(served) = self.served.get_mut(row + usize::from(place)) {
+            *served = now;
+        }
+    }
+}
+
+impl InputQueue {
+    const EMPTY: InputQueue = InputQueue { packets: ClassQueue::EMPTY, egress: 0, behind: END, is_waiting: false };
+}
+
+/// The port of an input queue.
+fn port_of(input: u32) -> u32 {
+    input / Priority::COUNT as u32
+}
+
+impl Shard {
+    /// A packet's head is in the input buffer of a switch.
+    pub(super) fn arrive_at_input(&mut self, ingress: u32, handle: Handle) {
+        self.packets[handle].ingress = ingress;
+        let packet = self.packets[handle];
+        let rest =
+            self.ports[ingress as usize].serialization_time(packet.wire.saturating_sub(self.constants.header_bytes));
+        let port = &mut self.crossbars.ports[ingress as usize];
+        port.newest = handle;
+        port.tail = if self.constants.is_cut_through { self.now + rest } else { self.now };
+        port.occupied |= 1 << packet.priority;
+        let is_free = port.input_free <= self.now && !port.input_wakes;
+        self.hold_by_credits(ingress, &packet);
+        let input = ingress * Priority::COUNT as u32 + u32::from(packet.priority);
+        let queue = &mut self.crossbars.queues[input as usize].packets;
+        let is_first = queue.is_empty();
+        queue.enqueue(&mut self.packets, handle);
+        if cfg!(debug_assertions) {
+            self.crossbars.meters[ingress as usize].enter(self.now, handle);
+        }
+        if !is_free {
+            self.wake_input(ingress);
+        } else if is_first {
+            self.advance(input);
+        }
+    }
+
+    /// The crossbar is free for an input or an output.
+    pub(crate) fn crossbar_free(&mut self, port: u32, side: u32) {
+        let state = &mut self.crossbars.ports[port as usize];
+        if side == OUTPUT {
+            state.output_wakes = false;
+            self.serve_output(port);
+        } else {
+            state.input_wakes = false;
+            self.serve_input(port);
+        }
+    }
+
+    /// The priorities of a free input take turns.
+    fn serve_input(&mut self, ingress: u32) {
+        let CrossbarPort { input_free, occupied, turn, .. } = self.crossbars.ports[ingress as usize];
+        if input_free > self.now {
+            return self.wake_input(ingress);
+        }
+        for step in 0..Priority::COUNT as u8 {
+            let priority = (turn + step) % Priority::COUNT as u8;
+            let input = ingress * Priority::COUNT as u32 + u32::from(priority);
+            if occupied & 1 << priority != 0 && self.advance(input) {
+                return;
+            }
+        }
+    }
+
+    /// Puts the first packet of a free input's queue into the list of its output, and serves that output. Returns
+    /// whether the input is busy then.
+    fn advance(&mut self, input: u32) -> bool {
+        let ingress = port_of(input);
+        if !self.crossbars.queues[input as usize].is_waiting {
+            let handle = self.crossbars.queues[input as usize].packets.first();
+            let egress = self.decide_first(ingress, handle);
+            self.crossbars.enlist(input, egress);
+            if self.would_underrun(ingress, egress, handle) {
+                let port = &mut self.crossbars.ports[ingress as usize];
+                port.input_free = port.tail;
+                self.wake_input(ingress);
+                return true;
+            }
+        }
+        self.serve_output(self.crossbars.queues[input as usize].egress);
+        self.crossbars.ports[ingress as usize].input_free > self.now
+    }
+
+    /// The port by which the first packet of an input queue will leave.
+    fn decide_first(&mut self, ingress: u32, handle: Handle) -> u32 {
+        match self.constants.packet_routing {
+            // `arrive_at_switch` has gone to the next entry.
+            None => self.constants.routes[self.packets[handle].route as usize - 1],
+            Some(_) => self.decide_route(ingress, handle),
+        }
+    }
+
+    /// Whether a packet whose tail is not in would leave by a faster link than it comes by.
+    fn would_underrun(&self, ingress: u32, egress: u32, handle: Handle) -> bool {
+        let input = &self.crossbars.ports[ingress as usize];
+        let is_faster = self.ports[egress as usize].is_faster_than(&self.ports[ingress as usize]);
+        is_faster && input.newest == handle && input.tail > self.now
+    }
+
+    /// Grants one of the input queues that wait for a free output, if one may go.
+    fn serve_output(&mut self, egress: u32) {
+        let port = &self.crossbars.ports[egress as usize];
+        if port.first == END {
+            return;
+        }
+        if port.output_free > self.now {
+            return self.wake_output(egress);
+        }
+        if !self.crossbars.has_room(&self.ports[egress as usize], self.now) {
+            return self.kick(egress);
+        }
+        if let Some(input) = self.choose(egress) {
+            self.crossbars.unlist(input);
+            self.grant(input, egress);
+        }
+    }
+
+    /// Of the input queues that wait for an output and may go, the one to serve. Those that lack credits begin to wait
+    /// for them.
+    fn choose(&mut self, egress: u32) -> Option<u32> {
+        let (mut chosen, mut lacking): (Option<(u64, u32)>, u8) = (None, 0);
+        for input in self.crossbars.waiting(egress) {
+            if self.crossbars.ports[port_of(input) as usize].input_free > self.now {
+                continue;
+            }
+            let handle = self.crossbars.queues[input as usize].packets.first();
+            let priority = self.next_priority(egress, handle);
+            if !self.credits.suffice(egress, priority, self.packets[handle].wire) {
+                lacking |= 1 << priority;
+                continue;
+            }
+            let turn = self.turn_of(input, egress);
+            if chosen.is_none_or(|(least, _)| turn < least) {
+                chosen = Some((turn, input));
+            }
+            if turn == 0 {
+                break;
+            }
+        }
+        priorities(lacking).for_each(|priority| self.credits.begin_wait(egress, priority as u8, self.now));
+        chosen.map(|(_, input)| input)
+    }
+
+    /// How late an input queue is served by an output, among those in its list: 0 is first.
+    fn turn_of(&self, input: u32, egress: u32) -> u64 {
+        let switch = &self.switches[self.switch_of_port(egress)];
+        let (place, ports) = (port_of(input) - switch.first_port, u32::from(switch.ports));
+        let CrossbarPort { row, last_served, .. } = self.crossbars.ports[egress as usize];
+        match self.crossbars.arbiter {
+            CrossbarArbiter::Age => 0,
+            CrossbarArbiter::RoundRobin => ((place + ports - u32::from(last_served) - 1) % ports).into(),
+            CrossbarArbiter::LeastRecentlyServed => self.crossbars.served[(row + place) as usize].as_ps(),
+        }
+    }
+
+    /// Sends the first packet of an input queue through the crossbar to an output, which takes it.
+    fn grant(&mut self, input: u32, egress: u32) {
+        let handle = self.dequeue_input(input);
+        let (ingress, wire) = (port_of(input), self.packets[handle].wire);
+        let port = &mut self.crossbars.ports[ingress as usize];
+        let until_tail = if port.newest == handle { port.tail.since(self.now) } else { Duration::ZERO };
+        let crossing = port.byte.of(wire).max(until_tail);
+        port.input_free = self.now + crossing;
+        let is_occupied = port.occupied != 0;
+        self.crossbars.ports[egress as usize].output_free = self.now + crossing;
+        let first_port = self.switches[self.switch_of_port(egress)].first_port;
+        self.crossbars.serve(egress, (ingress - first_port) as u16, self.now);
+        let priority = self.next_priority(egress, handle);
+        self.credits.take_for(egress, priority, wire);
+        self.report_queue(egress, priority);
+        if is_occupied {
+            self.wake_input(ingress);
+        }
+        if self.crossbars.ports[egress as usize].first != END {
+            self.wake_output(egress);
+        }
+        self.enter_output(egress, handle);
+    }
+
+    fn dequeue_input(&mut self, input: u32) -> Handle {
+        let queue = &mut self.crossbars.queues[input as usize].packets;
+        let handle = queue.dequeue(&self.packets);
+        if cfg!(debug_assertions) {
+            self.crossbars.meters[port_of(input) as usize].leave(self.now, handle);
+        }
+        let queue = &self.crossbars.queues[input as usize].packets;
+        let (is_empty, priority) = (queue.is_empty(), (input % Priority::COUNT as u32) as u8);
+        let port = &mut self.crossbars.ports[port_of(input) as usize];
+        port.turn = (priority + 1) % Priority::COUNT as u8;
+        if is_empty {
+            port.occupied &= !(1 << priority);
+        }
+        handle
+    }
+
+    /// A packet that has its credits goes to its link, or waits for it in the queue of the output.
+    fn enter_output(&mut self, egress: u32, handle: Handle) {
+        let port = &mut self.ports[egress as usize];
+        if port.busy_until <= self.now && port.waiting == 0 && !port.free_scheduled {
+            return self.leave_output(egress, handle, false);
+        }
+        let class = self.constants.scheduler.class(self.next_priority(egress, handle));
+        self.ports[egress as usize].enqueue(class, &mut self.packets, handle);
+        self.kick(egress);
+    }
+
+    /// Puts a packet on the wire; its room is free.
+    fn leave_output(&mut self, egress: u32, handle: Handle, others_wait: bool) {
+        let held = self.packets[handle];
+        self.change_priority(handle);
+        self.start(egress, handle, others_wait);
+        self.free_credits(held.ingress, &held, self.now);
+    }
+
+    /// The link of an output is free.
+    pub(super) fn transmit_from_output(&mut self, egress: u32) {
+        let waiting = self.ports[egress as usize].waiting;
+        if waiting != 0 {
+            let (handle, others_wait) = self.take_next(egress, waiting);
+            self.leave_output(egress, handle, others_wait);
+        }
+        self.serve_output(egress);
+    }
+
+    /// Credits of an output have come back.
+    pub(super) fn credits_at_output(&mut self, egress: u32, priority: u8) {
+        self.credits.end_wait(egress, priority, self.now);
+        self.report_queue(egress, priority);
+        self.serve_output(egress);
+    }
+
+    fn wake_input(&mut self, port: u32) {
+        let state = &mut self.crossbars.ports[port as usize];
+        if !std::mem::replace(&mut state.input_wakes, true) {
+            let time = state.input_free;
+            self.schedule_at(time, port, Kind::CrossbarFree, INPUT);
+        }
+    }
+
+    fn wake_output(&mut self, port: u32) {
+        let state = &mut self.crossbars.ports[port as usize];
+        if !std::mem::replace(&mut state.output_wakes, true) {
+            let time = state.output_free;
+            self.schedule_at(time, port, Kind::CrossbarFree, OUTPUT);
+        }
+    }
+
+    /// What waits in input queues whose first packet wants to leave by a port with a priority [B on the wire].
+    pub(crate) fn bytes_waiting_for(&self, egress: usize, priority: usize) -> u32 {
+        let (egress, crossbars) = (egress as u32, &self.crossbars);
+        let queues = crossbars.waiting(egress).map(|input| &crossbars.queues[input as usize].packets);
+        let wanting = queues.filter(|queue| usize::from(self.next_priority(egress, queue.first())) == priority);
+        wanting.map(|queue| queue.bytes).sum()
+    }
+
+    /// Credits that packets in the queue of an output have taken, by priority.
+    pub(super) fn granted(&self, egress: usize) -> [u32; Priority::COUNT] {
+        let mut units = [0; Priority::COUNT];
+        let port = &self.ports[egress];
+        let is_output = self.crossbars.are_used() && self.host_of_port(egress as u32).is_none();
+        for class in priorities(if is_output { port.waiting } else { 0 }) {
+            let next = |&handle: &Handle| Some(self.packets[handle].next).filter(|&next| next != NO_PACKET);
+            for handle in std::iter::successors(Some(port.first(class)), next) {
+                let priority = usize::from(self.next_priority(egress as u32, handle));
+                units[priority] += self.credits.units(self.packets[handle].wire);
+            }
+        }
+        units
+    }
+}
