@@ -21,8 +21,8 @@ from etherweave.control.reaction_trials import Trial
 from etherweave.linux import namespaces
 
 TRIALS_MAX = 1000
-"""A trial takes about 0.2 s."""
-_START_S, _TRIAL_S = 60.0, 2.0
+"""A trial takes about 0.3 s."""
+_START_S, _TRIAL_S = 60.0, 12.0
 """Limits of the start and of each trial [s]."""
 _MODULE = "etherweave.control.reaction_trials"
 
@@ -59,7 +59,7 @@ class Reaction(NamedTuple):
     """From the end of a pause's quanta to the first frame at the default port."""
     trials: int
     missed: int
-    """Pauses, resumptions and expiries that showed no effect within 50 ms."""
+    """Pauses, resumptions and expiries that showed no effect within 2 s."""
     sent: int
     """Frames."""
     lost: int

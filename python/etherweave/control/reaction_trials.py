@@ -54,11 +54,12 @@ SOURCE, DEFAULT, ALTERNATIVE = 1, 2, 3
 SPACING_NS = 100_000
 BITS_PER_S = 10**6
 """The rate that quanta count in: 65,535 of them last 33.6 s, longer than a trial."""
-FEW_QUANTA = 39
-"""At that rate 19.968 ms."""
-FRAMES_BEFORE = 100
-FRAMES_AFTER = 500
-"""Frames after each PAUSE: 50 ms to react."""
+FEW_QUANTA = 390
+"""At that rate 199.68 ms, in which a busy machine also runs the switch."""
+FRAMES_BETWEEN = 100
+"""Frames before the first PAUSE and after each reaction."""
+LIMIT_S = 2.0
+"""How long a trial waits for a reaction, and for its last frames."""
 
 _HOST, _OTHER = 0x02000000000A, 0x02000000000B
 _HEAD = _OTHER.to_bytes(6) + _HOST.to_bytes(6) + b"\x08\x00"
@@ -76,7 +77,7 @@ class Arrival(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """Results of a trial; None: no reaction within 50 ms."""
+    """Results of a trial; None: no reaction within ``LIMIT_S``."""
 
     pause_us: float | None
     """From PAUSE to the first frame at the alternative port."""
@@ -205,27 +206,69 @@ def _end(port: int) -> socket.socket:
 
 
 def _trial(ends: dict[int, socket.socket], source: random.Random) -> Trial:
-    pauses = (QUANTA_MAX, 0, FEW_QUANTA)
-    last = FRAMES_BEFORE + len(pauses) * FRAMES_AFTER
-    # A pause is sent at a random time between two frames.
-    moments = {
-        FRAMES_BEFORE + place * FRAMES_AFTER: (quanta, source.randrange(SPACING_NS))
-        for place, quanta in enumerate(pauses)
-    }
-    triggers = []
-    next_ns = time.monotonic_ns()
-    for sequence in range(last):
-        _wait(next_ns)
-        ends[SOURCE].send((_HEAD + _SEQUENCE.pack(sequence)).ljust(60, b"\0"))
-        if sequence in moments:
-            quanta, after_ns = moments[sequence]
-            _wait(next_ns + after_ns)
-            triggers.append(time.clock_gettime_ns(time.CLOCK_REALTIME))
-            ends[DEFAULT].send(encode(Pause(_OTHER, quanta)))
-        next_ns += SPACING_NS
-    select.select([], [], [], 0.02)
-    arrivals = [one for port in (DEFAULT, ALTERNATIVE) for one in _arrivals(ends[port], port)]
-    return reaction_times(arrivals, triggers, last)
+    stream = _Stream(ends)
+    stream.send(FRAMES_BETWEEN)
+    for quanta, ports in (
+        (QUANTA_MAX, (ALTERNATIVE,)),
+        (0, (DEFAULT,)),
+        (FEW_QUANTA, (ALTERNATIVE, DEFAULT)),
+    ):
+        # A pause is sent at a random time between two frames.
+        stream.pause(quanta, source.randrange(SPACING_NS))
+        for port in ports:
+            stream.send_until_one_leaves(port)
+        stream.send(FRAMES_BETWEEN)
+    stream.receive_the_rest()
+    return reaction_times(stream.arrivals, stream.pauses_ns, stream.sent)
+
+
+class _Stream:
+    """Frames at a steady spacing through the switch."""
+
+    def __init__(self, ends: dict[int, socket.socket]) -> None:
+        self.arrivals: list[Arrival] = []
+        self.pauses_ns: list[int] = []
+        self.sent = 0
+        self._ends = ends
+        self._next_ns = time.monotonic_ns()
+
+    def send(self, frames: int) -> None:
+        for _ in range(frames):
+            _wait(self._next_ns)
+            self._ends[SOURCE].send((_HEAD + _SEQUENCE.pack(self.sent)).ljust(60, b"\0"))
+            self.sent += 1
+            self._next_ns += SPACING_NS
+            # At once, since to read many frames later would delay the frame after a PAUSE.
+            self._receive()
+
+    def pause(self, quanta: int, after_ns: int) -> None:
+        _wait(self._next_ns - SPACING_NS + after_ns)
+        self.pauses_ns.append(time.clock_gettime_ns(time.CLOCK_REALTIME))
+        self._ends[DEFAULT].send(encode(Pause(_OTHER, quanta)))
+
+    def send_until_one_leaves(self, port: int) -> None:
+        """Send until a frame leaves by a port, after the latest PAUSE took effect if it did."""
+        since_ns = self.pauses_ns[-1]
+        if port == DEFAULT:
+            since_ns = _first_alternative_ns(self.arrivals, since_ns) or since_ns
+        read = 0
+        for _ in range(int(LIMIT_S * 1e9) // SPACING_NS):
+            new, read = self.arrivals[read:], len(self.arrivals)
+            if any(one.port == port and one.time_ns >= since_ns for one in new):
+                return
+            self.send(1)
+
+    def receive_the_rest(self) -> None:
+        """Receive what is still inside the switch."""
+        end_s = time.monotonic() + LIMIT_S
+        self._receive()
+        while len({one.sequence for one in self.arrivals}) < self.sent and time.monotonic() < end_s:
+            select.select([self._ends[DEFAULT], self._ends[ALTERNATIVE]], [], [], 0.02)
+            self._receive()
+
+    def _receive(self) -> None:
+        for port in (DEFAULT, ALTERNATIVE):
+            self.arrivals.extend(_arrivals(self._ends[port], port))
 
 
 def reaction_times(arrivals: list[Arrival], triggers: list[int], sent: int) -> Trial:

@@ -97,7 +97,7 @@ def _print(reactions: dict[DataPlane, Reaction]) -> None:
         )
         print_table(head, [_row(label, getattr(reaction, kind)) for kind, label in KINDS.items()])
         if reaction.missed:
-            print_error(f"{NAMES[plane]}: {reaction.missed} times no reaction within 50 ms")
+            print_error(f"{NAMES[plane]}: {reaction.missed} times no reaction within 2 s")
 
 
 def _row(label: str, spread: TimeSpread) -> tuple[str, ...]:
