@@ -196,11 +196,21 @@ SMALL_TRAFFIC: dict[str, dict[str, object]] = {
 """Stand-ins for fabrics under traffic, at fewer loads, for a short time."""
 
 
-SMALL_CG: dict[str, object] = {
-    "job.0.workload": {"npb_cg": {"ranks": 64, "class": "S", "inner": 1}},
-    "job.0.placement": {"linear": {}},
+SMALL_WORKLOADS: dict[str, object] = {
+    "halo3d": {"pex": 4, "pey": 4, "pez": 4, "iterations": 1},
+    "permutation": {"ranks": 72, "partner": {"shift": 8}},
+    "npb_cg": {"ranks": 64, "class": "S", "inner": 1},
 }
-"""In place of CG of class D on 1,024 hosts."""
+"""Applications of 64 ranks and more in place of 1,024."""
+
+
+def small_application(one: RunExperiment) -> RunExperiment:
+    """Put an application on the small dragonfly."""
+    workload = one.overrides.get("job.0.workload", {"halo3d": {}})
+    assert isinstance(workload, dict)
+    (kind,) = workload
+    small = {"job.0.workload": {kind: SMALL_WORKLOADS[kind]}, "job.0.placement": {"linear": {}}}
+    return replace(one, overrides={**one.overrides, **DRAGONFLY, **small})
 
 
 @pytest.fixture(scope="module")
@@ -214,8 +224,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
             one = replace(one, overrides=SMALL[one.scenario])
         elif isinstance(one, CurveExperiment):
             one = replace(one, overrides=one.overrides | SMALL_TRAFFIC[one.name.split(".")[0]])
-        elif isinstance(one, RunExperiment) and ".cg." in one.name:
-            one = replace(one, overrides={**one.overrides, **SMALL_CG})
+        elif isinstance(one, RunExperiment):
+            one = small_application(one)
         one.carry_out(STUDY.home, output / one.name)
     found = {one.name: load_result(output / one.name) for one in STUDY.experiments(True)}
     return StudyResult(STUDY, check(STUDY, found, full=True)[0], output, full=True)
