@@ -231,7 +231,7 @@ def test_whoever_launches_may_be_interrupted_or_killed(
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         until(lambda: (tmp_path / "started").exists())
         process.send_signal(number)
-        assert process.communicate(timeout=20)[0] == said
+        assert process.communicate(timeout=120)[0] == said
     until(lambda: not living(mark))
 
 

@@ -39,7 +39,7 @@ def launched(count: int, *words: object) -> subprocess.CompletedProcess[str]:
     command = ["mpirun", "-n", str(count), *command_line.COMMAND, *map(str, words)]
     environment = os.environ | ENVIRONMENT
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, env=environment
+        command, capture_output=True, text=True, check=False, timeout=900, env=environment
     )
     if "this build has no MPI library" in done.stderr:
         assert done.returncode == 2
@@ -124,7 +124,7 @@ def test_a_stuck_run_names_what_waits_in_all_processes(tmp_path: Path) -> None:
         f'routing = "shortest_path"\n[topology.custom]\nhosts = 5\nlinks = "{links}"\n'
         '[switch]\nbuffer = "150kB"\nreserve = "0B"\ningress_threshold.alpha = 0.25\n'
         "[[job]]\nname = 'cycle'\n"
-        "workload.permutation_streams = { ranks = 5, message = '10MB', partner.shift = 2 }\n"
+        "workload.permutation_streams = { ranks = 5, message = '1MB', partner.shift = 2 }\n"
     )
     one, several = command_line.run("run", scenario), launched(2, "run", scenario)
     assert (one.returncode, several.returncode) == (3, 3)

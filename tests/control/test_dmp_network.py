@@ -354,7 +354,7 @@ def daemon(cable: Cable, patience: RequestTiming, rhythm: MonitorTiming) -> Iter
             yield log
         finally:
             bell.send(b"!")
-            done.result(timeout=10)
+            done.result(timeout=60)
 
 
 def test_the_daemon_asks_again_when_the_link_comes_back_at_another_port(cable: Cable) -> None:

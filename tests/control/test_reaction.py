@@ -213,7 +213,7 @@ def test_an_agent_moves_the_vector_of_a_planned_switch_and_clears_it(
             end.send(encode(frame))
             paused = flows_with(address, rule)
             process.terminate()
-            printed, said = process.communicate(timeout=10)
+            printed, said = process.communicate(timeout=60)
         assert paused
         assert (process.returncode, said) == (0, "")
         assert printed == "pauses received: 1, rules changed: 1\n"
