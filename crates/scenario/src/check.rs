@@ -121,7 +121,7 @@ fn check_rates(scenario: &Scenario, topology: &Topology) -> Result<(), InputErro
     let Some(dcqcn) = scenario.transport.roce().and_then(|roce| roce.dcqcn.as_ref()) else { return Ok(()) };
     let rate = |host| topology.channel(topology.host_channel(HostId::from_index(host))).rate;
     let line = (0..topology.hosts()).map(rate).min().unwrap_or(BitRate::from_bps(0));
-    for (name, rate) in [("rate_min", dcqcn.rate_min), ("rate_step", dcqcn.rate_step)] {
+    for (name, rate) in dcqcn.rates() {
         let key = format!("transport.roce.dcqcn.{name}");
         InputError::unless(rate <= line, &key, rate, format!("at most the rate of a host's link, {line}"))?;
     }

@@ -9,8 +9,29 @@ use toml::{Table, Value};
 use crate::ScenarioError;
 use crate::document::Document;
 
-/// Every switch profile and its text.
-const SWITCHES: &[(&str, &str)] = &[("spectrum", include_str!("../../../profiles/switch/spectrum.toml"))];
+/// A table of a scenario that profiles can fill.
+struct Profiled {
+    /// The path of the table.
+    path: &'static [&'static str],
+    /// Its definition in the schema.
+    table: &'static str,
+    /// Every profile and its text.
+    profiles: &'static [(&'static str, &'static str)],
+}
+
+/// All of them.
+const PROFILED: [Profiled; 2] = [
+    Profiled {
+        path: &["switch"],
+        table: "SwitchParams",
+        profiles: &[("spectrum", include_str!("../../../profiles/switch/spectrum.toml"))],
+    },
+    Profiled {
+        path: &["transport", "roce", "dcqcn"],
+        table: "Dcqcn",
+        profiles: &[("paper", include_str!("../../../profiles/dcqcn/paper.toml"))],
+    },
+];
 /// Keys of `[design]` that name a file, and those that take its text.
 const DESIGN: [(&str, &str); 2] = [("power_file", "power_text"), ("prices_file", "prices_text")];
 /// The key of `topology.custom` for a file, by its extension.
@@ -25,12 +46,9 @@ pub(crate) struct NameKey {
 }
 
 /// All of them.
-pub(crate) const NAMES: [NameKey; 5] = [
-    NameKey {
-        table: "SwitchParams",
-        key: PROFILE,
-        description: "Included profile that sets the keys that are not given.",
-    },
+pub(crate) const NAMES: [NameKey; 6] = [
+    NameKey { table: "SwitchParams", key: PROFILE, description: PROFILE_DESCRIPTION },
+    NameKey { table: "Dcqcn", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey {
         table: "DesignSpec",
         key: "power_file",
@@ -49,13 +67,14 @@ pub(crate) const NAMES: [NameKey; 5] = [
     NameKey { table: "Goal", key: "file", description: "File beside the scenario with the schedule, GOAL text." },
 ];
 const PROFILE: &str = "profile";
+const PROFILE_DESCRIPTION: &str = "Included profile that sets the keys that are not given.";
 
 impl NameKey {
     /// The value of the key.
     pub fn schema(&self) -> serde_json::Value {
         let mut schema = serde_json::json!({ "description": self.description, "type": "string" });
-        if self.key == PROFILE {
-            schema["enum"] = SWITCHES.iter().map(|(name, _)| *name).collect();
+        if let Some(profiled) = PROFILED.iter().find(|one| self.key == PROFILE && one.table == self.table) {
+            schema["enum"] = profiled.profiles.iter().map(|(name, _)| *name).collect();
         }
         schema
     }
@@ -70,7 +89,9 @@ const BYTES_MAX: u64 = 1 << 30;
 /// Every name that stands for nothing, and every file that cannot be read.
 pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
     let mut errors = InputErrors::default();
-    errors.check(switch_profile(document));
+    for profiled in &PROFILED {
+        errors.check(insert_profile(document, profiled));
+    }
     errors.check(insert_custom(document));
     for (file, text) in DESIGN {
         errors.check(insert_text(document, &["design"], file, |_| Ok(text)));
@@ -82,18 +103,19 @@ pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
     errors.into_result().map_err(|errors| document.locate(errors))
 }
 
-/// Replaces `switch.profile`; keys that are given stay.
-fn switch_profile(document: &mut Document) -> Result<(), InputError> {
-    let Some(switch) = table(document, &["switch"]) else { return Ok(()) };
-    let Some(name) = switch.remove("profile") else { return Ok(()) };
-    let profile = name.as_str().and_then(|name| SWITCHES.iter().find(|(known, _)| *known == name));
+/// Replaces the key `profile` of a table; keys that are given stay.
+fn insert_profile(document: &mut Document, profiled: &Profiled) -> Result<(), InputError> {
+    let Some(table) = table(document, profiled.path) else { return Ok(()) };
+    let Some(name) = table.remove(PROFILE) else { return Ok(()) };
+    let profile = name.as_str().and_then(|name| profiled.profiles.iter().find(|(known, _)| *known == name));
     let Some((_, text)) = profile else {
-        let known: Vec<&str> = SWITCHES.iter().map(|(name, _)| *name).collect();
-        return Err(InputError::new("switch.profile", format!("no profile {name}"), known.join(", ")));
+        let known: Vec<&str> = profiled.profiles.iter().map(|(name, _)| *name).collect();
+        let key = format!("{}.{PROFILE}", profiled.path.join("."));
+        return Err(InputError::new(key, format!("no profile {name}"), known.join(", ")));
     };
     let profile: Table = text.parse().expect("a shipped profile is TOML");
     for (key, value) in profile {
-        switch.entry(key).or_insert(value);
+        table.entry(key).or_insert(value);
     }
     Ok(())
 }

@@ -196,17 +196,19 @@ fn roce() {
         (&format!("{SELECTIVE}tail_loss_probe_min = \"1s\""), "1s; expected at most retransmission_timeout, 67109us"),
         ("transport.roce.retransmission_timeout = \"0s\"", "0ps; expected 1ps to 1000000s"),
         ("transport.roce.retransmission_timeout = \"18000000s\"", "18000000s; expected 1ps to 1000000s"),
-        (&format!("{MARKS}transport.roce.dcqcn.alpha_timer = \"1ps\""), "1ps; expected at least 100ns"),
-        (&format!("{MARKS}transport.roce.dcqcn.rate_min = \"0b/s\""), "0b/s; expected 1Mb/s to 100Tb/s"),
-        (&format!("{MARKS}transport.roce.dcqcn.rate_bytes = \"0B\""), "0B; expected more than 0"),
-        (&format!("{MARKS}transport.roce.dcqcn.gain_shift = 17"), "17; expected 0 to 16"),
+        (&format!("{MARKS}transport.roce.dcqcn.dce_tcp_rtt = \"1ps\""), "1ps; expected at least 100ns"),
+        (&format!("{MARKS}transport.roce.dcqcn.rpg_min_rate = \"0b/s\""), "0b/s; expected 1Mb/s to 100Tb/s"),
+        (&format!("{MARKS}transport.roce.dcqcn.rpg_byte_reset = \"0B\""), "0B; expected more than 0"),
+        (&format!("{MARKS}transport.roce.dcqcn.dce_tcp_g = 1024"), "1024; expected 0 to 1023"),
     ]);
     runs(&[
         "transport.roce = { window = \"4KiB\", ack_every = 1 }",
         &format!("{SELECTIVE}psn_range = 16"),
         &format!("{SELECTIVE}tail_loss_probe_min = \"0s\""),
         "transport.roce = { window = \"2GiB\", path_mtu = \"256B\" }",
-        &format!("{MARKS}transport.roce.dcqcn = {{ rate_bytes = \"1B\", gain_shift = 0, cnp_interval = \"0s\" }}"),
+        &format!(
+            "{MARKS}transport.roce.dcqcn = {{ rpg_byte_reset = \"1B\", dce_tcp_g = 0, min_time_between_cnps = \"0s\" }}"
+        ),
     ]);
 }
 
@@ -333,8 +335,8 @@ fn times_of_runs_and_jobs() {
         (&two, "job.1.name: j twice; expected another name for each job"),
         (&job("osu_latency = {}").replace("\"j\"", "\"\""), "job.0.name: empty; expected what tables call the job"),
         (
-            &format!("{MARKS}transport.roce.dcqcn.rate_min = \"200Gb/s\""),
-            "transport.roce.dcqcn.rate_min: 200Gb/s; expected at most the rate of a host's link, 100Gb/s",
+            &format!("{MARKS}transport.roce.dcqcn.rpg_min_rate = \"200Gb/s\""),
+            "transport.roce.dcqcn.rpg_min_rate: 200Gb/s; expected at most the rate of a host's link, 100Gb/s",
         ),
     ]);
     runs(&[&format!("run.stall_limit = \"11s\"\nrun.end = \"1ms\"\n{nap}").replace("\"10s\"", "\"10us\"")]);

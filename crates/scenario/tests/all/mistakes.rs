@@ -26,6 +26,10 @@ fn each_mistake_names_its_line_key_and_what_is_expected() {
         ("[switch]\nlatency = 300", "x.toml:4:1: switch.latency: "),
         ("[switch]\nlatency = \"300\"", "x.toml:4:1: switch.latency: "),
         ("[switch]\nprofile = \"tofino\"", "x.toml:4:1: switch.profile: no profile \"tofino\"; expected spectrum"),
+        (
+            "[transport.roce.dcqcn]\nprofile = \"fast\"",
+            "x.toml:4:1: transport.roce.dcqcn.profile: no profile \"fast\"; expected paper",
+        ),
         ("[switch]\nheadroom = \"17MiB\"", "x.toml:4:1: switch.headroom: "),
         ("[switch]\nbuffer = \"60KiB\"", "x.toml:4:1: switch.buffer: reserves and headroom of switch0 take"),
         (

@@ -97,9 +97,14 @@ impl Shard {
         }
     }
 
-    /// A paced connection may send again.
+    /// A paced connection may send again, or its rate has changed.
     pub(crate) fn pacing(&mut self, endpoint: u32) {
-        self.endpoints[endpoint as usize].roce().requester.resume();
+        let requester = &mut self.endpoints[endpoint as usize].roce().requester;
+        requester.resume(self.now);
+        if let Some(time) = requester.paced_until() {
+            let place = self.hosts[self.endpoints[endpoint as usize].host as usize].port;
+            return self.schedule_at(time, place, Kind::Pacing, endpoint);
+        }
         self.roce_wake(endpoint);
     }
 

@@ -14,7 +14,7 @@ mod transport;
 pub use check::check;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{CpuCosts, HostParams, MpiParams, NicParams};
-pub use roce::{Dcqcn, Reliability, RoceParams, RoceVersion};
+pub use roce::{AlphaUpdate, Dcqcn, Reliability, RoceParams, RoceVersion};
 pub use shaper::TokenBucket;
 pub use switch::{CrossbarArbiter, EcnMarking, Forwarding, SwitchModel, SwitchParams, Threshold};
 pub use transport::{ConnectionWindow, Transport};

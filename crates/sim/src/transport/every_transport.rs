@@ -99,7 +99,8 @@ impl Ends for Roce {
 
     fn on_timer(&mut self, now: Time) -> Option<Self::Answer> {
         if self.pacing.take_if(|until| *until <= now).is_some() {
-            self.requester.resume();
+            self.requester.resume(now);
+            self.pacing = self.requester.paced_until();
         } else {
             self.timers.pop_first();
             self.timers.extend(self.requester.on_timer(now, &self.params));

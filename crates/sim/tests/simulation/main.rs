@@ -3,6 +3,7 @@
 mod closed_forms;
 mod common;
 mod credits;
+mod dcqcn;
 mod degraded;
 mod headroom;
 mod input_queued;

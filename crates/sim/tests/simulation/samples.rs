@@ -164,11 +164,12 @@ fn the_queue_of_two_streams_into_one_port_grows_by_what_the_port_cannot_send() {
 fn a_congestion_notification_halves_the_sampled_rate_of_dcqcn() {
     let (mut params, queue_min) = (roce(), Bytes::new(50_000));
     let Transport::Roce(roce) = &mut params.transport else { unreachable!("RoCE is asked for") };
-    roce.dcqcn = Some(Dcqcn::default());
+    // Notifications are 50 us apart, and the rate rises by the timer alone, after 300 us: a period holds one change.
+    let min_time_between_cnps = Duration::from_us(50);
+    roce.dcqcn = Some(Dcqcn { min_time_between_cnps, rpg_byte_reset: Bytes::new(10_000_000), ..Dcqcn::default() });
     params.switch.ecn = Some(EcnMarking { queue_min, queue_max: Bytes::new(200_000), share_max: 0.1 });
     let incast = Incast { messages: Some(40), ..Incast::default() };
     let experiment = experiment(one_switch(5), params, vec![job(&Workload::Incast(incast))]);
-    // Notifications are at least 50 us apart: a period holds one at most.
     let report = run(&sampled(experiment, Duration::from_us(10)), 1);
     let rates: Vec<u64> =
         samples(&report).flows.iter().filter(|row| row.flow == 0).map(|row| row.rate.unwrap().as_bps()).collect();

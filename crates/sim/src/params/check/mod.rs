@@ -114,14 +114,14 @@ mod tests {
         assert_eq!(rejected(|params| params.switch.headroom = Some(Bytes::new(17 << 20))), "switch.headroom");
         assert_eq!(rejected(|params| params.ets.weights = [50, 49, 0, 0, 0, 0, 0, 0]), "ets.weights");
         assert_eq!(rejected(|params| params.switch.xon_offset = Bytes::new(1 << 30)), "switch.xon_offset");
-        let still = Dcqcn { alpha_timer: Duration::ZERO, ..Dcqcn::default() };
+        let still = Dcqcn { dce_tcp_rtt: Duration::ZERO, ..Dcqcn::default() };
         let roce = RoceParams { dcqcn: Some(still), ..RoceParams::default() };
         let ecn = EcnMarking { queue_min: Bytes::new(1), queue_max: Bytes::new(2), share_max: 1.0 };
         let endless = rejected(|params| {
             params.switch.ecn = Some(ecn);
             params.transport = Transport::Roce(roce);
         });
-        assert_eq!(endless, "transport.roce.dcqcn.alpha_timer");
+        assert_eq!(endless, "transport.roce.dcqcn.dce_tcp_rtt");
         let roce = RoceParams { dcqcn: Some(Default::default()), ..RoceParams::default() };
         assert_eq!(rejected(|params| params.transport = Transport::Roce(roce)), "transport.roce.dcqcn");
     }

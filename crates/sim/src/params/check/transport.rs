@@ -62,16 +62,26 @@ fn check_selective(roce: &RoceParams) -> Checked {
 fn check_dcqcn(dcqcn: &Dcqcn, has_marks: bool) -> Checked {
     let key = |name: &str| format!("transport.roce.dcqcn.{name}");
     require(has_marks, "transport.roce.dcqcn", "no switch.ecn", "marking switches: nothing would notify the sender")?;
-    for (name, timer) in [("alpha_timer", dcqcn.alpha_timer), ("rate_timer", dcqcn.rate_timer)] {
+    for (name, timer) in [("dce_tcp_rtt", dcqcn.dce_tcp_rtt), ("rpg_time_reset", dcqcn.rpg_time_reset)] {
         check_timer(&key(name), timer)?;
         require(timer >= DCQCN_TIMER_MIN, &key(name), timer, format!("at least {DCQCN_TIMER_MIN}"))?;
     }
-    require(dcqcn.cnp_interval <= super::TIMER_MAX, &key("cnp_interval"), dcqcn.cnp_interval, "at most 1000000s")?;
-    require(dcqcn.rate_bytes.get() > 0, &key("rate_bytes"), dcqcn.rate_bytes, "more than 0")?;
-    let shift = dcqcn.gain_shift;
-    require(shift <= 16, &key("gain_shift"), shift, "0 to 16: the gain is 2 to the power of minus it")?;
-    require_within(RATES, &key("rate_min"), dcqcn.rate_min)?;
-    require_within(RATES, &key("rate_step"), dcqcn.rate_step)
+    let intervals = [
+        ("min_time_between_cnps", dcqcn.min_time_between_cnps),
+        ("rate_reduce_monitor_period", dcqcn.rate_reduce_monitor_period),
+    ];
+    for (name, interval) in intervals {
+        require(interval <= super::TIMER_MAX, &key(name), interval, "at most 1000000s")?;
+    }
+    require(dcqcn.rpg_byte_reset.get() > 0, &key("rpg_byte_reset"), dcqcn.rpg_byte_reset, "more than 0")?;
+    require_within(0..=1023, &key("dce_tcp_g"), dcqcn.dce_tcp_g)?;
+    require_within(0..=1023, &key("initial_alpha_value"), dcqcn.initial_alpha_value)?;
+    require_within(0..=100, &key("rpg_min_dec_fac"), dcqcn.rpg_min_dec_fac)?;
+    require_within(10..=63, &key("rpg_gd"), dcqcn.rpg_gd)?;
+    for (name, rate) in dcqcn.rates() {
+        require_within(RATES, &key(name), rate)?;
+    }
+    Ok(())
 }
 
 fn check_tcp(tcp: &TcpParams, ecn: Option<&EcnMarking>) -> Checked {

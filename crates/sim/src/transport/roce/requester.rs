@@ -210,9 +210,9 @@ impl Requester {
         self.limiter.as_ref().filter(|_| self.is_pacing).map(|limiter| limiter.next_at())
     }
 
-    /// The rate lets the next packet out.
-    pub fn resume(&mut self) {
-        self.is_pacing = false;
+    /// Lets the next packet out if the rate does.
+    pub fn resume(&mut self, now: Time) {
+        self.is_pacing = self.limiter.as_mut().is_some_and(|limiter| !limiter.is_open(now));
     }
 
     /// Takes an acknowledgement.

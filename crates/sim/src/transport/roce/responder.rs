@@ -156,7 +156,7 @@ impl Responder {
         let Some(dcqcn) = &params.dcqcn else { return false };
         let is_due = now >= self.notifies_from;
         if is_due {
-            self.notifies_from = now + dcqcn.cnp_interval;
+            self.notifies_from = now + dcqcn.min_time_between_cnps;
         }
         is_due
     }

@@ -1,0 +1,33 @@
+//! DCQCN in whole simulations.
+
+use etherweave_primitives::{Bytes, Duration, Time};
+use etherweave_sim::Report;
+use etherweave_sim::params::{Dcqcn, EcnMarking, Transport};
+use etherweave_workload::{Incast, Workload};
+
+use crate::common::{experiment, job, one_switch, roce, run};
+
+/// Two senders of 10 MB each to one host at 100 Gb/s.
+fn two_to_one(ecn: EcnMarking, dcqcn: Dcqcn) -> Report {
+    let mut params = roce();
+    let Transport::Roce(roce) = &mut params.transport else { unreachable!("RoCE is asked for") };
+    roce.dcqcn = Some(dcqcn);
+    params.switch.ecn = Some(ecn);
+    let message = Bytes::new(10_000_000);
+    let incast = Incast { sources: 2, message, outstanding: 1, messages: Some(1), ..Incast::default() };
+    run(&experiment(one_switch(3), params, vec![job(&Workload::Incast(incast))]), 1)
+}
+
+fn completion(report: &Report) -> Duration {
+    report.streams.iter().map(|stream| stream.end).max().unwrap().since(Time::ZERO)
+}
+
+/// 20 MB in packets of 4,096 B take 1.63 ms. Marking: that of `scenarios/dcqcn.toml`.
+#[test]
+fn two_senders_to_one_finish_near_the_ideal_with_the_defaults_of_nics() {
+    let (queue_min, queue_max) = (Bytes::new(50_000), Bytes::new(200_000));
+    let report = two_to_one(EcnMarking { queue_min, queue_max, share_max: 0.1 }, Dcqcn::default());
+    let ideal = Duration::from_ps(20_000_000 * 80 * (4_096 + 82) / 4_096);
+    let ratio = completion(&report).as_ps() as f64 / ideal.as_ps() as f64;
+    assert!((1.0..1.3).contains(&ratio), "{ratio}");
+}
