@@ -1,7 +1,5 @@
 //! Connections between hosts, and their paths.
 
-use std::collections::BTreeSet;
-
 use etherweave_primitives::{HostId, InputError, Purpose, Stream};
 use etherweave_routing::{FlowKey, path};
 use etherweave_workload::{Op, Program, Traffic};
@@ -46,17 +44,22 @@ pub(super) fn plan(experiment: &Experiment) -> Result<Vec<PlannedConnection>, In
     if is_small { Ok(connections) } else { Err(too_large("connections")) }
 }
 
-/// Pairs of ranks, the lower first, that exchange any message.
-fn pairs(programs: &[Program]) -> BTreeSet<(u32, u32)> {
-    let mut pairs = BTreeSet::new();
+/// Pairs of ranks, the lower first, that exchange any message, in order.
+fn pairs(programs: &[Program]) -> Vec<(u32, u32)> {
+    let (mut pairs, mut peers) = (Vec::new(), Vec::new());
     for (rank, program) in programs.iter().enumerate() {
-        for op in program.blocks.iter().flat_map(|block| &block.ops) {
-            if let Op::Isend { peer, .. } | Op::Irecv { peer, .. } = op {
-                let (rank, peer) = (rank as u32, peer.get());
-                pairs.insert((rank.min(peer), rank.max(peer)));
-            }
-        }
+        let ops = program.blocks.iter().flat_map(|block| &block.ops);
+        peers.extend(ops.filter_map(|op| match op {
+            Op::Isend { peer, .. } | Op::Irecv { peer, .. } => Some(peer.get()),
+            _ => None,
+        }));
+        peers.sort_unstable();
+        peers.dedup();
+        let rank = rank as u32;
+        pairs.extend(peers.drain(..).map(|peer| (rank.min(peer), rank.max(peer))));
     }
+    pairs.sort_unstable();
+    pairs.dedup();
     pairs
 }
 

@@ -11,6 +11,7 @@ use super::layout::Layout;
 use super::{Experiment, Job, too_large};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
+use crate::engine::memory::prefer_huge_pages;
 use crate::host::{Endpoint, Intake, Protocol, RankState, Role, SinkState, SourceState, Thread};
 use crate::switch::port::{Owner, Peer, PeerLink};
 
@@ -77,6 +78,7 @@ fn add_endpoints(
     starts: &[[u32; 2]],
     shards: &mut [Shard],
 ) -> Vec<[EndpointId; 2]> {
+    reserve_endpoints(experiment, layout, connections, shards);
     let mut ends = Vec::with_capacity(connections.len());
     for (number, (connection, start)) in connections.iter().zip(starts).enumerate() {
         let hosts = connection.hosts(experiment);
@@ -108,6 +110,23 @@ fn add_endpoints(
         ends.push([(places[0].0, numbers[0]), (places[1].0, numbers[1])]);
     }
     ends
+}
+
+/// Makes room for all endpoints at once, in huge pages from the first touch on: to move them there later is a copy.
+fn reserve_endpoints(
+    experiment: &Experiment,
+    layout: &Layout,
+    connections: &[PlannedConnection],
+    shards: &mut [Shard],
+) {
+    let mut counts = vec![0; shards.len()];
+    for host in connections.iter().flat_map(|connection| connection.hosts(experiment)) {
+        counts[layout.host_port(&experiment.topology, host).0] += 1;
+    }
+    for (shard, count) in shards.iter_mut().zip(counts) {
+        shard.endpoints.reserve_exact(count);
+        prefer_huge_pages(&shard.endpoints);
+    }
 }
 
 fn host_rate(topology: &Topology, host: HostId) -> BitRate {
