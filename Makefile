@@ -34,6 +34,16 @@ test-fast: setup ## Run quick tests, and those of crates that differ from the la
 	cargo test --quiet --lib --tests $(addprefix --package etherweave-,$(sort tidy primitives topology $(CHANGED)))
 	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not slow and not serial and not alone"
 
+wheel: $(VENV)/packages.stamp ## Build wheel and sdist in dist/, and try the wheel in an environment of its own
+	@rm -f dist/etherweave*
+	$(BIN)/maturin build --release --quiet --sdist --strip --out dist
+	ETHERWEAVE_WHEEL=$$(echo dist/*.whl) $(BIN)/pytest --quiet tests/api/test_wheel.py
+
+lock: $(VENV)/packages.stamp ## Choose the newest versions of packages again, and write requirements.lock
+	$(BIN)/python -m pip install 'uv<1'
+	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --upgrade \
+		--generate-hashes --no-header --no-annotate --quiet --output-file requirements.lock
+
 study: setup ## Reproduce published evaluations and compare with their figures
 	$(BIN)/etherweave study sandia-2020
 	$(BIN)/etherweave study exascale-2017
@@ -63,15 +73,15 @@ clean: ## Remove what the build made, and the environment
 	cargo clean --quiet
 	rm -rf $(VENV) python/etherweave/_core*.so .mypy_cache .pytest_cache .ruff_cache
 
-# Packages are asked for again when `pyproject.toml` changes, the core is built again when its sources do.
-$(VENV)/maturin.stamp:
+# Packages are installed again when their versions change, the core is built again when its sources do.
+$(VENV)/packages.stamp: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Etherweave needs Python 3.11 or later")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install 'maturin>=1.9,<2'
+	$(BIN)/python -m pip install --require-hashes --requirement $<
 	@touch $@
 
-$(VENV)/core.stamp: $(VENV)/maturin.stamp pyproject.toml $(CORE)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras dev $(MPI) >&2
+$(VENV)/core.stamp: $(VENV)/packages.stamp pyproject.toml $(CORE)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras bench,control,report,dev $(MPI) >&2
 	@touch $@
 
-.PHONY: help setup test test-fast study bench lint format clean
+.PHONY: help setup test test-fast wheel lock study bench lint format clean

@@ -1,11 +1,74 @@
+"""What the package declares agrees with what it contains."""
+
+import ast
+import re
+import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import etherweave
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python/etherweave"
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+LOCK = (ROOT / "requirements.lock").read_text()
+OF_USERS = {"pandas", "reframe"}
+"""`Result.to_pandas` and the plug-in of ReFrame are for users who have these."""
 
 
 def test_the_core_carries_the_workspace_version() -> None:
     manifest = tomllib.loads((ROOT / "Cargo.toml").read_text())
     assert etherweave.__version__ == manifest["workspace"]["package"]["version"]
+
+
+def names(requirements: list[str]) -> set[str]:
+    """Names of packages, as modules are named."""
+    found = (re.match(r"[\w.-]+", one) for one in requirements)
+    return {one[0].lower().replace("-", "_") for one in found if one}
+
+
+def imports(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Packages from outside that the files of a room import."""
+    for file in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            else:
+                is_absolute = isinstance(node, ast.ImportFrom) and not node.level
+                modules = [node.module or ""] if is_absolute else []  # type: ignore[attr-defined]
+            for module in modules:
+                package = module.partition(".")[0]
+                if package not in sys.stdlib_module_names | {"etherweave"}:
+                    yield file, package
+
+
+@pytest.mark.parametrize("room", ["bench", "control", "report"])
+def test_a_room_has_an_extra_that_brings_what_it_imports(room: str) -> None:
+    brought = names(PROJECT["dependencies"]) | names(EXTRAS[room]) | OF_USERS
+    assert not {(file, one) for file, one in imports(PACKAGE / room) if one not in brought}
+    used = {
+        one for folder in (room, f"cli/{room}", "linux") for _, one in imports(PACKAGE / folder)
+    }
+    assert names(EXTRAS[room]) <= used
+
+
+def test_whatever_else_the_package_imports_is_required_or_in_the_extra_of_all_rooms() -> None:
+    brought = names([*PROJECT["dependencies"], *(one for room in EXTRAS.values() for one in room)])
+    assert {one for _, one in imports(PACKAGE)} <= brought | OF_USERS
+    top = {one for file, one in imports(PACKAGE) if file.parent == PACKAGE}
+    assert top <= names(PROJECT["dependencies"]) | OF_USERS
+
+
+def test_development_installs_locked_versions_with_hashes() -> None:
+    locked = names(re.findall(r"^[\w.-]+", LOCK, re.MULTILINE))
+    assert names(PROJECT["dependencies"]) <= locked
+    for extra in EXTRAS.values():
+        assert names(extra) - {"etherweave"} <= locked
+    pinned = re.split(r"\n(?=\w)", LOCK.strip())
+    assert all("==" in one and "--hash=sha256:" in one for one in pinned)
+    assert "//" not in LOCK

@@ -161,6 +161,7 @@ NEEDS = {
         _unset("ETHERWEAVE_GUEST_KERNEL", "directory with a kernel and its modules"),
         is_machine_wide=True,
     ),
+    "wheel": Need(obstacle=_unset("ETHERWEAVE_WHEEL", "wheel, as `make wheel` does")),
     "sonic-yang": Need(obstacle=_unset("ETHERWEAVE_SONIC_YANG", "directory with SONiC's models")),
 }
 """By the name that the marker takes."""

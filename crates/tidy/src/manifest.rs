@@ -106,11 +106,15 @@ fn is_external(line: &str) -> bool {
 
 /// Lines of a pyproject that stand in a list of requirements.
 fn python_dependencies(text: &str) -> Vec<usize> {
-    const LISTS: [&str; 3] = ["dependencies = [", "dev = [", "requires = ["];
+    const LISTS: [&str; 2] = ["dependencies = [", "requires = ["];
     let mut inside = false;
+    let mut is_optional = false;
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        let opens = LISTS.iter().any(|list| line.starts_with(list));
+        if line.starts_with('[') {
+            is_optional = line == "[project.optional-dependencies]";
+        }
+        let opens = is_optional && line.contains(" = [") || LISTS.iter().any(|list| line.starts_with(list));
         inside = (inside || opens) && line != "]";
         let names = if opens { line.contains('"') } else { line.trim_start().starts_with('"') };
         if inside && names {
@@ -166,5 +170,7 @@ mod tests {
         check(reasons, "pyproject.toml", "dependencies = [\n    # Draws.\n    \"matplotlib\",\n]\n", &[]);
         check(reasons, "pyproject.toml", "dependencies = [\n    \"matplotlib\",\n]\n\"x\"\n", &[2]);
         check(reasons, "pyproject.toml", "requires = [\"maturin\"]\nx = 1\n", &[1]);
+        check(reasons, "pyproject.toml", "[project.optional-dependencies]\nx = [\n    \"matplotlib\",\n]\n", &[3]);
+        check(reasons, "pyproject.toml", "[x]\nx = [\n    \"matplotlib\",\n]\n", &[]);
     }
 }

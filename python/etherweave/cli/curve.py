@@ -19,6 +19,7 @@ from etherweave.cli.parameters import (
     MemoryLimit,
     Settings,
     Threads,
+    drawing,
     output_file,
     output_option,
     overrides,
@@ -76,7 +77,7 @@ def curve(
 
     changes = overrides(settings)
     output_file("--output", output, *WRITERS)
-    output_file("--draw", draw, ".svg")
+    drawing("--draw", draw, ".svg")
     with mistakes(etherweave.ScenarioError):
         with point_progress(file.stem) as report:
             table = etherweave.curve(

@@ -17,7 +17,7 @@ from etherweave.cli.parameters import (
     Settings,
     Threads,
     directory,
-    output_file,
+    drawing,
     output_option,
     overrides,
 )
@@ -135,7 +135,7 @@ def design(
         reject("--export: expected scenarios without --find, --compare and --json")
     if draw and forms:
         reject("--draw: expected to be without --export")
-    output_file("--draw", draw, ".svg")
+    drawing("--draw", draw, ".svg")
     destination = _Destination(output, draw, as_json)
     with mistakes(etherweave.ScenarioError):
         if forms:

@@ -19,7 +19,7 @@ from etherweave.cli.parameters import (
     Settings,
     Threads,
     directory,
-    output_file,
+    drawing,
     output_option,
     overrides,
 )
@@ -87,8 +87,8 @@ def observe(
     if former_animation:
         notice("WARNING: --film is now --animation; the next release rejects the old name.")
         animation = animation or former_animation
-    output_file("--heat", heat, ".svg")
-    output_file("--animation", animation, ".html")
+    drawing("--heat", heat, ".svg")
+    drawing("--animation", animation, ".html")
     if output:
         directory(output)
     choice: dict[str, Any] = {"routing": routing, "pattern": pattern, "load": load}
@@ -103,7 +103,8 @@ def observe(
         )
         if output:
             _write(observation, output)
-        _draw(observation, heat, animation)
+        if heat or animation:
+            _draw(observation, heat, animation)
     print(_json(observation)) if as_json else _print(observation)
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from etherweave.cli.exits import os_error, reject
+from etherweave.cli.extras import require
 from etherweave.inputs import read_text
 from etherweave.machine import usable_processors
 from etherweave.scenario import Literal, literals
@@ -101,6 +102,13 @@ def output_file(option: str, path: Path | None, *suffixes: str) -> Path | None:
     if path.is_dir():
         reject(f"{option} {path}: expected a file, but it is a directory")
     return path
+
+
+def drawing(option: str, path: Path | None, suffix: str) -> Path | None:
+    """Reject a drawing that cannot be written, or drawn, before anything is simulated for it."""
+    if path:
+        require("report")
+    return output_file(option, path, suffix)
 
 
 def overrides(settings: list[str] | None) -> dict[str, object]:

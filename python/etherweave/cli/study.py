@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from etherweave.cli.exits import FAILED, notice, os_error, reject
+from etherweave.cli.extras import require
 from etherweave.cli.parameters import ALL_PROCESSORS, AsJson, Threads, directory, output_option
 from etherweave.cli.progress import study_progress
 
@@ -69,6 +70,7 @@ def study(
 
     Experiments that have a result are not run again. Exits with 2 after a mistake.
     """
+    require("bench", "control", "report")
     from etherweave.report import write_study
     from etherweave.study import run_study
 

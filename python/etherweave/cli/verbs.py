@@ -84,9 +84,19 @@ class VerbGroup(TyperGroup):
 
 @contextmanager
 def _one_sentence() -> Iterator[None]:
-    """Print a mistake in arguments as every other mistake, without the usage above it."""
+    """Print a mistake in arguments as every other mistake, without the usage above it.
+
+    So is a library that is not installed, where an extra of the package brings it.
+    """
     try:
         yield
+    except ModuleNotFoundError as error:
+        from etherweave.cli.exits import reject
+        from etherweave.cli.extras import lack
+
+        if sentence := lack(error):
+            reject(sentence)
+        raise
     except _UsageError as error:
         if type(error).show is not _UsageError.show:  # A group without arguments prints its help.
             raise

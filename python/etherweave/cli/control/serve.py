@@ -130,10 +130,8 @@ def _address(text: str) -> tuple[str, int]:
 def _options(
     host: str, port: int, files: tuple[Path | None, Path | None, Path | None]
 ) -> "ControllerOptions":
-    try:
-        from etherweave.control.controller.server import ControllerOptions, TlsFiles
-    except ImportError as error:
-        reject(f"{error}; expected os-ken: pip install 'etherweave[control]'")
+    from etherweave.control.controller.server import ControllerOptions, TlsFiles
+
     if not any(files):
         return ControllerOptions(host, port)
     key, certificate, authority = files
