@@ -39,6 +39,11 @@ wheel: $(VENV)/packages.stamp ## Build wheel and sdist in dist/, and try the whe
 	$(BIN)/maturin build --release --quiet --sdist --strip --out dist
 	ETHERWEAVE_WHEEL=$$(echo dist/*.whl) $(BIN)/pytest --quiet tests/api/test_wheel.py
 
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: setup ## Build the site in dist/site, man pages and scripts for completion in dist/share
+	$(BIN)/mkdocs build --strict
+	$(BIN)/python -m etherweave.cli.manual dist
+
 lock: $(VENV)/packages.stamp ## Choose the newest versions of packages again, and write requirements.lock
 	$(BIN)/python -m pip install 'uv<1'
 	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --upgrade \
@@ -81,7 +86,7 @@ $(VENV)/packages.stamp: requirements.lock
 	@touch $@
 
 $(VENV)/core.stamp: $(VENV)/packages.stamp pyproject.toml $(CORE)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras bench,control,report,dev $(MPI) >&2
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras bench,control,report,dev,docs $(MPI) >&2
 	@touch $@
 
-.PHONY: help setup test test-fast wheel lock study bench lint format clean
+.PHONY: help setup test test-fast wheel docs lock study bench lint format clean

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from etherweave.cli.manual import commands
 from etherweave.results import Result
 from support import command_line
-from support.commands import commands
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 

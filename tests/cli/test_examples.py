@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.commands import below, commands, program
+from etherweave.cli.manual import below, commands, program
 
 GUIDES = Path(__file__).parents[2] / "docs/guide"
 PAGES = ("run", "benchmarks", "benchmarking", "measuring", "measure", "sites", "calibration")

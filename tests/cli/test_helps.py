@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from support.commands import commands
+from etherweave.cli.manual import commands
 
 BEGINS = re.compile(r"[A-Z0-9`]")
 CONTINUES = re.compile(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.commands import commands
+from etherweave.cli.manual import commands
 
 PROGRAM = """
 import contextlib, io, json, os, sys

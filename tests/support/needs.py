@@ -134,6 +134,7 @@ NEEDS = {
     "chromium": Need(("chromium",), ("chromium",)),
     "yanglint": Need(("yanglint",), ("libyang2-tools",)),
     "openssl": Need(("openssl",), ("openssl",)),
+    "groff": Need(("groff",), ("groff-base",)),
     "setpriv": Need(("setpriv",), ("util-linux",)),
     "systemd-analyze": Need(("systemd-analyze",), ("systemd",)),
     "reframe": Need(("reframe",), ("reframe-hpc (PyPI)",)),

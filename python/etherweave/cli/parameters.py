@@ -45,6 +45,7 @@ Threads = Annotated[
         min=1,
         max=THREADS_MOST,
         metavar="N",
+        show_default=False,
         help="Number of threads, by default the processors that this process may use; results do "
         "not depend on it.",
     ),

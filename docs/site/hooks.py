@@ -1,0 +1,48 @@
+"""Steps of mkdocs: pages that are made from the code, and links of pages outside ``docs``."""
+
+import posixpath
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import reference
+
+ROOT = Path(__file__).parents[2]
+PAGES = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "project/changelog.md",
+    "ARCHITECTURE.md": "project/architecture.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "STYLE.md": "project/style.md",
+    "LICENSE": "project/LICENSE",
+    "CITATION.cff": "project/CITATION.cff",
+}
+"""Files beside ``docs``, with their places on the site."""
+LINK = re.compile(r"(?<=\]\()(?P<path>[^)\s:#]+)(?P<anchor>#[^)\s]*)?(?=\))")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are not in ``docs``."""
+    texts = {place: (ROOT / name).read_text() for name, place in PAGES.items()}
+    for place, text in (texts | reference.pages()).items():
+        files.append(File.generated(config, place, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Let links lead to the site's places of files beside ``docs``."""
+    sources = {place: name for name, place in PAGES.items()}
+    place = page.file.src_uri
+    source = sources.get(place, f"docs/{place}")
+    return LINK.sub(lambda link: _relative(link, source, place), markdown)
+
+
+def _relative(link: re.Match[str], source: str, place: str) -> str:
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(source), link["path"]))
+    found = PAGES.get(target) or target.removeprefix("docs/")
+    return posixpath.relpath(found, posixpath.dirname(place) or ".") + (link["anchor"] or "")

@@ -1,0 +1,33 @@
+"""The pages of the reference, from the code: commands, keys of a scenario, the Python package."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import keys
+
+import etherweave
+from etherweave.cli import manual
+
+
+def pages() -> dict[str, str]:
+    """Give the text of every page by its place on the site."""
+    return {
+        "reference/commands.md": _commands(),
+        "reference/scenario.md": keys.page(etherweave.schema()),
+        "reference/python.md": _python(),
+    }
+
+
+def _commands() -> str:
+    head = "# Commands\n\nEvery command prints this help with `--help`.\n"
+    return "\n".join([head, *map(manual.markdown, manual.pages())])
+
+
+def _python() -> str:
+    """Let mkdocstrings write what the package exports: functions first, then their values."""
+    names = sorted(etherweave.__all__, key=lambda name: (name != "run", name[0].isupper()))
+    parts = [f"# Python\n\n{(etherweave.__doc__ or '').partition(chr(10))[0]}"]
+    parts += [f"::: etherweave.{name}" for name in names if name != "__version__"]
+    return "\n\n".join(parts) + "\n"
