@@ -20,11 +20,19 @@ struct Profiled {
 }
 
 /// All of them.
-const PROFILED: [Profiled; 2] = [
+const PROFILED: [Profiled; 3] = [
     Profiled {
         path: &["switch"],
         table: "SwitchParams",
         profiles: &[("spectrum", include_str!("../../../profiles/switch/spectrum.toml"))],
+    },
+    Profiled {
+        path: &["host"],
+        table: "HostParams",
+        profiles: &[
+            ("mlnx-ofed-4.6", include_str!("../../../profiles/host/mlnx-ofed-4.6.toml")),
+            ("linux-6.x", include_str!("../../../profiles/host/linux-6.x.toml")),
+        ],
     },
     Profiled {
         path: &["transport", "roce", "dcqcn"],
@@ -46,8 +54,9 @@ pub(crate) struct NameKey {
 }
 
 /// All of them.
-pub(crate) const NAMES: [NameKey; 6] = [
+pub(crate) const NAMES: [NameKey; 7] = [
     NameKey { table: "SwitchParams", key: PROFILE, description: PROFILE_DESCRIPTION },
+    NameKey { table: "HostParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "Dcqcn", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey {
         table: "DesignSpec",
@@ -66,6 +75,8 @@ pub(crate) const NAMES: [NameKey; 6] = [
     },
     NameKey { table: "Goal", key: "file", description: "File beside the scenario with the schedule, GOAL text." },
 ];
+/// Keys of profiles whose table names one variant of several.
+const VARIANTS: [&str; 3] = ["moderation", "ingress_threshold", "egress_threshold"];
 const PROFILE: &str = "profile";
 const PROFILE_DESCRIPTION: &str = "Included profile that sets the keys that are not given.";
 
@@ -114,10 +125,21 @@ fn insert_profile(document: &mut Document, profiled: &Profiled) -> Result<(), In
         return Err(InputError::new(key, format!("no profile {name}"), known.join(", ")));
     };
     let profile: Table = text.parse().expect("a shipped profile is TOML");
-    for (key, value) in profile {
-        table.entry(key).or_insert(value);
-    }
+    complete(table, profile);
     Ok(())
+}
+
+/// Adds what `profile` has and `table` does not. A variant that is chosen is not mixed with another.
+fn complete(table: &mut Table, profile: Table) {
+    for (key, value) in profile {
+        match (table.get_mut(&key), value) {
+            (None, value) => _ = table.insert(key, value),
+            (Some(Value::Table(given)), Value::Table(others)) if !VARIANTS.contains(&key.as_str()) => {
+                complete(given, others);
+            }
+            (Some(_), _) => {}
+        }
+    }
 }
 
 fn insert_custom(document: &mut Document) -> Result<(), InputError> {
@@ -182,6 +204,10 @@ fn table<'a>(document: &'a mut Document, path: &[&str]) -> Option<&'a mut Table>
 
 #[cfg(test)]
 mod tests {
+    use etherweave_primitives::Duration;
+    use etherweave_sim::params::{Moderation, ModerationTimer};
+
+    use crate::Scenario;
     use crate::Schedules;
 
     const PAIR: &str = "num_ranks 2\nrank 0 {\na: send 8b to 1\n}\nrank 1 {\na: recv 8b from 0\n}\n";
@@ -208,5 +234,24 @@ mod tests {
         assert!(missing.contains("\"no.goal\" cannot be read (No such file"), "{missing}");
         assert!(both.contains("given beside text"), "{both}");
         assert!(error("file = 5").contains("5; expected the name of a file"));
+    }
+
+    /// Keys of inner tables stay too, and a chosen variant is not mixed with the profile's.
+    #[test]
+    fn a_profile_sets_what_is_not_given() {
+        let host = |keys: &str| {
+            let text = format!(
+                "topology.single_switch.hosts = 2\n[host]\nprofile = \"mlnx-ofed-4.6\"\n{keys}\n\
+                 [[job]]\nname = \"j\"\nworkload.osu_latency = {{}}\n"
+            );
+            Scenario::parse(&text, "x.toml", &[]).unwrap().host
+        };
+        let plain = host("");
+        assert_eq!((plain.cpu.interrupt, plain.receive.queues), (Duration::ZERO, 32));
+        assert!(matches!(plain.receive.moderation, Moderation::Adaptive(_)));
+        let changed = host("receive = { queues = 8, timer = \"event\", moderation.off = {} }");
+        assert_eq!((changed.cpu.interrupt, changed.receive.queues, changed.receive.ring), (Duration::ZERO, 8, 1024));
+        assert_eq!(changed.receive.timer, ModerationTimer::Event);
+        assert_eq!(changed.receive.moderation, Moderation::Off {});
     }
 }

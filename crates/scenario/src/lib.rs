@@ -92,6 +92,7 @@ mod tests {
         let keys = |table: &str| schema["$defs"][table]["properties"].as_object().unwrap();
         assert!(keys("SwitchParams").contains_key("buffer"), "the table `switch` of a scenario");
         assert_eq!(keys("SwitchParams")["profile"]["enum"], serde_json::json!(["spectrum"]));
+        assert_eq!(keys("HostParams")["profile"]["enum"], serde_json::json!(["mlnx-ofed-4.6", "linux-6.x"]));
         assert_eq!(keys("Dcqcn")["profile"]["enum"], serde_json::json!(["paper"]));
         for (table, text, file) in [
             ("DesignSpec", "power_text", "power_file"),

@@ -74,7 +74,7 @@ pub(crate) struct Overheads {
     pub tcp: u32,
 }
 
-/// Receive buffer of a NIC with kernel bypass, in the time that it takes to drain.
+/// Receive buffer of a NIC, in the time that it takes to drain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NicTimes {
     /// One byte.
@@ -85,19 +85,19 @@ pub(crate) struct NicTimes {
     pub xoff: Duration,
     /// Up to XON.
     pub xon: Duration,
-    /// A packet of another connection than the one before takes so much longer.
+    /// Kernel bypass: a packet of another connection than the one before takes so much longer.
     pub context_switch: Duration,
 }
 
 impl NicTimes {
-    fn new(params: &NicParams) -> NicTimes {
+    fn new(params: &NicParams, transport: &Transport) -> NicTimes {
         let time = |size| params.drain_rate.serialization_time(size);
         NicTimes {
             byte: ByteTime::new(params.drain_rate),
             buffer: time(params.receive_buffer),
             xoff: time(params.xoff),
             xon: time(params.xon),
-            context_switch: params.context_switch,
+            context_switch: transport.roce().map_or(Duration::ZERO, |_| params.context_switch),
         }
     }
 }
@@ -171,7 +171,7 @@ impl RunConstants {
             is_coupled: groups.is_coupled,
             nic_pause_mask: groups.pause_mask.iter().fold(0, |all, mask| all | mask),
             pause_quanta: groups.quanta,
-            nic: NicTimes::new(&params.nic),
+            nic: NicTimes::new(&params.nic, &params.transport),
             ecn: params.switch.ecn,
             is_cut_through: params.switch.forwarding == Forwarding::CutThrough,
             may_underrun: true,

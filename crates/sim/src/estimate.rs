@@ -10,7 +10,7 @@ use crate::build::credit_memory;
 use crate::constants::RunConstants;
 use crate::engine::event::Event;
 use crate::engine::{Shard, Switch};
-use crate::host::{Endpoint, Host, IterationRow, RankState, TcpState, Thread};
+use crate::host::{Endpoint, Host, IterationRow, RankState, ReceiveQueue, TcpState, Thread};
 use crate::packet::Packet;
 use crate::params::{SimParams, SwitchModel, Transport};
 use crate::report::{FlowRow, PortRow, StreamRow};
@@ -106,7 +106,7 @@ fn connection(params: &SimParams, hops: f64) -> u64 {
     let state = match &params.transport {
         Transport::Roce(roce) if roce.dcqcn.is_some() => size_of::<RateLimiter>() as u64 + ALLOCATION,
         Transport::Roce(_) => 0,
-        Transport::Tcp(_) => size_of::<TcpState>() as u64 + ALLOCATION + TCP_LISTS,
+        Transport::Tcp(_) => (size_of::<TcpState>() + size_of::<ReceiveQueue>()) as u64 + ALLOCATION + TCP_LISTS,
     };
     let peers = 2 * size_of::<u32>() as u64;
     let timers = TIMERS * size_of::<Event>() as u64;

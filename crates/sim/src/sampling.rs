@@ -240,7 +240,7 @@ impl Shard {
         match self.host_of_port(index) {
             Some(host) => {
                 let nic = &self.hosts[host].nic;
-                self.constants.params.nic.drain_rate.bytes_in(nic.drained_at.since(now)).get().max(nic.occupancy)
+                self.constants.params.nic.drain_rate.bytes_in(nic.drained_at.since(now)).get()
             }
             None if self.crossbars.are_used() => self.crossbars.queued(index as usize, usize::from(priority)).0.into(),
             None => {

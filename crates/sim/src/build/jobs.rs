@@ -1,6 +1,6 @@
 //! Endpoints, and the threads that own them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use etherweave_primitives::{BitRate, HostId, InputError, InputErrors, Time};
 use etherweave_topology::Topology;
@@ -12,7 +12,11 @@ use super::{Experiment, Job, too_large};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::engine::memory::prefer_huge_pages;
-use crate::host::{Endpoint, Intake, Protocol, RankState, Role, SinkState, SourceState, Thread};
+use crate::frame::ethernet::ip;
+use crate::frame::tcp;
+use crate::host::rss::{self, Socket};
+use crate::host::{Endpoint, Intake, Protocol, RankState, ReceiveQueue, Role, SinkState, SourceState, Thread};
+use crate::params::ReceiveParams;
 use crate::switch::port::{Owner, Peer, PeerLink};
 
 /// Rejects jobs that do not fit their hosts.
@@ -49,6 +53,9 @@ pub(super) fn populate(
     shards: &mut [Shard],
 ) -> Result<(), InputError> {
     let ends = add_endpoints(experiment, layout, connections, starts, shards);
+    if experiment.params.transport.tcp().is_some() {
+        shards.iter_mut().for_each(|shard| add_receive_queues(shard, &experiment.params.host.receive));
+    }
     let mut first = 0;
     for (number, job) in experiment.jobs.iter().enumerate() {
         let count = connections[first..].iter().take_while(|connection| connection.job == number).count();
@@ -126,6 +133,23 @@ fn reserve_endpoints(
     for (shard, count) in shards.iter_mut().zip(counts) {
         shard.endpoints.reserve_exact(count);
         prefer_huge_pages(&shard.endpoints);
+    }
+}
+
+/// Hashes connections to the receive queues of their hosts; only those exist that a connection uses.
+fn add_receive_queues(shard: &mut Shard, params: &ReceiveParams) {
+    let mut numbers = BTreeMap::new();
+    for end in &mut shard.endpoints {
+        let [own, remote] = [end.number, end.number ^ 1].map(tcp::port);
+        let [own_host, remote_host] = [end.hosts.0, end.hosts.1].map(|host| ip(HostId::new(host)));
+        let remote = Socket { address: remote_host, port: remote };
+        let queue = rss::queue(&remote, &Socket { address: own_host, port: own }, params.queues);
+        let next = shard.receive_queues.len() as u32;
+        let number = *numbers.entry((end.host, queue)).or_insert(next);
+        if number == next {
+            shard.receive_queues.push(ReceiveQueue::new(end.host, params));
+        }
+        end.tcp().queue = number;
     }
 }
 

@@ -25,7 +25,7 @@ pub enum Kind {
     Announce,
     /// A transport timer. Index: endpoint.
     TransportTimer,
-    /// Interrupt-side work of a connection is done, or may begin. Index: endpoint.
+    /// Interrupt-side work of a receive queue is done, or may begin. Index: queue.
     Softirq,
     /// The thread of a rank has finished what it was doing.
     ThreadDone,

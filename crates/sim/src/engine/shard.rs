@@ -10,7 +10,7 @@ use super::remote::ShardOutbox;
 use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
-use crate::host::{Endpoint, Host, Thread};
+use crate::host::{Endpoint, Host, ReceiveQueue, Thread};
 use crate::packet::{Handle, NO_PACKET, Packet, Packets};
 use crate::sampling::Sampler;
 use crate::switch::buffer::{Group, SharedBuffer};
@@ -91,6 +91,8 @@ pub(crate) struct Shard {
     pub switches: Vec<Switch>,
     pub hosts: Vec<Host>,
     pub endpoints: Vec<Endpoint>,
+    /// Receive queues of the kernel that connections use.
+    pub receive_queues: Vec<ReceiveQueue>,
     pub threads: Vec<Thread>,
     pub constants: Arc<RunConstants>,
     pub outboxes: Vec<ShardOutbox>,
@@ -124,6 +126,7 @@ impl Shard {
             switches: Vec::new(),
             hosts: Vec::new(),
             endpoints: Vec::new(),
+            receive_queues: Vec::new(),
             threads: Vec::new(),
             constants: Arc::clone(constants),
             outboxes: (0..shards).map(|_| ShardOutbox::default()).collect(),

@@ -23,7 +23,7 @@ pub(super) fn mac(host: HostId) -> [u8; 6] {
 }
 
 /// An address of 10.0.0.0/8 for each host, from 10.0.0.1 on.
-pub(super) fn ip(host: HostId) -> [u8; 4] {
+pub(crate) fn ip(host: HostId) -> [u8; 4] {
     let [_, b, c, d] = (host.get() + 1).to_be_bytes();
     [10, b, c, d]
 }

@@ -4,12 +4,12 @@
 //! puts them in a file.
 
 mod checksum;
-mod ethernet;
+pub(crate) mod ethernet;
 pub mod pause;
 pub mod pcapng;
 mod roce;
 pub mod size;
-mod tcp;
+pub(crate) mod tcp;
 #[cfg(test)]
 mod tests;
 

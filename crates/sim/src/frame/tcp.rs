@@ -67,8 +67,8 @@ fn control(packet: &Packet, is_data: bool) -> u8 {
     bits
 }
 
-/// One end listens, the other has a port of its own.
-fn port(queue: u32) -> u16 {
+/// One end listens, the other has a port of its own. `queue`: number of the endpoint.
+pub(crate) fn port(queue: u32) -> u16 {
     if queue & 1 == 1 { 5001 } else { 32_768 + (queue / 2 % 28_000) as u16 }
 }
 

@@ -15,11 +15,14 @@ mod connection;
 mod endpoint;
 mod matching;
 pub mod message;
+mod moderation;
 mod mpi;
 mod nic;
 mod protocol;
 mod rank;
+mod receive_queue;
 mod roce;
+pub(crate) mod rss;
 mod socket;
 mod softirq;
 mod stream;
@@ -33,6 +36,7 @@ pub(crate) use endpoint::{Endpoint, Intake};
 pub(crate) use matching::Envelope;
 pub(crate) use protocol::{Protocol, ReceivedCounts};
 pub(crate) use rank::RankState;
+pub(crate) use receive_queue::ReceiveQueue;
 pub(crate) use socket::TcpState;
 pub(crate) use thread::{Role, SinkState, SourceState, Thread};
 
@@ -70,17 +74,13 @@ pub(crate) struct Host {
 /// Receive side of a NIC.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Nic {
-    /// Kernel path: bytes that no softirq has taken yet.
-    pub occupancy: u64,
-    /// Kernel bypass: when the buffer will be empty.
+    /// When the buffer will be empty.
     pub drained_at: Time,
     /// Endpoint of the packet before.
     pub last_endpoint: u32,
     /// Whether the switch is paused.
     pub is_pausing: bool,
-    /// Kernel path: most that was ever in the buffer [B].
-    pub occupancy_max: u64,
-    /// Kernel bypass: the longest that it ever took to empty the buffer.
+    /// The longest that it ever took to empty the buffer.
     pub backlog_max: Duration,
 }
 

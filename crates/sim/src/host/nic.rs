@@ -132,9 +132,9 @@ impl Shard {
         self.roce_receive(packet.endpoint, &packet);
     }
 
-    /// Kernel bypass: the NIC writes the packet to memory by itself. False when the buffer is full.
+    /// The NIC writes the packet to memory by itself. False when the buffer is full.
     #[inline]
-    fn drain(&mut self, host_index: usize, handle: Handle) -> bool {
+    pub(super) fn drain(&mut self, host_index: usize, handle: Handle) -> bool {
         let Packet { kind, endpoint, wire, priority, .. } = self.packets[handle];
         let has_room = self.credits.cover(priority);
         let times = &self.constants.nic;
@@ -183,7 +183,7 @@ impl Shard {
         self.expect_nic_resume(host_index);
     }
 
-    /// Kernel bypass drains at a known rate, so the moment of XON is known. The kernel path resumes as it drains.
+    /// The buffer drains at a known rate, so the moment of XON is known.
     fn expect_nic_resume(&mut self, host_index: usize) {
         let host = &self.hosts[host_index];
         let port = host.port;
@@ -192,7 +192,7 @@ impl Shard {
         }
     }
 
-    /// How long kernel bypass still needs until XON; `None` when it is there.
+    /// How long the buffer still needs until XON; `None` when it is there.
     fn time_to_xon(&self, host_index: usize) -> Option<Duration> {
         let left = self.constants.nic.xon;
         let wait = self.hosts[host_index].nic.drained_at.since(self.now);
@@ -203,7 +203,7 @@ impl Shard {
     pub(crate) fn nic_resume(&mut self, port: u32) {
         let host_index = self.host_of_port(port).expect("only hosts have NICs");
         let nic = &self.hosts[host_index].nic;
-        if !nic.is_pausing || nic.occupancy > self.constants.params.nic.xon.get() {
+        if !nic.is_pausing {
             return;
         }
         if self.time_to_xon(host_index).is_some() {

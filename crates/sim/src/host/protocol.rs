@@ -128,7 +128,7 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn tcp(&mut self) -> &mut TcpState {
+    pub(crate) fn tcp(&mut self) -> &mut TcpState {
         match &mut self.protocol {
             Protocol::Tcp(state) => state,
             Protocol::Roce(_) => unreachable!("asked for TCP state of a RoCE endpoint"),
@@ -173,7 +173,7 @@ impl Shard {
         }
         match end.protocol {
             Protocol::Roce(_) => self.take_by_nic(host, handle),
-            Protocol::Tcp(_) => self.buffer_for_softirq(host, handle),
+            Protocol::Tcp(_) => self.take_by_kernel(host, handle),
         }
     }
 

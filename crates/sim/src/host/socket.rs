@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use etherweave_primitives::Time;
 
-use crate::packet::{Handle, NO_PACKET};
 use crate::transport::tcp::{Receiver, Segment, Sender, TcpParams};
 
 /// Bytes that wait to be copied into the socket.
@@ -15,17 +14,6 @@ pub(super) struct PendingWrite {
     pub(super) is_new: bool,
     /// Whether a request of the rank completes with it.
     pub(super) completes: bool,
-}
-
-/// State of the interrupt side of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Softirq {
-    /// Nothing to do.
-    Idle,
-    /// The interrupt is scheduled.
-    Scheduled,
-    /// A batch of so many frames is being worked on.
-    Running(u32),
 }
 
 /// One end of a TCP connection.
@@ -44,9 +32,14 @@ pub(crate) struct TcpState {
     pub(super) is_read_assigned: bool,
     /// Copied to the thread.
     pub(super) consumed: u64,
-    /// Frames that wait for the softirq: a list through the packet slab.
-    pub(super) frames: (Handle, Handle),
-    pub(super) softirq: Softirq,
+    /// Receive queue of its frames, numbered in the shard.
+    pub queue: u32,
+    /// The batch of that queue that has merged data of the connection last.
+    pub(super) merged_in: u32,
+    /// In the batch that is being finished: it has frames, one of them wants an acknowledgement, one is one.
+    pub(super) is_touched: bool,
+    pub(super) wants_ack: bool,
+    pub(super) is_acked: bool,
     pub(super) timer_at: Option<Time>,
     /// Data frames sent.
     pub packets: u64,
@@ -67,8 +60,11 @@ impl TcpState {
             is_write_assigned: false,
             is_read_assigned: false,
             consumed: 0,
-            frames: (NO_PACKET, NO_PACKET),
-            softirq: Softirq::Idle,
+            queue: u32::MAX,
+            merged_in: 0,
+            is_touched: false,
+            wants_ack: false,
+            is_acked: false,
             timer_at: None,
             packets: 0,
         }

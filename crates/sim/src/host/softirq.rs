@@ -1,100 +1,131 @@
-//! The interrupt side of the kernel's TCP: one core per connection, frames in batches.
+//! The interrupt side of the kernel: a core per receive queue, frames in batches.
 //!
-//! A frame stays in the NIC's receive buffer until the softirq has worked on it. The first frame after a quiet spell
-//! waits for the interrupt (moderation, wake-up); while the softirq runs it polls, and merges what it finds (GRO), so
-//! there is at most one acknowledgement per batch.
+//! The NIC writes frames to the rings of receive queues by itself. The first frame after a quiet spell waits for the
+//! interrupt (moderation, then `interrupt`); while the softirq runs it polls, and merges what it finds of a connection
+//! (GRO), so there is at most one acknowledgement per batch and connection.
 
 use etherweave_primitives::Duration;
 
-use super::socket::Softirq;
+use super::receive_queue::Softirq;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::packet::{Handle, NO_PACKET, PacketKind, flags};
 use crate::transport::tcp::{Ack, AckAction, SegmentArrival};
 
-/// A batch: how many frames of each kind.
+/// Frames that a poll takes at most (Linux: `NAPI_POLL_WEIGHT`).
+const BUDGET: usize = 64;
+
+/// A batch: how many frames of each kind, and of how many connections the data are.
 #[derive(Default)]
 struct FrameBatch {
     data: u32,
     acks: u32,
+    merged: u32,
+}
+
+/// Connections that a batch has touched, in the order of their first frames.
+struct Touched {
+    endpoints: [u32; BUDGET],
+    count: usize,
 }
 
 impl Shard {
-    /// A frame has arrived for the kernel: it takes room in the NIC until a softirq has seen it.
-    pub(super) fn buffer_for_softirq(&mut self, host: usize, handle: Handle) {
-        let params = &self.constants.params.nic;
-        let (size, xoff) = (params.receive_buffer.get(), params.xoff.get());
-        let packet = self.packets[handle];
-        let wire = u64::from(packet.wire);
-        let nic = &mut self.hosts[host].nic;
-        if nic.occupancy + wire > size && !self.credits.cover(packet.priority) {
+    /// A frame has arrived for the kernel: the NIC writes it to the ring of its queue, if both have room.
+    pub(super) fn take_by_kernel(&mut self, host: usize, handle: Handle) {
+        let endpoint = self.packets[handle].endpoint;
+        let queue = self.endpoints[endpoint as usize].tcp().queue;
+        let has_buffer = self.receive_queues[queue as usize].occupancy < self.constants.params.host.receive.ring;
+        if !has_buffer || !self.drain(host, handle) {
             return self.drop_at_nic(host, handle);
         }
-        nic.occupancy += wire;
-        nic.occupancy_max = nic.occupancy_max.max(nic.occupancy);
-        let is_short = nic.occupancy > xoff;
-        self.hold_by_credits(self.hosts[host].port, &packet);
-        self.queue_frame(handle);
-        if is_short {
-            self.nic_pause(host);
+        self.queue_frame(queue, handle);
+    }
+
+    fn queue_frame(&mut self, number: u32, handle: Handle) {
+        self.packets[handle].next = NO_PACKET;
+        let queue = &mut self.receive_queues[number as usize];
+        queue.occupancy += 1;
+        if queue.frames.0 == NO_PACKET {
+            queue.frames.0 = handle;
+        } else {
+            self.packets[queue.frames.1].next = handle;
+        }
+        queue.frames.1 = handle;
+        let before = queue.softirq;
+        if matches!(before, Softirq::Running(_)) {
+            return;
+        }
+        let params = &self.constants.params.host;
+        let due = queue.complete(self.now, params.receive.timer) + params.cpu.interrupt;
+        // An interrupt that is postponed finds that out when it comes.
+        if before == Softirq::Armed || due < queue.due {
+            self.expect_softirq(number, due);
         }
     }
 
-    fn queue_frame(&mut self, handle: Handle) {
-        let endpoint = self.packets[handle].endpoint;
-        self.packets[handle].next = NO_PACKET;
-        let end = &mut self.endpoints[endpoint as usize];
-        let place = self.hosts[end.host as usize].port;
-        let state = end.tcp();
-        if state.frames.0 == NO_PACKET {
-            state.frames.0 = handle;
-        } else {
-            self.packets[state.frames.1].next = handle;
-        }
-        state.frames.1 = handle;
-        if state.softirq == Softirq::Idle {
-            state.softirq = Softirq::Scheduled;
-            let delay = self.constants.params.host.cpu.interrupt;
-            self.schedule(delay, place, Kind::Softirq, endpoint);
-        }
+    fn expect_softirq(&mut self, number: u32, due: etherweave_primitives::Time) {
+        let queue = &mut self.receive_queues[number as usize];
+        queue.due = due;
+        let place = self.hosts[queue.host as usize].port;
+        self.schedule_at(due, place, Kind::Softirq, number);
     }
 
     /// The interrupt has come, or a batch is done.
-    pub(crate) fn softirq(&mut self, endpoint: u32) {
-        match self.endpoints[endpoint as usize].tcp().softirq {
-            Softirq::Idle => unreachable!("an idle softirq has no event"),
-            Softirq::Scheduled => self.begin_batch(endpoint),
+    pub(crate) fn softirq(&mut self, number: u32) {
+        let interrupt = self.constants.params.host.cpu.interrupt;
+        let queue = &mut self.receive_queues[number as usize];
+        if queue.due != self.now {
+            return;
+        }
+        match queue.softirq {
+            Softirq::Armed => {}
+            Softirq::Scheduled => {
+                let due = queue.raised_at() + interrupt;
+                if due > self.now {
+                    return self.expect_softirq(number, due);
+                }
+                queue.interrupt();
+                self.begin_batch(number);
+            }
             Softirq::Running(frames) => {
-                self.finish_batch(endpoint, frames);
-                self.begin_batch(endpoint);
+                self.finish_batch(number, frames);
+                self.begin_batch(number);
             }
         }
     }
 
-    fn begin_batch(&mut self, endpoint: u32) {
-        let costs = self.constants.params.host.cpu.clone();
-        let batch = self.measure_batch(endpoint, costs.offload.get());
-        let end = &mut self.endpoints[endpoint as usize];
-        let place = self.hosts[end.host as usize].port;
-        if batch.data + batch.acks == 0 {
-            end.tcp().softirq = Softirq::Idle;
-            return;
+    /// Works on the frames that wait; without any, arms the interrupt.
+    fn begin_batch(&mut self, number: u32) {
+        let batch = self.measure_batch(number);
+        let frames = batch.data + batch.acks;
+        let params = &self.constants.params.host;
+        let queue = &mut self.receive_queues[number as usize];
+        if frames == 0 {
+            return queue.arm(self.now, params.receive.timer);
         }
-        end.tcp().softirq = Softirq::Running(batch.data + batch.acks);
-        let base = if batch.data > 0 { costs.receive_batch } else { Duration::ZERO };
-        let cost = base + costs.receive_frame * u64::from(batch.data) + costs.acknowledgement * u64::from(batch.acks);
-        self.schedule(cost, place, Kind::Softirq, endpoint);
+        queue.softirq = Softirq::Running(frames);
+        let (data, acks, merged) = (u64::from(batch.data), u64::from(batch.acks), u64::from(batch.merged));
+        let costs = &params.cpu;
+        let cost: Duration = costs.receive_batch * merged + costs.receive_frame * data + costs.acknowledgement * acks;
+        self.expect_softirq(number, self.now + cost);
     }
 
-    /// Counts the frames that wait, up to `limit` bytes of data.
-    fn measure_batch(&mut self, endpoint: u32, limit: u64) -> FrameBatch {
+    /// Counts the frames that wait, up to what is merged at once.
+    fn measure_batch(&mut self, number: u32) -> FrameBatch {
+        let limit = self.constants.params.host.cpu.offload.get();
+        let queue = &mut self.receive_queues[number as usize];
+        queue.batch = queue.batch.wrapping_add(1);
         let mut batch = FrameBatch::default();
-        let mut bytes = 0;
-        let mut handle = self.endpoints[endpoint as usize].tcp().frames.0;
-        while handle != NO_PACKET && bytes < limit {
+        let (mut bytes, mut handle) = (0, queue.frames.0);
+        while handle != NO_PACKET && bytes < limit && batch.data + batch.acks < BUDGET as u32 {
             let packet = &self.packets[handle];
             match packet.kind {
-                PacketKind::Data => batch.data += 1,
+                PacketKind::Data => {
+                    let merged_in = &mut self.endpoints[packet.endpoint as usize].tcp().merged_in;
+                    let is_first = std::mem::replace(merged_in, queue.batch) != queue.batch;
+                    batch.merged += u32::from(is_first);
+                    batch.data += 1;
+                }
                 PacketKind::Ack | PacketKind::Nak | PacketKind::Cnp | PacketKind::Announcement => batch.acks += 1,
             }
             bytes += u64::from(packet.payload);
@@ -103,15 +134,21 @@ impl Shard {
         batch
     }
 
-    fn finish_batch(&mut self, endpoint: u32, frames: u32) {
-        let mut wants_ack = false;
-        let mut is_acked = false;
+    fn finish_batch(&mut self, number: u32, frames: u32) {
+        let mut touched = Touched { endpoints: [0; BUDGET], count: 0 };
         for _ in 0..frames {
-            match self.take_frame(endpoint) {
-                Frame::Data(action) => wants_ack |= action == AckAction::Now,
-                Frame::Ack => is_acked = true,
-            }
+            self.take_frame(number, &mut touched);
         }
+        for &endpoint in &touched.endpoints[..touched.count] {
+            self.finish_connection(endpoint);
+        }
+    }
+
+    /// What follows once a batch is done, for a connection.
+    fn finish_connection(&mut self, endpoint: u32) {
+        let state = self.endpoints[endpoint as usize].tcp();
+        let (wants_ack, is_acked) = (std::mem::take(&mut state.wants_ack), std::mem::take(&mut state.is_acked));
+        state.is_touched = false;
         if wants_ack {
             self.send_ack(endpoint);
         }
@@ -120,22 +157,21 @@ impl Shard {
             self.after_ack(endpoint);
         }
         self.expect_read(endpoint);
-        self.nic_may_resume(endpoint);
     }
 
-    /// Works on one frame, and frees its place in the NIC.
-    fn take_frame(&mut self, endpoint: u32) -> Frame {
+    /// Works on the first frame of a queue.
+    fn take_frame(&mut self, number: u32, touched: &mut Touched) {
         let now = self.now;
-        let end = &mut self.endpoints[endpoint as usize];
-        let host = end.host as usize;
-        let state = end.tcp();
-        let handle = state.frames.0;
-        let packet = self.packets.remove(handle);
-        state.frames.0 = packet.next;
-        self.hosts[host].nic.occupancy -= u64::from(packet.wire);
+        let queue = &mut self.receive_queues[number as usize];
+        let packet = self.packets.remove(queue.frames.0);
+        queue.frames.0 = packet.next;
+        queue.took(packet.wire);
         self.totals.delivered += 1;
-        self.free_credits(self.hosts[host].port, &packet, now);
-        let state = self.endpoints[endpoint as usize].tcp();
+        let state = self.endpoints[packet.endpoint as usize].tcp();
+        if !std::mem::replace(&mut state.is_touched, true) {
+            touched.endpoints[touched.count] = packet.endpoint;
+            touched.count += 1;
+        }
         if packet.kind == PacketKind::Data {
             let arrival = SegmentArrival {
                 seq: packet.offset,
@@ -144,7 +180,8 @@ impl Shard {
                 window_reduced: packet.has(flags::WINDOW_REDUCED),
                 timestamp: packet.sent,
             };
-            return Frame::Data(state.receiver.on_segment(now, &arrival));
+            state.wants_ack |= state.receiver.on_segment(now, &arrival) == AckAction::Now;
+            return;
         }
         let ack = Ack {
             cumulative: packet.acknowledged,
@@ -155,22 +192,6 @@ impl Shard {
             on_data: false,
         };
         state.sender.on_ack(now, &ack);
-        Frame::Ack
+        state.is_acked = true;
     }
-
-    fn nic_may_resume(&mut self, endpoint: u32) {
-        let host = &self.hosts[self.endpoints[endpoint as usize].host as usize];
-        if host.nic.is_pausing {
-            let port = host.port;
-            self.nic_resume(port);
-        }
-    }
-}
-
-/// What a frame was.
-enum Frame {
-    /// Data, and what the receiver wants to answer.
-    Data(AckAction),
-    /// An acknowledgement.
-    Ack,
 }

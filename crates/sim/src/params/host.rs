@@ -4,7 +4,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::TokenBucket;
+use super::{ReceiveParams, TokenBucket};
 
 /// A NIC.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -62,7 +62,7 @@ pub struct CpuCosts {
     pub receive_batch: Duration,
     /// Interrupt side: one acknowledgement.
     pub acknowledgement: Duration,
-    /// From the last bit of a frame to the interrupt handler: moderation, wake from idle.
+    /// From the interrupt, which `host.receive.moderation` delays, to its handler: wake from idle.
     pub interrupt: Duration,
     /// Largest segment that is handed to the NIC to cut (TSO), and largest batch that is merged (GRO).
     pub offload: Bytes,
@@ -160,6 +160,8 @@ fn mpi_over_tcp<'de, D: serde::Deserializer<'de>>(source: D) -> Result<MpiParams
 pub struct HostParams {
     /// Kernel TCP path.
     pub cpu: CpuCosts,
+    /// Receive queues of the kernel.
+    pub receive: ReceiveParams,
     /// MPI over RoCE.
     pub mpi_roce: MpiParams,
     /// MPI over TCP.
@@ -173,6 +175,7 @@ impl Default for HostParams {
     fn default() -> Self {
         HostParams {
             cpu: CpuCosts::default(),
+            receive: ReceiveParams::default(),
             mpi_roce: MpiParams::roce(),
             mpi_tcp: MpiParams::tcp(),
             timer_slack: Duration::from_us(50),

@@ -6,6 +6,7 @@
 mod check;
 mod flow_control;
 mod host;
+mod receive;
 mod roce;
 mod shaper;
 mod switch;
@@ -14,6 +15,7 @@ mod transport;
 pub use check::check;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{CpuCosts, HostParams, MpiParams, NicParams};
+pub use receive::{AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams};
 pub use roce::{AlphaUpdate, Dcqcn, Reliability, RoceParams, RoceVersion};
 pub use shaper::TokenBucket;
 pub use switch::{CrossbarArbiter, EcnMarking, Forwarding, SwitchModel, SwitchParams, Threshold};

@@ -275,7 +275,7 @@ fn occupancy(shard: &Shard, index: usize, priority: Priority) -> u64 {
     match shard.host_of_port(index as u32) {
         Some(host) => {
             let nic = &shard.hosts[host].nic;
-            shard.constants.params.nic.drain_rate.bytes_in(nic.backlog_max).get().max(nic.occupancy_max)
+            shard.constants.params.nic.drain_rate.bytes_in(nic.backlog_max).get()
         }
         None if shard.crossbars.are_used() => shard.crossbars.queued(index, priority.index()).1.into(),
         None => {

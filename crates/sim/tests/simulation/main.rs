@@ -8,6 +8,7 @@ mod degraded;
 mod headroom;
 mod input_queued;
 mod losslessness;
+mod moderation;
 mod per_packet;
 mod samples;
 mod send_buffer;

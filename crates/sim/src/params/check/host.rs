@@ -4,10 +4,12 @@ use etherweave_primitives::{Bytes, InputErrors};
 
 use super::{BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_shaper, has_pauses, require, require_within};
 use crate::constants;
-use crate::params::{CpuCosts, MpiParams, NicParams, SimParams};
+use crate::params::{CpuCosts, Moderation, MpiParams, NicParams, PROFILES, ReceiveParams, SimParams};
 
 /// Largest segment that Linux hands to a NIC (BIG TCP: eight times 64 KiB).
 const OFFLOAD_MAX: Bytes = Bytes::new(512 << 10);
+/// Entries of a NIC's indirection table, each of which names a queue.
+const QUEUES_MAX: u32 = 128;
 /// Largest envelope of an MPI message; none is near.
 const ENVELOPE_MAX: Bytes = Bytes::new(64 << 10);
 
@@ -16,6 +18,7 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     let frame = Bytes::new(constants::largest_frame(&params.transport).into());
     errors.check(check_shaper("nic.shaper", params.nic.shaper.as_ref(), frame));
     errors.check(check_cpu(&params.host.cpu).and_then(|()| check_offload(params)));
+    errors.check(check_receive(&params.host.receive));
     errors.check(check_delay("host.timer_slack", params.host.timer_slack));
     errors.check(check_mpi("host.mpi_roce", &params.host.mpi_roce));
     errors.check(check_mpi("host.mpi_tcp", &params.host.mpi_tcp));
@@ -77,6 +80,21 @@ fn check_cpu(cpu: &CpuCosts) -> Checked {
         require(cost <= most, &format!("host.cpu.{name}"), cost, format!("at most {most}"))?;
     }
     require_within(Bytes::new(1)..=OFFLOAD_MAX, "host.cpu.offload", cpu.offload)
+}
+
+fn check_receive(receive: &ReceiveParams) -> Checked {
+    require_within(1..=QUEUES_MAX, "host.receive.queues", receive.queues)?;
+    require(receive.ring > 0, "host.receive.ring", receive.ring, "1 or more frames")?;
+    match &receive.moderation {
+        Moderation::Off {} => Ok(()),
+        Moderation::Fixed(profile) => {
+            check_delay("host.receive.moderation.fixed.period", profile.period)?;
+            require(profile.count > 0, "host.receive.moderation.fixed.count", 0, "1 or more frames")
+        }
+        Moderation::Adaptive(adaptive) => {
+            require_within(0..=PROFILES as u8 - 1, "host.receive.moderation.adaptive.start", adaptive.start)
+        }
+    }
 }
 
 fn check_mpi(key: &str, mpi: &MpiParams) -> Checked {
