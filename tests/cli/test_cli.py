@@ -234,3 +234,14 @@ def test_a_report_is_written_beside_its_result(tmp_path: Path) -> None:
     done = here("report", tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report.html").stat().st_size > 20_000
+
+
+def test_an_empty_table_in_a_file_of_overrides_counts(tmp_path: Path) -> None:
+    overrides = tmp_path / "dcqcn.toml"
+    overrides.write_text(
+        "transport.roce.dcqcn = {}\n"
+        'switch.ecn = { queue_min = "50kB", queue_max = "200kB", share_max = 0.1 }\n'
+    )
+    done = command_line.invoke("show", SCENARIOS / "first.toml", "--set", f"@{overrides}")
+    assert done.exit_code == 0, done.stderr
+    assert "[transport.roce.dcqcn]" in done.stdout

@@ -158,7 +158,7 @@ def _of_file(file: str) -> dict[str, object]:
 
 def _flat(before: str, table: dict[str, Any]) -> Iterator[tuple[str, object]]:
     for key, value in table.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             yield from _flat(f"{before}{key}.", value)
         else:
             yield f"{before}{key}", value
