@@ -19,6 +19,7 @@ PAGES = {
     "ARCHITECTURE.md": "project/architecture.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "STYLE.md": "project/style.md",
+    "SECURITY.md": "project/security.md",
     "LICENSE": "project/LICENSE",
     "CITATION.cff": "project/CITATION.cff",
 }

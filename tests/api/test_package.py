@@ -1,7 +1,9 @@
 """What the package declares agrees with what it contains."""
 
 import ast
+import json
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -19,6 +21,13 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 LOCK = (ROOT / "requirements.lock").read_text()
 OF_USERS = {"pandas", "reframe"}
 """`Result.to_pandas` and the plug-in of ReFrame are for users who have these."""
+
+
+PERMISSIVE = {
+    *("Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0"),
+    *("CC0-1.0", "ISC", "MIT", "Unicode-3.0", "Unlicense", "Zlib"),
+}
+"""Licences, by SPDX, that ask of whoever passes the wheel on for no more than a notice."""
 
 
 def test_the_core_carries_the_workspace_version() -> None:
@@ -72,3 +81,36 @@ def test_development_installs_locked_versions_with_hashes() -> None:
     pinned = re.split(r"\n(?=\w)", LOCK.strip())
     assert all("==" in one and "--hash=sha256:" in one for one in pinned)
     assert "//" not in LOCK
+
+
+def is_permissive(expression: str) -> bool:
+    """Whether an SPDX expression can be met by permissive licences alone."""
+    plain = expression.replace("/", " OR ").replace("(", " ( ").replace(")", " ) ")
+    parts = [part.strip() for part in re.split(r"\b(AND|OR)\b|([()])", plain) if part]
+    words = {"AND": "and", "OR": "or", "(": "(", ")": ")"}
+    named = [words.get(part, str(part in PERMISSIVE)) for part in parts if part]
+    return bool(eval(" ".join(named), {}))
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("MIT", True),
+        ("GPL-3.0-only", False),
+        ("MIT OR GPL-3.0-only", True),
+        ("MIT AND GPL-3.0-only", False),
+        ("(MIT OR GPL-3.0-only) AND Unicode-3.0", True),
+        ("Unlicense/MIT", True),
+        ("Apache-2.0 WITH LLVM-exception", True),
+    ],
+)
+def test_an_expression_of_licences_is_read(expression: str, expected: bool) -> None:
+    assert is_permissive(expression) == expected
+
+
+def test_every_crate_in_the_wheel_has_a_permissive_licence() -> None:
+    words = ["cargo", "metadata", "--format-version=1", "--locked", "--offline"]
+    listed = json.loads(subprocess.check_output(words, cwd=ROOT, stderr=subprocess.DEVNULL))
+    licences = {one["name"]: one["license"] or "" for one in listed["packages"]}
+    assert "pyo3" in licences
+    assert not {name: text for name, text in licences.items() if not is_permissive(text)}

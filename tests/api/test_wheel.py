@@ -56,6 +56,12 @@ def test_a_design_takes_its_profiles_from_the_wheel(environment: Path) -> None:
     assert json.loads(done.stdout)["power"]
 
 
+def test_the_wheel_lists_the_crates_that_it_was_compiled_from(environment: Path) -> None:
+    (listed,) = environment.glob("lib/*/site-packages/etherweave-*.dist-info/sboms/*.json")
+    names = {one["name"] for one in json.loads(listed.read_text())["components"]}
+    assert {"etherweave-sim", "pyo3", "serde"} <= names
+
+
 def test_the_simulator_alone_requires_few_packages(environment: Path) -> None:
     listed = call(environment, "pip", "list", "--format=json", check=True).stdout
     names = {one["name"].lower() for one in json.loads(listed)}
