@@ -1,0 +1,53 @@
+"""Blocks of README, guides and tutorials run, and print what the pages show."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from support import documents
+
+ROOT = documents.ROOT
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs/guide/run.md",
+    *sorted((ROOT / "docs/tutorials").iterdir()),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_shows_what_its_blocks_print(page: Path, tmp_path: Path) -> None:
+    now = documents.carry_out(page, tmp_path)
+    if os.environ.get("ETHERWEAVE_BLESS"):
+        page.write_text(now)
+    assert now == page.read_text()
+
+
+@pytest.mark.parametrize("shown", ["a\nb\n", "…\nb\n", "a\n…\n", "a…\nb\n"])
+def test_output_that_is_right_but_for_dots_stays(shown: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"```console\n$ echo a; echo b\n{shown}```\n")
+    assert documents.carry_out(page, tmp_path) == page.read_text()
+
+
+@pytest.mark.parametrize("shown", ["a\n", "b\n", "", "b…\nb\n"])
+def test_output_that_is_wrong_is_replaced(shown: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"```console\n$ echo a; echo b\n{shown}```\n")
+    assert documents.carry_out(page, tmp_path) == "```console\n$ echo a; echo b\na\nb\n```\n"
+
+
+def test_files_and_python_of_a_page_are_carried_out(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        '```toml title="a.toml"\nseed = 2\n```\n```\nexit 1\n```\n'
+        "```python\nfrom pathlib import Path\n```\n"
+        "```python\n>>> Path('a.toml').read_text()\n'seed = 2\\n'\n```\n"
+    )
+    assert documents.carry_out(page, tmp_path) == page.read_text()
+
+
+def test_an_example_in_python_that_is_wrong_fails(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="Expected:"):
+        documents.execute(">>> 1 + 1\n3\n", {}, tmp_path)

@@ -1,0 +1,98 @@
+"""Pages whose blocks run: files, commands with their output, and Python.
+
+In the order of the page, a block of a language with ``title="incast.toml"`` is written to that
+file; each ``$`` line of a ``console`` block is carried out by a shell, and what it prints must be
+what stands below it; a ``python`` block is carried out, where ``>>>`` begins examples for doctest.
+``…`` stands for the rest of a line, or on a line of its own for any lines. Real times are not
+compared. Blocks without a language, or of another one, are only shown. With ``ETHERWEAVE_BLESS=1``
+the test writes what is printed into the page.
+"""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from support.command_line import without_progress
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```(?P<language>\w+)(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.M | re.S)
+PROMPT = re.compile(r"^\$ ", re.M)
+REAL_TIME = re.compile(r"in [\d.]+ s \([\d.]+ M/s\)")
+COLUMNS = 100
+"""Width of the terminal."""
+
+
+def carry_out(page: Path, home: Path) -> str:
+    """Carry out the blocks of a page in a directory; gives the page with what they print.
+
+    Text that is right but for dots stays as it is.
+    """
+    for name in ("scenarios", "studies", ".venv"):
+        (home / name).symlink_to(ROOT / name if name != ".venv" else sys.prefix)
+    names: dict[str, object] = {}
+
+    def carried_out(block: re.Match[str]) -> str:
+        text = block["text"]
+        if title := re.search(r'title="([^"]+)"', block["info"]):
+            (home / title[1]).write_text(text)
+        elif block["language"] == "console":
+            text = "".join(run(part, home) for part in PROMPT.split(text)[1:])
+        elif block["language"] == "python":
+            execute(text, names, home)
+        return f"```{block['language']}{block['info']}\n{text}```"
+
+    return BLOCK.sub(carried_out, page.read_text())
+
+
+def run(part: str, home: Path) -> str:
+    """Run a command that has its output below it; gives both as they are now."""
+    line, shown = re.split(r"(?<!\\)\n", part, maxsplit=1)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", line],
+        cwd=home,
+        env=os.environ | {"PATH": path, "COLUMNS": str(COLUMNS)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    printed = done.stdout + without_progress(done.stderr)
+    is_shown = pattern(plain(shown)).fullmatch(plain(printed))
+    printed = re.sub(r" +$", "", printed, flags=re.M)
+    return f"$ {line}\n{shown if is_shown else printed}"
+
+
+def plain(text: str) -> str:
+    """Leave out what no reader sees: real times, and blanks at ends of lines."""
+    return re.sub(r" +$", "", REAL_TIME.sub("in … s", text), flags=re.M)
+
+
+def pattern(shown: str) -> re.Pattern[str]:
+    """Write what is shown as an expression, in which dots stand for any text."""
+    lines = (
+        r"(?:.*\n)*?" if line == "…\n" else re.escape(line).replace("…", ".*")
+        for line in shown.splitlines(keepends=True)
+    )
+    return re.compile("".join(lines))
+
+
+def execute(text: str, names: dict[str, object], home: Path) -> None:
+    """Carry out a block of Python, with the names of those before it on the page."""
+    before = Path.cwd()
+    os.chdir(home)
+    try:
+        examples = doctest.DocTestParser().get_doctest(text, names, "page", None, 0)
+        if not examples.examples:
+            exec(text, names)
+            return
+        report: list[str] = []
+        runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+        runner.run(examples, out=report.append, clear_globs=False)
+        names |= examples.globs
+        assert not report, "".join(report)
+    finally:
+        os.chdir(before)
