@@ -19,13 +19,26 @@ struct Profiled {
     profiles: &'static [(&'static str, &'static str)],
 }
 
+/// Every switch profile.
+const SWITCHES: &[(&str, &str)] = &[
+    ("spectrum", include_str!("../../../profiles/switch/spectrum.toml")),
+    ("sn2700", include_str!("../../../profiles/switch/sn2700.toml")),
+    ("sn3700", include_str!("../../../profiles/switch/sn3700.toml")),
+    ("sn4700", include_str!("../../../profiles/switch/sn4700.toml")),
+    ("sn5600", include_str!("../../../profiles/switch/sn5600.toml")),
+    ("tomahawk", include_str!("../../../profiles/switch/tomahawk.toml")),
+    ("tomahawk2", include_str!("../../../profiles/switch/tomahawk2.toml")),
+    ("tomahawk3", include_str!("../../../profiles/switch/tomahawk3.toml")),
+    ("tomahawk4", include_str!("../../../profiles/switch/tomahawk4.toml")),
+    ("tomahawk5", include_str!("../../../profiles/switch/tomahawk5.toml")),
+    ("trident3", include_str!("../../../profiles/switch/trident3.toml")),
+    ("trident4", include_str!("../../../profiles/switch/trident4.toml")),
+    ("jericho2", include_str!("../../../profiles/switch/jericho2.toml")),
+];
+
 /// All of them.
 const PROFILED: [Profiled; 3] = [
-    Profiled {
-        path: &["switch"],
-        table: "SwitchParams",
-        profiles: &[("spectrum", include_str!("../../../profiles/switch/spectrum.toml"))],
-    },
+    Profiled { path: &["switch"], table: "SwitchParams", profiles: SWITCHES },
     Profiled {
         path: &["host"],
         table: "HostParams",

@@ -185,7 +185,7 @@ pub(super) fn buffer_sizes(
 /// Rejects a threshold that the pool of a switch can never reach, or below the size of a frame.
 fn check_thresholds(sizes: &BufferSizes, switch: &str, constants: &RunConstants) -> Result<(), InputError> {
     let params = &constants.params.switch;
-    let frame = u64::from(constants.largest_frame);
+    let frame = u64::from(constants.largest_frame).next_multiple_of(sizes.cell.into());
     let thresholds = [
         ("ingress_threshold", params.ingress_threshold, sizes.ingress),
         ("egress_threshold", params.egress_threshold, sizes.egress),
@@ -211,9 +211,12 @@ pub(super) fn headroom_of(topology: &Topology, channel: ChannelId, constants: &R
     let incoming = topology.channel(reverse(channel));
     let outgoing = topology.channel(channel);
     let params = &constants.params;
-    let computed = || {
-        let frame = Bytes::new(u64::from(constants.largest_frame));
-        headroom(incoming.rate, delay(incoming, params), pause_delay(outgoing, params), frame)
+    let computed = || match params.switch.cells {
+        Some(cells) => cells.headroom(incoming.rate, incoming.length),
+        None => {
+            let frame = Bytes::new(u64::from(constants.largest_frame));
+            headroom(incoming.rate, delay(incoming, params), pause_delay(outgoing, params), frame)
+        }
     };
     params.switch.headroom.unwrap_or_else(computed).get()
 }

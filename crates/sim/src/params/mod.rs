@@ -3,6 +3,7 @@
 //! Every struct reads from TOML with units, rejects unknown keys, and defaults to the hardware of the
 //! 96-node testbed. The meaning of a value stands here; whether values are consistent is checked in [`check`].
 
+mod cells;
 mod check;
 mod flow_control;
 mod host;
@@ -12,6 +13,7 @@ mod shaper;
 mod switch;
 mod transport;
 
+pub use cells::{Cells, PeerResponse};
 pub use check::check;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{CpuCosts, HostParams, MpiParams, NicParams};

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{Bytes, Duration};
 
-use super::TokenBucket;
+use super::{Cells, TokenBucket};
 
 /// When a switch starts to send a packet on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -91,7 +91,11 @@ pub struct SwitchParams {
     pub egress_threshold: Threshold,
     /// How far occupancy must fall below XOFF before XON.
     pub xon_offset: Bytes,
-    /// Headroom of each port and lossless priority. Absent: computed from rate, cable and reaction time.
+    /// Cells of the packet memory, and the headroom that follows from them. Absent: memory is counted in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cells: Option<Cells>,
+    /// Headroom of each port and lossless priority. Absent: computed by `cells`, otherwise from rate, cable and
+    /// reaction time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headroom: Option<Bytes>,
     /// ECN marking. Absent: off.
@@ -117,6 +121,7 @@ impl Default for SwitchParams {
             ingress_threshold: Threshold::Alpha(8.0),
             egress_threshold: Threshold::Alpha(8.0),
             xon_offset: Bytes::new(2 * 4608),
+            cells: None,
             headroom: None,
             ecn: None,
             shaper: None,

@@ -54,12 +54,26 @@ pub struct BufferSizes {
     pub egress: Limit,
     /// How far below the limit a paused group must fall before XON [B].
     pub xon_offset: u32,
+    /// Size of a cell: a packet takes whole cells [B]; 1 if memory is counted in bytes.
+    pub cell: u32,
 }
 
 impl BufferSizes {
     /// Of a switch that shares nothing.
-    pub const NONE: BufferSizes =
-        BufferSizes { reserve: 0, pool: 0, ingress: Limit::Static(0), egress: Limit::Static(0), xon_offset: 0 };
+    pub const NONE: BufferSizes = BufferSizes {
+        reserve: 0,
+        pool: 0,
+        ingress: Limit::Static(0),
+        egress: Limit::Static(0),
+        xon_offset: 0,
+        cell: 1,
+    };
+
+    /// What a packet of `bytes` takes of the memory [B].
+    #[inline]
+    fn occupied(&self, bytes: u32) -> u32 {
+        if self.cell == 1 { bytes } else { bytes.next_multiple_of(self.cell) }
+    }
 }
 
 /// A [`Threshold`] in integers.
@@ -111,9 +125,10 @@ impl SharedBuffer {
         u64::from(queued) + u64::from(bytes) <= self.sizes.egress.bytes(self.free()) + u64::from(self.sizes.reserve)
     }
 
-    /// Admits `bytes`, if there is room.
+    /// Admits a packet of `length` bytes, if there is room.
     #[inline]
-    pub fn admit(&mut self, group: &mut Group, bytes: u32) -> Admission {
+    pub fn admit(&mut self, group: &mut Group, length: u32) -> Admission {
+        let bytes = self.sizes.occupied(length);
         let pooled = self.pooled(group);
         let wanted = self.pooled_with(group.stored + bytes) - pooled;
         let fits = u64::from(pooled + wanted) <= self.sizes.ingress.bytes(self.free()) && wanted <= self.free();
@@ -130,13 +145,14 @@ impl SharedBuffer {
             return if group.is_paused { Admission::Stored } else { Admission::StoredPause };
         }
         group.lost += 1;
-        group.lost_bytes += u64::from(bytes);
+        group.lost_bytes += u64::from(length);
         Admission::Dropped
     }
 
-    /// Frees `bytes` of a group: headroom first. True when a paused group may resume.
+    /// Frees a packet of `length` bytes of a group: headroom first. True when a paused group may resume.
     #[inline]
-    pub fn release(&mut self, group: &mut Group, bytes: u32) -> bool {
+    pub fn release(&mut self, group: &mut Group, length: u32) -> bool {
+        let bytes = self.sizes.occupied(length);
         let from_headroom = bytes.min(group.headroom);
         group.headroom -= from_headroom;
         let before = self.pooled(group);
@@ -179,7 +195,23 @@ mod tests {
             ingress: Limit::new(Threshold::Alpha(alpha)),
             egress: Limit::new(Threshold::Alpha(alpha)),
             xon_offset: 500,
+            cell: 1,
         })
+    }
+
+    #[test]
+    fn a_packet_takes_whole_cells_and_frees_as_many() {
+        let mut buffer = SharedBuffer::new(BufferSizes { reserve: 0, cell: 144, ..buffer(1_440, 1.0).sizes });
+        let mut group = Group { headroom_limit: 288, ..Group::default() };
+        // Half of the pool, five cells, then the headroom's two; a lost packet counts by its length.
+        let sizes = [145, 144, 1, 100, 64, 144, 145];
+        let admitted = sizes.map(|size| buffer.admit(&mut group, size) != Admission::Dropped);
+        assert_eq!(admitted, [true, true, true, true, true, true, false]);
+        assert_eq!((group.stored, group.headroom, group.lost_bytes), (5 * 144, 2 * 144, 145));
+        for size in &sizes[..6] {
+            buffer.release(&mut group, *size);
+        }
+        assert_eq!((group.stored, group.headroom, buffer.used), (0, 0, 0));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Headroom to the exact byte.
 
 use etherweave_primitives::{BitRate, Bytes, Duration, Length, Priority};
-use etherweave_sim::params::{FlowControl, Forwarding, Pfc, SimParams};
+use etherweave_sim::params::{Cells, FlowControl, Forwarding, PeerResponse, Pfc, SimParams};
 use etherweave_sim::{Experiment, PauseCounters, Report, headroom};
 
 use crate::common::{experiment, job_of, one_switch, roce, run};
@@ -25,19 +25,26 @@ fn overload(bytes: Option<Bytes>) -> Experiment {
     experiment(one_switch(4), params, vec![job_of(traffic, Priority::new(0))])
 }
 
-fn loses(headroom: u64) -> bool {
-    !run(&overload(Some(Bytes::new(headroom))), 1).lossless_drops.is_empty()
+fn loses(headroom: u64, cells: Option<Cells>) -> bool {
+    let mut experiment = overload(Some(Bytes::new(headroom)));
+    experiment.params.switch.cells = cells;
+    !run(&experiment, 1).lossless_drops.is_empty()
+}
+
+/// The least headroom that loses nothing.
+fn least_headroom(cells: Option<Cells>) -> u64 {
+    let (mut too_small, mut enough) = (0, 60_000);
+    assert!(loses(too_small, cells) && !loses(enough, cells));
+    while enough - too_small > 1 {
+        let middle = (enough + too_small) / 2;
+        if loses(middle, cells) { too_small = middle } else { enough = middle }
+    }
+    enough
 }
 
 #[test]
 fn one_byte_less_headroom_than_needed_loses_packets_and_the_computed_one_is_enough() {
-    let (mut too_small, mut enough) = (0, 60_000);
-    assert!(loses(too_small) && !loses(enough));
-    while enough - too_small > 1 {
-        let middle = (enough + too_small) / 2;
-        if loses(middle) { too_small = middle } else { enough = middle }
-    }
-    assert!(loses(enough - 1) && !loses(enough));
+    let enough = least_headroom(None);
     let params = roce();
     let into_switch = params.nic.transmit_latency + Duration::from_ns(50) + params.switch.latency;
     let pause = Duration::from_ns(50) + Duration::from_ns(500);
@@ -45,6 +52,27 @@ fn one_byte_less_headroom_than_needed_loses_packets_and_the_computed_one_is_enou
     assert!(computed.get() >= enough, "computed are {computed}, needed are {enough} B");
     // To spare: the frame that nothing here sends against the pause frames, and less than one for whole packets.
     assert!(computed.get() - enough < 2 * 4_198, "computed are {computed}, needed are {enough} B");
+}
+
+#[test]
+fn in_cells_one_cell_less_headroom_than_needed_loses_packets_and_the_rule_of_cells_is_enough() {
+    // A frame of 4198 B on the wire, 4178 B in the memory, takes 30 cells of 144 B.
+    let frame = 30 * 144;
+    let params = roce();
+    let cells = Cells {
+        size: Bytes::new(144),
+        factor: frame as f64 / 4_198.0,
+        // The packet that decided, one at each end, and the pause frame.
+        fixed: Bytes::new(3 * 4_198 + 84),
+        delay: params.nic.transmit_latency + params.switch.latency + Duration::from_ns(500),
+        response: PeerResponse::None,
+    };
+    let enough = least_headroom(Some(cells));
+    assert_eq!(enough % 144, 0, "headroom of {enough} B is no whole number of cells");
+    assert!(enough > least_headroom(None));
+    let computed = cells.headroom(BitRate::from_gbps(100), Length::from_m(10)).get();
+    assert!(computed >= enough, "computed are {computed}, needed are {enough} B");
+    assert!(computed - enough < 2 * frame, "computed are {computed}, needed are {enough} B");
 }
 
 #[test]

@@ -6,9 +6,11 @@ use super::{BUFFER_MAX, Checked, check_delay, check_shaper, has_pauses, require,
 use crate::constants;
 use crate::frame::size;
 use crate::params::{
-    Credits, EcnMarking, Ets, FlowControl, Forwarding, Pfc, SimParams, SwitchModel, SwitchParams, Threshold,
+    Cells, Credits, EcnMarking, Ets, FlowControl, Forwarding, Pfc, SimParams, SwitchModel, SwitchParams, Threshold,
 };
 
+/// Largest cell of a packet memory.
+const CELL_MAX: Bytes = Bytes::new(64 << 10);
 /// Largest unit of credits.
 const CREDIT_MAX: Bytes = Bytes::new(64 << 10);
 
@@ -35,6 +37,7 @@ fn check_switch(switch: &SwitchParams, frame: Bytes) -> Checked {
     if let Some(headroom) = switch.headroom {
         require(headroom < buffer, "switch.headroom", headroom, format!("less than switch.buffer, {buffer}"))?;
     }
+    switch.cells.as_ref().map_or(Ok(()), check_cells)?;
     let limit = match switch.ingress_threshold {
         Threshold::Static(limit) => limit + switch.reserve,
         Threshold::Alpha(_) => buffer,
@@ -56,6 +59,13 @@ fn check_threshold(key: &str, threshold: Threshold, buffer: Bytes) -> Checked {
             require(limit.get() > 0 && limit <= buffer, key, limit, most)
         }
     }
+}
+
+fn check_cells(cells: &Cells) -> Checked {
+    require_within(Bytes::new(1)..=CELL_MAX, "switch.cells.size", cells.size)?;
+    require((1.0..=16.0).contains(&cells.factor), "switch.cells.factor", cells.factor, "1 to 16")?;
+    require(cells.fixed <= BUFFER_MAX, "switch.cells.fixed", cells.fixed, "less than 4GiB")?;
+    check_delay("switch.cells.delay", cells.delay)
 }
 
 fn check_ecn(ecn: &EcnMarking, buffer: Bytes) -> Checked {
@@ -126,6 +136,7 @@ fn check_shares_nothing(switch: &SwitchParams) -> Checked {
     let is_default = switch.ingress_threshold == default.ingress_threshold;
     require(is_default, "switch.ingress_threshold", "a threshold", expected)?;
     require(switch.egress_threshold == default.egress_threshold, "switch.egress_threshold", "a threshold", expected)?;
+    require(switch.cells.is_none(), "switch.cells", "cells of a shared memory", expected)?;
     require(switch.ecn.is_none(), "switch.ecn", "marks by the queue of an output", expected)
 }
 
