@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from etherweave.cli.control.export import refusals
+from etherweave.cli.control.yang import refusals
 from etherweave.control.qos import sonic_yang
-from etherweave.control.qos.derive import policy
+from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import SYSTEMS
+from etherweave.control.qos.policy import SonicForm
 from support import command_line
 
 ROOT = Path(__file__).parents[2]
@@ -32,15 +33,18 @@ MODELS = [
 Tables = dict[str, Any]
 
 
-def tables(scenario: str, switch: int = 0) -> Tables:
-    result = policy(ROOT / "scenarios" / scenario)
+def tables(
+    scenario: str, switch: int = 0, device: str = "sn2700", form: tuple[bool, int] = (False, 0)
+) -> Tables:
+    options = ExportOptions(device=device, sonic=SonicForm(True, *form))
+    result = policy(ROOT / "scenarios" / scenario, options=options)
     read: Tables = json.loads(SYSTEMS["sonic"](result, result.switches[switch])["config_db.json"])
     return read
 
 
 def verdict(config: Tables, models: Path) -> str:
     """Return what ``yanglint`` says against a configuration: nothing if it is accepted."""
-    return "".join(refusals({"config_db.json": json.dumps(config)}, models).values())
+    return "".join(refusals([("config_db.json", json.dumps(config))], models).values())
 
 
 @pytest.mark.needs("yanglint")
@@ -48,6 +52,21 @@ def verdict(config: Tables, models: Path) -> str:
 @pytest.mark.parametrize("scenario", ["qos_ets.toml", "dcqcn.toml", "halo3d_tcp.toml"])
 def test_what_is_written_is_accepted(scenario: str, models: Path) -> None:
     assert verdict(tables(scenario), models) == ""
+
+
+@pytest.mark.needs("yanglint")
+@pytest.mark.parametrize("models", MODELS)
+@pytest.mark.parametrize(
+    ("device", "form"),
+    [
+        ("sn4700", (True, 0)),
+        ("sn4700", (True, 2)),
+        ("sn4700", (False, 2)),
+        ("tomahawk3", (False, 0)),
+    ],
+)
+def test_every_form_is_accepted(device: str, form: tuple[bool, int], models: Path) -> None:
+    assert verdict(tables("dcqcn.toml", device=device, form=form), models) == ""
 
 
 def put(table: str, key: str, field: str, value: str) -> Callable[[Tables], None]:

@@ -13,12 +13,14 @@ import pytest
 from etherweave.control import lint
 from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import files
+from etherweave.control.qos.policy import SonicForm
 from support import command_line
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 LEAF, CORE, HOST = "leaf0/config_db.json", "core0/config_db.json", "hosts/host0.sh"
 Tables = dict[str, Any]
 Files = dict[str, str]
+WHOLE = ExportOptions(sonic=SonicForm(is_whole=True))
 TREE = {"fat_tree": {"leaves": 2, "hosts_per_leaf": 2, "cores": 1, "links_per_core": 2}}
 MARKED = {"queue_min": "150kB", "queue_max": "1500kB", "share_max": 1.0}
 
@@ -32,7 +34,7 @@ def _tree() -> tuple[tuple[str, str], ...]:
         "ets": {"weights": [20, 0, 0, 50, 30, 0, 0, 0]},
         "transport": {"roce": {"dcqcn": {}}},
     }
-    return tuple(files(policy(scenario), "sonic").items())
+    return tuple(files(policy(scenario, options=WHOLE), "sonic").items())
 
 
 def tree() -> Files:
@@ -58,7 +60,7 @@ def edited(file: str, change: Callable[[Tables], object]) -> Files:
     "scenario", ["qos_ets", "dcqcn", "halo3d_roce", "halo3d_tcp", "halo3d_tcp_pfc", "custom"]
 )
 def test_what_is_exported_is_right_as_a_whole_and_file_by_file(scenario: str) -> None:
-    written = files(policy(SCENARIOS / f"{scenario}.toml"), "sonic")
+    written = files(policy(SCENARIOS / f"{scenario}.toml", options=WHOLE), "sonic")
     assert found(written) == {}
     is_lossy = scenario == "halo3d_tcp"
     for name, text in written.items():
@@ -75,7 +77,14 @@ def dragonfly() -> Files:
         "topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}},
         "flow_control": {"pfc": {"priorities": [3, 4]}},
     }
-    return files(policy(scenario, options=ExportOptions(routing="dragonfly_minimal")), "sonic")
+    options = ExportOptions(routing="dragonfly_minimal", sonic=SonicForm(is_whole=True))
+    return files(policy(scenario, options=options), "sonic")
+
+
+def test_what_is_loaded_into_a_running_configuration_is_right_without_its_ports() -> None:
+    written = files(policy(SCENARIOS / "dcqcn.toml"), "sonic")
+    assert "PORT" not in json.loads(written["switch0/config_db.json"])
+    assert found(written) == {}
 
 
 def put(table: str, key: str, field: str, value: object) -> Callable[[Tables], object]:
@@ -143,11 +152,11 @@ MUTATIONS: list[Case] = [
     ),
     (
         "headroom",
-        put("BUFFER_PROFILE", "pg_lossless_100000_3m_profile", "xoff", "30000"),
+        put("BUFFER_PROFILE", "pg_lossless_100000_5m_profile", "xoff", "30000"),
         "Ethernet0 priority 3",
-        "xoff of pg_lossless_100000_3m_profile is 30000 B",
-        # 12.5 B/ns · (216 + 300 + 500 + 2 · 15) ns, three frames of 9042 B, 84 B.
-        "at least 40285 B at 100 Gb/s, 3 m, MTU 9000",
+        "xoff of pg_lossless_100000_5m_profile is 30000 B",
+        # Of the device that it was exported for: 2 · (14800 B + 12.5 B/ns · 2 · 25 ns), in cells.
+        "at least 30912 B at 100 Gb/s, 5 m",
     ),
     (
         "cables",
@@ -158,7 +167,7 @@ MUTATIONS: list[Case] = [
     ),
     (
         "orphans",
-        put("BUFFER_PG", "Ethernet0|0", "profile", "pg_lossless_100000_3m_profile"),
+        put("BUFFER_PG", "Ethernet0|0", "profile", "pg_lossless_100000_5m_profile"),
         "Ethernet0 priority group 0",
         "priority group 0 has xoff, but PFC is off for its priority",
         "PFC on, or a profile without xoff",
@@ -331,7 +340,7 @@ def test_only_priorities_that_frames_are_raised_to_count_where_there_are_such() 
         "control": {"priorities": [3, 4]},
         "flow_control": {"pfc": {"priorities": [0, 3, 4]}},
     }
-    written = files(policy(scenario), "sonic")
+    written = files(policy(scenario, options=WHOLE), "sonic")
     assert found(written) == {}
     name = next(name for name in written if name.endswith("config_db.json"))
     tables = json.loads(written[name])
@@ -402,7 +411,10 @@ def foreign() -> Tables:
     ports = ("Ethernet0", "Ethernet4")
     return {
         "DEVICE_METADATA": {"localhost": {"hostname": "tor"}},
-        "PORT": {port: {"lanes": "1", "speed": "40000", "mtu": "9100"} for port in ports},
+        "PORT": {
+            port: {"lanes": "1", "speed": "40000", "mtu": "9100", "admin_status": "up"}
+            for port in ports
+        },
         "CABLE_LENGTH": {"AZURE": dict.fromkeys(ports, "5m")},
         "DSCP_TO_TC_MAP": {"AZURE": {"3": "3", "4": "4", "8": "0"}},
         "TC_TO_QUEUE_MAP": {"AZURE": identity},
@@ -431,11 +443,15 @@ def test_a_file_of_others_is_read_as_they_write() -> None:
 
 def test_the_least_headroom_follows_from_rate_length_and_mtu() -> None:
     tables = foreign()
-    tables["BUFFER_PROFILE"]["lossless"]["xoff"] = "18432"
+    tables["BUFFER_PROFILE"]["lossless"]["xoff"] = "5000"
     (result,) = found({"x.json": json.dumps(tables)})["headroom"]
-    # 40 Gb/s are 5 B/ns: 5 · (500 + 2 · 25) + 3 · (9100 + 42) + 84.
-    assert result.expected == "at least 30260 B at 40 Gb/s, 5 m, MTU 9100"
+    # 40 Gb/s are 5 B/ns: 5 · (500 + 2 · 25) + 3 · (1500 + 42) + 84.
+    assert result.expected == "at least 7460 B at 40 Gb/s, 5 m, lossless frames of 1500 B"
     assert len(result.places) == 4
+    # What the switch itself computes with counts.
+    tables["LOSSLESS_TRAFFIC_PATTERN"] = {"AZURE": {"mtu": "9100"}}
+    (result,) = found({"x.json": json.dumps(tables)})["headroom"]
+    assert result.expected == "at least 30260 B at 40 Gb/s, 5 m, lossless frames of 9100 B"
 
 
 def test_groups_that_the_switch_computes_are_left_to_it() -> None:
@@ -455,8 +471,10 @@ def test_a_map_for_all_ports_counts() -> None:
 
 def test_ports_that_are_shut_do_not_count() -> None:
     tables = foreign()
-    tables["PORT"]["Ethernet8"] = {"lanes": "9", "speed": "40000", "admin_status": "down"}
-    assert found({"x.json": json.dumps(tables)}) == {}
+    # The default of SONiC's model is down.
+    for state in ({"admin_status": "down"}, {}):
+        tables["PORT"]["Ethernet8"] = {"lanes": "9", "speed": "40000", **state}
+        assert found({"x.json": json.dumps(tables)}) == {}
     tables["PORT"]["Ethernet8"]["admin_status"] = "up"
     assert set(found({"x.json": json.dumps(tables)})) == {"pfc"}
 

@@ -1,10 +1,11 @@
-"""The verb ``control export``; checks SONiC's configurations with ``yanglint`` of libyang."""
+"""The verb ``control export``."""
 
 import json
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,11 +13,14 @@ from typing import Annotated
 import typer
 
 import etherweave
+from etherweave.cli.control.yang import refusals
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
-from etherweave.control.qos import derive, sonic_yang
-from etherweave.control.qos.nos import files
-from etherweave.control.qos.policy import Policy, PolicyError, Watchdog
+from etherweave.cli.progress import study_progress
+from etherweave.control.lint import config_db
+from etherweave.control.qos import derive, devices, sonic_yang
+from etherweave.control.qos.nos import Running, texts
+from etherweave.control.qos.policy import Policy, PolicyError, SonicForm, Watchdog
 from etherweave.inputs import read_text
 
 EXAMPLES = """Examples:
@@ -84,6 +88,47 @@ def export(
         str | None,
         typer.Option(help="Routing that must be free of deadlock; default: the scenario's."),
     ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--switch",
+            metavar="PROFILE",
+            help="Profile of the switches, as sn4700 or tomahawk3; default: the scenario's, or a "
+            "device with ports that are fast enough.",
+        ),
+    ] = None,
+    lookup: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The device's own pg_profile_lookup.ini, of which headroom is taken.",
+        ),
+    ] = None,
+    running: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Directory with SWITCH/config_db.json of running SONiC switches: write "
+            "SWITCH/patch.json for `config apply-patch`.",
+        ),
+    ] = None,
+    whole: Annotated[
+        bool,
+        typer.Option(help="Write PORT, PORTCHANNEL and DEVICE_METADATA of SONiC, too."),
+    ] = False,
+    dynamic: Annotated[
+        bool, typer.Option(help="Use SONiC's dynamic buffer model: the switch computes headroom.")
+    ] = False,
+    shared: Annotated[
+        int,
+        typer.Option(
+            "--shared-headroom",
+            metavar="RATIO",
+            min=0,
+            max=32,
+            help="Share a pool of 1/RATIO of all headroom of a SONiC switch; 0: none is shared.",
+        ),
+    ] = 0,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -94,23 +139,55 @@ def export(
     system = nos.value
     if models and system != "sonic":
         reject(f"--yang: expected --nos sonic, for {system} has no models")
-    options = derive.ExportOptions(mtu, _dscps(dscps or []), cnp, _watchdog(watchdog), routing)
+    if system != "sonic" and (running or whole or dynamic or shared):
+        options_of_sonic = "--running, --whole, --dynamic and --shared-headroom"
+        reject(f"{options_of_sonic}: expected --nos sonic, not {system}")
     with mistakes(etherweave.ScenarioError, PolicyError, sonic_yang.YangError):
+        options = derive.ExportOptions(
+            mtu_bytes=mtu,
+            dscps=_dscps(dscps or []),
+            cnp_dscp=cnp,
+            watchdog=_watchdog(watchdog),
+            routing=routing,
+            system=system,
+            device=device,
+            lookup=devices.read_lookup(str(lookup), read_text(lookup)) if lookup else None,
+            sonic=SonicForm(whole, dynamic, shared),
+        )
         policy = derive.policy(file, overrides(settings), options)
-        written = files(policy, system)
-        if output:
-            _write(written, directory(output))
-        rejected = refusals(written, models) if models else {}
+        rejected = _rejected(policy, models) if models else {}
+        names = [] if rejected else _write(policy, system, output, _running(policy, running))
     for note in policy.notes:
         print_error(f"note: {note}")
     if as_json:
-        print(json.dumps({"files": sorted(written), "rejected": rejected}))
-    else:
-        _print_summary(policy, system, written, output)
+        print(json.dumps({"files": sorted(names), "rejected": rejected}))
+    elif not rejected:
+        _print_summary(policy, system, names, output)
     for name, message in rejected.items():
         print_error(f"{name}: yanglint rejects it: {message}")
     if rejected:
         raise typer.Exit(FAILED)
+
+
+def _rejected(policy: Policy, models: Path) -> dict[str, str]:
+    """Check whole configurations: the models require the ports that settings name."""
+    whole = replace(policy, sonic=replace(policy.sonic, is_whole=True), hosts=())
+    return refusals(texts(whole, "sonic"), models)
+
+
+def _running(policy: Policy, folder: Path | None) -> Running:
+    if folder is None:
+        return {}
+    places = {one.name: folder / one.name / "config_db.json" for one in policy.switches}
+    known = {name: path for name, path in places.items() if path.exists()}
+    if not known:
+        reject(
+            f"--running {folder}: expected SWITCH/config_db.json, as {next(iter(places.values()))}"
+        )
+    try:
+        return {name: config_db.tables(str(path), read_text(path)) for name, path in known.items()}
+    except config_db.ConfigError as error:
+        reject(f"--running: {error}")
 
 
 def _dscps(texts: list[str]) -> dict[int, int]:
@@ -137,116 +214,56 @@ def _watchdog(text: str) -> Watchdog | None:
     reject(f"--watchdog {text}: expected off, or DETECT:RESTORE of 100-5000 and 100-60000 ms")
 
 
-def _write(written: Mapping[str, str], output: Path) -> None:
-    for name, text in written.items():
-        path = output / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        if path.suffix == ".sh":
-            path.chmod(0o755)
+def _write(policy: Policy, system: str, output: Path | None, running: Running) -> list[str]:
+    """Write all files, or none: beside their places first."""
+    names: dict[str, None] = {}
+    total = 1 + len(policy.hosts) + len(policy.switches)
+    with _aside(output) as folder, study_progress(policy.name, "devices") as progress:
+        devices: set[str] = set()
+        for name, text in texts(policy, system, running):
+            if folder:
+                path = folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("a" if name in names else "w", encoding="utf-8") as file:
+                    file.write(text)
+            names[name] = None
+            devices.add(name if name.endswith(".sh") else name.partition("/")[0])
+            progress(min(len(devices), total), total, name)
+        if output and folder:
+            for name in names:
+                place = output / name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                if name.endswith(".sh"):
+                    (folder / name).chmod(0o755)
+                (folder / name).replace(place)
+    return list(names)
 
 
-def _print_summary(
-    policy: Policy, system: str, written: Mapping[str, str], output: Path | None
-) -> None:
+@contextmanager
+def _aside(output: Path | None) -> Iterator[Path | None]:
+    """Make a directory within the output for files that are not complete."""
+    if output is None:
+        yield None
+        return
+    directory(output).mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=".export-", dir=output))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _print_summary(policy: Policy, system: str, names: list[str], output: Path | None) -> None:
     lossless = ", ".join(str(one.number) for one in policy.lossless) or "none"
     headrooms = sorted({port.headroom_bytes for one in policy.switches for port in one.ports})
     channels = sum(len(one.bundles()) for one in policy.switches)
     print(f"{policy.name} for {system}: {len(policy.switches)} switches, {len(policy.hosts)} hosts")
     print(f"  flow control  {policy.flow_control}, lossless priorities {lossless}")
     sizes = ", ".join(f"{size:,} B" for size in headrooms)
-    print(f"  headroom      {sizes} at MTU {policy.mtu_bytes}")
+    print(f"  headroom      {sizes} of {policy.device} at MTU {policy.mtu_bytes}")
     print(f"  deadlock      {policy.routing} needs {policy.routing_priorities} of them")
     print(f"  port channels {channels} ends")
-    print(f"  files         {len(written)}{f' in {output}' if output else ''}")
+    print(f"  files         {len(names)}{f' in {output}' if output else ''}")
     if output is None:
-        for name in sorted(written):
+        for name in sorted(names):
             print(f"    {name}")
-
-
-LONGEST_S = 120
-"""Time limit of a switch [s]."""
-TEMPLATES = "*.yang.j2"
-"""Models that SONiC's build renders, for a command line and for Python."""
-
-
-def refusals(written: Mapping[str, str], models: Path) -> dict[str, str]:
-    """Check every ``config_db.json``.
-
-    Parameters
-    ----------
-    written
-        Texts by path.
-    models
-        A directory with the models; templates in it, or in ``yang-templates`` beside it, are
-        rendered.
-
-    Returns
-    -------
-    dict
-        Errors of those that are rejected, by path.
-
-    Raises
-    ------
-    YangError
-        When a model cannot be read, or no model has a table.
-    """
-    if shutil.which("yanglint") is None:
-        reject("--yang: expected the program yanglint; Debian has it in libyang2-tools")
-    with tempfile.TemporaryDirectory() as rendered:
-        folders = (models, Path(rendered))
-        _render(models, folders[1])
-        known = sonic_yang.table_models(_texts(folders))
-        answers = {
-            name: refusal(json.loads(text), known, folders)
-            for name, text in written.items()
-            if name.endswith("config_db.json")
-        }
-    return {name: message for name, message in answers.items() if message}
-
-
-def refusal(
-    tables: Mapping[str, Mapping[str, Mapping[str, object]]],
-    known: sonic_yang.TableModels,
-    folders: tuple[Path, ...],
-) -> str:
-    """Return the errors of ``yanglint``; empty if it accepts the configuration."""
-    with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "data.xml"
-        data.write_text(sonic_yang.xml(tables, known), encoding="utf-8")
-        paths = [word for one in folders for word in ("-p", str(one))]
-        modules = [str(_model_file(name, folders)) for name in sonic_yang.modules(tables, known)]
-        command = ["yanglint", *paths, "-t", "config", *modules, str(data)]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=LONGEST_S, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return f"no answer in {LONGEST_S} s"
-    return (done.stderr.strip() or f"status {done.returncode}") if done.returncode else ""
-
-
-def _model_file(module: str, folders: tuple[Path, ...]) -> Path:
-    name = f"{module}.yang"
-    return next((one / name for one in folders if (one / name).exists()), folders[0] / name)
-
-
-def _texts(folders: tuple[Path, ...]) -> list[tuple[str, str]]:
-    paths = [path for folder in folders for path in sorted(folder.glob("*.yang"))]
-    if not paths:
-        reject(f"--yang {folders[0]}: expected a directory with *.yang")
-    return [(path.name, read_text(path)) for path in paths]
-
-
-def _render(models: Path, folder: Path) -> None:
-    """Render templates as SONiC's build does for its Python tools."""
-    from jinja2 import TemplateError
-    from jinja2.sandbox import SandboxedEnvironment
-
-    environment = SandboxedEnvironment()
-    for path in (*models.glob(TEMPLATES), *models.parent.glob(f"yang-templates/{TEMPLATES}")):
-        try:
-            text = environment.from_string(read_text(path)).render(yang_model_type="py")
-        except TemplateError as error:
-            raise sonic_yang.YangError(f"{path}: {error}; expected a template") from None
-        (folder / path.name.removesuffix(".j2")).write_text(text, encoding="utf-8")

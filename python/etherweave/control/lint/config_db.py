@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
 RawTables: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -22,6 +23,10 @@ MAPS = {
     "pfc_to_queue_map": "MAP_PFC_PRIORITY_TO_QUEUE",
 }
 """Fields of PORT_QOS_MAP and the tables that they refer to."""
+PORTS = frozenset({"PORT", "PORT_QOS_MAP"})
+"""Tables that name ports: a configuration that is loaded into a running one has no PORT."""
+_CHIP = re.compile(r"localhost|asic\d+")
+"""Parts of the configuration of a switch with several chips."""
 IDENTITY: NumberMap = {number: number for number in range(8)}
 """Default of switches for maps of PFC priorities."""
 
@@ -92,30 +97,57 @@ class ConfiguredSwitch:
     """Place, value, and what is expected."""
 
 
-def read(file: str, text: str) -> ConfiguredSwitch:
-    """Read a configuration.
+def read(file: str, text: str) -> list[ConfiguredSwitch]:
+    """Read a configuration: one switch, or one for each chip of a switch with several.
 
     Raises
     ------
     ConfigError
         When the file has no tables.
     """
-    return _ConfigReader(file, _tables(file, text)).switch()
+    document = _document(file, text)
+    chips = {name: one for name, one in document.items() if _CHIP.fullmatch(name)}
+    if not chips:
+        return [_ConfigReader(file, _checked(file, document)).switch()]
+    return [
+        _ConfigReader(f"{file} {name}", _checked(f"{file}: {name}", one)).switch()
+        for name, one in chips.items()
+        if PORTS & one.keys()
+    ]
 
 
-def _tables(file: str, text: str) -> dict[str, dict[str, dict[str, Any]]]:
+def tables(file: str, text: str) -> RawTables:
+    """Read the tables of a configuration.
+
+    Raises
+    ------
+    ConfigError
+        When the file has no tables.
+    """
+    return _checked(file, _document(file, text))
+
+
+def _document(file: str, text: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{file}: {error}; expected JSON") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{file}: expected an object of tables, as config_db.json is")
-    for name, table in document.items():
+    return document
+
+
+def _checked(file: str, document: Any) -> dict[str, dict[str, dict[str, Any]]]:
+    """Leave out what is no table: a running configuration has texts of other programs, too."""
+    if not isinstance(document, dict):
+        raise ConfigError(f"{file}: expected an object of tables, as config_db.json is")
+    tables = {name: table for name, table in document.items() if not isinstance(table, str)}
+    for name, table in tables.items():
         if not isinstance(table, dict) or not all(isinstance(one, dict) for one in table.values()):
             raise ConfigError(f"{file}: {name}: expected a table, an object of objects")
-    if "PORT" not in document:
+    if not PORTS & tables.keys():
         raise ConfigError(f"{file}: no table PORT; expected a config_db.json of SONiC")
-    return document
+    return tables
 
 
 def reference(value: object) -> str:
@@ -134,6 +166,19 @@ def spans(key: str) -> Iterator[tuple[str, int]]:
     for port in ports.split(","):
         for number in range(int(first), int(last or first) + 1):
             yield port, number
+
+
+def _split(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Give each port of a key of several an entry of its own; ``global`` is for all."""
+    return {
+        port: entry for key, entry in table.items() if key != "global" for port in key.split(",")
+    }
+
+
+def _folder(file: str) -> str:
+    """Return the name of a switch whose configuration has none: that of the file's directory."""
+    path = PurePosixPath(file)
+    return path.parent.name if path.name == "config_db.json" and path.parent.name else file
 
 
 class _ConfigReader:
@@ -161,13 +206,14 @@ class _ConfigReader:
             for table in MAPS.values()
             for name, pairs in tables.get(table, {}).items()
         }
+        self._qos = _split(tables.get("PORT_QOS_MAP", {}))
         self._profiles = {name: self._profile(name) for name in tables.get("BUFFER_PROFILE", {})}
 
     def switch(self) -> ConfiguredSwitch:
         """Return the switch."""
         meta = self._tables.get("DEVICE_METADATA", {}).get("localhost", {})
-        ports = tuple(self._port(name) for name in self._tables["PORT"])
-        name = str(meta.get("hostname", "")) or self._file
+        ports = tuple(self._port(name) for name in self._tables.get("PORT", self._qos))
+        name = str(meta.get("hostname", "")) or _folder(self._file)
         shown = tuple(port for port in ports if port.is_up)
         return ConfiguredSwitch(self._file, name, self._tables, shown, tuple(self._unreadable))
 
@@ -229,17 +275,20 @@ class _ConfigReader:
         return self._profiles.get(name, None if name == "NULL" else BufferProfile(name, "", 0))
 
     def _port(self, name: str) -> ConfiguredPort:
-        document = self._tables["PORT"][name]
-        qos = self._tables.get("PORT_QOS_MAP", {}).get(name, {})
+        document = self._tables.get("PORT", {}).get(name, {"admin_status": "up"})
+        qos = self._qos.get(name, {})
         whole = self._tables.get("PORT_QOS_MAP", {}).get("global", {})
-        bound = {field: reference(value) for field, value in (whole | qos).items() if field in MAPS}
+        bound = {
+            field: reference(value) for field, value in {**whole, **qos}.items() if field in MAPS
+        }
         channel = self._channels.get(name)
         own = document.get("mtu")
         mtu = self._tables.get("PORTCHANNEL", {}).get(channel or "", {}).get("mtu", own)
         place = f"PORT_QOS_MAP|{name}"
         return ConfiguredPort(
             name=name,
-            is_up=document.get("admin_status", "up") != "down",
+            # sonic-port.yang: the default is down.
+            is_up=document.get("admin_status", "down") == "up",
             speed_mbps=self._number(f"PORT|{name}|speed", document["speed"])
             if "speed" in document
             else None,

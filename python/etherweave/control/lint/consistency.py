@@ -50,8 +50,14 @@ def references(site: Configurations) -> Iterator[LintFault]:
 def ports(site: Configurations) -> Iterator[LintFault]:
     """Find settings of missing ports."""
     for switch in site.switches:
-        known = switch.tables["PORT"]
-        named = {name: ("PORT_QOS_MAP", name) for name in switch.tables.get("PORT_QOS_MAP", {})}
+        known = switch.tables.get("PORT", {})
+        if not known:
+            continue
+        named = {
+            name: ("PORT_QOS_MAP", name)
+            for key in switch.tables.get("PORT_QOS_MAP", {})
+            for name in key.split(",")
+        }
         named.pop("global", None)
         watched = {name: ("PFC_WD", name) for name in switch.tables.get("PFC_WD", {})}
         watched.pop("GLOBAL", None)

@@ -9,9 +9,13 @@ from typing import NamedTuple
 from etherweave.control.lint import config_db, host_script
 from etherweave.control.lint.config_db import ConfigError, ConfiguredSwitch
 from etherweave.control.lint.host_script import ConfiguredHost
-from etherweave.control.qos.nos import FABRIC
+from etherweave.control.qos.nos import FABRIC, PATCH
 from etherweave.control.qos.policy import Policy
+from etherweave.control.qos.sonic import LOOKUP
 from etherweave.inputs import decoded
+
+BESIDE = (LOOKUP, PATCH, "nvue.yaml")
+"""Files of ``control export`` that repeat others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +44,10 @@ def read(files: Mapping[str, str]) -> Configurations:
         name = PurePosixPath(path).name
         if name == FABRIC:
             fabric_file, policy = path, read_fabric(path, text)
+        elif name in BESIDE:
+            continue
         elif name.endswith(".json"):
-            switches.append(config_db.read(path, text))
+            switches += config_db.read(path, text)
         elif name.endswith(".sh") and name != "nvue.sh":
             hosts.append(host_script.read(path, name.removesuffix(".sh"), text))
         else:

@@ -6,12 +6,12 @@ from functools import lru_cache
 from etherweave import _core
 from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch, reference
 from etherweave.control.lint.inputs import Configurations, LintFault
+from etherweave.control.qos.devices import GENERIC, headroom_bytes
 from etherweave.control.qos.nos import PORT_NAMES
 from etherweave.control.qos.policy import FlowControl
-from etherweave.fabrics import fabric
 
-MTU_BYTES = 9100
-"""SONiC's default [B]."""
+FRAME_BYTES = 1500
+"""Largest lossless frames where nothing says more: RoCE's packets are shorter [B]."""
 
 
 def each(site: Configurations) -> Iterator[tuple[ConfiguredSwitch, ConfiguredPort]]:
@@ -62,7 +62,8 @@ def headroom(site: Configurations) -> Iterator[LintFault]:
     needs = _needs(site)
     for switch, port in each(site):
         known = needs.get((switch.name, port.name))
-        need = known if known is not None else _least(port)
+        frame = _frame_bytes(switch)
+        need = known if known is not None else _least(port, frame)
         if need is None:
             continue
         for priority in sorted(port.lossless):
@@ -71,7 +72,7 @@ def headroom(site: Configurations) -> Iterator[LintFault]:
                 continue
             if profile.xoff_bytes < need:
                 found = f"xoff of {profile.name} is {profile.xoff_bytes} B"
-                expected = f"at least {need} B at {_link(port)}"
+                expected = f"at least {need} B at {_link(port, known is None, frame)}"
                 yield LintFault(switch.file, f"{port.name} priority {priority}", found, expected)
 
 
@@ -87,19 +88,33 @@ def _needs(site: Configurations) -> dict[tuple[str, str], int]:
     }
 
 
-def _least(port: ConfiguredPort) -> int | None:
+def _frame_bytes(switch: ConfiguredSwitch) -> int:
+    """Return the largest lossless frame that the switch computes with [B]."""
+    patterns = switch.tables.get("LOSSLESS_TRAFFIC_PATTERN", {}).values()
+    sizes = (str(one.get("mtu", "")) for one in patterns)
+    said = (int(size) for size in sizes if size.isascii() and size.isdecimal() and len(size) <= 5)
+    return min(max(said, default=FRAME_BYTES), 9216)
+
+
+def _least(port: ConfiguredPort, frame_bytes: int) -> int | None:
     if not port.speed_mbps or port.length_m is None:
         return None
+    return _headroom_bytes(port.speed_mbps, port.length_m, max(frame_bytes, FRAME_BYTES))
+
+
+@lru_cache(maxsize=1024)
+def _headroom_bytes(rate_mbps: int, length_m: int, frame_bytes: int) -> int | None:
+    """Return what no switch can do without; nothing if no link has such a rate or length."""
     try:
-        return headroom_bytes(port.speed_mbps, port.length_m, port.mtu_bytes or MTU_BYTES)
+        return headroom_bytes(rate_mbps, length_m, {"profile": GENERIC}, frame_bytes)
     except (_core.ScenarioError, OverflowError):
         return None
 
 
-def _link(port: ConfiguredPort) -> str:
-    speed = f"{(port.speed_mbps or 0) / 1000:g} Gb/s"
+def _link(port: ConfiguredPort, is_least: bool, frame_bytes: int) -> str:
+    speed = f"{port.speed_mbps / 1000:g} Gb/s" if port.speed_mbps else "the scenario's rate"
     length = "an unknown length" if port.length_m is None else f"{port.length_m} m"
-    return f"{speed}, {length}, MTU {port.mtu_bytes or MTU_BYTES}"
+    return f"{speed}, {length}" + (f", lossless frames of {frame_bytes} B" if is_least else "")
 
 
 def cables(site: Configurations) -> Iterator[LintFault]:
@@ -143,41 +158,3 @@ def pools(site: Configurations) -> Iterator[LintFault]:
 
 def _listed(priorities: frozenset[int]) -> str:
     return ", ".join(str(one) for one in sorted(priorities)) or "no priority"
-
-
-AMPLE = "1GiB"
-"""Memory of a switch whose memory is not the question."""
-
-
-@lru_cache(maxsize=1024)
-def headroom_bytes(rate_mbps: int, length_m: int, mtu_bytes: int) -> int:
-    """Return the headroom of a port: what arrives after it has decided to pause its peer.
-
-    Parameters
-    ----------
-    rate_mbps
-        Of the link [Mb/s].
-    length_m
-        Of the cable [m].
-    mtu_bytes
-        The largest packet above Ethernet [B].
-
-    Returns
-    -------
-    int
-        Headroom of each lossless priority [B].
-
-    Raises
-    ------
-    ScenarioError
-        When no link has such a rate or length.
-    """
-    import polars as pl
-
-    link: dict[str, object] = {"hosts": 2, "rate": f"{rate_mbps}Mb/s", "cable": f"{length_m}m"}
-    scenario = {
-        "topology": {"single_switch": link},
-        "switch": {"buffer": AMPLE, "latency": "0ns"},
-        "nic": {"transmit_latency": "0ns"},
-    }
-    return int(pl.DataFrame(fabric(scenario).buffers(mtu_bytes))["headroom_bytes"][0])

@@ -7,6 +7,8 @@ Sources of what a scenario does not define:
   vendors' RoCEv2 guides; congestion notifications have 48, priority 6 (same guides).
 - The watchdog: 200 ms each, as SONiC's ``pfcwd start_default``.
 - The MTU: 9000, as most hosts of clusters with jumbo frames.
+- The lossless priority: 3, as in the same guides, with the jobs that have none of their own.
+- The device: by the rate of the fastest port, of NVIDIA's (:mod:`~etherweave.control.qos.devices`).
 """
 
 import math
@@ -17,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from etherweave import _core
+from etherweave.control.qos.devices import GENERIC, Cables, LookupTable, device_for
 from etherweave.control.qos.policy import (
     DSCPS,
     PRIORITIES,
@@ -29,16 +32,19 @@ from etherweave.control.qos.policy import (
     PolicyError,
     PortPolicy,
     Priority,
+    SonicForm,
     SwitchPolicy,
     Threshold,
     TrafficClass,
     Watchdog,
 )
 from etherweave.fabrics import fabric
-from etherweave.scenario import Overrides, Scenario
+from etherweave.scenario import Literal, Overrides, Scenario, read
 from etherweave.units import size_of
 
 CNP_DSCP = 48
+LOSSLESS = 3
+"""Priority of lossless traffic where the scenario names none."""
 MTU_BYTES = 9000
 MTU_RANGE = (1500, 9216)
 """MTUs that switches accept [B]."""
@@ -58,6 +64,13 @@ class ExportOptions:
     watchdog: Watchdog | None = WATCHDOG
     routing: str | None = None
     """The routing that must be free of deadlock; default: the scenario's."""
+    system: str = "sonic"
+    """Operating system of the switches."""
+    device: str | None = None
+    """Profile of the switches; default: the scenario's, or one that is fast enough."""
+    lookup: LookupTable | None = None
+    """The device's own table of headroom."""
+    sonic: SonicForm = field(default_factory=SonicForm)
 
 
 def policy(
@@ -80,6 +93,12 @@ def policy(
         When options contradict the scenario, or switches do not support it.
     """
     options = options or ExportOptions()
+    overrides = dict(overrides or {})
+    written = _written(scenario, overrides)
+    one = fabric(scenario, overrides)
+    control, _ = _flow_control(tomllib.loads(one.resolved)["flow_control"])
+    device = options.device or _device(one, written, options.system)
+    overrides |= {"switch.profile": device} | _lossless(one, written, control)
     one = fabric(scenario, overrides)
     settings = tomllib.loads(one.resolved)
     _check_options(options, one.largest_packet_bytes)
@@ -88,7 +107,7 @@ def policy(
     jobs = tuple(JobPolicy(job["name"], job["priority"]) for job in settings.get("job", []))
     roce = settings["transport"].get("roce")
     cnp_dscp = options.cnp_dscp if roce and "dcqcn" in roce else None
-    notes: list[str] = []
+    notes = _notes(control, priorities)
     raised = _raised(settings)
     classes = _classes(settings["ets"]["weights"], priorities, (jobs, raised), cnp_dscp)
     memory = _memory(settings["switch"], notes)
@@ -98,15 +117,22 @@ def policy(
     if control is FlowControl.PFC:
         _check_raised(raised, priorities)
         _check_deadlock(routing, needed, priorities)
-    switches, hosts = _devices(one, options.mtu_bytes)
+    cables = Cables(settings["switch"], options.lookup)
+    # What the scenario says by itself counts.
+    is_computed = control is not FlowControl.NONE and "headroom" not in settings["switch"]
+    groups = 1 if control is FlowControl.GLOBAL_PAUSE else len(lossless)
+    switches, hosts = _devices(one, options.mtu_bytes, cables, groups * is_computed)
+    notes += cables.notes()
     return Policy(
         name=one.name,
+        device=device,
         flow_control=control,
         priorities=priorities,
         classes=classes,
         marking=_marking(settings["switch"].get("ecn")),
         memory=memory,
         watchdog=options.watchdog if control is FlowControl.PFC else None,
+        sonic=options.sonic,
         mtu_bytes=options.mtu_bytes,
         is_roce=roce is not None,
         cnp_dscp=cnp_dscp,
@@ -118,6 +144,60 @@ def policy(
         jobs=jobs,
         notes=tuple(notes),
     )
+
+
+def _written(scenario: Scenario, overrides: Overrides) -> dict[str, Any]:
+    """Return what the scenario gives by itself, by dotted keys."""
+    given = _flat("", tomllib.loads(read(scenario)[0]))
+    return given | {
+        key: tomllib.loads(f"x = {value.text}")["x"] if isinstance(value, Literal) else value
+        for key, value in overrides.items()
+    }
+
+
+def _flat(prefix: str, value: Any) -> dict[str, Any]:
+    if isinstance(value, dict) or (
+        isinstance(value, list) and all(isinstance(one, dict) for one in value)
+    ):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        return {
+            key: one for name, part in pairs for key, one in _flat(f"{prefix}{name}.", part).items()
+        }
+    return {prefix[:-1]: value}
+
+
+def _device(one: _core.Fabric, written: Mapping[str, Any], system: str) -> str:
+    import polars as pl
+
+    named = written.get("switch.profile", GENERIC)
+    rates = pl.DataFrame(one.tables["links"])["rate_gbps"].unique().to_list()
+    if named != GENERIC:
+        return str(named)
+    return device_for(max((round(1000 * rate) for rate in rates), default=0), system)
+
+
+def _lossless(
+    one: _core.Fabric, written: Mapping[str, Any], control: FlowControl
+) -> dict[str, object]:
+    """Return a lossless priority of its own, and the jobs in it, where the scenario names none."""
+    named = ("flow_control.pfc.priorities", "control.priorities", "ets.")
+    if control is not FlowControl.PFC or any(
+        key.startswith(named) or re.fullmatch(r"job\.\d+\.priority", key) for key in written
+    ):
+        return {}
+    jobs = range(len(tomllib.loads(one.resolved)["job"]))
+    return {"flow_control.pfc.priorities": [LOSSLESS]} | {
+        f"job.{number}.priority": LOSSLESS for number in jobs
+    }
+
+
+def _notes(control: FlowControl, priorities: tuple[Priority, ...]) -> list[str]:
+    default = next((one for one in priorities if 0 in one.dscps), None)
+    if control is not FlowControl.PFC or default is None or not default.is_lossless:
+        return []
+    found = f"flow_control.pfc.priorities: {default.number} has DSCP 0"
+    why = "so that all traffic without a mark is lossless, too"
+    return [f"{found}, {why}; expected a priority of its own, as {LOSSLESS} with DSCP 26"]
 
 
 def _check_options(options: ExportOptions, packet_bytes: int) -> None:
@@ -250,15 +330,19 @@ def _check_deadlock(routing: str, needed: int, priorities: tuple[Priority, ...])
 
 
 def _devices(
-    one: _core.Fabric, mtu_bytes: int
+    one: _core.Fabric, mtu_bytes: int, cables: Cables, groups: int
 ) -> tuple[tuple[SwitchPolicy, ...], tuple[HostPolicy, ...]]:
-    """Return switches and hosts with their links, in the order of the fabric's tables."""
+    """Return switches and hosts with their links, in the order of the fabric's tables.
+
+    Each of ``groups`` of a port has headroom for its cable; with none, what the scenario says.
+    """
     import polars as pl
 
     buffers = {
         (row["switch"], row["port"]): (row["headroom_bytes"], row["pool_bytes"])
         for row in pl.DataFrame(one.buffers(mtu_bytes)).iter_rows(named=True)
     }
+    pools = {name: pool for (name, _), (_, pool) in buffers.items()}
     names = pl.DataFrame(one.tables["switches"])["switch"].to_list()
     for name in (*names, *pl.DataFrame(one.tables["hosts"])["host"].to_list()):
         if not _NAME.fullmatch(name):
@@ -267,23 +351,34 @@ def _devices(
     ports: dict[str, list[PortPolicy]] = {name: [] for name in names}
     hosts = []
     for link in pl.DataFrame(one.tables["links"]).iter_rows(named=True):
+        rate_mbps, length_m = round(link["rate_gbps"] * 1000), link["length_m"]
+        cable_m = cables.length_m(rate_mbps, length_m)
         for near, far in (("from", "to"), ("to", "from")):
             name, number = link[near], link[f"{near}_port"]
             if name not in ports:
                 hosts.append(HostPolicy(name, link[far], link[f"{far}_port"]))
                 continue
+            headroom = buffers[name, number][0]
+            if groups:
+                needed = cables.headroom_bytes(rate_mbps, cable_m)
+                pools[name] += groups * (headroom - needed)
+                headroom = needed
             port = PortPolicy(
                 number=number,
                 peer=link[far],
                 peer_port=link[f"{far}_port"],
                 is_host=link[far] not in ports,
-                rate_mbps=round(link["rate_gbps"] * 1000),
-                length_m=link["length_m"],
-                headroom_bytes=buffers[name, number][0],
+                rate_mbps=rate_mbps,
+                length_m=length_m,
+                cable_m=cable_m,
+                headroom_bytes=headroom,
                 bundle=None,
             )
             ports[name].append(port)
-    pools = {name: pool for (name, _), (_, pool) in buffers.items()}
+    full = next((name for name, pool in pools.items() if pool <= 0), None)
+    if full:
+        problem = f"headroom of {full} takes {-pools[full]} B more than its memory has"
+        raise PolicyError(f"switch.buffer: {problem}; expected another --switch, or fewer ports")
     switches = (SwitchPolicy(name, pools.get(name, 0), _bundled(ports[name])) for name in names)
     return tuple(switches), tuple(hosts)
 

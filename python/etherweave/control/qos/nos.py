@@ -6,13 +6,21 @@ line in :data:`SYSTEMS` and one in :data:`PORT_NAMES`; tests iterate over these 
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, fields
 from functools import cache, partial
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from etherweave.control.qos import sonic
-from etherweave.control.qos.policy import HostPolicy, Policy, PortPolicy, SwitchPolicy, ranges
+from etherweave.control.qos import nvue_yaml, sonic, sonic_patch
+from etherweave.control.qos.policy import (
+    HostPolicy,
+    Policy,
+    PolicyError,
+    PortPolicy,
+    SwitchPolicy,
+    ranges,
+)
 
 if TYPE_CHECKING:
     import jinja2
@@ -22,10 +30,29 @@ Export: TypeAlias = Callable[[Policy, SwitchPolicy], dict[str, str]]
 FABRIC = "fabric.json"
 """The values that the configurations follow from, with which the linter compares them."""
 HOSTS = "hosts"
+PATCH = "patch.json"
+"""Changes of a running SONiC switch, for ``config apply-patch``."""
+PIECES = 65_536
+"""Pieces of JSON that are written at once."""
 
 
-def files(policy: Policy, system: str) -> dict[str, str]:
-    """Write the configurations of all switches and hosts.
+Running: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""Tables of running SONiC switches, by the switches' names."""
+UNLOADED = (
+    "Never loaded on a device: written after the vendor's documents; try it on one switch first."
+)
+
+
+def files(policy: Policy, system: str, running: Running | None = None) -> dict[str, str]:
+    """Write the configurations of all switches and hosts: :func:`texts` as one dictionary."""
+    written: dict[str, str] = {}
+    for name, text in texts(policy, system, running):
+        written[name] = written.get(name, "") + text
+    return written
+
+
+def texts(policy: Policy, system: str, running: Running | None = None) -> Iterator[tuple[str, str]]:
+    """Write the configurations of all switches and hosts, one after the other.
 
     Parameters
     ----------
@@ -33,11 +60,13 @@ def files(policy: Policy, system: str) -> dict[str, str]:
         Of the fabric.
     system
         One of :data:`~etherweave.control.qos.nos.SYSTEMS`.
+    running
+        Configurations of running switches, for which patches are written, too.
 
-    Returns
-    -------
-    dict
-        Texts by path within a directory.
+    Yields
+    ------
+    tuple of str
+        A path within a directory, and the text; those of one path belong together.
 
     Raises
     ------
@@ -45,13 +74,48 @@ def files(policy: Policy, system: str) -> dict[str, str]:
         When the system does not support the policy.
     """
     export = SYSTEMS[system]
-    written = {FABRIC: json.dumps({"system": system, **asdict(policy)}, indent=1) + "\n"}
     for switch in policy.switches:
         for name, text in export(policy, switch).items():
-            written[f"{switch.name}/{name}"] = text
+            yield f"{switch.name}/{name}", text
+        if running and switch.name in running:
+            tables = sonic.config_db(policy, switch)
+            patch = sonic_patch.patch(switch.name, running[switch.name], tables)
+            yield f"{switch.name}/{PATCH}", json.dumps(patch, indent=1) + "\n"
     for host in policy.hosts:
-        written[f"{HOSTS}/{host.name}.sh"] = _rendered("host.sh", policy=policy, host=host)
-    return written
+        yield f"{HOSTS}/{host.name}.sh", _rendered("host.sh", policy=policy, host=host)
+    for text in _fabric(policy, system):
+        yield FABRIC, text
+
+
+def _fabric(policy: Policy, system: str) -> Iterator[str]:
+    """Write the policy piece by piece: that of a large fabric is larger than all else."""
+    values = {"system": system} | {one.name: getattr(policy, one.name) for one in fields(policy)}
+    encoder = json.JSONEncoder(indent=1, default=asdict)
+    pieces = encoder.iterencode(values)
+    while text := "".join(islice(pieces, PIECES)):
+        yield text
+    yield "\n"
+
+
+def _nvue(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
+    """Write commands, and the same as the YAML that ``nv config patch`` takes."""
+    text = _rendered("nvue.sh", policy=policy, switch=switch)
+    return {"nvue.sh": text, "nvue.yaml": nvue_yaml.document(UNLOADED, text)}
+
+
+def _eos(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
+    """Write commands.
+
+    Raises
+    ------
+    PolicyError
+        When traffic class 7 and another queue belong together, or queue 7 and another class.
+    """
+    for one in policy.priorities:
+        if (one.number == 7) != (one.traffic_class == 7):
+            problem = f"priority {one.number} in class {one.traffic_class}: EOS binds 7 to queue 7"
+            raise PolicyError(f"ets.class_of_priority: {problem}; expected 7 for priority 7 only")
+    return _commands("eos.cfg", policy, switch)
 
 
 def _commands(file: str, policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
@@ -73,6 +137,7 @@ def _templates() -> "jinja2.Environment":
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.globals["unloaded"] = UNLOADED
     environment.filters |= {
         "ethernet": _ethernet,
         "kilobytes": _kilobytes,
@@ -112,8 +177,8 @@ def _printable(name: str) -> str:
 
 
 SYSTEMS: Mapping[str, Export] = {
-    "cumulus": partial(_commands, "nvue.sh"),
-    "eos": partial(_commands, "eos.cfg"),
+    "cumulus": _nvue,
+    "eos": _eos,
     "onyx": partial(_commands, "onyx.cfg"),
     "sonic": sonic.files,
 }

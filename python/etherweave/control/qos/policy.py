@@ -4,6 +4,7 @@ A *priority* is what a frame carries and PFC pauses; a *traffic class* is the qu
 serves. A lossless priority has a priority group, and headroom in it, of its own at every port.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -98,6 +99,18 @@ class BufferPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class SonicForm:
+    """What SONiC's configuration contains."""
+
+    is_whole: bool = False
+    """With PORT, PORTCHANNEL and DEVICE_METADATA, for a switch that has no configuration yet."""
+    is_dynamic: bool = False
+    """The switch computes headroom itself, in the dynamic buffer model."""
+    over_subscription: int = 0
+    """Sum of headroom over a pool that all groups share; 0: each group has its own."""
+
+
+@dataclass(frozen=True, slots=True)
 class Watchdog:
     """Times after which a paused queue is dropped and restored."""
 
@@ -117,8 +130,10 @@ class PortPolicy:
     is_host: bool
     rate_mbps: int
     length_m: float
+    cable_m: int
+    """The length that tables of switches have for it: rounded up [m]."""
     headroom_bytes: int
-    """Of each lossless priority."""
+    """Of each lossless priority, for ``cable_m``."""
     bundle: int | None
     """The port channel that it belongs to, from 1: links in parallel to one switch."""
 
@@ -142,11 +157,15 @@ class SwitchPolicy:
 
     def by_headroom(self) -> dict[int, tuple[PortPolicy, ...]]:
         """Return the ports by their headroom [B]."""
-        sizes = sorted({port.headroom_bytes for port in self.ports})
-        return {
-            size: tuple(port for port in self.ports if port.headroom_bytes == size)
-            for size in sizes
-        }
+        return self._by(lambda port: port.headroom_bytes)
+
+    def by_cable(self) -> dict[int, tuple[PortPolicy, ...]]:
+        """Return the ports by the length of their cables [m]."""
+        return self._by(lambda port: port.cable_m)
+
+    def _by(self, value: Callable[[PortPolicy], int]) -> dict[int, tuple[PortPolicy, ...]]:
+        values = sorted({value(port) for port in self.ports})
+        return {one: tuple(port for port in self.ports if value(port) == one) for one in values}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +190,8 @@ class Policy:
     """Policy of a fabric."""
 
     name: str
+    device: str
+    """Profile of the switches."""
     flow_control: FlowControl
     priorities: tuple[Priority, ...]
     """All eight."""
@@ -179,6 +200,7 @@ class Policy:
     marking: Marking | None
     memory: BufferPolicy
     watchdog: Watchdog | None
+    sonic: SonicForm
     mtu_bytes: int
     """Above Ethernet, of hosts and switches."""
     is_roce: bool

@@ -2,14 +2,19 @@
 
 Tables and fields are those of the YANG models in sonic-net/sonic-buildimage,
 ``src/sonic-yang-models``. A traffic class of SONiC is a priority here, so that TC_TO_QUEUE_MAP is
-the class of the priority and TC_TO_PRIORITY_GROUP_MAP its group. Headroom is each group's own: no
-shared headroom pool is made.
+the class of the priority and TC_TO_PRIORITY_GROUP_MAP its group.
+
+Sizes follow the vendors' tables: a group's ``size`` contains its headroom, ``xoff``, on NVIDIA's
+devices, and does not on Broadcom's, whose headroom is a part of its own of the ingress pool. In the
+traditional buffer model ``buffermgrd`` makes the groups from ``pg_profile_lookup.ini``, which
+stands beside the configuration with the same numbers.
 """
 
 import json
 import math
 from typing import TypeAlias
 
+from etherweave.control.qos.devices import is_nvidia, xon_bytes
 from etherweave.control.qos.policy import (
     FlowControl,
     Policy,
@@ -30,13 +35,17 @@ INGRESS, EGRESS_LOSSLESS, EGRESS_LOSSY = (
     "egress_lossless_pool",
     "egress_lossy_pool",
 )
-INGRESS_LOSSY, LOSSLESS_QUEUE, LOSSY_QUEUE = (
+INGRESS_LOSSLESS, INGRESS_LOSSY, LOSSLESS_QUEUE, LOSSY_QUEUE = (
+    "ingress_lossless_profile",
     "ingress_lossy_profile",
     "egress_lossless_profile",
     "egress_lossy_profile",
 )
 CABLES = "AZURE"
 """The only name that SONiC's buffer manager reads."""
+IDENTITY = ("DEVICE_METADATA", "PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER")
+"""Tables of a configuration that is whole."""
+LOOKUP = "pg_profile_lookup.ini"
 
 
 def files(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
@@ -50,8 +59,11 @@ def files(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
     if policy.flow_control is FlowControl.GLOBAL_PAUSE:
         problem = "flow_control.global_pause: SONiC's configuration does not support it"
         raise PolicyError(f"{problem}; expected flow_control.pfc, or --nos onyx, cumulus or eos")
-    tables = {name: table for name, table in config_db(policy, switch).items() if table}
-    return {"config_db.json": json.dumps(tables, indent=2) + "\n"}
+    tables = config_db(policy, switch)
+    written = {"config_db.json": json.dumps(tables, indent=2) + "\n"}
+    if policy.is_pfc and not policy.sonic.is_dynamic:
+        written[LOOKUP] = _lookup(policy, switch)
+    return written
 
 
 def port_name(switch: SwitchPolicy, number: int) -> str:
@@ -60,18 +72,49 @@ def port_name(switch: SwitchPolicy, number: int) -> str:
 
 
 def config_db(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
-    """Return all tables."""
-    return {
+    """Return all tables that have entries."""
+    _check_form(policy)
+    whole: ConfigTables = {
         "DEVICE_METADATA": {"localhost": {"hostname": switch.name, "type": "LeafRouter"}},
         "PORT": {
             port_name(switch, port.number): _port(policy, switch, port) for port in switch.ports
         },
         **_channels(policy, switch),
+    }
+    tables: ConfigTables = {
+        **(whole if policy.sonic.is_whole else {}),
         **_maps(policy),
         **_schedulers(policy, switch),
         **_buffers(policy, switch),
         **_bindings(policy, switch),
         **_watchdog(policy, switch),
+    }
+    if policy.sonic.is_dynamic:
+        own = tables.get("DEVICE_METADATA", {}).get("localhost", {})
+        tables["DEVICE_METADATA"] = {"localhost": {**own, "buffer_model": "dynamic"}}
+        tables |= _dynamic(policy)
+    return {name: table for name, table in tables.items() if table}
+
+
+def _check_form(policy: Policy) -> None:
+    if policy.sonic.is_dynamic and not is_nvidia(policy.device):
+        problem = f"the dynamic buffer model of {policy.device}: SONiC has it for NVIDIA's devices"
+        raise PolicyError(f"{problem}; expected the traditional one")
+    if policy.sonic.is_dynamic and policy.memory.ingress.alpha is None:
+        problem = "switch.ingress_threshold.static: the dynamic buffer model has factors only"
+        raise PolicyError(f"{problem}; expected switch.ingress_threshold.alpha")
+
+
+def _dynamic(policy: Policy) -> ConfigTables:
+    """Return what SONiC computes headroom from: small packets fill all cells."""
+    threshold = {"default_dynamic_th": _threshold(policy.memory.ingress)["dynamic_th"]}
+    ratio = policy.sonic.over_subscription
+    shared: ConfigEntry = {"over_subscribe_ratio": str(ratio)} if ratio else {}
+    return {
+        "LOSSLESS_TRAFFIC_PATTERN": {
+            CABLES: {"mtu": str(policy.mtu_bytes), "small_packet_percentage": "100"}
+        },
+        "DEFAULT_LOSSLESS_BUFFER_PARAMETER": {CABLES: {**threshold, **shared}},
     }
 
 
@@ -166,6 +209,38 @@ def _wred(policy: Policy) -> ConfigTable:
 
 
 def _buffers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
+    groups: ConfigTable = {}
+    queues: ConfigTable = {}
+    profiles = _profiles(policy)
+    lossy, is_dynamic = policy.lossy_group(), policy.sonic.is_dynamic
+    for port in switch.ports:
+        name = port_name(switch, port.number)
+        if lossy is not None:
+            groups[f"{name}|{lossy}"] = _profile(INGRESS_LOSSY)
+        for one in policy.lossless:
+            profile = f"pg_lossless_{port.rate_mbps}_{port.cable_m}m_profile"
+            if not is_dynamic:
+                profiles[profile] = _lossless(policy, port)
+            groups[f"{name}|{one.number}"] = _profile("NULL" if is_dynamic else profile)
+        for queue in policy.classes:
+            queues[f"{name}|{queue.number}"] = _profile(
+                LOSSLESS_QUEUE if queue.is_lossless else LOSSY_QUEUE
+            )
+    names = [port_name(switch, port.number) for port in switch.ports]
+    return {
+        "CABLE_LENGTH": {
+            CABLES: {port_name(switch, port.number): f"{port.cable_m}m" for port in switch.ports}
+        },
+        "BUFFER_POOL": _pools(policy, switch),
+        "BUFFER_PROFILE": profiles,
+        "BUFFER_PG": dict(sorted(groups.items(), key=_port_and_number)),
+        "BUFFER_QUEUE": queues,
+        **(_profile_lists(names) if is_nvidia(policy.device) else {}),
+    }
+
+
+def _profiles(policy: Policy) -> ConfigTable:
+    """Return the profiles that do not depend on a port."""
     memory = policy.memory
     profiles: ConfigTable = {
         INGRESS_LOSSY: {
@@ -181,28 +256,18 @@ def _buffers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
             "static_th": str(memory.buffer_bytes),
         },
     }
-    lossy, groups = policy.lossy_group(), {}
-    queues: ConfigTable = {}
-    for port in switch.ports:
-        name = port_name(switch, port.number)
-        if lossy is not None:
-            groups[f"{name}|{lossy}"] = _profile(INGRESS_LOSSY)
-        for one in policy.lossless:
-            profile = f"pg_lossless_{port.rate_mbps}_{_metres(port)}m_profile"
-            profiles[profile] = _lossless(policy, port)
-            groups[f"{name}|{one.number}"] = _profile(profile)
-        for queue in policy.classes:
-            queues[f"{name}|{queue.number}"] = _profile(
-                LOSSLESS_QUEUE if queue.is_lossless else LOSSY_QUEUE
-            )
+    if is_nvidia(policy.device):
+        profiles[INGRESS_LOSSLESS] = {"pool": INGRESS, "size": "0", **_threshold(memory.ingress)}
+    return profiles
+
+
+def _profile_lists(ports: list[str]) -> ConfigTables:
+    """Return a profile of every pool for every port, as all of NVIDIA's configurations have."""
+    ingress: ConfigEntry = {"profile_list": INGRESS_LOSSLESS}
+    egress: ConfigEntry = {"profile_list": f"{LOSSLESS_QUEUE},{LOSSY_QUEUE}"}
     return {
-        "CABLE_LENGTH": {
-            CABLES: {port_name(switch, port.number): f"{_metres(port)}m" for port in switch.ports}
-        },
-        "BUFFER_POOL": _pools(policy, switch),
-        "BUFFER_PROFILE": profiles,
-        "BUFFER_PG": dict(sorted(groups.items(), key=_port_and_number)),
-        "BUFFER_QUEUE": queues,
+        "BUFFER_PORT_INGRESS_PROFILE_LIST": {port: dict(ingress) for port in ports},
+        "BUFFER_PORT_EGRESS_PROFILE_LIST": {port: dict(egress) for port in ports},
     }
 
 
@@ -214,19 +279,32 @@ def _port_and_number(item: tuple[str, ConfigEntry]) -> tuple[int, int]:
 def _pools(policy: Policy, switch: SwitchPolicy) -> ConfigTable:
     def pool(kind: str, threshold: Threshold, size_bytes: int) -> ConfigEntry:
         mode = "static" if threshold.alpha is None else "dynamic"
-        return {"type": kind, "mode": mode, "size": str(size_bytes)}
+        size = {} if policy.sonic.is_dynamic and kind == "ingress" else {"size": str(size_bytes)}
+        return {"type": kind, "mode": mode, **size}
 
     memory = policy.memory
     whole = Threshold(None, memory.buffer_bytes)
-    return {
-        INGRESS: pool("ingress", memory.ingress, switch.pool_bytes),
+    headroom = len(policy.lossless) * sum(port.headroom_bytes for port in switch.ports)
+    shared = _shared_headroom(policy, headroom)
+    # Headroom that is shared leaves the rest of its sum to the pool.
+    ingress = switch.pool_bytes + (headroom - shared if policy.sonic.over_subscription else 0)
+    pools = {
+        INGRESS: pool("ingress", memory.ingress, ingress),
         EGRESS_LOSSLESS: pool("egress", whole, memory.buffer_bytes),
         EGRESS_LOSSY: pool("egress", memory.egress, switch.pool_bytes),
     }
+    if shared and not policy.sonic.is_dynamic:
+        pools[INGRESS]["xoff"] = str(shared)
+    return pools
 
 
-def _metres(port: PortPolicy) -> int:
-    return math.ceil(port.length_m)
+def _shared_headroom(policy: Policy, headroom_bytes: int) -> int:
+    """Return the part of the ingress pool that is headroom; 0: the groups' sizes contain it."""
+    if not policy.is_pfc:
+        return 0
+    if policy.sonic.over_subscription:
+        return -(-headroom_bytes // policy.sonic.over_subscription)
+    return 0 if is_nvidia(policy.device) else headroom_bytes
 
 
 def _profile(name: str) -> ConfigEntry:
@@ -234,19 +312,39 @@ def _profile(name: str) -> ConfigEntry:
 
 
 def _lossless(policy: Policy, port: PortPolicy) -> ConfigEntry:
-    """Return a group its reserve and, above XOFF, its headroom.
-
-    XON is sent when the group is ``xon_offset`` below its limit, which is never below the reserve.
-    """
-    memory = policy.memory
+    """Return a group its reserve and, above XOFF, its headroom."""
+    size, xon, offset = _sizes(policy, port)
     return {
         "pool": INGRESS,
-        "size": str(memory.reserve_bytes + port.headroom_bytes),
+        "size": str(size),
         "xoff": str(port.headroom_bytes),
-        "xon": str(max(memory.reserve_bytes - memory.xon_offset_bytes, 0)),
-        "xon_offset": str(memory.xon_offset_bytes),
-        **_threshold(memory.ingress),
+        "xon": str(xon),
+        **({"xon_offset": str(offset)} if offset else {}),
+        **_threshold(policy.memory.ingress),
     }
+
+
+def _sizes(policy: Policy, port: PortPolicy) -> tuple[int, int, int]:
+    """Return size, XON and the offset of XON below the limit of a lossless group [B]."""
+    memory = policy.memory
+    if not is_nvidia(policy.device):
+        return memory.reserve_bytes, memory.xon_offset_bytes, memory.xon_offset_bytes
+    xon = xon_bytes(policy.device, port.rate_mbps)
+    own = 0 if policy.sonic.over_subscription else port.headroom_bytes
+    return xon + own, xon, 0
+
+
+def _lookup(policy: Policy, switch: SwitchPolicy) -> str:
+    """Write a row of the table for every rate and cable."""
+    threshold = next(iter(_threshold(policy.memory.ingress).values()))
+    rows = {}
+    for port in switch.ports:
+        size, xon, offset = _sizes(policy, port)
+        last = f" {offset}" if offset else ""
+        sizes = f"{size} {xon} {port.headroom_bytes} {threshold}{last}"
+        rows[port.rate_mbps, port.cable_m] = f"{port.rate_mbps} {port.cable_m}m {sizes}\n"
+    head = "# speed cable size xon xoff threshold xon_offset\n"
+    return head + "".join(rows[place] for place in sorted(rows))
 
 
 def _threshold(threshold: Threshold) -> ConfigEntry:

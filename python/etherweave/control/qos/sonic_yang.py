@@ -21,6 +21,8 @@ _TOKEN = re.compile(
     r"""\s+|//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|'[^']*'|[{};]|(?:(?!//|/\*)[^\s{};"'])+""",
     re.DOTALL,
 )
+LISTS = ("profile_list",)
+"""Leaf-lists that a configuration has as one text, with commas between."""
 TEMPLATED = "flex_counter"
 """A model that uses names of other models' tables."""
 
@@ -195,13 +197,13 @@ def _pairs(inner: Statement, fields: Mapping[str, Any]) -> str:
 
 
 def _fields(place: str, fields: Mapping[str, Any]) -> str:
-    """Write leaves; a list of values is a leaf-list."""
+    """Write leaves."""
     if not all(re.fullmatch(r"[A-Za-z_][\w.-]*", name) for name in fields):
         raise YangError(f"{place}: expected names of fields, not {sorted(fields)}")
     return "".join(
         _element(name, escape(str(one)))
         for name, value in fields.items()
-        for one in (value if isinstance(value, list) else [value])
+        for one in (value.split(",") if name in LISTS else [value])
     )
 
 

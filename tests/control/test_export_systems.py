@@ -1,0 +1,208 @@
+"""Exported commands of Onyx, Cumulus and EOS against their vendors' documents."""
+
+from pathlib import Path
+
+import pytest
+
+from etherweave.control.qos import nvue_yaml
+from etherweave.control.qos.derive import ExportOptions, policy
+from etherweave.control.qos.nos import SYSTEMS, files
+from etherweave.control.qos.policy import Policy, PolicyError
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+TESTBED = SCENARIOS / "qos_ets.toml"
+PAIR: dict[str, object] = {"single_switch": {"hosts": 2, "rate": "100Gb/s", "cable": "3m"}}
+
+
+def idle(*queues: int) -> list[str]:
+    return [line for number in queues for line in (f"   uc-tx-queue {number}", "      no priority")]
+
+
+def of_testbed() -> Policy:
+    return policy(TESTBED, options=ExportOptions(mtu_bytes=4500))
+
+
+def sections(text: str) -> dict[str, list[str]]:
+    """Split a configuration of Onyx at its headings."""
+    parts = [part.splitlines() for part in text.split("##\n## ")[1:]]
+    return {part[0]: [line.strip() for line in part[2:]] for part in parts}
+
+
+def test_onyx_is_configured_as_in_the_testbed() -> None:
+    """Commands of the testbed's published settings, with our numbers of ports.
+
+    There, hosts are on 1/2, 1/4, 1/6 and 1/8 to 1/16 and PFC is on for all priorities.
+    """
+    every = {"flow_control.pfc.priorities": list(range(8))}
+    options = ExportOptions(mtu_bytes=4500, watchdog=None, device="sn3700")
+    result = policy(TESTBED, every, options)
+    sections_by_title = sections(SYSTEMS["onyx"](result, result.switches[0])["onyx.cfg"])
+    assert sections_by_title["Interface Ethernet configuration"] == [
+        "interface port-channel 1",
+        "interface ethernet 1/1-1/16 mtu 4500 force",
+        "interface port-channel 1 mtu 4500 force",
+        "interface ethernet 1/13-1/16 channel-group 1 mode on",
+        "interface ethernet 1/1-1/12 switchport mode trunk",
+        "interface port-channel 1 switchport mode trunk",
+    ]
+    assert sections_by_title["DCBX ETS configuration"] == [
+        f"interface {place} traffic-class {number} dcb ets wrr {weight}"
+        for place in ("ethernet 1/1-1/12", "port-channel 1")
+        for number, weight in enumerate([50, 50, 0, 0, 0, 0, 0, 0])
+    ]
+    assert sections_by_title["DCBX PFC configuration"] == [
+        "dcb priority-flow-control enable force",
+        *(f"dcb priority-flow-control priority {one} enable" for one in range(8)),
+        "interface ethernet 1/1-1/12 dcb priority-flow-control mode on force",
+        "interface port-channel 1 dcb priority-flow-control mode on force",
+    ]
+
+
+def test_onyx_pauses_globally_where_the_scenario_does() -> None:
+    result = policy(SCENARIOS / "global_pause.toml")
+    text = SYSTEMS["onyx"](result, result.switches[0])["onyx.cfg"]
+    assert "interface ethernet 1/1-1/4 flowcontrol send on force" in text
+    assert "priority-flow-control" not in text
+    with pytest.raises(PolicyError, match=r"flow_control\.global_pause: SONiC"):
+        files(result, "sonic")
+
+
+def test_eos_has_marking_shares_and_the_watchdog() -> None:
+    weights = {"ets.weights": [60, 0, 0, 40, 0, 0, 0, 0], "flow_control.pfc.priorities": [3]}
+    result = policy(SCENARIOS / "dcqcn.toml", weights, ExportOptions(system="eos"))
+    text = SYSTEMS["eos"](result, result.switches[0])["eos.cfg"]
+    port = text[text.index("interface Ethernet5/1") :]
+    marking = "random-detect ecn minimum-threshold 50000 bytes maximum-threshold 200000 bytes"
+    assert port.splitlines() == [
+        "interface Ethernet5/1",
+        "   description host4 port 0",
+        "   mtu 9000",
+        "   switchport mode trunk",
+        "   qos trust dscp",
+        "   priority-flow-control on",
+        "   priority-flow-control priority 3 no-drop",
+        "   priority-flow-control pause watchdog",
+        "   uc-tx-queue 0",
+        "      no priority",
+        "      bandwidth percent 60",
+        *(
+            f"   {line}"
+            for number in (1, 2)
+            for line in (f"uc-tx-queue {number}", "   no priority")
+        ),
+        "   uc-tx-queue 3",
+        "      no priority",
+        # The watchdog observes queues with guaranteed bandwidth.
+        "      bandwidth guaranteed percent 40",
+        f"      {marking} max-mark-probability 10",
+        *(
+            f"   {line}"
+            for number in (4, 5)
+            for line in (f"uc-tx-queue {number}", "   no priority")
+        ),
+        "   uc-tx-queue 6",
+        "      priority strict",
+        "end",
+    ]
+    # Class 7 has queue 7, which no command changes.
+    assert "traffic-class 7 to tx-queue" not in text and "uc-tx-queue 7" not in text
+    # EOS polls at most every half of the shorter time.
+    assert "watchdog default polling-interval 0.1\n" in text
+
+
+def test_eos_of_another_chip_has_other_queues() -> None:
+    options = ExportOptions(system="eos", device="jericho2")
+    result = policy({"topology": PAIR}, options=options)
+    text = SYSTEMS["eos"](result, result.switches[0])["eos.cfg"]
+    assert "\n   tx-queue 3\n" in text and "uc-tx-queue" not in text
+
+
+def test_eos_does_not_move_class_7() -> None:
+    classes = {"ets.class_of_priority": [0, 1, 2, 3, 4, 5, 7, 6]}
+    result = policy({"topology": PAIR}, classes)
+    with pytest.raises(PolicyError, match="priority 6 in class 7: EOS binds 7 to queue 7"):
+        files(result, "eos")
+
+
+def test_onyx_pauses_above_the_reserve_and_keeps_the_headroom_behind_it() -> None:
+    """Form of the vendor's guide: reserved 67538 xoff 18432 xon 18432, headroom is the rest."""
+    result = policy(SCENARIOS / "dcqcn.toml")
+    text = SYSTEMS["onyx"](result, result.switches[0])["onyx.cfg"]
+    reserve, headroom = 19 << 10, result.switches[0].ports[0].headroom_bytes
+    group = "interface ethernet 1/1-1/5 ingress-buffer iPort.pg3"
+    queue = "interface ethernet 1/1-1/5 egress-buffer ePort.tc3"
+    sizes = f"reserved {reserve + headroom} xoff {reserve} xon {reserve}"
+    half = result.switches[0].pool_bytes // 2
+    assert [line.strip() for line in sections(text)["Buffers"] if "pg0" not in line] == [
+        "advanced buffer management force",
+        f"pool iPool1 size {half} type dynamic",
+        "pool ePool1 size 13945824 type dynamic",
+        f"pool iPool0 size {half} type dynamic",
+        f"pool ePool0 size {half} type dynamic",
+        f"{group} bind switch-priority 3",
+        f"{group} map pool iPool1 type lossless {sizes} shared alpha 8",
+        f"{queue} map pool ePool1 reserved 1500 shared alpha inf",
+    ]
+
+
+@pytest.mark.parametrize("system", ["cumulus", "eos", "onyx"])
+def test_what_was_never_loaded_on_a_device_says_so(system: str) -> None:
+    written = files(of_testbed(), system)
+    for name in written:
+        if name.startswith("leaf"):
+            first = next(line for line in written[name].splitlines() if not line.startswith("#!"))
+            assert "Never loaded on a device" in first, name
+
+
+def test_cumulus_has_a_lossless_pool_and_leaves_buffers_to_the_switch() -> None:
+    lines = SYSTEMS["cumulus"](of_testbed(), of_testbed().switches[0])["nvue.sh"].splitlines()
+    assert [line for line in lines if "traffic-pool" in line or "pfc lossless-40m" in line] == [
+        "nv set qos traffic-pool default-lossless memory-percent 50",
+        "nv set qos traffic-pool default-lossy memory-percent 50",
+        "nv set qos pfc lossless-40m switch-priority 0,1",
+        "nv set qos pfc lossless-40m tx enable",
+        "nv set qos pfc lossless-40m rx enable",
+        "nv set qos pfc lossless-40m cable-length 40",
+    ]
+    assert not any("port-buffer" in line for line in lines)
+    assert "nv set interface swp13-16 qos pfc profile lossless-40m" in lines
+    assert "nv set interface bond1 bond member swp13-16" in lines
+    marks = "nv set qos mapping default-global dscp 8,9,10,11,12,13,14,15 switch-priority 1"
+    assert marks in lines
+
+
+def test_the_yaml_of_cumulus_has_the_commands_as_a_tree() -> None:
+    commands = (
+        "nv set qos pfc x switch-priority 3,4\n"
+        "nv set interface swp1-2 qos pfc profile x\n"
+        "nv set qos mapping default-global dscp 26,27 switch-priority 3\n"
+        "nv set interface bond1 bond member swp3\n"
+    )
+    assert nvue_yaml.document("said", commands).splitlines() == [
+        "# said",
+        "- set:",
+        "    qos:",
+        "      pfc:",
+        "        x:",
+        "          switch-priority:",
+        "            3: {}",
+        "            4: {}",
+        "      mapping:",
+        "        default-global:",
+        "          dscp:",
+        *(
+            f"            {line}"
+            for one in (26, 27)
+            for line in (f"{one}:", "  switch-priority: 3")
+        ),
+        "    interface:",
+        *(
+            f"      {line}"
+            for one in (1, 2)
+            for line in (f"swp{one}:", "  qos:", "    pfc:", "      profile: x")
+        ),
+        "      bond1:",
+        "        bond:",
+        "          member:",
+        "            swp3: {}",
+    ]

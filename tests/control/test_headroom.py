@@ -1,0 +1,42 @@
+"""Headroom of switch profiles against the tables of their vendors, row by row."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from etherweave.control.qos.devices import headroom_bytes
+
+TABLES = Path(__file__).parents[1] / "data" / "headroom.csv"
+MOST = {
+    # Rows of 25 and 50 Gb/s have the slopes of the chip, those of 10 and 40 Gb/s repeat them.
+    "tomahawk4": 1.37,
+    "trident4": 1.37,
+    # Two tables of the vendor, of which the larger one allows small packets half of the traffic.
+    "sn4700": 1.43,
+}
+"""The largest ratio where a vendor's table does not follow one rule; otherwise 1.3."""
+
+
+def rows() -> dict[tuple[str, int, int], int]:
+    """Return the largest headroom of each profile's tables, by rate [Gb/s] and length [m]."""
+    largest: dict[tuple[str, int, int], int] = {}
+    lines = (line for line in TABLES.read_text().splitlines() if not line.startswith("#"))
+    for row in csv.DictReader(lines):
+        key = (row["profile"], int(row["rate_gbps"]), int(row["length_m"]))
+        largest[key] = max(largest.get(key, 0), int(row["xoff_bytes"]))
+    return largest
+
+
+PROFILES = sorted({profile for profile, _, _ in rows()})
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_headroom_is_never_below_the_vendor_s_and_at_most_a_third_above(profile: str) -> None:
+    ratios = {
+        (rate, length): headroom_bytes(1000 * rate, length, {"profile": profile}) / vendor
+        for (name, rate, length), vendor in rows().items()
+        if name == profile
+    }
+    assert min(ratios.values()) >= 1, ratios
+    assert max(ratios.values()) <= MOST.get(profile, 1.3), ratios
