@@ -10,8 +10,8 @@ import pytest
 
 from etherweave.cli.manual import below, commands, program
 
-GUIDES = Path(__file__).parents[2] / "docs/guide"
-PAGES = ("run", "benchmarks", "benchmarking", "measuring", "measure", "sites", "calibration")
+DOCUMENTS = Path(__file__).parents[2] / "docs"
+PAGES = [*sorted(DOCUMENTS.glob("guide/*.md")), *sorted(DOCUMENTS.glob("tutorials/*.md"))]
 PROGRAM = "etherweave"
 ENDS = {"|", "||", "&&", ">", "<", ";", ")"}
 
@@ -27,7 +27,7 @@ def in_fences(guide: Path) -> Iterator[str]:
     parts = guide.read_text().split("```")[1::2]
     for part in parts:
         language, _, text = part.partition("\n")
-        yield from text.splitlines() if not language else ()
+        yield from text.replace("\\\n", "").splitlines() if language in {"", "sh"} else ()
 
 
 def words_of(lines: Iterator[str]) -> list[list[str]]:
@@ -58,7 +58,7 @@ def test_an_example_of_a_help_names_options_that_there_are(words: list[str]) -> 
     understood(words)
 
 
-GUIDED = [words for name in PAGES for words in words_of(in_fences(GUIDES / f"{name}.md"))]
+GUIDED = [words for page in PAGES for words in words_of(in_fences(page))]
 
 
 @pytest.mark.parametrize("words", GUIDED, ids=" ".join)
