@@ -74,7 +74,7 @@ def distribution(times_us: Sequence[float]) -> dict[str, float]:
 
 
 def _streams(result: Result) -> dict[str, dict[str, float]]:
-    """Describe streams by job; a stream that would go on ends with the run."""
+    """Describe streams by job; a stream that would go on, or start later, ends with the run."""
     run_end_ns = math.inf
     if result.summary["finished"] != "complete":
         run_end_ns = result.summary["end_ns"]
@@ -87,9 +87,11 @@ def _streams(result: Result) -> dict[str, dict[str, float]]:
 def _stream_figures(
     streams: Sequence[tuple[float, float, int]], run_end_ns: float
 ) -> dict[str, float]:
-    times_us = [(end - start) / 1e3 for start, end, _ in streams if end < run_end_ns]
-    span_ns = max(end for _, end, _ in streams) - min(start for start, _, _ in streams)
-    size = sum(size for _, _, size in streams)
+    begun = [stream for stream in streams if stream[0] <= stream[1]]
+    times_us = [(end - start) / 1e3 for start, end, _ in begun if end < run_end_ns]
+    ends, starts = [end for _, end, _ in begun], [start for start, _, _ in begun]
+    span_ns = max(ends, default=0.0) - min(starts, default=0.0)
+    size = sum(size for _, _, size in begun)
     return {
         "streams": len(streams),
         "complete": len(times_us),

@@ -43,6 +43,21 @@ def test_streams_that_would_go_on_when_the_run_ends_are_not_complete() -> None:
     assert figures(streams=rows)["streams"]["a"]["complete"] == 2
 
 
+def test_streams_that_would_start_after_the_run_has_ended_are_not_complete() -> None:
+    rows = [
+        {"job": "a", "start_ns": 1e9, "end_ns": 2e6, "bytes": 0, "goodput_gbps": 0.0},
+        {"job": "b", "start_ns": 1e9, "end_ns": 2e6, "bytes": 0, "goodput_gbps": 0.0},
+        {"job": "b", "start_ns": 1e6, "end_ns": 2e6, "bytes": 12_500_000, "goodput_gbps": 100.0},
+    ]
+    found = figures(streams=rows)["streams"]
+    assert found["a"] == {"streams": 1, "complete": 0, "goodput_gbps": 0}
+    assert (found["b"]["complete"], found["b"]["max_us"], found["b"]["goodput_gbps"]) == (
+        1,
+        1000,
+        100,
+    )
+
+
 def test_streams_that_end_apart_have_no_more_goodput_than_their_bytes_over_all_their_time() -> None:
     rows = [
         {"job": "a", "start_ns": 0.0, "end_ns": 1e6, "bytes": 12_500_000, "goodput_gbps": 100.0},
