@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,16 +45,20 @@ def names(requirements: list[str]) -> set[str]:
 def imports(folder: Path) -> Iterator[tuple[Path, str]]:
     """Packages from outside that the files of a room import."""
     for file in sorted(folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Import):
-                modules = [alias.name for alias in node.names]
-            else:
-                is_absolute = isinstance(node, ast.ImportFrom) and not node.level
-                modules = [node.module or ""] if is_absolute else []  # type: ignore[attr-defined]
-            for module in modules:
-                package = module.partition(".")[0]
-                if package not in sys.stdlib_module_names | {"etherweave"}:
-                    yield file, package
+        for package in packages(file) - sys.stdlib_module_names - {"etherweave"}:
+            yield file, package
+
+
+@cache
+def packages(file: Path) -> frozenset[str]:
+    """Packages that a file imports."""
+    modules: list[str] = []
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            modules += (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            modules.append(node.module or "")
+    return frozenset(module.partition(".")[0] for module in modules)
 
 
 @pytest.mark.parametrize("room", ["bench", "control", "report"])

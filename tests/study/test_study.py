@@ -95,7 +95,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
             if key in overrides:
                 overrides[key] = few
         if item.scenario == "incast":
-            # A fresh receive queue waits with its interrupt for 64 frames, a send call of 2 us each.
+            # A fresh receive queue waits with its interrupt for 64 frames, a send call of 2 us
+            # each.
             overrides |= {"run.end": "400us", "run.warm_up": "200us"}
         if "bandwidth" in item.name:
             overrides |= {
