@@ -24,7 +24,7 @@ PAGES = {
     "CITATION.cff": "project/CITATION.cff",
 }
 """Files beside ``docs``, with their places on the site."""
-LINK = re.compile(r"(?<=\]\()(?P<path>[^)\s:#]+)(?P<anchor>#[^)\s]*)?(?=\))")
+LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<path>[^)\s:#]+)(?P<anchor>#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -36,7 +36,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Let links lead to the site's places of files beside ``docs``."""
+    """Let links lead to the site's places of files beside ``docs``; of others, keep the text."""
     sources = {place: name for name, place in PAGES.items()}
     place = page.file.src_uri
     source = sources.get(place, f"docs/{place}")
@@ -45,5 +45,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 def _relative(link: re.Match[str], source: str, place: str) -> str:
     target = posixpath.normpath(posixpath.join(posixpath.dirname(source), link["path"]))
+    is_on_site = target in PAGES or target.startswith("docs/")
+    if not is_on_site and (ROOT / target).exists():
+        return link["text"]
     found = PAGES.get(target) or target.removeprefix("docs/")
-    return posixpath.relpath(found, posixpath.dirname(place) or ".") + (link["anchor"] or "")
+    path = posixpath.relpath(found, posixpath.dirname(place) or ".")
+    return f"[{link['text']}]({path}{link['anchor'] or ''})"
