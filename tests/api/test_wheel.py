@@ -63,10 +63,10 @@ def test_the_wheel_lists_the_crates_that_it_was_compiled_from(environment: Path)
 
 
 def test_the_simulator_alone_requires_few_packages(environment: Path) -> None:
-    listed = call(environment, "pip", "list", "--format=json", check=True).stdout
-    names = {one["name"].lower() for one in json.loads(listed)}
+    installed = environment.glob("lib/*/site-packages/*.dist-info")
+    names = {one.name.partition("-")[0].lower() for one in installed}
     assert {"etherweave", "polars", "pyarrow", "rich", "typer"} <= names
-    assert not names & {"jinja2", "matplotlib", "numpy", "os-ken", "pyroute2", "scipy"}
+    assert not names & {"jinja2", "matplotlib", "numpy", "os_ken", "pyroute2", "scipy"}
 
 
 @pytest.mark.parametrize(
