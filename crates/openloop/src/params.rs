@@ -102,21 +102,6 @@ impl Default for SwitchParams {
     }
 }
 
-/// Parameters of a controller.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ControllerParams {
-    /// From a change of the traffic until the rules for it are active at all switches. Default "70ms".
-    pub reaction: Duration,
-}
-
-/// Benito, Vallejo and Beivide, HiPC 2015, section V-A: above 70 ms in the best case.
-impl Default for ControllerParams {
-    fn default() -> ControllerParams {
-        ControllerParams { reaction: Duration::from_ms(70) }
-    }
-}
-
 /// The same in ticks of 1 ns, checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {

@@ -3,9 +3,9 @@
 use etherweave_kernel::Processes;
 use etherweave_primitives::{InputError, InputErrors};
 use etherweave_routing::bounds::{Bound, bound, host_groups};
-use etherweave_routing::{FabricOf, KnownTraffic, PacketRouting, RoutingKind, Visit};
+use etherweave_routing::{ControllerParams, FabricOf, KnownTraffic, PacketRouting, RoutingKind, Visit};
 
-use crate::params::{ControllerParams, SwitchParams};
+use crate::params::SwitchParams;
 use crate::report::Report;
 use crate::run_length::RunParams;
 use crate::simulation::Experiment;

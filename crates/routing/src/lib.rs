@@ -79,10 +79,10 @@ pub use legality::Legality;
 pub use path::path;
 pub use per_packet::{
     AdaptiveMinimal, AdaptiveUp, ButterflyDimensionAdaptive, ButterflyDimensionOrder, ButterflyPlan,
-    ButterflyUgalLocal, ClosPlan, Conditional, Controller, DragonflyMinimal, DragonflyPlan, FabricOf, FabricPlan,
-    HashScope, InputChannel, KnownTraffic, LoadView, NextHop, Oblivious, Outage, OutputChannel, PacketRouting,
-    Piggyback, ProgressiveAdaptive, RoutedPacket, Saturation, ShortestPath, TableSource, UgalGlobal, UgalLocal,
-    UpByHash, Valiant, ValiantGroup, ValiantSwitch, WalkTarget, tables,
+    ButterflyUgalLocal, ClosPlan, Conditional, Controller, ControllerParams, DragonflyMinimal, DragonflyPlan, FabricOf,
+    FabricPlan, HashScope, InputChannel, KnownTraffic, LoadView, MeasuredGroups, NextHop, Oblivious, Outage,
+    OutputChannel, PacketRouting, Piggyback, ProgressiveAdaptive, RoutedPacket, Saturation, ShortestPath, TableSource,
+    UgalGlobal, UgalLocal, UpByHash, Valiant, ValiantGroup, ValiantSwitch, WalkTarget, tables,
 };
 pub use proof::{DeadlockProof, Verdict, prove};
 pub use table::RoutingTable;

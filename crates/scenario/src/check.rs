@@ -6,7 +6,7 @@ use etherweave_sim::params::{self, FlowControl};
 use etherweave_topology::Topology;
 use etherweave_workload::{Op, Program, Traffic};
 
-use crate::Scenario;
+use crate::{Scenario, routing};
 
 /// Longest run: with any delay on top, far below the 213 days that a clock of picoseconds counts.
 pub(crate) const RUN_MAX: Duration = Duration::from_ms(5_000_000_000);
@@ -18,6 +18,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Result<(), InputErrors> {
     let mut errors = InputErrors::default();
     errors.check(params::check(&scenario.params()));
     check_run(&mut errors, scenario);
+    errors.check(routing::check_controller(scenario));
     if let Some(observe) = &scenario.observe {
         errors.check(observe.check(scenario.run.end).map_err(|error| error.within("observe")));
     }

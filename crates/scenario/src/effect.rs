@@ -10,9 +10,10 @@ use toml::{Table, Value};
 /// Tables of which one makes use of all keys here.
 const USERS: [&str; 3] = ["job", "design", "control"];
 /// Keys of runs, each with what open loops have instead.
-const RUNS: [(&str, &str); 10] = [
+const RUNS: [(&str, &str); 11] = [
     ("routing", "open_loop.routings"),
     ("selection", "open_loop.routings"),
+    ("controller", "open_loop.controller"),
     ("switch", "open_loop.switch"),
     ("flow_control", "open_loop.switch.flow_control"),
     ("ets", "one class of traffic"),

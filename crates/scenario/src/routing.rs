@@ -53,6 +53,16 @@ pub(crate) fn paths(scenario: &Scenario, topology: &Topology, outages: &[Outage]
     PreparedRouting::new(routing, fabric).map(Paths::PerPacket)
 }
 
+/// Rejects a controller that the routing does not ask.
+///
+/// # Errors
+/// With the routing.
+pub(crate) fn check_controller(scenario: &Scenario) -> Result<(), InputError> {
+    let is_used = scenario.controller.is_none() || scenario.routing == RoutingKind::Controller;
+    let expected = "routing = \"controller\" beside it";
+    InputError::unless(is_used, "controller", format!("given with routing = \"{}\"", scenario.routing.name()), expected)
+}
+
 /// The warning that a lossless run may deadlock, from the proof of its routing. Up/down is free on every fabric, and a
 /// routing that decides for every packet is rejected without the priorities that it needs.
 pub(crate) fn deadlock_warning(scenario: &Scenario, topology: &Topology) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use etherweave_design::DesignSpec;
 use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Priority};
-use etherweave_routing::{RoutingKind, SelectionKind};
+use etherweave_routing::{ControllerParams, RoutingKind, SelectionKind};
 use etherweave_sim::params::{Ets, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport};
 use etherweave_sim::{Experiment, Job};
 use etherweave_topology::{FatTree, Topology, TopologyKind};
@@ -30,6 +30,9 @@ pub struct Scenario {
     pub topology: TopologyKind,
     /// Which of the legal channels a flow takes, where `routing` leaves it open.
     pub selection: SelectionKind,
+    /// The controller of `routing = "controller"`, which measures traffic in a run. Default: its reaction takes "70ms".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller: Option<ControllerParams>,
     /// Every switch. `profile = "spectrum"` fills in what is not given.
     pub switch: SwitchParams,
     /// What stops senders before buffers overflow.
@@ -70,6 +73,7 @@ impl Default for Scenario {
             routing: RoutingKind::default(),
             topology: TopologyKind::FatTree(FatTree::default()),
             selection: SelectionKind::default(),
+            controller: None,
             switch: SwitchParams::default(),
             flow_control: FlowControl::default(),
             ets: Ets::default(),
@@ -157,6 +161,7 @@ impl Scenario {
             nic: self.nic.clone(),
             host: self.host.clone(),
             transport: self.transport.clone(),
+            controller: self.controller.clone().unwrap_or_default(),
             seed: self.seed,
         }
     }

@@ -5,8 +5,8 @@ use etherweave_topology::{LinkClass, Node, Topology};
 
 use super::tables::CompiledTables;
 use super::{
-    HashScope, InputChannel, KnownTraffic, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket,
-    Saturation,
+    HashScope, InputChannel, KnownTraffic, LoadView, MeasuredGroups, NextHop, Oblivious, OutputChannel, PacketRouting,
+    RoutedPacket, Saturation,
 };
 
 /// A routing that panics when it takes a channel that does not rank above the one by which the packet came.
@@ -69,6 +69,10 @@ impl<R: PacketRouting> PacketRouting for Checked<R> {
 
     fn knows_traffic(&self) -> bool {
         self.routing.knows_traffic()
+    }
+
+    fn measures(&self) -> Option<MeasuredGroups> {
+        self.routing.measures()
     }
 
     fn oblivious(&self) -> Option<&dyn Oblivious> {

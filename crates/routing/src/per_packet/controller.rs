@@ -13,16 +13,45 @@ const NS: u64 = 1_000;
 /// Sums of as many rounded shares as a group has hosts differ by less from what they stand for.
 const ROUNDING: f64 = 1e-9;
 
+/// Share of the links between two groups from which on a controller that measures finds them overloaded [percent]:
+/// hosts that flow control holds back never send more than the links take.
+const MEASURED_PERCENT: u32 = 90;
+
 /// Packets between two groups go by a random group, as with [`ValiantGroup`](super::ValiantGroup), while the controller
 /// holds the links between the two for overloaded; all others go minimally.
 ///
-/// What it holds for overloaded is what was, `reaction` ago, by the pattern then active: pairs of groups whose hosts
-/// wanted more than the links between them take. That favours the controller over any that could be built: it measures
-/// without error or interval, and its rules become active everywhere at one instant. Before `reaction` it knows
-/// nothing.
+/// Where the traffic is known beforehand, overloaded are the pairs of groups whose hosts wanted more than the links
+/// between them take, `reaction` ago, by the pattern then active. That favours the controller over any that could be
+/// built: it measures without error or interval, and its rules become active everywhere at one instant. Before
+/// `reaction` it knows nothing. Otherwise it goes by what the simulation measured
+/// ([`LoadView::sent_percent`]).
 pub struct Controller {
     plan: DragonflyPlan,
     known: Option<LearntTraffic>,
+}
+
+/// Parameters of a controller.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ControllerParams {
+    /// From a change of the traffic until the rules for it are active at all switches. Default "70ms".
+    pub reaction: Duration,
+}
+
+/// Benito, Vallejo and Beivide, HiPC 2015, section V-A: above 70 ms in the best case.
+impl Default for ControllerParams {
+    fn default() -> ControllerParams {
+        ControllerParams { reaction: Duration::from_ms(70) }
+    }
+}
+
+/// Groups of hosts between which a controller measures traffic: hosts are numbered group by group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasuredGroups {
+    /// How many there are.
+    pub groups: u32,
+    /// Hosts of each.
+    pub hosts: u32,
 }
 
 /// What hosts will send, and when a controller has reacted to it.
@@ -49,11 +78,14 @@ impl Controller {
         Controller { plan, known: None }
     }
 
-    /// Whether the rules active at `now` [ns] send packets between two groups by another one.
+    /// Whether the active rules send packets between two groups by another one.
     #[inline]
-    fn leads_by_another(&self, from: u16, to: u16, now: u64) -> bool {
-        let Some(known) = &self.known else { return false };
-        let Some(then) = (now * NS).checked_sub(known.reaction.as_ps()) else { return false };
+    fn leads_by_another(&self, from: u16, to: u16, load: impl LoadView) -> bool {
+        let Some(known) = &self.known else {
+            let links = || self.plan.links_between(from, to);
+            return from != to && load.sent_percent(from, to) > MEASURED_PERCENT * links();
+        };
+        let Some(then) = (load.now_ns() * NS).checked_sub(known.reaction.as_ps()) else { return false };
         let groups = self.plan.groups() as usize;
         let row = known.destinations.phase(Time::from_ps(then)) * groups + usize::from(from);
         known.is_overloaded[row * groups + usize::from(to)]
@@ -73,6 +105,10 @@ impl PacketRouting for Controller {
         true
     }
 
+    fn measures(&self) -> Option<MeasuredGroups> {
+        Some(MeasuredGroups { groups: self.plan.groups(), hosts: self.plan.hosts_per_group() })
+    }
+
     fn learn(&mut self, traffic: impl FnOnce() -> Result<KnownTraffic, InputError>) -> Result<(), InputError> {
         let KnownTraffic { destinations, load, reaction } = traffic()?;
         let phases = destinations.phases();
@@ -85,7 +121,7 @@ impl PacketRouting for Controller {
         if at.class == LinkClass::Host {
             let [from, to] = [packet.src, packet.dst].map(|host| self.plan.group_of_host(host));
             packet.route_state[VIA] = ANYWHERE;
-            if self.leads_by_another(from, to, load.now_ns()) {
+            if self.leads_by_another(from, to, load) {
                 self.plan.draw_via(packet);
                 packet.is_misrouted = true;
             }

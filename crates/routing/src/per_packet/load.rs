@@ -21,6 +21,12 @@ pub trait LoadView: Copy {
     /// at once, those of others later.
     fn is_saturated(&self, switch: u32, port: u8) -> bool;
 
+    /// What hosts of a group sent to those of another, as a share of one link between groups, while a controller whose
+    /// rules are now active measured [percent]. By default nothing was measured.
+    fn sent_percent(&self, _from: u16, _to: u16) -> u32 {
+        0
+    }
+
     /// Whether the link of a port is down now, which its switch sees at once.
     fn is_down(&self, port: u8) -> bool;
 

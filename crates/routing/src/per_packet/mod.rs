@@ -47,7 +47,7 @@ pub use butterfly::ButterflyPlan;
 pub(crate) use checked::Checked;
 pub use clos::ClosPlan;
 pub use conditional::Conditional;
-pub use controller::{Controller, KnownTraffic};
+pub use controller::{Controller, ControllerParams, KnownTraffic, MeasuredGroups};
 pub use dimension_adaptive::ButterflyDimensionAdaptive;
 pub use dimension_order::ButterflyDimensionOrder;
 pub(crate) use divisor::Divisor;
@@ -196,6 +196,12 @@ pub trait PacketRouting: Send + Sync + 'static {
     /// Whether decisions need what hosts will send, which it [learns](PacketRouting::learn). By default not.
     fn knows_traffic(&self) -> bool {
         false
+    }
+
+    /// Groups of hosts between which a simulation measures traffic for it, where it has not learnt what hosts will
+    /// send. By default none.
+    fn measures(&self) -> Option<MeasuredGroups> {
+        None
     }
 
     /// The routing as one that looks at no queue, when it is: then expected loads can be computed without a run. By

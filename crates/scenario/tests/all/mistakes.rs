@@ -280,3 +280,10 @@ proptest! {
         let _ = Scenario::parse(&with(""), "x.toml", &[(key, value)]);
     }
 }
+
+#[test]
+fn a_controller_beside_another_routing_is_an_error() {
+    let error = Scenario::parse(&with("[controller]\nreaction = \"1ms\"\n"), "x.toml", &[]).unwrap_err().to_string();
+    let expected = "controller: given with routing = \"up_down\"; expected routing = \"controller\" beside it";
+    assert!(error.contains(expected), "{error}");
+}

@@ -8,6 +8,7 @@ mod connections;
 mod crossbars;
 mod degraded;
 mod fabric;
+mod group_traffic;
 mod jobs;
 mod layout;
 mod neighbour_loads;
@@ -143,6 +144,7 @@ impl Simulation {
         degraded::add(experiment, &layout, &mut shards);
         outages::add(experiment, &layout, &mut shards);
         neighbour_loads::add(experiment, &layout, &mut shards);
+        group_traffic::add(experiment, &mut shards)?;
         jobs::populate(experiment, &layout, &connections, &starts, &mut shards)?;
         if let Some(sampling) = &experiment.sampling {
             sampling::add(experiment, sampling, &layout, &mut shards)?;

@@ -19,7 +19,7 @@ pub(crate) struct ShardOutbox {
     pub sides: Vec<SackBlocks>,
     /// Of each packet, where packets are routed one by one.
     pub routes: Vec<PacketRoute>,
-    /// Queues that have changed, where a routing compares those of other switches.
+    /// Queues that have changed or packets between groups, where a routing knows of those of other switches.
     pub loads: Vec<LoadReport>,
 }
 

@@ -15,6 +15,7 @@ use crate::packet::{Handle, NO_PACKET, Packet, Packets};
 use crate::sampling::Sampler;
 use crate::switch::buffer::{Group, SharedBuffer};
 use crate::switch::credits::CreditCounters;
+use crate::switch::group_traffic::GroupTraffic;
 use crate::switch::input_queued::Crossbars;
 use crate::switch::neighbour_loads::NeighbourLoads;
 use crate::switch::per_packet::Flowlet;
@@ -107,6 +108,8 @@ pub(crate) struct Shard {
     pub flowlets: Vec<Flowlet>,
     /// Queues of other switches, where a routing compares them.
     pub neighbour_loads: Option<Box<NeighbourLoads>>,
+    /// Traffic between groups, where a controller measures it.
+    pub group_traffic: Option<Box<GroupTraffic>>,
     /// Links out of this shard that damage frames or have a shaper.
     pub impaired_links: Vec<ImpairedLink>,
 }
@@ -137,6 +140,7 @@ impl Shard {
             channels: Vec::new(),
             flowlets: Vec::new(),
             neighbour_loads: None,
+            group_traffic: None,
             impaired_links: Vec::new(),
         }
     }
@@ -262,6 +266,9 @@ impl Shard {
     pub fn receive(&mut self, outbox: &ShardOutbox) {
         if let Some(neighbours) = &mut self.neighbour_loads {
             neighbours.receive(&outbox.loads);
+        }
+        if let Some(traffic) = &mut self.group_traffic {
+            traffic.receive(&outbox.loads);
         }
         for &event in &outbox.events {
             if event.key.kind().has_packet() {

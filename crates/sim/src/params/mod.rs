@@ -23,6 +23,8 @@ pub use shaper::TokenBucket;
 pub use switch::{CrossbarArbiter, EcnMarking, Forwarding, SwitchModel, SwitchParams, Threshold};
 pub use transport::{ConnectionWindow, Transport};
 
+use etherweave_routing::ControllerParams;
+
 /// All parameters of the simulator besides topology, routes and workload.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct SimParams {
@@ -38,6 +40,8 @@ pub struct SimParams {
     pub host: HostParams,
     /// Transport protocol of hosts.
     pub transport: Transport,
+    /// The controller of the routing "controller".
+    pub controller: ControllerParams,
     /// Seed of all random streams.
     pub seed: u64,
 }

@@ -8,6 +8,7 @@
 pub mod buffer;
 pub(crate) mod credits;
 pub(crate) mod forward;
+pub(crate) mod group_traffic;
 pub(crate) mod input_queued;
 pub(crate) mod neighbour_loads;
 pub mod pause;

@@ -23,14 +23,14 @@ use crate::engine::Shard;
 use crate::packet::PacketRoute;
 use crate::switch::port::Owner;
 
-/// A queue has changed.
+/// A queue has changed, or a group has sent to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LoadReport {
     /// When.
     pub time: Time,
-    /// Its number in the run.
+    /// Its number in the run, or that of the two groups.
     pub queue: u32,
-    /// What it holds now.
+    /// What it holds now, or what was sent [B].
     pub bytes: u32,
 }
 

@@ -10,11 +10,13 @@ use std::sync::Arc;
 
 use etherweave_primitives::{ChannelId, InputError, Priority, Time, mix};
 use etherweave_routing::{
-    FabricOf, HashScope, InputChannel, LoadView, NextHop, PacketRouting, RoutedPacket, RoutingKind, Saturation, Visit,
+    FabricOf, HashScope, InputChannel, LoadView, MeasuredGroups, NextHop, PacketRouting, RoutedPacket, RoutingKind,
+    Saturation, Visit,
 };
 use etherweave_topology::LinkClass;
 
 use super::credits::PortCredits;
+use super::group_traffic::GroupTraffic;
 use super::input_queued::Crossbars;
 use super::neighbour_loads::NeighbourLoads;
 use super::port::{ImpairedLink, Port};
@@ -27,6 +29,7 @@ trait SwitchRouting: Send + Sync {
     fn hash_scope(&self) -> HashScope;
     fn sees_other_switches(&self) -> bool;
     fn saturation(&self) -> Option<Saturation>;
+    fn measures(&self) -> Option<MeasuredGroups>;
     fn start(&self, packet: &mut RoutedPacket);
     fn decide(&self, at: InputChannel, packet: &mut RoutedPacket, load: SwitchLoad<'_>) -> NextHop;
 }
@@ -46,6 +49,10 @@ impl<R: PacketRouting> SwitchRouting for R {
 
     fn saturation(&self) -> Option<Saturation> {
         PacketRouting::saturation(self)
+    }
+
+    fn measures(&self) -> Option<MeasuredGroups> {
+        PacketRouting::measures(self)
     }
 
     fn start(&self, packet: &mut RoutedPacket) {
@@ -74,11 +81,10 @@ impl std::fmt::Debug for PreparedRouting {
 struct Keep;
 
 impl Visit for Keep {
-    type Output = Option<Arc<dyn SwitchRouting>>;
+    type Output = Arc<dyn SwitchRouting>;
 
     fn visit<R: PacketRouting>(self, routing: R) -> Self::Output {
-        let knows_traffic = routing.knows_traffic();
-        (!knows_traffic).then(|| Arc::new(routing) as Arc<dyn SwitchRouting>)
+        Arc::new(routing)
     }
 }
 
@@ -86,13 +92,9 @@ impl PreparedRouting {
     /// The routing on a fabric.
     ///
     /// # Errors
-    /// When it does not work on the fabric, or knows beforehand what hosts will send.
+    /// When it does not work on the fabric.
     pub fn new<'a>(kind: RoutingKind, fabric: impl Into<FabricOf<'a>>) -> Result<PreparedRouting, InputError> {
-        let routing = kind.with(fabric, Keep)?.ok_or_else(|| {
-            let found = format!("{}, which knows what hosts will send", kind.name());
-            InputError::new("routing", found, "a routing that decides by load: what ranks send depends on the run")
-        })?;
-        Ok(PreparedRouting { kind, routing })
+        Ok(PreparedRouting { kind, routing: kind.with(fabric, Keep)? })
     }
 
     /// What a scenario calls the routing.
@@ -114,6 +116,11 @@ impl PreparedRouting {
     pub(crate) fn saturation(&self) -> Option<Saturation> {
         self.routing.saturation()
     }
+
+    /// Groups of hosts between which it measures traffic.
+    pub(crate) fn measures(&self) -> Option<MeasuredGroups> {
+        self.routing.measures()
+    }
 }
 
 /// The load of one switch: its own output queues, in bytes, what its peers have paused, and what it knows of its
@@ -129,6 +136,7 @@ pub(crate) struct SwitchLoad<'a> {
     crossbars: &'a Crossbars,
     class_of_priority: &'a [u8; 8],
     neighbours: Option<&'a NeighbourLoads>,
+    group_traffic: Option<&'a GroupTraffic>,
     switch: u32,
     base: u8,
     now: Time,
@@ -181,6 +189,10 @@ impl LoadView for SwitchLoad<'_> {
     fn is_saturated(&self, switch: u32, port: u8) -> bool {
         let queued = |port| self.occupancy_at(switch, port, 0);
         self.neighbours.is_some_and(|neighbours| neighbours.is_saturated(switch, port, queued))
+    }
+
+    fn sent_percent(&self, from: u16, to: u16) -> u32 {
+        self.group_traffic.map_or(0, |traffic| traffic.sent_percent(from, to, self.now))
     }
 
     fn is_down(&self, port: u8) -> bool {
@@ -258,6 +270,9 @@ impl Shard {
     /// Decides the port by which a packet leaves that has come in by `ingress`.
     pub(super) fn decide_route(&mut self, ingress: u32, handle: Handle) -> u32 {
         let mut route = *self.packets.route(handle);
+        if self.group_traffic.is_some() && self.link_class(ingress) == LinkClass::Host {
+            self.count_traffic(handle);
+        }
         if let Some(neighbours) = &mut self.neighbour_loads {
             neighbours.advance(self.now);
         }
@@ -279,6 +294,7 @@ impl Shard {
             crossbars: &self.crossbars,
             class_of_priority,
             neighbours: self.neighbour_loads.as_deref(),
+            group_traffic: self.group_traffic.as_deref(),
             switch: switch.number,
             base: route.base,
             now: self.now,

@@ -6,7 +6,7 @@ use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_primitives::{Bytes, Duration, Priority, Rank, Time};
 use etherweave_routing::{FabricOf, Outage, RoutingKind};
 use etherweave_sim::params::{Credits, FlowControl, Pfc, SimParams, SwitchParams};
-use etherweave_sim::{Experiment, FlowRow, Paths, PreparedRouting, Report};
+use etherweave_sim::{Experiment, FlowRow, Paths, PreparedRouting, Report, Simulation};
 use etherweave_topology::{Dragonfly, FatTree, Topology, TopologyKind};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 
@@ -213,7 +213,7 @@ fn priorities_that_a_routing_needs_must_be_lossless() {
         let mut experiment = with_routing(&topology, prepared.clone(), roce(), shift(&topology, 1, 1));
         experiment.params = lossless(experiment.params, lossless_priorities);
         experiment.jobs[0].priority = Priority::new(priority);
-        let built = etherweave_sim::Simulation::build(&experiment, 1);
+        let built = Simulation::build(&experiment, 1);
         built.err().map(|errors| errors.to_string())
     };
     assert_eq!(rejected(0, 3), None);
@@ -221,10 +221,36 @@ fn priorities_that_a_routing_needs_must_be_lossless() {
                     raises the priority of packets with their hops";
     assert_eq!(rejected(0, 2).as_deref(), Some(expected));
     assert_eq!(rejected(6, 7).as_deref(), Some("job.0.priority: 6; expected at most 5: ugal_local takes 3 priorities"));
-    let error = PreparedRouting::new(RoutingKind::Controller, &topology).unwrap_err().to_string();
-    let expected = "routing: controller, which knows what hosts will send; expected a routing that decides by load: \
-                    what ranks send depends on the run";
-    assert_eq!(error, expected);
+}
+
+/// 800 packets for the one link to the next group, of each of nine groups, under a controller.
+fn controlled(reaction: Duration) -> Experiment {
+    let kind = TopologyKind::Dragonfly(Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() });
+    let topology = kind.generate().unwrap();
+    let prepared = PreparedRouting::new(RoutingKind::Controller, &topology).unwrap();
+    let mut experiment = with_routing(&topology, prepared, roce(), single_packets(&topology, 100));
+    experiment.params.switch.buffer = Bytes::new(1_500_000);
+    experiment.params.controller.reaction = reaction;
+    experiment
+}
+
+#[test]
+fn a_controller_takes_other_groups_once_it_has_measured_that_a_link_is_full() {
+    let us = Duration::from_us;
+    let ends = [30, 90, 3_000].map(|reaction| end_us(&run(&controlled(us(reaction)), 1)));
+    let minimal = end_us(&adversarial(roce(), RoutingKind::Minimal, |topology| single_packets(topology, 100)));
+    println!("after 30, 90, 3,000 us: {ends:.0?}; minimal {minimal:.0} us");
+    // One that reacts after the end changes nothing; the sooner another reacts, the sooner all is sent.
+    assert_eq!(ends[2], minimal);
+    assert!(ends[0] < ends[1] && ends[1] < minimal, "{ends:?} of {minimal}");
+    let reports = [1, 2, 7].map(|threads| run(&controlled(us(30)), threads).fingerprint);
+    assert!(reports[0] == reports[1] && reports[0] == reports[2]);
+}
+
+#[test]
+fn a_controller_cannot_react_before_it_could_have_measured() {
+    let error = Simulation::build(&controlled(Duration::from_ns(100)), 1).err().unwrap().to_string();
+    assert!(error.starts_with("controller.reaction: 100ns; expected at least "), "{error}");
 }
 
 /// A tree of 16 hosts whose first uplink is down from 10 us on, for so long.
