@@ -151,13 +151,17 @@ def failures(result: Result) -> dict[str, Any]:
         Empty if no link was ever down. ``links``: for each link and time, those that lost most
         first, ``link`` ("leaf0 - core0"), ``from_us``, ``until_us`` (``None``: it did not return),
         ``packets_lost`` and ``bytes_lost`` in both directions, and ``last_loss_us``, from which on
-        nothing was sent into it (``None``: nothing was lost). ``connections``: directions of
-        connections that sent data again, and ``recovered_us``, when the last of it had arrived
-        (``None``: none was).
+        nothing was sent into it (``None``: nothing was lost), ``connections``, how many directions
+        of connections had to send data again, and ``recovered_us``, when the last of it had arrived
+        (``None``: none had to, or some had not). ``connections``: directions of connections
+        that sent data again, and ``recovered_us``, when the last of it had arrived (``None``:
+        none was).
     """
     links: dict[tuple[str, str, float], list[tuple[float, ...]]] = {}
-    counts = ("until_ns", "packets_lost", "bytes_lost", "last_loss_ns")
-    for node, peer, start, *row in _rows(result, "failures", "node", "peer", "from_ns", *counts):
+    sums = ("packets_lost", "bytes_lost", "last_loss_ns", "connections", "recovered_ns")
+    for node, peer, start, *row in _rows(
+        result, "failures", "node", "peer", "from_ns", "until_ns", *sums
+    ):
         ends = (peer, node) if (peer, node, start) in links else (node, peer)
         links.setdefault((*ends, start), []).append(tuple(row))
     if not links:
@@ -174,7 +178,8 @@ def failures(result: Result) -> dict[str, Any]:
 def _failure(
     node: str, peer: str, from_ns: float, rows: Sequence[tuple[float, ...]]
 ) -> dict[str, Any]:
-    untils, packets, sizes, losses = zip(*rows, strict=True)
+    untils, packets, sizes, losses, connections, recoveries = zip(*rows, strict=True)
+    again = [end for count, end in zip(connections, recoveries, strict=True) if count]
     known = [loss for loss in losses if not math.isnan(loss)]
     return {
         "link": f"{node} - {peer}",
@@ -183,6 +188,8 @@ def _failure(
         "packets_lost": sum(packets),
         "bytes_lost": sum(sizes),
         "last_loss_us": max(known) / 1e3 if known else None,
+        "connections": sum(connections),
+        "recovered_us": None if not again or any(map(math.isnan, again)) else max(again) / 1e3,
     }
 
 

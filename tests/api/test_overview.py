@@ -104,21 +104,25 @@ def test_a_frame_of_global_pause_is_counted_once_though_every_priority_has_it() 
     assert figures(ports=rows)["pauses"]["frames"] == 4
 
 
-def failed(node: str, peer: str, packets: int, last_loss_ns: float) -> dict[str, Any]:
+def failed(
+    node: str, peer: str, packets: int, last_loss_ns: float, again: tuple[int, float]
+) -> dict[str, Any]:
     row = {"node": node, "port": 0, "peer": peer, "from_ns": 1e3, "until_ns": math.nan}
     lost = {"packets_lost": packets, "bytes_lost": packets * 100, "last_loss_ns": last_loss_ns}
-    return {**row, **lost}
+    return {**row, **lost, "connections": again[0], "recovered_ns": again[1]}
 
 
 def test_failures_join_both_directions_of_a_link_and_say_when_the_last_loss_was_made_good() -> None:
     rows = [
-        failed("leaf0", "core0", 2, 5e3),
-        failed("leaf0", "core1", 0, math.nan),
-        failed("core0", "leaf0", 3, 4e3),
-        failed("core1", "leaf0", 0, math.nan),
+        failed("leaf0", "core0", 2, 5e3, (1, 7e3)),
+        failed("leaf0", "core1", 1, 4e3, (0, math.nan)),
+        failed("core0", "leaf0", 3, 4e3, (2, 6e3)),
+        failed("core1", "leaf0", 0, math.nan, (0, math.nan)),
+        failed("leaf0", "core2", 1, 4e3, (1, math.nan)),
+        failed("core2", "leaf0", 1, 4e3, (1, 6e3)),
     ]
     found = figures(failures=rows, flows=[{"recovered_ns": time} for time in (0.0, 7e3, 9e3)])
-    lost, nothing = found["failures"].pop("links")
+    lost, missing, needless = found["failures"].pop("links")
     assert lost == {
         "link": "leaf0 - core0",
         "from_us": 1,
@@ -126,8 +130,17 @@ def test_failures_join_both_directions_of_a_link_and_say_when_the_last_loss_was_
         "packets_lost": 5,
         "bytes_lost": 500,
         "last_loss_us": 5,
+        "connections": 3,
+        "recovered_us": 7,
     }
-    assert (nothing["link"], nothing["last_loss_us"]) == ("leaf0 - core1", None)
+    # Of one direction, some had not arrived again; what another lost was not missed.
+    assert (missing["link"], missing["connections"], missing["recovered_us"]) == (
+        "leaf0 - core2",
+        2,
+        None,
+    )
+    assert (needless["link"], needless["connections"]) == ("leaf0 - core1", 0)
+    assert (needless["last_loss_us"], needless["recovered_us"]) == (4, None)
     assert found["failures"] == {"connections": 2, "recovered_us": 9}
     assert figures()["failures"] == {}
 

@@ -154,6 +154,8 @@ fn failures(rows: &[FailureRow]) -> Table {
             ("packets_lost", integers(rows, |row| row.packets_lost)),
             ("bytes_lost", integers(rows, |row| row.bytes_lost)),
             ("last_loss_ns", numbers(rows, |row| ns(row.last_loss))),
+            ("connections", integers(rows, |row| row.connections)),
+            ("recovered_ns", numbers(rows, |row| ns(row.recovered))),
         ],
     }
 }

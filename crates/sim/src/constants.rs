@@ -55,6 +55,8 @@ pub(crate) struct RunConstants {
     pub warm_up: Time,
     /// Of each job: whether the run may end without it.
     pub is_background: Vec<bool>,
+    /// Whether links fail, so that it is noted when what they lose arrives again.
+    pub notes_losses: bool,
 }
 
 /// What headers add to a payload [B on the wire].
@@ -181,6 +183,7 @@ impl RunConstants {
             overheads,
             warm_up: Time::ZERO,
             is_background: Vec::new(),
+            notes_losses: false,
         }
     }
 }

@@ -86,6 +86,8 @@ pub struct Packet {
     pub word: u32,
     /// SACK blocks in the side slab, or [`NO_PACKET`].
     pub side: u32,
+    /// Number in the run of the connection end that sends it.
+    pub sender: u32,
     /// What it is.
     pub kind: PacketKind,
     /// What PFC pauses.

@@ -239,7 +239,12 @@ def _failure_line(link: dict[str, Any]) -> str:
         return f"{line}, nothing lost"
     after = link["last_loss_us"] - link["from_us"]
     packets, size = link["packets_lost"], link["bytes_lost"]
-    return f"{line}, {packets:,} packets lost, {size:,} B, for {after:,.2f} us"
+    line = f"{line}, {packets:,} packets lost, {size:,} B, for {after:,.2f} us"
+    if not link["connections"]:
+        return line
+    if (recovered := link["recovered_us"]) is None:
+        return f"{line}; not all had arrived again at the end"
+    return f"{line}; all had arrived again {recovered - link['from_us']:,.2f} us after the failure"
 
 
 def _port(port: dict[str, Any]) -> str:

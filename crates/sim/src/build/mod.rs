@@ -133,6 +133,7 @@ impl Simulation {
         constants.may_underrun &= is_shared && constants.is_cut_through && !fabric::has_one_rate(topology);
         constants.warm_up = Time::ZERO + experiment.warm_up;
         constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
+        constants.notes_losses = !experiment.outages.is_empty();
         let connections = connections::plan(experiment)?;
         let starts = connections::routes(experiment, &layout, &connections, &mut constants.routes)?;
         if let Paths::PerPacket(prepared) = &experiment.paths {

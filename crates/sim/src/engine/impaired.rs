@@ -51,7 +51,7 @@ impl Shard {
         let packet = self.packets.remove(handle);
         if let Err(number) = link.resolve() {
             let link = &mut self.impaired_links[number];
-            link.lose(self.now, arrival, packet.wire);
+            link.lose(self.now, arrival, &packet);
             self.credits.restore(link.port, &packet);
         }
         self.packets.remove_side(packet.side);

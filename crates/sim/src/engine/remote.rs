@@ -159,8 +159,8 @@ impl Wire for Event {
 wire! {
     ByteRange { start, end }
     Packet {
-        next, endpoint, route, ingress, offset, acknowledged, sent, wire, payload, word, side, kind, priority, flags,
-        is_damaged
+        next, endpoint, route, ingress, offset, acknowledged, sent, wire, payload, word, side, sender, kind, priority,
+        flags, is_damaged
     }
     LoadReport { time, queue, bytes }
     PacketRoute { egress, base, channel; routed: RoutedPacket::words => RoutedPacket::of_words }
@@ -194,6 +194,7 @@ mod tests {
             payload: 9,
             word: 10,
             side: 0,
+            sender: 11,
             kind,
             priority: 7,
             flags: 0xff,

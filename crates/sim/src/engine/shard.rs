@@ -11,6 +11,7 @@ use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, Host, ReceiveQueue, Thread};
+use crate::losses::ResentData;
 use crate::packet::{Handle, NO_PACKET, Packet, Packets};
 use crate::sampling::Sampler;
 use crate::switch::buffer::{Group, SharedBuffer};
@@ -110,6 +111,8 @@ pub(crate) struct Shard {
     pub neighbour_loads: Option<Box<NeighbourLoads>>,
     /// Traffic between groups, where a controller measures it.
     pub group_traffic: Option<Box<GroupTraffic>>,
+    /// Packets that have arrived after they were sent again, where links fail.
+    pub resent: Vec<ResentData>,
     /// Links out of this shard that damage frames or have a shaper.
     pub impaired_links: Vec<ImpairedLink>,
 }
@@ -141,6 +144,7 @@ impl Shard {
             flowlets: Vec::new(),
             neighbour_loads: None,
             group_traffic: None,
+            resent: Vec::new(),
             impaired_links: Vec::new(),
         }
     }

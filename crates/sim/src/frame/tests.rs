@@ -29,6 +29,7 @@ fn packet(kind: PacketKind, flags: u8, payload: u32) -> Packet {
         payload,
         word: 0,
         side: NO_PACKET,
+        sender: 0,
         kind,
         priority: 0,
         flags,

@@ -72,6 +72,7 @@ impl Endpoint {
             payload,
             word: 0,
             side: NO_PACKET,
+            sender: self.number,
             kind,
             priority: self.priority,
             flags: 0,

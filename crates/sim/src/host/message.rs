@@ -64,6 +64,7 @@ impl Message {
             payload: 0,
             word: self.tag,
             side: NO_PACKET,
+            sender: 0,
             kind: PacketKind::Announcement,
             priority: 0,
             flags: self.kind as u8,

@@ -14,6 +14,7 @@ use super::socket::TcpState;
 use super::thread::Task;
 use crate::constants::RunConstants;
 use crate::engine::Shard;
+use crate::losses::ResentData;
 use crate::packet::{Handle, Packet, flags};
 use crate::params::Transport;
 
@@ -170,6 +171,9 @@ impl Shard {
         let end = &mut self.endpoints[packet.endpoint as usize];
         if packet.has(flags::RETRANSMISSION) {
             end.resent_last = self.now;
+            if self.constants.notes_losses {
+                self.resent.push(ResentData::of(packet, self.now));
+            }
         }
         match end.protocol {
             Protocol::Roce(_) => self.take_by_nic(host, handle),

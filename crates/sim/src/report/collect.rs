@@ -10,6 +10,7 @@ use super::{FailureRow, FlowRow, LosslessDrop, PortRow, Report, StreamRow, Total
 use crate::engine::{Shard, ShardTotals, Simulation};
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, IterationRow, ReceivedCounts, Role, SinkState};
+use crate::losses::LostData;
 use crate::switch::buffer::Group;
 use crate::switch::port::{ImpairedLink, LinkOutage};
 
@@ -54,6 +55,9 @@ impl Simulation {
             streams: self.streams(),
             flows: self.flows(far),
             failures: self.failures(),
+            losses: self.losses(),
+            resent: self.shards.iter().flat_map(|shard| shard.resent.iter().copied()).collect(),
+            received: self.received(),
             switch_drops: self.switch_drops(far),
             nic_drops: self.nic_drops(far),
         }
@@ -206,11 +210,29 @@ impl Simulation {
                 packets_lost: outage.packets,
                 bytes_lost: outage.bytes,
                 last_loss: outage.last_loss,
+                connections: 0,
+                recovered: None,
             };
             link.outages.iter().map(|outage| (channel, row(outage))).collect::<Vec<_>>()
         };
         let links = self.shards.iter().flat_map(|shard| shard.impaired_links.iter().map(move |link| (shard, link)));
         links.flat_map(|(shard, link)| rows(shard, link)).collect()
+    }
+
+    /// What failing links have lost.
+    fn losses(&self) -> Vec<((ChannelId, Time), LostData)> {
+        let links = self.shards.iter().flat_map(|shard| shard.impaired_links.iter().map(move |link| (shard, link)));
+        let outages = links
+            .flat_map(|(shard, link)| link.outages.iter().map(|outage| (shard.channels[link.port as usize], outage)));
+        outages
+            .flat_map(|(channel, outage)| outage.losses.iter().map(move |&lost| ((channel, outage.from), lost)))
+            .collect()
+    }
+
+    /// What of each sender has reached its receiver, where links fail.
+    fn received(&self) -> Vec<(u32, u64)> {
+        let ends = self.shards.iter().filter(|shard| shard.constants.notes_losses).flat_map(|shard| &shard.endpoints);
+        ends.map(|end| (end.number ^ 1, end.intake.bytes)).collect()
     }
 
     /// Losses of switches in lossless priorities.

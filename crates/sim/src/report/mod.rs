@@ -145,6 +145,10 @@ pub struct FailureRow {
     pub bytes_lost: u64,
     /// When the last of them was sent.
     pub last_loss: Option<Time>,
+    /// Directions of connections that had to send data again.
+    pub connections: u64,
+    /// When the last of it had arrived again, if all had.
+    pub recovered: Option<Time>,
 }
 
 /// Packets lost in a priority that flow control protects.

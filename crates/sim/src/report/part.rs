@@ -1,13 +1,14 @@
 //! The part of a report that one process contributes, and the whole.
 
 use etherweave_kernel::{Processes, wire};
-use etherweave_primitives::ChannelId;
+use etherweave_primitives::{ChannelId, Time};
 use etherweave_topology::{LinkClass, Topology};
 
 use super::{FailureRow, FlowRow, LosslessDrop, PortRow, StreamRow};
 use crate::engine::ShardTotals;
 use crate::fingerprint::Fingerprint;
 use crate::host::{IterationRow, Protocol};
+use crate::losses::{Arrivals, LostData, Recovery, ResentData};
 use crate::switch::port::PauseCounters;
 
 /// Rows of one process, each with what orders it among those of all.
@@ -25,6 +26,12 @@ pub(super) struct ReportPart {
     pub flows: Vec<((u32, u32), FlowRow)>,
     /// Links that were down.
     pub failures: Vec<(ChannelId, FailureRow)>,
+    /// What they lost, by channel and time of the failure.
+    pub losses: Vec<((ChannelId, Time), LostData)>,
+    /// Data that arrived after it was sent again.
+    pub resent: Vec<ResentData>,
+    /// What has arrived, by number of the sending connection end [B].
+    pub received: Vec<(u32, u64)>,
     /// Losses of switches.
     pub switch_drops: Vec<(ChannelId, LosslessDrop)>,
     /// Losses of NICs.
@@ -41,9 +48,23 @@ impl ReportPart {
         all.streams.sort_by_key(|(job, row)| (*job, row.stream));
         all.flows.sort_by_key(|(hosts, row)| (*hosts, row.bytes, row.packets));
         all.failures.sort_by_key(|(channel, row)| (end(*channel), row.from));
+        all.recover();
         all.switch_drops.sort_by_key(|&(channel, _)| end(channel));
         all.nic_drops.sort_by_key(|&(channel, _)| end(channel));
         all
+    }
+
+    /// Adds to each failure how its loss was made good.
+    fn recover(&mut self) {
+        let arrivals = Arrivals::new(std::mem::take(&mut self.resent), std::mem::take(&mut self.received));
+        self.losses.sort_by_key(|&(failure, _)| failure);
+        for (channel, row) in &mut self.failures {
+            let failure = (*channel, row.from);
+            let first = self.losses.partition_point(|&(other, _)| other < failure);
+            let losses = self.losses[first..].iter().take_while(|&&(other, _)| other == failure);
+            let Recovery { connections, recovered } = arrivals.recovery(losses.map(|(_, lost)| lost));
+            (row.connections, row.recovered) = (connections, recovered);
+        }
     }
 
     /// With the part of the next process.
@@ -58,6 +79,9 @@ impl ReportPart {
         append(&mut self.streams, next.streams);
         append(&mut self.flows, next.flows);
         append(&mut self.failures, next.failures);
+        append(&mut self.losses, next.losses);
+        append(&mut self.resent, next.resent);
+        append(&mut self.received, next.received);
         append(&mut self.switch_drops, next.switch_drops);
         append(&mut self.nic_drops, next.nic_drops);
         self
@@ -71,12 +95,13 @@ fn append<T>(all: &mut Vec<T>, mut next: Vec<T>) {
 
 wire! {
     ReportPart {
-        totals, packets_max, fingerprint, iterations, ports, streams, flows, failures, switch_drops, nic_drops
+        totals, packets_max, fingerprint, iterations, ports, streams, flows, failures, losses, resent, received,
+        switch_drops, nic_drops
     }
     Fingerprint { time, place, kind, length }
     IterationRow { job, rank, host, iteration, start, duration }
     StreamRow { job, source_host, destination_host, stream, messages, bytes, start, end }
-    FailureRow { node, port, peer, from, until, packets_lost, bytes_lost, last_loss }
+    FailureRow { node, port, peer, from, until, packets_lost, bytes_lost, last_loss, connections, recovered }
     LosslessDrop { node, port, peer, priorities, packets, bytes, pauses_damaged }
     PauseCounters { xoff, refresh, xon }
     PortRow {

@@ -4,7 +4,8 @@ use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
 
 use super::shaper::Shaper;
 use crate::degraded::DegradedChannel;
-use crate::packet::{Handle, NO_PACKET, Packets};
+use crate::losses::LostData;
+use crate::packet::{Handle, NO_PACKET, Packet, Packets};
 
 /// Where a port leads, and which entity it belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +61,7 @@ pub(crate) struct ImpairedLink {
 }
 
 /// A time for which a link is down, and what it has lost in one direction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LinkOutage {
     /// When the link fails.
     pub from: Time,
@@ -72,12 +73,14 @@ pub(crate) struct LinkOutage {
     pub bytes: u64,
     /// When the last of them was sent.
     pub last_loss: Option<Time>,
+    /// What has to arrive again.
+    pub losses: Vec<LostData>,
 }
 
 impl LinkOutage {
     /// An outage that has lost nothing yet.
     pub fn new(from: Time, until: Time) -> LinkOutage {
-        LinkOutage { from, until, packets: 0, bytes: 0, last_loss: None }
+        LinkOutage { from, until, packets: 0, bytes: 0, last_loss: None, losses: Vec::new() }
     }
 
     fn touches(&self, begin: Time, end: Time) -> bool {
@@ -91,12 +94,13 @@ impl ImpairedLink {
         self.outages.iter().any(|outage| outage.touches(begin, end))
     }
 
-    /// Counts a packet of `wire` bytes that the first outage of a span has lost.
-    pub fn lose(&mut self, begin: Time, end: Time, wire: u32) {
+    /// Counts a packet that the first outage of a span has lost.
+    pub fn lose(&mut self, begin: Time, end: Time, packet: &Packet) {
         if let Some(outage) = self.outages.iter_mut().find(|outage| outage.touches(begin, end)) {
             outage.packets += 1;
-            outage.bytes += u64::from(wire);
+            outage.bytes += u64::from(packet.wire);
             outage.last_loss = Some(begin);
+            outage.losses.extend(LostData::of(packet, begin));
         }
     }
 }

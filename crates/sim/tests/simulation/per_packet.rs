@@ -253,17 +253,23 @@ fn a_controller_cannot_react_before_it_could_have_measured() {
     assert!(error.starts_with("controller.reaction: 100ns; expected at least "), "{error}");
 }
 
-/// A tree of 16 hosts whose first uplink is down from 10 us on, for so long.
-fn failing(routing: RoutingKind, until: Option<u64>) -> Report {
+/// A tree of 16 hosts whose first uplink is down from each time on, until it returns [us].
+fn failing_experiment(routing: RoutingKind, down: &[(u64, Option<u64>)]) -> Experiment {
     let kind = TopologyKind::FatTree(FatTree { leaves: 4, hosts_per_leaf: 4, cores: 4, ..FatTree::default() });
     let topology = kind.generate().unwrap();
     let channel = topology.cables("leaf0 - core0")[0];
-    let until = until.map(Duration::from_us);
-    let outages = vec![Outage { channel, from: Duration::from_us(10), until }];
+    let us = Duration::from_us;
+    let outage = |&(from, until): &(u64, Option<u64>)| Outage { channel, from: us(from), until: until.map(us) };
+    let outages: Vec<_> = down.iter().map(outage).collect();
     let fabric = FabricOf { outages: &outages, reroute_after: Some(Duration::from_us(50)), ..(&topology).into() };
     let prepared = PreparedRouting::new(routing, fabric).unwrap();
     let experiment = with_routing(&topology, prepared, roce(), shift(&topology, 4, 100_000));
-    let experiment = Experiment { outages: outages.clone(), ..experiment };
+    Experiment { outages: outages.clone(), ..experiment }
+}
+
+/// The uplink is down from 10 us on, for so long.
+fn failing(routing: RoutingKind, until: Option<u64>) -> Report {
+    let experiment = failing_experiment(routing, &[(10, until)]);
     let [one, two] = [1, 2].map(|threads| run(&experiment, threads));
     assert_eq!((one.fingerprint, one.totals.lost), (two.fingerprint, two.totals.lost));
     // The end of a run asserts that lost packets take no credits with them.
@@ -314,6 +320,32 @@ fn a_report_says_what_a_failed_link_lost_until_routes_avoided_it_and_when_it_was
     assert!((50.0..61.0).contains(&last_loss(&rerouted)), "{}", last_loss(&rerouted));
     assert!((10.0..500.0).contains(&last_loss(&returning)), "{}", last_loss(&returning));
     assert!(recovered(&returning) > 500.0 && recovered(&rerouted) > last_loss(&rerouted));
+    // What each direction lost arrived again by then, later than it was lost.
+    for report in [&returning, &rerouted] {
+        let of_failures = report.failures.iter().filter_map(|row| Some((row, us(row.recovered?))));
+        let last = of_failures.clone().map(|(_, at)| at).fold(0.0, f64::max);
+        assert!(of_failures.clone().all(|(row, at)| row.connections > 0 && at > us(row.last_loss.unwrap())));
+        assert!(last > 0.0 && last <= recovered(report), "{last} of {}", recovered(report));
+    }
+}
+
+/// The first uplink of a leaf is down for 20 us, twice.
+#[test]
+fn each_of_several_failures_has_its_own_recovery() {
+    let us = Duration::from_us;
+    let mut experiment = failing_experiment(RoutingKind::ShortestPath, &[(10, Some(30)), (200, Some(220))]);
+    experiment.jobs = vec![job_of(shift(&experiment.topology, 4, 1_000_000), Priority::new(0))];
+    let [one, two] = [1, 2].map(|threads| run(&experiment, threads));
+    assert_eq!(one.failures, two.failures);
+    for from in [us(10), us(200)] {
+        let rows = one.failures.iter().filter(|row| row.from == Time::ZERO + from && row.connections > 0);
+        for row in rows.clone() {
+            // RoCE's timer repeats what was lost at the tail, 67 ms later at most.
+            let took = row.recovered.expect("all arrives again").since(row.from);
+            assert!(took > Duration::ZERO && took < us(68_000), "{row:?}");
+        }
+        assert!(rows.count() > 0, "{:?}", one.failures);
+    }
 }
 
 fn report_timeouts(report: &Report) -> u64 {

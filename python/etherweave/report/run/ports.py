@@ -274,5 +274,6 @@ def failures(result: Result) -> Section | None:
         [_cell(value) if value is not None else "–" for value in link.values()]
         for link in figures["links"][:ROWS_MAX]
     ]
-    head = ("link", "from [us]", "until [us]", "packets lost", "bytes lost", "last loss [us]")
+    lost = ("packets lost", "bytes lost", "last loss [us]")
+    head = ("link", "from [us]", "until [us]", *lost, "connections", "recovered [us]")
     return Section("failures", "Links that were down", text, None, [Table(head, cells)])
