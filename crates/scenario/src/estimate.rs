@@ -222,8 +222,10 @@ fn samples(scenario: &Scenario, topology: &Topology, connections: u64) -> (u64, 
     };
     let pairs = sampling.flows.iter().map(pairs).fold(0, u64::saturating_add);
     let flows = pairs.min(connections.saturating_mul(2));
-    let ports = (sampling.ports.len() as u64).saturating_mul(priorities(scenario));
-    let tables = table(count.saturating_mul(ports), PORT_SAMPLES)
+    let (ports, priorities) = (sampling.ports.len() as u64, priorities(scenario));
+    let kept = sampling.busiest.map_or(ports, |busiest| ports.min(busiest.into())).saturating_mul(priorities);
+    let ports = ports.saturating_mul(priorities);
+    let tables = table(count.saturating_mul(kept), PORT_SAMPLES)
         .saturating_add(table(count.saturating_mul(flows), FLOW_SAMPLES));
     (Sampling::memory(count, ports, flows), tables)
 }

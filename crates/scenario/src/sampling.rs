@@ -20,6 +20,10 @@ pub struct ObserveSpec {
     /// Ports, each by its node and its peer: "leaf0 - core0" is every port of leaf0 to core0. In names, `*` stands for
     /// any text: "leaf0 - *". "switches" and "hosts" are all ports of switches and of NICs. Default none.
     pub ports: Vec<String>,
+    /// Number of ports to keep, at least 1: of those in `ports`, or of all ports of switches without it, the ones that
+    /// sent most bytes in the sampled time, and of equal ones the first by node and port. Absent: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busiest: Option<u32>,
     /// Flows, each by its hosts: "host0 -> host8"; in names, `*` stands for any text: "* -> host8". Default none.
     pub flows: Vec<String>,
     /// Start of the first period, a multiple of `period`. Default "0s".
@@ -32,7 +36,8 @@ pub struct ObserveSpec {
 impl Default for ObserveSpec {
     fn default() -> Self {
         let period = Duration::from_us(10);
-        ObserveSpec { period, ports: Vec::new(), flows: Vec::new(), from: Duration::ZERO, until: None }
+        let (ports, flows) = (Vec::new(), Vec::new());
+        ObserveSpec { period, ports, busiest: None, flows, from: Duration::ZERO, until: None }
     }
 }
 
@@ -44,7 +49,7 @@ pub(crate) fn sampling(scenario: &Scenario, topology: &Topology) -> Result<Optio
     let Some(spec) = &scenario.observe else { return Ok(None) };
     let mut errors = InputErrors::default();
     let mut ports = BTreeSet::new();
-    for (number, selection) in spec.ports.iter().enumerate() {
+    for (number, selection) in spec.selected_ports().enumerate() {
         let selected = select_ports(topology, selection).map_err(|error| error.within(&format!("ports.{number}")));
         ports.extend(errors.check(selected.map_err(|error| error.within("observe"))).unwrap_or_default());
     }
@@ -54,8 +59,8 @@ pub(crate) fn sampling(scenario: &Scenario, topology: &Topology) -> Result<Optio
         flows.extend(errors.check(selected.map_err(|error| error.within("observe"))));
     }
     errors.into_result()?;
-    let ObserveSpec { period, from, until, .. } = *spec;
-    Ok(Some(Sampling { period, from, until, ports: ports.into_iter().collect(), flows }))
+    let ObserveSpec { period, from, until, busiest, .. } = *spec;
+    Ok(Some(Sampling { period, from, until, ports: ports.into_iter().collect(), busiest, flows }))
 }
 
 impl ObserveSpec {
@@ -71,13 +76,20 @@ impl ObserveSpec {
             let is_multiple = time.as_ps().is_multiple_of(period.as_ps());
             InputError::unless(is_multiple, key, time, format!("a multiple of the period, {period}"))?;
         }
-        let is_empty = self.ports.is_empty() && self.flows.is_empty();
+        InputError::unless(self.busiest != Some(0), "busiest", 0, "at least 1")?;
+        let is_empty = self.selected_ports().next().is_none() && self.flows.is_empty();
         let expected = "a list of ports or of flows, such as ports = [\"switches\"] or flows = [\"* -> *\"]";
         InputError::unless(!is_empty, "ports", "neither ports nor flows", expected)?;
         let expected = "a time that bounds the samples, as `run.end` does not";
         InputError::unless(end.or(until).is_some(), "until", "none", expected)?;
         let last = [until, end].into_iter().flatten().min().unwrap_or(from);
         InputError::unless(from < last, "from", from, format!("less than the end of the samples, {last}"))
+    }
+
+    /// Selections of ports: of the busiest ones without any, all ports of switches.
+    fn selected_ports(&self) -> impl Iterator<Item = &str> {
+        let all = self.ports.is_empty() && self.busiest.is_some();
+        self.ports.iter().map(String::as_str).chain(all.then_some("switches"))
     }
 
     /// How many times a run samples that ends at `end` at the latest.

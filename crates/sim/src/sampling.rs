@@ -31,6 +31,8 @@ pub struct Sampling {
     pub until: Option<Duration>,
     /// Channels whose sending ports are sampled, each once.
     pub ports: Vec<ChannelId>,
+    /// Of the sampled ports, how many are reported: those that sent most. Absent: all.
+    pub busiest: Option<u32>,
     /// Flows that are sampled.
     pub flows: Vec<FlowSelection>,
 }

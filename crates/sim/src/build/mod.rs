@@ -158,7 +158,8 @@ impl Simulation {
             shards.iter_mut().for_each(|shard| shard.fingerprint = Some(Fingerprint::default()));
         }
         let jobs = experiment.jobs.iter().map(|job| job.name.clone()).collect();
-        let names = ReportNames { topology: topology.clone(), jobs };
+        let busiest_ports = experiment.sampling.as_ref().and_then(|sampling| sampling.busiest);
+        let names = ReportNames { topology: topology.clone(), jobs, busiest_ports };
         let division = Division { shards: shards.len(), workers: worker.of };
         let own = division.shards_of(worker.number);
         shards.truncate(own.end);

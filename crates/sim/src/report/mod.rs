@@ -20,6 +20,8 @@ pub use samples::{FlowSampleRow, PortSampleRow, SampledFlowName, SampledPortName
 pub(crate) struct ReportNames {
     pub topology: Topology,
     pub jobs: Vec<String>,
+    /// How many of the sampled ports have rows: those that sent most. Absent: all.
+    pub busiest_ports: Option<u32>,
 }
 
 /// Counters of one port and priority.

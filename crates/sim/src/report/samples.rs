@@ -1,8 +1,11 @@
 //! Time series: from what shards have sampled to rows of differences, in the order of time and of the run's ports and
 //! flows.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use etherweave_kernel::Processes;
-use etherweave_primitives::{BitRate, Duration, Priority, Time};
+use etherweave_primitives::{BitRate, ChannelId, Duration, Priority, Time};
 
 use crate::engine::Simulation;
 use crate::sampling::{FlowSample, PortSample, SampledFlow, SampledPort, ShardSamples};
@@ -129,6 +132,7 @@ impl Simulation {
             |row: usize, (shard, column): Series| shards[shard].port_samples[row * shards[shard].ports.len() + column];
         let mut series = series(shards, |shard| &shard.ports);
         series.retain(|&(_, one)| (0..=spans.len()).any(|row| at(row, one) != at(0, one)));
+        self.keep_busiest(&mut series, |one| at(spans.len(), one).tx_bytes - at(0, one).tx_bytes);
         series.sort_by_key(|(port, _)| (self.names.topology.channel(port.channel).from, port.priority));
         let row = |number: usize, &(time, duration): &(Time, Duration), port: usize| {
             let one = series[port].1;
@@ -138,6 +142,19 @@ impl Simulation {
             spans.iter().enumerate().flat_map(|(number, span)| (0..series.len()).map(move |port| (number, span, port)));
         let rows = rows.map(|(number, span, port)| row(number, span, port)).collect();
         (series.iter().map(|(port, _)| self.sampled_port_name(port)).collect(), rows)
+    }
+
+    /// Removes the priorities of all but the ports that sent most, if only these are asked for.
+    fn keep_busiest(&self, series: &mut Vec<(SampledPort, Series)>, sent: impl Fn(Series) -> u64) {
+        let Some(count) = self.names.busiest_ports else { return };
+        let mut bytes: BTreeMap<ChannelId, u64> = BTreeMap::new();
+        for &(port, one) in &*series {
+            *bytes.entry(port.channel).or_default() += sent(one);
+        }
+        let mut ports: Vec<ChannelId> = bytes.keys().copied().collect();
+        ports.sort_by_key(|&channel| (Reverse(bytes[&channel]), self.names.topology.channel(channel).from));
+        ports.truncate(count as usize);
+        series.retain(|(port, _)| ports.contains(&port.channel));
     }
 
     fn flow_series(

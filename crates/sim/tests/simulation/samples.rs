@@ -14,7 +14,7 @@ fn everything(topology: &Topology, period: Duration) -> Sampling {
     let hosts: Vec<HostId> = (0..topology.hosts()).map(HostId::from_index).collect();
     let ports = (0..topology.channels().len()).map(ChannelId::from_index).collect();
     let flows = vec![FlowSelection { sources: hosts.clone(), destinations: hosts }];
-    Sampling { period, from: Duration::ZERO, until: None, ports, flows }
+    Sampling { period, from: Duration::ZERO, until: None, ports, busiest: None, flows }
 }
 
 fn sampled(mut experiment: Experiment, period: Duration) -> Experiment {
@@ -92,6 +92,32 @@ fn samples_are_the_same_on_any_threads_and_change_no_event() {
         for threads in [2, 3, 7] {
             assert_eq!(run(&experiment, threads).samples, alone.samples, "{threads} threads");
         }
+    }
+}
+
+#[test]
+fn the_busiest_ports_are_those_that_sent_most_on_any_number_of_threads() {
+    let mut experiment = sampled(permutation(roce()), Duration::from_us(3));
+    let all = run(&experiment, 1);
+    experiment.sampling.as_mut().unwrap().busiest = Some(5);
+    let busiest = run(&experiment, 1);
+    let names = |report: &Report| -> Vec<(String, u16)> {
+        samples(report).port_names.iter().map(|port| (port.node.clone(), port.port)).collect()
+    };
+    let sent = |name: &(String, u16)| -> u64 {
+        let rows = all.ports.iter().filter(|row| (&row.node, row.port) == (&name.0, name.1));
+        rows.map(|row| row.tx_bytes).sum()
+    };
+    let (kept, every) = (names(&busiest), names(&all));
+    let least = kept.iter().map(sent).min().unwrap();
+    assert_eq!(kept.len(), 5);
+    assert!(every.iter().filter(|port| !kept.contains(port)).all(|port| sent(port) <= least));
+    assert_eq!(samples(&busiest).flows, samples(&all).flows);
+    // Their series are those among all.
+    let place = every.iter().position(|port| *port == kept[0]).unwrap();
+    assert_eq!(samples(&busiest).ports[0].tx_bytes, samples(&all).ports[place].tx_bytes);
+    for threads in [2, 7] {
+        assert_eq!(run(&experiment, threads).samples, busiest.samples, "{threads} threads");
     }
 }
 
