@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 REPEATS = 5
 CASES = [
     ("permutation_128", 1),
+    ("input_queued_128", 1),
     ("permutation_1024", 1),
     ("permutation_1024", 2),
     ("permutation_8192", 1),

@@ -12,11 +12,14 @@
 //! A model brings its own outbox (events for the shards of one worker, [`Outbox`]) and its own [`Agreement`] (when the
 //! next event is, whether work is left). Both are known at compile time: no event costs a call through a table.
 //!
+//! Beside them stands what models have in common of switches with crossbars: the order of [`Arbiter`].
+//!
 //! Guarantees: a worker receives outboxes in the order of the workers that filled them, and workers have consecutive
 //! shards; so a shard receives remote events in the order of the shards that sent them, however shards are assigned.
 //! A worker that panics ends all others.
 
 mod agreement;
+mod arbiter;
 mod barrier;
 mod division;
 mod mpi;
@@ -25,6 +28,7 @@ mod threads;
 mod wire;
 
 pub use agreement::{Agreement, Exchange, Outbox};
+pub use arbiter::Arbiter;
 pub use division::{Division, Worker};
 pub use processes::{ProcessEnd, Processes};
 pub use threads::{ThreadEnd, Threads};

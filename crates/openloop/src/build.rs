@@ -10,7 +10,6 @@ use crate::constants::RunConstants;
 use crate::host::Host;
 use crate::little::QueueMeter;
 use crate::packet::Slab;
-use crate::params::Arbiter;
 use crate::port::{END, Input, Output, Pauses, Port};
 use crate::shard::{ENTRIES_MAX, Shard};
 use crate::tally::Tally;
@@ -146,7 +145,7 @@ impl ShardPlan<'_> {
         let credits = |index: usize| constants.room(ports[index >> shift].class);
         let outputs = (0..ports.len() << shift).map(|index| Output { credits: credits(index), first: END, last: END });
         let hosts = self.hosts(constants, number);
-        let by_service = constants.params.arbiter == Arbiter::LeastRecentlyServed;
+        let by_service = constants.params.arbiter.notes_service();
         Shard {
             number: number as u16,
             first_switch: own.start as u32,

@@ -2,11 +2,12 @@
 
 use crate::constants::RunConstants;
 use crate::packet::NONE;
-use crate::params::{Arbiter, SwitchParams};
+use crate::params::SwitchParams;
 use crate::port::{END, HeadState};
 use crate::reordering::WatchedArrival;
 use crate::shard::Shard;
 use crate::tally::DeliveredPacket;
+use etherweave_kernel::Arbiter;
 use etherweave_routing::{PacketRouting, RoutedPacket};
 
 impl Shard {
@@ -49,16 +50,25 @@ impl Shard {
 
     /// Of those that wait for an output and can go, the first after the input port served last.
     fn next_in_turn(&self, out: usize, base: usize) -> Option<usize> {
-        let after = base + usize::from(self.ports[out].served) + 1;
-        let distance = |input: usize| ((input >> self.shift) + self.radix - after) % self.radix;
-        self.channels_of(out).flat_map(|output| self.able(output, base)).min_by_key(|&input| distance(input))
+        let able = self.channels_of(out).flat_map(|output| self.able(output, base));
+        able.min_by_key(|&input| self.turns(input, out, base))
     }
 
     /// Of those that wait for an output and can go, the one whose input port was served the longest ago.
     fn least_recently_served(&self, out: usize, base: usize) -> Option<usize> {
-        let first = out * self.radix;
-        let age = |input: usize| self.now - self.served[first + (input >> self.shift) - base];
-        self.channels_of(out).flat_map(|output| self.able(output, base)).max_by_key(|&input| age(input))
+        let able = self.channels_of(out).flat_map(|output| self.able(output, base));
+        able.max_by_key(|&input| self.now - self.served_at(input, out, base))
+    }
+
+    /// How many turns the port of an input is from being next at an output.
+    fn turns(&self, input: usize, out: usize, base: usize) -> u32 {
+        let port = (input >> self.shift) - base;
+        Arbiter::turns(port as u32, u32::from(self.ports[out].served), self.radix as u32)
+    }
+
+    /// When an output last served the port of an input.
+    fn served_at(&self, input: usize, out: usize, base: usize) -> u32 {
+        self.served[out * self.radix + (input >> self.shift) - base]
     }
 
     /// Of inputs that ask for an output, the one that is served first by the stated parameters.
@@ -69,14 +79,11 @@ impl Shard {
         base: usize,
         asking: impl Iterator<Item = usize>,
     ) -> Option<usize> {
-        let after = base + usize::from(self.ports[out].served) + 1;
         asking.min_by_key(|&input| {
             let port = input >> self.shift;
-            let order = match params.arbiter {
-                Arbiter::Age => self.inputs[input].since,
-                Arbiter::RoundRobin => ((port + self.radix - after) % self.radix) as u32,
-                Arbiter::LeastRecentlyServed => self.served[out * self.radix + port - base],
-            };
+            let since = || self.inputs[input].since;
+            let order =
+                params.arbiter.order(since, || self.turns(input, out, base), || self.served_at(input, out, base));
             (params.transit_first && self.is_to_host(port), order, input)
         })
     }

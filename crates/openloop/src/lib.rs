@@ -49,6 +49,7 @@ mod wheel;
 mod wire;
 mod workers;
 
+pub use etherweave_kernel::Arbiter;
 pub use etherweave_routing::ControllerParams;
 pub use etherweave_workload::{Arrival, Pattern};
 
@@ -57,7 +58,7 @@ pub use estimate::{PointLoad, PointMemory};
 pub use fairness::Fairness;
 pub use histogram::Histogram;
 pub use packet::PACKET_BYTES;
-pub use params::{Arbiter, FlowControl, SwitchParams};
+pub use params::{FlowControl, SwitchParams};
 pub use port::port_bytes;
 pub use reaction::settled;
 pub use reordering::Reordering;

@@ -1,22 +1,10 @@
 //! What a switch, a link and a run are like.
 
+use etherweave_kernel::Arbiter;
 use etherweave_primitives::{BitRate, Bytes, Duration};
 use etherweave_topology::LinkClass;
 
 use etherweave_primitives::{InputError, InputErrors};
-
-/// Which of the inputs that wait for an output is served first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Arbiter {
-    /// Whose first packet has waited longest for this output, the default.
-    #[default]
-    Age,
-    /// The next input port after the last one served.
-    RoundRobin,
-    /// The input port whose last turn at this output is the longest ago; takes 4 bytes for every two ports of a switch.
-    LeastRecentlyServed,
-}
 
 /// How an input buffer keeps the far end of its link from sending more than it can take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

@@ -2,7 +2,7 @@
 //!
 //! Left out: what the allocator adds beyond a word or two for each piece, and lists that grow with congestion.
 
-use etherweave_primitives::{Bytes, ChannelId, SwitchId};
+use etherweave_primitives::{Bytes, ChannelId, SwitchId, Time};
 use etherweave_topology::{Node, Topology};
 use etherweave_workload::TrafficSize;
 
@@ -97,8 +97,18 @@ fn fabric(topology: &Topology, params: &SimParams) -> u64 {
     let node = size_of::<Host>().max(size_of::<Switch>()) + 2 * size_of::<u32>();
     times(topology.channels().len() as u64, port)
         .saturating_add(times(nodes, node))
+        .saturating_add(services(topology, params))
         .saturating_add(2 * topology.memory_bytes())
         .saturating_add(size_of::<Shard>() as u64)
+}
+
+/// When outputs of crossbars served the inputs of their nodes, where the arbiter asks.
+fn services(topology: &Topology, params: &SimParams) -> u64 {
+    if params.switch.model != SwitchModel::InputQueued || !params.switch.arbiter.notes_service() {
+        return 0;
+    }
+    let pairs = |at: usize| (topology.out_channels(SwitchId::from_index(at)).len() as u64).pow(2);
+    times((0..topology.switches()).map(pairs).sum(), size_of::<Time>())
 }
 
 /// Both ends, both paths, timers.

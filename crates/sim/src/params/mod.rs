@@ -15,12 +15,13 @@ mod transport;
 
 pub use cells::{Cells, PeerResponse};
 pub use check::check;
+pub use etherweave_kernel::Arbiter;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{CpuCosts, HostParams, MpiParams, NicParams};
 pub use receive::{AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams};
 pub use roce::{AlphaUpdate, Dcqcn, Reliability, RoceParams, RoceVersion};
 pub use shaper::TokenBucket;
-pub use switch::{CrossbarArbiter, EcnMarking, Forwarding, SwitchModel, SwitchParams, Threshold};
+pub use switch::{EcnMarking, Forwarding, SwitchModel, SwitchParams, Threshold};
 pub use transport::{ConnectionWindow, Transport};
 
 use etherweave_routing::ControllerParams;

@@ -1,5 +1,6 @@
 //! Switch parameters. Defaults are those of a Spectrum-class switch.
 
+use etherweave_kernel::Arbiter;
 use etherweave_primitives::{Bytes, Duration};
 
 use super::{Cells, TokenBucket};
@@ -23,19 +24,6 @@ pub enum SwitchModel {
     SharedBuffer,
     /// In a queue of the input for each priority, under credits, before a crossbar.
     InputQueued,
-}
-
-/// Which of the inputs that wait for an output is served first; the orders of `open_loop.switch.arbiter`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CrossbarArbiter {
-    /// Whose first packet has waited longest for this output, the default.
-    #[default]
-    Age,
-    /// The next input port after the last one served.
-    RoundRobin,
-    /// The input port whose last turn at this output is the longest ago; takes 8 bytes for every two ports of a switch.
-    LeastRecentlyServed,
 }
 
 /// How much of the shared pool one ingress priority (or egress queue) may take.
@@ -77,7 +65,7 @@ pub struct SwitchParams {
     /// 1..=16. Default 2.
     pub speed_up: u32,
     /// With `input_queued`: which input is served first at an output. Default "age".
-    pub arbiter: CrossbarArbiter,
+    pub arbiter: Arbiter,
     /// With `input_queued`: depth of the queue of an output, at least the largest frame, or 0: packets cross when the
     /// link is free. Default "40KiB".
     pub output_queue: Bytes,
@@ -111,7 +99,7 @@ impl Default for SwitchParams {
         SwitchParams {
             model: SwitchModel::SharedBuffer,
             speed_up: 2,
-            arbiter: CrossbarArbiter::Age,
+            arbiter: Arbiter::Age,
             output_queue: Bytes::new(40 << 10),
             forwarding: Forwarding::CutThrough,
             latency: Duration::from_ns(300),

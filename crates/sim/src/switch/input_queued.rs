@@ -25,7 +25,7 @@ use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::frame::pause::priorities;
 use crate::packet::{Handle, NO_PACKET};
-use crate::params::CrossbarArbiter;
+use crate::params::Arbiter;
 
 /// No input queue, at the end of a list.
 const END: u32 = u32::MAX;
@@ -45,7 +45,7 @@ pub(crate) struct Crossbars {
     served: Vec<Time>,
     /// By port; empty where nothing is asserted.
     meters: Vec<QueueMeter>,
-    arbiter: CrossbarArbiter,
+    arbiter: Arbiter,
     /// Depth of the queue of an output [B].
     output_queue: u32,
     /// The largest frame [B on the wire].
@@ -161,7 +161,7 @@ impl CrossbarPort {
 
 impl Crossbars {
     /// Without ports yet. Outputs have queues of `output_queue` bytes, and no packet is longer than `largest_frame`.
-    pub fn new(arbiter: CrossbarArbiter, output_queue: u32, largest_frame: u32) -> Crossbars {
+    pub fn new(arbiter: Arbiter, output_queue: u32, largest_frame: u32) -> Crossbars {
         Crossbars { arbiter, output_queue, largest_frame, ..Crossbars::default() }
     }
 
@@ -174,7 +174,7 @@ impl Crossbars {
             if cfg!(debug_assertions) {
                 self.meters.push(QueueMeter::default());
             }
-            if self.arbiter == CrossbarArbiter::LeastRecentlyServed {
+            if self.arbiter.notes_service() {
                 self.served.resize(self.served.len() + count, Time::ZERO);
             }
         }
@@ -401,11 +401,10 @@ impl Shard {
         let switch = &self.switches[self.switch_of_port(egress)];
         let (place, ports) = (port_of(input) - switch.first_port, u32::from(switch.ports));
         let CrossbarPort { row, last_served, .. } = self.crossbars.ports[egress as usize];
-        match self.crossbars.arbiter {
-            CrossbarArbiter::Age => 0,
-            CrossbarArbiter::RoundRobin => ((place + ports - u32::from(last_served) - 1) % ports).into(),
-            CrossbarArbiter::LeastRecentlyServed => self.crossbars.served[(row + place) as usize].as_ps(),
-        }
+        let turns = || Arbiter::turns(place, last_served.into(), ports).into();
+        let served = || self.crossbars.served[(row + place) as usize].as_ps();
+        // The list is in order of age.
+        self.crossbars.arbiter.order(|| 0, turns, served)
     }
 
     /// Sends the first packet of an input queue through the crossbar to an output, which takes it.

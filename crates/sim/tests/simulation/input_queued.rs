@@ -3,8 +3,8 @@
 use etherweave_primitives::{Bytes, Duration, Length, Priority, Purpose, Stream, Time};
 use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{
-    Credits, CrossbarArbiter, EcnMarking, FlowControl, Forwarding, Pfc, RoceVersion, SimParams, SwitchModel,
-    SwitchParams, Threshold,
+    Arbiter, Credits, EcnMarking, FlowControl, Forwarding, Pfc, RoceVersion, SimParams, SwitchModel, SwitchParams,
+    Threshold,
 };
 use etherweave_sim::{Report, Simulation};
 use etherweave_topology::{Custom, Family, FatTree, Topology};
@@ -14,8 +14,7 @@ use crate::common::{experiment, job, one_switch, roce, run, run_for, tcp};
 use crate::credits::{BYTE, MTU, exchange, frames, ideal, largest, line, stream, streams, with_credits};
 use crate::threads::assert_same_on_any_threads;
 
-const ARBITERS: [CrossbarArbiter; 3] =
-    [CrossbarArbiter::Age, CrossbarArbiter::RoundRobin, CrossbarArbiter::LeastRecentlyServed];
+const ARBITERS: [Arbiter; 3] = [Arbiter::Age, Arbiter::RoundRobin, Arbiter::LeastRecentlyServed];
 
 fn input_queued(mut params: SimParams, speed_up: u32, output_queue: u64) -> SimParams {
     let output_queue = Bytes::new(output_queue);
@@ -225,5 +224,5 @@ fn keys_that_do_not_go_together_are_rejected_by_name() {
     };
     shared(&|params| params.switch.speed_up = 3, "switch.speed_up: ");
     shared(&|params| params.switch.output_queue = Bytes::ZERO, "switch.output_queue: ");
-    shared(&|params| params.switch.arbiter = CrossbarArbiter::RoundRobin, "switch.arbiter: ");
+    shared(&|params| params.switch.arbiter = Arbiter::RoundRobin, "switch.arbiter: ");
 }
