@@ -11,6 +11,9 @@ use crate::{
     Bill, BusiestChannels, DesignError, DesignSpec, FabricFigures, RoutingProof, TableCounts, WattsOf, proofs,
 };
 
+/// Switches whose tables are planned between two reports of progress.
+const SWITCHES_OF_A_STEP: usize = 64;
+
 /// A fabric on paper.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Design {
@@ -39,8 +42,13 @@ pub struct Design {
 pub enum DesignStep {
     /// Counts, distances, bisection.
     Measure,
-    /// Entries by plan, compaction, its proof, loads.
-    Tables,
+    /// Entries by plan, compaction, its proof, loads: so many switches are done.
+    Tables {
+        /// Switches whose tables are planned.
+        done: usize,
+        /// Switches in all.
+        of: usize,
+    },
     /// Deadlock freedom of a routing.
     Prove(RoutingKind),
     /// Watts and prices.
@@ -51,7 +59,8 @@ impl fmt::Display for DesignStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DesignStep::Measure => f.write_str("measuring"),
-            DesignStep::Tables => f.write_str("planning tables"),
+            DesignStep::Tables { done: 0, .. } => f.write_str("planning tables"),
+            DesignStep::Tables { done, of } => write!(f, "planning tables, {done} of {of} switches done"),
             DesignStep::Prove(routing) => write!(f, "proving {}", routing.name()),
             DesignStep::PowerAndCost => f.write_str("adding up power and cost"),
         }
@@ -77,8 +86,8 @@ impl Design {
         let mut missing = Vec::new();
         next(DesignStep::Measure)?;
         let fabric = FabricFigures::of(kind, topology);
-        next(DesignStep::Tables)?;
-        let tables = known(TableCounts::of(kind, topology, &spec.tables), spec.tables.is_asked(), &mut missing)?;
+        let tables = tables(kind, topology, spec, &mut next);
+        let tables = known(tables?, spec.tables.is_asked(), &mut missing)?;
         let busiest = tables.as_ref().map(|_| BusiestChannels::of(kind, topology, &spec.tables));
         let busiest = busiest.and_then(|found| noted(found, "busiest channel", &mut missing));
         let proved = ProvedFabric { kind, topology, diameter: fabric.diameter, given: spec.priorities };
@@ -94,6 +103,23 @@ impl Design {
     /// All figures, as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("figures are JSON")
+    }
+}
+
+/// The tables, or what the fabric cannot have.
+fn tables(
+    kind: &TopologyKind,
+    topology: &Topology,
+    spec: &DesignSpec,
+    next: &mut dyn FnMut(DesignStep) -> Result<(), DesignError>,
+) -> Result<Result<TableCounts, InputError>, DesignError> {
+    let of = topology.switches();
+    let mut go_on = |done| next(DesignStep::Tables { done, of }).is_ok();
+    let mut on_switch = |done: usize| !done.is_multiple_of(SWITCHES_OF_A_STEP) || go_on(done);
+    match TableCounts::of(kind, topology, &spec.tables, &mut on_switch) {
+        Ok(None) => Err(DesignError::Stopped),
+        Ok(Some(tables)) => Ok(Ok(tables)),
+        Err(error) => Ok(Err(error)),
     }
 }
 

@@ -77,19 +77,31 @@ impl TableFit {
 }
 
 impl TableCounts {
+    /// `on_switch` is called before each switch with the number of those done, and returns whether to continue; none
+    /// when it does not.
+    ///
     /// # Errors
     /// When the fabric cannot have what the specification asks for.
-    pub(crate) fn of(kind: &TopologyKind, topology: &Topology, spec: &TablesSpec) -> Result<TableCounts, InputError> {
-        let survey =
-            Survey::with(kind, topology, spec.strategy(kind), &spec.widths).map_err(|error| error.within("tables"))?;
+    pub(crate) fn of(
+        kind: &TopologyKind,
+        topology: &Topology,
+        spec: &TablesSpec,
+        on_switch: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<Option<TableCounts>, InputError> {
+        let survey = Survey::with(kind, topology, spec.strategy(kind), &spec.widths, on_switch);
+        let survey = survey.map_err(|error| error.within("tables"))?;
+        Ok(survey.map(|survey| TableCounts::counted(&survey, spec)))
+    }
+
+    fn counted(survey: &Survey, spec: &TablesSpec) -> TableCounts {
         let capacity = &spec.capacity;
         let hosts = Count { min: survey.exact, max: survey.exact, total: survey.exact, tables: 1 };
-        Ok(TableCounts {
+        TableCounts {
             exact: TableFit::of(capacity.exact(&hosts)),
             plans: survey.plans.iter().flatten().map(|plan| PlanCount::of(plan, capacity)).collect(),
             plans_missing: survey.plans.iter().filter_map(|plan| Some(plan.as_ref().err()?.reason())).collect(),
             compacted: RuleCount::of(&survey.compacted, capacity),
-        })
+        }
     }
 
     /// The entries of one plan, where the fabric can have it.

@@ -160,11 +160,13 @@ impl Survey {
     /// # Errors
     /// When there is no routing to compact, or a table is not equal to it.
     pub fn of(kind: &TopologyKind, topology: &Topology) -> Result<Survey, InputError> {
-        Survey::with(kind, topology, Strategy::fitting(kind), &[])
+        let survey = Survey::with(kind, topology, Strategy::fitting(kind), &[], &mut |_| true)?;
+        Ok(survey.expect("nobody stops it"))
     }
 
     /// As [`Survey::of`], compacted by a strategy of one's own, with the width of each field of its plan [bits]; none:
-    /// as narrow as possible.
+    /// as narrow as possible. `on_switch` is called before each switch with the number of those done, and returns
+    /// whether to continue; none when it does not.
     ///
     /// # Errors
     /// Also when the plan or the widths do not suit the fabric.
@@ -173,7 +175,8 @@ impl Survey {
         topology: &Topology,
         strategy: Strategy,
         widths: &[u32],
-    ) -> Result<Survey, InputError> {
+        on_switch: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<Option<Survey>, InputError> {
         let minimal = MinimalRouting::of(kind, topology)?;
         let compact_plan = strategy.plan.plan_with(topology, widths)?;
         let mut compactor = Compactor::new(topology, &compact_plan, strategy);
@@ -181,6 +184,9 @@ impl Survey {
         let plans = kinds.map(|kind| kind.plan(topology));
         let mut entries = [(); 3].map(|()| Vec::with_capacity(topology.switches()));
         for at in switches(topology) {
+            if !on_switch(at.index()) {
+                return Ok(None);
+            }
             let view = minimal.view(at);
             for (plan, entries) in plans.iter().zip(&mut entries) {
                 entries.extend(plan.iter().map(|plan| view.entries(&plan.root())));
@@ -188,7 +194,8 @@ impl Survey {
             compactor.add(at, &view)?;
         }
         let tables = plans.into_iter().zip(entries).map(|(plan, entries)| Ok(PlanTables::new(&plan?, entries)));
-        Ok(Survey { exact: topology.hosts() as u64, plans: tables.collect(), compacted: compactor.finish() })
+        let exact = topology.hosts() as u64;
+        Ok(Some(Survey { exact, plans: tables.collect(), compacted: compactor.finish() }))
     }
 }
 

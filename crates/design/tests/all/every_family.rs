@@ -1,8 +1,8 @@
 //! What must hold of the design of any fabric: sums are the sums of their parts, and the text is the same each time.
 
-use etherweave_design::{ActivitySpec, Design, DesignSpec, Watts};
+use etherweave_design::{ActivitySpec, Design, DesignError, DesignSpec, DesignStep, Watts};
 use etherweave_primitives::Bytes;
-use etherweave_topology::{Topology, TopologyKind};
+use etherweave_topology::{Dragonfly, Topology, TopologyKind};
 
 /// Floating-point sums in another order may differ by this share.
 const TOLERANCE: f64 = 1e-9;
@@ -189,4 +189,19 @@ fn nulls(path: &str, value: &serde_json::Value) -> Vec<String> {
         }
         serde_json::Value::Bool(_) | serde_json::Value::Number(_) | serde_json::Value::String(_) => Vec::new(),
     }
+}
+
+#[test]
+fn planning_tables_says_how_many_switches_are_done_and_can_be_stopped() {
+    // 33 groups of 8 switches.
+    let kind = TopologyKind::Dragonfly(Dragonfly { p: 2, a: 8, h: 4, ..Dragonfly::default() });
+    let mut steps = Vec::new();
+    let mut on_step = |step: DesignStep| {
+        steps.push(step.to_string());
+        steps.len() < 4
+    };
+    let design = Design::of("stopped", &kind, &kind.generate().unwrap(), &DesignSpec::default(), &mut on_step);
+    assert!(matches!(design, Err(DesignError::Stopped)));
+    let done = |switches: u32| format!("planning tables, {switches} of 264 switches done");
+    assert_eq!(steps, ["measuring".to_owned(), "planning tables".to_owned(), done(64), done(128)]);
 }

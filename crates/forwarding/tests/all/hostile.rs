@@ -81,7 +81,7 @@ fn a_failed_cable_has_its_fabric_s_routing_found_and_compacted_all_the_same() {
         // Rules that only share links among sources come on top.
         let strategy = etherweave_forwarding::Strategy::fitting(&kind);
         let strategy = etherweave_forwarding::Strategy { is_shared_by_source: false, ..strategy };
-        let survey = Survey::with(&kind, &topology, strategy, &[]).unwrap();
+        let survey = Survey::with(&kind, &topology, strategy, &[], &mut |_| true).unwrap().unwrap();
         let plain = survey.plans[1].as_ref().unwrap().ternary;
         assert!(survey.compacted.rules.max <= plain.max, "{family}: {survey:?}");
         let shared = Survey::of(&kind, &topology).unwrap().compacted.rules;
