@@ -112,6 +112,15 @@ def test_congestion_notifications_belong_to_dcqcn() -> None:
     assert dcqcn.marking is not None
     assert (dcqcn.marking.minimum_bytes, dcqcn.marking.maximum_bytes) == (50_000, 200_000)
     assert dcqcn.marking.percent == 10
+    # Without jobs, too, the class of the notifications is lossy.
+    scenario = {
+        "topology": PAIR,
+        "switch": {"ecn": {"queue_min": "50kB", "queue_max": "200kB", "share_max": 0.1}},
+        "transport": {"roce": {"dcqcn": {}}},
+    }
+    classes = policy(scenario).classes
+    assert [one.number for one in classes if one.is_lossless] == [3]
+    assert [one.number for one in classes if one.is_used] == [3, 6]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,11 @@
 """The verb ``control lint``."""
 
 import json
+import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +14,14 @@ import typer
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.control import lint as linter
+from etherweave.control.lint import sarif
 from etherweave.inputs import read_text
 
 EXAMPLES = """Examples:
 etherweave control lint fabric
 etherweave control lint /etc/sonic/config_db.json
-etherweave control lint leaf0.json leaf1.json --json"""
+ssh leaf0 show runningconfiguration all | etherweave control lint -
+etherweave control lint fabric --off lint.toml --format sarif"""
 
 SUFFIXES = (".json", ".sh", ".cfg")
 """Of files in a directory that may be configurations."""
@@ -25,61 +30,127 @@ SIZE_MAX = 64 * 2**20
 PLACES_SHOWN = 3
 
 
+class Format(StrEnum):
+    """Forms of findings."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+
+
 def lint(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
             metavar="DIR|FILE...",
             help="Directories of `control export`, or files to check together: config_db.json of "
-            "SONiC, scripts of hosts.",
+            "SONiC, scripts of hosts; -: standard input.",
         ),
     ] = None,
     rules: Annotated[
         bool, typer.Option("--rules", help="List the rules and their reasons; check nothing.")
     ] = False,
+    off: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help='TOML file with a table [off] of rules that do not apply: RULE = "reason".',
+        ),
+    ] = None,
+    form: Annotated[
+        Format, typer.Option("--format", help="Print findings as text, JSON or SARIF.")
+    ] = Format.TEXT,
     as_json: AsJson = False,
 ) -> None:
     """Check configurations for lost packets: buffers, maps, weights, MTU, hosts.
 
-    Exit code 1: there are findings; 2: a mistake.
+    Exit code 1: there are findings; 2: a mistake, or nothing that can be read.
     """
     if rules:
-        print("\n".join(f"{one.name:15}{one.why}" for one in linter.RULES))
+        print("\n".join(f"{one.name:15}{one.severity:15}{one.why}" for one in linter.RULES))
         return
     if not paths:
-        reject("no files to check; expected directories or files")
+        reject("no files to check; expected directories, files, or - for standard input")
     with mistakes(linter.ConfigError):
-        site = linter.read({str(path): read_text(path, SIZE_MAX) for path in _files(paths)})
-    if not (site.switches or site.hosts):
-        reject(f"{paths[0]}: no config_db.json and no script of a host; expected one of them")
-    findings = linter.lint(site)
+        names = _off(off) if off else {}
+        site = linter.read(dict(_texts(paths)))
     for path in site.unread:
         print_error(
             f"note: {path}: not read; the linter knows SONiC's config_db.json and hosts' scripts"
         )
-    if as_json:
-        print(json.dumps([asdict(one) for one in findings], indent=1))
-    else:
-        _print(site, findings)
+    if not site.switches and (site.unread or not site.hosts):
+        reject(f"{paths[0]}: no switch that can be read; expected a config_db.json of SONiC")
+    findings = linter.lint(site, names)
+    match Format.JSON if as_json else form:
+        case Format.JSON:
+            print(json.dumps([_plain(one) for one in findings], indent=1))
+        case Format.SARIF:
+            print(json.dumps(sarif.document(findings, linter.RULES), indent=1))
+        case Format.TEXT:
+            _print(site, findings)
     if findings:
         raise typer.Exit(FAILED)
 
 
-def _files(paths: list[Path]) -> Iterator[Path]:
+def _off(path: Path) -> dict[str, str]:
+    """Read the rules that do not apply, and why."""
+    known = [rule.name for rule in linter.RULES]
+    try:
+        document = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise linter.ConfigError(f"{path}: {error}; expected TOML") from None
+    table = document.pop("off", None)
+    if document or not isinstance(table, dict):
+        raise linter.ConfigError(f'{path}: expected one table, [off], of RULE = "reason"')
+    for name, reason in table.items():
+        if name not in known:
+            raise linter.ConfigError(f"{path}: no rule {name}; known: {', '.join(known)}")
+        if not isinstance(reason, str) or not reason.strip():
+            raise linter.ConfigError(f"{path}: {name}: expected the reason as a text")
+    return table
+
+
+def _texts(paths: list[Path]) -> Iterator[tuple[str, str]]:
     for path in paths:
-        if path.is_dir():
+        if str(path) == "-":
+            yield "<stdin>", _standard_input()
+        elif path.is_fifo():
+            with path.open("rb") as file:
+                yield str(path), _bounded(str(path), file.read(SIZE_MAX + 1))
+        elif path.is_dir():
             inside = (one for one in path.rglob("*") if one.suffix in SUFFIXES and one.is_file())
-            yield from sorted(inside)
+            for one in sorted(inside):
+                yield str(one), read_text(one, SIZE_MAX)
         else:
-            yield path
+            yield str(path), read_text(path, SIZE_MAX)
+
+
+def _standard_input() -> str:
+    return _bounded("<stdin>", sys.stdin.buffer.read(SIZE_MAX + 1))
+
+
+def _bounded(name: str, content: bytes) -> str:
+    if len(content) > SIZE_MAX:
+        raise linter.ConfigError(f"{name}: more than {SIZE_MAX} B; expected a configuration")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise linter.ConfigError(f"{name}: expected UTF-8 text") from None
+
+
+def _plain(finding: linter.LintFinding) -> dict[str, object]:
+    return {**asdict(finding), "places": [one._asdict() for one in finding.places]}
 
 
 def _print(site: linter.Configurations, findings: list[linter.LintFinding]) -> None:
     for one in findings:
-        places = ", ".join(one.places[:PLACES_SHOWN])
-        more = len(one.places) - PLACES_SHOWN
-        places += f" and {more} more" if more > 0 else ""
-        print(f"{one.file}: {places}: {one.found}; expected {one.expected}")
-        print(f"    {one.rule}: {one.why}")
+        first = one.places[0].file
+        places = ", ".join(place for file, place in one.places[:PLACES_SHOWN] if file == first)
+        more = len(one.places) - len(places.split(", "))
+        files = len({file for file, _ in one.places})
+        within = f" in {files} files" if files > 1 else ""
+        places += f" and {more} more{within}" if more > 0 else ""
+        print(f"{first}: {places}: {one.found}; expected {one.expected}")
+        print(f"    {one.severity}, {one.rule}: {one.why}")
     counts = f"{len(site.switches)} switches, {len(site.hosts)} hosts"
     print(f"{len(findings)} findings in {counts}" if findings else f"no findings in {counts}")

@@ -1,28 +1,44 @@
 """Rules on consistency between switches, between hosts and switches, and with the scenario."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TypeAlias
 
-from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch
+from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredQueue, ConfiguredSwitch
 from etherweave.control.lint.host_script import NicSettings
 from etherweave.control.lint.inputs import Configurations, LintFault
-from etherweave.control.lint.queues import shares_of
-from etherweave.control.qos.nos import PORT_NAMES
+from etherweave.control.lint.queues import shares_of, span_of
 from etherweave.control.qos.policy import Policy
+
+Place: TypeAlias = tuple[int | None, int | None]
+"""Priority group and queue."""
 
 
 def switches(site: Configurations) -> Iterator[LintFault]:
-    """Find switches whose maps of code points, or pauses, differ from the first one's."""
-    lossless = [(one, port) for one in site.switches for port in one.ports if port.lossless]
-    if not lossless:
+    """Find switches whose maps of code points, or pauses, differ from most others'.
+
+    Where the scenario is known, :func:`intent` compares with it.
+    """
+    lossless = {
+        one.file: (one, port) for one in site.switches for port in one.ports[::-1] if port.lossless
+    }
+    if site.fabric is not None or len(lossless) < 2:
         return
-    first, reference = lossless[0]
-    seen = {first.file}
-    for switch, port in lossless[1:]:
-        if switch.file in seen:
-            continue
-        seen.add(switch.file)
+    counts = Counter(_signature(port) for _, port in lossless.values())
+    (usual, most), *others = counts.most_common(2)
+    is_even = bool(others) and others[0][1] == most
+    name, reference = next(
+        (one.name, port) for one, port in lossless.values() if _signature(port) == usual
+    )
+    which = "the same, as many other switches have each" if is_even else "that, as most switches"
+    for switch, port in lossless.values():
         for what, one, other in _port_differences(port, reference):
-            yield LintFault(switch.file, port.name, f"{what} {one}", f"{other}, as {first.name}")
+            yield LintFault(switch.file, port.name, f"{what} {one}, {other} in {name}", which)
+
+
+def _signature(port: ConfiguredPort) -> tuple[object, ...]:
+    return port.lossless, tuple(_groups(port).items()), tuple(shares_of(port).items())
 
 
 def _port_differences(
@@ -31,14 +47,17 @@ def _port_differences(
     if port.lossless != reference.lossless:
         yield "lossless priorities are", _set(port.lossless), _set(reference.lossless)
     one, other = _groups(port), _groups(reference)
+    moved: dict[tuple[Place, Place], list[int]] = {}
     for dscp in sorted(set(one) & set(other)):
         if one[dscp] != other[dscp]:
-            yield f"DSCP {dscp} is", _group_and_queue(one[dscp]), _group_and_queue(other[dscp])
+            moved.setdefault((one[dscp], other[dscp]), []).append(dscp)
+    for (here, there), dscps in moved.items():
+        yield f"DSCP {span_of(dscps)} is", _group_and_queue(here), _group_and_queue(there)
     if shares_of(port) != shares_of(reference):
         yield "weights of queues are", f"{shares_of(port)}", f"{shares_of(reference)}"
 
 
-def _groups(port: ConfiguredPort) -> dict[int, tuple[int | None, int | None]]:
+def _groups(port: ConfiguredPort) -> dict[int, Place]:
     """Return the group and the queue of every code point."""
     groups, queues = port.maps.get("tc_to_pg_map", {}), port.maps.get("tc_to_queue_map", {})
     return {
@@ -47,7 +66,7 @@ def _groups(port: ConfiguredPort) -> dict[int, tuple[int | None, int | None]]:
     }
 
 
-def _group_and_queue(place: tuple[int | None, int | None]) -> str:
+def _group_and_queue(place: Place) -> str:
     return f"in priority group {place[0]} and queue {place[1]}"
 
 
@@ -56,44 +75,67 @@ def _set(priorities: frozenset[int]) -> str:
 
 
 def hosts(site: Configurations) -> Iterator[LintFault]:
-    """Find hosts whose pauses, maps or weights differ from their switch port's."""
-    ports = _ports_of_hosts(site)
+    """Find hosts whose pauses, maps or weights differ from the scenario's, or the switches'."""
+    expected = _expected(site)
+    if expected is None:
+        return
+    port, whose = expected
     for host in site.hosts:
-        port = ports.get(host.name)
-        if port is None:
-            continue
         if port.lossless and host.pauses:
-            expected = "ethtool -A … rx off tx off"
-            yield LintFault(host.file, host.name, "802.3x pause is on beside PFC", expected)
+            off = "ethtool -A … rx off tx off"
+            yield LintFault(host.file, host.name, "802.3x pause is on beside PFC", off)
         if port.lossless and not host.nics:
             yield LintFault(host.file, host.name, "no PFC", "dcb pfc set, or mlnx_qos --pfc")
         for nic in host.nics:
-            for found, expected in _nic(nic, port):
-                yield LintFault(host.file, f"{host.name} {nic.tool}", found, expected)
+            for found, wanted in _nic(nic, port):
+                place = f"{host.name} {nic.tool}"
+                yield LintFault(host.file, place, found, f"{wanted}, as {whose}")
         if host.mtu_bytes and port.mtu_bytes and host.mtu_bytes > port.mtu_bytes:
-            found = f"MTU {host.mtu_bytes}"
-            yield LintFault(
-                host.file, host.name, found, f"at most {port.mtu_bytes}, as {port.name}"
-            )
+            most = f"at most {port.mtu_bytes}, as {whose}"
+            yield LintFault(host.file, host.name, f"MTU {host.mtu_bytes}", most)
+
+
+def marks(site: Configurations) -> Iterator[LintFault]:
+    """Find hosts whose marks lead into lossy classes, or whose congestion control is off."""
+    expected = _expected(site)
+    if expected is None or not expected[0].lossless:
+        return
+    port, _ = expected
+    classes, groups = port.maps.get("dscp_to_tc_map", {}), port.maps.get("tc_to_pg_map", {})
+    lossless = {port.group_of(one) for one in port.lossless}
+    right = [dscp for dscp, one in sorted(classes.items()) if groups.get(one) in lossless and dscp]
+    for host in site.hosts:
+        for octet in host.octets:
+            dscp = octet >> 2
+            if classes and (groups.get(classes.get(dscp, -1)) not in lossless):
+                found = f"RoCE has traffic class {octet}, DSCP {dscp}, which is lossy"
+                yield LintFault(host.file, host.name, found, f"a DSCP of {span_of(right)}")
+        for nic in host.nics:
+            if nic.trust != "dscp":
+                found = f"trust {nic.trust}: frames without a VLAN tag have no priority"
+                yield LintFault(host.file, f"{host.name} {nic.tool}", found, "trust dscp")
+        if host.cnp_dscp == 0:
+            found = "congestion notifications have DSCP 0"
+            yield LintFault(host.file, host.name, found, "a class of their own, as 48")
+        for priority in sorted(host.ecn_off & port.lossless):
+            found = f"congestion control is off for lossless priority {priority}"
+            yield LintFault(host.file, host.name, found, "1 in roce_np/enable and roce_rp/enable")
 
 
 def _nic(nic: NicSettings, port: ConfiguredPort) -> Iterator[tuple[str, str]]:
     if nic.lossless != port.lossless:
         found = f"pauses priorities {_set(nic.lossless or frozenset())}"
-        yield found, f"{_set(port.lossless)}, as {port.name}"
+        yield found, _set(port.lossless)
     total = sum(nic.weights.values())
     if nic.weights and total not in (0, 100):
         yield f"ETS weights sum to {total}", "a sum of 100"
     shares = {one: share for one, share in nic.weights.items() if share}
     if shares and shares_of(port) and shares != shares_of(port):
-        yield f"ETS weights are {shares}", f"{shares_of(port)}, as {port.name}"
+        yield f"ETS weights are {shares}", f"{shares_of(port)}"
     for priority in sorted(port.lossless):
         own, queue = nic.class_of_priority.get(priority, priority), port.queue_of(priority)
         if queue is not None and own != queue:
-            yield (
-                f"priority {priority} is in traffic class {own}",
-                f"{queue}, its queue in {port.name}",
-            )
+            yield f"priority {priority} is in traffic class {own}", f"{queue}, its queue"
     yield from _code_points(nic, port)
 
 
@@ -104,31 +146,51 @@ def _code_points(nic: NicSettings, port: ConfiguredPort) -> Iterator[tuple[str, 
         group = port.group_of(priority)
         of_port = {dscp for dscp, one in classes.items() if groups.get(one) == group}
         of_nic = {dscp for dscp in classes if nic.priority_of_dscp.get(dscp, dscp >> 3) == priority}
-        for dscp in sorted(of_nic ^ of_port):
-            where = f"priority {priority}"
-            if dscp in of_nic:
-                yield (
-                    f"DSCP {dscp} is in {where}",
-                    f"what {port.name} does: group {groups.get(classes[dscp])}",
-                )
-            else:
-                yield f"DSCP {dscp} is not in {where}", f"{where}, as {port.name} has it"
+        if more := sorted(of_nic - of_port):
+            yield f"DSCP {span_of(more)} is in priority {priority}", f"{span_of(sorted(of_port))}"
+        if less := sorted(of_port - of_nic):
+            yield f"DSCP {span_of(less)} is not in priority {priority}", f"priority {priority}"
 
 
-def _ports_of_hosts(site: Configurations) -> Mapping[str, ConfiguredPort]:
-    """Find the port of every host; without a fabric, the first lossless port."""
-    if site.fabric is None:
-        first = next((port for one in site.switches for port in one.ports if port.lossless), None)
-        return {host.name: first for host in site.hosts} if first else {}
-    known = {(one.name, port.name): port for one in site.switches for port in one.ports}
-    by_name = {one.name: one for one in site.fabric.switches}
-    name = PORT_NAMES["sonic"]
-    return {
-        host.name: known[place]
-        for host in site.fabric.hosts
-        if host.switch in by_name
-        and (place := (host.switch, name(by_name[host.switch], host.switch_port))) in known
-    }
+def _expected(site: Configurations) -> tuple[ConfiguredPort, str] | None:
+    """Return a port as all should be, and whose it is: the scenario's, or that of most switches."""
+    if site.fabric is not None:
+        return (_intended(site.fabric), "in the scenario") if site.fabric.is_pfc else None
+    ports = [port for one in site.switches for port in one.ports if port.lossless]
+    counts = Counter(_signature(port) for port in ports)
+    usual = counts.most_common(1)[0][0] if counts else None
+    port = next((port for port in ports if _signature(port) == usual), None)
+    return None if port is None else (port, "on most ports")
+
+
+def _intended(fabric: Policy) -> ConfiguredPort:
+    """Return a port as the scenario has it."""
+    own = {one.number: one.number for one in fabric.priorities}
+    queue = {one.number: one.traffic_class for one in fabric.priorities}
+    groups = fabric.group_of_priority()
+    lossless = frozenset(one.number for one in fabric.lossless)
+    weights = {one.number: one.weight for one in fabric.classes if one.weight}
+    return ConfiguredPort(
+        name="",
+        is_up=True,
+        speed_mbps=None,
+        mtu_bytes=fabric.mtu_bytes,
+        length_m=None,
+        channel=None,
+        lossless=lossless,
+        watched=lossless,
+        has_watchdog=fabric.watchdog is not None,
+        maps={
+            "dscp_to_tc_map": fabric.priority_of_dscp(),
+            "dot1p_to_tc_map": own,
+            "tc_to_pg_map": groups,
+            "tc_to_queue_map": queue,
+            "pfc_to_pg_map": groups,
+            "pfc_to_queue_map": queue,
+        },
+        groups={},
+        queues={one: ConfiguredQueue("DWRR", weight, "") for one, weight in weights.items()},
+    )
 
 
 def present(site: Configurations) -> Iterator[LintFault]:
@@ -156,28 +218,25 @@ def intent(site: Configurations) -> Iterator[LintFault]:
     """Find differences from the scenario of the configurations."""
     if site.fabric is None:
         return
+    wanted = _intended(site.fabric)
+    lossless = wanted.lossless if site.fabric.is_pfc else frozenset()
     for switch in site.switches:
         for port in switch.ports:
-            for found, expected in _intent(site.fabric, port):
-                yield LintFault(switch.file, port.name, found, f"{expected}, as in the scenario")
+            if port.lossless != lossless:
+                found = f"lossless priorities are {_set(port.lossless)}"
+                yield _unlike(switch.file, port.name, found, _set(lossless))
+            for what, one, other in _port_differences(
+                replace(port, lossless=wanted.lossless), wanted
+            ):
+                yield _unlike(switch.file, port.name, f"{what} {one}", other)
     for host in site.hosts:
         if host.mtu_bytes not in (None, site.fabric.mtu_bytes):
-            expected = f"{site.fabric.mtu_bytes}, as in the scenario"
-            yield LintFault(host.file, host.name, f"MTU {host.mtu_bytes}", expected)
+            found, right = f"MTU {host.mtu_bytes}", f"{site.fabric.mtu_bytes}"
+            yield _unlike(host.file, host.name, found, right)
 
 
-def _intent(fabric: Policy, port: ConfiguredPort) -> Iterator[tuple[str, str]]:
-    lossless = frozenset(one.number for one in fabric.lossless) if fabric.is_pfc else frozenset()
-    if port.lossless != lossless:
-        yield f"lossless priorities are {_set(port.lossless)}", _set(lossless)
-    groups = fabric.group_of_priority()
-    wanted = {dscp: groups[one] for dscp, one in fabric.priority_of_dscp().items()}
-    for dscp, (group, _) in _groups(port).items():
-        if group is not None and wanted.get(dscp, group) != group:
-            yield f"DSCP {dscp} is in priority group {group}", f"group {wanted[dscp]}"
-    shares = {one.number: one.weight for one in fabric.classes if one.weight}
-    if shares_of(port) != shares:
-        yield f"weights of queues are {shares_of(port)}", f"{shares}"
+def _unlike(file: str, place: str, found: str, expected: str) -> LintFault:
+    return LintFault(file, place, found, f"{expected}, as in the scenario")
 
 
 def deadlock(site: Configurations) -> Iterator[LintFault]:

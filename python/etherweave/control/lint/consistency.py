@@ -1,5 +1,6 @@
 """Rules on the form of files, references, port channels and both ends of links."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from etherweave.control.lint.config_db import (
@@ -113,8 +114,8 @@ def _differences(
 def mtu(site: Configurations) -> Iterator[LintFault]:
     """Find ports with another MTU than the other ports, or the fabric."""
     switches = site.switches
-    sizes = [port.mtu_bytes for one in switches for port in one.ports if port.mtu_bytes is not None]
-    usual = max(set(sizes), key=sizes.count, default=None)
+    sizes = Counter(port.mtu_bytes for one in switches for port in one.ports if port.mtu_bytes)
+    usual = sizes.most_common(1)[0][0] if sizes else None
     wanted = site.fabric.mtu_bytes if site.fabric else usual
     for switch in switches:
         for port in switch.ports:
@@ -128,16 +129,17 @@ def ends(site: Configurations) -> Iterator[LintFault]:
     if site.fabric is None:
         return
     known = {one.name: one for one in site.switches}
+    ports = {(one.name, port.name): port for one in site.switches for port in one.ports}
     name = PORT_NAMES["sonic"]
     places = {one.name: one for one in site.fabric.switches}
     for switch in site.fabric.switches:
         for port in switch.ports:
-            near = _port(known.get(switch.name), name(switch, port.number))
+            near = ports.get((switch.name, name(switch, port.number)))
             far_switch = places.get(port.peer)
             if far_switch is None or near is None:
                 continue
             far_name = name(far_switch, port.peer_port)
-            far = _port(known.get(port.peer), far_name)
+            far = ports.get((port.peer, far_name))
             if far is None:
                 continue
             file, peer = known[switch.name].file, f"{port.peer} {far_name}"
@@ -147,8 +149,3 @@ def ends(site: Configurations) -> Iterator[LintFault]:
             if near.lossless != far.lossless:
                 found = f"pauses priorities {sorted(near.lossless)}"
                 yield LintFault(file, near.name, found, f"{sorted(far.lossless)}, as {peer}")
-
-
-def _port(switch: ConfiguredSwitch | None, name: str) -> ConfiguredPort | None:
-    ports = switch.ports if switch else ()
-    return next((port for port in ports if port.name == name), None)

@@ -1,7 +1,8 @@
 """A host as its script configures it: the commands that concern lossless traffic.
 
-These are ``ip link set … mtu``, ``mlnx_qos``, ``dcb pfc|ets|app`` and ``ethtool -A``, one to a
-line; all other commands are ignored.
+These are ``ip link set … mtu``, ``mlnx_qos``, ``dcb pfc|ets|app``, ``ethtool -A``, ``cma_roce_tos``
+and what is written into the files of RoCE's traffic class and congestion control, one to a line;
+all other commands are ignored.
 """
 
 import shlex
@@ -22,6 +23,7 @@ class NicSettings:
     weights: dict[int, int] = field(default_factory=dict)
     """By traffic class [%]; 0 where it is strict."""
     priority_of_dscp: dict[int, int] = field(default_factory=dict)
+    trust: str = "dscp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,11 @@ class ConfiguredHost:
     nics: tuple[NicSettings, ...]
     """One for each tool that the script calls."""
     unreadable: tuple[tuple[str, str, str], ...]
+    octets: tuple[int, ...] = ()
+    """Traffic class octets that RoCE's packets carry: the code point in the upper six bits."""
+    cnp_dscp: int | None = None
+    ecn_off: frozenset[int] = frozenset()
+    """Priorities for which congestion control is off."""
 
 
 def read(file: str, name: str, text: str) -> ConfiguredHost:
@@ -51,7 +58,17 @@ def read(file: str, name: str, text: str) -> ConfiguredHost:
             )
     nics = tuple(nic for nic in (reader.nvidia, reader.dcb) if nic.lossless is not None)
     unreadable = tuple(reader.unreadable)
-    return ConfiguredHost(file, name, reader.mtu_bytes, reader.pauses, nics, unreadable)
+    return ConfiguredHost(
+        file,
+        name,
+        reader.mtu_bytes,
+        reader.pauses,
+        nics,
+        unreadable,
+        tuple(reader.octets),
+        reader.cnp_dscp,
+        frozenset(reader.ecn_off),
+    )
 
 
 class _ScriptReader:
@@ -63,6 +80,9 @@ class _ScriptReader:
         self.nvidia = NicSettings("mlnx_qos")
         self.dcb = NicSettings("dcb")
         self.unreadable: list[tuple[str, str, str]] = []
+        self.octets: list[int] = []
+        self.cnp_dscp: int | None = None
+        self.ecn_off: set[int] = set()
 
     def line(self, words: list[str]) -> None:
         """Read a line."""
@@ -72,6 +92,10 @@ class _ScriptReader:
             case ["ethtool", "-A", *rest]:
                 options = dict(zip(rest[1::2], rest[2::2], strict=False))
                 self.pauses = "on" in (options.get("rx"), options.get("tx"))
+            case ["cma_roce_tos", *rest] if "-t" in rest:
+                self.octets.append(int(rest[rest.index("-t") + 1]))
+            case ["echo", value, ">", path] | ["put", value, path]:
+                self._file(value, path)
             case ["mlnx_qos", *rest]:
                 self._nvidia(dict(_options(rest)))
             case ["dcb", "pfc", "set", *rest]:
@@ -85,6 +109,15 @@ class _ScriptReader:
                 pairs = _pairs(_after(rest, "dscp-prio"))
                 self.dcb.priority_of_dscp |= {int(one): int(two) for one, two in pairs.items()}
 
+    def _file(self, value: str, path: str) -> None:
+        name = path.rpartition("/")[2]
+        if name == "traffic_class":
+            self.octets.append(int(value))
+        elif name == "cnp_dscp":
+            self.cnp_dscp = int(value)
+        elif "/roce_" in path and path.rpartition("/")[0].endswith("/enable") and value == "0":
+            self.ecn_off.add(int(name))
+
     def _ets(self, rest: list[str]) -> None:
         shares = _numbers(_pairs(_after(rest, "tc-bw")))
         kinds = {int(one): kind for one, kind in _pairs(_after(rest, "tc-tsa")).items()}
@@ -95,6 +128,7 @@ class _ScriptReader:
 
     def _nvidia(self, options: Mapping[str, str]) -> None:
         nic = self.nvidia
+        nic.trust = options.get("--trust", nic.trust)
         if "--pfc" in options:
             states = _list(options["--pfc"])
             nic.lossless = frozenset(one for one in EVERY if int(states[one]))

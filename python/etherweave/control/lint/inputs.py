@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -42,17 +43,37 @@ def read(files: Mapping[str, str]) -> Configurations:
     policy, fabric_file = None, ""
     for path, text in sorted(files.items()):
         name = PurePosixPath(path).name
-        if name == FABRIC:
-            fabric_file, policy = path, read_fabric(path, text)
-        elif name in BESIDE:
+        if name in BESIDE:
             continue
-        elif name.endswith(".json"):
-            switches += config_db.read(path, text)
-        elif name.endswith(".sh") and name != "nvue.sh":
-            hosts.append(host_script.read(path, name.removesuffix(".sh"), text))
-        else:
-            unread.append(path)
+        match _kind(name, text):
+            case "fabric":
+                fabric_file, policy = path, read_fabric(path, text)
+            case "switch":
+                switches += config_db.read(path, text)
+            case "host":
+                hosts.append(host_script.read(path, name.removesuffix(".sh"), text))
+            case _:
+                unread.append(path)
     return Configurations(tuple(switches), tuple(hosts), fabric_file, policy, tuple(unread))
+
+
+def _kind(name: str, text: str) -> str:
+    """Return the type of a file: by its name, otherwise by its content."""
+    if name == FABRIC:
+        return "fabric"
+    if name.endswith(".json") or text.lstrip()[:1] == "{":
+        return "switch"
+    is_host = name.endswith(".sh") or any(tool in text for tool in ("mlnx_qos", "dcb pfc"))
+    return "host" if is_host and name != "nvue.sh" and "nv set " not in text else ""
+
+
+class Severity(StrEnum):
+    """What a violation of a rule leads to, the worst first."""
+
+    LOSES = "loses packets"
+    STALLS = "stalls"
+    DEGRADES = "degrades"
+    STYLE = "style"
 
 
 class LintFault(NamedTuple):
@@ -65,40 +86,49 @@ class LintFault(NamedTuple):
     expected: str
 
 
+class LintPlace(NamedTuple):
+    """A place of a finding."""
+
+    file: str
+    place: str
+
+
 @dataclass(frozen=True, slots=True)
 class LintRule:
-    """A rule: its name, its reason, and the function that checks it."""
+    """A rule: its name, severity and reason, and the function that checks it."""
 
     name: str
+    severity: Severity
     why: str
     check: Callable[[Configurations], Iterator[LintFault]]
 
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """A violation of a rule, with all its places in one file."""
+    """A violation of a rule, with all its places in all files."""
 
     rule: str
-    file: str
-    places: tuple[str, ...]
+    severity: Severity
+    places: tuple[LintPlace, ...]
     found: str
     expected: str
     why: str
 
 
 def findings(site: Configurations, rules: Iterable[LintRule]) -> list[LintFinding]:
-    """Check configurations by rules; equal faults of one file become one finding."""
+    """Check configurations by rules; equal faults become one finding, the worst come first."""
     found: list[LintFinding] = []
     for rule in rules:
-        places: dict[tuple[str, str, str], list[str]] = {}
+        places: dict[tuple[str, str], dict[LintPlace, None]] = {}
         for fault in rule.check(site):
-            key = (fault.file, fault.found, fault.expected)
-            places.setdefault(key, []).append(fault.place)
+            where = places.setdefault((fault.found, fault.expected), {})
+            where[LintPlace(fault.file, fault.place)] = None
         found += (
-            LintFinding(rule.name, file, tuple(dict.fromkeys(where)), what, expected, rule.why)
-            for (file, what, expected), where in places.items()
+            LintFinding(rule.name, rule.severity, tuple(where), what, expected, rule.why)
+            for (what, expected), where in places.items()
         )
-    return found
+    order = list(Severity)
+    return sorted(found, key=lambda one: order.index(one.severity))
 
 
 def read_fabric(file: str, text: str) -> Policy:

@@ -1,5 +1,6 @@
 """Rules on PFC, priority groups, headroom and pools of lossless priorities, port by port."""
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -8,7 +9,7 @@ from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch, 
 from etherweave.control.lint.inputs import Configurations, LintFault
 from etherweave.control.qos.devices import GENERIC, headroom_bytes
 from etherweave.control.qos.nos import PORT_NAMES
-from etherweave.control.qos.policy import FlowControl
+from etherweave.control.qos.policy import FlowControl, Policy
 
 FRAME_BYTES = 1500
 """Largest lossless frames where nothing says more: RoCE's packets are shorter [B]."""
@@ -24,8 +25,8 @@ def enabled(site: Configurations) -> Iterator[LintFault]:
     if site.fabric and site.fabric.flow_control is not FlowControl.PFC:
         return
     for switch in site.switches:
-        sets = [port.lossless for port in switch.ports]
-        usual = max(sets, key=sets.count, default=frozenset())
+        sets = Counter(port.lossless for port in switch.ports)
+        usual = sets.most_common(1)[0][0] if sets else frozenset()
         if not any(sets):
             expected = "at least one priority in pfc_enable"
             yield LintFault(switch.file, "PORT_QOS_MAP", "PFC is enabled for no priority", expected)
@@ -39,7 +40,10 @@ def enabled(site: Configurations) -> Iterator[LintFault]:
 
 def groups(site: Configurations) -> Iterator[LintFault]:
     """Find lossless priorities without a lossless priority group."""
+    written = {one.file for one in site.switches if any(map(_has_lossless_group, one.ports))}
     for switch, port in each(site):
+        if switch.file not in written and port.length_m:
+            continue  # buffermgrd makes them from PORT_QOS_MAP, CABLE_LENGTH and its table.
         for priority in sorted(port.lossless):
             group = port.group_of(priority)
             if group is None:
@@ -55,6 +59,10 @@ def groups(site: Configurations) -> Iterator[LintFault]:
             if profile is not None and profile.xoff_bytes == 0:
                 found = f"profile {profile.name} of lossless priority {priority} has no xoff"
                 yield LintFault(switch.file, place, found, "a profile with xoff, the headroom")
+
+
+def _has_lossless_group(port: ConfiguredPort) -> bool:
+    return any(profile is None or profile.xoff_bytes for profile in port.groups.values())
 
 
 def headroom(site: Configurations) -> Iterator[LintFault]:
@@ -119,11 +127,36 @@ def _link(port: ConfiguredPort, is_least: bool, frame_bytes: int) -> str:
 
 def cables(site: Configurations) -> Iterator[LintFault]:
     """Find lossless ports without a cable length, on which headroom depends."""
+    lengths = {} if site.fabric is None else _cables(site.fabric)
     for switch, port in each(site):
+        role = switch.tables.get("PORT", {}).get(port.name, {}).get("role", "Ext")
         if not port.length_m:
+            if role != "Ext":
+                continue  # Within the device, as to a DPU.
             found = "no cable length" if port.length_m is None else "a cable of 0 m"
             expected = "its length in CABLE_LENGTH, as 5m"
             yield LintFault(switch.file, port.name, found, expected)
+            continue
+        built = lengths.get((switch.name, port.name), 0)
+        if port.length_m < built:
+            found = f"a cable of {port.length_m} m"
+            yield LintFault(switch.file, port.name, found, f"{built:g} m, as in the scenario")
+
+
+def _cables(fabric: Policy) -> dict[tuple[str, str], float]:
+    name = PORT_NAMES["sonic"]
+    return {
+        (switch.name, name(switch, port.number)): port.length_m
+        for switch in fabric.switches
+        for port in switch.ports
+    }
+
+
+def asymmetric(site: Configurations) -> Iterator[LintFault]:
+    """Find lossless ports with asymmetric PFC, which answer pauses of all priorities."""
+    for switch, port in each(site):
+        if switch.tables.get("PORT", {}).get(port.name, {}).get("pfc_asym", "off") != "off":
+            yield LintFault(switch.file, port.name, "pfc_asym is on", "off, as at the peer")
 
 
 def orphans(site: Configurations) -> Iterator[LintFault]:

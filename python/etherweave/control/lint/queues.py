@@ -3,25 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from etherweave.control.lint.config_db import ConfiguredPort
+from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch
 from etherweave.control.lint.inputs import Configurations, LintFault
 from etherweave.control.lint.lossless import each
+from etherweave.control.qos.policy import ranges
 
 COLOURS = ("green", "yellow", "red")
 SHARED = ("DWRR", "WRR")
 POLL_MS = 200
 """SONiC's default polling interval [ms]."""
-
-
-def weights(site: Configurations) -> Iterator[LintFault]:
-    """Find weights that do not sum to 100."""
-    for switch in site.switches:
-        for port in switch.ports:
-            shares = shares_of(port)
-            if shares and sum(shares.values()) != 100:
-                listed = ", ".join(f"{number}: {share}" for number, share in shares.items())
-                found = f"weights of queues {listed} sum to {sum(shares.values())}"
-                yield LintFault(switch.file, port.name, found, "a sum of 100")
 
 
 def shares_of(port: ConfiguredPort) -> dict[int, int]:
@@ -66,7 +56,9 @@ def marking(site: Configurations) -> Iterator[LintFault]:
 def _marking(profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     ecn = str(profile.get("ecn", "ecn_none"))
     for colour in COLOURS:
-        least, most = (_size(profile.get(f"{colour}_{side}_threshold")) for side in ("min", "max"))
+        least, most = (
+            size_of(profile.get(f"{colour}_{side}_threshold")) for side in ("min", "max")
+        )
         if least is not None and most is not None and most < least:
             yield f"{colour} maximum {most} B below minimum {least} B", "minimum below maximum"
         enabled = str(profile.get(f"wred_{colour}_enable", "false")).lower() == "true"
@@ -74,7 +66,57 @@ def _marking(profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"WRED drops {colour} packets, because ecn is {ecn}", "ecn_all, which marks them"
 
 
-def _size(value: object) -> int | None:
+def unmarked(site: Configurations) -> Iterator[LintFault]:
+    """Find lossless queues that WRED never marks."""
+    for switch, port in each(site):
+        profiles = switch.tables.get("WRED_PROFILE", {})
+        memory = _largest_pool(switch)
+        for priority in sorted(port.lossless):
+            number = port.queue_of(priority)
+            queue = port.queues.get(number) if number is not None else None
+            if queue is None or not profiles:
+                continue
+            place = f"{port.name} queue {number}"
+            if not queue.wred:
+                expected = f"wred_profile in QUEUE, as {next(iter(profiles))}"
+                yield LintFault(switch.file, place, "no wred_profile", expected)
+                continue
+            for found, expected in _unmarked(profiles.get(queue.wred, {}), memory):
+                yield LintFault(switch.file, place, f"{queue.wred}: {found}", expected)
+
+
+def _unmarked(profile: Mapping[str, Any], memory_bytes: int) -> Iterator[tuple[str, str]]:
+    if profile and str(profile.get("ecn", "ecn_none")) == "ecn_none":
+        yield "ecn is ecn_none", "ecn_all"
+    for colour in COLOURS:
+        least = size_of(profile.get(f"{colour}_min_threshold"))
+        if least is not None and memory_bytes and least >= memory_bytes:
+            expected = f"less than the largest pool, {memory_bytes} B"
+            yield f"{colour} minimum {least} B is never reached", expected
+        if size_of(profile.get(f"{colour}_drop_probability")) == 0:
+            yield f"{colour} probability 0", "at least 1 %"
+
+
+def _largest_pool(switch: ConfiguredSwitch) -> int:
+    pools = switch.tables.get("BUFFER_POOL", {}).values()
+    return max((size_of(one.get("size")) or 0 for one in pools), default=0)
+
+
+def default(site: Configurations) -> Iterator[LintFault]:
+    """Find traffic without a mark in a lossless group."""
+    for switch, port in each(site):
+        traffic_class = port.maps.get("dscp_to_tc_map", {}).get(0)
+        group = port.maps.get("tc_to_pg_map", {}).get(
+            -1 if traffic_class is None else traffic_class
+        )
+        if group is not None and group in {port.group_of(one) for one in port.lossless}:
+            found = f"DSCP 0 is in lossless priority group {group}"
+            expected = "a lossy class for traffic without a mark, as DSCP 26 for RoCE"
+            yield LintFault(switch.file, port.name, found, expected)
+
+
+def size_of(value: object) -> int | None:
+    """Return a whole number, or nothing."""
     text = str(value)
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
 
@@ -91,20 +133,33 @@ def watchdog(site: Configurations) -> Iterator[LintFault]:
             yield LintFault(switch.file, port.name, found, "every priority of pfc_enable")
 
 
+TIMES_MS = {"detection_time": (100, 5000), "restoration_time": (100, 60_000)}
+"""Ranges of sonic-pfcwd.yang."""
+
+
 def watchdog_times(site: Configurations) -> Iterator[LintFault]:
-    """Find watchdog times below the polling interval."""
+    """Find times that SONiC rejects, or below the polling interval, and watchdogs that only log."""
     for switch in site.switches:
         table = switch.tables.get("PFC_WD", {})
-        poll = _size(table.get("GLOBAL", {}).get("POLL_INTERVAL", POLL_MS))
+        poll = size_of(table.get("GLOBAL", {}).get("POLL_INTERVAL", POLL_MS)) or POLL_MS
         for name, entry in table.items():
-            for field in ("detection_time", "restoration_time"):
-                time = _size(entry[field]) if field in entry else None
-                if poll is not None and time is not None and time < poll:
+            place = f"PFC_WD|{name}"
+            if entry.get("action") == "alert":
+                found = "action alert reports a storm and lets it go on"
+                yield LintFault(switch.file, place, found, "drop, or forward")
+            for field, (least, most) in TIMES_MS.items():
+                if field not in entry:
+                    continue
+                time = size_of(entry[field])
+                if time is None or not least <= time <= most:
+                    found = f"{field} {str(entry[field])[:20]}"
+                    yield LintFault(switch.file, place, found, f"{least} to {most} ms")
+                elif time < poll:
                     found = f"{field} {time} ms is below the polling interval"
-                    yield LintFault(switch.file, f"PFC_WD|{name}", found, f"at least {poll} ms")
+                    yield LintFault(switch.file, place, found, f"at least {poll} ms")
 
 
-NEEDED = ("tc_to_pg_map", "tc_to_queue_map", "pfc_to_queue_map")
+NEEDED = ("tc_to_pg_map", "tc_to_queue_map")
 INTO = ("dscp_to_tc_map", "dot1p_to_tc_map")
 """Maps that put packets into traffic classes."""
 
@@ -124,7 +179,7 @@ def known_classes(site: Configurations) -> Iterator[LintFault]:
     """Find traffic classes without a group or queue."""
     for switch, port in each(site):
         for into in INTO:
-            for field in NEEDED[:2]:
+            for field in NEEDED:
                 target = port.maps.get(field)
                 if target is None:
                     continue
@@ -132,7 +187,7 @@ def known_classes(site: Configurations) -> Iterator[LintFault]:
                 for traffic_class in lost:
                     origins = _origins(port, into, traffic_class)
                     found = f"{into} leads {origins} to traffic class {traffic_class}"
-                    expected = f"a class of {field}: {_span(list(target))}"
+                    expected = f"a class of {field}: {span_of(list(target))}"
                     yield LintFault(switch.file, port.name, found, expected)
 
 
@@ -191,9 +246,11 @@ def unmixed(site: Configurations) -> Iterator[LintFault]:
 
 def _origins(port: ConfiguredPort, field: str, traffic_class: int) -> str:
     origins = [one for one, other in port.maps[field].items() if other == traffic_class]
-    return _span(origins)
+    return span_of(origins)
 
 
-def _span(numbers: list[int]) -> str:
-    shown = ", ".join(str(one) for one in sorted(numbers)[:6])
-    return shown + (", …" if len(numbers) > 6 else "")
+def span_of(numbers: list[int]) -> str:
+    """Write numbers by ranges: 0-7, 26."""
+    spans = ranges(numbers)
+    shown = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in spans[:6])
+    return shown + (", …" if len(spans) > 6 else "")

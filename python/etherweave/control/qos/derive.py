@@ -250,8 +250,8 @@ def _classes(
 ) -> tuple[TrafficClass, ...]:
     lossless = {one.number for one in priorities if one.is_lossless}
     jobs, raised = users
-    used = {job.priority for job in jobs} | set(raised) or lossless
-    used |= {one.number for one in priorities if cnp_dscp in one.dscps}
+    notified = {one.number for one in priorities if cnp_dscp in one.dscps}
+    used = ({job.priority for job in jobs} | set(raised) or lossless) | notified
     used_classes = {priorities[one].traffic_class for one in used}
     lossless_classes = {priorities[one].traffic_class for one in lossless}
     return tuple(

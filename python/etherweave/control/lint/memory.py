@@ -1,0 +1,95 @@
+"""Rules on sizes and thresholds of groups, pools and queues."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch, reference, spans
+from etherweave.control.lint.inputs import Configurations, LintFault
+from etherweave.control.lint.lossless import each
+from etherweave.control.lint.queues import size_of
+
+INACTIVE_TH = -8
+"""The threshold by which SONiC's templates switch the groups of inactive ports off."""
+
+
+def _lossless_profiles(
+    site: Configurations,
+) -> Iterator[tuple[ConfiguredSwitch, str, str, Mapping[str, Any]]]:
+    """Return the profile of every lossless group, with its place."""
+    for switch, port in each(site):
+        profiles = switch.tables.get("BUFFER_PROFILE", {})
+        for priority in sorted(port.lossless):
+            group = port.groups.get(port.group_of(priority) or 0)
+            if group is not None and group.xoff_bytes and group.name in profiles:
+                place = f"{port.name} priority {priority}"
+                yield switch, place, group.name, profiles[group.name]
+
+
+def sizes(site: Configurations) -> Iterator[LintFault]:
+    """Find groups that never resume, and groups larger than their pools."""
+    for switch, place, name, profile in _lossless_profiles(site):
+        size, xon, xoff = (size_of(profile.get(key, "0")) for key in ("size", "xon", "xoff"))
+        if size is None or xon is None or xoff is None:
+            continue
+        pool = switch.tables.get("BUFFER_POOL", {}).get(reference(profile.get("pool", "")), {})
+        whole, shared = (size_of(pool.get(key)) for key in ("size", "xoff"))
+        if xon > size + xoff:
+            found = f"xon of {name} is {xon} B, more than its size and xoff together"
+            yield LintFault(switch.file, place, found, f"at most {size + xoff} B")
+        if size == 0 and not shared:
+            expected = "its reserve and headroom, or a pool with shared headroom"
+            yield LintFault(switch.file, place, f"size of {name} is 0 B", expected)
+        if whole is not None and max(size, xoff) > whole + (shared or 0):
+            found = f"{name} takes {max(size, xoff)} B of a pool of {whole} B"
+            yield LintFault(switch.file, place, found, "a pool for all groups of all ports")
+
+
+def shared(site: Configurations) -> Iterator[LintFault]:
+    """Find pools of shared headroom that are smaller than the headroom of one group."""
+    for switch, place, name, profile in _lossless_profiles(site):
+        pool = reference(profile.get("pool", ""))
+        entry = switch.tables.get("BUFFER_POOL", {}).get(pool, {})
+        size, xoff = size_of(entry.get("xoff")), size_of(profile.get("xoff", "0"))
+        if size and xoff and size < xoff:
+            found = f"{pool} has shared headroom of {size} B, {name} an xoff of {xoff} B"
+            yield LintFault(switch.file, place, found, f"at least {xoff} B")
+
+
+def thresholds(site: Configurations) -> Iterator[LintFault]:
+    """Find lossless groups that get next to nothing of their pools."""
+    for switch, place, name, profile in _lossless_profiles(site):
+        if str(profile.get("dynamic_th", "")) == str(INACTIVE_TH):
+            found = f"dynamic_th of {name} is {INACTIVE_TH}, 1/256 of the free pool"
+            yield LintFault(switch.file, place, found, "a threshold of an active port, as 0")
+
+
+def egress(site: Configurations) -> Iterator[LintFault]:
+    """Find lossless queues that have the buffer profile of unmarked traffic, which is lossy."""
+    for switch in site.switches:
+        by_port = _queue_profiles(switch)
+        for port in switch.ports:
+            profiles = by_port.get(port.name, {})
+            stopped = {port.queue_of(priority) for priority in port.lossless}
+            lossy = _default_queue(port)
+            if lossy in stopped or lossy not in profiles:
+                continue
+            for number in sorted(one for one in stopped if one is not None):
+                if profiles.get(number) == profiles[lossy]:
+                    found = f"lossless queue {number} has {profiles[number]}, as queue {lossy} has"
+                    expected = "a profile of lossless queues, which takes the whole pool"
+                    place = f"{port.name} queue {number}"
+                    yield LintFault(switch.file, place, found, expected)
+
+
+def _default_queue(port: ConfiguredPort) -> int:
+    """Return the queue of traffic without a mark."""
+    traffic_class = port.maps.get("dscp_to_tc_map", {}).get(0, 0)
+    return port.maps.get("tc_to_queue_map", {}).get(traffic_class, traffic_class)
+
+
+def _queue_profiles(switch: ConfiguredSwitch) -> Mapping[str, Mapping[int, str]]:
+    found: dict[str, dict[int, str]] = {}
+    for key, entry in switch.tables.get("BUFFER_QUEUE", {}).items():
+        for port, number in spans(key):
+            found.setdefault(port, {})[number] = reference(entry.get("profile", ""))
+    return found
