@@ -33,6 +33,12 @@ JOBS: dict[str, dict[str, Any]] = {
     "both": {"osu_bibw": {"bytes": "64KiB", "window": 8, "iterations": 2}},
     "sum": {"osu_collective": {"ranks": 4, "operation": {"allreduce": {"bytes": "1KiB"}}}},
     "wait": {"osu_collective": {"ranks": 4, "operation": "barrier"}},
+    "lists": {
+        "osu_collective": {
+            "ranks": 4,
+            "operation": {"allgatherv": {"bytes": ["1KiB", "3KiB"]}},
+        }
+    },
     "funnel": {"incast": {"sources": 2}},
     "cube": {"halo3d": {"pex": 2, "pey": 1, "pez": 1, "iterations": 1}},
 }
@@ -85,6 +91,7 @@ def test_jobs_are_measured_as_the_tools_count_them() -> None:
         "both": ("osu_bibw", 65536, 2),
         "sum": ("osu_allreduce", 1024, 4),
         "wait": ("osu_barrier", None, 4),
+        "lists": ("osu_allgatherv", 2048, 4),
         "funnel": ("ib_write_bw", None, 3),
         "cube": ("halo3d-26", None, 2),
     }

@@ -22,7 +22,7 @@ fn main() {
     let selection = SelectionKind::default().build(&topology);
     let ranks = hosts as u32;
     let workload = if std::env::args().any(|word| word == "all_to_all") {
-        Workload::AllToAll(AllToAll { ranks, bytes: size, iterations: 2 })
+        Workload::AllToAll(AllToAll { ranks, bytes: size, iterations: 2, ..AllToAll::default() })
     } else {
         Workload::Permutation(Permutation { ranks, bytes: size, ..Permutation::default() })
     };

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{Bytes, InputErrors};
 
-use crate::collective::{Collective, Communicator};
+use crate::collective::{Algorithm, Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
 use crate::program::iteration;
 use crate::{Block, Program};
@@ -15,13 +15,18 @@ pub struct AllToAll {
     pub ranks: u32,
     /// Block per pair [B]; its size decides the algorithm.
     pub bytes: Bytes,
+    /// Whose decisions pick the algorithms of collectives.
+    pub library: Library,
+    /// This algorithm of the all-to-all instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub algorithm: Option<Algorithm>,
     /// How many iterations, 1 or more.
     pub iterations: u32,
 }
 
 impl Default for AllToAll {
     fn default() -> AllToAll {
-        AllToAll { ranks: 16, bytes: Bytes::new(10_000), iterations: 10 }
+        AllToAll { ranks: 16, bytes: Bytes::new(10_000), library: Library::default(), algorithm: None, iterations: 10 }
     }
 }
 
@@ -34,7 +39,7 @@ impl AllToAll {
     /// The schedule of every rank.
     ///
     /// # Errors
-    /// When there are fewer than two ranks or no iteration.
+    /// When there are fewer than two ranks or no iteration, or the algorithm performs no all-to-all.
     pub fn programs(&self) -> Result<Vec<Program>, InputErrors> {
         self.programs_of(0..self.ranks)
     }
@@ -48,10 +53,12 @@ impl AllToAll {
         ])?;
         let world = Communicator::world(self.ranks);
         let alltoall = Collective::Alltoall { bytes: self.bytes };
+        let rule = Rule { algorithm: self.algorithm, ..Rule::of(self.library) };
+        rule.check(&alltoall, self.ranks)?;
         let program = |rank| {
             Program::new([
-                Block::unmeasured(Collective::Barrier.lower(&world, rank)),
-                Block::measured(iteration(alltoall.lower(&world, rank)), self.iterations),
+                Block::unmeasured(Collective::Barrier.lower(&Rule::of(self.library), &world, rank)),
+                Block::measured(iteration(alltoall.lower(&rule, &world, rank)), self.iterations),
             ])
         };
         Ok(ranks.map(program).collect())

@@ -5,7 +5,7 @@
 
 use etherweave_primitives::{Bytes, InputError, InputErrors};
 
-use crate::collective::{Collective, Communicator};
+use crate::collective::{Algorithm, Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
 use crate::program::iteration;
 use crate::rank_grid::RankGrid;
@@ -27,6 +27,11 @@ pub struct Fft {
     pub y_bytes: Bytes,
     /// Message to each rank of the z sub-communicator [B]; 0 skips the direction.
     pub z_bytes: Bytes,
+    /// Whose decisions pick the algorithms of collectives.
+    pub library: Library,
+    /// This algorithm of the all-to-alls instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub algorithm: Option<Algorithm>,
     /// How many iterations, 1 or more.
     pub iterations: u32,
 }
@@ -34,7 +39,17 @@ pub struct Fft {
 impl Default for Fft {
     fn default() -> Fft {
         let block = Bytes::new(10_000);
-        Fft { pex: 4, pey: 4, pez: 3, x_bytes: block, y_bytes: block, z_bytes: block, iterations: 16_000 }
+        Fft {
+            pex: 4,
+            pey: 4,
+            pez: 3,
+            x_bytes: block,
+            y_bytes: block,
+            z_bytes: block,
+            library: Library::default(),
+            algorithm: None,
+            iterations: 16_000,
+        }
     }
 }
 
@@ -47,7 +62,8 @@ impl Fft {
     /// The schedule of every rank.
     ///
     /// # Errors
-    /// When the grid or the iterations are empty, or all three directions are skipped.
+    /// When the grid or the iterations are empty, all three directions are skipped, or the algorithm performs no
+    /// all-to-all.
     pub fn programs(&self) -> Result<Vec<Program>, InputErrors> {
         self.programs_of(0..self.ranks().min(u32::MAX.into()) as u32)
     }
@@ -64,13 +80,16 @@ impl Fft {
             at_least("iterations", self.iterations, 1),
             InputError::unless(sends, "x_bytes, y_bytes, z_bytes", "all 0B", "a message in at least one direction"),
         ]))?;
+        for (&bytes, (_, extent)) in self.blocks().iter().zip(extents).filter(|(bytes, _)| **bytes != Bytes::ZERO) {
+            self.rule().check(&Collective::Alltoall { bytes }, extent)?;
+        }
         let world = Communicator::world(grid.ranks());
         Ok(ranks.map(|rank| self.program(&grid, &world, rank)).collect())
     }
 
     /// A barrier, the iterations, a barrier.
     fn program(&self, grid: &RankGrid, world: &Communicator, rank: u32) -> Program {
-        let barrier = Block::unmeasured(Collective::Barrier.lower(world, rank));
+        let barrier = Block::unmeasured(Collective::Barrier.lower(&Rule::of(self.library), world, rank));
         let transposes = (0..3).flat_map(|axis| self.transpose(grid, rank, axis));
         Program::new([barrier.clone(), Block::measured(iteration(transposes), self.iterations), barrier])
     }
@@ -84,7 +103,12 @@ impl Fft {
         let position = grid.position(rank);
         // Context 0 is the world.
         let line = Communicator::new(grid.line(position, axis), axis as u8 + 1);
-        Collective::Alltoall { bytes }.lower(&line, position[axis])
+        Collective::Alltoall { bytes }.lower(&self.rule(), &line, position[axis])
+    }
+
+    /// How the all-to-alls are carried out.
+    fn rule(&self) -> Rule {
+        Rule { algorithm: self.algorithm, ..Rule::of(self.library) }
     }
 
     fn blocks(&self) -> [Bytes; 3] {

@@ -6,7 +6,7 @@
 
 use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, Rank};
 
-use crate::collective::{Collective, Communicator};
+use crate::collective::{Collective, Communicator, Rule};
 use crate::limits::{MESSAGE_MAX, at_least};
 use crate::program::iteration;
 use crate::rank_grid::RankGrid;
@@ -127,7 +127,7 @@ impl Halo3d {
 
     /// Two barriers, the iterations, one barrier.
     fn program(&self, grid: &RankGrid, world: &Communicator, rank: u32) -> Program {
-        let barrier = Collective::Barrier.lower(world, rank);
+        let barrier = Collective::Barrier.lower(&Rule::default(), world, rank);
         let mut exchange = vec![Op::Sleep { duration: self.sleep }];
         exchange.extend(self.exchange(grid, rank));
         exchange.push(Op::WaitAll);

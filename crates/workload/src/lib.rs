@@ -4,8 +4,8 @@
 //!   [`Workload::traffic`] is either a [`Program`] per rank or a list of [`StreamSpec`]s.
 //! - A [`Program`] is a list of blocks of [`Op`]s with a repeat count: 16,000 iterations cost
 //!   the memory of one.
-//! - [`collective`] lowers collectives to the point-to-point schedules that Open MPI 4.0's tuned
-//!   component picks.
+//! - [`collective`] lowers collectives to point-to-point schedules, with the algorithm that a library picks or the
+//!   scenario names.
 //! - An [`Arrival`] says when an open-loop host has its next packet, whatever the fabric does, and a [`Pattern`] where
 //!   that packet goes.
 //! - A [`Placement`] says which host a rank lives on.

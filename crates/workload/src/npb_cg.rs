@@ -6,7 +6,7 @@
 
 use etherweave_primitives::{Duration, InputError, InputErrors, Rank};
 
-use crate::collective::{Collective, Communicator};
+use crate::collective::{Collective, Communicator, Rule};
 use crate::limits::at_least;
 use crate::program::iteration;
 use crate::{Block, Op, Program};
@@ -105,7 +105,7 @@ impl NpbCg {
     /// A barrier, then the outer iterations. The benchmark's untimed first one is left out.
     fn program(&self, world: &Communicator, rank: u32) -> Program {
         let member = Member::new(self, rank);
-        let barrier = Block::unmeasured(Collective::Barrier.lower(world, rank));
+        let barrier = Block::unmeasured(Collective::Barrier.lower(&Rule::default(), world, rank));
         Program::new([barrier, Block::measured(self.outer(&member), self.iterations)])
     }
 

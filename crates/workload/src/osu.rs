@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{Bytes, InputError, InputErrors, Rank};
 
-use crate::collective::{Collective, Communicator};
+use crate::collective::{Collective, Communicator, Rule};
 use crate::limits::{MESSAGE_MAX, WINDOW_MAX, at_least, at_most, within};
 use crate::program::iteration;
 use crate::{Block, Op, Program};
@@ -158,7 +158,7 @@ fn pair(first: Vec<Op>, second: Vec<Op>, warm_up: u32, iterations: u32) -> Vec<P
     let world = Communicator::world(2);
     let program = |rank, once: Vec<Op>, timed| {
         Program::new([
-            Block::unmeasured(Collective::Barrier.lower(&world, rank)),
+            Block::unmeasured(Collective::Barrier.lower(&Rule::default(), &world, rank)),
             Block { ops: once, repeat: warm_up, measured: false },
             Block::measured(timed, iterations),
         ])

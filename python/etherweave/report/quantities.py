@@ -158,10 +158,16 @@ def _bandwidth(program: str, metric: Metric, ways: int) -> Callable[[_Job], Quan
 def _collective(job: _Job) -> Quantity:
     operation = job.facts["operation"]  # a table; its name alone for the barrier
     name, facts = (operation, {}) if isinstance(operation, str) else next(iter(operation.items()))
-    size = size_of(facts["bytes"]) if "bytes" in facts else None
+    size = _block(facts["bytes"]) if "bytes" in facts else None
     values = tuple(_mean(rows) for rows in job.rows)
     ranks = int(job.facts["ranks"])
     return Quantity(job.name, f"osu_{name}", "", CALL_TIME, size, ranks, values)
+
+
+def _block(written: str | list[str]) -> int:
+    """Return a size in bytes; of blocks of different lengths the mean."""
+    lengths = [size_of(one) for one in ([written] if isinstance(written, str) else written)]
+    return sum(lengths) // len(lengths)
 
 
 def _application(program: str) -> Callable[[_Job], Quantity]:

@@ -1,25 +1,47 @@
-//! Collectives as point-to-point schedules: what Open MPI 4.0's tuned component picks when left alone.
+//! Collectives as point-to-point schedules.
 //!
-//! [`Collective::lower`] decides by message and communicator size, as
-//! `coll_tuned_decision_fixed.c` of Open MPI 4.0 does; one file per collective holds the decision
-//! and the algorithms. An exchange is Irecv, Isend, WaitAll. A collective waits for *all* outstanding
-//! requests of its rank, so lower it where none is open.
+//! A [`Collective`] says what every member ends with, an [`Algorithm`] who sends what to whom, a [`Library`] which
+//! algorithm is used for which sizes. [`Collective::lower`] yields the operations of one member; a collective waits for
+//! *all* outstanding requests of its rank, so lower it where none is open.
+//!
+//! Each algorithm is a file in `algorithm/` and a line of its list; each library a file in `library/` and a line of its
+//! list. Every member of both lists passes the tests in `tests/`, which execute the schedules on symbolic data.
 //!
 //! Not modelled: copies and reductions in memory, and the shared-memory components that take over
 //! when several ranks live on one node.
+//!
+//! ```
+//! use etherweave_workload::collective::{Algorithm, Collective, Communicator, Rule};
+//! let allreduce = Collective::Allreduce { bytes: "1MiB".parse().unwrap() };
+//! let ring = Rule { algorithm: Some(Algorithm::Ring), ..Rule::default() };
+//! // 2 · (p − 1) exchanges of three operations.
+//! assert_eq!(allreduce.lower(&ring, &Communicator::world(8), 3).len(), 2 * 7 * 3);
+//! ```
 
-mod allgather;
-mod allreduce;
-mod alltoall;
-mod barrier;
-mod bcast;
+mod algorithm;
+mod layout;
+mod library;
+mod member;
+mod rule;
+#[cfg(test)]
+mod tests;
+mod tree;
 
 use etherweave_primitives::{Bytes, Rank};
+
+pub use algorithm::Algorithm;
+use layout::Layout;
+pub use library::Library;
+use member::{Combining, Member};
+pub use rule::Rule;
 
 use crate::Op;
 
 /// Tags from here up belong to collectives; applications stay below.
 pub const TAG_BASE: u32 = 1 << 31;
+
+/// Size of an element of a reduction [B]: a double.
+const ELEMENT: u64 = 8;
 
 /// An ordered group of ranks that perform collectives together.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,34 +50,111 @@ pub struct Communicator {
     context: u8,
 }
 
-/// A collective operation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub enum Collective {
+/// Declares the collectives: variants with their parameters, and kinds in the order of their tags.
+macro_rules! collectives {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal $({ $($(#[$about:meta])* $key:ident: $type:ty,)* })?;)*) => {
+        /// A collective operation.
+        #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields, rename_all = "snake_case")]
+        pub enum Collective {
+            $($(#[$doc])* $kind $({ $($(#[$about])* $key: $type,)* })?,)*
+        }
+
+        /// A collective without its parameters.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl Kind {
+            /// Every kind, in order.
+            pub const ALL: &'static [Kind] = &[$(Kind::$kind),*];
+
+            /// Its name in a scenario.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => $name,)*
+                }
+            }
+        }
+
+        impl Collective {
+            /// Which one it is.
+            pub fn kind(&self) -> Kind {
+                match self {
+                    $(Collective::$kind { .. } => Kind::$kind,)*
+                }
+            }
+        }
+    };
+}
+
+collectives! {
     /// `MPI_Barrier`.
-    Barrier,
+    Barrier = "barrier";
     /// `MPI_Alltoall`.
-    Alltoall {
+    Alltoall = "alltoall" {
         /// Block of each pair [B].
         bytes: Bytes,
-    },
+    };
     /// `MPI_Allgather`.
-    Allgather {
+    Allgather = "allgather" {
         /// Block of each member [B].
         bytes: Bytes,
-    },
+    };
     /// `MPI_Allreduce` of 8-byte elements with a commutative operation.
-    Allreduce {
+    Allreduce = "allreduce" {
         /// The whole vector [B].
         bytes: Bytes,
-    },
+    };
     /// `MPI_Bcast`.
-    Bcast {
+    Bcast = "bcast" {
         /// The member that has the data.
         root: u32,
         /// The whole message [B].
         bytes: Bytes,
-    },
+    };
+    /// `MPI_Gather`.
+    Gather = "gather" {
+        /// The member that gets the data.
+        root: u32,
+        /// Block of each member [B].
+        bytes: Bytes,
+    };
+    /// `MPI_Scatter`.
+    Scatter = "scatter" {
+        /// The member that has the data.
+        root: u32,
+        /// Block of each member [B].
+        bytes: Bytes,
+    };
+    /// `MPI_Reduce` of 8-byte elements with a commutative operation.
+    Reduce = "reduce" {
+        /// The member that gets the result.
+        root: u32,
+        /// The whole vector [B].
+        bytes: Bytes,
+    };
+    /// `MPI_Reduce_scatter` of 8-byte elements with a commutative operation, in shares as equal as can be.
+    ReduceScatter = "reduce_scatter" {
+        /// The whole vector [B].
+        bytes: Bytes,
+    };
+    /// `MPI_Scan` of 8-byte elements with a commutative operation.
+    Scan = "scan" {
+        /// The whole vector [B].
+        bytes: Bytes,
+    };
+    /// `MPI_Allgatherv`.
+    Allgatherv = "allgatherv" {
+        /// Block of each member [B]; a shorter list is repeated.
+        bytes: Vec<Bytes>,
+    };
+    /// `MPI_Alltoallv`.
+    Alltoallv = "alltoallv" {
+        /// Block that each destination gets from every other member [B]; a shorter list is repeated.
+        bytes: Vec<Bytes>,
+    };
 }
 
 impl Communicator {
@@ -77,106 +176,81 @@ impl Communicator {
 }
 
 impl Collective {
-    /// The schedule of member `me` of `group`.
+    /// The schedule of member `me` of `group`, with the algorithm that `rule` picks.
     ///
     /// # Panics
-    /// When `group` has no member `me`, or a broadcast no root.
-    pub fn lower(self, group: &Communicator, me: u32) -> Vec<Op> {
-        assert!(me < group.size(), "member {me} of a communicator of {}", group.size());
-        let mut member = Member { group, me, tag: self.tag(group.context), ops: Vec::new() };
-        match self {
-            Collective::Barrier => barrier::lower(&mut member),
-            Collective::Alltoall { bytes } => alltoall::lower(&mut member, bytes.get()),
-            Collective::Allgather { bytes } => allgather::lower(&mut member, bytes.get()),
-            Collective::Allreduce { bytes } => allreduce::lower(&mut member, bytes.get()),
-            Collective::Bcast { root, bytes } => bcast::lower(&mut member, root, bytes.get()),
-        }
-        member.ops
+    /// When `group` has no member `me` or no root, or [`Rule::check`] refuses the combination.
+    pub fn lower(&self, rule: &Rule, group: &Communicator, me: u32) -> Vec<Op> {
+        self.lowered(rule, group, me).ops
     }
 
-    /// One tag per kind and communicator: order of posting does the rest, as in MPI.
-    fn tag(self, context: u8) -> u32 {
-        let kind = match self {
-            Collective::Barrier => 0,
-            Collective::Alltoall { .. } => 1,
-            Collective::Allgather { .. } => 2,
-            Collective::Allreduce { .. } => 3,
-            Collective::Bcast { .. } => 4,
-        };
-        TAG_BASE | u32::from(context) << 8 | kind
+    fn lowered<'a>(&self, rule: &Rule, group: &'a Communicator, me: u32) -> Member<'a> {
+        let size = group.size();
+        assert!(me < size, "member {me} of a communicator of {size}");
+        assert!(self.root() < size, "root {} of a communicator of {size}", self.root());
+        let mut member = Member::new(group, me, self.kind(), self.layout(size), self.root());
+        if size > 1 {
+            member.perform(rule, self.kind());
+        }
+        member
+    }
+
+    /// The member with a part of its own, where there is one.
+    pub fn root(&self) -> u32 {
+        match *self {
+            Collective::Bcast { root, .. }
+            | Collective::Gather { root, .. }
+            | Collective::Scatter { root, .. }
+            | Collective::Reduce { root, .. } => root,
+            Collective::Barrier
+            | Collective::Alltoall { .. }
+            | Collective::Allgather { .. }
+            | Collective::Allreduce { .. }
+            | Collective::ReduceScatter { .. }
+            | Collective::Scan { .. }
+            | Collective::Allgatherv { .. }
+            | Collective::Alltoallv { .. } => 0,
+        }
+    }
+
+    /// Its sizes as its parameters give them [B].
+    pub fn sizes(&self) -> &[Bytes] {
+        match self {
+            Collective::Barrier => &[],
+            Collective::Alltoall { bytes }
+            | Collective::Allgather { bytes }
+            | Collective::Allreduce { bytes }
+            | Collective::Bcast { bytes, .. }
+            | Collective::Gather { bytes, .. }
+            | Collective::Scatter { bytes, .. }
+            | Collective::Reduce { bytes, .. }
+            | Collective::ReduceScatter { bytes }
+            | Collective::Scan { bytes } => std::slice::from_ref(bytes),
+            Collective::Allgatherv { bytes } | Collective::Alltoallv { bytes } => bytes,
+        }
+    }
+
+    /// What lies where in a member's memory.
+    fn layout(&self, size: u32) -> Layout {
+        let lengths = self.sizes().iter().map(|bytes| bytes.get()).collect();
+        match self {
+            Collective::Barrier => Layout::vector(0, size, ELEMENT),
+            Collective::Bcast { bytes, .. } => Layout::message(bytes.get(), size),
+            Collective::Allreduce { bytes }
+            | Collective::Reduce { bytes, .. }
+            | Collective::ReduceScatter { bytes }
+            | Collective::Scan { bytes } => Layout::vector(bytes.get(), size, ELEMENT),
+            Collective::Allgather { .. }
+            | Collective::Gather { .. }
+            | Collective::Scatter { .. }
+            | Collective::Allgatherv { .. } => Layout::blocks(lengths, size),
+            Collective::Alltoall { .. } | Collective::Alltoallv { .. } => Layout::pairs(lengths, size),
+        }
     }
 }
 
 /// 1, 2, 4, ... below `size`: the distances of a logarithmic algorithm's rounds.
-fn doublings(size: u32) -> impl Iterator<Item = u32> {
-    (0..32).map(|round| 1 << round).take_while(move |&distance| distance < size)
-}
-
-/// The progress of one member through a collective.
-struct Member<'a> {
-    group: &'a Communicator,
-    me: u32,
-    tag: u32,
-    ops: Vec<Op>,
-}
-
-impl Member<'_> {
-    fn size(&self) -> u32 {
-        self.group.size()
-    }
-
-    /// The member `distance` places up, around the ring.
-    fn up(&self, distance: u32) -> u32 {
-        (self.me + distance) % self.size()
-    }
-
-    /// The member `distance` places down, around the ring.
-    fn down(&self, distance: u32) -> u32 {
-        (self.me + self.size() - distance % self.size()) % self.size()
-    }
-
-    fn send(&mut self, to: u32, bytes: u64) {
-        self.ops.push(Op::Isend { peer: self.group.members[to as usize], tag: self.tag, bytes });
-    }
-
-    fn receive(&mut self, from: u32, bytes: u64) {
-        self.ops.push(Op::Irecv { peer: self.group.members[from as usize], tag: self.tag, bytes });
-    }
-
-    fn wait(&mut self) {
-        self.ops.push(Op::WaitAll);
-    }
-
-    /// Receives from one member while sending as much to another, and waits for both.
-    fn exchange(&mut self, to: u32, from: u32, bytes: u64) {
-        self.exchange_unequal((to, bytes), (from, bytes));
-    }
-
-    /// Receives (from, bytes) while sending (to, bytes), and waits for both.
-    fn exchange_unequal(&mut self, (to, sent): (u32, u64), (from, received): (u32, u64)) {
-        self.receive(from, received);
-        self.send(to, sent);
-        self.wait();
-    }
-}
-
-/// What tests ask of a schedule.
-#[cfg(test)]
-mod test {
-    use crate::Op;
-
-    /// (to, from) of each exchange.
-    pub(super) fn partners(ops: &[Op]) -> Vec<(u32, u32)> {
-        let to = ops.iter().filter_map(|op| if let Op::Isend { peer, .. } = op { Some(peer.get()) } else { None });
-        let from = ops.iter().filter_map(|op| if let Op::Irecv { peer, .. } = op { Some(peer.get()) } else { None });
-        to.zip(from).collect()
-    }
-
-    pub(super) fn sent(ops: &[Op]) -> u64 {
-        ops.iter().map(|op| if let Op::Isend { bytes, .. } = op { *bytes } else { 0 }).sum()
-    }
-
-    pub(super) fn received(ops: &[Op]) -> u64 {
-        ops.iter().map(|op| if let Op::Irecv { bytes, .. } = op { *bytes } else { 0 }).sum()
-    }
+fn doublings(size: u32) -> impl DoubleEndedIterator<Item = u32> {
+    let rounds = if size < 2 { 0 } else { (size - 1).ilog2() + 1 };
+    (0..rounds).map(|round| 1 << round)
 }

@@ -1,6 +1,7 @@
 //! The suite that every member of the family passes, run over the list of members.
 
-use etherweave_workload::collective::{Collective, TAG_BASE};
+use etherweave_primitives::Bytes;
+use etherweave_workload::collective::{Algorithm, Collective, Library, TAG_BASE};
 use etherweave_workload::{
     AllToAll, Boundary, Fft, Halo3d, NpbCg, NpbClass, Op, OsuCollective, Program, Traffic, Workload, check,
     check_progress,
@@ -25,6 +26,7 @@ fn members() -> Vec<Workload> {
         );
     }
     members.extend(collectives());
+    members.extend(libraries());
     members
 }
 
@@ -41,6 +43,37 @@ fn collectives() -> Vec<Workload> {
             {
                 members.push(Workload::OsuCollective(OsuCollective { ranks, operation, ..OsuCollective::default() }));
             }
+        }
+    }
+    members
+}
+
+/// Every collective by every library, and a named algorithm in every workload that takes one.
+fn libraries() -> Vec<Workload> {
+    let bytes = Bytes::new(20_000);
+    let operations = [
+        Collective::Barrier,
+        Collective::Alltoall { bytes },
+        Collective::Alltoallv { bytes: vec![bytes, Bytes::ZERO, Bytes::new(7)] },
+        Collective::Allgather { bytes },
+        Collective::Allgatherv { bytes: vec![bytes, Bytes::ZERO, Bytes::new(7)] },
+        Collective::Allreduce { bytes },
+        Collective::Bcast { root: 1, bytes },
+        Collective::Gather { root: 1, bytes },
+        Collective::Scatter { root: 1, bytes },
+        Collective::Reduce { root: 1, bytes },
+        Collective::ReduceScatter { bytes },
+        Collective::Scan { bytes },
+    ];
+    let algorithm = Some(Algorithm::Linear);
+    let mut members = vec![
+        Workload::AllToAll(AllToAll { algorithm, ..AllToAll::default() }),
+        Workload::Fft(Fft { algorithm, ..Fft::default() }),
+    ];
+    for &library in Library::ALL {
+        for ranks in [3, 8, 13] {
+            let collective = |operation| OsuCollective { ranks, operation, library, ..OsuCollective::default() };
+            members.extend(operations.iter().cloned().map(|one| Workload::OsuCollective(collective(one))));
         }
     }
     members

@@ -1,0 +1,121 @@
+//! Directly between the root and each other member, or between all.
+
+use super::Form;
+use crate::collective::layout::Part;
+use crate::collective::{Combining, Kind, Member};
+
+pub(super) const FORMS: &[Form] = &[
+    Form::new(Kind::Barrier, barrier),
+    Form::new(Kind::Bcast, bcast),
+    Form::new(Kind::Gather, gather),
+    Form::new(Kind::Scatter, scatter),
+    Form::new(Kind::Reduce, reduce),
+    Form::new(Kind::Allreduce, allreduce),
+    Form::new(Kind::Allgather, allgather),
+    Form::new(Kind::Allgatherv, allgather),
+    Form::new(Kind::Alltoall, alltoall),
+    Form::new(Kind::Alltoallv, alltoall),
+    Form::new(Kind::Scan, scan),
+];
+
+/// One block.
+pub(super) fn block(number: u32) -> Part {
+    Part::Blocks { first: number, count: 1 }
+}
+
+/// All but the root, in the order of the communicator.
+pub(super) fn others(member: &Member<'_>) -> impl Iterator<Item = u32> + use<> {
+    let root = member.root;
+    (0..member.size()).filter(move |&other| other != root)
+}
+
+/// Everyone reports to the root, which then releases all.
+fn barrier(member: &mut Member<'_>) {
+    let nothing = member.whole();
+    gather_parts(member, |_| nothing);
+    bcast(member);
+}
+
+fn bcast(member: &mut Member<'_>) {
+    let whole = member.whole();
+    scatter_parts(member, |_| whole);
+}
+
+fn gather(member: &mut Member<'_>) {
+    gather_parts(member, block);
+}
+
+/// Also the scatter of a composed reduce-scatter.
+pub(super) fn scatter(member: &mut Member<'_>) {
+    scatter_parts(member, block);
+}
+
+fn gather_parts(member: &mut Member<'_>, part: impl Fn(u32) -> Part) {
+    if !member.is_root() {
+        return member.send_now(member.root, part(member.me));
+    }
+    others(member).for_each(|other| member.receive(other, part(other), Combining::Replace));
+    member.wait();
+}
+
+fn scatter_parts(member: &mut Member<'_>, part: impl Fn(u32) -> Part) {
+    if !member.is_root() {
+        return member.receive_now(member.root, part(member.me), Combining::Replace);
+    }
+    others(member).for_each(|other| member.send(other, part(other)));
+    member.wait();
+}
+
+/// The root adds one after another, the last member first.
+fn reduce(member: &mut Member<'_>) {
+    let whole = member.whole();
+    if !member.is_root() {
+        return member.send_now(member.root, whole);
+    }
+    let senders: Vec<u32> = others(member).collect();
+    senders.iter().rev().for_each(|&other| member.receive_now(other, whole, Combining::Add));
+}
+
+fn allreduce(member: &mut Member<'_>) {
+    reduce(member);
+    bcast(member);
+}
+
+/// Everyone sends its block to all.
+fn allgather(member: &mut Member<'_>) {
+    for step in 1..member.size() {
+        member.receive(member.up(step), block(member.up(step)), Combining::Replace);
+    }
+    (1..member.size()).for_each(|step| member.send(member.down(step), block(member.me)));
+    member.wait();
+}
+
+/// All receives upwards from the next member, then all sends downwards from the previous one; with a limit of
+/// outstanding requests, batch by batch with as many receives from below and sends upwards.
+fn alltoall(member: &mut Member<'_>) {
+    let size = member.size();
+    let Some(most) = member.choice.outstanding.filter(|&most| most < size - 1) else {
+        for step in 1..size {
+            member.receive(member.up(step), block(size - step), Combining::Replace);
+        }
+        (1..size).for_each(|step| member.send(member.down(step), block(size - step)));
+        return member.wait();
+    };
+    for first in (1..size).step_by(most as usize) {
+        let batch = first..size.min(first + most);
+        batch.clone().for_each(|step| member.receive(member.down(step), block(step), Combining::Replace));
+        batch.for_each(|step| member.send(member.up(step), block(step)));
+        member.wait();
+    }
+}
+
+/// Each adds what comes from the member before it, and passes it on.
+fn scan(member: &mut Member<'_>) {
+    let (me, whole) = (member.me, member.whole());
+    if me > 0 {
+        member.receive_now(me - 1, whole, Combining::Add);
+    }
+    if me + 1 < member.size() {
+        member.send_now(me + 1, whole);
+    }
+}

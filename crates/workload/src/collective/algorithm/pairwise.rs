@@ -1,0 +1,26 @@
+//! Step s sends s places up and receives from s places down, one exchange at a time.
+
+use super::Form;
+use super::linear::block;
+use crate::collective::{Combining, Kind, Member};
+
+pub(super) const FORMS: &[Form] = &[
+    Form::new(Kind::Alltoall, alltoall),
+    Form::new(Kind::Alltoallv, alltoall),
+    Form::new(Kind::ReduceScatter, reduce_scatter),
+];
+
+fn alltoall(member: &mut Member<'_>) {
+    for step in 1..member.size() {
+        let (to, from) = (member.up(step), member.down(step));
+        member.exchange((to, block(step)), (from, block(step)), Combining::Replace);
+    }
+}
+
+/// To each its share, which it adds to its own.
+fn reduce_scatter(member: &mut Member<'_>) {
+    for step in 1..member.size() {
+        let (to, from) = (member.up(step), member.down(step));
+        member.exchange((to, block(to)), (from, block(member.me)), Combining::Add);
+    }
+}

@@ -1,0 +1,97 @@
+//! The list of libraries: which algorithm each picks for which sizes, in a file each.
+
+mod mpich_4;
+mod open_mpi_4_0;
+mod open_mpi_4_1;
+
+use super::algorithm::Choice;
+use super::layout::Layout;
+use super::{Algorithm, ELEMENT, Kind};
+
+/// What a library is asked: a collective and its sizes.
+pub(super) struct Ask {
+    pub kind: Kind,
+    /// Members.
+    pub size: u32,
+    /// A block [B]: that of a member or a pair, the mean where they differ.
+    pub block: u64,
+    /// All blocks, or the whole vector [B].
+    pub total: u64,
+}
+
+impl Ask {
+    pub(super) fn of(kind: Kind, layout: &Layout) -> Ask {
+        let (size, total) = (layout.size(), layout.total());
+        Ask { kind, size, block: total / u64::from(size), total }
+    }
+
+    /// Elements of a vector to reduce.
+    fn elements(&self) -> u64 {
+        self.total.div_ceil(ELEMENT)
+    }
+
+    fn is_power_of_two(&self) -> bool {
+        self.size.is_power_of_two()
+    }
+
+    /// The largest power of two among the members.
+    fn core(&self) -> u64 {
+        1 << self.size.ilog2()
+    }
+}
+
+impl Choice {
+    const fn of(algorithm: Algorithm) -> Choice {
+        Choice { algorithm, segment: None, outstanding: None }
+    }
+
+    const fn segmented(algorithm: Algorithm, segment: u64) -> Choice {
+        Choice { algorithm, segment: Some(segment), outstanding: None }
+    }
+
+    const fn windowed(algorithm: Algorithm, outstanding: u32) -> Choice {
+        Choice { algorithm, segment: None, outstanding: Some(outstanding) }
+    }
+}
+
+/// Declares the libraries: variant, name in a scenario and module.
+macro_rules! libraries {
+    ($($(#[$doc:meta])* $library:ident = $name:literal: $module:ident;)*) => {
+        /// Whose decisions pick the algorithms of collectives.
+        #[derive(
+            Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
+        pub enum Library {
+            $($(#[$doc])* #[serde(rename = $name)] $library,)*
+        }
+
+        impl Library {
+            /// Every library, in order.
+            pub const ALL: &'static [Library] = &[$(Library::$library),*];
+
+            /// Its name in a scenario.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Library::$library => $name,)*
+                }
+            }
+
+            /// What it picks.
+            pub(super) fn choice(self, ask: &Ask) -> Choice {
+                match self {
+                    $(Library::$library => $module::choice(ask),)*
+                }
+            }
+        }
+    };
+}
+
+libraries! {
+    /// The fixed decisions of `tuned` in Open MPI 3.1 and 4.0.
+    #[default]
+    OpenMpi40 = "open_mpi_4_0": open_mpi_4_0;
+    /// The tables of `tuned` in Open MPI 4.1 and 5.0.
+    OpenMpi41 = "open_mpi_4_1": open_mpi_4_1;
+    /// The tables of MPICH 4 for any network, without its compositions by node.
+    Mpich4 = "mpich_4": mpich_4;
+}

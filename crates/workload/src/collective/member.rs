@@ -1,0 +1,139 @@
+//! The progress of one member through a collective.
+
+use super::algorithm::Choice;
+use super::layout::{Layout, Part};
+use super::library::Library;
+use super::{Communicator, Kind, Rule, TAG_BASE};
+use crate::Op;
+
+/// What a receiver does with what it gets; it costs no time here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Combining {
+    /// Keeps it.
+    Replace,
+    /// Adds it.
+    Add,
+    /// Adds it to what it passes on, but not to its own result.
+    AddForOthers,
+}
+
+/// A member that writes down its operations.
+pub(super) struct Member<'a> {
+    group: &'a Communicator,
+    pub(super) me: u32,
+    /// The member with a part of its own, where there is one; else 0.
+    pub(super) root: u32,
+    pub(super) layout: Layout,
+    pub(super) choice: Choice,
+    library: Library,
+    tag: u32,
+    pub(super) ops: Vec<Op>,
+    /// What each operation carries and does, for execution on symbolic data.
+    #[cfg(test)]
+    pub(super) meanings: Vec<Option<(Part, Combining)>>,
+}
+
+impl<'a> Member<'a> {
+    pub(super) fn new(group: &'a Communicator, me: u32, kind: Kind, layout: Layout, root: u32) -> Member<'a> {
+        Member {
+            group,
+            me,
+            root,
+            layout,
+            choice: Choice::default(),
+            library: Library::default(),
+            // One tag per kind and communicator: order of posting does the rest, as in MPI.
+            tag: TAG_BASE | u32::from(group.context) << 8 | kind as u32,
+            ops: Vec::new(),
+            #[cfg(test)]
+            meanings: Vec::new(),
+        }
+    }
+
+    /// Performs a collective on its memory as `rule` says.
+    pub(super) fn perform(&mut self, rule: &Rule, kind: Kind) {
+        self.library = rule.library;
+        self.choice = rule.choice(kind, &self.layout);
+        self.choice.algorithm.form(kind).expect("the rule picks an algorithm of the collective")(self);
+    }
+
+    /// Performs a part of a collective, as the library picks it.
+    pub(super) fn perform_part(&mut self, kind: Kind) {
+        self.perform(&Rule { library: self.library, ..Rule::default() }, kind);
+    }
+
+    pub(super) fn size(&self) -> u32 {
+        self.group.size()
+    }
+
+    pub(super) fn is_root(&self) -> bool {
+        self.me == self.root
+    }
+
+    /// The member `distance` places up, around the ring.
+    pub(super) fn up(&self, distance: u32) -> u32 {
+        (self.me + distance) % self.size()
+    }
+
+    /// The member `distance` places down, around the ring.
+    pub(super) fn down(&self, distance: u32) -> u32 {
+        (self.me + self.size() - distance % self.size()) % self.size()
+    }
+
+    /// Its number, counted from the root.
+    pub(super) fn number(&self) -> u32 {
+        self.down(self.root)
+    }
+
+    /// The member whose number from the root is `number`.
+    pub(super) fn numbered(&self, number: u32) -> u32 {
+        (self.root + number) % self.size()
+    }
+
+    /// All of a vector or a message.
+    pub(super) fn whole(&self) -> Part {
+        Part::Bytes(0, self.layout.total())
+    }
+
+    pub(super) fn send(&mut self, to: u32, part: Part) {
+        let bytes = self.layout.length(part, to);
+        self.push(Op::Isend { peer: self.group.members[to as usize], tag: self.tag, bytes }, part, Combining::Replace);
+    }
+
+    pub(super) fn receive(&mut self, from: u32, part: Part, combining: Combining) {
+        let bytes = self.layout.length(part, self.me);
+        self.push(Op::Irecv { peer: self.group.members[from as usize], tag: self.tag, bytes }, part, combining);
+    }
+
+    pub(super) fn wait(&mut self) {
+        self.ops.push(Op::WaitAll);
+        #[cfg(test)]
+        self.meanings.push(None);
+    }
+
+    /// Sends and waits.
+    pub(super) fn send_now(&mut self, to: u32, part: Part) {
+        self.send(to, part);
+        self.wait();
+    }
+
+    /// Receives and waits.
+    pub(super) fn receive_now(&mut self, from: u32, part: Part, combining: Combining) {
+        self.receive(from, part, combining);
+        self.wait();
+    }
+
+    /// Receives (from, part) while sending (to, part), and waits for both.
+    pub(super) fn exchange(&mut self, (to, sent): (u32, Part), (from, received): (u32, Part), combining: Combining) {
+        self.receive(from, received, combining);
+        self.send(to, sent);
+        self.wait();
+    }
+
+    #[cfg_attr(not(test), expect(unused_variables, reason = "only tests execute what an operation means"))]
+    fn push(&mut self, op: Op, part: Part, combining: Combining) {
+        self.ops.push(op);
+        #[cfg(test)]
+        self.meanings.push(Some((part, combining)));
+    }
+}

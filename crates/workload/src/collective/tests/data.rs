@@ -1,0 +1,87 @@
+//! What members have before a collective and must have after it: for every byte of their memory the ranks that
+//! contributed to it.
+
+use crate::collective::layout::{Layout, Part};
+use crate::collective::{Collective, Kind};
+
+/// Ranks as bits.
+pub(super) type Ranks = u128;
+
+/// Bytes of memory of a member, or its blocks where their length depends on the destination.
+pub(super) fn cells(layout: &Layout) -> usize {
+    match layout {
+        Layout::Pairs { size, .. } => *size as usize,
+        Layout::Vector { .. } | Layout::Message { .. } | Layout::Blocks { .. } => layout.total() as usize,
+    }
+}
+
+/// The cells of a part, in order.
+pub(super) fn cells_of(layout: &Layout, part: Part) -> Vec<usize> {
+    let block = |number: u32| match layout {
+        Layout::Pairs { .. } => number as usize..number as usize + 1,
+        Layout::Vector { .. } | Layout::Message { .. } | Layout::Blocks { .. } => {
+            layout.start(number) as usize..layout.start(number + 1) as usize
+        }
+    };
+    match part {
+        Part::Bytes(from, to) => (from as usize..to as usize).collect(),
+        Part::Blocks { first, count } => {
+            (first..first + count).flat_map(|number| block(number % layout.size())).collect()
+        }
+        Part::WithBit(bit) => (1..layout.size()).filter(|number| number & bit != 0).flat_map(block).collect(),
+    }
+}
+
+/// The block of a cell.
+fn owner(layout: &Layout, cell: usize) -> u32 {
+    match layout {
+        Layout::Pairs { .. } => cell as u32,
+        Layout::Vector { .. } | Layout::Message { .. } | Layout::Blocks { .. } => {
+            (0..layout.size()).find(|&block| layout.start(block + 1) > cell as u64).expect("a cell lies in a block")
+        }
+    }
+}
+
+fn all(ranks: u32) -> Ranks {
+    (1 << ranks) - 1
+}
+
+/// What a member contributes at first.
+pub(super) fn before(collective: &Collective, layout: &Layout, me: u32) -> Vec<Ranks> {
+    let (mine, root) = (1 << me, collective.root());
+    let of = |is_mine: bool| if is_mine { mine } else { 0 };
+    let value = |cell: usize| match collective.kind() {
+        Kind::Bcast | Kind::Scatter => of(me == root),
+        Kind::Gather | Kind::Allgather | Kind::Allgatherv => of(owner(layout, cell) == me),
+        Kind::Barrier
+        | Kind::Alltoall
+        | Kind::Alltoallv
+        | Kind::Reduce
+        | Kind::Allreduce
+        | Kind::ReduceScatter
+        | Kind::Scan => mine,
+    };
+    (0..cells(layout)).map(value).collect()
+}
+
+/// What the definition of the collective gives a member at last; none where it says nothing.
+pub(super) fn after(collective: &Collective, layout: &Layout, me: u32) -> Vec<Option<Ranks>> {
+    let (ranks, root) = (layout.size(), collective.root());
+    let value = |cell: usize| {
+        let owner = owner(layout, cell);
+        match collective.kind() {
+            Kind::Barrier => None,
+            Kind::Bcast => Some(1 << root),
+            Kind::Scatter => (owner == me).then_some(1 << root),
+            Kind::Gather => (me == root).then_some(1 << owner),
+            Kind::Allgather | Kind::Allgatherv => Some(1 << owner),
+            // Block d came from d places down.
+            Kind::Alltoall | Kind::Alltoallv => Some(1 << ((me + ranks - owner) % ranks)),
+            Kind::Reduce => (me == root).then_some(all(ranks)),
+            Kind::Allreduce => Some(all(ranks)),
+            Kind::ReduceScatter => (owner == me).then_some(all(ranks)),
+            Kind::Scan => Some(all(me + 1)),
+        }
+    };
+    (0..cells(layout)).map(value).collect()
+}

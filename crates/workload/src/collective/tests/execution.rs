@@ -1,0 +1,170 @@
+//! Executes the schedules of all members: symbolic data moves, and every port takes one message at a time.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::data::{Ranks, before, cells_of};
+use crate::Op;
+use crate::collective::layout::{Layout, Part};
+use crate::collective::{Collective, Combining, Communicator, Rule};
+
+/// A message under way.
+struct Message {
+    part: Part,
+    bytes: u64,
+    data: Vec<Ranks>,
+    /// Who is known to have entered when it was sent.
+    entered: Ranks,
+    /// When it is there.
+    at: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Expected {
+    from: u32,
+    part: Part,
+    bytes: u64,
+    combining: Combining,
+}
+
+/// A member during its schedule.
+pub(super) struct State {
+    ops: VecDeque<(Op, Option<(Part, Combining)>)>,
+    pending: Vec<Expected>,
+    /// What it passes on.
+    sum: Vec<Ranks>,
+    pub result: Vec<Ranks>,
+    /// Who is known to have entered the collective.
+    pub entered: Ranks,
+    /// Time in messages: when it goes on, and when its port is free.
+    pub now: u64,
+    port_free: u64,
+    pub messages: u64,
+    pub bytes: u64,
+}
+
+type Network = BTreeMap<(u32, u32), VecDeque<Message>>;
+
+/// Whether data move, or lengths alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Memory {
+    Symbols,
+    Nothing,
+}
+
+/// Runs a collective on `ranks` ranks to its end.
+///
+/// # Panics
+/// When a receive finds another part or length than its send has, when anything is left over, or nobody can go on.
+pub(super) fn executed(collective: &Collective, rule: &Rule, ranks: u32, memory: Memory) -> Vec<State> {
+    let layout = collective.layout(ranks);
+    let world = Communicator::world(ranks);
+    let mut states: Vec<_> = (0..ranks).map(|me| State::new(collective, rule, &world, me, memory)).collect();
+    let mut network = Network::new();
+    let mut is_moving = true;
+    while is_moving {
+        is_moving = false;
+        for me in 0..ranks {
+            is_moving |= states[me as usize].advance(&layout, &mut network, me);
+        }
+    }
+    let context = || format!("{collective:?} by {rule:?} on {ranks}");
+    assert!(states.iter().all(|state| state.ops.is_empty() && state.pending.is_empty()), "stuck: {}", context());
+    assert!(network.values().all(VecDeque::is_empty), "left over: {}", context());
+    states
+}
+
+impl State {
+    fn new(collective: &Collective, rule: &Rule, world: &Communicator, me: u32, memory: Memory) -> State {
+        let member = collective.lowered(rule, world, me);
+        assert_eq!(member.ops.len(), member.meanings.len(), "every operation has its meaning");
+        let memory = match memory {
+            Memory::Symbols => before(collective, &member.layout, me),
+            Memory::Nothing => Vec::new(),
+        };
+        State {
+            ops: member.ops.into_iter().zip(member.meanings).collect(),
+            pending: Vec::new(),
+            sum: memory.clone(),
+            result: memory,
+            entered: 1 << me,
+            now: 0,
+            port_free: 0,
+            messages: 0,
+            bytes: 0,
+        }
+    }
+
+    fn advance(&mut self, layout: &Layout, network: &mut Network, me: u32) -> bool {
+        let mut has_moved = false;
+        while let Some(&(op, meaning)) = self.ops.front() {
+            match (op, meaning) {
+                (Op::Isend { peer, bytes, .. }, Some((part, _))) => {
+                    let message = self.message(layout, part, bytes);
+                    network.entry((me, peer.get())).or_default().push_back(message);
+                }
+                (Op::Irecv { peer, bytes, .. }, Some((part, combining))) => {
+                    self.pending.push(Expected { from: peer.get(), part, bytes, combining });
+                }
+                (Op::WaitAll, None) if !self.is_complete(network, me) => break,
+                (Op::WaitAll, None) => self.complete(layout, network, me),
+                _ => panic!("a collective sends, receives and waits"),
+            }
+            self.ops.pop_front();
+            has_moved = true;
+        }
+        has_moved
+    }
+
+    fn message(&mut self, layout: &Layout, part: Part, bytes: u64) -> Message {
+        self.port_free = self.port_free.max(self.now) + 1;
+        self.messages += 1;
+        self.bytes += bytes;
+        let data = self.cells(layout, part).into_iter().map(|cell| self.sum[cell]).collect();
+        Message { part, bytes, data, entered: self.entered, at: self.port_free }
+    }
+
+    /// Whether everything expected is on its way: the n-th receive from a member needs its n-th message.
+    fn is_complete(&self, network: &Network, me: u32) -> bool {
+        let mut needed = BTreeMap::<u32, usize>::new();
+        self.pending.iter().for_each(|expected| *needed.entry(expected.from).or_default() += 1);
+        needed.iter().all(|(&from, &count)| network.get(&(from, me)).map_or(0, VecDeque::len) >= count)
+    }
+
+    fn complete(&mut self, layout: &Layout, network: &mut Network, me: u32) {
+        self.now = self.now.max(self.port_free);
+        for expected in std::mem::take(&mut self.pending) {
+            let queue = network.get_mut(&(expected.from, me)).expect("a message is on its way");
+            let message = queue.pop_front().expect("a message is on its way");
+            assert_eq!(
+                (message.part, message.bytes),
+                (expected.part, expected.bytes),
+                "from {} to {me}",
+                expected.from
+            );
+            self.now = self.now.max(message.at);
+            self.entered |= message.entered;
+            let cells = self.cells(layout, message.part);
+            cells.into_iter().zip(message.data).for_each(|(cell, value)| self.take(cell, value, expected.combining));
+        }
+    }
+
+    /// Without memory none.
+    fn cells(&self, layout: &Layout, part: Part) -> Vec<usize> {
+        if self.sum.is_empty() { Vec::new() } else { cells_of(layout, part) }
+    }
+
+    /// A contribution is added once.
+    fn take(&mut self, cell: usize, value: Ranks, combining: Combining) {
+        match combining {
+            Combining::Replace => (self.sum[cell], self.result[cell]) = (value, value),
+            Combining::Add | Combining::AddForOthers => {
+                assert_eq!(self.sum[cell] & value, 0, "a contribution comes twice");
+                self.sum[cell] |= value;
+                if combining == Combining::Add {
+                    assert_eq!(self.result[cell] & value, 0, "a contribution comes twice");
+                    self.result[cell] |= value;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What libraries pick, on both sides of their thresholds.
+
+use etherweave_primitives::Bytes;
+
+use super::collective;
+use crate::collective::{Algorithm, Collective, Kind, Library, Rule};
+
+/// Checks what a library picks for (kind, ranks, bytes).
+fn check(library: Library, cases: &[(Kind, u32, u64, Algorithm)]) {
+    for &(kind, ranks, bytes, algorithm) in cases {
+        let picked = Rule::of(library).algorithm(&collective(kind, bytes, 0), ranks);
+        assert_eq!(picked, algorithm, "{kind:?} of {bytes} B on {ranks}");
+    }
+}
+
+#[test]
+fn thresholds_are_those_of_open_mpi_4_0() {
+    use Algorithm::*;
+    check(
+        Library::OpenMpi40,
+        &[
+            (Kind::Barrier, 8, 0, RecursiveDoubling),
+            (Kind::Barrier, 9, 0, Bruck),
+            (Kind::Alltoall, 13, 199, Bruck),
+            (Kind::Alltoall, 12, 199, Linear),
+            (Kind::Alltoall, 13, 200, Linear),
+            (Kind::Alltoall, 13, 3_000, Pairwise),
+            (Kind::Allgather, 8, 6_249, RecursiveDoubling),
+            (Kind::Allgather, 8, 6_250, NeighbourExchange),
+            (Kind::Allgather, 7, 7_142, Bruck),
+            (Kind::Allgather, 7, 7_143, Ring),
+            (Kind::Allreduce, 8, 9_992, RecursiveDoubling),
+            (Kind::Allreduce, 8, 10_000, Ring),
+            // 1,250 elements: a ring needs more than one for each rank.
+            (Kind::Allreduce, 1_249, 10_000, Ring),
+            (Kind::Allreduce, 1_250, 10_000, Composed),
+            (Kind::Bcast, 16, 2_047, Binomial),
+            (Kind::Bcast, 16, 2_048, SplitBinaryTree),
+            (Kind::Bcast, 16, 370_728, Pipeline),
+            // 1.6134e-6 · 2 MiB + 2.1102 = 5.49.
+            (Kind::Bcast, 5, 2 << 20, Pipeline),
+            (Kind::Bcast, 6, 2 << 20, SplitBinaryTree),
+            (Kind::Gather, 10, 6_000, Linear),
+            (Kind::Gather, 10, 6_001, LinearSync),
+            (Kind::Gather, 11, 1_023, Binomial),
+            (Kind::Gather, 11, 1_024, Linear),
+            (Kind::Gather, 61, 6_000, Binomial),
+            (Kind::Scatter, 11, 299, Binomial),
+            (Kind::Scatter, 11, 300, Linear),
+            (Kind::Scatter, 10, 299, Linear),
+            (Kind::Reduce, 7, 504, Linear),
+            (Kind::Reduce, 7, 512, Binomial),
+            (Kind::Reduce, 8, 504, Binomial),
+            // On 16 ranks: 0.6016/1024 · m + 1.3496 passes 16 at 24,936 B, 0.0410/1024 · m + 9.7128 at 157,024 B.
+            (Kind::Reduce, 16, 24_928, Binomial),
+            (Kind::Reduce, 16, 24_944, Pipeline),
+            (Kind::Reduce, 16, 157_016, Pipeline),
+            (Kind::Reduce, 16, 157_032, BinaryTree),
+            (Kind::ReduceScatter, 7, 12_288, RecursiveHalving),
+            (Kind::ReduceScatter, 7, 12_296, Ring),
+            (Kind::ReduceScatter, 8, 262_144, RecursiveHalving),
+            (Kind::ReduceScatter, 8, 262_152, Ring),
+            // 0.0012 · 20,000 + 8 = 32.
+            (Kind::ReduceScatter, 33, 20_000, RecursiveHalving),
+            (Kind::ReduceScatter, 31, 20_000, Ring),
+            (Kind::Scan, 8, 8, Linear),
+        ],
+    );
+}
+
+#[test]
+fn rows_and_columns_are_those_of_open_mpi_4_1() {
+    use Algorithm::*;
+    check(
+        Library::OpenMpi41,
+        &[
+            (Kind::Barrier, 7, 0, Linear),
+            (Kind::Barrier, 64, 0, Bruck),
+            (Kind::Barrier, 256, 0, Binomial),
+            (Kind::Allreduce, 16, 4_088, RecursiveDoubling),
+            (Kind::Allreduce, 16, 4_096, Rabenseifner),
+            (Kind::Allreduce, 15, 4_096, RecursiveDoubling),
+            (Kind::Allreduce, 128, 8, Composed),
+            // A ring of one element falls back.
+            (Kind::Allreduce, 16, 8, RecursiveDoubling),
+            (Kind::Alltoall, 32, 511, Bruck),
+            (Kind::Alltoall, 32, 512, Linear),
+            (Kind::Alltoall, 64, 262_144, Pairwise),
+            (Kind::Allgather, 48, 512, Bruck),
+            (Kind::Allgather, 64, 65_536, Ring),
+            (Kind::Allgather, 64, 65_535, NeighbourExchange),
+            (Kind::Allgather, 65, 65_535, Ring),
+            (Kind::Bcast, 16, 1 << 20, ScatterAllgather),
+            (Kind::Bcast, 17, 1 << 20, ScatterRing),
+            (Kind::Bcast, 16, 4_096, Binomial),
+            (Kind::Bcast, 16, 4_095, Knomial),
+            (Kind::Reduce, 32, 1 << 20, Binomial),
+            (Kind::Reduce, 2, 0, Linear),
+            (Kind::ReduceScatter, 64, 4_096, Butterfly),
+            (Kind::Gather, 3, 131_072, LinearSync),
+            (Kind::Scatter, 64, 512, Linear),
+        ],
+    );
+}
+
+#[test]
+fn thresholds_are_those_of_mpich_4() {
+    use Algorithm::*;
+    check(
+        Library::Mpich4,
+        &[
+            (Kind::Barrier, 8, 0, Bruck),
+            (Kind::Bcast, 7, 1 << 20, Binomial),
+            (Kind::Bcast, 8, 12_288, Binomial),
+            (Kind::Bcast, 8, 12_289, ScatterAllgather),
+            (Kind::Bcast, 9, 12_289, ScatterRing),
+            (Kind::Bcast, 8, 524_289, ScatterRing),
+            (Kind::Allreduce, 4, 8, RecursiveDoubling),
+            (Kind::Allreduce, 4, 24, RecursiveDoubling),
+            (Kind::Allreduce, 4, 32, Rabenseifner),
+            (Kind::Reduce, 16, 2_048, Binomial),
+            (Kind::Reduce, 16, 2_056, Rabenseifner),
+            (Kind::Allgather, 8, 65_535, RecursiveDoubling),
+            (Kind::Allgather, 8, 65_536, Ring),
+            (Kind::Allgather, 10, 8_191, Bruck),
+            (Kind::Allgather, 10, 8_192, Ring),
+            (Kind::ReduceScatter, 8, 524_280, RecursiveHalving),
+            (Kind::ReduceScatter, 8, 524_288, Pairwise),
+            (Kind::Alltoall, 8, 256, Bruck),
+            (Kind::Alltoall, 8, 257, Linear),
+            (Kind::Alltoall, 7, 256, Linear),
+            (Kind::Alltoall, 8, 32_769, Pairwise),
+            (Kind::Scan, 8, 8, RecursiveDoubling),
+        ],
+    );
+}
+
+#[test]
+fn an_all_to_all_of_mpich_has_at_most_32_requests_to_others_open() {
+    let alltoall = Collective::Alltoall { bytes: Bytes::new(1_000) };
+    let ops = alltoall.lower(&Rule::of(Library::Mpich4), &crate::collective::Communicator::world(65), 5);
+    assert_eq!(ops.iter().filter(|op| **op == crate::Op::WaitAll).count(), 2);
+}
+
+#[test]
+fn an_algorithm_that_does_not_perform_the_collective_is_answered_with_those_that_do() {
+    let check = |rule: Rule, kind, ranks| rule.check(&collective(kind, 1_000, 0), ranks).unwrap_err().to_string();
+    let named = |algorithm| Rule { algorithm: Some(algorithm), ..Rule::default() };
+    let error = check(named(Algorithm::Rabenseifner), Kind::Scan, 8);
+    assert_eq!(error, "algorithm: rabenseifner, which performs no scan; expected one of linear, recursive_doubling");
+    let error = check(named(Algorithm::NeighbourExchange), Kind::Allgather, 7);
+    assert_eq!(error, "algorithm: allgather of neighbour_exchange on 7 ranks; expected an even number of ranks");
+    let segment = Some(Bytes::new(8));
+    let error = check(Rule { segment, ..named(Algorithm::Bruck) }, Kind::Alltoall, 7);
+    assert_eq!(error, "segment: 8B for alltoall of bruck; expected none, or an algorithm that divides its messages");
+    let error = check(Rule { segment, ..Rule::default() }, Kind::Bcast, 7);
+    assert!(error.starts_with("segment: 8B for bcast of what the library picks"), "{error}");
+    let pipeline = Rule { segment, ..named(Algorithm::Pipeline) };
+    let error = pipeline.check(&collective(Kind::Bcast, 1 << 20, 0), 7).unwrap_err().to_string();
+    assert_eq!(error, "segment: 8B; expected 16B or more, for at most 65536 messages");
+}
