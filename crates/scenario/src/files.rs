@@ -36,8 +36,16 @@ const SWITCHES: &[(&str, &str)] = &[
     ("jericho2", include_str!("../../../profiles/switch/jericho2.toml")),
 ];
 
-/// All of them.
-const PROFILED: [Profiled; 3] = [
+/// Profiles of MPI libraries, over either transport.
+const MPI: &[(&str, &str)] = &[
+    ("ucx-1.6", include_str!("../../../profiles/mpi/ucx-1.6.toml")),
+    ("openmpi-4.0", include_str!("../../../profiles/mpi/openmpi-4.0.toml")),
+];
+
+/// All tables that profiles can fill.
+const PROFILED: [Profiled; 5] = [
+    Profiled { path: &["host", "mpi_roce"], table: "MpiParams", profiles: MPI },
+    Profiled { path: &["host", "mpi_tcp"], table: "MpiParams", profiles: MPI },
     Profiled { path: &["switch"], table: "SwitchParams", profiles: SWITCHES },
     Profiled {
         path: &["host"],
@@ -67,8 +75,9 @@ pub(crate) struct NameKey {
 }
 
 /// All of them.
-pub(crate) const NAMES: [NameKey; 7] = [
+pub(crate) const NAMES: [NameKey; 8] = [
     NameKey { table: "SwitchParams", key: PROFILE, description: PROFILE_DESCRIPTION },
+    NameKey { table: "MpiParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "HostParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "Dcqcn", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey {
@@ -217,8 +226,8 @@ fn table<'a>(document: &'a mut Document, path: &[&str]) -> Option<&'a mut Table>
 
 #[cfg(test)]
 mod tests {
-    use etherweave_primitives::Duration;
-    use etherweave_sim::params::{Moderation, ModerationTimer};
+    use etherweave_primitives::{BitRate, Duration};
+    use etherweave_sim::params::{Moderation, ModerationTimer, UCX_COPY_PER_KIB, ucx_rendezvous_threshold};
 
     use crate::Scenario;
     use crate::Schedules;
@@ -266,5 +275,17 @@ mod tests {
         assert_eq!((changed.cpu.interrupt, changed.receive.queues, changed.receive.ring), (Duration::ZERO, 8, 1024));
         assert_eq!(changed.receive.timer, ModerationTimer::Event);
         assert_eq!(changed.receive.moderation, Moderation::Off {});
+    }
+
+    #[test]
+    fn the_profile_of_ucx_has_the_threshold_and_the_copies_that_ucx_computes() {
+        let text = "topology.single_switch.hosts = 2\nhost.mpi_roce.profile = \"ucx-1.6\"\n\
+                    host.mpi_tcp.profile = \"openmpi-4.0\"\n[[job]]\nname = \"j\"\nworkload.osu_latency = {}\n";
+        let host = Scenario::parse(text, "x.toml", &[]).unwrap().host;
+        let ucx = host.mpi_roce;
+        assert_eq!(ucx.eager_max, ucx_rendezvous_threshold(BitRate::from_gbps(100)));
+        assert_eq!((ucx.eager_send_per_kib, ucx.eager_receive_per_kib), (UCX_COPY_PER_KIB, UCX_COPY_PER_KIB));
+        assert_eq!(host.mpi_tcp.eager_receive_per_kib, UCX_COPY_PER_KIB * 2);
+        assert_eq!(host.mpi_tcp.header.get(), 64, "what the profile does not name stays that of the transport");
     }
 }

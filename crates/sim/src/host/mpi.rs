@@ -11,6 +11,7 @@
 
 use etherweave_primitives::Duration;
 use etherweave_workload::Op;
+use etherweave_workload::collective::TAG_BASE;
 
 use super::IterationRow;
 use super::matching::{Envelope, Unexpected};
@@ -32,6 +33,12 @@ pub(super) fn operation(kind: MessageKind) -> Operation {
         MessageKind::ReadResponse => Operation::ReadResponse,
         _ => Operation::Write,
     }
+}
+
+/// Whether a message goes without waiting for its receiver. Collectives send by blocking sends.
+fn is_eager(mpi: &MpiParams, tag: u32, bytes: u64) -> bool {
+    let of_collectives = mpi.collective_eager_max.filter(|_| tag >= TAG_BASE);
+    bytes <= of_collectives.unwrap_or(mpi.eager_max).get()
 }
 
 impl Shard {
@@ -101,11 +108,15 @@ impl Shard {
     fn op_cost(&self, op: Op) -> Duration {
         let (host, mpi) = (&self.constants.params.host, self.constants.mpi());
         match op {
-            Op::Isend { bytes, .. } if self.constants.is_tcp() => {
-                let inline = mpi.header.get() + if bytes <= mpi.eager_max.get() { bytes } else { 0 };
-                mpi.send_overhead + host.cpu.send_call + per_kib(host.cpu.send_per_kib, inline)
+            Op::Isend { bytes, tag, .. } => {
+                let eager = if is_eager(mpi, tag, bytes) { bytes } else { 0 };
+                let posted = mpi.send_overhead + per_kib(mpi.eager_send_per_kib, eager);
+                if self.constants.is_tcp() {
+                    posted + host.cpu.send_call + per_kib(host.cpu.send_per_kib, mpi.header.get() + eager)
+                } else {
+                    posted
+                }
             }
-            Op::Isend { .. } => mpi.send_overhead,
             Op::Irecv { .. } => mpi.receive_overhead,
             Op::Compute { duration } => duration,
             Op::Sleep { duration } => duration + host.timer_slack,
@@ -127,9 +138,9 @@ impl Shard {
 
     fn isend(&mut self, thread: u32, peer: u32, tag: u32, bytes: u64) {
         let mpi = self.constants.mpi();
-        let (eager_max, header) = (mpi.eager_max.get(), mpi.header.get());
+        let (is_eager, header) = (is_eager(mpi, tag, bytes), mpi.header.get());
         let endpoint = self.rank(thread).endpoint_of(peer);
-        if bytes <= eager_max {
+        if is_eager {
             // Buffered: the request is complete once the bytes are handed over.
             self.post_message(endpoint, MessageKind::Eager, tag, bytes, header + bytes);
         } else {

@@ -2,6 +2,7 @@
 
 use etherweave_primitives::Duration;
 
+use super::message::MessageKind;
 use super::thread::{Role, Task};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
@@ -79,7 +80,11 @@ impl Shard {
                 let costs = &self.constants.params.host.cpu;
                 (Task::Read(endpoint, bytes), costs.receive_call * calls + per_kib(costs.receive_per_kib, bytes))
             }
-            Task::Handle(..) => (task, self.constants.mpi().handling_overhead),
+            Task::Handle(_, message) => {
+                let mpi = self.constants.mpi();
+                let copied = if message.kind == MessageKind::Eager { message.bytes } else { 0 };
+                (task, mpi.handling_overhead + per_kib(mpi.eager_receive_per_kib, copied))
+            }
             Task::Step | Task::Post => (task, costs.send_call),
         }
     }

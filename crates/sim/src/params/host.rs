@@ -94,34 +94,65 @@ pub struct MpiParams {
     pub receive_overhead: Duration,
     /// Processor time to handle an arrived message or a completion.
     pub handling_overhead: Duration,
-    /// Larger messages wait for their receiver (rendezvous).
+    /// Larger messages of non-blocking sends wait for their receiver (rendezvous).
     pub eager_max: Bytes,
+    /// The same for messages of collectives, which are blocking sends. Absent: `eager_max`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collective_eager_max: Option<Bytes>,
+    /// Copying 1 KiB of an eager message into the library's buffers.
+    pub eager_send_per_kib: Duration,
+    /// Copying 1 KiB of an eager message out of them.
+    pub eager_receive_per_kib: Duration,
     /// Envelope of every message on the wire.
     pub header: Bytes,
 }
 
 impl MpiParams {
-    /// UCX on reliable connections.
+    /// On reliable connections; what a release of UCX does is in its profile.
     pub fn roce() -> Self {
         MpiParams {
             send_overhead: Duration::from_ns(120),
             receive_overhead: Duration::from_ns(60),
             handling_overhead: Duration::from_ns(120),
             eager_max: Bytes::new(8 << 10),
+            collective_eager_max: None,
+            eager_send_per_kib: Duration::ZERO,
+            eager_receive_per_kib: Duration::ZERO,
             header: Bytes::new(8),
         }
     }
 
-    /// The TCP byte transfer layer of Open MPI.
+    /// The TCP byte transfer layer of Open MPI; what a release of it does is in its profile.
     pub fn tcp() -> Self {
         MpiParams {
             send_overhead: Duration::from_ns(300),
             receive_overhead: Duration::from_ns(150),
             handling_overhead: Duration::from_ns(300),
             eager_max: Bytes::new(64 << 10),
+            collective_eager_max: None,
+            eager_send_per_kib: Duration::ZERO,
+            eager_receive_per_kib: Duration::ZERO,
             header: Bytes::new(64),
         }
     }
+}
+
+/// A copy by a core of the testbed, as UCX reckons it: 1 KiB at 5,800 MiB/s (`BCOPY_BW` of `ucp_context.c`).
+pub const UCX_COPY_PER_KIB: Duration = Duration::from_ps(1_000_000_000_000 / (5_800 << 10));
+
+/// From where on rendezvous by READ is faster than an eager message, as UCX estimates it on a link of `rate`
+/// (`ucp_ep_config_calc_rndv_thresh` of `ucp_ep.c`, versions 1.5 to 1.8).
+///
+/// Latency 0.8 us plus 1 ns for each of 48 connections, 40 ns of overhead per operation, 90 ns for a registered buffer
+/// in its cache; rendezvous counts for 1 % less than it takes; of the link, the share of payloads of 4,096 B.
+pub fn ucx_rendezvous_threshold(rate: BitRate) -> Bytes {
+    let [latency, overhead, registration] = [848, 40, 90];
+    let eager = registration + overhead;
+    let rendezvous = registration * 2 + latency * 4 + overhead * 3;
+    let wire_ps_per_kib = rate.serialization_time(Bytes::new(1024 * (4_096 + 82) / 4_096)).as_ps();
+    let ahead_ps = (99 * rendezvous - 100 * eager) * 1000;
+    let behind_ps_per_kib = 100 * UCX_COPY_PER_KIB.as_ps() - 99 * wire_ps_per_kib;
+    Bytes::new(ahead_ps * 1024 / behind_ps_per_kib)
 }
 
 impl Default for MpiParams {
@@ -138,6 +169,9 @@ struct MpiChanges {
     receive_overhead: Option<Duration>,
     handling_overhead: Option<Duration>,
     eager_max: Option<Bytes>,
+    collective_eager_max: Option<Bytes>,
+    eager_send_per_kib: Option<Duration>,
+    eager_receive_per_kib: Option<Duration>,
     header: Option<Bytes>,
 }
 
@@ -150,6 +184,9 @@ fn mpi_over_tcp<'de, D: serde::Deserializer<'de>>(source: D) -> Result<MpiParams
         receive_overhead: changes.receive_overhead.unwrap_or(before.receive_overhead),
         handling_overhead: changes.handling_overhead.unwrap_or(before.handling_overhead),
         eager_max: changes.eager_max.unwrap_or(before.eager_max),
+        collective_eager_max: changes.collective_eager_max.or(before.collective_eager_max),
+        eager_send_per_kib: changes.eager_send_per_kib.unwrap_or(before.eager_send_per_kib),
+        eager_receive_per_kib: changes.eager_receive_per_kib.unwrap_or(before.eager_receive_per_kib),
         header: changes.header.unwrap_or(before.header),
     })
 }
@@ -180,5 +217,17 @@ impl Default for HostParams {
             mpi_tcp: MpiParams::tcp(),
             timer_slack: Duration::from_us(50),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// (0.99 (2 · 90 + 4 · 848 + 3 · 40) - 90 - 40) ns / (0.1644 - 0.99 / 12.26) ns/B = 3,525 ns / 0.0837 ns/B.
+    #[test]
+    fn the_rendezvous_threshold_is_the_one_of_ucx() {
+        let threshold = ucx_rendezvous_threshold(BitRate::from_gbps(100)).get();
+        assert!((41_500..43_000).contains(&threshold), "{threshold}");
     }
 }

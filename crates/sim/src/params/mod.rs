@@ -17,7 +17,7 @@ pub use cells::{Cells, PeerResponse};
 pub use check::check;
 pub use etherweave_kernel::Arbiter;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
-pub use host::{CpuCosts, HostParams, MpiParams, NicParams};
+pub use host::{CpuCosts, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold};
 pub use receive::{AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams};
 pub use roce::{AlphaUpdate, Dcqcn, Reliability, RoceParams, RoceVersion};
 pub use shaper::TokenBucket;

@@ -5,6 +5,7 @@ mod common;
 mod credits;
 mod dcqcn;
 mod degraded;
+mod eager;
 mod headroom;
 mod input_queued;
 mod losslessness;

@@ -104,5 +104,10 @@ fn check_mpi(key: &str, mpi: &MpiParams) -> Checked {
         ("handling_overhead", mpi.handling_overhead),
     ];
     costs.into_iter().try_for_each(|(name, cost)| check_delay(&format!("{key}.{name}"), cost))?;
+    let copies = [("eager_send_per_kib", mpi.eager_send_per_kib), ("eager_receive_per_kib", mpi.eager_receive_per_kib)];
+    for (name, cost) in copies {
+        let most = DELAY_MAX / 1024;
+        require(cost <= most, &format!("{key}.{name}"), cost, format!("at most {most}"))?;
+    }
     require_within(Bytes::new(1)..=ENVELOPE_MAX, &format!("{key}.header"), mpi.header)
 }

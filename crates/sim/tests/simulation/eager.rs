@@ -1,0 +1,49 @@
+//! Eager messages, rendezvous, and what copies cost.
+
+use etherweave_primitives::{Bytes, Duration};
+use etherweave_sim::params::{MpiParams, SimParams, UCX_COPY_PER_KIB};
+use etherweave_workload::{AllToAll, OsuLatency, Workload};
+
+use crate::common::{experiment, job, one_switch, roce, run};
+
+/// The round trip of a ping-pong with messages of `bytes` [ps].
+fn round_trip(mpi: MpiParams, bytes: u64) -> u64 {
+    let mut params: SimParams = roce();
+    params.host.mpi_roce = mpi;
+    let latency = OsuLatency { bytes: Bytes::new(bytes), warm_up: 1, iterations: 1 };
+    let report = run(&experiment(one_switch(2), params, vec![job(&Workload::OsuLatency(latency))]), 1);
+    report.iterations[0].duration.as_ps()
+}
+
+/// 5 KiB are copied into and out of buffers in either direction: four copies of 5 KiB.
+#[test]
+fn an_eager_message_is_copied_at_both_ends() {
+    let direct = MpiParams::roce();
+    let (eager_send_per_kib, eager_receive_per_kib) = (UCX_COPY_PER_KIB, UCX_COPY_PER_KIB);
+    let copied = MpiParams { eager_send_per_kib, eager_receive_per_kib, ..direct.clone() };
+    assert_eq!(round_trip(copied, 5 << 10) - round_trip(direct, 5 << 10), UCX_COPY_PER_KIB.as_ps() * 5 * 4);
+}
+
+/// Beyond the threshold a message is read from where it lies: no copies, but a request, a READ and its answer.
+#[test]
+fn a_message_beyond_the_threshold_is_not_copied() {
+    let mpi = MpiParams::roce();
+    let most = mpi.eager_max.get();
+    let slow = MpiParams { eager_send_per_kib: Duration::from_us(1), ..mpi.clone() };
+    assert_eq!(round_trip(slow.clone(), most + 1), round_trip(mpi.clone(), most + 1));
+    assert!(round_trip(slow, most) > round_trip(mpi, most));
+}
+
+/// A collective's message of 10,000 B crosses the network once if it is eager, and four times if it is not.
+#[test]
+fn messages_of_collectives_have_a_threshold_of_their_own() {
+    let time = |collective_eager_max| {
+        let mut params = roce();
+        params.host.mpi_roce.collective_eager_max = Some(collective_eager_max);
+        let all_to_all = AllToAll { bytes: Bytes::new(10_000), ..AllToAll::default() };
+        let workload = Workload::AllToAll(all_to_all);
+        let ranks = workload.ranks() as u32;
+        run(&experiment(one_switch(ranks), params, vec![job(&workload)]), 1).totals.end
+    };
+    assert!(time(Bytes::new(256 << 10)) < time(Bytes::new(8 << 10)));
+}
