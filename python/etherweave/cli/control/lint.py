@@ -74,12 +74,12 @@ def lint(
     with mistakes(linter.ConfigError):
         names = _off(off) if off else {}
         site = linter.read(dict(_texts(paths)))
+    if not site.switches and (site.unread or not site.hosts):
+        reject(f"{paths[0]}: no switch that can be read; expected a config_db.json of SONiC")
     for path in site.unread:
         print_error(
             f"note: {path}: not read; the linter knows SONiC's config_db.json and hosts' scripts"
         )
-    if not site.switches and (site.unread or not site.hosts):
-        reject(f"{paths[0]}: no switch that can be read; expected a config_db.json of SONiC")
     findings = linter.lint(site, names)
     match Format.JSON if as_json else form:
         case Format.JSON:
