@@ -177,7 +177,7 @@ impl Shard {
             Kind::Pacing => self.pacing(index),
             Kind::Start => self.thread_start(index),
             Kind::ArriveDamaged => self.arrive_damaged(place, event.handle),
-            Kind::CreditsArrive => self.credits_arrive(place, index as u8, event.handle),
+            Kind::CreditsArrive => self.credits_arrive(place, index),
             Kind::CrossbarFree => self.crossbar_free(place, index),
             Kind::PauseArriveDamaged => self.pause_arrive_damaged(place, PauseFrame::unpack(event.handle)),
         }

@@ -62,6 +62,23 @@ pub(crate) struct ChannelCredits {
     pub wait: Duration,
 }
 
+/// Credits that come back, as the index of an event: two packets of one buffer may leave by two outputs at the same
+/// moment, and events of one index have no order among them.
+struct ReturnedCredits {
+    priority: u8,
+    units: u32,
+}
+
+impl ReturnedCredits {
+    fn to_index(&self) -> u32 {
+        self.units << 3 | u32::from(self.priority)
+    }
+
+    fn from_index(index: u32) -> ReturnedCredits {
+        ReturnedCredits { priority: (index & 7) as u8, units: index >> 3 }
+    }
+}
+
 impl PortCredits {
     /// Buffers of `buffer` units here and of `limit` units at the far end for each of `priorities`, all empty.
     pub fn new(priorities: u8, limit: u32, buffer: u32, return_delay: Duration) -> PortCredits {
@@ -342,11 +359,13 @@ impl Shard {
         let units = self.credits.units(packet.wire);
         self.credits.channel(port, packet.priority).held -= units;
         let arrival = time + self.credits.ports[port as usize].return_delay;
-        self.post_bits(self.ports[port as usize].peer, Kind::CreditsArrive, packet.priority.into(), arrival, units);
+        let returned = ReturnedCredits { priority: packet.priority, units };
+        self.post_bits(self.ports[port as usize].peer, Kind::CreditsArrive, returned.to_index(), arrival, 0);
     }
 
-    /// Credits have come back.
-    pub(crate) fn credits_arrive(&mut self, port: u32, priority: u8, units: u32) {
+    /// Credits have come back; the event's index says how many.
+    pub(crate) fn credits_arrive(&mut self, port: u32, index: u32) {
+        let ReturnedCredits { priority, units } = ReturnedCredits::from_index(index);
         let channel = self.credits.channel(port, priority);
         channel.available += units;
         debug_assert!(channel.available <= channel.limit, "no credits are made up");
@@ -384,7 +403,10 @@ impl Shard {
                     let Packet { priority, wire, .. } = self.packets[event.handle];
                     port[usize::from(priority)].packets += self.credits.units(wire);
                 }
-                Kind::CreditsArrive => port[event.key.index() as usize].credits += event.handle,
+                Kind::CreditsArrive => {
+                    let returned = ReturnedCredits::from_index(event.key.index());
+                    port[usize::from(returned.priority)].credits += returned.units;
+                }
                 _ => {}
             }
         }
@@ -420,5 +442,28 @@ impl Simulation {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::event::EventKey;
+
+    fn key(priority: u8, units: u32) -> EventKey {
+        EventKey::new(7, Kind::CreditsArrive, ReturnedCredits { priority, units }.to_index())
+    }
+
+    #[test]
+    fn credits_that_return_at_one_moment_have_an_order() {
+        assert!(key(5, 3) < key(5, 4));
+        assert_ne!(key(4, 3), key(5, 3));
+    }
+
+    #[test]
+    fn an_index_gives_back_its_credits() {
+        // A credit a byte, for the longest packet that a length field of 16 bits allows.
+        let returned = ReturnedCredits::from_index(key(7, u32::from(u16::MAX)).index());
+        assert_eq!((returned.priority, returned.units), (7, u32::from(u16::MAX)));
     }
 }
