@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-LOOP = "*Simulation*::run"
+LOOP = "*Simulation*::run_on"
 """The main loop of the simulator of hosts: valgrind counts it without the set-up."""
 CHILD = "import sys, etherweave; etherweave.run(sys.argv[1], threads=1)"
 NAMES = {
