@@ -45,6 +45,7 @@ fn least_headroom(cells: Option<Cells>) -> u64 {
 #[test]
 fn one_byte_less_headroom_than_needed_loses_packets_and_the_computed_one_is_enough() {
     let enough = least_headroom(None);
+    assert!(loses(enough - 1, None) && !loses(enough, None));
     let params = roce();
     let into_switch = params.nic.transmit_latency + Duration::from_ns(50) + params.switch.latency;
     let pause = Duration::from_ns(50) + Duration::from_ns(500);
