@@ -3,7 +3,6 @@
 import json
 import random
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,46 +12,22 @@ from etherweave.control import lint
 from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import files
 from etherweave.control.qos.policy import SonicForm
-from support import command_line
+from support.linted import (
+    CORE,
+    HOST,
+    LEAF,
+    WHOLE,
+    Files,
+    Tables,
+    drop,
+    edited,
+    foreign,
+    found,
+    put,
+    tree,
+)
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
-LEAF, CORE, HOST = "leaf0/config_db.json", "core0/config_db.json", "hosts/host0.sh"
-Tables = dict[str, Any]
-Files = dict[str, str]
-WHOLE = ExportOptions(sonic=SonicForm(is_whole=True))
-TREE = {"fat_tree": {"leaves": 2, "hosts_per_leaf": 2, "cores": 1, "links_per_core": 2}}
-MARKED = {"queue_min": "150kB", "queue_max": "1500kB", "share_max": 1.0}
-
-
-@cache
-def _tree() -> tuple[tuple[str, str], ...]:
-    scenario = {
-        "topology": TREE,
-        "switch": {"ecn": MARKED},
-        "flow_control": {"pfc": {"priorities": [3, 4]}},
-        "ets": {"weights": [20, 0, 0, 50, 30, 0, 0, 0]},
-        "transport": {"roce": {"dcqcn": {}}},
-    }
-    return tuple(files(policy(scenario, options=WHOLE), "sonic").items())
-
-
-def tree() -> Files:
-    """Two leaves and a core, RoCE in priorities 3 and 4, others best effort."""
-    return dict(_tree())
-
-
-def found(written: Files) -> dict[str, list[lint.LintFinding]]:
-    by_rule: dict[str, list[lint.LintFinding]] = {}
-    for one in lint.lint(lint.read(written)):
-        by_rule.setdefault(one.rule, []).append(one)
-    return by_rule
-
-
-def edited(file: str, change: Callable[[Tables], object]) -> Files:
-    written = tree()
-    tables = json.loads(written[file])
-    change(tables)
-    return written | {file: json.dumps(tables)}
 
 
 @pytest.mark.parametrize(
@@ -86,19 +61,6 @@ def test_what_is_loaded_into_a_running_configuration_is_right_without_its_ports(
     written = files(policy(SCENARIOS / "dcqcn.toml"), "sonic")
     assert "PORT" not in json.loads(written["switch0/config_db.json"])
     assert found(written) == {}
-
-
-def put(table: str, key: str, field: str, value: object) -> Callable[[Tables], object]:
-    return lambda tables: tables.setdefault(table, {}).setdefault(key, {}).update({field: value})
-
-
-def drop(*path: str) -> Callable[[Tables], object]:
-    def change(tables: Tables) -> None:
-        for name in path[:-1]:
-            tables = tables[name]
-        del tables[path[-1]]
-
-    return change
 
 
 Case = tuple[str, Callable[[Tables], object], str, str, str]
@@ -514,47 +476,6 @@ def test_every_rule_is_put_to_the_test() -> None:
     assert tested == {rule.name for rule in lint.RULES}
 
 
-def foreign() -> Tables:
-    """Write a switch as older SONiC does: references in brackets, ports and queues by ranges."""
-    both, queues = "Ethernet0,Ethernet4", "Ethernet0,Ethernet4|3-4"
-    identity = {str(one): str(one) for one in range(8)}
-    qos = {
-        "dscp_to_tc_map": "[DSCP_TO_TC_MAP|AZURE]",
-        "tc_to_queue_map": "[TC_TO_QUEUE_MAP|AZURE]",
-        "tc_to_pg_map": "[TC_TO_PRIORITY_GROUP_MAP|AZURE]",
-        "pfc_to_queue_map": "[MAP_PFC_PRIORITY_TO_QUEUE|AZURE]",
-        "pfc_enable": "3,4",
-        "pfcwd_sw_enable": "3,4",
-    }
-    ports = ("Ethernet0", "Ethernet4")
-    return {
-        "DEVICE_METADATA": {"localhost": {"hostname": "tor"}},
-        "PORT": {
-            port: {"lanes": "1", "speed": "40000", "mtu": "9100", "admin_status": "up"}
-            for port in ports
-        },
-        "CABLE_LENGTH": {"AZURE": dict.fromkeys(ports, "5m")},
-        "DSCP_TO_TC_MAP": {"AZURE": {"3": "3", "4": "4", "8": "0"}},
-        "TC_TO_QUEUE_MAP": {"AZURE": identity},
-        "MAP_PFC_PRIORITY_TO_QUEUE": {"AZURE": identity},
-        "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": dict.fromkeys(identity, "0") | {"3": "3", "4": "4"}},
-        "PORT_QOS_MAP": {port: dict(qos) for port in ports},
-        "PFC_WD": {port: {"action": "drop", "detection_time": "200"} for port in ports},
-        "BUFFER_POOL": {"in": {"type": "ingress", "mode": "dynamic", "size": "10000000"}},
-        "BUFFER_PROFILE": {
-            "lossless": {"pool": "[BUFFER_POOL|in]", "size": "59456", "xoff": "40000"},
-            "lossy": {"pool": "[BUFFER_POOL|in]", "size": "0", "dynamic_th": "3"},
-        },
-        "BUFFER_PG": {
-            queues: {"profile": "[BUFFER_PROFILE|lossless]"},
-            f"{both}|0": {"profile": "[BUFFER_PROFILE|lossy]"},
-        },
-        "SCHEDULER": {"half": {"type": "DWRR", "weight": "50"}},
-        "QUEUE": {queues: {"scheduler": "[SCHEDULER|half]"}},
-        "FLEX_COUNTER_TABLE": {"PFCWD": {"FLEX_COUNTER_STATUS": "enable"}},
-    }
-
-
 def test_a_file_of_others_is_read_as_they_write() -> None:
     assert found({"x.json": json.dumps(foreign())}) == {}
 
@@ -678,66 +599,6 @@ def test_a_line_that_cannot_be_read_is_an_error(line: str) -> None:
     )
 
 
-def invoke(*words: str) -> tuple[int, str, str]:
-    result = command_line.invoke("control", "lint", *words)
-    return result.exit_code, result.stdout, result.stderr
-
-
-def write(written: Files, folder: Path) -> None:
-    for name, text in written.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-
-def test_findings_end_with_1_and_say_what_where_expected_and_why(tmp_path: Path) -> None:
-    write(tree(), tmp_path)
-    assert invoke(str(tmp_path)) == (0, "no findings in 3 switches, 4 hosts\n", "")
-    write(edited(LEAF, put("PORT", "Ethernet0", "mtu", "1500")), tmp_path)
-    code, out, _ = invoke(str(tmp_path))
-    assert code == 1
-    first = f"{tmp_path / LEAF}: Ethernet0: MTU 1500; expected 9000, as everywhere else"
-    assert out.splitlines()[0] == first
-    assert out.splitlines()[1].strip().startswith("loses packets, mtu: larger packets are")
-    code, out, _ = invoke(str(tmp_path), "--json")
-    assert code == 1 and json.loads(out)[0]["rule"] == "mtu"
-    assert json.loads(out)[0]["places"][0] == {"file": str(tmp_path / LEAF), "place": "Ethernet0"}
-    code, out, _ = invoke(str(tmp_path), "--format", "sarif")
-    (run,) = json.loads(out)["runs"]
-    assert (code, run["results"][0]["ruleId"], run["results"][0]["level"]) == (1, "mtu", "error")
-    assert {one["id"] for one in run["tool"]["driver"]["rules"]} == {one.name for one in lint.RULES}
-
-
-def test_rules_are_switched_off_in_a_file_with_a_reason(tmp_path: Path) -> None:
-    write(edited(LEAF, put("PORT", "Ethernet0", "mtu", "1500")), tmp_path / "fabric")
-    off = tmp_path / "lint.toml"
-    off.write_text('[off]\nmtu = "that port carries storage only"\n')
-    assert invoke(str(tmp_path / "fabric"), "--off", str(off))[0] == 0
-    for text, message in (
-        ("[off]\nmtu = ''\n", "mtu: expected the reason as a text"),
-        ("[off]\nmtuu = 'x'\n", "no rule mtuu; known: readable"),
-        ("[on]\n", "expected one table, [off]"),
-        ("[", "expected TOML"),
-    ):
-        off.write_text(text)
-        code, _, result = invoke(str(tmp_path / "fabric"), "--off", str(off))
-        assert code == 2 and message in " ".join(result.split())
-
-
-def test_standard_input_and_any_name_are_taken(tmp_path: Path) -> None:
-    text = json.dumps(foreign())
-    result = command_line.run("control", "lint", "-", text=text)
-    assert (result.returncode, result.stdout) == (0, "no findings in 1 switches, 0 hosts\n")
-    (tmp_path / "running").write_text(text)
-    assert invoke(str(tmp_path / "running"))[0] == 0
-
-
-def test_a_directory_without_a_switch_that_can_be_read_ends_with_2(tmp_path: Path) -> None:
-    write(files(policy(SCENARIOS / "dcqcn.toml"), "eos"), tmp_path)
-    code, _, result = invoke(str(tmp_path))
-    assert code == 2 and "no switch that can be read" in " ".join(result.split())
-
-
 def test_a_switch_of_several_chips_is_a_switch_for_each() -> None:
     chips = {"localhost": {"DEVICE_METADATA": {}}, "asic0": foreign(), "asic1": foreign()}
     site = lint.read({"x.json": json.dumps(chips)})
@@ -752,16 +613,3 @@ def test_what_vendors_write_is_right() -> None:
     tables["SCHEDULER"]["half"]["weight"] = "14"
     tables["bgpraw"] = "router bgp 65100"
     assert found({"x.json": json.dumps(tables)}) == {}
-
-
-def test_mistakes_end_with_2(tmp_path: Path) -> None:
-    assert invoke()[0] == 2
-    assert invoke(str(tmp_path / "none.json"))[0] == 2
-    (tmp_path / "x.json").write_bytes(b"\xff")
-    code, _, result = invoke(str(tmp_path / "x.json"))
-    assert code == 2 and "expected UTF-8 text" in result
-
-
-def test_rules_are_listed_with_their_reasons() -> None:
-    code, out, _ = invoke("--rules")
-    assert code == 0 and len(out.splitlines()) == len(lint.RULES)

@@ -1,0 +1,85 @@
+"""The verb ``control lint``: its inputs, forms of findings and exit codes."""
+
+import json
+from pathlib import Path
+
+from etherweave.control import lint
+from etherweave.control.qos.derive import policy
+from etherweave.control.qos.nos import files
+from support import command_line
+from support.linted import LEAF, Files, edited, foreign, put, tree
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+
+
+def invoke(*words: str) -> tuple[int, str, str]:
+    result = command_line.invoke("control", "lint", *words)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def write(written: Files, folder: Path) -> None:
+    for name, text in written.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_findings_end_with_1_and_say_what_where_expected_and_why(tmp_path: Path) -> None:
+    write(tree(), tmp_path)
+    assert invoke(str(tmp_path)) == (0, "no findings in 3 switches, 4 hosts\n", "")
+    write(edited(LEAF, put("PORT", "Ethernet0", "mtu", "1500")), tmp_path)
+    code, out, _ = invoke(str(tmp_path))
+    assert code == 1
+    first = f"{tmp_path / LEAF}: Ethernet0: MTU 1500; expected 9000, as everywhere else"
+    assert out.splitlines()[0] == first
+    assert out.splitlines()[1].strip().startswith("loses packets, mtu: larger packets are")
+    code, out, _ = invoke(str(tmp_path), "--json")
+    assert code == 1 and json.loads(out)[0]["rule"] == "mtu"
+    assert json.loads(out)[0]["places"][0] == {"file": str(tmp_path / LEAF), "place": "Ethernet0"}
+    code, out, _ = invoke(str(tmp_path), "--format", "sarif")
+    (run,) = json.loads(out)["runs"]
+    assert (code, run["results"][0]["ruleId"], run["results"][0]["level"]) == (1, "mtu", "error")
+    assert {one["id"] for one in run["tool"]["driver"]["rules"]} == {one.name for one in lint.RULES}
+
+
+def test_rules_are_switched_off_in_a_file_with_a_reason(tmp_path: Path) -> None:
+    write(edited(LEAF, put("PORT", "Ethernet0", "mtu", "1500")), tmp_path / "fabric")
+    off = tmp_path / "lint.toml"
+    off.write_text('[off]\nmtu = "that port carries storage only"\n')
+    assert invoke(str(tmp_path / "fabric"), "--off", str(off))[0] == 0
+    for text, message in (
+        ("[off]\nmtu = ''\n", "mtu: expected the reason as a text"),
+        ("[off]\nmtuu = 'x'\n", "no rule mtuu; known: readable"),
+        ("[on]\n", "expected one table, [off]"),
+        ("[", "expected TOML"),
+    ):
+        off.write_text(text)
+        code, _, result = invoke(str(tmp_path / "fabric"), "--off", str(off))
+        assert code == 2 and message in " ".join(result.split())
+
+
+def test_standard_input_and_any_name_are_taken(tmp_path: Path) -> None:
+    text = json.dumps(foreign())
+    result = command_line.run("control", "lint", "-", text=text)
+    assert (result.returncode, result.stdout) == (0, "no findings in 1 switches, 0 hosts\n")
+    (tmp_path / "running").write_text(text)
+    assert invoke(str(tmp_path / "running"))[0] == 0
+
+
+def test_a_directory_without_a_switch_that_can_be_read_ends_with_2(tmp_path: Path) -> None:
+    write(files(policy(SCENARIOS / "dcqcn.toml"), "eos"), tmp_path)
+    code, _, result = invoke(str(tmp_path))
+    assert code == 2 and "no switch that can be read" in " ".join(result.split())
+
+
+def test_mistakes_end_with_2(tmp_path: Path) -> None:
+    assert invoke()[0] == 2
+    assert invoke(str(tmp_path / "none.json"))[0] == 2
+    (tmp_path / "x.json").write_bytes(b"\xff")
+    code, _, result = invoke(str(tmp_path / "x.json"))
+    assert code == 2 and "expected UTF-8 text" in result
+
+
+def test_rules_are_listed_with_their_reasons() -> None:
+    code, out, _ = invoke("--rules")
+    assert code == 0 and len(out.splitlines()) == len(lint.RULES)
