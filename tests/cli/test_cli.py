@@ -75,6 +75,13 @@ def test_a_mistake_among_the_options_is_one_line(arguments: list[str], message: 
     assert done.stderr.count("\n") == 1
 
 
+def test_a_reader_that_has_enough_ends_a_verb_in_silence() -> None:
+    line = f"{command_line.COMMAND[0]} design {SCENARIOS}/lab/dragonfly_72.toml | head -1"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("dragonfly_72: ")
+    assert done.stderr == ""
+
+
 @pytest.mark.parametrize("verb", ["run", "show"])
 def test_a_scenario_that_is_not_there_is_one_line(verb: str, tmp_path: Path) -> None:
     for path, why in ((tmp_path / "no.toml", "No such file or directory"), (tmp_path, "Is a dir")):

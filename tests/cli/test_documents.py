@@ -8,15 +8,23 @@ import pytest
 from support import documents
 
 ROOT = documents.ROOT
+NEEDS = {"verify": ("ovs",), "lab": ("namespaces", "ovs", "ping", "iperf3")}
+"""What the commands of a page need."""
 PAGES = [
     ROOT / "README.md",
-    ROOT / "docs/guide/run.md",
+    *sorted((ROOT / "docs/guide").glob("*.md")),
     *sorted((ROOT / "docs/tutorials").iterdir()),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.stem, marks=pytest.mark.needs(*NEEDS.get(page.stem, ())))
+        for page in PAGES
+    ],
+)
 def test_a_page_shows_what_its_blocks_print(page: Path, tmp_path: Path) -> None:
     now = documents.carry_out(page, tmp_path)
     if os.environ.get("ETHERWEAVE_BLESS"):

@@ -4,8 +4,8 @@ In the order of the page, a block of a language with ``title="incast.toml"`` is 
 file; each ``$`` line of a ``console`` block is carried out by a shell, and what it prints must be
 what stands below it; a ``python`` block is carried out, where ``>>>`` begins examples for doctest.
 ``…`` stands for the rest of a line, or on a line of its own for any lines. Real times are not
-compared. Blocks without a language, or of another one, are only shown. With ``ETHERWEAVE_BLESS=1``
-the test writes what is printed into the page.
+compared. Blocks without a language, or of another one, such as ``py``, are only shown. With
+``ETHERWEAVE_BLESS=1`` the test writes what is printed into the page.
 """
 
 import doctest
@@ -37,7 +37,9 @@ def carry_out(page: Path, home: Path) -> str:
     def carried_out(block: re.Match[str]) -> str:
         text = block["text"]
         if title := re.search(r'title="([^"]+)"', block["info"]):
-            (home / title[1]).write_text(text)
+            file = home / title[1]
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text)
         elif block["language"] == "console":
             text = "".join(run(part, home) for part in PROMPT.split(text)[1:])
         elif block["language"] == "python":

@@ -9,7 +9,7 @@ use etherweave_routing::RoutedPacket;
 use crate::engine::memory::{prefer_huge_pages, prefetch};
 use crate::transport::SackBlocks;
 
-/// ReportNames a packet within its shard.
+/// Names a packet within its shard.
 pub type Handle = u32;
 /// No packet.
 pub const NO_PACKET: Handle = u32::MAX;

@@ -53,7 +53,7 @@ impl HostRange {
 }
 
 impl HostGroups {
-    /// HostGroups of these sizes, from host 0 on.
+    /// Groups of these sizes, from host 0 on.
     ///
     /// # Errors
     /// When a group is empty, or there are fewer than 2 hosts or more than ids.

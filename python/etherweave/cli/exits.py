@@ -56,6 +56,8 @@ def mistakes(*kinds: type[Exception], failures: tuple[type[Exception], ...] = ()
     except failures as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
+    except BrokenPipeError:  # whoever reads the output has enough; click ends without a word
+        raise
     except OSError as error:
         reject(os_error(error))
     except kinds as error:

@@ -200,7 +200,7 @@ pub struct Totals {
 /// Everything that was measured.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// ReportNames of the jobs, by number.
+    /// Names of the jobs, by number.
     pub jobs: Vec<String>,
     /// Measured iterations, by job, rank and iteration.
     pub iterations: Vec<IterationRow>,

@@ -36,9 +36,7 @@ pub(super) fn files(topology: &Topology, _: &ExportNames) -> Result<Vec<ExportFi
     let expected = "letters, digits, dots, underscores and hyphens in names of hosts";
     check_names(topology.host_names.iter(), "Slurm", expected, is_no_host)?;
     let mut text = String::with_capacity(LINE * (8 + topology.switches()) + NODE * topology.hosts());
-    text.push_str(
-        "# For TopologyPlugin=topology/tree. SlurmNames with -N above the leaves stand for several switches.\n",
-    );
+    text.push_str("# For TopologyPlugin=topology/tree. Names with -N above the leaves stand for several switches.\n");
     if topology.axes.iter().any(|axis| axis == "group") {
         text.push_str("# In slurm.conf: TopologyParam=dragonfly\n");
     }

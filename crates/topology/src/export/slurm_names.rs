@@ -1,4 +1,4 @@
-//! SlurmNames in Slurm: unique ones for switches, and lists of them with ranges, `host[0-11,16]`.
+//! Names in Slurm: unique ones for switches, and lists of them with ranges, `host[0-11,16]`.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ pub(super) fn is_no_host(name: &str) -> bool {
     name.is_empty() || !name.chars().all(|sign| sign.is_ascii_alphanumeric() || ['.', '_', '-'].contains(&sign))
 }
 
-/// SlurmNames of switches that have been given.
+/// Names of switches that have been given.
 #[derive(Default)]
 pub(super) struct SlurmNames(HashSet<String>);
 

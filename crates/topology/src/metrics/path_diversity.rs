@@ -53,7 +53,7 @@ struct PathSearch {
 }
 
 impl PathSearch {
-    /// PathDiversity from `source` to every switch.
+    /// Finds distances and numbers of shortest paths from `source` to every switch.
     fn run(&mut self, graph: &SwitchGraph, source: u32) {
         self.distances.clear();
         self.distances.resize(graph.switches(), UNREACHED);

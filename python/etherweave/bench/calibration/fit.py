@@ -79,7 +79,7 @@ def deviations(targets: Sequence[Target]) -> Vector:
 
 
 class Fit(NamedTuple):
-    """FittedConstant constants."""
+    """Constants that were fitted."""
 
     values: Vector
     """Logarithms; constants that are not determined keep their start."""

@@ -1,4 +1,4 @@
-"""ScenarioJobs of a scenario with their schedules."""
+"""Jobs of a scenario with their schedules."""
 
 import json
 from collections.abc import Sequence

@@ -28,7 +28,7 @@ MISSED_NS_MAX = 1e6
 
 
 class MeasureProgress(NamedTuple):
-    """MeasureProgress of a measurement."""
+    """Progress of a measurement."""
 
     launch: int
     """Number of the current launch, from 0."""

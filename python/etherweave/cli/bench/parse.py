@@ -90,7 +90,7 @@ def _print(document: Document) -> None:
     lines = [line for report in document.reports for line in report.leftover]
     lines += document.unknown_lines
     if lines:
-        print(f"{len(lines)} lines not understood, such as")
+        print(f"Lines not understood: {len(lines)}, such as")
         for number, text in lines[:LEFTOVER_MOST]:
             print(f"  {number}: {text.strip()[:100]}")
 

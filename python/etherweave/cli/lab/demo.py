@@ -117,7 +117,7 @@ def _print_step(name: str, figures: Any) -> None:
 
 
 def _addresses(figures: AddressCheck) -> None:
-    print("AddressCheck by DMP")
+    print("Addresses by DMP")
     print(f"  {figures.layout}")
     print(f"  {figures.addressed} of {figures.hosts} hosts have the address of the plan")
     print(f"  {figures.requests} requests, {figures.answers} answers at the same port")
@@ -128,7 +128,7 @@ def _rules(figures: RuleCounts) -> None:
     carried = [
         all_ - extra for all_, extra in zip(figures.installed, figures.alternatives, strict=True)
     ]
-    print("RuleCounts of the flow table, read back from the switches")
+    print("Rules of the flow table, read back from the switches")
     print(f"  {_range(carried)} by default, and {_range(figures.alternatives)} alternatives")
     print(f"  {_range((figures.design_min, figures.design_max))} by the model of figure 6, minimal")
     print(f"  {figures.flat} in each switch with a rule per host")

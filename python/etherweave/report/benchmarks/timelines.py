@@ -24,7 +24,7 @@ HOSTS_MOST = 4
 CELLS_MOST = 160
 """Of a line: what a column of the page can show."""
 SERIES_MOST = 8
-"""CounterLines of a panel: those that rose most."""
+"""Lines of a panel: those that rose most."""
 _MARGIN = 0.25
 """Of a launch's time, that is shown of what was recorded before and after."""
 _NAMES_MOST = 16
