@@ -1,13 +1,17 @@
 """Exported configurations against formulas, standards and the testbed's settings."""
 
 import json
+import os
+import signal
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import etherweave
+from etherweave.cli.control import export
 from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.devices import read_lookup
 from etherweave.control.qos.nos import PORT_NAMES, SYSTEMS, files
@@ -231,6 +235,30 @@ def test_every_system_exports_every_switch_and_host_reproducibly(system: str) ->
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_switches_that_are_alike_differ_in_names_only(system: str, is_whole: bool) -> None:
+    graph = (
+        '<graphml><key id="k" for="node" attr.name="kind"/><graph>'
+        '<node id="a"><data key="k">host</data></node><node id="b"><data key="k">host</data></node>'
+        '<node id="on"/><node id="12"/><edge source="a" target="on"/><edge source="b" target="12"/>'
+        '<edge source="on" target="12"/></graph></graphml>'
+    )
+    for scenario in (
+        TESTBED,
+        {"topology": DRAGONFLY},
+        {"topology": {"custom": {"graphml": graph}}},
+    ):
+        result = replace(policy(scenario), sonic=SonicForm(is_whole=is_whole))
+        written = files(result, system)
+        for switch in result.switches:
+            for name, text in SYSTEMS[system](result, switch).items():
+                assert written[f"{switch.name}/{name}"] == text
+        for host in result.hosts:
+            first = f"# {host.name}, plugged into {host.switch} port {host.switch_port}.\n"
+            assert first in written[f"hosts/{host.name}.sh"]
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
 def test_every_system_knows_every_switch_s_ports_and_the_mtu(system: str) -> None:
     result = of_testbed()
     leaf, name = result.switches[0], PORT_NAMES[system]
@@ -303,6 +331,37 @@ def test_files_are_written_and_scripts_can_run(tmp_path: Path) -> None:
     tables = json.loads((tmp_path / "switch0" / "config_db.json").read_text())
     assert tables["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == "3"
     assert "PORT" not in tables and "DEVICE_METADATA" not in tables
+
+
+def test_files_of_others_stay_and_older_ones_are_replaced(tmp_path: Path) -> None:
+    own, other = tmp_path / "switch0" / "config_db.json", tmp_path / "switch0" / "notes"
+    own.parent.mkdir()
+    own.write_text("old")
+    other.write_text("mine")
+    code, _, _ = invoke(str(SCENARIOS / "dcqcn.toml"), "--nos", "sonic", "-o", str(tmp_path))
+    assert code == 0 and other.read_text() == "mine" and own.read_text() != "old"
+
+
+def test_nothing_is_written_where_a_file_stands_for_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("")
+    code, _, err = invoke(str(SCENARIOS / "dcqcn.toml"), "--nos", "sonic", "-o", str(tmp_path))
+    assert code == 2 and f"{tmp_path}/hosts: expected a directory" in err
+    assert [one.name for one in tmp_path.iterdir()] == ["hosts"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_leaves_no_file(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> Iterator[tuple[str, str]]:
+        yield "switch0/config_db.json", "{}"
+        assert [one.name[:8] for one in tmp_path.iterdir()] == [".export-"]
+        os.kill(os.getpid(), number)
+        yield "fabric.json", "{}"
+
+    monkeypatch.setattr(export, "texts", interrupted)
+    code, _, _ = invoke(str(SCENARIOS / "dcqcn.toml"), "--nos", "sonic", "-o", str(tmp_path))
+    assert code == 130 and list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

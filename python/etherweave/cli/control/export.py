@@ -1,10 +1,6 @@
 """The verb ``control export``."""
 
 import json
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -13,13 +9,14 @@ from typing import Annotated
 import typer
 
 import etherweave
+from etherweave.cli.control.new_files import new_files
 from etherweave.cli.control.yang import refusals
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
-from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
+from etherweave.cli.parameters import AsJson, File, Settings, output_option, overrides
 from etherweave.cli.progress import study_progress
 from etherweave.control.lint import config_db
 from etherweave.control.qos import derive, devices, sonic_yang
-from etherweave.control.qos.nos import Running, texts
+from etherweave.control.qos.nos import HOSTS, Running, texts
 from etherweave.control.qos.policy import Policy, PolicyError, SonicForm, Watchdog
 from etherweave.inputs import read_text
 
@@ -215,42 +212,21 @@ def _watchdog(text: str) -> Watchdog | None:
 
 
 def _write(policy: Policy, system: str, output: Path | None, running: Running) -> list[str]:
-    """Write all files, or none: beside their places first."""
+    """Write all files, or none; without a directory, name them."""
     names: dict[str, None] = {}
-    total = 1 + len(policy.hosts) + len(policy.switches)
-    with _aside(output) as folder, study_progress(policy.name, "devices") as progress:
-        devices: set[str] = set()
+    with new_files(output) as files, study_progress(policy.name, "devices") as progress:
+        total = 1 + len(policy.hosts) + len(policy.switches)
+        done, device = 0, ""
         for name, text in texts(policy, system, running):
-            if folder:
-                path = folder / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("a" if name in names else "w", encoding="utf-8") as file:
-                    file.write(text)
+            if files:
+                files.add(name, text)
             names[name] = None
-            devices.add(name if name.endswith(".sh") else name.partition("/")[0])
-            progress(min(len(devices), total), total, name)
-        if output and folder:
-            for name in names:
-                place = output / name
-                place.parent.mkdir(parents=True, exist_ok=True)
-                if name.endswith(".sh"):
-                    (folder / name).chmod(0o755)
-                (folder / name).replace(place)
+            if device != (device := name if name.startswith(HOSTS) else name.partition("/")[0]):
+                done += 1
+                progress(done, total, name)
+        if files:
+            files.place()
     return list(names)
-
-
-@contextmanager
-def _aside(output: Path | None) -> Iterator[Path | None]:
-    """Make a directory within the output for files that are not complete."""
-    if output is None:
-        yield None
-        return
-    directory(output).mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=".export-", dir=output))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _print_summary(policy: Policy, system: str, names: list[str], output: Path | None) -> None:

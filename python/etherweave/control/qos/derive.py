@@ -14,9 +14,12 @@ Sources of what a scenario does not define:
 import math
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 from etherweave import _core
 from etherweave.control.qos.devices import GENERIC, Cables, LookupTable, device_for
@@ -41,6 +44,9 @@ from etherweave.control.qos.policy import (
 from etherweave.fabrics import fabric
 from etherweave.scenario import Literal, Overrides, Scenario, read
 from etherweave.units import size_of
+
+if TYPE_CHECKING:
+    import polars as pl
 
 CNP_DSCP = 48
 LOSSLESS = 3
@@ -332,61 +338,93 @@ def _check_deadlock(routing: str, needed: int, priorities: tuple[Priority, ...])
 def _devices(
     one: _core.Fabric, mtu_bytes: int, cables: Cables, groups: int
 ) -> tuple[tuple[SwitchPolicy, ...], tuple[HostPolicy, ...]]:
-    """Return switches and hosts with their links, in the order of the fabric's tables.
+    """Return switches in the order of their table, hosts in that of their links.
 
     Each of ``groups`` of a port has headroom for its cable; with none, what the scenario says.
     """
     import polars as pl
 
-    buffers = {
-        (row["switch"], row["port"]): (row["headroom_bytes"], row["pool_bytes"])
-        for row in pl.DataFrame(one.buffers(mtu_bytes)).iter_rows(named=True)
-    }
-    pools = {name: pool for (name, _), (_, pool) in buffers.items()}
-    names = pl.DataFrame(one.tables["switches"])["switch"].to_list()
-    for name in (*names, *pl.DataFrame(one.tables["hosts"])["host"].to_list()):
+    switches = pl.DataFrame(one.tables["switches"])["switch"].to_list()
+    for name in (*switches, *pl.DataFrame(one.tables["hosts"])["host"]):
         if not _NAME.fullmatch(name):
             expected = "letters, digits and -_., as a device is called"
             raise PolicyError(f"node {name!r}: expected {expected}")
-    ports: dict[str, list[PortPolicy]] = {name: [] for name in names}
-    hosts = []
-    for link in pl.DataFrame(one.tables["links"]).iter_rows(named=True):
-        rate_mbps, length_m = round(link["rate_gbps"] * 1000), link["length_m"]
-        cable_m = cables.length_m(rate_mbps, length_m)
-        for near, far in (("from", "to"), ("to", "from")):
-            name, number = link[near], link[f"{near}_port"]
-            if name not in ports:
-                hosts.append(HostPolicy(name, link[far], link[f"{far}_port"]))
-                continue
-            headroom = buffers[name, number][0]
-            if groups:
-                needed = cables.headroom_bytes(rate_mbps, cable_m)
-                pools[name] += groups * (headroom - needed)
-                headroom = needed
-            port = PortPolicy(
-                number=number,
-                peer=link[far],
-                peer_port=link[f"{far}_port"],
-                is_host=link[far] not in ports,
-                rate_mbps=rate_mbps,
-                length_m=length_m,
-                cable_m=cable_m,
-                headroom_bytes=headroom,
-                bundle=None,
-            )
-            ports[name].append(port)
-    full = next((name for name, pool in pools.items() if pool <= 0), None)
+    known = {name: name for name in switches}
+    ends = _ends(one).join(
+        pl.DataFrame({"near": switches}).with_row_index("switch"), "near", "left"
+    )
+    buffers = pl.DataFrame(one.buffers(mtu_bytes)).rename({"switch": "near", "port": "near_port"})
+    ports = ends.join(buffers, ["near", "near_port"]).sort("switch", "near_port")
+    rows = ports.select(*_END, "headroom_bytes", "pool_bytes").iter_rows()
+    built = {
+        known[name]: _switch(known, tuple(own), cables, groups)
+        for name, own in groupby(rows, key=itemgetter(0))
+    }
+    full = next((one for one in built.values() if one.pool_bytes <= 0), None)
     if full:
-        problem = f"headroom of {full} takes {-pools[full]} B more than its memory has"
+        problem = f"headroom of {full.name} takes {-full.pool_bytes} B more than its memory has"
         raise PolicyError(f"switch.buffer: {problem}; expected another --switch, or fewer ports")
-    switches = (SwitchPolicy(name, pools.get(name, 0), _bundled(ports[name])) for name in names)
-    return tuple(switches), tuple(hosts)
+    hosts = ends.filter(pl.col("switch").is_null()).sort("link", maintain_order=True)
+    return (
+        tuple(built.get(name) or SwitchPolicy(name, 0, ()) for name in switches),
+        tuple(
+            HostPolicy(name, known.get(far, far), port)
+            for name, far, port in hosts.select("near", "far", "far_port").iter_rows()
+        ),
+    )
 
 
-def _bundled(ports: Iterable[PortPolicy]) -> tuple[PortPolicy, ...]:
-    """Order ports, and put links in parallel to one switch into a port channel each."""
-    ordered = sorted(ports, key=lambda port: port.number)
-    peers = [port.peer for port in ordered if not port.is_host]
-    parallel = [peer for peer in dict.fromkeys(peers) if peers.count(peer) > 1]
-    bundle = {peer: number for number, peer in enumerate(parallel, start=1)}
-    return tuple(replace(port, bundle=bundle.get(port.peer)) for port in ordered)
+_END = ("near", "near_port", "far", "far_port", "rate_gbps", "length_m")
+"""Columns of an end of a link."""
+
+
+def _ends(one: _core.Fabric) -> "pl.DataFrame":
+    """Return both ends of every link, with its number."""
+    import polars as pl
+
+    links = pl.DataFrame(one.tables["links"]).with_row_index("link")
+    sides = (("from", "to"), ("to", "from"))
+    return pl.concat(
+        links.select(
+            "link",
+            "rate_gbps",
+            "length_m",
+            near=near,
+            near_port=f"{near}_port",
+            far=far,
+            far_port=f"{far}_port",
+        )
+        for near, far in sides
+    )
+
+
+def _switch(
+    known: Mapping[str, str], rows: tuple[tuple[Any, ...], ...], cables: Cables, groups: int
+) -> SwitchPolicy:
+    """Make a switch of its ports' rows; links in parallel to one switch are a port channel."""
+    pool = rows[0][-1]
+    counts = Counter(far for _, _, far, *_ in rows if far in known)
+    parallel = (far for far, count in counts.items() if count > 1)
+    bundles = {far: number for number, far in enumerate(parallel, start=1)}
+    ports = []
+    for _, number, far, far_port, rate_gbps, length_m, headroom, _ in rows:
+        rate_mbps = round(rate_gbps * 1000)
+        cable_m = cables.length_m(rate_mbps, length_m)
+        if groups:
+            needed = cables.headroom_bytes(rate_mbps, cable_m)
+            pool += groups * (headroom - needed)
+            headroom = needed
+        peer = known.get(far)
+        port = PortPolicy(
+            number=number,
+            peer=peer or far,
+            peer_port=far_port,
+            is_host=peer is None,
+            rate_mbps=rate_mbps,
+            length_m=length_m,
+            cable_m=cable_m,
+            headroom_bytes=headroom,
+            bundle=bundles.get(far),
+        )
+        ports.append(port)
+    return SwitchPolicy(known[rows[0][0]], pool, tuple(ports))

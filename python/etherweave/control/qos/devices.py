@@ -145,15 +145,17 @@ class Cables:
     def __init__(self, switch: Mapping[str, Any], lookup: LookupTable | None) -> None:
         self._cells = {"cells": switch["cells"]}
         self._lookup = lookup or {}
-        self._lengths: dict[float, int] = {}
+        self._lengths: dict[tuple[int, float], int] = {}
         self._headroom: dict[tuple[int, int], int] = {}
         self._missing: set[tuple[int, int]] = set()
 
     def length_m(self, rate_mbps: int, length_m: float) -> int:
         """Round a length up to one that the device's table, or every table, has for the rate."""
+        place = (rate_mbps, length_m)
+        if place in self._lengths:
+            return self._lengths[place]
         of_rate = tuple(length for rate, length in self._lookup if rate == rate_mbps)
-        rounded = tabulated(length_m, of_rate or CABLES_M)
-        self._lengths[length_m] = rounded
+        rounded = self._lengths[place] = tabulated(length_m, of_rate or CABLES_M)
         if rounded not in (of_rate or CABLES_M) or (self._lookup and not of_rate):
             self._missing.add((rate_mbps, rounded))
         return rounded
@@ -168,9 +170,8 @@ class Cables:
 
     def notes(self) -> Iterator[str]:
         """Return what differs from the scenario."""
-        changed = [
-            f"{one:g} m as {two} m" for one, two in sorted(self._lengths.items()) if one != two
-        ]
+        rounded = {(one, two) for (_, one), two in self._lengths.items() if one != two}
+        changed = [f"{one:g} m as {two} m" for one, two in sorted(rounded)]
         if changed:
             yield f"cables: {', '.join(changed)}: SONiC's tables know lengths of 5, 40 and 300 m"
         for rate, length in sorted(self._missing):

@@ -7,12 +7,12 @@ line in :data:`SYSTEMS` and one in :data:`PORT_NAMES`; tests iterate over these 
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from functools import cache, partial
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from etherweave.control.qos import nvue_yaml, sonic, sonic_patch
+from etherweave.control.qos import forms, nvue_yaml, sonic, sonic_patch
 from etherweave.control.qos.policy import (
     HostPolicy,
     Policy,
@@ -32,9 +32,10 @@ FABRIC = "fabric.json"
 HOSTS = "hosts"
 PATCH = "patch.json"
 """Changes of a running SONiC switch, for ``config apply-patch``."""
-PIECES = 65_536
-"""Pieces of JSON that are written at once."""
-
+BY_LINE = ("switches", "hosts")
+"""Fields of the policy with an entry to a line."""
+LINES = 1024
+"""Lines that are written at once."""
 
 Running: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Tables of running SONiC switches, by the switches' names."""
@@ -73,28 +74,43 @@ def texts(policy: Policy, system: str, running: Running | None = None) -> Iterat
     PolicyError
         When the system does not support the policy.
     """
-    export = SYSTEMS[system]
+    write = forms.switch_texts(partial(SYSTEMS[system], policy))
     for switch in policy.switches:
-        for name, text in export(policy, switch).items():
+        for name, text in write(switch):
             yield f"{switch.name}/{name}", text
         if running and switch.name in running:
             tables = sonic.config_db(policy, switch)
             patch = sonic_patch.patch(switch.name, running[switch.name], tables)
             yield f"{switch.name}/{PATCH}", json.dumps(patch, indent=1) + "\n"
+    script = forms.host_texts(lambda host: _rendered("host.sh", policy=policy, host=host))
     for host in policy.hosts:
-        yield f"{HOSTS}/{host.name}.sh", _rendered("host.sh", policy=policy, host=host)
+        yield f"{HOSTS}/{host.name}.sh", script(host)
     for text in _fabric(policy, system):
         yield FABRIC, text
 
 
 def _fabric(policy: Policy, system: str) -> Iterator[str]:
-    """Write the policy piece by piece: that of a large fabric is larger than all else."""
-    values = {"system": system} | {one.name: getattr(policy, one.name) for one in fields(policy)}
-    encoder = json.JSONEncoder(indent=1, default=asdict)
-    pieces = encoder.iterencode(values)
-    while text := "".join(islice(pieces, PIECES)):
-        yield text
-    yield "\n"
+    """Write the policy: a switch or a host to a line, many lines at once."""
+    encoder = json.JSONEncoder(default=_plain)
+    yield f'{{\n "system": {encoder.encode(system)}'
+    for one in fields(policy):
+        value = getattr(policy, one.name)
+        yield f',\n "{one.name}": '
+        if one.name not in BY_LINE or not value:
+            yield encoder.encode(value)
+            continue
+        lines = map(encoder.encode, value)
+        for before in chain("[", repeat(",")):
+            if not (some := ",\n  ".join(islice(lines, LINES))):
+                break
+            yield f"{before}\n  {some}"
+        yield "\n ]"
+    yield "\n}\n"
+
+
+def _plain(value: Any) -> dict[str, object]:
+    """Return a value of the policy as JSON's encoder takes it."""
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
 def _nvue(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:

@@ -13,6 +13,8 @@ COLLECTIONS = ("member", "switch-priority", "traffic-class", "dscp", "pcp", "int
 """Nodes below which names stand: what follows is a key, with a value or without one."""
 SCALARS = ("qos mapping", "qos egress-queue-mapping")
 """Below these, a name is a value at the end of a command: ``dscp 26 switch-priority 3``."""
+TEXTS = ("hostname",)
+"""Nodes with texts, whatever they look like."""
 
 
 def document(comment: str, commands: str) -> str:
@@ -56,7 +58,8 @@ def _lines(tree: Mapping[str, Tree | str], depth: int) -> Iterable[str]:
         assert isinstance(below, dict), "a value stands below its name"
         key = f"{'  ' * depth}{_scalar(name)}:"
         if "" in below:
-            yield f"{key} {_scalar(str(below['']))}\n"
+            value = str(below[""])
+            yield f"{key} {_quoted(value) if name in TEXTS else _scalar(value)}\n"
         elif below:
             yield f"{key}\n"
             yield from _lines(below, depth + 1)
@@ -66,4 +69,8 @@ def _lines(tree: Mapping[str, Tree | str], depth: int) -> Iterable[str]:
 
 def _scalar(text: str) -> str:
     """Quote what YAML reads as something else than a text: numbers are numbers, ``on`` is not."""
-    return f"'{text}'" if text in ("on", "off", "yes", "no", "true", "false") else text
+    return _quoted(text) if text in ("on", "off", "yes", "no", "true", "false") else text
+
+
+def _quoted(text: str) -> str:
+    return f"'{text}'"

@@ -60,7 +60,7 @@ def files(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
         problem = "flow_control.global_pause: SONiC's configuration does not support it"
         raise PolicyError(f"{problem}; expected flow_control.pfc, or --nos onyx, cumulus or eos")
     tables = config_db(policy, switch)
-    written = {"config_db.json": json.dumps(tables, indent=2) + "\n"}
+    written = {"config_db.json": json.dumps(tables, indent=2, ensure_ascii=False) + "\n"}
     if policy.is_pfc and not policy.sonic.is_dynamic:
         written[LOOKUP] = _lookup(policy, switch)
     return written
