@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import etherweave
+from etherweave.cli.extras import MODULES
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python/etherweave"
@@ -39,7 +40,8 @@ def test_the_core_carries_the_workspace_version() -> None:
 def names(requirements: list[str]) -> set[str]:
     """Names of packages, as modules are named."""
     found = (re.match(r"[\w.-]+", one) for one in requirements)
-    return {one[0].lower().replace("-", "_") for one in found if one}
+    modules = {one[0].lower().replace("-", "_") for one in found if one}
+    return {MODULES.get(one, one) for one in modules}
 
 
 def imports(folder: Path) -> Iterator[tuple[Path, str]]:

@@ -16,6 +16,8 @@ from etherweave.bench.calibration.calibration import CALIBRATION_FILE
 from etherweave.bench.store import Store
 from etherweave.control.lab import state
 from etherweave.control.lab.boot import BootRecord, HostAddress
+from etherweave.control.qos.derive import policy
+from etherweave.control.qos.nos import files
 from support import command_line, hostile
 from support.captured_texts import DATA
 from support.hostile import Damage, damaged, offence
@@ -258,6 +260,22 @@ def test_a_damaged_text_is_reported_in_one_sentence(
     text = (DATA / source).read_bytes() if source else b'launcher = "ssh"\nhosts = { a = {} }\n'
     (home / "one.txt").write_bytes(text)
     assert offences(home, tmp_path / "copy", lambda copy: [*verb, copy / "one.txt"]) == []
+
+
+CONFIGURATIONS = ["sonic", "onyx", "eos", "cumulus"]
+
+
+@pytest.mark.parametrize("system", CONFIGURATIONS)
+def test_a_damaged_configuration_is_reported_in_one_sentence(tmp_path: Path, system: str) -> None:
+    home = tmp_path / "whole"
+    marking = {"queue_min": "50kB", "queue_max": "200kB", "share_max": 0.1}
+    roce = {"transport": {"roce": {"dcqcn": {}}}}
+    scenario = {"topology": FEW["topology"], "switch": {"ecn": marking}, **roce}
+    for name, text in files(policy(scenario), system).items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(text)
+    assert offence("control", "lint", home) == ""
+    assert offences(home, tmp_path / "copy", lambda copy: ["control", "lint", copy]) == []
 
 
 ODD_WORDS = {

@@ -3,12 +3,15 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from etherweave.control import lint
 from etherweave.control.qos.derive import policy
 from etherweave.control.qos.nos import files
 from support import command_line
 from support.linted import LEAF, Files, edited, foreign, put, tree
 
+KNOWN = "SONiC, Onyx, EOS, NVUE, and scripts of hosts"
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 
@@ -67,9 +70,36 @@ def test_standard_input_and_any_name_are_taken(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_a_switch_that_can_be_read_ends_with_2(tmp_path: Path) -> None:
-    write(files(policy(SCENARIOS / "dcqcn.toml"), "eos"), tmp_path)
-    code, _, result = invoke(str(tmp_path))
-    assert code == 2 and "no switch that can be read" in " ".join(result.split())
+    for name, text in (("a.cfg", "router ospf\n"), ("b.yaml", "- a: b\n"), ("c.json", "{}")):
+        write({name: text}, tmp_path / name)
+        code, _, result = invoke(str(tmp_path / name))
+        assert code == 2 and len(result.splitlines()) == 1
+    assert invoke(str(tmp_path / "a.cfg"))[2].endswith(
+        "no switch that can be read; expected a configuration of SONiC, Onyx, EOS or NVUE\n"
+    )
+
+
+@pytest.mark.parametrize("system", ["onyx", "eos", "cumulus"])
+def test_commands_are_read_by_any_name_and_from_standard_input(tmp_path: Path, system: str) -> None:
+    written = files(policy(SCENARIOS / "dcqcn.toml"), system)
+    for name, text in written.items():
+        if not name.startswith("switch0"):
+            continue
+        result = command_line.run("control", "lint", "-", text=text)
+        assert (result.returncode, result.stdout) == (0, "no findings in 1 switches, 0 hosts\n")
+        (tmp_path / "saved").write_text(text)
+        assert invoke(str(tmp_path / "saved")) == (0, "no findings in 1 switches, 0 hosts\n", "")
+
+
+def test_what_is_not_read_of_a_file_is_named_once(tmp_path: Path) -> None:
+    (tmp_path / "leaf.cfg").write_text("interface Ethernet1\nvrf a\nvrf b\nntp c\n")
+    (tmp_path / "notes.conf").write_text("some words\n")
+    code, _, notes = invoke(str(tmp_path))
+    assert code == 1
+    assert notes.splitlines() == [
+        f"note: {tmp_path}/leaf.cfg: not read: vrf, ntp",
+        f"note: {tmp_path}/notes.conf: not read; the linter knows {KNOWN}",
+    ]
 
 
 def test_mistakes_end_with_2(tmp_path: Path) -> None:

@@ -18,16 +18,18 @@ TREE = {"fat_tree": {"leaves": 2, "hosts_per_leaf": 2, "cores": 1, "links_per_co
 MARKED = {"queue_min": "150kB", "queue_max": "1500kB", "share_max": 1.0}
 
 
+SCENARIO: dict[str, object] = {
+    "topology": TREE,
+    "switch": {"ecn": MARKED},
+    "flow_control": {"pfc": {"priorities": [3, 4]}},
+    "ets": {"weights": [20, 0, 0, 50, 30, 0, 0, 0]},
+    "transport": {"roce": {"dcqcn": {}}},
+}
+
+
 @cache
 def _tree() -> tuple[tuple[str, str], ...]:
-    scenario = {
-        "topology": TREE,
-        "switch": {"ecn": MARKED},
-        "flow_control": {"pfc": {"priorities": [3, 4]}},
-        "ets": {"weights": [20, 0, 0, 50, 30, 0, 0, 0]},
-        "transport": {"roce": {"dcqcn": {}}},
-    }
-    return tuple(files(policy(scenario, options=WHOLE), "sonic").items())
+    return tuple(files(policy(SCENARIO, options=WHOLE), "sonic").items())
 
 
 def tree() -> Files:

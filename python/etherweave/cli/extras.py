@@ -8,6 +8,8 @@ from etherweave.cli.exits import reject
 
 EXTRAS = ("bench", "control", "report")
 """Each has the name of the room whose libraries it brings; ``all`` brings those of every room."""
+MODULES = {"pyyaml": "yaml"}
+"""Of packages, modules that have other names."""
 _REQUIREMENT = re.compile(r"(?P<package>[\w.-]+).*;.*\bextra == ['\"](?P<extra>\w+)['\"]")
 
 
@@ -21,7 +23,7 @@ def require(*extras: str) -> None:
     """
     for extra in extras:
         for package in sorted(_packages(extra)):
-            if find_spec(package.replace("-", "_")) is None:
+            if find_spec(MODULES.get(package, package.replace("-", "_"))) is None:
                 reject(_sentence(package, extra if len(extras) == 1 else "all"))
 
 
@@ -36,7 +38,9 @@ def lack(error: ModuleNotFoundError) -> str | None:
     error
         What the import raised.
     """
-    package = (error.name or "").partition(".")[0].replace("_", "-")
+    module = (error.name or "").partition(".")[0]
+    package = next((one for one, other in MODULES.items() if other == module), module)
+    package = package.replace("_", "-")
     extras = [extra for extra in EXTRAS if package in _packages(extra)]
     wanted = [room for room in _rooms(error.__traceback__) if room in extras]
     return _sentence(package, (wanted or extras)[0]) if extras else None

@@ -23,11 +23,12 @@ etherweave control lint /etc/sonic/config_db.json
 ssh leaf0 show runningconfiguration all | etherweave control lint -
 etherweave control lint fabric --off lint.toml --format sarif"""
 
-SUFFIXES = (".json", ".sh", ".cfg")
+SUFFIXES = (".json", ".sh", ".cfg", ".conf", ".yaml", ".yml")
 """Of files in a directory that may be configurations."""
 SIZE_MAX = 64 * 2**20
 """A configuration is smaller [B]."""
 PLACES_SHOWN = 3
+COMMANDS_SHOWN = 8
 
 
 class Format(StrEnum):
@@ -43,8 +44,8 @@ def lint(
         list[Path] | None,
         typer.Argument(
             metavar="DIR|FILE...",
-            help="Directories of `control export`, or files to check together: config_db.json of "
-            "SONiC, scripts of hosts; -: standard input.",
+            help="Directories of `control export`, or files to check together: of SONiC, Onyx, EOS "
+            "and NVUE, scripts of hosts; -: standard input.",
         ),
     ] = None,
     rules: Annotated[
@@ -75,11 +76,10 @@ def lint(
         names = _off(off) if off else {}
         site = linter.read(dict(_texts(paths)))
     if not site.switches and (site.unread or not site.hosts):
-        reject(f"{paths[0]}: no switch that can be read; expected a config_db.json of SONiC")
-    for path in site.unread:
-        print_error(
-            f"note: {path}: not read; the linter knows SONiC's config_db.json and hosts' scripts"
-        )
+        expected = "a configuration of SONiC, Onyx, EOS or NVUE"
+        reject(f"{paths[0]}: no switch that can be read; expected {expected}")
+    for one in site.unread:
+        print_error(f"note: {one.file}: not read{_commands(one.commands)}")
     findings = linter.lint(site, names)
     match Format.JSON if as_json else form:
         case Format.JSON:
@@ -136,6 +136,15 @@ def _bounded(name: str, content: bytes) -> str:
         return content.decode()
     except UnicodeDecodeError:
         raise linter.ConfigError(f"{name}: expected UTF-8 text") from None
+
+
+def _commands(commands: tuple[str, ...]) -> str:
+    """Name commands that are not read."""
+    if not commands:
+        return "; the linter knows SONiC, Onyx, EOS, NVUE, and scripts of hosts"
+    more = len(commands) - COMMANDS_SHOWN
+    shown = ", ".join(one[:20] for one in commands[:COMMANDS_SHOWN])
+    return f": {shown}" + (f" and {more} more" if more > 0 else "")
 
 
 def _plain(finding: linter.LintFinding) -> dict[str, object]:

@@ -1,8 +1,10 @@
 """A linter for what no schema checks: whether RoCE would lose packets under a configuration.
 
 A rule is a function of :class:`~etherweave.control.lint.inputs.Configurations`; adding one takes
-the function and one line in :data:`RULES`. Inputs are any ``config_db.json`` of SONiC, the host
-scripts of ``control export``, and its ``fabric.json``, which lists the cables.
+the function and one line in :data:`RULES`. Inputs are configurations of SONiC, Onyx, EOS and NVUE,
+scripts of hosts, and the ``fabric.json`` of ``control export``, which lists the cables. A system is
+a :class:`~etherweave.control.lint.systems.System`, a reader of its commands, and a line each in
+``COMMANDS`` and ``SIGNS`` of :mod:`~etherweave.control.lint.inputs`.
 """
 
 from collections.abc import Collection

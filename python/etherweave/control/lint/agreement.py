@@ -11,6 +11,8 @@ from etherweave.control.lint.inputs import Configurations, LintFault
 from etherweave.control.lint.queues import shares_of, span_of
 from etherweave.control.qos.policy import Policy
 
+FIXED = "FIXED"
+"""The scheduler of a queue that no command changes."""
 Place: TypeAlias = tuple[int | None, int | None]
 """Priority group and queue."""
 
@@ -53,8 +55,19 @@ def _port_differences(
             moved.setdefault((one[dscp], other[dscp]), []).append(dscp)
     for (here, there), dscps in moved.items():
         yield f"DSCP {span_of(dscps)} is", _group_and_queue(here), _group_and_queue(there)
-    if shares_of(port) != shares_of(reference):
-        yield "weights of queues are", f"{shares_of(port)}", f"{shares_of(reference)}"
+    shares, wanted = _shares(port, port), _shares(reference, port)
+    if shares != wanted:
+        yield "weights of queues are", f"{shares}", f"{wanted}"
+
+
+def _shares(port: ConfiguredPort, configured: ConfiguredPort) -> dict[int, int]:
+    """Return the weights of the queues that commands for another port can configure."""
+    queues = configured.queues
+    return {
+        number: share
+        for number, share in shares_of(port).items()
+        if number not in queues or queues[number].kind != FIXED
+    }
 
 
 def _groups(port: ConfiguredPort) -> dict[int, Place]:
@@ -129,7 +142,8 @@ def _nic(nic: NicSettings, port: ConfiguredPort) -> Iterator[tuple[str, str]]:
     total = sum(nic.weights.values())
     if nic.weights and total not in (0, 100):
         yield f"ETS weights sum to {total}", "a sum of 100"
-    shares = {one: share for one, share in nic.weights.items() if share}
+    fixed = {number for number, queue in port.queues.items() if queue.kind == FIXED}
+    shares = {one: share for one, share in nic.weights.items() if share and one not in fixed}
     if shares and shares_of(port) and shares != shares_of(port):
         yield f"ETS weights are {shares}", f"{shares_of(port)}"
     for priority in sorted(port.lossless):
@@ -197,7 +211,7 @@ def present(site: Configurations) -> Iterator[LintFault]:
     """Find switches and hosts of the fabric without a configuration."""
     if site.fabric is None:
         return
-    switches_known = {one.name for one in site.switches} | _unread_places(site)
+    switches_known = {one.name for one in site.switches}
     hosts_known = {one.name for one in site.hosts}
     for kind, wanted, known in (
         ("switch", [one.name for one in site.fabric.switches], switches_known),
@@ -209,11 +223,6 @@ def present(site: Configurations) -> Iterator[LintFault]:
                 yield LintFault(site.fabric_file, name, found, f"a file of its own for each {kind}")
 
 
-def _unread_places(site: Configurations) -> set[str]:
-    """Return the directories of files that are of another system than SONiC."""
-    return {path.split("/")[-2] for path in site.unread if "/" in path}
-
-
 def intent(site: Configurations) -> Iterator[LintFault]:
     """Find differences from the scenario of the configurations."""
     if site.fabric is None:
@@ -222,6 +231,9 @@ def intent(site: Configurations) -> Iterator[LintFault]:
     lossless = wanted.lossless if site.fabric.is_pfc else frozenset()
     for switch in site.switches:
         for port in switch.ports:
+            if not site.fabric.is_pfc:  # Without PFC, groups are the switch's own matter.
+                groups = {"tc_to_pg_map": port.maps.get("tc_to_pg_map", {})}
+                wanted = replace(wanted, maps={**wanted.maps, **groups})
             if port.lossless != lossless:
                 found = f"lossless priorities are {_set(port.lossless)}"
                 yield _unlike(switch.file, port.name, found, _set(lossless))

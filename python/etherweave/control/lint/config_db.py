@@ -6,10 +6,12 @@ Both forms are read: references as names or as ``[TABLE|name]``, and keys of sev
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias
+
+from etherweave.control.lint.systems import SONIC, System
 
 RawTables: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]
 NumberMap: TypeAlias = Mapping[int, int]
@@ -25,6 +27,8 @@ MAPS = {
 """Fields of PORT_QOS_MAP and the tables that they refer to."""
 PORTS = frozenset({"PORT", "PORT_QOS_MAP"})
 """Tables that name ports: a configuration that is loaded into a running one has no PORT."""
+EXPORTED = ("config_db.json", "onyx.cfg", "eos.cfg", "nvue.sh", "nvue.yaml")
+"""Files that ``control export`` writes into a directory with the switch's name."""
 _CHIP = re.compile(r"localhost|asic\d+")
 """Parts of the configuration of a switch with several chips."""
 IDENTITY: NumberMap = {number: number for number in range(8)}
@@ -95,6 +99,7 @@ class ConfiguredSwitch:
     """Ports that are not shut down."""
     unreadable: tuple[tuple[str, str, str], ...]
     """Place, value, and what is expected."""
+    system: System = SONIC
 
 
 def read(file: str, text: str) -> list[ConfiguredSwitch]:
@@ -114,6 +119,17 @@ def read(file: str, text: str) -> list[ConfiguredSwitch]:
         for name, one in chips.items()
         if PORTS & one.keys()
     ]
+
+
+def switch_of(
+    file: str,
+    tables: dict[str, dict[str, dict[str, Any]]],
+    system: System,
+    unreadable: Iterable[tuple[str, str, str]],
+) -> ConfiguredSwitch:
+    """Return the switch of tables that a reader of another system's commands wrote."""
+    read = _ConfigReader(file, tables).switch()
+    return replace(read, system=system, unreadable=(*unreadable, *read.unreadable))
 
 
 def tables(file: str, text: str) -> RawTables:
@@ -178,7 +194,7 @@ def _split(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any
 def _folder(file: str) -> str:
     """Return the name of a switch whose configuration has none: that of the file's directory."""
     path = PurePosixPath(file)
-    return path.parent.name if path.name == "config_db.json" and path.parent.name else file
+    return path.parent.name if path.name in EXPORTED and path.parent.name else file
 
 
 class _ConfigReader:

@@ -11,8 +11,7 @@ from etherweave.control.lint.config_db import (
     spans,
 )
 from etherweave.control.lint.host_script import ConfiguredHost
-from etherweave.control.lint.inputs import Configurations, LintFault
-from etherweave.control.qos.nos import PORT_NAMES
+from etherweave.control.lint.inputs import Configurations, LintFault, fabric_ports
 
 REFERENCES = {
     "PORT_QOS_MAP": MAPS | {"scheduler": "SCHEDULER"},
@@ -128,24 +127,22 @@ def ends(site: Configurations) -> Iterator[LintFault]:
     """Find links whose ends have different pauses or speeds; the fabric lists the cables."""
     if site.fabric is None:
         return
-    known = {one.name: one for one in site.switches}
+    planned = fabric_ports(site)
     ports = {(one.name, port.name): port for one in site.switches for port in one.ports}
-    name = PORT_NAMES["sonic"]
-    places = {one.name: one for one in site.fabric.switches}
-    for switch in site.fabric.switches:
-        for port in switch.ports:
-            near = ports.get((switch.name, name(switch, port.number)))
-            far_switch = places.get(port.peer)
-            if far_switch is None or near is None:
+    numbered = {(name, plan.number): port for (name, port), plan in planned.items()}
+    for switch in site.switches:
+        for near in switch.ports:
+            plan = planned.get((switch.name, near.name))
+            if plan is None or (plan.peer, plan.peer_port) not in numbered:
                 continue
-            far_name = name(far_switch, port.peer_port)
-            far = ports.get((port.peer, far_name))
+            peer = plan.peer, numbered[plan.peer, plan.peer_port]
+            far = ports.get(peer)
             if far is None:
                 continue
-            file, peer = known[switch.name].file, f"{port.peer} {far_name}"
-            if near.speed_mbps != far.speed_mbps:
+            who = f"as {' '.join(peer)}"
+            if None not in (near.speed_mbps, far.speed_mbps) and near.speed_mbps != far.speed_mbps:
                 found = f"speed {near.speed_mbps} Mb/s"
-                yield LintFault(file, near.name, found, f"{far.speed_mbps} Mb/s, as {peer}")
+                yield LintFault(switch.file, near.name, found, f"{far.speed_mbps} Mb/s, {who}")
             if near.lossless != far.lossless:
                 found = f"pauses priorities {sorted(near.lossless)}"
-                yield LintFault(file, near.name, found, f"{sorted(far.lossless)}, as {peer}")
+                yield LintFault(switch.file, near.name, found, f"{sorted(far.lossless)}, {who}")

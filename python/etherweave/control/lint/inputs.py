@@ -1,22 +1,41 @@
 """Configurations that are checked together, and the form of rules and findings."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from etherweave.control.lint import config_db, host_script
+from etherweave.control.lint import (
+    config_db,
+    eos,
+    host_script,
+    nvue,
+    onyx,
+    port_settings,
+)
 from etherweave.control.lint.config_db import ConfigError, ConfiguredSwitch
 from etherweave.control.lint.host_script import ConfiguredHost
-from etherweave.control.qos.nos import FABRIC, PATCH
-from etherweave.control.qos.policy import Policy
+from etherweave.control.lint.port_settings import SwitchSettings
+from etherweave.control.lint.systems import CUMULUS, EOS, ONYX, System
+from etherweave.control.qos.nos import FABRIC, PATCH, PORT_NAMES
+from etherweave.control.qos.policy import Policy, PortPolicy
 from etherweave.control.qos.sonic import LOOKUP
 from etherweave.inputs import decoded
 
-BESIDE = (LOOKUP, PATCH, "nvue.yaml")
+BESIDE = (LOOKUP, PATCH)
 """Files of ``control export`` that repeat others."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadFile:
+    """A file, or commands in it, that the linter does not know."""
+
+    file: str
+    commands: tuple[str, ...]
+    """First words of commands; none: the whole file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,34 +46,75 @@ class Configurations:
     hosts: tuple[ConfiguredHost, ...]
     fabric_file: str
     fabric: Policy | None
-    unread: tuple[str, ...]
-    """Files that the linter does not support."""
+    unread: tuple[UnreadFile, ...]
 
 
 def read(files: Mapping[str, str]) -> Configurations:
-    """Read files by their names: ``fabric.json``, ``*.json`` of SONiC, ``*.sh`` of hosts.
+    """Read files of switches and hosts, by their names and contents.
 
     Raises
     ------
     ConfigError
         When a file is not of its type.
     """
-    switches, hosts, unread = [], [], []
+    switches: dict[tuple[str, str], list[ConfiguredSwitch]] = {}
+    hosts, unread = [], []
     policy, fabric_file = None, ""
     for path, text in sorted(files.items()):
         name = PurePosixPath(path).name
         if name in BESIDE:
             continue
-        match _kind(name, text):
-            case "fabric":
-                fabric_file, policy = path, read_fabric(path, text)
-            case "switch":
-                switches += config_db.read(path, text)
-            case "host":
-                hosts.append(host_script.read(path, name.removesuffix(".sh"), text))
-            case _:
-                unread.append(path)
-    return Configurations(tuple(switches), tuple(hosts), fabric_file, policy, tuple(unread))
+        kind = _kind(name, text)
+        if kind == "fabric":
+            fabric_file, policy = path, read_fabric(path, text)
+        elif kind == "sonic":
+            switches[path, ""] = config_db.read(path, text)
+        elif kind == "host":
+            hosts.append(host_script.read(path, name.removesuffix(".sh"), text))
+        elif kind in COMMANDS:
+            switch, unknown = _of_commands(path, text, kind)
+            # The commands and the YAML of a switch that say the same are one configuration.
+            known = switches.setdefault((path.removesuffix(name), switch.name), [])
+            if all(one.tables != switch.tables for one in known):
+                known.append(switch)
+            unread += [UnreadFile(path, unknown)] if unknown else []
+        else:
+            unread.append(UnreadFile(path, ()))
+    every = tuple(one for some in switches.values() for one in some)
+    return Configurations(every, tuple(hosts), fabric_file, policy, tuple(unread))
+
+
+def _read_yaml(file: str, text: str) -> SwitchSettings:
+    from etherweave.control.lint import yaml_paths
+
+    return nvue.read_paths(yaml_paths.read(file, text))
+
+
+COMMANDS: Mapping[str, tuple[System, Callable[[str, str], SwitchSettings]]] = {
+    "onyx": (ONYX, lambda _, text: onyx.read(text)),
+    "eos": (EOS, lambda _, text: eos.read(text)),
+    "nvue": (CUMULUS, lambda _, text: nvue.read(text)),
+    "nvue yaml": (CUMULUS, _read_yaml),
+}
+"""By the kind of a file, its system and its reader."""
+SIGNS = {
+    "nvue": r"^\s*nv set ",
+    "nvue yaml": r"^- set:",
+    "onyx": r"^[^!\n]*\b(interface (ethernet|(mlag-)?port-channel) \d|dcb priority-flow-control)",
+    "eos": r"(?i)^[^#\n]*\b(interface (ethernet|et|port-channel|po)\d|qos map |qos profile )",
+    "host": r"\b(mlnx_qos|dcb pfc)\b",
+}
+"""Lines that only files of a kind have."""
+HEAD = 1 << 20
+"""Length of the beginning in which they are looked for."""
+
+
+def _of_commands(path: str, text: str, kind: str) -> tuple[ConfiguredSwitch, tuple[str, ...]]:
+    """Return the switch, and first words of commands that are not known."""
+    system, reader = COMMANDS[kind]
+    settings = reader(path, text)
+    tables = port_settings.tables(settings)
+    return config_db.switch_of(path, tables, system, settings.unreadable), tuple(settings.unread)
 
 
 def _kind(name: str, text: str) -> str:
@@ -62,9 +122,21 @@ def _kind(name: str, text: str) -> str:
     if name == FABRIC:
         return "fabric"
     if name.endswith(".json") or text.lstrip()[:1] == "{":
-        return "switch"
-    is_host = name.endswith(".sh") or any(tool in text for tool in ("mlnx_qos", "dcb pfc"))
-    return "host" if is_host and name != "nvue.sh" and "nv set " not in text else ""
+        return "sonic"
+    head = text[:HEAD]
+    signs = (kind for kind, sign in SIGNS.items() if re.search(sign, head, re.MULTILINE))
+    return next(signs, "host" if name.endswith(".sh") else "")
+
+
+def fabric_ports(site: Configurations) -> dict[tuple[str, str], PortPolicy]:
+    """Return the fabric's ports by the names of switches, and of ports in their systems."""
+    systems = {one.name: one.system.name for one in site.switches}
+    return {
+        (switch.name, PORT_NAMES[systems[switch.name]](switch, port.number)): port
+        for switch in (site.fabric.switches if site.fabric else ())
+        if switch.name in systems
+        for port in switch.ports
+    }
 
 
 class Severity(StrEnum):

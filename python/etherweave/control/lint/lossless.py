@@ -6,10 +6,9 @@ from functools import lru_cache
 
 from etherweave import _core
 from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch, reference
-from etherweave.control.lint.inputs import Configurations, LintFault
+from etherweave.control.lint.inputs import Configurations, LintFault, fabric_ports
 from etherweave.control.qos.devices import GENERIC, headroom_bytes
-from etherweave.control.qos.nos import PORT_NAMES
-from etherweave.control.qos.policy import FlowControl, Policy
+from etherweave.control.qos.policy import FlowControl
 
 FRAME_BYTES = 1500
 """Largest lossless frames where nothing says more: RoCE's packets are shorter [B]."""
@@ -28,8 +27,8 @@ def enabled(site: Configurations) -> Iterator[LintFault]:
         sets = Counter(port.lossless for port in switch.ports)
         usual = sets.most_common(1)[0][0] if sets else frozenset()
         if not any(sets):
-            expected = "at least one priority in pfc_enable"
-            yield LintFault(switch.file, "PORT_QOS_MAP", "PFC is enabled for no priority", expected)
+            expected = f"at least one priority in {switch.system.terms['pfc']}"
+            yield LintFault(switch.file, switch.name, "PFC is enabled for no priority", expected)
             continue
         for port in switch.ports:
             if port.lossless != usual:
@@ -42,8 +41,7 @@ def groups(site: Configurations) -> Iterator[LintFault]:
     """Find lossless priorities without a lossless priority group."""
     written = {one.file for one in site.switches if any(map(_has_lossless_group, one.ports))}
     for switch, port in each(site):
-        if switch.file not in written and port.length_m:
-            continue  # buffermgrd makes them from PORT_QOS_MAP, CABLE_LENGTH and its table.
+        terms = switch.system.terms
         for priority in sorted(port.lossless):
             group = port.group_of(priority)
             if group is None:
@@ -52,13 +50,15 @@ def groups(site: Configurations) -> Iterator[LintFault]:
                 continue
             place = f"{port.name} priority group {group}"
             if group not in port.groups:
-                found = f"no BUFFER_PG for lossless priority {priority}"
-                yield LintFault(switch.file, place, found, "a profile with xoff")
+                if switch.file not in written and port.length_m:
+                    continue  # buffermgrd makes it from PORT_QOS_MAP, CABLE_LENGTH and its table.
+                found = f"no {terms['group']} for lossless priority {priority}"
+                yield LintFault(switch.file, place, found, terms["lossless"])
                 continue
             profile = port.groups[group]
             if profile is not None and profile.xoff_bytes == 0:
-                found = f"profile {profile.name} of lossless priority {priority} has no xoff"
-                yield LintFault(switch.file, place, found, "a profile with xoff, the headroom")
+                found = f"lossless priority {priority} has no headroom in {profile.name}"
+                yield LintFault(switch.file, place, found, terms["lossless"])
 
 
 def _has_lossless_group(port: ConfiguredPort) -> bool:
@@ -67,9 +67,10 @@ def _has_lossless_group(port: ConfiguredPort) -> bool:
 
 def headroom(site: Configurations) -> Iterator[LintFault]:
     """Find headroom below what the link can still send after a pause."""
-    needs = _needs(site)
+    planned = fabric_ports(site)
     for switch, port in each(site):
-        known = needs.get((switch.name, port.name))
+        plan = planned.get((switch.name, port.name))
+        known = plan.headroom_bytes if plan else None
         frame = _frame_bytes(switch)
         need = known if known is not None else _least(port, frame)
         if need is None:
@@ -79,21 +80,10 @@ def headroom(site: Configurations) -> Iterator[LintFault]:
             if profile is None or profile.xoff_bytes == 0:
                 continue
             if profile.xoff_bytes < need:
-                found = f"xoff of {profile.name} is {profile.xoff_bytes} B"
+                named = switch.system.terms.get("xoff", "headroom")
+                found = f"{named} of {profile.name} is {profile.xoff_bytes} B"
                 expected = f"at least {need} B at {_link(port, known is None, frame)}"
                 yield LintFault(switch.file, f"{port.name} priority {priority}", found, expected)
-
-
-def _needs(site: Configurations) -> dict[tuple[str, str], int]:
-    """Return the headroom of the fabric's scenario, by switch and port."""
-    if site.fabric is None:
-        return {}
-    name = PORT_NAMES["sonic"]
-    return {
-        (switch.name, name(switch, port.number)): port.headroom_bytes
-        for switch in site.fabric.switches
-        for port in switch.ports
-    }
 
 
 def _frame_bytes(switch: ConfiguredSwitch) -> int:
@@ -127,36 +117,30 @@ def _link(port: ConfiguredPort, is_least: bool, frame_bytes: int) -> str:
 
 def cables(site: Configurations) -> Iterator[LintFault]:
     """Find lossless ports without a cable length, on which headroom depends."""
-    lengths = {} if site.fabric is None else _cables(site.fabric)
+    planned = fabric_ports(site)
     for switch, port in each(site):
+        if "cable" not in switch.system.terms:
+            continue
         role = switch.tables.get("PORT", {}).get(port.name, {}).get("role", "Ext")
         if not port.length_m:
             if role != "Ext":
                 continue  # Within the device, as to a DPU.
             found = "no cable length" if port.length_m is None else "a cable of 0 m"
-            expected = "its length in CABLE_LENGTH, as 5m"
-            yield LintFault(switch.file, port.name, found, expected)
+            yield LintFault(switch.file, port.name, found, switch.system.terms["cable"])
             continue
-        built = lengths.get((switch.name, port.name), 0)
-        if port.length_m < built:
+        plan = planned.get((switch.name, port.name))
+        if plan is not None and port.length_m < plan.length_m:
             found = f"a cable of {port.length_m} m"
-            yield LintFault(switch.file, port.name, found, f"{built:g} m, as in the scenario")
-
-
-def _cables(fabric: Policy) -> dict[tuple[str, str], float]:
-    name = PORT_NAMES["sonic"]
-    return {
-        (switch.name, name(switch, port.number)): port.length_m
-        for switch in fabric.switches
-        for port in switch.ports
-    }
+            expected = f"{plan.length_m:g} m, as in the scenario"
+            yield LintFault(switch.file, port.name, found, expected)
 
 
 def asymmetric(site: Configurations) -> Iterator[LintFault]:
     """Find lossless ports with asymmetric PFC, which answer pauses of all priorities."""
     for switch, port in each(site):
         if switch.tables.get("PORT", {}).get(port.name, {}).get("pfc_asym", "off") != "off":
-            yield LintFault(switch.file, port.name, "pfc_asym is on", "off, as at the peer")
+            found = switch.system.terms.get("asymmetric", "asymmetric PFC")
+            yield LintFault(switch.file, port.name, found, "pauses both ways, as at the peer")
 
 
 def orphans(site: Configurations) -> Iterator[LintFault]:

@@ -3,13 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch, reference, spans
+from etherweave.control.lint.config_db import ConfiguredSwitch, reference, spans
 from etherweave.control.lint.inputs import Configurations, LintFault
 from etherweave.control.lint.lossless import each
-from etherweave.control.lint.queues import size_of
-
-INACTIVE_TH = -8
-"""The threshold by which SONiC's templates switch the groups of inactive ports off."""
+from etherweave.control.lint.queues import default_queue, size_of
 
 
 def _lossless_profiles(
@@ -33,9 +30,13 @@ def sizes(site: Configurations) -> Iterator[LintFault]:
             continue
         pool = switch.tables.get("BUFFER_POOL", {}).get(reference(profile.get("pool", "")), {})
         whole, shared = (size_of(pool.get(key)) for key in ("size", "xoff"))
-        if xon > size + xoff:
-            found = f"xon of {name} is {xon} B, more than its size and xoff together"
-            yield LintFault(switch.file, place, found, f"at most {size + xoff} B")
+        pause = size_of(profile.get("pause"))
+        most, what = (
+            (size + xoff, "its size and xoff together") if pause is None else (pause, "xoff")
+        )
+        if xon > most:
+            found = f"xon of {name} is {xon} B, more than {what}"
+            yield LintFault(switch.file, place, found, f"at most {most} B")
         if size == 0 and not shared:
             expected = "its reserve and headroom, or a pool with shared headroom"
             yield LintFault(switch.file, place, f"size of {name} is 0 B", expected)
@@ -58,9 +59,11 @@ def shared(site: Configurations) -> Iterator[LintFault]:
 def thresholds(site: Configurations) -> Iterator[LintFault]:
     """Find lossless groups that get next to nothing of their pools."""
     for switch, place, name, profile in _lossless_profiles(site):
-        if str(profile.get("dynamic_th", "")) == str(INACTIVE_TH):
-            found = f"dynamic_th of {name} is {INACTIVE_TH}, 1/256 of the free pool"
-            yield LintFault(switch.file, place, found, "a threshold of an active port, as 0")
+        inactive = switch.system.inactive
+        if inactive and str(profile.get("dynamic_th", "")) == inactive:
+            named = switch.system.terms["threshold"]
+            found = f"{named} of {name} is {inactive}, next to nothing of the free pool"
+            yield LintFault(switch.file, place, found, "a threshold of an active port")
 
 
 def egress(site: Configurations) -> Iterator[LintFault]:
@@ -70,7 +73,7 @@ def egress(site: Configurations) -> Iterator[LintFault]:
         for port in switch.ports:
             profiles = by_port.get(port.name, {})
             stopped = {port.queue_of(priority) for priority in port.lossless}
-            lossy = _default_queue(port)
+            lossy = default_queue(port)
             if lossy in stopped or lossy not in profiles:
                 continue
             for number in sorted(one for one in stopped if one is not None):
@@ -79,12 +82,6 @@ def egress(site: Configurations) -> Iterator[LintFault]:
                     expected = "a profile of lossless queues, which takes the whole pool"
                     place = f"{port.name} queue {number}"
                     yield LintFault(switch.file, place, found, expected)
-
-
-def _default_queue(port: ConfiguredPort) -> int:
-    """Return the queue of traffic without a mark."""
-    traffic_class = port.maps.get("dscp_to_tc_map", {}).get(0, 0)
-    return port.maps.get("tc_to_queue_map", {}).get(traffic_class, traffic_class)
 
 
 def _queue_profiles(switch: ConfiguredSwitch) -> Mapping[str, Mapping[int, str]]:

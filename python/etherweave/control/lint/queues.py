@@ -10,8 +10,6 @@ from etherweave.control.qos.policy import ranges
 
 COLOURS = ("green", "yellow", "red")
 SHARED = ("DWRR", "WRR")
-POLL_MS = 200
-"""SONiC's default polling interval [ms]."""
 
 
 def shares_of(port: ConfiguredPort) -> dict[int, int]:
@@ -19,7 +17,7 @@ def shares_of(port: ConfiguredPort) -> dict[int, int]:
     return {
         number: queue.weight
         for number, queue in sorted(port.queues.items())
-        if queue.kind in SHARED and queue.weight is not None
+        if queue.kind in SHARED and queue.weight
     }
 
 
@@ -28,14 +26,18 @@ def served(site: Configurations) -> Iterator[LintFault]:
     for switch, port in each(site):
         if not any(queue.kind for queue in port.queues.values()):
             continue
+        usual = default_queue(port)
+        first = port.queues.get(usual)
         for priority in sorted(port.lossless):
             number = port.queue_of(priority)
             queue = port.queues.get(number) if number is not None else None
-            if queue is None or not queue.kind:
+            if queue is None or not queue.kind or queue.weight == 0:
                 found = f"queue {number} of lossless priority {priority} has no scheduler"
-                yield LintFault(
-                    switch.file, port.name, found, "a scheduler with a weight, or STRICT"
-                )
+                expected = "a scheduler with a weight, or strict priority"
+                yield LintFault(switch.file, port.name, found, expected)
+            elif first is not None and first.kind == "STRICT" and queue.kind != "STRICT":
+                found = f"queue {usual}, of traffic without a mark, goes before queue {number}"
+                yield LintFault(switch.file, port.name, found, "a weight for both")
 
 
 def marking(site: Configurations) -> Iterator[LintFault]:
@@ -70,7 +72,7 @@ def unmarked(site: Configurations) -> Iterator[LintFault]:
     """Find lossless queues that WRED never marks."""
     for switch, port in each(site):
         profiles = switch.tables.get("WRED_PROFILE", {})
-        memory = _largest_pool(switch)
+        memory = _largest_pool(switch) or (site.fabric.memory.buffer_bytes if site.fabric else 0)
         for priority in sorted(port.lossless):
             number = port.queue_of(priority)
             queue = port.queues.get(number) if number is not None else None
@@ -78,8 +80,9 @@ def unmarked(site: Configurations) -> Iterator[LintFault]:
                 continue
             place = f"{port.name} queue {number}"
             if not queue.wred:
-                expected = f"wred_profile in QUEUE, as {next(iter(profiles))}"
-                yield LintFault(switch.file, place, "no wred_profile", expected)
+                named = switch.system.terms["marking"]
+                expected = f"{named}, as {next(iter(profiles))}"
+                yield LintFault(switch.file, place, f"no {named}", expected)
                 continue
             for found, expected in _unmarked(profiles.get(queue.wred, {}), memory):
                 yield LintFault(switch.file, place, f"{queue.wred}: {found}", expected)
@@ -91,7 +94,7 @@ def _unmarked(profile: Mapping[str, Any], memory_bytes: int) -> Iterator[tuple[s
     for colour in COLOURS:
         least = size_of(profile.get(f"{colour}_min_threshold"))
         if least is not None and memory_bytes and least >= memory_bytes:
-            expected = f"less than the largest pool, {memory_bytes} B"
+            expected = f"less than the memory, {memory_bytes} B"
             yield f"{colour} minimum {least} B is never reached", expected
         if size_of(profile.get(f"{colour}_drop_probability")) == 0:
             yield f"{colour} probability 0", "at least 1 %"
@@ -100,6 +103,12 @@ def _unmarked(profile: Mapping[str, Any], memory_bytes: int) -> Iterator[tuple[s
 def _largest_pool(switch: ConfiguredSwitch) -> int:
     pools = switch.tables.get("BUFFER_POOL", {}).values()
     return max((size_of(one.get("size")) or 0 for one in pools), default=0)
+
+
+def default_queue(port: ConfiguredPort) -> int:
+    """Return the queue of traffic without a mark."""
+    traffic_class = port.maps.get("dscp_to_tc_map", {}).get(0, 0)
+    return port.maps.get("tc_to_queue_map", {}).get(traffic_class, traffic_class)
 
 
 def default(site: Configurations) -> Iterator[LintFault]:
@@ -127,36 +136,44 @@ def watchdog(site: Configurations) -> Iterator[LintFault]:
         return
     for switch, port in each(site):
         if not port.has_watchdog:
-            yield LintFault(switch.file, port.name, "no PFC watchdog", "an entry in PFC_WD")
+            expected = switch.system.terms["watchdog"]
+            yield LintFault(switch.file, port.name, "no PFC watchdog", expected)
         elif missing := sorted(port.lossless - port.watched):
-            found = f"pfcwd_sw_enable leaves out {', '.join(str(one) for one in missing)}"
-            yield LintFault(switch.file, port.name, found, "every priority of pfc_enable")
+            left = ", ".join(str(one) for one in missing)
+            found = f"{switch.system.terms['watched']} leaves out {left}"
+            yield LintFault(switch.file, port.name, found, "every lossless priority")
 
 
-TIMES_MS = {"detection_time": (100, 5000), "restoration_time": (100, 60_000)}
-"""Ranges of sonic-pfcwd.yang."""
+REPORTING = ("alert", "notify-only")
+"""Actions of the watchdog that only report."""
 
 
 def watchdog_times(site: Configurations) -> Iterator[LintFault]:
-    """Find times that SONiC rejects, or below the polling interval, and watchdogs that only log."""
+    """Find times that switches reject, or below the polling interval, and watchdogs that report."""
     for switch in site.switches:
+        system = switch.system
         table = switch.tables.get("PFC_WD", {})
-        poll = size_of(table.get("GLOBAL", {}).get("POLL_INTERVAL", POLL_MS)) or POLL_MS
+        polling = table.get("GLOBAL", {}).get("POLL_INTERVAL", system.poll_ms)
+        poll = size_of(polling)
+        if poll is None:
+            found = f"polling interval {str(polling)[:20]}"
+            yield LintFault(switch.file, "PFC_WD|GLOBAL", found, "a time in milliseconds")
         for name, entry in table.items():
             place = f"PFC_WD|{name}"
-            if entry.get("action") == "alert":
-                found = "action alert reports a storm and lets it go on"
-                yield LintFault(switch.file, place, found, "drop, or forward")
-            for field, (least, most) in TIMES_MS.items():
+            if entry.get("action") in REPORTING:
+                found = f"action {entry['action']} reports a storm and lets it go on"
+                yield LintFault(switch.file, place, found, "drop")
+            for field, (least, most) in system.times_ms.items():
                 if field not in entry:
                     continue
                 time = size_of(entry[field])
                 if time is None or not least <= time <= most:
                     found = f"{field} {str(entry[field])[:20]}"
                     yield LintFault(switch.file, place, found, f"{least} to {most} ms")
-                elif time < poll:
-                    found = f"{field} {time} ms is below the polling interval"
-                    yield LintFault(switch.file, place, found, f"at least {poll} ms")
+                elif time < (poll or 0) * system.polls:
+                    found = f"{field} {time} ms, polling interval {poll} ms"
+                    expected = f"at least {(poll or 0) * system.polls} ms"
+                    yield LintFault(switch.file, place, found, expected)
 
 
 NEEDED = ("tc_to_pg_map", "tc_to_queue_map")

@@ -30,8 +30,8 @@ def _insert(tree: Tree, words: list[str]) -> None:
     is_value = " ".join(words).startswith(SCALARS) or words[-2] not in COLLECTIONS
     places = [tree]
     for at, word in enumerate(words[: -1 if is_value else None]):
-        names = _names(word) if at and words[at - 1] in COLLECTIONS else [word]
-        places = [_child(place, name) for place in places for name in names]
+        split = names(word) if at and words[at - 1] in COLLECTIONS else [word]
+        places = [_child(place, name) for place in places for name in split]
     if is_value:
         for place in places:
             place[""] = words[-1]
@@ -43,14 +43,23 @@ def _child(place: Tree, name: str) -> Tree:
     return child
 
 
-def _names(word: str) -> Iterator[str]:
-    """Split ``swp1-3,swp7`` into names."""
+def names(word: str, most: int = 1 << 20) -> Iterator[str]:
+    """Split ``swp1-3,swp7,swp8s0-3`` into names.
+
+    Raises
+    ------
+    ValueError
+        When a range is longer than ``most``, or ends before it begins.
+    """
     for part in word.split(","):
-        span = re.fullmatch(r"(swp|)(\d+)-(\d+)", part)
-        if span:
-            yield from (f"{span[1]}{number}" for number in range(int(span[2]), int(span[3]) + 1))
-        else:
+        span = re.fullmatch(r"(\D+|\D+\d+s|)(\d{1,7})-(?:\1)?(\d{1,7})", part)
+        if span is None:
             yield part
+            continue
+        first, last = int(span[2]), int(span[3])
+        if not first <= last < first + most:
+            raise ValueError(part)
+        yield from (f"{span[1]}{number}" for number in range(first, last + 1))
 
 
 def _lines(tree: Mapping[str, Tree | str], depth: int) -> Iterable[str]:

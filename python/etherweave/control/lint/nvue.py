@@ -1,0 +1,270 @@
+"""NVUE of NVIDIA Cumulus Linux: commands (``nv config show -o commands``) and YAML.
+
+Forms are those of the NVUE command reference and of the user guide's chapters on quality of service
+and RoCE. The switch computes buffers itself; thresholds that are configured by hand are not read.
+"""
+
+import re
+from collections.abc import Iterable
+
+from etherweave.control.lint.port_settings import (
+    EIGHT,
+    Settings,
+    SwitchSettings,
+    priority,
+    put,
+    whole,
+)
+from etherweave.control.qos.nvue_yaml import names as nvue_names
+
+GLOBAL = "default-global"
+"""The profile of all ports."""
+EVERY_PORT = "all ports"
+"""The port of a configuration that names none."""
+PORTS_MAX = 4096
+LOSSLESS, LOSSY = "default-lossless", "default-lossy"
+"""Traffic pools: by default, all memory is lossy."""
+IGNORED = ("bridge", "ip", "router", "vrf", "type", "description", "lldp")
+ROCE: Settings = {
+    ("trust",): "both",
+    **{("queue", one): one if one in "36" else "0" for one in EIGHT},
+    ("share", "0"): "wrr 50",
+    ("share", "3"): "wrr 50",
+    ("share", "6"): "strict",
+    ("ecn", "3", "ecn"): "ecn_all",
+    ("lossless", "3"): "on",
+    ("pause",): "on",
+    ("cable",): "100",
+}
+"""What ``qos roce`` configures: table of the default configuration in the chapter on RoCE."""
+
+
+def read(text: str) -> SwitchSettings:
+    """Read commands, of which those that set something count."""
+    lines = enumerate(text.splitlines(), start=1)
+    return read_paths(
+        (f"line {number}", words[2:])
+        for number, line in lines
+        if (words := line.split())[:2] == ["nv", "set"] and words[2:]
+    )
+
+
+def read_paths(paths: Iterable[tuple[str, list[str]]]) -> SwitchSettings:
+    """Read paths to values, each with its place; those that are not known are counted."""
+    reader = _NvueReader()
+    for place, words in paths:
+        reader.path(place, words)
+    reader.finish()
+    return reader.switch
+
+
+class _NvueReader:
+    """Reads paths one by one."""
+
+    def __init__(self) -> None:
+        self.switch = SwitchSettings()
+        self.switch.every |= {("trust",): "pcp", ("guaranteed",): "on", ("mtu",): "9216"}
+        self._profiles: dict[tuple[str, str], Settings] = {}
+        """By kind (``pfc``, ``mapping``, ...) and name."""
+        self._bound: dict[str, dict[str, str]] = {}
+        """By interface and kind, the name of its profile."""
+        self._members: dict[str, list[str]] = {}
+        self._percents = {LOSSY: 100}
+        self._watchdog = {"polling-interval": "100", "robustness": "3"}
+
+    def path(self, place: str, words: list[str]) -> None:
+        """Read a path."""
+        try:
+            is_known = self._known(words)
+        except (ValueError, KeyError):
+            found = " ".join(words)[:60]
+            self.switch.unreadable.append((place, found, "a setting as documented"))
+            return
+        if not is_known:
+            self.switch.leave(" ".join(words[:2] if words[0] != "interface" else words[2:4]))
+
+    def finish(self) -> None:
+        """Apply profiles, bonds and traffic pools."""
+        switch = self.switch
+        has_pfc = any(kind == "pfc" for kind, _ in self._profiles)
+        if has_pfc and not self._percents.get(LOSSLESS):
+            switch.every["profile",] = LOSSY
+            switch.profiles[LOSSY] = {}
+        if (whole_percent := sum(self._percents.values())) > 100:
+            found = f"memory-percent of {whole_percent} in all traffic pools"
+            switch.unreadable.append(("qos traffic-pool", found, "at most 100"))
+        for (_, name), profile in self._profiles.items():
+            if name == GLOBAL:
+                switch.every |= profile
+        for bond, ports in self._members.items():
+            for port in ports:
+                switch.of(port)["channel",] = bond
+        for interface, kinds in self._bound.items():
+            own = switch.of(interface, interface in self._members)
+            for kind, name in kinds.items():
+                own |= self._profiles.get((kind, name), {})
+        if not switch.ports:
+            switch.of(EVERY_PORT)
+        self._times()
+
+    def _times(self) -> None:
+        poll, count = self._watchdog["polling-interval"], self._watchdog["robustness"]
+        times = poll.isdecimal() and count.isdecimal()
+        detect = str(int(poll) * int(count)) if times else f"{poll} by {count}"
+        self.switch.watchdog |= {"detection_time": detect[:20], "POLL_INTERVAL": poll}
+
+    def _known(self, words: list[str]) -> bool:
+        match words:
+            case ["system", "hostname", name]:
+                self.switch.name = name
+            case ["interface", interfaces, *rest]:
+                return self._interface(interfaces, rest)
+            case ["qos", "link-pause" | "remark", *_]:
+                return True
+            case ["qos", "roce", *rest]:
+                return self._roce(rest)
+            case ["qos", "traffic-pool", pool, "memory-percent", percent]:
+                self._percents[pool] = whole(percent, 100)
+            case ["qos", "pfc-watchdog", "polling-interval" | "robustness" as key, value]:
+                self._watchdog[key] = value
+            case ["qos", kind, profile, *rest] if rest and kind in _KINDS:
+                settings = _KINDS[kind](rest)
+                if settings is None:
+                    return False
+                put(self._profiles.setdefault((kind, profile), {}), settings)
+            case [first, *_]:
+                return first in IGNORED
+        return True
+
+    def _roce(self, words: list[str]) -> bool:
+        match words:
+            case [] | ["enable" | "state", "on" | "enabled"] | ["mode", "lossless"]:
+                self.switch.every |= {**ROCE, **self._cable()}
+            case ["cable-length", length]:
+                self.switch.every |= {**ROCE, ("cable",): str(whole(length, 100_000))}
+            case _:
+                return False
+        self._percents |= {LOSSLESS: 50, LOSSY: 50}
+        return True
+
+    def _cable(self) -> Settings:
+        known = self.switch.every.get(("cable",))
+        return {("cable",): known} if known else {}
+
+    def _interface(self, interfaces: str, words: list[str]) -> bool:
+        names = list(nvue_names(interfaces, PORTS_MAX))
+        bonds = [one for one in names if one.startswith("bond") or one in self._members]
+        if names == [GLOBAL] or not all(one in bonds or one.startswith("swp") for one in names):
+            return False
+        match words:
+            case ["bond", "member", members]:
+                for name in names:
+                    known = self._members.setdefault(name, [])
+                    known += nvue_names(members, PORTS_MAX)
+                return True
+            case ["qos", kind, "profile", profile] if kind in _KINDS:
+                for name in names:
+                    self._bound.setdefault(name, {})[kind] = profile
+                return True
+        is_ignored = words[:2] in (["qos", "link-pause"], ["qos", "remark"])
+        settings = _of_port(words)
+        for name in names:
+            own = self.switch.of(name, name in bonds)
+            own |= settings or {}
+        return settings is not None or is_ignored or not words or words[0] in IGNORED
+
+
+def _of_port(words: list[str]) -> Settings | None:
+    match words:
+        case ["link", "mtu", size]:
+            return {("mtu",): str(whole(size))}
+        case ["link", "speed", rate]:
+            found = re.fullmatch(r"(\d{1,3})G", rate)
+            return {("speed",): str(int(found[1]) * 1000)} if found else {}
+        case ["link", "state", state, *_]:
+            return {("shutdown",): "on"} if state == "down" else {}
+        case ["qos", "pfc-watchdog"] | ["qos", "pfc-watchdog", "state", "enable" | "enabled"]:
+            return {("watchdog",): "on"}
+        case ["qos", "pfc-watchdog", "state", "disable" | "disabled"]:
+            return {("watchdog",): "off"}
+    return None
+
+
+def _mapping(words: list[str]) -> Settings | None:
+    match words:
+        case ["trust", mode]:
+            known = {"l2": "pcp", "l3": "dscp", "both": "both", "port": "port"}
+            return {("trust",): known[mode]}
+        case ["port-default-sp", number]:
+            return {("default",): priority(number)}
+        case ["pcp", pcps, "switch-priority", number]:
+            return {("pcp", one): priority(number) for one in _numbers(pcps, 7)}
+        case ["dscp", dscps, "switch-priority", number]:
+            return {("dscp", one): priority(number) for one in _numbers(dscps, 63)}
+    return None
+
+
+def _queues(words: list[str]) -> Settings | None:
+    match words:
+        case ["switch-priority", numbers, "traffic-class", queue]:
+            return {("queue", one): priority(queue) for one in _numbers(numbers, 7)}
+    return None
+
+
+def _scheduler(words: list[str]) -> Settings | None:
+    match words:
+        case ["traffic-class", queues, "mode", "strict" | "dwrr" as mode]:
+            shares = {"strict": "strict", "dwrr": "fair"}
+            return {("share", one): shares[mode] for one in _numbers(queues, 7)}
+        case ["traffic-class", queues, "bw-percent", weight]:
+            return {("share", one): f"wrr {whole(weight, 100)}" for one in _numbers(queues, 7)}
+    return None
+
+
+def _pfc(words: list[str]) -> Settings | None:
+    match words:
+        case ["switch-priority", numbers]:
+            return {("pause",): "on"} | {("lossless", one): "on" for one in _numbers(numbers, 7)}
+        case ["rx" | "tx", "disable" | "disabled"]:
+            return {("asymmetric",): "on"}
+        case ["rx" | "tx", "enable" | "enabled"]:
+            return {}
+        case ["cable-length", length]:
+            return {("cable",): str(whole(length, 100_000))}
+    return None
+
+
+def _congestion(words: list[str]) -> Settings | None:
+    if len(words) != 4 or words[0] != "traffic-class":
+        return None
+    fields = {
+        ("ecn", "enable"): {"ecn": "ecn_all"},
+        ("ecn", "disable"): {"ecn": "ecn_none"},
+        ("red", "enable"): {"wred_green_enable": "true"},
+        ("red", "disable"): {"wred_green_enable": "false"},
+    }.get((words[2], words[3].removesuffix("d")))
+    sizes = {
+        "min-threshold": "green_min_threshold",
+        "max-threshold": "green_max_threshold",
+        "probability": "green_drop_probability",
+    }
+    if fields is None and words[2] in sizes:
+        fields = {sizes[words[2]]: str(whole(words[3]))}
+    if fields is None:
+        return None
+    queues = _numbers(words[1], 7)
+    return {("ecn", one, key): value for one in queues for key, value in fields.items()}
+
+
+_KINDS = {
+    "mapping": _mapping,
+    "egress-queue-mapping": _queues,
+    "egress-scheduler": _scheduler,
+    "pfc": _pfc,
+    "congestion-control": _congestion,
+}
+"""Profiles of ports."""
+
+
+def _numbers(text: str, most: int) -> list[str]:
+    return [str(whole(one, most)) for one in nvue_names(text, most + 1)]

@@ -1,0 +1,249 @@
+"""Settings of ports as commands make them, and the tables that follow from them.
+
+A reader of commands keeps a text under a key for each port, each port channel and for all ports;
+:func:`tables` joins them, and writes the tables of SONiC's ``config_db.json``, which the rules
+read. The keys, where ``P`` is a priority (the traffic class of a packet), ``Q`` a queue and ``G`` a
+priority group:
+
+``mtu`` [B], ``speed`` [Mb/s], ``shutdown``, ``channel``, ``cable`` [m]; ``trust`` (``dscp``,
+``pcp``, ``both``, ``port``), ``dscp N``, ``pcp N`` and ``default``, a priority; ``queue P``;
+``lossless P`` and ``pause`` (``on``, ``off``), ``asymmetric``; ``watchdog``, ``watchdog FIELD``,
+``guaranteed Q``; ``share Q`` (``strict``,
+``wrr WEIGHT``, ``fair``, ``fixed``); ``ecn Q FIELD``; ``group P``;
+``profile G`` and ``egress Q``, the name of a profile. ``guaranteed`` and ``profile`` alone are for
+all queues and groups that have none.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+Key: TypeAlias = tuple[str, ...]
+Settings: TypeAlias = dict[Key, str]
+Tables: TypeAlias = dict[str, dict[str, dict[str, Any]]]
+
+EIGHT = tuple(str(number) for number in range(8))
+COMPUTED = "NULL"
+"""The profile of a group that the switch computes."""
+DEFAULTS: Settings = {
+    **{("dscp", str(dscp)): str(dscp // 8) for dscp in range(64)},
+    **{(key, one): one for key in ("pcp", "queue") for one in EIGHT},
+    ("default",): "0",
+    ("profile",): COMPUTED,
+}
+"""Class selectors (RFC 2474), 802.1p as it is, and a queue for each class."""
+
+
+@dataclass(slots=True)
+class SwitchSettings:
+    """What a file configures, and what could not be read of it."""
+
+    name: str = ""
+    every: Settings = field(default_factory=DEFAULTS.copy)
+    """Of all ports."""
+    channels: dict[str, Settings] = field(default_factory=dict)
+    ports: dict[str, Settings] = field(default_factory=dict)
+    profiles: dict[str, dict[str, str]] = field(default_factory=dict)
+    """As BUFFER_PROFILE has them."""
+    pools: dict[str, dict[str, str]] = field(default_factory=dict)
+    watchdog: dict[str, str] = field(default_factory=dict)
+    """Fields of PFC_WD for all ports, and POLL_INTERVAL."""
+    unreadable: list[tuple[str, str, str]] = field(default_factory=list)
+    """Place, value, and what is expected."""
+    unread: dict[str, int] = field(default_factory=dict)
+    """Commands that are not known, by their first words, and how many there are."""
+
+    def of(self, name: str, is_channel: bool = False) -> Settings:
+        """Return the settings of a port or a port channel."""
+        return (self.channels if is_channel else self.ports).setdefault(name, {})
+
+    def leave(self, command: str) -> None:
+        """Count a command that is not known."""
+        self.unread[command] = self.unread.get(command, 0) + 1
+
+
+def tables(switch: SwitchSettings) -> Tables:
+    """Write the tables of a switch."""
+    writer = _TableWriter(switch)
+    for name, own in switch.ports.items():
+        channel = switch.channels.get(own.get(("channel",), ""), {})
+        writer.port(name, {**switch.every, **channel, **own})
+    return writer.tables
+
+
+class _TableWriter:
+    """Writes tables port by port; ports with equal settings share their entries."""
+
+    def __init__(self, switch: SwitchSettings) -> None:
+        poll = switch.watchdog.get("POLL_INTERVAL")
+        self._watchdog = {key: one for key, one in switch.watchdog.items() if key.islower()}
+        self._layouts: dict[tuple[tuple[Key, str], ...], Tables] = {}
+        self.tables: Tables = {
+            "DEVICE_METADATA": {"localhost": {"hostname": switch.name} if switch.name else {}},
+            "BUFFER_POOL": dict(switch.pools),
+            "BUFFER_PROFILE": dict(switch.profiles),
+            "PFC_WD": {"GLOBAL": {"POLL_INTERVAL": poll}} if poll else {},
+            "PORT": {},
+            "PORT_QOS_MAP": {},
+        }
+
+    def port(self, name: str, merged: Settings) -> None:
+        """Write a port."""
+        state = "down" if ("shutdown",) in merged else "up"
+        asymmetric = {"pfc_asym": "on"} if ("asymmetric",) in merged else {}
+        own = {key: merged[key,] for key in ("mtu", "speed") if (key,) in merged}
+        self._put("PORT", name, {"admin_status": state, **own, **asymmetric})
+        if channel := merged.get(("channel",)):
+            self._put("PORTCHANNEL", channel, {})
+            self._put("PORTCHANNEL_MEMBER", f"{channel}|{name}", {})
+        if length := merged.get(("cable",)):
+            self.tables.setdefault("CABLE_LENGTH", {}).setdefault("AZURE", {})[name] = f"{length}m"
+        if merged.get(("watchdog",)) == "on":
+            times = {key[1]: one for key, one in merged.items() if key[0] == "watchdog" and key[1:]}
+            self._put("PFC_WD", name, {**self._watchdog, **times})
+        shared = tuple(sorted(one for one in merged.items() if one[0][0] not in _OF_PORTS))
+        if shared not in self._layouts:
+            self._layouts[shared] = self._layout(merged)
+        for table, entries in self._layouts[shared].items():
+            for number, entry in entries.items():
+                self._put(table, f"{name}|{number}" if number else name, entry)
+
+    def _put(self, table: str, key: str, entry: dict[str, Any]) -> None:
+        self.tables.setdefault(table, {})[key] = entry
+
+    def _layout(self, merged: Settings) -> Tables:
+        """Return what ports with these settings have: entries by table and number."""
+        is_on = merged.get(("pause",)) == "on"
+        lossless = [one for one in EIGHT if is_on and merged.get(("lossless", one)) == "on"]
+        queues = {one: merged["queue", one] for one in EIGHT}
+        groups = _groups(merged, lossless)
+        named = {
+            "DSCP_TO_TC_MAP": _code_points(merged),
+            "DOT1P_TO_TC_MAP": _pcp(merged),
+            "TC_TO_PRIORITY_GROUP_MAP": groups,
+            "TC_TO_QUEUE_MAP": queues,
+            "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": groups,
+            "MAP_PFC_PRIORITY_TO_QUEUE": queues,
+        }
+        qos = {_FIELDS[table]: self._named(table, "map", pairs) for table, pairs in named.items()}
+        watched = [one for one in lossless if _is_watched(merged, queues[one])]
+        qos |= {"pfc_enable": ",".join(lossless), "pfcwd_sw_enable": ",".join(watched)}
+        used = {groups[one] for one in lossless}
+        used |= {key[1] for key in merged if key[0] == "profile" and key[1:]}
+        usual = merged["profile",]
+        return {
+            "PORT_QOS_MAP": {"": qos},
+            "QUEUE": {one: self._queue(merged, one) for one in EIGHT},
+            "BUFFER_PG": {
+                one: {"profile": merged.get(("profile", one), usual)} for one in sorted(used)
+            },
+            "BUFFER_QUEUE": {
+                key[1]: {"profile": one} for key, one in merged.items() if key[0] == "egress"
+            },
+        }
+
+    def _named(self, table: str, name: str, entry: dict[str, Any]) -> str:
+        """Return the name of an entry, which it gets when it is new."""
+        known = self.tables.setdefault(table, {})
+        while name in known and known[name] != entry:
+            name += "'"
+        known[name] = entry
+        return name
+
+    def _queue(self, merged: Settings, number: str) -> dict[str, str]:
+        entry = {}
+        if share := merged.get(("share", number)):
+            kind, _, weight = share.partition(" ")
+            scheduler = {"type": _KINDS[kind]} | ({"weight": weight} if weight else {})
+            entry["scheduler"] = self._named("SCHEDULER", share, scheduler)
+        fields = {key[2]: one for key, one in merged.items() if key[:2] == ("ecn", number)}
+        if fields:
+            entry["wred_profile"] = self._named("WRED_PROFILE", _marking(fields), fields)
+        return entry
+
+
+_OF_PORTS = frozenset({"mtu", "speed", "shutdown", "channel", "cable", "watchdog", "asymmetric"})
+"""Settings that maps, queues and groups do not depend on."""
+_KINDS = {"strict": "STRICT", "wrr": "DWRR", "fair": "FAIR", "fixed": "FIXED"}
+_FIELDS = {
+    "DSCP_TO_TC_MAP": "dscp_to_tc_map",
+    "DOT1P_TO_TC_MAP": "dot1p_to_tc_map",
+    "TC_TO_PRIORITY_GROUP_MAP": "tc_to_pg_map",
+    "TC_TO_QUEUE_MAP": "tc_to_queue_map",
+    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": "pfc_to_pg_map",
+    "MAP_PFC_PRIORITY_TO_QUEUE": "pfc_to_queue_map",
+}
+
+
+def _code_points(merged: Settings) -> dict[str, str]:
+    """Return the priority of every code point in a frame without a VLAN tag."""
+    is_trusted = merged.get(("trust",)) in ("dscp", "both")
+    usual = merged["default",]
+    return {str(dscp): merged["dscp", str(dscp)] if is_trusted else usual for dscp in range(64)}
+
+
+def _pcp(merged: Settings) -> dict[str, str]:
+    is_trusted = merged.get(("trust",)) in ("pcp", "both")
+    return {one: merged["pcp", one] if is_trusted else merged["default",] for one in EIGHT}
+
+
+def _groups(merged: Settings, lossless: list[str]) -> dict[str, str]:
+    """Return the group of every priority: its own if it is lossless, unless it is configured."""
+    lossy = next((one for one in EIGHT if one not in lossless), None)
+    own = {one: one if one in lossless or lossy is None else lossy for one in EIGHT}
+    return {one: merged.get(("group", one), merged.get(("group",), own[one])) for one in EIGHT}
+
+
+def _is_watched(merged: Settings, queue: str) -> bool:
+    return merged.get(("guaranteed", queue), merged.get(("guaranteed",), "")) == "on"
+
+
+def _marking(fields: Mapping[str, str]) -> str:
+    least, most = (fields.get(f"green_{side}_threshold", "?") for side in ("min", "max"))
+    share = fields.get("green_drop_probability")
+    return f"ECN from {least} to {most} B" + (f" at {share} %" if share else "")
+
+
+def put(own: Settings, settings: Settings) -> None:
+    """Add settings; that a queue has a share does not take its weight away."""
+    for key, one in settings.items():
+        if one != "fair" or not own.get(key, "").startswith("wrr"):
+            own[key] = one
+
+
+def names(first: str, last: str, span_max: int) -> Iterator[int]:
+    """Return the numbers of a range.
+
+    Raises
+    ------
+    ValueError
+        When a number is none, or the range is longer than ``span_max``.
+    """
+    low, high = whole(first), whole(last)
+    if not low <= high < low + span_max:
+        raise ValueError(f"{first}-{last}")
+    yield from range(low, high + 1)
+
+
+def whole(text: str, most: int = 10**15) -> int:
+    """Read a whole number.
+
+    Raises
+    ------
+    ValueError
+        When it is none, or larger than ``most``.
+    """
+    if not (text.isascii() and text.isdecimal() and len(text) <= 15) or int(text) > most:
+        raise ValueError(text)
+    return int(text)
+
+
+def priority(text: str) -> str:
+    """Read a priority, class, queue or group: 0 to 7.
+
+    Raises
+    ------
+    ValueError
+        When it is another.
+    """
+    return str(whole(text, 7))

@@ -1,0 +1,272 @@
+"""The linter on Onyx, EOS and NVUE: what is exported is right, planted mistakes are found."""
+
+import json
+import random
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from etherweave.control import lint
+from etherweave.control.qos.derive import ExportOptions, policy
+from etherweave.control.qos.nos import files
+from etherweave.control.qos.policy import PolicyError
+from support.lint_mistakes_commands import FILES, PLANTED, Planted
+from support.linted import SCENARIO, Files, found
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+
+
+@cache
+def _tree(system: str) -> tuple[tuple[str, str], ...]:
+    return tuple(files(policy(SCENARIO, options=ExportOptions(system=system)), system).items())
+
+
+def tree(system: str) -> Files:
+    """Two leaves and a core; of Cumulus, the commands."""
+    return {name: text for name, text in _tree(system) if not name.endswith(".yaml")}
+
+
+EXPORTED = [(one.stem, system) for one in sorted(SCENARIOS.glob("*.toml")) for system in FILES]
+
+
+@pytest.mark.parametrize(("scenario", "system"), EXPORTED)
+def test_what_is_exported_is_right_and_read_whole(scenario: str, system: str) -> None:
+    try:
+        result = policy(SCENARIOS / f"{scenario}.toml", options=ExportOptions(system=system))
+        written = files(result, system)
+    except (PolicyError, ValueError):
+        return  # Credits, or less memory than headroom: export rejects it.
+    # All traffic is lossless where the scenario says so: export prints a note. In the switches of
+    # conditional_rules, reserves and headroom leave next to nothing for the pools.
+    noted = {"default"} if any("without a mark" in one for one in result.notes) else set()
+    noted |= {"sizes"} if (scenario, system) == ("conditional_rules", "onyx") else set()
+    assert set(found(written)) == noted
+    assert lint.read(written).unread == ()
+
+
+CASES = [(system, one) for system, some in PLANTED.items() for one in some]
+
+
+@pytest.mark.parametrize(
+    ("system", "case"), CASES, ids=[f"{system}-{one.mistake}" for system, one in CASES]
+)
+def test_each_mistake_is_found_in_the_commands_of_each_system(system: str, case: Planted) -> None:
+    written, leaf = tree(system), f"leaf0/{FILES[system]}"
+    text = written[leaf]
+    for old, new in case.edits:
+        assert old in text
+        text = text.replace(old, new, 1 if system == "eos" else -1)
+    result = found(written | {leaf: text})
+    assert case.found in [one.found for one in result.get(case.rule, [])], result
+    assert all(file == leaf for one in result[case.rule] for file, _ in one.places)
+
+
+ONYX_GUIDE = """
+interface ethernet 1/13-1/16 traffic-class 3 congestion-control ecn minimum-absolute 150 \
+maximum-absolute 1500
+advanced buffer management force
+pool iPool1 size 5242880 type dynamic
+pool ePool1 size 16777000 type dynamic
+pool iPool0 size 5242880 type dynamic
+pool ePool0 size 5242880 type dynamic
+interface ethernet 1/13-1/16 ingress-buffer iPort.pg3 bind switch-priority 3
+interface ethernet 1/13-1/16 ingress-buffer iPort.pg6 bind switch-priority 6
+interface ethernet 1/13-1/16 ingress-buffer iPort.pg3 map pool iPool1 type lossless \
+reserved 67538 xoff 18432 xon 18432 shared alpha 2
+interface ethernet 1/13-1/16 egress-buffer ePort.tc3 map pool ePool1 reserved 1500 shared alpha inf
+interface ethernet 1/13-1/16 ingress-buffer iPort.pg6 map pool iPool0 type lossy reserved 10240 \
+shared alpha 8
+interface ethernet 1/13-1/16 traffic-class 6 dcb ets strict
+interface ethernet 1/13-1/16 qos trust L3
+dcb priority-flow-control enable force
+dcb priority-flow-control priority 3 enable
+interface ethernet 1/13-1/16 dcb priority-flow-control mode on force
+"""
+"""The vendor's guide for DSCP-based quality of service in advanced mode (DOC-2884)."""
+ONYX_BASIC = """
+(config) # interface ethernet 1/13
+(config interface ethernet 1/13) # qos trust L3
+(config interface ethernet 1/13) # dcb priority-flow-control mode on force
+(config interface ethernet 1/13) # exit
+(config) # traffic pool roce type lossless
+(config) # traffic pool roce memory percent 50.00
+(config) # traffic pool roce map switch-priority 3
+(config) # dcb priority-flow-control enable
+(config) # dcb priority-flow-control priority 3 enable
+"""
+"""Traffic pools: manual, "Shared Buffer Commands"; a session, with its prompts."""
+EOS_PROFILE = """
+qos map dscp 26 to traffic-class 3
+!
+qos profile ROCE
+   priority-flow-control on
+   priority-flow-control priority 3 no-drop
+   !
+   uc-tx-queue 1
+      no priority
+      bandwidth percent 5
+   !
+   uc-tx-queue 3
+      no priority
+      bandwidth percent 95
+      random-detect ecn minimum-threshold 256 kbytes maximum-threshold 512 kbytes \
+max-mark-probability 100 weight 0
+   !
+   uc-tx-queue 6
+      priority strict
+!
+interface Ethernet1-2
+   no switchport
+   mtu 9214
+   service-profile ROCE
+!
+router bgp 65001
+   shutdown
+"""
+"""A profile of quality of service on routed ports, which trust DSCP."""
+NVUE_ROCE = "nv set qos roce\nnv config apply\n"
+"""The user guide's chapter on RoCE: all of it is one command."""
+VENDORS = {
+    "onyx guide": ONYX_GUIDE,
+    "onyx basic": ONYX_BASIC,
+    "onyx roce": "interface ethernet 1/1-1/4 speed 100G force\nroce lossless\n",
+    "eos profile": EOS_PROFILE,
+    "nvue roce": NVUE_ROCE,
+}
+
+
+@pytest.mark.parametrize("text", VENDORS.values(), ids=VENDORS.keys())
+def test_what_vendors_write_is_right_but_for_the_watchdog(text: str) -> None:
+    """None of the examples enables it, and a storm of pauses then stops the fabric."""
+    assert set(found({"x": text})) == {"watchdog"}
+
+
+def test_a_running_configuration_of_eos_gives_its_ports_what_its_profile_has() -> None:
+    (switch,) = lint.read({"x.cfg": EOS_PROFILE}).switches
+    assert [port.name for port in switch.ports] == ["Ethernet1", "Ethernet2"]
+    port = switch.ports[0]
+    assert (set(port.lossless), port.mtu_bytes, port.is_up) == ({3}, 9214, True)
+    # The defaults of the manual: code points 0 to 7 are in class 1, 8 to 15 in class 0.
+    classes = port.maps["dscp_to_tc_map"]
+    assert (classes[0], classes[8], classes[26], classes[48]) == (1, 0, 3, 6)
+    assert (port.queues[3].kind, port.queues[3].weight, port.queues[6].kind) == (
+        "DWRR",
+        95,
+        "STRICT",
+    )
+
+
+def test_commands_that_are_not_known_are_named_once() -> None:
+    site = lint.read({"x.cfg": EOS_PROFILE + "vrf a\nvrf b\nmonitor session\n", "y": NVUE_ROCE})
+    assert [(one.file, one.commands) for one in site.unread] == [
+        ("x.cfg", ("router", "shutdown", "vrf", "monitor"))
+    ]
+
+
+def test_the_commands_and_the_yaml_of_a_switch_are_one_configuration() -> None:
+    written = files(policy(SCENARIO), "cumulus")
+    alone = {name: text for name, text in written.items() if not name.endswith(".sh")}
+    assert found({name: text for name, text in written.items() if "hosts/" not in name}).keys() == {
+        "present"
+    }
+    assert len(lint.read(written).switches) == len(lint.read(alone).switches) == 3
+    changed = written["leaf0/nvue.yaml"].replace("mtu: 9000", "mtu: 1500")
+    result = found(written | {"leaf0/nvue.yaml": changed})
+    assert {file for file, _ in result["mtu"][0].places} == {"leaf0/nvue.yaml"}
+
+
+def test_yaml_as_the_switch_prints_it_is_read() -> None:
+    """With a header, ranges, lists of names and values in quotes."""
+    (switch,) = lint.read({"startup.yaml": STARTUP}).switches
+    assert switch.name == "leaf01"
+    assert [port.name for port in switch.ports] == ["swp1", "swp2", "swp3"]
+    assert [sorted(port.lossless) for port in switch.ports] == [[2, 3], [2, 3], [2, 3]]
+    assert switch.ports[0].maps["dscp_to_tc_map"][26] == 3
+
+
+STARTUP = """
+- header:
+    model: MSN2700
+    nvue-api-version: nvue_v1
+- set:
+    interface:
+      swp1-3:
+        type: swp
+        qos:
+          pfc: {profile: my}
+    qos:
+      mapping:
+        default-global:
+          trust: l3
+      pfc:
+        my:
+          cable-length: 10
+          switch-priority:
+            2,3: {}
+          tx: 'enable'
+      traffic-pool:
+        default-lossless:
+          memory-percent: 50
+        default-lossy:
+          memory-percent: 50
+    system:
+      hostname: leaf01
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- set: {a: &x [1], b: *x}", "x.yaml: line 1: an alias; expected YAML of NVUE"),
+        ("- set: " + "[" * 200 + "]" * 200, "x.yaml: line 1: nested more than 64 times"),
+        ("- set:\n    {[a]: b}", "x.yaml: line 2: expected a name before the colon"),
+        ("- set:\n  a: 'b", "x.yaml:2: found unexpected end of stream"),
+    ],
+)
+def test_yaml_that_cannot_be_read_is_refused(text: str, message: str) -> None:
+    with pytest.raises(lint.ConfigError) as error:
+        lint.read({"x.yaml": text})
+    assert str(error.value).startswith(message)
+
+
+RANGES: dict[str, Callable[[str], str]] = {
+    "onyx": lambda last: f"interface ethernet 1/1-1/{last} mtu 9000",
+    "eos": lambda last: f"interface Ethernet1-{last}\n   mtu 9000",
+    "nvue": lambda last: f"nv set interface swp1-{last} link mtu 9000",
+}
+
+
+@pytest.mark.parametrize("system", RANGES)
+@pytest.mark.parametrize("last", ["999", "9999999", "9" * 5000, "0", "x"])
+def test_a_range_without_an_end_takes_no_time(system: str, last: str) -> None:
+    (switch,) = lint.read({"x": RANGES[system](last)}).switches
+    assert len(switch.ports) == 999 if last == "999" else len(switch.ports) <= 1
+
+
+ODD = ["-1", "9" * 30, "٣", "1-", "-", "/", ".", "inf", "nan", "1e9", ",", "'", "alpha", "to", ""]
+
+
+@pytest.mark.parametrize("system", FILES)
+def test_no_word_anywhere_makes_the_linter_stumble(system: str) -> None:
+    chance = random.Random(3)
+    lines = tree(system)[f"leaf0/{FILES[system]}"].splitlines()
+    for _ in range(300):
+        changed = list(lines)
+        for at in chance.sample(range(len(lines)), 5):
+            words = changed[at].split(" ")
+            words[chance.randrange(len(words))] = chance.choice(ODD)
+            changed[at] = " ".join(words[: chance.randrange(1, len(words) + 1)])
+        lint.lint(lint.read({FILES[system]: "\n".join(changed)}))
+
+
+def test_a_file_without_a_fabric_is_compared_with_others_of_its_system() -> None:
+    assert json.loads(tree("eos")["fabric.json"])["system"] == "eos"
+    leaves = {name: text for name, text in tree("eos").items() if name.endswith("eos.cfg")}
+    spoiled = leaves["leaf0/eos.cfg"].replace("qos map dscp 32 ", "qos map dscp 26 32 ")
+    (one,) = found(leaves | {"leaf0/eos.cfg": spoiled})["switches"]
+    assert (one.found, one.expected) == (
+        "DSCP 26 is in priority group 4 and queue 4, in priority group 3 and queue 3 in core0",
+        "that, as most switches",
+    )
