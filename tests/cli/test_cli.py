@@ -7,6 +7,7 @@ import pty
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,12 @@ def test_a_reader_that_has_enough_ends_a_verb_in_silence() -> None:
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("dragonfly_72: ")
     assert done.stderr == ""
+
+
+def test_python_runs_the_package_as_the_command_line() -> None:
+    words = [sys.executable, "-m", "etherweave", "--version"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout == command_line.run("--version").stdout
 
 
 @pytest.mark.parametrize("verb", ["run", "show"])

@@ -1,0 +1,5 @@
+"""``python -m etherweave`` is ``etherweave``."""
+
+from etherweave.cli import main
+
+main()
