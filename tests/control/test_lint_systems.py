@@ -270,3 +270,29 @@ def test_a_file_without_a_fabric_is_compared_with_others_of_its_system() -> None
         "DSCP 26 is in priority group 4 and queue 4, in priority group 3 and queue 3 in core0",
         "that, as most switches",
     )
+
+
+def test_queues_of_multicast_subinterfaces_and_default_classes_of_eos_are_their_own() -> None:
+    text = (
+        "qos map dscp 26 to traffic-class 3 drop-precedence 2\n"
+        "interface Ethernet1/1\n   qos trust dscp\n   priority-flow-control on\n"
+        "   priority-flow-control priority 3 no-drop\n   mc-tx-queue 3\n      no priority\n"
+        "interface Ethernet1/1.10\n   mtu 1500\n"
+        "interface Ethernet2/1\n   qos cos 3\n   priority-flow-control on\n"
+    )
+    one, other = lint.read({"x": text}).switches[0].ports
+    assert (one.name, one.mtu_bytes, sorted(one.lossless)) == ("Ethernet1/1", None, [3])
+    # The queue of multicast is another one; a subinterface is no port.
+    assert one.queues[3].kind == "STRICT"
+    # Frames without a tag have the port's own class.
+    assert set(other.maps["dscp_to_tc_map"].values()) == {3}
+    (off,) = lint.read({"x": text + "priority-flow-control all off\n"}).switches
+    assert not any(port.lossless for port in off.ports)
+
+
+def test_thresholds_of_onyx_are_in_kilobytes_or_with_a_unit() -> None:
+    ecn = "interface ethernet 1/1 traffic-class 3 congestion-control ecn minimum-absolute"
+    for text, size in (("150", "150000"), ("150K", "153600"), ("1M", "1048576")):
+        (switch,) = lint.read({"x": f"{ecn} {text} maximum-absolute 3M"}).switches
+        (profile,) = switch.tables["WRED_PROFILE"].values()
+        assert profile["green_min_threshold"] == size

@@ -57,6 +57,8 @@ class _EosReader:
         self._queue = ""
         """The queue whose mode it is; ``-``: of multicast."""
         self._is_indented = False
+        self._is_off = False
+        """Whether PFC is, at all ports."""
 
     def line(self, number: int, line: str) -> None:
         """Read a line."""
@@ -83,6 +85,11 @@ class _EosReader:
         for name, profile in self._services.items():
             own = self.switch.of(name, name.startswith("Port-Channel"))
             own |= {**self._profiles.get(profile, {}), **own}
+        for own in (*self.switch.channels.values(), *self.switch.ports.values()):
+            if self._is_off:
+                own.pop(("pause",), None)
+            if cos := own.get(("cos",)):
+                own["default",] = every["pcp", cos]
 
     def _leave(self) -> None:
         self._within, self._names, self._queue = [], [], ""
@@ -103,6 +110,18 @@ class _EosReader:
             case ["qos", "profile", name]:
                 self._leave()
                 self._within = [self._profiles.setdefault(name, {})]
+            case [
+                "qos",
+                "map",
+                "dscp",
+                *dscps,
+                "to",
+                "traffic-class",
+                number,
+                "drop-precedence",
+                _,
+            ]:
+                switch.every |= {("dscp", one): priority(number) for one in _listed(dscps, 63)}
             case ["qos", "map", "dscp", *dscps, "to", "traffic-class", number] if dscps:
                 switch.every |= {("dscp", one): priority(number) for one in _listed(dscps, 63)}
             case ["qos", "map", "cos", *cos, "to", "traffic-class", number] if cos:
@@ -112,7 +131,7 @@ class _EosReader:
             case ["priority-flow-control", "pause", "watchdog", *rest] if rest:
                 return self._watchdog(rest)
             case ["priority-flow-control", "all", "off"]:
-                switch.every["off",] = "on"
+                self._is_off = True
             case _:
                 return False
         return True
@@ -187,6 +206,8 @@ def _of_port(words: list[str]) -> Settings | None:
             return {("channel",): f"Port-Channel{whole(number)}"}
         case ["qos", "trust", mode]:
             return {("trust",): {"dscp": "dscp", "cos": "pcp"}[mode]}
+        case ["qos", "cos", number]:
+            return {("cos",): priority(number)}
         case ["no", "qos", "trust"]:
             return {("trust",): "port"}
         case ["priority-flow-control", "on"] | ["priority-flow-control", "mode", "on"]:
@@ -257,6 +278,8 @@ def _interfaces(text: str) -> Iterator[str]:
         if len(apart) > 1:
             raise ValueError(part)
         at = apart[0] if apart else 0
+        if "." in part:
+            continue  # A subinterface has the queues of its port.
         for number in names(low[at], high[at], PORTS_MAX):
             yield kind + "/".join([*low[:at], str(number), *low[at + 1 :]])
 

@@ -231,8 +231,9 @@ def _queue(queue: str, words: list[str]) -> Settings | None:
                 fields["wred_green_enable"] = "true"
             for side in ("minimum", "maximum"):
                 if f"{side}-absolute" in limits:
-                    size = whole(limits[f"{side}-absolute"]) * 1000
-                    fields[f"green_{side[:3]}_threshold"] = str(size)
+                    limit = limits[f"{side}-absolute"]
+                    size = _bytes(limit) if limit[-1:].isalpha() else str(whole(limit) * 1000)
+                    fields[f"green_{side[:3]}_threshold"] = size
             return {("ecn", queue, key): one for key, one in fields.items()}
         case ["no", "congestion-control", *_]:
             return {}
