@@ -145,15 +145,6 @@ def test_onyx_pauses_above_the_reserve_and_keeps_the_headroom_behind_it() -> Non
     ]
 
 
-@pytest.mark.parametrize("system", ["cumulus", "eos", "onyx"])
-def test_what_was_never_loaded_on_a_device_says_so(system: str) -> None:
-    written = files(of_testbed(), system)
-    for name in written:
-        if name.startswith("leaf"):
-            first = next(line for line in written[name].splitlines() if not line.startswith("#!"))
-            assert "Never loaded on a device" in first, name
-
-
 def test_cumulus_has_a_lossless_pool_and_leaves_buffers_to_the_switch() -> None:
     lines = SYSTEMS["cumulus"](of_testbed(), of_testbed().switches[0])["nvue.sh"].splitlines()
     assert [line for line in lines if "traffic-pool" in line or "pfc lossless-40m" in line] == [
