@@ -269,7 +269,7 @@ CONFIGURATIONS = ["sonic", "onyx", "eos", "cumulus"]
 def test_a_damaged_configuration_is_reported_in_one_sentence(tmp_path: Path, system: str) -> None:
     home = tmp_path / "whole"
     marking = {"queue_min": "50kB", "queue_max": "200kB", "share_max": 0.1}
-    roce = {"transport": {"roce": {"dcqcn": {}}}}
+    roce: dict[str, object] = {"transport": {"roce": {"dcqcn": {}}}}
     scenario = {"topology": FEW["topology"], "switch": {"ecn": marking}, **roce}
     for name, text in files(policy(scenario), system).items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)

@@ -25,6 +25,37 @@ MAPS = {
     "pfc_to_queue_map": "MAP_PFC_PRIORITY_TO_QUEUE",
 }
 """Fields of PORT_QOS_MAP and the tables that they refer to."""
+FIELDS: Mapping[str, frozenset[str]] = {
+    "BUFFER_PG": frozenset({"profile"}),
+    "BUFFER_POOL": frozenset({"type", "mode", "size", "xoff", "percentage"}),
+    "BUFFER_PROFILE": frozenset(
+        {"pool", "size", "xoff", "xon", "xon_offset", "static_th", "dynamic_th"}
+        | {"headroom_type", "packet_discard_action"}
+    ),
+    "BUFFER_QUEUE": frozenset({"profile"}),
+    "PFC_WD": frozenset(
+        {"action", "detection_time", "restoration_time", "pfc_stat_history"}
+        | {"POLL_INTERVAL", "BIG_RED_SWITCH"}
+    ),
+    "PORT_QOS_MAP": frozenset(
+        {*MAPS, "pfc_enable", "pfcwd_sw_enable", "scheduler", "tc_to_dscp_map"}
+        | {"dscp_to_fc_map", "exp_to_fc_map", "tc_to_dot1p_map"}
+    ),
+    "QUEUE": frozenset({"scheduler", "wred_profile"}),
+    "SCHEDULER": frozenset(
+        {"type", "weight", "priority", "meter_type", "cir", "pir", "cbs", "pbs"}
+    ),
+    "WRED_PROFILE": frozenset(
+        {"ecn"}
+        | {f"wred_{colour}_enable" for colour in ("green", "yellow", "red")}
+        | {
+            f"{colour}_{what}"
+            for colour in ("green", "yellow", "red")
+            for what in ("min_threshold", "max_threshold", "drop_probability")
+        }
+    ),
+}
+"""Fields of tables for lossless traffic, as SONiC's YANG models have them."""
 PORTS = frozenset({"PORT", "PORT_QOS_MAP"})
 """Tables that name ports: a configuration that is loaded into a running one has no PORT."""
 EXPORTED = ("config_db.json", "onyx.cfg", "eos.cfg", "nvue.sh", "nvue.yaml")
@@ -119,6 +150,15 @@ def read(file: str, text: str) -> list[ConfiguredSwitch]:
         for name, one in chips.items()
         if PORTS & one.keys()
     ]
+
+
+def unknown_fields(tables: RawTables) -> tuple[str, ...]:
+    """Return fields that SONiC does not know, with their tables."""
+    return tuple(
+        f"{table} {field}"
+        for table, known in FIELDS.items()
+        for field in sorted(set().union(*tables.get(table, {}).values()) - known)
+    )
 
 
 def switch_of(

@@ -10,15 +10,16 @@ from collections.abc import Iterator
 
 from etherweave.control.lint.port_settings import (
     EIGHT,
+    PORTS_MAX,
     Settings,
     SwitchSettings,
+    limited,
     names,
     priority,
     put,
     whole,
 )
 
-PORTS_MAX = 1024
 IGNORED = ("description", "switchport", "load-interval", "no", "flowcontrol", "ip", "lldp")
 """First words of commands for ports that do not concern lossless traffic."""
 MODES = ("router", "vlan", "management", "class-map", "policy-map", "route-map", "daemon", "vrf")
@@ -103,7 +104,7 @@ class _EosReader:
                 self._leave()
             case ["interface", text]:
                 self._leave()
-                self._names = list(_interfaces(text))
+                self._names = limited(_interfaces(text))
                 self._within = [
                     switch.of(one, one.startswith("Port-Channel")) for one in self._names
                 ]

@@ -69,6 +69,12 @@ def read(files: Mapping[str, str]) -> Configurations:
             fabric_file, policy = path, read_fabric(path, text)
         elif kind == "sonic":
             switches[path, ""] = config_db.read(path, text)
+            fields = {
+                field: None
+                for one in switches[path, ""]
+                for field in config_db.unknown_fields(one.tables)
+            }
+            unread += [UnreadFile(path, tuple(fields))] if fields else []
         elif kind == "host":
             hosts.append(host_script.read(path, name.removesuffix(".sh"), text))
         elif kind in COMMANDS:
@@ -105,12 +111,16 @@ SIGNS = {
     "host": r"\b(mlnx_qos|dcb pfc)\b",
 }
 """Lines that only files of a kind have."""
+LINES_MAX = 40_000
+"""Of the commands of a switch."""
 HEAD = 1 << 20
 """Length of the beginning in which they are looked for."""
 
 
 def _of_commands(path: str, text: str, kind: str) -> tuple[ConfiguredSwitch, tuple[str, ...]]:
     """Return the switch, and first words of commands that are not known."""
+    if text.count("\n") > LINES_MAX:
+        raise ConfigError(f"{path}: more than {LINES_MAX:,} lines; expected one switch")
     system, reader = COMMANDS[kind]
     settings = reader(path, text)
     tables = port_settings.tables(settings)

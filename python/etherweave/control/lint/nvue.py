@@ -9,8 +9,10 @@ from collections.abc import Iterable
 
 from etherweave.control.lint.port_settings import (
     EIGHT,
+    PORTS_MAX,
     Settings,
     SwitchSettings,
+    limited,
     priority,
     put,
     whole,
@@ -21,7 +23,6 @@ GLOBAL = "default-global"
 """The profile of all ports."""
 EVERY_PORT = "all ports"
 """The port of a configuration that names none."""
-PORTS_MAX = 4096
 LOSSLESS, LOSSY = "default-lossless", "default-lossy"
 """Traffic pools: by default, all memory is lossy."""
 IGNORED = ("bridge", "ip", "router", "vrf", "type", "description", "lldp")
@@ -152,7 +153,7 @@ class _NvueReader:
         return {("cable",): known} if known else {}
 
     def _interface(self, interfaces: str, words: list[str]) -> bool:
-        names = list(nvue_names(interfaces, PORTS_MAX))
+        names = limited(nvue_names(interfaces, PORTS_MAX))
         bonds = [one for one in names if one.startswith("bond") or one in self._members]
         if names == [GLOBAL] or not all(one in bonds or one.startswith("swp") for one in names):
             return False
@@ -160,7 +161,7 @@ class _NvueReader:
             case ["bond", "member", members]:
                 for name in names:
                     known = self._members.setdefault(name, [])
-                    known += nvue_names(members, PORTS_MAX)
+                    known += limited(nvue_names(members, PORTS_MAX))
                 return True
             case ["qos", kind, "profile", profile] if kind in _KINDS:
                 for name in names:
@@ -267,4 +268,4 @@ _KINDS = {
 
 
 def _numbers(text: str, most: int) -> list[str]:
-    return [str(whole(one, most)) for one in nvue_names(text, most + 1)]
+    return [str(whole(one, most)) for one in limited(nvue_names(text, most + 1))]

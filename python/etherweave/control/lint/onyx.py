@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from etherweave.control.lint.port_settings import (
     EIGHT,
+    PORTS_MAX,
     Settings,
     SwitchSettings,
     names,
@@ -21,7 +22,6 @@ LOSSY = "what the switch gives by default"
 """The profile of groups and queues that no command configures."""
 LIMITED = "a limited share of its pool"
 """The profile of queues that drop packets when their share is used up."""
-PORTS_MAX = 1024
 IGNORED = ("description", "switchport", "flowcontrol", "load-interval", "lacp", "spanning-tree")
 """First words of commands for ports that do not concern lossless traffic."""
 _PROMPT = re.compile(r"^\S*(?: \[[^\]]*\])* ?\(config[^)]*\) ?# ?")

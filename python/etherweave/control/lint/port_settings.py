@@ -14,8 +14,9 @@ priority group:
 all queues and groups that have none.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, TypeAlias
 
 Key: TypeAlias = tuple[str, ...]
@@ -23,6 +24,8 @@ Settings: TypeAlias = dict[Key, str]
 Tables: TypeAlias = dict[str, dict[str, dict[str, Any]]]
 
 EIGHT = tuple(str(number) for number in range(8))
+PORTS_MAX = 512
+"""Ports of a command."""
 COMPUTED = "NULL"
 """The profile of a group that the switch computes."""
 DEFAULTS: Settings = {
@@ -223,6 +226,20 @@ def names(first: str, last: str, span_max: int) -> Iterator[int]:
     if not low <= high < low + span_max:
         raise ValueError(f"{first}-{last}")
     yield from range(low, high + 1)
+
+
+def limited(found: Iterable[str]) -> list[str]:
+    """Return names of ports, each once.
+
+    Raises
+    ------
+    ValueError
+        When there are more than :data:`PORTS_MAX`.
+    """
+    known = list(dict.fromkeys(islice(found, PORTS_MAX + 1)))
+    if len(known) > PORTS_MAX:
+        raise ValueError("ports")
+    return known
 
 
 def whole(text: str, most: int = 10**15) -> int:
