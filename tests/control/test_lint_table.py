@@ -12,6 +12,7 @@ GUIDE = Path(__file__).parents[2] / "docs/guide/switch-configuration.md"
 HEAD = "| mistake | rule | severity | found in | message |\n|---|---|---|---|---|\n"
 SYSTEMS = {"sonic": "SONiC", "onyx": "Onyx", "eos": "EOS", "cumulus": "Cumulus", "hosts": "hosts"}
 FABRIC = [
+    ("PFC off at one port, without the scenario", "pfc", "PFC is enabled for no priority"),
     ("switches that differ, without the scenario", "switches", "DSCP 26 is in priority group 4 …"),
     ("no configuration of a device", "present", "no configuration of switch core0"),
     (

@@ -51,11 +51,11 @@ SONIC: list[SonicMistake] = [
     ),
     SonicMistake(
         "PFC off for a priority",
-        "pfc",
+        "intent",
         put(PORT, "Ethernet4", "pfc_enable", "3"),
         "Ethernet4",
-        "PFC is enabled for 3",
-        "3, 4, as on most ports of the switch",
+        "lossless priorities are 3",
+        "3, 4, as in the scenario",
     ),
     SonicMistake(
         "lossless priority without headroom",
@@ -214,10 +214,10 @@ SONIC: list[SonicMistake] = [
     SonicMistake(
         "ends of a link differ",
         "ends",
-        put(PORT, "Ethernet8", "pfc_enable", "3"),
+        put("PORT", "Ethernet8", "speed", "25000"),
         "Ethernet8",
-        "pauses priorities [3]",
-        "[3, 4], as core0 Ethernet0",
+        "speed 25000 Mb/s",
+        "100000 Mb/s, as core0 Ethernet0",
     ),
     SonicMistake(
         "wrong share",
@@ -249,7 +249,7 @@ SONIC: list[SonicMistake] = [
         "sizes",
         put("BUFFER_POOL", "ingress_lossless_pool", "size", "10000"),
         "Ethernet0 priority 3",
-        f"{LOSSLESS} takes {(19 << 10) + 30912} B of a pool of 10000 B",
+        "ingress_lossless_pool has 10000 B, less than one of its groups",
         "a pool for all groups of all ports",
     ),
     SonicMistake(

@@ -64,7 +64,7 @@ _ROWS = (
     ("asymmetric", LOSES, "the port ignores pauses, or sends none", lossless.asymmetric),
     ("channels", LOSES, "a flow's hash must not decide its losses", consistency.channels),
     ("mtu", LOSES, "larger packets are dropped, which looks like congestion", consistency.mtu),
-    ("ends", LOSES, "a pause that one end does not support is ignored", consistency.ends),
+    ("ends", LOSES, "a link with two speeds does not come up", consistency.ends),
     ("switches", LOSES, "a packet must be lossless on its whole path", agreement.switches),
     ("hosts", LOSES, "a packet must be lossless on its path, NICs included", agreement.hosts),
     ("marks", LOSES, "packets with another mark are in a lossy class", agreement.marks),

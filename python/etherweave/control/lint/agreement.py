@@ -1,7 +1,7 @@
 """Rules on consistency between switches, between hosts and switches, and with the scenario."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -48,16 +48,30 @@ def _port_differences(
 ) -> Iterator[tuple[str, str, str]]:
     if port.lossless != reference.lossless:
         yield "lossless priorities are", _set(port.lossless), _set(reference.lossless)
-    one, other = _groups(port), _groups(reference)
+    yield from _moved(port, reference)
+    shares, wanted = _shares(port, port), _shares(reference, port)
+    if shares != wanted:
+        yield "weights of queues are", f"{shares}", f"{wanted}"
+
+
+def _moved(port: ConfiguredPort, reference: ConfiguredPort) -> Iterator[tuple[str, str, str]]:
+    """Return the code points that are in another group or queue than in the reference."""
+    if not all(field in port.maps for field in ("tc_to_pg_map", "tc_to_queue_map")):
+        return  # Another rule reports the missing map.
+    one: Mapping[int, Place] = _groups(port)
+    other: Mapping[int, Place] = _groups(reference)
+    if port.lossless != reference.lossless:  # Groups follow from what is lossless.
+        one, other = ({dscp: (None, at[1]) for dscp, at in each.items()} for each in (one, other))
     moved: dict[tuple[Place, Place], list[int]] = {}
     for dscp in sorted(set(one) & set(other)):
         if one[dscp] != other[dscp]:
             moved.setdefault((one[dscp], other[dscp]), []).append(dscp)
+    if len(set(one.values())) == 1 and len(moved) > 1:
+        (place,) = set(one.values())
+        yield "every DSCP is", _group_and_queue(place), f"in {len(set(other.values()))} classes"
+        return
     for (here, there), dscps in moved.items():
         yield f"DSCP {span_of(dscps)} is", _group_and_queue(here), _group_and_queue(there)
-    shares, wanted = _shares(port, port), _shares(reference, port)
-    if shares != wanted:
-        yield "weights of queues are", f"{shares}", f"{wanted}"
 
 
 def _shares(port: ConfiguredPort, configured: ConfiguredPort) -> dict[int, int]:
@@ -80,7 +94,8 @@ def _groups(port: ConfiguredPort) -> dict[int, Place]:
 
 
 def _group_and_queue(place: Place) -> str:
-    return f"in priority group {place[0]} and queue {place[1]}"
+    group, queue = place
+    return f"in queue {queue}" if group is None else f"in priority group {group} and queue {queue}"
 
 
 def _set(priorities: frozenset[int]) -> str:
@@ -227,19 +242,14 @@ def intent(site: Configurations) -> Iterator[LintFault]:
     """Find differences from the scenario of the configurations."""
     if site.fabric is None:
         return
-    wanted = _intended(site.fabric)
-    lossless = wanted.lossless if site.fabric.is_pfc else frozenset()
+    lossless = frozenset(one.number for one in site.fabric.lossless if site.fabric.is_pfc)
+    wanted = replace(_intended(site.fabric), lossless=lossless)
     for switch in site.switches:
         for port in switch.ports:
             if not site.fabric.is_pfc:  # Without PFC, groups are the switch's own matter.
                 groups = {"tc_to_pg_map": port.maps.get("tc_to_pg_map", {})}
                 wanted = replace(wanted, maps={**wanted.maps, **groups})
-            if port.lossless != lossless:
-                found = f"lossless priorities are {_set(port.lossless)}"
-                yield _unlike(switch.file, port.name, found, _set(lossless))
-            for what, one, other in _port_differences(
-                replace(port, lossless=wanted.lossless), wanted
-            ):
+            for what, one, other in _port_differences(port, wanted):
                 yield _unlike(switch.file, port.name, f"{what} {one}", other)
     for host in site.hosts:
         if host.mtu_bytes not in (None, site.fabric.mtu_bytes):

@@ -91,22 +91,22 @@ def channels(site: Configurations) -> Iterator[LintFault]:
         for channel, ports in members.items():
             first = ports[0]
             for port in ports[1:]:
-                for what, one, other in _differences(port, first):
+                for what, one, other in _differences(port, first, site.fabric is None):
                     found = f"{what} {one} in {channel}"
                     yield LintFault(switch.file, port.name, found, f"{other}, as {first.name}")
 
 
 def _differences(
-    port: ConfiguredPort, first: ConfiguredPort
+    port: ConfiguredPort, first: ConfiguredPort, has_no_scenario: bool
 ) -> Iterator[tuple[str, object, object]]:
-    pairs: list[tuple[str, object, object]] = [
-        ("speed", port.speed_mbps, first.speed_mbps),
-        ("lossless priorities", sorted(port.lossless), sorted(first.lossless)),
-    ]
-    pairs += [
-        (f"{field}", dict(port.maps.get(field, {})), dict(first.maps.get(field, {})))
-        for field in sorted({*port.maps, *first.maps})
-    ]
+    pairs: list[tuple[str, object, object]] = [("speed", port.speed_mbps, first.speed_mbps)]
+    if has_no_scenario:  # Otherwise each port is compared with it.
+        pairs.append(("lossless priorities", sorted(port.lossless), sorted(first.lossless)))
+    if has_no_scenario and port.lossless == first.lossless:  # Maps to groups may follow from them.
+        pairs += [
+            (f"{field}", dict(port.maps.get(field, {})), dict(first.maps.get(field, {})))
+            for field in sorted({*port.maps, *first.maps})
+        ]
     return (pair for pair in pairs if pair[1] != pair[2])
 
 
@@ -124,7 +124,7 @@ def mtu(site: Configurations) -> Iterator[LintFault]:
 
 
 def ends(site: Configurations) -> Iterator[LintFault]:
-    """Find links whose ends have different pauses or speeds; the fabric lists the cables."""
+    """Find links whose ends have different speeds; the fabric lists the cables."""
     if site.fabric is None:
         return
     planned = fabric_ports(site)
@@ -139,10 +139,7 @@ def ends(site: Configurations) -> Iterator[LintFault]:
             far = ports.get(peer)
             if far is None:
                 continue
-            who = f"as {' '.join(peer)}"
             if None not in (near.speed_mbps, far.speed_mbps) and near.speed_mbps != far.speed_mbps:
                 found = f"speed {near.speed_mbps} Mb/s"
-                yield LintFault(switch.file, near.name, found, f"{far.speed_mbps} Mb/s, {who}")
-            if near.lossless != far.lossless:
-                found = f"pauses priorities {sorted(near.lossless)}"
-                yield LintFault(switch.file, near.name, found, f"{sorted(far.lossless)}, {who}")
+                expected = f"{far.speed_mbps} Mb/s, as {' '.join(peer)}"
+                yield LintFault(switch.file, near.name, found, expected)

@@ -8,7 +8,6 @@ from etherweave import _core
 from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch, reference
 from etherweave.control.lint.inputs import Configurations, LintFault, fabric_ports
 from etherweave.control.qos.devices import GENERIC, headroom_bytes
-from etherweave.control.qos.policy import FlowControl
 
 FRAME_BYTES = 1500
 """Largest lossless frames where nothing says more: RoCE's packets are shorter [B]."""
@@ -20,8 +19,11 @@ def each(site: Configurations) -> Iterator[tuple[ConfiguredSwitch, ConfiguredPor
 
 
 def enabled(site: Configurations) -> Iterator[LintFault]:
-    """Find switches without PFC, and ports with other lossless priorities than most."""
-    if site.fabric and site.fabric.flow_control is not FlowControl.PFC:
+    """Find switches without PFC, and ports with other lossless priorities than most.
+
+    Where the scenario is known, :func:`~etherweave.control.lint.agreement.intent` compares with it.
+    """
+    if site.fabric is not None:
         return
     for switch in site.switches:
         sets = Counter(port.lossless for port in switch.ports)

@@ -28,7 +28,8 @@ def sizes(site: Configurations) -> Iterator[LintFault]:
         size, xon, xoff = (size_of(profile.get(key, "0")) for key in ("size", "xon", "xoff"))
         if size is None or xon is None or xoff is None:
             continue
-        pool = switch.tables.get("BUFFER_POOL", {}).get(reference(profile.get("pool", "")), {})
+        pool_name = reference(profile.get("pool", ""))
+        pool = switch.tables.get("BUFFER_POOL", {}).get(pool_name, {})
         whole, shared = (size_of(pool.get(key)) for key in ("size", "xoff"))
         pause = size_of(profile.get("pause"))
         most, what = (
@@ -41,7 +42,7 @@ def sizes(site: Configurations) -> Iterator[LintFault]:
             expected = "its reserve and headroom, or a pool with shared headroom"
             yield LintFault(switch.file, place, f"size of {name} is 0 B", expected)
         if whole is not None and max(size, xoff) > whole + (shared or 0):
-            found = f"{name} takes {max(size, xoff)} B of a pool of {whole} B"
+            found = f"{pool_name} has {whole} B, less than one of its groups"
             yield LintFault(switch.file, place, found, "a pool for all groups of all ports")
 
 

@@ -111,6 +111,13 @@ def default_queue(port: ConfiguredPort) -> int:
     return port.maps.get("tc_to_queue_map", {}).get(traffic_class, traffic_class)
 
 
+def lossless_groups(port: ConfiguredPort) -> set[int]:
+    """Return the groups of lossless priorities, but those that have no headroom."""
+    groups = {port.group_of(priority) for priority in port.lossless} - {None}
+    profiles = {group: port.groups.get(group) for group in groups if group is not None}
+    return {group for group, one in profiles.items() if one is None or one.xoff_bytes}
+
+
 def default(site: Configurations) -> Iterator[LintFault]:
     """Find traffic without a mark in a lossless group."""
     for switch, port in each(site):
@@ -118,7 +125,7 @@ def default(site: Configurations) -> Iterator[LintFault]:
         group = port.maps.get("tc_to_pg_map", {}).get(
             -1 if traffic_class is None else traffic_class
         )
-        if group is not None and group in {port.group_of(one) for one in port.lossless}:
+        if group is not None and group in lossless_groups(port):
             found = f"DSCP 0 is in lossless priority group {group}"
             expected = "a lossy class for traffic without a mark, as DSCP 26 for RoCE"
             yield LintFault(switch.file, port.name, found, expected)
@@ -233,6 +240,8 @@ def same_queue(site: Configurations) -> Iterator[LintFault]:
             continue
         for priority in sorted(port.lossless):
             queue, group = port.queue_of(priority), port.group_of(priority)
+            if group not in lossless_groups(port):
+                continue  # Another rule reports that it drops.
             for traffic_class in sorted(groups):
                 out = queues.get(traffic_class)
                 if groups[traffic_class] == group and out is not None and out != queue:
