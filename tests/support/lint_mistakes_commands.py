@@ -89,7 +89,7 @@ PLANTED: dict[str, list[Planted]] = {
         Planted(
             "a reference to nothing",
             "references",
-            "pool is iPool9, which BUFFER_POOL does not have",
+            "pool is iPool9, which the switch does not have",
             edit(GROUP, GROUP.replace("iPool1", "iPool9")),
         ),
         Planted(
@@ -311,19 +311,19 @@ PLANTED: dict[str, list[Planted]] = {
         Planted(
             "watchdog of wrong times",
             "watchdog-times",
-            "detection_time soon",
+            "timeout soon",
             edit("default timeout 0.2", "default timeout soon"),
         ),
         Planted(
             "watchdog beyond its range",
             "watchdog-times",
-            "detection_time 90000",
+            "timeout 90000",
             edit("default timeout 0.2", "default timeout 90"),
         ),
         Planted(
             "watchdog polls too seldom",
             "watchdog-times",
-            "detection_time 200 ms, polling interval 150 ms",
+            "timeout 200 ms, polling interval 150 ms",
             edit("polling-interval 0.1", "polling-interval 0.15"),
         ),
         Planted(
@@ -465,7 +465,7 @@ PLANTED: dict[str, list[Planted]] = {
         Planted(
             "watchdog of wrong times",
             "watchdog-times",
-            "detection_time soon by 1",
+            "polling-interval times robustness soon by 1",
             edit("polling-interval 200", "polling-interval soon"),
         ),
         Planted(

@@ -42,9 +42,11 @@ def references(site: Configurations) -> Iterator[LintFault]:
                 for field, target in known.items():
                     name = reference(entry.get(field, "NULL"))
                     if name != "NULL" and name not in tables.get(target, {}):
-                        found = f"{field} is {name}, which {target} does not have"
+                        holder = switch.system.term(target)
+                        found = f"{field} is {name}, which {holder} does not have"
                         expected = _known(list(tables.get(target, {})))
-                        yield LintFault(switch.file, f"{table}|{key}", found, expected)
+                        place = switch.system.place(table, key)
+                        yield LintFault(switch.file, place, found, expected)
 
 
 def ports(site: Configurations) -> Iterator[LintFault]:

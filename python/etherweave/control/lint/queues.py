@@ -6,6 +6,7 @@ from typing import Any
 from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch
 from etherweave.control.lint.inputs import Configurations, LintFault
 from etherweave.control.lint.lossless import each
+from etherweave.control.lint.systems import System
 from etherweave.control.qos.policy import ranges
 
 COLOURS = ("green", "yellow", "red")
@@ -164,23 +165,26 @@ def watchdog_times(site: Configurations) -> Iterator[LintFault]:
         poll = size_of(polling)
         if poll is None:
             found = f"polling interval {str(polling)[:20]}"
-            yield LintFault(switch.file, "PFC_WD|GLOBAL", found, "a time in milliseconds")
+            place = system.place("PFC_WD", "GLOBAL")
+            yield LintFault(switch.file, place, found, "a time in milliseconds")
         for name, entry in table.items():
-            place = f"PFC_WD|{name}"
+            place = system.place("PFC_WD", name)
             if entry.get("action") in REPORTING:
                 found = f"action {entry['action']} reports a storm and lets it go on"
                 yield LintFault(switch.file, place, found, "drop")
-            for field, (least, most) in system.times_ms.items():
-                if field not in entry:
-                    continue
-                time = size_of(entry[field])
-                if time is None or not least <= time <= most:
-                    found = f"{field} {str(entry[field])[:20]}"
-                    yield LintFault(switch.file, place, found, f"{least} to {most} ms")
-                elif time < (poll or 0) * system.polls:
-                    found = f"{field} {time} ms, polling interval {poll} ms"
-                    expected = f"at least {(poll or 0) * system.polls} ms"
+            for field in (one for one in system.times_ms if one in entry):
+                for found, expected in _time(system, field, str(entry[field]), poll or 0):
                     yield LintFault(switch.file, place, found, expected)
+
+
+def _time(system: System, field: str, text: str, poll_ms: int) -> Iterator[tuple[str, str]]:
+    least, most = system.times_ms[field]
+    time = size_of(text)
+    if time is None or not least <= time <= most:
+        yield f"{system.term(field)} {text[:20]}", f"{least} to {most} ms"
+    elif time < poll_ms * system.polls:
+        found = f"{system.term(field)} {time} ms, polling interval {poll_ms} ms"
+        yield found, f"at least {poll_ms * system.polls} ms"
 
 
 NEEDED = ("tc_to_pg_map", "tc_to_queue_map")

@@ -21,6 +21,14 @@ class System:
     polls: int = 1
     """Polls that the watchdog's times must have room for."""
 
+    def place(self, table: str, key: str) -> str:
+        """Name an entry of a table, as far as the system has the table."""
+        return f"{table}|{key}" if self.name == "sonic" else key
+
+    def term(self, name: str) -> str:
+        """Return what the system calls a field or a table."""
+        return self.terms.get(name, name)
+
 
 SONIC = System(
     "sonic",
@@ -53,6 +61,7 @@ ONYX = System(
         "watched": "pfc-wd",
         "marking": "congestion-control ecn",
         "threshold": "shared alpha",
+        "BUFFER_POOL": "the switch",
         "asymmetric": "dcb priority-flow-control mode auto",
     },
     inactive="0",
@@ -65,6 +74,8 @@ EOS = System(
         "lossless": "a lossless priority group",
         "watchdog": "priority-flow-control pause watchdog",
         "watched": "bandwidth guaranteed",
+        "detection_time": "timeout",
+        "restoration_time": "recovery-time",
         "marking": "random-detect ecn",
     },
     # The ranges of the command, in seconds there; a poll takes at most half of the shorter time.
@@ -80,6 +91,7 @@ CUMULUS = System(
         "cable": "cable-length in its PFC profile",
         "watchdog": "qos pfc-watchdog",
         "watched": "qos pfc-watchdog",
+        "detection_time": "polling-interval times robustness",
         "marking": "qos congestion-control",
         "asymmetric": "rx or tx is disabled in the PFC profile",
     },
