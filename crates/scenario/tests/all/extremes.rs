@@ -196,6 +196,11 @@ fn roce() {
         ("transport.roce.ack_every = 4294967295", "transport.roce.window: 1MiB; expected at least ack_every packets"),
         ("transport.roce.psn_range = 64", "64; expected nothing here repeats selectively"),
         ("transport.roce.tail_loss_probe_min = \"1us\"", "1us; expected nothing here sends probes"),
+        ("transport.roce.loss_detection = \"timeout\"", "timeout; expected nothing here repeats selectively"),
+        (
+            &format!("{SELECTIVE}loss_detection = \"timeout\"\ntransport.roce.tail_loss_probe_min = \"1us\""),
+            "1us; expected nothing here sends probes",
+        ),
         (&format!("{SELECTIVE}psn_range = 15"), "15; expected at least ack_every, 16"),
         (&format!("{SELECTIVE}psn_range = 8388609"), "8388609; expected at most 2^23"),
         (&format!("{SELECTIVE}tail_loss_probe_min = \"1s\""), "1s; expected at most retransmission_timeout, 67109us"),
@@ -210,6 +215,7 @@ fn roce() {
         "transport.roce = { window = \"4KiB\", ack_every = 1 }",
         &format!("{SELECTIVE}psn_range = 16"),
         &format!("{SELECTIVE}tail_loss_probe_min = \"0s\""),
+        &format!("{SELECTIVE}loss_detection = \"timeout\"\ntransport.roce.retransmission_timeout = \"50us\""),
         "transport.roce = { window = \"2GiB\", path_mtu = \"256B\" }",
         &format!(
             "{MARKS}transport.roce.dcqcn = {{ rpg_byte_reset = \"1B\", dce_tcp_g = 0, min_time_between_cnps = \"0s\" }}"

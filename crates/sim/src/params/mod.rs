@@ -19,7 +19,7 @@ pub use etherweave_kernel::Arbiter;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{CpuCosts, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold};
 pub use receive::{AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams};
-pub use roce::{AlphaUpdate, Dcqcn, Reliability, RoceParams, RoceVersion};
+pub use roce::{AlphaUpdate, Dcqcn, LossDetection, Reliability, RoceParams, RoceVersion};
 pub use shaper::TokenBucket;
 pub use switch::{EcnMarking, Forwarding, SwitchModel, SwitchParams, Threshold};
 pub use transport::{ConnectionWindow, Transport};

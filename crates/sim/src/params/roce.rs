@@ -22,6 +22,16 @@ pub enum Reliability {
     SelectiveRepeat,
 }
 
+/// How selective repeat finds losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LossDetection {
+    /// A packet is lost when one sent after it has arrived and a round trip and the reordering window have passed.
+    Time,
+    /// What has not arrived is lost when nothing is acknowledged for `retransmission_timeout`. For lossless networks.
+    Timeout,
+}
+
 /// Reliable connection (InfiniBand Architecture volume 1, 9.7) over Ethernet.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -41,7 +51,10 @@ pub struct RoceParams {
     /// Selective repeat: packets that may be out, counted from the oldest that is not acknowledged, as many as the
     /// responder tracks.
     pub psn_range: u32,
-    /// Selective repeat: least wait before the last packet is sent again to ask what has arrived.
+    /// Selective repeat: how it finds losses.
+    pub loss_detection: LossDetection,
+    /// Selective repeat that finds losses by time: least wait before the last packet is sent again to ask what has
+    /// arrived.
     pub tail_loss_probe_min: Duration,
     /// Congestion control. Absent: off, as in the testbed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,6 +71,7 @@ impl Default for RoceParams {
             retransmission_timeout: Duration::from_us(67_109),
             reliability: Reliability::GoBackN,
             psn_range: 1024,
+            loss_detection: LossDetection::Time,
             tail_loss_probe_min: Duration::from_us(100),
             dcqcn: None,
         }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::ranges::{ByteRange, Ranges};
 use super::roce::{Acknowledgement, Answer, DataArrival, DataPacket, Operation, Requester, Responder};
 use super::tcp::{Ack, AckAction, CongestionControl, Receiver, Segment, SegmentArrival, Sender, TcpParams};
-use crate::params::{Dcqcn, Reliability, RoceParams};
+use crate::params::{Dcqcn, LossDetection, Reliability, RoceParams};
 
 /// One packet on the link, and from one end to the other: a round trip of 26 packets.
 const PACKET_TIME: Duration = Duration::from_ns(400);
@@ -325,22 +325,28 @@ impl<E: Ends> Channel<E> {
     }
 }
 
-fn roce(reliability: Reliability) -> RoceParams {
-    let retransmission_timeout = Duration::from_ms(1);
-    let (path_mtu, window) = (Bytes::new(MTU), Bytes::new(64 * MTU));
-    RoceParams { reliability, path_mtu, window, ack_every: 1, retransmission_timeout, ..RoceParams::default() }
-}
+/// How RoCE repairs losses, and how it finds them.
+type Repair = (Reliability, LossDetection);
 
-const RELIABILITIES: [Reliability; 2] = [Reliability::GoBackN, Reliability::SelectiveRepeat];
+const GO_BACK_N: Repair = (Reliability::GoBackN, LossDetection::Time);
+const BY_TIME: Repair = (Reliability::SelectiveRepeat, LossDetection::Time);
+const BY_TIMEOUT: Repair = (Reliability::SelectiveRepeat, LossDetection::Timeout);
+const REPAIRS: [Repair; 3] = [GO_BACK_N, BY_TIME, BY_TIMEOUT];
+
+fn roce((reliability, loss_detection): Repair) -> RoceParams {
+    let (retransmission_timeout, ack_every) = (Duration::from_ms(1), 1);
+    let (path_mtu, window) = (Bytes::new(MTU), Bytes::new(64 * MTU));
+    let defaults = RoceParams { reliability, loss_detection, ack_every, ..RoceParams::default() };
+    RoceParams { path_mtu, window, retransmission_timeout, ..defaults }
+}
 
 /// Transfers `messages` over every transport.
 fn transfer_by_every_transport(seed: u64, messages: &[u64], faults: Faults) {
-    for reliability in RELIABILITIES {
+    for repair in REPAIRS {
         for (ack_every, psn_range) in [(1, 1024), (16, 1024), (8, 16)] {
-            let defaults = RoceParams::default();
-            let psn_range = if reliability == Reliability::SelectiveRepeat { psn_range } else { defaults.psn_range };
+            let psn_range = if repair == GO_BACK_N { RoceParams::default().psn_range } else { psn_range };
             let dcqcn = (faults.marked > 0).then(Dcqcn::default);
-            let params = RoceParams { ack_every, psn_range, dcqcn, ..roce(reliability) };
+            let params = RoceParams { ack_every, psn_range, dcqcn, ..roce(repair) };
             Channel::new(Roce::new(params), faults, seed).transfer(messages);
         }
     }
@@ -369,16 +375,16 @@ proptest! {
 }
 
 /// The retransmitted share of a connection of 20,000 packets.
-fn share(reliability: Reliability, faults: Faults) -> f64 {
-    let mut channel = Channel::new(Roce::new(roce(reliability)), faults, 1);
+fn share(repair: Repair, faults: Faults) -> f64 {
+    let mut channel = Channel::new(Roce::new(roce(repair)), faults, 1);
     channel.transfer(&[1000 * MTU; 20]);
     channel.retransmitted_share()
 }
 
 #[test]
 fn without_faults_nothing_is_sent_again() {
-    for reliability in RELIABILITIES {
-        assert_eq!(share(reliability, Faults::default()), 0.0);
+    for repair in REPAIRS {
+        assert_eq!(share(repair, Faults::default()), 0.0);
     }
 }
 
@@ -390,7 +396,7 @@ fn go_back_n_suffers_from_reordering_and_selective_repeat_does_not() {
     let round_trip = DELAY * 2 + PACKET_TIME;
     let lateness = Duration::from_ps(round_trip.as_ps() / 5);
     let faults = Faults { late: 10, lateness, ..Faults::default() };
-    let (back, selective) = (share(Reliability::GoBackN, faults), share(Reliability::SelectiveRepeat, faults));
+    let (back, selective) = (share(GO_BACK_N, faults), share(BY_TIME, faults));
     let packets = 2.0 + round_trip.as_ps() as f64 / PACKET_TIME.as_ps() as f64;
     assert!((0.5..1.1).contains(&(back / (0.01 * packets))), "{back}");
     assert_eq!(selective, 0.0);
@@ -400,13 +406,13 @@ fn go_back_n_suffers_from_reordering_and_selective_repeat_does_not() {
 /// sign of loss.
 #[test]
 fn a_connection_that_its_rate_holds_back_sends_nothing_again() {
-    for reliability in RELIABILITIES {
-        let defaults = RoceParams { ack_every: 16, dcqcn: Some(Dcqcn::default()), ..roce(reliability) };
+    for repair in REPAIRS {
+        let defaults = RoceParams { ack_every: 16, dcqcn: Some(Dcqcn::default()), ..roce(repair) };
         let params = RoceParams { retransmission_timeout: Duration::from_ms(67), ..defaults };
         let faults = Faults { marked: 1000, ..Faults::default() };
         let mut channel = Channel::new(Roce::new(params), faults, 1);
         channel.transfer(&[200 * MTU]);
-        assert_eq!(channel.retransmitted_share(), 0.0, "{reliability:?}");
+        assert_eq!(channel.retransmitted_share(), 0.0, "{repair:?}");
     }
 }
 
@@ -414,7 +420,7 @@ fn a_connection_that_its_rate_holds_back_sends_nothing_again() {
 #[test]
 fn selective_repeat_sends_again_what_was_lost() {
     let faults = Faults { lost: 10, ..Faults::default() };
-    let (back, selective) = (share(Reliability::GoBackN, faults), share(Reliability::SelectiveRepeat, faults));
+    let (back, selective) = (share(GO_BACK_N, faults), share(BY_TIME, faults));
     assert!((0.008..0.013).contains(&selective), "{selective}");
     assert!(back > 10.0 * selective, "{back} against {selective}");
 }
@@ -424,18 +430,29 @@ fn selective_repeat_sends_again_what_was_lost() {
 fn the_reordering_window_grows_with_packets_sent_again_in_vain() {
     let lateness = (DELAY * 2 + PACKET_TIME) * 2;
     let faults = Faults { late: 100, lateness, ..Faults::default() };
-    let (back, selective) = (share(Reliability::GoBackN, faults), share(Reliability::SelectiveRepeat, faults));
+    let (back, selective) = (share(GO_BACK_N, faults), share(BY_TIME, faults));
     // Half of them are late by more than a round trip.
     assert!(selective < 0.06, "{selective}");
     assert!(back > 10.0 * selective, "{back} against {selective}");
+}
+
+/// The timer alone takes no packet for lost that is late by many round trips, but by less than the timeout of 1 ms. It
+/// sends again what was lost, and now and then what was on its way when it expired.
+#[test]
+fn the_timer_alone_takes_no_late_packet_for_lost() {
+    let faults = Faults { late: 300, lateness: Duration::from_us(400), ..Faults::default() };
+    assert_eq!(share(BY_TIMEOUT, faults), 0.0);
+    assert!(share(BY_TIME, faults) > 0.1);
+    let again = share(BY_TIMEOUT, Faults { lost: 10, ..Faults::default() });
+    assert!((0.008..0.013).contains(&again), "{again}");
 }
 
 /// A timer that finds everything acknowledged is gone: the next packet sets another, without which its loss would never
 /// be noticed.
 #[test]
 fn a_loss_after_a_rest_is_noticed() {
-    for reliability in RELIABILITIES {
-        let mut channel = Channel::new(Roce::new(roce(reliability)), Faults::default(), 1);
+    for repair in REPAIRS {
+        let mut channel = Channel::new(Roce::new(roce(repair)), Faults::default(), 1);
         channel.transfer(&[10 * MTU]);
         while channel.ends.timer().is_some() {
             channel.step();
@@ -446,6 +463,6 @@ fn a_loss_after_a_rest_is_noticed() {
         channel.send();
         channel.faults.lost = 0;
         channel.transfer(&[]);
-        assert!(channel.ends.retransmissions() > 0, "{reliability:?}");
+        assert!(channel.ends.retransmissions() > 0, "{repair:?}");
     }
 }

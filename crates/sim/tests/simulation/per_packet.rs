@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_primitives::{Bytes, Duration, Priority, Rank, Time};
 use etherweave_routing::{FabricOf, Outage, RoutingKind};
-use etherweave_sim::params::{Credits, FlowControl, Pfc, SimParams, SwitchParams};
+use etherweave_sim::params::{Credits, FlowControl, LossDetection, Pfc, SimParams, SwitchParams, Transport};
 use etherweave_sim::{Experiment, FlowRow, Paths, PreparedRouting, Report, Simulation};
 use etherweave_topology::{Dragonfly, FatTree, Topology, TopologyKind};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
@@ -109,6 +109,13 @@ fn adversarial(params: SimParams, routing: RoutingKind, traffic: impl Fn(&Topolo
     run(&experiment, 1)
 }
 
+/// The same that finds losses by the timer alone.
+fn patient(mut params: SimParams) -> SimParams {
+    let Transport::Roce(roce) = &mut params.transport else { unreachable!("only RoCE repeats selectively") };
+    roce.loss_detection = LossDetection::Timeout;
+    params
+}
+
 /// When its last stream ends [us].
 fn end_us(report: &Report) -> f64 {
     report.streams.iter().map(|stream| stream.end.as_ps()).max().unwrap() as f64 / 1e6
@@ -160,18 +167,21 @@ fn routings_that_leave_the_minimal_path_spread_what_one_global_link_would_carry(
 fn go_back_n_repeats_packets_that_overtake_each_other_and_selective_repeat_places_them() {
     let report = |params, routing| adversarial(params, routing, |topology| shift(topology, 8, 20_000));
     let minimal = report(roce(), RoutingKind::Minimal);
-    let [back, selective] = [roce(), selective(roce())].map(|params| report(params, RoutingKind::ValiantGroup));
+    let transports = [roce(), selective(roce()), patient(selective(roce()))];
+    let [back, selective, by_timeout] = transports.map(|params| report(params, RoutingKind::ValiantGroup));
     let sum = |report: &Report, of: fn(&FlowRow) -> u64| report.flows.iter().map(of).sum::<u64>();
     let again = |report: &Report| sum(report, |flow| flow.retransmissions);
-    for (name, report) in [("minimal", &minimal), ("go-back-N", &back), ("selective repeat", &selective)] {
+    let named = [("minimal", &minimal), ("go-back-N", &back), ("by time", &selective), ("by timeout", &by_timeout)];
+    for (name, report) in named {
         let sent = sum(report, |flow| flow.packets);
         println!("{name}: {} of {sent} packets sent again, {:.0} us", again(report), end_us(report));
     }
-    assert_eq!(again(&minimal), 0);
+    assert_eq!([&minimal, &by_timeout].map(again), [0, 0]);
     assert!(sum(&selective, |flow| flow.out_of_order) > 0 && sum(&selective, |flow| flow.naks) == 0);
     assert!(again(&selective) < again(&back));
     // Go-back-N ends with a wait for its timer, the others need none.
-    assert_eq!([&minimal, &selective].map(report_timeouts), [0, 0]);
+    assert_eq!([&minimal, &selective, &by_timeout].map(report_timeouts), [0, 0, 0]);
+    assert!(end_us(&by_timeout) < end_us(&selective));
     assert!(report_timeouts(&back) > 0 && end_us(&selective) < end_us(&minimal) && end_us(&minimal) < end_us(&back));
 }
 

@@ -3,7 +3,7 @@
 use etherweave_primitives::{Bytes, Duration};
 
 use super::{Checked, RATES, check_timer, require, require_effect, require_within};
-use crate::params::{Dcqcn, EcnMarking, Reliability, RoceParams, Transport};
+use crate::params::{Dcqcn, EcnMarking, LossDetection, Reliability, RoceParams, Transport};
 use crate::transport::tcp::{CongestionControl, TcpParams};
 
 /// Packets that may be in flight: half of the 24-bit sequence numbers, so that old and new can be distinguished.
@@ -45,7 +45,11 @@ fn check_selective(roce: &RoceParams) -> Checked {
     let is_selective = roce.reliability == Reliability::SelectiveRepeat;
     let (range, probe) = ("transport.roce.psn_range", "transport.roce.tail_loss_probe_min");
     require_effect(is_selective, range, roce.psn_range, default.psn_range, "repeats selectively")?;
-    require_effect(is_selective, probe, roce.tail_loss_probe_min, default.tail_loss_probe_min, "sends probes")?;
+    let by_time = roce.loss_detection == LossDetection::Time;
+    let effect = "nothing here repeats selectively: it cannot take effect";
+    require(is_selective || by_time, "transport.roce.loss_detection", "timeout", effect)?;
+    let probes = is_selective && by_time;
+    require_effect(probes, probe, roce.tail_loss_probe_min, default.tail_loss_probe_min, "sends probes")?;
     let expected = format!("at least ack_every, {}: the responder would never acknowledge", roce.ack_every);
     require(!is_selective || roce.psn_range >= roce.ack_every, range, roce.psn_range, expected)?;
     require(
@@ -56,7 +60,7 @@ fn check_selective(roce: &RoceParams) -> Checked {
     )?;
     let most = format!("at most retransmission_timeout, {}", roce.retransmission_timeout);
     let fits = roce.tail_loss_probe_min <= roce.retransmission_timeout;
-    require(!is_selective || fits, probe, roce.tail_loss_probe_min, most)
+    require(!probes || fits, probe, roce.tail_loss_probe_min, most)
 }
 
 fn check_dcqcn(dcqcn: &Dcqcn, has_marks: bool) -> Checked {

@@ -2,14 +2,15 @@
 //!
 //! Packets that overtake each other are no sign of loss, so loss is found by time (RFC 8985): a packet is lost when one
 //! that was sent after it has arrived, and a round trip and the *reordering window* have passed since it was sent. A
-//! packet that nothing follows is asked for by a probe, and all by the retransmission timer.
+//! packet that nothing follows is asked for by a probe, and all by the retransmission timer. Or by that timer alone,
+//! where the network loses nothing: there a packet that is late is not lost.
 
 use std::collections::VecDeque;
 
 use etherweave_primitives::{Duration, Time};
 
 use super::SelectiveReport;
-use crate::params::RoceParams;
+use crate::params::{LossDetection, RoceParams};
 use crate::transport::ByteRange;
 use crate::transport::ranges::Ranges;
 use crate::transport::rtt::{RoundTrip, TimeoutLimits};
@@ -53,6 +54,8 @@ pub(super) struct SelectiveRepeat {
     loss_at: Option<Time>,
     /// When a packet last left or an acknowledgement last arrived.
     active_at: Time,
+    /// Whether losses are found by time, not by the retransmission timer alone.
+    finds_by_time: bool,
     probe_min: Duration,
     is_probing: bool,
     /// When the host will call.
@@ -74,6 +77,7 @@ impl SelectiveRepeat {
             grows_from: 0,
             loss_at: None,
             active_at: Time::ZERO,
+            finds_by_time: params.loss_detection == LossDetection::Time,
             probe_min: params.tail_loss_probe_min,
             is_probing: false,
             timer_at: None,
@@ -143,7 +147,7 @@ impl SelectiveRepeat {
         self.loss_at = None;
         while let Some(&Transmission { sent, range }) = self.transmissions.front() {
             if !self.has_arrived(range, acknowledged) {
-                if sent >= self.newest {
+                if sent >= self.newest || !self.finds_by_time {
                     return;
                 }
                 if sent + patience > now {
@@ -168,7 +172,7 @@ impl SelectiveRepeat {
 
     /// How long after the last event a probe goes out: two round trips (RFC 8985, section 7.2).
     fn probe_wait(&self) -> Option<Duration> {
-        let is_quiet = self.loss_at.is_none() && self.lost.is_empty() && !self.is_probing;
+        let is_quiet = self.finds_by_time && self.loss_at.is_none() && self.lost.is_empty() && !self.is_probing;
         let smoothed = self.round_trip.smoothed().filter(|_| is_quiet)?;
         Some((smoothed * 2).max(self.probe_min))
     }
