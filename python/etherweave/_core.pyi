@@ -125,7 +125,13 @@ class Fabric:
         """Estimate what ``observe`` needs, as JSON."""
     def deployment(self, down: Sequence[str]) -> Deployment:
         """Make the flow tables and addresses to deploy, around cables that are down."""
-    def design(self, progress: Callable[[str], bool] | None) -> Design | None:
+    def estimate_design(self) -> str:
+        """Estimate what ``design`` needs, as JSON."""
+    def design(
+        self,
+        progress: Callable[[str, float | None], bool] | None,
+        memory_limit: str | None = None,
+    ) -> Design | None:
         """All its figures; ``progress`` returns whether to continue. None when it stopped."""
 
 @final

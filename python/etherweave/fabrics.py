@@ -13,14 +13,16 @@ from typing import Any, TypeAlias, TypeVar
 from etherweave import _core
 from etherweave.results import Result
 from etherweave.scenario import Overrides, Scenario, literals, read
+from etherweave.simulation import EstimateCallback
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 Figures: TypeAlias = dict[str, Any]
 """Figures by name, units as suffixes."""
-StepCallback: TypeAlias = Callable[[str, str], bool]
-"""Takes a fabric's name and the next step of its design; returns whether to continue."""
+StepCallback: TypeAlias = Callable[[str, str, float | None], bool]
+"""Takes a fabric's name, the next step of its design and, where it is known, the share of the step
+that is done; returns whether to continue."""
 
 GOALS = {
     "watts": ("watts_per_host", False),
@@ -75,6 +77,8 @@ def design(
     *,
     load: Result | None = None,
     progress: StepCallback | None = None,
+    memory_limit: str | None = None,
+    on_start: EstimateCallback | None = None,
 ) -> Figures:
     """Compute every figure of a scenario's fabric that needs no simulation.
 
@@ -85,7 +89,9 @@ def design(
     load
         Result of a run on the same fabric, whose power under that load is computed.
     progress
-        Called before each step; returns whether to continue.
+        Called before each step and during long ones; returns whether to continue.
+    memory_limit, on_start
+        As for :func:`etherweave.run`.
 
     Returns
     -------
@@ -104,7 +110,9 @@ def design(
         When ``load`` was not simulated.
     """
     one = fabric(scenario, overrides)
-    designed = _designed(one, progress, Event())
+    if on_start is not None:
+        on_start(json.loads(one.estimate_design()))
+    designed = _designed(one, progress, Event(), memory_limit)
     if load is not None:
         if "ports" not in load.tables:
             raise ValueError("load: was measured, without octets of ports; expected a simulation")
@@ -119,6 +127,7 @@ def compare(
     *,
     threads: int = 1,
     progress: StepCallback | None = None,
+    memory_limit: str | None = None,
 ) -> Figures:
     """Put the fabrics of several scenarios side by side.
 
@@ -128,7 +137,7 @@ def compare(
         At least one.
     threads
         Number of fabrics that are designed at once. Results do not depend on it.
-    overrides, progress
+    overrides, progress, memory_limit
         As for :func:`design`, for each of them.
 
     Returns
@@ -138,7 +147,11 @@ def compare(
         watts and price per host, and whether another fabric beats it in all of them (Pareto).
     """
     fabrics = [fabric(scenario, overrides) for scenario in scenarios]
-    designs = _at_once(lambda one, stop: _designed(one, progress, stop), fabrics, threads)
+
+    def designed(one: _core.Fabric, stop: Event) -> _core.Design:
+        return _designed(one, progress, stop, memory_limit)
+
+    designs = _at_once(designed, fabrics, threads)
     return _parsed(_core.compare(designs))
 
 
@@ -151,6 +164,7 @@ def find(
     rank: str = "watts",
     threads: int = 1,
     progress: StepCallback | None = None,
+    memory_limit: str | None = None,
 ) -> Proposals:
     """Propose the fabrics with enough hosts: of every family the smallest and the largest.
 
@@ -166,8 +180,8 @@ def find(
         Greatest number of hosts; twice ``hosts`` by default.
     rank
         One of :data:`GOALS`. Fabrics that no other beats in every metric come first.
-    threads, progress
-        As for :func:`compare`.
+    threads, progress, memory_limit
+        As for :func:`compare`; a fabric that needs more memory is among the rejected.
 
     Raises
     ------
@@ -185,7 +199,7 @@ def find(
         name, text = proposal
         try:
             one = _core.Fabric.parse(text, name, [("design.routings", "[]")])
-            return _designed(one, progress, stop)
+            return _designed(one, progress, stop, memory_limit)
         except _core.ScenarioError as error:
             return str(error)
 
@@ -208,11 +222,13 @@ def _at_once(compute: Callable[[T, Event], U], items: Sequence[T], threads: int)
             raise
 
 
-def _designed(fabric: _core.Fabric, progress: StepCallback | None, stop: Event) -> _core.Design:
-    def go_on(step: str) -> bool:
-        return not stop.is_set() and (progress is None or progress(fabric.name, step))
+def _designed(
+    fabric: _core.Fabric, progress: StepCallback | None, stop: Event, memory_limit: str | None
+) -> _core.Design:
+    def go_on(step: str, share: float | None) -> bool:
+        return not stop.is_set() and (progress is None or progress(fabric.name, step, share))
 
-    designed = fabric.design(go_on)
+    designed = fabric.design(go_on, memory_limit)
     if designed is None:
         raise StoppedError(fabric.name)
     return designed

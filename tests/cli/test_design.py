@@ -174,7 +174,7 @@ def test_a_wrong_key_is_reported_with_its_place(tmp_path: Path) -> None:
 def test_progress_can_stop_a_design() -> None:
     steps: list[str] = []
 
-    def report(name: str, step: str) -> bool:
+    def report(name: str, step: str, share: float | None) -> bool:
         steps.append(step)
         return len(steps) < 2
 

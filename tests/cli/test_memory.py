@@ -78,9 +78,10 @@ MEASURED = [
         },
     ),
     ("observe", "open_loop/dragonfly_turn.toml", {}),
+    ("design", "design/dragonfly_300k.toml", {"topology.dragonfly.groups": 60}),
 ]
 
-SATURATED = MEASURED[4:]
+SATURATED = MEASURED[4:6]
 """Their queues are taken as full, which is a bound: how far it is too high is not asserted."""
 
 
@@ -107,8 +108,8 @@ def test_a_run_that_needs_more_than_the_limit_is_refused_before_it_is_built() ->
     assert "at most 1.0 MiB, as --memory-limit says: " in result.stderr
 
 
-@pytest.mark.parametrize("verb", ["curve", "observe"])
-def test_a_point_that_needs_more_than_the_limit_is_refused(verb: str) -> None:
+@pytest.mark.parametrize("verb", ["curve", "observe", "design"])
+def test_what_needs_more_than_the_limit_is_refused(verb: str) -> None:
     scenario = str(SCENARIOS / "open_loop" / "dragonfly_turn.toml")
     result = CliRunner().invoke(app, [verb, scenario, "--memory-limit", "64KiB"])
     assert (result.exit_code, result.stdout) == (2, "")

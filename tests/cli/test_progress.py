@@ -4,7 +4,14 @@ import time
 
 import pytest
 
-from etherweave.cli.progress import RunLines, StudyLines, print_start, share, step_progress
+from etherweave.cli.progress import (
+    RunLines,
+    Steps,
+    StudyLines,
+    print_start,
+    share,
+    step_progress,
+)
 from etherweave.simulation import Estimate, Progress
 
 
@@ -65,6 +72,22 @@ def test_a_step_that_takes_long_is_printed_while_it_takes(
         report("torus", "measuring")
         time.sleep(0.1)
     assert "torus: measuring, 0 s\n" in capsys.readouterr().err
+
+
+def test_the_time_left_of_a_step_follows_from_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    steps = Steps(lines.append)
+    clock_s = iter((100.0, 100.0, 110.0, 110.0, 200.0, 200.0))
+    monkeypatch.setattr("etherweave.cli.progress.time.monotonic", lambda: next(clock_s))
+    steps("torus", "measuring", 0.0)
+    # A quarter took 10 s, so that the rest takes 30 s.
+    steps("torus", "measuring, 250 of 1000 switches done", 0.25)
+    steps("torus", "planning tables", 0.0)
+    assert lines == [
+        "torus: measuring",
+        "torus: measuring, 250 of 1000 switches done, 30 s left",
+        "torus: planning tables",
+    ]
 
 
 def estimate(memory_bytes: int, packet_hops: int | None, *warnings: str) -> Estimate:

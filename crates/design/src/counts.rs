@@ -70,15 +70,20 @@ pub struct TaperRatio {
 }
 
 impl FabricFigures {
-    pub(crate) fn of(kind: &TopologyKind, topology: &Topology) -> FabricFigures {
-        let metrics = Metrics::of(kind, topology);
+    /// None when `on_switch` stopped it; see [`Metrics::with`].
+    pub(crate) fn of(
+        kind: &TopologyKind,
+        topology: &Topology,
+        on_switch: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Option<FabricFigures> {
+        let metrics = Metrics::with(kind, topology, on_switch)?;
         let (exact, basis) = match metrics.bisection.basis {
             BisectionBasis::Exact { formula } => (true, formula),
             BisectionBasis::UpperBound { cut } => (false, cut),
         };
         let bisection_gbps = gbps(metrics.bisection.rate.as_bps());
         let switches = (0..topology.switches()).map(etherweave_primitives::SwitchId::from_index);
-        FabricFigures {
+        Some(FabricFigures {
             hosts: metrics.hosts as u64,
             switches: metrics.switches as u64,
             radix: topology.radix(),
@@ -97,7 +102,7 @@ impl FabricFigures {
             paths_max: metrics.paths.most,
             paths_are_exact: metrics.paths.is_exact,
             tapers: metrics.tapers.iter().map(TaperRatio::of).collect(),
-        }
+        })
     }
 
     /// All cables.

@@ -40,8 +40,13 @@ pub struct Design {
 /// What a design is about to find out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DesignStep {
-    /// Counts, distances, bisection.
-    Measure,
+    /// Counts, distances, bisection: from so many switches with hosts the distances are known.
+    Measure {
+        /// Switches with hosts that are done.
+        done: usize,
+        /// Switches with hosts in all.
+        of: usize,
+    },
     /// Entries by plan, compaction, its proof, loads: so many switches are done.
     Tables {
         /// Switches whose tables are planned.
@@ -55,10 +60,21 @@ pub enum DesignStep {
     PowerAndCost,
 }
 
+impl DesignStep {
+    /// The share of it that is done, if it is known.
+    pub fn share(&self) -> Option<f64> {
+        match *self {
+            DesignStep::Measure { done, of } | DesignStep::Tables { done, of } => Some(done as f64 / of as f64),
+            DesignStep::Prove(_) | DesignStep::PowerAndCost => None,
+        }
+    }
+}
+
 impl fmt::Display for DesignStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DesignStep::Measure => f.write_str("measuring"),
+            DesignStep::Measure { done: 0, .. } => f.write_str("measuring"),
+            DesignStep::Measure { done, of } => write!(f, "measuring, {done} of {of} switches done"),
             DesignStep::Tables { done: 0, .. } => f.write_str("planning tables"),
             DesignStep::Tables { done, of } => write!(f, "planning tables, {done} of {of} switches done"),
             DesignStep::Prove(routing) => write!(f, "proving {}", routing.name()),
@@ -84,8 +100,9 @@ impl Design {
         spec.check()?;
         let mut next = |step| if on_step(step) { Ok(()) } else { Err(DesignError::Stopped) };
         let mut missing = Vec::new();
-        next(DesignStep::Measure)?;
-        let fabric = FabricFigures::of(kind, topology);
+        next(DesignStep::Measure { done: 0, of: topology.switches() })?;
+        let mut on_switch = |done, of| done == 0 || next(DesignStep::Measure { done, of }).is_ok();
+        let fabric = FabricFigures::of(kind, topology, &mut on_switch).ok_or(DesignError::Stopped)?;
         let tables = tables(kind, topology, spec, &mut next);
         let tables = known(tables?, spec.tables.is_asked(), &mut missing)?;
         let busiest = tables.as_ref().map(|_| BusiestChannels::of(kind, topology, &spec.tables));

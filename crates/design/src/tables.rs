@@ -88,6 +88,9 @@ impl TableCounts {
         spec: &TablesSpec,
         on_switch: &mut dyn FnMut(usize) -> bool,
     ) -> Result<Option<TableCounts>, InputError> {
+        if !spec.is_asked() {
+            Survey::check(kind, topology).map_err(|error| error.within("tables"))?;
+        }
         let survey = Survey::with(kind, topology, spec.strategy(kind), &spec.widths, on_switch);
         let survey = survey.map_err(|error| error.within("tables"))?;
         Ok(survey.map(|survey| TableCounts::counted(&survey, spec)))

@@ -6,7 +6,11 @@ use etherweave_primitives::{InputError, SwitchId};
 use etherweave_topology::{Topology, TopologyKind};
 
 use crate::compaction::{CompactionKind, Sources};
+use crate::region_routes::RegionRoute;
 use crate::{AddressPlan, Count, FlowTable, MinimalRouting, PlanKind, RegionRoutes, SwitchView, prove};
+
+/// Pairs of a switch and a host whose shortest paths are searched unasked: minutes.
+const PAIRS_MAX: u64 = 1 << 26;
 
 /// Entries without compaction under one address plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,6 +159,27 @@ pub struct Survey {
 }
 
 impl Survey {
+    /// How much memory a survey takes, about [B]: plans, entries by plan and switch, and one table.
+    pub fn memory_bytes(topology: &Topology) -> u64 {
+        let (hosts, switches) = (topology.hosts() as u64, topology.switches() as u64);
+        let plans = PlanKind::ALL.len() as u64;
+        let host = plans * AddressPlan::HOST_BYTES + size_of::<RegionRoute<'_>>() as u64;
+        hosts * host + switches * (plans + 1) * size_of::<u64>() as u64
+    }
+
+    /// Refuses what would take hours: switches whose shortest paths to all hosts are searched one after the other.
+    ///
+    /// # Errors
+    /// With the number of pairs of a switch and a host.
+    pub fn check(kind: &TopologyKind, topology: &Topology) -> Result<(), InputError> {
+        let pairs = topology.switches() as u64 * topology.hosts() as u64;
+        if pairs > PAIRS_MAX && MinimalRouting::of(kind, topology)?.is_searched() {
+            let found = format!("{pairs} pairs of a switch and a host, whose shortest paths are searched");
+            return Err(InputError::new("", found, format!("at most {PAIRS_MAX}, or a `plan`")));
+        }
+        Ok(())
+    }
+
     /// Surveys `topology`, which `kind` has generated.
     ///
     /// # Errors

@@ -158,11 +158,23 @@ impl Fabric {
         made.map(|deployment| Deployment { deployment }).map_err(|error| scenario_error(&error))
     }
 
-    /// All its figures; `progress` gets the next step and returns whether to continue. None when it stopped.
-    fn design(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Option<Design>> {
+    /// What `design` is expected to need, as JSON.
+    fn estimate_design(&self, py: Python<'_>) -> String {
+        py.detach(|| self.fabric.estimate_design()).to_json()
+    }
+
+    /// All its figures; `progress` gets the next step with the share of it that is done, and returns whether to
+    /// continue. None when it stopped.
+    #[pyo3(signature = (progress, memory_limit=None))]
+    fn design(
+        &self,
+        py: Python<'_>,
+        progress: Option<Py<PyAny>>,
+        memory_limit: Option<&str>,
+    ) -> PyResult<Option<Design>> {
         let mut failure = None;
         let designed = py.detach(|| {
-            self.fabric.design(&mut |step| {
+            self.fabric.design(memory_limit, &mut |step| {
                 report(progress.as_ref(), step).unwrap_or_else(|error| {
                     failure = Some(error);
                     false
@@ -181,7 +193,7 @@ fn report(progress: Option<&Py<PyAny>>, step: DesignStep) -> PyResult<bool> {
     Python::attach(|py| {
         py.check_signals()?;
         let Some(progress) = progress else { return Ok(true) };
-        progress.call1(py, (step.to_string(),))?.is_truthy(py)
+        progress.call1(py, (step.to_string(), step.share()))?.is_truthy(py)
     })
 }
 

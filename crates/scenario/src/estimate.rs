@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 
+use etherweave_design::{DesignMemory, DesignSpec};
 use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength};
 use etherweave_primitives::{HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_sim::{FlowSelection, RunMemory, Sampling};
-use etherweave_topology::{Node, Topology};
+use etherweave_topology::{Node, Topology, TopologyKind};
 use etherweave_workload::{TrafficSize, Workload};
 
 use crate::memory::MemoryLimit;
@@ -321,6 +322,18 @@ pub(crate) fn curve(spec: &OpenLoopSpec, topology: &Topology) -> Result<Estimate
         Part::new("reports of points", reports, "open_loop.loads", "fewer loads, routings or patterns at once"),
     ];
     Ok(of_point(parts, table(points, POINTS)))
+}
+
+/// What a design of the fabric needs.
+pub(crate) fn design(kind: &TopologyKind, topology: &Topology, spec: &DesignSpec) -> Estimate {
+    let memory = DesignMemory::of(kind, topology, spec);
+    let parts = vec![
+        Part::fabric(memory.fabric),
+        Part::new("distances and paths", memory.metrics, "topology", "fewer switches"),
+        Part::new("tables", memory.tables, "topology", "fewer switches or hosts"),
+        Part::new("deadlock proofs", memory.proofs, "design.routings", "no routings to prove, `routings = []`"),
+    ];
+    Estimate::of_parts(parts, memory.peak())
 }
 
 /// What one observed point needs: every port in every batch, and every two areas.

@@ -233,12 +233,22 @@ impl Fabric {
         faults::open_loop_outages(&self.scenario.faults, &self.topology).map_err(|errors| self.document.locate(errors))
     }
 
+    /// What [`Fabric::design`] is expected to need.
+    pub fn estimate_design(&self) -> Estimate {
+        estimate::design(&self.scenario.topology, &self.topology, &self.scenario.design)
+    }
+
     /// All figures of the fabric; `on_step` is called before each step and returns whether to continue. None when it
     /// stopped.
     ///
     /// # Errors
-    /// When `[design]` asks for what the fabric or a profile cannot give.
-    pub fn design(&self, on_step: &mut dyn FnMut(DesignStep) -> bool) -> Result<Option<Design>, ScenarioError> {
+    /// When `[design]` asks for what the fabric or a profile cannot give, or there is too little memory.
+    pub fn design(
+        &self,
+        memory_limit: Option<&str>,
+        on_step: &mut dyn FnMut(DesignStep) -> bool,
+    ) -> Result<Option<Design>, ScenarioError> {
+        self.check_memory(Ok(self.estimate_design()), memory_limit)?;
         let Scenario { name, topology: kind, design, .. } = &self.scenario;
         match Design::of(name, kind, &self.topology, design, on_step) {
             Ok(design) => Ok(Some(design)),

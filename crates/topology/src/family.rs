@@ -1,6 +1,6 @@
 //! What every family of fabrics can do.
 
-use crate::{AsBuilt, Bisection, FamilyFit, SizeRequest, Topology};
+use crate::{AsBuilt, Bisection, Distances, FamilyFit, SizeRequest, Topology};
 use etherweave_primitives::{InputError, InputErrors};
 
 /// Parameters that generate a fabric.
@@ -25,6 +25,11 @@ pub trait Family: Sized {
 
     /// The bisection by formula, for valid parameters built as planned; none where no formula is known.
     fn bisection(&self) -> Option<Bisection> {
+        None
+    }
+
+    /// How far hosts are apart by formula, for valid parameters built as planned; none where no formula is known.
+    fn distances(&self) -> Option<Distances> {
         None
     }
 }

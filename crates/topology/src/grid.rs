@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, InputErrors, SwitchId};
 
 use crate::check::{at_least_one, each_at_least_one, links, product};
-use crate::{Builder, Cable, LinkClass};
+use crate::{Builder, Cable, Distances, LinkClass};
 
 /// Letters of the dimensions, first dimension first.
 const LETTERS: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
@@ -102,6 +102,17 @@ impl RowFabric<'_> {
         }
     }
 
+    /// How far hosts are apart, which is the sum over dimensions of how far their places in a row are: `along` gives
+    /// the ordered pairs of places at distance 0, 1, … in a row of a size.
+    pub fn distances(&self, along: impl Fn(u64) -> Vec<u64>) -> Distances {
+        let rows = self.dimensions.iter().map(|dimension| along(dimension.size.into()));
+        let hosts = u64::from(self.hosts_per_switch);
+        let mut pairs = rows.fold(vec![hosts * hosts], |pairs, row| sums(&pairs, &row));
+        // A host is no pair with itself.
+        pairs[0] -= hosts * u64::from(self.switches());
+        Distances::of_pairs(pairs)
+    }
+
     fn switches(&self) -> u32 {
         self.dimensions.iter().map(|dimension| dimension.size).product()
     }
@@ -117,4 +128,12 @@ impl RowFabric<'_> {
         place.reverse();
         place
     }
+}
+/// How often two numbers have each sum, given how often each number is there.
+fn sums(left: &[u64], right: &[u64]) -> Vec<u64> {
+    let mut sums = vec![0; left.len() + right.len() - 1];
+    for (a, count) in left.iter().enumerate() {
+        right.iter().enumerate().for_each(|(b, others)| sums[a + b] += count * others);
+    }
+    sums
 }

@@ -3,8 +3,8 @@
 use etherweave_primitives::{InputError, InputErrors};
 
 use crate::{
-    Bisection, Custom, Dragonfly, DragonflyPlus, Family, FamilyFit, FatTree, FlattenedButterfly, FoldedClos, HyperX,
-    KAryFatTree, Mesh, RailOptimised, SingleSwitch, SizeRequest, SlimFly, StagedFatTree, Topology, Torus,
+    Bisection, Custom, Distances, Dragonfly, DragonflyPlus, Family, FamilyFit, FatTree, FlattenedButterfly, FoldedClos,
+    HyperX, KAryFatTree, Mesh, RailOptimised, SingleSwitch, SizeRequest, SlimFly, StagedFatTree, Topology, Torus,
 };
 
 /// Everything that follows from the list of families.
@@ -54,6 +54,15 @@ macro_rules! families {
             pub fn bisection(&self) -> Option<Bisection> {
                 match self {
                     $(Self::$family(parameters) if parameters.as_built().is_regular() => parameters.bisection(),)*
+                    $(Self::$family(_) => None,)*
+                }
+            }
+
+            /// How far hosts are apart by formula; none where no formula is known, or where it does not hold because
+            /// the fabric was not built as planned.
+            pub fn distances(&self) -> Option<Distances> {
+                match self {
+                    $(Self::$family(parameters) if parameters.as_built().is_regular() => parameters.distances(),)*
                     $(Self::$family(_) => None,)*
                 }
             }

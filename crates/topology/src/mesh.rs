@@ -6,7 +6,7 @@ use etherweave_primitives::{BitRate, InputError, InputErrors};
 use crate::check::list_len;
 use crate::grid::{DIMENSIONS_MAX, RowFabric};
 use crate::torus::{cube, halved_rows};
-use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, LinkClass, SizeRequest, Topology};
+use crate::{AsBuilt, Bisection, Cable, Dimension, Distances, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
 /// A grid whose rows are lines. All links between switches are local.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -37,16 +37,21 @@ impl Default for Mesh {
     }
 }
 
+impl Mesh {
+    fn grid(&self) -> RowFabric<'_> {
+        let Mesh { dimensions, hosts_per_switch, host_rate, host_cable, as_built: _ } = self;
+        RowFabric { dimensions, hosts_per_switch: *hosts_per_switch, host_rate: *host_rate, host_cable: *host_cable }
+    }
+}
+
 impl Family for Mesh {
     fn generate(&self) -> Result<Topology, InputErrors> {
         list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
-        let Mesh { dimensions, hosts_per_switch, host_rate, host_cable, as_built } = self;
-        let (hosts_per_switch, host_rate, host_cable) = (*hosts_per_switch, *host_rate, *host_cable);
-        let grid = RowFabric { dimensions, hosts_per_switch, host_rate, host_cable };
+        let grid = self.grid();
         grid.check(|size| (size - 1).min(2))?;
         let mut builder = grid.plant();
         grid.join(&mut builder, |_| LinkClass::Local, |place, size| (place + 1 < size).then_some(place + 1));
-        Ok(builder.build_as(as_built)?)
+        Ok(builder.build_as(&self.as_built)?)
     }
 
     fn examples() -> Vec<Self> {
@@ -72,6 +77,12 @@ impl Family for Mesh {
     /// Halving the longest row cuts it once; exact as for the torus.
     fn bisection(&self) -> Option<Bisection> {
         halved_rows(&self.dimensions, 1, "N/max(k)")
+    }
+
+    /// `2 (k - n)` ordered pairs of the `k` places in a row are `n` links apart.
+    fn distances(&self) -> Option<Distances> {
+        let along = |size: u64| (0..size).map(|apart| if apart == 0 { size } else { 2 * (size - apart) }).collect();
+        Some(self.grid().distances(along))
     }
 }
 

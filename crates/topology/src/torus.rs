@@ -5,7 +5,7 @@ use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use crate::check::list_len;
 use crate::grid::{DIMENSIONS_MAX, RowFabric};
-use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, LinkClass, SizeRequest, Topology};
+use crate::{AsBuilt, Bisection, Cable, Dimension, Distances, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
 /// A grid whose rows are rings; a row of two is joined once. All links between switches are local.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -36,16 +36,21 @@ impl Default for Torus {
     }
 }
 
+impl Torus {
+    fn grid(&self) -> RowFabric<'_> {
+        let Torus { dimensions, hosts_per_switch, host_rate, host_cable, as_built: _ } = self;
+        RowFabric { dimensions, hosts_per_switch: *hosts_per_switch, host_rate: *host_rate, host_cable: *host_cable }
+    }
+}
+
 impl Family for Torus {
     fn generate(&self) -> Result<Topology, InputErrors> {
         list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
-        let Torus { dimensions, hosts_per_switch, host_rate, host_cable, as_built } = self;
-        let (hosts_per_switch, host_rate, host_cable) = (*hosts_per_switch, *host_rate, *host_cable);
-        let grid = RowFabric { dimensions, hosts_per_switch, host_rate, host_cable };
+        let grid = self.grid();
         grid.check(|size| (size - 1).min(2))?;
         let mut builder = grid.plant();
         grid.join(&mut builder, |_| LinkClass::Local, ring);
-        Ok(builder.build_as(as_built)?)
+        Ok(builder.build_as(&self.as_built)?)
     }
 
     fn examples() -> Vec<Self> {
@@ -81,6 +86,16 @@ impl Family for Torus {
     fn bisection(&self) -> Option<Bisection> {
         let is_ring = self.dimensions.iter().all(|dimension| dimension.size == 1 || dimension.size > 2);
         is_ring.then(|| halved_rows(&self.dimensions, 2, "2·N/max(k)"))?
+    }
+
+    /// Each of `k` places has one `n` places on, for all `n < k`, which is `min(n, k - n)` links away.
+    fn distances(&self) -> Option<Distances> {
+        let along = |size: u64| {
+            let mut pairs = vec![0; size as usize / 2 + 1];
+            (0..size).for_each(|on| pairs[on.min(size - on) as usize] += size);
+            pairs
+        };
+        Some(self.grid().distances(along))
     }
 }
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
+    MemoryLimit,
     Settings,
     Threads,
     directory,
@@ -21,7 +23,7 @@ from etherweave.cli.parameters import (
     output_option,
     overrides,
 )
-from etherweave.cli.progress import step_progress
+from etherweave.cli.progress import print_start, step_progress
 from etherweave.fabrics import Figures, Proposals
 from etherweave.results import Result
 
@@ -118,6 +120,7 @@ def design(
     ] = None,
     settings: Settings = None,
     threads: Threads = ALL_PROCESSORS,
+    memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
 ) -> None:
     """Design a fabric on paper, and print counts, deadlock freedom, tables, power and cost.
@@ -141,13 +144,23 @@ def design(
         if forms:
             _export(what, [form.value for form in forms], changes, output or Path())
         elif find:
-            _find(_request(what), rank.value, threads, destination)
+            _find(_request(what), rank.value, _Effort(threads, memory_limit), destination)
         elif side_by_side or len(what) > 1:
-            _compare(what, changes, threads, destination)
+            _compare(what, changes, _Effort(threads, memory_limit), destination)
         else:
             if draw:
                 _draw(what[0], changes, draw)
-            _design(what[0], changes, load, as_json)
+            _design(what[0], changes, load, memory_limit, as_json=as_json)
+
+
+@dataclass(frozen=True)
+class _Effort:
+    """How much designs may take."""
+
+    threads: int
+    """How many are computed at once."""
+    memory_limit: str | None
+    """Memory of each."""
 
 
 @dataclass(frozen=True)
@@ -162,12 +175,26 @@ class _Destination:
     """Whether JSON is printed."""
 
 
-def _design(file: str, changes: dict[str, object], load: Path | None, as_json: bool) -> None:
+def _design(
+    file: str,
+    changes: dict[str, object],
+    load: Path | None,
+    memory_limit: str | None,
+    *,
+    as_json: bool,
+) -> None:
     result = Result.load(load) if load else None
     if result and "ports" not in result.tables:
         reject(f"--load {load}: was measured; expected a result of `run`, which counts octets")
     with step_progress() as report:
-        figures = etherweave.design(file, changes, load=result, progress=report)
+        figures = etherweave.design(
+            file,
+            changes,
+            load=result,
+            progress=report,
+            memory_limit=memory_limit,
+            on_start=partial(print_start, Path(file).stem),
+        )
     if as_json:
         _print_json(figures)
     else:
@@ -186,10 +213,16 @@ def _draw(file: str, changes: dict[str, object], path: Path) -> None:
 
 
 def _compare(
-    files: list[str], changes: dict[str, object], threads: int, destination: _Destination
+    files: list[str], changes: dict[str, object], effort: _Effort, destination: _Destination
 ) -> None:
     with step_progress() as report:
-        comparison = etherweave.compare(files, changes, threads=threads, progress=report)
+        comparison = etherweave.compare(
+            files,
+            changes,
+            threads=effort.threads,
+            progress=report,
+            memory_limit=effort.memory_limit,
+        )
     _draw_metrics(comparison, destination.draw)
     if destination.as_json:
         _print_json(comparison)
@@ -251,7 +284,7 @@ def _number(key: str, text: str, at_least: int = 0) -> int:
     return int(digits)
 
 
-def _find(request: _Request, rank: str, threads: int, destination: _Destination) -> None:
+def _find(request: _Request, rank: str, effort: _Effort, destination: _Destination) -> None:
     if destination.output:
         directory(destination.output)
     with step_progress() as report:
@@ -261,8 +294,9 @@ def _find(request: _Request, rank: str, threads: int, destination: _Destination)
             request.rate,
             hosts_max=request.hosts_max,
             rank=rank,
-            threads=threads,
+            threads=effort.threads,
             progress=report,
+            memory_limit=effort.memory_limit,
         )
     if destination.output:
         _write(proposals, destination.output)

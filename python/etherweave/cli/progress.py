@@ -31,8 +31,6 @@ CountCallback: TypeAlias = Callable[[int, int, str], None]
 """Takes the number of items done, their total, and the name of the last."""
 PointCallback: TypeAlias = Callable[[int, int, str], bool]
 """Takes the number of points done, their total, and the next; returns whether to continue."""
-StepCallback: TypeAlias = Callable[[str, str], bool]
-"""Takes a fabric's name and the next step of its design; returns whether to continue."""
 LaunchCallback: TypeAlias = "Callable[[LaunchFacts], None]"
 """Takes the progress of a measurement."""
 
@@ -127,16 +125,31 @@ def measure_progress(name: str) -> Iterator[LaunchCallback]:
 
 
 @contextmanager
-def step_progress() -> Iterator[StepCallback]:
-    """Show which step of which fabric's design is computed."""
+def step_progress() -> Iterator["Steps"]:
+    """Show which step of which fabric's design is computed, and the time left for it."""
     with _status() if on_terminal() else _status_lines() as update:
         update("building the fabric")
+        yield Steps(update)
 
-        def report(name: str, step: str) -> bool:
-            update(f"{name}: {step}")
-            return True
 
-        yield report
+class Steps:
+    """Shows steps.
+
+    Parameters
+    ----------
+    update
+        Shows a text from now on.
+    """
+
+    def __init__(self, update: Callable[[str], None]) -> None:
+        self._update = update
+        self._begun_s: dict[tuple[str, str], float] = {}
+
+    def __call__(self, name: str, step: str, share: float | None = None) -> bool:
+        """Show the next step of ``name``, or the share of the present one that is done."""
+        begun_s = self._begun_s.setdefault((name, step.partition(",")[0]), time.monotonic())
+        self._update(f"{name}: {step}{_left(time.monotonic() - begun_s, share)}")
+        return True
 
 
 @contextmanager

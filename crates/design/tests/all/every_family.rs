@@ -192,16 +192,18 @@ fn nulls(path: &str, value: &serde_json::Value) -> Vec<String> {
 }
 
 #[test]
-fn planning_tables_says_how_many_switches_are_done_and_can_be_stopped() {
+fn long_steps_say_how_many_switches_are_done_and_can_be_stopped() {
     // 33 groups of 8 switches.
     let kind = TopologyKind::Dragonfly(Dragonfly { p: 2, a: 8, h: 4, ..Dragonfly::default() });
     let mut steps = Vec::new();
     let mut on_step = |step: DesignStep| {
         steps.push(step.to_string());
-        steps.len() < 4
+        steps.len() < 5
     };
     let design = Design::of("stopped", &kind, &kind.generate().unwrap(), &DesignSpec::default(), &mut on_step);
     assert!(matches!(design, Err(DesignError::Stopped)));
-    let done = |switches: u32| format!("planning tables, {switches} of 264 switches done");
-    assert_eq!(steps, ["measuring".to_owned(), "planning tables".to_owned(), done(64), done(128)]);
+    let done = |step: &str, switches: u32| format!("{step}, {switches} of 264 switches done");
+    let [measuring, planning] = ["measuring", "planning tables"];
+    let first = [measuring.to_owned(), done(measuring, 256), planning.to_owned()];
+    assert_eq!(steps, [&first[..], &[64, 128].map(|switches| done(planning, switches))].concat());
 }

@@ -105,6 +105,11 @@ impl<'a> MinimalRouting<'a> {
         !matches!(self.method, MinimalMethod::ListedRouting(_))
     }
 
+    /// Whether shortest paths are searched, from one switch at a time.
+    pub fn is_searched(&self) -> bool {
+        matches!(self.method, MinimalMethod::SearchedView(_))
+    }
+
     /// The fabric.
     pub fn topology(&self) -> &'a Topology {
         self.topology

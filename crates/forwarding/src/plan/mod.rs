@@ -56,6 +56,9 @@ pub struct AddressPlan {
 }
 
 impl AddressPlan {
+    /// What it takes for each host, about [B]: its address, its place by address, and its switch.
+    pub(crate) const HOST_BYTES: u64 = (2 * size_of::<u64>() + size_of::<HostId>() + 3 * size_of::<u32>()) as u64;
+
     fn new(
         kind: PlanKind,
         sites: &HostSites<'_>,

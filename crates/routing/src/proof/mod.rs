@@ -19,9 +19,10 @@ mod states;
 
 use std::fmt;
 
-use etherweave_primitives::Priority;
-use etherweave_topology::Topology;
+use etherweave_primitives::{ChannelId, Priority, SwitchId};
+use etherweave_topology::{LinkClass, Topology};
 
+use crate::adjacencies::Adjacencies;
 use crate::{ChannelHop, Legality};
 use matrix::Matrix;
 use states::PacketStates;
@@ -74,6 +75,19 @@ pub fn prove(topology: &Topology, legality: &Legality) -> DeadlockProof {
 }
 
 impl DeadlockProof {
+    /// How much memory a proof with so many priorities takes, about [B]: adjacencies as if no links were parallel, and
+    /// a state of packets for each.
+    pub fn memory_bytes(topology: &Topology, priorities: u8) -> u64 {
+        let switches = (0..topology.switches()).map(SwitchId::from_index);
+        let is_onward = |&&out: &&ChannelId| topology.channel(out).class != LinkClass::Host;
+        let of_switch = |at| {
+            let next = topology.out_channels(at).iter().filter(is_onward).count() as u64;
+            next * (Matrix::memory_bytes(next, priorities) + PacketStates::memory_bytes(next, priorities))
+        };
+        let adjacencies = topology.channels().len() as u64 * Adjacencies::BYTES;
+        switches.map(of_switch).fold(adjacencies, u64::saturating_add)
+    }
+
     /// Whether the fabric cannot deadlock.
     pub fn is_free(&self) -> bool {
         self.verdict == Verdict::Free

@@ -35,6 +35,13 @@ pub(super) struct PacketStates<'a> {
 type HopUse = (u8, DestinationSet);
 
 impl<'a> PacketStates<'a> {
+    /// For an adjacency that leads to a switch with so many others, about [B]: one state.
+    pub fn memory_bytes(next: u64, priorities: u8) -> u64 {
+        let words = (next * u64::from(priorities)).div_ceil(64) * size_of::<u64>() as u64;
+        let state = size_of::<PacketState>() + size_of::<(u32, DestinationSet, u32)>() + size_of::<usize>();
+        words + state as u64 + u64::from(priorities) * 2 * size_of::<Option<HopUse>>() as u64
+    }
+
     pub fn new(legality: &'a Legality, matrix: &Matrix) -> PacketStates<'a> {
         let (list, out, starts) = Default::default();
         let numbers = vec![Vec::new(); legality.plan.adjacencies().switches()];

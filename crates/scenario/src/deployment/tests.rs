@@ -26,7 +26,7 @@ fn words(table: &Table, name: &str) -> Vec<String> {
 #[test]
 fn rules_are_those_that_the_design_counts() {
     let fabric = Fabric::parse(DRAGONFLY, "test", &[]).unwrap();
-    let counted = fabric.design(&mut |_| true).unwrap().unwrap().tables.unwrap().compacted;
+    let counted = fabric.design(None, &mut |_| true).unwrap().unwrap().tables.unwrap().compacted;
     let tables = fabric.deployment(&[]).unwrap().tables();
     let switches = numbers(&tables, "rules", "switch");
     let of = |at: u64| switches.iter().filter(|&&switch| switch == at).count() as u64;

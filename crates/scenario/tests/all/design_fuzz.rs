@@ -13,7 +13,7 @@ use proptest::test_runner::RngSeed;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn design(text: &str) -> Result<Option<Design>, ScenarioError> {
-    Fabric::parse(text, "x.toml", &[]).and_then(|fabric| fabric.design(&mut |_| true))
+    Fabric::parse(text, "x.toml", &[]).and_then(|fabric| fabric.design(None, &mut |_| true))
 }
 
 /// The outcome is a complete design, or a line for each mistake that says where it is and what was expected.

@@ -8,7 +8,7 @@ use etherweave_scenario::Fabric;
 
 /// The error of reading or designing a fabric.
 fn error_at(text: &str, origin: &str) -> String {
-    let designed = Fabric::parse(text, origin, &[]).and_then(|fabric| fabric.design(&mut |_| true));
+    let designed = Fabric::parse(text, origin, &[]).and_then(|fabric| fabric.design(None, &mut |_| true));
     let Err(error) = designed else { panic!("{text} is accepted") };
     let message = error.to_string();
     assert!(!message.contains('\n'), "{message}");
@@ -184,7 +184,7 @@ fn tables_name_the_field_and_the_plan() {
 #[test]
 fn widths_without_a_plan_are_those_of_the_plan_that_suits_the_family() {
     let text = "[topology.dragonfly]\n[design]\ntables.widths = [9, 9, 9]";
-    let design = Fabric::parse(text, "x.toml", &[]).unwrap().design(&mut |_| true).unwrap().unwrap();
+    let design = Fabric::parse(text, "x.toml", &[]).unwrap().design(None, &mut |_| true).unwrap().unwrap();
     assert_eq!(design.tables.unwrap().compacted.layout, "group 9 | switch 9 | host 9 (27 of 46 bits)");
     check_design(
         "[design]\ntables.widths = [46, 46]",

@@ -62,6 +62,19 @@ fn to_observe_300024_hosts_is_refused_for_the_steps() {
 }
 
 #[test]
+fn a_design_of_300024_hosts_is_refused_for_its_proofs_and_one_without_for_its_fabric() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/design/dragonfly_300k.toml");
+    let text = fs::read_to_string(file).unwrap();
+    let refused = |routings: &[(String, String)]| {
+        let fabric = Fabric::parse(&text, "x.toml", routings).unwrap();
+        fabric.design(Some("64MiB"), &mut |_| panic!("no step begins")).unwrap_err().to_string()
+    };
+    contains(&refused(&[]), &["design.routings: about", "deadlock proofs", "no routings to prove"]);
+    let none = ("design.routings".to_owned(), "[]".to_owned());
+    contains(&refused(&[none]), &["topology: about", "fabric", "fewer switches or hosts"]);
+}
+
+#[test]
 fn what_fits_is_not_refused_and_its_estimate_is_in_the_summary() {
     let text = "[topology.single_switch]\nhosts = 2\n[[job]]\nname = \"ping\"\nworkload.osu_latency = {}\n";
     let run = Run::start(text, "x.toml", &[], 1, &[]).unwrap();

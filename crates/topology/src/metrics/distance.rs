@@ -19,19 +19,33 @@ pub struct Distances {
     pub pairs: Vec<u64>,
 }
 
-/// Measures all pairs of hosts.
-pub(crate) fn measure(graph: &SwitchGraph) -> Distances {
+impl Distances {
+    /// Of ordered pairs of different hosts at distance 0, 1, …
+    pub(crate) fn of_pairs(pairs: Vec<u64>) -> Distances {
+        let total: u64 = pairs.iter().sum();
+        let weighted: f64 = (0u32..).zip(&pairs).map(|(distance, &count)| f64::from(distance) * count as f64).sum();
+        let mean = if total == 0 { 0.0 } else { weighted / total as f64 };
+        Distances { diameter: pairs.len() as u32 - 1, mean, pairs }
+    }
+}
+
+/// Measures all pairs of hosts. `on_switch` is called before each search with how many of how many switches with hosts
+/// are done, and returns whether to continue; none when it does not.
+pub(crate) fn measure(graph: &SwitchGraph, on_switch: &mut dyn FnMut(usize, usize) -> bool) -> Option<Distances> {
     let own = graph.hosts.iter().map(|&hosts| u64::from(hosts) * (u64::from(hosts).saturating_sub(1))).sum();
     let mut pairs: Vec<u64> = vec![own];
     let mut search = DistanceSearch::new(graph.switches());
-    for sources in graph.access.chunks(SOURCES) {
+    for (number, sources) in graph.access.chunks(SOURCES).enumerate() {
+        if !on_switch(number * SOURCES, graph.access.len()) {
+            return None;
+        }
         search.run(graph, sources, &mut pairs);
     }
-    let total: u64 = pairs.iter().sum();
-    let weighted: f64 = (0u32..).zip(&pairs).map(|(distance, &count)| f64::from(distance) * count as f64).sum();
-    let mean = if total == 0 { 0.0 } else { weighted / total as f64 };
-    Distances { diameter: pairs.len() as u32 - 1, mean, pairs }
+    Some(Distances::of_pairs(pairs))
 }
+
+/// What a search takes for each switch [B].
+pub(crate) const SEARCH_BYTES: usize = 3 * size_of::<Bits>();
 
 /// Searches from up to 256 sources; the vectors serve one batch after the other.
 struct DistanceSearch {
@@ -122,5 +136,29 @@ impl Weights {
             None => (0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| self.hosts[64 * word + bit]).sum(),
         };
         bits.iter().enumerate().map(of_word).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TopologyKind;
+
+    #[test]
+    fn formulas_give_what_searches_find() {
+        let examples = TopologyKind::examples();
+        let known: Vec<_> = examples.iter().filter_map(|kind| Some((kind, kind.distances()?))).collect();
+        assert!(known.len() >= 7, "{} examples have a formula", known.len());
+        for (kind, formula) in known {
+            let graph = SwitchGraph::of(&kind.generate().unwrap());
+            assert_eq!(measure(&graph, &mut |_, _| true).unwrap(), formula, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_search_ends_where_it_is_stopped() {
+        let torus = TopologyKind::Torus(crate::Torus::default());
+        let graph = SwitchGraph::of(&torus.generate().unwrap());
+        assert_eq!(measure(&graph, &mut |_, _| false), None);
     }
 }

@@ -41,6 +41,12 @@ impl SwitchGraph {
         graph
     }
 
+    /// How much memory it takes, about [B].
+    pub fn memory_bytes(topology: &Topology) -> u64 {
+        let switch = size_of::<usize>() + 2 * size_of::<u32>();
+        (topology.port_channels() * size_of::<u32>() + topology.switches() * switch) as u64
+    }
+
     pub fn switches(&self) -> usize {
         self.hosts.len()
     }

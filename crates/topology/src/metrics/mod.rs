@@ -46,22 +46,40 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Measures `topology`, which `kind` has generated: time grows with channels × switches with hosts / 256.
+    /// Measures `topology`, which `kind` has generated: time grows with channels × switches with hosts / 256, unless a
+    /// formula gives the distances.
     pub fn of(kind: &TopologyKind, topology: &Topology) -> Metrics {
+        Metrics::with(kind, topology, &mut |_, _| true).expect("nobody stops it")
+    }
+
+    /// As [`Metrics::of`]. `on_switch` is called before each search for distances with how many of how many switches
+    /// are done, and returns whether to continue; none when it does not.
+    pub fn with(
+        kind: &TopologyKind,
+        topology: &Topology,
+        on_switch: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Option<Metrics> {
         let graph = SwitchGraph::of(topology);
+        let distances = kind.distances().or_else(|| distance::measure(&graph, on_switch))?;
         let switches = (0..topology.switches()).map(SwitchId::from_index);
         let ports_used = switches.map(|switch| u64::from(topology.ports_used(switch))).sum();
         let ports = topology.radix().map(|radix| u64::from(radix) * topology.switches() as u64);
-        Metrics {
+        Some(Metrics {
             hosts: topology.hosts(),
             switches: topology.switches(),
             cables: Cables::of(topology),
             ports_used,
             ports_free: ports.map(|ports| ports - ports_used),
-            distances: distance::measure(&graph),
+            distances,
             bisection: kind.bisection().unwrap_or_else(|| bisection::bound(topology)),
             paths: path_diversity::count(&graph),
             tapers: taper::measure(topology),
-        }
+        })
+    }
+
+    /// How much memory it takes to measure a fabric, about [B].
+    pub fn memory_bytes(topology: &Topology) -> u64 {
+        let switch = distance::SEARCH_BYTES + path_diversity::SEARCH_BYTES;
+        SwitchGraph::memory_bytes(topology) + (topology.switches() * switch) as u64
     }
 }
