@@ -53,13 +53,14 @@ macro_rules! plan_of {
 
 /// Everything that follows from the list of routings. Each has a name, and former ones; where it has one, the module of
 /// its plan, `plan(&Topology)`, the legal steps between switches, `by flow` where a run gives flows such paths; and
-/// where it has one, its decision for every packet, with how it is made for the fabrics it works on.
+/// where it has one, its decision for every packet, `in order` where packets of a flow take one path as long as
+/// switches are joined by one link, with how it is made for the fabrics it works on.
 macro_rules! routings {
     ($(
         $(#[$meta:meta])*
         $routing:ident = $name:literal $(former $former:literal)*
             $(, plan $module:ident $(by $flow:ident)?)?
-            $(, packets [$($basis:ident => $make:expr),+ $(,)?])?;
+            $(, packets $(in $order:ident)? [$($basis:ident => $make:expr),+ $(,)?])?;
     )*) => {
         /// A routing by its name: `routing = "up_down"`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,6 +107,13 @@ macro_rules! routings {
             pub const fn is_by_flow(self) -> bool {
                 match self {
                     $(RoutingKind::$routing => given!($($($flow)?)?),)*
+                }
+            }
+
+            /// Whether packets of a flow take one path, on which none overtakes another.
+            pub const fn keeps_order(self) -> bool {
+                match self {
+                    $(RoutingKind::$routing => given!($($($flow)?)? $($($order)?)?),)*
                 }
             }
 
@@ -162,7 +170,7 @@ routings! {
     /// MIN: at most a local, a global and a local hop of a dragonfly.
     Minimal = "minimal" former "dragonfly_minimal",
         plan dragonfly_minimal,
-        packets [DragonflyPlan => |plan| DragonflyMinimal { plan }];
+        packets in order [DragonflyPlan => |plan| DragonflyMinimal { plan }];
     /// VAL: by a random group of a dragonfly.
     ValiantGroup = "valiant_group" former "dragonfly_valiant_group",
         plan dragonfly_valiant_group,
@@ -203,7 +211,7 @@ routings! {
     /// DAL: in each dimension minimal, or once by another switch of the row, by the queues.
     DimensionAdaptive = "dimension_adaptive", packets [ButterflyPlan => |plan| ButterflyDimensionAdaptive { plan }];
     /// ECMP: up by a random port that is the same for all packets of a host to another.
-    Ecmp = "ecmp", packets [ClosPlan => |plan| UpByHash { plan, hash_scope: HashScope::PerFlow }];
+    Ecmp = "ecmp", packets in order [ClosPlan => |plan| UpByHash { plan, hash_scope: HashScope::PerFlow }];
     /// Up by a random port for each packet.
     Spray = "spray", packets [ClosPlan => |plan| UpByHash { plan, hash_scope: HashScope::PerPacket }];
     /// Up by a random port that is the same for packets of a host to another in close succession.
@@ -216,7 +224,7 @@ routings! {
     /// priority for each hop, and tables that are computed anew after links have failed or returned.
     ShortestPath = "shortest_path", plan shortest_path by flow, packets [ShortestPath => |routing| routing];
     /// Minimal paths by the flow tables that would be deployed.
-    MinimalTables = "minimal_tables", packets [MinimalTableRouting => |tables| tables.0];
+    MinimalTables = "minimal_tables", packets in order [MinimalTableRouting => |tables| tables.0];
     /// Flow tables with rules that a paused port deactivates, and alternatives.
     ConditionalTables = "conditional_tables", packets [ConditionalTableRouting => |tables| tables.0];
 }

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::InputError;
 use etherweave_routing::{FabricOf, Outage, RoutingKind, Verdict, prove};
-use etherweave_sim::params::FlowControl;
+use etherweave_sim::params::{FlowControl, Reliability};
 use etherweave_sim::{Paths, PreparedRouting};
 use etherweave_topology::{Family, Topology, TopologyKind};
 
@@ -63,9 +63,24 @@ pub(crate) fn check_controller(scenario: &Scenario) -> Result<(), InputError> {
     InputError::unless(is_used, "controller", format!("given with routing = \"{}\"", scenario.routing.name()), expected)
 }
 
+/// What must be known before a run: that it may deadlock, and that packets overtake each other which the transport then
+/// takes for lost.
+pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
+    [deadlock_warning(scenario, topology), reordering_warning(scenario)].into_iter().flatten().collect()
+}
+
+fn reordering_warning(scenario: &Scenario) -> Option<String> {
+    let suffers = scenario.transport.roce().is_some_and(|roce| roce.reliability == Reliability::GoBackN);
+    let name = scenario.routing.name();
+    (suffers && !scenario.routing.keeps_order()).then(|| {
+        let cause = format!("go_back_n takes packets for lost that others overtake, as {name} lets them");
+        format!("transport.roce.reliability: {cause}; selective_repeat does not")
+    })
+}
+
 /// The warning that a lossless run may deadlock, from the proof of its routing. Up/down is free on every fabric, and a
 /// routing that decides for every packet is rejected without the priorities that it needs.
-pub(crate) fn deadlock_warning(scenario: &Scenario, topology: &Topology) -> Option<String> {
+fn deadlock_warning(scenario: &Scenario, topology: &Topology) -> Option<String> {
     let (kind, name) = (scenario.routing, scenario.routing.name());
     if !kind.is_by_flow() || matches!(scenario.flow_control, FlowControl::None {}) || kind == RoutingKind::UpDown {
         return None;
@@ -119,6 +134,20 @@ mod tests {
         assert_eq!(warning(ring), None);
         assert_eq!(warning(&format!("{shortest}[flow_control.none]\n[transport.tcp]\n")), None);
         assert_eq!(warning("routing = \"shortest_path\"\n[topology.fat_tree]"), None);
+    }
+
+    #[test]
+    fn go_back_n_where_packets_overtake_each_other_is_warned_of() {
+        let found = |routing: &str, reliability: &str| {
+            let text = format!(
+                "routing = \"{routing}\"\n[topology.fat_tree]\n[transport.roce]\nreliability = \"{reliability}\"\n"
+            );
+            reordering_warning(&Scenario::parse(&text, "x.toml", &[]).unwrap())
+        };
+        let warning = found("spray", "go_back_n").unwrap();
+        assert!(warning.starts_with("transport.roce.reliability: go_back_n takes packets for lost"), "{warning}");
+        assert_eq!(found("spray", "selective_repeat"), None);
+        assert_eq!([found("ecmp", "go_back_n"), found("up_down", "go_back_n")], [None, None]);
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Run {
         })?;
         let simulation = Simulation::build_for(options.process, &experiment, options.threads.max(1));
         let simulation = simulation.map_err(|error| document.locate(error))?;
-        estimate.warnings.extend(routing::deadlock_warning(&scenario, &experiment.topology));
+        estimate.warnings.extend(routing::warnings(&scenario, &experiment.topology));
         let (topology, setup) = (experiment.topology, started.elapsed());
         Ok(Run { scenario, estimate, topology, simulation, snap_length, setup })
     }
