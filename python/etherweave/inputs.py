@@ -16,6 +16,7 @@ import typing
 from collections.abc import Collection
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -211,10 +212,11 @@ def decoded(kind: type[T], data: object, where: str) -> T:
 
 
 def _decoded(kind: Any, data: object, where: str) -> Any:
+    if kind in _EXACT and type(data) is kind:
+        return data
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if is_dataclass(kind):
-        needed = {one.name for one in fields(kind) if _is_needed(one)}
-        return kind(**_members(kind, needed, data, where, is_closed=True))  # type: ignore[operator]
+        return kind(**_members(kind, _needed(kind), data, where, is_closed=True))  # type: ignore[operator, arg-type]
     if typing.is_typeddict(kind):
         return _members(kind, kind.__required_keys__, data, where, is_closed=False)
     if origin is typing.NotRequired:
@@ -236,7 +238,7 @@ def _members(
     kind: Any, needed: Collection[str], data: object, where: str, *, is_closed: bool
 ) -> dict[str, Any]:
     members = _checked(dict, data, where, "an object")
-    hints = typing.get_type_hints(kind, include_extras=True)
+    hints = _hints(kind)
     if is_closed and (unknown := sorted(set(members) - set(hints))):
         raise ValueError(f"{where}: unknown key {unknown[0][:40]!r}")
     if missing := [name for name in hints if name in needed and name not in members]:
@@ -245,10 +247,21 @@ def _members(
     return {name: _decoded(hints[name], one, f"{where}.{name}") for name, one in known.items()}
 
 
-def _is_needed(one: Any) -> bool:
-    return one.default is MISSING and one.default_factory is MISSING
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind, include_extras=True)
 
 
+@cache
+def _needed(kind: Any) -> frozenset[str]:
+    return frozenset(
+        one.name
+        for one in fields(kind)
+        if one.default is MISSING and one.default_factory is MISSING
+    )
+
+
+_EXACT = frozenset({str, int, bool})
 _KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 

@@ -198,7 +198,7 @@ def test_fields_that_sonic_does_not_know_are_named_once() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("x.json", "{", "x.json: Expecting property name"),
+        ("x.json", "{", "x.json: EOF while parsing an object"),
         ("x.json", "[]", "x.json: expected an object of tables"),
         ("x.json", '{"PORT": []}', "x.json: PORT: expected a table"),
         ("x.json", '{"PORT": {"Ethernet0": "up"}}', "x.json: PORT: expected a table"),
@@ -280,6 +280,23 @@ def test_a_switch_of_several_chips_is_a_switch_for_each() -> None:
     chips = {"localhost": {"DEVICE_METADATA": {}}, "asic0": foreign(), "asic1": foreign()}
     site = lint.read({"x.json": json.dumps(chips)})
     assert [one.file for one in site.switches] == ["x.json asic0", "x.json asic1"]
+
+
+def test_switches_that_are_alike_have_the_same_findings() -> None:
+    good, bad = foreign(), foreign()
+    del bad["BUFFER_PG"]["Ethernet0,Ethernet4|3-4"]
+    bad["PORT_QOS_MAP"]["Ethernet4"]["pfc_enable"] = "8"
+
+    def written(name: str, tables: dict[str, Any]) -> Files:
+        own = {"DEVICE_METADATA": {"localhost": {"hostname": name}}}
+        return {f"{name}/config_db.json": json.dumps({**tables, **own})}
+
+    apart = {name: found(written(name, bad)) for name in ("a", "c")}
+    together = found(written("a", bad) | written("b", good) | written("c", bad))
+    assert {"readable", "pfc", "cables"} & set(together) == {"readable", "pfc"}
+    for rule in ("readable", "pfc", "groups"):
+        for at, one in enumerate(together.get(rule, [])):
+            assert one.places == apart["a"][rule][at].places + apart["c"][rule][at].places
 
 
 def test_what_vendors_write_is_right() -> None:

@@ -15,6 +15,7 @@ from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.control import lint as linter
 from etherweave.control.lint import sarif
+from etherweave.control.qos.nos import FABRIC
 from etherweave.inputs import read_text
 
 EXAMPLES = """Examples:
@@ -27,6 +28,8 @@ SUFFIXES = (".json", ".sh", ".cfg", ".conf", ".yaml", ".yml")
 """Of files in a directory that may be configurations."""
 SIZE_MAX = 64 * 2**20
 """A configuration is smaller [B]."""
+FABRIC_SIZE_MAX = 512 * 2**20
+"""The policy of a fabric is smaller: 225 MB for 300,000 hosts [B]."""
 PLACES_SHOWN = 3
 COMMANDS_SHOWN = 8
 
@@ -120,7 +123,8 @@ def _texts(paths: list[Path]) -> Iterator[tuple[str, str]]:
         elif path.is_dir():
             inside = (one for one in path.rglob("*") if one.suffix in SUFFIXES and one.is_file())
             for one in sorted(inside):
-                yield str(one), read_text(one, SIZE_MAX)
+                most = FABRIC_SIZE_MAX if one.name == FABRIC else SIZE_MAX
+                yield str(one), read_text(one, most)
         else:
             yield str(path), read_text(path, SIZE_MAX)
 

@@ -77,7 +77,9 @@ _ROWS = (
     ("intent", LOSES, "it differs from what was designed and simulated", agreement.intent),
     ("deadlock", STALLS, "pauses of one class may form a deadlock cycle", agreement.deadlock),
 )
-RULES: tuple[LintRule, ...] = tuple(LintRule(*row) for row in _ROWS)
+_BETWEEN = ("headroom", "cables", "mtu", "ends", "switches", "hosts", "marks", "present")
+"""Rules that compare a switch with others, or with its own ports in the fabric."""
+RULES: tuple[LintRule, ...] = tuple(LintRule(*row, row[0] not in _BETWEEN) for row in _ROWS)
 """Every rule, in the order of findings."""
 
 

@@ -104,7 +104,7 @@ def _set(priorities: frozenset[int]) -> str:
 
 def hosts(site: Configurations) -> Iterator[LintFault]:
     """Find hosts whose pauses, maps or weights differ from the scenario's, or the switches'."""
-    expected = _expected(site)
+    expected = _expected(site) if site.hosts else None
     if expected is None:
         return
     port, whose = expected
@@ -125,7 +125,7 @@ def hosts(site: Configurations) -> Iterator[LintFault]:
 
 def marks(site: Configurations) -> Iterator[LintFault]:
     """Find hosts whose marks lead into lossy classes, or whose congestion control is off."""
-    expected = _expected(site)
+    expected = _expected(site) if site.hosts else None
     if expected is None or not expected[0].lossless:
         return
     port, _ = expected

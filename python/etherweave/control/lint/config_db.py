@@ -4,12 +4,13 @@ Both forms are read: references as names or as ``[TABLE|name]``, and keys of sev
 (``Ethernet0,Ethernet4|3-4``). Values that cannot be read are kept for the linter to report.
 """
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableSequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias
+
+import pydantic_core
 
 from etherweave.control.lint.systems import SONIC, System
 
@@ -60,6 +61,27 @@ PORTS = frozenset({"PORT", "PORT_QOS_MAP"})
 """Tables that name ports: a configuration that is loaded into a running one has no PORT."""
 EXPORTED = ("config_db.json", "onyx.cfg", "eos.cfg", "nvue.sh", "nvue.yaml")
 """Files that ``control export`` writes into a directory with the switch's name."""
+READ = (
+    "PORT",
+    "PORTCHANNEL",
+    "PORTCHANNEL_MEMBER",
+    *MAPS.values(),
+    "BUFFER_PG",
+    "BUFFER_POOL",
+    "BUFFER_PROFILE",
+    "BUFFER_QUEUE",
+    "CABLE_LENGTH",
+    "LOSSLESS_TRAFFIC_PATTERN",
+    "PFC_WD",
+    "PORT_QOS_MAP",
+    "QUEUE",
+    "SCHEDULER",
+    "WRED_PROFILE",
+)
+"""Tables that rules read; switches that have the same are alike."""
+PORT_FIELDS = ("admin_status", "mtu", "pfc_asym", "role", "speed")
+"""Fields of PORT that rules read."""
+_BRACKETS = re.compile(r"\[[^|\]]*\|(.*)\]")
 _CHIP = re.compile(r"localhost|asic\d+")
 """Parts of the configuration of a switch with several chips."""
 IDENTITY: NumberMap = {number: number for number in range(8)}
@@ -131,10 +153,16 @@ class ConfiguredSwitch:
     unreadable: tuple[tuple[str, str, str], ...]
     """Place, value, and what is expected."""
     system: System = SONIC
+    unknown: tuple[str, ...] = ()
+    """Fields that SONiC does not know, with their tables."""
 
 
-def read(file: str, text: str) -> list[ConfiguredSwitch]:
+def read(
+    file: str, text: str, known: MutableSequence[ConfiguredSwitch] | None = None
+) -> list[ConfiguredSwitch]:
     """Read a configuration: one switch, or one for each chip of a switch with several.
+
+    A switch like one of ``known`` shares its tables and ports; another one is added to them.
 
     Raises
     ------
@@ -144,21 +172,44 @@ def read(file: str, text: str) -> list[ConfiguredSwitch]:
     document = _document(file, text)
     chips = {name: one for name, one in document.items() if _CHIP.fullmatch(name)}
     if not chips:
-        return [_ConfigReader(file, _checked(file, document)).switch()]
+        return [_switch(file, _checked(file, document), known)]
     return [
-        _ConfigReader(f"{file} {name}", _checked(f"{file}: {name}", one)).switch()
+        _switch(f"{file} {name}", _checked(f"{file}: {name}", one), known)
         for name, one in chips.items()
         if PORTS & one.keys()
     ]
 
 
-def unknown_fields(tables: RawTables) -> tuple[str, ...]:
+def _unknown_fields(tables: RawTables) -> tuple[str, ...]:
     """Return fields that SONiC does not know, with their tables."""
     return tuple(
         f"{table} {field}"
         for table, known in FIELDS.items()
         for field in sorted(set().union(*tables.get(table, {}).values()) - known)
     )
+
+
+def _switch(
+    file: str,
+    document: dict[str, dict[str, dict[str, Any]]],
+    known: MutableSequence[ConfiguredSwitch] | None,
+) -> ConfiguredSwitch:
+    meta = document.get("DEVICE_METADATA", {}).get("localhost", {})
+    name = str(meta.get("hostname", "")) or _folder(file)
+    tables = {one: document[one] for one in READ if one in document}
+    if "PORT" in tables:
+        tables["PORT"] = {
+            port: {field: one[field] for field in PORT_FIELDS if field in one}
+            for port, one in tables["PORT"].items()
+        }
+    for one in known or ():
+        if one.tables == tables:
+            return replace(one, file=file, name=name)
+    unknown = _unknown_fields(tables)
+    read = replace(_ConfigReader(file, tables).switch(), name=name, unknown=unknown)
+    if known is not None:
+        known.append(read)
+    return read
 
 
 def switch_of(
@@ -185,8 +236,8 @@ def tables(file: str, text: str) -> RawTables:
 
 def _document(file: str, text: str) -> dict[str, Any]:
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = pydantic_core.from_json(text)
+    except ValueError as error:
         raise ConfigError(f"{file}: {error}; expected JSON") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{file}: expected an object of tables, as config_db.json is")
@@ -209,7 +260,7 @@ def _checked(file: str, document: Any) -> dict[str, dict[str, dict[str, Any]]]:
 def reference(value: object) -> str:
     """Return the name of a reference: ``NAME`` or ``[TABLE|NAME]``."""
     text = str(value)
-    old = re.fullmatch(r"\[[^|\]]*\|(.*)\]", text)
+    old = _BRACKETS.fullmatch(text) if text[:1] == "[" else None
     return old[1] if old else text
 
 

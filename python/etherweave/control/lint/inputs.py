@@ -1,12 +1,14 @@
 """Configurations that are checked together, and the form of rules and findings."""
 
-import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import NamedTuple
+
+import pydantic_core
 
 from etherweave.control.lint import (
     config_db,
@@ -27,6 +29,8 @@ from etherweave.inputs import decoded
 
 BESIDE = (LOOKUP, PATCH)
 """Files of ``control export`` that repeat others."""
+FORMS = 8
+"""Forms of switches, the last ones, with which the next is compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ def read(files: Mapping[str, str]) -> Configurations:
         When a file is not of its type.
     """
     switches: dict[tuple[str, str], list[ConfiguredSwitch]] = {}
+    known: deque[ConfiguredSwitch] = deque(maxlen=FORMS)
     hosts, unread = [], []
     policy, fabric_file = None, ""
     for path, text in sorted(files.items()):
@@ -68,21 +73,17 @@ def read(files: Mapping[str, str]) -> Configurations:
         if kind == "fabric":
             fabric_file, policy = path, read_fabric(path, text)
         elif kind == "sonic":
-            switches[path, ""] = config_db.read(path, text)
-            fields = {
-                field: None
-                for one in switches[path, ""]
-                for field in config_db.unknown_fields(one.tables)
-            }
+            switches[path, ""] = config_db.read(path, text, known)
+            fields = dict.fromkeys(field for one in switches[path, ""] for field in one.unknown)
             unread += [UnreadFile(path, tuple(fields))] if fields else []
         elif kind == "host":
             hosts.append(host_script.read(path, name.removesuffix(".sh"), text))
         elif kind in COMMANDS:
             switch, unknown = _of_commands(path, text, kind)
             # The commands and the YAML of a switch that say the same are one configuration.
-            known = switches.setdefault((path.removesuffix(name), switch.name), [])
-            if all(one.tables != switch.tables for one in known):
-                known.append(switch)
+            same = switches.setdefault((path.removesuffix(name), switch.name), [])
+            if all(one.tables != switch.tables for one in same):
+                same.append(switch)
             unread += [UnreadFile(path, unknown)] if unknown else []
         else:
             unread.append(UnreadFile(path, ()))
@@ -183,6 +184,8 @@ class LintRule:
     severity: Severity
     why: str
     check: Callable[[Configurations], Iterator[LintFault]]
+    is_within: bool = False
+    """Whether it checks each switch by itself, so that one is enough of switches that are alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +205,7 @@ def findings(site: Configurations, rules: Iterable[LintRule]) -> list[LintFindin
     found: list[LintFinding] = []
     for rule in rules:
         places: dict[tuple[str, str], dict[LintPlace, None]] = {}
-        for fault in rule.check(site):
+        for fault in _of_each(rule, site) if rule.is_within else rule.check(site):
             where = places.setdefault((fault.found, fault.expected), {})
             where[LintPlace(fault.file, fault.place)] = None
         found += (
@@ -211,6 +214,23 @@ def findings(site: Configurations, rules: Iterable[LintRule]) -> list[LintFindin
         )
     order = list(Severity)
     return sorted(found, key=lambda one: order.index(one.severity))
+
+
+def _of_each(rule: LintRule, site: Configurations) -> Iterator[LintFault]:
+    """Check one switch of each form, and return its faults for all others."""
+    first: dict[int, ConfiguredSwitch] = {}
+    for one in site.switches:
+        first.setdefault(id(one.tables), one)
+    faults: dict[str, list[LintFault]] = {}
+    for fault in rule.check(replace(site, switches=tuple(first.values()))):
+        faults.setdefault(fault.file, []).append(fault)
+    for switch in site.switches:
+        like = first[id(switch.tables)]
+        for fault in faults.get(like.file, ()):
+            place = switch.name if fault.place == like.name else fault.place
+            yield fault._replace(file=switch.file, place=place)
+    files = {one.file for one in site.switches}
+    yield from (fault for file, some in faults.items() if file not in files for fault in some)
 
 
 def read_fabric(file: str, text: str) -> Policy:
@@ -222,11 +242,11 @@ def read_fabric(file: str, text: str) -> Policy:
         When ``control export`` did not write the file.
     """
     try:
-        document = json.loads(text)
+        document = pydantic_core.from_json(text)
         if isinstance(document, dict):
             document.pop("system")
         policy = decoded(Policy, document, "policy")
-    except (ValueError, KeyError, RecursionError) as error:
+    except (ValueError, KeyError) as error:
         expected = "the file that etherweave control export wrote"
         raise ConfigError(f"{file}: {error}; expected {expected}") from None
     if len(policy.priorities) != 8 or len(policy.classes) != 8:

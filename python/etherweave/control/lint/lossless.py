@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 
 from etherweave import _core
 from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch, reference
@@ -11,6 +12,8 @@ from etherweave.control.qos.devices import GENERIC, headroom_bytes
 
 FRAME_BYTES = 1500
 """Largest lossless frames where nothing says more: RoCE's packets are shorter [B]."""
+SERVICE_PORTS = 3
+"""The most slow ports for service that a SKU of SONiC has beside its fast ones."""
 
 
 def each(site: Configurations) -> Iterator[tuple[ConfiguredSwitch, ConfiguredPort]]:
@@ -32,11 +35,29 @@ def enabled(site: Configurations) -> Iterator[LintFault]:
             expected = f"at least one priority in {switch.system.terms['pfc']}"
             yield LintFault(switch.file, switch.name, "PFC is enabled for no priority", expected)
             continue
+        apart = _apart(switch) if len(sets) > 1 else ()
         for port in switch.ports:
-            if port.lossless != usual:
+            if port.lossless != usual and port.name not in apart:
                 found = f"PFC is enabled for {_listed(port.lossless)}"
                 expected = f"{_listed(usual)}, as on most ports of the switch"
                 yield LintFault(switch.file, port.name, found, expected)
+
+
+def _apart(switch: ConfiguredSwitch) -> set[str]:
+    """Return ports within the device, and the few slower ones for service without settings."""
+    bound = {name for key in switch.tables.get("PORT_QOS_MAP", {}) for name in key.split(",")}
+    slowest = min(one.speed_mbps or 0 for one in switch.ports if one.lossless)
+    inner = {one.name for one in switch.ports if not _is_external(switch, one)}
+    slow = {
+        one.name
+        for one in switch.ports
+        if bound and one.name not in bound and (one.speed_mbps or slowest) < slowest
+    }
+    return inner | (slow if len(slow) <= SERVICE_PORTS else set())
+
+
+def _is_external(switch: ConfiguredSwitch, port: ConfiguredPort) -> bool:
+    return bool(switch.tables.get("PORT", {}).get(port.name, {}).get("role", "Ext") == "Ext")
 
 
 def groups(site: Configurations) -> Iterator[LintFault]:
@@ -120,13 +141,17 @@ def _link(port: ConfiguredPort, is_least: bool, frame_bytes: int) -> str:
 def cables(site: Configurations) -> Iterator[LintFault]:
     """Find lossless ports without a cable length, on which headroom depends."""
     planned = fabric_ports(site)
+    lengths = {
+        one.file for one in site.switches if any(port.length_m is not None for port in one.ports)
+    }
     for switch, port in each(site):
         if "cable" not in switch.system.terms:
             continue
-        role = switch.tables.get("PORT", {}).get(port.name, {}).get("role", "Ext")
         if not port.length_m:
-            if role != "Ext":
-                continue  # Within the device, as to a DPU.
+            if not _is_external(switch, port):
+                continue  # As to a DPU.
+            if port.length_m is None and switch.file not in lengths and _has_lossless_group(port):
+                continue  # Groups are written out, and nothing follows from the cable.
             found = "no cable length" if port.length_m is None else "a cable of 0 m"
             yield LintFault(switch.file, port.name, found, switch.system.terms["cable"])
             continue
@@ -158,21 +183,30 @@ def orphans(site: Configurations) -> Iterator[LintFault]:
 
 
 def pools(site: Configurations) -> Iterator[LintFault]:
-    """Find groups in pools of the egress, and queues in pools of the ingress."""
+    """Find groups in pools of the egress, and queues in pools of the ingress.
+
+    Where both are found, the chip has one memory for both, as Marvell's and Innovium's in SONiC.
+    """
     sides = (("BUFFER_PG", "egress"), ("BUFFER_QUEUE", "ingress"))
     for switch in site.switches:
         kinds = {
             name: one.get("type") for name, one in switch.tables.get("BUFFER_POOL", {}).items()
         }
         profiles = switch.tables.get("BUFFER_PROFILE", {})
+        faults: dict[str, list[LintFault]] = {table: [] for table, _ in sides}
         for table, wrong in sides:
+            right = "ingress" if wrong == "egress" else "egress"
             for key, entry in switch.tables.get(table, {}).items():
                 name = reference(entry.get("profile", ""))
                 pool = reference(profiles.get(name, {}).get("pool", ""))
                 if kinds.get(pool) == wrong:
                     found = f"profile {name} uses {pool}, a pool of the {wrong}"
-                    right = "ingress" if wrong == "egress" else "egress"
-                    yield LintFault(switch.file, f"{table}|{key}", found, f"a pool of the {right}")
+                    place = f"{table}|{key}"
+                    faults[table].append(
+                        LintFault(switch.file, place, found, f"a pool of the {right}")
+                    )
+        if not all(faults.values()):
+            yield from chain.from_iterable(faults.values())
 
 
 def _listed(priorities: frozenset[int]) -> str:
