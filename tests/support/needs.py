@@ -164,6 +164,7 @@ NEEDS = {
     ),
     "wheel": Need(obstacle=_unset("ETHERWEAVE_WHEEL", "wheel, as `make wheel` does")),
     "sonic-yang": Need(obstacle=_unset("ETHERWEAVE_SONIC_YANG", "directory with SONiC's models")),
+    "sonic-repo": Need(obstacle=_unset("ETHERWEAVE_SONIC_REPO", "checkout of sonic-buildimage")),
 }
 """By the name that the marker takes."""
 
