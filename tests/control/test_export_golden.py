@@ -83,7 +83,7 @@ def lines(name: str, text: str) -> Iterator[tuple[str, str]]:
             for entry in entries.values():
                 yield from ((name, f"{table} {field}") for field in entry or [""])
     elif name == "nvue.yaml":
-        for _, words in yaml_paths.read(name, text):
+        for _, words in yaml_paths.read(text):
             yield "nvue.sh", " ".join(["nv set", *words])
     else:
         yield from ((name, line.strip()) for line in text.splitlines())

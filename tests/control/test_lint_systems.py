@@ -240,7 +240,7 @@ STARTUP = """
         ("- set: {a: &x [1], b: *x}", "x.yaml: line 1: an alias; expected YAML of NVUE"),
         ("- set: " + "[" * 200 + "]" * 200, "x.yaml: line 1: nested more than 64 times"),
         ("- set:\n    {[a]: b}", "x.yaml: line 2: expected a name before the colon"),
-        ("- set:\n  a: 'b", "x.yaml:2: found unexpected end of stream"),
+        ("- set:\n  a: 'b", "x.yaml: line 2: found unexpected end of stream"),
     ],
 )
 def test_yaml_that_cannot_be_read_is_refused(text: str, message: str) -> None:
@@ -282,6 +282,23 @@ def test_no_word_anywhere_makes_the_linter_stumble(system: str) -> None:
 def test_more_lines_than_a_switch_has_are_refused() -> None:
     with pytest.raises(lint.ConfigError, match="x: more than 40,000 lines; expected one switch"):
         lint.read({"x": "interface Ethernet1\n" * 40_001})
+
+
+@pytest.mark.parametrize("system", FILES)
+def test_switches_that_are_alike_share_what_is_read_of_them(system: str) -> None:
+    switches = lint.read(_alike(system)).switches
+    assert {one.name for one in switches} == {"leaf0", "leaf1"}
+    assert all(one.tables is switches[0].tables for one in switches)
+    assert {one.file.partition("/")[0] for one in switches} == {"leaf0", "leaf1"}
+
+
+def _alike(system: str) -> Files:
+    name = FILES[system]
+    text = tree(system)[f"leaf0/{name}"].replace("host0 port", "host9 port")
+    return {
+        f"leaf0/{name}": tree(system)[f"leaf0/{name}"],
+        f"leaf1/{name}": text.replace("hostname leaf0", "hostname leaf1"),
+    }
 
 
 def test_a_file_without_a_fabric_is_compared_with_others_of_its_system() -> None:

@@ -213,14 +213,18 @@ def _switch(
 
 
 def switch_of(
-    file: str,
     tables: dict[str, dict[str, dict[str, Any]]],
     system: System,
     unreadable: Iterable[tuple[str, str, str]],
 ) -> ConfiguredSwitch:
-    """Return the switch of tables that a reader of another system's commands wrote."""
-    read = _ConfigReader(file, tables).switch()
+    """Return a switch without a name, of tables that a reader of commands wrote."""
+    read = _ConfigReader("", tables).switch()
     return replace(read, system=system, unreadable=(*unreadable, *read.unreadable))
+
+
+def named(switch: ConfiguredSwitch, file: str, name: str) -> ConfiguredSwitch:
+    """Return a switch with the name that its file says, otherwise that of its directory."""
+    return replace(switch, file=file, name=name or _folder(file))
 
 
 def tables(file: str, text: str) -> RawTables:

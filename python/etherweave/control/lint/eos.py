@@ -57,6 +57,7 @@ class _EosReader:
         self._names: list[str] = []
         self._queue = ""
         """The queue whose mode it is; ``-``: of multicast."""
+        self._is_inner = False
         self._is_indented = False
         self._is_off = False
         """Whether PFC is, at all ports."""
@@ -66,9 +67,9 @@ class _EosReader:
         words = line.split()
         if not words or words[0][0] == "!":
             return
-        is_inner = line[0].isspace()
-        self._is_indented |= is_inner
-        if not is_inner and (self._is_indented or words[0] in MODES):
+        self._is_inner = line[0].isspace()
+        self._is_indented |= self._is_inner
+        if not self._is_inner and (self._is_indented or words[0] in MODES):
             self._leave()
         try:
             is_known = self._global(words) or bool(self._within and self._inner(words))
@@ -98,7 +99,7 @@ class _EosReader:
     def _global(self, words: list[str]) -> bool:
         switch = self.switch
         match words:
-            case ["hostname", name]:
+            case ["hostname", name] if not self._is_inner:
                 switch.name = name
             case ["end"] | ["exit"]:
                 self._leave()

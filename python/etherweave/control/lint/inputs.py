@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -91,25 +92,33 @@ def read(files: Mapping[str, str]) -> Configurations:
     return Configurations(every, tuple(hosts), fabric_file, policy, tuple(unread))
 
 
-def _read_yaml(file: str, text: str) -> SwitchSettings:
+def _read_yaml(text: str) -> SwitchSettings:
     from etherweave.control.lint import yaml_paths
 
-    return nvue.read_paths(yaml_paths.read(file, text))
+    return nvue.read_paths(yaml_paths.read(text))
 
 
-COMMANDS: Mapping[str, tuple[System, Callable[[str, str], SwitchSettings]]] = {
-    "onyx": (ONYX, lambda _, text: onyx.read(text)),
-    "eos": (EOS, lambda _, text: eos.read(text)),
-    "nvue": (CUMULUS, lambda _, text: nvue.read(text)),
+COMMANDS: Mapping[str, tuple[System, Callable[[str], SwitchSettings]]] = {
+    "onyx": (ONYX, onyx.read),
+    "eos": (EOS, eos.read),
+    "nvue": (CUMULUS, nvue.read),
     "nvue yaml": (CUMULUS, _read_yaml),
 }
 """By the kind of a file, its system and its reader."""
+_BEGIN = r"^(?:\S*(?: \[[^\]\n]*\])* ?\(config[^)\n]*\) ?# ?)?[ \t]*"
+"""The beginning of a line, with the prompt of a session or without it."""
 SIGNS = {
-    "nvue": r"^\s*nv set ",
-    "nvue yaml": r"^- set:",
-    "onyx": r"^[^!\n]*\b(interface (ethernet|(mlag-)?port-channel) \d|dcb priority-flow-control)",
-    "eos": r"(?i)^[^#\n]*\b(interface (ethernet|et|port-channel|po)\d|qos map |qos profile )",
-    "host": r"\b(mlnx_qos|dcb pfc)\b",
+    "nvue": re.compile(r"^[ \t]*nv set ", re.MULTILINE),
+    "nvue yaml": re.compile(r"^- set:", re.MULTILINE),
+    "onyx": re.compile(
+        _BEGIN + r"(?:interface (?:ethernet|(?:mlag-)?port-channel) \d|dcb priority-flow-control)",
+        re.MULTILINE,
+    ),
+    "eos": re.compile(
+        _BEGIN + r"(?:interface (?:ethernet|et|port-channel|po)\d|qos map |qos profile )",
+        re.MULTILINE | re.IGNORECASE,
+    ),
+    "host": re.compile(r"\b(?:mlnx_qos|dcb pfc)\b"),
 }
 """Lines that only files of a kind have."""
 LINES_MAX = 40_000
@@ -118,14 +127,37 @@ HEAD = 1 << 20
 """Length of the beginning in which they are looked for."""
 
 
+HOSTNAMES = {
+    "onyx": re.compile(r"(?<=^hostname )\S+$", re.MULTILINE),
+    "eos": re.compile(r"(?<=^hostname )\S+$", re.MULTILINE),
+    "nvue": re.compile(r"(?<=^nv set system hostname )\S+$", re.MULTILINE),
+    "nvue yaml": re.compile(r"(?<=^    system:\n      hostname: )\S+$", re.MULTILINE),
+}
+"""The name of the switch."""
+DESCRIPTION = re.compile(r"^ +description .*$", re.MULTILINE)
+
+
 def _of_commands(path: str, text: str, kind: str) -> tuple[ConfiguredSwitch, tuple[str, ...]]:
     """Return the switch, and first words of commands that are not known."""
     if text.count("\n") > LINES_MAX:
         raise ConfigError(f"{path}: more than {LINES_MAX:,} lines; expected one switch")
+    found = HOSTNAMES[kind].findall(text)
+    nameless = HOSTNAMES[kind].sub("x", text) if len(found) == 1 else text
+    try:
+        name, switch, unknown = _form(kind, DESCRIPTION.sub("", nameless))
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    own = found[0].strip("'\"") if len(found) == 1 else name
+    return config_db.named(switch, path, own), unknown
+
+
+@lru_cache(maxsize=FORMS)
+def _form(kind: str, text: str) -> tuple[str, ConfiguredSwitch, tuple[str, ...]]:
+    """Read commands; switches that are alike but for names and descriptions share what is read."""
     system, reader = COMMANDS[kind]
-    settings = reader(path, text)
-    tables = port_settings.tables(settings)
-    return config_db.switch_of(path, tables, system, settings.unreadable), tuple(settings.unread)
+    settings = reader(text)
+    switch = config_db.switch_of(port_settings.tables(settings), system, settings.unreadable)
+    return settings.name, switch, tuple(settings.unread)
 
 
 def _kind(name: str, text: str) -> str:
@@ -135,7 +167,7 @@ def _kind(name: str, text: str) -> str:
     if name.endswith(".json") or text.lstrip()[:1] == "{":
         return "sonic"
     head = text[:HEAD]
-    signs = (kind for kind, sign in SIGNS.items() if re.search(sign, head, re.MULTILINE))
+    signs = (kind for kind, sign in SIGNS.items() if sign.search(head))
     return next(signs, "host" if name.endswith(".sh") else "")
 
 

@@ -15,7 +15,7 @@ DEPTH_MAX = 64
 ROOT = "set"
 
 
-def read(file: str, text: str) -> list[tuple[str, list[str]]]:
+def read(text: str) -> list[tuple[str, list[str]]]:
     """Return the place of each value below ``set``, and its path with the value at its end.
 
     Raises
@@ -25,12 +25,12 @@ def read(file: str, text: str) -> list[tuple[str, list[str]]]:
     """
     try:
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        found = list(_paths(file, yaml.parse(text, Loader=loader)))
+        found = list(_paths(yaml.parse(text, Loader=loader)))
     except (yaml.YAMLError, RecursionError) as error:
         reason = getattr(error, "problem", None) or str(error).partition("\n")[0]
         mark = getattr(error, "problem_mark", None)
-        place = f"{file}:{mark.line + 1}" if mark else file
-        raise ConfigError(f"{place}: {reason}; expected YAML of NVUE") from None
+        place = f"line {mark.line + 1}: " if mark else ""
+        raise ConfigError(f"{place}{reason}; expected YAML of NVUE") from None
     return [(place, words[1:]) for place, words in found if words[0] == ROOT and words[1:]]
 
 
@@ -43,13 +43,13 @@ class _Node:
         self.is_empty = True
 
 
-def _paths(file: str, events: Iterator[Any]) -> Iterator[tuple[str, list[str]]]:
+def _paths(events: Iterator[Any]) -> Iterator[tuple[str, list[str]]]:
     nodes: list[_Node] = []
     for event in events:
         place = f"line {event.start_mark.line + 1}"
         match event:
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
-                _begin(file, place, nodes)
+                _begin(place, nodes)
                 nodes.append(_Node(isinstance(event, yaml.MappingStartEvent)))
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 if nodes.pop().is_empty and (words := _words(nodes)):
@@ -68,15 +68,15 @@ def _paths(file: str, events: Iterator[Any]) -> Iterator[tuple[str, list[str]]]:
                     yield place, words
                 _end(nodes)
             case yaml.AliasEvent():
-                raise ConfigError(f"{file}: {place}: an alias; expected YAML of NVUE")
+                raise ConfigError(f"{place}: an alias; expected YAML of NVUE")
 
 
-def _begin(file: str, place: str, nodes: list[_Node]) -> None:
+def _begin(place: str, nodes: list[_Node]) -> None:
     if len(nodes) >= DEPTH_MAX:
-        raise ConfigError(f"{file}: {place}: nested more than {DEPTH_MAX} times; expected YAML")
+        raise ConfigError(f"{place}: nested more than {DEPTH_MAX} times; expected YAML")
     if nodes:
         if nodes[-1].is_mapping and nodes[-1].key is None:
-            raise ConfigError(f"{file}: {place}: expected a name before the colon")
+            raise ConfigError(f"{place}: expected a name before the colon")
         nodes[-1].is_empty = False
 
 
