@@ -20,6 +20,7 @@ import openloop
 import openloop_growth
 import overhead
 import simulations
+import sweep_overhead
 
 from etherweave import __version__
 from etherweave.machine import machine
@@ -37,6 +38,7 @@ def main() -> None:
         *designs.rows(),
         *deployments.rows(),
         *overhead.rows(),
+        *sweep_overhead.rows(),
         *commands.rows(),
     ]
     wanted = [row for row in rows if fnmatch.fnmatchcase(row.name, glob)]

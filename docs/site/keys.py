@@ -13,6 +13,7 @@ UNITS = {
 }
 """Texts with a unit: what they say, and an example."""
 TYPES = {"boolean": "`true` or `false`", "string": "text", "integer": "integer", "number": "number"}
+_TYPED = {"type", "$ref", "anyOf", "oneOf", "enum", "properties", "const"}
 INLINE = 40
 """Characters of the longest default that stands in a table."""
 
@@ -93,6 +94,8 @@ class _Sections:
 
     def _value(self, path: str, one: Schema, below: list[tuple[str, Schema]]) -> str:
         """Write what values a key takes; a table of its own gets a section below."""
+        if not isinstance(one, dict) or not _TYPED & one.keys():
+            return "any value"
         options = [other for other in one.get("anyOf", ()) if other.get("type") != "null"]
         if len(options) == 1:
             one = options[0]

@@ -33,6 +33,9 @@ def schema() -> str:
 def resolve(text: str, origin: str, overrides: Sequence[tuple[str, str]]) -> str:
     """Fill in every default of a scenario; gives TOML."""
 
+def sweep(text: str, origin: str) -> str | None:
+    """Read the table ``sweep`` of a file, every default written out; gives JSON."""
+
 def foresee(text: str, origin: str, overrides: Sequence[tuple[str, str]]) -> str:
     """Estimate what a run needs, with warnings, as JSON."""
 

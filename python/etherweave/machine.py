@@ -1,8 +1,12 @@
 """The machine that a result is computed on."""
 
+import hashlib
 import os
 import platform
+from functools import cache
 from pathlib import Path
+
+from etherweave import _core
 
 
 def machine() -> dict[str, str]:
@@ -35,3 +39,10 @@ def _processor() -> str:
     lines = information.read_text().splitlines() if information.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
+
+
+@cache
+def build() -> str:
+    """Name the core that computes: its version, and a hash of its code."""
+    code = Path(_core.__file__).read_bytes()
+    return f"{_core.version()} {hashlib.sha256(code).hexdigest()[:16]}"

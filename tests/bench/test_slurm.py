@@ -1,7 +1,7 @@
 """Jobs through a real Slurm without accounting: steps, a batch job, an array; nothing is left."""
 
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -132,7 +132,7 @@ def test_an_outcome_is_seen_at_once_though_slurm_is_asked_seldom(
 ) -> None:
     asked: list[str] = []
 
-    def says(words: Sequence[str]) -> str:
+    def says(*words: str) -> str:
         asked.append(words[0])
         return "7\n"
 
@@ -142,7 +142,7 @@ def test_an_outcome_is_seen_at_once_though_slurm_is_asked_seldom(
 
     clock = Clock(happens)
     monkeypatch.setattr(sbatch, "time", clock)
-    monkeypatch.setattr(sbatch, "_output", says)
+    monkeypatch.setattr(sbatch, "slurm", says)
     monkeypatch.setattr(sbatch, "cancel_earlier", lambda job: None)
     monkeypatch.setattr(sbatch, "cancel", lambda number: None)
     outcome = SlurmBatchLauncher(site("sbatch")).launch(

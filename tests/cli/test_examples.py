@@ -45,6 +45,7 @@ def understood(words: list[str]) -> None:
     """Let the verb parse its words; raises the error that a user would see."""
     command = program()
     while hasattr(command, "commands"):
+        words = getattr(command, "with_verb", list)(words)
         command, words = below(command, words[0]), words[1:]
     parser = command.make_parser(command.context_class(command, **command.context_settings))
     values, rest, _ = parser.parse_args(list(words))

@@ -82,6 +82,12 @@ pub fn resolve(text: &str, origin: &str, overrides: Vec<(String, String)>) -> Py
     Ok(scenario.resolved())
 }
 
+/// The table `sweep` of a file as JSON, every default written out; None without one.
+#[pyfunction]
+pub fn sweep(text: &str, origin: &str) -> PyResult<Option<String>> {
+    etherweave_scenario::sweep(text, origin).map_err(|error| scenario_error(&error))
+}
+
 /// What a run of the scenario is expected to need, and warnings, as JSON; it is not run.
 #[pyfunction]
 pub fn foresee(py: Python<'_>, text: &str, origin: &str, overrides: Vec<(String, String)>) -> PyResult<String> {

@@ -47,7 +47,7 @@ pub struct Estimate {
     pub memory_parts: Vec<(&'static str, u64)>,
     /// Tables and captures, if they are written [B].
     pub disk_bytes: u64,
-    /// Packets over links, each link counted; none where streams have no end.
+    /// Packets over links, each link counted; none where neither streams nor the run have an end.
     pub packet_hops: Option<u64>,
     /// What a reader must know before the first event, such as that the routing may deadlock.
     pub warnings: Vec<String>,
@@ -206,7 +206,7 @@ pub(crate) fn run(
     let captured = captured_bytes(&traffic, captures as u64, snap_length);
     Ok(Estimate {
         disk_bytes: (tables.saturating_add(sample_tables) / COMPRESSION).saturating_add(captured),
-        packet_hops: packet_hops(scenario, &traffic, hops),
+        packet_hops: packet_hops(scenario, topology, &traffic, hops),
         ..Estimate::of_parts(parts, peak)
     })
 }
@@ -261,11 +261,19 @@ fn captured_bytes(traffic: &[TrafficSize], captures: u64, snap_length: Option<u3
     captures.saturating_mul(traffic.iter().map(of_job).fold(0, u64::saturating_add))
 }
 
-/// Data and acknowledgements over all links.
-fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64) -> Option<u64> {
+/// Data and acknowledgements over all links; of a run with an end, no more than links of receivers carry until then.
+fn packet_hops(scenario: &Scenario, topology: &Topology, traffic: &[TrafficSize], hops: f64) -> Option<u64> {
     let (payload, per_ack) = (scenario.transport.payload().get(), u64::from(scenario.transport.packets_per_ack()));
+    let rate = topology.channel(topology.host_channel(HostId::from_index(0))).rate;
+    let carried = scenario.run.end.map(|end| rate.bytes_in(end).get());
     let of_job = |size: &TrafficSize| {
-        let (messages, bytes) = (size.messages?, size.bytes?);
+        let until_end = carried.map(|bytes| bytes.saturating_mul(size.receivers));
+        let bytes = size.bytes.into_iter().chain(until_end).min()?;
+        let messages = match (size.messages, size.bytes) {
+            (Some(messages), Some(whole)) => (messages as f64 * bytes as f64 / whole.max(1) as f64) as u64,
+            (Some(_), None) => return None,
+            (None, _) => 0,
+        };
         let packets = (bytes / payload.max(1)).max(messages);
         Some(packets.saturating_add((packets / per_ack).max(messages)) as f64 * hops)
     };

@@ -33,6 +33,7 @@ mod run;
 mod sampling;
 mod scenario;
 mod schedules;
+mod sweep;
 mod tables;
 
 pub use control::{AddressKind, ControlSpec, PauseKind, ResolutionKind, RuleKind, SpoofingKind};
@@ -51,8 +52,9 @@ pub use outcome::{Outcome, Summary};
 pub use pattern_spec::PatternSpec;
 pub use run::{Run, RunOptions};
 pub use sampling::ObserveSpec;
-pub use scenario::{JobSpec, RunSpec, Scenario};
+pub use scenario::{JobSpec, RunSpec, Scenario, sweep};
 pub use schedules::{JobSchedule, Schedules};
+pub use sweep::{AxisSpec, SampleMethod, SampleSpec, Scale, SweepSpec};
 pub use tables::{Column, Table};
 
 /// The formats of [`Fabric::export`], with a sentence about each.

@@ -138,8 +138,11 @@ impl de::Error for ReadError {
         ReadError::new(format!("unknown name `{name}`"), one_of(known))
     }
 
-    fn unknown_field(_: &str, known: &'static [&'static str]) -> ReadError {
-        ReadError::new("unknown key", one_of(known))
+    fn unknown_field(key: &str, known: &'static [&'static str]) -> ReadError {
+        let nearest = nearest(key, known)
+            .filter(|_| known.len() > 1)
+            .map_or_else(String::new, |name| format!("; nearest is `{name}`"));
+        ReadError::new("unknown key", one_of(known) + &nearest)
     }
 
     fn missing_field(key: &'static str) -> ReadError {
@@ -195,6 +198,26 @@ fn one_of(names: &[&str]) -> String {
         [first, second] => format!("{first} or {second}"),
         names => format!("one of {}", names.join(", ")),
     }
+}
+
+/// The name that a key was meant to be, where one differs in a third of its letters or fewer.
+fn nearest<'n>(key: &str, names: &[&'n str]) -> Option<&'n str> {
+    let close = names.iter().map(|name| (letters_changed(key, name), *name)).min()?;
+    (3 * close.0 <= key.len().max(3)).then_some(close.1)
+}
+
+/// Letters to insert, remove or replace to make one name of another: the distance of Levenshtein (1966).
+fn letters_changed(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (line, letter) in one.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
+        for (column, candidate) in other.bytes().enumerate() {
+            let replaced = diagonal + usize::from(letter != candidate);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
 }
 
 /// A value on its way to a type.
@@ -433,6 +456,7 @@ mod tests {
             mistakes("mode = \"alpah\""),
             ["mode: unknown name `alpah`; expected one of `plain`, `static`, `alpha`"]
         );
+        assert!(mistakes("port = 1").iter().all(|line| line.ends_with("; nearest is `ports`")));
         assert_eq!(mistakes("mode = 1"), ["mode: 1; expected one of `plain`, `static`, `alpha`"]);
         let several = "mode: several members at once; expected one of `plain`, `static`, `alpha`";
         assert_eq!(mistakes("mode = { plain = {}, static = 1 }"), [several]);

@@ -13,6 +13,7 @@ use crate::document::Document;
 use crate::faults::{self, FaultsSpec};
 use crate::open_loop::OpenLoopSpec;
 use crate::sampling::{self, ObserveSpec};
+use crate::sweep::SweepSpec;
 use crate::{ScenarioError, check, files, reader, routing};
 
 /// A scenario file: fabric, protocols, jobs; all keys have defaults, and a run needs a job.
@@ -63,6 +64,9 @@ pub struct Scenario {
     /// How the fabric is deployed, for `etherweave control` and `etherweave lab`; a run does not use it.
     #[serde(skip_serializing_if = "ControlSpec::is_default")]
     pub control: ControlSpec,
+    /// Runs at many values of keys, for `etherweave sweep`; each of them is resolved without it.
+    #[serde(skip_serializing)]
+    pub sweep: Option<SweepSpec>,
 }
 
 impl Default for Scenario {
@@ -87,6 +91,7 @@ impl Default for Scenario {
             design: DesignSpec::default(),
             open_loop: OpenLoopSpec::default(),
             control: ControlSpec::default(),
+            sweep: None,
         }
     }
 }
@@ -165,6 +170,15 @@ impl Scenario {
             seed: self.seed,
         }
     }
+}
+
+/// The table `sweep` of a file as JSON, every default written out; none without one.
+///
+/// # Errors
+/// Every mistake of one value.
+pub fn sweep(text: &str, origin: &str) -> Result<Option<String>, ScenarioError> {
+    let (_, scenario) = read_values(text, origin, &[])?;
+    Ok(scenario.sweep.map(|spec| serde_json::to_string(&spec).expect("a sweep is JSON")))
 }
 
 /// Reads and checks what a run needs; with the document, for later errors.

@@ -8,12 +8,13 @@ use crate::{File, Finding, Repository};
 const PACKAGE: &str = "python/etherweave/";
 
 /// The rooms that each room may import. A module beside the rooms (`run.py`) may import modules beside the rooms.
-pub const MAY_IMPORT: [(&str, &[&str]); 6] = [
-    ("cli", &["control", "bench", "report", "study", "linux"]),
+pub const MAY_IMPORT: [(&str, &[&str]); 7] = [
+    ("cli", &["control", "bench", "report", "study", "sweeps", "linux"]),
     ("control", &["linux"]),
     ("bench", &["linux"]),
     ("report", &["bench", "study"]),
-    ("study", &["control", "bench"]),
+    ("study", &["control", "bench", "sweeps"]),
+    ("sweeps", &["bench"]),
     ("linux", &[]),
 ];
 

@@ -21,6 +21,8 @@ const OPS_OF_LINE: u64 = 3;
 pub struct TrafficSize {
     /// Ranks.
     pub ranks: u64,
+    /// Ranks that receive.
+    pub receivers: u64,
     /// Memory of the programs or the list of streams [B].
     pub program_bytes: u64,
     /// Pairs of ranks that exchange messages; of streams, the streams.
@@ -69,6 +71,7 @@ impl Workload {
                 let window = outstanding.min(incast.messages.unwrap_or(u64::MAX)).saturating_mul(message);
                 Ok(TrafficSize {
                     ranks: self.ranks(),
+                    receivers: 1,
                     program_bytes: streams.saturating_mul(size_of::<StreamSpec>() as u64),
                     connections: streams,
                     rows: 0,
@@ -104,6 +107,7 @@ fn of_partners(ranks: u64, message: u64, messages: u64, outstanding: u64) -> Tra
     let all = ranks.saturating_mul(messages);
     TrafficSize {
         ranks,
+        receivers: ranks,
         program_bytes: ranks.saturating_mul(size_of::<StreamSpec>() as u64),
         connections: ranks,
         rows: 0,
@@ -119,6 +123,7 @@ fn of_goal(goal: &Goal, ranks: u64) -> TrafficSize {
     let pairs = ranks.saturating_mul(ranks.saturating_sub(1)) / 2;
     TrafficSize {
         ranks,
+        receivers: ranks,
         program_bytes: lines * OPS_OF_LINE * size_of::<Op>() as u64 + ranks.saturating_mul(HEAD_BYTES),
         connections: pairs.min(lines),
         rows: ranks.saturating_mul(u64::from(goal.iterations)),
@@ -135,6 +140,7 @@ fn of_programs(programs: &[Program], ranks: u64) -> TrafficSize {
     let sum = |value: fn(&Program) -> u64| all(programs.iter().map(value).fold(0, u64::saturating_add));
     TrafficSize {
         ranks,
+        receivers: ranks,
         program_bytes: sum(program_bytes),
         connections: sum(peers).div_ceil(2),
         rows: sum(Program::iterations),

@@ -13,6 +13,7 @@ VERBS = {
     "in us.",
     "schedule": "Write the schedule of each job for the MPI executor, and print the file names.",
     "curve": "Simulate synthetic traffic at several loads, and print latency and throughput.",
+    "sweep": "Run a scenario at many values of its keys, and keep all figures as one dataset.",
     "observe": "Simulate one point of a scenario's synthetic traffic, and print which links are "
     "busy when.",
     "design": "Design a fabric on paper, and print counts, deadlock freedom, tables, power and "

@@ -6,8 +6,8 @@ from types import TracebackType
 
 from etherweave.cli.exits import reject
 
-EXTRAS = ("bench", "control", "report")
-"""Each has the name of the room whose libraries it brings; ``all`` brings those of every room."""
+EXTRAS = ("bench", "control", "dask", "report")
+"""Each has the name of the room, or the engine, whose libraries it brings; ``all`` brings all."""
 MODULES = {"pyyaml": "yaml"}
 """Of packages, modules that have other names."""
 _REQUIREMENT = re.compile(r"(?P<package>[\w.-]+).*;.*\bextra == ['\"](?P<extra>\w+)['\"]")

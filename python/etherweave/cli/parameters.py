@@ -58,6 +58,16 @@ MemoryLimit = Annotated[
         "what the machine and the limits of the process leave.",
     ),
 ]
+ExecutorName = Annotated[
+    str,
+    typer.Option(
+        "--executor",
+        metavar="NAME",
+        help="Carry out the work in processes of this machine (local), on a cluster of Dask by its "
+        "address or scheduler file (dask=ADDRESS; dask starts one here), or in an array of Slurm "
+        "with options of sbatch (slurm=OPTIONS).",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 ALL_PROCESSORS = usable_processors()

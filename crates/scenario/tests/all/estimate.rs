@@ -98,3 +98,13 @@ fn a_limit_that_is_no_size_is_a_mistake() {
     contains(&error("4 elephants").to_string(), &["x.toml: --memory-limit: "]);
     contains(&error("1KiB").to_string(), &["at most 1.0 KiB, as --memory-limit says"]);
 }
+
+#[test]
+fn streams_without_an_end_are_estimated_by_the_link_of_their_receiver_until_the_run_ends() {
+    let text = "topology.single_switch = { hosts = 4, rate = \"100Gb/s\" }\nrun.end = \"80us\"\n\
+                transport.roce = { path_mtu = \"4KiB\", ack_every = 1 }\n[[job]]\nname = \"incast\"\n\
+                workload.incast = { sources = 3 }\n";
+    let estimate = etherweave_scenario::foresee(text, "x.toml", &[]).unwrap();
+    // 100 Gb/s carry 1,000,000 B in 80 us: 244 packets of 4 KiB, an acknowledgement each, over two links.
+    assert_eq!(estimate.packet_hops, Some((244 + 244) * 2));
+}

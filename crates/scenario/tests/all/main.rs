@@ -10,5 +10,6 @@ mod mistakes;
 mod mutations;
 mod samples;
 mod shipped;
+mod sweep;
 mod switch_models;
 mod topologies;

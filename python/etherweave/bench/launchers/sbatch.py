@@ -94,7 +94,7 @@ class SlurmBatchLauncher:
         cancel_earlier(jobs[-1])
         words = tuple(self._submission(jobs))
         wait_s = self.site.number("wait", WAIT_S) + sum(job.limit_s for job in jobs)
-        number = _output(words).split(";")[0].strip()
+        number = slurm(*words).split(";")[0].strip()
         return _Array(number, words, wait_s, time.monotonic() + wait_s, jobs[0].directory)
 
     def _submission(self, jobs: Sequence[LaunchJob]) -> list[str]:
@@ -124,13 +124,13 @@ class SlurmBatchLauncher:
             if now > array.end:
                 return f"job {array.number}: not done within {array.wait_s:g} s"
             if now >= ask:
-                if _lives(array.number):
+                if lives(array.number):
                     gone = 0.0
                 elif not gone:
                     gone, pause = now, _ASK_MIN_S
                 elif now > gone + _LATE_S:
-                    fate, log = _fate(array.number), _log(array.log)
-                    return f"job {array.number}: left no outcome; {fate}; {log}"
+                    ended, log = fate(array.number), _log(array.log)
+                    return f"job {array.number}: left no outcome; {ended}; {log}"
                 ask, pause = now + pause, min(1.5 * pause, _ASK_MAX_S)
             time.sleep(_PAUSE_S)
         return ""
@@ -148,16 +148,18 @@ class _Array(NamedTuple):
     """Where tasks write what went wrong with themselves."""
 
 
-def _lives(number: str) -> bool:
+def lives(number: str) -> bool:
+    """Whether a job still exists."""
     try:
-        return bool(_output(("squeue", "--noheader", f"--jobs={number}", "--format=%i")).strip())
+        return bool(slurm("squeue", "--noheader", f"--jobs={number}", "--format=%i").strip())
     except LauncherError:
         return False  # An old number is an error to squeue.
 
 
-def _fate(number: str) -> str:
+def fate(number: str) -> str:
+    """Write how a job ended, for which Slurm keeps it a while."""
     try:
-        states = set(_STATE.findall(_output(("scontrol", "--oneliner", "show", "job", number))))
+        states = set(_STATE.findall(slurm("scontrol", "--oneliner", "show", "job", number)))
     except LauncherError as error:
         return str(error)
     return f"ended as {', '.join(sorted(states))}"
@@ -168,7 +170,14 @@ def _log(directory: Path) -> str:
     return "\n".join(texts)[-2000:]
 
 
-def _output(words: Sequence[str]) -> str:
+def slurm(*words: str) -> str:
+    """Carry out a command of Slurm and return what it prints.
+
+    Raises
+    ------
+    LauncherError
+        When it fails.
+    """
     try:
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE_S

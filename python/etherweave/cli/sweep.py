@@ -1,0 +1,187 @@
+"""The verb ``sweep``."""
+
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from etherweave.cli.exits import FAILED, mistakes, notice, terminable
+from etherweave.cli.parameters import AsJson, ExecutorName, directory, drawing, output_option
+from etherweave.cli.progress import size_text, study_progress
+
+if TYPE_CHECKING:
+    from etherweave.sweeps import SweepResult, SweepStatus
+    from etherweave.sweeps.cost import Expectation
+
+EXAMPLES = """Examples:
+etherweave sweep scenarios/sweep/incast.toml --dry-run
+etherweave sweep scenarios/sweep/incast.toml -o results/incast
+etherweave sweep incast.toml --executor dask=scheduler.json
+etherweave sweep incast.toml --executor "slurm=--partition=batch --time=60" --workers 64
+etherweave sweep status results/incast
+etherweave sweep plot results/incast x=switch.buffer y=goodput_gbps by=seed -o buffer.svg"""
+
+
+class _Group(TyperGroup):
+    """Verbs of a sweep; a file in place of a verb is carried out."""
+
+    def with_verb(self, words: list[str]) -> list[str]:
+        """Put the verb before a file."""
+        is_file = words and words[0] not in (*self.commands, "-h", "--help")
+        return ["run", *words] if is_file else words
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of a command line."""
+        return super().parse_args(ctx, self.with_verb(args))
+
+
+sweep = typer.Typer(
+    help="Run a scenario at many values of its keys, and keep all figures as one dataset.",
+    cls=_Group,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+Home = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Directory of a sweep.")]
+
+
+@sweep.command("run", epilog=EXAMPLES)
+def run_verb(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Scenario file, TOML, with a table `sweep`.")
+    ],
+    output: Annotated[
+        Path | None, output_option("Directory of the sweep; default: results/NAME.", "DIRECTORY")
+    ] = None,
+    where: ExecutorName = "local",
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=4096,
+            metavar="N",
+            help="Number of processes, by default the processors of this machine, or of tasks of "
+            "an array, by default 32.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Print how many runs there are, and what time and memory they need."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Carry out the runs that have no result yet, and write the dataset.
+
+    `etherweave sweep FILE` is short for `etherweave sweep run FILE`. Ends with 1 if runs failed or
+    were lost, whose rows say why, with 2 after a mistake.
+    """
+    from etherweave import ScenarioError
+    from etherweave.sweeps import SweepError, executor, expect, load_sweep
+    from etherweave.sweeps import sweep as carry_out
+
+    home = directory(output or Path("results") / file.stem)
+    with mistakes(ScenarioError, SweepError, ValueError):
+        what, on = load_sweep(file), executor(where, workers)
+        if dry_run:
+            return _print_expectation(expect(what, home, on), as_json)
+        with terminable(), study_progress(what.name, "runs") as on_progress:
+            done = carry_out(what, home, on, on_progress)
+    _print_result(done, as_json)
+    if done.status.failed or done.status.lost:
+        raise typer.Exit(FAILED)
+
+
+def _print_expectation(found: "Expectation", as_json: bool) -> None:
+    if as_json:
+        return print(json.dumps(_plain(asdict(found)), indent=2))
+    print(f"{found.points:,} points: {found.left:,} runs to carry out, {found.finished:,} finished")
+    if not found.left:
+        return None
+    print(f"  time: {found.wall_s:,.1f} s, {found.processor_s:,.1f} s of processors")
+    print(f"  memory: {size_text(found.memory_bytes)} at most, all workers together")
+    print(f"  disk: {size_text(found.disk_bytes)}")
+    if not math.isnan(found.error_median):
+        error = f"{found.error_median:.0%}"
+        print(f"  error of the time of a run, by measured ones: {error} in the median")
+    return None
+
+
+def _print_result(done: "SweepResult", as_json: bool) -> None:
+    facts = {**asdict(done.status), "carried_out": done.carried_out, "dataset": str(done.dataset)}
+    model = done.model
+    if as_json:
+        errors = model and {"error": model.error, "error_median": model.error_median}
+        return print(json.dumps({**facts, "cost_model": errors}, indent=2))
+    print(f"{_line(done.status)}; {done.carried_out:,} now")
+    print(f"Dataset: {done.dataset}")
+    if model:
+        notice(
+            f"Cost model, from {model.measured} of the runs: {model.error:+.0%} of the time of "
+            f"all, {model.error_median:.0%} of that of one in the median"
+        )
+    return None
+
+
+def _line(status: "SweepStatus") -> str:
+    failed = f", {status.failed:,} failed" if status.failed else ""
+    lost = f", {status.lost:,} lost and to repeat" if status.lost else ""
+    return f"{status.name}: {status.finished:,} of {status.runs:,} runs finished{failed}{lost}"
+
+
+@sweep.command("status", epilog="Examples:\netherweave sweep status results/incast --json")
+def status_verb(home: Home, as_json: AsJson = False) -> None:
+    """Print how far a sweep is, whether or not a process works on it."""
+    from etherweave.sweeps import SweepError, SweepStore
+
+    with mistakes(SweepError, ValueError):
+        found = SweepStore(home).status()
+    if as_json:
+        return print(json.dumps(asdict(found), indent=2))
+    print(f"{_line(found)}; {'running' if found.is_running else 'not running'}")
+    if found.finished and found.finished < found.runs:
+        left = found.seconds / found.finished * (found.runs - found.finished)
+        print(f"  left: {left:,.1f} s of processors, as the finished ones took on average")
+    return None
+
+
+@sweep.command(
+    "plot", epilog="Examples:\netherweave sweep plot results/incast x=switch.buffer y=goodput_gbps"
+)
+def plot_verb(
+    home: Home,
+    columns: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="x=COLUMN y=COLUMN [by=COLUMN]",
+            help="Columns of the dataset: what to draw over what, and a line for each value of by.",
+        ),
+    ],
+    output: Annotated[
+        Path | None, output_option("File for the SVG; default: DIRECTORY/plot.svg.", "FILE.svg")
+    ] = None,
+) -> None:
+    """Draw a figure of the runs over an axis: means of equal points, with their range as a band."""
+    path = drawing("--output", output or home / "plot.svg", ".svg")
+    from etherweave.report.sweep import draw_sweep
+    from etherweave.sweeps import SweepError, SweepStore
+
+    with mistakes(SweepError, ValueError):
+        assert path is not None, "an output has a default"
+        print(draw_sweep(SweepStore(home).table(), dict(_pair(one) for one in columns), path))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, column = text.partition("=")
+    if name not in ("x", "y", "by") or not equals:
+        raise ValueError(f"{text}: expected x=COLUMN, y=COLUMN or by=COLUMN")
+    return name, column
+
+
+def _plain(facts: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what is not known, for which JSON has no number."""
+    return {key: None if value != value else value for key, value in facts.items()}

@@ -1,0 +1,89 @@
+"""A figure of a sweep's runs over one of its axes, a line for each value of another."""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from etherweave.report.style import SERIES, literal, write_svg
+from etherweave.units import rate_of, size_of, time_of
+
+_UNITS: list[tuple[Callable[[str], float], str]] = [
+    (size_of, "B"),
+    (time_of, "s"),
+    (rate_of, "B/s"),
+]
+
+
+def draw_sweep(table: pl.DataFrame, columns: Mapping[str, str], path: Path) -> Path:
+    """Draw means of rows with equal ``x`` and ``by``, and the range between them, as SVG.
+
+    Parameters
+    ----------
+    table
+        Dataset of a sweep.
+    columns
+        Names of columns: ``x``, ``y``, and ``by`` if there are several lines.
+    path
+        Of the file to write.
+
+    Raises
+    ------
+    ValueError
+        When there is no such column, or nothing to draw.
+    """
+    for role in ("x", "y"):
+        if role not in columns:
+            raise ValueError(f"no {role}; expected {role}=COLUMN")
+    for role, name in columns.items():
+        if name not in table.columns:
+            near = difflib.get_close_matches(name, table.columns, 3, 0.3) or table.columns[:8]
+            raise ValueError(f"{role}={name}: no such column; nearest: {', '.join(near)}")
+    x, y = columns["x"], columns["y"]
+    rows = table.filter(pl.col(y).is_not_null())
+    if rows.is_empty() or not rows[y].dtype.is_numeric():
+        raise ValueError(f"y={y}: no numbers; expected a column of figures")
+    return write_svg(lambda: _figure(rows, x, y, columns.get("by")), path)
+
+
+def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None) -> Figure:
+    figure = Figure(figsize=(6.5, 4))
+    axes = figure.subplots()
+    places, unit = _places(rows[x].unique(maintain_order=True).to_list())
+    lines: list[tuple[Any, pl.DataFrame]] = [(None, rows)]
+    if by:
+        lines = [(key[0], one) for key, one in rows.group_by(by, maintain_order=True)]
+    for number, (value, line) in enumerate(lines):
+        means = line.group_by(x, maintain_order=True).agg(
+            pl.col(y).mean().alias("mean"),
+            pl.col(y).min().alias("low"),
+            pl.col(y).max().alias("high"),
+        )
+        order = sorted(range(len(means)), key=lambda at: places[means[x][at]])
+        means = means[order]
+        at, colour = [places[one] for one in means[x]], SERIES[number % len(SERIES)]
+        label = None if value is None else literal(str(value))
+        axes.plot(at, means["mean"], marker="o", markersize=4, color=colour, label=label)
+        axes.fill_between(at, means["low"], means["high"], color=colour, alpha=0.2, lw=0)
+    if unit is None:
+        axes.set_xticks(list(places.values()), [literal(str(one)) for one in places])
+    axes.set_xlabel(literal(f"{x} [{unit}]" if unit else x))
+    axes.set_ylabel(literal(y))
+    if by:
+        axes.legend(title=literal(by))
+    return figure
+
+
+def _places(values: Sequence[Any]) -> tuple[dict[Any, float], str | None]:
+    """Place values on the axis, and name the unit there; None where they are only names."""
+    if not any(isinstance(value, str) for value in values):
+        return {value: float(value) for value in values}, ""
+    for read, unit in _UNITS:
+        try:
+            return {value: float(read(value)) for value in values}, unit
+        except ValueError:
+            continue
+    return {value: float(number) for number, value in enumerate(values)}, None

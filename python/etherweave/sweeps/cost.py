@@ -1,0 +1,175 @@
+"""What a sweep is expected to take: packet-hops by the core's estimate, times what one takes here.
+
+The time of a packet-hop depends on the machine and grows with the fabric; that of a short run is
+mostly its set-up. So it is measured for a few runs, from the smallest to the largest, and taken
+between them in proportion to the logarithm of the estimate.
+"""
+
+import bisect
+import json
+import math
+import resource
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from etherweave import _core
+from etherweave.results import parse_summary
+from etherweave.simulation import Progress
+from etherweave.sweeps.executors import Executor
+from etherweave.sweeps.points import Run, Sweep, SweepError
+
+SAMPLES = 256
+"""Runs that are estimated at most; the others are as these on average."""
+PILOTS = 25
+"""Runs that are measured at most."""
+PILOT_S, PILOTS_S = 0.5, 2.5
+"""Longest time of each, the rest of which is extrapolated, and of all of them [s]."""
+START_S = 0.6
+"""Until workers have started [s], about: an interpreter that imports the package."""
+ROW_BYTES = 2_000
+"""Of a run in the journal and in the dataset, about [B]: some forty figures as JSON."""
+
+
+class RunEstimate(NamedTuple):
+    """What the core expects of a run."""
+
+    hops: float
+    """Packets over links; 1 where the scenario does not say how many."""
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """Predicts the time of runs."""
+
+    hops: Sequence[float]
+    """Of the measured runs, ascending."""
+    seconds: Sequence[float]
+    """That they took, of equal estimates on average [s]."""
+    measured: int
+    """Number of measured runs."""
+    error: float = math.nan
+    """Of the time of all runs that it was checked with, as a share of it."""
+    error_median: float = math.nan
+    """Of the time of one run: of half of them it is smaller."""
+
+    @classmethod
+    def of(cls, measured: Sequence[tuple[RunEstimate, float]]) -> "CostModel":
+        """Make a model of at least one measured run; runs of equal estimates are averaged."""
+        times: dict[float, list[float]] = {}
+        for known, seconds in measured:
+            times.setdefault(known.hops, []).append(seconds)
+        pairs = sorted((hops, statistics.fmean(all_)) for hops, all_ in times.items())
+        return cls([hops for hops, _ in pairs], [one for _, one in pairs], len(measured))
+
+    def time(self, known: RunEstimate) -> float:
+        """Predict the time of a run [s]."""
+        after = bisect.bisect_left(self.hops, known.hops)
+        if after in (0, len(self.hops)):
+            nearest = min(after, len(self.hops) - 1)
+            return self.seconds[nearest] * known.hops / self.hops[nearest]
+        (low, high), (quick, slow) = (
+            one[after - 1 : after + 1] for one in (self.hops, self.seconds)
+        )
+        share = math.log(known.hops / low) / math.log(high / low)
+        return known.hops * (quick / low * (1 - share) + slow / high * share)
+
+    def checked(self, known: Sequence[RunEstimate], taken: Sequence[float]) -> "CostModel":
+        """Compare with measured times [s]."""
+        times = [self.time(one) for one in known]
+        errors = [abs(time / one - 1) for time, one in zip(times, taken, strict=True)]
+        return replace(
+            self, error=sum(times) / sum(taken) - 1, error_median=statistics.median(errors)
+        )
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What is left of a sweep, and what it is expected to take."""
+
+    points: int
+    finished: int
+    """Runs that have a record."""
+    left: int
+    """Runs to carry out."""
+    processor_s: float
+    """Time of all of them, one after the other [s]."""
+    wall_s: float
+    """Time with the workers of the executor [s]."""
+    memory_bytes: int
+    """Most memory of all workers at once [B]."""
+    disk_bytes: int
+    """Journal and dataset [B]."""
+    error_median: float
+    """Of the time of a measured run that the model predicts from the others; NaN for one."""
+
+
+def estimates(what: Sweep, runs: Sequence[Run]) -> list[RunEstimate]:
+    """Estimate runs without carrying them out."""
+    found = [json.loads(_core.foresee(what.resolve(run.point), what.origin, ())) for run in runs]
+    return [RunEstimate(one["packet_hops"] or 1, one["memory_bytes"]) for one in found]
+
+
+def pilots(known: Sequence[RunEstimate]) -> list[int]:
+    """Choose runs from the smallest to the largest, by their place; the first span the range."""
+    order = sorted(range(len(known)), key=lambda at: known[at].hops)
+    steps = sorted(range(PILOTS), key=lambda step: -math.gcd(step, PILOTS - 1))
+    return list(dict.fromkeys(order[(len(order) - 1) * step // (PILOTS - 1)] for step in steps))
+
+
+def expected(
+    what: Sweep, points: int, finished: int, left: Sequence[Run], executor: Executor
+) -> Expectation:
+    """Predict what runs without a mistake take, of a sweep of so many points."""
+    if not left:
+        return Expectation(points, finished, 0, 0.0, 0.0, 0, 0, math.nan)
+    step = -(-len(left) // SAMPLES)
+    some = left[::step]
+    known, base = estimates(what, some), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    measured, end = [], time.monotonic() + PILOTS_S
+    for at in pilots(known):
+        if time.monotonic() < end and (seconds := _measure(what, some[at])):
+            measured.append((known[at], seconds))
+    if not measured:
+        raise SweepError(f"{what.origin}: every run that was tried has a mistake; carry out one")
+    model, errors = CostModel.of(measured), []
+    for at, (one, seconds) in enumerate(measured):
+        if others := measured[:at] + measured[at + 1 :]:
+            errors.append(abs(CostModel.of(others).time(one) / seconds - 1))
+    times = [model.time(one) for one in known]
+    processor_s = statistics.fmean(times) * len(left)
+    workers = min(executor.workers, len(left))
+    return Expectation(
+        points,
+        finished,
+        len(left),
+        processor_s,
+        START_S + max(processor_s / workers, max(times)),
+        workers * (base + max(one.memory_bytes for one in known)),
+        ROW_BYTES * (finished + len(left)),
+        statistics.median(errors) if errors else math.nan,
+    )
+
+
+def _measure(what: Sweep, run: Run) -> float:
+    """Carry out a run for a moment; gives the time that all of it takes [s], 0 for a mistake."""
+    last: list[Progress] = []
+
+    def go_on(facts: Progress) -> bool:
+        last[:] = [facts]
+        return facts["wall_s"] < PILOT_S
+
+    start = time.thread_time()
+    try:
+        done = _core.run(what.resolve(run.point), what.origin, (), 1, (), go_on)
+    except _core.ScenarioError:
+        return 0.0
+    seconds, share = time.thread_time() - start, 1.0
+    if parse_summary(done.summary)["finished"] == "interrupted":
+        facts = last[0]
+        done_ns, end_ns = facts["simulated_ns"], facts["end_ns"]
+        share = facts["fraction"] or (done_ns / end_ns if end_ns else 1.0) or 1.0
+    return seconds / share

@@ -1,0 +1,175 @@
+"""Carries out the runs of a sweep that have no record, and says what they are expected to take."""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from etherweave import _core
+from etherweave.overview import overview
+from etherweave.results import CoreTables, Result, parse_summary
+from etherweave.simulation import ScenarioError
+from etherweave.sweeps.cost import PILOTS, CostModel, Expectation, estimates, expected, pilots
+from etherweave.sweeps.executors import Executor, Task, WorkerError, executor
+from etherweave.sweeps.points import Run, Sweep
+from etherweave.sweeps.store import LOST, Record, SweepStatus, SweepStore
+
+FIGURES = (
+    "end_ns",
+    "packet_hops",
+    "packets_created",
+    "packets_delivered",
+    "packets_dropped",
+    "packets_damaged",
+    "packets_lost",
+)
+"""Figures of a summary that are columns of the dataset."""
+_ORIGIN = "resolved"
+_PLACE = re.compile(rf"^{_ORIGIN}(:\d+:\d+)?: ", re.MULTILINE)
+"""In a resolved scenario, which nobody has written."""
+_NO_ROOM = "--memory-limit"
+"""What a mistake names that only says that memory is lacking now."""
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """What a sweep has left."""
+
+    dataset: Path
+    """Directory of Parquet files: a row for each point."""
+    status: SweepStatus
+    carried_out: int
+    """Runs that were carried out now; the others had a record."""
+    model: CostModel | None
+    """What the cost model would have predicted; None for few measured runs."""
+
+
+def sweep(
+    what: Sweep,
+    home: Path,
+    executor: Executor = executor(),  # noqa: B008 - frozen, and starts nothing
+    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+) -> SweepResult:
+    """Carry out the runs of a sweep that have no record in a directory, and write its dataset.
+
+    Parameters
+    ----------
+    what
+        The sweep, from :func:`load_sweep`.
+    home
+        Directory of the dataset and of the journal of runs; made when missing.
+    executor
+        Where runs are carried out; see :func:`executor`. Results do not depend on it.
+    on_progress
+        Called with how many runs are done, of how many, and the hash of the last.
+
+    Raises
+    ------
+    SweepError
+        When every point has a mistake, or another sweep uses the directory.
+    ExecutorError
+        When a worker's core is another than that of this process.
+    OSError
+        When a file cannot be written. Runs until then are kept.
+    """
+    store, runs = SweepStore(home), list(what.runs())
+    with store.alone():
+        store.keep_plan(what, runs)
+        records = store.records()
+        left = {
+            run.id: run for run in runs if records.get(run.id, {"ended": LOST})["ended"] == LOST
+        }
+        count, done = len({run.id for run in runs}), 0
+        try:
+            with store.journal() as journal:
+                for run, record in _carried_out(what, left, executor, home):
+                    journal.add(run, record)
+                    records[run] = record
+                    done += 1
+                    on_progress(count - len(left) + done, count, run)
+        finally:
+            dataset = store.write_dataset(what, runs, records)
+    return SweepResult(dataset, store.status(), done, _model(what, runs, records))
+
+
+def _carried_out(
+    what: Sweep, left: Mapping[str, Run], executor: Executor, home: Path
+) -> Iterator[tuple[str, Record]]:
+    for run in left.values():
+        if run.mistake:
+            yield run.id, _record("mistake", run.mistake)
+
+    def tasks() -> Iterator[Task]:
+        for run in left.values():
+            if not run.mistake:
+                yield run.id, what.resolve(run.point)
+
+    for key, found in executor.completed(f"{__name__}:carry_out", tasks(), home):
+        yield key, _record(LOST, str(found)) if isinstance(found, WorkerError) else found
+
+
+def carry_out(resolved: str) -> Record:
+    """Carry out a run in a worker; gives its record."""
+    start = time.thread_time()
+    try:
+        done = _core.run(resolved, _ORIGIN, (), 1, (), None)
+    except ScenarioError as error:
+        message = _PLACE.sub("", str(error))
+        return _record(LOST if _NO_ROOM in message else "mistake", message)
+    summary = parse_summary(done.summary)
+    if summary["finished"] == "interrupted":
+        raise KeyboardInterrupt  # Of a worker that is terminated: no result.
+    result = Result(CoreTables(done.tables), summary, done.resolved, {})
+    figures: dict[str, Any] = {name: summary[name] for name in FIGURES}  # type: ignore[literal-required]
+    fingerprint = summary["fingerprint"]
+    figures["fingerprint"] = "".join(fingerprint.values()) if fingerprint else None  # type: ignore[arg-type]
+    message = summary.get("stuck_report") or "; ".join(summary["warnings"])
+    figures |= _flat("", overview(result))
+    return _record(summary["finished"], message, figures, time.thread_time() - start)
+
+
+def _record(
+    ended: str, message: str, figures: Mapping[str, Any] | None = None, seconds: float = 0.0
+) -> Record:
+    return {"ended": ended, "message": message, "figures": figures or {}, "seconds": seconds}
+
+
+def _flat(before: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Name figures by their path; lists, such as the worst ports, are left out."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(f"{before}{key}.", value)
+        elif not isinstance(value, list):
+            yield f"{before}{key}", value
+
+
+def expect(what: Sweep, home: Path, executor: Executor) -> Expectation:
+    """Predict what the runs of a sweep that have no record take; a few run for a moment for it.
+
+    Raises
+    ------
+    SweepError
+        When every point has a mistake.
+    """
+    runs, records = list(what.runs()), SweepStore(home).records()
+    different = {run.id: run for run in runs}.values()
+    left = [run for run in different if records.get(run.id, {"ended": LOST})["ended"] == LOST]
+    valid = [run for run in left if not run.mistake]
+    return expected(what, len(runs), len(different) - len(left), valid, executor)
+
+
+def _model(what: Sweep, runs: Sequence[Run], records: Mapping[str, Record]) -> CostModel | None:
+    """Predict runs that have been measured from a few of them, to know the error."""
+    measured = {
+        run.id: run
+        for run in runs
+        if records.get(run.id, {}).get("seconds") and records[run.id]["ended"] not in (LOST,)
+    }
+    if len(measured) < 2 * PILOTS:
+        return None
+    known = estimates(what, list(measured.values()))
+    taken = [records[run]["seconds"] for run in measured]
+    chosen = pilots(known)
+    return CostModel.of([(known[at], taken[at]) for at in chosen]).checked(known, taken)

@@ -1,0 +1,248 @@
+"""The directory of a sweep.
+
+::
+
+    DIR/sweep.json            the runs of the sweep as it was last started, in order
+        journal/0001.jsonl    a line for each finished run, appended by one session each
+        runs/AXIS=VALUE/part-0.parquet    the dataset, made anew from the journal at any time
+        slurm/                tasks and answers of an array, while there is one
+
+A line that a kill has torn is not read, and its run is carried out again. Lines of runs that are no
+longer part of the sweep stay: they are found when it has them again.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
+
+from etherweave import _core, toml
+from etherweave.inputs import read_json
+from etherweave.machine import build, machine
+from etherweave.sweeps.points import Run, Sweep, SweepError
+
+if TYPE_CHECKING:
+    import polars
+    import pyarrow
+
+Record: TypeAlias = dict[str, Any]
+"""What a run leaves: ``ended``, ``message``, ``figures``, and what it took."""
+PLAN, DATASET = "sweep.json", "runs"
+FAILED = ("mistake", "stuck")
+"""Endings of runs that have no figures to compare."""
+LOST = "lost"
+"""Ending of a run that its worker or its machine failed: carried out again at the next start."""
+
+
+@dataclass(frozen=True)
+class SweepStatus:
+    """How far a sweep is."""
+
+    name: str
+    runs: int
+    """Different runs of the sweep."""
+    finished: int
+    """Those that will not be carried out again."""
+    failed: int
+    """Those of them that failed, by a mistake or without progress."""
+    lost: int
+    """Those that a worker or a machine failed, and that are carried out again."""
+    seconds: float
+    """Processor time of the finished ones [s]."""
+    is_running: bool
+    """Whether a process works on it."""
+
+
+@dataclass(frozen=True)
+class SweepStore:
+    """A directory that keeps runs."""
+
+    home: Path
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Lock the directory against other sweeps.
+
+        Raises
+        ------
+        SweepError
+            When another sweep uses it.
+        """
+        self.home.mkdir(parents=True, exist_ok=True)
+        with (self.home / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise SweepError(
+                    f"{self.home}: another sweep uses this directory; expected its end, or another"
+                ) from None
+            yield
+
+    def records(self) -> dict[str, Record]:
+        """Read the journal: runs by their hash, of each the last line."""
+        found: dict[str, Record] = {}
+        for path in sorted(self.home.glob("journal/*.jsonl")):
+            for line in path.read_bytes().splitlines():
+                try:
+                    run, record = json.loads(line)
+                    found[run] = {"ended": record["ended"], **record}
+                except (ValueError, TypeError, LookupError):
+                    continue  # Torn.
+        return found
+
+    @contextmanager
+    def journal(self) -> Iterator["Journal"]:
+        """Open a journal of its own for a session."""
+        folder = self.home / "journal"
+        folder.mkdir(exist_ok=True)
+        number = 1 + max((int(path.stem) for path in folder.glob("*.jsonl")), default=0)
+        path = folder / f"{number:04}.jsonl"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        try:
+            yield Journal(descriptor, path)
+        finally:
+            os.close(descriptor)
+
+    def keep_plan(self, sweep: Sweep, runs: Sequence[Run]) -> None:
+        """Write what the sweep consists of, for its status."""
+        facts = {"name": sweep.name, "build": build(), "machine": machine()}
+        self._replace(PLAN, json.dumps({**facts, "runs": [run.id for run in runs]}))
+
+    def status(self) -> SweepStatus:
+        """Read how far the sweep is.
+
+        Raises
+        ------
+        SweepError
+            When the directory holds none.
+        """
+        if not (self.home / PLAN).exists():
+            raise SweepError(f"{self.home}: no sweep; expected a directory with {PLAN}")
+        plan, records = read_json(self.home / PLAN), self.records()
+        wanted = dict.fromkeys(plan["runs"])
+        found = [records[run] for run in wanted if run in records]
+        lost = sum(record["ended"] == LOST for record in found)
+        try:
+            with self.alone():
+                is_running = False
+        except SweepError:
+            is_running = True
+        return SweepStatus(
+            plan["name"],
+            len(wanted),
+            len(found) - lost,
+            sum(record["ended"] in FAILED for record in found),
+            lost,
+            sum(record.get("seconds", 0.0) for record in found),
+            is_running,
+        )
+
+    def write_dataset(
+        self, sweep: Sweep, runs: Sequence[Run], records: Mapping[str, Record]
+    ) -> Path:
+        """Write the rows of all runs that have a record, in order, in place of the dataset."""
+        from pyarrow import parquet
+
+        fresh, old = self.home / f".{DATASET}.fresh", self.home / f".{DATASET}.old"
+        for left in (fresh, old):
+            shutil.rmtree(left, ignore_errors=True)
+        fresh.mkdir()
+        kept = [run for run in runs if run.id in records]
+        groups: dict[str, list[int]] = {}
+        for number, run in enumerate(kept):
+            parts = (f"{key}={quote(_text(run.point[key]), safe='')}" for key in sweep.partition)
+            groups.setdefault("/".join(parts), []).append(number)
+        whole = _table(sweep, kept, records) if kept else None
+        for folder, numbers in groups.items():
+            assert whole is not None, "a group has a run"
+            table = whole.take(numbers)
+            (fresh / folder).mkdir(parents=True, exist_ok=True)
+            parquet.write_table(
+                table.drop_columns(list(sweep.partition)),
+                fresh / folder / "part-0.parquet",
+                write_page_checksum=True,
+            )
+        if (self.home / DATASET).exists():
+            (self.home / DATASET).rename(old)
+        fresh.rename(self.home / DATASET)
+        shutil.rmtree(old, ignore_errors=True)
+        return self.home / DATASET
+
+    def table(self) -> "polars.DataFrame":
+        """Read the dataset.
+
+        Raises
+        ------
+        SweepError
+            When there is none.
+        """
+        import polars
+
+        if not any((self.home / DATASET).rglob("*.parquet")):
+            raise SweepError(f"{self.home}: no dataset; expected what `etherweave sweep` wrote")
+        return polars.read_parquet(self.home / DATASET / "**/*.parquet", hive_partitioning=True)
+
+    def _replace(self, name: str, text: str) -> None:
+        fresh = self.home / f".{name}.fresh"
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(self.home / name)
+
+
+@dataclass(frozen=True)
+class Journal:
+    """A file to which finished runs are appended."""
+
+    descriptor: int
+    path: Path
+
+    def add(self, run: str, record: Record) -> None:
+        """Append a run, in one write.
+
+        Raises
+        ------
+        OSError
+            When the line is not written whole, as on a full disk.
+        """
+        line = (json.dumps([run, record]) + "\n").encode()
+        try:
+            written = os.write(self.descriptor, line)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
+        if written < len(line):
+            raise OSError(28, os.strerror(28), str(self.path))
+
+
+def _table(sweep: Sweep, runs: Sequence[Run], records: Mapping[str, Record]) -> "pyarrow.Table":
+    """Make a row of each run: axes, hash, ending, message, figures."""
+    import pyarrow
+
+    found = [records[run.id] for run in runs]
+    columns = {key: _axis([run.point[key] for run in runs]) for key in sweep.axes}
+    columns["run"] = pyarrow.array([run.id for run in runs])
+    for key in ("ended", "message"):
+        columns[key] = pyarrow.array([record[key] for record in found], pyarrow.string())
+    names = dict.fromkeys(name for record in found for name in record["figures"])
+    for name in sorted(names):
+        columns[name] = pyarrow.array([record["figures"].get(name) for record in found])
+    facts = {"etherweave.version": _core.version(), "etherweave.build": build()}
+    return pyarrow.table(columns, metadata={**facts, "etherweave.scenario": sweep.text})
+
+
+def _axis(values: Sequence[object]) -> "pyarrow.Array":
+    """Make a column; values of several types, lists and tables become TOML."""
+    import pyarrow
+
+    kinds = {type(value) for value in values}
+    if kinds <= {int, float} or (len(kinds) == 1 and kinds <= {bool, str}):
+        return pyarrow.array(values, pyarrow.float64() if float in kinds else None)
+    return pyarrow.array([_text(value) for value in values])
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else toml.literal(value)

@@ -1,0 +1,198 @@
+"""A sweep keeps what has run, goes on where it stopped, and gives the same bytes however it ran."""
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pandas
+import polars as pl
+import pytest
+
+from etherweave.sweeps import ExecutorError, SweepStore, executor, executors, load_sweep, sweep
+from support.command_line import run_here
+from support.sweeps import contents, start, wait_for, write
+
+RUNS = 24
+"""Of the sweep that tests carry out: four sources, three sizes, two seeds."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep that nobody disturbed."""
+    home = tmp_path_factory.mktemp("sweep")
+    result = sweep(load_sweep(write(home)), home / "out", executor("local", 2))
+    assert (result.carried_out, result.status.failed) == (RUNS, 0)
+    return home / "out"
+
+
+def test_the_dataset_has_a_row_for_each_point_with_axes_and_figures(whole: Path) -> None:
+    rows = SweepStore(whole).table()
+    assert rows.height == RUNS
+    assert rows["seed"].to_list() == [1, 2] * (RUNS // 2)
+    assert set(rows["ended"]) == {"complete"}
+    # Every source sends its messages over a link of 100 Gb/s: the receiver gets no more.
+    assert rows["goodput_gbps"].is_between(1, 100).all()
+
+
+def test_polars_duckdb_and_pandas_read_the_dataset_with_its_axes(whole: Path) -> None:
+    import duckdb
+
+    key = "job.0.workload.incast.message"
+    expected = {"1kB": 8, "64KiB": 8, "4 kB": 8}
+    by_polars = pl.read_parquet(whole / "runs" / "**/*.parquet", hive_partitioning=True)
+    assert dict(by_polars.group_by(key).len().iter_rows()) == expected
+    assert pandas.read_parquet(whole / "runs")[key].value_counts().to_dict() == expected
+    files = f"read_parquet('{whole}/runs/**/*.parquet', hive_partitioning=true)"
+    question = f'select "{key}", count(*), avg(goodput_gbps) from {files} group by 1'
+    found = duckdb.connect().execute(question).fetchall()
+    assert {row[0]: row[1] for row in found} == expected
+
+
+def test_finished_runs_are_never_repeated(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "out")
+    path = write(tmp_path)
+    again = sweep(load_sweep(path), tmp_path / "out", executor("local", 1))
+    assert again.carried_out == 0
+    assert contents(tmp_path / "out") == contents(whole)
+    path.write_text(path.read_text().replace("seeds = 2", "seeds = 3"))
+    assert sweep(load_sweep(path), tmp_path / "out", executor()).carried_out == RUNS // 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lines", [0, 1, 7, RUNS - 1])
+def test_a_sweep_that_is_killed_goes_on_to_the_same_bytes(
+    lines: int, whole: Path, tmp_path: Path
+) -> None:
+    path, out = write(tmp_path), tmp_path / "out"
+    with start(path, "-o", out, "--workers", "2") as process:
+        wait_for(out, lines)
+        process.kill()
+    kept = len(SweepStore(out).records())
+    assert lines <= kept < RUNS or lines == RUNS - 1
+    result = sweep(load_sweep(path), out, executor("local", 2))
+    assert result.carried_out == RUNS - kept
+    assert contents(out) == contents(whole)
+
+
+def test_a_line_that_a_kill_has_torn_is_carried_out_again(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "out")
+    (journal,) = (tmp_path / "out" / "journal").iterdir()
+    journal.write_bytes(journal.read_bytes()[:-100])
+    result = sweep(load_sweep(write(tmp_path)), tmp_path / "out")
+    assert result.carried_out == 1
+    assert contents(tmp_path / "out") == contents(whole)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_replaced(whole: Path, tmp_path: Path) -> None:
+    path, out = write(tmp_path), tmp_path / "out"
+    with start(path, "-o", out, "--workers", "2") as process:
+        wait_for(out, 3)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        workers = [one for one in children if "spawn_main" in _command(one)]
+        os.kill(int(workers[0]), signal.SIGKILL)
+        assert process.wait(60) == 0
+    assert contents(out) == contents(whole)
+
+
+def _command(pid: str) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
+
+
+def test_runs_that_fail_are_rows_with_their_message(tmp_path: Path) -> None:
+    path = write(tmp_path, "values = [2, 12, 0]", seeds=1)
+    done = run_here("sweep", path, "-o", tmp_path / "out", "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["failed"] == 6
+    rows = SweepStore(tmp_path / "out").table()
+    found = dict(rows.select("job.0.workload.incast.sources", "message").iter_rows())
+    assert "13 ranks" in found[12]
+    assert "sources: 0" in found[0]
+    assert set(rows.filter(pl.col("message") != "")["ended"]) == {"mistake"}
+    # A mistake is a result: it is not carried out again.
+    assert sweep(load_sweep(path), tmp_path / "out").carried_out == 0
+
+
+def test_a_worker_that_dies_twice_leaves_a_row_that_is_carried_out_again(tmp_path: Path) -> None:
+    pool = executor("local", 1)
+    tasks = [("a", 0), ("b", 9)]
+    found = dict(pool.completed("support.sweeps:end_by", tasks, tmp_path))
+    assert found["a"] == 0
+    assert str(found["b"]) == "worker died with exit code -9, 2 times"
+
+
+def test_two_sweeps_do_not_share_a_directory(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "out")
+    path = write(tmp_path)
+    with SweepStore(tmp_path / "out").alone():
+        done = run_here("sweep", path, "-o", tmp_path / "out")
+        assert "running" in run_here("sweep", "status", tmp_path / "out").stdout
+    assert (done.returncode, "another sweep uses this directory" in done.stderr) == (2, True)
+    assert "not running" in run_here("sweep", "status", tmp_path / "out").stdout
+
+
+def test_a_worker_of_another_version_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executors, "build", lambda: "0.0.1 of this process")
+    with pytest.raises(ExecutorError, match=r"is of \d.*; expected 0.0.1 of this process"):
+        sweep(load_sweep(write(tmp_path)), tmp_path / "out", executor("local", 1))
+
+
+@pytest.mark.needs("namespaces")
+def test_a_full_disk_ends_a_sweep_with_its_reason_and_later_it_goes_on(
+    whole: Path, tmp_path: Path
+) -> None:
+    path, out = write(tmp_path), tmp_path / "disk"
+    out.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12k", "none", out], check=True)
+    try:
+        done = run_here("sweep", path, "-o", out)
+        assert done.returncode == 2
+        assert os.strerror(errno.ENOSPC) in done.stderr
+        kept = len(SweepStore(out).records())
+        assert 0 < kept < RUNS
+        subprocess.run(["mount", "-o", "remount,size=1m", out], check=True)
+        assert sweep(load_sweep(path), out).carried_out == RUNS - kept
+        assert contents(out) == contents(whole)
+    finally:
+        subprocess.run(["umount", "--lazy", out], check=True)
+
+
+def test_a_dry_run_says_what_is_left_and_carries_nothing_out(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    done = run_here("sweep", path, "-o", tmp_path / "out", "--dry-run", "--json")
+    facts = json.loads(done.stdout)
+    assert (facts["points"], facts["left"], facts["finished"]) == (RUNS, RUNS, 0)
+    assert facts["wall_s"] > 0
+    assert facts["memory_bytes"] > 2**20
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("x=job.0.workload.incast.sources", "y=goodput_gbps", "by=seed"), 0, "plot.svg"),
+        (("x=sources", "y=goodput_gbps"), 2, "nearest: job.0.workload.incast.sources"),
+        (("x=seed",), 2, "no y"),
+        (("z=seed",), 2, "expected x=COLUMN"),
+    ],
+)
+def test_runs_are_drawn_over_an_axis(
+    words: tuple[str, ...], code: int, text: str, whole: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(whole, tmp_path / "out")
+    done = run_here("sweep", "plot", tmp_path / "out", *words)
+    assert (done.returncode, text in done.stdout + done.stderr) == (code, True), done
+    assert (tmp_path / "out" / "plot.svg").exists() == (code == 0)
+
+
+@pytest.mark.parametrize("verb", ["status", "plot"])
+def test_a_directory_without_a_sweep_is_refused(verb: str, tmp_path: Path) -> None:
+    words = ("x=a", "y=b") if verb == "plot" else ()
+    done = run_here("sweep", verb, tmp_path, *words)
+    assert (done.returncode, "expected" in done.stderr) == (2, True)
