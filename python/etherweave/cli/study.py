@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from etherweave.cli.exits import FAILED, notice, os_error, reject
+from etherweave.cli.exits import FAILED, notice, os_error, print_error, reject
 from etherweave.cli.extras import require
-from etherweave.cli.parameters import ALL_PROCESSORS, AsJson, Threads, directory, output_option
+from etherweave.cli.parameters import (
+    ALL_PROCESSORS,
+    AsJson,
+    ExecutorName,
+    Threads,
+    directory,
+    output_option,
+)
 from etherweave.cli.progress import study_progress
 
 if TYPE_CHECKING:
@@ -58,6 +65,7 @@ def study(
     processes: Annotated[
         int | None, typer.Option("--processes", min=1, hidden=True, help="Alias of --threads.")
     ] = None,
+    where: ExecutorName = "local",
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if a figure is outside its bounds.")
     ] = False,
@@ -73,6 +81,7 @@ def study(
     require("bench", "control", "report")
     from etherweave.report import write_study
     from etherweave.study import run_study
+    from etherweave.sweeps import WorkerError
 
     if not name:
         return _print_studies()
@@ -89,9 +98,13 @@ def study(
                 only=only,
                 fresh=fresh,
                 processes=processes or threads,
+                where=where,
                 on_progress=on_progress,
             )
         page = None if done.not_run else write_study(done)
+    except WorkerError as error:
+        print_error(error)
+        raise typer.Exit(FAILED) from None
     except KeyError as error:
         reject(error.args[0])
     except ValueError as error:

@@ -1,20 +1,17 @@
 """Carries out the experiments of a study side by side, keeps their results, and checks them."""
 
 import hashlib
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import etherweave
 from etherweave.inputs import read_json
+from etherweave.machine import build
 from etherweave.study.experiments import StudyExperiment, write_json
 from etherweave.study.folder import Study, load_study
 from etherweave.study.results import CHECKS, StudyCheck, StudyResult, load_result
+from etherweave.sweeps.executors import WorkerError, executor
 
 _MARK = "experiment.json"
 """Written last: with it, a result is whole."""
@@ -28,6 +25,7 @@ def run_study(
     only: str = "*",
     fresh: bool = False,
     processes: int | None = None,
+    where: str = "local",
     on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
 ) -> StudyResult:
     """Carry out the experiments of a study and check them.
@@ -46,8 +44,8 @@ def run_study(
         as not run.
     fresh
         Whether to run experiments again that have a result.
-    processes
-        Experiments side by side; one per processor by default.
+    processes, where
+        Experiments side by side, and where: see :func:`etherweave.sweeps.executor`.
     on_progress
         Called with how many experiments are done, of how many, and the name of the last.
 
@@ -57,14 +55,20 @@ def run_study(
         When there is no such study, or none of its experiments has such a name.
     ValueError
         When a file of the study's folder is wrong.
+    WorkerError
+        When an experiment failed; its text is the reason.
     """
     study = study if isinstance(study, Study) else load_study(study)
     matching = _matching(study.experiments(full), only)
     missing = {item.name: reason for item in matching if (reason := item.missing())}
     wanted = [item.name for item in matching if item.name not in missing]
     output.mkdir(parents=True, exist_ok=True)
-    run = partial(_run_named, study.home, full, output, fresh)
-    for done, name in enumerate(_completed(run, wanted, processes), start=1):
+    common = (str(study.home), full, str(output.absolute()), fresh)
+    tasks = [(name, (*common, name)) for name in wanted]
+    answers = executor(where, processes).completed(f"{__name__}:run_named", tasks, output)
+    for done, (name, found) in enumerate(answers, start=1):
+        if isinstance(found, WorkerError):
+            raise found
         on_progress(done, len(wanted), name)
     results = _PartialResults({name: load_result(output / name) for name in wanted})
     checks, not_run = check(study, results, full)
@@ -75,27 +79,6 @@ def run_study(
         # Of the whole study only: a part does not take its place.
         (output / CHECKS).write_text(result.to_json() + "\n", encoding="utf-8")
     return result
-
-
-def _completed(
-    run: Callable[[str], None], names: Sequence[str], processes: int | None
-) -> Iterator[str]:
-    """Carry out experiments by name; yield the name of each when it is done."""
-    if processes == 1 or len(names) < 2:
-        for name in names:
-            run(name)
-            yield name
-        return
-    with ProcessPoolExecutor(processes or os.cpu_count(), get_context("spawn")) as pool:
-        running = {pool.submit(run, name): name for name in names}
-        try:
-            for future in as_completed(running):
-                future.result()
-                yield running[future]
-        except BaseException:
-            # Ctrl-C, or an experiment that failed: those that have not begun are cancelled.
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _matching(known: Sequence[StudyExperiment], only: str) -> list[StudyExperiment]:
@@ -138,11 +121,12 @@ def _checked(row: dict[str, str], value: float) -> StudyCheck:
     return StudyCheck(row["id"], row["source"], published, bounds, row["unit"], value, row["tried"])
 
 
-def _run_named(home: Path, full: bool, output: Path, fresh: bool, name: str) -> None:
+def run_named(task: tuple[str, bool, str, bool, str]) -> None:
     """Carry out an experiment of a study, which a process of its own loads again."""
+    home, full, output, fresh, name = task
     experiments = load_study(home).experiments(full)
     (experiment,) = [one for one in experiments if one.name == name]
-    run_experiment(home, experiment, output / name, fresh)
+    run_experiment(Path(home), experiment, Path(output) / name, fresh)
 
 
 def run_experiment(home: Path, experiment: StudyExperiment, directory: Path, fresh: bool) -> None:
@@ -165,5 +149,4 @@ def _identity_in(mark: Path) -> str | None:
 
 
 def _identity(inputs: str) -> str:
-    core = hashlib.sha256(Path(etherweave._core.__file__).read_bytes()).hexdigest()
-    return hashlib.sha256(f"{core}\n{inputs}".encode()).hexdigest()
+    return hashlib.sha256(f"{build()}\n{inputs}".encode()).hexdigest()
