@@ -1,4 +1,4 @@
-"""A figure of a sweep's runs over one of its axes, a line for each value of another."""
+"""A figure of a sweep's runs over one of its axes, a line or points for each value of another."""
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from etherweave.report.style import SERIES, literal, write_svg
+from etherweave.report.style import ASIDE, SERIES, literal, write_svg
 from etherweave.units import rate_of, size_of, time_of
 
 _UNITS: list[tuple[Callable[[str], float], str]] = [
@@ -16,6 +16,11 @@ _UNITS: list[tuple[Callable[[str], float], str]] = [
     (time_of, "s"),
     (rate_of, "B/s"),
 ]
+
+LINE_MOST = 20
+"""Largest number of places that a line joins; those of samples are points."""
+DECADE = 10
+"""Ratio of the ends of an axis above which it is logarithmic."""
 
 
 def draw_sweep(table: pl.DataFrame, columns: Mapping[str, str], path: Path) -> Path:
@@ -55,7 +60,7 @@ def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None) -> Figure:
     places, unit = _places(rows[x].unique(maintain_order=True).to_list())
     lines: list[tuple[Any, pl.DataFrame]] = [(None, rows)]
     if by:
-        lines = [(key[0], one) for key, one in rows.group_by(by, maintain_order=True)]
+        lines = [(key[0], one) for key, one in rows.sort(by).group_by(by, maintain_order=True)]
     for number, (value, line) in enumerate(lines):
         means = line.group_by(x, maintain_order=True).agg(
             pl.col(y).mean().alias("mean"),
@@ -66,14 +71,20 @@ def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None) -> Figure:
         means = means[order]
         at, colour = [places[one] for one in means[x]], SERIES[number % len(SERIES)]
         label = None if value is None else literal(str(value))
-        axes.plot(at, means["mean"], marker="o", markersize=4, color=colour, label=label)
+        look: dict[str, Any] = {"marker": "o", "markersize": 4, "color": colour, "label": label}
+        if len(places) > LINE_MOST:
+            axes.plot(at, means["mean"], linestyle="", **look)
+            continue
+        axes.plot(at, means["mean"], **look)
         axes.fill_between(at, means["low"], means["high"], color=colour, alpha=0.2, lw=0)
     if unit is None:
         axes.set_xticks(list(places.values()), [literal(str(one)) for one in places])
+    elif min(places.values()) > 0 and max(places.values()) > DECADE * min(places.values()):
+        axes.set_xscale("log")
     axes.set_xlabel(literal(f"{x} [{unit}]" if unit else x))
     axes.set_ylabel(literal(y))
     if by:
-        axes.legend(title=literal(by))
+        axes.legend(title=literal(by), **ASIDE)
     return figure
 
 
