@@ -72,5 +72,5 @@ def without_progress(errors: str) -> str:
     errors
         What a command wrote to its standard error.
     """
-    reports = re.compile(r"^.+: .+, \d+ s(?: left)?\n", re.MULTILINE)
+    reports = re.compile(r"^.+: .+(?:, \d+ s(?: left)?| packet-hops/s)\n", re.MULTILINE)
     return reports.sub("", errors)
