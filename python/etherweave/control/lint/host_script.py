@@ -8,6 +8,7 @@ all other commands are ignored.
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 
 EVERY = range(8)
@@ -50,8 +51,7 @@ def read(file: str, name: str, text: str) -> ConfiguredHost:
     reader = _ScriptReader()
     for number, line in enumerate(text.splitlines(), start=1):
         try:
-            words = shlex.split(line, comments=True)
-            reader.line(words)
+            reader.line(list(_words(line)))
         except (ValueError, IndexError):
             reader.unreadable.append(
                 (f"line {number}", line.strip()[:60], "a command as documented")
@@ -69,6 +69,12 @@ def read(file: str, name: str, text: str) -> ConfiguredHost:
         reader.cnp_dscp,
         frozenset(reader.ecn_off),
     )
+
+
+@lru_cache(4096)
+def _words(line: str) -> tuple[str, ...]:
+    """Split a line as a shell does; scripts of a fabric have the same lines."""
+    return tuple(shlex.split(line, comments=True))
 
 
 class _ScriptReader:
