@@ -3,8 +3,9 @@
 //! Most insertions are one write at the end of a list: a calendar queue (Brown, CACM 1988) whose buckets are lists of
 //! chunks of two cache lines. A bucket is sorted when its turn comes. The larger the fabric, the shorter the buckets,
 //! and the less time all of them span; what lies beyond goes into a *page*, as long as the whole calendar, and is dealt
-//! to the buckets when the clock reaches the page (a hierarchical wheel: Varghese and Lauck, SOSP 1987). Memory grows
-//! with pending events, not with buckets; nothing is allocated once there are chunks for the largest number of them.
+//! to the buckets when the clock reaches the page (a hierarchical wheel: Varghese and Lauck, SOSP 1987). Pages are
+//! lists of longer chunks: each is fetched while the one before is dealt. Memory grows with pending events, not with
+//! buckets; nothing is allocated once there are chunks for the largest number of them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,8 +19,10 @@ use super::memory::{prefer_huge_pages, prefetch};
 const BUCKETS: usize = 1 << 12;
 /// A page has as many buckets as the calendar.
 const PAGE_SHIFT: u32 = BUCKETS.ilog2();
-/// Events in a chunk: as many as fit in two cache lines beside its length and successor.
+/// Events in a chunk of a bucket: as many as fit in two cache lines beside its length and successor.
 const CHUNK: usize = 5;
+/// Events in a chunk of a page: eight cache lines.
+const PAGE_CHUNK: usize = 21;
 const NONE: u32 = u32::MAX;
 
 /// Pending events, served in order of (time, key).
@@ -31,27 +34,27 @@ pub struct EventQueue {
     /// Events of the cursor's bucket and before, latest first.
     current: Vec<Event>,
     /// Events within a calendar's length of the cursor, or on its page.
-    buckets: Calendar,
+    buckets: Calendar<CHUNK>,
     /// Events on later pages.
-    pages: Calendar,
-    chunks: Chunks,
+    pages: Calendar<PAGE_CHUNK>,
     beyond: BinaryHeap<Reverse<Far>>,
     len: usize,
 }
 
 /// Lists of chunks, one for each bucket or page.
-struct Calendar {
+struct Calendar<const N: usize> {
     heads: Box<[u32; BUCKETS]>,
     occupied: Bitmap,
+    chunks: Chunks<N>,
 }
 
 /// The events of a bucket, in no order, chunk by chunk.
-pub struct Upcoming<'a> {
-    chunks: &'a [Chunk],
+pub struct Upcoming<'a, const N: usize = CHUNK> {
+    chunks: &'a [Chunk<N>],
     next: u32,
 }
 
-impl<'a> Iterator for Upcoming<'a> {
+impl<'a, const N: usize> Iterator for Upcoming<'a, N> {
     type Item = &'a [Event];
 
     #[inline]
@@ -63,8 +66,8 @@ impl<'a> Iterator for Upcoming<'a> {
 }
 
 /// The chunks of all lists.
-struct Chunks {
-    all: Vec<Chunk>,
+struct Chunks<const N: usize> {
+    all: Vec<Chunk<N>>,
     /// The first of the empty chunks.
     free: u32,
 }
@@ -72,8 +75,8 @@ struct Chunks {
 /// Some events of a bucket. Only the first chunk of a bucket may have room.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Chunk {
-    events: [Event; CHUNK],
+struct Chunk<const N: usize> {
+    events: [Event; N],
     len: u32,
     next: u32,
 }
@@ -109,7 +112,6 @@ impl EventQueue {
             current: Vec::new(),
             buckets: Calendar::new(),
             pages: Calendar::new(),
-            chunks: Chunks { all: Vec::new(), free: NONE },
             beyond: BinaryHeap::new(),
             len: 0,
         }
@@ -132,7 +134,7 @@ impl EventQueue {
         let bucket = event.time.as_ps() >> self.shift;
         let distance = bucket.wrapping_sub(self.cursor);
         if distance.wrapping_sub(1) < BUCKETS as u64 - 1 {
-            self.buckets.insert(bucket as usize % BUCKETS, event, &mut self.chunks);
+            self.buckets.insert(bucket as usize % BUCKETS, event);
         } else {
             self.insert_elsewhere(bucket, event);
         }
@@ -161,9 +163,9 @@ impl EventQueue {
         let second = self.buckets.next(first).unwrap_or(first);
         let third = self.buckets.next(second).unwrap_or(second);
         let fourth = self.buckets.next(third).unwrap_or(third);
-        self.chunks.prefetch_next(self.buckets.head(third));
-        self.chunks.prefetch(self.buckets.head(fourth));
-        [first, second].map(|bucket| Upcoming { chunks: &self.chunks.all, next: self.buckets.head(bucket) })
+        self.buckets.chunks.prefetch_next(self.buckets.head(third));
+        self.buckets.chunks.prefetch(self.buckets.head(fourth));
+        [first, second].map(|bucket| self.buckets.list(self.buckets.head(bucket)))
     }
 
     /// The time of the next event.
@@ -177,8 +179,7 @@ impl EventQueue {
 
     /// All pending events, in no order.
     pub fn pending(&self) -> impl Iterator<Item = &Event> {
-        let lists = self.buckets.heads.iter().chain(self.pages.heads.iter());
-        let listed = lists.flat_map(|&next| Upcoming { chunks: &self.chunks.all, next }).flatten();
+        let listed = self.buckets.events().chain(self.pages.events());
         self.current.iter().chain(listed).chain(self.beyond.iter().map(|Reverse(Far(event))| event))
     }
 
@@ -194,7 +195,7 @@ impl EventQueue {
             let place = self.current.partition_point(|other| other.order() > event.order());
             self.current.insert(place, event);
         } else if page - self.page() < BUCKETS as u64 {
-            self.pages.insert(page as usize % BUCKETS, event, &mut self.chunks);
+            self.pages.insert(page as usize % BUCKETS, event);
         } else {
             self.beyond.push(Reverse(Far(event)));
         }
@@ -239,25 +240,23 @@ impl EventQueue {
         self.cursor = (page << PAGE_SHIFT) - 1;
         let mut index = self.pages.take(page as usize % BUCKETS);
         while index != NONE {
-            let Chunk { events, len, next } = self.chunks.all[index as usize];
-            self.chunks.release(index);
-            for event in &events[..len as usize] {
+            let Chunk { events, len, next } = &self.pages.chunks.all[index as usize];
+            self.pages.chunks.prefetch(*next);
+            for event in &events[..*len as usize] {
                 let bucket = (event.time.as_ps() >> self.shift) as usize % BUCKETS;
-                self.buckets.insert(bucket, *event, &mut self.chunks);
+                self.buckets.insert(bucket, *event);
             }
-            index = next;
+            index = self.pages.chunks.release(index);
         }
     }
 
     fn unload(&mut self, bucket: usize) {
         let mut index = self.buckets.take(bucket);
-        while let Some(chunk) = self.chunks.all.get(index as usize) {
+        while let Some(chunk) = self.buckets.chunks.all.get(index as usize) {
             // A copy of constant size is a few moves, of any other a call.
             self.current.extend_from_slice(&chunk.events);
             self.current.truncate(self.current.len() - (CHUNK - chunk.len as usize));
-            let next = chunk.next;
-            self.chunks.release(index);
-            index = next;
+            index = self.buckets.chunks.release(index);
         }
     }
 
@@ -269,26 +268,37 @@ impl EventQueue {
     }
 }
 
-impl Calendar {
-    fn new() -> Calendar {
-        Calendar { heads: Box::new([NONE; BUCKETS]), occupied: Bitmap::default() }
+impl<const N: usize> Calendar<N> {
+    fn new() -> Calendar<N> {
+        let chunks = Chunks { all: Vec::new(), free: NONE };
+        Calendar { heads: Box::new([NONE; BUCKETS]), occupied: Bitmap::default(), chunks }
     }
 
     #[inline]
-    fn insert(&mut self, place: usize, event: Event, chunks: &mut Chunks) {
-        if let Some(chunk) = chunks.all.get_mut(self.heads[place] as usize)
+    fn insert(&mut self, place: usize, event: Event) {
+        if let Some(chunk) = self.chunks.all.get_mut(self.heads[place] as usize)
             && let Some(slot) = chunk.events.get_mut(chunk.len as usize)
         {
             *slot = event;
             chunk.len += 1;
         } else {
-            self.heads[place] = chunks.add(event, self.heads[place]);
+            self.heads[place] = self.chunks.add(event, self.heads[place]);
             self.occupied.set(place);
         }
     }
 
     fn head(&self, number: u64) -> u32 {
         self.heads[number as usize % BUCKETS]
+    }
+
+    /// What a list holds from one of its chunks on.
+    fn list(&self, next: u32) -> Upcoming<'_, N> {
+        Upcoming { chunks: &self.chunks.all, next }
+    }
+
+    /// All events, in no order.
+    fn events(&self) -> impl Iterator<Item = &Event> {
+        self.heads.iter().flat_map(|&head| self.list(head)).flatten()
     }
 
     /// Empties a list; gives its first chunk.
@@ -303,7 +313,7 @@ impl Calendar {
     }
 }
 
-impl Chunks {
+impl<const N: usize> Chunks<N> {
     /// A chunk with `event`, before others.
     fn add(&mut self, event: Event, next: u32) -> u32 {
         if self.free == NONE {
@@ -323,7 +333,7 @@ impl Chunks {
     fn grow(&mut self, filling: Event) {
         let is_full = self.all.len() == self.all.capacity();
         self.free = self.all.len() as u32;
-        self.all.push(Chunk { events: [filling; CHUNK], len: 0, next: NONE });
+        self.all.push(Chunk { events: [filling; N], len: 0, next: NONE });
         if is_full {
             prefer_huge_pages(&self.all);
         }
@@ -331,7 +341,7 @@ impl Chunks {
 
     /// Begins to fetch a chunk, if there is one of that number.
     fn prefetch(&self, index: u32) {
-        prefetch(&self.all, index as usize, size_of::<Chunk>());
+        prefetch(&self.all, index as usize, size_of::<Chunk<N>>());
     }
 
     /// Begins to fetch the chunk after one.
@@ -341,9 +351,11 @@ impl Chunks {
         }
     }
 
-    fn release(&mut self, index: u32) {
-        self.all[index as usize].next = self.free;
+    /// Empties a chunk; gives the one that followed it.
+    fn release(&mut self, index: u32) -> u32 {
+        let next = std::mem::replace(&mut self.all[index as usize].next, self.free);
         self.free = index;
+        next
     }
 }
 
