@@ -70,7 +70,7 @@ pub struct Packet {
     pub endpoint: u32,
     /// Where in the route table the next egress port stands.
     pub route: u32,
-    /// Local ingress port of the packet at this switch.
+    /// Local ingress port of the packet at this switch; at its host, the egress port at the first switch.
     pub ingress: u32,
     /// First byte's place in the stream.
     pub offset: u64,
@@ -148,6 +148,12 @@ impl Packets {
             }
             None => self.grow(packet),
         }
+    }
+
+    /// Makes room for so many packets.
+    pub(crate) fn reserve(&mut self, packets: usize) {
+        self.slots.reserve(packets.saturating_sub(self.slots.len()));
+        prefer_huge_pages(&self.slots);
     }
 
     #[cold]

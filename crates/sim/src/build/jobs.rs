@@ -99,6 +99,7 @@ fn add_endpoints(
                 thread: u32::MAX,
                 remote: numbers[1 - side],
                 route: start[side],
+                first_egress: shards[shard].constants.routes.get(start[side] as usize).copied().unwrap_or(0),
                 behind: u32::MAX,
                 priority: experiment.jobs[connection.job].priority.get(),
                 is_in_ring: false,
@@ -110,6 +111,7 @@ fn add_endpoints(
                 remote_port: Peer { link: PeerLink::to_shard(remote_shard as u32), port: remote_port, is_host: true },
                 number: 2 * number as u32 + side as u32,
                 hosts: (hosts[side].get(), hosts[1 - side].get()),
+                warm_up_intake: 0,
                 resent_last: Time::ZERO,
             };
             shards[shard].endpoints.push(endpoint);

@@ -117,6 +117,12 @@ impl EventQueue {
         }
     }
 
+    /// Makes room for so many events, most of them on later pages if the buckets are short.
+    pub fn reserve(&mut self, events: usize) {
+        self.pages.chunks.reserve(events / PAGE_CHUNK);
+        self.buckets.chunks.reserve((events / CHUNK).min(4 * BUCKETS));
+    }
+
     /// How many events are pending.
     pub fn len(&self) -> usize {
         self.len
@@ -325,6 +331,12 @@ impl<const N: usize> Chunks<N> {
         chunk.len = 1;
         self.free = std::mem::replace(&mut chunk.next, next);
         index
+    }
+
+    /// Makes room for so many chunks.
+    fn reserve(&mut self, chunks: usize) {
+        self.all.reserve(chunks.saturating_sub(self.all.len()));
+        prefer_huge_pages(&self.all);
     }
 
     /// Makes an empty chunk; what its events are does not matter.

@@ -71,7 +71,7 @@ impl Simulation {
         end: Time,
         on_progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Finish {
-        self.shards.iter().for_each(Shard::prepare_memory);
+        self.shards.iter_mut().for_each(Shard::prepare_memory);
         let limits = Limits { end, lookahead: self.lookahead, stall: self.stall_limit };
         let (mut next_report, count) = (NextReport::default(), self.division.shards as u64);
         let mut may_continue = |shard: &Shard| !next_report.is_due(shard) || on_progress(progress(shard, count));

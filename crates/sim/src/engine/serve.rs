@@ -13,12 +13,18 @@ use crate::switch::port::{Owner, Port};
 
 /// Ports [B] that a processor's own cache holds together with their packets.
 const CACHED: usize = 1 << 18;
+/// Packets for which there is room from the start: twice as many as a permutation has under way. Room that is never
+/// used takes no memory, and what is used then lies in huge pages from its first touch on.
+const PACKETS_PER_PORT: usize = 4;
 /// What a packet may need of an endpoint [B].
 const ENDPOINT: usize = 5 * 64;
 
 impl Shard {
-    /// Asks for huge pages under what packets touch at random.
-    pub fn prepare_memory(&self) {
+    /// Makes room, and asks for huge pages, under what packets touch at random.
+    pub fn prepare_memory(&mut self) {
+        let packets = PACKETS_PER_PORT * self.ports.len();
+        self.packets.reserve(packets);
+        self.queue.reserve(packets);
         prefer_huge_pages(&self.ports);
         prefer_huge_pages(&self.groups);
         prefer_huge_pages(&self.endpoints);

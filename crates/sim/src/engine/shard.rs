@@ -182,6 +182,18 @@ impl Shard {
     /// Puts a packet on the wire now; if `others_wait`, sees to it that the next one follows.
     #[inline(always)]
     pub fn start(&mut self, port_index: u32, handle: Handle, others_wait: bool) {
+        self.start_towards(port_index, handle, others_wait, |routes, packet| routes[packet.route as usize]);
+    }
+
+    /// The same; `egress` gives the port by which the packet leaves the next switch, if routes are known beforehand.
+    #[inline(always)]
+    pub fn start_towards(
+        &mut self,
+        port_index: u32,
+        handle: Handle,
+        others_wait: bool,
+        egress: impl FnOnce(&[u32], &Packet) -> u32,
+    ) {
         let Packet { wire, priority, .. } = self.packets[handle];
         let port = &mut self.ports[port_index as usize];
         debug_assert!(port.busy_until <= self.now, "one packet at a time on a wire");
@@ -199,7 +211,12 @@ impl Shard {
             self.expect_free(port_index);
         }
         let kind = if peer.is_host { Kind::Deliver } else { Kind::Arrive };
-        self.post(peer, kind, 0, arrival, handle);
+        let key = self.key(peer.port, kind, 0);
+        if peer.link == PeerLink::to_shard(self.id) {
+            self.expect_packet_towards(arrival, key, handle, egress);
+        } else {
+            self.post_over(peer.link, arrival, key, handle);
+        }
     }
 
     /// Schedules an event of this shard after a delay.
@@ -216,7 +233,7 @@ impl Shard {
     }
 
     /// Sends a packet to a port that may lie in another shard.
-    #[inline(always)]
+    #[inline]
     pub fn post(&mut self, peer: Peer, kind: Kind, index: u32, time: Time, handle: Handle) {
         let key = self.key(peer.port, kind, index);
         if peer.link == PeerLink::to_shard(self.id) {
@@ -294,10 +311,21 @@ impl Shard {
     /// Schedules an event with a packet, with a hint at what the packet will touch.
     #[inline(always)]
     pub fn expect_packet(&mut self, time: Time, key: EventKey, handle: Handle) {
+        self.expect_packet_towards(time, key, handle, |routes, packet| routes[packet.route as usize]);
+    }
+
+    #[inline(always)]
+    fn expect_packet_towards(
+        &mut self,
+        time: Time,
+        key: EventKey,
+        handle: Handle,
+        egress: impl FnOnce(&[u32], &Packet) -> u32,
+    ) {
         let packet = &self.packets[handle];
         let hint = match key.kind() {
             Kind::Arrive if self.constants.packet_routing.is_none() => {
-                PrefetchHint::egress(self.constants.routes[packet.route as usize], packet.priority)
+                PrefetchHint::egress(egress(&self.constants.routes, packet), packet.priority)
             }
             Kind::Deliver | Kind::Announce => PrefetchHint::endpoint(packet.endpoint),
             _ => PrefetchHint::default(),

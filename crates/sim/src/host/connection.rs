@@ -28,11 +28,11 @@ impl Shard {
     /// Bytes have reached the owner of an endpoint.
     #[inline]
     pub(crate) fn received(&mut self, endpoint: u32, bytes: u64) {
-        let intake = &mut self.endpoints[endpoint as usize].intake;
-        intake.bytes += bytes;
-        intake.last = self.now;
+        let end = &mut self.endpoints[endpoint as usize];
+        end.intake.bytes += bytes;
+        end.intake.last = self.now;
         if self.now < self.constants.warm_up {
-            intake.before = intake.bytes;
+            end.warm_up_intake = end.intake.bytes;
         }
     }
 

@@ -20,12 +20,16 @@ pub(crate) struct Endpoint {
     pub remote: u32,
     /// First entry of its path in the route table.
     pub route: u32,
+    /// What stands there, if routes are known beforehand.
+    pub first_egress: u32,
     /// The next endpoint in the NIC's ring of senders.
     pub behind: u32,
     /// 802.1Q priority of all its packets.
     pub priority: u8,
     /// Whether it waits in the NIC's ring of senders.
     pub is_in_ring: bool,
+    /// Number in the run; the other end's differs in the last bit.
+    pub number: u32,
     /// The owner is notified of acknowledgements from this offset on.
     pub owner_waits_for: u64,
     /// Where the first of `incoming` ends; the largest number when nothing is announced.
@@ -38,10 +42,10 @@ pub(crate) struct Endpoint {
     pub incoming: VecDeque<Message>,
     /// Shard and port of the remote host.
     pub remote_port: Peer,
-    /// Number in the run; the other end's differs in the last bit.
-    pub number: u32,
     /// Global hosts of this end and the other: for reports.
     pub hosts: (u32, u32),
+    /// What of the intake came before the end of the warm-up [B].
+    pub warm_up_intake: u64,
     /// When a packet that was sent again last arrived here; 0 if none did.
     pub resent_last: Time,
 }
@@ -51,8 +55,6 @@ pub(crate) struct Endpoint {
 pub(crate) struct Intake {
     /// In all [B].
     pub bytes: u64,
-    /// Before the end of the warm-up [B].
-    pub before: u64,
     /// When the last arrived.
     pub last: Time,
 }
@@ -64,7 +66,7 @@ impl Endpoint {
             next: NO_PACKET,
             endpoint: self.remote,
             route: self.route,
-            ingress: 0,
+            ingress: self.first_egress,
             offset: 0,
             acknowledged: 0,
             sent: Time::ZERO,

@@ -80,7 +80,8 @@ impl Shard {
         let port = &mut self.ports[port_index as usize];
         let waiting = port.waiting | ready;
         self.constants.scheduler.charge(port, class, self.packets[handle].wire, waiting & 1 << class != 0);
-        self.start(port_index, handle, waiting != 0);
+        // A packet that is still at its host has been in by no port.
+        self.start_towards(port_index, handle, waiting != 0, |_, packet| packet.ingress);
     }
 
     /// The next packet of a class that has any: control packets first, then the endpoint whose turn it is.

@@ -157,7 +157,8 @@ impl Simulation {
     }
 
     fn stream_row(&self, shard: &Shard, job: u32, sink: &SinkState) -> StreamRow {
-        let Endpoint { hosts: (destination, source), intake, .. } = shard.endpoints[sink.endpoint as usize];
+        let Endpoint { hosts: (destination, source), intake, warm_up_intake, .. } =
+            shard.endpoints[sink.endpoint as usize];
         let is_whole = sink.total == Some(intake.bytes);
         StreamRow {
             job: self.names.jobs[job as usize].clone(),
@@ -165,7 +166,7 @@ impl Simulation {
             destination_host: self.host_name(destination),
             stream: sink.stream,
             messages: intake.bytes / sink.bytes,
-            bytes: intake.bytes - intake.before,
+            bytes: intake.bytes - warm_up_intake,
             start: sink.start.max(shard.constants.warm_up),
             end: if is_whole { intake.last } else { self.end },
         }
