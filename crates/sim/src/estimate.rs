@@ -1,6 +1,7 @@
 //! Memory of a run before it is built: counts times the sizes of what it will keep.
 //!
-//! Left out: what the allocator adds beyond a word or two for each piece, and lists that grow with congestion.
+//! Left out: what the allocator adds beyond a word or two for each piece, lists that grow with congestion, and all but
+//! the first message that a connection has under way.
 
 use etherweave_primitives::{Bytes, ChannelId, SwitchId, Time};
 use etherweave_topology::{Node, Topology};
@@ -23,9 +24,7 @@ use crate::transport::dcqcn::RateLimiter;
 const ALLOCATION: u64 = 16;
 /// A name of a host or a switch in a row [B]: short texts take the smallest allocation.
 const NAME: u64 = 32;
-/// Lists of an endpoint that hold four entries from their first on: messages under way and expected.
-const ENDPOINT_LISTS: u64 = 4 * (24 + 32) + 2 * ALLOCATION;
-/// Lists of a TCP connection end, likewise: writes, segments, the scoreboard.
+/// Lists of a TCP connection end that hold four entries from their first on: writes, segments, the scoreboard.
 const TCP_LISTS: u64 = 4 * (24 + 24 + 48) + 3 * ALLOCATION;
 /// A connection while the run is built [B]: its plan, its pair in a tree, its ends and where its paths begin.
 const PLAN: u64 = 24 + 16 + 32 + 8;
@@ -121,7 +120,7 @@ fn connection(params: &SimParams, hops: f64) -> u64 {
     let peers = 2 * size_of::<u32>() as u64;
     let timers = TIMERS * size_of::<Event>() as u64;
     let path = (hops.ceil() as u64) * size_of::<u32>() as u64;
-    2 * (size_of::<Endpoint>() as u64 + ENDPOINT_LISTS + state + peers + timers + path)
+    2 * (size_of::<Endpoint>() as u64 + state + peers + timers + path)
 }
 
 /// A packet, its place in the list of free ones, its event.

@@ -1,6 +1,6 @@
 //! Endpoints, and the threads that own them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use etherweave_primitives::{BitRate, HostId, InputError, InputErrors, Time};
 use etherweave_topology::Topology;
@@ -17,7 +17,8 @@ use crate::frame::tcp;
 use crate::host::rss::{self, Socket};
 use crate::host::{Endpoint, Intake, Protocol, RankState, ReceiveQueue, Role, SinkState, SourceState, Thread};
 use crate::params::ReceiveParams;
-use crate::switch::port::{Owner, Peer, PeerLink};
+use crate::switch::port::{Owner, PeerLink};
+use crate::transport::ShortQueue;
 
 /// Rejects jobs that do not fit their hosts.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {
@@ -104,11 +105,11 @@ fn add_endpoints(
                 priority: experiment.jobs[connection.job].priority.get(),
                 is_in_ring: false,
                 owner_waits_for: u64::MAX,
-                message_end: u64::MAX,
                 intake: Intake::default(),
                 protocol: Protocol::new(&experiment.params.transport, host_rate(&experiment.topology, hosts[side])),
-                incoming: VecDeque::new(),
-                remote_port: Peer { link: PeerLink::to_shard(remote_shard as u32), port: remote_port, is_host: true },
+                incoming: ShortQueue::default(),
+                remote_link: PeerLink::to_shard(remote_shard as u32),
+                remote_port,
                 number: 2 * number as u32 + side as u32,
                 hosts: (hosts[side].get(), hosts[1 - side].get()),
                 warm_up_intake: 0,

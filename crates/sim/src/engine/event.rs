@@ -146,10 +146,11 @@ impl PrefetchHint {
         PrefetchHint(egress << 3 | u32::from(priority))
     }
 
-    /// A packet for `endpoint`.
+    /// A packet for `endpoint` with or without data.
     #[inline]
-    pub fn endpoint(endpoint: u32) -> PrefetchHint {
-        PrefetchHint(endpoint)
+    pub fn endpoint(endpoint: u32, is_data: bool) -> PrefetchHint {
+        debug_assert!(endpoint < 1 << 24, "a shard has fewer endpoints");
+        PrefetchHint(endpoint << 1 | u32::from(is_data))
     }
 
     /// The egress port and the priority, of a packet that arrives at a switch.
@@ -158,10 +159,10 @@ impl PrefetchHint {
         (self.0 >> 3, (self.0 & 7) as u8)
     }
 
-    /// The endpoint, of a packet that is delivered.
+    /// The endpoint, and whether it is for data: of a packet that is delivered, or of a message that will be sent.
     #[inline]
-    pub fn as_endpoint(self) -> u32 {
-        self.0
+    pub fn as_endpoint(self) -> (u32, bool) {
+        (self.0 >> 1, self.0 & 1 != 0)
     }
 }
 

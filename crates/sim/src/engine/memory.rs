@@ -1,5 +1,7 @@
 //! Hints about memory, to the processor and to the kernel. They change how long a run takes, never what it yields.
 
+use std::ops::Range;
+
 /// Cache line [B].
 const LINE: usize = 64;
 
@@ -11,6 +13,14 @@ pub(crate) fn prefetch<T>(elements: &[T], index: usize, bytes: usize) {
     if align_of::<T>() < LINE {
         prefetch_line(address.wrapping_add(bytes - 1));
     }
+}
+
+/// Begins to fetch some cache lines of an element that is aligned to them. Any index will do.
+#[inline(always)]
+pub(crate) fn prefetch_lines<T>(elements: &[T], index: usize, lines: Range<usize>) {
+    const { assert!(align_of::<T>().is_multiple_of(LINE), "an element begins with a cache line") };
+    let address = elements.as_ptr().wrapping_add(index).cast::<i8>();
+    lines.for_each(|line| prefetch_line(address.wrapping_add(line * LINE)));
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -1,12 +1,14 @@
 //! The main loop: dispatches one event after the other.
 
+use std::ops::Range;
+
 use etherweave_primitives::Time;
 
 use super::event::{Event, Kind};
-use super::memory::{prefer_huge_pages, prefetch};
+use super::memory::{prefer_huge_pages, prefetch, prefetch_lines};
 use super::shard::{Shard, Switch};
 use crate::frame::pause::PauseFrame;
-use crate::host::{Host, RankState, Role, Thread};
+use crate::host::{Host, RankState, Role, Thread, lines};
 use crate::packet::Handle;
 use crate::switch::buffer::Group;
 use crate::switch::port::{Owner, Port};
@@ -16,15 +18,13 @@ const CACHED: usize = 1 << 18;
 /// Packets for which there is room from the start: twice as many as a permutation has under way. Room that is never
 /// used takes no memory, and what is used then lies in huge pages from its first touch on.
 const PACKETS_PER_PORT: usize = 4;
-/// What a packet may need of an endpoint [B].
-const ENDPOINT: usize = 5 * 64;
 
 impl Shard {
     /// Makes room, and asks for huge pages, under what packets touch at random.
     pub fn prepare_memory(&mut self) {
         let packets = PACKETS_PER_PORT * self.ports.len();
         self.packets.reserve(packets);
-        self.queue.reserve(packets);
+        self.queue.reserve(packets + self.endpoints.len());
         prefer_huge_pages(&self.ports);
         prefer_huge_pages(&self.groups);
         prefer_huge_pages(&self.endpoints);
@@ -73,13 +73,30 @@ impl Shard {
                 prefetch(&self.ports, egress as usize, size_of::<Port>());
                 self.fetch_group(place, priority);
             }
-            Kind::Deliver | Kind::Announce => {
+            Kind::Deliver => {
                 self.packets.prefetch(event.handle);
                 prefetch(&self.ports, place as usize, size_of::<Port>());
-                prefetch(&self.endpoints, event.hint.as_endpoint() as usize, ENDPOINT);
+                let (endpoint, is_data) = event.hint.as_endpoint();
+                if is_data {
+                    self.fetch_endpoint(endpoint, lines::COMMON);
+                    self.fetch_endpoint(endpoint, lines::RESPONDER);
+                } else {
+                    self.fetch_endpoint(endpoint, lines::REQUESTER);
+                }
+            }
+            Kind::Announce => {
+                self.packets.prefetch(event.handle);
+                self.fetch_endpoint(event.hint.as_endpoint().0, lines::MESSAGES);
             }
             Kind::TransmitterFree => prefetch(&self.ports, place as usize, size_of::<Port>()),
-            Kind::ThreadDone => prefetch(&self.threads, event.key.index() as usize, size_of::<Thread>()),
+            Kind::ThreadDone => {
+                prefetch(&self.threads, event.key.index() as usize, size_of::<Thread>());
+                if let (endpoint, true) = event.hint.as_endpoint() {
+                    prefetch(&self.ports, place as usize, size_of::<Port>());
+                    self.fetch_endpoint(endpoint, lines::REQUESTER);
+                    self.fetch_endpoint(endpoint, lines::MESSAGES);
+                }
+            }
             _ => {}
         }
     }
@@ -106,6 +123,9 @@ impl Shard {
                 if let Role::Rank(rank) = &self.threads[event.key.index() as usize].role {
                     prefetch(std::slice::from_ref(&**rank), 0, size_of::<RankState>());
                 }
+                if event.hint.as_endpoint().1 {
+                    self.fetch_host(event.key.place());
+                }
             }
             _ => {}
         }
@@ -122,17 +142,17 @@ impl Shard {
                     self.fetch_group(packet.ingress, packet.priority);
                 }
                 if let Owner::Host(host) = port.owner {
-                    let last = self.hosts[host as usize].last_ready();
-                    prefetch(&self.endpoints, last as usize, ENDPOINT);
+                    self.fetch_endpoint(self.hosts[host as usize].first_ready(), lines::REQUESTER);
                 }
             }
-            Kind::ThreadDone => {
-                if let Role::Rank(rank) = &self.threads[event.key.index() as usize].role {
-                    rank.prefetch_op();
-                }
-            }
+            Kind::ThreadDone => self.threads[event.key.index() as usize].prefetch_next(),
             _ => {}
         }
+    }
+
+    #[inline(always)]
+    fn fetch_endpoint(&self, endpoint: u32, lines: Range<usize>) {
+        prefetch_lines(&self.endpoints, endpoint as usize, lines);
     }
 
     #[inline(always)]

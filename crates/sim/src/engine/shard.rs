@@ -12,7 +12,7 @@ use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, Host, ReceiveQueue, Thread};
 use crate::losses::ResentData;
-use crate::packet::{Handle, NO_PACKET, Packet, Packets};
+use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, Packets};
 use crate::sampling::Sampler;
 use crate::switch::buffer::{Group, SharedBuffer};
 use crate::switch::credits::CreditCounters;
@@ -327,7 +327,7 @@ impl Shard {
             Kind::Arrive if self.constants.packet_routing.is_none() => {
                 PrefetchHint::egress(egress(&self.constants.routes, packet), packet.priority)
             }
-            Kind::Deliver | Kind::Announce => PrefetchHint::endpoint(packet.endpoint),
+            Kind::Deliver | Kind::Announce => PrefetchHint::endpoint(packet.endpoint, packet.kind == PacketKind::Data),
             _ => PrefetchHint::default(),
         };
         self.queue.push(Event { time, key, handle, hint });

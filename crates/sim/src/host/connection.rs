@@ -9,10 +9,10 @@ impl Shard {
     /// Announces a message to the other end.
     pub(crate) fn announce_to_peer(&mut self, endpoint: u32, message: Message) {
         let end = &self.endpoints[endpoint as usize];
-        let (remote, remote_port) = (end.remote, end.remote_port);
+        let (remote, peer) = (end.remote, end.peer());
         let handle = self.packets.insert(message.announcement(remote));
         let time = self.now + self.constants.lookahead;
-        self.post(remote_port, Kind::Announce, remote, time, handle);
+        self.post(peer, Kind::Announce, remote, time, handle);
     }
 
     /// An announcement has arrived. Simultaneous ones may arrive in any order: they are sorted by their end offset.
@@ -20,9 +20,7 @@ impl Shard {
         let packet = self.packets.remove(handle);
         let message = Message::announced(&packet);
         let end = &mut self.endpoints[packet.endpoint as usize];
-        let place = end.incoming.partition_point(|other| other.end < message.end);
-        end.incoming.insert(place, message);
-        end.find_message_end();
+        end.incoming.insert_by_key(message, |message| message.end);
     }
 
     /// Bytes have reached the owner of an endpoint.

@@ -1,15 +1,15 @@
 //! One end of a connection.
 
-use std::collections::VecDeque;
-
 use etherweave_primitives::Time;
 
 use super::message::Message;
 use super::protocol::Protocol;
 use crate::packet::{NO_PACKET, Packet, PacketKind};
-use crate::switch::port::Peer;
+use crate::switch::port::{Peer, PeerLink};
+use crate::transport::ShortQueue;
 
-/// See the module. What every packet of either direction needs is in the first cache line.
+/// See the module. In cache lines, counted from 0: whoever sends needs the first three, whoever receives data the first
+/// and the last two.
 #[repr(C, align(64))]
 pub(crate) struct Endpoint {
     /// Host, numbered in the shard.
@@ -24,30 +24,44 @@ pub(crate) struct Endpoint {
     pub first_egress: u32,
     /// The next endpoint in the NIC's ring of senders.
     pub behind: u32,
+    /// Number in the run; the other end's differs in the last bit.
+    pub number: u32,
     /// 802.1Q priority of all its packets.
     pub priority: u8,
     /// Whether it waits in the NIC's ring of senders.
     pub is_in_ring: bool,
-    /// Number in the run; the other end's differs in the last bit.
-    pub number: u32,
     /// The owner is notified of acknowledgements from this offset on.
     pub owner_waits_for: u64,
-    /// Where the first of `incoming` ends; the largest number when nothing is announced.
-    pub message_end: u64,
     /// Bytes that have reached the owner.
     pub intake: Intake,
     /// Transport.
     pub protocol: Protocol,
+    /// When a packet that was sent again last arrived here; 0 if none did.
+    pub resent_last: Time,
     /// Messages that will arrive, first end first.
-    pub incoming: VecDeque<Message>,
-    /// Shard and port of the remote host.
-    pub remote_port: Peer,
+    pub incoming: ShortQueue<Message>,
+    /// Link to the remote host.
+    pub remote_link: PeerLink,
+    /// Port of the remote host, numbered in its shard.
+    pub remote_port: u32,
     /// Global hosts of this end and the other: for reports.
     pub hosts: (u32, u32),
     /// What of the intake came before the end of the warm-up [B].
     pub warm_up_intake: u64,
-    /// When a packet that was sent again last arrived here; 0 if none did.
-    pub resent_last: Time,
+}
+
+/// What a packet or a message will need of an endpoint, in cache lines.
+pub(crate) mod lines {
+    use std::ops::Range;
+
+    /// To send data, or to take an acknowledgement: what is common, the requester.
+    pub const REQUESTER: Range<usize> = 0..3;
+    /// What is common.
+    pub const COMMON: Range<usize> = 0..1;
+    /// To take data, beside what is common: the responder, messages that will arrive.
+    pub const RESPONDER: Range<usize> = 3..5;
+    /// To announce a message, or to take an announcement.
+    pub const MESSAGES: Range<usize> = 4..5;
 }
 
 /// Bytes that have reached the owner of an endpoint.
@@ -85,16 +99,32 @@ impl Endpoint {
     /// The first message, if it is complete once `received` bytes of the stream are there.
     #[inline]
     pub fn take_complete(&mut self, received: u64) -> Option<Message> {
-        if self.message_end <= received { self.take_first() } else { None }
+        self.incoming.first().filter(|message| message.end <= received)?;
+        self.incoming.pop_front()
     }
 
-    fn take_first(&mut self) -> Option<Message> {
-        let message = self.incoming.pop_front();
-        self.find_message_end();
-        message
+    /// The port of the remote host.
+    pub fn peer(&self) -> Peer {
+        Peer { link: self.remote_link, port: self.remote_port, is_host: true }
     }
+}
 
-    pub(super) fn find_message_end(&mut self) {
-        self.message_end = self.incoming.front().map_or(u64::MAX, |message| message.end);
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use super::*;
+    use crate::host::roce::RoceState;
+    use crate::transport::roce::Requester;
+
+    #[test]
+    fn an_endpoint_takes_five_cache_lines_of_which_either_direction_needs_three() {
+        assert_eq!(size_of::<Endpoint>(), 5 * 64);
+        let state = offset_of!(Endpoint, protocol) + size_of::<Protocol>() - size_of::<RoceState>();
+        assert_eq!(state, 64 * lines::COMMON.end);
+        // The counters of what went wrong stand behind all that a requester needs otherwise.
+        assert_eq!(state + size_of::<Requester>() - 2 * size_of::<u32>(), 64 * lines::REQUESTER.end);
+        assert!(state + offset_of!(RoceState, responder) >= 64 * lines::RESPONDER.start);
+        assert_eq!(offset_of!(Endpoint, incoming), 64 * lines::MESSAGES.start);
     }
 }

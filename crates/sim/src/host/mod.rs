@@ -32,7 +32,7 @@ mod thread;
 
 use etherweave_primitives::{Duration, Time};
 
-pub(crate) use endpoint::{Endpoint, Intake};
+pub(crate) use endpoint::{Endpoint, Intake, lines};
 pub(crate) use matching::Envelope;
 pub(crate) use protocol::{Protocol, ReceivedCounts};
 pub(crate) use rank::RankState;
@@ -65,8 +65,8 @@ pub(crate) struct Host {
     pub port: u32,
     /// Classes with endpoints that have something to send, a bit each.
     pub ready: u8,
-    /// Such endpoints of each class stand in a ring and are served in turn: the last of them.
-    last_in_ring: [u32; 8],
+    /// Such endpoints of each class stand in a ring and are served in turn: the first and the last of them.
+    ring: [(u32, u32); 8],
     /// Receive side.
     pub nic: Nic,
 }
@@ -88,11 +88,11 @@ impl Host {
     /// A host at `port`.
     pub fn new(id: u32, port: u32) -> Host {
         let nic = Nic { last_endpoint: u32::MAX, ..Nic::default() };
-        Host { id, port, ready: 0, last_in_ring: [0; 8], nic }
+        Host { id, port, ready: 0, ring: [(0, 0); 8], nic }
     }
 
-    /// The last endpoint in the ring of the lowest class that has one; if none has, any.
-    pub fn last_ready(&self) -> u32 {
-        self.last_in_ring[self.ready.trailing_zeros() as usize % 8]
+    /// The first endpoint in the ring of the lowest class that has one; if none has, any.
+    pub fn first_ready(&self) -> u32 {
+        self.ring[self.ready.trailing_zeros() as usize % 8].0
     }
 }

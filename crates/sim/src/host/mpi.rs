@@ -20,6 +20,7 @@ use super::rank::RankState;
 use super::tasks::per_kib;
 use super::thread::{Role, Task};
 use crate::engine::Shard;
+use crate::engine::event::PrefetchHint;
 use crate::params::MpiParams;
 use crate::transport::roce::Operation;
 
@@ -62,12 +63,19 @@ impl Shard {
                 Some(Op::WaitAll) => rank.advance(),
                 Some(Op::IterationStart) => self.iteration_start(thread),
                 Some(Op::IterationEnd) => self.iteration_end(thread),
-                Some(op) => {
-                    let cost = self.op_cost(op);
-                    return self.begin(thread, Task::Step, cost);
-                }
+                Some(op) => return self.begin_step(thread, op),
             }
         }
+    }
+
+    fn begin_step(&mut self, thread: u32, op: Op) {
+        let cost = self.op_cost(op);
+        let (endpoint, sends) = match op {
+            Op::Isend { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), true),
+            Op::Irecv { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), false),
+            _ => (0, false),
+        };
+        self.begin_with(thread, Task::Step(endpoint), cost, PrefetchHint::endpoint(endpoint, sends));
     }
 
     fn rank_done(&mut self, thread: u32) {
@@ -125,21 +133,20 @@ impl Shard {
     }
 
     /// The present operation has taken its time: its effect.
-    pub(super) fn step_done(&mut self, thread: u32) {
+    pub(super) fn step_done(&mut self, thread: u32, endpoint: u32) {
         let rank = self.rank(thread);
         let op = rank.op().expect("a step has an operation");
         rank.advance();
         match op {
-            Op::Isend { peer, tag, bytes } => self.isend(thread, peer.get(), tag, bytes),
-            Op::Irecv { peer, tag, bytes } => self.irecv(thread, peer.get(), tag, bytes),
+            Op::Isend { tag, bytes, .. } => self.isend(thread, endpoint, tag, bytes),
+            Op::Irecv { tag, .. } => self.irecv(thread, endpoint, tag),
             Op::Compute { .. } | Op::Sleep { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => {}
         }
     }
 
-    fn isend(&mut self, thread: u32, peer: u32, tag: u32, bytes: u64) {
+    fn isend(&mut self, thread: u32, endpoint: u32, tag: u32, bytes: u64) {
         let mpi = self.constants.mpi();
         let (is_eager, header) = (is_eager(mpi, tag, bytes), mpi.header.get());
-        let endpoint = self.rank(thread).endpoint_of(peer);
         if is_eager {
             // Buffered: the request is complete once the bytes are handed over.
             self.post_message(endpoint, MessageKind::Eager, tag, bytes, header + bytes);
@@ -149,9 +156,8 @@ impl Shard {
         }
     }
 
-    fn irecv(&mut self, thread: u32, peer: u32, tag: u32, _bytes: u64) {
+    fn irecv(&mut self, thread: u32, endpoint: u32, tag: u32) {
         let rank = self.rank(thread);
-        let endpoint = rank.endpoint_of(peer);
         rank.outstanding += 1;
         if let Some(message) = rank.matching.post(Envelope { endpoint, tag }) {
             self.matched(thread, message);

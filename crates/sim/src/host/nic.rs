@@ -24,31 +24,28 @@ impl Shard {
     /// Puts an endpoint behind the last of its class.
     fn join_ring(&mut self, host: usize, class: usize, endpoint: u32) {
         let host = &mut self.hosts[host];
-        let last = std::mem::replace(&mut host.last_in_ring[class], endpoint);
-        let is_alone = host.ready & 1 << class == 0;
-        host.ready |= 1 << class;
-        let before = if is_alone { endpoint } else { last };
-        let first = if is_alone { endpoint } else { self.endpoints[last as usize].behind };
-        self.endpoints[endpoint as usize].behind = first;
-        self.endpoints[before as usize].behind = endpoint;
-    }
-
-    /// The endpoint to serve next in a class with a ring.
-    fn first_in_ring(&self, host: usize, class: usize) -> u32 {
-        self.endpoints[self.hosts[host].last_in_ring[class] as usize].behind
+        let (first, last) = &mut host.ring[class];
+        let before = std::mem::replace(last, endpoint);
+        if host.ready & 1 << class == 0 {
+            *first = endpoint;
+            host.ready |= 1 << class;
+        } else {
+            self.endpoints[before as usize].behind = endpoint;
+        }
     }
 
     /// Moves the first of a ring to its end, or removes it when it has nothing more to send.
     fn pass_turn(&mut self, host: usize, class: usize, first: u32) {
         let Endpoint { behind, is_in_ring, .. } = self.endpoints[first as usize];
-        let host = &mut self.hosts[host];
-        let last = host.last_in_ring[class];
-        if is_in_ring {
-            host.last_in_ring[class] = first;
-        } else if first == last {
-            host.ready &= !(1 << class);
-        } else {
-            self.endpoints[last as usize].behind = behind;
+        let ring = &mut self.hosts[host].ring[class];
+        if first != ring.1 {
+            ring.0 = behind;
+            if is_in_ring {
+                let before = std::mem::replace(&mut ring.1, first);
+                self.endpoints[before as usize].behind = first;
+            }
+        } else if !is_in_ring {
+            self.hosts[host].ready &= !(1 << class);
         }
     }
 
@@ -90,7 +87,7 @@ impl Shard {
         if port.waiting & 1 << class != 0 {
             return Some(port.dequeue(class, &self.packets));
         }
-        let endpoint = self.first_in_ring(host_index, class);
+        let endpoint = self.hosts[host_index].ring[class].0;
         let packet = self.next_packet(endpoint);
         self.pass_turn(host_index, class, endpoint);
         packet

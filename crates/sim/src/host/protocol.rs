@@ -18,7 +18,8 @@ use crate::losses::ResentData;
 use crate::packet::{Handle, Packet, flags};
 use crate::params::Transport;
 
-/// The transport of an endpoint.
+/// The transport of an endpoint. Its tag comes first, beside what all transports need of the endpoint.
+#[repr(u8)]
 pub(crate) enum Protocol {
     /// Reliable connection.
     Roce(RoceState),

@@ -25,6 +25,8 @@ pub(crate) struct RankState {
     pub matching: Matching,
     /// Peer ranks and their endpoints, in order of ranks.
     peers: Vec<(u32, u32)>,
+    /// The place of the last of them that was asked for.
+    peer: usize,
     /// Number of the next measured iteration.
     pub(super) iteration: u32,
     pub(super) iteration_start: Time,
@@ -45,6 +47,7 @@ impl RankState {
             outstanding: 0,
             matching: Matching::default(),
             peers: Vec::new(),
+            peer: 0,
             iteration: 0,
             iteration_start: Time::ZERO,
             rows,
@@ -63,15 +66,13 @@ impl RankState {
     }
 
     /// The endpoint to a peer. Who knows all others need not search.
-    pub(super) fn endpoint_of(&self, peer: u32) -> u32 {
+    pub(super) fn endpoint_of(&mut self, peer: u32) -> u32 {
         let place = peer as usize - usize::from(peer > self.rank);
-        if let Some(&(rank, endpoint)) = self.peers.get(place)
-            && rank == peer
-        {
-            return endpoint;
-        }
-        let place = self.peers.binary_search_by_key(&peer, |&(rank, _)| rank).expect("every peer has a connection");
-        self.peers[place].1
+        self.peer = match self.peers.get(place) {
+            Some(&(rank, _)) if rank == peer => place,
+            _ => self.peers.binary_search_by_key(&peer, |&(rank, _)| rank).expect("every peer has a connection"),
+        };
+        self.peers[self.peer].1
     }
 
     /// The rank at the other end of an endpoint.
@@ -79,13 +80,15 @@ impl RankState {
         self.peers.iter().find(|&&(_, own)| own == endpoint).map(|&(rank, _)| rank)
     }
 
-    /// Begins to fetch the present operation.
+    /// Begins to fetch the present operation and the next, and the peer after the last: programs often go through
+    /// their peers in order.
     #[inline]
     pub fn prefetch_op(&self) {
         let (block, _, op) = self.cursor;
         if let Some(block) = self.program.blocks.get(block) {
-            prefetch(&block.ops, op, size_of::<Op>());
+            prefetch(&block.ops, op, 2 * size_of::<Op>());
         }
+        prefetch(&self.peers, self.peer + 1, size_of::<(u32, u32)>());
     }
 
     /// The present operation.

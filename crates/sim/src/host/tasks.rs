@@ -5,7 +5,7 @@ use etherweave_primitives::Duration;
 use super::message::MessageKind;
 use super::thread::{Role, Task};
 use crate::engine::Shard;
-use crate::engine::event::Kind;
+use crate::engine::event::{Event, Kind, PrefetchHint};
 
 impl Shard {
     /// The thread's job starts.
@@ -27,11 +27,17 @@ impl Shard {
 
     /// Occupies a thread.
     pub(crate) fn begin(&mut self, thread: u32, task: Task, cost: Duration) {
+        self.begin_with(thread, task, cost, PrefetchHint::default());
+    }
+
+    /// The same, with a hint at what the task will touch.
+    pub(super) fn begin_with(&mut self, thread: u32, task: Task, cost: Duration, hint: PrefetchHint) {
         let state = &mut self.threads[thread as usize];
         debug_assert!(state.current.is_none(), "a thread does one thing at a time");
         state.current = Some(task);
         let place = self.hosts[state.host as usize].port;
-        self.schedule(cost, place, Kind::ThreadDone, thread);
+        let key = self.key(place, Kind::ThreadDone, thread);
+        self.queue.push(Event { time: self.now + cost, key, handle: 0, hint });
     }
 
     /// The present task is done.
@@ -39,7 +45,7 @@ impl Shard {
         self.totals.last_progress = self.now;
         let task = self.threads[thread as usize].current.take().expect("a task is in progress");
         match task {
-            Task::Step => self.step_done(thread),
+            Task::Step(endpoint) => self.step_done(thread, endpoint),
             Task::Handle(endpoint, message) => self.handle_message(thread, endpoint, message),
             Task::Write(endpoint, bytes) => self.write_done(endpoint, bytes),
             Task::Read(endpoint, bytes) => self.read_done(endpoint, bytes),
@@ -85,7 +91,7 @@ impl Shard {
                 let copied = if message.kind == MessageKind::Eager { message.bytes } else { 0 };
                 (task, mpi.handling_overhead + per_kib(mpi.eager_receive_per_kib, copied))
             }
-            Task::Step | Task::Post => (task, costs.send_call),
+            Task::Step(_) | Task::Post => (task, costs.send_call),
         }
     }
 }

@@ -10,12 +10,13 @@ use etherweave_primitives::Time;
 
 use super::message::Message;
 use super::rank::RankState;
+use crate::engine::memory::prefetch;
 
 /// Something to do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Task {
-    /// Perform the present operation of the rank's program.
-    Step,
+    /// Perform the present operation of the rank's program, with the endpoint to its peer, if it has one.
+    Step(u32),
     /// Handle a message that has arrived on an endpoint.
     Handle(u32, Message),
     /// Copy bytes into a socket.
@@ -54,6 +55,17 @@ impl Thread {
     /// An idle thread.
     pub fn new(host: u32, job: u32, role: Role) -> Thread {
         Thread { host, job, inbox: VecDeque::new(), current: None, role }
+    }
+
+    /// Begins to fetch what it will do next.
+    #[inline]
+    pub fn prefetch_next(&self) {
+        if let Some(task) = self.inbox.front() {
+            prefetch(std::slice::from_ref(task), 0, size_of::<Task>());
+        }
+        if let Role::Rank(rank) = &self.role {
+            rank.prefetch_op();
+        }
     }
 }
 

@@ -57,7 +57,7 @@ impl FarEnds {
                 }
             }
             for end in &shard.endpoints {
-                let to = shard.shard_at(end.remote_port.link);
+                let to = shard.shard_at(end.remote_link);
                 if simulation.shard(to).is_none() {
                     let worker = simulation.division.worker_of(to as usize);
                     Exchange::<Vec<_>, RunState>::outboxes(&mut endpoints)[worker]
@@ -82,8 +82,8 @@ impl FarEnds {
     /// What the other end of a connection has received.
     pub fn received(&self, simulation: &Simulation, shard: u32, number: usize) -> ReceivedCounts {
         let near = simulation.shard(shard).expect("a report is of the shards of its process");
-        let Endpoint { remote, remote_port, .. } = near.endpoints[number];
-        let far = simulation.shard(near.shard_at(remote_port.link));
+        let Endpoint { remote, remote_link, .. } = near.endpoints[number];
+        let far = simulation.shard(near.shard_at(remote_link));
         let received = far.map(|far| far.endpoints[remote as usize].received());
         received.unwrap_or_else(|| self.endpoints[&(shard, number as u32)])
     }

@@ -9,9 +9,11 @@ mod ranges;
 mod reassembly;
 pub mod roce;
 mod rtt;
+mod short_queue;
 pub mod tcp;
 
 pub use ranges::ByteRange;
+pub(crate) use short_queue::ShortQueue;
 
 /// SACK blocks that fit beside timestamps in the 40 bytes of TCP options (RFC 2018, section 3).
 pub const SACK_BLOCKS: usize = 3;

@@ -1,14 +1,12 @@
 //! The requester: outgoing messages, what of them is acknowledged, and when to send again.
 
-use std::collections::VecDeque;
-
 use etherweave_primitives::{BitRate, Time};
 
 use super::selective::{Progress, SelectiveRepeat};
 use super::{Acknowledgement, Operation, SEQUENCES, following};
 use crate::params::{Reliability, RoceParams};
-use crate::transport::ByteRange;
 use crate::transport::dcqcn::RateLimiter;
+use crate::transport::{ByteRange, ShortQueue};
 
 /// An outgoing message.
 #[derive(Clone, Copy, Default, Debug)]
@@ -75,8 +73,6 @@ pub struct Requester {
     sending: u32,
     /// Farthest byte ever sent: what lies below is a retransmission.
     sent_max: u64,
-    /// Where the first of `outgoing` ends.
-    oldest_end: u64,
     /// When the requester last made progress.
     last_progress: Time,
     packets: u64,
@@ -84,10 +80,10 @@ pub struct Requester {
     limiter: Option<Box<RateLimiter>>,
     /// Selective repeat in place of go-back-N.
     selective: Option<Box<SelectiveRepeat>>,
+    /// Messages not yet acknowledged.
+    outgoing: ShortQueue<Outgoing>,
     retransmitted_packets: u32,
     timeouts: u32,
-    /// Messages not yet acknowledged.
-    outgoing: VecDeque<Outgoing>,
 }
 
 impl Requester {
@@ -108,9 +104,6 @@ impl Requester {
         }
         let start = self.posted;
         self.posted += bytes;
-        if self.outgoing.is_empty() {
-            self.oldest_end = self.posted;
-        }
         self.outgoing.push_back(Outgoing { start, end: self.posted, operation });
         self.posted
     }
@@ -155,7 +148,9 @@ impl Requester {
         let (offset, sequence) = (self.next, self.sequence.0);
         let payload = params.path_mtu.get().min(message.end - offset);
         let is_retransmission = offset < self.sent_max;
-        self.retransmitted_packets += u32::from(is_retransmission);
+        if is_retransmission {
+            self.retransmitted_packets += 1;
+        }
         self.next += payload;
         self.sequence.0 = following(sequence);
         self.sent_max = self.sent_max.max(self.next);
@@ -341,28 +336,29 @@ impl Requester {
             self.next = offset;
             self.sequence.0 = answer.sequence;
         }
-        if self.oldest_end <= offset {
-            self.forget_until(offset);
-        }
+        self.forget_until(offset);
     }
 
     /// Drops the messages that end at `offset` or before.
+    #[inline]
     fn forget_until(&mut self, offset: u64) {
-        while self.outgoing.front().is_some_and(|message| message.end <= offset) {
+        while self.outgoing.first().is_some_and(|message| message.end <= offset) {
             self.outgoing.pop_front();
             self.sending = self.sending.saturating_sub(1);
         }
-        self.oldest_end = self.outgoing.front().map_or(u64::MAX, |message| message.end);
     }
 
     /// The message that holds the next byte to send.
     #[inline]
     fn next_message(&mut self) -> Outgoing {
         if !(self.message_start..self.message_end).contains(&self.next) {
-            while self.outgoing[self.sending as usize].end <= self.next {
+            let Outgoing { start, end, operation } = loop {
+                let message = self.outgoing.get(self.sending as usize).expect("what is sent was posted");
+                if message.end > self.next {
+                    break *message;
+                }
                 self.sending += 1;
-            }
-            let Outgoing { start, end, operation } = self.outgoing[self.sending as usize];
+            };
             (self.message_start, self.message_end, self.message_operation) = (start, end, operation);
         }
         Outgoing { start: self.message_start, end: self.message_end, operation: self.message_operation }
