@@ -3,6 +3,7 @@
 The caches are simulated too: counts hardly vary from run to run, unlike times.
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -14,7 +15,11 @@ from typing import Any
 
 LOOP = "*Simulation*::run_on"
 """The main loop of the simulator of hosts: valgrind counts it without the set-up."""
-CHILD = "import sys, etherweave; etherweave.run(sys.argv[1], threads=1)"
+CHILD = """
+import json, sys, etherweave
+result = etherweave.run(sys.argv[1], json.loads(sys.argv[2]), threads=1)
+print(result.summary["packet_hops"])
+"""
 NAMES = {
     "instructions_per_hop": ["Ir"],
     "l1_misses_per_hop": ["D1mr", "D1mw"],
@@ -22,13 +27,13 @@ NAMES = {
 }
 
 
-def counts(scenario: Path, hops: int) -> dict[str, Any]:
-    """Count per packet-hop; ``None`` for each where valgrind is not installed."""
+def counts(scenario: Path, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Count a changed scenario per packet-hop; each is ``None`` where valgrind is missing."""
     if not is_installed():
         return dict.fromkeys(NAMES)
-    words = [sys.executable, "-c", CHILD, str(scenario)]
-    _, totals = collect(words, f"--toggle-collect={LOOP}")
-    return per_hop(totals, hops)
+    words = [sys.executable, "-c", CHILD, str(scenario), json.dumps(changes)]
+    hops, totals = collect(words, f"--toggle-collect={LOOP}")
+    return {**per_hop(totals, int(hops)), "counted_hops": int(hops)}
 
 
 def is_installed() -> bool:

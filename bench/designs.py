@@ -25,7 +25,10 @@ from pathlib import Path
 path, overrides = Path(sys.argv[1]), [tuple(pair) for pair in json.loads(sys.argv[2])]
 marks = [("building", time.monotonic())]
 def mark(step):
-    marks.append((step, time.monotonic()))
+    # Of a step that says how far it is, only the step.
+    step = step.partition(",")[0]
+    if step != marks[-1][0]:
+        marks.append((step, time.monotonic()))
     return True
 fabric = _core.Fabric.parse(path.read_text(), str(path), overrides)
 figures = json.loads(fabric.design(mark).to_json())

@@ -43,7 +43,7 @@ def overhead() -> dict[str, Any]:
 
 def pingpong() -> float:
     """Time the ping-pong written by hand: the median round trip [ns]."""
-    program = executor.build(parts=executor.PINGPONG).path
+    program = executor.build(parts=["pingpong.c"]).path
     command = BenchmarkCommand(Start.MPI, (str(program), str(BYTES), str(WARM_UP), str(ROUNDS)))
     placement = rank_placement.of_launcher(LaunchOptions(), 2)
     with TemporaryDirectory() as directory:

@@ -64,11 +64,16 @@ def facts() -> dict[str, str]:
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     ).stdout.strip()
-    return {"date": stamp, "commit": commit, "version": __version__, **machine()}
+    # A row's own threads are those that it ran on.
+    known = {"machine_threads" if name == "threads" else name: it for name, it in machine().items()}
+    return {"date": stamp, "commit": commit, "version": __version__, **known}
 
 
 def keep(history: Any, about: dict[str, str], row: dict[str, Any]) -> None:
     """Print a row and append it to the history."""
+    both = row.keys() & about.keys()
+    if both:
+        raise ValueError(f"a row and the machine both have {sorted(both)}")
     print("  ".join(f"{key}={value}" for key, value in row.items()))
     history.write(json.dumps({**row, **about}) + "\n")
     history.flush()  # an interrupted run keeps the rows that it has
