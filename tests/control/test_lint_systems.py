@@ -257,10 +257,10 @@ RANGES: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("system", RANGES)
-@pytest.mark.parametrize("last", ["512", "513", "9999999", "9" * 5000, "0", "x"])
+@pytest.mark.parametrize("last", ["4096", "4097", "9999999", "9" * 5000, "0", "x"])
 def test_a_range_without_an_end_takes_no_time(system: str, last: str) -> None:
     (switch,) = lint.read({"x": RANGES[system](last)}).switches
-    assert len(switch.ports) == 512 if last == "512" else len(switch.ports) <= 1
+    assert len(switch.ports) == 4096 if last == "4096" else len(switch.ports) <= 1
 
 
 ODD = ["-1", "9" * 30, "٣", "1-", "-", "/", ".", "inf", "nan", "1e9", ",", "'", "alpha", "to", ""]
@@ -279,9 +279,11 @@ def test_no_word_anywhere_makes_the_linter_stumble(system: str) -> None:
         lint.lint(lint.read({FILES[system]: "\n".join(changed)}))
 
 
-def test_more_lines_than_a_switch_has_are_refused() -> None:
-    with pytest.raises(lint.ConfigError, match="x: more than 40,000 lines; expected one switch"):
-        lint.read({"x": "interface Ethernet1\n" * 40_001})
+def test_more_lines_or_ports_than_a_switch_has_are_refused() -> None:
+    with pytest.raises(lint.ConfigError, match="x: more than 200,000 lines; expected one switch"):
+        lint.read({"x": "interface Ethernet1\n" * 200_001})
+    with pytest.raises(lint.ConfigError, match="x: commands for more than 2,000,000 ports"):
+        lint.read({"x": "nv set interface swp1-4096 link state up\n" * 500})
 
 
 @pytest.mark.parametrize("system", FILES)

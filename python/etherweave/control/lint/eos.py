@@ -8,6 +8,7 @@ belong to traffic class 1, switched ports trust 802.1p, routed ones DSCP, and qu
 import re
 from collections.abc import Iterator
 
+from etherweave.control.lint.config_db import ConfigError
 from etherweave.control.lint.port_settings import (
     EIGHT,
     PORTS_MAX,
@@ -73,6 +74,8 @@ class _EosReader:
             self._leave()
         try:
             is_known = self._global(words) or bool(self._within and self._inner(words))
+        except ConfigError:
+            raise
         except (ValueError, KeyError, IndexError):
             place = (f"line {number}", " ".join(words)[:60], "a command as documented")
             self.switch.unreadable.append(place)
@@ -187,6 +190,7 @@ class _EosReader:
         return self._put(settings)
 
     def _put(self, settings: Settings) -> bool:
+        self.switch.count(len(self._within))
         for own in self._within:
             put(own, settings)
         return bool(self._within)

@@ -121,7 +121,7 @@ SIGNS = {
     "host": re.compile(r"\b(?:mlnx_qos|dcb pfc)\b"),
 }
 """Lines that only files of a kind have."""
-LINES_MAX = 40_000
+LINES_MAX = 200_000
 """Of the commands of a switch."""
 HEAD = 1 << 20
 """Length of the beginning in which they are looked for."""

@@ -7,6 +7,7 @@ and RoCE. The switch computes buffers itself; thresholds that are configured by 
 import re
 from collections.abc import Iterable
 
+from etherweave.control.lint.config_db import ConfigError
 from etherweave.control.lint.port_settings import (
     EIGHT,
     PORTS_MAX,
@@ -77,6 +78,8 @@ class _NvueReader:
         """Read a path."""
         try:
             is_known = self._known(words)
+        except ConfigError:
+            raise
         except (ValueError, KeyError):
             found = " ".join(words)[:60]
             self.switch.unreadable.append((place, found, "a setting as documented"))
@@ -154,6 +157,7 @@ class _NvueReader:
 
     def _interface(self, interfaces: str, words: list[str]) -> bool:
         names = limited(nvue_names(interfaces, PORTS_MAX))
+        self.switch.count(len(names))
         bonds = [one for one in names if one.startswith("bond") or one in self._members]
         if names == [GLOBAL] or not all(one in bonds or one.startswith("swp") for one in names):
             return False

@@ -8,6 +8,7 @@ and of the vendor's guide "Lossless RoCE Configuration for MLNX-OS Switches in D
 import re
 from collections.abc import Iterator
 
+from etherweave.control.lint.config_db import ConfigError
 from etherweave.control.lint.port_settings import (
     EIGHT,
     PORTS_MAX,
@@ -70,6 +71,8 @@ class _OnyxReader:
             return
         try:
             known = self._command(words) or self._within(words)
+        except ConfigError:
+            raise
         except (ValueError, KeyError, IndexError):
             place = (f"line {number}", " ".join(words)[:60], "a command as documented")
             self.switch.unreadable.append(place)
@@ -141,6 +144,7 @@ class _OnyxReader:
 
     def _of_ports(self, interface: list[str], rest: list[str]) -> bool:
         places = list(self._places(*interface))
+        self.switch.count(len(places))
         command = [one for one in rest if one != "force"]
         return bool(places) and (not command or self._setting(places, command))
 

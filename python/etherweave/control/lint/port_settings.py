@@ -19,13 +19,17 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeAlias
 
+from etherweave.control.lint.config_db import ConfigError
+
 Key: TypeAlias = tuple[str, ...]
 Settings: TypeAlias = dict[Key, str]
 Tables: TypeAlias = dict[str, dict[str, dict[str, Any]]]
 
 EIGHT = tuple(str(number) for number in range(8))
-PORTS_MAX = 512
+PORTS_MAX = 4096
 """Ports of a command."""
+WORK_MAX = 2_000_000
+"""Ports of all commands of a switch together."""
 COMPUTED = "NULL"
 """The profile of a group that the switch computes."""
 DEFAULTS: Settings = {
@@ -55,10 +59,24 @@ class SwitchSettings:
     """Place, value, and what is expected."""
     unread: dict[str, int] = field(default_factory=dict)
     """Commands that are not known, by their first words, and how many there are."""
+    work: int = 0
+    """Ports of all commands."""
 
     def of(self, name: str, is_channel: bool = False) -> Settings:
         """Return the settings of a port or a port channel."""
         return (self.channels if is_channel else self.ports).setdefault(name, {})
+
+    def count(self, ports: int) -> None:
+        """Count the ports of a command.
+
+        Raises
+        ------
+        ConfigError
+            When all commands together have far more than those of a switch.
+        """
+        self.work += ports
+        if self.work > WORK_MAX:
+            raise ConfigError(f"commands for more than {WORK_MAX:,} ports; expected one switch")
 
     def leave(self, command: str) -> None:
         """Count a command that is not known."""
