@@ -1,8 +1,8 @@
 //! The closed family of workloads: every member is listed here once.
 
 use crate::{
-    AllToAll, Fft, Goal, Halo3d, Incast, NpbCg, OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation,
-    PermutationStreams, Program, StreamSpec,
+    AllToAll, Fft, Goal, Halo3d, HpccMpifft, HpccPtrans, HpccRing, Hpl, Incast, NpbCg, OsuBibw, OsuBw, OsuCollective,
+    OsuLatency, Permutation, PermutationStreams, Program, StreamSpec,
 };
 use etherweave_primitives::InputErrors;
 
@@ -71,6 +71,14 @@ family! {
     Fft = "fft": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// Conjugate gradient of the NAS Parallel Benchmarks.
     NpbCg = "npb_cg": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// Natural and random rings of the HPC Challenge.
+    HpccRing = "hpcc_ring": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
+    /// Matrix transpose of the HPC Challenge.
+    HpccPtrans = "hpcc_ptrans": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
+    /// Fourier transform over all ranks of the HPC Challenge.
+    HpccMpifft = "hpcc_mpifft": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// Linpack, panel by panel.
+    Hpl = "hpl": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// A schedule in a GOAL file.
     Goal = "goal": |parameters, _| Ok(Traffic::Ranks(parameters.programs()?));
     /// Ping-pong between two ranks.

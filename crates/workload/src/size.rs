@@ -47,6 +47,11 @@ impl Workload {
             Workload::Halo3d(halo) => sampled(self.ranks(), |ranks| halo.programs_of(ranks)),
             Workload::Fft(fft) => sampled(self.ranks(), |ranks| fft.programs_of(ranks)),
             Workload::NpbCg(cg) => sampled(self.ranks(), |ranks| cg.programs_of(ranks)),
+            // Places that are drawn at random are alike, whatever the seed.
+            Workload::HpccRing(ring) => sampled(self.ranks(), |ranks| ring.programs_of(ranks, 1)),
+            Workload::HpccPtrans(ptrans) => sampled(self.ranks(), |ranks| ptrans.programs_of(ranks, 1)),
+            Workload::HpccMpifft(mpifft) => sampled(self.ranks(), |ranks| mpifft.programs_of(ranks)),
+            Workload::Hpl(hpl) => sampled(self.ranks(), |ranks| hpl.programs_of(ranks)),
             Workload::OsuLatency(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
             Workload::OsuBw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
             Workload::OsuBibw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
@@ -216,6 +221,14 @@ mod tests {
             match workload {
                 // Lines of text stand for messages.
                 Workload::Goal(_) => assert!(size.connections >= built(&workload).0, "{size:?}"),
+                // Ranks pass on different parts of a broadcast, meet others in random rings, have no mirror or no
+                // panel.
+                Workload::HpccRing(_) | Workload::HpccPtrans(_) | Workload::Hpl(_) => {
+                    let near = |found: u64, expected: u64| found.abs_diff(expected) * 4 <= expected;
+                    let expected = built(&workload);
+                    assert!(near(found.0, expected.0) && found.1 == expected.1, "{size:?}, {expected:?}");
+                    assert!(near(found.2.unwrap(), expected.2.unwrap()), "{size:?}, {expected:?}");
+                }
                 // Two ranks may be partners of each other: one connection instead of two.
                 Workload::Permutation(_) => {
                     assert_eq!((16, found.1, found.2, found.3), (found.0, 16, Some(16), Some(32_000_000)))

@@ -15,11 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from etherweave.bench.adapters.hpcc import RING_LATENCY
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
+    BANDWIDTH_RANK,
     BANDWIDTH_SUM,
     CALL_TIME,
+    FLOP_RATE,
     ITERATION_TIME,
     LATENCY,
     Metric,
@@ -69,6 +72,8 @@ class Quantity(NamedTuple):
     """One of each launch, in the metric's unit."""
     is_as_published: bool = True
     """Whether it is the very workload of the publications, for one that they do not describe."""
+    error: float | None = None
+    """Of its samples, relative, as half of them show it."""
 
     @property
     def median(self) -> float:
@@ -108,13 +113,13 @@ def quantities(result: Result) -> list[Quantity]:
     scenario = tomllib.loads(result.resolved)
     (transport,) = scenario["transport"]
     jobs = scenario.get("job", [])
-    found = []
+    found: list[Quantity] = []
     for job in jobs:
         kind, facts = next(iter(job["workload"].items()))
         rows = _rows(result, job["name"])
         if kind in _KINDS and rows:
             own = _Job(job["name"], kind, facts, rows, transport, len(jobs) == 1)
-            found.append(_KINDS[kind](own))
+            found += _KINDS[kind](own)
     return found
 
 
@@ -139,29 +144,29 @@ def _mean(rows: pl.DataFrame) -> float:
     return float(rows["duration_ns"].to_numpy().mean()) * 1e-9
 
 
-def _latency(job: _Job) -> Quantity:
+def _latency(job: _Job) -> list[Quantity]:
     size = size_of(job.facts["bytes"])
     values = tuple(_mean(rows) / 2 for rows in job.rows)
-    return Quantity(job.name, "osu_latency", "", LATENCY, size, 2, values)
+    return [Quantity(job.name, "osu_latency", "", LATENCY, size, 2, values)]
 
 
-def _bandwidth(program: str, metric: Metric, ways: int) -> Callable[[_Job], Quantity]:
-    def made(job: _Job) -> Quantity:
+def _bandwidth(program: str, metric: Metric, ways: int) -> Callable[[_Job], list[Quantity]]:
+    def made(job: _Job) -> list[Quantity]:
         size = size_of(job.facts["bytes"])
         moved = ways * size * int(job.facts["window"])
         values = tuple(moved / _mean(rows) for rows in job.rows)
-        return Quantity(job.name, program, "", metric, size, 2, values)
+        return [Quantity(job.name, program, "", metric, size, 2, values)]
 
     return made
 
 
-def _collective(job: _Job) -> Quantity:
+def _collective(job: _Job) -> list[Quantity]:
     operation = job.facts["operation"]  # a table; its name alone for the barrier
     name, facts = (operation, {}) if isinstance(operation, str) else next(iter(operation.items()))
     size = _block(facts["bytes"]) if "bytes" in facts else None
     values = tuple(_mean(rows) for rows in job.rows)
     ranks = int(job.facts["ranks"])
-    return Quantity(job.name, f"osu_{name}", "", CALL_TIME, size, ranks, values)
+    return [Quantity(job.name, f"osu_{name}", "", CALL_TIME, size, ranks, values)]
 
 
 def _block(written: str | list[str]) -> int:
@@ -170,22 +175,90 @@ def _block(written: str | list[str]) -> int:
     return sum(lengths) // len(lengths)
 
 
-def _application(program: str) -> Callable[[_Job], Quantity]:
-    def made(job: _Job) -> Quantity:
+def _application(program: str) -> Callable[[_Job], list[Quantity]]:
+    def made(job: _Job) -> list[Quantity]:
         ranks = int(np.prod([job.facts[axis] for axis in ("pex", "pey", "pez")]))
         values = tuple(_mean(rows) for rows in job.rows)
         is_usual = {**_usual(job.kind), _LENGTH: job.facts[_LENGTH]} == job.facts
         alike = is_usual and job.is_alone
-        return Quantity(job.name, program, "", ITERATION_TIME, None, ranks, values, alike)
+        return [Quantity(job.name, program, "", ITERATION_TIME, None, ranks, values, alike)]
 
     return made
 
 
-def _incast(job: _Job) -> Quantity:
+def _incast(job: _Job) -> list[Quantity]:
     program = "ib_write_bw" if job.transport == "roce" else "iperf3"
     values = tuple(float(rows["goodput_gbps"].sum()) / 8e-9 for rows in job.rows)
     ranks = int(job.facts["sources"]) + 1
-    return Quantity(job.name, program, "incast", BANDWIDTH_SUM, None, ranks, values)
+    return [Quantity(job.name, program, "incast", BANDWIDTH_SUM, None, ranks, values)]
+
+
+def _rings(job: _Job) -> list[Quantity]:
+    """Take rings as HPCC prints them: the time of a message, or what a rank sends by it."""
+    ranks, size = int(job.facts["ranks"]), size_of(job.facts["bytes"])
+    times = [_ring_times(rows, job.facts) for rows in job.rows]
+    found = []
+    for test, place in (("NaturallyOrderedRing", 0), ("RandomlyOrderedRing", 1)):
+        own = tuple(launch[place] for launch in times if len(launch) > place)
+        if size == RING_LATENCY:
+            found.append(Quantity(job.name, "hpcc", test, LATENCY, size, ranks, own))
+        elif own:
+            rates = tuple(size / time for time in own)
+            found.append(Quantity(job.name, "hpcc", test, BANDWIDTH_RANK, size, ranks, rates))
+    return [one for one in found if one.values]
+
+
+def _ring_times(rows: pl.DataFrame, facts: Mapping[str, Any]) -> list[float]:
+    """Return the time of a message in the natural ring, then of the random ones [s].
+
+    A rank counts by the faster of both loops, a measurement by its slowest rank, a ring by its
+    fastest measurement, the random rings by their geometric mean.
+    """
+    measurements = int(facts["measurements"])
+    number = pl.col("iteration") // 2
+    kept = rows.with_columns(
+        ring=number // measurements,
+        measurement=number % measurements,
+        seconds=pl.col("duration_ns") * 1e-9 / (2 * int(facts["loops"])),
+    )
+    slowest = (
+        kept.group_by("ring", "measurement", "rank")
+        .agg(pl.col("seconds").min())
+        .group_by("ring", "measurement")
+        .agg(pl.col("seconds").max())
+    )
+    rings = slowest.group_by("ring").agg(pl.col("seconds").min()).sort("ring")["seconds"].to_numpy()
+    random = [float(np.exp(np.log(rings[1:]).mean()))] if len(rings) > 1 else []
+    return [float(rings[0]), *random]
+
+
+def _slowest(rows: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the time of the slowest rank in each iteration [s]."""
+    times = rows.group_by("iteration").agg(pl.col("duration_ns").max())
+    return np.asarray(times["duration_ns"].to_numpy() * 1e-9, dtype=np.float64)
+
+
+def _transpose(job: _Job) -> list[Quantity]:
+    """Take PTRANS as HPCC prints it: the matrix by its slowest transpose."""
+    moved = 8 * int(job.facts["size"]) ** 2
+    ranks = int(job.facts["rows"]) * int(job.facts["columns"])
+    values = tuple(moved / float(_slowest(rows).max()) for rows in job.rows)
+    return [
+        Quantity(
+            job.name, "hpcc", "PTRANS", BANDWIDTH_SUM, None, ranks, values, is_as_published=False
+        )
+    ]
+
+
+def _transform(job: _Job) -> list[Quantity]:
+    """Take MPIFFT as HPCC prints it: 5 n log2 n operations by the time of the slowest rank."""
+    ranks = int(job.facts["ranks"])
+    points = ranks << int(job.facts["log2_local"])
+    done = 5 * points * (points.bit_length() - 1)
+    values = tuple(done / float(_slowest(rows).mean()) for rows in job.rows)
+    return [
+        Quantity(job.name, "hpcc", "MPIFFT", FLOP_RATE, None, ranks, values, is_as_published=False)
+    ]
 
 
 @cache
@@ -196,7 +269,50 @@ def _usual(kind: str) -> Mapping[str, Any]:
     return dict(tomllib.loads(text)["job"][0]["workload"][kind])
 
 
-_KINDS: dict[str, Callable[[_Job], Quantity]] = {
+def _linpack(job: _Job) -> list[Quantity]:
+    """Take Linpack: the operations that it counts by the time of all panels."""
+    size, block = int(job.facts["size"]), int(job.facts["block"])
+    ranks = int(job.facts["rows"]) * int(job.facts["columns"])
+    done = 2 / 3 * size**3 + 3 / 2 * size**2
+    is_whole = "samples" not in job.facts
+    times = [_panel_times(rows, -(-size // block), is_whole=is_whole) for rows in job.rows]
+    values = tuple(done / seconds for seconds, _ in times)
+    error = None if is_whole else max(abs(half / seconds - 1) for seconds, half in times)
+    return [
+        Quantity(
+            job.name,
+            "hpcc",
+            "HPL",
+            FLOP_RATE,
+            None,
+            ranks,
+            values,
+            is_as_published=False,
+            error=error,
+        )
+    ]
+
+
+def _panel_times(rows: pl.DataFrame, panels: int, *, is_whole: bool) -> tuple[float, float]:
+    """Return the time of all panels, by all samples and by every other one [s].
+
+    A panel's time is the mean over ranks: what one waits longer for the broadcast, another waited
+    longer for the one before. Samples are evenly spread; Simpson's rule adds up the others.
+    """
+    means = rows.group_by("iteration").agg(pl.col("duration_ns").mean()).sort("iteration")
+    times = means["duration_ns"].to_numpy() * 1e-9
+    if is_whole:
+        return float(times.sum()), float(times.sum())
+    return panels * _simpson(times), panels * _simpson(times[::2])
+
+
+def _simpson(values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    """Return the mean of a function from an odd number of evenly spread values."""
+    inner = 4 * values[1:-1:2].sum() + 2 * values[2:-1:2].sum()
+    return float((values[0] + inner + values[-1]) / (3 * (len(values) - 1)))
+
+
+_KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     "osu_latency": _latency,
     "osu_bw": _bandwidth("osu_bw", BANDWIDTH, 1),
     "osu_bibw": _bandwidth("osu_bibw", BANDWIDTH_BOTH, 2),
@@ -204,5 +320,9 @@ _KINDS: dict[str, Callable[[_Job], Quantity]] = {
     "halo3d": _application("halo3d-26"),
     "fft": _application("subcom3d-a2a"),
     "incast": _incast,
+    "hpcc_ring": _rings,
+    "hpcc_ptrans": _transpose,
+    "hpcc_mpifft": _transform,
+    "hpl": _linpack,
 }
 """By the names of workloads."""

@@ -127,7 +127,7 @@ def _rows(home: Path) -> Iterator[dict[str, Any]]:
     is_simulated = "measured" not in result.summary
     how = "simulated" if is_simulated else "same schedule, measured"
     for one in quantities(result):
-        if one.size_bytes is not None:
+        if one.size_bytes is not None and not one.test:
             ranks = f", {one.ranks} ranks" * (one.ranks > 2)
             yield {
                 "name": f"{how}: {one.program}{ranks},\n{words}",

@@ -88,7 +88,7 @@ def _lines(beside: ComparedResults) -> Iterator[_TestLine]:
     for result, label in zip(beside.results, beside.labels, strict=True):
         found: dict[tuple[str, int], list[Quantity]] = {}
         for one in quantities(result):
-            if one.size_bytes is not None:
+            if one.size_bytes is not None and not one.test:
                 found.setdefault((one.program, one.ranks), []).append(one)
         where = fabric(result) if found else None
         for points in found.values():

@@ -1,0 +1,146 @@
+//! MPIFFT of the HPC Challenge: a one-dimensional transform over all ranks, with three all-to-alls.
+
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
+
+use crate::collective::{Algorithm, Collective, Communicator, Library, Rule};
+use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
+use crate::program::iteration;
+use crate::{Block, Op, Program};
+
+/// Fourier transform of complex numbers over all ranks (`hpcc_mpifft`). An iteration is a forward transform, behind a
+/// barrier: an all-to-all, half of the computing, an all-to-all, the other half, an all-to-all; each rank transposes
+/// its part in memory before and after each of them. The benchmark reports 5 n log2 n operations by the time of the
+/// slowest.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HpccMpifft {
+    /// How many ranks, a power of two from 2 to 4,096.
+    pub ranks: u32,
+    /// Complex numbers of each rank as a power of two, so that each rank has some for every other: the benchmark takes
+    /// a sixteenth of what HPL has, or less.
+    pub log2_local: u32,
+    /// Computing of each rank in a transform of the whole.
+    pub compute: Duration,
+    /// How fast a rank transposes its part in memory. Absent: at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copy_rate: Option<BitRate>,
+    /// Whose decisions pick the algorithms of collectives.
+    pub library: Library,
+    /// This algorithm of the all-to-alls instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub algorithm: Option<Algorithm>,
+    /// How many transforms, 1 or more: 1 in the benchmark.
+    pub iterations: u32,
+}
+
+impl Default for HpccMpifft {
+    fn default() -> HpccMpifft {
+        HpccMpifft {
+            ranks: 16,
+            log2_local: 14,
+            compute: Duration::ZERO,
+            copy_rate: None,
+            library: Library::default(),
+            algorithm: None,
+            iterations: 1,
+        }
+    }
+}
+
+/// A complex number of double precision [B].
+const COMPLEX: u64 = 16;
+
+impl HpccMpifft {
+    /// How many ranks it has, before anything is built.
+    pub(crate) fn ranks(&self) -> u64 {
+        u64::from(self.ranks)
+    }
+
+    /// The schedule of every rank.
+    ///
+    /// # Errors
+    /// When the ranks are no power of two, a rank has less than a number for each, or the algorithm performs no
+    /// all-to-all.
+    pub fn programs(&self) -> Result<Vec<Program>, InputErrors> {
+        self.programs_of(0..self.ranks)
+    }
+
+    /// The schedules of some ranks.
+    pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputErrors> {
+        let is_power = (2..=ALL_PAIRS_MAX).contains(&self.ranks) && self.ranks.is_power_of_two();
+        let expected = format_args!("a power of two from 2 to {ALL_PAIRS_MAX}");
+        InputErrors::all([
+            InputError::unless(is_power, "ranks", self.ranks, expected),
+            within("log2_local", self.log2_local, self.ranks.max(1).ilog2()..=40),
+            at_least("iterations", self.iterations, 1),
+        ])?;
+        let all = Collective::Alltoall { bytes: self.block() };
+        at_most("log2_local", self.block(), COLLECTIVE_MAX)?;
+        self.rule().check(&all, self.ranks)?;
+        let world = Communicator::world(self.ranks);
+        Ok(ranks.map(|rank| self.program(&all, &world, rank)).collect())
+    }
+
+    fn rule(&self) -> Rule {
+        Rule { library: self.library, algorithm: self.algorithm, segment: None }
+    }
+
+    /// What each rank sends to each [B].
+    fn block(&self) -> Bytes {
+        Bytes::new((COMPLEX << self.log2_local) / u64::from(self.ranks.max(1)))
+    }
+
+    fn program(&self, all: &Collective, world: &Communicator, rank: u32) -> Program {
+        let exchange = [self.transpose(), all.lower(&self.rule(), world, rank), self.transpose()].concat();
+        let half = computing(self.compute / 2);
+        let transform = [&exchange[..], &half, &exchange, &half, &exchange].concat();
+        let mut ops = Collective::Barrier.lower(&Rule::of(self.library), world, rank);
+        ops.extend(iteration(transform));
+        Program::new([Block::measured(ops, self.iterations)])
+    }
+
+    /// A pass of a rank over its part.
+    fn transpose(&self) -> Vec<Op> {
+        let part = Bytes::new(COMPLEX << self.log2_local);
+        computing(self.copy_rate.map_or(Duration::ZERO, |rate| rate.serialization_time(part)))
+    }
+}
+
+fn computing(duration: Duration) -> Vec<Op> {
+    if duration.is_zero() { Vec::new() } else { vec![Op::Compute { duration }] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes_sent;
+
+    /// 2^14 numbers of 16 B on each of 16 ranks: 15 of 16 go to others, three times.
+    #[test]
+    fn a_transform_is_three_all_to_alls() {
+        let programs = HpccMpifft::default().programs().unwrap();
+        assert!(programs.iter().all(|program| bytes_sent(program) == 3 * 15 * (16 << 14) / 16));
+    }
+
+    /// 2^20 numbers are 2^24 B, at 8 Gb/s a pass takes 2^24 ns; six passes and twice half of the computing.
+    #[test]
+    fn each_all_to_all_stands_between_two_passes_and_computing_between_all_to_alls() {
+        let (copy_rate, compute) = (Some(BitRate::from_gbps(8)), Duration::from_ms(10));
+        let mpifft = HpccMpifft { log2_local: 20, copy_rate, compute, ..HpccMpifft::default() };
+        let program = &mpifft.programs().unwrap()[3];
+        let rests = program.blocks[0].ops.iter().filter_map(|op| match op {
+            Op::Compute { duration } => Some(duration.as_ps() / 1_000),
+            _ => None,
+        });
+        let (pass, half) = (1 << 24, 5_000_000);
+        assert_eq!(rests.collect::<Vec<_>>(), [pass, pass, half, pass, pass, half, pass, pass]);
+    }
+
+    #[test]
+    fn a_rank_needs_a_number_for_each() {
+        let error = HpccMpifft { ranks: 64, log2_local: 5, ..HpccMpifft::default() }.programs().unwrap_err();
+        assert_eq!(error.to_string(), "log2_local: 5; expected 6 to 40");
+        let error = HpccMpifft { ranks: 12, ..HpccMpifft::default() }.programs().unwrap_err().to_string();
+        assert_eq!(error, "ranks: 12; expected a power of two from 2 to 4096");
+    }
+}

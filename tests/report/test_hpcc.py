@@ -1,0 +1,85 @@
+"""Figures of the HPC Challenge from the iterations of its workloads."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import etherweave
+from etherweave.report.quantities import Quantity, quantities
+from etherweave.report.run import hpcc
+from etherweave.report.run.comparison import ComparedResults
+from etherweave.results import Result
+
+
+def run(workload: dict[str, Any], **job: object) -> Result:
+    """Run a workload on sixteen hosts."""
+    jobs = [{"name": "job", "workload": workload, **job}]
+    return etherweave.run({"topology": {"single_switch": {"hosts": 16}}, "job": jobs})
+
+
+def only(workload: dict[str, Any]) -> Quantity:
+    (one,) = quantities(run(workload))
+    return one
+
+
+RINGS = {"ranks": 16, "loops": 4, "measurements": 3, "random_rings": 2}
+
+
+def test_a_ring_counts_by_its_slowest_rank_in_its_fastest_measurement() -> None:
+    result = run({"hpcc_ring": RINGS})
+    rows = result.to_polars("iterations")
+    # Ring by ring, measurement by measurement, blocking and not, a rank each.
+    times = rows.sort("iteration", "rank")["duration_ns"].to_numpy().reshape(3, 3, 2, 16)
+    rings = times.min(axis=2).max(axis=2).min(axis=1) * 1e-9 / (2 * 4)
+    natural, random = quantities(result)
+    assert (natural.test, random.test) == ("NaturallyOrderedRing", "RandomlyOrderedRing")
+    assert natural.values == pytest.approx([rings[0]])
+    assert random.values == pytest.approx([np.sqrt(rings[1] * rings[2])])
+    large = {**RINGS, "bytes": "2MB", "random_rings": 0}
+    bandwidth = only({"hpcc_ring": large})
+    assert bandwidth.metric.name == "bandwidth_rank"
+    # Both messages of a rank go over its link of 12.5 GB/s.
+    assert 0.9 < bandwidth.median / 1.25e10 < 1
+
+
+def test_transpose_and_transform_count_their_bytes_and_operations() -> None:
+    transpose = run({"hpcc_ptrans": {"size": 512, "iterations": 2}})
+    slowest = transpose.to_polars("iterations")["duration_ns"].to_numpy().max() * 1e-9
+    (found,) = quantities(transpose)
+    assert (found.test, found.ranks) == ("PTRANS", 16)
+    assert found.values == pytest.approx([8 * 512**2 / slowest])
+    transform = run({"hpcc_mpifft": {"log2_local": 10}})
+    slowest = transform.to_polars("iterations")["duration_ns"].to_numpy().max() * 1e-9
+    (found,) = quantities(transform)
+    assert found.values == pytest.approx([5 * 2**14 * 14 / slowest])
+
+
+def test_samples_of_panels_stand_for_all_of_them() -> None:
+    """A matrix of 2,048 in 32 panels: all of them, and nine."""
+    system = {"rows": 4, "columns": 4, "size": 2048, "swap": "spread_roll"}
+    whole = run({"hpl": system})
+    (every,) = quantities(run({"hpl": system}))
+    (some,) = quantities(run({"hpl": {**system, "samples": 9}}))
+    assert every.error is None
+    assert some.error is not None
+    assert some.error < 0.1
+    assert some.median == pytest.approx(every.median, rel=0.05)
+    ends = (
+        whole.to_polars("iterations")
+        .group_by("rank")
+        .agg((pl.col("start_ns") + pl.col("duration_ns")).max() - pl.col("start_ns").min())
+    )
+    elapsed = float(ends["start_ns"].to_numpy().mean()) * 1e-9
+    assert every.median == pytest.approx((2 / 3 * 2048**3 + 3 / 2 * 2048**2) / elapsed, rel=1e-6)
+
+
+def test_the_report_lists_each_figure() -> None:
+    section = hpcc.figures(ComparedResults([run({"hpcc_ring": RINGS}), run({"osu_latency": {}})]))
+    assert section is not None
+    (table,) = section.tables
+    assert [row[2] for row in table.rows] == [
+        "NaturallyOrderedRing latency",
+        "RandomlyOrderedRing latency",
+    ]
