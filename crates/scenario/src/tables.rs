@@ -89,6 +89,7 @@ fn ports(rows: &[PortRow]) -> Table {
             ("credit_wait_duration_ns", ns(|row| row.credit_wait_duration)),
             ("drops_packets", integers(rows, |row| row.drops_packets)),
             ("drops_bytes", integers(rows, |row| row.drops_bytes)),
+            ("rx_out_of_buffer", integers(rows, |row| row.rx_out_of_buffer)),
             ("fcs_errors", integers(rows, |row| row.fcs_errors)),
             ("fcs_errors_pause", integers(rows, |row| row.fcs_errors_pause)),
             ("ecn_marked_packets", integers(rows, |row| row.ecn_marked_packets)),

@@ -82,6 +82,8 @@ pub(crate) struct Nic {
     pub is_pausing: bool,
     /// The longest that it ever took to empty the buffer.
     pub backlog_max: Duration,
+    /// Frames dropped because their ring had no buffer, by priority.
+    pub out_of_buffer: [u32; 8],
 }
 
 impl Host {

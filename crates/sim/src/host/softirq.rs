@@ -35,6 +35,9 @@ impl Shard {
         let endpoint = self.packets[handle].endpoint;
         let queue = self.endpoints[endpoint as usize].tcp().queue;
         let has_buffer = self.receive_queues[queue as usize].occupancy < self.constants.params.host.receive.ring;
+        if !has_buffer {
+            self.hosts[host].nic.out_of_buffer[usize::from(self.packets[handle].priority)] += 1;
+        }
         if !has_buffer || !self.drain(host, handle) {
             return self.drop_at_nic(host, handle);
         }

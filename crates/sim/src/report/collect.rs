@@ -127,6 +127,7 @@ impl Simulation {
             credit_wait_duration: shard.credits.wait(index, bit),
             drops_packets: own.drops,
             drops_bytes: own.drop_bytes,
+            rx_out_of_buffer: out_of_buffer(shard, index, priority),
             fcs_errors: port.fcs_errors()[bit].into(),
             fcs_errors_pause: port.paused().fcs_errors[bit],
             ecn_marked_packets: own.marks,
@@ -292,6 +293,11 @@ impl PortRow {
         let pauses = self.tx_pauses.total() + self.rx_pauses.total();
         [self.tx_packets, self.rx_packets, pauses, self.drops_packets].iter().any(|&count| count > 0)
     }
+}
+
+fn out_of_buffer(shard: &Shard, index: usize, priority: Priority) -> u64 {
+    let host = shard.host_of_port(index as u32);
+    host.map_or(0, |host| shard.hosts[host].nic.out_of_buffer[priority.index()].into())
 }
 
 fn occupancy(shard: &Shard, index: usize, priority: Priority) -> u64 {

@@ -62,6 +62,8 @@ pub struct PortRow {
     pub drops_packets: u64,
     /// Bytes lost.
     pub drops_bytes: u64,
+    /// Of the packets lost, those that found no buffer in the ring of their receive queue.
+    pub rx_out_of_buffer: u64,
     /// Packets received with a wrong frame check sequence, from a degraded link; at a host also those that were damaged
     /// before a cut-through switch.
     pub fcs_errors: u64,

@@ -106,8 +106,8 @@ wire! {
     PauseCounters { xoff, refresh, xon }
     PortRow {
         node, port, peer, rate, priority, tx_packets, tx_bytes, rx_packets, rx_bytes, tx_pauses, rx_pauses,
-        tx_pause_duration, rx_pause_duration, credit_wait_duration, drops_packets, drops_bytes, fcs_errors,
-        fcs_errors_pause, ecn_marked_packets, occupancy_bytes_max; class: class_number => class_of
+        tx_pause_duration, rx_pause_duration, credit_wait_duration, drops_packets, drops_bytes, rx_out_of_buffer,
+        fcs_errors, fcs_errors_pause, ecn_marked_packets, occupancy_bytes_max; class: class_number => class_of
     }
     FlowRow {
         source_host, destination_host, bytes, packets, retransmissions, timeouts, out_of_order, naks, recovered;

@@ -1,11 +1,11 @@
 //! Receive queues and their moderation in whole simulations.
 
-use etherweave_primitives::{Bytes, Duration};
+use etherweave_primitives::{BitRate, Bytes, Duration, Rank};
 use etherweave_sim::Report;
-use etherweave_sim::params::{Moderation, ModerationProfile, ModerationTimer, SimParams};
-use etherweave_workload::{Incast, OsuLatency, Workload};
+use etherweave_sim::params::{Moderation, ModerationProfile, ModerationTimer, SimParams, TokenBucket, Transport};
+use etherweave_workload::{Incast, OsuLatency, StreamSpec, Traffic, Workload};
 
-use crate::common::{experiment, job, one_switch, run, run_for, tcp};
+use crate::common::{experiment, job, job_of, one_switch, run, run_for, tcp};
 
 fn moderated(moderation: Moderation) -> SimParams {
     let mut params = tcp();
@@ -65,4 +65,38 @@ fn a_ring_that_is_too_short_drops() {
     };
     assert_eq!(dropped(1024), 0);
     assert!(dropped(8) > 0);
+}
+
+/// Frames that find no buffer in the ring while a stream comes at `rate`, and whether these are all drops.
+fn out_of_buffer(rate: BitRate) -> u64 {
+    let mut params = tcp();
+    params.host.receive.ring = 64;
+    params.host.cpu.receive_frame = Duration::from_us(2);
+    params.nic.shaper = Some(TokenBucket { rate, burst: Bytes::new(9_000) });
+    let Transport::Tcp(tcp) = &mut params.transport else { unreachable!("kernel TCP") };
+    tcp.hystart = false;
+    tcp.receive_buffer_initial = tcp.receive_buffer;
+    let stream = StreamSpec {
+        src_rank: Rank::new(0),
+        dst_rank: Rank::new(1),
+        stream: 0,
+        bytes_per_message: 4_000_000,
+        outstanding: 2,
+        messages: None,
+    };
+    let job = job_of(Traffic::Streams(vec![stream]), Default::default());
+    let report = run_for(&experiment(one_switch(2), params, vec![job]), Duration::from_ms(8));
+    let lost = report.ports.iter().map(|port| port.rx_out_of_buffer).sum();
+    assert_eq!(lost, report.totals.dropped);
+    lost
+}
+
+/// The softirq takes 15 frames of 4,448 B, the first to reach 64 KiB, in 15 · 2 us + 1.2 us. Frames of 4,514 B, without
+/// preamble, gap and check sequence, as the shaper counts them, then come to 15 · 4,514 · 8 / 31.2 = 17,361 Mb/s.
+#[test]
+fn frames_find_no_buffer_from_the_rate_on_at_which_the_softirq_works() {
+    let served_bps = 15 * 4_514 * 8 * 10_000_000_u64 / 312;
+    let at = |percent| out_of_buffer(BitRate::from_bps(served_bps / 100 * percent));
+    assert_eq!(at(97), 0);
+    assert!(at(105) > 0);
 }
