@@ -43,7 +43,7 @@ const MPI: &[(&str, &str)] = &[
 ];
 
 /// All tables that profiles can fill.
-const PROFILED: [Profiled; 5] = [
+const PROFILED: [Profiled; 6] = [
     Profiled { path: &["host", "mpi_roce"], table: "MpiParams", profiles: MPI },
     Profiled { path: &["host", "mpi_tcp"], table: "MpiParams", profiles: MPI },
     Profiled { path: &["switch"], table: "SwitchParams", profiles: SWITCHES },
@@ -53,6 +53,15 @@ const PROFILED: [Profiled; 5] = [
         profiles: &[
             ("mlnx-ofed-4.6", include_str!("../../../profiles/host/mlnx-ofed-4.6.toml")),
             ("linux-6.x", include_str!("../../../profiles/host/linux-6.x.toml")),
+        ],
+    },
+    Profiled {
+        path: &["transport", "tcp"],
+        table: "TcpParams",
+        profiles: &[
+            ("linux-3.10", include_str!("../../../profiles/tcp/linux-3.10.toml")),
+            ("linux-4.18", include_str!("../../../profiles/tcp/linux-4.18.toml")),
+            ("linux-6.x", include_str!("../../../profiles/tcp/linux-6.x.toml")),
         ],
     },
     Profiled {
@@ -75,10 +84,11 @@ pub(crate) struct NameKey {
 }
 
 /// All of them.
-pub(crate) const NAMES: [NameKey; 8] = [
+pub(crate) const NAMES: [NameKey; 9] = [
     NameKey { table: "SwitchParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "MpiParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "HostParams", key: PROFILE, description: PROFILE_DESCRIPTION },
+    NameKey { table: "TcpParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "Dcqcn", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey {
         table: "DesignSpec",

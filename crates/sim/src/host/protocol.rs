@@ -16,7 +16,7 @@ use crate::constants::RunConstants;
 use crate::engine::Shard;
 use crate::losses::ResentData;
 use crate::packet::{Handle, Packet, flags};
-use crate::params::Transport;
+use crate::params::{SimParams, Transport};
 
 /// The transport of an endpoint. Its tag comes first, beside what all transports need of the endpoint.
 #[repr(u8)]
@@ -62,10 +62,10 @@ pub(crate) struct ReceivedCounts {
 
 impl Protocol {
     /// A fresh connection at a NIC of `rate`.
-    pub fn new(transport: &Transport, rate: BitRate) -> Protocol {
-        match transport {
+    pub fn new(params: &SimParams, rate: BitRate) -> Protocol {
+        match &params.transport {
             Transport::Roce(roce) => Protocol::Roce(RoceState::new(roce, rate)),
-            Transport::Tcp(tcp) => Protocol::Tcp(Box::new(TcpState::new(tcp))),
+            Transport::Tcp(tcp) => Protocol::Tcp(Box::new(TcpState::new(tcp, params.host.cpu.offload.get() as u32))),
         }
     }
 
@@ -153,7 +153,7 @@ impl Shard {
     pub(super) fn after_sending(&mut self, endpoint: u32) {
         match self.endpoints[endpoint as usize].protocol {
             Protocol::Roce(_) => self.after_sending_roce(endpoint),
-            Protocol::Tcp(_) => {}
+            Protocol::Tcp(_) => self.after_sending_tcp(endpoint),
         }
     }
 

@@ -22,8 +22,13 @@ pub(crate) struct TcpState {
     pub receiver: Receiver,
     pub(super) mss: u32,
     pub(super) is_ecn: bool,
-    /// Segments that the NIC has still to cut and send.
+    /// Segments that the NIC has still to cut and send, and their bytes.
     pub(super) backlog: VecDeque<Segment>,
+    pub(super) queued: u64,
+    /// Most bytes of them (TCP small queues); whether that held the connection back, and how large segments are.
+    pub(super) limit: u64,
+    pub(super) is_held: bool,
+    offload: u32,
     /// Bytes of the first of them already sent.
     pub(super) cut: u32,
     pub(super) writes: VecDeque<PendingWrite>,
@@ -41,19 +46,26 @@ pub(crate) struct TcpState {
     pub(super) wants_ack: bool,
     pub(super) is_acked: bool,
     pub(super) timer_at: Option<Time>,
+    /// Segments have gone to the NIC since the timers were set.
+    pub(super) wants_timer: bool,
     /// Data frames sent.
     pub packets: u64,
 }
 
 impl TcpState {
     /// A fresh connection.
-    pub fn new(params: &TcpParams) -> TcpState {
+    /// The NIC cuts segments of at most `offload` bytes.
+    pub fn new(params: &TcpParams, offload: u32) -> TcpState {
         TcpState {
             sender: Sender::new(params),
             receiver: Receiver::new(params),
             mss: params.mss.get() as u32,
             is_ecn: params.ecn,
             backlog: VecDeque::new(),
+            queued: 0,
+            limit: params.limit_output.get(),
+            is_held: false,
+            offload,
             cut: 0,
             writes: VecDeque::new(),
             posted: 0,
@@ -66,7 +78,66 @@ impl TcpState {
             wants_ack: false,
             is_acked: false,
             timer_at: None,
+            wants_timer: false,
             packets: 0,
         }
+    }
+
+    /// Hands the NIC all that TCP may send now.
+    pub(super) fn fill(&mut self, now: Time) {
+        self.is_held = false;
+        while let Some(segment) = self.sender.next_segment(now, self.offload) {
+            self.queued += u64::from(segment.len);
+            self.backlog.push_back(segment);
+            if self.queued > self.limit {
+                self.is_held = true;
+                return;
+            }
+        }
+    }
+
+    /// Payload of the next frame, and the segment that it is cut from.
+    pub(super) fn cut(&mut self, now: Time) -> Option<(Segment, u64, u32)> {
+        let segment = *self.backlog.front()?;
+        let payload = self.mss.min(segment.len - self.cut);
+        let offset = segment.seq + u64::from(self.cut);
+        self.cut += payload;
+        self.queued -= u64::from(payload);
+        if self.cut == segment.len {
+            self.cut = 0;
+            self.backlog.pop_front();
+            if self.is_held && self.queued <= self.limit {
+                self.fill(now);
+                self.wants_timer = true;
+            }
+        }
+        Some((segment, offset, payload))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_primitives::Bytes;
+
+    use super::*;
+
+    /// A window of 4 MB is open, and no more than the limit and a segment are below TCP; each segment that the NIC has
+    /// sent makes room for another.
+    #[test]
+    fn a_connection_has_no_more_below_tcp_than_small_queues_allow() {
+        let limit = Bytes::new(262_144);
+        let params = TcpParams { initial_window: 1_000, limit_output: limit, ..TcpParams::default() };
+        let receive_buffer_initial = params.receive_buffer;
+        let mut state = TcpState::new(&TcpParams { receive_buffer_initial, ..params }, 65_536);
+        state.sender.write(1 << 20);
+        state.fill(Time::ZERO);
+        let most = 5 * 14 * 4_448;
+        assert_eq!(state.queued, most);
+        let mut left = 1 << 20;
+        while let Some((_, _, payload)) = state.cut(Time::ZERO) {
+            left -= u64::from(payload);
+            assert!(state.queued <= most);
+        }
+        assert_eq!((left, state.queued), (0, 0));
     }
 }

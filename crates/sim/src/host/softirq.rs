@@ -183,6 +183,10 @@ impl Shard {
                 window_reduced: packet.has(flags::WINDOW_REDUCED),
                 timestamp: packet.sent,
             };
+            if state.receiver.changes_echo(&arrival) {
+                self.send_ack(packet.endpoint);
+            }
+            let state = self.endpoints[packet.endpoint as usize].tcp();
             state.wants_ack |= state.receiver.on_segment(now, &arrival) == AckAction::Now;
             return;
         }

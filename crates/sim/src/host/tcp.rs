@@ -18,14 +18,7 @@ impl Endpoint {
     /// The next frame, cut from the first segment, and whether more can follow.
     pub(super) fn next_tcp_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
         let state = self.tcp();
-        let Some(&segment) = state.backlog.front() else { return (None, false) };
-        let payload = state.mss.min(segment.len - state.cut);
-        let offset = segment.seq + u64::from(state.cut);
-        state.cut += payload;
-        if state.cut == segment.len {
-            state.cut = 0;
-            state.backlog.pop_front();
-        }
+        let Some((segment, offset, payload)) = state.cut(now) else { return (None, false) };
         state.packets += 1;
         let (has_more, is_ecn) = (!state.backlog.is_empty(), state.is_ecn);
         let mut packet = self.packet(PacketKind::Data, constants.overheads.tcp + payload, payload);
@@ -161,10 +154,10 @@ impl Shard {
 
     /// Hands the NIC all that TCP may send now.
     pub(super) fn pump(&mut self, endpoint: u32) {
-        let (now, offload) = (self.now, self.constants.params.host.cpu.offload.get() as u32);
+        let now = self.now;
         let state = self.endpoints[endpoint as usize].tcp();
-        while let Some(segment) = state.sender.next_segment(now, offload) {
-            state.backlog.push_back(segment);
+        if state.queued <= state.limit {
+            state.fill(now);
         }
         if !state.backlog.is_empty() {
             self.activate(endpoint);
@@ -188,6 +181,13 @@ impl Shard {
             packet.side = self.packets.insert_side(ack.sack);
         }
         self.send_control(endpoint, packet);
+    }
+
+    /// Timers that segments need which followed the one that was sent.
+    pub(super) fn after_sending_tcp(&mut self, endpoint: u32) {
+        if std::mem::take(&mut self.endpoints[endpoint as usize].tcp().wants_timer) {
+            self.set_timer(endpoint);
+        }
     }
 
     /// Schedules the earliest timer of both directions, unless an earlier event is scheduled already.

@@ -8,7 +8,9 @@ use proptest::prelude::*;
 
 use super::ranges::{ByteRange, Ranges};
 use super::roce::{Acknowledgement, Answer, DataArrival, DataPacket, Operation, Requester, Responder};
-use super::tcp::{Ack, AckAction, CongestionControl, Receiver, Segment, SegmentArrival, Sender, TcpParams};
+use super::tcp::{
+    Ack, AckAction, CongestionControl, Receiver, Segment, SegmentArrival, SegmentLoss, Sender, TcpParams,
+};
 use crate::params::{Dcqcn, LossDetection, Reliability, RoceParams};
 
 /// One packet on the link, and from one end to the other: a round trip of 26 packets.
@@ -350,11 +352,13 @@ fn transfer_by_every_transport(seed: u64, messages: &[u64], faults: Faults) {
             Channel::new(Roce::new(params), faults, seed).transfer(messages);
         }
     }
-    for congestion_control in [CongestionControl::Cubic, CongestionControl::NewReno] {
-        for sack in [false, true] {
+    for congestion_control in [CongestionControl::Cubic, CongestionControl::NewReno, CongestionControl::Dctcp] {
+        for loss_detection in [None, Some(SegmentLoss::Duplicates), Some(SegmentLoss::Time)] {
+            let sack = loss_detection.is_some();
             let defaults = TcpParams { tail_loss_probe: sack, early_retransmit: sack, ..TcpParams::default() };
             let (mss, ecn) = (Bytes::new(MTU), faults.marked > 0);
-            let params = TcpParams { congestion_control, sack, mss, ecn, ..defaults };
+            let loss_detection = loss_detection.unwrap_or(defaults.loss_detection);
+            let params = TcpParams { congestion_control, loss_detection, sack, mss, ecn, ..defaults };
             Channel::new(Tcp::new(&params), faults, seed).transfer(messages);
         }
     }

@@ -5,6 +5,7 @@
 pub mod dcqcn;
 #[cfg(test)]
 mod every_transport;
+mod rack;
 mod ranges;
 mod reassembly;
 pub mod roce;
@@ -21,3 +22,10 @@ pub const SACK_BLOCKS: usize = 3;
 /// The SACK blocks of an acknowledgement: received out of order, most recent first; a leading block that lies below the
 /// cumulative acknowledgement or in another block reports a duplicate (RFC 2883). Empty ranges fill up.
 pub type SackBlocks = [ByteRange; SACK_BLOCKS];
+
+/// What arrived twice, if the blocks of an acknowledgement report that (RFC 2883, section 4).
+fn duplicate(blocks: &SackBlocks, cumulative: u64) -> Option<ByteRange> {
+    let [first, second, _] = *blocks;
+    let is_within = |outer: ByteRange| outer.start <= first.start && first.end <= outer.end;
+    (!first.is_empty() && (first.end <= cumulative || is_within(second))).then_some(first)
+}

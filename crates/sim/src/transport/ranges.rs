@@ -58,6 +58,20 @@ impl Ranges {
         self.sorted.get(index).copied()
     }
 
+    /// Where the last of the bytes below `limit` ends.
+    pub(super) fn last_below(&self, limit: u64) -> Option<u64> {
+        let index = self.sorted.partition_point(|range| range.start < limit);
+        let last = self.sorted[..index].last()?;
+        Some(last.end.min(limit))
+    }
+
+    /// How many bytes of a range are in the set.
+    pub(super) fn overlap(&self, range: ByteRange) -> u64 {
+        let from = self.sorted.partition_point(|held| held.end <= range.start);
+        let held = self.sorted[from..].iter().take_while(|held| held.start < range.end);
+        held.map(|held| ByteRange::new(held.start.max(range.start), held.end.min(range.end)).len()).sum()
+    }
+
     /// Adds a range and returns how many of its bytes are new.
     pub(super) fn insert(&mut self, range: ByteRange) -> u64 {
         if range.is_empty() {
@@ -164,6 +178,11 @@ mod tests {
             let flipped = (range.start..range.end).filter(|&byte| bitmap[byte as usize] != member).count() as u64;
             (range.start..range.end).for_each(|byte| bitmap[byte as usize] = member);
             assert_eq!(if member { ranges.insert(range) } else { ranges.remove(range) }, flipped);
+            let within =
+                |limit: u64| bitmap[..limit as usize].iter().rposition(|&held| held).map(|last| last as u64 + 1);
+            assert_eq!(ranges.last_below(range.end), within(range.end));
+            let member_count = (range.start..range.end).filter(|&byte| bitmap[byte as usize]).count() as u64;
+            assert_eq!(ranges.overlap(range), member_count);
             assert_eq!(ranges.total(), bitmap.iter().filter(|&&held| held).count() as u64);
             assert!(ranges.sorted.windows(2).all(|pair| pair[0].end < pair[1].start));
         }

@@ -4,7 +4,7 @@ use etherweave_primitives::{Bytes, Duration};
 
 use super::{Checked, RATES, check_timer, require, require_effect, require_within};
 use crate::params::{Dcqcn, EcnMarking, LossDetection, Reliability, RoceParams, Transport};
-use crate::transport::tcp::{CongestionControl, TcpParams};
+use crate::transport::tcp::{CongestionControl, SegmentLoss, TcpParams};
 
 /// Packets that may be in flight: half of the 24-bit sequence numbers, so that old and new can be distinguished.
 const PACKETS_MAX: u64 = 1 << 23;
@@ -92,10 +92,17 @@ fn check_tcp(tcp: &TcpParams, ecn: Option<&EcnMarking>) -> Checked {
     check_segments(tcp)?;
     check_buffers(tcp)?;
     check_timers(tcp)?;
-    for (name, is_on) in [("tail_loss_probe", tcp.tail_loss_probe), ("early_retransmit", tcp.early_retransmit)] {
+    let is_timed = tcp.loss_detection == SegmentLoss::Time;
+    let needs_sack =
+        [("tail_loss_probe", tcp.tail_loss_probe), ("early_retransmit", tcp.early_retransmit && !is_timed)];
+    require(!is_timed || tcp.sack, "transport.tcp.loss_detection", "\"time\" without sack", "\"duplicates\", or sack")?;
+    for (name, is_on) in needs_sack {
         let key = format!("transport.tcp.{name}");
         require(!is_on || tcp.sack, &key, "true without sack", "false, or sack: it cannot take effect")?;
     }
+    let is_dctcp = tcp.congestion_control == CongestionControl::Dctcp;
+    let key = "transport.tcp.congestion_control";
+    require(!is_dctcp || tcp.ecn, key, "dctcp without ecn", "transport.tcp.ecn = true: it heeds marks")?;
     let heeds = "transport.tcp.ecn = true: nothing heeds a mark";
     require(!tcp.ecn || ecn.is_some(), "transport.tcp.ecn", "true without switch.ecn", "switches that mark")?;
     require(tcp.ecn || ecn.is_none(), "switch.ecn", "marking switches", heeds)
@@ -114,7 +121,8 @@ fn check_buffers(tcp: &TcpParams) -> Checked {
     require(initial <= largest, "transport.tcp.receive_buffer_initial", initial, most)?;
     let least = format!("at least {}: half of it must hold a segment", mss * 2);
     require(initial >= mss * 2, "transport.tcp.receive_buffer_initial", initial, least)?;
-    require_within(mss..=SOCKET_MAX, "transport.tcp.send_buffer", tcp.send_buffer)
+    require_within(mss..=SOCKET_MAX, "transport.tcp.send_buffer", tcp.send_buffer)?;
+    require(tcp.limit_output.get() > 0, "transport.tcp.limit_output", tcp.limit_output, "more than 0")
 }
 
 fn check_timers(tcp: &TcpParams) -> Checked {
@@ -130,7 +138,13 @@ fn check_timers(tcp: &TcpParams) -> Checked {
         require(timer <= tcp.rto_max, &format!("transport.tcp.{name}"), timer, most)?;
     }
     let (key, is_on) = ("transport.tcp.tail_loss_probe_min", tcp.tail_loss_probe);
-    require_effect(is_on, key, tcp.tail_loss_probe_min, default.tail_loss_probe_min, "probes")?;
+    require_effect(
+        is_on || tcp.loss_detection == SegmentLoss::Time,
+        key,
+        tcp.tail_loss_probe_min,
+        default.tail_loss_probe_min,
+        "probes",
+    )?;
     check_timer("transport.tcp.hystart_clock", tcp.hystart_clock)?;
     let is_on = tcp.hystart && tcp.congestion_control == CongestionControl::Cubic;
     let key = "transport.tcp.hystart_clock";

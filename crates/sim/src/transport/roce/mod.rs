@@ -23,7 +23,7 @@ mod selective;
 
 use etherweave_primitives::Time;
 
-use super::{ByteRange, SackBlocks};
+use super::{SackBlocks, duplicate};
 
 pub use requester::{DataPacket, Requester};
 pub use responder::{Answer, DataArrival, Reception, Responder};
@@ -65,9 +65,7 @@ pub struct SelectiveReport {
 impl SelectiveReport {
     /// Whether the first block names a packet that arrived twice (RFC 2883, section 4).
     fn has_duplicate(&self, cumulative: u64) -> bool {
-        let [first, second, _] = self.blocks;
-        let is_within = |outer: ByteRange| outer.start <= first.start && first.end <= outer.end;
-        !first.is_empty() && (first.end <= cumulative || is_within(second))
+        duplicate(&self.blocks, cumulative).is_some()
     }
 }
 

@@ -3,11 +3,15 @@
 use etherweave_primitives::Time;
 
 use super::Ack;
-use super::congestion::AckProgress;
+use super::congestion::{AckProgress, Sign};
 use super::prr::{AckDelivery, Prr};
-use super::scoreboard::DUPLICATE_THRESHOLD;
+use super::scoreboard::{Arrival, DUPLICATE_THRESHOLD};
 use super::sender::{RecoveryPhase, Sender};
+use super::time_based_loss::Suspicion;
+use super::undo::Frto;
 use super::window;
+use crate::transport::duplicate;
+use crate::transport::ranges::ByteRange;
 
 /// What one ACK changed.
 #[derive(Clone, Copy, Debug)]
@@ -17,10 +21,10 @@ struct Change {
     in_flight: u64,
     /// Newly acknowledged by the cumulative number [B].
     acked: u64,
-    /// Newly known to have arrived [B].
-    delivered: u64,
-    /// A segment arrived twice.
-    duplicate: bool,
+    /// Newly known to have arrived.
+    arrival: Arrival,
+    /// What arrived twice.
+    duplicate: Option<ByteRange>,
     /// The receiver saw a congestion mark.
     marked: bool,
 }
@@ -33,6 +37,7 @@ impl Sender {
             return;
         }
         let change = self.register(now, ack);
+        self.congestion.observe(change.acked, change.marked, self.scoreboard.una(), self.scoreboard.sent_to());
         self.end_tail_probe(ack, change);
         self.detect_loss(change);
         self.advance_phase(change);
@@ -46,29 +51,30 @@ impl Sender {
         let acked = ack.cumulative - self.scoreboard.una();
         let window_moved = ack.cumulative + ack.window > self.window_end;
         self.window_end = self.window_end.max(ack.cumulative + ack.window);
-        let mut delivered = 0;
+        let mut arrival = Arrival::default();
         if acked > 0 {
-            delivered += self.scoreboard.acknowledge(ack.cumulative);
+            arrival += self.scoreboard.acknowledge(ack.cumulative);
             // Only an ACK that advances measures (RFC 7323, section 4.1).
             self.round_trip.sample(now.since(ack.timestamp_echo));
             self.duplicates = 0;
         }
         if self.sack {
-            delivered += self.take_sack(ack, acked);
+            arrival += self.take_sack(ack, acked);
         } else if acked > 0 {
             self.scoreboard.forget_duplicates(acked, self.mss);
         } else if !window_moved && !ack.on_data && self.scoreboard.outstanding() > 0 {
             self.duplicates += 1;
-            delivered += self.scoreboard.duplicate(self.mss);
+            arrival.bytes += self.scoreboard.duplicate(self.mss);
         }
-        let duplicate = self.sack && !ack.sack[0].is_empty() && ack.sack[0].end <= ack.cumulative;
-        Change { now, in_flight, acked, delivered, duplicate, marked: ack.ecn_echo && self.ecn }
+        let duplicate = if self.sack { duplicate(&ack.sack, ack.cumulative) } else { None };
+        Change { now, in_flight, acked, arrival, duplicate, marked: ack.ecn_echo && self.ecn }
     }
 
-    fn take_sack(&mut self, ack: &Ack, acked: u64) -> u64 {
-        let fresh = ack.sack.iter().map(|&block| self.scoreboard.sack(block)).sum();
+    fn take_sack(&mut self, ack: &Ack, acked: u64) -> Arrival {
+        let mut fresh = Arrival::default();
+        ack.sack.iter().for_each(|&block| fresh += self.scoreboard.sack(block));
         // A duplicate is an ACK that reports new data without advancing (RFC 6675, section 2).
-        if fresh > 0 && acked == 0 {
+        if fresh.bytes > 0 && acked == 0 {
             self.duplicates += 1;
         }
         fresh
@@ -78,13 +84,13 @@ impl Sender {
     /// asks for a reduction (RFC 8985, section 7.4).
     fn end_tail_probe(&mut self, ack: &Ack, change: Change) {
         let Some(probe) = self.tail_probe else { return };
-        let answered_twice = ack.cumulative == probe.until && change.acked == 0 && change.delivered == 0;
-        if answered_twice || (ack.cumulative > probe.until && (change.duplicate || !probe.retransmission)) {
+        let answered_twice = ack.cumulative == probe.until && change.acked == 0 && change.arrival.bytes == 0;
+        if answered_twice || (ack.cumulative > probe.until && (change.duplicate.is_some() || !probe.retransmission)) {
             self.tail_probe = None;
         } else if ack.cumulative > probe.until {
             self.tail_probe = None;
             if self.phase == RecoveryPhase::Open {
-                self.begin_reduction();
+                self.begin_reduction(Sign::Loss);
                 self.end_reduction();
             }
         }
@@ -92,7 +98,16 @@ impl Sender {
 
     /// Judges segments lost by what arrived after them.
     fn detect_loss(&mut self, change: Change) {
-        if self.sack {
+        if let Some(range) = change.duplicate {
+            self.note_duplicate(range);
+        }
+        if let Some(losses) = &mut self.time_based {
+            if change.duplicate.is_some() && self.tail_probe.is_none() {
+                losses.duplicate(self.scoreboard.una(), self.scoreboard.sent_to());
+            }
+            losses.on_ack(change.now, &self.scoreboard);
+            self.find_losses_by_time(change.now);
+        } else if self.sack {
             if self.scoreboard.arrived() > 0 {
                 self.scoreboard.mark_lost(self.mss);
                 if matches!(self.phase, RecoveryPhase::Recovery { .. }) {
@@ -105,6 +120,29 @@ impl Sender {
         }
     }
 
+    fn find_losses_by_time(&mut self, now: Time) {
+        let Some(losses) = &mut self.time_based else { return };
+        let in_recovery = matches!(self.phase, RecoveryPhase::Recovery { .. } | RecoveryPhase::Loss { .. });
+        let suspicion = Suspicion { in_recovery, mss: self.mss, smoothed: self.round_trip.smoothed() };
+        losses.find_losses(now, &mut self.scoreboard, suspicion);
+    }
+
+    /// What was in doubt has stayed away for the reordering window too (RFC 8985, section 6.2, step 5).
+    pub(super) fn lose_by_time(&mut self, now: Time) {
+        self.find_losses_by_time(now);
+        if !self.scoreboard.has_lost() {
+            return;
+        }
+        match self.phase {
+            RecoveryPhase::Open => self.enter_recovery(),
+            RecoveryPhase::Reducing { .. } => {
+                self.counters.fast_recoveries += 1;
+                self.repair();
+            }
+            RecoveryPhase::Recovery { .. } | RecoveryPhase::Loss { .. } => {}
+        }
+    }
+
     fn advance_phase(&mut self, change: Change) {
         let una = self.scoreboard.una();
         match self.phase {
@@ -114,12 +152,18 @@ impl Sender {
             RecoveryPhase::Reducing { .. } => self.reduce_rate(change),
             RecoveryPhase::Recovery { until } if una >= until => self.end_reduction(),
             RecoveryPhase::Recovery { .. } => self.reduce_rate(change),
-            RecoveryPhase::Loss { until } => {
-                self.grow(change);
-                if una >= until {
-                    self.phase = RecoveryPhase::Open;
-                }
-            }
+            RecoveryPhase::Loss { until } => self.after_timeout(change, until),
+        }
+    }
+
+    fn after_timeout(&mut self, change: Change, until: u64) {
+        if self.judge_timeout(change.acked, change.arrival, until) {
+            return;
+        }
+        self.grow(change);
+        if self.scoreboard.una() >= until {
+            self.end_frto();
+            self.phase = RecoveryPhase::Open;
         }
     }
 
@@ -129,7 +173,8 @@ impl Sender {
         } else if change.marked {
             // Once per window of data (RFC 3168, section 6.1.2).
             self.counters.ecn_reductions += 1;
-            self.begin_reduction();
+            self.undo = None;
+            self.begin_reduction(Sign::Mark);
             self.phase = RecoveryPhase::Reducing { until: self.scoreboard.sent_to() };
             self.reduce_rate(change);
         } else {
@@ -139,6 +184,9 @@ impl Sender {
 
     /// Whether duplicates prove a loss that was not answered before.
     fn loss_is_evident(&self) -> bool {
+        if self.time_based.is_some() {
+            return self.scoreboard.has_lost();
+        }
         let fresh = self.sack || self.scoreboard.una() >= self.recover;
         self.scoreboard.has_lost() || (self.duplicates >= DUPLICATE_THRESHOLD && fresh)
     }
@@ -146,7 +194,8 @@ impl Sender {
     /// Starts fast recovery with the first segment (RFC 6675, section 5, step 4).
     pub(super) fn enter_recovery(&mut self) {
         self.counters.fast_recoveries += 1;
-        self.begin_reduction();
+        self.begin_undo();
+        self.begin_reduction(Sign::Loss);
         self.repair();
     }
 
@@ -167,25 +216,26 @@ impl Sender {
         self.congestion.set_window(due);
     }
 
-    fn begin_reduction(&mut self) {
+    fn begin_reduction(&mut self, sign: Sign) {
         self.prr = Some(Prr::new(self.congestion.window()));
-        self.congestion.reduce();
+        self.congestion.reduce(sign);
         self.reduced = self.ecn;
         self.tail_probe = None;
     }
 
     fn end_reduction(&mut self) {
-        self.prr = None;
         self.duplicates = 0;
         self.phase = RecoveryPhase::Open;
-        self.congestion.set_window(self.congestion.threshold());
+        if self.prr.take().is_some() {
+            self.congestion.set_window(self.congestion.threshold());
+        }
     }
 
     fn reduce_rate(&mut self, change: Change) {
         let Some(prr) = &mut self.prr else { return };
         let in_flight = self.scoreboard.in_flight();
         let threshold = self.congestion.threshold();
-        let due = prr.on_ack(AckDelivery { delivered: change.delivered, in_flight, threshold, mss: self.mss });
+        let due = prr.on_ack(AckDelivery { delivered: change.arrival.bytes, in_flight, threshold, mss: self.mss });
         self.congestion.set_window(in_flight + due);
     }
 
@@ -212,7 +262,12 @@ impl Sender {
         self.counters.timeouts += 1;
         // What is already being answered lowers the threshold no further (RFC 3168, section 6.1.2, asks for once).
         if self.phase == RecoveryPhase::Open {
-            self.congestion.reduce();
+            self.begin_undo();
+            self.congestion.reduce(Sign::Loss);
+        }
+        self.end_frto();
+        if self.sack && !matches!(self.phase, RecoveryPhase::Recovery { .. }) {
+            self.frto = Frto::Armed;
         }
         self.congestion.restart();
         self.reduced = self.ecn;
@@ -221,6 +276,9 @@ impl Sender {
         self.forced = None;
         self.duplicates = 0;
         self.scoreboard.mark_all();
+        if let Some(losses) = &mut self.time_based {
+            losses.clear();
+        }
         self.recover = self.scoreboard.sent_to();
         self.phase = RecoveryPhase::Loss { until: self.recover };
     }

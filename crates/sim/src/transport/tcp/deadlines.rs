@@ -2,20 +2,22 @@
 
 use etherweave_primitives::{Duration, Time};
 
-use super::params::TcpParams;
+use super::params::{SegmentLoss, TcpParams};
 
 /// What comes before the retransmission timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum EarlyDeadline {
     TailProbe(Time),
     Retransmit(Time),
+    /// What may be late only counts as lost then.
+    Loss(Time),
 }
 
 impl EarlyDeadline {
     /// When it is due.
     pub(super) fn due(self) -> Time {
         match self {
-            EarlyDeadline::TailProbe(due) | EarlyDeadline::Retransmit(due) => due,
+            EarlyDeadline::TailProbe(due) | EarlyDeadline::Retransmit(due) | EarlyDeadline::Loss(due) => due,
         }
     }
 }
@@ -36,7 +38,9 @@ impl Deadlines {
         Deadlines {
             tail_probe: params.tail_loss_probe && params.sack,
             tail_probe_min: params.tail_loss_probe_min,
-            early_retransmit: params.early_retransmit && params.sack,
+            early_retransmit: params.early_retransmit
+                && params.sack
+                && params.loss_detection == SegmentLoss::Duplicates,
             retransmit: None,
             early: None,
         }

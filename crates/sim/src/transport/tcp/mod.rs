@@ -15,7 +15,7 @@
 //! connection have grown to its worst loss episode; the same calls give the same answers on every machine.
 //!
 //! Left out: connection set-up and teardown, wrapping sequence numbers (they are 64-bit byte
-//! offsets), urgent data, Nagle's algorithm, undoing of spurious reductions. `docs/models/tcp.md` has the
+//! offsets), urgent data, Nagle's algorithm. `docs/models/tcp.md` has the
 //! equations, sources and the whole list.
 
 mod acknowledge;
@@ -26,13 +26,15 @@ mod prr;
 mod receiver;
 mod scoreboard;
 mod sender;
+mod time_based_loss;
 mod timer;
+mod undo;
 mod window;
 
 #[cfg(test)]
 mod tests;
 
-pub use params::{CongestionControl, TcpParams};
+pub use params::{CongestionControl, SegmentLoss, TcpParams};
 pub use receiver::{AckAction, Receiver, SegmentArrival};
 pub use sender::{Segment, Sender, SenderCounters};
 

@@ -10,6 +10,18 @@ pub enum CongestionControl {
     Cubic,
     /// Reno's window (RFC 5681).
     NewReno,
+    /// DCTCP (RFC 8257). Needs `ecn`, and switches that mark.
+    Dctcp,
+}
+
+/// How lost segments are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SegmentLoss {
+    /// Three segments beyond a hole have arrived (FACK, RFC 6675): Linux before 4.18.
+    Duplicates,
+    /// By the times of sending (RACK, RFC 8985): Linux from 4.18 on. Needs `sack`.
+    Time,
 }
 
 /// A TCP connection: both ends, both directions.
@@ -50,12 +62,17 @@ pub struct TcpParams {
     pub send_buffer: Bytes,
     /// Whether the window decays when it is not used for a retransmission timeout (RFC 2861).
     pub slow_start_after_idle: bool,
+    /// How lost segments are found.
+    pub loss_detection: SegmentLoss,
     /// Whether a probe is sent when the tail of a flight stays unanswered (RFC 8985, section 7). Needs `sack`.
     pub tail_loss_probe: bool,
-    /// Least wait before that probe.
+    /// Least wait before that probe. With `loss_detection = "time"` it is added to that wait, and to that for packets
+    /// that may only be late.
     pub tail_loss_probe_min: Duration,
     /// Whether fewer than three duplicates suffice when fewer than four segments are out (RFC 5827). Needs `sack`.
     pub early_retransmit: bool,
+    /// Most that a connection has queued below TCP, until the NIC has sent it (TCP small queues).
+    pub limit_output: Bytes,
 }
 
 impl Default for TcpParams {
@@ -78,9 +95,11 @@ impl Default for TcpParams {
             receive_buffer_initial: Bytes::new(87_380),
             send_buffer: Bytes::new(4_194_304),
             slow_start_after_idle: true,
+            loss_detection: SegmentLoss::Duplicates,
             tail_loss_probe: true,
             tail_loss_probe_min: Duration::from_ms(10),
             early_retransmit: true,
+            limit_output: Bytes::new(262_144),
         }
     }
 }

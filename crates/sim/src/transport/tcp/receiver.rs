@@ -3,7 +3,7 @@
 use etherweave_primitives::{Duration, Time};
 
 use super::Ack;
-use super::params::TcpParams;
+use super::params::{CongestionControl, TcpParams};
 use crate::transport::SackBlocks;
 use crate::transport::ranges::ByteRange;
 use crate::transport::reassembly::Reassembly;
@@ -50,8 +50,10 @@ pub struct Receiver {
     acked_to: u64,
     quick_left: u32,
     deadline: Option<Time>,
-    /// Echoed until the sender reports that it reduced (RFC 3168, section 6.1.3).
+    /// Echoed until the sender reports that it reduced (RFC 3168, section 6.1.3), or with the marks (`echoes_each`).
     echo_congestion: bool,
+    /// The echo is that of each segment (RFC 8257, section 3.2).
+    echoes_each: bool,
     /// TS.Recent (RFC 7323, section 4.3).
     timestamp: Time,
     last_arrival: Time,
@@ -88,6 +90,7 @@ impl Receiver {
             quick_left: params.quick_acks,
             deadline: None,
             echo_congestion: false,
+            echoes_each: params.congestion_control == CongestionControl::Dctcp,
             timestamp: Time::ZERO,
             last_arrival: Time::ZERO,
             window: Window {
@@ -99,6 +102,13 @@ impl Receiver {
                 round_end: size,
             },
         }
+    }
+
+    /// Whether what waits for its ACK must be acknowledged before this segment is taken, whose mark differs (RFC 8257,
+    /// section 3.2).
+    pub fn changes_echo(&self, arrival: &SegmentArrival) -> bool {
+        let differs = arrival.congestion_experienced != self.echo_congestion;
+        self.echoes_each && differs && self.received() > self.acked_to
     }
 
     /// Takes a segment and returns whether an ACK is due.
@@ -150,14 +160,18 @@ impl Receiver {
         self.out_of_order_segments
     }
 
-    /// The application takes `bytes`; true when the window opened so far that the sender should hear of it
-    /// (twice what it knows, as Linux has it; RFC 9293, section 3.8.6.2.2).
+    /// The application takes `bytes`; true when an ACK is due: one that waited for this (`tcp_cleanup_rbuf` of Linux),
+    /// or the window opened so far that the sender should hear of it (twice what it knows; RFC 9293, section
+    /// 3.8.6.2.2).
     ///
     /// # Panics
     /// When there is not that much to read.
     pub fn read(&mut self, bytes: u64) -> bool {
         assert!(bytes <= self.readable(), "the application reads no more than has arrived in order");
         self.read_to += bytes;
+        if bytes > 0 && self.deadline.is_some() && self.owes_ack() {
+            return true;
+        }
         let known = self.window.edge.saturating_sub(self.received());
         let room = self.window.room(self.received(), self.read_to);
         bytes > 0 && room >= 2 * known && room >= known + self.mss.min(self.window.size / 2)
@@ -170,6 +184,10 @@ impl Receiver {
 
     /// CE marks call for ECE until CWR; true for the first mark.
     fn note_congestion(&mut self, arrival: &SegmentArrival) -> bool {
+        if self.echoes_each {
+            self.echo_congestion = arrival.congestion_experienced;
+            return false;
+        }
         if arrival.window_reduced {
             self.echo_congestion = false;
         }
@@ -200,9 +218,20 @@ impl Receiver {
         AckAction::Now
     }
 
-    /// An ACK at least for every second full segment (RFC 5681, section 4.2), else after the delay.
+    /// Whether more has come than may wait for company.
+    fn owes_ack(&self) -> bool {
+        self.received() - self.acked_to > self.delay_bytes
+    }
+
+    /// Whether the next ACK can offer as much as the last (`__tcp_ack_snd_check` of Linux).
+    fn window_can_advance(&self) -> bool {
+        self.window.room(self.received(), self.read_to) >= self.window.edge - self.acked_to
+    }
+
+    /// An ACK at least for every second full segment (RFC 5681, section 4.2), but at the read if what is not read takes
+    /// from the window; else after the delay.
     fn due_sometime(&mut self, now: Time) -> AckAction {
-        if self.quick_left > 0 || self.received() - self.acked_to > self.delay_bytes {
+        if self.quick_left > 0 || (self.owes_ack() && self.window_can_advance()) {
             return self.due_now();
         }
         AckAction::Delayed(*self.deadline.get_or_insert(now + self.delay))

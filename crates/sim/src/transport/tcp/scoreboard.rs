@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+use etherweave_primitives::{Duration, Time};
+
+use crate::transport::rack::Rack;
 use crate::transport::ranges::{ByteRange, Ranges};
 
 /// Duplicates after which a segment counts as lost (DupThresh, RFC 5681).
@@ -12,6 +15,22 @@ pub(super) const DUPLICATE_THRESHOLD: u64 = 3;
 struct Retransmitted {
     range: ByteRange,
     sent_to: u64,
+}
+
+/// What an ACK reports as newly arrived [B].
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Arrival {
+    /// All of it.
+    pub(super) bytes: u64,
+    /// What was sent only once.
+    pub(super) original: u64,
+}
+
+impl std::ops::AddAssign for Arrival {
+    fn add_assign(&mut self, other: Arrival) {
+        self.bytes += other.bytes;
+        self.original += other.original;
+    }
 }
 
 /// ```text
@@ -29,6 +48,12 @@ pub(super) struct Scoreboard {
     sacked: Ranges,
     /// Lost and not retransmitted since.
     lost: Ranges,
+    /// Retransmitted, and not known to have arrived.
+    resent: Ranges,
+    /// Bytes from here on are newer than the timeout that is judged: no arrival of them is original [offset].
+    newer_from: Option<u64>,
+    /// Whether anything sent once has arrived after what was sent behind it (`RACK.reordering_seen`).
+    is_reordered: bool,
     /// Below, every hole has been judged lost once.
     marked: u64,
     /// Retransmissions in flight, oldest first.
@@ -74,30 +99,99 @@ impl Scoreboard {
         self.sent_to += len;
     }
 
-    /// Advances to a cumulative acknowledgement; returns the bytes that were not known to have arrived.
-    pub(super) fn acknowledge(&mut self, cumulative: u64) -> u64 {
+    /// Advances to a cumulative acknowledgement; returns what was not known to have arrived.
+    pub(super) fn acknowledge(&mut self, cumulative: u64) -> Arrival {
         let covered = ByteRange::new(self.una, cumulative);
         self.una = cumulative;
         self.marked = self.marked.max(cumulative);
-        if self.sacked.is_empty() && self.lost.is_empty() && self.retransmitted.is_empty() && self.duplicated == 0 {
-            return covered.len();
+        if self.is_plain() {
+            return Arrival { bytes: covered.len(), original: covered.len() };
         }
-        let known = self.sacked.remove(covered);
+        self.note_reordering(covered);
+        let newer = self.newer_part(covered);
+        let bytes = covered.len() - self.sacked.remove(covered);
         self.lost.remove(covered);
         while self.retransmitted.front().is_some_and(|entry| entry.range.end <= cumulative) {
             self.retransmitted.pop_front();
         }
-        covered.len() - known
+        Arrival { bytes, original: bytes - newer - self.resent.remove(covered) }
     }
 
-    /// Takes a SACK block; returns the bytes that were not known to have arrived.
-    pub(super) fn sack(&mut self, block: ByteRange) -> u64 {
+    /// Before `arrived` is taken: how much of it is new and was first sent after the timeout that is judged [B].
+    fn newer_part(&self, arrived: ByteRange) -> u64 {
+        let Some(from) = self.newer_from else { return 0 };
+        let newer = ByteRange::new(arrived.start.max(from), arrived.end);
+        newer.len() - self.sacked.overlap(newer) - self.resent.overlap(newer)
+    }
+
+    /// From now on, what is sent for the first time is newer than the timeout that is judged.
+    pub(super) fn begin_newer(&mut self) {
+        self.newer_from = Some(self.sent_to);
+    }
+
+    /// No timeout is judged any more.
+    pub(super) fn end_newer(&mut self) {
+        self.newer_from = None;
+    }
+
+    /// Whether nothing is known of the flight but where it begins and ends.
+    fn is_plain(&self) -> bool {
+        let has_ranges = !self.sacked.is_empty() || !self.lost.is_empty() || !self.resent.is_empty();
+        !has_ranges && self.retransmitted.is_empty() && self.duplicated == 0 && self.newer_from.is_none()
+    }
+
+    /// Takes a SACK block; returns what was not known to have arrived.
+    pub(super) fn sack(&mut self, block: ByteRange) -> Arrival {
         let plausible = block.start >= self.una && block.end <= self.sent_to && !block.is_empty();
         if !plausible {
-            return 0;
+            return Arrival::default();
         }
+        self.note_reordering(block);
+        let newer = self.newer_part(block);
         self.lost.remove(block);
-        self.sacked.insert(block)
+        let bytes = self.sacked.insert(block);
+        Arrival { bytes, original: bytes - newer - self.resent.remove(block) }
+    }
+
+    /// Before `arrived` is taken: notes whether bytes of it, sent once, lie below what has arrived before (RFC 8985,
+    /// section 6.2, step 3).
+    fn note_reordering(&mut self, arrived: ByteRange) {
+        let Some(highest) = self.sacked.last() else { return };
+        let late = ByteRange::new(arrived.start, arrived.end.min(highest.end));
+        self.is_reordered |= late.len() > self.sacked.overlap(late) + self.resent.overlap(late);
+    }
+
+    /// Whether packets were seen to overtake each other.
+    pub(super) fn is_reordered(&self) -> bool {
+        self.is_reordered
+    }
+
+    /// Whether all of a range has arrived.
+    pub(super) fn has_arrived(&self, range: ByteRange) -> bool {
+        has_arrived(self.una, &self.sacked, range)
+    }
+
+    /// Where what has arrived of a range ends, if anything has.
+    pub(super) fn arrived_to(&self, range: ByteRange) -> Option<u64> {
+        let end = self.sacked.last_below(range.end).unwrap_or(0).max(self.una.min(range.end));
+        (end > range.start).then_some(end)
+    }
+
+    /// Judges by the time of sending (RFC 8985, section 6.2, step 5).
+    pub(super) fn find_losses<N: Copy>(&mut self, rack: &mut Rack<N>, now: Time, window: Duration) {
+        let Scoreboard { una, sacked, lost, .. } = self;
+        rack.find_losses(
+            now,
+            window,
+            |range| has_arrived(*una, sacked, range),
+            |range| insert_holes(lost, sacked, ByteRange::new(range.start.max(*una), range.end)),
+        );
+    }
+
+    /// Forgets what was judged lost and is not: nothing is to be sent again.
+    pub(super) fn forget_losses(&mut self) {
+        self.lost = Ranges::default();
+        self.marked = self.una;
     }
 
     /// Without SACK: a duplicate ACK reports that one more segment left the network.
@@ -170,6 +264,7 @@ impl Scoreboard {
     /// Notes that `range` was sent again.
     pub(super) fn retransmit(&mut self, range: ByteRange) {
         self.lost.remove(range);
+        self.resent.insert(range);
         self.retransmitted.push_back(Retransmitted { range, sent_to: self.sent_to });
     }
 
@@ -197,11 +292,21 @@ impl Scoreboard {
     }
 
     fn mark_holes(&mut self, range: ByteRange) {
-        let mut start = range.start.max(self.una);
-        while start < range.end {
-            let held = self.sacked.at_or_after(start).unwrap_or(ByteRange::new(range.end, range.end));
-            self.lost.insert(ByteRange::new(start, held.start.min(range.end)));
-            start = held.end.max(held.start);
-        }
+        insert_holes(&mut self.lost, &self.sacked, ByteRange::new(range.start.max(self.una), range.end));
+    }
+}
+
+fn has_arrived(una: u64, sacked: &Ranges, range: ByteRange) -> bool {
+    let start = range.start.max(una);
+    start >= range.end || sacked.at_or_after(start).is_some_and(|held| held.start <= start && range.end <= held.end)
+}
+
+/// Adds to `lost` what of `range` is not SACKed.
+fn insert_holes(lost: &mut Ranges, sacked: &Ranges, range: ByteRange) {
+    let mut start = range.start;
+    while start < range.end {
+        let held = sacked.at_or_after(start).unwrap_or(ByteRange::new(range.end, range.end));
+        lost.insert(ByteRange::new(start, held.start.min(range.end)));
+        start = held.end.max(held.start);
     }
 }

@@ -4,12 +4,17 @@ use etherweave_primitives::{Duration, Time};
 
 use super::congestion::Congestion;
 use super::deadlines::Deadlines;
-use super::params::TcpParams;
+use super::params::{SegmentLoss, TcpParams};
 use super::prr::Prr;
 use super::scoreboard::Scoreboard;
+use super::time_based_loss::{SegmentNote, TimeBasedLoss};
+use super::undo::{Frto, Undo};
 use super::window::{SendBuffer, Usage};
 use crate::transport::ranges::ByteRange;
 use crate::transport::rtt::{RoundTrip, TimeoutLimits};
+
+/// A second [ps].
+const S: u64 = 1_000_000_000_000;
 
 /// A segment to transmit. Without bytes it is a window probe: a bare ACK that makes the receiver answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +44,8 @@ pub struct SenderCounters {
     pub ecn_reductions: u64,
     /// Zero-window probes sent.
     pub window_probes: u64,
+    /// Reductions that were undone, as nothing was lost.
+    pub undone_reductions: u64,
 }
 
 /// Where the connection stands towards congestion (RFC 5681, 6582, 6675; names as in Linux).
@@ -87,6 +94,10 @@ pub struct Sender {
     pub(super) phase: RecoveryPhase,
     pub(super) prr: Option<Prr>,
     pub(super) duplicates: u64,
+    /// Losses by the times of sending, if they are found so.
+    pub(super) time_based: Option<Box<TimeBasedLoss>>,
+    pub(super) undo: Option<Undo>,
+    pub(super) frto: Frto,
     /// Losses below were answered already (`recover` of RFC 6582).
     pub(super) recover: u64,
     pub(super) tail_probe: Option<TailProbe>,
@@ -99,6 +110,7 @@ impl Sender {
     /// A sender on an established connection, with nothing to send. The peer's first window is that of
     /// [`Receiver::new`](super::Receiver::new) with the same parameters.
     pub fn new(params: &TcpParams) -> Sender {
+        let time_based = params.sack && params.loss_detection == SegmentLoss::Time;
         Sender {
             mss: params.segment(),
             sack: params.sack,
@@ -114,6 +126,9 @@ impl Sender {
             phase: RecoveryPhase::Open,
             prr: None,
             duplicates: 0,
+            time_based: time_based.then(|| Box::new(TimeBasedLoss::new(params.rto_max))),
+            undo: None,
+            frto: Frto::Off,
             recover: 0,
             tail_probe: None,
             forced: None,
@@ -130,9 +145,13 @@ impl Sender {
     /// The next segment that window, receiver and recovery allow now, of at most `len_max` bytes;
     /// retransmissions have at most one segment size.
     pub fn next_segment(&mut self, now: Time, len_max: u32) -> Option<Segment> {
-        let segment = self.choose(now, u64::from(len_max))?;
+        let segment = self.choose(now, u64::from(len_max).min(self.segment_goal()))?;
         if let Some(prr) = &mut self.prr {
             prr.sent(u64::from(segment.len));
+        }
+        if let Some(losses) = &mut self.time_based {
+            let range = ByteRange::new(segment.seq, segment.seq + u64::from(segment.len));
+            losses.sent(now, range, SegmentNote { is_retransmission: segment.retransmission });
         }
         self.arm_after_send(now);
         Some(segment)
@@ -195,14 +214,36 @@ impl Sender {
         self.counters
     }
 
+    /// How large a segment is worth handing down: what goes out in 2^-10 s at two windows a round trip, and two segment
+    /// sizes at least (`tcp_tso_autosize` of Linux).
+    fn segment_goal(&self) -> u64 {
+        let Some(smoothed) = self.round_trip.smoothed().filter(|smoothed| !smoothed.is_zero()) else { return u64::MAX };
+        let goal = 2 * self.congestion.window() * (S / 1024) / smoothed.as_ps();
+        goal.max(2 * self.mss)
+    }
+
     fn choose(&mut self, now: Time, len_max: u64) -> Option<Segment> {
         if let Some(forced) = self.forced.take() {
             return Some(self.probe(now, forced));
+        }
+        if self.frto == Frto::Probing {
+            return self.timeout_probe(now, len_max);
         }
         if self.scoreboard.has_lost() {
             return self.retransmission();
         }
         self.new_data(now, len_max).or_else(|| self.hopeful_retransmission())
+    }
+
+    /// New data in place of what is lost, as long as the timeout is in doubt (RFC 5682, step 2.b).
+    fn timeout_probe(&mut self, now: Time, len_max: u64) -> Option<Segment> {
+        let segment = self.new_data(now, len_max);
+        let RecoveryPhase::Loss { until } = self.phase else { return segment };
+        if segment.is_none() && self.scoreboard.sent_to() <= until {
+            self.end_frto();
+            return self.retransmission();
+        }
+        segment
     }
 
     /// The oldest lost segment, if the window lets it out.
@@ -214,7 +255,7 @@ impl Sender {
 
     /// When recovery has nothing else to send, a hole that may still be only late (RFC 6675, `NextSeg` rule 3).
     fn hopeful_retransmission(&mut self) -> Option<Segment> {
-        if !matches!(self.phase, RecoveryPhase::Recovery { .. }) {
+        if !matches!(self.phase, RecoveryPhase::Recovery { .. }) || self.time_based.is_some() {
             return None;
         }
         if self.scoreboard.in_flight() + self.mss > self.congestion.window() {
@@ -227,6 +268,7 @@ impl Sender {
     fn resend(&mut self, range: ByteRange) -> Segment {
         self.scoreboard.retransmit(range);
         self.counters.retransmissions += 1;
+        self.note_resent(range.len());
         Segment { seq: range.start, len: range.len() as u32, retransmission: true, window_reduced: false }
     }
 

@@ -28,8 +28,12 @@ impl Sender {
             Some(early) if early.due() <= now => {
                 self.timers.early = None;
                 match early {
-                    EarlyDeadline::TailProbe(_) => self.forced = Some(Forced::TailProbe),
+                    EarlyDeadline::TailProbe(_) => {
+                        self.forced = Some(Forced::TailProbe);
+                        self.timers.retransmit = Some(now + self.round_trip.timeout());
+                    }
                     EarlyDeadline::Retransmit(_) => self.enter_recovery(),
+                    EarlyDeadline::Loss(_) => self.lose_by_time(now),
                 }
             }
             _ => {
@@ -81,12 +85,18 @@ impl Sender {
     }
 
     fn arm_early(&mut self, now: Time) {
+        let loss_at = self.time_based.as_ref().and_then(|losses| losses.loss_at());
         let early = match self.phase {
+            _ if loss_at.is_some() => loss_at.map(|at| EarlyDeadline::Loss(at + self.timers.tail_probe_min)),
             RecoveryPhase::Open if self.scoreboard.arrived() == 0 => self.tail_probe_due(now),
             RecoveryPhase::Open => self.early_retransmit_due(now),
             RecoveryPhase::Reducing { .. } | RecoveryPhase::Recovery { .. } | RecoveryPhase::Loss { .. } => None,
         };
-        self.timers.early = early.filter(|early| self.timers.retransmit.is_none_or(|due| early.due() < due));
+        self.timers.early = match (early, self.timers.retransmit) {
+            // In place of a timeout that would come earlier (RFC 8985, section 7.2; Linux 3.10 likewise).
+            (Some(EarlyDeadline::TailProbe(at)), Some(timeout)) => Some(EarlyDeadline::TailProbe(at.min(timeout))),
+            (early, timeout) => early.filter(|early| timeout.is_none_or(|due| early.due() < due)),
+        };
     }
 
     /// Two round trips after the latest event, when the sender has nothing more that it may send (RFC 8985,
@@ -99,8 +109,14 @@ impl Sender {
         }
         let round_trip = self.round_trip.smoothed()?;
         let lone = self.scoreboard.outstanding() <= self.mss;
-        let wait = if lone { round_trip * 3 / 2 + DELAYED_ACK_WORST } else { round_trip * 2 };
-        Some(EarlyDeadline::TailProbe(now + wait.max(self.timers.tail_probe_min)))
+        let least = self.timers.tail_probe_min;
+        let wait = match (self.time_based.is_some(), lone) {
+            (true, true) => round_trip * 2 + DELAYED_ACK_WORST,
+            (true, false) => round_trip * 2 + least,
+            (false, true) => (round_trip * 3 / 2 + DELAYED_ACK_WORST).max(least),
+            (false, false) => (round_trip * 2).max(least),
+        };
+        Some(EarlyDeadline::TailProbe(now + wait))
     }
 
     /// A quarter round trip after all of a small flight but one segment has arrived (RFC 5827, section 3.2, with the

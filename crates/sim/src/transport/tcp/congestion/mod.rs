@@ -1,6 +1,7 @@
 //! The congestion window: slow start, avoidance by algorithm, reduction.
 
 mod cubic;
+mod dctcp;
 mod hystart;
 mod new_reno;
 mod progress;
@@ -9,6 +10,7 @@ use etherweave_primitives::{Duration, Time};
 
 use super::params::{CongestionControl, TcpParams};
 use cubic::Cubic;
+use dctcp::Dctcp;
 use hystart::HyStart;
 use new_reno::NewReno;
 pub(super) use progress::AckProgress;
@@ -20,6 +22,14 @@ const THRESHOLD_MIN: u64 = 2;
 enum Algorithm {
     NewReno(NewReno),
     Cubic(Cubic),
+    Dctcp(Dctcp),
+}
+
+/// What calls for a smaller window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sign {
+    Loss,
+    Mark,
 }
 
 /// Congestion window and slow-start threshold [B].
@@ -37,6 +47,7 @@ impl Congestion {
     pub(super) fn new(params: &TcpParams) -> Congestion {
         let (algorithm, hystart) = match params.congestion_control {
             CongestionControl::NewReno => (Algorithm::NewReno(NewReno::default()), None),
+            CongestionControl::Dctcp => (Algorithm::Dctcp(Dctcp::default()), None),
             CongestionControl::Cubic => (
                 Algorithm::Cubic(Cubic::default()),
                 params.hystart.then(|| HyStart::new(params.hystart_clock, params.segment())),
@@ -82,17 +93,33 @@ impl Congestion {
             self.window += match &mut self.algorithm {
                 Algorithm::NewReno(reno) => reno.increase(self.window, self.mss, acked),
                 Algorithm::Cubic(cubic) => cubic.increase(self.window, self.mss, acked, &progress),
+                Algorithm::Dctcp(dctcp) => dctcp.increase(self.window, self.mss, acked),
             };
         }
     }
 
+    /// Takes every ACK of `acked` bytes, for algorithms that count marks.
+    pub(super) fn observe(&mut self, acked: u64, is_marked: bool, una: u64, sent_to: u64) {
+        if let Algorithm::Dctcp(dctcp) = &mut self.algorithm {
+            dctcp.observe(acked, is_marked, una, sent_to);
+        }
+    }
+
     /// Lowers the threshold after a sign of congestion; the window follows by rate reduction.
-    pub(super) fn reduce(&mut self) {
+    pub(super) fn reduce(&mut self, sign: Sign) {
         let reduced = match &mut self.algorithm {
             Algorithm::NewReno(reno) => reno.reduce(self.window),
             Algorithm::Cubic(cubic) => cubic.reduce(self.window, self.mss),
+            Algorithm::Dctcp(dctcp) if sign == Sign::Mark => dctcp.reduce_for_marks(self.window),
+            Algorithm::Dctcp(dctcp) => dctcp.reduce(self.window),
         };
         self.threshold = reduced.max(THRESHOLD_MIN * self.mss);
+    }
+
+    /// Undoes a reduction.
+    pub(super) fn restore(&mut self, window: u64, threshold: u64) {
+        self.window = self.window.max(window);
+        self.threshold = self.threshold.max(threshold);
     }
 
     /// Starts over from one segment after a timeout (RFC 5681, section 3.1).
@@ -101,6 +128,7 @@ impl Congestion {
         match &mut self.algorithm {
             Algorithm::NewReno(reno) => reno.restart(),
             Algorithm::Cubic(cubic) => cubic.restart(),
+            Algorithm::Dctcp(dctcp) => dctcp.restart(),
         }
         if let Some(hystart) = &mut self.hystart {
             hystart.restart();
@@ -116,7 +144,7 @@ impl Congestion {
     /// Takes a pause of the application out of the algorithm's clock (RFC 9438, section 5.8).
     pub(super) fn skip(&mut self, now: Time, idle: Duration) {
         match &mut self.algorithm {
-            Algorithm::NewReno(_) => {}
+            Algorithm::NewReno(_) | Algorithm::Dctcp(_) => {}
             Algorithm::Cubic(cubic) => cubic.skip(now, idle),
         }
     }

@@ -135,6 +135,9 @@ impl<F: FnMut(u64, &Item) -> Fate> Connection<F> {
             }
             Item::Segment(Segment { seq, len, window_reduced, .. }, timestamp) => {
                 let arrival = SegmentArrival { seq, len, congestion_experienced: is_marked, window_reduced, timestamp };
+                if self.receiver.changes_echo(&arrival) {
+                    self.acknowledge();
+                }
                 let action = self.receiver.on_segment(self.now, &arrival);
                 self.check_delivery(&arrival);
                 if action == AckAction::Now {

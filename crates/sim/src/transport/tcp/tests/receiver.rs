@@ -4,7 +4,7 @@ use etherweave_primitives::{Duration, Time};
 
 use super::channel::MSS;
 use crate::transport::ByteRange;
-use crate::transport::tcp::{AckAction, Receiver, SegmentArrival, TcpParams};
+use crate::transport::tcp::{AckAction, CongestionControl, Receiver, SegmentArrival, TcpParams};
 
 const NOW: Time = Time::ZERO;
 
@@ -29,8 +29,10 @@ fn a_lone_segment_waits_40_ms_for_company() {
     let deadline = NOW + Duration::from_ms(40);
     assert_eq!(receiver.on_segment(NOW, &segment(0)), AckAction::Delayed(deadline));
     assert_eq!(receiver.timer(), Some(deadline));
-    // The second full segment ends the wait (RFC 5681, section 4.2).
-    assert_eq!(receiver.on_segment(NOW, &segment(1)), AckAction::Now);
+    // The second full segment ends the wait (RFC 5681, section 4.2) once it is read: until then it takes from the
+    // window.
+    assert_eq!(receiver.on_segment(NOW, &segment(1)), AckAction::Delayed(deadline));
+    assert!(receiver.read(2 * MSS));
     assert_eq!(receiver.make_ack(NOW).cumulative, 2 * MSS);
     assert_eq!(receiver.timer(), None);
 }
@@ -38,7 +40,9 @@ fn a_lone_segment_waits_40_ms_for_company() {
 #[test]
 fn two_segments_merged_on_reception_count_as_two() {
     let merged = SegmentArrival { len: 2 * MSS as u32, ..SegmentArrival::default() };
-    assert_eq!(patient().on_segment(NOW, &merged), AckAction::Now);
+    let mut receiver = patient();
+    receiver.on_segment(NOW, &merged);
+    assert!(receiver.read(2 * MSS));
 }
 
 #[test]
@@ -138,4 +142,21 @@ fn a_mark_is_echoed_until_the_sender_says_that_it_reacted() {
 fn an_empty_block_holds_nothing() {
     assert!(ByteRange::default().is_empty());
     assert_eq!(ByteRange::new(5, 3).len(), 0);
+}
+
+/// What came before a change of marks is acknowledged with its own echo (RFC 8257, section 3.2).
+#[test]
+fn for_dctcp_an_ack_echoes_the_marks_of_what_it_acknowledges() {
+    let params = TcpParams { quick_acks: 0, congestion_control: CongestionControl::Dctcp, ..TcpParams::default() };
+    let mut receiver = Receiver::new(&params);
+    let marked = |index| SegmentArrival { congestion_experienced: true, ..segment(index) };
+    assert!(!receiver.changes_echo(&segment(0)) && !receiver.changes_echo(&marked(0)), "nothing waits");
+    receiver.on_segment(NOW, &segment(0));
+    assert!(receiver.changes_echo(&marked(1)));
+    assert!(!receiver.make_ack(NOW).ecn_echo);
+    receiver.on_segment(NOW, &marked(1));
+    assert!(!receiver.changes_echo(&marked(2)) && receiver.changes_echo(&segment(2)));
+    assert!(receiver.make_ack(NOW).ecn_echo);
+    receiver.on_segment(NOW, &segment(2));
+    assert!(!receiver.make_ack(NOW).ecn_echo, "without a report of the sender");
 }

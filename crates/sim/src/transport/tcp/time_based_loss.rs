@@ -1,0 +1,89 @@
+//! RACK in TCP (RFC 8985): losses are found by the times at which segments went out.
+
+use etherweave_primitives::{Duration, Time};
+
+use super::scoreboard::{DUPLICATE_THRESHOLD, Scoreboard};
+use crate::transport::rack::{Rack, Transmission};
+use crate::transport::ranges::ByteRange;
+
+/// What is noted of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SegmentNote {
+    pub(super) is_retransmission: bool,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct TimeBasedLoss {
+    rack: Rack<SegmentNote>,
+}
+
+impl TimeBasedLoss {
+    pub(super) fn new(timeout_max: Duration) -> TimeBasedLoss {
+        TimeBasedLoss { rack: Rack::new(timeout_max) }
+    }
+
+    /// Notes a segment that goes out.
+    pub(super) fn sent(&mut self, now: Time, range: ByteRange, note: SegmentNote) {
+        self.rack.sent(now, range, note);
+    }
+
+    /// Looks which segments have arrived by now (section 6.2, steps 1 and 2).
+    pub(super) fn on_ack(&mut self, now: Time, scoreboard: &Scoreboard) {
+        while self.rack.transmissions().front().is_some_and(|oldest| scoreboard.has_arrived(oldest.range)) {
+            if let Some(oldest) = self.rack.pop_oldest() {
+                self.take(now, oldest, oldest.range.end);
+            }
+        }
+        let newest = self.rack.newest();
+        let in_doubt = self.rack.transmissions().iter();
+        let recent = if scoreboard.arrived() == 0 { in_doubt.take(1) } else { in_doubt.take(usize::MAX) };
+        let newer = recent.rev().take_while(|one| (one.sent, one.range.end) > newest);
+        let arrived = newer.filter_map(|one| scoreboard.arrived_to(one.range).map(|end| (*one, end))).next();
+        if let Some((transmission, end)) = arrived {
+            self.take(now, transmission, end);
+        }
+    }
+
+    /// A retransmission that is back before a round trip has passed was not needed, and says nothing.
+    fn take(&mut self, now: Time, transmission: Transmission<SegmentNote>, end: u64) {
+        let Transmission { sent, note, .. } = transmission;
+        if !note.is_retransmission || now.since(sent) >= self.rack.round_trip_min() {
+            self.rack.arrived(now, sent, end);
+        }
+    }
+
+    /// Takes the report of a segment that has arrived twice.
+    pub(super) fn duplicate(&mut self, acknowledged: u64, sent_to: u64) {
+        self.rack.duplicate(acknowledged, sent_to);
+    }
+
+    /// Judges segments lost. Until segments were seen to overtake each other, three that have arrived behind a hole, or
+    /// a recovery in progress, prove a loss at once (step 4).
+    pub(super) fn find_losses(&mut self, now: Time, scoreboard: &mut Scoreboard, suspicion: Suspicion) {
+        let is_certain = suspicion.in_recovery || scoreboard.arrived() >= DUPLICATE_THRESHOLD * suspicion.mss;
+        let window = match is_certain && !scoreboard.is_reordered() {
+            true => Duration::ZERO,
+            false => self.rack.reordering_window(suspicion.smoothed),
+        };
+        scoreboard.find_losses(&mut self.rack, now, window);
+    }
+
+    /// When [`TimeBasedLoss::find_losses`] is due again, if nothing happens before.
+    pub(super) fn loss_at(&self) -> Option<Time> {
+        self.rack.loss_at()
+    }
+
+    /// The retransmission timer has expired: all that is out counts as lost.
+    pub(super) fn clear(&mut self) {
+        self.rack.clear();
+    }
+}
+
+/// What the sender knows when it judges.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Suspicion {
+    pub(super) in_recovery: bool,
+    pub(super) mss: u64,
+    pub(super) smoothed: Option<Duration>,
+}
