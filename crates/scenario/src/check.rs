@@ -6,7 +6,7 @@ use etherweave_sim::params::{self, FlowControl};
 use etherweave_topology::Topology;
 use etherweave_workload::{Op, Program, Traffic};
 
-use crate::{Scenario, routing};
+use crate::{JobSpec, Scenario, routing};
 
 /// Longest run: with any delay on top, far below the 213 days that a clock of picoseconds counts.
 pub(crate) const RUN_MAX: Duration = Duration::from_ms(5_000_000_000);
@@ -84,11 +84,26 @@ fn check_priorities(errors: &mut InputErrors, scenario: &Scenario) {
 }
 
 /// What a job must have room for before its schedule is built.
-pub(crate) fn ranks(number: usize, ranks: u64, topology: &Topology) -> Result<(), InputError> {
-    let hosts = topology.hosts();
+pub(crate) fn ranks(number: usize, job: &JobSpec, topology: &Topology) -> Result<(), InputError> {
+    let per_host = job.ranks_per_host;
+    let key = format!("job.{number}.ranks_per_host");
+    InputError::unless(per_host > 0, key, per_host, "1 or more")?;
+    let (ranks, hosts) = (job.workload.ranks(), topology.hosts() as u64);
     let key = format!("job.{number}.workload");
-    let expected = format!("at most {hosts}, one for each host of the fabric");
-    InputError::unless(ranks <= hosts as u64, key, format!("{ranks} ranks"), expected)
+    let expected = match per_host {
+        1 => format!("at most {hosts}, one for each host of the fabric"),
+        _ => format!("at most {}, {per_host} for each of the {hosts} hosts of the fabric", hosts * u64::from(per_host)),
+    };
+    InputError::unless(ranks <= hosts * u64::from(per_host), key, format!("{ranks} ranks"), expected)?;
+    let (key, needed) = (format!("job.{number}.rank_order"), job.hosts());
+    InputError::unless(needed <= hosts, key, format!("{needed} hosts"), format!("at most {hosts}, as the fabric has"))
+}
+
+/// Streams run between hosts; what distributes ranks would be ignored.
+pub(crate) fn ranks_per_host(number: usize, job: &JobSpec, traffic: &Traffic) -> Result<(), InputError> {
+    let is_one = job.ranks_per_host == 1 || matches!(traffic, Traffic::Ranks(_));
+    let found = format!("{} for streams", job.ranks_per_host);
+    InputError::unless(is_one, format!("job.{number}.ranks_per_host"), found, "1: each stream is between two hosts")
 }
 
 /// What follows from fabric and schedules together.

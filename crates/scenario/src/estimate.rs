@@ -14,7 +14,7 @@ use etherweave_workload::{TrafficSize, Workload};
 
 use crate::memory::MemoryLimit;
 use crate::scenario::{generate, read};
-use crate::{OpenLoopSpec, Scenario, ScenarioError, check, routing, sampling};
+use crate::{JobSpec, OpenLoopSpec, Scenario, ScenarioError, check, routing, sampling};
 
 /// A text in a column, and lent to Python [B].
 const TEXT: u64 = 24 + 32 + 16;
@@ -155,7 +155,7 @@ pub(crate) fn run(
     snap_length: Option<u32>,
 ) -> Result<Estimate, InputErrors> {
     for (number, job) in scenario.job.iter().enumerate() {
-        check::ranks(number, job.workload.ranks(), topology)?;
+        check::ranks(number, job, topology)?;
     }
     let traffic = traffic(scenario)?;
     let mut rows = 0u64;
@@ -203,7 +203,7 @@ pub(crate) fn run(
         Part::new("tables", report, &job, "fewer iterations, ranks or connections"),
         Part::new("samples", sampled, "observe.period", "a longer period, a shorter time, or fewer ports and flows"),
     ];
-    let captured = captured_bytes(&traffic, captures as u64, snap_length);
+    let captured = captured_bytes(scenario, &traffic, captures as u64, snap_length);
     Ok(Estimate {
         disk_bytes: (tables.saturating_add(sample_tables) / COMPRESSION).saturating_add(captured),
         packet_hops: packet_hops(scenario, topology, &traffic, hops),
@@ -251,14 +251,14 @@ fn traffic(scenario: &Scenario) -> Result<Vec<TrafficSize>, InputErrors> {
 }
 
 /// What captured hosts send and receive, if all have the same share.
-fn captured_bytes(traffic: &[TrafficSize], captures: u64, snap_length: Option<u32>) -> u64 {
-    let of_job = |size: &TrafficSize| {
+fn captured_bytes(scenario: &Scenario, traffic: &[TrafficSize], captures: u64, snap_length: Option<u32>) -> u64 {
+    let of_job = |(size, job): (&TrafficSize, &JobSpec)| {
         let frames = (size.bytes.unwrap_or(0) / 1_024).saturating_add(size.messages.unwrap_or(0));
         let octets = size.bytes.unwrap_or(0).saturating_add(frames.saturating_mul(CAPTURE_HEADERS));
         let kept = snap_length.map_or(octets, |length| octets.min(frames.saturating_mul(length.into())));
-        kept.saturating_add(frames.saturating_mul(CAPTURE_BLOCK)).saturating_mul(2) / size.ranks.max(1)
+        kept.saturating_add(frames.saturating_mul(CAPTURE_BLOCK)).saturating_mul(2) / job.hosts().max(1)
     };
-    captures.saturating_mul(traffic.iter().map(of_job).fold(0, u64::saturating_add))
+    captures.saturating_mul(traffic.iter().zip(&scenario.job).map(of_job).fold(0, u64::saturating_add))
 }
 
 /// Data and acknowledgements over all links; of a run with an end, no more than links of receivers carry until then.

@@ -42,8 +42,15 @@ const MPI: &[(&str, &str)] = &[
     ("openmpi-4.0", include_str!("../../../profiles/mpi/openmpi-4.0.toml")),
 ];
 
+/// Profiles of MPI libraries between ranks of a host.
+const SHARED_MEMORY: &[(&str, &str)] = &[
+    ("ucx-1.6", include_str!("../../../profiles/shared_memory/ucx-1.6.toml")),
+    ("openmpi-4.0", include_str!("../../../profiles/shared_memory/openmpi-4.0.toml")),
+];
+
 /// All tables that profiles can fill.
-const PROFILED: [Profiled; 6] = [
+const PROFILED: [Profiled; 7] = [
+    Profiled { path: &["host", "shared_memory"], table: "SharedMemoryParams", profiles: SHARED_MEMORY },
     Profiled { path: &["host", "mpi_roce"], table: "MpiParams", profiles: MPI },
     Profiled { path: &["host", "mpi_tcp"], table: "MpiParams", profiles: MPI },
     Profiled { path: &["switch"], table: "SwitchParams", profiles: SWITCHES },
@@ -84,7 +91,8 @@ pub(crate) struct NameKey {
 }
 
 /// All of them.
-pub(crate) const NAMES: [NameKey; 9] = [
+pub(crate) const NAMES: [NameKey; 10] = [
+    NameKey { table: "SharedMemoryParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "SwitchParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "MpiParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "HostParams", key: PROFILE, description: PROFILE_DESCRIPTION },
@@ -237,7 +245,9 @@ fn table<'a>(document: &'a mut Document, path: &[&str]) -> Option<&'a mut Table>
 #[cfg(test)]
 mod tests {
     use etherweave_primitives::{BitRate, Duration};
-    use etherweave_sim::params::{Moderation, ModerationTimer, UCX_COPY_PER_KIB, ucx_rendezvous_threshold};
+    use etherweave_sim::params::{
+        Moderation, ModerationTimer, UCX_COPY_PER_KIB, ucx_rendezvous_threshold, ucx_single_copy_threshold,
+    };
 
     use crate::Scenario;
     use crate::Schedules;
@@ -290,11 +300,14 @@ mod tests {
     #[test]
     fn the_profile_of_ucx_has_the_threshold_and_the_copies_that_ucx_computes() {
         let text = "topology.single_switch.hosts = 2\nhost.mpi_roce.profile = \"ucx-1.6\"\n\
+                    host.shared_memory.profile = \"ucx-1.6\"\n\
                     host.mpi_tcp.profile = \"openmpi-4.0\"\n[[job]]\nname = \"j\"\nworkload.osu_latency = {}\n";
         let host = Scenario::parse(text, "x.toml", &[]).unwrap().host;
         let ucx = host.mpi_roce;
         assert_eq!(ucx.eager_max, ucx_rendezvous_threshold(BitRate::from_gbps(100)));
         assert_eq!((ucx.eager_send_per_kib, ucx.eager_receive_per_kib), (UCX_COPY_PER_KIB, UCX_COPY_PER_KIB));
+        let single_copy = host.shared_memory.single_copy_per_kib;
+        assert_eq!(host.shared_memory.eager_max, ucx_single_copy_threshold(single_copy));
         assert_eq!(host.mpi_tcp.eager_receive_per_kib, UCX_COPY_PER_KIB * 2);
         assert_eq!(host.mpi_tcp.header.get(), 64, "what the profile does not name stays that of the transport");
     }

@@ -6,7 +6,7 @@ use etherweave_routing::{ControllerParams, RoutingKind, SelectionKind};
 use etherweave_sim::params::{Ets, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport};
 use etherweave_sim::{Experiment, Job};
 use etherweave_topology::{FatTree, Topology, TopologyKind};
-use etherweave_workload::{Placement, Traffic, Workload};
+use etherweave_workload::{HostAreas, Placement, RankOrder, Traffic, Workload};
 
 use crate::control::ControlSpec;
 use crate::document::Document;
@@ -113,9 +113,26 @@ pub struct JobSpec {
     pub background: bool,
     /// What its ranks or streams send.
     pub workload: Workload,
-    /// Hosts of its ranks. Default: in order, from the first free host.
+    /// Its hosts. Default: in order, from the first free host.
     #[serde(default)]
     pub placement: Placement,
+    /// Ranks on each of its hosts, at most; the last host may have fewer. Default 1.
+    #[serde(default = "one")]
+    pub ranks_per_host: u32,
+    /// Which of its hosts each rank lives on. Default "block".
+    #[serde(default)]
+    pub rank_order: RankOrder,
+}
+
+impl JobSpec {
+    /// How many hosts it has.
+    pub(crate) fn hosts(&self) -> u64 {
+        self.rank_order.hosts(self.workload.ranks(), self.ranks_per_host.max(1))
+    }
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// Start of the measurement, and end of a run.
@@ -267,8 +284,7 @@ pub(crate) fn generate(kind: &TopologyKind) -> Result<Topology, InputErrors> {
 /// # Errors
 /// Mistakes of all workloads; of placements the first, because a job takes the hosts that those before it leave.
 fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputErrors> {
-    let hosts = (0..topology.hosts()).map(HostId::from_index);
-    let leaf_of_host: Vec<u32> = hosts.map(|host| topology.switch_of(host).get()).collect();
+    let areas = areas(topology);
     let mut taken = vec![false; topology.hosts()];
     let mut jobs = Vec::with_capacity(scenario.job.len());
     let mut errors = InputErrors::default();
@@ -277,10 +293,12 @@ fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputError
         if !errors.is_empty() {
             continue;
         }
-        let hosts = spec.placement.place(traffic.ranks(), &leaf_of_host, &mut taken, scenario.seed);
+        let hosts = spec.placement.place(spec.hosts() as u32, &areas, &mut taken, scenario.seed);
+        let hosts = hosts.map_err(|error| error.within(&format!("job.{number}.placement")))?;
+        let of_ranks = spec.rank_order.assign(&hosts, traffic.ranks(), spec.ranks_per_host, scenario.seed);
         jobs.push(Job {
             name: spec.name.clone(),
-            hosts: hosts.map_err(|error| error.within(&format!("job.{number}.placement")))?,
+            hosts: of_ranks.map_err(|error| error.within(&format!("job.{number}.rank_order")))?,
             traffic,
             priority: spec.priority,
             start: spec.start,
@@ -290,12 +308,23 @@ fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputError
     errors.into_result().map(|()| jobs)
 }
 
-/// What a job sends, if the fabric has a host for each of its ranks.
+/// Leaf and group of every host.
+fn areas(topology: &Topology) -> HostAreas {
+    let switches = || (0..topology.hosts()).map(|host| topology.switch_of(HostId::from_index(host)));
+    let axis = topology.axes().iter().position(|axis| axis == "group" || axis == "pod");
+    let groups = axis.map(|axis| switches().map(|at| topology.coordinates(at)[axis]).collect());
+    HostAreas { leaves: switches().map(|at| at.get()).collect(), groups }
+}
+
+/// What a job sends, if the fabric has hosts for its ranks.
 fn traffic(scenario: &Scenario, number: usize, topology: &Topology) -> Result<Traffic, InputErrors> {
-    let workload = &scenario.job[number].workload;
-    check::ranks(number, workload.ranks(), topology)?;
-    let traffic = workload.traffic(scenario.seed);
-    traffic.map_err(|errors| errors.within(&format!("job.{number}.workload.{}", workload.name())))
+    let spec = &scenario.job[number];
+    check::ranks(number, spec, topology)?;
+    let traffic = spec.workload.traffic(scenario.seed);
+    let traffic =
+        traffic.map_err(|errors| errors.within(&format!("job.{number}.workload.{}", spec.workload.name())))?;
+    check::ranks_per_host(number, spec, &traffic)?;
+    Ok(traffic)
 }
 
 fn host_named(topology: &Topology, name: &str) -> Result<HostId, InputError> {

@@ -53,7 +53,7 @@ impl RunMemory {
     pub fn of(topology: &Topology, params: &SimParams, traffic: &[TrafficSize], hops: f64) -> RunMemory {
         let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
         let connections = sum(|size| size.connections);
-        let ranks = sum(|size| size.ranks).min(topology.hosts() as u64);
+        let ranks = sum(|size| size.ranks);
         let streams = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum::<u64>();
         let (programs, rows) = (sum(|size| size.program_bytes), sum(|size| size.rows));
         let thread = (size_of::<Thread>() + size_of::<RankState>()) as u64 + 2 * ALLOCATION;

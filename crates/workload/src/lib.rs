@@ -8,7 +8,7 @@
 //!   scenario names.
 //! - An [`Arrival`] says when an open-loop host has its next packet, whatever the fabric does, and a [`Pattern`] where
 //!   that packet goes.
-//! - A [`Placement`] says which host a rank lives on.
+//! - A [`Placement`] says which hosts a job has, a [`RankOrder`] which of them each rank lives on.
 //!
 //! Guarantees: every program of the family passes [`check`]: each send has its receive, no rank
 //! is out of range, no rank sends to itself. Left out: message matching, protocol thresholds and
@@ -47,6 +47,7 @@ mod placement;
 mod program;
 mod progress;
 mod rank_grid;
+mod rank_order;
 mod schedule;
 mod share;
 mod size;
@@ -72,9 +73,10 @@ pub use osu_collective::OsuCollective;
 pub use pattern::{Destinations, Pattern};
 pub use permutation::{Partner, Permutation};
 pub use permutation_streams::PermutationStreams;
-pub use placement::Placement;
+pub use placement::{HostAreas, Placement};
 pub use program::{Block, Op, Program};
 pub use progress::check_progress;
+pub use rank_order::RankOrder;
 pub use schedule::{Schedule, ScheduleError};
 pub use share::Share;
 pub use size::TrafficSize;

@@ -25,8 +25,9 @@ impl PlannedConnection {
     }
 }
 
-/// Every connection that the jobs need, in an order that depends on nothing else.
-pub(super) fn plan(experiment: &Experiment) -> Result<Vec<PlannedConnection>, InputError> {
+/// Every connection that the jobs need, and every pair of ranks that needs none because they share a host, in an order
+/// that depends on nothing else.
+pub(super) fn plan(experiment: &Experiment) -> Result<(Vec<PlannedConnection>, Vec<PlannedConnection>), InputError> {
     let mut connections = Vec::new();
     for (number, job) in experiment.jobs.iter().enumerate() {
         match &job.traffic {
@@ -40,8 +41,12 @@ pub(super) fn plan(experiment: &Experiment) -> Result<Vec<PlannedConnection>, In
             }
         }
     }
+    let (neighbours, connections): (Vec<_>, Vec<_>) = connections.into_iter().partition(|connection| {
+        let [a, b] = connection.hosts(experiment);
+        a == b
+    });
     let is_small = connections.len() < 1 << 23;
-    if is_small { Ok(connections) } else { Err(too_large("connections")) }
+    if is_small { Ok((connections, neighbours)) } else { Err(too_large("connections")) }
 }
 
 /// Pairs of ranks, the lower first, that exchange any message, in order.

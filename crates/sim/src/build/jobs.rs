@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use etherweave_primitives::{BitRate, HostId, InputError, InputErrors, Time};
 use etherweave_topology::Topology;
-use etherweave_workload::Traffic;
+use etherweave_workload::{Program, Traffic};
 
 use super::connections::{PlannedConnection, ranks};
 use super::layout::Layout;
@@ -15,7 +15,9 @@ use crate::engine::memory::prefer_huge_pages;
 use crate::frame::ethernet::ip;
 use crate::frame::tcp;
 use crate::host::rss::{self, Socket};
-use crate::host::{Endpoint, Intake, Protocol, RankState, ReceiveQueue, Role, SinkState, SourceState, Thread};
+use crate::host::{
+    Endpoint, Intake, Neighbour, Protocol, RankState, ReceiveQueue, Role, SinkState, SourceState, Thread,
+};
 use crate::params::ReceiveParams;
 use crate::switch::port::{Owner, PeerLink};
 use crate::transport::ShortQueue;
@@ -36,8 +38,9 @@ fn check_hosts(job: &Job, experiment: &Experiment) -> Result<(), InputError> {
     }
     let mut hosts = job.hosts.clone();
     hosts.sort_unstable();
-    if let Some(pair) = hosts.windows(2).find(|pair| pair[0] == pair[1]) {
-        return error(format!("{} has two ranks", pair[0]), "one rank per host");
+    let pair = hosts.windows(2).find(|pair| pair[0] == pair[1]);
+    if let (Some(pair), Traffic::Streams(_)) = (pair, &job.traffic) {
+        return error(format!("{} has two ends of streams", pair[0]), "a host for each end");
     }
     match hosts.iter().find(|host| host.index() >= experiment.topology.hosts()) {
         Some(host) => error(format!("{host} does not exist"), "hosts of the topology"),
@@ -50,6 +53,7 @@ pub(super) fn populate(
     experiment: &Experiment,
     layout: &Layout,
     connections: &[PlannedConnection],
+    neighbours: &[PlannedConnection],
     starts: &[[u32; 2]],
     shards: &mut [Shard],
 ) -> Result<(), InputError> {
@@ -62,7 +66,12 @@ pub(super) fn populate(
         let count = connections[first..].iter().take_while(|connection| connection.job == number).count();
         let own = first..first + count;
         match &job.traffic {
-            Traffic::Ranks(_) => add_ranks(experiment, number, &connections[own.clone()], &ends[own], layout, shards),
+            Traffic::Ranks(programs) => {
+                let threads = add_ranks(experiment, number, programs, layout, shards);
+                connect(&threads, &connections[own.clone()], &ends[own], shards);
+                let neighbours = neighbours.iter().filter(|pair| pair.job == number);
+                neighbours.for_each(|pair| introduce(pair, &threads, shards));
+            }
             Traffic::Streams(_) => {
                 for (connection, end) in connections[own.clone()].iter().zip(&ends[own]) {
                     add_stream(number, job, connection, end, shards);
@@ -167,33 +176,50 @@ fn host_at(shard: &Shard, port: u32) -> u32 {
     }
 }
 
+/// A thread: its shard and number there.
+type ThreadId = (usize, u32);
+
 fn add_ranks(
     experiment: &Experiment,
     number: usize,
-    connections: &[PlannedConnection],
-    ends: &[[EndpointId; 2]],
+    programs: &[Program],
     layout: &Layout,
     shards: &mut [Shard],
-) {
+) -> Vec<ThreadId> {
     let job = &experiment.jobs[number];
-    let Traffic::Ranks(programs) = &job.traffic else { unreachable!("only ranks have programs") };
     let mut threads = Vec::with_capacity(programs.len());
     for (rank, program) in programs.iter().enumerate() {
         let (shard, port) = layout.host_port(&experiment.topology, job.hosts[rank]);
         let role = Role::Rank(Box::new(RankState::new(rank as u32, program.clone())));
-        threads.push(add_thread(&mut shards[shard], port, number, role));
+        threads.push((shard, add_thread(&mut shards[shard], port, number, role)));
         shards[shard].totals.unfinished += u64::from(!job.is_background);
     }
+    threads
+}
+
+/// Gives the ends of connections to their ranks.
+fn connect(threads: &[ThreadId], connections: &[PlannedConnection], ends: &[[EndpointId; 2]], shards: &mut [Shard]) {
     for (connection, end) in connections.iter().zip(ends) {
         for side in 0..2 {
-            let thread = threads[connection.ranks[side] as usize];
+            let (_, thread) = threads[connection.ranks[side] as usize];
             let (shard, endpoint) = end[side];
-            let shard = &mut shards[shard];
-            shard.endpoints[endpoint as usize].thread = thread;
-            if let Role::Rank(rank) = &mut shard.threads[thread as usize].role {
-                rank.connect(connection.ranks[1 - side], endpoint);
-            }
+            shards[shard].endpoints[endpoint as usize].thread = thread;
+            connect_rank(&mut shards[shard], thread, connection.ranks[1 - side], endpoint);
         }
+    }
+}
+
+/// Makes two ranks of a host known to each other.
+fn introduce(pair: &PlannedConnection, threads: &[ThreadId], shards: &mut [Shard]) {
+    for side in 0..2 {
+        let [(shard, own), (_, other)] = [side, 1 - side].map(|side| threads[pair.ranks[side] as usize]);
+        connect_rank(&mut shards[shard], own, pair.ranks[1 - side], Neighbour(other).as_endpoint());
+    }
+}
+
+fn connect_rank(shard: &mut Shard, thread: u32, peer: u32, endpoint: u32) {
+    if let Role::Rank(rank) = &mut shard.threads[thread as usize].role {
+        rank.connect(peer, endpoint);
     }
 }
 

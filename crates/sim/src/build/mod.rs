@@ -43,7 +43,7 @@ use layout::Layout;
 pub struct Job {
     /// For reports.
     pub name: String,
-    /// Host of each rank; no host twice.
+    /// Host of each rank; of streams, no host twice.
     pub hosts: Vec<HostId>,
     /// What the ranks do.
     pub traffic: Traffic,
@@ -134,7 +134,7 @@ impl Simulation {
         constants.warm_up = Time::ZERO + experiment.warm_up;
         constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
         constants.notes_losses = !experiment.outages.is_empty();
-        let connections = connections::plan(experiment)?;
+        let (connections, neighbours) = connections::plan(experiment)?;
         let starts = connections::routes(experiment, &layout, &connections, &mut constants.routes)?;
         if let Paths::PerPacket(prepared) = &experiment.paths {
             constants.packet_routing = Some(prepared.clone());
@@ -146,7 +146,7 @@ impl Simulation {
         outages::add(experiment, &layout, &mut shards);
         neighbour_loads::add(experiment, &layout, &mut shards);
         group_traffic::add(experiment, &mut shards)?;
-        jobs::populate(experiment, &layout, &connections, &starts, &mut shards)?;
+        jobs::populate(experiment, &layout, &connections, &neighbours, &starts, &mut shards)?;
         if let Some(sampling) = &experiment.sampling {
             sampling::add(experiment, sampling, &layout, &mut shards)?;
         }

@@ -41,16 +41,19 @@ pub enum Kind {
     CreditsArrive,
     /// The crossbar of a switch is free for a port. Index: its input or its output.
     CrossbarFree,
+    /// A message is in the queue of a rank of the same host. Index: the sender's thread. Handle: the packet that carries
+    /// it.
+    Handover,
 }
 
 impl Kind {
     /// Whether the handle names a packet.
     pub fn has_packet(self) -> bool {
-        matches!(self, Kind::Arrive | Kind::Deliver | Kind::Announce | Kind::ArriveDamaged)
+        matches!(self, Kind::Arrive | Kind::Deliver | Kind::Announce | Kind::ArriveDamaged | Kind::Handover)
     }
 
     /// All, by number.
-    const ALL: [Kind; 17] = [
+    const ALL: [Kind; 18] = [
         Kind::Arrive,
         Kind::Deliver,
         Kind::PauseArrive,
@@ -68,6 +71,7 @@ impl Kind {
         Kind::PauseArriveDamaged,
         Kind::CreditsArrive,
         Kind::CrossbarFree,
+        Kind::Handover,
     ];
 }
 

@@ -205,6 +205,7 @@ impl Shard {
             Kind::ArriveDamaged => self.arrive_damaged(place, event.handle),
             Kind::CreditsArrive => self.credits_arrive(place, index),
             Kind::CrossbarFree => self.crossbar_free(place, index),
+            Kind::Handover => self.handover(index, event.handle),
             Kind::PauseArriveDamaged => self.pause_arrive_damaged(place, PauseFrame::unpack(event.handle)),
         }
     }

@@ -23,6 +23,7 @@ mod rank;
 mod receive_queue;
 mod roce;
 pub(crate) mod rss;
+mod shared_memory;
 mod socket;
 mod softirq;
 mod stream;
@@ -37,6 +38,7 @@ pub(crate) use matching::Envelope;
 pub(crate) use protocol::{Protocol, ReceivedCounts};
 pub(crate) use rank::RankState;
 pub(crate) use receive_queue::ReceiveQueue;
+pub(crate) use shared_memory::Neighbour;
 pub(crate) use socket::TcpState;
 pub(crate) use thread::{Role, SinkState, SourceState, Thread};
 

@@ -1,4 +1,4 @@
-//! MPI: a rank performs its program; messages go eagerly or by rendezvous.
+//! MPI: a rank performs its program; messages go eagerly or by rendezvous. Between ranks of a host: `shared_memory.rs`.
 //!
 //! ```text
 //!   eager        sender ── header+payload ─────────────────────────► receiver
@@ -9,7 +9,7 @@
 //!     TCP        sender ◄── clear to send ── receiver;   sender ── payload ──► receiver
 //! ```
 
-use etherweave_primitives::Duration;
+use etherweave_primitives::{Bytes, Duration};
 use etherweave_workload::Op;
 use etherweave_workload::collective::TAG_BASE;
 
@@ -17,11 +17,12 @@ use super::IterationRow;
 use super::matching::{Envelope, Unexpected};
 use super::message::{Message, MessageKind};
 use super::rank::RankState;
+use super::shared_memory::Neighbour;
 use super::tasks::per_kib;
 use super::thread::{Role, Task};
 use crate::engine::Shard;
 use crate::engine::event::PrefetchHint;
-use crate::params::MpiParams;
+use crate::params::{MpiParams, SharedMemoryParams};
 use crate::transport::roce::Operation;
 
 /// Bytes of a READ request in the requester's stream: its RETH.
@@ -36,10 +37,27 @@ pub(super) fn operation(kind: MessageKind) -> Operation {
     }
 }
 
-/// Whether a message goes without waiting for its receiver. Collectives send by blocking sends.
-fn is_eager(mpi: &MpiParams, tag: u32, bytes: u64) -> bool {
-    let of_collectives = mpi.collective_eager_max.filter(|_| tag >= TAG_BASE);
-    bytes <= of_collectives.unwrap_or(mpi.eager_max).get()
+/// Longest messages that go without waiting for their receivers.
+#[derive(Clone, Copy)]
+struct EagerLimits {
+    any: Bytes,
+    of_collectives: Option<Bytes>,
+}
+
+impl EagerLimits {
+    fn of_mpi(mpi: &MpiParams) -> EagerLimits {
+        EagerLimits { any: mpi.eager_max, of_collectives: mpi.collective_eager_max }
+    }
+
+    fn of_shared_memory(memory: &SharedMemoryParams) -> EagerLimits {
+        EagerLimits { any: memory.eager_max, of_collectives: memory.collective_eager_max }
+    }
+
+    /// Whether a message goes without waiting for its receiver. Collectives send by blocking sends.
+    fn admit(self, tag: u32, bytes: u64) -> bool {
+        let of_collectives = self.of_collectives.filter(|_| tag >= TAG_BASE);
+        bytes <= of_collectives.unwrap_or(self.any).get()
+    }
 }
 
 impl Shard {
@@ -69,13 +87,17 @@ impl Shard {
     }
 
     fn begin_step(&mut self, thread: u32, op: Op) {
-        let cost = self.op_cost(op);
         let (endpoint, sends) = match op {
             Op::Isend { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), true),
             Op::Irecv { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), false),
             _ => (0, false),
         };
-        self.begin_with(thread, Task::Step(endpoint), cost, PrefetchHint::endpoint(endpoint, sends));
+        let cost = self.op_cost(endpoint, op);
+        let hint = match Neighbour::of(endpoint) {
+            Some(_) => PrefetchHint::default(),
+            None => PrefetchHint::endpoint(endpoint, sends),
+        };
+        self.begin_with(thread, Task::Step(endpoint), cost, hint);
     }
 
     fn rank_done(&mut self, thread: u32) {
@@ -113,22 +135,28 @@ impl Shard {
     }
 
     /// Processor (or sleeping) time of an operation. A TCP send writes what it can at once.
-    fn op_cost(&self, op: Op) -> Duration {
-        let (host, mpi) = (&self.constants.params.host, self.constants.mpi());
+    fn op_cost(&self, endpoint: u32, op: Op) -> Duration {
         match op {
-            Op::Isend { bytes, tag, .. } => {
-                let eager = if is_eager(mpi, tag, bytes) { bytes } else { 0 };
-                let posted = mpi.send_overhead + per_kib(mpi.eager_send_per_kib, eager);
-                if self.constants.is_tcp() {
-                    posted + host.cpu.send_call + per_kib(host.cpu.send_per_kib, mpi.header.get() + eager)
-                } else {
-                    posted
-                }
-            }
-            Op::Irecv { .. } => mpi.receive_overhead,
+            Op::Isend { tag, bytes, .. } => self.send_cost(endpoint, tag, bytes),
+            Op::Irecv { .. } => self.constants.mpi().receive_overhead,
             Op::Compute { duration } => duration,
-            Op::Sleep { duration } => duration + host.timer_slack,
+            Op::Sleep { duration } => duration + self.constants.params.host.timer_slack,
             Op::WaitAll | Op::IterationStart | Op::IterationEnd => Duration::ZERO,
+        }
+    }
+
+    fn send_cost(&self, endpoint: u32, tag: u32, bytes: u64) -> Duration {
+        let (host, mpi) = (&self.constants.params.host, self.constants.mpi());
+        if Neighbour::of(endpoint).is_some() {
+            let memory = &host.shared_memory;
+            return memory.send_cost(if EagerLimits::of_shared_memory(memory).admit(tag, bytes) { bytes } else { 0 });
+        }
+        let eager = if EagerLimits::of_mpi(mpi).admit(tag, bytes) { bytes } else { 0 };
+        let posted = mpi.send_overhead + per_kib(mpi.eager_send_per_kib, eager);
+        if self.constants.is_tcp() {
+            posted + host.cpu.send_call + per_kib(host.cpu.send_per_kib, mpi.header.get() + eager)
+        } else {
+            posted
         }
     }
 
@@ -145,14 +173,17 @@ impl Shard {
     }
 
     fn isend(&mut self, thread: u32, endpoint: u32, tag: u32, bytes: u64) {
-        let mpi = self.constants.mpi();
-        let (is_eager, header) = (is_eager(mpi, tag, bytes), mpi.header.get());
-        if is_eager {
+        let header = self.constants.mpi().header.get();
+        let limits = match Neighbour::of(endpoint) {
+            Some(_) => EagerLimits::of_shared_memory(&self.constants.params.host.shared_memory),
+            None => EagerLimits::of_mpi(self.constants.mpi()),
+        };
+        if limits.admit(tag, bytes) {
             // Buffered: the request is complete once the bytes are handed over.
-            self.post_message(endpoint, MessageKind::Eager, tag, bytes, header + bytes);
+            self.send_message(thread, endpoint, MessageKind::Eager, tag, bytes, header + bytes);
         } else {
             self.rank(thread).outstanding += 1;
-            self.post_message(endpoint, MessageKind::RequestToSend, tag, bytes, header);
+            self.send_message(thread, endpoint, MessageKind::RequestToSend, tag, bytes, header);
         }
     }
 
@@ -170,6 +201,10 @@ impl Shard {
         if !message.is_rendezvous {
             return self.request_complete(thread);
         }
+        if Neighbour::of(endpoint).is_some() {
+            let copy = Message { kind: MessageKind::ReadResponse, tag, bytes: message.bytes, end: 0 };
+            return self.threads[thread as usize].inbox.push_back(Task::Handle(endpoint, copy));
+        }
         let (kind, length) = self.rendezvous_request(endpoint);
         self.post_message(endpoint, kind, tag, message.bytes, length);
     }
@@ -179,6 +214,14 @@ impl Shard {
         let rank = self.rank(thread);
         assert!(rank.outstanding > 0, "a request completes once");
         rank.outstanding -= 1;
+    }
+
+    /// Sends a message of `length` bytes to a peer: by a connection, or to a neighbour.
+    fn send_message(&mut self, thread: u32, endpoint: u32, kind: MessageKind, tag: u32, bytes: u64, length: u64) {
+        match Neighbour::of(endpoint) {
+            Some(neighbour) => self.share_message(thread, neighbour, kind, tag, bytes),
+            None => self.post_message(endpoint, kind, tag, bytes, length),
+        }
     }
 
     /// Puts a message of `length` bytes into a connection's stream.
@@ -199,8 +242,13 @@ impl Shard {
             | MessageKind::ReadResponse
             | MessageKind::Finished
             | MessageKind::ClearToSend
-            | MessageKind::Payload => self.assign(thread, Task::Handle(endpoint, message)),
+            | MessageKind::Payload => self.take_message(thread, endpoint, message),
         }
+    }
+
+    /// Has the thread handle a message.
+    pub(super) fn take_message(&mut self, thread: u32, endpoint: u32, message: Message) {
+        self.assign(thread, Task::Handle(endpoint, message));
     }
 
     /// The thread handles a message.
@@ -217,7 +265,7 @@ impl Shard {
             }
             MessageKind::ReadResponse => {
                 self.request_complete(thread);
-                self.post_message(endpoint, MessageKind::Finished, tag, 0, header);
+                self.send_message(thread, endpoint, MessageKind::Finished, tag, 0, header);
             }
             MessageKind::Finished | MessageKind::Payload => self.request_complete(thread),
             MessageKind::ClearToSend => {

@@ -59,7 +59,7 @@ impl RankState {
         (self.rows.len() as u64, self.rows.capacity() as u64)
     }
 
-    /// Adds the connection to a peer.
+    /// Adds the connection to a peer, or what stands for it.
     pub fn connect(&mut self, peer: u32, endpoint: u32) {
         let place = self.peers.partition_point(|&(other, _)| other < peer);
         self.peers.insert(place, (peer, endpoint));

@@ -3,6 +3,7 @@
 use etherweave_primitives::Duration;
 
 use super::message::MessageKind;
+use super::shared_memory::Neighbour;
 use super::thread::{Role, Task};
 use crate::engine::Shard;
 use crate::engine::event::{Event, Kind, PrefetchHint};
@@ -85,6 +86,9 @@ impl Shard {
                 let (bytes, calls) = self.read_size(thread, endpoint);
                 let costs = &self.constants.params.host.cpu;
                 (Task::Read(endpoint, bytes), costs.receive_call * calls + per_kib(costs.receive_per_kib, bytes))
+            }
+            Task::Handle(endpoint, message) if Neighbour::of(endpoint).is_some() => {
+                (task, self.constants.params.host.shared_memory.handling_cost(&message))
             }
             Task::Handle(_, message) => {
                 let mpi = self.constants.mpi();

@@ -4,7 +4,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::{ReceiveParams, TokenBucket};
+use super::{ReceiveParams, SharedMemoryParams, TokenBucket};
 
 /// A NIC.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -147,11 +147,22 @@ pub const UCX_COPY_PER_KIB: Duration = Duration::from_ps(1_000_000_000_000 / (5_
 /// in its cache; rendezvous counts for 1 % less than it takes; of the link, the share of payloads of 4,096 B.
 pub fn ucx_rendezvous_threshold(rate: BitRate) -> Bytes {
     let [latency, overhead, registration] = [848, 40, 90];
-    let eager = registration + overhead;
-    let rendezvous = registration * 2 + latency * 4 + overhead * 3;
-    let wire_ps_per_kib = rate.serialization_time(Bytes::new(1024 * (4_096 + 82) / 4_096)).as_ps();
+    let (eager, rendezvous) = (registration + overhead, registration * 2 + latency * 4 + overhead * 3);
+    let wire = rate.serialization_time(Bytes::new(1024 * (4_096 + 82) / 4_096));
+    ucx_threshold([eager, rendezvous], wire)
+}
+
+/// The same between ranks of a host: latency 80 ns, 10 ns of overhead to write and to read a queue (`mm_iface.c`), 400 ns
+/// for a copy by `process_vm_readv` (`cma_iface.c`).
+pub fn ucx_single_copy_threshold(single_copy_per_kib: Duration) -> Bytes {
+    let [latency, overhead, single_copy] = [80, 10, 400];
+    ucx_threshold([overhead, latency * 4 + overhead * 2 + single_copy], single_copy_per_kib)
+}
+
+/// Where an eager message that costs the first of `fixed` [ns] and its copy takes as long as one by rendezvous.
+fn ucx_threshold([eager, rendezvous]: [u64; 2], rendezvous_per_kib: Duration) -> Bytes {
     let ahead_ps = (99 * rendezvous - 100 * eager) * 1000;
-    let behind_ps_per_kib = 100 * UCX_COPY_PER_KIB.as_ps() - 99 * wire_ps_per_kib;
+    let behind_ps_per_kib = 100 * UCX_COPY_PER_KIB.as_ps() - 99 * rendezvous_per_kib.as_ps();
     Bytes::new(ahead_ps * 1024 / behind_ps_per_kib)
 }
 
@@ -204,6 +215,8 @@ pub struct HostParams {
     /// MPI over TCP.
     #[serde(deserialize_with = "mpi_over_tcp")]
     pub mpi_tcp: MpiParams,
+    /// MPI between ranks of a host.
+    pub shared_memory: SharedMemoryParams,
     /// How much later than asked a sleeping process wakes (Linux: 50 us for normal threads).
     pub timer_slack: Duration,
 }
@@ -215,6 +228,7 @@ impl Default for HostParams {
             receive: ReceiveParams::default(),
             mpi_roce: MpiParams::roce(),
             mpi_tcp: MpiParams::tcp(),
+            shared_memory: SharedMemoryParams::default(),
             timer_slack: Duration::from_us(50),
         }
     }
@@ -229,5 +243,12 @@ mod tests {
     fn the_rendezvous_threshold_is_the_one_of_ucx() {
         let threshold = ucx_rendezvous_threshold(BitRate::from_gbps(100)).get();
         assert!((41_500..43_000).contains(&threshold), "{threshold}");
+    }
+
+    /// (0.99 (4 · 80 + 2 · 10 + 400) - 10) ns / (0.1644 - 0.99 / 11.69) ns/B = 723 ns / 0.0797 ns/B.
+    #[test]
+    fn the_threshold_of_single_copies_is_the_one_of_ucx() {
+        let threshold = ucx_single_copy_threshold(SharedMemoryParams::default().single_copy_per_kib).get();
+        assert!((9_000..9_100).contains(&threshold), "{threshold}");
     }
 }

@@ -10,6 +10,7 @@ mod host;
 mod receive;
 mod roce;
 mod shaper;
+mod shared_memory;
 mod switch;
 mod transport;
 
@@ -17,10 +18,13 @@ pub use cells::{Cells, PeerResponse};
 pub use check::check;
 pub use etherweave_kernel::Arbiter;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
-pub use host::{CpuCosts, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold};
+pub use host::{
+    CpuCosts, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold, ucx_single_copy_threshold,
+};
 pub use receive::{AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams};
 pub use roce::{AlphaUpdate, Dcqcn, LossDetection, Reliability, RoceParams, RoceVersion};
 pub use shaper::TokenBucket;
+pub use shared_memory::SharedMemoryParams;
 pub use switch::{EcnMarking, Forwarding, SwitchModel, SwitchParams, Threshold};
 pub use transport::{ConnectionWindow, Transport};
 

@@ -14,5 +14,6 @@ mod per_packet;
 mod samples;
 mod send_buffer;
 mod shaped;
+mod shared_host;
 mod stuck;
 mod threads;

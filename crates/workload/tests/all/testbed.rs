@@ -2,7 +2,7 @@
 //! 8 leaves of 12 hosts, four 100 Gb/s links up from each leaf, one rank per host.
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError};
-use etherweave_workload::{Fft, Halo3d, Op, Placement, Program, bytes_sent};
+use etherweave_workload::{Fft, Halo3d, HostAreas, Op, Placement, Program, bytes_sent};
 
 /// Leaf of each rank in the published host files.
 const HALO_LEAVES: [u32; 48] = [
@@ -14,8 +14,8 @@ const FFT_LEAVES: [u32; 48] = [
     0, 3, 7, 0, 3, 3, 7, 1, 5, 6,
 ];
 
-fn leaf_of_host() -> Vec<u32> {
-    (0..96).map(|host| host / 12).collect()
+fn areas() -> HostAreas {
+    HostAreas { leaves: (0..96).map(|host| host / 12).collect(), groups: None }
 }
 
 /// One iteration of each run.
@@ -84,11 +84,11 @@ fn no_fft_iteration_beats_10_8_us() {
 
 #[test]
 fn both_jobs_fit_side_by_side_on_their_leaves() {
-    let leaf_of_host = leaf_of_host();
+    let areas = areas();
     let mut taken = [false; 96];
-    let mut hosts = Placement::Leaves(HALO_LEAVES.into()).place(48, &leaf_of_host, &mut taken, 1).unwrap();
-    hosts.extend(Placement::Leaves(FFT_LEAVES.into()).place(48, &leaf_of_host, &mut taken, 1).unwrap());
-    let leaves: Vec<_> = hosts.iter().map(|host| leaf_of_host[host.index()]).collect();
+    let mut hosts = Placement::Leaves(HALO_LEAVES.into()).place(48, &areas, &mut taken, 1).unwrap();
+    hosts.extend(Placement::Leaves(FFT_LEAVES.into()).place(48, &areas, &mut taken, 1).unwrap());
+    let leaves: Vec<_> = hosts.iter().map(|host| areas.leaves[host.index()]).collect();
     assert_eq!(leaves, [HALO_LEAVES, FFT_LEAVES].concat());
     assert!(taken.iter().all(|&taken| taken), "96 ranks on 96 hosts, none twice");
 }
@@ -97,10 +97,10 @@ fn both_jobs_fit_side_by_side_on_their_leaves() {
 fn a_third_job_is_rejected_since_nothing_fits() {
     let mut taken = [true; 96];
     let place = |placement: Placement, taken: &mut [bool]| -> InputError {
-        placement.place(48, &leaf_of_host(), taken, 1).unwrap_err()
+        placement.place(48, &areas(), taken, 1).unwrap_err()
     };
     let error = place(Placement::Random { seed: None }, &mut taken).to_string();
-    assert_eq!(error, "random: 48 ranks; expected at most 0, as many as hosts are free");
+    assert_eq!(error, "random: 48 hosts; expected at most 0, as many as are free");
     let error = place(Placement::Leaves(HALO_LEAVES.into()), &mut taken).to_string();
-    assert!(error.contains("0 of 48 ranks fit"), "{error}");
+    assert!(error.contains("0 of 48 hosts fit"), "{error}");
 }

@@ -68,7 +68,7 @@ def _statistics(rows: pl.DataFrame) -> Table:
 
 NODES_CAPTION = (
     "Each point is an iteration; the dash is a rank's median. "
-    "Ranks run on one host each, in the order of the placement."
+    "The hosts of ranks are those of the placement, in the order of `rank_order`."
 )
 
 

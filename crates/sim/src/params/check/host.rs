@@ -1,10 +1,12 @@
 //! NICs, processors, MPI libraries.
 
-use etherweave_primitives::{Bytes, InputErrors};
+use etherweave_primitives::{Bytes, Duration, InputErrors};
 
 use super::{BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_shaper, has_pauses, require, require_within};
 use crate::constants;
-use crate::params::{CpuCosts, Moderation, MpiParams, NicParams, PROFILES, ReceiveParams, SimParams};
+use crate::params::{
+    CpuCosts, Moderation, MpiParams, NicParams, PROFILES, ReceiveParams, SharedMemoryParams, SimParams,
+};
 
 /// Largest segment that Linux hands to a NIC (BIG TCP: eight times 64 KiB).
 const OFFLOAD_MAX: Bytes = Bytes::new(512 << 10);
@@ -22,6 +24,7 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     errors.check(check_delay("host.timer_slack", params.host.timer_slack));
     errors.check(check_mpi("host.mpi_roce", &params.host.mpi_roce));
     errors.check(check_mpi("host.mpi_tcp", &params.host.mpi_tcp));
+    errors.check(check_shared_memory(&params.host.shared_memory));
 }
 
 /// Each of these is meaningful only if those before it hold.
@@ -75,10 +78,8 @@ fn check_cpu(cpu: &CpuCosts) -> Checked {
         ("interrupt", cpu.interrupt),
     ];
     costs.into_iter().try_for_each(|(name, cost)| check_delay(&format!("host.cpu.{name}"), cost))?;
-    for (name, cost) in [("send_per_kib", cpu.send_per_kib), ("receive_per_kib", cpu.receive_per_kib)] {
-        let most = DELAY_MAX / 1024;
-        require(cost <= most, &format!("host.cpu.{name}"), cost, format!("at most {most}"))?;
-    }
+    check_per_kib("host.cpu.send_per_kib", cpu.send_per_kib)?;
+    check_per_kib("host.cpu.receive_per_kib", cpu.receive_per_kib)?;
     require_within(Bytes::new(1)..=OFFLOAD_MAX, "host.cpu.offload", cpu.offload)
 }
 
@@ -104,10 +105,28 @@ fn check_mpi(key: &str, mpi: &MpiParams) -> Checked {
         ("handling_overhead", mpi.handling_overhead),
     ];
     costs.into_iter().try_for_each(|(name, cost)| check_delay(&format!("{key}.{name}"), cost))?;
-    let copies = [("eager_send_per_kib", mpi.eager_send_per_kib), ("eager_receive_per_kib", mpi.eager_receive_per_kib)];
-    for (name, cost) in copies {
-        let most = DELAY_MAX / 1024;
-        require(cost <= most, &format!("{key}.{name}"), cost, format!("at most {most}"))?;
-    }
+    check_per_kib(&format!("{key}.eager_send_per_kib"), mpi.eager_send_per_kib)?;
+    check_per_kib(&format!("{key}.eager_receive_per_kib"), mpi.eager_receive_per_kib)?;
     require_within(Bytes::new(1)..=ENVELOPE_MAX, &format!("{key}.header"), mpi.header)
+}
+
+fn check_shared_memory(memory: &SharedMemoryParams) -> Checked {
+    let key = |name: &str| format!("host.shared_memory.{name}");
+    let costs = [
+        ("send_overhead", memory.send_overhead),
+        ("latency", memory.latency),
+        ("handling_overhead", memory.handling_overhead),
+        ("single_copy_overhead", memory.single_copy_overhead),
+    ];
+    costs.into_iter().try_for_each(|(name, cost)| check_delay(&key(name), cost))?;
+    let is_order_kept = !memory.send_overhead.is_zero();
+    require(is_order_kept, &key("send_overhead"), memory.send_overhead, "more than 0: messages keep their order")?;
+    check_per_kib(&key("eager_send_per_kib"), memory.eager_send_per_kib)?;
+    check_per_kib(&key("eager_receive_per_kib"), memory.eager_receive_per_kib)?;
+    check_per_kib(&key("single_copy_per_kib"), memory.single_copy_per_kib)
+}
+
+fn check_per_kib(key: &str, cost: Duration) -> Checked {
+    let most = DELAY_MAX / 1024;
+    require(cost <= most, key, cost, format!("at most {most}"))
 }

@@ -1,0 +1,77 @@
+//! Messages between two ranks of a host, which no NIC sees.
+//!
+//! ```text
+//!   eager        sender ── copies into a queue ──► receiver copies out
+//!   single copy  sender ── request to send ──────► receiver (matches) copies from the sender's memory
+//!                sender ◄── finished ───────────── receiver
+//! ```
+//!
+//! Two such ranks have no endpoints. What stands for one, wherever a rank knows its peer by an endpoint, is a
+//! [`Neighbour`]: the thread at the other end.
+
+use etherweave_primitives::Duration;
+
+use super::message::{Message, MessageKind};
+use super::tasks::per_kib;
+use crate::engine::Shard;
+use crate::engine::event::Kind;
+use crate::packet::Handle;
+use crate::params::SharedMemoryParams;
+
+/// No endpoint has so high a number.
+const NEIGHBOUR: u32 = 1 << 31;
+
+/// A rank on the same host, by its thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Neighbour(pub u32);
+
+impl Neighbour {
+    /// The number that stands where an endpoint's would.
+    pub fn as_endpoint(self) -> u32 {
+        NEIGHBOUR | self.0
+    }
+
+    /// The neighbour for which `endpoint` stands, if it is one.
+    #[inline]
+    pub fn of(endpoint: u32) -> Option<Neighbour> {
+        (endpoint & NEIGHBOUR != 0).then_some(Neighbour(endpoint & !NEIGHBOUR))
+    }
+}
+
+impl SharedMemoryParams {
+    /// Processor time to send: an eager message is copied.
+    pub(super) fn send_cost(&self, copied: u64) -> Duration {
+        self.send_overhead + per_kib(self.eager_send_per_kib, copied)
+    }
+
+    /// Processor time to handle a message.
+    pub(super) fn handling_cost(&self, message: &Message) -> Duration {
+        match message.kind {
+            MessageKind::Eager => self.handling_overhead + per_kib(self.eager_receive_per_kib, message.bytes),
+            MessageKind::ReadResponse => {
+                self.single_copy_overhead + per_kib(self.single_copy_per_kib, message.bytes) + self.send_overhead
+            }
+            MessageKind::RequestToSend | MessageKind::Finished => self.handling_overhead,
+            MessageKind::ReadRequest | MessageKind::ClearToSend | MessageKind::Payload => {
+                unreachable!("messages of a NIC and of TCP")
+            }
+        }
+    }
+}
+
+impl Shard {
+    /// Puts a message into the queue of a neighbour. Sends take time, so none of a rank overtakes another.
+    pub(super) fn share_message(&mut self, thread: u32, to: Neighbour, kind: MessageKind, tag: u32, bytes: u64) {
+        let message = Message { kind, tag, bytes, end: 0 };
+        let handle = self.packets.insert(message.announcement(to.0));
+        let key = self.key(self.hosts[self.threads[thread as usize].host as usize].port, Kind::Handover, thread);
+        let time = self.now + self.constants.params.host.shared_memory.latency;
+        self.expect_packet(time, key, handle);
+    }
+
+    /// A neighbour's message is in the queue of its receiver.
+    pub(crate) fn handover(&mut self, from: u32, handle: Handle) {
+        let packet = self.packets.remove(handle);
+        self.take_message(packet.endpoint, Neighbour(from).as_endpoint(), Message::announced(&packet));
+    }
+}

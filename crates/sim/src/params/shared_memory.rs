@@ -1,0 +1,49 @@
+//! Messages between two ranks of a host.
+
+use etherweave_primitives::{Bytes, Duration};
+
+use super::UCX_COPY_PER_KIB;
+
+/// MPI between ranks of a host: what is short is copied into a queue in shared memory and out of it, what is longer the
+/// receiver copies from the sender's memory at once (`process_vm_readv`). Defaults: the thresholds of Open MPI's `vader`
+/// without XPMEM, the estimates of UCX (`mm_iface.c`, `cma_iface.c`).
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SharedMemoryParams {
+    /// Processor time to post a send, more than 0.
+    pub send_overhead: Duration,
+    /// From a written queue entry until another core reads it.
+    pub latency: Duration,
+    /// Processor time to handle an arrived message or a completion.
+    pub handling_overhead: Duration,
+    /// Longer messages of non-blocking sends are copied once, by their receiver.
+    pub eager_max: Bytes,
+    /// The same for messages of collectives, which are blocking sends. Absent: `eager_max`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collective_eager_max: Option<Bytes>,
+    /// Copying 1 KiB of an eager message into the queue.
+    pub eager_send_per_kib: Duration,
+    /// Copying 1 KiB of an eager message out of it.
+    pub eager_receive_per_kib: Duration,
+    /// Processor time of a single copy, without its bytes: a system call.
+    pub single_copy_overhead: Duration,
+    /// Copying 1 KiB from another process.
+    pub single_copy_per_kib: Duration,
+}
+
+impl Default for SharedMemoryParams {
+    fn default() -> Self {
+        SharedMemoryParams {
+            send_overhead: Duration::from_ns(120),
+            latency: Duration::from_ns(80),
+            handling_overhead: Duration::from_ns(120),
+            eager_max: Bytes::new(4 << 10),
+            collective_eager_max: None,
+            eager_send_per_kib: UCX_COPY_PER_KIB,
+            eager_receive_per_kib: UCX_COPY_PER_KIB,
+            single_copy_overhead: Duration::from_ns(400),
+            // 11,145 MB/s, with MB of 2^20 B.
+            single_copy_per_kib: Duration::from_ps(1_000_000_000_000 / (11_145 << 10)),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Several ranks on a host: shared memory between them, one NIC for all.
+
+use etherweave_primitives::{Bytes, Duration, HostId, Priority, Rank};
+use etherweave_sim::params::{SharedMemoryParams, SimParams};
+use etherweave_sim::{Experiment, Job, Report};
+use etherweave_workload::{Block, Op, OsuLatency, Program, Traffic, Workload};
+
+use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
+
+/// `traffic` of ranks on these hosts of a switch with two.
+fn on_hosts(params: SimParams, traffic: Traffic, hosts: &[u32]) -> Experiment {
+    let hosts = hosts.iter().map(|&host| HostId::new(host)).collect();
+    let job = Job { hosts, ..job_of(traffic, Priority::new(0)) };
+    experiment(one_switch(2), params, vec![job])
+}
+
+/// The round trip of a ping-pong between two ranks of a host.
+fn round_trip(memory: &SharedMemoryParams, params: SimParams, bytes: u64) -> (Duration, Report) {
+    let latency = OsuLatency { bytes: Bytes::new(bytes), warm_up: 1, iterations: 1 };
+    let mut params = params;
+    params.host.shared_memory = memory.clone();
+    let report = run(&on_hosts(params, Workload::OsuLatency(latency).traffic(1).unwrap(), &[1, 1]), 1);
+    (report.iterations[0].duration, report)
+}
+
+/// Post, copy in, latency, handling, copy out: twice. Posting a receive falls into the latency.
+#[test]
+fn an_eager_message_between_neighbours_takes_the_sum_of_its_parts() {
+    let memory = SharedMemoryParams::default();
+    let copies = (memory.eager_send_per_kib + memory.eager_receive_per_kib) * 4;
+    let one_way = memory.send_overhead + memory.latency + memory.handling_overhead + copies;
+    for params in [roce(), tcp()] {
+        let (duration, report) = round_trip(&memory, params, 4 << 10);
+        assert_eq!(duration, one_way * 2, "the transport between hosts does not matter");
+        assert_eq!(report.totals.created, 0, "no packet goes to the NIC");
+    }
+}
+
+/// The request, its handling, the copy by the receiver, which then posts the completion. The sender handles that while the
+/// receiver posts its answer, and only then posts its receive.
+#[test]
+fn a_long_message_between_neighbours_is_copied_once() {
+    let memory = SharedMemoryParams::default();
+    let (duration, _) = round_trip(&memory, roce(), 64 << 10);
+    let request = memory.send_overhead + memory.latency + memory.handling_overhead;
+    let copy = memory.single_copy_overhead + memory.single_copy_per_kib * 64 + memory.send_overhead;
+    let posting = roce().host.mpi_roce.receive_overhead;
+    assert_eq!(duration, (request + copy + posting) * 2);
+    let slow = SharedMemoryParams { eager_send_per_kib: Duration::from_us(1), ..memory.clone() };
+    assert_eq!(round_trip(&slow, roce(), 64 << 10).0, duration);
+    let eager = SharedMemoryParams { eager_max: Bytes::new(64 << 10), ..memory };
+    assert_ne!(round_trip(&eager, roce(), 64 << 10).0, duration);
+}
+
+/// Each of the first `pairs` ranks sends `bytes` to the rank so many after it.
+fn pairs(pairs: u32, bytes: u64) -> Traffic {
+    let program = |op: Op| Program::new([Block::unmeasured(vec![op, Op::WaitAll])]);
+    let sends = (0..pairs).map(|rank| program(Op::Isend { peer: Rank::new(rank + pairs), tag: 1, bytes }));
+    let receives = (0..pairs).map(|rank| program(Op::Irecv { peer: Rank::new(rank), tag: 1, bytes }));
+    Traffic::Ranks(sends.chain(receives).collect())
+}
+
+/// 8 MiB take 671 us at 100 Gb/s; those of four pairs follow each other on one wire.
+#[test]
+fn ranks_of_a_host_share_the_rate_of_its_nic() {
+    let bytes = 8 << 20;
+    let time = |count: u32| {
+        let hosts: Vec<u32> = (0..2 * count).map(|rank| rank / count).collect();
+        run(&on_hosts(roce(), pairs(count, bytes), &hosts), 1).totals.end.as_ps() as f64
+    };
+    let more = (time(4) - time(1)) / (3.0 * bytes as f64 * 80.0);
+    assert!((1.0..1.03).contains(&more), "headers take 2 %: {more}");
+}
+
+/// Order, counts and bytes between neighbours and others at once, on any number of threads.
+#[test]
+fn an_all_to_all_over_both_paths_ends_the_same_on_any_number_of_threads() {
+    let workload = Workload::AllToAll(etherweave_workload::AllToAll { ranks: 8, ..Default::default() });
+    let traffic = workload.traffic(1).unwrap();
+    for params in [roce(), tcp()] {
+        let experiment = on_hosts(params, traffic.clone(), &[0, 1, 0, 1, 0, 1, 0, 1]);
+        let (one, two) = (run(&experiment, 1), run(&experiment, 2));
+        assert_eq!((one.fingerprint, one.iterations), (two.fingerprint, two.iterations));
+    }
+}
