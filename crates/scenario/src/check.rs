@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{BitRate, Duration, HostId, InputError, InputErrors, Priority};
 use etherweave_sim::Job;
-use etherweave_sim::params::{self, FlowControl};
+use etherweave_sim::params::{self, Binding, CoreParams, FlowControl};
 use etherweave_topology::Topology;
 use etherweave_workload::{Op, Program, Traffic};
 
@@ -104,6 +104,37 @@ pub(crate) fn ranks_per_host(number: usize, job: &JobSpec, traffic: &Traffic) ->
     let is_one = job.ranks_per_host == 1 || matches!(traffic, Traffic::Ranks(_));
     let found = format!("{} for streams", job.ranks_per_host);
     InputError::unless(is_one, format!("job.{number}.ranks_per_host"), found, "1: each stream is between two hosts")
+}
+
+/// Whether every rank of a host has a core that exists.
+pub(crate) fn binding(number: usize, job: &JobSpec, cores: Option<&CoreParams>) -> Result<(), InputError> {
+    let key = format!("job.{number}.binding");
+    let Some(cores) = cores else {
+        let is_default = job.binding == Binding::default();
+        return InputError::unless(
+            is_default,
+            key,
+            "without host.cores",
+            "cores of hosts: each rank has one of its own",
+        );
+    };
+    let Binding::Listed(list) = &job.binding else { return Ok(()) };
+    let (count, ranks) = (cores.count(), job.ranks_per_host);
+    let expected = format!("{ranks}, one for each rank of a host");
+    InputError::unless(list.len() == ranks as usize, &key, format!("{} entries", list.len()), expected)?;
+    let core = list.iter().max().copied().unwrap_or_default();
+    InputError::unless(core < count, key, format!("core {core}"), format!("a core of the host's {count}, from 0"))
+}
+
+/// A line for each job of which ranks share cores.
+pub(crate) fn shared_cores(scenario: &Scenario) -> Vec<String> {
+    let Some(cores) = &scenario.host.cores else { return Vec::new() };
+    let line = |job: &JobSpec| {
+        let (ranks, cores) = (job.ranks_per_host, cores.count());
+        let text = format!("{}: {ranks} ranks on hosts of {cores} cores; ranks of a core take turns", job.name);
+        (ranks > cores).then_some(text)
+    };
+    scenario.job.iter().filter_map(line).collect()
 }
 
 /// What follows from fabric and schedules together.

@@ -139,7 +139,7 @@ fn table(rows: u64, (texts, numbers): (u64, u64)) -> u64 {
 pub fn foresee(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Estimate, ScenarioError> {
     let (document, scenario) = read(text, origin, overrides)?;
     let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
-    let warnings = routing::warnings(&scenario, &topology);
+    let warnings = [routing::warnings(&scenario, &topology), check::shared_cores(&scenario)].concat();
     let estimate = run(&scenario, &topology, 0, None).map_err(|error| document.locate(error))?;
     Ok(Estimate { warnings, ..estimate })
 }

@@ -8,7 +8,7 @@ use etherweave_primitives::{Bytes, HostId, InputError, Time};
 use etherweave_sim::{Progress, Simulation};
 use etherweave_topology::Topology;
 
-use crate::check::RUN_MAX;
+use crate::check::{self, RUN_MAX};
 use crate::estimate;
 use crate::memory::MemoryLimit;
 use crate::outcome::{Summary, finished, warnings};
@@ -81,6 +81,7 @@ impl Run {
         let simulation = Simulation::build_for(options.process, &experiment, options.threads.max(1));
         let simulation = simulation.map_err(|error| document.locate(error))?;
         estimate.warnings.extend(routing::warnings(&scenario, &experiment.topology));
+        estimate.warnings.extend(check::shared_cores(&scenario));
         let (topology, setup) = (experiment.topology, started.elapsed());
         Ok(Run { scenario, estimate, topology, simulation, snap_length, setup })
     }

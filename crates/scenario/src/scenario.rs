@@ -3,7 +3,7 @@
 use etherweave_design::DesignSpec;
 use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Priority};
 use etherweave_routing::{ControllerParams, RoutingKind, SelectionKind};
-use etherweave_sim::params::{Ets, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport};
+use etherweave_sim::params::{Binding, Ets, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport};
 use etherweave_sim::{Experiment, Job};
 use etherweave_topology::{FatTree, Topology, TopologyKind};
 use etherweave_workload::{HostAreas, Placement, RankOrder, Traffic, Workload};
@@ -122,6 +122,9 @@ pub struct JobSpec {
     /// Which of its hosts each rank lives on. Default "block".
     #[serde(default)]
     pub rank_order: RankOrder,
+    /// Which core each rank of a host runs on, where `host.cores` says what cores there are. Default "core".
+    #[serde(default)]
+    pub binding: Binding,
 }
 
 impl JobSpec {
@@ -298,6 +301,7 @@ fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputError
         let of_ranks = spec.rank_order.assign(&hosts, traffic.ranks(), spec.ranks_per_host, scenario.seed);
         jobs.push(Job {
             name: spec.name.clone(),
+            binding: spec.binding.clone(),
             hosts: of_ranks.map_err(|error| error.within(&format!("job.{number}.rank_order")))?,
             traffic,
             priority: spec.priority,
@@ -324,6 +328,7 @@ fn traffic(scenario: &Scenario, number: usize, topology: &Topology) -> Result<Tr
     let traffic =
         traffic.map_err(|errors| errors.within(&format!("job.{number}.workload.{}", spec.workload.name())))?;
     check::ranks_per_host(number, spec, &traffic)?;
+    check::binding(number, spec, scenario.host.cores.as_ref())?;
     Ok(traffic)
 }
 

@@ -7,7 +7,7 @@ use std::time::{self, Instant};
 
 use etherweave_primitives::{Bytes, Duration, HostId, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
-use etherweave_sim::params::{RoceParams, SimParams, Transport};
+use etherweave_sim::params::{Binding, RoceParams, SimParams, Transport};
 use etherweave_sim::{Experiment, Job, Paths, Simulation};
 use etherweave_topology::{Family, KAryFatTree};
 use etherweave_workload::{AllToAll, Permutation, Workload};
@@ -35,6 +35,7 @@ fn main() {
         priority: Priority::new(0),
         start: Duration::ZERO,
         is_background: false,
+        binding: Binding::default(),
     };
     let transport = Transport::Roce(RoceParams { ack_every: 1, ..RoceParams::default() });
     let params = SimParams { transport, ..SimParams::default() };

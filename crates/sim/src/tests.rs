@@ -6,7 +6,7 @@ use etherweave_topology::{Family, SingleSwitch};
 use etherweave_workload::{StreamSpec, Traffic};
 
 use crate::engine::event::{EventKey, Kind};
-use crate::params::SimParams;
+use crate::params::{Binding, SimParams};
 use crate::{Captured, Experiment, Job, PacketKind, Paths, Simulation};
 
 /// Packets to observe, and bytes of each on the wire.
@@ -29,6 +29,7 @@ fn experiment() -> Experiment {
         priority: Priority::new(0),
         start: Duration::from_ms(3_600_000),
         is_background: false,
+        binding: Binding::default(),
     };
     let mut params = SimParams::default();
     params.nic.drain_rate = BitRate::from_gbps(1_000);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use etherweave_primitives::{Bytes, Duration, HostId, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
-use etherweave_sim::params::SimParams;
+use etherweave_sim::params::{Binding, SimParams};
 use etherweave_sim::{Experiment, Job, Paths, Simulation};
 use etherweave_topology::{Family, KAryFatTree};
 use etherweave_workload::{PermutationStreams, Workload};
@@ -48,7 +48,15 @@ fn a_warm_run_allocates_less_than_once_in_ten_thousand_packet_hops() {
     let traffic = Workload::PermutationStreams(streams).traffic(1).unwrap();
     let hosts = (0..16).map(HostId::new).collect();
     let (priority, start) = (Priority::new(0), Duration::ZERO);
-    let job = Job { name: "streams".into(), hosts, traffic, priority, start, is_background: false };
+    let job = Job {
+        name: "streams".into(),
+        hosts,
+        traffic,
+        priority,
+        start,
+        is_background: false,
+        binding: Binding::default(),
+    };
     let experiment = Experiment {
         paths: Paths::PerFlow {
             routing: RoutingKind::UpDown.build(&topology).unwrap(),

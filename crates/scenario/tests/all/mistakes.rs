@@ -67,9 +67,30 @@ fn mistakes_about_jobs_name_the_job() {
     let job = |lines: &str| error(&format!("[topology.single_switch]\nhosts = 4\n[[job]]\nname = \"j\"\n{lines}\n"));
     let cases = [
         ("workload.fft = {}", "x.toml:5:1: job.0.workload: 48 ranks; expected at most 4, one for each host"),
-        ("workload.osu_latency = {}\nplacement.linear.first = 3", "x.toml:6:11: job.0.placement.linear: 2 ranks; exp"),
+        ("workload.osu_latency = {}\nplacement.linear.first = 3", "x.toml:6:11: job.0.placement.linear: 2 hosts; exp"),
         ("workload.osu_latency = {}\nplacement.hosts = [0, 0]", "x.toml:6:11: job.0.placement.hosts: host 0 is taken"),
         ("workload.osu_latency = {}\nplacement.hosts = [0, 99]", "x.toml:6:11: job.0.placement.hosts: host 99"),
+        ("workload.osu_latency = {}\nranks_per_host = 0", "x.toml:6:1: job.0.ranks_per_host: 0; expected 1 or more"),
+        (
+            "workload.fft = {}\nranks_per_host = 11",
+            "x.toml:5:1: job.0.workload: 48 ranks; expected at most 44, 11 for each of the 4 hosts of the fabric",
+        ),
+        (
+            "workload.osu_latency = {}\nranks_per_host = 2\nrank_order.listed = [0, 1, 1]",
+            "x.toml:7:12: job.0.rank_order.listed: 3 entries; expected 2, one for each rank",
+        ),
+        (
+            "workload.incast = {}\nranks_per_host = 8",
+            "x.toml:6:1: job.0.ranks_per_host: 8 for streams; expected 1: each stream is between two hosts",
+        ),
+        (
+            "workload.osu_latency = {}\nbinding = \"socket\"",
+            "x.toml:6:1: job.0.binding: without host.cores; expected cores of hosts: each rank has one of its own",
+        ),
+        (
+            "workload.osu_latency = {}\nplacement.groups = [0, 0]",
+            "x.toml:6:11: job.0.placement.groups: a fabric without",
+        ),
         ("workload.osu_latency = {}\npriority = 9", "x.toml:6:1: job.0.priority: "),
         ("workload.osu_latency = {}\npriority = 3", "x.toml:6:1: job.0.priority: RoCE in priority 3"),
         ("workload.halo3d = { pex = 0 }", "x.toml:5:21: job.0.workload.halo3d.pex: 0; expected at least 1"),
@@ -124,7 +145,7 @@ fn mistakes_about_faults_name_the_fault() {
 
 #[test]
 fn errors_name_the_members_of_a_family_and_the_range_of_a_number() {
-    let placements = "expected one of `hosts`, `leaves`, `random`, `linear`";
+    let placements = "expected one of `hosts`, `leaves`, `groups`, `random`, `linear`";
     let cases = [
         ("[flow_control]", "flow_control: an empty table; expected one of `none`, `global_pause`, `pfc`, `credits`"),
         ("[flow_control]\npfc = {}\nnone = {}", "flow_control: several members at once; expected one of `none`"),

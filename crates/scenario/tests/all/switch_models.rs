@@ -5,7 +5,9 @@ use etherweave_openloop::{Pattern, SwitchParams as OpenLoopSwitch};
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, Length, Priority, Rank, Time};
 use etherweave_routing::RoutingKind;
 use etherweave_sim::frame::size::{PREAMBLE_AND_GAP, RoceSizes};
-use etherweave_sim::params::{Credits, FlowControl, NicParams, RoceVersion, SimParams, SwitchModel, SwitchParams};
+use etherweave_sim::params::{
+    Binding, Credits, FlowControl, NicParams, RoceVersion, SimParams, SwitchModel, SwitchParams,
+};
 use etherweave_sim::{Experiment, Finish, Job, Paths, PreparedRouting, Simulation};
 use etherweave_topology::{Dragonfly, Family, LinkClass, Topology};
 use etherweave_workload::pattern::{Adversarial, RandomPermutation, Uniform, host_destinations};
@@ -86,6 +88,7 @@ fn hosts(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span: Dur
         priority: Priority::new(0),
         start: Duration::ZERO,
         is_background: false,
+        binding: Binding::default(),
     };
     let experiment = Experiment {
         topology: topology.clone(),

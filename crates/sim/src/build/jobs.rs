@@ -16,9 +16,10 @@ use crate::frame::ethernet::ip;
 use crate::frame::tcp;
 use crate::host::rss::{self, Socket};
 use crate::host::{
-    Endpoint, Intake, Neighbour, Protocol, RankState, ReceiveQueue, Role, SinkState, SourceState, Thread,
+    Core, Endpoint, Intake, Neighbour, OWN_CORE, Protocol, RankState, ReceiveQueue, Role, SinkState, SourceState,
+    Thread,
 };
-use crate::params::ReceiveParams;
+use crate::params::{CoreParams, HostParams};
 use crate::switch::port::{Owner, PeerLink};
 use crate::transport::ShortQueue;
 
@@ -57,9 +58,16 @@ pub(super) fn populate(
     starts: &[[u32; 2]],
     shards: &mut [Shard],
 ) -> Result<(), InputError> {
+    if let Some(cores) = &experiment.params.host.cores {
+        let cores = cores.count() as usize;
+        shards.iter_mut().for_each(|shard| shard.cores = vec![Core::default(); shard.hosts.len() * cores]);
+    }
+    if experiment.params.host.memory_rate.is_some() {
+        shards.iter_mut().for_each(|shard| shard.memory_free_at = vec![Time::ZERO; shard.hosts.len()]);
+    }
     let ends = add_endpoints(experiment, layout, connections, starts, shards);
     if experiment.params.transport.tcp().is_some() {
-        shards.iter_mut().for_each(|shard| add_receive_queues(shard, &experiment.params.host.receive));
+        shards.iter_mut().for_each(|shard| add_receive_queues(shard, &experiment.params.host));
     }
     let mut first = 0;
     for (number, job) in experiment.jobs.iter().enumerate() {
@@ -149,7 +157,8 @@ fn reserve_endpoints(
 }
 
 /// Hashes connections to the receive queues of their hosts; only those exist that a connection uses.
-fn add_receive_queues(shard: &mut Shard, params: &ReceiveParams) {
+fn add_receive_queues(shard: &mut Shard, host: &HostParams) {
+    let params = &host.receive;
     let mut numbers = BTreeMap::new();
     for end in &mut shard.endpoints {
         let [own, remote] = [end.number, end.number ^ 1].map(tcp::port);
@@ -159,10 +168,16 @@ fn add_receive_queues(shard: &mut Shard, params: &ReceiveParams) {
         let next = shard.receive_queues.len() as u32;
         let number = *numbers.entry((end.host, queue)).or_insert(next);
         if number == next {
-            shard.receive_queues.push(ReceiveQueue::new(end.host, params));
+            let core = core_number(end.host, host.cores.as_ref(), |cores| queue % cores.count());
+            shard.receive_queues.push(ReceiveQueue::new(end.host, core, params));
         }
         end.tcp().queue = number;
     }
+}
+
+/// The number of a core in its host's shard.
+fn core_number(host: u32, cores: Option<&CoreParams>, core: impl Fn(&CoreParams) -> u32) -> u32 {
+    cores.map_or(OWN_CORE, |cores| host * cores.count() + core(cores))
 }
 
 fn host_rate(topology: &Topology, host: HostId) -> BitRate {
@@ -187,11 +202,16 @@ fn add_ranks(
     shards: &mut [Shard],
 ) -> Vec<ThreadId> {
     let job = &experiment.jobs[number];
+    let cores = experiment.params.host.cores.as_ref();
     let mut threads = Vec::with_capacity(programs.len());
+    let mut ranks_on_host = vec![0; experiment.topology.hosts()];
     for (rank, program) in programs.iter().enumerate() {
         let (shard, port) = layout.host_port(&experiment.topology, job.hosts[rank]);
         let role = Role::Rank(Box::new(RankState::new(rank as u32, program.clone())));
-        threads.push((shard, add_thread(&mut shards[shard], port, number, role)));
+        let place = ranks_on_host[job.hosts[rank].index()];
+        ranks_on_host[job.hosts[rank].index()] += 1;
+        let core = core_number(host_at(&shards[shard], port), cores, |cores| job.binding.core(place, cores));
+        threads.push((shard, add_thread(&mut shards[shard], port, number, core, role)));
         shards[shard].totals.unfinished += u64::from(!job.is_background);
     }
     threads
@@ -245,7 +265,7 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
     for ((shard, endpoint), role) in end.iter().zip([Role::Source(source), Role::Sink(sink)]) {
         let shard = &mut shards[*shard];
         let port = shard.hosts[shard.endpoints[*endpoint as usize].host as usize].port;
-        let thread = add_thread(shard, port, number, role);
+        let thread = add_thread(shard, port, number, OWN_CORE, role);
         shard.endpoints[*endpoint as usize].thread = thread;
     }
     let shard = &mut shards[end[0].0];
@@ -254,9 +274,9 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
 }
 
 /// Adds a thread at a host's port.
-fn add_thread(shard: &mut Shard, port: u32, number: usize, role: Role) -> u32 {
+fn add_thread(shard: &mut Shard, port: u32, number: usize, core: u32, role: Role) -> u32 {
     let thread = shard.threads.len() as u32;
-    shard.threads.push(Thread::new(host_at(shard, port), number as u32, role));
+    shard.threads.push(Thread::new(host_at(shard, port), number as u32, core, role));
     thread
 }
 

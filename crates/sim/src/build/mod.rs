@@ -32,7 +32,7 @@ use crate::constants::RunConstants;
 use crate::degraded::DegradedLink;
 use crate::engine::Simulation;
 use crate::fingerprint::Fingerprint;
-use crate::params::{self, SimParams, SwitchModel};
+use crate::params::{self, Binding, SimParams, SwitchModel};
 use crate::report::ReportNames;
 use crate::sampling::Sampling;
 use crate::switch::per_packet::{PreparedRouting, link_classes};
@@ -45,6 +45,8 @@ pub struct Job {
     pub name: String,
     /// Host of each rank; of streams, no host twice.
     pub hosts: Vec<HostId>,
+    /// Which core of its host each rank runs on, where ranks share cores.
+    pub binding: Binding,
     /// What the ranks do.
     pub traffic: Traffic,
     /// 802.1Q priority of all its packets.

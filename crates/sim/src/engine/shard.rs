@@ -10,7 +10,7 @@ use super::remote::ShardOutbox;
 use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
-use crate::host::{Endpoint, Host, ReceiveQueue, Thread};
+use crate::host::{Core, Endpoint, Host, ReceiveQueue, Thread};
 use crate::losses::ResentData;
 use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, Packets};
 use crate::sampling::Sampler;
@@ -96,6 +96,10 @@ pub(crate) struct Shard {
     /// Receive queues of the kernel that connections use.
     pub receive_queues: Vec<ReceiveQueue>,
     pub threads: Vec<Thread>,
+    /// Cores of all hosts, where ranks and receive queues share them.
+    pub cores: Vec<Core>,
+    /// When the memory of each host has copied all that was begun, where that has a rate.
+    pub memory_free_at: Vec<Time>,
     pub constants: Arc<RunConstants>,
     pub outboxes: Vec<ShardOutbox>,
     pub totals: ShardTotals,
@@ -133,6 +137,8 @@ impl Shard {
             hosts: Vec::new(),
             endpoints: Vec::new(),
             receive_queues: Vec::new(),
+            cores: Vec::new(),
+            memory_free_at: Vec::new(),
             threads: Vec::new(),
             constants: Arc::clone(constants),
             outboxes: (0..shards).map(|_| ShardOutbox::default()).collect(),

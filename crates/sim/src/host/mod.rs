@@ -12,6 +12,7 @@
 //! it.
 
 mod connection;
+mod core;
 mod endpoint;
 mod matching;
 pub mod message;
@@ -33,6 +34,7 @@ mod thread;
 
 use etherweave_primitives::{Duration, Time};
 
+pub(crate) use core::{Core, OWN_CORE};
 pub(crate) use endpoint::{Endpoint, Intake, lines};
 pub(crate) use matching::Envelope;
 pub(crate) use protocol::{Protocol, ReceivedCounts};

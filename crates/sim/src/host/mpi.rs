@@ -18,7 +18,7 @@ use super::matching::{Envelope, Unexpected};
 use super::message::{Message, MessageKind};
 use super::rank::RankState;
 use super::shared_memory::Neighbour;
-use super::tasks::per_kib;
+use super::tasks::TaskCost;
 use super::thread::{Role, Task};
 use crate::engine::Shard;
 use crate::engine::event::PrefetchHint;
@@ -81,6 +81,9 @@ impl Shard {
                 Some(Op::WaitAll) => rank.advance(),
                 Some(Op::IterationStart) => self.iteration_start(thread),
                 Some(Op::IterationEnd) => self.iteration_end(thread),
+                Some(Op::Sleep { duration }) => {
+                    return self.sleep(thread, duration + self.constants.params.host.timer_slack);
+                }
                 Some(op) => return self.begin_step(thread, op),
             }
         }
@@ -134,29 +137,29 @@ impl Shard {
         rank.advance();
     }
 
-    /// Processor (or sleeping) time of an operation. A TCP send writes what it can at once.
-    fn op_cost(&self, endpoint: u32, op: Op) -> Duration {
+    /// Processor time of an operation. A TCP send writes what it can at once.
+    fn op_cost(&self, endpoint: u32, op: Op) -> TaskCost {
         match op {
             Op::Isend { tag, bytes, .. } => self.send_cost(endpoint, tag, bytes),
-            Op::Irecv { .. } => self.constants.mpi().receive_overhead,
-            Op::Compute { duration } => duration,
-            Op::Sleep { duration } => duration + self.constants.params.host.timer_slack,
-            Op::WaitAll | Op::IterationStart | Op::IterationEnd => Duration::ZERO,
+            Op::Irecv { .. } => TaskCost::of(self.constants.mpi().receive_overhead),
+            Op::Compute { duration } => TaskCost::of(duration),
+            Op::Sleep { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => TaskCost::of(Duration::ZERO),
         }
     }
 
-    fn send_cost(&self, endpoint: u32, tag: u32, bytes: u64) -> Duration {
+    fn send_cost(&self, endpoint: u32, tag: u32, bytes: u64) -> TaskCost {
         let (host, mpi) = (&self.constants.params.host, self.constants.mpi());
         if Neighbour::of(endpoint).is_some() {
             let memory = &host.shared_memory;
             return memory.send_cost(if EagerLimits::of_shared_memory(memory).admit(tag, bytes) { bytes } else { 0 });
         }
         let eager = if EagerLimits::of_mpi(mpi).admit(tag, bytes) { bytes } else { 0 };
-        let posted = mpi.send_overhead + per_kib(mpi.eager_send_per_kib, eager);
         if self.constants.is_tcp() {
-            posted + host.cpu.send_call + per_kib(host.cpu.send_per_kib, mpi.header.get() + eager)
+            let posted = TaskCost::of(mpi.send_overhead + host.cpu.send_call);
+            let buffered = posted.and_copy(mpi.eager_send_per_kib, eager);
+            buffered.and_copy(host.cpu.send_per_kib, mpi.header.get() + eager)
         } else {
-            posted
+            TaskCost::of(mpi.send_overhead).and_copy(mpi.eager_send_per_kib, eager)
         }
     }
 

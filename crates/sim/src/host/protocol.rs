@@ -11,6 +11,7 @@ use super::message::MessageKind;
 use super::mpi::{READ_REQUEST, operation};
 use super::roce::{self, RoceState};
 use super::socket::TcpState;
+use super::tasks::TaskCost;
 use super::thread::Task;
 use crate::constants::RunConstants;
 use crate::engine::Shard;
@@ -195,7 +196,7 @@ impl Shard {
         match self.endpoints[endpoint as usize].protocol {
             Protocol::Roce(_) => {
                 let cost = self.constants.mpi().send_overhead;
-                self.begin(thread, Task::Post, cost);
+                self.begin(thread, Task::Post, TaskCost::of(cost));
             }
             Protocol::Tcp(_) => {
                 self.count_post(thread);

@@ -21,6 +21,8 @@ pub(super) enum Softirq {
 pub(crate) struct ReceiveQueue {
     /// Its host, numbered in the shard.
     pub host: u32,
+    /// The core of its interrupt, numbered in the shard, or [`OWN_CORE`](super::OWN_CORE).
+    pub core: u32,
     /// Frames that wait: a list through the packet slab.
     pub(super) frames: (Handle, Handle),
     pub(super) softirq: Softirq,
@@ -40,8 +42,8 @@ pub(crate) struct ReceiveQueue {
 }
 
 impl ReceiveQueue {
-    /// An empty queue of `host`.
-    pub fn new(host: u32, params: &ReceiveParams) -> ReceiveQueue {
+    /// An empty queue of `host` that interrupts `core`.
+    pub fn new(host: u32, core: u32, params: &ReceiveParams) -> ReceiveQueue {
         let profile = match &params.moderation {
             Moderation::Off {} => ModerationProfile { period: Duration::ZERO, count: 1 },
             Moderation::Fixed(profile) => *profile,
@@ -50,6 +52,7 @@ impl ReceiveQueue {
         let is_adaptive = matches!(params.moderation, Moderation::Adaptive(_));
         ReceiveQueue {
             host,
+            core,
             frames: (NO_PACKET, NO_PACKET),
             softirq: Softirq::Armed,
             due: Time::ZERO,
@@ -119,7 +122,7 @@ mod tests {
     /// When the interrupt comes after frames at `arrivals` [us].
     fn raised(timer: ModerationTimer, moderation: Moderation, arrivals: &[u64]) -> Vec<u64> {
         let params = ReceiveParams { timer, moderation, ..ReceiveParams::default() };
-        let mut queue = ReceiveQueue::new(0, &params);
+        let mut queue = ReceiveQueue::new(0, 0, &params);
         let micros = |time: Time| time.as_ps() / 1_000_000;
         arrivals.iter().map(|&arrival| micros(queue.complete(at(arrival), timer))).collect()
     }

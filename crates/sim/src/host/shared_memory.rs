@@ -9,10 +9,8 @@
 //! Two such ranks have no endpoints. What stands for one, wherever a rank knows its peer by an endpoint, is a
 //! [`Neighbour`]: the thread at the other end.
 
-use etherweave_primitives::Duration;
-
 use super::message::{Message, MessageKind};
-use super::tasks::per_kib;
+use super::tasks::TaskCost;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::packet::Handle;
@@ -40,18 +38,21 @@ impl Neighbour {
 
 impl SharedMemoryParams {
     /// Processor time to send: an eager message is copied.
-    pub(super) fn send_cost(&self, copied: u64) -> Duration {
-        self.send_overhead + per_kib(self.eager_send_per_kib, copied)
+    pub(super) fn send_cost(&self, copied: u64) -> TaskCost {
+        TaskCost::of(self.send_overhead).and_copy(self.eager_send_per_kib, copied)
     }
 
     /// Processor time to handle a message.
-    pub(super) fn handling_cost(&self, message: &Message) -> Duration {
+    pub(super) fn handling_cost(&self, message: &Message) -> TaskCost {
         match message.kind {
-            MessageKind::Eager => self.handling_overhead + per_kib(self.eager_receive_per_kib, message.bytes),
-            MessageKind::ReadResponse => {
-                self.single_copy_overhead + per_kib(self.single_copy_per_kib, message.bytes) + self.send_overhead
+            MessageKind::Eager => {
+                TaskCost::of(self.handling_overhead).and_copy(self.eager_receive_per_kib, message.bytes)
             }
-            MessageKind::RequestToSend | MessageKind::Finished => self.handling_overhead,
+            MessageKind::ReadResponse => {
+                let calls = TaskCost::of(self.single_copy_overhead + self.send_overhead);
+                calls.and_copy(self.single_copy_per_kib, message.bytes)
+            }
+            MessageKind::RequestToSend | MessageKind::Finished => TaskCost::of(self.handling_overhead),
             MessageKind::ReadRequest | MessageKind::ClearToSend | MessageKind::Payload => {
                 unreachable!("messages of a NIC and of TCP")
             }

@@ -1,4 +1,4 @@
-//! The interrupt side of the kernel: a core per receive queue, frames in batches.
+//! The interrupt side of the kernel: a core for each receive queue or those of the host, frames in batches.
 //!
 //! The NIC writes frames to the rings of receive queues by itself. The first frame after a quiet spell waits for the
 //! interrupt (moderation, then `interrupt`); while the softirq runs it polls, and merges what it finds of a connection
@@ -6,6 +6,7 @@
 
 use etherweave_primitives::Duration;
 
+use super::OWN_CORE;
 use super::receive_queue::Softirq;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
@@ -110,7 +111,11 @@ impl Shard {
         let (data, acks, merged) = (u64::from(batch.data), u64::from(batch.acks), u64::from(batch.merged));
         let costs = &params.cpu;
         let cost: Duration = costs.receive_batch * merged + costs.receive_frame * data + costs.acknowledgement * acks;
-        self.expect_softirq(number, self.now + cost);
+        let done = match queue.core {
+            OWN_CORE => self.now + cost,
+            core => self.cores[core as usize].interrupt(self.now, cost),
+        };
+        self.expect_softirq(number, done);
     }
 
     /// Counts the frames that wait, up to what is merged at once.

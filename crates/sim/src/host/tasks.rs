@@ -1,12 +1,35 @@
 //! How threads run their tasks, and what each costs.
 
-use etherweave_primitives::Duration;
+use etherweave_primitives::{Bytes, Duration};
 
+use super::OWN_CORE;
 use super::message::MessageKind;
 use super::shared_memory::Neighbour;
 use super::thread::{Role, Task};
 use crate::engine::Shard;
 use crate::engine::event::{Event, Kind, PrefetchHint};
+
+/// What a task costs.
+#[derive(Clone, Copy)]
+pub(crate) struct TaskCost {
+    /// Time on a core and a memory that nothing else uses.
+    time: Duration,
+    /// What it copies in memory [B].
+    copied: u64,
+}
+
+impl TaskCost {
+    /// A task that copies nothing worth counting.
+    pub fn of(time: Duration) -> TaskCost {
+        TaskCost { time, copied: 0 }
+    }
+
+    /// The same, which also copies `bytes`; nothing is copied where that costs nothing.
+    pub fn and_copy(self, per_kib_cost: Duration, bytes: u64) -> TaskCost {
+        let copied = if per_kib_cost.is_zero() { 0 } else { bytes };
+        TaskCost { time: self.time + per_kib(per_kib_cost, bytes), copied: self.copied + copied }
+    }
+}
 
 impl Shard {
     /// The thread's job starts.
@@ -27,22 +50,65 @@ impl Shard {
     }
 
     /// Occupies a thread.
-    pub(crate) fn begin(&mut self, thread: u32, task: Task, cost: Duration) {
+    pub(crate) fn begin(&mut self, thread: u32, task: Task, cost: TaskCost) {
         self.begin_with(thread, task, cost, PrefetchHint::default());
     }
 
     /// The same, with a hint at what the task will touch.
-    pub(super) fn begin_with(&mut self, thread: u32, task: Task, cost: Duration, hint: PrefetchHint) {
+    pub(super) fn begin_with(&mut self, thread: u32, task: Task, cost: TaskCost, hint: PrefetchHint) {
+        let cost = self.time_with_memory(self.threads[thread as usize].host, cost);
         let state = &mut self.threads[thread as usize];
         debug_assert!(state.current.is_none(), "a thread does one thing at a time");
         state.current = Some(task);
         let place = self.hosts[state.host as usize].port;
+        let mut done = self.now + cost;
+        if state.core != OWN_CORE {
+            let core = &mut self.cores[state.core as usize];
+            state.interrupts = Some(core.interrupts());
+            done = core.begin(self.now, cost);
+        }
         let key = self.key(place, Kind::ThreadDone, thread);
-        self.queue.push(Event { time: self.now + cost, key, handle: 0, hint });
+        self.queue.push(Event { time: done, key, handle: 0, hint });
+    }
+
+    /// How long a task takes with others: what threads of a host copy follows each other at the rate of its memory.
+    fn time_with_memory(&mut self, host: u32, cost: TaskCost) -> Duration {
+        match self.constants.params.host.memory_rate {
+            Some(rate) if cost.copied > 0 => {
+                let free_at = &mut self.memory_free_at[host as usize];
+                *free_at = (*free_at).max(self.now) + rate.serialization_time(Bytes::new(cost.copied));
+                cost.time.max(free_at.since(self.now))
+            }
+            _ => cost.time,
+        }
+    }
+
+    /// Has a thread perform its present operation without a core: it sleeps.
+    pub(super) fn sleep(&mut self, thread: u32, duration: Duration) {
+        let state = &mut self.threads[thread as usize];
+        (state.current, state.interrupts) = (Some(Task::Step(0)), None);
+        let place = self.hosts[state.host as usize].port;
+        self.schedule(duration, place, Kind::ThreadDone, thread);
+    }
+
+    /// Whether interrupts have taken the core from the present task: it is done later by so much.
+    fn is_postponed(&mut self, thread: u32) -> bool {
+        let state = &mut self.threads[thread as usize];
+        let Some(before) = state.interrupts else { return false };
+        let interrupts = self.cores[state.core as usize].interrupts();
+        state.interrupts = Some(interrupts);
+        let place = self.hosts[state.host as usize].port;
+        if interrupts > before {
+            self.schedule(interrupts - before, place, Kind::ThreadDone, thread);
+        }
+        interrupts > before
     }
 
     /// The present task is done.
     pub(crate) fn thread_done(&mut self, thread: u32) {
+        if self.is_postponed(thread) {
+            return;
+        }
         self.totals.last_progress = self.now;
         let task = self.threads[thread as usize].current.take().expect("a task is in progress");
         match task {
@@ -74,18 +140,20 @@ impl Shard {
     }
 
     /// What a task costs now; reads and writes learn how many bytes they move.
-    fn priced(&mut self, thread: u32, task: Task) -> (Task, Duration) {
+    fn priced(&mut self, thread: u32, task: Task) -> (Task, TaskCost) {
         let costs = &self.constants.params.host.cpu;
         match task {
             Task::Write(endpoint, _) => {
                 let (bytes, calls) = self.write_size(endpoint);
                 let costs = &self.constants.params.host.cpu;
-                (Task::Write(endpoint, bytes), costs.send_call * calls + per_kib(costs.send_per_kib, bytes))
+                let call = TaskCost::of(costs.send_call * calls);
+                (Task::Write(endpoint, bytes), call.and_copy(costs.send_per_kib, bytes))
             }
             Task::Read(endpoint, _) => {
                 let (bytes, calls) = self.read_size(thread, endpoint);
                 let costs = &self.constants.params.host.cpu;
-                (Task::Read(endpoint, bytes), costs.receive_call * calls + per_kib(costs.receive_per_kib, bytes))
+                let call = TaskCost::of(costs.receive_call * calls);
+                (Task::Read(endpoint, bytes), call.and_copy(costs.receive_per_kib, bytes))
             }
             Task::Handle(endpoint, message) if Neighbour::of(endpoint).is_some() => {
                 (task, self.constants.params.host.shared_memory.handling_cost(&message))
@@ -93,9 +161,9 @@ impl Shard {
             Task::Handle(_, message) => {
                 let mpi = self.constants.mpi();
                 let copied = if message.kind == MessageKind::Eager { message.bytes } else { 0 };
-                (task, mpi.handling_overhead + per_kib(mpi.eager_receive_per_kib, copied))
+                (task, TaskCost::of(mpi.handling_overhead).and_copy(mpi.eager_receive_per_kib, copied))
             }
-            Task::Step(_) | Task::Post => (task, costs.send_call),
+            Task::Step(_) | Task::Post => (task, TaskCost::of(costs.send_call)),
         }
     }
 }

@@ -1,12 +1,14 @@
-//! Threads: one core that runs one task at a time.
+//! Threads: each runs one task at a time, on a core of its own or on one of its host.
 //!
 //! A thread has an inbox of tasks and a role that defines what it does between them. Every task costs processor time;
 //! its effect happens when it is done. A rank handles its inbox only while it waits inside MPI, as an MPI library
 //! without a progress thread does.
+//!
+//! [`OWN_CORE`]: super::OWN_CORE
 
 use std::collections::VecDeque;
 
-use etherweave_primitives::Time;
+use etherweave_primitives::{Duration, Time};
 
 use super::message::Message;
 use super::rank::RankState;
@@ -43,6 +45,10 @@ pub(crate) struct Thread {
     pub host: u32,
     /// Job or group of streams.
     pub job: u32,
+    /// Its core, numbered in the shard, or [`OWN_CORE`].
+    pub core: u32,
+    /// What interrupts had taken of the core when the present task began; `None` while it needs no shared core.
+    pub interrupts: Option<Duration>,
     /// What is to be done.
     pub inbox: VecDeque<Task>,
     /// What is being done.
@@ -53,8 +59,8 @@ pub(crate) struct Thread {
 
 impl Thread {
     /// An idle thread.
-    pub fn new(host: u32, job: u32, role: Role) -> Thread {
-        Thread { host, job, inbox: VecDeque::new(), current: None, role }
+    pub fn new(host: u32, job: u32, core: u32, role: Role) -> Thread {
+        Thread { host, job, core, interrupts: None, inbox: VecDeque::new(), current: None, role }
     }
 
     /// Begins to fetch what it will do next.

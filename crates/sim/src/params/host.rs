@@ -4,7 +4,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::{ReceiveParams, SharedMemoryParams, TokenBucket};
+use super::{CoreParams, ReceiveParams, SharedMemoryParams, TokenBucket};
 
 /// A NIC.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -208,6 +208,12 @@ fn mpi_over_tcp<'de, D: serde::Deserializer<'de>>(source: D) -> Result<MpiParams
 pub struct HostParams {
     /// Kernel TCP path.
     pub cpu: CpuCosts,
+    /// Cores that ranks and receive queues share. Absent: each has one of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<CoreParams>,
+    /// What all cores together copy in memory. Absent: each copies as fast as alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_rate: Option<BitRate>,
     /// Receive queues of the kernel.
     pub receive: ReceiveParams,
     /// MPI over RoCE.
@@ -225,6 +231,8 @@ impl Default for HostParams {
     fn default() -> Self {
         HostParams {
             cpu: CpuCosts::default(),
+            cores: None,
+            memory_rate: None,
             receive: ReceiveParams::default(),
             mpi_roce: MpiParams::roce(),
             mpi_tcp: MpiParams::tcp(),

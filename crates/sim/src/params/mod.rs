@@ -5,6 +5,7 @@
 
 mod cells;
 mod check;
+mod cores;
 mod flow_control;
 mod host;
 mod receive;
@@ -16,6 +17,7 @@ mod transport;
 
 pub use cells::{Cells, PeerResponse};
 pub use check::check;
+pub use cores::{Binding, CoreParams};
 pub use etherweave_kernel::Arbiter;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{

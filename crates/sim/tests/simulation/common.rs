@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{BitRate, Duration, HostId, Length, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
-use etherweave_sim::params::{Reliability, RoceParams, SimParams, Transport};
+use etherweave_sim::params::{Binding, Reliability, RoceParams, SimParams, Transport};
 use etherweave_sim::{Experiment, Finish, Job, Paths, Report, Simulation};
 use etherweave_topology::{Family, SingleSwitch, Topology};
 use etherweave_workload::{Traffic, Workload};
@@ -39,7 +39,15 @@ pub fn job(workload: &Workload) -> Job {
 /// A job of given traffic on the first hosts.
 pub fn job_of(traffic: Traffic, priority: Priority) -> Job {
     let hosts = (0..traffic.ranks()).map(HostId::new).collect();
-    Job { name: "job".into(), hosts, traffic, priority, start: Duration::ZERO, is_background: false }
+    Job {
+        name: "job".into(),
+        hosts,
+        traffic,
+        priority,
+        start: Duration::ZERO,
+        is_background: false,
+        binding: Binding::default(),
+    }
 }
 
 /// An experiment with the usual limits.

@@ -1,7 +1,7 @@
 //! Several ranks on a host: shared memory between them, one NIC for all.
 
-use etherweave_primitives::{Bytes, Duration, HostId, Priority, Rank};
-use etherweave_sim::params::{SharedMemoryParams, SimParams};
+use etherweave_primitives::{BitRate, Bytes, Duration, HostId, Priority, Rank};
+use etherweave_sim::params::{Binding, CoreParams, SharedMemoryParams, SimParams};
 use etherweave_sim::{Experiment, Job, Report};
 use etherweave_workload::{Block, Op, OsuLatency, Program, Traffic, Workload};
 
@@ -70,6 +70,71 @@ fn ranks_of_a_host_share_the_rate_of_its_nic() {
     };
     let more = (time(4) - time(1)) / (3.0 * bytes as f64 * 80.0);
     assert!((1.0..1.03).contains(&more), "headers take 2 %: {more}");
+}
+
+/// A program of one measured iteration.
+fn iteration(ops: &[Op]) -> Program {
+    let marked = [&[Op::IterationStart], ops, &[Op::IterationEnd]].concat();
+    Program::new([Block::measured(marked, 1)])
+}
+
+const COMPUTE: Duration = Duration::from_us(1_000);
+
+/// Ranks of one core take turns.
+#[test]
+fn two_ranks_of_a_core_compute_one_after_the_other() {
+    let times = |cores: [u32; 2]| {
+        let mut params = roce();
+        params.host.cores = Some(CoreParams { sockets: 1, per_socket: 2 });
+        let program = iteration(&[Op::Compute { duration: COMPUTE }]);
+        let mut experiment = on_hosts(params, Traffic::Ranks(vec![program; 2]), &[0, 0]);
+        experiment.jobs[0].binding = Binding::Listed(cores.into());
+        run(&experiment, 1).iterations.iter().map(|row| row.duration).collect::<Vec<_>>()
+    };
+    assert_eq!(times([0, 1]), [COMPUTE, COMPUTE]);
+    assert_eq!(times([0, 0]), [COMPUTE, COMPUTE * 2]);
+}
+
+/// The only receive queue interrupts core 0. The rank there computes; what another rank of the host receives takes it a
+/// frame and a batch. On cores of their own, as without `cores`, nothing does.
+#[test]
+fn the_interrupt_side_takes_time_from_the_rank_of_its_core() {
+    let time = |cores: Option<CoreParams>, computing: u32| {
+        let mut params = tcp();
+        params.host.receive.queues = 1;
+        params.host.cores = cores;
+        let compute = iteration(&[Op::Compute { duration: COMPUTE }]);
+        let receive = iteration(&[Op::Irecv { peer: Rank::new(2), tag: 1, bytes: 8 }, Op::WaitAll]);
+        let send = iteration(&[Op::Isend { peer: Rank::new(1), tag: 1, bytes: 8 }, Op::WaitAll]);
+        let mut experiment = on_hosts(params, Traffic::Ranks(vec![compute, receive, send]), &[0, 0, 1]);
+        experiment.jobs[0].binding = Binding::Listed(vec![computing, 1]);
+        run(&experiment, 1).iterations[0].duration
+    };
+    let cores = || Some(CoreParams { sockets: 1, per_socket: 3 });
+    let cpu = tcp().host.cpu;
+    assert_eq!(time(cores(), 0), COMPUTE + cpu.receive_frame + cpu.receive_batch);
+    assert_eq!(time(cores(), 2), COMPUTE);
+    assert_eq!(time(None, 0), COMPUTE);
+}
+
+/// Four ranks of a host copy 4 MiB each from four others at once: alone a copy takes 0.36 ms, all four at 40 Gb/s 3.36 ms.
+#[test]
+fn ranks_of_a_host_share_the_rate_of_its_memory() {
+    let bytes = 4 << 20;
+    let time = |count: u32, rate: Option<BitRate>| {
+        let mut params = roce();
+        params.host.memory_rate = rate;
+        let Traffic::Ranks(programs) = pairs(count, bytes) else { unreachable!() };
+        let timed = programs.iter().map(|program| iteration(&program.blocks[0].ops)).collect();
+        let report = run(&on_hosts(params, Traffic::Ranks(timed), &vec![0; 2 * count as usize]), 1);
+        report.iterations[count as usize..].iter().map(|row| row.duration).max().unwrap()
+    };
+    let rate = BitRate::from_gbps(40);
+    let SharedMemoryParams { send_overhead, latency, handling_overhead, .. } = SharedMemoryParams::default();
+    let request = send_overhead + latency + handling_overhead;
+    assert_eq!(time(4, Some(rate)), request + rate.serialization_time(Bytes::new(bytes)) * 4);
+    assert_eq!(time(4, None), time(1, None));
+    assert_eq!(time(1, Some(BitRate::from_gbps(400))), time(1, None), "a core alone is slower than the memory");
 }
 
 /// Order, counts and bytes between neighbours and others at once, on any number of threads.

@@ -5,13 +5,15 @@ use etherweave_primitives::{Bytes, Duration, InputErrors};
 use super::{BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_shaper, has_pauses, require, require_within};
 use crate::constants;
 use crate::params::{
-    CpuCosts, Moderation, MpiParams, NicParams, PROFILES, ReceiveParams, SharedMemoryParams, SimParams,
+    CoreParams, CpuCosts, Moderation, MpiParams, NicParams, PROFILES, ReceiveParams, SharedMemoryParams, SimParams,
 };
 
 /// Largest segment that Linux hands to a NIC (BIG TCP: eight times 64 KiB).
 const OFFLOAD_MAX: Bytes = Bytes::new(512 << 10);
 /// Entries of a NIC's indirection table, each of which names a queue.
 const QUEUES_MAX: u32 = 128;
+/// Sockets of a host, and cores of a socket.
+const CORES_MAX: u32 = 1024;
 /// Largest envelope of an MPI message; none is near.
 const ENVELOPE_MAX: Bytes = Bytes::new(64 << 10);
 
@@ -20,6 +22,8 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     let frame = Bytes::new(constants::largest_frame(&params.transport).into());
     errors.check(check_shaper("nic.shaper", params.nic.shaper.as_ref(), frame));
     errors.check(check_cpu(&params.host.cpu).and_then(|()| check_offload(params)));
+    errors.check(params.host.cores.as_ref().map_or(Ok(()), check_cores));
+    errors.check(params.host.memory_rate.map_or(Ok(()), |rate| require_within(RATES, "host.memory_rate", rate)));
     errors.check(check_receive(&params.host.receive));
     errors.check(check_delay("host.timer_slack", params.host.timer_slack));
     errors.check(check_mpi("host.mpi_roce", &params.host.mpi_roce));
@@ -81,6 +85,11 @@ fn check_cpu(cpu: &CpuCosts) -> Checked {
     check_per_kib("host.cpu.send_per_kib", cpu.send_per_kib)?;
     check_per_kib("host.cpu.receive_per_kib", cpu.receive_per_kib)?;
     require_within(Bytes::new(1)..=OFFLOAD_MAX, "host.cpu.offload", cpu.offload)
+}
+
+fn check_cores(cores: &CoreParams) -> Checked {
+    require_within(1..=CORES_MAX, "host.cores.sockets", cores.sockets)?;
+    require_within(1..=CORES_MAX, "host.cores.per_socket", cores.per_socket)
 }
 
 fn check_receive(receive: &ReceiveParams) -> Checked {
