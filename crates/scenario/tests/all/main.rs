@@ -6,6 +6,7 @@ mod design_mistakes;
 mod estimate;
 mod extremes;
 mod faults;
+mod hpcc_ring;
 mod mistakes;
 mod mutations;
 mod samples;

@@ -41,8 +41,8 @@ pub enum Kind {
     CreditsArrive,
     /// The crossbar of a switch is free for a port. Index: its input or its output.
     CrossbarFree,
-    /// A message is in the queue of a rank of the same host. Index: the sender's thread. Handle: the packet that carries
-    /// it.
+    /// A message is in the queue of a rank of the same host. Index: the sender's thread. Handle: the packet that
+    /// carries it.
     Handover,
 }
 

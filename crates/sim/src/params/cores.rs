@@ -1,7 +1,7 @@
 //! Processor cores of a host.
 
-/// Cores of a host, which its ranks and the interrupt side of its receive queues share: queue i interrupts core i, counted
-/// from 0 again behind the last.
+/// Cores of a host, which its ranks and the interrupt side of its receive queues share: queue i interrupts core i,
+/// counted from 0 again behind the last.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CoreParams {

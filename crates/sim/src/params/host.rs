@@ -152,8 +152,8 @@ pub fn ucx_rendezvous_threshold(rate: BitRate) -> Bytes {
     ucx_threshold([eager, rendezvous], wire)
 }
 
-/// The same between ranks of a host: latency 80 ns, 10 ns of overhead to write and to read a queue (`mm_iface.c`), 400 ns
-/// for a copy by `process_vm_readv` (`cma_iface.c`).
+/// The same between ranks of a host: latency 80 ns, 10 ns of overhead to write and to read a queue (`mm_iface.c`), 400
+/// ns for a copy by `process_vm_readv` (`cma_iface.c`).
 pub fn ucx_single_copy_threshold(single_copy_per_kib: Duration) -> Bytes {
     let [latency, overhead, single_copy] = [80, 10, 400];
     ucx_threshold([overhead, latency * 4 + overhead * 2 + single_copy], single_copy_per_kib)

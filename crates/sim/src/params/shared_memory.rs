@@ -5,8 +5,8 @@ use etherweave_primitives::{Bytes, Duration};
 use super::UCX_COPY_PER_KIB;
 
 /// MPI between ranks of a host: what is short is copied into a queue in shared memory and out of it, what is longer the
-/// receiver copies from the sender's memory at once (`process_vm_readv`). Defaults: the thresholds of Open MPI's `vader`
-/// without XPMEM, the estimates of UCX (`mm_iface.c`, `cma_iface.c`).
+/// receiver copies from the sender's memory at once (`process_vm_readv`). Defaults: the thresholds of Open MPI's
+/// `vader` without XPMEM, the estimates of UCX (`mm_iface.c`, `cma_iface.c`).
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SharedMemoryParams {

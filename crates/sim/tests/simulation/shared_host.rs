@@ -36,8 +36,8 @@ fn an_eager_message_between_neighbours_takes_the_sum_of_its_parts() {
     }
 }
 
-/// The request, its handling, the copy by the receiver, which then posts the completion. The sender handles that while the
-/// receiver posts its answer, and only then posts its receive.
+/// The request, its handling, the copy by the receiver, which then posts the completion. The sender handles that while
+/// the receiver posts its answer, and only then posts its receive.
 #[test]
 fn a_long_message_between_neighbours_is_copied_once() {
     let memory = SharedMemoryParams::default();
@@ -117,7 +117,8 @@ fn the_interrupt_side_takes_time_from_the_rank_of_its_core() {
     assert_eq!(time(None, 0), COMPUTE);
 }
 
-/// Four ranks of a host copy 4 MiB each from four others at once: alone a copy takes 0.36 ms, all four at 40 Gb/s 3.36 ms.
+/// Four ranks of a host copy 4 MiB each from four others at once: alone a copy takes 0.36 ms, all four at 40 Gb/s 3.36
+/// ms.
 #[test]
 fn ranks_of_a_host_share_the_rate_of_its_memory() {
     let bytes = 4 << 20;
