@@ -195,7 +195,7 @@ fn check_sleeps(scenario: &Scenario, number: usize, programs: &[Program]) -> Res
         Op::Sleep { duration } | Op::Compute { duration } => duration,
         Op::Isend { .. } | Op::Irecv { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => Duration::ZERO,
     };
-    let ops = programs.iter().flat_map(|program| &program.blocks).flat_map(|block| &block.ops);
+    let ops = programs.iter().flat_map(|program| program.blocks.iter()).flat_map(|block| &block.ops);
     let longest = ops.map(rest).max().unwrap_or(Duration::ZERO);
     let key = format!("job.{number}.workload.{}", scenario.job[number].workload.name());
     InputError::unless(longest <= RUN_MAX, &key, format!("a rest of {longest}"), format!("at most {RUN_MAX}"))?;

@@ -42,7 +42,7 @@ pub struct RunMemory {
     pub connections: u64,
     /// Packets under way and their events, at most.
     pub packets: u64,
-    /// While it is built: programs and plans of connections once more.
+    /// While it is built: plans of connections.
     pub building: u64,
     /// Rows of the report, at its end.
     pub report: u64,
@@ -64,7 +64,7 @@ impl RunMemory {
                 .saturating_add(times(rows, size_of::<IterationRow>())),
             connections: connections.saturating_mul(connection(params, hops)),
             packets: packets(topology, params, traffic).saturating_mul(packet()),
-            building: programs.saturating_add(connections.saturating_mul(PLAN)),
+            building: connections.saturating_mul(PLAN),
             report: report(topology, connections, rows, streams),
         }
     }

@@ -60,7 +60,7 @@ impl Amounts {
 
 fn load(program: &Program) -> RankLoad {
     let mut load = RankLoad::default();
-    for block in &program.blocks {
+    for block in program.blocks.iter() {
         let repeat = u64::from(block.repeat);
         for op in &block.ops {
             match *op {

@@ -18,7 +18,7 @@ pub fn check(programs: &[Program]) -> Result<(), InputError> {
     let mut balance = Balance::new();
     for (index, program) in programs.iter().enumerate() {
         let rank = Rank::from_index(index);
-        for block in &program.blocks {
+        for block in program.blocks.iter() {
             for op in &block.ops {
                 count(&mut balance, programs.len(), rank, *op, i128::from(block.repeat))?;
             }

@@ -1,5 +1,7 @@
 //! The schedule of one rank: blocks of operations, each block repeated.
 
+use std::sync::Arc;
+
 use etherweave_primitives::{Duration, Rank};
 
 /// One step of a rank. A rank performs its steps in order, on one thread.
@@ -53,11 +55,12 @@ pub struct Block {
     pub measured: bool,
 }
 
-/// What one rank does from start to end.
+/// What one rank does from start to end. Copies share their blocks: whoever performs, writes or counts a program reads
+/// the same ones.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Program {
     /// In order.
-    pub blocks: Vec<Block>,
+    pub blocks: Arc<[Block]>,
 }
 
 impl Block {
@@ -82,6 +85,11 @@ impl Program {
     pub fn iterations(&self) -> u64 {
         let ends = |block: &Block| block.ops.iter().filter(|op| **op == Op::IterationEnd).count() as u64;
         self.blocks.iter().filter(|block| block.measured).map(|block| ends(block) * u64::from(block.repeat)).sum()
+    }
+
+    /// Every block as often as it is repeated, while whoever asks goes on: nothing is written out.
+    pub fn ops(&self) -> impl Iterator<Item = &Op> {
+        self.blocks.iter().flat_map(|block| std::iter::repeat_n(&block.ops, block.repeat as usize).flatten())
     }
 }
 

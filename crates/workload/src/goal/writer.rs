@@ -30,7 +30,7 @@ enum Before {
 }
 
 pub(super) fn write(programs: &[Program]) -> Result<String, InputError> {
-    let blocks = programs.iter().flat_map(|program| &program.blocks);
+    let blocks = programs.iter().flat_map(|program| program.blocks.iter());
     let count = blocks.map(|block| block.ops.len() as u64 * u64::from(block.repeat)).fold(0, u64::saturating_add);
     if count > OPERATIONS_MAX {
         let expected = format!("at most {OPERATIONS_MAX}: GOAL has no repetitions, so ask for fewer iterations");
@@ -39,11 +39,7 @@ pub(super) fn write(programs: &[Program]) -> Result<String, InputError> {
     let mut text = format!("num_ranks {}\n", programs.len());
     for (number, program) in programs.iter().enumerate() {
         let mut rank = Rank::default();
-        for block in &program.blocks {
-            for op in (0..block.repeat).flat_map(|_| &block.ops) {
-                rank.put(op)?;
-            }
-        }
+        program.ops().try_for_each(|op| rank.put(op))?;
         let _ = write!(text, "\nrank {number} {{\n{}}}\n", rank.text);
     }
     Ok(text)

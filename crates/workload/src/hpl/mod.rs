@@ -231,7 +231,7 @@ mod tests {
         let hpl = Hpl { update_per_gflop: gflop, panel_per_gflop: Duration::ZERO, ..Hpl::default() };
         let seconds = |hpl: &Hpl| {
             let programs = hpl.programs().unwrap();
-            let ops = programs.iter().flat_map(|program| &program.blocks).flat_map(|block| {
+            let ops = programs.iter().flat_map(|program| program.blocks.iter()).flat_map(|block| {
                 block.ops.iter().map(move |op| match op {
                     Op::Compute { duration } => duration.as_ps() as f64 * 1e-12 * f64::from(block.repeat),
                     _ => 0.0,

@@ -208,17 +208,17 @@ impl Cursor<'_> {
     fn section(&mut self, rank: u32, ranks: u32, tags: &[u32]) -> Read<[Program; 2]> {
         let blocks = self.word()?;
         self.zero(4)?;
-        let mut parts = [Program::default(), Program::default()];
+        let mut parts = [Vec::new(), Vec::new()];
         for _ in 0..blocks {
             let flags = self.flags(MEASURED | WARM_UP)?;
             let part = usize::from(flags & WARM_UP == 0);
-            if flags == MEASURED | WARM_UP || (part == 0 && !parts[1].blocks.is_empty()) {
+            if flags == MEASURED | WARM_UP || (part == 0 && !parts[1].is_empty()) {
                 return Err(self.before(4, "a warm-up block; expected it first and not measured"));
             }
             let block = self.block(flags, rank, ranks, tags)?;
-            parts[part].blocks.push(block);
+            parts[part].push(block);
         }
-        Ok(parts)
+        Ok(parts.map(|blocks| Program { blocks: blocks.into() }))
     }
 
     fn block(&mut self, flags: u32, rank: u32, ranks: u32, tags: &[u32]) -> Read<Block> {

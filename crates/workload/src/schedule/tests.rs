@@ -108,7 +108,7 @@ fn op(ranks: u32, rank: u32) -> impl Strategy<Value = Op> {
 fn program(ranks: u32, rank: u32) -> impl Strategy<Value = Program> {
     let block = (prop::collection::vec(op(ranks, rank), 1..5), 1..9u32, any::<bool>());
     let block = block.prop_map(|(ops, repeat, measured)| Block { ops, repeat, measured });
-    prop::collection::vec(block, 0..4).prop_map(|blocks| Program { blocks })
+    prop::collection::vec(block, 0..4).prop_map(|blocks| Program { blocks: blocks.into() })
 }
 
 fn schedule() -> impl Strategy<Value = Schedule> {

@@ -71,7 +71,7 @@ fn padded(mut bytes: Vec<u8>) -> Vec<u8> {
 
 /// Every tag with its place in the list.
 fn tags<'a>(programs: impl Iterator<Item = &'a Program>) -> Result<BTreeMap<u32, u32>, InputError> {
-    let ops = programs.flat_map(|program| &program.blocks).flat_map(|block| &block.ops);
+    let ops = programs.flat_map(|program| program.blocks.iter()).flat_map(|block| &block.ops);
     let mut places: BTreeMap<u32, u32> = ops.filter_map(tag).map(|tag| (tag, 0)).collect();
     if places.len() > TAGS_MAX {
         return Err(InputError::new("tag", format!("{} different ones", places.len()), format!("at most {TAGS_MAX}")));

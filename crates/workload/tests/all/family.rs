@@ -1,5 +1,7 @@
 //! The suite that every member of the family passes, run over the list of members.
 
+use std::collections::BTreeSet;
+
 use etherweave_primitives::Bytes;
 use etherweave_workload::collective::{Algorithm, Collective, Library, TAG_BASE};
 use etherweave_workload::{
@@ -115,6 +117,65 @@ fn a_schedule_does_not_grow_with_its_iterations() {
         let ops: usize = programs[0].blocks.iter().map(|block| block.ops.len()).sum();
         assert!(ops < 10_000, "{member:?} holds {ops} operations");
     }
+}
+
+/// Memory of the program of a rank [B].
+fn program_bytes(program: &Program) -> usize {
+    let ops: usize = program.blocks.iter().map(|block| size_of_val(&block.ops[..])).sum();
+    size_of_val(program) + size_of_val(&program.blocks[..]) + ops
+}
+
+/// Every member that repeats something, at 10 and at 10,000 repetitions.
+#[test]
+fn ten_thousand_iterations_take_the_memory_of_ten() {
+    let repeated = |member: &Workload, iterations: i64| {
+        let mut table = toml::Table::try_from(member).unwrap();
+        let (_, parameters) = table.iter_mut().next().unwrap();
+        let parameters = parameters.as_table_mut().unwrap();
+        let key = ["iterations", "measurements"].into_iter().find(|&key| parameters.contains_key(key))?;
+        parameters.insert(key.to_owned(), iterations.into());
+        let Traffic::Ranks(programs) = table.try_into::<Workload>().unwrap().traffic(7).unwrap() else { return None };
+        let bytes: Vec<_> = programs.iter().map(program_bytes).collect();
+        Some((bytes, programs[0].iterations()))
+    };
+    let mut found = 0;
+    for member in Workload::defaults() {
+        let (Some(few), Some(many)) = (repeated(&member, 10), repeated(&member, 10_000)) else { continue };
+        assert_eq!((few.0, 1_000 * few.1), many, "{}", member.name());
+        found += 1;
+    }
+    assert!(found > 8, "most members repeat something");
+}
+
+/// Stencils, transposes, solvers and reductions: what a rank does once, whatever their number.
+#[test]
+fn the_program_of_a_rank_takes_four_kib_beyond_its_connections() {
+    let mpi = |ranks, bytes, library| {
+        let operation = Collective::Allreduce { bytes: Bytes::new(bytes) };
+        Workload::OsuCollective(OsuCollective { ranks, operation, library, ..OsuCollective::default() })
+    };
+    let members = [
+        Workload::Halo3d(Halo3d { pex: 16, pey: 16, pez: 16, corners: true, ..Halo3d::default() }),
+        Workload::Fft(Fft { pex: 16, pey: 16, pez: 16, ..Fft::default() }),
+        Workload::AllToAll(AllToAll { ranks: 1_024, bytes: Bytes::new(2_048), ..AllToAll::default() }),
+        mpi(4_096, 8, Library::OpenMpi40),
+        mpi(4_096, 1 << 20, Library::OpenMpi41),
+        mpi(4_096, 1 << 20, Library::Mpich4),
+    ];
+    for member in members {
+        let Traffic::Ranks(programs) = member.traffic(7).unwrap() else { panic!("ranks") };
+        for program in [&programs[0], &programs[programs.len() / 2 + 1]] {
+            let peers: BTreeSet<_> = program.ops().filter_map(peer).collect();
+            // A send, a receive and a wait per peer, in each direction.
+            let connections = 2 * 3 * size_of::<Op>() * peers.len();
+            let bytes = program_bytes(program);
+            assert!(bytes <= 4_096 + connections, "{member:?}: {bytes} B, {} peers", peers.len());
+        }
+    }
+}
+
+fn peer(op: &Op) -> Option<u32> {
+    if let Op::Isend { peer, .. } | Op::Irecv { peer, .. } = op { Some(peer.get()) } else { None }
 }
 
 #[test]
