@@ -12,7 +12,8 @@
 //! A model brings its own outbox (events for the shards of one worker, [`Outbox`]) and its own [`Agreement`] (when the
 //! next event is, whether work is left). Both are known at compile time: no event costs a call through a table.
 //!
-//! Beside them stands what models have in common of switches with crossbars: the order of [`Arbiter`].
+//! Beside them stands what models have in common: vectors of entities by typed indices ([`IndexVec`]), and of switches
+//! with crossbars the order of [`Arbiter`].
 //!
 //! Guarantees: a worker receives outboxes in the order of the workers that filled them, and workers have consecutive
 //! shards; so a shard receives remote events in the order of the shards that sent them, however shards are assigned.
@@ -22,6 +23,7 @@ mod agreement;
 mod arbiter;
 mod barrier;
 mod division;
+mod index_vec;
 mod mpi;
 mod processes;
 mod threads;
@@ -30,6 +32,7 @@ mod wire;
 pub use agreement::{Agreement, Exchange, Outbox};
 pub use arbiter::Arbiter;
 pub use division::{Division, Worker};
+pub use index_vec::{IndexVec, LocalIndex};
 pub use processes::{ProcessEnd, Processes};
 pub use threads::{ThreadEnd, Threads};
 pub use wire::Wire;

@@ -20,6 +20,7 @@ mod estimate;
 mod fingerprint;
 pub mod frame;
 mod host;
+mod indices;
 mod losses;
 mod packet;
 pub mod params;

@@ -19,6 +19,7 @@ use crate::host::{
     Core, Endpoint, Intake, Neighbour, OWN_CORE, Protocol, RankState, ReceiveQueue, Role, SinkState, SourceState,
     Thread,
 };
+use crate::indices::ThreadIndex;
 use crate::params::{CoreParams, HostParams};
 use crate::switch::port::{Owner, PeerLink};
 use crate::transport::ShortQueue;
@@ -114,7 +115,7 @@ fn add_endpoints(
             let ((shard, port), (remote_shard, remote_port)) = (places[side], places[1 - side]);
             let endpoint = Endpoint {
                 host: host_at(&shards[shard], port),
-                thread: u32::MAX,
+                thread: ThreadIndex::NONE,
                 remote: numbers[1 - side],
                 route: start[side],
                 first_egress: shards[shard].constants.routes.get(start[side] as usize).copied().unwrap_or(0),
@@ -192,7 +193,7 @@ fn host_at(shard: &Shard, port: u32) -> u32 {
 }
 
 /// A thread: its shard and number there.
-type ThreadId = (usize, u32);
+type ThreadId = (usize, ThreadIndex);
 
 fn add_ranks(
     experiment: &Experiment,
@@ -237,8 +238,8 @@ fn introduce(pair: &PlannedConnection, threads: &[ThreadId], shards: &mut [Shard
     }
 }
 
-fn connect_rank(shard: &mut Shard, thread: u32, peer: u32, endpoint: u32) {
-    if let Role::Rank(rank) = &mut shard.threads[thread as usize].role {
+fn connect_rank(shard: &mut Shard, thread: ThreadIndex, peer: u32, endpoint: u32) {
+    if let Role::Rank(rank) = &mut shard.threads[thread].role {
         rank.connect(peer, endpoint);
     }
 }
@@ -274,20 +275,19 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
 }
 
 /// Adds a thread at a host's port.
-fn add_thread(shard: &mut Shard, port: u32, number: usize, core: u32, role: Role) -> u32 {
-    let thread = shard.threads.len() as u32;
-    shard.threads.push(Thread::new(host_at(shard, port), number as u32, core, role));
-    thread
+fn add_thread(shard: &mut Shard, port: u32, number: usize, core: u32, role: Role) -> ThreadIndex {
+    let host = host_at(shard, port);
+    shard.threads.push(Thread::new(host, number as u32, core, role))
 }
 
 /// Schedules the start of every thread, the last first: the queue keeps simultaneous events in reverse order, so
 /// each is appended; in order, ten thousand streams would each move all before them.
 fn schedule_starts(shard: &mut Shard, experiment: &Experiment) {
-    let start = |(index, thread): (usize, &Thread)| {
+    let start = |(index, thread): (ThreadIndex, &Thread)| {
         let time = Time::ZERO + experiment.jobs[thread.job as usize].start;
-        (time, shard.hosts[thread.host as usize].port, index as u32)
+        (time, shard.hosts[thread.host as usize].port, index)
     };
-    let mut starts: Vec<(Time, u32, u32)> = shard.threads.iter().enumerate().map(start).collect();
+    let mut starts: Vec<(Time, u32, ThreadIndex)> = shard.threads.entries().map(start).collect();
     starts.sort_unstable();
-    starts.into_iter().rev().for_each(|(time, port, thread)| shard.schedule_at(time, port, Kind::Start, thread));
+    starts.into_iter().rev().for_each(|(time, port, thread)| shard.schedule_at(time, port, Kind::Start, thread.get()));
 }

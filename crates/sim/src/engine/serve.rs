@@ -9,6 +9,7 @@ use super::memory::{prefer_huge_pages, prefetch, prefetch_lines};
 use super::shard::{Shard, Switch};
 use crate::frame::pause::PauseFrame;
 use crate::host::{Host, RankState, Role, Thread, lines};
+use crate::indices::ThreadIndex;
 use crate::packet::Handle;
 use crate::switch::buffer::Group;
 use crate::switch::port::{Owner, Port};
@@ -120,7 +121,7 @@ impl Shard {
                 self.fetch_host(place);
             }
             Kind::ThreadDone => {
-                if let Role::Rank(rank) = &self.threads[event.key.index() as usize].role {
+                if let Role::Rank(rank) = &self.threads[ThreadIndex::new(event.key.index())].role {
                     prefetch(std::slice::from_ref(&**rank), 0, size_of::<RankState>());
                 }
                 if event.hint.as_endpoint().1 {
@@ -145,7 +146,7 @@ impl Shard {
                     self.fetch_endpoint(self.hosts[host as usize].first_ready(), lines::REQUESTER);
                 }
             }
-            Kind::ThreadDone => self.threads[event.key.index() as usize].prefetch_next(),
+            Kind::ThreadDone => self.threads[ThreadIndex::new(event.key.index())].prefetch_next(),
             _ => {}
         }
     }
@@ -199,13 +200,13 @@ impl Shard {
             Kind::Announce => self.announce(event.handle),
             Kind::TransportTimer => self.transport_timer(index),
             Kind::Softirq => self.softirq(index),
-            Kind::ThreadDone => self.thread_done(index),
+            Kind::ThreadDone => self.thread_done(ThreadIndex::new(index)),
             Kind::Pacing => self.pacing(index),
-            Kind::Start => self.thread_start(index),
+            Kind::Start => self.thread_start(ThreadIndex::new(index)),
             Kind::ArriveDamaged => self.arrive_damaged(place, event.handle),
             Kind::CreditsArrive => self.credits_arrive(place, index),
             Kind::CrossbarFree => self.crossbar_free(place, index),
-            Kind::Handover => self.handover(index, event.handle),
+            Kind::Handover => self.handover(ThreadIndex::new(index), event.handle),
             Kind::PauseArriveDamaged => self.pause_arrive_damaged(place, PauseFrame::unpack(event.handle)),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use etherweave_kernel::IndexVec;
 use etherweave_primitives::{ChannelId, Duration, Time};
 
 use super::event::{Event, EventKey, Kind, PrefetchHint};
@@ -11,6 +12,7 @@ use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Core, Endpoint, Host, ReceiveQueue, Thread};
+use crate::indices::ThreadIndex;
 use crate::losses::ResentData;
 use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, Packets};
 use crate::sampling::Sampler;
@@ -95,7 +97,7 @@ pub(crate) struct Shard {
     pub endpoints: Vec<Endpoint>,
     /// Receive queues of the kernel that connections use.
     pub receive_queues: Vec<ReceiveQueue>,
-    pub threads: Vec<Thread>,
+    pub threads: IndexVec<ThreadIndex, Thread>,
     /// Cores of all hosts, where ranks and receive queues share them.
     pub cores: Vec<Core>,
     /// When the memory of each host has copied all that was begun, where that has a rate.
@@ -139,7 +141,7 @@ impl Shard {
             receive_queues: Vec::new(),
             cores: Vec::new(),
             memory_free_at: Vec::new(),
-            threads: Vec::new(),
+            threads: IndexVec::default(),
             constants: Arc::clone(constants),
             outboxes: (0..shards).map(|_| ShardOutbox::default()).collect(),
             totals: ShardTotals::default(),

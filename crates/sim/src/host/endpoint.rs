@@ -4,6 +4,7 @@ use etherweave_primitives::Time;
 
 use super::message::Message;
 use super::protocol::Protocol;
+use crate::indices::ThreadIndex;
 use crate::packet::{NO_PACKET, Packet, PacketKind};
 use crate::switch::port::{Peer, PeerLink};
 use crate::transport::ShortQueue;
@@ -15,7 +16,7 @@ pub(crate) struct Endpoint {
     /// Host, numbered in the shard.
     pub host: u32,
     /// Thread that owns it, numbered in the shard.
-    pub thread: u32,
+    pub thread: ThreadIndex,
     /// The other end: its number there.
     pub remote: u32,
     /// First entry of its path in the route table.

@@ -22,6 +22,7 @@ use super::tasks::TaskCost;
 use super::thread::{Role, Task};
 use crate::engine::Shard;
 use crate::engine::event::PrefetchHint;
+use crate::indices::ThreadIndex;
 use crate::params::{MpiParams, SharedMemoryParams};
 use crate::transport::roce::Operation;
 
@@ -61,15 +62,15 @@ impl EagerLimits {
 }
 
 impl Shard {
-    pub(super) fn rank(&mut self, thread: u32) -> &mut RankState {
-        match &mut self.threads[thread as usize].role {
+    pub(super) fn rank(&mut self, thread: ThreadIndex) -> &mut RankState {
+        match &mut self.threads[thread].role {
             Role::Rank(rank) => rank,
             Role::Source(_) | Role::Sink(_) => unreachable!("only ranks run programs"),
         }
     }
 
     /// What an idle rank does next: its operations in order; inside a wait, its inbox.
-    pub(super) fn rank_next(&mut self, thread: u32) {
+    pub(super) fn rank_next(&mut self, thread: ThreadIndex) {
         loop {
             let rank = self.rank(thread);
             if !rank.is_started || rank.is_done {
@@ -89,7 +90,7 @@ impl Shard {
         }
     }
 
-    fn begin_step(&mut self, thread: u32, op: Op) {
+    fn begin_step(&mut self, thread: ThreadIndex, op: Op) {
         let (endpoint, sends) = match op {
             Op::Isend { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), true),
             Op::Irecv { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), false),
@@ -103,23 +104,23 @@ impl Shard {
         self.begin_with(thread, Task::Step(endpoint), cost, hint);
     }
 
-    fn rank_done(&mut self, thread: u32) {
+    fn rank_done(&mut self, thread: ThreadIndex) {
         self.rank(thread).is_done = true;
-        if !self.constants.is_background[self.threads[thread as usize].job as usize] {
+        if !self.constants.is_background[self.threads[thread].job as usize] {
             self.totals.unfinished -= 1;
         }
     }
 
-    fn iteration_start(&mut self, thread: u32) {
+    fn iteration_start(&mut self, thread: ThreadIndex) {
         let now = self.now;
         let rank = self.rank(thread);
         rank.iteration_start = now;
         rank.advance();
     }
 
-    fn iteration_end(&mut self, thread: u32) {
-        let (now, job) = (self.now, self.threads[thread as usize].job);
-        let host = self.hosts[self.threads[thread as usize].host as usize].id;
+    fn iteration_end(&mut self, thread: ThreadIndex) {
+        let (now, job) = (self.now, self.threads[thread].job);
+        let host = self.hosts[self.threads[thread].host as usize].id;
         let rank = self.rank(thread);
         if rank.is_measured() {
             let start = rank.iteration_start;
@@ -164,7 +165,7 @@ impl Shard {
     }
 
     /// The present operation has taken its time: its effect.
-    pub(super) fn step_done(&mut self, thread: u32, endpoint: u32) {
+    pub(super) fn step_done(&mut self, thread: ThreadIndex, endpoint: u32) {
         let rank = self.rank(thread);
         let op = rank.op().expect("a step has an operation");
         rank.advance();
@@ -175,7 +176,7 @@ impl Shard {
         }
     }
 
-    fn isend(&mut self, thread: u32, endpoint: u32, tag: u32, bytes: u64) {
+    fn isend(&mut self, thread: ThreadIndex, endpoint: u32, tag: u32, bytes: u64) {
         let header = self.constants.mpi().header.get();
         let limits = match Neighbour::of(endpoint) {
             Some(_) => EagerLimits::of_shared_memory(&self.constants.params.host.shared_memory),
@@ -190,7 +191,7 @@ impl Shard {
         }
     }
 
-    fn irecv(&mut self, thread: u32, endpoint: u32, tag: u32) {
+    fn irecv(&mut self, thread: ThreadIndex, endpoint: u32, tag: u32) {
         let rank = self.rank(thread);
         rank.outstanding += 1;
         if let Some(message) = rank.matching.post(Envelope { endpoint, tag }) {
@@ -199,28 +200,36 @@ impl Shard {
     }
 
     /// A message has found its receive.
-    fn matched(&mut self, thread: u32, message: Unexpected) {
+    fn matched(&mut self, thread: ThreadIndex, message: Unexpected) {
         let Envelope { endpoint, tag } = message.envelope;
         if !message.is_rendezvous {
             return self.request_complete(thread);
         }
         if Neighbour::of(endpoint).is_some() {
             let copy = Message { kind: MessageKind::ReadResponse, tag, bytes: message.bytes, end: 0 };
-            return self.threads[thread as usize].inbox.push_back(Task::Handle(endpoint, copy));
+            return self.threads[thread].inbox.push_back(Task::Handle(endpoint, copy));
         }
         let (kind, length) = self.rendezvous_request(endpoint);
         self.post_message(endpoint, kind, tag, message.bytes, length);
     }
 
     /// One outstanding request less.
-    pub(super) fn request_complete(&mut self, thread: u32) {
+    pub(super) fn request_complete(&mut self, thread: ThreadIndex) {
         let rank = self.rank(thread);
         assert!(rank.outstanding > 0, "a request completes once");
         rank.outstanding -= 1;
     }
 
     /// Sends a message of `length` bytes to a peer: by a connection, or to a neighbour.
-    fn send_message(&mut self, thread: u32, endpoint: u32, kind: MessageKind, tag: u32, bytes: u64, length: u64) {
+    fn send_message(
+        &mut self,
+        thread: ThreadIndex,
+        endpoint: u32,
+        kind: MessageKind,
+        tag: u32,
+        bytes: u64,
+        length: u64,
+    ) {
         match Neighbour::of(endpoint) {
             Some(neighbour) => self.share_message(thread, neighbour, kind, tag, bytes),
             None => self.post_message(endpoint, kind, tag, bytes, length),
@@ -250,12 +259,12 @@ impl Shard {
     }
 
     /// Has the thread handle a message.
-    pub(super) fn take_message(&mut self, thread: u32, endpoint: u32, message: Message) {
+    pub(super) fn take_message(&mut self, thread: ThreadIndex, endpoint: u32, message: Message) {
         self.assign(thread, Task::Handle(endpoint, message));
     }
 
     /// The thread handles a message.
-    pub(super) fn handle_message(&mut self, thread: u32, endpoint: u32, message: Message) {
+    pub(super) fn handle_message(&mut self, thread: ThreadIndex, endpoint: u32, message: Message) {
         let header = self.constants.mpi().header.get();
         let Message { kind, tag, bytes, .. } = message;
         match kind {

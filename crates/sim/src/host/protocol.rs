@@ -15,6 +15,7 @@ use super::tasks::TaskCost;
 use super::thread::Task;
 use crate::constants::RunConstants;
 use crate::engine::Shard;
+use crate::indices::ThreadIndex;
 use crate::losses::ResentData;
 use crate::packet::{Handle, Packet, flags};
 use crate::params::{SimParams, Transport};
@@ -192,7 +193,7 @@ impl Shard {
     }
 
     /// A stream's thread hands over its next message.
-    pub(super) fn begin_stream_message(&mut self, thread: u32, endpoint: u32) {
+    pub(super) fn begin_stream_message(&mut self, thread: ThreadIndex, endpoint: u32) {
         match self.endpoints[endpoint as usize].protocol {
             Protocol::Roce(_) => {
                 let cost = self.constants.mpi().send_overhead;

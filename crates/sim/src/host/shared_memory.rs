@@ -13,6 +13,7 @@ use super::message::{Message, MessageKind};
 use super::tasks::TaskCost;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
+use crate::indices::ThreadIndex;
 use crate::packet::Handle;
 use crate::params::SharedMemoryParams;
 
@@ -21,18 +22,18 @@ const NEIGHBOUR: u32 = 1 << 31;
 
 /// A rank on the same host, by its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Neighbour(pub u32);
+pub(crate) struct Neighbour(pub ThreadIndex);
 
 impl Neighbour {
     /// The number that stands where an endpoint's would.
     pub fn as_endpoint(self) -> u32 {
-        NEIGHBOUR | self.0
+        NEIGHBOUR | self.0.get()
     }
 
     /// The neighbour for which `endpoint` stands, if it is one.
     #[inline]
     pub fn of(endpoint: u32) -> Option<Neighbour> {
-        (endpoint & NEIGHBOUR != 0).then_some(Neighbour(endpoint & !NEIGHBOUR))
+        (endpoint & NEIGHBOUR != 0).then_some(Neighbour(ThreadIndex::new(endpoint & !NEIGHBOUR)))
     }
 }
 
@@ -62,17 +63,28 @@ impl SharedMemoryParams {
 
 impl Shard {
     /// Puts a message into the queue of a neighbour. Sends take time, so none of a rank overtakes another.
-    pub(super) fn share_message(&mut self, thread: u32, to: Neighbour, kind: MessageKind, tag: u32, bytes: u64) {
+    pub(super) fn share_message(
+        &mut self,
+        thread: ThreadIndex,
+        to: Neighbour,
+        kind: MessageKind,
+        tag: u32,
+        bytes: u64,
+    ) {
         let message = Message { kind, tag, bytes, end: 0 };
-        let handle = self.packets.insert(message.announcement(to.0));
-        let key = self.key(self.hosts[self.threads[thread as usize].host as usize].port, Kind::Handover, thread);
+        let handle = self.packets.insert(message.announcement(to.0.get()));
+        let key = self.key(self.hosts[self.threads[thread].host as usize].port, Kind::Handover, thread.get());
         let time = self.now + self.constants.params.host.shared_memory.latency;
         self.expect_packet(time, key, handle);
     }
 
     /// A neighbour's message is in the queue of its receiver.
-    pub(crate) fn handover(&mut self, from: u32, handle: Handle) {
+    pub(crate) fn handover(&mut self, from: ThreadIndex, handle: Handle) {
         let packet = self.packets.remove(handle);
-        self.take_message(packet.endpoint, Neighbour(from).as_endpoint(), Message::announced(&packet));
+        self.take_message(
+            ThreadIndex::new(packet.endpoint),
+            Neighbour(from).as_endpoint(),
+            Message::announced(&packet),
+        );
     }
 }

@@ -2,19 +2,20 @@
 
 use super::thread::{Role, SourceState};
 use crate::engine::Shard;
+use crate::indices::ThreadIndex;
 use crate::transport::roce::Operation;
 
 impl Shard {
-    pub(super) fn source(&mut self, thread: u32) -> &mut SourceState {
-        match &mut self.threads[thread as usize].role {
+    pub(super) fn source(&mut self, thread: ThreadIndex) -> &mut SourceState {
+        match &mut self.threads[thread].role {
             Role::Source(source) => source,
             Role::Rank(_) | Role::Sink(_) => unreachable!("only sources send streams"),
         }
     }
 
     /// Posts or writes the next message, if the window allows.
-    pub(super) fn source_next(&mut self, thread: u32) {
-        if !self.threads[thread as usize].inbox.is_empty() {
+    pub(super) fn source_next(&mut self, thread: ThreadIndex) {
+        if !self.threads[thread].inbox.is_empty() {
             return self.inbox_next(thread);
         }
         let source = self.source(thread);
@@ -26,7 +27,7 @@ impl Shard {
         self.begin_stream_message(thread, endpoint);
     }
 
-    pub(super) fn count_post(&mut self, thread: u32) -> u64 {
+    pub(super) fn count_post(&mut self, thread: ThreadIndex) -> u64 {
         let source = self.source(thread);
         source.posted += 1;
         source.left = source.left.map(|left| left - 1);
@@ -34,7 +35,7 @@ impl Shard {
     }
 
     /// A message has been posted to the NIC.
-    pub(super) fn post_done(&mut self, thread: u32) {
+    pub(super) fn post_done(&mut self, thread: ThreadIndex) {
         let bytes = self.count_post(thread);
         let endpoint = self.source(thread).endpoint;
         self.roce_post(endpoint, bytes, Operation::Write);
@@ -58,14 +59,14 @@ impl Shard {
     }
 
     /// More messages are complete: post more, or be done.
-    pub(super) fn source_progress(&mut self, thread: u32) {
+    pub(super) fn source_progress(&mut self, thread: ThreadIndex) {
         let now = self.now;
         let source = self.source(thread);
         if source.left == Some(0) && source.completed == source.posted && source.done_at.is_none() {
             source.done_at = Some(now);
-            let job = self.threads[thread as usize].job as usize;
+            let job = self.threads[thread].job as usize;
             self.totals.unfinished -= u64::from(!self.constants.is_background[job]);
-        } else if self.threads[thread as usize].current.is_none() {
+        } else if self.threads[thread].current.is_none() {
             self.source_next(thread);
         }
     }

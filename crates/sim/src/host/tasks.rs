@@ -8,6 +8,7 @@ use super::shared_memory::Neighbour;
 use super::thread::{Role, Task};
 use crate::engine::Shard;
 use crate::engine::event::{Event, Kind, PrefetchHint};
+use crate::indices::ThreadIndex;
 
 /// What a task costs.
 #[derive(Clone, Copy)]
@@ -33,16 +34,16 @@ impl TaskCost {
 
 impl Shard {
     /// The thread's job starts.
-    pub(crate) fn thread_start(&mut self, thread: u32) {
-        if let Role::Rank(rank) = &mut self.threads[thread as usize].role {
+    pub(crate) fn thread_start(&mut self, thread: ThreadIndex) {
+        if let Role::Rank(rank) = &mut self.threads[thread].role {
             rank.is_started = true;
         }
         self.thread_next(thread);
     }
 
     /// Gives a thread something to do.
-    pub(crate) fn assign(&mut self, thread: u32, task: Task) {
-        let state = &mut self.threads[thread as usize];
+    pub(crate) fn assign(&mut self, thread: ThreadIndex, task: Task) {
+        let state = &mut self.threads[thread];
         state.inbox.push_back(task);
         if state.current.is_none() {
             self.thread_next(thread);
@@ -50,14 +51,14 @@ impl Shard {
     }
 
     /// Occupies a thread.
-    pub(crate) fn begin(&mut self, thread: u32, task: Task, cost: TaskCost) {
+    pub(crate) fn begin(&mut self, thread: ThreadIndex, task: Task, cost: TaskCost) {
         self.begin_with(thread, task, cost, PrefetchHint::default());
     }
 
     /// The same, with a hint at what the task will touch.
-    pub(super) fn begin_with(&mut self, thread: u32, task: Task, cost: TaskCost, hint: PrefetchHint) {
-        let cost = self.time_with_memory(self.threads[thread as usize].host, cost);
-        let state = &mut self.threads[thread as usize];
+    pub(super) fn begin_with(&mut self, thread: ThreadIndex, task: Task, cost: TaskCost, hint: PrefetchHint) {
+        let cost = self.time_with_memory(self.threads[thread].host, cost);
+        let state = &mut self.threads[thread];
         debug_assert!(state.current.is_none(), "a thread does one thing at a time");
         state.current = Some(task);
         let place = self.hosts[state.host as usize].port;
@@ -67,7 +68,7 @@ impl Shard {
             state.interrupts = Some(core.interrupts());
             done = core.begin(self.now, cost);
         }
-        let key = self.key(place, Kind::ThreadDone, thread);
+        let key = self.key(place, Kind::ThreadDone, thread.get());
         self.queue.push(Event { time: done, key, handle: 0, hint });
     }
 
@@ -84,33 +85,33 @@ impl Shard {
     }
 
     /// Has a thread perform its present operation without a core: it sleeps.
-    pub(super) fn sleep(&mut self, thread: u32, duration: Duration) {
-        let state = &mut self.threads[thread as usize];
+    pub(super) fn sleep(&mut self, thread: ThreadIndex, duration: Duration) {
+        let state = &mut self.threads[thread];
         (state.current, state.interrupts) = (Some(Task::Step(0)), None);
         let place = self.hosts[state.host as usize].port;
-        self.schedule(duration, place, Kind::ThreadDone, thread);
+        self.schedule(duration, place, Kind::ThreadDone, thread.get());
     }
 
     /// Whether interrupts have taken the core from the present task: it is done later by so much.
-    fn is_postponed(&mut self, thread: u32) -> bool {
-        let state = &mut self.threads[thread as usize];
+    fn is_postponed(&mut self, thread: ThreadIndex) -> bool {
+        let state = &mut self.threads[thread];
         let Some(before) = state.interrupts else { return false };
         let interrupts = self.cores[state.core as usize].interrupts();
         state.interrupts = Some(interrupts);
         let place = self.hosts[state.host as usize].port;
         if interrupts > before {
-            self.schedule(interrupts - before, place, Kind::ThreadDone, thread);
+            self.schedule(interrupts - before, place, Kind::ThreadDone, thread.get());
         }
         interrupts > before
     }
 
     /// The present task is done.
-    pub(crate) fn thread_done(&mut self, thread: u32) {
+    pub(crate) fn thread_done(&mut self, thread: ThreadIndex) {
         if self.is_postponed(thread) {
             return;
         }
         self.totals.last_progress = self.now;
-        let task = self.threads[thread as usize].current.take().expect("a task is in progress");
+        let task = self.threads[thread].current.take().expect("a task is in progress");
         match task {
             Task::Step(endpoint) => self.step_done(thread, endpoint),
             Task::Handle(endpoint, message) => self.handle_message(thread, endpoint, message),
@@ -118,14 +119,14 @@ impl Shard {
             Task::Read(endpoint, bytes) => self.read_done(endpoint, bytes),
             Task::Post => self.post_done(thread),
         }
-        if self.threads[thread as usize].current.is_none() {
+        if self.threads[thread].current.is_none() {
             self.thread_next(thread);
         }
     }
 
     /// Finds an idle thread its next task.
-    pub(crate) fn thread_next(&mut self, thread: u32) {
-        match self.threads[thread as usize].role {
+    pub(crate) fn thread_next(&mut self, thread: ThreadIndex) {
+        match self.threads[thread].role {
             Role::Rank(_) => self.rank_next(thread),
             Role::Source(_) => self.source_next(thread),
             Role::Sink(_) => self.inbox_next(thread),
@@ -133,14 +134,14 @@ impl Shard {
     }
 
     /// Begins the first task of the inbox.
-    pub(crate) fn inbox_next(&mut self, thread: u32) {
-        let Some(task) = self.threads[thread as usize].inbox.pop_front() else { return };
+    pub(crate) fn inbox_next(&mut self, thread: ThreadIndex) {
+        let Some(task) = self.threads[thread].inbox.pop_front() else { return };
         let (task, cost) = self.priced(thread, task);
         self.begin(thread, task, cost);
     }
 
     /// What a task costs now; reads and writes learn how many bytes they move.
-    fn priced(&mut self, thread: u32, task: Task) -> (Task, TaskCost) {
+    fn priced(&mut self, thread: ThreadIndex, task: Task) -> (Task, TaskCost) {
         let costs = &self.constants.params.host.cpu;
         match task {
             Task::Write(endpoint, _) => {

@@ -12,6 +12,7 @@ use super::thread::{Role, Task};
 use crate::constants::RunConstants;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
+use crate::indices::ThreadIndex;
 use crate::packet::{Packet, PacketKind, flags};
 
 impl Endpoint {
@@ -52,7 +53,7 @@ impl Shard {
     }
 
     /// A stream's thread writes its next message.
-    pub(super) fn tcp_write_stream(&mut self, thread: u32) {
+    pub(super) fn tcp_write_stream(&mut self, thread: ThreadIndex) {
         let source = self.source(thread);
         let (endpoint, left) = (source.endpoint, source.bytes);
         let state = self.endpoints[endpoint as usize].tcp();
@@ -78,7 +79,7 @@ impl Shard {
     pub(super) fn write_size(&mut self, endpoint: u32) -> (u64, u64) {
         let offload = self.constants.params.host.cpu.offload.get();
         let end = &mut self.endpoints[endpoint as usize];
-        let is_stream = matches!(self.threads[end.thread as usize].role, Role::Source(_));
+        let is_stream = matches!(self.threads[end.thread].role, Role::Source(_));
         let state = end.tcp();
         let first = state.writes.front().expect("a write was assigned for it");
         let bytes = first.left.min(offload).min(state.sender.send_buffer_free());
@@ -107,8 +108,8 @@ impl Shard {
         }
     }
 
-    fn write_complete(&mut self, thread: u32) {
-        match &mut self.threads[thread as usize].role {
+    fn write_complete(&mut self, thread: ThreadIndex) {
+        match &mut self.threads[thread].role {
             Role::Rank(_) => self.request_complete(thread),
             Role::Source(source) => source.completed += 1,
             Role::Sink(_) => unreachable!("a sink does not write"),
@@ -116,10 +117,10 @@ impl Shard {
     }
 
     /// How much the next read moves, and how many calls that is.
-    pub(super) fn read_size(&mut self, thread: u32, endpoint: u32) -> (u64, u64) {
+    pub(super) fn read_size(&mut self, thread: ThreadIndex, endpoint: u32) -> (u64, u64) {
         let largest = 2 * self.constants.params.host.cpu.offload.get();
         let bytes = self.endpoints[endpoint as usize].tcp().receiver.readable().min(largest);
-        let calls = match &self.threads[thread as usize].role {
+        let calls = match &self.threads[thread].role {
             Role::Sink(sink) => bytes.div_ceil(sink.bytes),
             Role::Rank(_) | Role::Source(_) => 1,
         };
@@ -229,7 +230,7 @@ impl Shard {
         let thread = end.thread;
         let sender = &end.tcp().sender;
         let is_drained = sender.acknowledged() == sender.written();
-        if is_drained && matches!(self.threads[thread as usize].role, Role::Source(_)) {
+        if is_drained && matches!(self.threads[thread].role, Role::Source(_)) {
             self.source_progress(thread);
         }
     }

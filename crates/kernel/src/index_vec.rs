@@ -1,0 +1,181 @@
+//! Vectors of entities, each kind by an index of its own type: the number of a port finds no thread.
+
+use std::marker::PhantomData;
+use std::ops::{Deref, Index, IndexMut};
+
+/// The place of an entity in an [`IndexVec`]; [`local_index!`](crate::local_index) defines one.
+pub trait LocalIndex: Copy {
+    /// The index of a place.
+    fn from_place(place: usize) -> Self;
+
+    /// The place.
+    fn place(self) -> usize;
+}
+
+/// Types of indices, 32 bits each: `local_index! { PortIndex: "A port, numbered in its shard." }`.
+#[macro_export]
+macro_rules! local_index {
+    ($($name:ident: $doc:literal)*) => {
+        $(
+            #[doc = $doc]
+            #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+            pub struct $name(u32);
+
+            impl $name {
+                /// No entity.
+                pub const NONE: Self = Self(u32::MAX);
+
+                /// The index with this number.
+                #[inline(always)]
+                pub const fn new(number: u32) -> Self {
+                    Self(number)
+                }
+
+                /// The number.
+                #[inline(always)]
+                pub const fn get(self) -> u32 {
+                    self.0
+                }
+            }
+
+            impl $crate::LocalIndex for $name {
+                #[inline(always)]
+                fn from_place(place: usize) -> Self {
+                    debug_assert!(u32::try_from(place).is_ok(), "an index has 32 bits");
+                    Self(place as u32)
+                }
+
+                #[inline(always)]
+                fn place(self) -> usize {
+                    self.0 as usize
+                }
+            }
+
+            impl $crate::Wire for $name {
+                fn write(&self, words: &mut Vec<u32>) {
+                    words.push(self.0);
+                }
+
+                fn read(words: &mut &[u32]) -> Self {
+                    Self($crate::Wire::read(words))
+                }
+            }
+        )*
+    };
+}
+
+/// See the module. To read, it is the vector that it holds.
+pub struct IndexVec<I, T> {
+    all: Vec<T>,
+    index: PhantomData<fn(I)>,
+}
+
+impl<I: LocalIndex, T> IndexVec<I, T> {
+    /// The index of the next entity that is added.
+    pub fn next_index(&self) -> I {
+        I::from_place(self.all.len())
+    }
+
+    /// Adds an entity.
+    pub fn push(&mut self, entity: T) -> I {
+        let index = self.next_index();
+        self.all.push(entity);
+        index
+    }
+
+    /// Makes room for exactly so many more.
+    pub fn reserve_exact(&mut self, additional: usize) {
+        self.all.reserve_exact(additional);
+    }
+
+    /// All, to be changed.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.all.iter_mut()
+    }
+
+    /// All indices.
+    pub fn indices(&self) -> impl Iterator<Item = I> + use<I, T> {
+        (0..self.all.len()).map(I::from_place)
+    }
+
+    /// All with their indices.
+    pub fn entries(&self) -> impl Iterator<Item = (I, &T)> {
+        self.indices().zip(&self.all)
+    }
+}
+
+impl<I, T> Default for IndexVec<I, T> {
+    fn default() -> IndexVec<I, T> {
+        IndexVec::from(Vec::new())
+    }
+}
+
+impl<I, T> From<Vec<T>> for IndexVec<I, T> {
+    fn from(all: Vec<T>) -> IndexVec<I, T> {
+        IndexVec { all, index: PhantomData }
+    }
+}
+
+impl<I, T> Deref for IndexVec<I, T> {
+    type Target = Vec<T>;
+    #[inline(always)]
+    fn deref(&self) -> &Vec<T> {
+        &self.all
+    }
+}
+
+impl<I: LocalIndex, T> Index<I> for IndexVec<I, T> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, index: I) -> &T {
+        &self.all[index.place()]
+    }
+}
+
+impl<I: LocalIndex, T> IndexMut<I> for IndexVec<I, T> {
+    #[inline(always)]
+    fn index_mut(&mut self, index: I) -> &mut T {
+        &mut self.all[index.place()]
+    }
+}
+
+impl<'a, I, T> IntoIterator for &'a IndexVec<I, T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+    fn into_iter(self) -> std::slice::Iter<'a, T> {
+        self.all.iter()
+    }
+}
+
+impl<'a, I, T> IntoIterator for &'a mut IndexVec<I, T> {
+    type Item = &'a mut T;
+    type IntoIter = std::slice::IterMut<'a, T>;
+    fn into_iter(self) -> std::slice::IterMut<'a, T> {
+        self.all.iter_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Wire;
+
+    local_index! { DoorIndex: "A door of a house." }
+
+    #[test]
+    fn an_entity_is_found_by_the_index_that_its_addition_gave() {
+        let mut doors: IndexVec<DoorIndex, &str> = IndexVec::default();
+        let added = ["front", "back"].map(|name| doors.push(name));
+        doors[added[1]] = "garden";
+        assert_eq!(added.map(|index| doors[index]), ["front", "garden"]);
+        assert_eq!(doors.entries().map(|(index, _)| index).collect::<Vec<_>>(), added);
+        assert_eq!((doors.len(), doors.next_index()), (2, DoorIndex::new(2)));
+    }
+
+    #[test]
+    fn an_index_is_read_as_it_was_written() {
+        let mut words = Vec::new();
+        DoorIndex::new(7).write(&mut words);
+        assert_eq!(DoorIndex::read(&mut &words[..]).get(), 7);
+    }
+}

@@ -1,0 +1,5 @@
+//! Indices of entities within their shard, a type for each kind.
+
+etherweave_kernel::local_index! {
+    ThreadIndex: "A thread of a host."
+}
