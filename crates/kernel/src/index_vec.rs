@@ -174,8 +174,10 @@ mod tests {
 
     #[test]
     fn an_index_is_read_as_it_was_written() {
-        let mut words = Vec::new();
-        DoorIndex::new(7).write(&mut words);
-        assert_eq!(DoorIndex::read(&mut &words[..]).get(), 7);
+        for index in [DoorIndex::new(7), DoorIndex::NONE] {
+            let mut words = Vec::new();
+            index.write(&mut words);
+            assert_eq!(DoorIndex::read(&mut &words[..]), index);
+        }
     }
 }

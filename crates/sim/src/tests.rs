@@ -6,6 +6,7 @@ use etherweave_topology::{Family, SingleSwitch};
 use etherweave_workload::{StreamSpec, Traffic};
 
 use crate::engine::event::{EventKey, Kind};
+use crate::indices::HostIndex;
 use crate::params::{Binding, SimParams};
 use crate::{Captured, Experiment, Job, PacketKind, Paths, Simulation};
 
@@ -62,7 +63,7 @@ fn mean_wait(load: f64) -> f64 {
     let mut simulation = Simulation::build(&experiment(), 1).unwrap();
     let shard = &mut simulation.shards[0];
     let source = shard.endpoints.iter().position(|end| end.hosts.0 == 1).unwrap();
-    let ingress = shard.ports[shard.hosts[1].port as usize].peer.port;
+    let ingress = shard.ports[shard.hosts[HostIndex::new(1)].port as usize].peer.port;
     let mut random = Stream::new(1, Purpose::Traffic, 7);
     let mut time = 1e6;
     for _ in 0..PACKETS {

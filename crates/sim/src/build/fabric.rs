@@ -98,8 +98,7 @@ pub(super) fn shards(
         crossbars::add(shard, topology, node);
         match node {
             Node::Host(host) => {
-                shard.hosts.push(Host::new(host.get(), shard.ports.len() as u32));
-                let owner = Owner::Host(shard.hosts.len() as u32 - 1);
+                let owner = Owner::Host(shard.hosts.push(Host::new(host.get(), shard.ports.len() as u32)));
                 check_nic(topology, host, constants)?;
                 add_ports(shard, topology, layout, node, owner);
             }

@@ -19,7 +19,7 @@ use crate::host::{
     Core, Endpoint, Intake, Neighbour, OWN_CORE, Protocol, RankState, ReceiveQueue, Role, SinkState, SourceState,
     Thread,
 };
-use crate::indices::ThreadIndex;
+use crate::indices::{HostIndex, ThreadIndex};
 use crate::params::{CoreParams, HostParams};
 use crate::switch::port::{Owner, PeerLink};
 use crate::transport::ShortQueue;
@@ -64,7 +64,7 @@ pub(super) fn populate(
         shards.iter_mut().for_each(|shard| shard.cores = vec![Core::default(); shard.hosts.len() * cores]);
     }
     if experiment.params.host.memory_rate.is_some() {
-        shards.iter_mut().for_each(|shard| shard.memory_free_at = vec![Time::ZERO; shard.hosts.len()]);
+        shards.iter_mut().for_each(|shard| shard.memory_free_at = vec![Time::ZERO; shard.hosts.len()].into());
     }
     let ends = add_endpoints(experiment, layout, connections, starts, shards);
     if experiment.params.transport.tcp().is_some() {
@@ -177,15 +177,15 @@ fn add_receive_queues(shard: &mut Shard, host: &HostParams) {
 }
 
 /// The number of a core in its host's shard.
-fn core_number(host: u32, cores: Option<&CoreParams>, core: impl Fn(&CoreParams) -> u32) -> u32 {
-    cores.map_or(OWN_CORE, |cores| host * cores.count() + core(cores))
+fn core_number(host: HostIndex, cores: Option<&CoreParams>, core: impl Fn(&CoreParams) -> u32) -> u32 {
+    cores.map_or(OWN_CORE, |cores| host.get() * cores.count() + core(cores))
 }
 
 fn host_rate(topology: &Topology, host: HostId) -> BitRate {
     topology.channel(topology.host_channel(host)).rate
 }
 
-fn host_at(shard: &Shard, port: u32) -> u32 {
+fn host_at(shard: &Shard, port: u32) -> HostIndex {
     match shard.ports[port as usize].owner {
         Owner::Host(host) => host,
         Owner::Switch(_) => unreachable!("the port of a host belongs to it"),
@@ -265,7 +265,7 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
     };
     for ((shard, endpoint), role) in end.iter().zip([Role::Source(source), Role::Sink(sink)]) {
         let shard = &mut shards[*shard];
-        let port = shard.hosts[shard.endpoints[*endpoint as usize].host as usize].port;
+        let port = shard.hosts[shard.endpoints[*endpoint as usize].host].port;
         let thread = add_thread(shard, port, number, OWN_CORE, role);
         shard.endpoints[*endpoint as usize].thread = thread;
     }
@@ -285,7 +285,7 @@ fn add_thread(shard: &mut Shard, port: u32, number: usize, core: u32, role: Role
 fn schedule_starts(shard: &mut Shard, experiment: &Experiment) {
     let start = |(index, thread): (ThreadIndex, &Thread)| {
         let time = Time::ZERO + experiment.jobs[thread.job as usize].start;
-        (time, shard.hosts[thread.host as usize].port, index)
+        (time, shard.hosts[thread.host].port, index)
     };
     let mut starts: Vec<(Time, u32, ThreadIndex)> = shard.threads.entries().map(start).collect();
     starts.sort_unstable();

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use etherweave_kernel::LocalIndex;
 use etherweave_primitives::Time;
 
 use super::event::{Event, Kind};
@@ -143,7 +144,7 @@ impl Shard {
                     self.fetch_group(packet.ingress, packet.priority);
                 }
                 if let Owner::Host(host) = port.owner {
-                    self.fetch_endpoint(self.hosts[host as usize].first_ready(), lines::REQUESTER);
+                    self.fetch_endpoint(self.hosts[host].first_ready(), lines::REQUESTER);
                 }
             }
             Kind::ThreadDone => self.threads[ThreadIndex::new(event.key.index())].prefetch_next(),
@@ -173,7 +174,7 @@ impl Shard {
     #[inline(always)]
     fn fetch_host(&self, port: u32) {
         if let Owner::Host(host) = self.ports[port as usize].owner {
-            prefetch(&self.hosts, host as usize, size_of::<Host>());
+            prefetch(&self.hosts, host.place(), size_of::<Host>());
         }
     }
 
@@ -225,7 +226,7 @@ impl Shard {
     fn deliver_packet(&mut self, port: u32, handle: Handle) {
         self.note_arrival(port, handle);
         let Owner::Host(host) = self.ports[port as usize].owner else { unreachable!("only hosts are delivered to") };
-        self.arrive_at_host(host as usize, handle);
+        self.arrive_at_host(host, handle);
     }
 
     #[inline]

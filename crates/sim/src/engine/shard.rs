@@ -12,7 +12,7 @@ use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Core, Endpoint, Host, ReceiveQueue, Thread};
-use crate::indices::ThreadIndex;
+use crate::indices::{HostIndex, ThreadIndex};
 use crate::losses::ResentData;
 use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, Packets};
 use crate::sampling::Sampler;
@@ -93,7 +93,7 @@ pub(crate) struct Shard {
     pub credits: CreditCounters,
     pub crossbars: Crossbars,
     pub switches: Vec<Switch>,
-    pub hosts: Vec<Host>,
+    pub hosts: IndexVec<HostIndex, Host>,
     pub endpoints: Vec<Endpoint>,
     /// Receive queues of the kernel that connections use.
     pub receive_queues: Vec<ReceiveQueue>,
@@ -101,7 +101,7 @@ pub(crate) struct Shard {
     /// Cores of all hosts, where ranks and receive queues share them.
     pub cores: Vec<Core>,
     /// When the memory of each host has copied all that was begun, where that has a rate.
-    pub memory_free_at: Vec<Time>,
+    pub memory_free_at: IndexVec<HostIndex, Time>,
     pub constants: Arc<RunConstants>,
     pub outboxes: Vec<ShardOutbox>,
     pub totals: ShardTotals,
@@ -136,11 +136,11 @@ impl Shard {
             credits: CreditCounters::default(),
             crossbars: Crossbars::default(),
             switches: Vec::new(),
-            hosts: Vec::new(),
+            hosts: IndexVec::default(),
             endpoints: Vec::new(),
             receive_queues: Vec::new(),
             cores: Vec::new(),
-            memory_free_at: Vec::new(),
+            memory_free_at: IndexVec::default(),
             threads: IndexVec::default(),
             constants: Arc::clone(constants),
             outboxes: (0..shards).map(|_| ShardOutbox::default()).collect(),
@@ -175,7 +175,7 @@ impl Shard {
     pub(super) fn transmit(&mut self, port_index: u32) {
         match self.ports[port_index as usize].owner {
             Owner::Switch(_) => self.transmit_from_switch(port_index),
-            Owner::Host(host) => self.transmit_from_host(host as usize),
+            Owner::Host(host) => self.transmit_from_host(host),
         }
     }
 
@@ -359,10 +359,10 @@ impl Shard {
     }
 
     /// The host that a port belongs to, if it does.
-    pub fn host_of_port(&self, port: u32) -> Option<usize> {
+    pub fn host_of_port(&self, port: u32) -> Option<HostIndex> {
         match self.ports[port as usize].owner {
             Owner::Switch(_) => None,
-            Owner::Host(host) => Some(host as usize),
+            Owner::Host(host) => Some(host),
         }
     }
 }

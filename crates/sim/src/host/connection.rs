@@ -36,7 +36,7 @@ impl Shard {
 
     /// Puts a finished control packet in the NIC's queue.
     pub(crate) fn send_control(&mut self, endpoint: u32, packet: Packet) {
-        let host = self.endpoints[endpoint as usize].host as usize;
+        let host = self.endpoints[endpoint as usize].host;
         let port = self.hosts[host].port;
         let class = self.constants.scheduler.class(packet.priority);
         let handle = self.packets.insert(packet);

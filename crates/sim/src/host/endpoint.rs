@@ -4,7 +4,7 @@ use etherweave_primitives::Time;
 
 use super::message::Message;
 use super::protocol::Protocol;
-use crate::indices::ThreadIndex;
+use crate::indices::{HostIndex, ThreadIndex};
 use crate::packet::{NO_PACKET, Packet, PacketKind};
 use crate::switch::port::{Peer, PeerLink};
 use crate::transport::ShortQueue;
@@ -14,7 +14,7 @@ use crate::transport::ShortQueue;
 #[repr(C, align(64))]
 pub(crate) struct Endpoint {
     /// Host, numbered in the shard.
-    pub host: u32,
+    pub host: HostIndex,
     /// Thread that owns it, numbered in the shard.
     pub thread: ThreadIndex,
     /// The other end: its number there.

@@ -120,7 +120,7 @@ impl Shard {
 
     fn iteration_end(&mut self, thread: ThreadIndex) {
         let (now, job) = (self.now, self.threads[thread].job);
-        let host = self.hosts[self.threads[thread].host as usize].id;
+        let host = self.hosts[self.threads[thread].host].id;
         let rank = self.rank(thread);
         if rank.is_measured() {
             let start = rank.iteration_start;

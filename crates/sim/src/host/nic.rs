@@ -5,6 +5,7 @@ use etherweave_primitives::Duration;
 use super::Endpoint;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
+use crate::indices::HostIndex;
 use crate::packet::{Handle, Packet, PacketKind};
 
 impl Shard {
@@ -16,13 +17,13 @@ impl Shard {
             return;
         }
         end.is_in_ring = true;
-        let (host, class) = (end.host as usize, self.constants.scheduler.class(end.priority));
+        let (host, class) = (end.host, self.constants.scheduler.class(end.priority));
         self.join_ring(host, class, endpoint);
         self.kick(self.hosts[host].port);
     }
 
     /// Puts an endpoint behind the last of its class.
-    fn join_ring(&mut self, host: usize, class: usize, endpoint: u32) {
+    fn join_ring(&mut self, host: HostIndex, class: usize, endpoint: u32) {
         let host = &mut self.hosts[host];
         let (first, last) = &mut host.ring[class];
         let before = std::mem::replace(last, endpoint);
@@ -35,7 +36,7 @@ impl Shard {
     }
 
     /// Moves the first of a ring to its end, or removes it when it has nothing more to send.
-    fn pass_turn(&mut self, host: usize, class: usize, first: u32) {
+    fn pass_turn(&mut self, host: HostIndex, class: usize, first: u32) {
         let Endpoint { behind, is_in_ring, .. } = self.endpoints[first as usize];
         let ring = &mut self.hosts[host].ring[class];
         if first != ring.1 {
@@ -51,7 +52,7 @@ impl Shard {
 
     /// Sends the host's next packet, if one is eligible: control packets first, then endpoints in turn.
     #[inline(never)]
-    pub(crate) fn transmit_from_host(&mut self, host_index: usize) {
+    pub(crate) fn transmit_from_host(&mut self, host_index: HostIndex) {
         let port_index = self.hosts[host_index].port;
         loop {
             let ready = self.hosts[host_index].ready;
@@ -71,7 +72,7 @@ impl Shard {
         }
     }
 
-    fn send_from_host(&mut self, host_index: usize, class: usize, handle: Handle) {
+    fn send_from_host(&mut self, host_index: HostIndex, class: usize, handle: Handle) {
         let port_index = self.hosts[host_index].port;
         let ready = self.hosts[host_index].ready;
         let port = &mut self.ports[port_index as usize];
@@ -82,7 +83,7 @@ impl Shard {
     }
 
     /// The next packet of a class that has any: control packets first, then the endpoint whose turn it is.
-    fn next_of_class(&mut self, host_index: usize, class: usize) -> Option<Handle> {
+    fn next_of_class(&mut self, host_index: HostIndex, class: usize) -> Option<Handle> {
         let port = &mut self.ports[self.hosts[host_index].port as usize];
         if port.waiting & 1 << class != 0 {
             return Some(port.dequeue(class, &self.packets));
@@ -109,7 +110,7 @@ impl Shard {
 
     /// A packet is in the NIC's receive buffer.
     #[inline]
-    pub(crate) fn arrive_at_host(&mut self, host: usize, handle: Handle) {
+    pub(crate) fn arrive_at_host(&mut self, host: HostIndex, handle: Handle) {
         if self.packets[handle].is_damaged {
             return self.arrive_damaged(self.hosts[host].port, handle);
         }
@@ -121,7 +122,7 @@ impl Shard {
 
     /// Kernel bypass: the NIC works on the packet by itself, when its buffer has room.
     #[inline]
-    pub(super) fn take_by_nic(&mut self, host: usize, handle: Handle) {
+    pub(super) fn take_by_nic(&mut self, host: HostIndex, handle: Handle) {
         if !self.drain(host, handle) {
             return self.drop_at_nic(host, handle);
         }
@@ -132,7 +133,7 @@ impl Shard {
 
     /// The NIC writes the packet to memory by itself. False when the buffer is full.
     #[inline]
-    pub(super) fn drain(&mut self, host_index: usize, handle: Handle) -> bool {
+    pub(super) fn drain(&mut self, host_index: HostIndex, handle: Handle) -> bool {
         let Packet { kind, endpoint, wire, priority, .. } = self.packets[handle];
         let has_room = self.credits.cover(priority);
         let times = &self.constants.nic;
@@ -158,7 +159,7 @@ impl Shard {
         true
     }
 
-    pub(crate) fn drop_at_nic(&mut self, host: usize, handle: Handle) {
+    pub(crate) fn drop_at_nic(&mut self, host: HostIndex, handle: Handle) {
         let packet = self.packets.remove(handle);
         self.packets.remove_side(packet.side);
         let port = self.hosts[host].port;
@@ -169,7 +170,7 @@ impl Shard {
     }
 
     /// The receive buffer is above XOFF: pauses the switch, if flow control is on.
-    pub(crate) fn nic_pause(&mut self, host_index: usize) {
+    pub(crate) fn nic_pause(&mut self, host_index: HostIndex) {
         let mask = self.constants.nic_pause_mask;
         let host = &mut self.hosts[host_index];
         if mask == 0 || host.nic.is_pausing {
@@ -182,7 +183,7 @@ impl Shard {
     }
 
     /// The buffer drains at a known rate, so the moment of XON is known.
-    fn expect_nic_resume(&mut self, host_index: usize) {
+    fn expect_nic_resume(&mut self, host_index: HostIndex) {
         let host = &self.hosts[host_index];
         let port = host.port;
         if let Some(delay) = self.time_to_xon(host_index) {
@@ -191,7 +192,7 @@ impl Shard {
     }
 
     /// How long the buffer still needs until XON; `None` when it is there.
-    fn time_to_xon(&self, host_index: usize) -> Option<Duration> {
+    fn time_to_xon(&self, host_index: HostIndex) -> Option<Duration> {
         let left = self.constants.nic.xon;
         let wait = self.hosts[host_index].nic.drained_at.since(self.now);
         (wait > left).then(|| wait - left)

@@ -15,7 +15,7 @@ use super::tasks::TaskCost;
 use super::thread::Task;
 use crate::constants::RunConstants;
 use crate::engine::Shard;
-use crate::indices::ThreadIndex;
+use crate::indices::{HostIndex, ThreadIndex};
 use crate::losses::ResentData;
 use crate::packet::{Handle, Packet, flags};
 use crate::params::{SimParams, Transport};
@@ -169,7 +169,7 @@ impl Shard {
 
     /// A whole packet is at the NIC: kernel bypass, or the kernel's interrupt side.
     #[inline]
-    pub(super) fn take_packet(&mut self, host: usize, handle: Handle) {
+    pub(super) fn take_packet(&mut self, host: HostIndex, handle: Handle) {
         let packet = &self.packets[handle];
         let end = &mut self.endpoints[packet.endpoint as usize];
         if packet.has(flags::RETRANSMISSION) {

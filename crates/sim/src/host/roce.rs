@@ -85,7 +85,7 @@ impl Shard {
 
     /// Timers that a sent packet needs.
     pub(crate) fn after_sending_roce(&mut self, endpoint: u32) {
-        let place = self.hosts[self.endpoints[endpoint as usize].host as usize].port;
+        let place = self.hosts[self.endpoints[endpoint as usize].host].port;
         let requester = &mut self.endpoints[endpoint as usize].roce().requester;
         let timer = requester.start_timer(self.now, params(&self.constants));
         let pacing = requester.paced_until();
@@ -102,7 +102,7 @@ impl Shard {
         let requester = &mut self.endpoints[endpoint as usize].roce().requester;
         requester.resume(self.now);
         if let Some(time) = requester.paced_until() {
-            let place = self.hosts[self.endpoints[endpoint as usize].host as usize].port;
+            let place = self.hosts[self.endpoints[endpoint as usize].host].port;
             return self.schedule_at(time, place, Kind::Pacing, endpoint);
         }
         self.roce_wake(endpoint);
@@ -110,7 +110,7 @@ impl Shard {
 
     /// The timer of a connection is due.
     pub(crate) fn roce_timer(&mut self, endpoint: u32) {
-        let place = self.hosts[self.endpoints[endpoint as usize].host as usize].port;
+        let place = self.hosts[self.endpoints[endpoint as usize].host].port;
         let requester = &mut self.endpoints[endpoint as usize].roce().requester;
         if let Some(time) = requester.on_timer(self.now, params(&self.constants)) {
             self.schedule_at(time, place, Kind::TransportTimer, endpoint);
@@ -192,7 +192,7 @@ impl Shard {
         requester.on_acknowledgement(self.now, &answer);
         let acknowledged = requester.acknowledged();
         if let Some(time) = requester.restart_timer(self.now, params(&self.constants)) {
-            let place = self.hosts[self.endpoints[endpoint as usize].host as usize].port;
+            let place = self.hosts[self.endpoints[endpoint as usize].host].port;
             self.schedule_at(time, place, Kind::TransportTimer, endpoint);
         }
         self.roce_wake(endpoint);

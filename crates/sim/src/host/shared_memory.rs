@@ -73,7 +73,7 @@ impl Shard {
     ) {
         let message = Message { kind, tag, bytes, end: 0 };
         let handle = self.packets.insert(message.announcement(to.0.get()));
-        let key = self.key(self.hosts[self.threads[thread].host as usize].port, Kind::Handover, thread.get());
+        let key = self.key(self.hosts[self.threads[thread].host].port, Kind::Handover, thread.get());
         let time = self.now + self.constants.params.host.shared_memory.latency;
         self.expect_packet(time, key, handle);
     }

@@ -10,6 +10,7 @@ use super::OWN_CORE;
 use super::receive_queue::Softirq;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
+use crate::indices::HostIndex;
 use crate::packet::{Handle, NO_PACKET, PacketKind, flags};
 use crate::transport::tcp::{Ack, AckAction, SegmentArrival};
 
@@ -32,7 +33,7 @@ struct Touched {
 
 impl Shard {
     /// A frame has arrived for the kernel: the NIC writes it to the ring of its queue, if both have room.
-    pub(super) fn take_by_kernel(&mut self, host: usize, handle: Handle) {
+    pub(super) fn take_by_kernel(&mut self, host: HostIndex, handle: Handle) {
         let endpoint = self.packets[handle].endpoint;
         let queue = self.endpoints[endpoint as usize].tcp().queue;
         let has_buffer = self.receive_queues[queue as usize].occupancy < self.constants.params.host.receive.ring;
@@ -70,7 +71,7 @@ impl Shard {
     fn expect_softirq(&mut self, number: u32, due: etherweave_primitives::Time) {
         let queue = &mut self.receive_queues[number as usize];
         queue.due = due;
-        let place = self.hosts[queue.host as usize].port;
+        let place = self.hosts[queue.host].port;
         self.schedule_at(due, place, Kind::Softirq, number);
     }
 

@@ -8,7 +8,7 @@ use super::shared_memory::Neighbour;
 use super::thread::{Role, Task};
 use crate::engine::Shard;
 use crate::engine::event::{Event, Kind, PrefetchHint};
-use crate::indices::ThreadIndex;
+use crate::indices::{HostIndex, ThreadIndex};
 
 /// What a task costs.
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ impl Shard {
         let state = &mut self.threads[thread];
         debug_assert!(state.current.is_none(), "a thread does one thing at a time");
         state.current = Some(task);
-        let place = self.hosts[state.host as usize].port;
+        let place = self.hosts[state.host].port;
         let mut done = self.now + cost;
         if state.core != OWN_CORE {
             let core = &mut self.cores[state.core as usize];
@@ -73,10 +73,10 @@ impl Shard {
     }
 
     /// How long a task takes with others: what threads of a host copy follows each other at the rate of its memory.
-    fn time_with_memory(&mut self, host: u32, cost: TaskCost) -> Duration {
+    fn time_with_memory(&mut self, host: HostIndex, cost: TaskCost) -> Duration {
         match self.constants.params.host.memory_rate {
             Some(rate) if cost.copied > 0 => {
-                let free_at = &mut self.memory_free_at[host as usize];
+                let free_at = &mut self.memory_free_at[host];
                 *free_at = (*free_at).max(self.now) + rate.serialization_time(Bytes::new(cost.copied));
                 cost.time.max(free_at.since(self.now))
             }
@@ -88,7 +88,7 @@ impl Shard {
     pub(super) fn sleep(&mut self, thread: ThreadIndex, duration: Duration) {
         let state = &mut self.threads[thread];
         (state.current, state.interrupts) = (Some(Task::Step(0)), None);
-        let place = self.hosts[state.host as usize].port;
+        let place = self.hosts[state.host].port;
         self.schedule(duration, place, Kind::ThreadDone, thread.get());
     }
 
@@ -98,7 +98,7 @@ impl Shard {
         let Some(before) = state.interrupts else { return false };
         let interrupts = self.cores[state.core as usize].interrupts();
         state.interrupts = Some(interrupts);
-        let place = self.hosts[state.host as usize].port;
+        let place = self.hosts[state.host].port;
         if interrupts > before {
             self.schedule(interrupts - before, place, Kind::ThreadDone, thread.get());
         }

@@ -194,7 +194,7 @@ impl Shard {
     /// Schedules the earliest timer of both directions, unless an earlier event is scheduled already.
     pub(super) fn set_timer(&mut self, endpoint: u32) {
         let end = &mut self.endpoints[endpoint as usize];
-        let place = self.hosts[end.host as usize].port;
+        let place = self.hosts[end.host].port;
         let state = end.tcp();
         let deadline = [state.sender.timer(), state.receiver.timer()].into_iter().flatten().min();
         let Some(deadline) = deadline else { return };

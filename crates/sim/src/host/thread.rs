@@ -13,6 +13,7 @@ use etherweave_primitives::{Duration, Time};
 use super::message::Message;
 use super::rank::RankState;
 use crate::engine::memory::prefetch;
+use crate::indices::HostIndex;
 
 /// Something to do.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,7 @@ pub(crate) enum Role {
 /// See the module.
 pub(crate) struct Thread {
     /// Host, numbered in the shard.
-    pub host: u32,
+    pub host: HostIndex,
     /// Job or group of streams.
     pub job: u32,
     /// Its core, numbered in the shard, or [`OWN_CORE`].
@@ -59,7 +60,7 @@ pub(crate) struct Thread {
 
 impl Thread {
     /// An idle thread.
-    pub fn new(host: u32, job: u32, core: u32, role: Role) -> Thread {
+    pub fn new(host: HostIndex, job: u32, core: u32, role: Role) -> Thread {
         Thread { host, job, core, interrupts: None, inbox: VecDeque::new(), current: None, role }
     }
 

@@ -57,7 +57,7 @@ impl Simulation {
             return None;
         }
         let job = &self.names.jobs[thread.job as usize];
-        let host = self.host_name(shard.hosts[thread.host as usize].id);
+        let host = self.host_name(shard.hosts[thread.host].id);
         let from = |envelope: &Envelope| {
             format!(
                 "a message of rank {} with tag {}",

@@ -20,6 +20,7 @@ use crate::engine::event::Kind;
 use crate::engine::{Shard, Simulation};
 use crate::frame::pause::priorities;
 use crate::frame::size::PREAMBLE_AND_GAP;
+use crate::indices::HostIndex;
 use crate::packet::{Handle, Packet};
 use crate::switch::buffer::Admission;
 
@@ -296,7 +297,7 @@ impl Shard {
     /// no credits are used: then they are all paused.
     #[cold]
     #[inline(never)]
-    pub(crate) fn host_classes_with_credits(&mut self, host: usize) -> u8 {
+    pub(crate) fn host_classes_with_credits(&mut self, host: HostIndex) -> u8 {
         if !self.credits.are_used() {
             return 0;
         }
@@ -309,7 +310,7 @@ impl Shard {
     /// the answer is false; its class has no other packet there, for then this one would have come from it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn take_credits(&mut self, host: usize, class: usize, handle: Handle) -> bool {
+    pub(crate) fn take_credits(&mut self, host: HostIndex, class: usize, handle: Handle) -> bool {
         let (port, packet) = (self.hosts[host].port, self.packets[handle]);
         let has_credits = self.credits.suffice(port, packet.priority, packet.wire);
         if has_credits {
@@ -345,7 +346,7 @@ impl Shard {
     /// A packet is in the buffer of a NIC until `time`: credits for it can be announced now.
     #[cold]
     #[inline(never)]
-    pub(crate) fn hold_until(&mut self, time: Time, host: usize, handle: Handle) {
+    pub(crate) fn hold_until(&mut self, time: Time, host: HostIndex, handle: Handle) {
         let (port, packet) = (self.hosts[host].port, self.packets[handle]);
         self.hold_by_credits(port, &packet);
         self.free_credits(port, &packet, time);

@@ -4,6 +4,7 @@ use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
 
 use super::shaper::Shaper;
 use crate::degraded::DegradedChannel;
+use crate::indices::HostIndex;
 use crate::losses::LostData;
 use crate::packet::{Handle, NO_PACKET, Packet, Packets};
 
@@ -111,7 +112,7 @@ pub enum Owner {
     /// A switch.
     Switch(u32),
     /// A host.
-    Host(u32),
+    Host(HostIndex),
 }
 
 /// A first-in first-out queue of packets of one traffic class.
