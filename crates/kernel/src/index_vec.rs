@@ -88,6 +88,19 @@ impl<I: LocalIndex, T> IndexVec<I, T> {
         self.all.reserve_exact(additional);
     }
 
+    /// Makes it so long, by copies of an entity.
+    pub fn resize(&mut self, length: usize, entity: T)
+    where
+        T: Clone,
+    {
+        self.all.resize(length, entity);
+    }
+
+    /// An entity, if there is one of that index.
+    pub fn get(&self, index: I) -> Option<&T> {
+        self.all.get(index.place())
+    }
+
     /// All, to be changed.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.all.iter_mut()
@@ -169,7 +182,8 @@ mod tests {
         doors[added[1]] = "garden";
         assert_eq!(added.map(|index| doors[index]), ["front", "garden"]);
         assert_eq!(doors.entries().map(|(index, _)| index).collect::<Vec<_>>(), added);
-        assert_eq!((doors.len(), doors.next_index()), (2, DoorIndex::new(2)));
+        assert_eq!((doors.len(), doors.next_index().get()), (2, 2));
+        assert_eq!((doors.get(added[0]), doors.get(DoorIndex::NONE)), (Some(&"front"), None));
     }
 
     #[test]

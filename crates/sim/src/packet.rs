@@ -7,6 +7,7 @@ use etherweave_primitives::Time;
 use etherweave_routing::RoutedPacket;
 
 use crate::engine::memory::{prefer_huge_pages, prefetch};
+use crate::indices::EndpointIndex;
 use crate::transport::SackBlocks;
 
 /// Names a packet within its shard.
@@ -67,7 +68,7 @@ pub struct Packet {
     /// The one behind it in a queue.
     pub next: Handle,
     /// Receiving endpoint, numbered in its shard.
-    pub endpoint: u32,
+    pub endpoint: EndpointIndex,
     /// Where in the route table the next egress port stands.
     pub route: u32,
     /// Local ingress port of the packet at this switch; at its host, the egress port at the first switch.

@@ -18,6 +18,7 @@ use etherweave_kernel::wire;
 use etherweave_primitives::{ChannelId, Duration, HostId, Time};
 
 use crate::engine::Shard;
+use crate::indices::EndpointIndex;
 use crate::report::{FlowSampleRow, PortSampleRow};
 
 /// What is sampled during a run, and when.
@@ -162,7 +163,7 @@ pub(crate) struct Sampler {
     /// Where the ports of `samples` are in the shard.
     pub ports: Vec<u32>,
     /// Where the flows of `samples` are in the shard: endpoints.
-    pub flows: Vec<u32>,
+    pub flows: Vec<EndpointIndex>,
     /// Until now.
     pub samples: ShardSamples,
 }
@@ -252,8 +253,8 @@ impl Shard {
         }
     }
 
-    fn flow_sample(&self, now: Time, endpoint: u32) -> FlowSample {
-        let protocol = &self.endpoints[endpoint as usize].protocol;
+    fn flow_sample(&self, now: Time, endpoint: EndpointIndex) -> FlowSample {
+        let protocol = &self.endpoints[endpoint].protocol;
         let (sent, state) = (protocol.sent(), protocol.send_state(now, &self.constants));
         FlowSample {
             bytes: sent.bytes,

@@ -19,7 +19,7 @@ use crate::host::{
     Core, Endpoint, Intake, Neighbour, OWN_CORE, Protocol, RankState, ReceiveQueue, Role, SinkState, SourceState,
     Thread,
 };
-use crate::indices::{HostIndex, ThreadIndex};
+use crate::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use crate::params::{CoreParams, HostParams};
 use crate::switch::port::{Owner, PeerLink};
 use crate::transport::ShortQueue;
@@ -95,7 +95,7 @@ pub(super) fn populate(
 }
 
 /// One end of a connection: its shard and number there.
-type EndpointId = (usize, u32);
+type EndpointId = (usize, EndpointIndex);
 
 fn add_endpoints(
     experiment: &Experiment,
@@ -111,6 +111,7 @@ fn add_endpoints(
         let places = hosts.map(|host| layout.host_port(&experiment.topology, host));
         let mut numbers = places.map(|(shard, _)| shards[shard].endpoints.len() as u32);
         numbers[1] += u32::from(places[0].0 == places[1].0);
+        let numbers = numbers.map(EndpointIndex::new);
         for side in 0..2 {
             let ((shard, port), (remote_shard, remote_port)) = (places[side], places[1 - side]);
             let endpoint = Endpoint {
@@ -119,7 +120,7 @@ fn add_endpoints(
                 remote: numbers[1 - side],
                 route: start[side],
                 first_egress: shards[shard].constants.routes.get(start[side] as usize).copied().unwrap_or(0),
-                behind: u32::MAX,
+                behind: EndpointIndex::NONE,
                 priority: experiment.jobs[connection.job].priority.get(),
                 is_in_ring: false,
                 owner_waits_for: u64::MAX,
@@ -224,7 +225,7 @@ fn connect(threads: &[ThreadId], connections: &[PlannedConnection], ends: &[[End
         for side in 0..2 {
             let (_, thread) = threads[connection.ranks[side] as usize];
             let (shard, endpoint) = end[side];
-            shards[shard].endpoints[endpoint as usize].thread = thread;
+            shards[shard].endpoints[endpoint].thread = thread;
             connect_rank(&mut shards[shard], thread, connection.ranks[1 - side], endpoint);
         }
     }
@@ -238,7 +239,7 @@ fn introduce(pair: &PlannedConnection, threads: &[ThreadId], shards: &mut [Shard
     }
 }
 
-fn connect_rank(shard: &mut Shard, thread: ThreadIndex, peer: u32, endpoint: u32) {
+fn connect_rank(shard: &mut Shard, thread: ThreadIndex, peer: u32, endpoint: EndpointIndex) {
     if let Role::Rank(rank) = &mut shard.threads[thread].role {
         rank.connect(peer, endpoint);
     }
@@ -265,12 +266,12 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
     };
     for ((shard, endpoint), role) in end.iter().zip([Role::Source(source), Role::Sink(sink)]) {
         let shard = &mut shards[*shard];
-        let port = shard.hosts[shard.endpoints[*endpoint as usize].host].port;
+        let port = shard.hosts[shard.endpoints[*endpoint].host].port;
         let thread = add_thread(shard, port, number, OWN_CORE, role);
-        shard.endpoints[*endpoint as usize].thread = thread;
+        shard.endpoints[*endpoint].thread = thread;
     }
     let shard = &mut shards[end[0].0];
-    shard.endpoints[end[0].1 as usize].owner_waits_for = spec.bytes_per_message;
+    shard.endpoints[end[0].1].owner_waits_for = spec.bytes_per_message;
     shard.totals.unfinished += u64::from(!job.is_background);
 }
 

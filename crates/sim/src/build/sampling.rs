@@ -31,7 +31,7 @@ pub(super) fn add(
         }
     }
     for (sampler, shard) in samplers.iter_mut().zip(&*shards) {
-        for (number, end) in (0..).zip(&shard.endpoints) {
+        for (number, end) in shard.endpoints.entries() {
             if sampling.flows.iter().any(|selection| is_included(selection, end)) {
                 sampler.flows.push(number);
                 sampler.samples.flows.push(SampledFlow { hosts: end.hosts, number: end.number });

@@ -24,7 +24,7 @@ impl Shard {
             let is_sender = |end: &&Endpoint| end.route == packet.route && end.remote == packet.endpoint;
             self.endpoints.iter().find(is_sender)
         } else {
-            self.endpoints.get(packet.endpoint as usize)
+            self.endpoints.get(packet.endpoint)
         };
         let Some(end) = end else { return };
         let (own, other) = (HostId::new(end.hosts.0), HostId::new(end.hosts.1));

@@ -1,5 +1,6 @@
 //! Events: small, addressed to a place, ordered by a key that does not know about shards.
 
+use crate::indices::EndpointIndex;
 use etherweave_primitives::Time;
 
 /// What happens. The number is part of the order of simultaneous events at one place.
@@ -152,9 +153,9 @@ impl PrefetchHint {
 
     /// A packet for `endpoint` with or without data.
     #[inline]
-    pub fn endpoint(endpoint: u32, is_data: bool) -> PrefetchHint {
-        debug_assert!(endpoint < 1 << 24, "a shard has fewer endpoints");
-        PrefetchHint(endpoint << 1 | u32::from(is_data))
+    pub fn endpoint(endpoint: EndpointIndex, is_data: bool) -> PrefetchHint {
+        debug_assert!(endpoint.get() < 1 << 24, "a shard has fewer endpoints");
+        PrefetchHint(endpoint.get() << 1 | u32::from(is_data))
     }
 
     /// The egress port and the priority, of a packet that arrives at a switch.
@@ -165,8 +166,8 @@ impl PrefetchHint {
 
     /// The endpoint, and whether it is for data: of a packet that is delivered, or of a message that will be sent.
     #[inline]
-    pub fn as_endpoint(self) -> (u32, bool) {
-        (self.0 >> 1, self.0 & 1 != 0)
+    pub fn as_endpoint(self) -> (EndpointIndex, bool) {
+        (EndpointIndex::new(self.0 >> 1), self.0 & 1 != 0)
     }
 }
 

@@ -180,11 +180,12 @@ impl Wire for PacketKind {
 mod tests {
     use super::super::event::Kind;
     use super::*;
+    use crate::indices::EndpointIndex;
 
     fn packet(kind: PacketKind) -> Packet {
         Packet {
             next: 1,
-            endpoint: 2,
+            endpoint: EndpointIndex::new(2),
             route: 3,
             ingress: 4,
             offset: 1 << 40,

@@ -10,7 +10,7 @@ use super::memory::{prefer_huge_pages, prefetch, prefetch_lines};
 use super::shard::{Shard, Switch};
 use crate::frame::pause::PauseFrame;
 use crate::host::{Host, RankState, Role, Thread, lines};
-use crate::indices::ThreadIndex;
+use crate::indices::{EndpointIndex, ThreadIndex};
 use crate::packet::Handle;
 use crate::switch::buffer::Group;
 use crate::switch::port::{Owner, Port};
@@ -153,8 +153,8 @@ impl Shard {
     }
 
     #[inline(always)]
-    fn fetch_endpoint(&self, endpoint: u32, lines: Range<usize>) {
-        prefetch_lines(&self.endpoints, endpoint as usize, lines);
+    fn fetch_endpoint(&self, endpoint: EndpointIndex, lines: Range<usize>) {
+        prefetch_lines(&self.endpoints, endpoint.place(), lines);
     }
 
     #[inline(always)]
@@ -199,10 +199,10 @@ impl Shard {
             Kind::PauseRefresh => self.pause_refresh(place, index as u8),
             Kind::NicResume => self.nic_resume(place),
             Kind::Announce => self.announce(event.handle),
-            Kind::TransportTimer => self.transport_timer(index),
+            Kind::TransportTimer => self.transport_timer(EndpointIndex::new(index)),
             Kind::Softirq => self.softirq(index),
             Kind::ThreadDone => self.thread_done(ThreadIndex::new(index)),
-            Kind::Pacing => self.pacing(index),
+            Kind::Pacing => self.pacing(EndpointIndex::new(index)),
             Kind::Start => self.thread_start(ThreadIndex::new(index)),
             Kind::ArriveDamaged => self.arrive_damaged(place, event.handle),
             Kind::CreditsArrive => self.credits_arrive(place, index),

@@ -12,7 +12,7 @@ use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Core, Endpoint, Host, ReceiveQueue, Thread};
-use crate::indices::{HostIndex, ThreadIndex};
+use crate::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use crate::losses::ResentData;
 use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, Packets};
 use crate::sampling::Sampler;
@@ -94,7 +94,7 @@ pub(crate) struct Shard {
     pub crossbars: Crossbars,
     pub switches: Vec<Switch>,
     pub hosts: IndexVec<HostIndex, Host>,
-    pub endpoints: Vec<Endpoint>,
+    pub endpoints: IndexVec<EndpointIndex, Endpoint>,
     /// Receive queues of the kernel that connections use.
     pub receive_queues: Vec<ReceiveQueue>,
     pub threads: IndexVec<ThreadIndex, Thread>,
@@ -112,7 +112,7 @@ pub(crate) struct Shard {
     /// The channel that each port sends into.
     pub channels: Vec<ChannelId>,
     /// Of endpoints, where a routing distinguishes flowlets.
-    pub flowlets: Vec<Flowlet>,
+    pub flowlets: IndexVec<EndpointIndex, Flowlet>,
     /// Queues of other switches, where a routing compares them.
     pub neighbour_loads: Option<Box<NeighbourLoads>>,
     /// Traffic between groups, where a controller measures it.
@@ -137,7 +137,7 @@ impl Shard {
             crossbars: Crossbars::default(),
             switches: Vec::new(),
             hosts: IndexVec::default(),
-            endpoints: Vec::new(),
+            endpoints: IndexVec::default(),
             receive_queues: Vec::new(),
             cores: Vec::new(),
             memory_free_at: IndexVec::default(),
@@ -149,7 +149,7 @@ impl Shard {
             captures: Vec::new(),
             sampler: None,
             channels: Vec::new(),
-            flowlets: Vec::new(),
+            flowlets: IndexVec::default(),
             neighbour_loads: None,
             group_traffic: None,
             resent: Vec::new(),

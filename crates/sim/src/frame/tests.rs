@@ -6,6 +6,7 @@ use super::size::{PREAMBLE_AND_GAP, RoceSizes, tcp_wire_bytes};
 use super::{octets, pcapng};
 use crate::capture::{Captured, CapturedFrame};
 use crate::frame::pause::PauseFrame;
+use crate::indices::EndpointIndex;
 use crate::packet::{NO_PACKET, Packet, PacketKind, flags};
 use crate::params::{FlowControl, GlobalPause, Pfc, RoceParams, RoceVersion, SimParams, Transport};
 use crate::transport::tcp::TcpParams;
@@ -19,7 +20,7 @@ const BASE_TRANSPORT: usize = 14 + 4 + 20 + 8;
 fn packet(kind: PacketKind, flags: u8, payload: u32) -> Packet {
     Packet {
         next: NO_PACKET,
-        endpoint: 0,
+        endpoint: EndpointIndex::NONE,
         route: 0,
         ingress: 0,
         offset: 0,

@@ -4,7 +4,7 @@ use etherweave_primitives::Time;
 
 use super::message::Message;
 use super::protocol::Protocol;
-use crate::indices::{HostIndex, ThreadIndex};
+use crate::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use crate::packet::{NO_PACKET, Packet, PacketKind};
 use crate::switch::port::{Peer, PeerLink};
 use crate::transport::ShortQueue;
@@ -18,13 +18,13 @@ pub(crate) struct Endpoint {
     /// Thread that owns it, numbered in the shard.
     pub thread: ThreadIndex,
     /// The other end: its number there.
-    pub remote: u32,
+    pub remote: EndpointIndex,
     /// First entry of its path in the route table.
     pub route: u32,
     /// What stands there, if routes are known beforehand.
     pub first_egress: u32,
     /// The next endpoint in the NIC's ring of senders.
-    pub behind: u32,
+    pub behind: EndpointIndex,
     /// Number in the run; the other end's differs in the last bit.
     pub number: u32,
     /// 802.1Q priority of all its packets.

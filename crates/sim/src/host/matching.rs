@@ -1,12 +1,13 @@
 //! MPI matching: posted receives and unexpected messages, by source and tag, first come first served.
 
+use crate::indices::EndpointIndex;
 use std::collections::VecDeque;
 
 /// What a receive asks for, or a message brings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Envelope {
     /// Endpoint of the source: one per pair of ranks.
-    pub endpoint: u32,
+    pub endpoint: EndpointIndex,
     /// Tag.
     pub tag: u32,
 }
@@ -66,8 +67,12 @@ impl Matching {
 mod tests {
     use super::*;
 
+    fn envelope(endpoint: u32, tag: u32) -> Envelope {
+        Envelope { endpoint: EndpointIndex::new(endpoint), tag }
+    }
+
     fn message(endpoint: u32, tag: u32, bytes: u64) -> Unexpected {
-        Unexpected { envelope: Envelope { endpoint, tag }, bytes, is_rendezvous: false }
+        Unexpected { envelope: envelope(endpoint, tag), bytes, is_rendezvous: false }
     }
 
     #[test]
@@ -75,16 +80,16 @@ mod tests {
         let mut matching = Matching::default();
         assert!(!matching.arrive(message(1, 5, 10)));
         assert!(!matching.arrive(message(1, 5, 20)));
-        assert_eq!(matching.post(Envelope { endpoint: 1, tag: 5 }).unwrap().bytes, 10);
-        assert_eq!(matching.post(Envelope { endpoint: 1, tag: 5 }).unwrap().bytes, 20);
-        assert!(matching.post(Envelope { endpoint: 1, tag: 5 }).is_none());
+        assert_eq!(matching.post(envelope(1, 5)).unwrap().bytes, 10);
+        assert_eq!(matching.post(envelope(1, 5)).unwrap().bytes, 20);
+        assert!(matching.post(envelope(1, 5)).is_none());
         assert!(matching.arrive(message(1, 5, 30)));
     }
 
     #[test]
     fn another_tag_or_source_does_not_match() {
         let mut matching = Matching::default();
-        assert!(matching.post(Envelope { endpoint: 1, tag: 5 }).is_none());
+        assert!(matching.post(envelope(1, 5)).is_none());
         assert!(!matching.arrive(message(1, 6, 1)));
         assert!(!matching.arrive(message(2, 5, 1)));
         assert_eq!(matching.posted().len(), 1);

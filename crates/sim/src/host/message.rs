@@ -2,6 +2,7 @@
 
 use etherweave_primitives::Time;
 
+use crate::indices::EndpointIndex;
 use crate::packet::{NO_PACKET, Packet, PacketKind};
 
 /// What a message is for.
@@ -51,7 +52,7 @@ pub struct Message {
 
 impl Message {
     /// As an announcement to `endpoint`.
-    pub fn announcement(&self, endpoint: u32) -> Packet {
+    pub fn announcement(&self, endpoint: EndpointIndex) -> Packet {
         Packet {
             next: NO_PACKET,
             endpoint,

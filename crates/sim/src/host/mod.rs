@@ -32,6 +32,7 @@ mod tasks;
 mod tcp;
 mod thread;
 
+use crate::indices::EndpointIndex;
 use etherweave_primitives::{Duration, Time};
 
 pub(crate) use core::{Core, OWN_CORE};
@@ -70,18 +71,18 @@ pub(crate) struct Host {
     /// Classes with endpoints that have something to send, a bit each.
     pub ready: u8,
     /// Such endpoints of each class stand in a ring and are served in turn: the first and the last of them.
-    ring: [(u32, u32); 8],
+    ring: [(EndpointIndex, EndpointIndex); 8],
     /// Receive side.
     pub nic: Nic,
 }
 
 /// Receive side of a NIC.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Nic {
     /// When the buffer will be empty.
     pub drained_at: Time,
     /// Endpoint of the packet before.
-    pub last_endpoint: u32,
+    pub last_endpoint: EndpointIndex,
     /// Whether the switch is paused.
     pub is_pausing: bool,
     /// The longest that it ever took to empty the buffer.
@@ -93,12 +94,18 @@ pub(crate) struct Nic {
 impl Host {
     /// A host at `port`.
     pub fn new(id: u32, port: u32) -> Host {
-        let nic = Nic { last_endpoint: u32::MAX, ..Nic::default() };
-        Host { id, port, ready: 0, ring: [(0, 0); 8], nic }
+        let nic = Nic {
+            drained_at: Time::ZERO,
+            last_endpoint: EndpointIndex::NONE,
+            is_pausing: false,
+            backlog_max: Duration::ZERO,
+            out_of_buffer: [0; 8],
+        };
+        Host { id, port, ready: 0, ring: [(EndpointIndex::new(0), EndpointIndex::new(0)); 8], nic }
     }
 
     /// The first endpoint in the ring of the lowest class that has one; if none has, any.
-    pub fn first_ready(&self) -> u32 {
+    pub fn first_ready(&self) -> EndpointIndex {
         self.ring[self.ready.trailing_zeros() as usize % 8].0
     }
 }

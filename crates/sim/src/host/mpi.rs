@@ -22,7 +22,7 @@ use super::tasks::TaskCost;
 use super::thread::{Role, Task};
 use crate::engine::Shard;
 use crate::engine::event::PrefetchHint;
-use crate::indices::ThreadIndex;
+use crate::indices::{EndpointIndex, ThreadIndex};
 use crate::params::{MpiParams, SharedMemoryParams};
 use crate::transport::roce::Operation;
 
@@ -94,7 +94,7 @@ impl Shard {
         let (endpoint, sends) = match op {
             Op::Isend { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), true),
             Op::Irecv { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), false),
-            _ => (0, false),
+            _ => (EndpointIndex::new(0), false),
         };
         let cost = self.op_cost(endpoint, op);
         let hint = match Neighbour::of(endpoint) {
@@ -139,7 +139,7 @@ impl Shard {
     }
 
     /// Processor time of an operation. A TCP send writes what it can at once.
-    fn op_cost(&self, endpoint: u32, op: Op) -> TaskCost {
+    fn op_cost(&self, endpoint: EndpointIndex, op: Op) -> TaskCost {
         match op {
             Op::Isend { tag, bytes, .. } => self.send_cost(endpoint, tag, bytes),
             Op::Irecv { .. } => TaskCost::of(self.constants.mpi().receive_overhead),
@@ -148,7 +148,7 @@ impl Shard {
         }
     }
 
-    fn send_cost(&self, endpoint: u32, tag: u32, bytes: u64) -> TaskCost {
+    fn send_cost(&self, endpoint: EndpointIndex, tag: u32, bytes: u64) -> TaskCost {
         let (host, mpi) = (&self.constants.params.host, self.constants.mpi());
         if Neighbour::of(endpoint).is_some() {
             let memory = &host.shared_memory;
@@ -165,7 +165,7 @@ impl Shard {
     }
 
     /// The present operation has taken its time: its effect.
-    pub(super) fn step_done(&mut self, thread: ThreadIndex, endpoint: u32) {
+    pub(super) fn step_done(&mut self, thread: ThreadIndex, endpoint: EndpointIndex) {
         let rank = self.rank(thread);
         let op = rank.op().expect("a step has an operation");
         rank.advance();
@@ -176,7 +176,7 @@ impl Shard {
         }
     }
 
-    fn isend(&mut self, thread: ThreadIndex, endpoint: u32, tag: u32, bytes: u64) {
+    fn isend(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, tag: u32, bytes: u64) {
         let header = self.constants.mpi().header.get();
         let limits = match Neighbour::of(endpoint) {
             Some(_) => EagerLimits::of_shared_memory(&self.constants.params.host.shared_memory),
@@ -191,7 +191,7 @@ impl Shard {
         }
     }
 
-    fn irecv(&mut self, thread: ThreadIndex, endpoint: u32, tag: u32) {
+    fn irecv(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, tag: u32) {
         let rank = self.rank(thread);
         rank.outstanding += 1;
         if let Some(message) = rank.matching.post(Envelope { endpoint, tag }) {
@@ -224,7 +224,7 @@ impl Shard {
     fn send_message(
         &mut self,
         thread: ThreadIndex,
-        endpoint: u32,
+        endpoint: EndpointIndex,
         kind: MessageKind,
         tag: u32,
         bytes: u64,
@@ -237,14 +237,14 @@ impl Shard {
     }
 
     /// Puts a message of `length` bytes into a connection's stream.
-    fn post_message(&mut self, endpoint: u32, kind: MessageKind, tag: u32, bytes: u64, length: u64) {
+    fn post_message(&mut self, endpoint: EndpointIndex, kind: MessageKind, tag: u32, bytes: u64, length: u64) {
         let end = self.post_bytes(endpoint, kind, length);
         self.announce_to_peer(endpoint, Message { kind, tag, bytes, end });
     }
 
     /// All bytes of a message have come. What the NIC does by itself happens at once; the rest waits for the thread.
-    pub(super) fn deliver(&mut self, endpoint: u32, message: Message) {
-        let thread = self.endpoints[endpoint as usize].thread;
+    pub(super) fn deliver(&mut self, endpoint: EndpointIndex, message: Message) {
+        let thread = self.endpoints[endpoint].thread;
         match message.kind {
             MessageKind::ReadRequest => {
                 self.post_message(endpoint, MessageKind::ReadResponse, message.tag, message.bytes, message.bytes);
@@ -259,12 +259,12 @@ impl Shard {
     }
 
     /// Has the thread handle a message.
-    pub(super) fn take_message(&mut self, thread: ThreadIndex, endpoint: u32, message: Message) {
+    pub(super) fn take_message(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, message: Message) {
         self.assign(thread, Task::Handle(endpoint, message));
     }
 
     /// The thread handles a message.
-    pub(super) fn handle_message(&mut self, thread: ThreadIndex, endpoint: u32, message: Message) {
+    pub(super) fn handle_message(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, message: Message) {
         let header = self.constants.mpi().header.get();
         let Message { kind, tag, bytes, .. } = message;
         match kind {

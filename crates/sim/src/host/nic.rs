@@ -5,14 +5,14 @@ use etherweave_primitives::Duration;
 use super::Endpoint;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
-use crate::indices::HostIndex;
+use crate::indices::{EndpointIndex, HostIndex};
 use crate::packet::{Handle, Packet, PacketKind};
 
 impl Shard {
     /// An endpoint has something to send.
     #[inline]
-    pub(crate) fn activate(&mut self, endpoint: u32) {
-        let end = &mut self.endpoints[endpoint as usize];
+    pub(crate) fn activate(&mut self, endpoint: EndpointIndex) {
+        let end = &mut self.endpoints[endpoint];
         if end.is_in_ring {
             return;
         }
@@ -23,7 +23,7 @@ impl Shard {
     }
 
     /// Puts an endpoint behind the last of its class.
-    fn join_ring(&mut self, host: HostIndex, class: usize, endpoint: u32) {
+    fn join_ring(&mut self, host: HostIndex, class: usize, endpoint: EndpointIndex) {
         let host = &mut self.hosts[host];
         let (first, last) = &mut host.ring[class];
         let before = std::mem::replace(last, endpoint);
@@ -31,19 +31,19 @@ impl Shard {
             *first = endpoint;
             host.ready |= 1 << class;
         } else {
-            self.endpoints[before as usize].behind = endpoint;
+            self.endpoints[before].behind = endpoint;
         }
     }
 
     /// Moves the first of a ring to its end, or removes it when it has nothing more to send.
-    fn pass_turn(&mut self, host: HostIndex, class: usize, first: u32) {
-        let Endpoint { behind, is_in_ring, .. } = self.endpoints[first as usize];
+    fn pass_turn(&mut self, host: HostIndex, class: usize, first: EndpointIndex) {
+        let Endpoint { behind, is_in_ring, .. } = self.endpoints[first];
         let ring = &mut self.hosts[host].ring[class];
         if first != ring.1 {
             ring.0 = behind;
             if is_in_ring {
                 let before = std::mem::replace(&mut ring.1, first);
-                self.endpoints[before as usize].behind = first;
+                self.endpoints[before].behind = first;
             }
         } else if !is_in_ring {
             self.hosts[host].ready &= !(1 << class);
@@ -95,9 +95,9 @@ impl Shard {
     }
 
     /// The next packet of an endpoint in the ring; takes it off the ring when it has no more.
-    fn next_packet(&mut self, endpoint: u32) -> Option<Handle> {
+    fn next_packet(&mut self, endpoint: EndpointIndex) -> Option<Handle> {
         let now = self.now;
-        let end = &mut self.endpoints[endpoint as usize];
+        let end = &mut self.endpoints[endpoint];
         let (packet, has_more) = end.next_packet(now, &self.constants);
         end.is_in_ring = has_more;
         self.after_sending(endpoint);

@@ -15,7 +15,7 @@ use super::tasks::TaskCost;
 use super::thread::Task;
 use crate::constants::RunConstants;
 use crate::engine::Shard;
-use crate::indices::{HostIndex, ThreadIndex};
+use crate::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use crate::losses::ResentData;
 use crate::packet::{Handle, Packet, flags};
 use crate::params::{SimParams, Transport};
@@ -152,16 +152,16 @@ impl Endpoint {
 impl Shard {
     /// Timers that a sent packet needs.
     #[inline]
-    pub(super) fn after_sending(&mut self, endpoint: u32) {
-        match self.endpoints[endpoint as usize].protocol {
+    pub(super) fn after_sending(&mut self, endpoint: EndpointIndex) {
+        match self.endpoints[endpoint].protocol {
             Protocol::Roce(_) => self.after_sending_roce(endpoint),
             Protocol::Tcp(_) => self.after_sending_tcp(endpoint),
         }
     }
 
     /// A timer of an endpoint is due.
-    pub(crate) fn transport_timer(&mut self, endpoint: u32) {
-        match self.endpoints[endpoint as usize].protocol {
+    pub(crate) fn transport_timer(&mut self, endpoint: EndpointIndex) {
+        match self.endpoints[endpoint].protocol {
             Protocol::Roce(_) => self.roce_timer(endpoint),
             Protocol::Tcp(_) => self.tcp_timer(endpoint),
         }
@@ -171,7 +171,7 @@ impl Shard {
     #[inline]
     pub(super) fn take_packet(&mut self, host: HostIndex, handle: Handle) {
         let packet = &self.packets[handle];
-        let end = &mut self.endpoints[packet.endpoint as usize];
+        let end = &mut self.endpoints[packet.endpoint];
         if packet.has(flags::RETRANSMISSION) {
             end.resent_last = self.now;
             if self.constants.notes_losses {
@@ -185,16 +185,16 @@ impl Shard {
     }
 
     /// Puts a message of `length` bytes into a connection's stream; returns where it ends.
-    pub(super) fn post_bytes(&mut self, endpoint: u32, kind: MessageKind, length: u64) -> u64 {
-        match self.endpoints[endpoint as usize].protocol {
+    pub(super) fn post_bytes(&mut self, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64 {
+        match self.endpoints[endpoint].protocol {
             Protocol::Roce(_) => self.roce_post(endpoint, length, operation(kind)),
             Protocol::Tcp(_) => self.tcp_post(endpoint, kind, length),
         }
     }
 
     /// A stream's thread hands over its next message.
-    pub(super) fn begin_stream_message(&mut self, thread: ThreadIndex, endpoint: u32) {
-        match self.endpoints[endpoint as usize].protocol {
+    pub(super) fn begin_stream_message(&mut self, thread: ThreadIndex, endpoint: EndpointIndex) {
+        match self.endpoints[endpoint].protocol {
             Protocol::Roce(_) => {
                 let cost = self.constants.mpi().send_overhead;
                 self.begin(thread, Task::Post, TaskCost::of(cost));
@@ -207,8 +207,8 @@ impl Shard {
     }
 
     /// How a receiver that is ready asks for the payload of a rendezvous: the message and its length.
-    pub(super) fn rendezvous_request(&self, endpoint: u32) -> (MessageKind, u64) {
-        match self.endpoints[endpoint as usize].protocol {
+    pub(super) fn rendezvous_request(&self, endpoint: EndpointIndex) -> (MessageKind, u64) {
+        match self.endpoints[endpoint].protocol {
             Protocol::Roce(_) => (MessageKind::ReadRequest, READ_REQUEST),
             Protocol::Tcp(_) => (MessageKind::ClearToSend, self.constants.mpi().header.get()),
         }

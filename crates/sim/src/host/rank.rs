@@ -6,6 +6,7 @@ use etherweave_workload::{Op, Program};
 use super::IterationRow;
 use super::matching::Matching;
 use crate::engine::memory::prefetch;
+use crate::indices::EndpointIndex;
 
 /// The state of a rank.
 pub(crate) struct RankState {
@@ -24,7 +25,7 @@ pub(crate) struct RankState {
     /// Receives and messages.
     pub matching: Matching,
     /// Peer ranks and their endpoints, in order of ranks.
-    peers: Vec<(u32, u32)>,
+    peers: Vec<(u32, EndpointIndex)>,
     /// The place of the last of them that was asked for.
     peer: usize,
     /// Number of the next measured iteration.
@@ -60,13 +61,13 @@ impl RankState {
     }
 
     /// Adds the connection to a peer, or what stands for it.
-    pub fn connect(&mut self, peer: u32, endpoint: u32) {
+    pub fn connect(&mut self, peer: u32, endpoint: EndpointIndex) {
         let place = self.peers.partition_point(|&(other, _)| other < peer);
         self.peers.insert(place, (peer, endpoint));
     }
 
     /// The endpoint to a peer. Who knows all others need not search.
-    pub(super) fn endpoint_of(&mut self, peer: u32) -> u32 {
+    pub(super) fn endpoint_of(&mut self, peer: u32) -> EndpointIndex {
         let place = peer as usize - usize::from(peer > self.rank);
         self.peer = match self.peers.get(place) {
             Some(&(rank, _)) if rank == peer => place,
@@ -76,7 +77,7 @@ impl RankState {
     }
 
     /// The rank at the other end of an endpoint.
-    pub fn peer_of(&self, endpoint: u32) -> Option<u32> {
+    pub fn peer_of(&self, endpoint: EndpointIndex) -> Option<u32> {
         self.peers.iter().find(|&&(_, own)| own == endpoint).map(|&(rank, _)| rank)
     }
 
@@ -88,7 +89,7 @@ impl RankState {
         if let Some(block) = self.program.blocks.get(block) {
             prefetch(&block.ops, op, 2 * size_of::<Op>());
         }
-        prefetch(&self.peers, self.peer + 1, size_of::<(u32, u32)>());
+        prefetch(&self.peers, self.peer + 1, size_of::<(u32, EndpointIndex)>());
     }
 
     /// The present operation.

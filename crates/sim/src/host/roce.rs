@@ -7,6 +7,7 @@ use crate::constants::{Overheads, RunConstants};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::frame::size::SELECTIVE_BLOCK;
+use crate::indices::EndpointIndex;
 use crate::packet::{Packet, PacketKind, flags};
 use crate::params::{Reliability, RoceParams};
 use crate::transport::roce::{
@@ -70,73 +71,73 @@ impl Endpoint {
 
 impl Shard {
     /// Hands a message to a connection and announces it.
-    pub(crate) fn roce_post(&mut self, endpoint: u32, bytes: u64, operation: Operation) -> u64 {
-        let end = self.endpoints[endpoint as usize].roce().requester.post(self.now, bytes, operation);
+    pub(crate) fn roce_post(&mut self, endpoint: EndpointIndex, bytes: u64, operation: Operation) -> u64 {
+        let end = self.endpoints[endpoint].roce().requester.post(self.now, bytes, operation);
         self.roce_wake(endpoint);
         end
     }
 
     /// Puts the endpoint in the ring if it can send.
-    fn roce_wake(&mut self, endpoint: u32) {
-        if self.endpoints[endpoint as usize].roce().requester.may_send(params(&self.constants)) {
+    fn roce_wake(&mut self, endpoint: EndpointIndex) {
+        if self.endpoints[endpoint].roce().requester.may_send(params(&self.constants)) {
             self.activate(endpoint);
         }
     }
 
     /// Timers that a sent packet needs.
-    pub(crate) fn after_sending_roce(&mut self, endpoint: u32) {
-        let place = self.hosts[self.endpoints[endpoint as usize].host].port;
-        let requester = &mut self.endpoints[endpoint as usize].roce().requester;
+    pub(crate) fn after_sending_roce(&mut self, endpoint: EndpointIndex) {
+        let place = self.hosts[self.endpoints[endpoint].host].port;
+        let requester = &mut self.endpoints[endpoint].roce().requester;
         let timer = requester.start_timer(self.now, params(&self.constants));
         let pacing = requester.paced_until();
         if let Some(time) = timer {
-            self.schedule_at(time, place, Kind::TransportTimer, endpoint);
+            self.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
         }
         if let Some(time) = pacing {
-            self.schedule_at(time, place, Kind::Pacing, endpoint);
+            self.schedule_at(time, place, Kind::Pacing, endpoint.get());
         }
     }
 
     /// A paced connection may send again, or its rate has changed.
-    pub(crate) fn pacing(&mut self, endpoint: u32) {
-        let requester = &mut self.endpoints[endpoint as usize].roce().requester;
+    pub(crate) fn pacing(&mut self, endpoint: EndpointIndex) {
+        let requester = &mut self.endpoints[endpoint].roce().requester;
         requester.resume(self.now);
         if let Some(time) = requester.paced_until() {
-            let place = self.hosts[self.endpoints[endpoint as usize].host].port;
-            return self.schedule_at(time, place, Kind::Pacing, endpoint);
+            let place = self.hosts[self.endpoints[endpoint].host].port;
+            return self.schedule_at(time, place, Kind::Pacing, endpoint.get());
         }
         self.roce_wake(endpoint);
     }
 
     /// The timer of a connection is due.
-    pub(crate) fn roce_timer(&mut self, endpoint: u32) {
-        let place = self.hosts[self.endpoints[endpoint as usize].host].port;
-        let requester = &mut self.endpoints[endpoint as usize].roce().requester;
+    pub(crate) fn roce_timer(&mut self, endpoint: EndpointIndex) {
+        let place = self.hosts[self.endpoints[endpoint].host].port;
+        let requester = &mut self.endpoints[endpoint].roce().requester;
         if let Some(time) = requester.on_timer(self.now, params(&self.constants)) {
-            self.schedule_at(time, place, Kind::TransportTimer, endpoint);
+            self.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
         }
         self.roce_wake(endpoint);
     }
 
     /// A packet for this endpoint.
     #[inline]
-    pub(crate) fn roce_receive(&mut self, endpoint: u32, packet: &Packet) {
+    pub(crate) fn roce_receive(&mut self, endpoint: EndpointIndex, packet: &Packet) {
         match packet.kind {
             PacketKind::Data => self.roce_data(endpoint, packet),
             PacketKind::Ack => self.roce_acknowledged(endpoint, packet, false),
             PacketKind::Nak => self.roce_acknowledged(endpoint, packet, true),
-            PacketKind::Cnp => self.endpoints[endpoint as usize].roce().requester.on_congestion(self.now),
+            PacketKind::Cnp => self.endpoints[endpoint].roce().requester.on_congestion(self.now),
             PacketKind::Announcement => unreachable!("announcements do not cross the network"),
         }
     }
 
-    fn roce_data(&mut self, endpoint: u32, packet: &Packet) {
+    fn roce_data(&mut self, endpoint: EndpointIndex, packet: &Packet) {
         if packet.has(flags::CONGESTION) {
             self.notify_congestion(endpoint);
         }
         let &Packet { offset, payload, word: sequence, sent, .. } = packet;
         let arrival = DataArrival { offset, payload, sequence, is_last: packet.has(flags::LAST), sent };
-        let responder = &mut self.endpoints[endpoint as usize].roce().responder;
+        let responder = &mut self.endpoints[endpoint].roce().responder;
         let Reception { answer, bytes } = responder.on_data(&arrival, params(&self.constants));
         let received = responder.received();
         match answer {
@@ -146,14 +147,14 @@ impl Shard {
         }
         if bytes > 0 {
             self.received(endpoint, bytes);
-            while let Some(message) = self.endpoints[endpoint as usize].take_complete(received) {
+            while let Some(message) = self.endpoints[endpoint].take_complete(received) {
                 self.deliver(endpoint, message);
             }
         }
     }
 
-    fn roce_answer(&mut self, endpoint: u32, kind: PacketKind) {
-        let end = &mut self.endpoints[endpoint as usize];
+    fn roce_answer(&mut self, endpoint: EndpointIndex, kind: PacketKind) {
+        let end = &mut self.endpoints[endpoint];
         let mut packet = end.packet(kind, self.constants.overheads.ack, 0);
         let answer = end.roce().responder.acknowledge(kind == PacketKind::Nak);
         packet.acknowledged = answer.cumulative;
@@ -185,23 +186,23 @@ impl Shard {
         }
     }
 
-    fn roce_acknowledged(&mut self, endpoint: u32, packet: &Packet, is_negative: bool) {
+    fn roce_acknowledged(&mut self, endpoint: EndpointIndex, packet: &Packet, is_negative: bool) {
         let report = self.detach(packet);
-        let requester = &mut self.endpoints[endpoint as usize].roce().requester;
+        let requester = &mut self.endpoints[endpoint].roce().requester;
         let answer = Acknowledgement { cumulative: packet.acknowledged, sequence: packet.word, is_negative, report };
         requester.on_acknowledgement(self.now, &answer);
         let acknowledged = requester.acknowledged();
         if let Some(time) = requester.restart_timer(self.now, params(&self.constants)) {
-            let place = self.hosts[self.endpoints[endpoint as usize].host].port;
-            self.schedule_at(time, place, Kind::TransportTimer, endpoint);
+            let place = self.hosts[self.endpoints[endpoint].host].port;
+            self.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
         }
         self.roce_wake(endpoint);
         self.acknowledged(endpoint, acknowledged);
     }
 
     /// The responder saw a mark.
-    fn notify_congestion(&mut self, endpoint: u32) {
-        let end = &mut self.endpoints[endpoint as usize];
+    fn notify_congestion(&mut self, endpoint: EndpointIndex) {
+        let end = &mut self.endpoints[endpoint];
         if end.roce().responder.notifies_congestion(self.now, params(&self.constants)) {
             let packet = end.packet(PacketKind::Cnp, self.constants.overheads.cnp, 0);
             self.send_control(endpoint, packet);

@@ -13,7 +13,7 @@ use super::message::{Message, MessageKind};
 use super::tasks::TaskCost;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
-use crate::indices::ThreadIndex;
+use crate::indices::{EndpointIndex, ThreadIndex};
 use crate::packet::Handle;
 use crate::params::SharedMemoryParams;
 
@@ -26,14 +26,15 @@ pub(crate) struct Neighbour(pub ThreadIndex);
 
 impl Neighbour {
     /// The number that stands where an endpoint's would.
-    pub fn as_endpoint(self) -> u32 {
-        NEIGHBOUR | self.0.get()
+    pub fn as_endpoint(self) -> EndpointIndex {
+        EndpointIndex::new(NEIGHBOUR | self.0.get())
     }
 
     /// The neighbour for which `endpoint` stands, if it is one.
     #[inline]
-    pub fn of(endpoint: u32) -> Option<Neighbour> {
-        (endpoint & NEIGHBOUR != 0).then_some(Neighbour(ThreadIndex::new(endpoint & !NEIGHBOUR)))
+    pub fn of(endpoint: EndpointIndex) -> Option<Neighbour> {
+        let number = endpoint.get();
+        (number & NEIGHBOUR != 0).then_some(Neighbour(ThreadIndex::new(number & !NEIGHBOUR)))
     }
 }
 
@@ -72,7 +73,7 @@ impl Shard {
         bytes: u64,
     ) {
         let message = Message { kind, tag, bytes, end: 0 };
-        let handle = self.packets.insert(message.announcement(to.0.get()));
+        let handle = self.packets.insert(message.announcement(EndpointIndex::new(to.0.get())));
         let key = self.key(self.hosts[self.threads[thread].host].port, Kind::Handover, thread.get());
         let time = self.now + self.constants.params.host.shared_memory.latency;
         self.expect_packet(time, key, handle);
@@ -82,7 +83,7 @@ impl Shard {
     pub(crate) fn handover(&mut self, from: ThreadIndex, handle: Handle) {
         let packet = self.packets.remove(handle);
         self.take_message(
-            ThreadIndex::new(packet.endpoint),
+            ThreadIndex::new(packet.endpoint.get()),
             Neighbour(from).as_endpoint(),
             Message::announced(&packet),
         );

@@ -10,7 +10,7 @@ use super::OWN_CORE;
 use super::receive_queue::Softirq;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
-use crate::indices::HostIndex;
+use crate::indices::{EndpointIndex, HostIndex};
 use crate::packet::{Handle, NO_PACKET, PacketKind, flags};
 use crate::transport::tcp::{Ack, AckAction, SegmentArrival};
 
@@ -27,7 +27,7 @@ struct FrameBatch {
 
 /// Connections that a batch has touched, in the order of their first frames.
 struct Touched {
-    endpoints: [u32; BUDGET],
+    endpoints: [EndpointIndex; BUDGET],
     count: usize,
 }
 
@@ -35,7 +35,7 @@ impl Shard {
     /// A frame has arrived for the kernel: the NIC writes it to the ring of its queue, if both have room.
     pub(super) fn take_by_kernel(&mut self, host: HostIndex, handle: Handle) {
         let endpoint = self.packets[handle].endpoint;
-        let queue = self.endpoints[endpoint as usize].tcp().queue;
+        let queue = self.endpoints[endpoint].tcp().queue;
         let has_buffer = self.receive_queues[queue as usize].occupancy < self.constants.params.host.receive.ring;
         if !has_buffer {
             self.hosts[host].nic.out_of_buffer[usize::from(self.packets[handle].priority)] += 1;
@@ -130,7 +130,7 @@ impl Shard {
             let packet = &self.packets[handle];
             match packet.kind {
                 PacketKind::Data => {
-                    let merged_in = &mut self.endpoints[packet.endpoint as usize].tcp().merged_in;
+                    let merged_in = &mut self.endpoints[packet.endpoint].tcp().merged_in;
                     let is_first = std::mem::replace(merged_in, queue.batch) != queue.batch;
                     batch.merged += u32::from(is_first);
                     batch.data += 1;
@@ -144,7 +144,7 @@ impl Shard {
     }
 
     fn finish_batch(&mut self, number: u32, frames: u32) {
-        let mut touched = Touched { endpoints: [0; BUDGET], count: 0 };
+        let mut touched = Touched { endpoints: [EndpointIndex::NONE; BUDGET], count: 0 };
         for _ in 0..frames {
             self.take_frame(number, &mut touched);
         }
@@ -154,8 +154,8 @@ impl Shard {
     }
 
     /// What follows once a batch is done, for a connection.
-    fn finish_connection(&mut self, endpoint: u32) {
-        let state = self.endpoints[endpoint as usize].tcp();
+    fn finish_connection(&mut self, endpoint: EndpointIndex) {
+        let state = self.endpoints[endpoint].tcp();
         let (wants_ack, is_acked) = (std::mem::take(&mut state.wants_ack), std::mem::take(&mut state.is_acked));
         state.is_touched = false;
         if wants_ack {
@@ -176,7 +176,7 @@ impl Shard {
         queue.frames.0 = packet.next;
         queue.took(packet.wire);
         self.totals.delivered += 1;
-        let state = self.endpoints[packet.endpoint as usize].tcp();
+        let state = self.endpoints[packet.endpoint].tcp();
         if !std::mem::replace(&mut state.is_touched, true) {
             touched.endpoints[touched.count] = packet.endpoint;
             touched.count += 1;
@@ -192,7 +192,7 @@ impl Shard {
             if state.receiver.changes_echo(&arrival) {
                 self.send_ack(packet.endpoint);
             }
-            let state = self.endpoints[packet.endpoint as usize].tcp();
+            let state = self.endpoints[packet.endpoint].tcp();
             state.wants_ack |= state.receiver.on_segment(now, &arrival) == AckAction::Now;
             return;
         }

@@ -2,7 +2,7 @@
 
 use super::thread::{Role, SourceState};
 use crate::engine::Shard;
-use crate::indices::ThreadIndex;
+use crate::indices::{EndpointIndex, ThreadIndex};
 use crate::transport::roce::Operation;
 
 impl Shard {
@@ -43,18 +43,18 @@ impl Shard {
 
     /// The peer has acknowledged `offset` bytes of the stream.
     #[inline]
-    pub(super) fn acknowledged(&mut self, endpoint: u32, offset: u64) {
-        if offset >= self.endpoints[endpoint as usize].owner_waits_for {
+    pub(super) fn acknowledged(&mut self, endpoint: EndpointIndex, offset: u64) {
+        if offset >= self.endpoints[endpoint].owner_waits_for {
             self.message_acknowledged(endpoint, offset);
         }
     }
 
-    fn message_acknowledged(&mut self, endpoint: u32, offset: u64) {
-        let thread = self.endpoints[endpoint as usize].thread;
+    fn message_acknowledged(&mut self, endpoint: EndpointIndex, offset: u64) {
+        let thread = self.endpoints[endpoint].thread;
         let source = self.source(thread);
         source.completed = offset / source.bytes;
         let next = (source.completed + 1) * source.bytes;
-        self.endpoints[endpoint as usize].owner_waits_for = next;
+        self.endpoints[endpoint].owner_waits_for = next;
         self.source_progress(thread);
     }
 

@@ -8,7 +8,7 @@ use super::shared_memory::Neighbour;
 use super::thread::{Role, Task};
 use crate::engine::Shard;
 use crate::engine::event::{Event, Kind, PrefetchHint};
-use crate::indices::{HostIndex, ThreadIndex};
+use crate::indices::{EndpointIndex, HostIndex, ThreadIndex};
 
 /// What a task costs.
 #[derive(Clone, Copy)]
@@ -87,7 +87,7 @@ impl Shard {
     /// Has a thread perform its present operation without a core: it sleeps.
     pub(super) fn sleep(&mut self, thread: ThreadIndex, duration: Duration) {
         let state = &mut self.threads[thread];
-        (state.current, state.interrupts) = (Some(Task::Step(0)), None);
+        (state.current, state.interrupts) = (Some(Task::Step(EndpointIndex::new(0))), None);
         let place = self.hosts[state.host].port;
         self.schedule(duration, place, Kind::ThreadDone, thread.get());
     }

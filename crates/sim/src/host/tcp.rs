@@ -12,7 +12,7 @@ use super::thread::{Role, Task};
 use crate::constants::RunConstants;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
-use crate::indices::ThreadIndex;
+use crate::indices::{EndpointIndex, ThreadIndex};
 use crate::packet::{Packet, PacketKind, flags};
 
 impl Endpoint {
@@ -34,8 +34,8 @@ impl Endpoint {
 
 impl Shard {
     /// Puts a message into the stream. What an MPI send writes by itself goes at once, the rest by [`Task::Write`].
-    pub(super) fn tcp_post(&mut self, endpoint: u32, kind: MessageKind, length: u64) -> u64 {
-        let state = self.endpoints[endpoint as usize].tcp();
+    pub(super) fn tcp_post(&mut self, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64 {
+        let state = self.endpoints[endpoint].tcp();
         state.posted += length;
         let end = state.posted;
         let is_inline = matches!(kind, MessageKind::Eager | MessageKind::RequestToSend) && state.writes.is_empty();
@@ -56,16 +56,16 @@ impl Shard {
     pub(super) fn tcp_write_stream(&mut self, thread: ThreadIndex) {
         let source = self.source(thread);
         let (endpoint, left) = (source.endpoint, source.bytes);
-        let state = self.endpoints[endpoint as usize].tcp();
+        let state = self.endpoints[endpoint].tcp();
         state.posted += left;
         state.writes.push_back(PendingWrite { left, is_new: true, completes: true });
         self.expect_write(endpoint);
     }
 
     /// Has the thread write, if there is something to write and room for it.
-    fn expect_write(&mut self, endpoint: u32) {
+    fn expect_write(&mut self, endpoint: EndpointIndex) {
         let offload = self.constants.params.host.cpu.offload.get();
-        let end = &mut self.endpoints[endpoint as usize];
+        let end = &mut self.endpoints[endpoint];
         let thread = end.thread;
         let state = end.tcp();
         let Some(first) = state.writes.front() else { return };
@@ -76,9 +76,9 @@ impl Shard {
     }
 
     /// How much the next write moves, and how many calls that is.
-    pub(super) fn write_size(&mut self, endpoint: u32) -> (u64, u64) {
+    pub(super) fn write_size(&mut self, endpoint: EndpointIndex) -> (u64, u64) {
         let offload = self.constants.params.host.cpu.offload.get();
-        let end = &mut self.endpoints[endpoint as usize];
+        let end = &mut self.endpoints[endpoint];
         let is_stream = matches!(self.threads[end.thread].role, Role::Source(_));
         let state = end.tcp();
         let first = state.writes.front().expect("a write was assigned for it");
@@ -87,8 +87,8 @@ impl Shard {
     }
 
     /// Bytes have been copied into the socket.
-    pub(super) fn write_done(&mut self, endpoint: u32, bytes: u64) {
-        let end = &mut self.endpoints[endpoint as usize];
+    pub(super) fn write_done(&mut self, endpoint: EndpointIndex, bytes: u64) {
+        let end = &mut self.endpoints[endpoint];
         let thread = end.thread;
         let state = end.tcp();
         state.is_write_assigned = false;
@@ -117,9 +117,9 @@ impl Shard {
     }
 
     /// How much the next read moves, and how many calls that is.
-    pub(super) fn read_size(&mut self, thread: ThreadIndex, endpoint: u32) -> (u64, u64) {
+    pub(super) fn read_size(&mut self, thread: ThreadIndex, endpoint: EndpointIndex) -> (u64, u64) {
         let largest = 2 * self.constants.params.host.cpu.offload.get();
-        let bytes = self.endpoints[endpoint as usize].tcp().receiver.readable().min(largest);
+        let bytes = self.endpoints[endpoint].tcp().receiver.readable().min(largest);
         let calls = match &self.threads[thread].role {
             Role::Sink(sink) => bytes.div_ceil(sink.bytes),
             Role::Rank(_) | Role::Source(_) => 1,
@@ -128,8 +128,8 @@ impl Shard {
     }
 
     /// Bytes have been copied out of the socket.
-    pub(super) fn read_done(&mut self, endpoint: u32, bytes: u64) {
-        let state = self.endpoints[endpoint as usize].tcp();
+    pub(super) fn read_done(&mut self, endpoint: EndpointIndex, bytes: u64) {
+        let state = self.endpoints[endpoint].tcp();
         state.is_read_assigned = false;
         state.consumed += bytes;
         let consumed = state.consumed;
@@ -137,15 +137,15 @@ impl Shard {
             self.send_ack(endpoint);
         }
         self.received(endpoint, bytes);
-        while let Some(message) = self.endpoints[endpoint as usize].take_complete(consumed) {
+        while let Some(message) = self.endpoints[endpoint].take_complete(consumed) {
             self.deliver(endpoint, message);
         }
         self.expect_read(endpoint);
     }
 
     /// Has the thread read, if there is something to read.
-    pub(super) fn expect_read(&mut self, endpoint: u32) {
-        let end = &mut self.endpoints[endpoint as usize];
+    pub(super) fn expect_read(&mut self, endpoint: EndpointIndex) {
+        let end = &mut self.endpoints[endpoint];
         let thread = end.thread;
         let state = end.tcp();
         if state.receiver.readable() > 0 && !std::mem::replace(&mut state.is_read_assigned, true) {
@@ -154,9 +154,9 @@ impl Shard {
     }
 
     /// Hands the NIC all that TCP may send now.
-    pub(super) fn pump(&mut self, endpoint: u32) {
+    pub(super) fn pump(&mut self, endpoint: EndpointIndex) {
         let now = self.now;
-        let state = self.endpoints[endpoint as usize].tcp();
+        let state = self.endpoints[endpoint].tcp();
         if state.queued <= state.limit {
             state.fill(now);
         }
@@ -167,9 +167,9 @@ impl Shard {
     }
 
     /// Acknowledges now.
-    pub(super) fn send_ack(&mut self, endpoint: u32) {
+    pub(super) fn send_ack(&mut self, endpoint: EndpointIndex) {
         let now = self.now;
-        let end = &mut self.endpoints[endpoint as usize];
+        let end = &mut self.endpoints[endpoint];
         let ack = end.tcp().receiver.make_ack(now);
         let blocks = ack.sack.iter().filter(|block| !block.is_empty()).count() as u32;
         let wire = crate::frame::size::tcp_wire_bytes(true, 0, blocks);
@@ -185,15 +185,15 @@ impl Shard {
     }
 
     /// Timers that segments need which followed the one that was sent.
-    pub(super) fn after_sending_tcp(&mut self, endpoint: u32) {
-        if std::mem::take(&mut self.endpoints[endpoint as usize].tcp().wants_timer) {
+    pub(super) fn after_sending_tcp(&mut self, endpoint: EndpointIndex) {
+        if std::mem::take(&mut self.endpoints[endpoint].tcp().wants_timer) {
             self.set_timer(endpoint);
         }
     }
 
     /// Schedules the earliest timer of both directions, unless an earlier event is scheduled already.
-    pub(super) fn set_timer(&mut self, endpoint: u32) {
-        let end = &mut self.endpoints[endpoint as usize];
+    pub(super) fn set_timer(&mut self, endpoint: EndpointIndex) {
+        let end = &mut self.endpoints[endpoint];
         let place = self.hosts[end.host].port;
         let state = end.tcp();
         let deadline = [state.sender.timer(), state.receiver.timer()].into_iter().flatten().min();
@@ -201,14 +201,14 @@ impl Shard {
         let deadline = deadline.max(self.now);
         if state.timer_at.is_none_or(|at| deadline < at) {
             state.timer_at = Some(deadline);
-            self.schedule_at(deadline, place, Kind::TransportTimer, endpoint);
+            self.schedule_at(deadline, place, Kind::TransportTimer, endpoint.get());
         }
     }
 
     /// A timer of a socket is due, or was.
-    pub(super) fn tcp_timer(&mut self, endpoint: u32) {
+    pub(super) fn tcp_timer(&mut self, endpoint: EndpointIndex) {
         let now = self.now;
-        let state = self.endpoints[endpoint as usize].tcp();
+        let state = self.endpoints[endpoint].tcp();
         if state.timer_at != Some(now) {
             return;
         }
@@ -224,9 +224,9 @@ impl Shard {
     }
 
     /// An acknowledgement has freed socket buffer, or finished a stream.
-    pub(super) fn after_ack(&mut self, endpoint: u32) {
+    pub(super) fn after_ack(&mut self, endpoint: EndpointIndex) {
         self.expect_write(endpoint);
-        let end = &mut self.endpoints[endpoint as usize];
+        let end = &mut self.endpoints[endpoint];
         let thread = end.thread;
         let sender = &end.tcp().sender;
         let is_drained = sender.acknowledged() == sender.written();

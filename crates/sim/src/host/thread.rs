@@ -13,19 +13,19 @@ use etherweave_primitives::{Duration, Time};
 use super::message::Message;
 use super::rank::RankState;
 use crate::engine::memory::prefetch;
-use crate::indices::HostIndex;
+use crate::indices::{EndpointIndex, HostIndex};
 
 /// Something to do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Task {
     /// Perform the present operation of the rank's program, with the endpoint to its peer, if it has one.
-    Step(u32),
+    Step(EndpointIndex),
     /// Handle a message that has arrived on an endpoint.
-    Handle(u32, Message),
+    Handle(EndpointIndex, Message),
     /// Copy bytes into a socket.
-    Write(u32, u64),
+    Write(EndpointIndex, u64),
     /// Copy bytes out of a socket.
-    Read(u32, u64),
+    Read(EndpointIndex, u64),
     /// Post the next message of a stream.
     Post,
 }
@@ -80,7 +80,7 @@ impl Thread {
 #[derive(Clone, Debug)]
 pub(crate) struct SourceState {
     /// Its endpoint.
-    pub endpoint: u32,
+    pub endpoint: EndpointIndex,
     /// One message [B].
     pub bytes: u64,
     /// Window of incomplete messages.
@@ -99,7 +99,7 @@ pub(crate) struct SourceState {
 #[derive(Clone, Debug)]
 pub(crate) struct SinkState {
     /// Its endpoint.
-    pub endpoint: u32,
+    pub endpoint: EndpointIndex,
     /// One message [B]: what a receive call asks for.
     pub bytes: u64,
     /// Stream, counted from 0 in its job.

@@ -158,8 +158,7 @@ impl Simulation {
     }
 
     fn stream_row(&self, shard: &Shard, job: u32, sink: &SinkState) -> StreamRow {
-        let Endpoint { hosts: (destination, source), intake, warm_up_intake, .. } =
-            shard.endpoints[sink.endpoint as usize];
+        let Endpoint { hosts: (destination, source), intake, warm_up_intake, .. } = shard.endpoints[sink.endpoint];
         let is_whole = sink.total == Some(intake.bytes);
         StreamRow {
             job: self.names.jobs[job as usize].clone(),
@@ -175,8 +174,8 @@ impl Simulation {
 
     fn flows(&self, far: &FarEnds) -> Vec<((u32, u32), FlowRow)> {
         let rows = |shard: &Shard| {
-            let row = |(number, end)| (end, self.flow_row(end, far.received(self, shard.id, number)));
-            let rows = shard.endpoints.iter().enumerate().map(row).filter(|(_, row)| row.packets > 0);
+            let row = |(index, end)| (end, self.flow_row(end, far.received(self, shard.id, index)));
+            let rows = shard.endpoints.entries().map(row).filter(|(_, row)| row.packets > 0);
             rows.map(|(end, row)| (end.hosts, row)).collect::<Vec<_>>()
         };
         self.shards.iter().flat_map(rows).collect()

@@ -7,6 +7,7 @@ use etherweave_primitives::Priority;
 
 use crate::engine::{RunState, Simulation};
 use crate::host::{Endpoint, ReceivedCounts};
+use crate::indices::EndpointIndex;
 use crate::switch::port::Port;
 
 /// What a port has counted that its peer reports.
@@ -33,14 +34,11 @@ impl FarPort {
     }
 }
 
-/// A shard, and the number of a port or an endpoint there.
-type Place = (u32, u32);
-
-/// The far ends in other processes, by the place of the near end.
+/// The far ends in other processes, by shard and index of the near end.
 #[derive(Default)]
 pub(super) struct FarEnds {
-    ports: BTreeMap<Place, FarPort>,
-    endpoints: BTreeMap<Place, ReceivedCounts>,
+    ports: BTreeMap<(u32, u32), FarPort>,
+    endpoints: BTreeMap<(u32, EndpointIndex), ReceivedCounts>,
 }
 
 impl FarEnds {
@@ -80,11 +78,11 @@ impl FarEnds {
     }
 
     /// What the other end of a connection has received.
-    pub fn received(&self, simulation: &Simulation, shard: u32, number: usize) -> ReceivedCounts {
+    pub fn received(&self, simulation: &Simulation, shard: u32, endpoint: EndpointIndex) -> ReceivedCounts {
         let near = simulation.shard(shard).expect("a report is of the shards of its process");
-        let Endpoint { remote, remote_link, .. } = near.endpoints[number];
+        let Endpoint { remote, remote_link, .. } = near.endpoints[endpoint];
         let far = simulation.shard(near.shard_at(remote_link));
-        let received = far.map(|far| far.endpoints[remote as usize].received());
-        received.unwrap_or_else(|| self.endpoints[&(shard, number as u32)])
+        let received = far.map(|far| far.endpoints[remote].received());
+        received.unwrap_or_else(|| self.endpoints[&(shard, endpoint)])
     }
 }

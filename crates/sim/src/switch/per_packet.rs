@@ -21,6 +21,7 @@ use super::input_queued::Crossbars;
 use super::neighbour_loads::NeighbourLoads;
 use super::port::{ImpairedLink, Port};
 use crate::engine::Shard;
+use crate::indices::EndpointIndex;
 use crate::packet::{Handle, PacketRoute, flags};
 
 /// A routing whose decisions see the load of a switch of this simulation.
@@ -222,11 +223,11 @@ pub(crate) struct Flowlet {
 
 impl Shard {
     /// Gives a packet that `endpoint` sends what its routing needs.
-    pub(crate) fn start_route(&mut self, endpoint: u32, handle: Handle) {
+    pub(crate) fn start_route(&mut self, endpoint: EndpointIndex, handle: Handle) {
         let Some(scope) = self.constants.packet_routing.as_ref().map(|prepared| prepared.routing.hash_scope()) else {
             return;
         };
-        let end = &self.endpoints[endpoint as usize];
+        let end = &self.endpoints[endpoint];
         let ((src, dst), base, number) = (end.hosts, end.priority, end.number);
         let seed = self.constants.params.seed;
         let hash = match scope {
@@ -242,11 +243,11 @@ impl Shard {
     }
 
     /// The number of the flowlet of a packet that is sent now.
-    fn flowlet(&mut self, endpoint: u32, gap_ns: u32) -> u32 {
+    fn flowlet(&mut self, endpoint: EndpointIndex, gap_ns: u32) -> u32 {
         if self.flowlets.len() < self.endpoints.len() {
             self.flowlets.resize(self.endpoints.len(), Flowlet::default());
         }
-        let flowlet = &mut self.flowlets[endpoint as usize];
+        let flowlet = &mut self.flowlets[endpoint];
         flowlet.count += u32::from(self.now.since(flowlet.last).as_ps() > u64::from(gap_ns) * 1_000);
         flowlet.last = self.now;
         flowlet.count
