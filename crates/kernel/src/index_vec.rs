@@ -18,7 +18,7 @@ macro_rules! local_index {
     ($($name:ident: $doc:literal)*) => {
         $(
             #[doc = $doc]
-            #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+            #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
             pub struct $name(u32);
 
             impl $name {

@@ -6,12 +6,13 @@ use etherweave_primitives::{HostId, Time};
 
 use crate::capture::{Capture, CapturedFrame};
 use crate::frame::pcapng;
+use crate::indices::PortIndex;
 use crate::params::SimParams;
 
 /// A port whose frames are captured.
 pub(crate) struct CapturedPort {
     /// Its number in the shard of the host.
-    pub port: u32,
+    pub port: PortIndex,
     /// What it keeps.
     pub capture: Capture,
     /// The file that it goes to; without one it keeps all.
@@ -48,7 +49,7 @@ impl CaptureFile {
 
 impl CapturedPort {
     /// Captures at `port` of the shard of `host`.
-    pub fn new(host: HostId, port: u32) -> CapturedPort {
+    pub fn new(host: HostId, port: PortIndex) -> CapturedPort {
         CapturedPort { port, capture: Capture { host, frames: Vec::new() }, file: None }
     }
 
@@ -110,8 +111,8 @@ mod tests {
         let params = SimParams::default();
         // When each is recorded, and its time: pause frames are recorded before they leave.
         let recorded = [(10, 15), (12, 12), (12, 40), (15, 15), (15, 20), (20, 20), (20, 40), (40, 40), (50, 60)];
-        let (written, mut kept) = (Shared::default(), CapturedPort::new(HostId::new(1), 0));
-        let mut streamed = CapturedPort::new(HostId::new(1), 0);
+        let (written, mut kept) = (Shared::default(), CapturedPort::new(HostId::new(1), PortIndex::new(0)));
+        let mut streamed = CapturedPort::new(HostId::new(1), PortIndex::new(0));
         streamed.file = Some(CaptureFile { snap_length: None, out: Box::new(written.clone()), result: Ok(()) });
         for (number, (now, time)) in recorded.into_iter().enumerate() {
             for port in [&mut kept, &mut streamed] {

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use etherweave_kernel::LocalIndex;
 use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, Priority, Time};
 use etherweave_topology::LinkClass;
 
 use crate::frame::size;
+use crate::indices::PortIndex;
 use crate::params::{EcnMarking, FlowControl, Forwarding, NicParams, RoceVersion, SimParams, Transport};
 use crate::switch::buffer::{BufferSizes, Limit};
 use crate::switch::per_packet::PreparedRouting;
@@ -16,7 +18,7 @@ pub(crate) struct RunConstants {
     /// The parameters in full.
     pub params: SimParams,
     /// Egress ports along all paths, one path after another; each numbered in its switch's shard.
-    pub routes: Vec<u32>,
+    pub routes: Vec<PortIndex>,
     /// What decides for every packet, where paths are not chosen per flow.
     pub packet_routing: Option<PreparedRouting>,
     /// By channel; empty where paths are chosen per flow.
@@ -128,8 +130,14 @@ impl RunConstants {
 
     /// Where the counters of a port's priority stand among the groups of its shard.
     #[inline]
-    pub fn group(&self, port: u32, priority: u8) -> usize {
-        port as usize * self.group_count + self.group_of_priority[usize::from(priority)]
+    pub fn group(&self, port: PortIndex, priority: u8) -> usize {
+        port.place() * self.group_count + self.group_of_priority[usize::from(priority)]
+    }
+
+    /// Where the counters of all groups of a port stand among those of its shard.
+    pub fn groups(&self, port: PortIndex) -> Range<usize> {
+        let first = port.place() * self.group_count;
+        first..first + self.group_count
     }
 
     /// How many groups of a port have headroom.

@@ -7,7 +7,7 @@ use etherweave_primitives::Time;
 use etherweave_routing::RoutedPacket;
 
 use crate::engine::memory::{prefer_huge_pages, prefetch};
-use crate::indices::EndpointIndex;
+use crate::indices::{EndpointIndex, PortIndex};
 use crate::transport::SackBlocks;
 
 /// Names a packet within its shard.
@@ -72,7 +72,7 @@ pub struct Packet {
     /// Where in the route table the next egress port stands.
     pub route: u32,
     /// Local ingress port of the packet at this switch; at its host, the egress port at the first switch.
-    pub ingress: u32,
+    pub ingress: PortIndex,
     /// First byte's place in the stream.
     pub offset: u64,
     /// ACK: everything below is there. Announcement: end of the message in the stream.
@@ -112,7 +112,7 @@ pub(crate) struct PacketRoute {
     /// For the routing.
     pub routed: RoutedPacket,
     /// The port by which it leaves the switch where it is, numbered in the shard.
-    pub egress: u32,
+    pub egress: PortIndex,
     /// The priority of channel 0.
     pub base: u8,
     /// The channel of the link that it takes next.

@@ -18,7 +18,7 @@ use etherweave_kernel::wire;
 use etherweave_primitives::{ChannelId, Duration, HostId, Time};
 
 use crate::engine::Shard;
-use crate::indices::EndpointIndex;
+use crate::indices::{EndpointIndex, PortIndex};
 use crate::report::{FlowSampleRow, PortSampleRow};
 
 /// What is sampled during a run, and when.
@@ -161,7 +161,7 @@ pub(crate) struct Sampler {
     next: Time,
     until: Time,
     /// Where the ports of `samples` are in the shard.
-    pub ports: Vec<u32>,
+    pub ports: Vec<PortIndex>,
     /// Where the flows of `samples` are in the shard: endpoints.
     pub flows: Vec<EndpointIndex>,
     /// Until now.
@@ -223,8 +223,8 @@ impl Shard {
         self.sampler = Some(sampler);
     }
 
-    fn port_sample(&self, now: Time, index: u32, priority: u8) -> PortSample {
-        let port = &self.ports[index as usize];
+    fn port_sample(&self, now: Time, index: PortIndex, priority: u8) -> PortSample {
+        let port = &self.ports[index];
         let bit = usize::from(priority);
         let counters = &port.class_states[bit].counters;
         let (rx_pause, tx_pause) = self.pause_durations(now, index, bit);
@@ -235,20 +235,20 @@ impl Shard {
             marks: counters.marks,
             rx_pause,
             tx_pause,
-            credit_wait: self.credits.wait_until(now, index as usize, bit),
+            credit_wait: self.credits.wait_until(now, index, bit),
         }
     }
 
-    fn occupancy(&self, now: Time, index: u32, priority: u8) -> u64 {
+    fn occupancy(&self, now: Time, index: PortIndex, priority: u8) -> u64 {
         match self.host_of_port(index) {
             Some(host) => {
                 let nic = &self.hosts[host].nic;
                 self.constants.params.nic.drain_rate.bytes_in(nic.drained_at.since(now)).get()
             }
-            None if self.crossbars.are_used() => self.crossbars.queued(index as usize, usize::from(priority)).0.into(),
+            None if self.crossbars.are_used() => self.crossbars.queued(index, usize::from(priority)).0.into(),
             None => {
                 let class = self.constants.scheduler.class(priority);
-                self.ports[index as usize].class_states[class].queue.bytes.into()
+                self.ports[index].class_states[class].queue.bytes.into()
             }
         }
     }

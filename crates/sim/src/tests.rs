@@ -63,7 +63,7 @@ fn mean_wait(load: f64) -> f64 {
     let mut simulation = Simulation::build(&experiment(), 1).unwrap();
     let shard = &mut simulation.shards[0];
     let (source, _) = shard.endpoints.entries().find(|(_, end)| end.hosts.0 == 1).unwrap();
-    let ingress = shard.ports[shard.hosts[HostIndex::new(1)].port as usize].peer.port;
+    let ingress = shard.ports[shard.hosts[HostIndex::new(1)].port].peer.port;
     let mut random = Stream::new(1, Purpose::Traffic, 7);
     let mut time = 1e6;
     for _ in 0..PACKETS {

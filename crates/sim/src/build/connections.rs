@@ -6,6 +6,7 @@ use etherweave_workload::{Op, Program, Traffic};
 
 use super::layout::Layout;
 use super::{Experiment, Job, Paths, too_large};
+use crate::indices::PortIndex;
 
 /// A pair of ranks that exchange messages, or a stream.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +74,7 @@ pub(super) fn routes(
     experiment: &Experiment,
     layout: &Layout,
     connections: &[PlannedConnection],
-    routes: &mut Vec<u32>,
+    routes: &mut Vec<PortIndex>,
 ) -> Result<Vec<[u32; 2]>, InputError> {
     let topology = &experiment.topology;
     let (routing, selection) = match &experiment.paths {

@@ -98,7 +98,7 @@ pub(super) fn shards(
         crossbars::add(shard, topology, node);
         match node {
             Node::Host(host) => {
-                let owner = Owner::Host(shard.hosts.push(Host::new(host.get(), shard.ports.len() as u32)));
+                let owner = Owner::Host(shard.hosts.push(Host::new(host.get(), shard.ports.next_index())));
                 check_nic(topology, host, constants)?;
                 add_ports(shard, topology, layout, node, owner);
             }
@@ -128,10 +128,10 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
             shard.credits.ports.push(credits);
         }
         let bucket = if is_from_host { params.nic.shaper } else { params.switch.shaper };
-        shard.ports.push(port);
+        let index = shard.ports.push(port);
         if let Some(bucket) = bucket {
             let shaper = Shaper::new(&bucket, shard.constants.largest_frame);
-            shard.impaired_link(shard.ports.len() as u32 - 1).shaper = Some(shaper);
+            shard.impaired_link(index).shaper = Some(shaper);
         }
         shard.channels.push(id);
         // More than 32 bits hold is more than any buffer: `add_switch` rejects it.
@@ -143,10 +143,10 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
 }
 
 fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: SwitchId) -> Result<(), InputError> {
-    let (owner, first_port) = (Owner::Switch(shard.switches.len() as u32), shard.ports.len() as u32);
+    let (owner, first_port) = (Owner::Switch(shard.switches.len() as u32), shard.ports.next_index());
     add_ports(shard, topology, layout, switch.into(), owner);
     let sizes = buffer_sizes(topology, &shard.constants, switch)?;
-    let (number, ports) = (switch.get(), (shard.ports.len() as u32 - first_port) as u16);
+    let (number, ports) = (switch.get(), (shard.ports.next_index().get() - first_port.get()) as u16);
     shard.switches.push(Switch { number, first_port, ports, buffer: SharedBuffer::new(sizes) });
     Ok(())
 }

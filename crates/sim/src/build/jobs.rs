@@ -19,7 +19,7 @@ use crate::host::{
     Core, Endpoint, Intake, Neighbour, OWN_CORE, Protocol, RankState, ReceiveQueue, Role, SinkState, SourceState,
     Thread,
 };
-use crate::indices::{EndpointIndex, HostIndex, ThreadIndex};
+use crate::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use crate::params::{CoreParams, HostParams};
 use crate::switch::port::{Owner, PeerLink};
 use crate::transport::ShortQueue;
@@ -119,7 +119,7 @@ fn add_endpoints(
                 thread: ThreadIndex::NONE,
                 remote: numbers[1 - side],
                 route: start[side],
-                first_egress: shards[shard].constants.routes.get(start[side] as usize).copied().unwrap_or(0),
+                first_egress: shards[shard].constants.routes.get(start[side] as usize).copied().unwrap_or_default(),
                 behind: EndpointIndex::NONE,
                 priority: experiment.jobs[connection.job].priority.get(),
                 is_in_ring: false,
@@ -186,8 +186,8 @@ fn host_rate(topology: &Topology, host: HostId) -> BitRate {
     topology.channel(topology.host_channel(host)).rate
 }
 
-fn host_at(shard: &Shard, port: u32) -> HostIndex {
-    match shard.ports[port as usize].owner {
+fn host_at(shard: &Shard, port: PortIndex) -> HostIndex {
+    match shard.ports[port].owner {
         Owner::Host(host) => host,
         Owner::Switch(_) => unreachable!("the port of a host belongs to it"),
     }
@@ -276,7 +276,7 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
 }
 
 /// Adds a thread at a host's port.
-fn add_thread(shard: &mut Shard, port: u32, number: usize, core: u32, role: Role) -> ThreadIndex {
+fn add_thread(shard: &mut Shard, port: PortIndex, number: usize, core: u32, role: Role) -> ThreadIndex {
     let host = host_at(shard, port);
     shard.threads.push(Thread::new(host, number as u32, core, role))
 }
@@ -288,7 +288,7 @@ fn schedule_starts(shard: &mut Shard, experiment: &Experiment) {
         let time = Time::ZERO + experiment.jobs[thread.job as usize].start;
         (time, shard.hosts[thread.host].port, index)
     };
-    let mut starts: Vec<(Time, u32, ThreadIndex)> = shard.threads.entries().map(start).collect();
+    let mut starts: Vec<(Time, PortIndex, ThreadIndex)> = shard.threads.entries().map(start).collect();
     starts.sort_unstable();
     starts.into_iter().rev().for_each(|(time, port, thread)| shard.schedule_at(time, port, Kind::Start, thread.get()));
 }

@@ -5,6 +5,7 @@
 //! together. Nodes and ports keep their order within a shard, so simultaneous events of an entity are
 //! served alike in every layout.
 
+use crate::indices::PortIndex;
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
 use etherweave_topology::{Node, Topology};
 
@@ -48,14 +49,14 @@ impl Layout {
     }
 
     /// The port that sends into a channel: its shard and number there.
-    pub fn port(&self, topology: &Topology, channel: ChannelId) -> (usize, u32) {
+    pub fn port(&self, topology: &Topology, channel: ChannelId) -> (usize, PortIndex) {
         let from = topology.channel(channel).from;
         let node = self.index(from.node);
-        (self.shard_of[node] as usize, self.first_port[node] + u32::from(from.port.get()))
+        (self.shard_of[node] as usize, PortIndex::new(self.first_port[node] + u32::from(from.port.get())))
     }
 
     /// The port of a host.
-    pub fn host_port(&self, topology: &Topology, host: HostId) -> (usize, u32) {
+    pub fn host_port(&self, topology: &Topology, host: HostId) -> (usize, PortIndex) {
         self.port(topology, topology.host_channel(host))
     }
 }
@@ -128,11 +129,11 @@ mod tests {
         for threads in [1, 2, 7, 100] {
             let layout = Layout::new(&topology, threads);
             assert_eq!(layout.shards, threads.min(8));
-            let mut ports: Vec<(usize, u32)> =
+            let mut ports: Vec<(usize, PortIndex)> =
                 (0..topology.channels().len()).map(|id| layout.port(&topology, ChannelId::from_index(id))).collect();
             ports.sort_unstable();
             for (shard, numbers) in ports.chunk_by(|a, b| a.0 == b.0).enumerate() {
-                assert!(numbers.iter().enumerate().all(|(place, &port)| port == (shard, place as u32)));
+                assert!(numbers.iter().enumerate().all(|(place, &port)| port == (shard, PortIndex::new(place as u32))));
             }
             for host in hosts(&topology) {
                 assert_eq!(layout.shard(host.into()), layout.shard(topology.switch_of(host).into()));

@@ -9,12 +9,13 @@ use crate::capture::{Captured, CapturedFrame};
 use crate::captured_port::CaptureFile;
 use crate::frame::pause::PauseFrame;
 use crate::host::Endpoint;
+use crate::indices::PortIndex;
 use crate::packet::Handle;
 
 impl Shard {
     #[cold]
     #[inline(never)]
-    pub(crate) fn capture_packet(&mut self, port: u32, handle: Handle, is_outgoing: bool) {
+    pub(crate) fn capture_packet(&mut self, port: PortIndex, handle: Handle, is_outgoing: bool) {
         let Some(capture) = self.capture_at(port) else { return };
         let packet = self.packets[handle];
         let side = self.packets.side(packet.side);
@@ -35,7 +36,7 @@ impl Shard {
         self.store_frame(capture, frame);
     }
 
-    pub(crate) fn capture_pause(&mut self, port: u32, time: Time, frame: PauseFrame, is_outgoing: bool) {
+    pub(crate) fn capture_pause(&mut self, port: PortIndex, time: Time, frame: PauseFrame, is_outgoing: bool) {
         let Some(capture) = self.capture_at(port) else { return };
         let (host, content) = (self.captures[capture].capture.host, Captured::Pause(frame));
         let frame = CapturedFrame { time, is_outgoing, source: host, destination: host, queue: 0, content };
@@ -46,7 +47,7 @@ impl Shard {
         self.captures[capture].store(self.now, &self.constants.params, frame);
     }
 
-    fn capture_at(&self, port: u32) -> Option<usize> {
+    fn capture_at(&self, port: PortIndex) -> Option<usize> {
         self.captures.iter().position(|capture| capture.port == port)
     }
 }

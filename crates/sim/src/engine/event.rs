@@ -1,6 +1,6 @@
 //! Events: small, addressed to a place, ordered by a key that does not know about shards.
 
-use crate::indices::EndpointIndex;
+use crate::indices::{EndpointIndex, PortIndex};
 use etherweave_primitives::Time;
 
 /// What happens. The number is part of the order of simultaneous events at one place.
@@ -85,9 +85,9 @@ pub struct EventKey(u64);
 
 impl EventKey {
     /// The key of `kind` at `place`.
-    pub fn new(place: u32, kind: Kind, index: u32) -> EventKey {
+    pub fn new(place: PortIndex, kind: Kind, index: u32) -> EventKey {
         debug_assert!(index < 1 << 24, "an index of an event has 24 bits");
-        EventKey(u64::from(place) << 32 | (kind as u64) << 24 | u64::from(index))
+        EventKey(u64::from(place.get()) << 32 | (kind as u64) << 24 | u64::from(index))
     }
 
     /// All of it.
@@ -101,8 +101,8 @@ impl EventKey {
     }
 
     /// Local port (of a switch) or the port of the host concerned.
-    pub fn place(self) -> u32 {
-        (self.0 >> 32) as u32
+    pub fn place(self) -> PortIndex {
+        PortIndex::new((self.0 >> 32) as u32)
     }
 
     /// What happens.
@@ -146,9 +146,9 @@ pub struct PrefetchHint(u32);
 impl PrefetchHint {
     /// A packet of `priority` that will leave a switch by `egress`.
     #[inline]
-    pub fn egress(egress: u32, priority: u8) -> PrefetchHint {
-        debug_assert!(egress < 1 << 29, "a shard has fewer ports");
-        PrefetchHint(egress << 3 | u32::from(priority))
+    pub fn egress(egress: PortIndex, priority: u8) -> PrefetchHint {
+        debug_assert!(egress.get() < 1 << 29, "a shard has fewer ports");
+        PrefetchHint(egress.get() << 3 | u32::from(priority))
     }
 
     /// A packet for `endpoint` with or without data.
@@ -160,8 +160,8 @@ impl PrefetchHint {
 
     /// The egress port and the priority, of a packet that arrives at a switch.
     #[inline]
-    pub fn as_egress(self) -> (u32, u8) {
-        (self.0 >> 3, (self.0 & 7) as u8)
+    pub fn as_egress(self) -> (PortIndex, u8) {
+        (PortIndex::new(self.0 >> 3), (self.0 & 7) as u8)
     }
 
     /// The endpoint, and whether it is for data: of a packet that is delivered, or of a message that will be sent.
@@ -191,9 +191,11 @@ mod tests {
 
     #[test]
     fn a_key_gives_back_what_it_was_made_of() {
-        let key = EventKey::new(70_000, Kind::Start, 0xabcdef);
-        assert_eq!((key.place(), key.kind(), key.index()), (70_000, Kind::Start, 0xabcdef));
-        assert!(EventKey::new(3, Kind::Arrive, 9) < EventKey::new(3, Kind::PauseArrive, 0));
+        let key = EventKey::new(PortIndex::new(70_000), Kind::Start, 0xabcdef);
+        assert_eq!((key.place().get(), key.kind(), key.index()), (70_000, Kind::Start, 0xabcdef));
+        assert!(
+            EventKey::new(PortIndex::new(3), Kind::Arrive, 9) < EventKey::new(PortIndex::new(3), Kind::PauseArrive, 0)
+        );
         assert_eq!(size_of::<Event>(), 24);
     }
 }

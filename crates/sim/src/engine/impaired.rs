@@ -7,13 +7,14 @@ use etherweave_primitives::Time;
 
 use super::Shard;
 use super::event::{EventKey, Kind};
+use crate::indices::PortIndex;
 use crate::packet::{Handle, Packet};
 use crate::switch::port::{ImpairedLink, PeerLink};
 
 impl Shard {
     /// The impaired link of a port, made at the first call.
-    pub fn impaired_link(&mut self, port: u32) -> &mut ImpairedLink {
-        let link = self.ports[port as usize].peer.link;
+    pub fn impaired_link(&mut self, port: PortIndex) -> &mut ImpairedLink {
+        let link = self.ports[port].peer.link;
         let number = link.resolve().map_or_else(|number| number, |_| self.impaired_links.len());
         if number == self.impaired_links.len() {
             self.impaired_links.push(ImpairedLink {
@@ -23,7 +24,7 @@ impl Shard {
                 shaper: None,
                 outages: Vec::new(),
             });
-            self.ports[port as usize].peer.link = PeerLink::impaired(number);
+            self.ports[port].peer.link = PeerLink::impaired(number);
         }
         &mut self.impaired_links[number]
     }
@@ -33,7 +34,7 @@ impl Shard {
         let Packet { wire, .. } = self.packets[handle];
         let link = &mut self.impaired_links[number];
         if let Some(shaper) = &mut link.shaper {
-            let port = &mut self.ports[link.port as usize];
+            let port = &mut self.ports[link.port];
             port.busy_until = shaper.charge(self.now, port.busy_until, wire);
         }
         let packet = &mut self.packets[handle];
@@ -65,8 +66,8 @@ impl Shard {
     }
 
     /// A pause frame of `wire` bytes leaves a port as soon as its wire is free; no shaper delays it. Returns when.
-    pub(crate) fn start_of_pause(&mut self, port: u32, wire: u32) -> Time {
-        let port = &mut self.ports[port as usize];
+    pub(crate) fn start_of_pause(&mut self, port: PortIndex, wire: u32) -> Time {
+        let port = &mut self.ports[port];
         let shaper =
             port.peer.link.resolve().map_or_else(|number| self.impaired_links[number].shaper.as_mut(), |_| None);
         let duration = port.serialization_time(wire);
@@ -78,9 +79,9 @@ impl Shard {
     }
 
     /// A packet has arrived over a degraded channel with a wrong check sequence.
-    pub(crate) fn arrive_damaged(&mut self, port: u32, handle: Handle) {
+    pub(crate) fn arrive_damaged(&mut self, port: PortIndex, handle: Handle) {
         let priority = usize::from(self.packets[handle].priority);
-        self.ports[port as usize].count_fcs_error(priority);
+        self.ports[port].count_fcs_error(priority);
         if self.constants.is_cut_through && self.host_of_port(port).is_none() {
             // By an event of its own, served next: only the main loop contains the code that forwards.
             self.expect_packet(self.now, self.key(port, Kind::Arrive, 0), handle);
@@ -90,7 +91,7 @@ impl Shard {
     }
 
     /// Discards a packet that has come in by `port`, and frees the room that it had there.
-    pub(crate) fn discard_damaged(&mut self, port: u32, handle: Handle) {
+    pub(crate) fn discard_damaged(&mut self, port: PortIndex, handle: Handle) {
         let packet = self.packets.remove(handle);
         self.hold_by_credits(port, &packet);
         self.free_credits(port, &packet, self.now);

@@ -424,6 +424,7 @@ mod tests {
 
     use super::super::event::{EventKey, Kind};
     use super::*;
+    use crate::indices::PortIndex;
 
     fn pop(queue: &mut EventQueue, end: Time) -> Option<Event> {
         queue.next_time()?;
@@ -435,7 +436,11 @@ mod tests {
         let mut queue = EventQueue::new(events_per_us);
         let mut stream = Stream::new(1, Purpose::Traffic, 0);
         for place in 0..200 {
-            queue.push(Event::new(Time::from_ps(stream.below(1_000)), EventKey::new(place, Kind::Arrive, 0), place));
+            queue.push(Event::new(
+                Time::from_ps(stream.below(1_000)),
+                EventKey::new(PortIndex::new(place), Kind::Arrive, 0),
+                place,
+            ));
         }
         let (mut last, mut served) = (0, 0);
         while let Some(event) = pop(&mut queue, Time::MAX) {
@@ -472,7 +477,7 @@ mod tests {
     #[test]
     fn an_event_at_the_horizon_is_left_for_later() {
         let mut queue = EventQueue::new(1);
-        queue.push(Event::new(Time::from_ps(10), EventKey::new(0, Kind::Arrive, 0), 0));
+        queue.push(Event::new(Time::from_ps(10), EventKey::new(PortIndex::new(0), Kind::Arrive, 0), 0));
         assert!(pop(&mut queue, Time::from_ps(10)).is_none());
         assert!(pop(&mut queue, Time::from_ps(11)).is_some());
     }

@@ -180,14 +180,14 @@ impl Wire for PacketKind {
 mod tests {
     use super::super::event::Kind;
     use super::*;
-    use crate::indices::EndpointIndex;
+    use crate::indices::{EndpointIndex, PortIndex};
 
     fn packet(kind: PacketKind) -> Packet {
         Packet {
             next: 1,
             endpoint: EndpointIndex::new(2),
             route: 3,
-            ingress: 4,
+            ingress: PortIndex::new(4),
             offset: 1 << 40,
             acknowledged: 6,
             sent: Time::from_ps(1 << 50),
@@ -205,13 +205,14 @@ mod tests {
 
     #[test]
     fn outboxes_are_read_as_they_were_written() {
-        let event = Event::new(Time::from_ps(1 << 45), EventKey::new(70_000, Kind::Deliver, 0xab_cdef), 5);
+        let event =
+            Event::new(Time::from_ps(1 << 45), EventKey::new(PortIndex::new(70_000), Kind::Deliver, 0xab_cdef), 5);
         let routed = RoutedPacket { dst: 1, src: 2, route_state: [3, 0xffff], hash: 5, hops: 6, is_misrouted: true };
         let mut sent = ShardOutbox {
             events: vec![event],
             packets: PacketKind::ALL.map(packet).to_vec(),
             sides: vec![SackBlocks::default()],
-            routes: vec![PacketRoute { routed, egress: 7, base: 1, channel: 2 }],
+            routes: vec![PacketRoute { routed, egress: PortIndex::new(7), base: 1, channel: 2 }],
             loads: vec![LoadReport { time: Time::from_ps(1 << 44), queue: 8, bytes: 9 }],
         };
         let mut outbox = WorkerOutbox::default();

@@ -10,7 +10,7 @@ use super::memory::{prefer_huge_pages, prefetch, prefetch_lines};
 use super::shard::{Shard, Switch};
 use crate::frame::pause::PauseFrame;
 use crate::host::{Host, RankState, Role, Thread, lines};
-use crate::indices::{EndpointIndex, ThreadIndex};
+use crate::indices::{EndpointIndex, PortIndex, ThreadIndex};
 use crate::packet::Handle;
 use crate::switch::buffer::Group;
 use crate::switch::port::{Owner, Port};
@@ -72,12 +72,12 @@ impl Shard {
             Kind::Arrive => {
                 let (egress, priority) = event.hint.as_egress();
                 self.packets.prefetch(event.handle);
-                prefetch(&self.ports, egress as usize, size_of::<Port>());
+                prefetch(&self.ports, egress.place(), size_of::<Port>());
                 self.fetch_group(place, priority);
             }
             Kind::Deliver => {
                 self.packets.prefetch(event.handle);
-                prefetch(&self.ports, place as usize, size_of::<Port>());
+                prefetch(&self.ports, place.place(), size_of::<Port>());
                 let (endpoint, is_data) = event.hint.as_endpoint();
                 if is_data {
                     self.fetch_endpoint(endpoint, lines::COMMON);
@@ -90,11 +90,11 @@ impl Shard {
                 self.packets.prefetch(event.handle);
                 self.fetch_endpoint(event.hint.as_endpoint().0, lines::MESSAGES);
             }
-            Kind::TransmitterFree => prefetch(&self.ports, place as usize, size_of::<Port>()),
+            Kind::TransmitterFree => prefetch(&self.ports, place.place(), size_of::<Port>()),
             Kind::ThreadDone => {
                 prefetch(&self.threads, event.key.index() as usize, size_of::<Thread>());
                 if let (endpoint, true) = event.hint.as_endpoint() {
-                    prefetch(&self.ports, place as usize, size_of::<Port>());
+                    prefetch(&self.ports, place.place(), size_of::<Port>());
                     self.fetch_endpoint(endpoint, lines::REQUESTER);
                     self.fetch_endpoint(endpoint, lines::MESSAGES);
                 }
@@ -108,7 +108,7 @@ impl Shard {
         match event.key.kind() {
             Kind::Arrive => {
                 let (egress, _) = event.hint.as_egress();
-                let port = &self.ports[egress as usize];
+                let port = &self.ports[egress];
                 self.packets.prefetch(port.ends_of_queue().1);
                 if let Owner::Switch(switch) = port.owner {
                     prefetch(&self.switches, switch as usize, size_of::<Switch>());
@@ -118,7 +118,7 @@ impl Shard {
             Kind::Deliver => self.fetch_host(event.key.place()),
             Kind::TransmitterFree => {
                 let place = event.key.place();
-                self.packets.prefetch(self.ports[place as usize].ends_of_queue().0);
+                self.packets.prefetch(self.ports[place].ends_of_queue().0);
                 self.fetch_host(place);
             }
             Kind::ThreadDone => {
@@ -137,7 +137,7 @@ impl Shard {
     fn fetch_third(&self, event: &Event) {
         match event.key.kind() {
             Kind::TransmitterFree => {
-                let port = &self.ports[event.key.place() as usize];
+                let port = &self.ports[event.key.place()];
                 let first = port.ends_of_queue().0;
                 self.fetch_route(first, 0);
                 if let Some(packet) = self.packets.get(first) {
@@ -158,7 +158,7 @@ impl Shard {
     }
 
     #[inline(always)]
-    fn fetch_group(&self, port: u32, priority: u8) {
+    fn fetch_group(&self, port: PortIndex, priority: u8) {
         prefetch(&self.groups, self.constants.group(port, priority), size_of::<Group>());
     }
 
@@ -172,8 +172,8 @@ impl Shard {
 
     /// The host of a port, if it has one.
     #[inline(always)]
-    fn fetch_host(&self, port: u32) {
-        if let Owner::Host(host) = self.ports[port as usize].owner {
+    fn fetch_host(&self, port: PortIndex) {
+        if let Owner::Host(host) = self.ports[port].owner {
             prefetch(&self.hosts, host.place(), size_of::<Host>());
         }
     }
@@ -213,7 +213,7 @@ impl Shard {
     }
 
     #[inline(always)]
-    fn arrive(&mut self, port: u32, event: Event) {
+    fn arrive(&mut self, port: PortIndex, event: Event) {
         self.note_arrival(port, event.handle);
         if self.constants.packet_routing.is_some() {
             return self.arrive_undecided(port, event.handle);
@@ -223,23 +223,23 @@ impl Shard {
     }
 
     #[inline]
-    fn deliver_packet(&mut self, port: u32, handle: Handle) {
+    fn deliver_packet(&mut self, port: PortIndex, handle: Handle) {
         self.note_arrival(port, handle);
-        let Owner::Host(host) = self.ports[port as usize].owner else { unreachable!("only hosts are delivered to") };
+        let Owner::Host(host) = self.ports[port].owner else { unreachable!("only hosts are delivered to") };
         self.arrive_at_host(host, handle);
     }
 
     #[inline]
-    fn note_arrival(&mut self, port: u32, handle: Handle) {
+    fn note_arrival(&mut self, port: PortIndex, handle: Handle) {
         self.totals.last_progress = self.now;
         if let Some(fingerprint) = &mut self.fingerprint {
-            fingerprint.add(self.now, self.channels[port as usize], &self.packets[handle]);
+            fingerprint.add(self.now, self.channels[port], &self.packets[handle]);
         }
     }
 
     #[inline(always)]
-    fn transmitter_free(&mut self, port_index: u32) {
-        let port = &mut self.ports[port_index as usize];
+    fn transmitter_free(&mut self, port_index: PortIndex) {
+        let port = &mut self.ports[port_index];
         port.free_scheduled = false;
         if port.busy_until > self.now {
             // A pause frame slipped in between.

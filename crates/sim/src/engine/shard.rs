@@ -1,8 +1,9 @@
 //! A shard: some entities, their events and packets, and the loop that serves them.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use etherweave_kernel::IndexVec;
+use etherweave_kernel::{IndexVec, LocalIndex};
 use etherweave_primitives::{ChannelId, Duration, Time};
 
 use super::event::{Event, EventKey, Kind, PrefetchHint};
@@ -12,7 +13,7 @@ use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Core, Endpoint, Host, ReceiveQueue, Thread};
-use crate::indices::{EndpointIndex, HostIndex, ThreadIndex};
+use crate::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use crate::losses::ResentData;
 use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, Packets};
 use crate::sampling::Sampler;
@@ -29,11 +30,28 @@ pub(crate) struct Switch {
     /// Its number in the fabric.
     pub number: u32,
     /// The first of its ports.
-    pub first_port: u32,
+    pub first_port: PortIndex,
     /// How many ports it has.
     pub ports: u16,
     /// Shared by all its ports.
     pub buffer: SharedBuffer,
+}
+
+impl Switch {
+    /// The port that has a number at the switch.
+    pub fn port(&self, number: u16) -> PortIndex {
+        PortIndex::new(self.first_port.get() + u32::from(number))
+    }
+
+    /// The number of one of its ports at the switch.
+    pub fn number_of(&self, port: PortIndex) -> u16 {
+        (port.get() - self.first_port.get()) as u16
+    }
+
+    /// Where its ports stand.
+    pub fn places(&self) -> Range<usize> {
+        self.first_port.place()..self.port(self.ports).place()
+    }
 }
 
 /// What a shard has counted. Sums over shards are totals of the run.
@@ -88,7 +106,7 @@ pub(crate) struct Shard {
     pub now: Time,
     pub queue: EventQueue,
     pub packets: Packets,
-    pub ports: Vec<Port>,
+    pub ports: IndexVec<PortIndex, Port>,
     pub groups: Vec<Group>,
     pub credits: CreditCounters,
     pub crossbars: Crossbars,
@@ -110,7 +128,7 @@ pub(crate) struct Shard {
     /// Time series, where they are asked for.
     pub sampler: Option<Box<Sampler>>,
     /// The channel that each port sends into.
-    pub channels: Vec<ChannelId>,
+    pub channels: IndexVec<PortIndex, ChannelId>,
     /// Of endpoints, where a routing distinguishes flowlets.
     pub flowlets: IndexVec<EndpointIndex, Flowlet>,
     /// Queues of other switches, where a routing compares them.
@@ -131,7 +149,7 @@ impl Shard {
             now: Time::ZERO,
             queue: EventQueue::new(1),
             packets: Packets::default(),
-            ports: Vec::new(),
+            ports: IndexVec::default(),
             groups: Vec::new(),
             credits: CreditCounters::default(),
             crossbars: Crossbars::default(),
@@ -148,7 +166,7 @@ impl Shard {
             fingerprint: None,
             captures: Vec::new(),
             sampler: None,
-            channels: Vec::new(),
+            channels: IndexVec::default(),
             flowlets: IndexVec::default(),
             neighbour_loads: None,
             group_traffic: None,
@@ -159,8 +177,8 @@ impl Shard {
 
     /// Starts the transmitter now if it is idle, or when it becomes free.
     #[inline(never)]
-    pub fn kick(&mut self, port_index: u32) {
-        let port = &self.ports[port_index as usize];
+    pub fn kick(&mut self, port_index: PortIndex) {
+        let port = &self.ports[port_index];
         if port.free_scheduled {
             return;
         }
@@ -172,24 +190,24 @@ impl Shard {
     }
 
     #[inline(always)]
-    pub(super) fn transmit(&mut self, port_index: u32) {
-        match self.ports[port_index as usize].owner {
+    pub(super) fn transmit(&mut self, port_index: PortIndex) {
+        match self.ports[port_index].owner {
             Owner::Switch(_) => self.transmit_from_switch(port_index),
             Owner::Host(host) => self.transmit_from_host(host),
         }
     }
 
     #[inline(always)]
-    pub(super) fn expect_free(&mut self, port_index: u32) {
+    pub(super) fn expect_free(&mut self, port_index: PortIndex) {
         let key = self.key(port_index, Kind::TransmitterFree, 0);
-        let port = &mut self.ports[port_index as usize];
+        let port = &mut self.ports[port_index];
         port.free_scheduled = true;
         self.queue.push(Event::new(port.busy_until, key, 0));
     }
 
     /// Puts a packet on the wire now; if `others_wait`, sees to it that the next one follows.
     #[inline(always)]
-    pub fn start(&mut self, port_index: u32, handle: Handle, others_wait: bool) {
+    pub fn start(&mut self, port_index: PortIndex, handle: Handle, others_wait: bool) {
         self.start_towards(port_index, handle, others_wait, |routes, packet| routes[packet.route as usize]);
     }
 
@@ -197,13 +215,13 @@ impl Shard {
     #[inline(always)]
     pub fn start_towards(
         &mut self,
-        port_index: u32,
+        port_index: PortIndex,
         handle: Handle,
         others_wait: bool,
-        egress: impl FnOnce(&[u32], &Packet) -> u32,
+        egress: impl FnOnce(&[PortIndex], &Packet) -> PortIndex,
     ) {
         let Packet { wire, priority, .. } = self.packets[handle];
-        let port = &mut self.ports[port_index as usize];
+        let port = &mut self.ports[port_index];
         debug_assert!(port.busy_until <= self.now, "one packet at a time on a wire");
         let duration = port.serialization_time(wire);
         port.busy_until = self.now + duration;
@@ -229,13 +247,13 @@ impl Shard {
 
     /// Schedules an event of this shard after a delay.
     #[inline]
-    pub fn schedule(&mut self, delay: Duration, place: u32, kind: Kind, index: u32) {
+    pub fn schedule(&mut self, delay: Duration, place: PortIndex, kind: Kind, index: u32) {
         self.schedule_at(self.now + delay, place, kind, index);
     }
 
     /// Schedules an event of this shard.
     #[inline]
-    pub fn schedule_at(&mut self, time: Time, place: u32, kind: Kind, index: u32) {
+    pub fn schedule_at(&mut self, time: Time, place: PortIndex, kind: Kind, index: u32) {
         let key = self.key(place, kind, index);
         self.queue.push(Event::new(time, key, 0));
     }
@@ -328,7 +346,7 @@ impl Shard {
         time: Time,
         key: EventKey,
         handle: Handle,
-        egress: impl FnOnce(&[u32], &Packet) -> u32,
+        egress: impl FnOnce(&[PortIndex], &Packet) -> PortIndex,
     ) {
         let packet = &self.packets[handle];
         let hint = match key.kind() {
@@ -342,7 +360,7 @@ impl Shard {
     }
 
     #[inline]
-    pub fn key(&self, place: u32, kind: Kind, index: u32) -> EventKey {
+    pub fn key(&self, place: PortIndex, kind: Kind, index: u32) -> EventKey {
         EventKey::new(place, kind, index)
     }
 
@@ -351,16 +369,16 @@ impl Shard {
     /// # Panics
     /// When it belongs to a host.
     #[inline]
-    pub fn switch_of_port(&self, port: u32) -> usize {
-        match self.ports[port as usize].owner {
+    pub fn switch_of_port(&self, port: PortIndex) -> usize {
+        match self.ports[port].owner {
             Owner::Switch(switch) => switch as usize,
             Owner::Host(_) => unreachable!("a host has no shared buffer"),
         }
     }
 
     /// The host that a port belongs to, if it does.
-    pub fn host_of_port(&self, port: u32) -> Option<HostIndex> {
-        match self.ports[port as usize].owner {
+    pub fn host_of_port(&self, port: PortIndex) -> Option<HostIndex> {
+        match self.ports[port].owner {
             Owner::Switch(_) => None,
             Owner::Host(host) => Some(host),
         }

@@ -6,7 +6,7 @@ use super::size::{PREAMBLE_AND_GAP, RoceSizes, tcp_wire_bytes};
 use super::{octets, pcapng};
 use crate::capture::{Captured, CapturedFrame};
 use crate::frame::pause::PauseFrame;
-use crate::indices::EndpointIndex;
+use crate::indices::{EndpointIndex, PortIndex};
 use crate::packet::{NO_PACKET, Packet, PacketKind, flags};
 use crate::params::{FlowControl, GlobalPause, Pfc, RoceParams, RoceVersion, SimParams, Transport};
 use crate::transport::tcp::TcpParams;
@@ -22,7 +22,7 @@ fn packet(kind: PacketKind, flags: u8, payload: u32) -> Packet {
         next: NO_PACKET,
         endpoint: EndpointIndex::NONE,
         route: 0,
-        ingress: 0,
+        ingress: PortIndex::NONE,
         offset: 0,
         acknowledged: 0,
         sent: Time::ZERO,

@@ -43,7 +43,7 @@ impl Shard {
         let handle = self.packets.insert(packet);
         self.start_route(endpoint, handle);
         self.totals.created += 1;
-        self.ports[port as usize].enqueue(class, &mut self.packets, handle);
+        self.ports[port].enqueue(class, &mut self.packets, handle);
         self.kick(port);
     }
 }

@@ -4,7 +4,7 @@ use etherweave_primitives::Time;
 
 use super::message::Message;
 use super::protocol::Protocol;
-use crate::indices::{EndpointIndex, HostIndex, ThreadIndex};
+use crate::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use crate::packet::{NO_PACKET, Packet, PacketKind};
 use crate::switch::port::{Peer, PeerLink};
 use crate::transport::ShortQueue;
@@ -22,7 +22,7 @@ pub(crate) struct Endpoint {
     /// First entry of its path in the route table.
     pub route: u32,
     /// What stands there, if routes are known beforehand.
-    pub first_egress: u32,
+    pub first_egress: PortIndex,
     /// The next endpoint in the NIC's ring of senders.
     pub behind: EndpointIndex,
     /// Number in the run; the other end's differs in the last bit.
@@ -44,7 +44,7 @@ pub(crate) struct Endpoint {
     /// Link to the remote host.
     pub remote_link: PeerLink,
     /// Port of the remote host, numbered in its shard.
-    pub remote_port: u32,
+    pub remote_port: PortIndex,
     /// Global hosts of this end and the other: for reports.
     pub hosts: (u32, u32),
     /// What of the intake came before the end of the warm-up [B].

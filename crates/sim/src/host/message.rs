@@ -2,7 +2,7 @@
 
 use etherweave_primitives::Time;
 
-use crate::indices::EndpointIndex;
+use crate::indices::{EndpointIndex, PortIndex};
 use crate::packet::{NO_PACKET, Packet, PacketKind};
 
 /// What a message is for.
@@ -57,7 +57,7 @@ impl Message {
             next: NO_PACKET,
             endpoint,
             route: 0,
-            ingress: 0,
+            ingress: PortIndex::new(0),
             offset: self.bytes,
             acknowledged: self.end,
             sent: Time::ZERO,

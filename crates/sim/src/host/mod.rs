@@ -32,7 +32,7 @@ mod tasks;
 mod tcp;
 mod thread;
 
-use crate::indices::EndpointIndex;
+use crate::indices::{EndpointIndex, PortIndex};
 use etherweave_primitives::{Duration, Time};
 
 pub(crate) use core::{Core, OWN_CORE};
@@ -67,7 +67,7 @@ pub(crate) struct Host {
     /// Number in the topology.
     pub id: u32,
     /// Its port, numbered in the shard.
-    pub port: u32,
+    pub port: PortIndex,
     /// Classes with endpoints that have something to send, a bit each.
     pub ready: u8,
     /// Such endpoints of each class stand in a ring and are served in turn: the first and the last of them.
@@ -93,7 +93,7 @@ pub(crate) struct Nic {
 
 impl Host {
     /// A host at `port`.
-    pub fn new(id: u32, port: u32) -> Host {
+    pub fn new(id: u32, port: PortIndex) -> Host {
         let nic = Nic {
             drained_at: Time::ZERO,
             last_endpoint: EndpointIndex::NONE,

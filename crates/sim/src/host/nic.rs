@@ -5,7 +5,7 @@ use etherweave_primitives::Duration;
 use super::Endpoint;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
-use crate::indices::{EndpointIndex, HostIndex};
+use crate::indices::{EndpointIndex, HostIndex, PortIndex};
 use crate::packet::{Handle, Packet, PacketKind};
 
 impl Shard {
@@ -56,7 +56,7 @@ impl Shard {
         let port_index = self.hosts[host_index].port;
         loop {
             let ready = self.hosts[host_index].ready;
-            let port = &mut self.ports[port_index as usize];
+            let port = &mut self.ports[port_index];
             let mut eligible = (port.waiting | ready) & !port.paused_classes;
             if eligible == 0 {
                 eligible = self.host_classes_with_credits(host_index);
@@ -64,7 +64,7 @@ impl Shard {
             if eligible == 0 {
                 return;
             }
-            let class = self.constants.scheduler.pick(&mut self.ports[port_index as usize], eligible);
+            let class = self.constants.scheduler.pick(&mut self.ports[port_index], eligible);
             let Some(handle) = self.next_of_class(host_index, class) else { continue };
             if !self.credits.are_used() || self.take_credits(host_index, class, handle) {
                 return self.send_from_host(host_index, class, handle);
@@ -75,7 +75,7 @@ impl Shard {
     fn send_from_host(&mut self, host_index: HostIndex, class: usize, handle: Handle) {
         let port_index = self.hosts[host_index].port;
         let ready = self.hosts[host_index].ready;
-        let port = &mut self.ports[port_index as usize];
+        let port = &mut self.ports[port_index];
         let waiting = port.waiting | ready;
         self.constants.scheduler.charge(port, class, self.packets[handle].wire, waiting & 1 << class != 0);
         // A packet that is still at its host has been in by no port.
@@ -84,7 +84,7 @@ impl Shard {
 
     /// The next packet of a class that has any: control packets first, then the endpoint whose turn it is.
     fn next_of_class(&mut self, host_index: HostIndex, class: usize) -> Option<Handle> {
-        let port = &mut self.ports[self.hosts[host_index].port as usize];
+        let port = &mut self.ports[self.hosts[host_index].port];
         if port.waiting & 1 << class != 0 {
             return Some(port.dequeue(class, &self.packets));
         }
@@ -163,7 +163,7 @@ impl Shard {
         let packet = self.packets.remove(handle);
         self.packets.remove_side(packet.side);
         let port = self.hosts[host].port;
-        let counters = &mut self.ports[port as usize].class_states[usize::from(packet.priority)].counters;
+        let counters = &mut self.ports[port].class_states[usize::from(packet.priority)].counters;
         counters.drops += 1;
         counters.drop_bytes += u64::from(packet.wire);
         self.totals.dropped += 1;
@@ -199,7 +199,7 @@ impl Shard {
     }
 
     /// The buffer may have fallen to XON.
-    pub(crate) fn nic_resume(&mut self, port: u32) {
+    pub(crate) fn nic_resume(&mut self, port: PortIndex) {
         let host_index = self.host_of_port(port).expect("only hosts have NICs");
         let nic = &self.hosts[host_index].nic;
         if !nic.is_pausing {

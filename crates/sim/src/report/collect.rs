@@ -10,6 +10,7 @@ use super::{FailureRow, FlowRow, LosslessDrop, PortRow, Report, StreamRow, Total
 use crate::engine::{Shard, ShardTotals, Simulation};
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, IterationRow, ReceivedCounts, Role, SinkState};
+use crate::indices::PortIndex;
 use crate::losses::LostData;
 use crate::switch::buffer::Group;
 use crate::switch::port::{ImpairedLink, LinkOutage};
@@ -86,15 +87,15 @@ impl Simulation {
     }
 
     /// All ports in the order of nodes.
-    pub(super) fn all_ports(&self) -> Vec<(&Shard, usize)> {
-        let mut ports: Vec<(&Shard, usize)> =
-            self.shards.iter().flat_map(|shard| (0..shard.ports.len()).map(move |port| (shard, port))).collect();
+    pub(super) fn all_ports(&self) -> Vec<(&Shard, PortIndex)> {
+        let mut ports: Vec<(&Shard, PortIndex)> =
+            self.shards.iter().flat_map(|shard| shard.ports.indices().map(move |port| (shard, port))).collect();
         ports.sort_by_key(|&(shard, port)| self.names.topology.channel(shard.channels[port]).from);
         ports
     }
 
     fn ports(&self, far: &FarEnds) -> Vec<(ChannelId, PortRow)> {
-        let rows = |(shard, port): (&Shard, usize)| {
+        let rows = |(shard, port): (&Shard, PortIndex)| {
             let peer = far.port(self, shard.id, port);
             let rows = Priority::all().map(|priority| self.port_row(shard, port, &peer, priority));
             rows.filter(PortRow::is_active).map(|row| (shard.channels[port], row)).collect::<Vec<_>>()
@@ -102,7 +103,7 @@ impl Simulation {
         self.all_ports().into_iter().flat_map(rows).collect()
     }
 
-    fn port_row(&self, shard: &Shard, index: usize, far: &FarPort, priority: Priority) -> PortRow {
+    fn port_row(&self, shard: &Shard, index: PortIndex, far: &FarPort, priority: Priority) -> PortRow {
         let (node, number, peer) = self.port_names(shard.channels[index]);
         let channel = self.names.topology.channel(shard.channels[index]);
         let port = &shard.ports[index];
@@ -200,7 +201,7 @@ impl Simulation {
 
     fn failures(&self) -> Vec<(ChannelId, FailureRow)> {
         let rows = |shard: &Shard, link: &ImpairedLink| {
-            let channel = shard.channels[link.port as usize];
+            let channel = shard.channels[link.port];
             let (node, port, peer) = self.port_names(channel);
             let row = move |outage: &LinkOutage| FailureRow {
                 node: node.clone(),
@@ -223,8 +224,8 @@ impl Simulation {
     /// What failing links have lost.
     fn losses(&self) -> Vec<((ChannelId, Time), LostData)> {
         let links = self.shards.iter().flat_map(|shard| shard.impaired_links.iter().map(move |link| (shard, link)));
-        let outages = links
-            .flat_map(|(shard, link)| link.outages.iter().map(|outage| (shard.channels[link.port as usize], outage)));
+        let outages =
+            links.flat_map(|(shard, link)| link.outages.iter().map(|outage| (shard.channels[link.port], outage)));
         outages
             .flat_map(|(channel, outage)| outage.losses.iter().map(move |&lost| ((channel, outage.from), lost)))
             .collect()
@@ -238,11 +239,10 @@ impl Simulation {
 
     /// Losses of switches in lossless priorities.
     fn switch_drops(&self, far: &FarEnds) -> Vec<(ChannelId, LosslessDrop)> {
-        let drops = |(shard, port): (&Shard, usize)| {
+        let drops = |(shard, port): (&Shard, PortIndex)| {
             let (node, number, peer) = self.port_names(shard.channels[port]);
-            let count = shard.constants.group_count;
             let pauses_damaged = far.port(self, shard.id, port).pauses_damaged;
-            let groups = shard.groups[port * count..(port + 1) * count].iter();
+            let groups = shard.groups[shard.constants.groups(port)].iter();
             let lost =
                 groups.zip(shard.constants.pause_mask_of_group).filter(|(group, mask)| *mask != 0 && group.lost > 0);
             let row = move |(group, priorities): (&Group, u8)| LosslessDrop {
@@ -294,13 +294,13 @@ impl PortRow {
     }
 }
 
-fn out_of_buffer(shard: &Shard, index: usize, priority: Priority) -> u64 {
-    let host = shard.host_of_port(index as u32);
+fn out_of_buffer(shard: &Shard, index: PortIndex, priority: Priority) -> u64 {
+    let host = shard.host_of_port(index);
     host.map_or(0, |host| shard.hosts[host].nic.out_of_buffer[priority.index()].into())
 }
 
-fn occupancy(shard: &Shard, index: usize, priority: Priority) -> u64 {
-    match shard.host_of_port(index as u32) {
+fn occupancy(shard: &Shard, index: PortIndex, priority: Priority) -> u64 {
+    match shard.host_of_port(index) {
         Some(host) => {
             let nic = &shard.hosts[host].nic;
             shard.constants.params.nic.drain_rate.bytes_in(nic.backlog_max).get()

@@ -7,7 +7,7 @@ use etherweave_primitives::Priority;
 
 use crate::engine::{RunState, Simulation};
 use crate::host::{Endpoint, ReceivedCounts};
-use crate::indices::EndpointIndex;
+use crate::indices::{EndpointIndex, PortIndex};
 use crate::switch::port::Port;
 
 /// What a port has counted that its peer reports.
@@ -37,7 +37,7 @@ impl FarPort {
 /// The far ends in other processes, by shard and index of the near end.
 #[derive(Default)]
 pub(super) struct FarEnds {
-    ports: BTreeMap<(u32, u32), FarPort>,
+    ports: BTreeMap<(u32, PortIndex), FarPort>,
     endpoints: BTreeMap<(u32, EndpointIndex), ReceivedCounts>,
 }
 
@@ -70,11 +70,11 @@ impl FarEnds {
     }
 
     /// The peer of a port.
-    pub fn port(&self, simulation: &Simulation, shard: u32, number: usize) -> FarPort {
+    pub fn port(&self, simulation: &Simulation, shard: u32, port: PortIndex) -> FarPort {
         let near = simulation.shard(shard).expect("a report is of the shards of its process");
-        let peer = near.ports[number].peer;
-        let far = simulation.shard(near.shard_at(peer.link)).map(|far| FarPort::of(&far.ports[peer.port as usize]));
-        far.unwrap_or_else(|| self.ports[&(shard, number as u32)].clone())
+        let peer = near.ports[port].peer;
+        let far = simulation.shard(near.shard_at(peer.link)).map(|far| FarPort::of(&far.ports[peer.port]));
+        far.unwrap_or_else(|| self.ports[&(shard, port)].clone())
     }
 
     /// What the other end of a connection has received.

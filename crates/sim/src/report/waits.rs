@@ -27,7 +27,7 @@ impl Simulation {
         for (shard, index) in self.all_ports() {
             let port = &shard.ports[index];
             let (node, number, peer) = self.port_names(shard.channels[index]);
-            let bytes = |priority| match shard.crossbars.are_used() && shard.host_of_port(index as u32).is_none() {
+            let bytes = |priority| match shard.crossbars.are_used() && shard.host_of_port(index).is_none() {
                 true => shard.bytes_waiting_for(index, priority),
                 false => port.class_states[shard.constants.scheduler.class(priority as u8)].queue.bytes,
             };

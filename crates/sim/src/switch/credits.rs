@@ -14,13 +14,14 @@
 //! all the same, for good: so a run without credits does no more work for a packet, and with them each packet comes to
 //! the functions here where a paused one would wait.
 
+use etherweave_kernel::IndexVec;
 use etherweave_primitives::{Duration, Priority, Time};
 
 use crate::engine::event::Kind;
 use crate::engine::{Shard, Simulation};
 use crate::frame::pause::priorities;
 use crate::frame::size::PREAMBLE_AND_GAP;
-use crate::indices::HostIndex;
+use crate::indices::{HostIndex, PortIndex};
 use crate::packet::{Handle, Packet};
 use crate::switch::buffer::Admission;
 
@@ -28,7 +29,7 @@ use crate::switch::buffer::Admission;
 #[derive(Default)]
 pub(crate) struct CreditCounters {
     /// By port.
-    pub ports: Vec<PortCredits>,
+    pub ports: IndexVec<PortIndex, PortCredits>,
     /// Priorities under credits, a bit each.
     pub priorities: u8,
     /// Bytes that one credit stands for.
@@ -101,7 +102,7 @@ impl ChannelCredits {
 impl CreditCounters {
     /// Of `priorities`, a bit each; one credit stands for `unit` bytes. Without ports yet.
     pub fn new(priorities: u8, unit: u32) -> CreditCounters {
-        CreditCounters { ports: Vec::new(), priorities, unit }
+        CreditCounters { ports: IndexVec::default(), priorities, unit }
     }
 
     /// Whether anything is under credits.
@@ -120,23 +121,23 @@ impl CreditCounters {
         (wire - PREAMBLE_AND_GAP).div_ceil(self.unit)
     }
 
-    fn channel(&mut self, port: u32, priority: u8) -> &mut ChannelCredits {
-        &mut self.ports[port as usize].channels[usize::from(priority)]
+    fn channel(&mut self, port: PortIndex, priority: u8) -> &mut ChannelCredits {
+        &mut self.ports[port].channels[usize::from(priority)]
     }
 
     /// Whether the far end of `port` has room for a packet of `wire` bytes.
-    pub fn suffice(&self, port: u32, priority: u8, wire: u32) -> bool {
-        let channel = &self.ports[port as usize].channels[usize::from(priority)];
+    pub fn suffice(&self, port: PortIndex, priority: u8, wire: u32) -> bool {
+        let channel = &self.ports[port].channels[usize::from(priority)];
         !self.cover(priority) || channel.available >= self.units(wire)
     }
 
     /// A packet is sent by `port`: its room at the far end is taken.
-    fn take(&mut self, port: u32, packet: &Packet) {
+    fn take(&mut self, port: PortIndex, packet: &Packet) {
         self.take_for(port, packet.priority, packet.wire);
     }
 
     /// `port` sends `wire` bytes with a priority: their room at the far end is taken.
-    pub fn take_for(&mut self, port: u32, priority: u8, wire: u32) {
+    pub fn take_for(&mut self, port: PortIndex, priority: u8, wire: u32) {
         if self.cover(priority) {
             let units = self.units(wire);
             let channel = self.channel(port, priority);
@@ -146,7 +147,7 @@ impl CreditCounters {
     }
 
     /// A packet that `port` has sent is lost on a link that fails: its credits are back at once.
-    pub fn restore(&mut self, port: u32, packet: &Packet) {
+    pub fn restore(&mut self, port: PortIndex, packet: &Packet) {
         if self.cover(packet.priority) {
             let units = self.units(packet.wire);
             self.channel(port, packet.priority).available += units;
@@ -154,7 +155,7 @@ impl CreditCounters {
     }
 
     /// A packet is in the buffer of `port`.
-    fn hold(&mut self, port: u32, packet: &Packet) {
+    fn hold(&mut self, port: PortIndex, packet: &Packet) {
         let units = self.units(packet.wire);
         let channel = self.channel(port, packet.priority);
         channel.held += units;
@@ -162,24 +163,24 @@ impl CreditCounters {
     }
 
     /// The first packet of a class lacks credits.
-    fn block(&mut self, port: u32, class: usize, priority: u8, now: Time) {
-        self.ports[port as usize].blocked_classes |= 1 << class;
+    fn block(&mut self, port: PortIndex, class: usize, priority: u8, now: Time) {
+        self.ports[port].blocked_classes |= 1 << class;
         self.begin_wait(port, priority, now);
     }
 
     /// The first packet of a priority lacks credits.
-    pub fn begin_wait(&mut self, port: u32, priority: u8, now: Time) {
+    pub fn begin_wait(&mut self, port: PortIndex, priority: u8, now: Time) {
         self.channel(port, priority).waiting_since.get_or_insert(now);
     }
 
     /// The first packet of a class has credits again.
-    fn unblock(&mut self, port: u32, class: usize, priority: u8, now: Time) {
-        self.ports[port as usize].blocked_classes &= !(1 << class);
+    fn unblock(&mut self, port: PortIndex, class: usize, priority: u8, now: Time) {
+        self.ports[port].blocked_classes &= !(1 << class);
         self.end_wait(port, priority, now);
     }
 
     /// The first packet of a priority has credits, or may have.
-    pub fn end_wait(&mut self, port: u32, priority: u8, now: Time) {
+    pub fn end_wait(&mut self, port: PortIndex, priority: u8, now: Time) {
         let channel = self.channel(port, priority);
         let since = channel.waiting_since.take().unwrap_or(now);
         channel.wait += now.since(since);
@@ -196,18 +197,18 @@ impl CreditCounters {
     }
 
     /// How long first packets of a port and priority lacked credits.
-    pub fn wait(&self, port: usize, priority: usize) -> Duration {
+    pub fn wait(&self, port: PortIndex, priority: usize) -> Duration {
         self.ports.get(port).map_or(Duration::ZERO, |port| port.channels[priority].wait)
     }
 
     /// The same with what still waits at `now`.
-    pub fn wait_until(&self, now: Time, port: usize, priority: usize) -> Duration {
+    pub fn wait_until(&self, now: Time, port: PortIndex, priority: usize) -> Duration {
         let present = self.ports.get(port).and_then(|port| port.channels[priority].waiting_since);
         self.wait(port, priority) + present.map_or(Duration::ZERO, |since| now.since(since))
     }
 
     /// Priorities of a port whose first packets lack credits.
-    pub fn waiting(&self, port: usize) -> impl Iterator<Item = usize> {
+    pub fn waiting(&self, port: PortIndex) -> impl Iterator<Item = usize> {
         let channels = self.ports.get(port).map_or(&[][..], |port| &port.channels);
         (0..channels.len()).filter(|&priority| channels[priority].waiting_since.is_some())
     }
@@ -218,14 +219,20 @@ impl Shard {
     /// credits do not cover it and the shared pool is full. Whether it must be queued by its output.
     #[cold]
     #[inline(never)]
-    pub(super) fn admit_by_credits(&mut self, ingress: u32, egress: u32, class: usize, handle: Handle) -> bool {
+    pub(super) fn admit_by_credits(
+        &mut self,
+        ingress: PortIndex,
+        egress: PortIndex,
+        class: usize,
+        handle: Handle,
+    ) -> bool {
         if self.crossbars.are_used() {
             self.arrive_at_input(ingress, handle);
             return false;
         }
         let packet = self.packets[handle];
         self.hold_by_credits(ingress, &packet);
-        let port = &self.ports[egress as usize];
+        let port = &self.ports[egress];
         let is_idle = port.busy_until <= self.now && port.waiting == 0 && !port.free_scheduled;
         if is_idle && self.credits.suffice(egress, self.next_priority(egress, handle), packet.wire) {
             self.free_credits(ingress, &packet, self.now);
@@ -240,11 +247,11 @@ impl Shard {
     }
 
     /// Takes a packet that credits do not cover into the shared pool, or drops it.
-    fn admit_beside_credits(&mut self, ingress: u32, egress: u32, class: usize, handle: Handle) -> bool {
+    fn admit_beside_credits(&mut self, ingress: PortIndex, egress: PortIndex, class: usize, handle: Handle) -> bool {
         let Packet { priority, wire, .. } = self.packets[handle];
         let bytes = wire - PREAMBLE_AND_GAP;
         let switch = self.switch_of_port(egress);
-        let queued = self.ports[egress as usize].class_states[class].queue.bytes;
+        let queued = self.ports[egress].class_states[class].queue.bytes;
         let group = self.constants.group(ingress, priority);
         let buffer = &mut self.switches[switch].buffer;
         let is_taken =
@@ -255,7 +262,7 @@ impl Shard {
     /// Sends the next packet of a switch port that has credits, if there is one; without credits, none waits.
     #[cold]
     #[inline(never)]
-    pub(super) fn transmit_with_credits(&mut self, egress: u32) {
+    pub(super) fn transmit_with_credits(&mut self, egress: PortIndex) {
         if !self.credits.are_used() {
             return;
         }
@@ -277,7 +284,7 @@ impl Shard {
     }
 
     /// Puts a packet of a switch on the wire, with the credits that it needs.
-    fn start_with_credits(&mut self, egress: u32, handle: Handle, others_wait: bool) {
+    fn start_with_credits(&mut self, egress: PortIndex, handle: Handle, others_wait: bool) {
         self.change_priority(handle);
         let packet = self.packets[handle];
         self.credits.take(egress, &packet);
@@ -285,7 +292,7 @@ impl Shard {
     }
 
     /// The priority with which a packet leaves `port`: a switch may change it.
-    pub(super) fn next_priority(&self, port: u32, handle: Handle) -> u8 {
+    pub(super) fn next_priority(&self, port: PortIndex, handle: Handle) -> u8 {
         match (&self.constants.packet_routing, self.host_of_port(port)) {
             (Some(_), None) => self.packets.route(handle).next_priority(),
             (None, _) | (Some(_), Some(_)) => self.packets[handle].priority,
@@ -303,7 +310,7 @@ impl Shard {
         }
         let port = self.hosts[host].port;
         let queued = self.classes_with_credits(port);
-        queued | self.hosts[host].ready & !self.credits.ports[port as usize].blocked_classes
+        queued | self.hosts[host].ready & !self.credits.ports[port].blocked_classes
     }
 
     /// Takes credits for a packet that a host is about to send. Without them, the packet waits in the port's queue, and
@@ -316,17 +323,17 @@ impl Shard {
         if has_credits {
             self.credits.take(port, &packet);
         } else {
-            self.ports[port as usize].enqueue(class, &mut self.packets, handle);
+            self.ports[port].enqueue(class, &mut self.packets, handle);
         }
         has_credits
     }
 
     /// Classes with a packet in the queue of `port` whose first one has credits; blocks the others.
-    fn classes_with_credits(&mut self, port: u32) -> u8 {
-        let waiting = self.ports[port as usize].waiting;
-        let mut eligible = waiting & !self.credits.ports[port as usize].blocked_classes;
+    fn classes_with_credits(&mut self, port: PortIndex) -> u8 {
+        let waiting = self.ports[port].waiting;
+        let mut eligible = waiting & !self.credits.ports[port].blocked_classes;
         for class in priorities(eligible) {
-            let first = self.ports[port as usize].first(class);
+            let first = self.ports[port].first(class);
             let (priority, wire) = (self.next_priority(port, first), self.packets[first].wire);
             if !self.credits.suffice(port, priority, wire) {
                 self.credits.block(port, class, priority, self.now);
@@ -337,7 +344,7 @@ impl Shard {
     }
 
     /// A packet is in the buffer of a port.
-    pub(crate) fn hold_by_credits(&mut self, port: u32, packet: &Packet) {
+    pub(crate) fn hold_by_credits(&mut self, port: PortIndex, packet: &Packet) {
         if self.credits.cover(packet.priority) {
             self.credits.hold(port, packet);
         }
@@ -353,19 +360,19 @@ impl Shard {
     }
 
     /// A packet leaves the buffer of a port at `time`, now or later: its credits travel back.
-    pub(crate) fn free_credits(&mut self, port: u32, packet: &Packet, time: Time) {
+    pub(crate) fn free_credits(&mut self, port: PortIndex, packet: &Packet, time: Time) {
         if !self.credits.cover(packet.priority) {
             return;
         }
         let units = self.credits.units(packet.wire);
         self.credits.channel(port, packet.priority).held -= units;
-        let arrival = time + self.credits.ports[port as usize].return_delay;
+        let arrival = time + self.credits.ports[port].return_delay;
         let returned = ReturnedCredits { priority: packet.priority, units };
-        self.post_bits(self.ports[port as usize].peer, Kind::CreditsArrive, returned.to_index(), arrival, 0);
+        self.post_bits(self.ports[port].peer, Kind::CreditsArrive, returned.to_index(), arrival, 0);
     }
 
     /// Credits have come back; the event's index says how many.
-    pub(crate) fn credits_arrive(&mut self, port: u32, index: u32) {
+    pub(crate) fn credits_arrive(&mut self, port: PortIndex, index: u32) {
         let ReturnedCredits { priority, units } = ReturnedCredits::from_index(index);
         let channel = self.credits.channel(port, priority);
         channel.available += units;
@@ -378,7 +385,7 @@ impl Shard {
             return;
         }
         let class = self.constants.scheduler.class(priority);
-        let first = self.ports[port as usize].first(class);
+        let first = self.ports[port].first(class);
         if self.credits.suffice(port, priority, self.packets[first].wire) {
             self.credits.unblock(port, class, priority, self.now);
             self.kick(port);
@@ -395,10 +402,10 @@ struct Travelling {
 
 impl Shard {
     /// What travels to each port, by priority.
-    fn travelling(&self) -> Vec<[Travelling; Priority::COUNT]> {
-        let mut ports = vec![[Travelling::default(); Priority::COUNT]; self.credits.ports.len()];
+    fn travelling(&self) -> IndexVec<PortIndex, [Travelling; Priority::COUNT]> {
+        let mut ports = IndexVec::from(vec![[Travelling::default(); Priority::COUNT]; self.credits.ports.len()]);
         for event in self.queue.pending() {
-            let port = &mut ports[event.key.place() as usize];
+            let port = &mut ports[event.key.place()];
             match event.key.kind() {
                 Kind::Arrive | Kind::Deliver | Kind::ArriveDamaged => {
                     let Packet { priority, wire, .. } = self.packets[event.handle];
@@ -427,9 +434,9 @@ impl Simulation {
         }
         let travelling: Vec<_> = self.shards.iter().map(Shard::travelling).collect();
         for (shard, here) in self.shards.iter().zip(&travelling) {
-            for (index, port) in shard.credits.ports.iter().enumerate() {
+            for (index, port) in shard.credits.ports.entries() {
                 let peer = shard.ports[index].peer;
-                let (Some(far), far_port) = (self.shard(shard.shard_at(peer.link)), peer.port as usize) else {
+                let (Some(far), far_port) = (self.shard(shard.shard_at(peer.link)), peer.port) else {
                     continue;
                 };
                 let arriving = &travelling[(far.id - self.shards[0].id) as usize][far_port];
@@ -439,7 +446,7 @@ impl Simulation {
                     let on_wire = arriving[priority].packets;
                     let granted = shard.granted(index)[priority];
                     let sum = channel.available + granted + on_wire + held + here[index][priority].credits;
-                    assert_eq!(sum, channel.limit, "credits of priority {priority} of port {index}");
+                    assert_eq!(sum, channel.limit, "credits of priority {priority} of port {index:?}");
                 }
             }
         }
@@ -452,7 +459,7 @@ mod tests {
     use crate::engine::event::EventKey;
 
     fn key(priority: u8, units: u32) -> EventKey {
-        EventKey::new(7, Kind::CreditsArrive, ReturnedCredits { priority, units }.to_index())
+        EventKey::new(PortIndex::new(7), Kind::CreditsArrive, ReturnedCredits { priority, units }.to_index())
     }
 
     #[test]

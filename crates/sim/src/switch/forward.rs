@@ -5,6 +5,7 @@ use etherweave_primitives::mix;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::frame::size::PREAMBLE_AND_GAP;
+use crate::indices::PortIndex;
 use crate::packet::{Handle, Packet, flags};
 use crate::params::EcnMarking;
 use crate::switch::buffer::Admission;
@@ -12,7 +13,7 @@ use crate::switch::buffer::Admission;
 impl Shard {
     /// A packet has come in by `ingress` and will leave by `egress` with `priority`.
     #[inline(always)]
-    pub(crate) fn arrive_at_switch(&mut self, ingress: u32, egress: u32, priority: u8, handle: Handle) {
+    pub(crate) fn arrive_at_switch(&mut self, ingress: PortIndex, egress: PortIndex, priority: u8, handle: Handle) {
         let class = self.constants.scheduler.class(priority);
         if self.must_wait_for_tail(ingress, egress, handle) {
             return self.wait_for_tail(ingress, handle);
@@ -20,46 +21,46 @@ impl Shard {
         let packet = &mut self.packets[handle];
         packet.route += 1;
         packet.ingress = ingress;
-        let port = &self.ports[egress as usize];
+        let port = &self.ports[egress];
         let is_idle = port.busy_until <= self.now && port.waiting == 0 && !port.free_scheduled;
         if is_idle && port.paused_classes & 1 << class == 0 {
             self.change_priority(handle);
             self.start(egress, handle, false);
         } else if self.admit(ingress, egress, class, handle) {
-            self.ports[egress as usize].enqueue(class, &mut self.packets, handle);
+            self.ports[egress].enqueue(class, &mut self.packets, handle);
             self.kick(egress);
         }
     }
 
     /// A cut-through packet bound for a faster output would underrun: it must be stored first.
-    fn must_wait_for_tail(&self, ingress: u32, egress: u32, handle: Handle) -> bool {
+    fn must_wait_for_tail(&self, ingress: PortIndex, egress: PortIndex, handle: Handle) -> bool {
         self.constants.may_underrun
-            && self.ports[egress as usize].is_faster_than(&self.ports[ingress as usize])
+            && self.ports[egress].is_faster_than(&self.ports[ingress])
             && !self.packets[handle].has(flags::STORED)
     }
 
     #[cold]
     #[inline(never)]
-    fn wait_for_tail(&mut self, ingress: u32, handle: Handle) {
+    fn wait_for_tail(&mut self, ingress: PortIndex, handle: Handle) {
         let packet = &mut self.packets[handle];
         if packet.is_damaged {
             return self.discard_damaged(ingress, handle);
         }
         packet.flags |= flags::STORED;
-        let port = &self.ports[ingress as usize];
+        let port = &self.ports[ingress];
         let rest = packet.wire.saturating_sub(self.constants.header_bytes);
         let time = self.now + port.serialization_time(rest);
         self.expect_packet(time, self.key(ingress, Kind::Arrive, 0), handle);
     }
 
     /// Takes a packet into the shared buffer, or drops it; pauses the sender when it must. Whether it must be queued.
-    fn admit(&mut self, ingress: u32, egress: u32, class: usize, handle: Handle) -> bool {
+    fn admit(&mut self, ingress: PortIndex, egress: PortIndex, class: usize, handle: Handle) -> bool {
         let Packet { priority, wire, .. } = self.packets[handle];
         let bytes = wire - PREAMBLE_AND_GAP;
         let group_index = self.constants.group_of_priority[usize::from(priority)];
         let is_lossless = self.constants.pause_mask_of_group[group_index] != 0;
         let switch = self.switch_of_port(egress);
-        let queued = self.ports[egress as usize].class_states[class].queue.bytes;
+        let queued = self.ports[egress].class_states[class].queue.bytes;
         let buffer = &mut self.switches[switch].buffer;
         if !is_lossless {
             if self.credits.are_used() {
@@ -80,10 +81,10 @@ impl Shard {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn drop_packet(&mut self, egress: u32, handle: Handle) -> bool {
+    pub(super) fn drop_packet(&mut self, egress: PortIndex, handle: Handle) -> bool {
         let packet = self.packets.remove(handle);
         self.packets.remove_side(packet.side);
-        let counters = &mut self.ports[egress as usize].class_states[usize::from(packet.priority)].counters;
+        let counters = &mut self.ports[egress].class_states[usize::from(packet.priority)].counters;
         counters.drops += 1;
         counters.drop_bytes += u64::from(packet.wire);
         self.totals.dropped += 1;
@@ -92,8 +93,8 @@ impl Shard {
 
     #[cold]
     #[inline(never)]
-    fn pause_group(&mut self, ingress: u32, group_index: usize) {
-        let first = ingress as usize * self.constants.group_count;
+    fn pause_group(&mut self, ingress: PortIndex, group_index: usize) {
+        let first = self.constants.groups(ingress).start;
         let partners = self.constants.coupled_groups(group_index);
         let mut mask = 0;
         for partner in partners {
@@ -107,11 +108,11 @@ impl Shard {
     }
 
     /// Priorities that this port holds paused at its peer.
-    pub(crate) fn held_pauses(&self, port: u32) -> u8 {
+    pub(crate) fn held_pauses(&self, port: PortIndex) -> u8 {
         if let Some(host) = self.host_of_port(port) {
             return if self.hosts[host].nic.is_pausing { self.constants.nic_pause_mask } else { 0 };
         }
-        let first = port as usize * self.constants.group_count;
+        let first = self.constants.groups(port).start;
         (0..self.constants.group_count)
             .filter(|&group| self.groups[first + group].is_paused)
             .fold(0, |mask, group| mask | self.constants.pause_mask_of_group[group])
@@ -119,7 +120,7 @@ impl Shard {
 
     /// Frees the buffer of a packet that leaves by `egress`, and resumes the sender when the group allows it.
     #[inline]
-    pub(super) fn release(&mut self, egress: u32, held: &Packet) {
+    pub(super) fn release(&mut self, egress: PortIndex, held: &Packet) {
         let Packet { ingress, priority, wire, .. } = *held;
         let switch = self.switch_of_port(egress);
         let group = &mut self.groups[self.constants.group(ingress, priority)];
@@ -130,8 +131,8 @@ impl Shard {
 
     #[cold]
     #[inline(never)]
-    fn resume_group(&mut self, switch: usize, ingress: u32, group_index: usize) {
-        let first = ingress as usize * self.constants.group_count;
+    fn resume_group(&mut self, switch: usize, ingress: PortIndex, group_index: usize) {
+        let first = self.constants.groups(ingress).start;
         let partners = self.constants.coupled_groups(group_index);
         let all_may =
             partners.clone().all(|partner| self.switches[switch].buffer.may_resume(&self.groups[first + partner]));
@@ -148,23 +149,23 @@ impl Shard {
 
     /// ECN: marks by the queue that the packet joins.
     #[inline(always)]
-    pub(super) fn mark(&mut self, egress: u32, class: usize, handle: Handle) {
+    pub(super) fn mark(&mut self, egress: PortIndex, class: usize, handle: Handle) {
         let Some(ecn) = self.constants.ecn else { return };
-        let queued = self.ports[egress as usize].class_states[class].queue.bytes;
+        let queued = self.ports[egress].class_states[class].queue.bytes;
         let packet = &mut self.packets[handle];
         if packet.has(flags::ECN_CAPABLE)
             && is_marked(&ecn, queued, mix(self.constants.params.seed) ^ packet.offset ^ self.now.as_ps())
         {
             packet.flags |= flags::CONGESTION;
             let priority = usize::from(packet.priority);
-            self.ports[egress as usize].class_states[priority].counters.marks += 1;
+            self.ports[egress].class_states[priority].counters.marks += 1;
         }
     }
 
     /// Takes the packet of a switch port whose turn it is among eligible classes, and says whether others wait.
     #[inline(always)]
-    pub(super) fn take_next(&mut self, egress: u32, eligible: u8) -> (Handle, bool) {
-        let port = &mut self.ports[egress as usize];
+    pub(super) fn take_next(&mut self, egress: PortIndex, eligible: u8) -> (Handle, bool) {
+        let port = &mut self.ports[egress];
         let class = self.constants.scheduler.pick(port, eligible);
         let handle = port.dequeue(class, &self.packets);
         let still_waits = port.waiting & 1 << class != 0;
@@ -174,8 +175,8 @@ impl Shard {
 
     /// Sends the next packet of a switch port, if one is eligible.
     #[inline(always)]
-    pub(crate) fn transmit_from_switch(&mut self, egress: u32) {
-        let port = &mut self.ports[egress as usize];
+    pub(crate) fn transmit_from_switch(&mut self, egress: PortIndex) {
+        let port = &mut self.ports[egress];
         let eligible = port.waiting & !port.paused_classes;
         if eligible == 0 {
             return self.transmit_with_credits(egress);

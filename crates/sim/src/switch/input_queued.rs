@@ -18,12 +18,14 @@
 
 use std::collections::BTreeMap;
 
+use etherweave_kernel::{IndexVec, LocalIndex};
 use etherweave_primitives::{ByteTime, Duration, Priority, Time};
 
 use super::port::{ClassQueue, Port};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::frame::pause::priorities;
+use crate::indices::PortIndex;
 use crate::packet::{Handle, NO_PACKET};
 use crate::params::Arbiter;
 
@@ -38,13 +40,13 @@ const OUTPUT: u32 = 1;
 #[derive(Default)]
 pub(crate) struct Crossbars {
     /// By port.
-    pub ports: Vec<CrossbarPort>,
+    pub ports: IndexVec<PortIndex, CrossbarPort>,
     /// By port and priority.
     queues: Vec<InputQueue>,
     /// When each output last served each input of its switch, row by row; empty where the arbiter does not ask.
     served: Vec<Time>,
     /// By port; empty where nothing is asserted.
-    meters: Vec<QueueMeter>,
+    meters: IndexVec<PortIndex, QueueMeter>,
     arbiter: Arbiter,
     /// Depth of the queue of an output [B].
     output_queue: u32,
@@ -87,7 +89,7 @@ pub(crate) struct CrossbarPort {
 struct InputQueue {
     packets: ClassQueue,
     /// The output that the first packet wants.
-    egress: u32,
+    egress: PortIndex,
     /// The next in the list of that output.
     behind: u32,
     /// Whether the first packet waits in that list; if not, it has not been asked where it goes.
@@ -187,8 +189,8 @@ impl Crossbars {
     }
 
     /// What waits in the queue of an input port and priority, now and at most [B on the wire].
-    pub fn queued(&self, port: usize, priority: usize) -> (u32, u32) {
-        let queue = &self.queues[port * Priority::COUNT + priority].packets;
+    pub fn queued(&self, port: PortIndex, priority: usize) -> (u32, u32) {
+        let queue = &self.queues[port.place() * Priority::COUNT + priority].packets;
         (queue.bytes, queue.bytes_max)
     }
 
@@ -209,16 +211,14 @@ impl Crossbars {
     }
 
     /// The input queues whose first packets wait for an output, the longest waiting first.
-    fn waiting(&self, egress: u32) -> impl Iterator<Item = u32> {
+    fn waiting(&self, egress: PortIndex) -> impl Iterator<Item = u32> {
         let at = |next: u32| (next != END).then_some(next);
-        std::iter::successors(at(self.ports[egress as usize].first), move |&input| {
-            at(self.queues[input as usize].behind)
-        })
+        std::iter::successors(at(self.ports[egress].first), move |&input| at(self.queues[input as usize].behind))
     }
 
     /// Puts an input queue behind those that wait for the same output.
-    fn enlist(&mut self, input: u32, egress: u32) {
-        let port = &mut self.ports[egress as usize];
+    fn enlist(&mut self, input: u32, egress: PortIndex) {
+        let port = &mut self.ports[egress];
         let before = std::mem::replace(&mut port.last, input);
         match before {
             END => port.first = input,
@@ -232,7 +232,7 @@ impl Crossbars {
     fn unlist(&mut self, input: u32) {
         let InputQueue { egress, behind, .. } = self.queues[input as usize];
         let before = self.waiting(egress).find(|&before| self.queues[before as usize].behind == input);
-        let port = &mut self.ports[egress as usize];
+        let port = &mut self.ports[egress];
         if behind == END {
             port.last = before.unwrap_or(END);
         }
@@ -244,8 +244,8 @@ impl Crossbars {
     }
 
     /// Notes that an output serves an input port of its switch.
-    fn serve(&mut self, egress: u32, place: u16, now: Time) {
-        let port = &mut self.ports[egress as usize];
+    fn serve(&mut self, egress: PortIndex, place: u16, now: Time) {
+        let port = &mut self.ports[egress];
         port.last_served = place;
         let row = port.row as usize;
         if let Some(served) = self.served.get_mut(row + usize::from(place)) {
@@ -255,33 +255,33 @@ impl Crossbars {
 }
 
 impl InputQueue {
-    const EMPTY: InputQueue = InputQueue { packets: ClassQueue::EMPTY, egress: 0, behind: END, is_waiting: false };
+    const EMPTY: InputQueue =
+        InputQueue { packets: ClassQueue::EMPTY, egress: PortIndex::new(0), behind: END, is_waiting: false };
 }
 
 /// The port of an input queue.
-fn port_of(input: u32) -> u32 {
-    input / Priority::COUNT as u32
+fn port_of(input: u32) -> PortIndex {
+    PortIndex::new(input / Priority::COUNT as u32)
 }
 
 impl Shard {
     /// A packet's head is in the input buffer of a switch.
-    pub(super) fn arrive_at_input(&mut self, ingress: u32, handle: Handle) {
+    pub(super) fn arrive_at_input(&mut self, ingress: PortIndex, handle: Handle) {
         self.packets[handle].ingress = ingress;
         let packet = self.packets[handle];
-        let rest =
-            self.ports[ingress as usize].serialization_time(packet.wire.saturating_sub(self.constants.header_bytes));
-        let port = &mut self.crossbars.ports[ingress as usize];
+        let rest = self.ports[ingress].serialization_time(packet.wire.saturating_sub(self.constants.header_bytes));
+        let port = &mut self.crossbars.ports[ingress];
         port.newest = handle;
         port.tail = if self.constants.is_cut_through { self.now + rest } else { self.now };
         port.occupied |= 1 << packet.priority;
         let is_free = port.input_free <= self.now && !port.input_wakes;
         self.hold_by_credits(ingress, &packet);
-        let input = ingress * Priority::COUNT as u32 + u32::from(packet.priority);
+        let input = ingress.get() * Priority::COUNT as u32 + u32::from(packet.priority);
         let queue = &mut self.crossbars.queues[input as usize].packets;
         let is_first = queue.is_empty();
         queue.enqueue(&mut self.packets, handle);
         if cfg!(debug_assertions) {
-            self.crossbars.meters[ingress as usize].enter(self.now, handle);
+            self.crossbars.meters[ingress].enter(self.now, handle);
         }
         if !is_free {
             self.wake_input(ingress);
@@ -291,8 +291,8 @@ impl Shard {
     }
 
     /// The crossbar is free for an input or an output.
-    pub(crate) fn crossbar_free(&mut self, port: u32, side: u32) {
-        let state = &mut self.crossbars.ports[port as usize];
+    pub(crate) fn crossbar_free(&mut self, port: PortIndex, side: u32) {
+        let state = &mut self.crossbars.ports[port];
         if side == OUTPUT {
             state.output_wakes = false;
             self.serve_output(port);
@@ -303,14 +303,14 @@ impl Shard {
     }
 
     /// The priorities of a free input take turns.
-    fn serve_input(&mut self, ingress: u32) {
-        let CrossbarPort { input_free, occupied, turn, .. } = self.crossbars.ports[ingress as usize];
+    fn serve_input(&mut self, ingress: PortIndex) {
+        let CrossbarPort { input_free, occupied, turn, .. } = self.crossbars.ports[ingress];
         if input_free > self.now {
             return self.wake_input(ingress);
         }
         for step in 0..Priority::COUNT as u8 {
             let priority = (turn + step) % Priority::COUNT as u8;
-            let input = ingress * Priority::COUNT as u32 + u32::from(priority);
+            let input = ingress.get() * Priority::COUNT as u32 + u32::from(priority);
             if occupied & 1 << priority != 0 && self.advance(input) {
                 return;
             }
@@ -326,18 +326,18 @@ impl Shard {
             let egress = self.decide_first(ingress, handle);
             self.crossbars.enlist(input, egress);
             if self.would_underrun(ingress, egress, handle) {
-                let port = &mut self.crossbars.ports[ingress as usize];
+                let port = &mut self.crossbars.ports[ingress];
                 port.input_free = port.tail;
                 self.wake_input(ingress);
                 return true;
             }
         }
         self.serve_output(self.crossbars.queues[input as usize].egress);
-        self.crossbars.ports[ingress as usize].input_free > self.now
+        self.crossbars.ports[ingress].input_free > self.now
     }
 
     /// The port by which the first packet of an input queue will leave.
-    fn decide_first(&mut self, ingress: u32, handle: Handle) -> u32 {
+    fn decide_first(&mut self, ingress: PortIndex, handle: Handle) -> PortIndex {
         match self.constants.packet_routing {
             // `arrive_at_switch` has gone to the next entry.
             None => self.constants.routes[self.packets[handle].route as usize - 1],
@@ -346,22 +346,22 @@ impl Shard {
     }
 
     /// Whether a packet whose tail is not in would leave by a faster link than it comes by.
-    fn would_underrun(&self, ingress: u32, egress: u32, handle: Handle) -> bool {
-        let input = &self.crossbars.ports[ingress as usize];
-        let is_faster = self.ports[egress as usize].is_faster_than(&self.ports[ingress as usize]);
+    fn would_underrun(&self, ingress: PortIndex, egress: PortIndex, handle: Handle) -> bool {
+        let input = &self.crossbars.ports[ingress];
+        let is_faster = self.ports[egress].is_faster_than(&self.ports[ingress]);
         is_faster && input.newest == handle && input.tail > self.now
     }
 
     /// Grants one of the input queues that wait for a free output, if one may go.
-    fn serve_output(&mut self, egress: u32) {
-        let port = &self.crossbars.ports[egress as usize];
+    fn serve_output(&mut self, egress: PortIndex) {
+        let port = &self.crossbars.ports[egress];
         if port.first == END {
             return;
         }
         if port.output_free > self.now {
             return self.wake_output(egress);
         }
-        if !self.crossbars.has_room(&self.ports[egress as usize], self.now) {
+        if !self.crossbars.has_room(&self.ports[egress], self.now) {
             return self.kick(egress);
         }
         if let Some(input) = self.choose(egress) {
@@ -372,10 +372,10 @@ impl Shard {
 
     /// Of the input queues that wait for an output and may go, the one to serve. Those that lack credits begin to wait
     /// for them.
-    fn choose(&mut self, egress: u32) -> Option<u32> {
+    fn choose(&mut self, egress: PortIndex) -> Option<u32> {
         let (mut chosen, mut lacking): (Option<(u64, u32)>, u8) = (None, 0);
         for input in self.crossbars.waiting(egress) {
-            if self.crossbars.ports[port_of(input) as usize].input_free > self.now {
+            if self.crossbars.ports[port_of(input)].input_free > self.now {
                 continue;
             }
             let handle = self.crossbars.queues[input as usize].packets.first();
@@ -397,10 +397,10 @@ impl Shard {
     }
 
     /// How late an input queue is served by an output, among those in its list: 0 is first.
-    fn turn_of(&self, input: u32, egress: u32) -> u64 {
+    fn turn_of(&self, input: u32, egress: PortIndex) -> u64 {
         let switch = &self.switches[self.switch_of_port(egress)];
-        let (place, ports) = (port_of(input) - switch.first_port, u32::from(switch.ports));
-        let CrossbarPort { row, last_served, .. } = self.crossbars.ports[egress as usize];
+        let (place, ports) = (u32::from(switch.number_of(port_of(input))), u32::from(switch.ports));
+        let CrossbarPort { row, last_served, .. } = self.crossbars.ports[egress];
         let turns = || Arbiter::turns(place, last_served.into(), ports).into();
         let served = || self.crossbars.served[(row + place) as usize].as_ps();
         // The list is in order of age.
@@ -408,24 +408,24 @@ impl Shard {
     }
 
     /// Sends the first packet of an input queue through the crossbar to an output, which takes it.
-    fn grant(&mut self, input: u32, egress: u32) {
+    fn grant(&mut self, input: u32, egress: PortIndex) {
         let handle = self.dequeue_input(input);
         let (ingress, wire) = (port_of(input), self.packets[handle].wire);
-        let port = &mut self.crossbars.ports[ingress as usize];
+        let port = &mut self.crossbars.ports[ingress];
         let until_tail = if port.newest == handle { port.tail.since(self.now) } else { Duration::ZERO };
         let crossing = port.byte.of(wire).max(until_tail);
         port.input_free = self.now + crossing;
         let is_occupied = port.occupied != 0;
-        self.crossbars.ports[egress as usize].output_free = self.now + crossing;
-        let first_port = self.switches[self.switch_of_port(egress)].first_port;
-        self.crossbars.serve(egress, (ingress - first_port) as u16, self.now);
+        self.crossbars.ports[egress].output_free = self.now + crossing;
+        let place = self.switches[self.switch_of_port(egress)].number_of(ingress);
+        self.crossbars.serve(egress, place, self.now);
         let priority = self.next_priority(egress, handle);
         self.credits.take_for(egress, priority, wire);
         self.report_queue(egress, priority);
         if is_occupied {
             self.wake_input(ingress);
         }
-        if self.crossbars.ports[egress as usize].first != END {
+        if self.crossbars.ports[egress].first != END {
             self.wake_output(egress);
         }
         self.enter_output(egress, handle);
@@ -435,11 +435,11 @@ impl Shard {
         let queue = &mut self.crossbars.queues[input as usize].packets;
         let handle = queue.dequeue(&self.packets);
         if cfg!(debug_assertions) {
-            self.crossbars.meters[port_of(input) as usize].leave(self.now, handle);
+            self.crossbars.meters[port_of(input)].leave(self.now, handle);
         }
         let queue = &self.crossbars.queues[input as usize].packets;
         let (is_empty, priority) = (queue.is_empty(), (input % Priority::COUNT as u32) as u8);
-        let port = &mut self.crossbars.ports[port_of(input) as usize];
+        let port = &mut self.crossbars.ports[port_of(input)];
         port.turn = (priority + 1) % Priority::COUNT as u8;
         if is_empty {
             port.occupied &= !(1 << priority);
@@ -448,18 +448,18 @@ impl Shard {
     }
 
     /// A packet that has its credits goes to its link, or waits for it in the queue of the output.
-    fn enter_output(&mut self, egress: u32, handle: Handle) {
-        let port = &mut self.ports[egress as usize];
+    fn enter_output(&mut self, egress: PortIndex, handle: Handle) {
+        let port = &mut self.ports[egress];
         if port.busy_until <= self.now && port.waiting == 0 && !port.free_scheduled {
             return self.leave_output(egress, handle, false);
         }
         let class = self.constants.scheduler.class(self.next_priority(egress, handle));
-        self.ports[egress as usize].enqueue(class, &mut self.packets, handle);
+        self.ports[egress].enqueue(class, &mut self.packets, handle);
         self.kick(egress);
     }
 
     /// Puts a packet on the wire; its room is free.
-    fn leave_output(&mut self, egress: u32, handle: Handle, others_wait: bool) {
+    fn leave_output(&mut self, egress: PortIndex, handle: Handle, others_wait: bool) {
         let held = self.packets[handle];
         self.change_priority(handle);
         self.start(egress, handle, others_wait);
@@ -467,8 +467,8 @@ impl Shard {
     }
 
     /// The link of an output is free.
-    pub(super) fn transmit_from_output(&mut self, egress: u32) {
-        let waiting = self.ports[egress as usize].waiting;
+    pub(super) fn transmit_from_output(&mut self, egress: PortIndex) {
+        let waiting = self.ports[egress].waiting;
         if waiting != 0 {
             let (handle, others_wait) = self.take_next(egress, waiting);
             self.leave_output(egress, handle, others_wait);
@@ -477,22 +477,22 @@ impl Shard {
     }
 
     /// Credits of an output have come back.
-    pub(super) fn credits_at_output(&mut self, egress: u32, priority: u8) {
+    pub(super) fn credits_at_output(&mut self, egress: PortIndex, priority: u8) {
         self.credits.end_wait(egress, priority, self.now);
         self.report_queue(egress, priority);
         self.serve_output(egress);
     }
 
-    fn wake_input(&mut self, port: u32) {
-        let state = &mut self.crossbars.ports[port as usize];
+    fn wake_input(&mut self, port: PortIndex) {
+        let state = &mut self.crossbars.ports[port];
         if !std::mem::replace(&mut state.input_wakes, true) {
             let time = state.input_free;
             self.schedule_at(time, port, Kind::CrossbarFree, INPUT);
         }
     }
 
-    fn wake_output(&mut self, port: u32) {
-        let state = &mut self.crossbars.ports[port as usize];
+    fn wake_output(&mut self, port: PortIndex) {
+        let state = &mut self.crossbars.ports[port];
         if !std::mem::replace(&mut state.output_wakes, true) {
             let time = state.output_free;
             self.schedule_at(time, port, Kind::CrossbarFree, OUTPUT);
@@ -500,22 +500,22 @@ impl Shard {
     }
 
     /// What waits in input queues whose first packet wants to leave by a port with a priority [B on the wire].
-    pub(crate) fn bytes_waiting_for(&self, egress: usize, priority: usize) -> u32 {
-        let (egress, crossbars) = (egress as u32, &self.crossbars);
+    pub(crate) fn bytes_waiting_for(&self, egress: PortIndex, priority: usize) -> u32 {
+        let crossbars = &self.crossbars;
         let queues = crossbars.waiting(egress).map(|input| &crossbars.queues[input as usize].packets);
         let wanting = queues.filter(|queue| usize::from(self.next_priority(egress, queue.first())) == priority);
         wanting.map(|queue| queue.bytes).sum()
     }
 
     /// Credits that packets in the queue of an output have taken, by priority.
-    pub(super) fn granted(&self, egress: usize) -> [u32; Priority::COUNT] {
+    pub(super) fn granted(&self, egress: PortIndex) -> [u32; Priority::COUNT] {
         let mut units = [0; Priority::COUNT];
         let port = &self.ports[egress];
-        let is_output = self.crossbars.are_used() && self.host_of_port(egress as u32).is_none();
+        let is_output = self.crossbars.are_used() && self.host_of_port(egress).is_none();
         for class in priorities(if is_output { port.waiting } else { 0 }) {
             let next = |&handle: &Handle| Some(self.packets[handle].next).filter(|&next| next != NO_PACKET);
             for handle in std::iter::successors(Some(port.first(class)), next) {
-                let priority = usize::from(self.next_priority(egress as u32, handle));
+                let priority = usize::from(self.next_priority(egress, handle));
                 units[priority] += self.credits.units(self.packets[handle].wire);
             }
         }

@@ -20,6 +20,7 @@ use etherweave_primitives::{Duration, Time};
 use etherweave_routing::Saturation;
 
 use crate::engine::Shard;
+use crate::indices::PortIndex;
 use crate::packet::PacketRoute;
 use crate::switch::port::Owner;
 
@@ -133,16 +134,16 @@ impl Shard {
     }
 
     /// Reports the queue of a port and priority, if others may ask for it.
-    pub(super) fn report_queue(&mut self, egress: u32, priority: u8) {
+    pub(super) fn report_queue(&mut self, egress: PortIndex, priority: u8) {
         let Some(neighbours) = &mut self.neighbour_loads else { return };
         let class = self.constants.scheduler.class(priority);
-        let port = &self.ports[egress as usize];
+        let port = &self.ports[egress];
         let Owner::Switch(place) = port.owner else { return };
         let switch = &self.switches[place as usize];
-        let number = neighbours.numbers.of(switch.number, (egress - switch.first_port) as u8, class);
+        let number = neighbours.numbers.of(switch.number, switch.number_of(egress) as u8, class);
         let Some(queue) = number else { return };
         let bytes = match self.crossbars.are_used() {
-            true => self.credits.ports[egress as usize].channels[usize::from(priority)].taken() * self.credits.unit,
+            true => self.credits.ports[egress].channels[usize::from(priority)].taken() * self.credits.unit,
             false => port.class_states[class].queue.bytes,
         };
         if std::mem::replace(&mut neighbours.reported[queue as usize], bytes) == bytes {

@@ -10,14 +10,15 @@ use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::frame::pause::{PauseFrame, priorities};
 use crate::frame::size::pause_wire_bytes;
+use crate::indices::PortIndex;
 
 impl Shard {
     /// Pauses the priorities of `mask` at the peer of `port`, and schedules the refresh.
-    pub(crate) fn pause_peer(&mut self, port: u32, mask: u8) {
+    pub(crate) fn pause_peer(&mut self, port: PortIndex, mask: u8) {
         let quanta = self.constants.pause_quanta;
         self.send_pause_frame(port, PauseFrame { enable: mask, stop: mask, quanta });
         let now = self.now;
-        let paused = self.ports[port as usize].paused_mut();
+        let paused = self.ports[port].paused_mut();
         for priority in priorities(mask) {
             paused.tx_packets[priority].xoff += 1;
             paused.holding_since[priority] = now;
@@ -26,10 +27,10 @@ impl Shard {
     }
 
     /// Resumes the priorities of `mask` at the peer of `port`.
-    pub(crate) fn resume_peer(&mut self, port: u32, mask: u8) {
+    pub(crate) fn resume_peer(&mut self, port: PortIndex, mask: u8) {
         self.send_pause_frame(port, PauseFrame { enable: mask, stop: 0, quanta: 0 });
         let now = self.now;
-        let paused = self.ports[port as usize].paused_mut();
+        let paused = self.ports[port].paused_mut();
         for priority in priorities(mask) {
             paused.tx_packets[priority].xon += 1;
             paused.tx_duration[priority] += now.since(paused.holding_since[priority]);
@@ -37,29 +38,29 @@ impl Shard {
     }
 
     /// Schedules the refresh of a pause: after half its time.
-    fn schedule_refresh(&mut self, port: u32, mask: u8) {
-        let half = self.ports[port as usize].quantum() * u64::from(self.constants.pause_quanta) / 2;
+    fn schedule_refresh(&mut self, port: PortIndex, mask: u8) {
+        let half = self.ports[port].quantum() * u64::from(self.constants.pause_quanta) / 2;
         self.schedule(half, port, Kind::PauseRefresh, u32::from(mask));
     }
 
     /// A refresh is due: sends it if the pause still holds.
-    pub(crate) fn pause_refresh(&mut self, port: u32, mask: u8) {
-        let half = self.ports[port as usize].quantum() * u64::from(self.constants.pause_quanta) / 2;
+    pub(crate) fn pause_refresh(&mut self, port: PortIndex, mask: u8) {
+        let half = self.ports[port].quantum() * u64::from(self.constants.pause_quanta) / 2;
         let held = self.held_pauses(port) & mask;
-        let is_this_one = priorities(held)
-            .all(|priority| self.now.since(self.ports[port as usize].paused().holding_since[priority]) >= half);
+        let is_this_one =
+            priorities(held).all(|priority| self.now.since(self.ports[port].paused().holding_since[priority]) >= half);
         if held != 0 && is_this_one {
             let quanta = self.constants.pause_quanta;
             self.send_pause_frame(port, PauseFrame { enable: held, stop: held, quanta });
-            let paused = self.ports[port as usize].paused_mut();
+            let paused = self.ports[port].paused_mut();
             priorities(held).for_each(|priority| paused.tx_packets[priority].refresh += 1);
             self.schedule_refresh(port, held);
         }
     }
 
-    fn send_pause_frame(&mut self, port_index: u32, frame: PauseFrame) {
+    fn send_pause_frame(&mut self, port_index: PortIndex, frame: PauseFrame) {
         let start = self.start_of_pause(port_index, pause_wire_bytes());
-        let port = &self.ports[port_index as usize];
+        let port = &self.ports[port_index];
         let end = start + port.serialization_time(pause_wire_bytes());
         let (peer, arrival) = (port.peer, end + port.pause_delay());
         if self.is_cut(peer.link, start, arrival) {
@@ -72,13 +73,13 @@ impl Shard {
     }
 
     /// A pause frame has arrived and takes effect.
-    pub(crate) fn pause_arrive(&mut self, port_index: u32, frame: PauseFrame) {
+    pub(crate) fn pause_arrive(&mut self, port_index: PortIndex, frame: PauseFrame) {
         self.capture_pause(port_index, self.now, frame, false);
         for priority in priorities(frame.enable) {
             if frame.stop & 1 << priority != 0 {
                 self.stop_priority(port_index, priority, frame.quanta);
             } else {
-                self.ports[port_index as usize].paused_mut().rx_packets[priority].xon += 1;
+                self.ports[port_index].paused_mut().rx_packets[priority].xon += 1;
                 self.resume_priority(port_index, priority);
             }
         }
@@ -86,14 +87,14 @@ impl Shard {
     }
 
     /// A damaged pause frame has arrived: it has no effect.
-    pub(crate) fn pause_arrive_damaged(&mut self, port_index: u32, frame: PauseFrame) {
-        let paused = self.ports[port_index as usize].paused_mut();
+    pub(crate) fn pause_arrive_damaged(&mut self, port_index: PortIndex, frame: PauseFrame) {
+        let paused = self.ports[port_index].paused_mut();
         priorities(frame.enable).for_each(|priority| paused.fcs_errors[priority] += 1);
     }
 
-    fn stop_priority(&mut self, port_index: u32, priority: usize, quanta: u16) {
+    fn stop_priority(&mut self, port_index: PortIndex, priority: usize, quanta: u16) {
         let (now, bit) = (self.now, 1u8 << priority);
-        let port = &mut self.ports[port_index as usize];
+        let port = &mut self.ports[port_index];
         let until = now + port.quantum() * u64::from(quanta);
         let paused = port.paused_mut();
         paused.until[priority] = until;
@@ -112,9 +113,9 @@ impl Shard {
         }
     }
 
-    fn resume_priority(&mut self, port_index: u32, priority: usize) {
+    fn resume_priority(&mut self, port_index: PortIndex, priority: usize) {
         let (now, bit) = (self.now, 1u8 << priority);
-        let port = &mut self.ports[port_index as usize];
+        let port = &mut self.ports[port_index];
         let paused = port.paused_mut();
         if paused.priorities & bit != 0 {
             paused.priorities &= !bit;
@@ -124,9 +125,9 @@ impl Shard {
     }
 
     /// A pause may have expired.
-    pub(crate) fn pause_expire(&mut self, port_index: u32, priority: usize) {
+    pub(crate) fn pause_expire(&mut self, port_index: PortIndex, priority: usize) {
         let bit = 1u8 << priority;
-        let paused = self.ports[port_index as usize].paused_mut();
+        let paused = self.ports[port_index].paused_mut();
         paused.expiring &= !bit;
         if paused.priorities & bit == 0 {
             return;
@@ -142,8 +143,8 @@ impl Shard {
     }
 
     /// Time for which a port was paused, and for which it paused its peer, until `now`.
-    pub(crate) fn pause_durations(&self, now: Time, port: u32, priority: usize) -> (Duration, Duration) {
-        let paused = self.ports[port as usize].paused();
+    pub(crate) fn pause_durations(&self, now: Time, port: PortIndex, priority: usize) -> (Duration, Duration) {
+        let paused = self.ports[port].paused();
         let present = |mask: u8, since: Time| if mask & 1 << priority == 0 { Duration::ZERO } else { now.since(since) };
         let rx = paused.duration[priority] + present(paused.priorities, paused.since[priority]);
         let tx = paused.tx_duration[priority] + present(self.held_pauses(port), paused.holding_since[priority]);
@@ -152,8 +153,8 @@ impl Shard {
 
     /// Adds the pauses that still hold at the end of a run to the counters.
     pub(crate) fn settle_pauses(&mut self, end: Time) {
-        for port_index in 0..self.ports.len() {
-            let held = self.held_pauses(port_index as u32);
+        for port_index in self.ports.indices() {
+            let held = self.held_pauses(port_index);
             if held | self.ports[port_index].paused().priorities == 0 {
                 continue;
             }

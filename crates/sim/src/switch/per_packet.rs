@@ -21,7 +21,7 @@ use super::input_queued::Crossbars;
 use super::neighbour_loads::NeighbourLoads;
 use super::port::{ImpairedLink, Port};
 use crate::engine::Shard;
-use crate::indices::EndpointIndex;
+use crate::indices::{EndpointIndex, PortIndex};
 use crate::packet::{Handle, PacketRoute, flags};
 
 /// A routing whose decisions see the load of a switch of this simulation.
@@ -255,7 +255,7 @@ impl Shard {
 
     /// A packet has come in by `ingress`; where it leaves is decided once.
     #[inline(never)]
-    pub(crate) fn arrive_undecided(&mut self, ingress: u32, handle: Handle) {
+    pub(crate) fn arrive_undecided(&mut self, ingress: PortIndex, handle: Handle) {
         if self.crossbars.are_used() {
             // It is decided when the packet leads its queue.
             return self.arrive_at_input(ingress, handle);
@@ -269,7 +269,7 @@ impl Shard {
     }
 
     /// Decides the port by which a packet leaves that has come in by `ingress`.
-    pub(super) fn decide_route(&mut self, ingress: u32, handle: Handle) -> u32 {
+    pub(super) fn decide_route(&mut self, ingress: PortIndex, handle: Handle) -> PortIndex {
         let mut route = *self.packets.route(handle);
         if self.group_traffic.is_some() && self.link_class(ingress) == LinkClass::Host {
             self.count_traffic(handle);
@@ -282,10 +282,10 @@ impl Shard {
         route.egress
     }
 
-    fn decide(&self, ingress: u32, route: &mut PacketRoute) {
+    fn decide(&self, ingress: PortIndex, route: &mut PacketRoute) {
         let switch = &self.switches[self.switch_of_port(ingress)];
-        let ports = &self.ports[switch.first_port as usize..][..usize::from(switch.ports)];
-        let credits = self.credits.ports.get(switch.first_port as usize..).unwrap_or_default();
+        let ports = &self.ports.as_slice()[switch.places()];
+        let credits = self.credits.ports.as_slice().get(switch.places()).unwrap_or_default();
         let class_of_priority = &self.constants.scheduler.class_of_priority;
         let load = SwitchLoad {
             ports,
@@ -300,12 +300,12 @@ impl Shard {
             base: route.base,
             now: self.now,
         };
-        let port = (ingress - switch.first_port) as u8;
+        let port = switch.number_of(ingress) as u8;
         let class = self.link_class(ingress);
         let at = InputChannel { switch: switch.number, port, channel: route.channel, class };
         let prepared = self.packet_routing();
         let hop = prepared.routing.decide(at, &mut route.routed, load);
-        route.egress = switch.first_port + u32::from(hop.port);
+        route.egress = switch.port(hop.port.into());
         // A host takes its packets from every priority: they keep theirs.
         if self.link_class(route.egress) != LinkClass::Host {
             route.channel = hop.channel;
@@ -317,8 +317,8 @@ impl Shard {
         self.constants.packet_routing.as_ref().expect("packets are routed one by one")
     }
 
-    fn link_class(&self, port: u32) -> LinkClass {
-        self.constants.link_classes[self.channels[port as usize].index()]
+    fn link_class(&self, port: PortIndex) -> LinkClass {
+        self.constants.link_classes[self.channels[port].index()]
     }
 
     /// The priority with which a packet travels on from a switch.

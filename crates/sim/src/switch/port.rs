@@ -4,7 +4,7 @@ use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
 
 use super::shaper::Shaper;
 use crate::degraded::DegradedChannel;
-use crate::indices::HostIndex;
+use crate::indices::{HostIndex, PortIndex};
 use crate::losses::LostData;
 use crate::packet::{Handle, NO_PACKET, Packet, Packets};
 
@@ -14,7 +14,7 @@ pub struct Peer {
     /// The link to it.
     pub link: PeerLink,
     /// The port at the other end, numbered in its shard.
-    pub port: u32,
+    pub port: PortIndex,
     /// Whether it is a host's.
     pub is_host: bool,
 }
@@ -52,7 +52,7 @@ pub(crate) struct ImpairedLink {
     /// The shard of the port at its end.
     pub shard: u32,
     /// The port that sends, numbered in its shard.
-    pub port: u32,
+    pub port: PortIndex,
     /// Bit errors.
     pub damage: Option<DegradedChannel>,
     /// Token bucket.
@@ -461,7 +461,7 @@ mod tests {
 
     #[test]
     fn each_class_has_its_own_state() {
-        let peer = Peer { link: PeerLink::to_shard(0), port: 1, is_host: false };
+        let peer = Peer { link: PeerLink::to_shard(0), port: PortIndex::new(1), is_host: false };
         let mut port = Port::new(BitRate::from_gbps(100), Owner::Switch(0), peer, Duration::ZERO, Duration::ZERO);
         for class in [3, 0, 7, 3] {
             assert!(port.class_states[class].queue.is_empty());
