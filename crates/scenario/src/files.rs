@@ -39,6 +39,7 @@ const SWITCHES: &[(&str, &str)] = &[
 /// Profiles of MPI libraries, over either transport.
 const MPI: &[(&str, &str)] = &[
     ("ucx-1.6", include_str!("../../../profiles/mpi/ucx-1.6.toml")),
+    ("ucx-1.15", include_str!("../../../profiles/mpi/ucx-1.15.toml")),
     ("openmpi-4.0", include_str!("../../../profiles/mpi/openmpi-4.0.toml")),
 ];
 
@@ -49,7 +50,7 @@ const SHARED_MEMORY: &[(&str, &str)] = &[
 ];
 
 /// All tables that profiles can fill.
-const PROFILED: [Profiled; 7] = [
+const PROFILED: [Profiled; 8] = [
     Profiled { path: &["host", "shared_memory"], table: "SharedMemoryParams", profiles: SHARED_MEMORY },
     Profiled { path: &["host", "mpi_roce"], table: "MpiParams", profiles: MPI },
     Profiled { path: &["host", "mpi_tcp"], table: "MpiParams", profiles: MPI },
@@ -61,6 +62,11 @@ const PROFILED: [Profiled; 7] = [
             ("mlnx-ofed-4.6", include_str!("../../../profiles/host/mlnx-ofed-4.6.toml")),
             ("linux-6.x", include_str!("../../../profiles/host/linux-6.x.toml")),
         ],
+    },
+    Profiled {
+        path: &["nic"],
+        table: "NicParams",
+        profiles: &[("connectx-5", include_str!("../../../profiles/nic/connectx-5.toml"))],
     },
     Profiled {
         path: &["transport", "tcp"],
@@ -91,12 +97,13 @@ pub(crate) struct NameKey {
 }
 
 /// All of them.
-pub(crate) const NAMES: [NameKey; 10] = [
+pub(crate) const NAMES: [NameKey; 11] = [
     NameKey { table: "SharedMemoryParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "SwitchParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "MpiParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "HostParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "TcpParams", key: PROFILE, description: PROFILE_DESCRIPTION },
+    NameKey { table: "NicParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "Dcqcn", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey {
         table: "DesignSpec",
@@ -295,6 +302,32 @@ mod tests {
         assert_eq!((changed.cpu.interrupt, changed.receive.queues, changed.receive.ring), (Duration::ZERO, 8, 1024));
         assert_eq!(changed.receive.timer, ModerationTimer::Event);
         assert_eq!(changed.receive.moderation, Moderation::Off {});
+    }
+
+    /// The driver's integers: 130,944 B less (301 + 216 · 7 / 100) · 100,000 / 1000 + 272 · 4500 / 100.
+    #[test]
+    fn the_profile_of_a_nic_pauses_where_its_driver_would() {
+        let text = "topology.single_switch.hosts = 2\nnic.profile = \"connectx-5\"\n\
+                    [[job]]\nname = \"j\"\nworkload.osu_latency = {}\n";
+        let nic = Scenario::parse(text, "x.toml", &[]).unwrap().nic;
+        let xoff = 130_944 - ((301 + 216 * 7 / 100) * 100 + 272 * 4500 / 100);
+        assert_eq!((nic.xoff.get(), nic.xon.get()), (xoff, xoff - 9_216));
+        assert!(nic.pcie.is_some());
+    }
+
+    /// Every kernel: what its profile sets is in effect.
+    #[test]
+    fn the_profiles_of_kernels_are_valid() {
+        for (kernel, by_time) in [("linux-3.10", false), ("linux-4.18", true), ("linux-6.x", true)] {
+            let text = format!(
+                "topology.single_switch.hosts = 2\ntransport.tcp.profile = \"{kernel}\"\nflow_control.none = {{}}\n\
+                 [[job]]\nname = \"j\"\nworkload.osu_latency = {{}}\n"
+            );
+            let transport = Scenario::parse(&text, "x.toml", &[]).unwrap().transport;
+            let tcp = transport.tcp().unwrap();
+            assert_eq!(tcp.loss_detection == etherweave_sim::transport::tcp::SegmentLoss::Time, by_time, "{kernel}");
+            assert!(by_time || *tcp == Default::default(), "3.10 is the default");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, Priority, Time};
 use etherweave_topology::LinkClass;
 
 use crate::frame::size;
+use crate::host::Bus;
 use crate::indices::PortIndex;
 use crate::params::{EcnMarking, FlowControl, Forwarding, NicParams, RoceVersion, SimParams, Transport};
 use crate::switch::buffer::{BufferSizes, Limit};
@@ -79,8 +80,12 @@ pub(crate) struct Overheads {
 }
 
 /// Receive buffer of a NIC, in the time that it takes to drain.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct NicTimes {
+    /// Rate on the wire at which largest packets drain.
+    pub rate: BitRate,
+    /// The bus to host memory, where it is modelled.
+    pub bus: Option<Bus>,
     /// One byte.
     pub byte: ByteTime,
     /// The whole buffer.
@@ -94,10 +99,15 @@ pub(crate) struct NicTimes {
 }
 
 impl NicTimes {
-    fn new(params: &NicParams, transport: &Transport) -> NicTimes {
-        let time = |size| params.drain_rate.serialization_time(size);
+    fn new(params: &NicParams, transport: &Transport, largest_frame: u32) -> NicTimes {
+        let bus = params.pcie.as_ref().map(|pcie| Bus::new(pcie, transport));
+        let payload = transport.payload().get() as u32;
+        let rate = bus.as_ref().map_or(params.drain_rate, |bus| bus.wire_rate(largest_frame, payload));
+        let time = |size| rate.serialization_time(size);
         NicTimes {
-            byte: ByteTime::new(params.drain_rate),
+            rate,
+            bus,
+            byte: ByteTime::new(rate),
             buffer: time(params.receive_buffer),
             xoff: time(params.xoff),
             xon: time(params.xon),
@@ -182,7 +192,7 @@ impl RunConstants {
             is_coupled: groups.is_coupled,
             nic_pause_mask: groups.pause_mask.iter().fold(0, |all, mask| all | mask),
             pause_quanta: groups.quanta,
-            nic: NicTimes::new(&params.nic, &params.transport),
+            nic: NicTimes::new(&params.nic, &params.transport, largest_frame),
             ecn: params.switch.ecn,
             is_cut_through: params.switch.forwarding == Forwarding::CutThrough,
             may_underrun: true,

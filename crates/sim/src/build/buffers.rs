@@ -7,7 +7,7 @@ use super::fabric::{buffer_sizes, delay, headroom_of};
 use super::params;
 use crate::constants::RunConstants;
 use crate::frame::size;
-use crate::params::{Credits, FlowControl, NicParams, SimParams};
+use crate::params::{Credits, FlowControl, SimParams};
 use crate::switch::credits::PortCredits;
 
 /// The buffer of a switch port for each lossless priority.
@@ -73,16 +73,14 @@ fn credit_buffer(channel: &Channel, constants: &RunConstants) -> Bytes {
         (None, Node::Host(_)) if constants.is_tcp() => {
             whole(nic.receive_buffer.get() / (credits.priorities.len() as u64 + 1))
         }
-        (None, Node::Host(_)) => {
-            frames_in(drain_time(nic, constants) + round_trip(channel, constants), channel, constants)
-        }
+        (None, Node::Host(_)) => frames_in(drain_time(constants) + round_trip(channel, constants), channel, constants),
         (None, Node::Switch(_)) => frames_in(round_trip(channel, constants), channel, constants),
     }
 }
 
 /// How long a NIC with kernel bypass keeps a largest frame.
-fn drain_time(nic: &NicParams, constants: &RunConstants) -> Duration {
-    nic.drain_rate.serialization_time(Bytes::new(constants.largest_frame.into())) + nic.context_switch
+fn drain_time(constants: &RunConstants) -> Duration {
+    constants.nic.rate.serialization_time(Bytes::new(constants.largest_frame.into())) + constants.nic.context_switch
 }
 
 /// From the last bit sent into a channel to the return of its credits, if the far end frees the room at once.

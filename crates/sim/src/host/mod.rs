@@ -11,6 +11,7 @@
 //! network, one lookahead ahead of the bytes: bookkeeping of the simulator, never earlier than physics allows to use
 //! it.
 
+mod bus;
 mod connection;
 mod core;
 mod endpoint;
@@ -35,6 +36,7 @@ mod thread;
 use crate::indices::{EndpointIndex, PortIndex};
 use etherweave_primitives::{Duration, Time};
 
+pub(crate) use bus::Bus;
 pub(crate) use core::{Core, OWN_CORE};
 pub(crate) use endpoint::{Endpoint, Intake, lines};
 pub(crate) use matching::Envelope;

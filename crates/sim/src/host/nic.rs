@@ -77,7 +77,12 @@ impl Shard {
         let ready = self.hosts[host_index].ready;
         let port = &mut self.ports[port_index];
         let waiting = port.waiting | ready;
-        self.constants.scheduler.charge(port, class, self.packets[handle].wire, waiting & 1 << class != 0);
+        let Packet { wire, payload, .. } = self.packets[handle];
+        self.constants.scheduler.charge(port, class, wire, waiting & 1 << class != 0);
+        if let Some(bus) = &self.constants.nic.bus {
+            let nic = &mut self.hosts[host_index].nic;
+            nic.drained_at = nic.drained_at.max(self.now) + bus.send(wire, payload);
+        }
         // A packet that is still at its host has been in by no port.
         self.start_towards(port_index, handle, waiting != 0, |_, packet| packet.ingress);
     }
@@ -134,12 +139,16 @@ impl Shard {
     /// The NIC writes the packet to memory by itself. False when the buffer is full.
     #[inline]
     pub(super) fn drain(&mut self, host_index: HostIndex, handle: Handle) -> bool {
-        let Packet { kind, endpoint, wire, priority, .. } = self.packets[handle];
+        let Packet { kind, endpoint, wire, payload, priority, .. } = self.packets[handle];
         let has_room = self.credits.cover(priority);
         let times = &self.constants.nic;
         let nic = &mut self.hosts[host_index].nic;
         let is_switch = kind == PacketKind::Data && endpoint != nic.last_endpoint;
-        let service = times.byte.of(wire) + if is_switch { times.context_switch } else { Duration::ZERO };
+        let moved = match &times.bus {
+            None => times.byte.of(wire),
+            Some(bus) => bus.receive(wire, payload),
+        };
+        let service = moved + if is_switch { times.context_switch } else { Duration::ZERO };
         let drained_at = nic.drained_at.max(self.now) + service;
         let backlog = drained_at.since(self.now);
         if backlog > times.buffer && !has_room {

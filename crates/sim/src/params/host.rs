@@ -4,7 +4,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::{CoreParams, ReceiveParams, SharedMemoryParams, TokenBucket};
+use super::{CoreParams, Pcie, ReceiveParams, SharedMemoryParams, TokenBucket};
 
 /// A NIC.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -16,8 +16,11 @@ pub struct NicParams {
     pub xoff: Bytes,
     /// Occupancy at which it lets the switch go on.
     pub xon: Bytes,
-    /// Rate at which received packets reach host memory.
+    /// Rate at which received packets reach host memory, where `pcie` does not give it.
     pub drain_rate: BitRate,
+    /// The bus to host memory. Absent: `drain_rate`, whatever is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pcie: Option<Pcie>,
     /// Extra drain time of a packet whose connection is not that of the packet before.
     pub context_switch: Duration,
     /// From doorbell to first bit.
@@ -36,6 +39,7 @@ impl Default for NicParams {
             xoff: Bytes::new(131_072),
             xon: Bytes::new(98_304),
             drain_rate: BitRate::from_bps(107_000_000_000),
+            pcie: None,
             context_switch: Duration::from_ns(25),
             transmit_latency: Duration::from_ns(216),
             receive_latency: Duration::from_ns(200),

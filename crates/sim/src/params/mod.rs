@@ -8,6 +8,7 @@ mod check;
 mod cores;
 mod flow_control;
 mod host;
+mod pcie;
 mod receive;
 mod roce;
 mod shaper;
@@ -23,6 +24,7 @@ pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{
     CpuCosts, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold, ucx_single_copy_threshold,
 };
+pub use pcie::Pcie;
 pub use receive::{AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams};
 pub use roce::{AlphaUpdate, Dcqcn, LossDetection, Reliability, RoceParams, RoceVersion};
 pub use shaper::TokenBucket;

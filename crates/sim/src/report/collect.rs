@@ -303,7 +303,7 @@ fn occupancy(shard: &Shard, index: PortIndex, priority: Priority) -> u64 {
     match shard.host_of_port(index) {
         Some(host) => {
             let nic = &shard.hosts[host].nic;
-            shard.constants.params.nic.drain_rate.bytes_in(nic.backlog_max).get()
+            shard.constants.nic.rate.bytes_in(nic.backlog_max).get()
         }
         None if shard.crossbars.are_used() => shard.crossbars.queued(index, priority.index()).1.into(),
         None => {

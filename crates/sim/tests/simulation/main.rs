@@ -1,5 +1,6 @@
 //! Whole simulations against closed forms, invariants and themselves.
 
+mod bus;
 mod closed_forms;
 mod common;
 mod credits;

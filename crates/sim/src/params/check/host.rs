@@ -5,7 +5,8 @@ use etherweave_primitives::{Bytes, Duration, InputErrors};
 use super::{BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_shaper, has_pauses, require, require_within};
 use crate::constants;
 use crate::params::{
-    CoreParams, CpuCosts, Moderation, MpiParams, NicParams, PROFILES, ReceiveParams, SharedMemoryParams, SimParams,
+    CoreParams, CpuCosts, Moderation, MpiParams, NicParams, PROFILES, Pcie, ReceiveParams, SharedMemoryParams,
+    SimParams,
 };
 
 /// Largest segment that Linux hands to a NIC (BIG TCP: eight times 64 KiB).
@@ -52,7 +53,27 @@ fn check_nic(nic: &NicParams) -> Checked {
     check_delay("nic.receive_latency", nic.receive_latency)?;
     check_delay("nic.context_switch", nic.context_switch)?;
     require_within(RATES, "nic.drain_rate", nic.drain_rate)?;
+    if let Some(pcie) = &nic.pcie {
+        check_pcie(pcie)?;
+        let default = NicParams::default().drain_rate;
+        require(
+            nic.drain_rate == default,
+            "nic.drain_rate",
+            nic.drain_rate,
+            "no rate beside nic.pcie, which gives it",
+        )?;
+    }
     require(nic.receive_buffer <= BUFFER_MAX, "nic.receive_buffer", nic.receive_buffer, "less than 4GiB")
+}
+
+fn check_pcie(pcie: &Pcie) -> Checked {
+    require_within(3..=5, "nic.pcie.generation", pcie.generation)?;
+    require_within(1..=16, "nic.pcie.width", pcie.width)?;
+    for (key, size) in [("nic.pcie.payload", pcie.payload), ("nic.pcie.read_request", pcie.read_request)] {
+        let is_legal = (128..=4096).contains(&size.get()) && size.get().is_power_of_two();
+        require(is_legal, key, size, "a power of two from 128B to 4KiB")?;
+    }
+    Ok(())
 }
 
 fn check_pauses(nic: &NicParams) -> Checked {

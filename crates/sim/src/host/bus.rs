@@ -1,0 +1,45 @@
+//! The bus between NIC and host memory, as far as it delays received packets.
+
+use etherweave_primitives::{BitRate, ByteTime, Duration};
+
+use crate::params::{Pcie, Transport};
+
+/// Preamble and gap between frames, which no NIC writes anywhere [B].
+const PREAMBLE_AND_GAP: u32 = 20;
+
+/// What packets of a run take of the bus.
+#[derive(Clone, Debug)]
+pub(crate) struct Bus {
+    pcie: Pcie,
+    byte: ByteTime,
+    /// Whole frames go to the kernel, with a completion each; of a packet that the NIC works on by itself the payload.
+    is_kernel: bool,
+}
+
+impl Bus {
+    pub(crate) fn new(pcie: &Pcie, transport: &Transport) -> Bus {
+        let is_kernel = transport.tcp().is_some();
+        Bus { pcie: pcie.clone(), byte: ByteTime::new(pcie.rate()), is_kernel }
+    }
+
+    /// How long a received packet takes, of so many bytes on the wire.
+    pub(crate) fn receive(&self, wire: u32, payload: u32) -> Duration {
+        let completion = if self.is_kernel { self.pcie.completion_bytes() } else { 0 };
+        self.byte.of(self.pcie.write_bytes(self.in_memory(wire, payload)) + completion)
+    }
+
+    /// How long the requests take that read a packet which is sent.
+    pub(crate) fn send(&self, wire: u32, payload: u32) -> Duration {
+        self.byte.of(self.pcie.read_bytes(self.in_memory(wire, payload)))
+    }
+
+    /// The rate on the wire at which it takes packets of this size.
+    pub(crate) fn wire_rate(&self, wire: u32, payload: u32) -> BitRate {
+        let bits_ps = u64::from(wire) * 8 * 1_000_000_000_000;
+        BitRate::from_bps(bits_ps / self.receive(wire, payload).as_ps())
+    }
+
+    fn in_memory(&self, wire: u32, payload: u32) -> u32 {
+        if self.is_kernel { wire - PREAMBLE_AND_GAP } else { payload }
+    }
+}

@@ -1,0 +1,54 @@
+//! A bus between NIC and host memory that is slower than the link.
+
+use etherweave_primitives::{Duration, Priority, Rank};
+use etherweave_sim::frame::size::RoceSizes;
+use etherweave_sim::params::{Pcie, RoceParams, RoceVersion, SimParams, Transport};
+use etherweave_workload::{StreamSpec, Traffic};
+
+use crate::common::{experiment, job_of, one_switch, run_for};
+
+/// Payload of a packet [B].
+const PAYLOAD: u32 = 4_096;
+
+/// Gb/s on the wire from the switch to host 1, which takes an endless stream, and sends one where `is_duplex`, over a
+/// link of 100 Gb/s and half of a bus for it.
+fn received_gbps(is_duplex: bool) -> f64 {
+    let transport = Transport::Roce(RoceParams { ack_every: 64, ..RoceParams::default() });
+    let mut params = SimParams { transport, ..SimParams::default() };
+    params.nic.pcie = Some(half_bus());
+    params.nic.context_switch = Duration::ZERO;
+    let stream = |src, dst| {
+        let (src_rank, dst_rank) = (Rank::new(src), Rank::new(dst));
+        StreamSpec { src_rank, dst_rank, stream: 0, bytes_per_message: 1 << 20, outstanding: 8, messages: None }
+    };
+    let streams = if is_duplex { vec![stream(0, 1), stream(1, 0)] } else { vec![stream(0, 1)] };
+    let job = job_of(Traffic::Streams(streams), Priority::new(0));
+    let report = run_for(&experiment(one_switch(2), params, vec![job]), Duration::from_ms(2));
+    assert_eq!(report.totals.dropped, 0);
+    let received: u64 = report.ports.iter().filter(|row| row.peer == "host1").map(|row| row.tx_bytes).sum();
+    received as f64 * 8.0 / 2e6
+}
+
+fn half_bus() -> Pcie {
+    Pcie { width: 8, ..Pcie::default() }
+}
+
+/// What the bus leaves of its rate, when a packet of the wire costs it `bytes`.
+fn rate_gbps(bytes: u32) -> f64 {
+    let wire = PAYLOAD + RoceSizes::new(RoceVersion::V2, true).middle_overhead();
+    half_bus().rate().as_bps() as f64 / 1e9 * f64::from(wire) / f64::from(bytes)
+}
+
+#[test]
+fn a_narrow_bus_pauses_the_link_at_the_rate_of_its_transactions() {
+    let (found, expected) = (received_gbps(false), rate_gbps(half_bus().write_bytes(PAYLOAD)));
+    assert!((found / expected - 1.0).abs() < 0.01, "{found} against {expected} Gb/s");
+}
+
+/// Both ends send what both receive: each packet also costs the requests that read one.
+#[test]
+fn reading_what_is_sent_takes_from_what_is_received() {
+    let bus = half_bus();
+    let (found, expected) = (received_gbps(true), rate_gbps(bus.write_bytes(PAYLOAD) + bus.read_bytes(PAYLOAD)));
+    assert!((found / expected - 1.0).abs() < 0.01, "{found} against {expected} Gb/s");
+}
