@@ -144,6 +144,23 @@ impl<N: Copy> Rack<N> {
         self.transmissions.pop_front()
     }
 
+    /// Takes out what was sent last and has not arrived, and all that was sent after it.
+    pub(super) fn pop_last_missing(&mut self, has_arrived: impl Fn(ByteRange) -> bool) -> Option<ByteRange> {
+        while let Some(Transmission { range, .. }) = self.transmissions.pop_back() {
+            if !has_arrived(range) {
+                return Some(range);
+            }
+        }
+        None
+    }
+
+    /// Takes out what has arrived of what was sent first.
+    pub(super) fn forget_arrived(&mut self, has_arrived: impl Fn(ByteRange) -> bool) {
+        while self.transmissions.front().is_some_and(|oldest| has_arrived(oldest.range)) {
+            self.transmissions.pop_front();
+        }
+    }
+
     /// Forgets what went out.
     pub(super) fn clear(&mut self) {
         self.transmissions.clear();

@@ -5,22 +5,14 @@
 //! packet that nothing follows is asked for by a probe, and all by the retransmission timer. Or by that timer alone,
 //! where the network loses nothing: there a packet that is late is not lost.
 
-use std::collections::VecDeque;
-
 use etherweave_primitives::{Duration, Time};
 
 use super::SelectiveReport;
 use crate::params::{LossDetection, RoceParams};
 use crate::transport::ByteRange;
+use crate::transport::rack::Rack;
 use crate::transport::ranges::Ranges;
 use crate::transport::rtt::{RoundTrip, TimeoutLimits};
-
-/// A packet that went out.
-#[derive(Clone, Copy, Debug)]
-struct Transmission {
-    sent: Time,
-    range: ByteRange,
-}
 
 /// How far a connection has come, for [`SelectiveRepeat`].
 #[derive(Clone, Copy, Debug)]
@@ -37,21 +29,9 @@ pub(super) struct SelectiveRepeat {
     arrived: Ranges,
     /// Lost, and not sent again since.
     lost: Ranges,
-    /// One for each packet in the network, oldest first; of a packet that has arrived it leaves at the front.
-    transmissions: VecDeque<Transmission>,
-    /// When the latest sent of the packets that have arrived was sent (`RACK.xmit_ts`).
-    newest: Time,
-    /// Its round trip (`RACK.rtt`).
-    newest_round_trip: Duration,
+    /// What is in the network or in doubt.
+    rack: Rack<()>,
     round_trip: RoundTrip,
-    /// Least round trip (`RACK.min_RTT`).
-    round_trip_min: Duration,
-    /// The reordering window in quarters of the least round trip (`RACK.reo_wnd_mult`).
-    reordering_quarters: u64,
-    /// The window grows once per round trip: again when this is acknowledged [offset] (`RACK.dsack_round`).
-    grows_from: u64,
-    /// When the oldest packet in doubt counts as lost.
-    loss_at: Option<Time>,
     /// When a packet last left or an acknowledgement last arrived.
     active_at: Time,
     /// Whether losses are found by time, not by the retransmission timer alone.
@@ -68,14 +48,8 @@ impl SelectiveRepeat {
         SelectiveRepeat {
             arrived: Ranges::default(),
             lost: Ranges::default(),
-            transmissions: VecDeque::new(),
-            newest: Time::ZERO,
-            newest_round_trip: Duration::ZERO,
+            rack: Rack::new(timeout),
             round_trip: RoundTrip::new(TimeoutLimits { initial: timeout, min: timeout, max: timeout }),
-            round_trip_min: timeout,
-            reordering_quarters: 1,
-            grows_from: 0,
-            loss_at: None,
             active_at: Time::ZERO,
             finds_by_time: params.loss_detection == LossDetection::Time,
             probe_min: params.tail_loss_probe_min,
@@ -92,7 +66,7 @@ impl SelectiveRepeat {
     /// Notes a packet that goes out.
     pub(super) fn sent(&mut self, now: Time, range: ByteRange) {
         self.lost.remove(range);
-        self.transmissions.push_back(Transmission { sent: now, range });
+        self.rack.sent(now, range, ());
         self.active_at = now;
     }
 
@@ -113,10 +87,11 @@ impl SelectiveRepeat {
             self.lost.remove(block);
             fresh += self.arrived.insert(block);
         }
-        self.measure(now, report.sent);
-        if is_duplicate && !self.is_probing && acknowledged >= self.grows_from {
-            self.reordering_quarters += 1;
-            self.grows_from = progress.next;
+        self.round_trip.sample(now.since(report.sent));
+        // What was sent at that time is a single packet, all of which has arrived.
+        self.rack.arrived(now, report.sent, 0);
+        if is_duplicate && !self.is_probing {
+            self.rack.duplicate(acknowledged, progress.next);
         }
         self.is_probing &= fresh == 0 && !is_duplicate;
         self.active_at = now;
@@ -124,55 +99,26 @@ impl SelectiveRepeat {
         fresh > 0
     }
 
-    /// Takes the round trip of a packet that was sent at `sent`.
-    fn measure(&mut self, now: Time, sent: Time) {
-        let round_trip = now.since(sent);
-        self.round_trip.sample(round_trip);
-        self.round_trip_min = self.round_trip_min.min(round_trip);
-        if sent >= self.newest {
-            self.newest = sent;
-            self.newest_round_trip = round_trip;
-        }
-    }
-
-    /// How much later than a packet sent after it a packet may arrive (RFC 8985, section 6.2, step 4).
-    fn reordering_window(&self) -> Duration {
-        let window = self.round_trip_min * self.reordering_quarters / 4;
-        self.round_trip.smoothed().map_or(window, |smoothed| window.min(smoothed))
-    }
-
     /// Judges packets lost by time (RFC 8985, section 6.2, step 5).
     fn find_losses(&mut self, now: Time, acknowledged: u64) {
-        let patience = self.newest_round_trip + self.reordering_window();
-        self.loss_at = None;
-        while let Some(&Transmission { sent, range }) = self.transmissions.front() {
-            if !self.has_arrived(range, acknowledged) {
-                if sent >= self.newest || !self.finds_by_time {
-                    return;
-                }
-                if sent + patience > now {
-                    self.loss_at = Some(sent + patience);
-                    return;
-                }
-                self.lost.insert(range);
-            }
-            self.transmissions.pop_front();
+        let SelectiveRepeat { rack, arrived, lost, .. } = self;
+        let has_arrived = |range| has_arrived(arrived, range, acknowledged);
+        if !self.finds_by_time {
+            return rack.forget_arrived(has_arrived);
         }
-    }
-
-    fn has_arrived(&self, range: ByteRange, acknowledged: u64) -> bool {
-        range.end <= acknowledged || self.arrived.at_or_after(range.start).is_some_and(|held| held.start <= range.start)
+        let window = rack.reordering_window(self.round_trip.smoothed());
+        rack.find_losses(now, window, has_arrived, |range| _ = lost.insert(range));
     }
 
     /// When [`SelectiveRepeat::on_timer`] should be called next: a loss, a probe, or the retransmission timer.
     fn deadline(&self, timeout_at: Time) -> Time {
         let probe_at = self.probe_wait().map(|wait| self.active_at + wait);
-        [self.loss_at, probe_at].into_iter().flatten().fold(timeout_at, Time::min)
+        [self.rack.loss_at(), probe_at].into_iter().flatten().fold(timeout_at, Time::min)
     }
 
     /// How long after the last event a probe goes out: two round trips (RFC 8985, section 7.2).
     fn probe_wait(&self) -> Option<Duration> {
-        let is_quiet = self.finds_by_time && self.loss_at.is_none() && self.lost.is_empty() && !self.is_probing;
+        let is_quiet = self.finds_by_time && self.rack.loss_at().is_none() && self.lost.is_empty() && !self.is_probing;
         let smoothed = self.round_trip.smoothed().filter(|_| is_quiet)?;
         Some((smoothed * 2).max(self.probe_min))
     }
@@ -196,7 +142,7 @@ impl SelectiveRepeat {
     /// Looks for losses, or sends the last packet again when all is quiet and `is_blocked`: the connection has nothing
     /// else to send.
     pub(super) fn on_timer(&mut self, now: Time, acknowledged: u64, is_blocked: bool) {
-        if self.loss_at.is_some_and(|at| at <= now) {
+        if self.rack.loss_at().is_some_and(|at| at <= now) {
             self.find_losses(now, acknowledged);
         }
         if self.probe_wait().is_some_and(|wait| self.active_at + wait <= now) {
@@ -208,19 +154,16 @@ impl SelectiveRepeat {
     }
 
     fn probe(&mut self, acknowledged: u64) {
-        while let Some(Transmission { range, .. }) = self.transmissions.pop_back() {
-            if !self.has_arrived(range, acknowledged) {
-                self.lost.insert(range);
-                self.is_probing = true;
-                return;
-            }
+        let arrived = &self.arrived;
+        if let Some(range) = self.rack.pop_last_missing(|range| has_arrived(arrived, range, acknowledged)) {
+            self.lost.insert(range);
+            self.is_probing = true;
         }
     }
 
     /// The retransmission timer has expired: all that is not known to have arrived counts as lost.
     pub(super) fn lose_all(&mut self, progress: Progress) {
-        self.transmissions.clear();
-        self.loss_at = None;
+        self.rack.clear();
         self.is_probing = false;
         let mut start = progress.acknowledged;
         while start < progress.next {
@@ -229,4 +172,8 @@ impl SelectiveRepeat {
             start = held.end.max(held.start);
         }
     }
+}
+
+fn has_arrived(arrived: &Ranges, range: ByteRange, acknowledged: u64) -> bool {
+    range.end <= acknowledged || arrived.at_or_after(range.start).is_some_and(|held| held.start <= range.start)
 }
