@@ -4,5 +4,6 @@ etherweave_kernel::local_index! {
     EndpointIndex: "An end of a connection."
     HostIndex: "A host."
     PortIndex: "A port of a switch or a host. Events are addressed to ports."
+    SwitchIndex: "A switch."
     ThreadIndex: "A thread of a host."
 }

@@ -143,7 +143,7 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
 }
 
 fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: SwitchId) -> Result<(), InputError> {
-    let (owner, first_port) = (Owner::Switch(shard.switches.len() as u32), shard.ports.next_index());
+    let (owner, first_port) = (Owner::Switch(shard.switches.next_index()), shard.ports.next_index());
     add_ports(shard, topology, layout, switch.into(), owner);
     let sizes = buffer_sizes(topology, &shard.constants, switch)?;
     let (number, ports) = (switch.get(), (shard.ports.next_index().get() - first_port.get()) as u16);

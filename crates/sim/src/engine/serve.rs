@@ -111,7 +111,7 @@ impl Shard {
                 let port = &self.ports[egress];
                 self.packets.prefetch(port.ends_of_queue().1);
                 if let Owner::Switch(switch) = port.owner {
-                    prefetch(&self.switches, switch as usize, size_of::<Switch>());
+                    prefetch(&self.switches, switch.place(), size_of::<Switch>());
                 }
                 self.fetch_route(event.handle, 1);
             }

@@ -13,7 +13,7 @@ use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Core, Endpoint, Host, ReceiveQueue, Thread};
-use crate::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
+use crate::indices::{EndpointIndex, HostIndex, PortIndex, SwitchIndex, ThreadIndex};
 use crate::losses::ResentData;
 use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, Packets};
 use crate::sampling::Sampler;
@@ -110,7 +110,7 @@ pub(crate) struct Shard {
     pub groups: Vec<Group>,
     pub credits: CreditCounters,
     pub crossbars: Crossbars,
-    pub switches: Vec<Switch>,
+    pub switches: IndexVec<SwitchIndex, Switch>,
     pub hosts: IndexVec<HostIndex, Host>,
     pub endpoints: IndexVec<EndpointIndex, Endpoint>,
     /// Receive queues of the kernel that connections use.
@@ -153,7 +153,7 @@ impl Shard {
             groups: Vec::new(),
             credits: CreditCounters::default(),
             crossbars: Crossbars::default(),
-            switches: Vec::new(),
+            switches: IndexVec::default(),
             hosts: IndexVec::default(),
             endpoints: IndexVec::default(),
             receive_queues: Vec::new(),
@@ -369,9 +369,9 @@ impl Shard {
     /// # Panics
     /// When it belongs to a host.
     #[inline]
-    pub fn switch_of_port(&self, port: PortIndex) -> usize {
+    pub fn switch_of_port(&self, port: PortIndex) -> SwitchIndex {
         match self.ports[port].owner {
-            Owner::Switch(switch) => switch as usize,
+            Owner::Switch(switch) => switch,
             Owner::Host(_) => unreachable!("a host has no shared buffer"),
         }
     }

@@ -5,7 +5,7 @@ use etherweave_primitives::mix;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::frame::size::PREAMBLE_AND_GAP;
-use crate::indices::PortIndex;
+use crate::indices::{PortIndex, SwitchIndex};
 use crate::packet::{Handle, Packet, flags};
 use crate::params::EcnMarking;
 use crate::switch::buffer::Admission;
@@ -131,7 +131,7 @@ impl Shard {
 
     #[cold]
     #[inline(never)]
-    fn resume_group(&mut self, switch: usize, ingress: PortIndex, group_index: usize) {
+    fn resume_group(&mut self, switch: SwitchIndex, ingress: PortIndex, group_index: usize) {
         let first = self.constants.groups(ingress).start;
         let partners = self.constants.coupled_groups(group_index);
         let all_may =

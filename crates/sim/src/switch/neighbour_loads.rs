@@ -16,11 +16,12 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+use etherweave_kernel::IndexVec;
 use etherweave_primitives::{Duration, Time};
 use etherweave_routing::Saturation;
 
 use crate::engine::Shard;
-use crate::indices::PortIndex;
+use crate::indices::{PortIndex, SwitchIndex};
 use crate::packet::PacketRoute;
 use crate::switch::port::Owner;
 
@@ -73,7 +74,7 @@ pub(crate) struct NeighbourLoads {
     own: VecDeque<LoadReport>,
     others: VecDeque<LoadReport>,
     /// By switch of the shard: other shards with neighbours.
-    shards: Vec<Vec<u32>>,
+    shards: IndexVec<SwitchIndex, Vec<u32>>,
 }
 
 impl NeighbourLoads {
@@ -86,7 +87,16 @@ impl NeighbourLoads {
     ) -> NeighbourLoads {
         let (known, reported) = (vec![0; numbers.count()], vec![0; numbers.count()]);
         let (own, others) = (VecDeque::new(), VecDeque::new());
-        NeighbourLoads { numbers: Arc::clone(numbers), delay, saturation, known, reported, own, others, shards }
+        NeighbourLoads {
+            numbers: Arc::clone(numbers),
+            delay,
+            saturation,
+            known,
+            reported,
+            own,
+            others,
+            shards: shards.into(),
+        }
     }
 
     /// Takes note of all that is known at `now`.
@@ -138,8 +148,8 @@ impl Shard {
         let Some(neighbours) = &mut self.neighbour_loads else { return };
         let class = self.constants.scheduler.class(priority);
         let port = &self.ports[egress];
-        let Owner::Switch(place) = port.owner else { return };
-        let switch = &self.switches[place as usize];
+        let Owner::Switch(index) = port.owner else { return };
+        let switch = &self.switches[index];
         let number = neighbours.numbers.of(switch.number, switch.number_of(egress) as u8, class);
         let Some(queue) = number else { return };
         let bytes = match self.crossbars.are_used() {
@@ -151,7 +161,7 @@ impl Shard {
         }
         let report = LoadReport { time: self.now, queue, bytes };
         neighbours.own.push_back(report);
-        for &shard in &neighbours.shards[place as usize] {
+        for &shard in &neighbours.shards[index] {
             self.outboxes[shard as usize].loads.push(report);
         }
     }

@@ -4,7 +4,7 @@ use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
 
 use super::shaper::Shaper;
 use crate::degraded::DegradedChannel;
-use crate::indices::{HostIndex, PortIndex};
+use crate::indices::{HostIndex, PortIndex, SwitchIndex};
 use crate::losses::LostData;
 use crate::packet::{Handle, NO_PACKET, Packet, Packets};
 
@@ -110,7 +110,7 @@ impl ImpairedLink {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Owner {
     /// A switch.
-    Switch(u32),
+    Switch(SwitchIndex),
     /// A host.
     Host(HostIndex),
 }
@@ -462,7 +462,13 @@ mod tests {
     #[test]
     fn each_class_has_its_own_state() {
         let peer = Peer { link: PeerLink::to_shard(0), port: PortIndex::new(1), is_host: false };
-        let mut port = Port::new(BitRate::from_gbps(100), Owner::Switch(0), peer, Duration::ZERO, Duration::ZERO);
+        let mut port = Port::new(
+            BitRate::from_gbps(100),
+            Owner::Switch(SwitchIndex::new(0)),
+            peer,
+            Duration::ZERO,
+            Duration::ZERO,
+        );
         for class in [3, 0, 7, 3] {
             assert!(port.class_states[class].queue.is_empty());
             port.class_states[class].counters.tx_packets += 1;

@@ -90,14 +90,14 @@ mod tests {
     use etherweave_primitives::{BitRate, Duration};
 
     use super::*;
-    use crate::indices::PortIndex;
+    use crate::indices::{PortIndex, SwitchIndex};
     use crate::switch::port::{Owner, Peer, PeerLink};
 
     const FRAME: u32 = 4_192;
 
     fn port() -> Port {
         let peer = Peer { link: PeerLink::to_shard(0), port: PortIndex::new(1), is_host: false };
-        Port::new(BitRate::from_gbps(100), Owner::Switch(0), peer, Duration::ZERO, Duration::ZERO)
+        Port::new(BitRate::from_gbps(100), Owner::Switch(SwitchIndex::new(0)), peer, Duration::ZERO, Duration::ZERO)
     }
 
     /// Bytes that each class sends in `turns` frames, all of `eligible` backlogged.
