@@ -4,6 +4,7 @@ etherweave_kernel::local_index! {
     EndpointIndex: "An end of a connection."
     HostIndex: "A host."
     PortIndex: "A port of a switch or a host. Events are addressed to ports."
+    ReceiveQueueIndex: "A receive queue of a host's kernel."
     SwitchIndex: "A switch."
     ThreadIndex: "A thread of a host."
 }

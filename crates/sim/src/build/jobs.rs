@@ -167,7 +167,7 @@ fn add_receive_queues(shard: &mut Shard, host: &HostParams) {
         let [own_host, remote_host] = [end.hosts.0, end.hosts.1].map(|host| ip(HostId::new(host)));
         let remote = Socket { address: remote_host, port: remote };
         let queue = rss::queue(&remote, &Socket { address: own_host, port: own }, params.queues);
-        let next = shard.receive_queues.len() as u32;
+        let next = shard.receive_queues.next_index();
         let number = *numbers.entry((end.host, queue)).or_insert(next);
         if number == next {
             let core = core_number(end.host, host.cores.as_ref(), |cores| queue % cores.count());

@@ -10,7 +10,7 @@ use super::memory::{prefer_huge_pages, prefetch, prefetch_lines};
 use super::shard::{Shard, Switch};
 use crate::frame::pause::PauseFrame;
 use crate::host::{Host, RankState, Role, Thread, lines};
-use crate::indices::{EndpointIndex, PortIndex, ThreadIndex};
+use crate::indices::{EndpointIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use crate::packet::Handle;
 use crate::switch::buffer::Group;
 use crate::switch::port::{Owner, Port};
@@ -200,7 +200,7 @@ impl Shard {
             Kind::NicResume => self.nic_resume(place),
             Kind::Announce => self.announce(event.handle),
             Kind::TransportTimer => self.transport_timer(EndpointIndex::new(index)),
-            Kind::Softirq => self.softirq(index),
+            Kind::Softirq => self.softirq(ReceiveQueueIndex::new(index)),
             Kind::ThreadDone => self.thread_done(ThreadIndex::new(index)),
             Kind::Pacing => self.pacing(EndpointIndex::new(index)),
             Kind::Start => self.thread_start(ThreadIndex::new(index)),

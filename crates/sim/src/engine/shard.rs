@@ -13,7 +13,7 @@ use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Core, Endpoint, Host, ReceiveQueue, Thread};
-use crate::indices::{EndpointIndex, HostIndex, PortIndex, SwitchIndex, ThreadIndex};
+use crate::indices::{EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, SwitchIndex, ThreadIndex};
 use crate::losses::ResentData;
 use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, Packets};
 use crate::sampling::Sampler;
@@ -114,7 +114,7 @@ pub(crate) struct Shard {
     pub hosts: IndexVec<HostIndex, Host>,
     pub endpoints: IndexVec<EndpointIndex, Endpoint>,
     /// Receive queues of the kernel that connections use.
-    pub receive_queues: Vec<ReceiveQueue>,
+    pub receive_queues: IndexVec<ReceiveQueueIndex, ReceiveQueue>,
     pub threads: IndexVec<ThreadIndex, Thread>,
     /// Cores of all hosts, where ranks and receive queues share them.
     pub cores: Vec<Core>,
@@ -156,7 +156,7 @@ impl Shard {
             switches: IndexVec::default(),
             hosts: IndexVec::default(),
             endpoints: IndexVec::default(),
-            receive_queues: Vec::new(),
+            receive_queues: IndexVec::default(),
             cores: Vec::new(),
             memory_free_at: IndexVec::default(),
             threads: IndexVec::default(),

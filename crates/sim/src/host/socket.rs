@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use etherweave_primitives::Time;
 
+use crate::indices::ReceiveQueueIndex;
 use crate::transport::tcp::{Receiver, Segment, Sender, TcpParams};
 
 /// Bytes that wait to be copied into the socket.
@@ -38,7 +39,7 @@ pub(crate) struct TcpState {
     /// Copied to the thread.
     pub(super) consumed: u64,
     /// Receive queue of its frames, numbered in the shard.
-    pub queue: u32,
+    pub queue: ReceiveQueueIndex,
     /// The batch of that queue that has merged data of the connection last.
     pub(super) merged_in: u32,
     /// In the batch that is being finished: it has frames, one of them wants an acknowledgement, one is one.
@@ -72,7 +73,7 @@ impl TcpState {
             is_write_assigned: false,
             is_read_assigned: false,
             consumed: 0,
-            queue: u32::MAX,
+            queue: ReceiveQueueIndex::NONE,
             merged_in: 0,
             is_touched: false,
             wants_ack: false,

@@ -10,7 +10,7 @@ use super::OWN_CORE;
 use super::receive_queue::Softirq;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
-use crate::indices::{EndpointIndex, HostIndex};
+use crate::indices::{EndpointIndex, HostIndex, ReceiveQueueIndex};
 use crate::packet::{Handle, NO_PACKET, PacketKind, flags};
 use crate::transport::tcp::{Ack, AckAction, SegmentArrival};
 
@@ -36,7 +36,7 @@ impl Shard {
     pub(super) fn take_by_kernel(&mut self, host: HostIndex, handle: Handle) {
         let endpoint = self.packets[handle].endpoint;
         let queue = self.endpoints[endpoint].tcp().queue;
-        let has_buffer = self.receive_queues[queue as usize].occupancy < self.constants.params.host.receive.ring;
+        let has_buffer = self.receive_queues[queue].occupancy < self.constants.params.host.receive.ring;
         if !has_buffer {
             self.hosts[host].nic.out_of_buffer[usize::from(self.packets[handle].priority)] += 1;
         }
@@ -46,9 +46,9 @@ impl Shard {
         self.queue_frame(queue, handle);
     }
 
-    fn queue_frame(&mut self, number: u32, handle: Handle) {
+    fn queue_frame(&mut self, number: ReceiveQueueIndex, handle: Handle) {
         self.packets[handle].next = NO_PACKET;
-        let queue = &mut self.receive_queues[number as usize];
+        let queue = &mut self.receive_queues[number];
         queue.occupancy += 1;
         if queue.frames.0 == NO_PACKET {
             queue.frames.0 = handle;
@@ -68,17 +68,17 @@ impl Shard {
         }
     }
 
-    fn expect_softirq(&mut self, number: u32, due: etherweave_primitives::Time) {
-        let queue = &mut self.receive_queues[number as usize];
+    fn expect_softirq(&mut self, number: ReceiveQueueIndex, due: etherweave_primitives::Time) {
+        let queue = &mut self.receive_queues[number];
         queue.due = due;
         let place = self.hosts[queue.host].port;
-        self.schedule_at(due, place, Kind::Softirq, number);
+        self.schedule_at(due, place, Kind::Softirq, number.get());
     }
 
     /// The interrupt has come, or a batch is done.
-    pub(crate) fn softirq(&mut self, number: u32) {
+    pub(crate) fn softirq(&mut self, number: ReceiveQueueIndex) {
         let interrupt = self.constants.params.host.cpu.interrupt;
-        let queue = &mut self.receive_queues[number as usize];
+        let queue = &mut self.receive_queues[number];
         if queue.due != self.now {
             return;
         }
@@ -100,11 +100,11 @@ impl Shard {
     }
 
     /// Works on the frames that wait; without any, arms the interrupt.
-    fn begin_batch(&mut self, number: u32) {
+    fn begin_batch(&mut self, number: ReceiveQueueIndex) {
         let batch = self.measure_batch(number);
         let frames = batch.data + batch.acks;
         let params = &self.constants.params.host;
-        let queue = &mut self.receive_queues[number as usize];
+        let queue = &mut self.receive_queues[number];
         if frames == 0 {
             return queue.arm(self.now, params.receive.timer);
         }
@@ -120,9 +120,9 @@ impl Shard {
     }
 
     /// Counts the frames that wait, up to what is merged at once.
-    fn measure_batch(&mut self, number: u32) -> FrameBatch {
+    fn measure_batch(&mut self, number: ReceiveQueueIndex) -> FrameBatch {
         let limit = self.constants.params.host.cpu.offload.get();
-        let queue = &mut self.receive_queues[number as usize];
+        let queue = &mut self.receive_queues[number];
         queue.batch = queue.batch.wrapping_add(1);
         let mut batch = FrameBatch::default();
         let (mut bytes, mut handle) = (0, queue.frames.0);
@@ -143,7 +143,7 @@ impl Shard {
         batch
     }
 
-    fn finish_batch(&mut self, number: u32, frames: u32) {
+    fn finish_batch(&mut self, number: ReceiveQueueIndex, frames: u32) {
         let mut touched = Touched { endpoints: [EndpointIndex::NONE; BUDGET], count: 0 };
         for _ in 0..frames {
             self.take_frame(number, &mut touched);
@@ -169,9 +169,9 @@ impl Shard {
     }
 
     /// Works on the first frame of a queue.
-    fn take_frame(&mut self, number: u32, touched: &mut Touched) {
+    fn take_frame(&mut self, number: ReceiveQueueIndex, touched: &mut Touched) {
         let now = self.now;
-        let queue = &mut self.receive_queues[number as usize];
+        let queue = &mut self.receive_queues[number];
         let packet = self.packets.remove(queue.frames.0);
         queue.frames.0 = packet.next;
         queue.took(packet.wire);
