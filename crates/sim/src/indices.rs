@@ -1,6 +1,7 @@
 //! Indices of entities within their shard, a type for each kind.
 
 etherweave_kernel::local_index! {
+    CoreIndex: "A core of a host, which ranks and interrupts share."
     EndpointIndex: "An end of a connection."
     HostIndex: "A host."
     PortIndex: "A port of a switch or a host. Events are addressed to ports."

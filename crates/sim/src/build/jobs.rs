@@ -19,7 +19,7 @@ use crate::host::{
     Core, Endpoint, Intake, Neighbour, OWN_CORE, Protocol, RankState, ReceiveQueue, Role, SinkState, SourceState,
     Thread,
 };
-use crate::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
+use crate::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use crate::params::{CoreParams, HostParams};
 use crate::switch::port::{Owner, PeerLink};
 use crate::transport::ShortQueue;
@@ -61,7 +61,7 @@ pub(super) fn populate(
 ) -> Result<(), InputError> {
     if let Some(cores) = &experiment.params.host.cores {
         let cores = cores.count() as usize;
-        shards.iter_mut().for_each(|shard| shard.cores = vec![Core::default(); shard.hosts.len() * cores]);
+        shards.iter_mut().for_each(|shard| shard.cores = vec![Core::default(); shard.hosts.len() * cores].into());
     }
     if experiment.params.host.memory_rate.is_some() {
         shards.iter_mut().for_each(|shard| shard.memory_free_at = vec![Time::ZERO; shard.hosts.len()].into());
@@ -178,8 +178,8 @@ fn add_receive_queues(shard: &mut Shard, host: &HostParams) {
 }
 
 /// The number of a core in its host's shard.
-fn core_number(host: HostIndex, cores: Option<&CoreParams>, core: impl Fn(&CoreParams) -> u32) -> u32 {
-    cores.map_or(OWN_CORE, |cores| host.get() * cores.count() + core(cores))
+fn core_number(host: HostIndex, cores: Option<&CoreParams>, core: impl Fn(&CoreParams) -> u32) -> CoreIndex {
+    cores.map_or(OWN_CORE, |cores| CoreIndex::new(host.get() * cores.count() + core(cores)))
 }
 
 fn host_rate(topology: &Topology, host: HostId) -> BitRate {
@@ -276,7 +276,7 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
 }
 
 /// Adds a thread at a host's port.
-fn add_thread(shard: &mut Shard, port: PortIndex, number: usize, core: u32, role: Role) -> ThreadIndex {
+fn add_thread(shard: &mut Shard, port: PortIndex, number: usize, core: CoreIndex, role: Role) -> ThreadIndex {
     let host = host_at(shard, port);
     shard.threads.push(Thread::new(host, number as u32, core, role))
 }

@@ -13,7 +13,7 @@ use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Core, Endpoint, Host, ReceiveQueue, Thread};
-use crate::indices::{EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, SwitchIndex, ThreadIndex};
+use crate::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, SwitchIndex, ThreadIndex};
 use crate::losses::ResentData;
 use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, Packets};
 use crate::sampling::Sampler;
@@ -117,7 +117,7 @@ pub(crate) struct Shard {
     pub receive_queues: IndexVec<ReceiveQueueIndex, ReceiveQueue>,
     pub threads: IndexVec<ThreadIndex, Thread>,
     /// Cores of all hosts, where ranks and receive queues share them.
-    pub cores: Vec<Core>,
+    pub cores: IndexVec<CoreIndex, Core>,
     /// When the memory of each host has copied all that was begun, where that has a rate.
     pub memory_free_at: IndexVec<HostIndex, Time>,
     pub constants: Arc<RunConstants>,
@@ -157,7 +157,7 @@ impl Shard {
             hosts: IndexVec::default(),
             endpoints: IndexVec::default(),
             receive_queues: IndexVec::default(),
-            cores: Vec::new(),
+            cores: IndexVec::default(),
             memory_free_at: IndexVec::default(),
             threads: IndexVec::default(),
             constants: Arc::clone(constants),

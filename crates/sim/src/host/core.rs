@@ -8,10 +8,11 @@
 //! An interrupt stops whatever runs on its core until its batch is done; batches of several queues follow each other.
 //! Ranks of one core run a task each in turn, in the order in which they have something to do.
 
+use crate::indices::CoreIndex;
 use etherweave_primitives::{Duration, Time};
 
 /// The thread or queue has a core of its own.
-pub(crate) const OWN_CORE: u32 = u32::MAX;
+pub(crate) const OWN_CORE: CoreIndex = CoreIndex::NONE;
 
 /// See the module.
 #[derive(Clone, Copy, Default, Debug)]

@@ -3,7 +3,7 @@
 use etherweave_primitives::{Duration, Time};
 
 use super::moderation::{AdaptiveModeration, QueueTotals};
-use crate::indices::HostIndex;
+use crate::indices::{CoreIndex, HostIndex};
 use crate::packet::{Handle, NO_PACKET};
 use crate::params::{Moderation, ModerationProfile, ModerationTimer, ReceiveParams};
 
@@ -23,7 +23,7 @@ pub(crate) struct ReceiveQueue {
     /// Its host, numbered in the shard.
     pub host: HostIndex,
     /// The core of its interrupt, numbered in the shard, or [`OWN_CORE`](super::OWN_CORE).
-    pub core: u32,
+    pub core: CoreIndex,
     /// Frames that wait: a list through the packet slab.
     pub(super) frames: (Handle, Handle),
     pub(super) softirq: Softirq,
@@ -44,7 +44,7 @@ pub(crate) struct ReceiveQueue {
 
 impl ReceiveQueue {
     /// An empty queue of `host` that interrupts `core`.
-    pub fn new(host: HostIndex, core: u32, params: &ReceiveParams) -> ReceiveQueue {
+    pub fn new(host: HostIndex, core: CoreIndex, params: &ReceiveParams) -> ReceiveQueue {
         let profile = match &params.moderation {
             Moderation::Off {} => ModerationProfile { period: Duration::ZERO, count: 1 },
             Moderation::Fixed(profile) => *profile,
@@ -123,7 +123,7 @@ mod tests {
     /// When the interrupt comes after frames at `arrivals` [us].
     fn raised(timer: ModerationTimer, moderation: Moderation, arrivals: &[u64]) -> Vec<u64> {
         let params = ReceiveParams { timer, moderation, ..ReceiveParams::default() };
-        let mut queue = ReceiveQueue::new(HostIndex::new(0), 0, &params);
+        let mut queue = ReceiveQueue::new(HostIndex::new(0), CoreIndex::NONE, &params);
         let micros = |time: Time| time.as_ps() / 1_000_000;
         arrivals.iter().map(|&arrival| micros(queue.complete(at(arrival), timer))).collect()
     }

@@ -114,7 +114,7 @@ impl Shard {
         let cost: Duration = costs.receive_batch * merged + costs.receive_frame * data + costs.acknowledgement * acks;
         let done = match queue.core {
             OWN_CORE => self.now + cost,
-            core => self.cores[core as usize].interrupt(self.now, cost),
+            core => self.cores[core].interrupt(self.now, cost),
         };
         self.expect_softirq(number, done);
     }

@@ -64,7 +64,7 @@ impl Shard {
         let place = self.hosts[state.host].port;
         let mut done = self.now + cost;
         if state.core != OWN_CORE {
-            let core = &mut self.cores[state.core as usize];
+            let core = &mut self.cores[state.core];
             state.interrupts = Some(core.interrupts());
             done = core.begin(self.now, cost);
         }
@@ -96,7 +96,7 @@ impl Shard {
     fn is_postponed(&mut self, thread: ThreadIndex) -> bool {
         let state = &mut self.threads[thread];
         let Some(before) = state.interrupts else { return false };
-        let interrupts = self.cores[state.core as usize].interrupts();
+        let interrupts = self.cores[state.core].interrupts();
         state.interrupts = Some(interrupts);
         let place = self.hosts[state.host].port;
         if interrupts > before {

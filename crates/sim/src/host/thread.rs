@@ -13,7 +13,7 @@ use etherweave_primitives::{Duration, Time};
 use super::message::Message;
 use super::rank::RankState;
 use crate::engine::memory::prefetch;
-use crate::indices::{EndpointIndex, HostIndex};
+use crate::indices::{CoreIndex, EndpointIndex, HostIndex};
 
 /// Something to do.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ pub(crate) struct Thread {
     /// Job or group of streams.
     pub job: u32,
     /// Its core, numbered in the shard, or [`OWN_CORE`].
-    pub core: u32,
+    pub core: CoreIndex,
     /// What interrupts had taken of the core when the present task began; `None` while it needs no shared core.
     pub interrupts: Option<Duration>,
     /// What is to be done.
@@ -60,7 +60,7 @@ pub(crate) struct Thread {
 
 impl Thread {
     /// An idle thread.
-    pub fn new(host: HostIndex, job: u32, core: u32, role: Role) -> Thread {
+    pub fn new(host: HostIndex, job: u32, core: CoreIndex, role: Role) -> Thread {
         Thread { host, job, core, interrupts: None, inbox: VecDeque::new(), current: None, role }
     }
 
