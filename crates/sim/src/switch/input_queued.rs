@@ -18,19 +18,19 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_kernel::{IndexVec, LocalIndex};
+use etherweave_kernel::IndexVec;
 use etherweave_primitives::{ByteTime, Duration, Priority, Time};
 
 use super::port::{ClassQueue, Port};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::frame::pause::priorities;
-use crate::indices::PortIndex;
+use crate::indices::{InputQueueIndex, PortIndex};
 use crate::packet::{Handle, NO_PACKET};
 use crate::params::Arbiter;
 
 /// No input queue, at the end of a list.
-const END: u32 = u32::MAX;
+const END: InputQueueIndex = InputQueueIndex::NONE;
 /// Index of an event: the crossbar is free for an input.
 const INPUT: u32 = 0;
 /// Index of an event: the crossbar is free for an output.
@@ -42,7 +42,7 @@ pub(crate) struct Crossbars {
     /// By port.
     pub ports: IndexVec<PortIndex, CrossbarPort>,
     /// By port and priority.
-    queues: Vec<InputQueue>,
+    queues: IndexVec<InputQueueIndex, InputQueue>,
     /// When each output last served each input of its switch, row by row; empty where the arbiter does not ask.
     served: Vec<Time>,
     /// By port; empty where nothing is asserted.
@@ -68,8 +68,8 @@ pub(crate) struct CrossbarPort {
     /// The packet that came last.
     newest: Handle,
     /// The input queues whose first packets wait for this output, the longest waiting first.
-    first: u32,
-    last: u32,
+    first: InputQueueIndex,
+    last: InputQueueIndex,
     /// Where the row of this output begins in [`Crossbars::served`].
     row: u32,
     /// The input port of this switch that the output served last.
@@ -91,7 +91,7 @@ struct InputQueue {
     /// The output that the first packet wants.
     egress: PortIndex,
     /// The next in the list of that output.
-    behind: u32,
+    behind: InputQueueIndex,
     /// Whether the first packet waits in that list; if not, it has not been asked where it goes.
     is_waiting: bool,
 }
@@ -172,7 +172,7 @@ impl Crossbars {
         for _ in 0..count {
             let row = self.served.len() as u32;
             self.ports.push(CrossbarPort { row, last_served: count as u16 - 1, ..CrossbarPort::new(byte) });
-            self.queues.extend([InputQueue::EMPTY; Priority::COUNT]);
+            self.queues.resize(self.queues.len() + Priority::COUNT, InputQueue::EMPTY);
             if cfg!(debug_assertions) {
                 self.meters.push(QueueMeter::default());
             }
@@ -190,7 +190,7 @@ impl Crossbars {
 
     /// What waits in the queue of an input port and priority, now and at most [B on the wire].
     pub fn queued(&self, port: PortIndex, priority: usize) -> (u32, u32) {
-        let queue = &self.queues[port.place() * Priority::COUNT + priority].packets;
+        let queue = &self.queues[InputQueueIndex::of(port, priority as u8)].packets;
         (queue.bytes, queue.bytes_max)
     }
 
@@ -211,36 +211,36 @@ impl Crossbars {
     }
 
     /// The input queues whose first packets wait for an output, the longest waiting first.
-    fn waiting(&self, egress: PortIndex) -> impl Iterator<Item = u32> {
-        let at = |next: u32| (next != END).then_some(next);
-        std::iter::successors(at(self.ports[egress].first), move |&input| at(self.queues[input as usize].behind))
+    fn waiting(&self, egress: PortIndex) -> impl Iterator<Item = InputQueueIndex> {
+        let at = |next: InputQueueIndex| (next != END).then_some(next);
+        std::iter::successors(at(self.ports[egress].first), move |&input| at(self.queues[input].behind))
     }
 
     /// Puts an input queue behind those that wait for the same output.
-    fn enlist(&mut self, input: u32, egress: PortIndex) {
+    fn enlist(&mut self, input: InputQueueIndex, egress: PortIndex) {
         let port = &mut self.ports[egress];
         let before = std::mem::replace(&mut port.last, input);
         match before {
             END => port.first = input,
-            before => self.queues[before as usize].behind = input,
+            before => self.queues[before].behind = input,
         }
-        let queue = &mut self.queues[input as usize];
+        let queue = &mut self.queues[input];
         (queue.egress, queue.behind, queue.is_waiting) = (egress, END, true);
     }
 
     /// Takes an input queue from the list where it waits.
-    fn unlist(&mut self, input: u32) {
-        let InputQueue { egress, behind, .. } = self.queues[input as usize];
-        let before = self.waiting(egress).find(|&before| self.queues[before as usize].behind == input);
+    fn unlist(&mut self, input: InputQueueIndex) {
+        let InputQueue { egress, behind, .. } = self.queues[input];
+        let before = self.waiting(egress).find(|&before| self.queues[before].behind == input);
         let port = &mut self.ports[egress];
         if behind == END {
             port.last = before.unwrap_or(END);
         }
         match before {
             None => port.first = behind,
-            Some(before) => self.queues[before as usize].behind = behind,
+            Some(before) => self.queues[before].behind = behind,
         }
-        self.queues[input as usize].is_waiting = false;
+        self.queues[input].is_waiting = false;
     }
 
     /// Notes that an output serves an input port of its switch.
@@ -259,9 +259,21 @@ impl InputQueue {
         InputQueue { packets: ClassQueue::EMPTY, egress: PortIndex::new(0), behind: END, is_waiting: false };
 }
 
-/// The port of an input queue.
-fn port_of(input: u32) -> PortIndex {
-    PortIndex::new(input / Priority::COUNT as u32)
+impl InputQueueIndex {
+    /// The queue of an input port and priority.
+    fn of(port: PortIndex, priority: u8) -> InputQueueIndex {
+        InputQueueIndex::new(port.get() * Priority::COUNT as u32 + u32::from(priority))
+    }
+
+    /// Its port.
+    fn port(self) -> PortIndex {
+        PortIndex::new(self.get() / Priority::COUNT as u32)
+    }
+
+    /// Its priority.
+    fn priority(self) -> u8 {
+        (self.get() % Priority::COUNT as u32) as u8
+    }
 }
 
 impl Shard {
@@ -276,8 +288,8 @@ impl Shard {
         port.occupied |= 1 << packet.priority;
         let is_free = port.input_free <= self.now && !port.input_wakes;
         self.hold_by_credits(ingress, &packet);
-        let input = ingress.get() * Priority::COUNT as u32 + u32::from(packet.priority);
-        let queue = &mut self.crossbars.queues[input as usize].packets;
+        let input = InputQueueIndex::of(ingress, packet.priority);
+        let queue = &mut self.crossbars.queues[input].packets;
         let is_first = queue.is_empty();
         queue.enqueue(&mut self.packets, handle);
         if cfg!(debug_assertions) {
@@ -310,7 +322,7 @@ impl Shard {
         }
         for step in 0..Priority::COUNT as u8 {
             let priority = (turn + step) % Priority::COUNT as u8;
-            let input = ingress.get() * Priority::COUNT as u32 + u32::from(priority);
+            let input = InputQueueIndex::of(ingress, priority);
             if occupied & 1 << priority != 0 && self.advance(input) {
                 return;
             }
@@ -319,10 +331,10 @@ impl Shard {
 
     /// Puts the first packet of a free input's queue into the list of its output, and serves that output. Returns
     /// whether the input is busy then.
-    fn advance(&mut self, input: u32) -> bool {
-        let ingress = port_of(input);
-        if !self.crossbars.queues[input as usize].is_waiting {
-            let handle = self.crossbars.queues[input as usize].packets.first();
+    fn advance(&mut self, input: InputQueueIndex) -> bool {
+        let ingress = input.port();
+        if !self.crossbars.queues[input].is_waiting {
+            let handle = self.crossbars.queues[input].packets.first();
             let egress = self.decide_first(ingress, handle);
             self.crossbars.enlist(input, egress);
             if self.would_underrun(ingress, egress, handle) {
@@ -332,7 +344,7 @@ impl Shard {
                 return true;
             }
         }
-        self.serve_output(self.crossbars.queues[input as usize].egress);
+        self.serve_output(self.crossbars.queues[input].egress);
         self.crossbars.ports[ingress].input_free > self.now
     }
 
@@ -372,13 +384,13 @@ impl Shard {
 
     /// Of the input queues that wait for an output and may go, the one to serve. Those that lack credits begin to wait
     /// for them.
-    fn choose(&mut self, egress: PortIndex) -> Option<u32> {
-        let (mut chosen, mut lacking): (Option<(u64, u32)>, u8) = (None, 0);
+    fn choose(&mut self, egress: PortIndex) -> Option<InputQueueIndex> {
+        let (mut chosen, mut lacking): (Option<(u64, InputQueueIndex)>, u8) = (None, 0);
         for input in self.crossbars.waiting(egress) {
-            if self.crossbars.ports[port_of(input)].input_free > self.now {
+            if self.crossbars.ports[input.port()].input_free > self.now {
                 continue;
             }
-            let handle = self.crossbars.queues[input as usize].packets.first();
+            let handle = self.crossbars.queues[input].packets.first();
             let priority = self.next_priority(egress, handle);
             if !self.credits.suffice(egress, priority, self.packets[handle].wire) {
                 lacking |= 1 << priority;
@@ -397,9 +409,9 @@ impl Shard {
     }
 
     /// How late an input queue is served by an output, among those in its list: 0 is first.
-    fn turn_of(&self, input: u32, egress: PortIndex) -> u64 {
+    fn turn_of(&self, input: InputQueueIndex, egress: PortIndex) -> u64 {
         let switch = &self.switches[self.switch_of_port(egress)];
-        let (place, ports) = (u32::from(switch.number_of(port_of(input))), u32::from(switch.ports));
+        let (place, ports) = (u32::from(switch.number_of(input.port())), u32::from(switch.ports));
         let CrossbarPort { row, last_served, .. } = self.crossbars.ports[egress];
         let turns = || Arbiter::turns(place, last_served.into(), ports).into();
         let served = || self.crossbars.served[(row + place) as usize].as_ps();
@@ -408,9 +420,9 @@ impl Shard {
     }
 
     /// Sends the first packet of an input queue through the crossbar to an output, which takes it.
-    fn grant(&mut self, input: u32, egress: PortIndex) {
+    fn grant(&mut self, input: InputQueueIndex, egress: PortIndex) {
         let handle = self.dequeue_input(input);
-        let (ingress, wire) = (port_of(input), self.packets[handle].wire);
+        let (ingress, wire) = (input.port(), self.packets[handle].wire);
         let port = &mut self.crossbars.ports[ingress];
         let until_tail = if port.newest == handle { port.tail.since(self.now) } else { Duration::ZERO };
         let crossing = port.byte.of(wire).max(until_tail);
@@ -431,15 +443,15 @@ impl Shard {
         self.enter_output(egress, handle);
     }
 
-    fn dequeue_input(&mut self, input: u32) -> Handle {
-        let queue = &mut self.crossbars.queues[input as usize].packets;
+    fn dequeue_input(&mut self, input: InputQueueIndex) -> Handle {
+        let queue = &mut self.crossbars.queues[input].packets;
         let handle = queue.dequeue(&self.packets);
         if cfg!(debug_assertions) {
-            self.crossbars.meters[port_of(input)].leave(self.now, handle);
+            self.crossbars.meters[input.port()].leave(self.now, handle);
         }
-        let queue = &self.crossbars.queues[input as usize].packets;
-        let (is_empty, priority) = (queue.is_empty(), (input % Priority::COUNT as u32) as u8);
-        let port = &mut self.crossbars.ports[port_of(input)];
+        let queue = &self.crossbars.queues[input].packets;
+        let (is_empty, priority) = (queue.is_empty(), input.priority());
+        let port = &mut self.crossbars.ports[input.port()];
         port.turn = (priority + 1) % Priority::COUNT as u8;
         if is_empty {
             port.occupied &= !(1 << priority);
@@ -502,7 +514,7 @@ impl Shard {
     /// What waits in input queues whose first packet wants to leave by a port with a priority [B on the wire].
     pub(crate) fn bytes_waiting_for(&self, egress: PortIndex, priority: usize) -> u32 {
         let crossbars = &self.crossbars;
-        let queues = crossbars.waiting(egress).map(|input| &crossbars.queues[input as usize].packets);
+        let queues = crossbars.waiting(egress).map(|input| &crossbars.queues[input].packets);
         let wanting = queues.filter(|queue| usize::from(self.next_priority(egress, queue.first())) == priority);
         wanting.map(|queue| queue.bytes).sum()
     }
