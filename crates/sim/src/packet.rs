@@ -3,6 +3,7 @@
 //! A packet travels as one Ethernet frame. It fills one cache line; what only a few packets need (the SACK
 //! blocks of TCP) lies in a side slab. A packet is in exactly one place: a queue, the wire, or a host.
 
+use etherweave_kernel::{IndexVec, LocalIndex};
 use etherweave_primitives::Time;
 use etherweave_routing::RoutedPacket;
 
@@ -10,10 +11,12 @@ use crate::engine::memory::{prefer_huge_pages, prefetch};
 use crate::indices::{EndpointIndex, PortIndex};
 use crate::transport::SackBlocks;
 
-/// Names a packet within its shard.
-pub type Handle = u32;
+etherweave_kernel::local_index! { Handle: "A packet." }
+
 /// No packet.
-pub const NO_PACKET: Handle = u32::MAX;
+pub const NO_PACKET: Handle = Handle::NONE;
+/// No SACK blocks.
+pub const NO_SIDE: u32 = u32::MAX;
 
 /// What a packet is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,7 +88,7 @@ pub struct Packet {
     pub payload: u32,
     /// TCP receive window [B]; RoCE packet sequence number; announcement: tag.
     pub word: u32,
-    /// SACK blocks in the side slab, or [`NO_PACKET`].
+    /// SACK blocks in the side slab, or [`NO_SIDE`].
     pub side: u32,
     /// Number in the run of the connection end that sends it.
     pub sender: u32,
@@ -130,10 +133,10 @@ impl PacketRoute {
 /// All packets of a shard.
 #[derive(Default)]
 pub struct Packets {
-    slots: Vec<Packet>,
+    slots: IndexVec<Handle, Packet>,
     free: Vec<Handle>,
     /// By handle, where packets are routed one by one; otherwise empty.
-    routes: Vec<PacketRoute>,
+    routes: IndexVec<Handle, PacketRoute>,
     sides: Vec<SackBlocks>,
     sides_free: Vec<u32>,
 }
@@ -144,7 +147,7 @@ impl Packets {
     pub fn insert(&mut self, packet: Packet) -> Handle {
         match self.free.pop() {
             Some(handle) => {
-                self.slots[handle as usize] = packet;
+                self.slots[handle] = packet;
                 handle
             }
             None => self.grow(packet),
@@ -153,7 +156,7 @@ impl Packets {
 
     /// Makes room for so many packets.
     pub(crate) fn reserve(&mut self, packets: usize) {
-        self.slots.reserve(packets.saturating_sub(self.slots.len()));
+        self.slots.reserve_exact(packets.saturating_sub(self.slots.len()));
         prefer_huge_pages(&self.slots);
     }
 
@@ -161,35 +164,35 @@ impl Packets {
     #[inline(never)]
     fn grow(&mut self, packet: Packet) -> Handle {
         let is_full = self.slots.len() == self.slots.capacity();
-        self.slots.push(packet);
+        let handle = self.slots.push(packet);
         if is_full {
             prefer_huge_pages(&self.slots);
         }
-        (self.slots.len() - 1) as Handle
+        handle
     }
 
     /// Takes a packet out. Its side entry, if any, is the caller's.
     #[inline]
     pub fn remove(&mut self, handle: Handle) -> Packet {
         self.free.push(handle);
-        self.slots[handle as usize]
+        self.slots[handle]
     }
 
     /// What a packet carries for its routing.
     #[inline]
     pub(crate) fn route(&self, handle: Handle) -> &PacketRoute {
-        &self.routes[handle as usize]
+        &self.routes[handle]
     }
 
     /// The same; an announcement, which no switch sees, may have none.
     pub(crate) fn route_if_any(&self, handle: Handle) -> PacketRoute {
-        self.routes.get(handle as usize).copied().unwrap_or_default()
+        self.routes.get(handle).copied().unwrap_or_default()
     }
 
     /// The same, to be changed.
     #[inline]
     pub(crate) fn route_mut(&mut self, handle: Handle) -> &mut PacketRoute {
-        &mut self.routes[handle as usize]
+        &mut self.routes[handle]
     }
 
     /// Gives a packet what its routing needs.
@@ -197,19 +200,19 @@ impl Packets {
         if self.routes.len() < self.slots.len() {
             self.routes.resize(self.slots.len(), PacketRoute::default());
         }
-        self.routes[handle as usize] = route;
+        self.routes[handle] = route;
     }
 
     /// Begins to fetch a packet, if there is one of that name.
     #[inline]
     pub(crate) fn prefetch(&self, handle: Handle) {
-        prefetch(&self.slots, handle as usize, size_of::<Packet>());
+        prefetch(&self.slots, handle.place(), size_of::<Packet>());
     }
 
     /// A packet, if there is one of that name.
     #[inline]
     pub(crate) fn get(&self, handle: Handle) -> Option<&Packet> {
-        self.slots.get(handle as usize)
+        self.slots.get(handle)
     }
 
     /// Puts SACK blocks in the side slab.
@@ -228,12 +231,12 @@ impl Packets {
 
     /// SACK blocks in the side slab.
     pub fn side(&self, side: u32) -> Option<SackBlocks> {
-        (side != NO_PACKET).then(|| self.sides[side as usize])
+        (side != NO_SIDE).then(|| self.sides[side as usize])
     }
 
     /// Takes SACK blocks out of the side slab.
     pub fn remove_side(&mut self, side: u32) -> Option<SackBlocks> {
-        (side != NO_PACKET).then(|| {
+        (side != NO_SIDE).then(|| {
             self.sides_free.push(side);
             self.sides[side as usize]
         })
@@ -249,14 +252,14 @@ impl std::ops::Index<Handle> for Packets {
     type Output = Packet;
     #[inline]
     fn index(&self, handle: Handle) -> &Packet {
-        &self.slots[handle as usize]
+        &self.slots[handle]
     }
 }
 
 impl std::ops::IndexMut<Handle> for Packets {
     #[inline]
     fn index_mut(&mut self, handle: Handle) -> &mut Packet {
-        &mut self.slots[handle as usize]
+        &mut self.slots[handle]
     }
 }
 

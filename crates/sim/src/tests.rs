@@ -72,7 +72,7 @@ fn mean_wait(load: f64) -> f64 {
         packet.sent = Time::from_ps(time as u64);
         let handle = shard.packets.insert(packet);
         shard.totals.created += 1;
-        shard.expect_packet(packet.sent, EventKey::new(ingress, Kind::Arrive, handle % (1 << 24)), handle);
+        shard.expect_packet(packet.sent, EventKey::new(ingress, Kind::Arrive, handle.get() % (1 << 24)), handle);
     }
     simulation.run(Time::from_ps(time as u64 + 1_000_000_000), &mut |_| true);
     let report = simulation.report();

@@ -1,7 +1,9 @@
 //! Events: small, addressed to a place, ordered by a key that does not know about shards.
 
-use crate::indices::{EndpointIndex, PortIndex};
 use etherweave_primitives::Time;
+
+use crate::indices::{EndpointIndex, PortIndex};
+use crate::packet::Handle;
 
 /// What happens. The number is part of the order of simultaneous events at one place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -133,8 +135,8 @@ pub struct Event {
     pub time: Time,
     /// Where and what.
     pub key: EventKey,
-    /// Kind-specific: a packet handle, or packed bits.
-    pub handle: u32,
+    /// Kind-specific: the packet, or what is packed in bits.
+    pub bits: u32,
     /// What it will touch, as far as it is known beforehand; see [`PrefetchHint`]. Not part of the order.
     pub hint: PrefetchHint,
 }
@@ -174,8 +176,14 @@ impl PrefetchHint {
 impl Event {
     /// An event without a hint.
     #[inline]
-    pub fn new(time: Time, key: EventKey, handle: u32) -> Event {
-        Event { time, key, handle, hint: PrefetchHint::default() }
+    pub fn new(time: Time, key: EventKey, bits: u32) -> Event {
+        Event { time, key, bits, hint: PrefetchHint::default() }
+    }
+
+    /// The packet, of a kind that has one.
+    #[inline(always)]
+    pub fn packet(&self) -> Handle {
+        Handle::new(self.bits)
     }
 
     /// The order of service: time, then key.

@@ -449,7 +449,7 @@ mod tests {
             served += 1;
             if served < 20_000 {
                 let delay = Duration::from_ps(1 + stream.below(delays[served % delays.len()]));
-                queue.push(Event::new(event.time + delay, event.key, event.handle));
+                queue.push(Event::new(event.time + delay, event.key, event.bits));
             }
         }
         assert_eq!(served, 20_000 + 199);

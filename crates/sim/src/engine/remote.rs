@@ -147,7 +147,7 @@ pub(super) fn post(
 /// Without the hint, which the receiver finds itself.
 impl Wire for Event {
     fn write(&self, words: &mut Vec<u32>) {
-        (self.time, self.key.bits(), self.handle).write(words);
+        (self.time, self.key.bits(), self.bits).write(words);
     }
 
     fn read(words: &mut &[u32]) -> Event {
@@ -181,10 +181,11 @@ mod tests {
     use super::super::event::Kind;
     use super::*;
     use crate::indices::{EndpointIndex, PortIndex};
+    use crate::packet::Handle;
 
     fn packet(kind: PacketKind) -> Packet {
         Packet {
-            next: 1,
+            next: Handle::new(1),
             endpoint: EndpointIndex::new(2),
             route: 3,
             ingress: PortIndex::new(4),

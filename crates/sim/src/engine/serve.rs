@@ -71,12 +71,12 @@ impl Shard {
         match event.key.kind() {
             Kind::Arrive => {
                 let (egress, priority) = event.hint.as_egress();
-                self.packets.prefetch(event.handle);
+                self.packets.prefetch(event.packet());
                 prefetch(&self.ports, egress.place(), size_of::<Port>());
                 self.fetch_group(place, priority);
             }
             Kind::Deliver => {
-                self.packets.prefetch(event.handle);
+                self.packets.prefetch(event.packet());
                 prefetch(&self.ports, place.place(), size_of::<Port>());
                 let (endpoint, is_data) = event.hint.as_endpoint();
                 if is_data {
@@ -87,7 +87,7 @@ impl Shard {
                 }
             }
             Kind::Announce => {
-                self.packets.prefetch(event.handle);
+                self.packets.prefetch(event.packet());
                 self.fetch_endpoint(event.hint.as_endpoint().0, lines::MESSAGES);
             }
             Kind::TransmitterFree => prefetch(&self.ports, place.place(), size_of::<Port>()),
@@ -113,7 +113,7 @@ impl Shard {
                 if let Owner::Switch(switch) = port.owner {
                     prefetch(&self.switches, switch.place(), size_of::<Switch>());
                 }
-                self.fetch_route(event.handle, 1);
+                self.fetch_route(event.packet(), 1);
             }
             Kind::Deliver => self.fetch_host(event.key.place()),
             Kind::TransmitterFree => {
@@ -193,33 +193,33 @@ impl Shard {
         let (place, index) = (event.key.place(), event.key.index());
         match event.key.kind() {
             Kind::Arrive | Kind::TransmitterFree => unreachable!("served in the loop"),
-            Kind::Deliver => self.deliver_packet(place, event.handle),
-            Kind::PauseArrive => self.pause_arrive(place, PauseFrame::unpack(event.handle)),
+            Kind::Deliver => self.deliver_packet(place, event.packet()),
+            Kind::PauseArrive => self.pause_arrive(place, PauseFrame::unpack(event.bits)),
             Kind::PauseExpire => self.pause_expire(place, index as usize),
             Kind::PauseRefresh => self.pause_refresh(place, index as u8),
             Kind::NicResume => self.nic_resume(place),
-            Kind::Announce => self.announce(event.handle),
+            Kind::Announce => self.announce(event.packet()),
             Kind::TransportTimer => self.transport_timer(EndpointIndex::new(index)),
             Kind::Softirq => self.softirq(ReceiveQueueIndex::new(index)),
             Kind::ThreadDone => self.thread_done(ThreadIndex::new(index)),
             Kind::Pacing => self.pacing(EndpointIndex::new(index)),
             Kind::Start => self.thread_start(ThreadIndex::new(index)),
-            Kind::ArriveDamaged => self.arrive_damaged(place, event.handle),
+            Kind::ArriveDamaged => self.arrive_damaged(place, event.packet()),
             Kind::CreditsArrive => self.credits_arrive(place, index),
             Kind::CrossbarFree => self.crossbar_free(place, index),
-            Kind::Handover => self.handover(ThreadIndex::new(index), event.handle),
-            Kind::PauseArriveDamaged => self.pause_arrive_damaged(place, PauseFrame::unpack(event.handle)),
+            Kind::Handover => self.handover(ThreadIndex::new(index), event.packet()),
+            Kind::PauseArriveDamaged => self.pause_arrive_damaged(place, PauseFrame::unpack(event.bits)),
         }
     }
 
     #[inline(always)]
     fn arrive(&mut self, port: PortIndex, event: Event) {
-        self.note_arrival(port, event.handle);
+        self.note_arrival(port, event.packet());
         if self.constants.packet_routing.is_some() {
-            return self.arrive_undecided(port, event.handle);
+            return self.arrive_undecided(port, event.packet());
         }
         let (egress, priority) = event.hint.as_egress();
-        self.arrive_at_switch(port, egress, priority, event.handle);
+        self.arrive_at_switch(port, egress, priority, event.packet());
     }
 
     #[inline]

@@ -15,7 +15,7 @@ use crate::fingerprint::Fingerprint;
 use crate::host::{Core, Endpoint, Host, ReceiveQueue, Thread};
 use crate::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, SwitchIndex, ThreadIndex};
 use crate::losses::ResentData;
-use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, Packets};
+use crate::packet::{Handle, NO_SIDE, Packet, PacketKind, Packets};
 use crate::sampling::Sampler;
 use crate::switch::buffer::{Group, SharedBuffer};
 use crate::switch::credits::CreditCounters;
@@ -319,12 +319,12 @@ impl Shard {
         }
         for &event in &outbox.events {
             if event.key.kind().has_packet() {
-                let mut packet = outbox.packets[event.handle as usize];
-                if packet.side != NO_PACKET {
+                let mut packet = outbox.packets[event.bits as usize];
+                if packet.side != NO_SIDE {
                     packet.side = self.packets.insert_side(outbox.sides[packet.side as usize]);
                 }
                 let handle = self.packets.insert(packet);
-                if let Some(&route) = outbox.routes.get(event.handle as usize) {
+                if let Some(&route) = outbox.routes.get(event.bits as usize) {
                     self.packets.set_route(handle, route);
                 }
                 self.expect_packet(event.time, event.key, handle);
@@ -356,7 +356,7 @@ impl Shard {
             Kind::Deliver | Kind::Announce => PrefetchHint::endpoint(packet.endpoint, packet.kind == PacketKind::Data),
             _ => PrefetchHint::default(),
         };
-        self.queue.push(Event { time, key, handle, hint });
+        self.queue.push(Event { time, key, bits: handle.get(), hint });
     }
 
     #[inline]

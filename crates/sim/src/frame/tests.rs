@@ -7,7 +7,7 @@ use super::{octets, pcapng};
 use crate::capture::{Captured, CapturedFrame};
 use crate::frame::pause::PauseFrame;
 use crate::indices::{EndpointIndex, PortIndex};
-use crate::packet::{NO_PACKET, Packet, PacketKind, flags};
+use crate::packet::{NO_PACKET, NO_SIDE, Packet, PacketKind, flags};
 use crate::params::{FlowControl, GlobalPause, Pfc, RoceParams, RoceVersion, SimParams, Transport};
 use crate::transport::tcp::TcpParams;
 use crate::transport::{ByteRange, SackBlocks};
@@ -29,7 +29,7 @@ fn packet(kind: PacketKind, flags: u8, payload: u32) -> Packet {
         wire: 0,
         payload,
         word: 0,
-        side: NO_PACKET,
+        side: NO_SIDE,
         sender: 0,
         kind,
         priority: 0,

@@ -8,8 +8,9 @@
 //! An interrupt stops whatever runs on its core until its batch is done; batches of several queues follow each other.
 //! Ranks of one core run a task each in turn, in the order in which they have something to do.
 
-use crate::indices::CoreIndex;
 use etherweave_primitives::{Duration, Time};
+
+use crate::indices::CoreIndex;
 
 /// The thread or queue has a core of its own.
 pub(crate) const OWN_CORE: CoreIndex = CoreIndex::NONE;

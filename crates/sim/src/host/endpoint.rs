@@ -5,7 +5,7 @@ use etherweave_primitives::Time;
 use super::message::Message;
 use super::protocol::Protocol;
 use crate::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
-use crate::packet::{NO_PACKET, Packet, PacketKind};
+use crate::packet::{NO_PACKET, NO_SIDE, Packet, PacketKind};
 use crate::switch::port::{Peer, PeerLink};
 use crate::transport::ShortQueue;
 
@@ -88,7 +88,7 @@ impl Endpoint {
             wire,
             payload,
             word: 0,
-            side: NO_PACKET,
+            side: NO_SIDE,
             sender: self.number,
             kind,
             priority: self.priority,

@@ -3,7 +3,7 @@
 use etherweave_primitives::Time;
 
 use crate::indices::{EndpointIndex, PortIndex};
-use crate::packet::{NO_PACKET, Packet, PacketKind};
+use crate::packet::{NO_PACKET, NO_SIDE, Packet, PacketKind};
 
 /// What a message is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,7 +64,7 @@ impl Message {
             wire: 0,
             payload: 0,
             word: self.tag,
-            side: NO_PACKET,
+            side: NO_SIDE,
             sender: 0,
             kind: PacketKind::Announcement,
             priority: 0,

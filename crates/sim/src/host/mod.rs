@@ -33,8 +33,9 @@ mod tasks;
 mod tcp;
 mod thread;
 
-use crate::indices::{EndpointIndex, PortIndex};
 use etherweave_primitives::{Duration, Time};
+
+use crate::indices::{EndpointIndex, PortIndex};
 
 pub(crate) use bus::Bus;
 pub(crate) use core::{Core, OWN_CORE};

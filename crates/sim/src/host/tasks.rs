@@ -69,7 +69,7 @@ impl Shard {
             done = core.begin(self.now, cost);
         }
         let key = self.key(place, Kind::ThreadDone, thread.get());
-        self.queue.push(Event { time: done, key, handle: 0, hint });
+        self.queue.push(Event { time: done, key, bits: 0, hint });
     }
 
     /// How long a task takes with others: what threads of a host copy follows each other at the rate of its memory.

@@ -408,7 +408,7 @@ impl Shard {
             let port = &mut ports[event.key.place()];
             match event.key.kind() {
                 Kind::Arrive | Kind::Deliver | Kind::ArriveDamaged => {
-                    let Packet { priority, wire, .. } = self.packets[event.handle];
+                    let Packet { priority, wire, .. } = self.packets[event.packet()];
                     port[usize::from(priority)].packets += self.credits.units(wire);
                 }
                 Kind::CreditsArrive => {
