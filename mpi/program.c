@@ -176,6 +176,9 @@ static void run_block(struct program *program, const struct block *block) {
             case OP_WAIT_ALL:
                 wait_all(program);
                 break;
+            case OP_COPY:
+                memcpy(program->receive_buffer, program->send_buffer, (size_t)op->bytes);
+                break;
             case OP_COMPUTE:
                 compute(op->rest_ns);
                 break;

@@ -181,8 +181,12 @@ static int check_op(const unsigned char *op, size_t byte, const struct schedule 
                     struct mistake *mistake) {
     uint32_t kind = read_u32(op) & 0xff, place = read_u32(op) >> 8, peer = read_u32(op + 4);
     uint64_t amount = read_u64(op + 8);
-    if (kind > OP_ITERATION_END) {
-        return wrong(mistake, byte, "operation %u; expected one of 0 to 6", kind);
+    if (kind > OP_COPY) {
+        return wrong(mistake, byte, "operation %u; expected one of 0 to 7", kind);
+    }
+    if (kind == OP_COPY && place == 0 && peer == 0) {
+        return amount <= MESSAGE_MAX ? 0 : wrong(mistake, byte, "a copy of %llu bytes; a message has at most %llu",
+                                                 (unsigned long long)amount, (unsigned long long)MESSAGE_MAX);
     }
     if (kind != OP_ISEND && kind != OP_IRECV) {
         int is_rest = kind == OP_COMPUTE || kind == OP_SLEEP;
@@ -299,10 +303,13 @@ static int pass(const unsigned char *ops, uint32_t count, struct open *open, str
         } else if (kind == OP_ISEND || kind == OP_IRECV) {
             open->requests++;
             open->bytes += kind == OP_IRECV ? amount : 0;
+        }
+        if (kind == OP_ISEND || kind == OP_IRECV || kind == OP_COPY) {
             demands->message_bytes_max = amount > demands->message_bytes_max ? amount : demands->message_bytes_max;
         }
         demands->requests_max = open->requests > demands->requests_max ? open->requests : demands->requests_max;
-        demands->receive_bytes_max = open->bytes > demands->receive_bytes_max ? open->bytes : demands->receive_bytes_max;
+        uint64_t received = kind == OP_COPY && amount > open->bytes ? amount : open->bytes;
+        demands->receive_bytes_max = received > demands->receive_bytes_max ? received : demands->receive_bytes_max;
     }
     return waits;
 }

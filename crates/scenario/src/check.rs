@@ -193,7 +193,9 @@ fn check_streams(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
 fn check_sleeps(scenario: &Scenario, number: usize, programs: &[Program]) -> Result<(), InputError> {
     let rest = |op: &Op| match *op {
         Op::Sleep { duration } | Op::Compute { duration } => duration,
-        Op::Isend { .. } | Op::Irecv { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => Duration::ZERO,
+        Op::Isend { .. } | Op::Irecv { .. } | Op::Copy { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => {
+            Duration::ZERO
+        }
     };
     let ops = programs.iter().flat_map(|program| program.blocks.iter()).flat_map(|block| &block.ops);
     let longest = ops.map(rest).max().unwrap_or(Duration::ZERO);

@@ -67,7 +67,7 @@ fn load(program: &Program) -> RankLoad {
                 Op::Isend { bytes, .. } => add(&mut load.sent, repeat, bytes),
                 Op::Irecv { bytes, .. } => add(&mut load.received, repeat, bytes),
                 Op::Compute { duration } | Op::Sleep { duration } => rest(&mut load, repeat, duration),
-                Op::WaitAll | Op::IterationStart | Op::IterationEnd => {}
+                Op::WaitAll | Op::Copy { .. } | Op::IterationStart | Op::IterationEnd => {}
             }
         }
     }

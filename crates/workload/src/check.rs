@@ -33,6 +33,7 @@ pub fn bytes_sent(program: &Program) -> u64 {
         Op::Isend { bytes, .. } => bytes,
         Op::Irecv { .. }
         | Op::WaitAll
+        | Op::Copy { .. }
         | Op::Compute { .. }
         | Op::Sleep { .. }
         | Op::IterationStart
@@ -45,7 +46,12 @@ fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) 
     let (peer, channel, bytes, sign) = match op {
         Op::Isend { peer, tag, bytes } => (peer, (rank, peer, tag), bytes, 1),
         Op::Irecv { peer, tag, bytes } => (peer, (peer, rank, tag), bytes, -1),
-        Op::WaitAll | Op::Compute { .. } | Op::Sleep { .. } | Op::IterationStart | Op::IterationEnd => return Ok(()),
+        Op::WaitAll
+        | Op::Copy { .. }
+        | Op::Compute { .. }
+        | Op::Sleep { .. }
+        | Op::IterationStart
+        | Op::IterationEnd => return Ok(()),
     };
     if peer.index() >= ranks || peer == rank {
         let found = format!("{rank} exchanges with {peer} in a job of {ranks} ranks");

@@ -131,6 +131,13 @@ mod tests {
     }
 
     #[test]
+    fn each_all_to_all_ends_with_the_block_that_the_rank_has_for_itself() {
+        let ops = &Fft::default().programs().unwrap()[22].blocks[1].ops;
+        let copies = ops.windows(2).filter(|pair| pair[1] == Op::Copy { bytes: 10_000 });
+        assert_eq!(copies.map(|pair| pair[0]).collect::<Vec<_>>(), [Op::WaitAll; 3]);
+    }
+
+    #[test]
     fn a_direction_without_message_is_skipped() {
         let plane = Fft { z_bytes: Bytes::ZERO, iterations: 1, ..Fft::default() };
         assert_eq!(crate::bytes_sent(&plane.programs().unwrap()[0]), 6 * 10_000);

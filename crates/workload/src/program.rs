@@ -27,6 +27,11 @@ pub enum Op {
     },
     /// Waits until every outstanding request of this rank is complete.
     WaitAll,
+    /// Copies what the rank sends to itself.
+    Copy {
+        /// Payload [B].
+        bytes: u64,
+    },
     /// Computes on a busy core.
     Compute {
         /// How long [ps].

@@ -70,7 +70,12 @@ impl Rendezvous<'_> {
                 Op::WaitAll if self.ranks[rank].open > 0 => break,
                 Op::Isend { peer, tag, bytes } => self.post((rank, peer.index(), tag), bytes, true)?,
                 Op::Irecv { peer, tag, bytes } => self.post((peer.index(), rank, tag), bytes, false)?,
-                Op::WaitAll | Op::Compute { .. } | Op::Sleep { .. } | Op::IterationStart | Op::IterationEnd => {}
+                Op::WaitAll
+                | Op::Copy { .. }
+                | Op::Compute { .. }
+                | Op::Sleep { .. }
+                | Op::IterationStart
+                | Op::IterationEnd => {}
             }
             self.ranks[rank].ops.next();
             moved = true;

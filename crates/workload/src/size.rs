@@ -185,7 +185,12 @@ fn burst_bytes(program: &Program) -> u64 {
         match op {
             Op::Isend { bytes, .. } => open = open.saturating_add(*bytes),
             Op::WaitAll => open = 0,
-            Op::Irecv { .. } | Op::Compute { .. } | Op::Sleep { .. } | Op::IterationStart | Op::IterationEnd => {}
+            Op::Irecv { .. }
+            | Op::Copy { .. }
+            | Op::Compute { .. }
+            | Op::Sleep { .. }
+            | Op::IterationStart
+            | Op::IterationEnd => {}
         }
         most = most.max(open);
     }

@@ -143,6 +143,7 @@ impl Shard {
         match op {
             Op::Isend { tag, bytes, .. } => self.send_cost(endpoint, tag, bytes),
             Op::Irecv { .. } => TaskCost::of(self.constants.mpi().receive_overhead),
+            Op::Copy { bytes } => self.copy_cost(bytes),
             Op::Compute { duration } => TaskCost::of(duration),
             Op::Sleep { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => TaskCost::of(Duration::ZERO),
         }
@@ -164,6 +165,13 @@ impl Shard {
         }
     }
 
+    /// Of a message to itself: both posts, the completion, and its copies.
+    fn copy_cost(&self, bytes: u64) -> TaskCost {
+        let mpi = self.constants.mpi();
+        let posted = mpi.send_overhead + mpi.receive_overhead + mpi.handling_overhead;
+        TaskCost::of(posted).and_copy(mpi.self_per_kib, bytes)
+    }
+
     /// The present operation has taken its time: its effect.
     pub(super) fn step_done(&mut self, thread: ThreadIndex, endpoint: EndpointIndex) {
         let rank = self.rank(thread);
@@ -172,7 +180,12 @@ impl Shard {
         match op {
             Op::Isend { tag, bytes, .. } => self.isend(thread, endpoint, tag, bytes),
             Op::Irecv { tag, .. } => self.irecv(thread, endpoint, tag),
-            Op::Compute { .. } | Op::Sleep { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => {}
+            Op::Copy { .. }
+            | Op::Compute { .. }
+            | Op::Sleep { .. }
+            | Op::WaitAll
+            | Op::IterationStart
+            | Op::IterationEnd => {}
         }
     }
 

@@ -107,6 +107,8 @@ pub struct MpiParams {
     pub eager_send_per_kib: Duration,
     /// Copying 1 KiB of an eager message out of them.
     pub eager_receive_per_kib: Duration,
+    /// Copying 1 KiB of what a rank sends to itself, all copies together.
+    pub self_per_kib: Duration,
     /// Envelope of every message on the wire.
     pub header: Bytes,
 }
@@ -122,6 +124,7 @@ impl MpiParams {
             collective_eager_max: None,
             eager_send_per_kib: Duration::ZERO,
             eager_receive_per_kib: Duration::ZERO,
+            self_per_kib: Duration::ZERO,
             header: Bytes::new(8),
         }
     }
@@ -136,6 +139,7 @@ impl MpiParams {
             collective_eager_max: None,
             eager_send_per_kib: Duration::ZERO,
             eager_receive_per_kib: Duration::ZERO,
+            self_per_kib: Duration::ZERO,
             header: Bytes::new(64),
         }
     }
@@ -187,6 +191,7 @@ struct MpiChanges {
     collective_eager_max: Option<Bytes>,
     eager_send_per_kib: Option<Duration>,
     eager_receive_per_kib: Option<Duration>,
+    self_per_kib: Option<Duration>,
     header: Option<Bytes>,
 }
 
@@ -202,6 +207,7 @@ fn mpi_over_tcp<'de, D: serde::Deserializer<'de>>(source: D) -> Result<MpiParams
         collective_eager_max: changes.collective_eager_max.or(before.collective_eager_max),
         eager_send_per_kib: changes.eager_send_per_kib.unwrap_or(before.eager_send_per_kib),
         eager_receive_per_kib: changes.eager_receive_per_kib.unwrap_or(before.eager_receive_per_kib),
+        self_per_kib: changes.self_per_kib.unwrap_or(before.self_per_kib),
         header: changes.header.unwrap_or(before.header),
     })
 }

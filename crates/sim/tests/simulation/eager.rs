@@ -47,3 +47,16 @@ fn messages_of_collectives_have_a_threshold_of_their_own() {
     };
     assert!(time(Bytes::new(256 << 10)) < time(Bytes::new(8 << 10)));
 }
+
+/// Two ranks exchange 10 KiB each, and copy as much: 100 ns for each KiB.
+#[test]
+fn the_block_of_a_rank_for_itself_is_copied() {
+    let time = |self_per_kib| {
+        let mut params = roce();
+        params.host.mpi_roce.self_per_kib = self_per_kib;
+        let all_to_all = AllToAll { ranks: 2, bytes: Bytes::new(10 << 10), iterations: 1, ..AllToAll::default() };
+        let workload = Workload::AllToAll(all_to_all);
+        run(&experiment(one_switch(2), params, vec![job(&workload)]), 1).iterations[0].duration
+    };
+    assert_eq!(time(Duration::from_ns(100)), time(Duration::ZERO) + Duration::from_ns(1_000));
+}

@@ -106,9 +106,13 @@ impl<'a> Member<'a> {
     }
 
     pub(super) fn wait(&mut self) {
-        self.ops.push(Op::WaitAll);
-        #[cfg(test)]
-        self.meanings.push(None);
+        self.push_local(Op::WaitAll);
+    }
+
+    /// Copies the part that the member has for itself.
+    pub(super) fn copy(&mut self, part: Part) {
+        let bytes = self.layout.length(part, self.me);
+        self.push_local(Op::Copy { bytes });
     }
 
     /// Sends and waits.
@@ -128,6 +132,12 @@ impl<'a> Member<'a> {
         self.receive(from, received, combining);
         self.send(to, sent);
         self.wait();
+    }
+
+    fn push_local(&mut self, op: Op) {
+        self.ops.push(op);
+        #[cfg(test)]
+        self.meanings.push(None);
     }
 
     #[cfg_attr(not(test), expect(unused_variables, reason = "only tests execute what an operation means"))]

@@ -53,7 +53,7 @@ fn unrolled(program: &Program) -> Vec<Op> {
     let blocks = program.blocks.iter().flat_map(|block| (0..block.repeat).flat_map(|_| &block.ops));
     for op in blocks.chain([&Op::WaitAll]) {
         match *op {
-            Op::IterationStart | Op::IterationEnd => continue,
+            Op::Copy { .. } | Op::IterationStart | Op::IterationEnd => continue,
             Op::WaitAll if open == 0 => continue,
             Op::WaitAll => open = 0,
             Op::Sleep { duration } => {
@@ -115,7 +115,7 @@ fn a_graph_that_waits_for_less_is_refused_unless_waits_may_be_added() {
         Op::WaitAll => 'w',
         Op::IterationStart => '(',
         Op::IterationEnd => ')',
-        Op::Compute { .. } | Op::Sleep { .. } => 'c',
+        Op::Copy { .. } | Op::Compute { .. } | Op::Sleep { .. } => 'c',
     };
     for program in &programs {
         assert_eq!(program.blocks[0].ops.iter().map(kinds).collect::<String>(), "(srwsrw)");

@@ -52,7 +52,8 @@ impl Rank {
             Op::Irecv { peer, tag, bytes } => self.message(format!("recv {bytes}b from {} tag {tag}", peer.get())),
             Op::Compute { duration } | Op::Sleep { duration } => self.rest(duration)?,
             Op::WaitAll => self.join(),
-            Op::IterationStart | Op::IterationEnd => {}
+            // The format has no time that depends on memory.
+            Op::Copy { .. } | Op::IterationStart | Op::IterationEnd => {}
         }
         Ok(())
     }

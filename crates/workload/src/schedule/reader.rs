@@ -245,7 +245,8 @@ impl Cursor<'_> {
             4 => Op::Sleep { duration },
             5 if amount == 0 => Op::IterationStart,
             6 if amount == 0 => Op::IterationEnd,
-            _ => return Err(self.before(OP_BYTES, format!("operation {kind} of {amount}; expected one of 0 to 6"))),
+            7 => Op::Copy { bytes: amount },
+            _ => return Err(self.before(OP_BYTES, format!("operation {kind} of {amount}; expected one of 0 to 7"))),
         };
         let is_plain = place == 0 && peer == 0;
         if is_plain { Ok(op) } else { Err(self.before(OP_BYTES, "a peer or a tag; expected none here")) }

@@ -100,6 +100,7 @@ fn op(ranks: u32, rank: u32) -> impl Strategy<Value = Op> {
         peer.clone().prop_map(|(peer, tag, bytes)| Op::Isend { peer, tag, bytes }),
         peer.prop_map(|(peer, tag, bytes)| Op::Irecv { peer, tag, bytes }),
         any::<u64>().prop_map(|ps| Op::Compute { duration: Duration::from_ps(ps) }),
+        any::<u64>().prop_map(|bytes| Op::Copy { bytes }),
         any::<u64>().prop_map(|ps| Op::Sleep { duration: Duration::from_ps(ps) }),
         prop_oneof![Just(Op::WaitAll), Just(Op::IterationStart), Just(Op::IterationEnd)],
     ]

@@ -83,7 +83,12 @@ fn tags<'a>(programs: impl Iterator<Item = &'a Program>) -> Result<BTreeMap<u32,
 fn tag(op: &Op) -> Option<u32> {
     match *op {
         Op::Isend { tag, .. } | Op::Irecv { tag, .. } => Some(tag),
-        Op::WaitAll | Op::Compute { .. } | Op::Sleep { .. } | Op::IterationStart | Op::IterationEnd => None,
+        Op::WaitAll
+        | Op::Copy { .. }
+        | Op::Compute { .. }
+        | Op::Sleep { .. }
+        | Op::IterationStart
+        | Op::IterationEnd => None,
     }
 }
 
@@ -125,6 +130,7 @@ fn put_op(op: &Op, tags: &BTreeMap<u32, u32>) -> [u8; OP_BYTES] {
         Op::Sleep { duration } => (4, 0, duration.as_ps()),
         Op::IterationStart => (5, 0, 0),
         Op::IterationEnd => (6, 0, 0),
+        Op::Copy { bytes } => (7, 0, bytes),
     };
     let word: u32 = kind | tag(op).map_or(0, |tag| tags[&tag]) << 8;
     let mut bytes = [0; OP_BYTES];

@@ -94,6 +94,7 @@ fn allgather(member: &mut Member<'_>) {
 /// outstanding requests, batch by batch with as many receives from below and sends upwards.
 fn alltoall(member: &mut Member<'_>) {
     let size = member.size();
+    member.copy(block(0));
     let Some(most) = member.choice.outstanding.filter(|&most| most < size - 1) else {
         for step in 1..size {
             member.receive(member.up(step), block(size - step), Combining::Replace);

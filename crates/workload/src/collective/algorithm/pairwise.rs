@@ -1,4 +1,5 @@
-//! Step s sends s places up and receives from s places down, one exchange at a time.
+//! Step s sends s places up and receives from s places down, one exchange at a time. The last step of an all-to-all is
+//! to itself, as in Open MPI.
 
 use super::Form;
 use super::linear::block;
@@ -15,6 +16,7 @@ fn alltoall(member: &mut Member<'_>) {
         let (to, from) = (member.up(step), member.down(step));
         member.exchange((to, block(step)), (from, block(step)), Combining::Replace);
     }
+    member.copy(block(0));
 }
 
 /// To each its share, which it adds to its own.
