@@ -9,7 +9,7 @@ use etherweave_topology::LinkClass;
 use crate::frame::size;
 use crate::host::Bus;
 use crate::indices::PortIndex;
-use crate::params::{EcnMarking, FlowControl, Forwarding, NicParams, RoceVersion, SimParams, Transport};
+use crate::params::{CommandStall, EcnMarking, FlowControl, Forwarding, NicParams, RoceVersion, SimParams, Transport};
 use crate::switch::buffer::{BufferSizes, Limit};
 use crate::switch::per_packet::PreparedRouting;
 use crate::switch::schedule::Scheduler;
@@ -94,6 +94,8 @@ pub(crate) struct NicTimes {
     pub xoff: Duration,
     /// Up to XON.
     pub xon: Duration,
+    /// Stops of reception, where they are modelled.
+    pub command_stall: Option<CommandStall>,
     /// Kernel bypass: a packet of another connection than the one before takes so much longer.
     pub context_switch: Duration,
 }
@@ -111,6 +113,7 @@ impl NicTimes {
             buffer: time(params.receive_buffer),
             xoff: time(params.xoff),
             xon: time(params.xon),
+            command_stall: params.command_stall.clone(),
             context_switch: transport.roce().map_or(Duration::ZERO, |_| params.context_switch),
         }
     }

@@ -243,7 +243,7 @@ impl Shard {
         match self.host_of_port(index) {
             Some(host) => {
                 let nic = &self.hosts[host].nic;
-                self.constants.nic.rate.bytes_in(nic.drained_at.since(now)).get()
+                self.constants.nic.rate.bytes_in(nic.buffer.backlog(now)).get()
             }
             None if self.crossbars.are_used() => self.crossbars.queued(index, usize::from(priority)).0.into(),
             None => {

@@ -93,12 +93,13 @@ pub(super) fn shards(
             shard.credits = CreditCounters::new(credits.mask(), credits.unit.get() as u32);
         }
     }
+    let stall = constants.params.nic.command_stall.as_ref();
     for node in nodes(topology) {
         let shard = &mut shards[layout.shard(node)];
         crossbars::add(shard, topology, node);
         match node {
             Node::Host(host) => {
-                let owner = Owner::Host(shard.hosts.push(Host::new(host.get(), shard.ports.next_index())));
+                let owner = Owner::Host(shard.hosts.push(Host::new(host.get(), shard.ports.next_index(), stall)));
                 check_nic(topology, host, constants)?;
                 add_ports(shard, topology, layout, node, owner);
             }

@@ -11,6 +11,7 @@
 //! network, one lookahead ahead of the bytes: bookkeeping of the simulator, never earlier than physics allows to use
 //! it.
 
+mod buffer_drain;
 mod bus;
 mod connection;
 mod core;
@@ -36,7 +37,9 @@ mod thread;
 use etherweave_primitives::{Duration, Time};
 
 use crate::indices::{EndpointIndex, PortIndex};
+use crate::params::CommandStall;
 
+pub(crate) use buffer_drain::BufferDrain;
 pub(crate) use bus::Bus;
 pub(crate) use core::{Core, OWN_CORE};
 pub(crate) use endpoint::{Endpoint, Intake, lines};
@@ -82,8 +85,8 @@ pub(crate) struct Host {
 /// Receive side of a NIC.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nic {
-    /// When the buffer will be empty.
-    pub drained_at: Time,
+    /// What is in its buffer.
+    pub buffer: BufferDrain,
     /// Endpoint of the packet before.
     pub last_endpoint: EndpointIndex,
     /// Whether the switch is paused.
@@ -96,9 +99,9 @@ pub(crate) struct Nic {
 
 impl Host {
     /// A host at `port`.
-    pub fn new(id: u32, port: PortIndex) -> Host {
+    pub fn new(id: u32, port: PortIndex, stall: Option<&CommandStall>) -> Host {
         let nic = Nic {
-            drained_at: Time::ZERO,
+            buffer: BufferDrain::new(id, stall),
             last_endpoint: EndpointIndex::NONE,
             is_pausing: false,
             backlog_max: Duration::ZERO,

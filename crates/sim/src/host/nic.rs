@@ -80,8 +80,7 @@ impl Shard {
         let Packet { wire, payload, .. } = self.packets[handle];
         self.constants.scheduler.charge(port, class, wire, waiting & 1 << class != 0);
         if let Some(bus) = &self.constants.nic.bus {
-            let nic = &mut self.hosts[host_index].nic;
-            nic.drained_at = nic.drained_at.max(self.now) + bus.send(wire, payload);
+            self.hosts[host_index].nic.buffer.add(self.now, bus.send(wire, payload));
         }
         // A packet that is still at its host has been in by no port.
         self.start_towards(port_index, handle, waiting != 0, |_, packet| packet.ingress);
@@ -149,15 +148,19 @@ impl Shard {
             Some(bus) => bus.receive(wire, payload),
         };
         let service = moved + if is_switch { times.context_switch } else { Duration::ZERO };
-        let drained_at = nic.drained_at.max(self.now) + service;
-        let backlog = drained_at.since(self.now);
+        if let Some(stall) = &times.command_stall {
+            nic.buffer.read_statistics(self.now, stall);
+        }
+        let mut buffer = nic.buffer;
+        let drained_at = buffer.add(self.now, service);
+        let backlog = buffer.backlog(self.now);
         if backlog > times.buffer && !has_room {
             return false;
         }
         if kind == PacketKind::Data {
             nic.last_endpoint = endpoint;
         }
-        nic.drained_at = drained_at;
+        nic.buffer = buffer;
         nic.backlog_max = nic.backlog_max.max(backlog);
         if backlog > times.xoff {
             self.nic_pause(host_index);
@@ -203,8 +206,8 @@ impl Shard {
     /// How long the buffer still needs until XON; `None` when it is there.
     fn time_to_xon(&self, host_index: HostIndex) -> Option<Duration> {
         let left = self.constants.nic.xon;
-        let wait = self.hosts[host_index].nic.drained_at.since(self.now);
-        (wait > left).then(|| wait - left)
+        let buffer = &self.hosts[host_index].nic.buffer;
+        (buffer.backlog(self.now) > left).then(|| buffer.wait(self.now) - left)
     }
 
     /// The buffer may have fallen to XON.

@@ -100,15 +100,15 @@ impl ReceiveQueue {
         self.totals.bytes += u64::from(bytes);
     }
 
-    /// Polling has found the queue empty: arms the interrupt.
-    pub(super) fn arm(&mut self, now: Time, timer: ModerationTimer) {
+    /// Polling has found the queue empty: arms the interrupt. Whether another profile is set.
+    pub(super) fn arm(&mut self, now: Time, timer: ModerationTimer) -> bool {
         self.softirq = Softirq::Armed;
         self.completions = 0;
-        if let Some(adaptive) = &mut self.adaptive
-            && let Some(profile) = adaptive.sample(now, self.totals)
-        {
-            self.profile = timer.profiles()[profile];
-        }
+        let Some(profile) = self.adaptive.as_mut().and_then(|adaptive| adaptive.sample(now, self.totals)) else {
+            return false;
+        };
+        self.profile = timer.profiles()[profile];
+        true
     }
 }
 

@@ -106,7 +106,11 @@ impl Shard {
         let params = &self.constants.params.host;
         let queue = &mut self.receive_queues[number];
         if frames == 0 {
-            return queue.arm(self.now, params.receive.timer);
+            let (host, sets_profile) = (queue.host, queue.arm(self.now, params.receive.timer));
+            if let Some(stall) = self.constants.nic.command_stall.as_ref().filter(|_| sets_profile) {
+                self.hosts[host].nic.buffer.stall(self.now, stall.duration);
+            }
+            return;
         }
         queue.softirq = Softirq::Running(frames);
         let (data, acks, merged) = (u64::from(batch.data), u64::from(batch.acks), u64::from(batch.merged));

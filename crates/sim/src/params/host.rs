@@ -4,7 +4,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::{CoreParams, Pcie, ReceiveParams, SharedMemoryParams, TokenBucket};
+use super::{CommandStall, CoreParams, Pcie, ReceiveParams, SharedMemoryParams, TokenBucket};
 
 /// A NIC.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -27,6 +27,9 @@ pub struct NicParams {
     pub transmit_latency: Duration,
     /// From last bit to host memory.
     pub receive_latency: Duration,
+    /// Stops of reception for commands to the firmware, an assumption for experiments. Absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_stall: Option<CommandStall>,
     /// What slows the host below the rate of its link. Absent: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<TokenBucket>,
@@ -43,6 +46,7 @@ impl Default for NicParams {
             context_switch: Duration::from_ns(25),
             transmit_latency: Duration::from_ns(216),
             receive_latency: Duration::from_ns(200),
+            command_stall: None,
             shaper: None,
         }
     }

@@ -5,6 +5,7 @@
 
 mod cells;
 mod check;
+mod command_stall;
 mod cores;
 mod flow_control;
 mod host;
@@ -18,6 +19,7 @@ mod transport;
 
 pub use cells::{Cells, PeerResponse};
 pub use check::check;
+pub use command_stall::CommandStall;
 pub use cores::{Binding, CoreParams};
 pub use etherweave_kernel::Arbiter;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};

@@ -2,6 +2,7 @@
 
 mod bus;
 mod closed_forms;
+mod command_stall;
 mod common;
 mod credits;
 mod dcqcn;

@@ -63,6 +63,12 @@ fn check_nic(nic: &NicParams) -> Checked {
             "no rate beside nic.pcie, which gives it",
         )?;
     }
+    if let Some(stall) = &nic.command_stall {
+        check_delay("nic.command_stall.duration", stall.duration)?;
+        let (period, least) = (stall.statistics_period, Duration::from_ms(1));
+        require(period >= least, "nic.command_stall.statistics_period", period, format!("at least {least}"))?;
+        require_within(0..=100, "nic.command_stall.statistics_commands", stall.statistics_commands)?;
+    }
     require(nic.receive_buffer <= BUFFER_MAX, "nic.receive_buffer", nic.receive_buffer, "less than 4GiB")
 }
 
