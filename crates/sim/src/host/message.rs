@@ -9,8 +9,10 @@ use crate::packet::{NO_PACKET, NO_SIDE, Packet, PacketKind};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum MessageKind {
-    /// An MPI message with its payload.
+    /// An MPI message with its payload, or the last fragment of one.
     Eager,
+    /// A fragment of an eager message; others follow.
+    Fragment,
     /// Rendezvous: request to send.
     RequestToSend,
     /// Rendezvous over RoCE: the receiver's NIC asks the sender's NIC for the payload.
@@ -26,8 +28,9 @@ pub enum MessageKind {
 }
 
 impl MessageKind {
-    const ALL: [MessageKind; 7] = [
+    const ALL: [MessageKind; 8] = [
         MessageKind::Eager,
+        MessageKind::Fragment,
         MessageKind::RequestToSend,
         MessageKind::ReadRequest,
         MessageKind::ReadResponse,

@@ -96,7 +96,8 @@ impl Shard {
             Op::Irecv { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), false),
             _ => (EndpointIndex::new(0), false),
         };
-        let cost = self.op_cost(endpoint, op);
+        let sent = self.rank(thread).fragments_sent;
+        let cost = self.op_cost(endpoint, op, sent);
         let hint = match Neighbour::of(endpoint) {
             Some(_) => PrefetchHint::default(),
             None => PrefetchHint::endpoint(endpoint, sends),
@@ -138,10 +139,10 @@ impl Shard {
         rank.advance();
     }
 
-    /// Processor time of an operation. A TCP send writes what it can at once.
-    fn op_cost(&self, endpoint: EndpointIndex, op: Op) -> TaskCost {
+    /// Processor time of an operation, or of the next fragment of a message. A TCP send writes what it can at once.
+    fn op_cost(&self, endpoint: EndpointIndex, op: Op, sent: u64) -> TaskCost {
         match op {
-            Op::Isend { tag, bytes, .. } => self.send_cost(endpoint, tag, bytes),
+            Op::Isend { tag, bytes, .. } => self.send_cost(endpoint, tag, bytes, sent),
             Op::Irecv { .. } => TaskCost::of(self.constants.mpi().receive_overhead),
             Op::Copy { bytes } => self.copy_cost(bytes),
             Op::Compute { duration } => TaskCost::of(duration),
@@ -149,13 +150,13 @@ impl Shard {
         }
     }
 
-    fn send_cost(&self, endpoint: EndpointIndex, tag: u32, bytes: u64) -> TaskCost {
+    fn send_cost(&self, endpoint: EndpointIndex, tag: u32, bytes: u64, sent: u64) -> TaskCost {
         let (host, mpi) = (&self.constants.params.host, self.constants.mpi());
         if Neighbour::of(endpoint).is_some() {
             let memory = &host.shared_memory;
             return memory.send_cost(if EagerLimits::of_shared_memory(memory).admit(tag, bytes) { bytes } else { 0 });
         }
-        let eager = if EagerLimits::of_mpi(mpi).admit(tag, bytes) { bytes } else { 0 };
+        let eager = if EagerLimits::of_mpi(mpi).admit(tag, bytes) { mpi.piece(bytes, sent) } else { 0 };
         if self.constants.is_tcp() {
             let posted = TaskCost::of(mpi.send_overhead + host.cpu.send_call);
             let buffered = posted.and_copy(mpi.eager_send_per_kib, eager);
@@ -174,9 +175,13 @@ impl Shard {
 
     /// The present operation has taken its time: its effect.
     pub(super) fn step_done(&mut self, thread: ThreadIndex, endpoint: EndpointIndex) {
-        let rank = self.rank(thread);
-        let op = rank.op().expect("a step has an operation");
-        rank.advance();
+        let op = self.rank(thread).op().expect("a step has an operation");
+        if let Op::Isend { tag, bytes, .. } = op
+            && self.send_fragment(thread, endpoint, tag, bytes)
+        {
+            return;
+        }
+        self.rank(thread).advance();
         match op {
             Op::Isend { tag, bytes, .. } => self.isend(thread, endpoint, tag, bytes),
             Op::Irecv { tag, .. } => self.irecv(thread, endpoint, tag),
@@ -189,6 +194,21 @@ impl Shard {
         }
     }
 
+    /// Sends a fragment of an eager message, if others follow it.
+    fn send_fragment(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, tag: u32, bytes: u64) -> bool {
+        let mpi = self.constants.mpi();
+        let is_eager = Neighbour::of(endpoint).is_none() && EagerLimits::of_mpi(mpi).admit(tag, bytes);
+        let header = mpi.header.get();
+        let sent = self.rank(thread).fragments_sent;
+        let piece = self.constants.mpi().piece(bytes, sent);
+        if !is_eager || sent + piece == bytes {
+            return false;
+        }
+        self.rank(thread).fragments_sent += piece;
+        self.post_message(endpoint, MessageKind::Fragment, tag, piece, header + piece);
+        true
+    }
+
     fn isend(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, tag: u32, bytes: u64) {
         let header = self.constants.mpi().header.get();
         let limits = match Neighbour::of(endpoint) {
@@ -197,7 +217,8 @@ impl Shard {
         };
         if limits.admit(tag, bytes) {
             // Buffered: the request is complete once the bytes are handed over.
-            self.send_message(thread, endpoint, MessageKind::Eager, tag, bytes, header + bytes);
+            let sent = std::mem::take(&mut self.rank(thread).fragments_sent);
+            self.send_message(thread, endpoint, MessageKind::Eager, tag, bytes, header + bytes - sent);
         } else {
             self.rank(thread).outstanding += 1;
             self.send_message(thread, endpoint, MessageKind::RequestToSend, tag, bytes, header);
@@ -263,6 +284,7 @@ impl Shard {
                 self.post_message(endpoint, MessageKind::ReadResponse, message.tag, message.bytes, message.bytes);
             }
             MessageKind::Eager
+            | MessageKind::Fragment
             | MessageKind::RequestToSend
             | MessageKind::ReadResponse
             | MessageKind::Finished
@@ -296,6 +318,8 @@ impl Shard {
             MessageKind::ClearToSend => {
                 self.post_message(endpoint, MessageKind::Payload, tag, bytes, header + bytes);
             }
+            // Copied; the last fragment completes the message.
+            MessageKind::Fragment => {}
             MessageKind::ReadRequest => unreachable!("the NIC answers read requests"),
         }
     }

@@ -22,6 +22,8 @@ pub(crate) struct RankState {
     cursor: (usize, u32, usize),
     /// Requests not yet complete.
     pub outstanding: u32,
+    /// What has been sent of the present message, in fragments [B].
+    pub(super) fragments_sent: u64,
     /// Receives and messages.
     pub matching: Matching,
     /// Peer ranks and their endpoints, in order of ranks.
@@ -46,6 +48,7 @@ impl RankState {
             program,
             cursor: (0, 0, 0),
             outstanding: 0,
+            fragments_sent: 0,
             matching: Matching::default(),
             peers: Vec::new(),
             peer: 0,

@@ -55,7 +55,7 @@ impl SharedMemoryParams {
                 calls.and_copy(self.single_copy_per_kib, message.bytes)
             }
             MessageKind::RequestToSend | MessageKind::Finished => TaskCost::of(self.handling_overhead),
-            MessageKind::ReadRequest | MessageKind::ClearToSend | MessageKind::Payload => {
+            MessageKind::Fragment | MessageKind::ReadRequest | MessageKind::ClearToSend | MessageKind::Payload => {
                 unreachable!("messages of a NIC and of TCP")
             }
         }

@@ -161,7 +161,11 @@ impl Shard {
             }
             Task::Handle(_, message) => {
                 let mpi = self.constants.mpi();
-                let copied = if message.kind == MessageKind::Eager { message.bytes } else { 0 };
+                let copied = match message.kind {
+                    MessageKind::Eager => mpi.last_piece(message.bytes),
+                    MessageKind::Fragment => message.bytes,
+                    _ => 0,
+                };
                 (task, TaskCost::of(mpi.handling_overhead).and_copy(mpi.eager_receive_per_kib, copied))
             }
             Task::Step(_) | Task::Post => (task, TaskCost::of(costs.send_call)),

@@ -38,7 +38,8 @@ impl Shard {
         let state = self.endpoints[endpoint].tcp();
         state.posted += length;
         let end = state.posted;
-        let is_inline = matches!(kind, MessageKind::Eager | MessageKind::RequestToSend) && state.writes.is_empty();
+        let is_inline = matches!(kind, MessageKind::Eager | MessageKind::Fragment | MessageKind::RequestToSend)
+            && state.writes.is_empty();
         let written = if is_inline { length.min(state.sender.send_buffer_free()) } else { 0 };
         if written < length {
             let completes = kind == MessageKind::Payload;

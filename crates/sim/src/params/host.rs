@@ -107,6 +107,10 @@ pub struct MpiParams {
     /// The same for messages of collectives, which are blocking sends. Absent: `eager_max`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collective_eager_max: Option<Bytes>,
+    /// Largest piece in which an eager message is copied and sent, so that copies at both ends and the wire overlap.
+    /// Absent: the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fragment: Option<Bytes>,
     /// Copying 1 KiB of an eager message into the library's buffers.
     pub eager_send_per_kib: Duration,
     /// Copying 1 KiB of an eager message out of them.
@@ -126,11 +130,22 @@ impl MpiParams {
             handling_overhead: Duration::from_ns(120),
             eager_max: Bytes::new(8 << 10),
             collective_eager_max: None,
+            fragment: None,
             eager_send_per_kib: Duration::ZERO,
             eager_receive_per_kib: Duration::ZERO,
             self_per_kib: Duration::ZERO,
             header: Bytes::new(8),
         }
+    }
+
+    /// The piece of an eager message of `bytes` that follows the first `sent` of them.
+    pub(crate) fn piece(&self, bytes: u64, sent: u64) -> u64 {
+        self.fragment.map_or(bytes - sent, |fragment| fragment.get().min(bytes - sent))
+    }
+
+    /// The last piece of an eager message.
+    pub(crate) fn last_piece(&self, bytes: u64) -> u64 {
+        self.fragment.map_or(bytes, |fragment| bytes - bytes.saturating_sub(1) / fragment.get() * fragment.get())
     }
 
     /// The TCP byte transfer layer of Open MPI; what a release of it does is in its profile.
@@ -141,6 +156,7 @@ impl MpiParams {
             handling_overhead: Duration::from_ns(300),
             eager_max: Bytes::new(64 << 10),
             collective_eager_max: None,
+            fragment: None,
             eager_send_per_kib: Duration::ZERO,
             eager_receive_per_kib: Duration::ZERO,
             self_per_kib: Duration::ZERO,
@@ -193,6 +209,7 @@ struct MpiChanges {
     handling_overhead: Option<Duration>,
     eager_max: Option<Bytes>,
     collective_eager_max: Option<Bytes>,
+    fragment: Option<Bytes>,
     eager_send_per_kib: Option<Duration>,
     eager_receive_per_kib: Option<Duration>,
     self_per_kib: Option<Duration>,
@@ -209,6 +226,7 @@ fn mpi_over_tcp<'de, D: serde::Deserializer<'de>>(source: D) -> Result<MpiParams
         handling_overhead: changes.handling_overhead.unwrap_or(before.handling_overhead),
         eager_max: changes.eager_max.unwrap_or(before.eager_max),
         collective_eager_max: changes.collective_eager_max.or(before.collective_eager_max),
+        fragment: changes.fragment.or(before.fragment),
         eager_send_per_kib: changes.eager_send_per_kib.unwrap_or(before.eager_send_per_kib),
         eager_receive_per_kib: changes.eager_receive_per_kib.unwrap_or(before.eager_receive_per_kib),
         self_per_kib: changes.self_per_kib.unwrap_or(before.self_per_kib),
