@@ -10,6 +10,8 @@
 //! Guarantees: the same experiment gives the same report on any number of threads and processes; packets made are
 //! packets delivered, dropped, discarded as damaged, lost on a failed link, or in flight.
 
+#[cfg(test)]
+mod alone;
 mod build;
 mod capture;
 mod captured_port;
