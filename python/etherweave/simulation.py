@@ -43,6 +43,8 @@ class Estimate(TypedDict):
     """Tables and captures, if they are written [B]."""
     packet_hops: int | None
     """Packets over links, each link counted; None where the scenario does not say when it ends."""
+    run_s: float | None
+    """Time on one thread of the machine of the benchmarks, without set-up [s]; None as above."""
     warnings: list[str]
     """What a reader must know before the start, such as that the routing may deadlock."""
 

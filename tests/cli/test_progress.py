@@ -10,6 +10,7 @@ from etherweave.cli.progress import (
     StudyLines,
     print_start,
     share,
+    span_text,
     step_progress,
 )
 from etherweave.simulation import Estimate, Progress
@@ -90,12 +91,15 @@ def test_the_time_left_of_a_step_follows_from_its_share(monkeypatch: pytest.Monk
     ]
 
 
-def estimate(memory_bytes: int, packet_hops: int | None, *warnings: str) -> Estimate:
+def estimate(
+    memory_bytes: int, packet_hops: int | None, *warnings: str, run_s: float | None = None
+) -> Estimate:
     return Estimate(
         memory_bytes=memory_bytes,
         memory_parts=[],
         disk_bytes=0,
         packet_hops=packet_hops,
+        run_s=run_s,
         warnings=list(warnings),
     )
 
@@ -103,9 +107,27 @@ def estimate(memory_bytes: int, packet_hops: int | None, *warnings: str) -> Esti
 def test_what_a_large_run_needs_is_printed_before_it_starts(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    print_start("halo", estimate(3 << 29, 1_234_567))
-    expected = "halo: expected to take about 1.5 GiB of memory at most, 1,234,567 packet-hops\n"
+    print_start("halo", estimate(3 << 29, 1_234_567, run_s=0.13))
+    expected = (
+        "halo: expected to take about 1.5 GiB of memory at most, 1,234,567 packet-hops, "
+        "about 0.1 s on a thread\n"
+    )
     assert capsys.readouterr() == ("", expected)
+
+
+@pytest.mark.parametrize(
+    ("span_s", "text"),
+    [
+        (0.04, "less than 0.1 s"),
+        (1.26, "about 1.3 s"),
+        (119, "about 119 s"),
+        (185, "about 3 min"),
+        (7_200, "about 2 h"),
+        (1e6, "about 12 days"),
+    ],
+)
+def test_a_time_is_written_in_its_largest_unit(span_s: float, text: str) -> None:
+    assert span_text(span_s) == text
 
 
 def test_a_small_run_prints_warnings_only(capsys: pytest.CaptureFixture[str]) -> None:

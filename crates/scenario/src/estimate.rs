@@ -1,7 +1,7 @@
-//! Memory, disk and packet-hops of a simulation before it is built, and the refusal of what does not fit.
+//! Memory, disk, packet-hops and time of a simulation before it is built, and the refusal of what does not fit.
 //!
-//! Counts come from the topology and from the programs of a few ranks; sizes from the structures that a run keeps.
-//! Left out: time. It follows from packet-hops and the rate that progress shows after the first moments.
+//! Counts come from the topology and from the programs of a few ranks; sizes from the structures that a run keeps;
+//! times from [`crate::run_time`].
 
 use std::collections::BTreeSet;
 
@@ -13,6 +13,7 @@ use etherweave_topology::{Node, Topology, TopologyKind};
 use etherweave_workload::{TrafficSize, Workload};
 
 use crate::memory::MemoryLimit;
+use crate::run_time::RunTime;
 use crate::scenario::{generate, read};
 use crate::{JobSpec, OpenLoopSpec, Scenario, ScenarioError, check, routing, sampling};
 
@@ -49,6 +50,9 @@ pub struct Estimate {
     pub disk_bytes: u64,
     /// Packets over links, each link counted; none where neither streams nor the run have an end.
     pub packet_hops: Option<u64>,
+    /// Time of a run on one thread of the machine of the benchmarks, without set-up [s]; none where packet-hops are not
+    /// known.
+    pub run_s: Option<f64>,
     /// What a reader must know before the first event, such as that the routing may deadlock.
     pub warnings: Vec<String>,
     /// The key of what takes most memory.
@@ -204,9 +208,16 @@ pub(crate) fn run(
         Part::new("samples", sampled, "observe.period", "a longer period, a shorter time, or fewer ports and flows"),
     ];
     let captured = captured_bytes(scenario, &traffic, captures as u64, snap_length);
+    let packet_hops = packet_hops(scenario, topology, &traffic, hops);
+    let counted = traffic.iter().zip(&scenario.job).filter(|(_, job)| !job.background);
+    let messages = counted.map(|(size, _)| size.messages.unwrap_or(0)).fold(0, u64::saturating_add);
+    let run_s = packet_hops.map(|packet_hops| {
+        RunTime::of_benchmarks().seconds(scenario.switch.model, topology.hosts(), packet_hops, messages)
+    });
     Ok(Estimate {
         disk_bytes: (tables.saturating_add(sample_tables) / COMPRESSION).saturating_add(captured),
-        packet_hops: packet_hops(scenario, topology, &traffic, hops),
+        packet_hops,
+        run_s,
         ..Estimate::of_parts(parts, peak)
     })
 }
@@ -262,6 +273,7 @@ fn captured_bytes(scenario: &Scenario, traffic: &[TrafficSize], captures: u64, s
 }
 
 /// Data and acknowledgements over all links; of a run with an end, no more than links of receivers carry until then.
+/// Without one, the jobs end it that are not in the background: what others send until then is left out.
 fn packet_hops(scenario: &Scenario, topology: &Topology, traffic: &[TrafficSize], hops: f64) -> Option<u64> {
     let (payload, per_ack) = (scenario.transport.payload().get(), u64::from(scenario.transport.packets_per_ack()));
     let rate = topology.channel(topology.host_channel(HostId::from_index(0))).rate;
@@ -277,7 +289,9 @@ fn packet_hops(scenario: &Scenario, topology: &Topology, traffic: &[TrafficSize]
         let packets = (bytes / payload.max(1)).max(messages);
         Some(packets.saturating_add((packets / per_ack).max(messages)) as f64 * hops)
     };
-    traffic.iter().map(of_job).sum::<Option<f64>>().map(|hops| hops as u64)
+    let counts = |(_, job): &(&TrafficSize, &JobSpec)| carried.is_some() || !job.background;
+    let counted = traffic.iter().zip(&scenario.job).filter(counts);
+    counted.map(|(size, _)| of_job(size)).sum::<Option<f64>>().map(|hops| hops as u64)
 }
 
 /// Links between two hosts on average, seen from the first host.

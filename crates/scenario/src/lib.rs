@@ -30,6 +30,7 @@ mod pattern_spec;
 mod reader;
 mod routing;
 mod run;
+mod run_time;
 mod sampling;
 mod scenario;
 mod schedules;

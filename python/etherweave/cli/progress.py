@@ -22,6 +22,8 @@ LINE_EVERY_S = 10.0
 
 MEMORY_SHOWN = 1 << 28
 """Estimated memory from which on it is printed before the first event [B]."""
+SPAN_MIN_S = 0.1
+"""The least estimated time that is printed as such [s]."""
 HOPS_SHOWN = 50_000_000
 """Estimated packet-hops from which on they are printed: ten seconds' work of a processor."""
 
@@ -59,9 +61,21 @@ def print_estimate(name: str, estimate: "Estimate") -> None:
     facts = [f"about {size_text(estimate['memory_bytes'])} of memory at most"]
     if hops is not None:
         facts.append(f"{hops:,} packet-hops")
+    if (run_s := estimate["run_s"]) is not None:
+        facts.append(f"{span_text(run_s)} on a thread")
     if estimate["disk_bytes"] >= MEMORY_SHOWN:
         facts.append(f"{size_text(estimate['disk_bytes'])} on disk if written")
     notice(f"{name}: expected to take {', '.join(facts)}")
+
+
+def span_text(span_s: float) -> str:
+    """Write an estimated time as people compare them: about 3 min."""
+    if span_s < SPAN_MIN_S:
+        return f"less than {SPAN_MIN_S} s"
+    for seconds, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if span_s >= 2 * seconds:
+            return f"about {span_s / seconds:.0f} {unit}"
+    return f"about {span_s:.0f} s" if span_s >= 2 else f"about {span_s:.1f} s"
 
 
 def size_text(size_bytes: float) -> str:
