@@ -44,7 +44,7 @@ fn add_port(shard: &mut Shard, owner: Owner) -> PortIndex {
 }
 
 fn add_host(shard: &mut Shard) -> HostIndex {
-    let host = shard.hosts.push(Host::new(0, shard.ports.next_index()));
+    let host = shard.hosts.push(Host::new(0, shard.ports.next_index(), None));
     add_port(shard, Owner::Host(host));
     host
 }
