@@ -59,20 +59,28 @@ impl<O: Outbox, A: Agreement> Exchange<O, A> for ThreadEnd<'_, O, A> {
         let Window { outboxes, known } = &self.threads.windows[self.met % 2];
         let workers = self.threads.workers;
         self.met += 1;
-        for (outbox, shared) in self.outboxes.iter_mut().zip(&outboxes[self.number * workers..]) {
-            if !outbox.is_empty() {
-                std::mem::swap(&mut *lock(shared), outbox);
+        // What a thread does to its own shards stays with it: one outbox, where others have one more for each window.
+        for (to, outbox) in self.outboxes.iter_mut().enumerate() {
+            if to != self.number && !outbox.is_empty() {
+                std::mem::swap(&mut *lock(&outboxes[self.number * workers + to]), outbox);
             }
         }
         *lock(&known[self.number]) = own;
         self.threads.barrier.wait();
         for from in 0..workers {
-            let mut outbox = lock(&outboxes[from * workers + self.number]);
-            if !outbox.is_empty() {
-                receive(&mut outbox);
+            if from == self.number {
+                receive_some(&mut self.outboxes[from], &mut receive);
+            } else {
+                receive_some(&mut *lock(&outboxes[from * workers + self.number]), &mut receive);
             }
         }
         known.iter().fold(A::default(), |agreed, known| agreed.with(*lock(known)))
+    }
+}
+
+fn receive_some<O: Outbox>(outbox: &mut O, receive: &mut impl FnMut(&mut O)) {
+    if !outbox.is_empty() {
+        receive(outbox);
     }
 }
 
