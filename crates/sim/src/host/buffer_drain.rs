@@ -51,9 +51,17 @@ impl BufferDrain {
         self.empty_at = self.empty_at.max(from) + span;
     }
 
+    /// All that has stopped reception until now: before anything is added.
+    #[inline]
+    pub fn catch_up(&mut self, now: Time, stall: Option<&CommandStall>) {
+        if let Some(stall) = stall {
+            self.read_statistics(now, stall);
+        }
+    }
+
     /// Stops for the statistics that the driver has read until now.
     #[cold]
-    pub fn read_statistics(&mut self, now: Time, stall: &CommandStall) {
+    fn read_statistics(&mut self, now: Time, stall: &CommandStall) {
         while self.statistics_at <= now {
             self.stall(self.statistics_at, stall.duration * u64::from(stall.statistics_commands));
             self.statistics_at += stall.statistics_period;
@@ -101,11 +109,11 @@ mod tests {
             statistics_commands: 4,
         };
         let mut drain = BufferDrain::new(1, Some(&stall));
-        drain.read_statistics(at(617), &stall);
+        drain.catch_up(at(617), Some(&stall));
         assert_eq!(drain.add(at(617), Duration::ZERO), at(617));
-        drain.read_statistics(at(620), &stall);
+        drain.catch_up(at(620), Some(&stall));
         assert_eq!(micros(drain.wait(at(620))), 18);
-        drain.read_statistics(at(1_620), &stall);
+        drain.catch_up(at(1_620), Some(&stall));
         assert_eq!(micros(drain.wait(at(1_620))), 18);
     }
 }

@@ -80,7 +80,9 @@ impl Shard {
         let Packet { wire, payload, .. } = self.packets[handle];
         self.constants.scheduler.charge(port, class, wire, waiting & 1 << class != 0);
         if let Some(bus) = &self.constants.nic.bus {
-            self.hosts[host_index].nic.buffer.add(self.now, bus.send(wire, payload));
+            let buffer = &mut self.hosts[host_index].nic.buffer;
+            buffer.catch_up(self.now, self.constants.nic.command_stall.as_ref());
+            buffer.add(self.now, bus.send(wire, payload));
         }
         // A packet that is still at its host has been in by no port.
         self.start_towards(port_index, handle, waiting != 0, |_, packet| packet.ingress);
@@ -148,9 +150,7 @@ impl Shard {
             Some(bus) => bus.receive(wire, payload),
         };
         let service = moved + if is_switch { times.context_switch } else { Duration::ZERO };
-        if let Some(stall) = &times.command_stall {
-            nic.buffer.read_statistics(self.now, stall);
-        }
+        nic.buffer.catch_up(self.now, times.command_stall.as_ref());
         let mut buffer = nic.buffer;
         let drained_at = buffer.add(self.now, service);
         let backlog = buffer.backlog(self.now);
