@@ -18,7 +18,7 @@ use crate::report::{FlowRow, PortRow, StreamRow};
 use crate::switch::buffer::Group;
 use crate::switch::input_queued::CrossbarPort;
 use crate::switch::port::{Paused, Port};
-use crate::transport::dcqcn::RateLimiter;
+use crate::transport::roce::Congestion;
 
 /// What an allocation takes beside its content [B], about.
 const ALLOCATION: u64 = 16;
@@ -113,7 +113,9 @@ fn services(topology: &Topology, params: &SimParams) -> u64 {
 /// Both ends, both paths, timers.
 fn connection(params: &SimParams, hops: f64) -> u64 {
     let state = match &params.transport {
-        Transport::Roce(roce) if roce.dcqcn.is_some() => size_of::<RateLimiter>() as u64 + ALLOCATION,
+        Transport::Roce(roce) if roce.dcqcn.is_some() || roce.swift.is_some() => {
+            size_of::<Congestion>() as u64 + ALLOCATION
+        }
         Transport::Roce(_) => 0,
         Transport::Tcp(_) => (size_of::<TcpState>() + size_of::<ReceiveQueue>()) as u64 + ALLOCATION + TCP_LISTS,
     };

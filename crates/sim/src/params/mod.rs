@@ -14,6 +14,7 @@ mod receive;
 mod roce;
 mod shaper;
 mod shared_memory;
+mod swift;
 mod switch;
 mod transport;
 
@@ -31,6 +32,7 @@ pub use receive::{AdaptiveParams, Moderation, ModerationProfile, ModerationTimer
 pub use roce::{AlphaUpdate, Dcqcn, LossDetection, Reliability, RoceParams, RoceVersion};
 pub use shaper::TokenBucket;
 pub use shared_memory::SharedMemoryParams;
+pub use swift::Swift;
 pub use switch::{EcnMarking, Forwarding, SwitchModel, SwitchParams, Threshold};
 pub use transport::{ConnectionWindow, Transport};
 

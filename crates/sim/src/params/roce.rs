@@ -2,6 +2,8 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
+use super::Swift;
+
 /// Which encapsulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -56,9 +58,12 @@ pub struct RoceParams {
     /// Selective repeat that finds losses by time: least wait before the last packet is sent again to ask what has
     /// arrived.
     pub tail_loss_probe_min: Duration,
-    /// Congestion control. Absent: off, as in the testbed.
+    /// Congestion control by marks. Absent: off, as in the testbed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dcqcn: Option<Dcqcn>,
+    /// Congestion control by delay, in place of the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub swift: Option<Swift>,
 }
 
 impl Default for RoceParams {
@@ -74,6 +79,7 @@ impl Default for RoceParams {
             loss_detection: LossDetection::Time,
             tail_loss_probe_min: Duration::from_us(100),
             dcqcn: None,
+            swift: None,
         }
     }
 }

@@ -11,6 +11,7 @@ mod reassembly;
 pub mod roce;
 mod rtt;
 mod short_queue;
+mod swift;
 pub mod tcp;
 
 pub use ranges::ByteRange;

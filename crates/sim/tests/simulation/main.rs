@@ -18,4 +18,5 @@ mod send_buffer;
 mod shaped;
 mod shared_host;
 mod stuck;
+mod swift;
 mod threads;

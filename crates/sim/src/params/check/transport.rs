@@ -3,7 +3,7 @@
 use etherweave_primitives::{Bytes, Duration};
 
 use super::{Checked, RATES, check_timer, require, require_effect, require_within};
-use crate::params::{Dcqcn, EcnMarking, LossDetection, Reliability, RoceParams, Transport};
+use crate::params::{Dcqcn, EcnMarking, LossDetection, Reliability, RoceParams, Swift, Transport};
 use crate::transport::tcp::{CongestionControl, SegmentLoss, TcpParams};
 
 /// Packets that may be in flight: half of the 24-bit sequence numbers, so that old and new can be distinguished.
@@ -34,6 +34,9 @@ fn check_roce(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
     require(roce.window <= mtu * PACKETS_MAX, "transport.roce.window", roce.window, most)?;
     check_timer("transport.roce.retransmission_timeout", roce.retransmission_timeout)?;
     check_selective(roce)?;
+    if let Some(swift) = &roce.swift {
+        check_swift(roce, swift)?;
+    }
     match &roce.dcqcn {
         Some(dcqcn) => check_dcqcn(dcqcn, ecn.is_some()),
         None => require(ecn.is_none(), "switch.ecn", "marking switches", "transport.roce.dcqcn: nothing heeds a mark"),
@@ -61,6 +64,27 @@ fn check_selective(roce: &RoceParams) -> Checked {
     let most = format!("at most retransmission_timeout, {}", roce.retransmission_timeout);
     let fits = roce.tail_loss_probe_min <= roce.retransmission_timeout;
     require(!probes || fits, probe, roce.tail_loss_probe_min, most)
+}
+
+fn check_swift(roce: &RoceParams, swift: &Swift) -> Checked {
+    let key = |name: &str| format!("transport.roce.swift.{name}");
+    require(roce.dcqcn.is_none(), "transport.roce.swift", "dcqcn", "one congestion control")?;
+    let is_selective = roce.reliability == Reliability::SelectiveRepeat;
+    let echoes = "selective_repeat: its acknowledgements echo when a packet was sent";
+    require(is_selective, "transport.roce.reliability", "go_back_n beside swift", echoes)?;
+    let every = "1: the window may hold less than a packet";
+    require(roce.ack_every == 1, "transport.roce.ack_every", roce.ack_every, every)?;
+    check_timer(&key("base_target"), swift.base_target)?;
+    require(swift.flow_scaling <= super::TIMER_MAX, &key("flow_scaling"), swift.flow_scaling, "at most 1000000s")?;
+    let (least, most) = (swift.flow_scaling_window_min, swift.flow_scaling_window_max);
+    require_within(1..=1_000_000, &key("flow_scaling_window_max"), most)?;
+    let below = format!("1 or more, and less than flow_scaling_window_max, {most}");
+    require(least > 0 && least < most, &key("flow_scaling_window_min"), least, below)?;
+    require_within(1..=1_000_000, &key("additive_increase"), swift.additive_increase)?;
+    require_within(1..=100, &key("decrease"), swift.decrease)?;
+    require_within(1..=99, &key("decrease_max"), swift.decrease_max)?;
+    require_within(1..=1_000, &key("window_min"), swift.window_min)?;
+    require_within(1..=1_000, &key("timeouts_max"), swift.timeouts_max)
 }
 
 fn check_dcqcn(dcqcn: &Dcqcn, has_marks: bool) -> Checked {

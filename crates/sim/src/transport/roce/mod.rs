@@ -17,6 +17,7 @@
 //!
 //! Guarantees: every posted byte is delivered once and in order as long as the path lets anything through.
 
+mod congestion;
 mod requester;
 mod responder;
 mod selective;
@@ -25,6 +26,7 @@ use etherweave_primitives::Time;
 
 use super::{SackBlocks, duplicate};
 
+pub(crate) use congestion::Congestion;
 pub use requester::{DataPacket, Requester};
 pub use responder::{Answer, DataArrival, Reception, Responder};
 

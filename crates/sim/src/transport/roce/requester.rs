@@ -3,9 +3,8 @@
 use etherweave_primitives::{BitRate, Time};
 
 use super::selective::{Progress, SelectiveRepeat};
-use super::{Acknowledgement, Operation, SEQUENCES, following};
+use super::{Acknowledgement, Congestion, Operation, SEQUENCES, following};
 use crate::params::{Reliability, RoceParams};
-use crate::transport::dcqcn::RateLimiter;
 use crate::transport::{ByteRange, ShortQueue};
 
 /// An outgoing message.
@@ -77,7 +76,7 @@ pub struct Requester {
     last_progress: Time,
     packets: u64,
     /// Congestion control.
-    limiter: Option<Box<RateLimiter>>,
+    congestion: Option<Box<Congestion>>,
     /// Selective repeat in place of go-back-N.
     selective: Option<Box<SelectiveRepeat>>,
     /// Messages not yet acknowledged.
@@ -89,12 +88,11 @@ pub struct Requester {
 impl Requester {
     /// A connection of a NIC of `rate`.
     pub fn new(params: &RoceParams, rate: BitRate) -> Requester {
-        let limiter = params.dcqcn.as_ref().map(|dcqcn| Box::new(RateLimiter::new(dcqcn, rate)));
         let selective = match params.reliability {
             Reliability::GoBackN => None,
             Reliability::SelectiveRepeat => Some(Box::new(SelectiveRepeat::new(params))),
         };
-        Requester { limiter, selective, ..Requester::default() }
+        Requester { congestion: Congestion::new(params, rate), selective, ..Requester::default() }
     }
 
     /// Adds a message to the stream; returns where it ends.
@@ -117,11 +115,18 @@ impl Requester {
     /// Whether the window lets a packet out.
     #[inline]
     fn has_more(&self, params: &RoceParams) -> bool {
-        let has_new = self.next < self.posted && self.next - self.acknowledged < params.window.get();
+        let has_new = self.next < self.posted && self.next - self.acknowledged < self.window(params);
         match &self.selective {
             None => has_new,
             Some(selective) => selective.first_lost().is_some() || (has_new && self.is_in_range(params)),
         }
+    }
+
+    /// Most that may be unacknowledged now [B].
+    #[inline]
+    fn window(&self, params: &RoceParams) -> u64 {
+        let of_congestion = self.congestion.as_ref().and_then(|congestion| congestion.window());
+        of_congestion.unwrap_or(params.window.get())
     }
 
     /// Whether the responder has room to track the next packet.
@@ -163,7 +168,12 @@ impl Requester {
     fn next_selective(&mut self, now: Time, params: &RoceParams) -> DataPacket {
         let lost = self.selective.as_ref().and_then(|selective| selective.first_lost());
         let packet = match lost {
-            Some(offset) => self.lost_packet(offset, params),
+            Some(offset) => {
+                if let Some(congestion) = &mut self.congestion {
+                    congestion.lost(now);
+                }
+                self.lost_packet(offset, params)
+            }
             None => self.next_in_order(params),
         };
         if let Some(selective) = &mut self.selective {
@@ -194,20 +204,20 @@ impl Requester {
     /// marked.
     #[inline]
     pub fn charge(&mut self, now: Time, wire: u32) -> bool {
-        let Some(limiter) = &mut self.limiter else { return false };
-        self.is_pacing = limiter.sent(now, wire);
-        true
+        let Some(congestion) = &mut self.congestion else { return false };
+        self.is_pacing = congestion.sent(now, wire);
+        congestion.heeds_marks()
     }
 
     /// When [`Requester::resume`] is due.
     #[inline]
     pub fn paced_until(&self) -> Option<Time> {
-        self.limiter.as_ref().filter(|_| self.is_pacing).map(|limiter| limiter.next_at())
+        self.congestion.as_ref().filter(|_| self.is_pacing).map(|congestion| congestion.next_at())
     }
 
     /// Lets the next packet out if the rate does.
     pub fn resume(&mut self, now: Time) {
-        self.is_pacing = self.limiter.as_mut().is_some_and(|limiter| !limiter.is_open(now));
+        self.is_pacing = self.congestion.as_mut().is_some_and(|congestion| !congestion.is_open(now));
     }
 
     /// Takes an acknowledgement.
@@ -219,16 +229,31 @@ impl Requester {
                 self.last_progress = now;
             }
         }
+        let before = self.acknowledged;
         self.advance(now, answer);
         if answer.is_negative {
             self.go_back();
+        }
+        if self.congestion.is_some() {
+            self.heed(now, answer, self.acknowledged - before);
+        }
+    }
+
+    /// What an acknowledgement of `acked` new bytes says of congestion.
+    fn heed(&mut self, now: Time, answer: &Acknowledgement, acked: u64) {
+        let Some(congestion) = &mut self.congestion else { return };
+        if let Some(report) = &answer.report {
+            congestion.acknowledged(now, acked, now.since(report.sent));
+        }
+        if answer.is_negative {
+            congestion.lost(now);
         }
     }
 
     /// Takes a congestion notification.
     pub fn on_congestion(&mut self, now: Time) {
-        if let Some(limiter) = &mut self.limiter {
-            limiter.congestion(now);
+        if let Some(congestion) = &mut self.congestion {
+            congestion.notified(now);
         }
     }
 
@@ -261,11 +286,18 @@ impl Requester {
             return None;
         }
         if now.since(self.last_progress) >= timeout {
-            self.timeouts += 1;
-            self.last_progress = now;
+            self.time_out(now);
             self.go_back();
         }
         Some(self.last_progress + timeout)
+    }
+
+    fn time_out(&mut self, now: Time) {
+        self.timeouts += 1;
+        self.last_progress = now;
+        if let Some(congestion) = &mut self.congestion {
+            congestion.timed_out(now);
+        }
     }
 
     fn on_selective_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
@@ -277,9 +309,8 @@ impl Requester {
             return None;
         }
         if now.since(self.last_progress) >= params.retransmission_timeout {
-            self.timeouts += 1;
-            self.last_progress = now;
             selective.lose_all(progress);
+            self.time_out(now);
         } else {
             selective.on_timer(now, progress.acknowledged, is_blocked);
         }
@@ -298,7 +329,7 @@ impl Requester {
 
     /// The rate that congestion control allows at `now`, if there is one.
     pub fn rate(&self, now: Time) -> Option<BitRate> {
-        self.limiter.as_ref().map(|limiter| limiter.rate_at(now))
+        self.congestion.as_ref().map(|congestion| congestion.rate_at(now))
     }
 
     /// Data packets sent, again included.
