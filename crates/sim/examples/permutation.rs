@@ -1,13 +1,13 @@
 //! Times a permutation or an all-to-all on a fat tree of switches with K ports: packet-hops per second of the bare
 //! core, and on Linux the processor time of its first thread, which other processes disturb less.
 //!
-//! Arguments: K, threads, message size [KiB], and the words `all_to_all` and `fingerprint` for these.
+//! Arguments: K, threads, message size [KiB], and the words `all_to_all`, `fingerprint`, and `input_queued` for these.
 
 use std::time::{self, Instant};
 
 use etherweave_primitives::{Bytes, Duration, HostId, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
-use etherweave_sim::params::{Binding, RoceParams, SimParams, Transport};
+use etherweave_sim::params::{Binding, Credits, FlowControl, RoceParams, SimParams, SwitchModel, Transport};
 use etherweave_sim::{Experiment, Job, Paths, Simulation};
 use etherweave_topology::{Family, KAryFatTree};
 use etherweave_workload::{AllToAll, Permutation, Workload};
@@ -38,7 +38,11 @@ fn main() {
         binding: Binding::default(),
     };
     let transport = Transport::Roce(RoceParams { ack_every: 1, ..RoceParams::default() });
-    let params = SimParams { transport, ..SimParams::default() };
+    let mut params = SimParams { transport, ..SimParams::default() };
+    if std::env::args().any(|word| word == "input_queued") {
+        params.switch.model = SwitchModel::InputQueued;
+        params.flow_control = FlowControl::Credits(Credits::default());
+    }
     let (warm_up, stall_limit) = (Duration::ZERO, Duration::from_ms(1_000));
     let experiment = Experiment {
         topology,

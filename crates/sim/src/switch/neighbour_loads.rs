@@ -138,13 +138,19 @@ impl Shard {
     /// Reports the queue by which a packet leaves or has left, if others may ask for it.
     #[inline]
     pub(crate) fn report_load(&mut self, route: &PacketRoute) {
-        if self.neighbour_loads.is_some() {
-            self.report_queue(route.egress, route.next_priority());
-        }
+        self.report_queue(route.egress, route.next_priority());
     }
 
     /// Reports the queue of a port and priority, if others may ask for it.
+    #[inline]
     pub(super) fn report_queue(&mut self, egress: PortIndex, priority: u8) {
+        if self.neighbour_loads.is_some() {
+            self.report_queue_to_neighbours(egress, priority);
+        }
+    }
+
+    #[inline(never)]
+    fn report_queue_to_neighbours(&mut self, egress: PortIndex, priority: u8) {
         let Some(neighbours) = &mut self.neighbour_loads else { return };
         let class = self.constants.scheduler.class(priority);
         let port = &self.ports[egress];
