@@ -17,7 +17,8 @@ use crate::params::{SimParams, SwitchModel, Transport};
 use crate::report::{FlowRow, PortRow, StreamRow};
 use crate::switch::buffer::Group;
 use crate::switch::input_queued::CrossbarPort;
-use crate::switch::port::{Paused, Port};
+use crate::switch::paused::Paused;
+use crate::switch::port::Port;
 use crate::transport::roce::Congestion;
 
 /// What an allocation takes beside its content [B], about.

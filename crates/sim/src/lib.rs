@@ -48,5 +48,5 @@ pub use report::{
     Samples, StreamRow, Totals,
 };
 pub use sampling::{FlowSelection, Sampling};
+pub use switch::paused::PauseCounters;
 pub use switch::per_packet::PreparedRouting;
-pub use switch::port::PauseCounters;

@@ -227,7 +227,7 @@ impl Shard {
         let port = &self.ports[index];
         let bit = usize::from(priority);
         let counters = &port.class_states[bit].counters;
-        let (rx_pause, tx_pause) = self.pause_durations(now, index, bit);
+        let (rx_pause, tx_pause) = port.paused().durations(now, self.held_pauses(index), bit);
         PortSample {
             occupancy: self.occupancy(now, index, priority),
             tx_bytes: counters.tx_bytes,

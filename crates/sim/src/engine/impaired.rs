@@ -9,30 +9,24 @@ use super::Shard;
 use super::event::{EventKey, Kind};
 use crate::indices::PortIndex;
 use crate::packet::{Handle, Packet};
-use crate::switch::port::{ImpairedLink, PeerLink};
+use crate::switch::impaired_link::ImpairedLink;
+use crate::switch::port::PeerLink;
 
 impl Shard {
     /// The impaired link of a port, made at the first call.
     pub fn impaired_link(&mut self, port: PortIndex) -> &mut ImpairedLink {
         let link = self.ports[port].peer.link;
-        let number = link.resolve().map_or_else(|number| number, |_| self.impaired_links.len());
-        if number == self.impaired_links.len() {
-            self.impaired_links.push(ImpairedLink {
-                shard: self.shard_at(link),
-                port,
-                damage: None,
-                shaper: None,
-                outages: Vec::new(),
-            });
-            self.ports[port].peer.link = PeerLink::impaired(number);
+        if let Ok(shard) = link.resolve() {
+            self.ports[port].peer.link = PeerLink::impaired(self.impaired_links.len());
+            self.impaired_links.push(ImpairedLink { shard, port, damage: None, shaper: None, outages: Vec::new() });
         }
-        &mut self.impaired_links[number]
+        self.impaired_links.get_mut(self.ports[port].peer.link).expect("the link is impaired now")
     }
 
-    /// The event at the far end for a packet that starts to be sent now; `key` is the event for an intact packet.
-    pub(super) fn cross_impaired_link(&mut self, number: usize, key: EventKey, handle: Handle) -> EventKey {
+    /// The event at the far end for a packet that starts to be sent now; `key` is that of an intact packet.
+    pub(super) fn cross_link(&mut self, link: PeerLink, key: EventKey, handle: Handle) -> EventKey {
         let Packet { wire, .. } = self.packets[handle];
-        let link = &mut self.impaired_links[number];
+        let Some(link) = self.impaired_links.get_mut(link) else { return key };
         if let Some(shaper) = &mut link.shaper {
             let port = &mut self.ports[link.port];
             port.busy_until = shaper.charge(self.now, port.busy_until, wire);
@@ -42,16 +36,10 @@ impl Shard {
         if packet.is_damaged { self.key(key.place(), Kind::ArriveDamaged, 0) } else { key }
     }
 
-    /// Whether a link is down at any instant of a span.
-    pub(crate) fn is_cut(&self, link: PeerLink, begin: Time, end: Time) -> bool {
-        link.resolve().is_err_and(|number| self.impaired_links[number].is_down(begin, end))
-    }
-
     /// Takes a packet away that a failing link has lost; it would have arrived at `arrival`.
     pub(super) fn lose(&mut self, link: PeerLink, arrival: Time, handle: Handle) {
         let packet = self.packets.remove(handle);
-        if let Err(number) = link.resolve() {
-            let link = &mut self.impaired_links[number];
+        if let Some(link) = self.impaired_links.get_mut(link) {
             link.lose(self.now, arrival, &packet);
             self.credits.restore(link.port, &packet);
         }
@@ -59,17 +47,10 @@ impl Shard {
         self.totals.lost += 1;
     }
 
-    /// Whether a frame of `wire` bytes whose transmission starts at `time` is damaged on the link.
-    pub(crate) fn is_hit(&mut self, link: PeerLink, time: Time, wire: u32) -> bool {
-        let damage = link.resolve().map_or_else(|number| self.impaired_links[number].damage.as_mut(), |_| None);
-        damage.is_some_and(|damage| damage.is_hit(time, wire))
-    }
-
     /// A pause frame of `wire` bytes leaves a port as soon as its wire is free; no shaper delays it. Returns when.
     pub(crate) fn start_of_pause(&mut self, port: PortIndex, wire: u32) -> Time {
         let port = &mut self.ports[port];
-        let shaper =
-            port.peer.link.resolve().map_or_else(|number| self.impaired_links[number].shaper.as_mut(), |_| None);
+        let shaper = self.impaired_links.get_mut(port.peer.link).and_then(|link| link.shaper.as_mut());
         let duration = port.serialization_time(wire);
         let wire_until = shaper.map_or(&mut port.busy_until, |shaper| &mut shaper.wire_until);
         let start = self.now.max(*wire_until);

@@ -20,10 +20,11 @@ use crate::sampling::Sampler;
 use crate::switch::buffer::{Group, SharedBuffer};
 use crate::switch::credits::CreditCounters;
 use crate::switch::group_traffic::GroupTraffic;
+use crate::switch::impaired_link::ImpairedLinks;
 use crate::switch::input_queued::Crossbars;
 use crate::switch::neighbour_loads::NeighbourLoads;
 use crate::switch::per_packet::Flowlet;
-use crate::switch::port::{ImpairedLink, Owner, Peer, PeerLink, Port};
+use crate::switch::port::{Owner, Peer, PeerLink, Port};
 
 /// A switch: its buffer. Ports and counters lie in the shard's flat vectors.
 pub(crate) struct Switch {
@@ -138,7 +139,7 @@ pub(crate) struct Shard {
     /// Packets that have arrived after they were sent again, where links fail.
     pub resent: Vec<ResentData>,
     /// Links out of this shard that damage frames or have a shaper.
-    pub impaired_links: Vec<ImpairedLink>,
+    pub impaired_links: ImpairedLinks,
 }
 
 impl Shard {
@@ -171,7 +172,7 @@ impl Shard {
             neighbour_loads: None,
             group_traffic: None,
             resent: Vec::new(),
-            impaired_links: Vec::new(),
+            impaired_links: ImpairedLinks::default(),
         }
     }
 
@@ -271,19 +272,14 @@ impl Shard {
 
     #[inline(never)]
     fn post_over(&mut self, link: PeerLink, time: Time, key: EventKey, handle: Handle) {
-        if key.kind() != Kind::Announce && self.is_cut(link, self.now, time) {
+        if key.kind() != Kind::Announce && self.impaired_links.is_cut(link, self.now, time) {
             return self.lose(link, time, handle);
         }
-        let key = link.resolve().map_or_else(|number| self.cross_impaired_link(number, key, handle), |_| key);
-        match self.shard_at(link) {
+        let key = self.cross_link(link, key, handle);
+        match self.impaired_links.shard_at(link) {
             shard if shard == self.id => self.expect_packet(time, key, handle),
             shard => self.post_remote(shard, time, key, handle),
         }
-    }
-
-    /// The shard at the far end of a link.
-    pub fn shard_at(&self, link: PeerLink) -> u32 {
-        link.resolve().unwrap_or_else(|number| self.impaired_links[number].shard)
     }
 
     fn post_remote(&mut self, shard: u32, time: Time, key: EventKey, handle: Handle) {
@@ -303,7 +299,7 @@ impl Shard {
     /// Sends an event without a packet.
     pub fn post_bits(&mut self, peer: Peer, kind: Kind, index: u32, time: Time, bits: u32) {
         let key = self.key(peer.port, kind, index);
-        match self.shard_at(peer.link) {
+        match self.impaired_links.shard_at(peer.link) {
             shard if shard == self.id => self.queue.push(Event::new(time, key, bits)),
             shard => self.outboxes[shard as usize].events.push(Event::new(time, key, bits)),
         }

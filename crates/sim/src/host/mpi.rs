@@ -13,7 +13,6 @@ use etherweave_primitives::{Bytes, Duration};
 use etherweave_workload::Op;
 use etherweave_workload::collective::TAG_BASE;
 
-use super::IterationRow;
 use super::matching::{Envelope, Unexpected};
 use super::message::{Message, MessageKind};
 use super::rank::RankState;
@@ -71,6 +70,7 @@ impl Shard {
 
     /// What an idle rank does next: its operations in order; inside a wait, its inbox.
     pub(super) fn rank_next(&mut self, thread: ThreadIndex) {
+        let now = self.now;
         loop {
             let rank = self.rank(thread);
             if !rank.is_started || rank.is_done {
@@ -80,7 +80,7 @@ impl Shard {
                 None => return self.rank_done(thread),
                 Some(Op::WaitAll) if rank.outstanding > 0 => return self.inbox_next(thread),
                 Some(Op::WaitAll) => rank.advance(),
-                Some(Op::IterationStart) => self.iteration_start(thread),
+                Some(Op::IterationStart) => rank.begin_iteration(now),
                 Some(Op::IterationEnd) => self.iteration_end(thread),
                 Some(Op::Sleep { duration }) => {
                     return self.sleep(thread, duration + self.constants.params.host.timer_slack);
@@ -112,31 +112,10 @@ impl Shard {
         }
     }
 
-    fn iteration_start(&mut self, thread: ThreadIndex) {
-        let now = self.now;
-        let rank = self.rank(thread);
-        rank.iteration_start = now;
-        rank.advance();
-    }
-
     fn iteration_end(&mut self, thread: ThreadIndex) {
         let (now, job) = (self.now, self.threads[thread].job);
         let host = self.hosts[self.threads[thread].host].id;
-        let rank = self.rank(thread);
-        if rank.is_measured() {
-            let start = rank.iteration_start;
-            let row = IterationRow {
-                job,
-                rank: rank.rank,
-                host,
-                iteration: rank.iteration,
-                start,
-                duration: now.since(start),
-            };
-            rank.rows.push(row);
-            rank.iteration += 1;
-        }
-        rank.advance();
+        self.rank(thread).end_iteration(now, job, host);
     }
 
     /// Processor time of an operation, or of the next fragment of a message. A TCP send writes what it can at once.

@@ -200,7 +200,7 @@ impl Shard {
                 self.begin(thread, Task::Post, TaskCost::of(cost));
             }
             Protocol::Tcp(_) => {
-                self.count_post(thread);
+                self.source(thread).post();
                 self.tcp_write_stream(thread);
             }
         }

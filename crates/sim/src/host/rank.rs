@@ -31,8 +31,8 @@ pub(crate) struct RankState {
     /// The place of the last of them that was asked for.
     peer: usize,
     /// Number of the next measured iteration.
-    pub(super) iteration: u32,
-    pub(super) iteration_start: Time,
+    iteration: u32,
+    iteration_start: Time,
     /// Measured iterations.
     pub rows: Vec<IterationRow>,
 }
@@ -102,8 +102,24 @@ impl RankState {
     }
 
     /// Whether the present block is measured.
-    pub(super) fn is_measured(&self) -> bool {
+    fn is_measured(&self) -> bool {
         self.program.blocks[self.cursor.0].measured
+    }
+
+    /// Begins an iteration.
+    pub(super) fn begin_iteration(&mut self, now: Time) {
+        self.iteration_start = now;
+        self.advance();
+    }
+
+    /// Ends an iteration, which is recorded if its block is measured, of a job on a host.
+    pub(super) fn end_iteration(&mut self, now: Time, job: u32, host: u32) {
+        if self.is_measured() {
+            let (rank, iteration, start) = (self.rank, self.iteration, self.iteration_start);
+            self.rows.push(IterationRow { job, rank, host, iteration, start, duration: now.since(start) });
+            self.iteration += 1;
+        }
+        self.advance();
     }
 
     /// Goes to the next operation.

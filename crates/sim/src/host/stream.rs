@@ -20,23 +20,15 @@ impl Shard {
         }
         let source = self.source(thread);
         let endpoint = source.endpoint;
-        let is_open = source.posted - source.completed < u64::from(source.outstanding) && source.left != Some(0);
-        if !is_open {
+        if !source.may_post() {
             return;
         }
         self.begin_stream_message(thread, endpoint);
     }
 
-    pub(super) fn count_post(&mut self, thread: ThreadIndex) -> u64 {
-        let source = self.source(thread);
-        source.posted += 1;
-        source.left = source.left.map(|left| left - 1);
-        source.bytes
-    }
-
     /// A message has been posted to the NIC.
     pub(super) fn post_done(&mut self, thread: ThreadIndex) {
-        let bytes = self.count_post(thread);
+        let bytes = self.source(thread).post();
         let endpoint = self.source(thread).endpoint;
         self.roce_post(endpoint, bytes, Operation::Write);
     }
@@ -62,8 +54,7 @@ impl Shard {
     pub(super) fn source_progress(&mut self, thread: ThreadIndex) {
         let now = self.now;
         let source = self.source(thread);
-        if source.left == Some(0) && source.completed == source.posted && source.done_at.is_none() {
-            source.done_at = Some(now);
+        if source.end(now) {
             let job = self.threads[thread].job as usize;
             self.totals.unfinished -= u64::from(!self.constants.is_background[job]);
         } else if self.threads[thread].current.is_none() {

@@ -95,6 +95,29 @@ pub(crate) struct SourceState {
     pub done_at: Option<Time>,
 }
 
+impl SourceState {
+    /// Whether the window allows another message, and there is one.
+    pub fn may_post(&self) -> bool {
+        self.posted - self.completed < u64::from(self.outstanding) && self.left != Some(0)
+    }
+
+    /// Counts a message that is posted, and gives its size [B].
+    pub fn post(&mut self) -> u64 {
+        self.posted += 1;
+        self.left = self.left.map(|left| left - 1);
+        self.bytes
+    }
+
+    /// Whether the last message is complete, which is noted once.
+    pub fn end(&mut self, now: Time) -> bool {
+        let ends = self.left == Some(0) && self.completed == self.posted && self.done_at.is_none();
+        if ends {
+            self.done_at = Some(now);
+        }
+        ends
+    }
+}
+
 /// The receiving side of a stream.
 #[derive(Clone, Debug)]
 pub(crate) struct SinkState {

@@ -13,7 +13,7 @@ use crate::host::{Endpoint, IterationRow, ReceivedCounts, Role, SinkState};
 use crate::indices::PortIndex;
 use crate::losses::LostData;
 use crate::switch::buffer::Group;
-use crate::switch::port::{ImpairedLink, LinkOutage};
+use crate::switch::impaired_link::{ImpairedLink, LinkOutage};
 
 impl Simulation {
     /// What has been measured so far.

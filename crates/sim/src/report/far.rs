@@ -47,7 +47,7 @@ impl FarEnds {
         let (mut ports, mut endpoints) = (processes.end(), processes.end());
         for shard in &simulation.shards {
             for port in &shard.ports {
-                let to = shard.shard_at(port.peer.link);
+                let to = shard.impaired_links.shard_at(port.peer.link);
                 if simulation.shard(to).is_none() {
                     let worker = simulation.division.worker_of(to as usize);
                     Exchange::<Vec<_>, RunState>::outboxes(&mut ports)[worker]
@@ -55,7 +55,7 @@ impl FarEnds {
                 }
             }
             for end in &shard.endpoints {
-                let to = shard.shard_at(end.remote_link);
+                let to = shard.impaired_links.shard_at(end.remote_link);
                 if simulation.shard(to).is_none() {
                     let worker = simulation.division.worker_of(to as usize);
                     Exchange::<Vec<_>, RunState>::outboxes(&mut endpoints)[worker]
@@ -73,7 +73,8 @@ impl FarEnds {
     pub fn port(&self, simulation: &Simulation, shard: u32, port: PortIndex) -> FarPort {
         let near = simulation.shard(shard).expect("a report is of the shards of its process");
         let peer = near.ports[port].peer;
-        let far = simulation.shard(near.shard_at(peer.link)).map(|far| FarPort::of(&far.ports[peer.port]));
+        let far =
+            simulation.shard(near.impaired_links.shard_at(peer.link)).map(|far| FarPort::of(&far.ports[peer.port]));
         far.unwrap_or_else(|| self.ports[&(shard, port)].clone())
     }
 
@@ -81,7 +82,7 @@ impl FarEnds {
     pub fn received(&self, simulation: &Simulation, shard: u32, endpoint: EndpointIndex) -> ReceivedCounts {
         let near = simulation.shard(shard).expect("a report is of the shards of its process");
         let Endpoint { remote, remote_link, .. } = near.endpoints[endpoint];
-        let far = simulation.shard(near.shard_at(remote_link));
+        let far = simulation.shard(near.impaired_links.shard_at(remote_link));
         let received = far.map(|far| far.endpoints[remote].received());
         received.unwrap_or_else(|| self.endpoints[&(shard, endpoint)])
     }

@@ -12,7 +12,7 @@ use etherweave_topology::{LinkClass, Topology};
 use crate::capture::Capture;
 use crate::fingerprint::Fingerprint;
 use crate::host::IterationRow;
-use crate::switch::port::PauseCounters;
+use crate::switch::paused::PauseCounters;
 
 pub use samples::{FlowSampleRow, PortSampleRow, SampledFlowName, SampledPortName, Samples};
 

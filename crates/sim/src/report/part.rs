@@ -9,7 +9,7 @@ use crate::engine::ShardTotals;
 use crate::fingerprint::Fingerprint;
 use crate::host::{IterationRow, Protocol};
 use crate::losses::{Arrivals, LostData, Recovery, ResentData};
-use crate::switch::port::PauseCounters;
+use crate::switch::paused::PauseCounters;
 
 /// Rows of one process, each with what orders it among those of all.
 #[derive(Default)]

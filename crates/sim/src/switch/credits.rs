@@ -436,7 +436,7 @@ impl Simulation {
         for (shard, here) in self.shards.iter().zip(&travelling) {
             for (index, port) in shard.credits.ports.entries() {
                 let peer = shard.ports[index].peer;
-                let (Some(far), far_port) = (self.shard(shard.shard_at(peer.link)), peer.port) else {
+                let (Some(far), far_port) = (self.shard(shard.impaired_links.shard_at(peer.link)), peer.port) else {
                     continue;
                 };
                 let arriving = &travelling[(far.id - self.shards[0].id) as usize][far_port];

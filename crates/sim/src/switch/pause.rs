@@ -4,7 +4,7 @@
 //! quanta) or to resume (quanta 0). An 802.3x frame names all eight. A pause frame does not wait behind data: it leaves
 //! when the packet that is being sent has left.
 
-use etherweave_primitives::{Duration, Time};
+use etherweave_primitives::Time;
 
 use crate::engine::Shard;
 use crate::engine::event::Kind;
@@ -18,11 +18,7 @@ impl Shard {
         let quanta = self.constants.pause_quanta;
         self.send_pause_frame(port, PauseFrame { enable: mask, stop: mask, quanta });
         let now = self.now;
-        let paused = self.ports[port].paused_mut();
-        for priority in priorities(mask) {
-            paused.tx_packets[priority].xoff += 1;
-            paused.holding_since[priority] = now;
-        }
+        self.ports[port].paused_mut().begin_holding(mask, now);
         self.schedule_refresh(port, mask);
     }
 
@@ -30,11 +26,7 @@ impl Shard {
     pub(crate) fn resume_peer(&mut self, port: PortIndex, mask: u8) {
         self.send_pause_frame(port, PauseFrame { enable: mask, stop: 0, quanta: 0 });
         let now = self.now;
-        let paused = self.ports[port].paused_mut();
-        for priority in priorities(mask) {
-            paused.tx_packets[priority].xon += 1;
-            paused.tx_duration[priority] += now.since(paused.holding_since[priority]);
-        }
+        self.ports[port].paused_mut().end_holding(mask, now);
     }
 
     /// Schedules the refresh of a pause: after half its time.
@@ -63,10 +55,10 @@ impl Shard {
         let port = &self.ports[port_index];
         let end = start + port.serialization_time(pause_wire_bytes());
         let (peer, arrival) = (port.peer, end + port.pause_delay());
-        if self.is_cut(peer.link, start, arrival) {
+        if self.impaired_links.is_cut(peer.link, start, arrival) {
             return;
         }
-        let is_damaged = self.is_hit(peer.link, start, pause_wire_bytes());
+        let is_damaged = self.impaired_links.is_hit(peer.link, start, pause_wire_bytes());
         let kind = if is_damaged { Kind::PauseArriveDamaged } else { Kind::PauseArrive };
         self.post_bits(peer, kind, 0, arrival, frame.pack());
         self.capture_pause(port_index, start, frame, true);
@@ -93,79 +85,42 @@ impl Shard {
     }
 
     fn stop_priority(&mut self, port_index: PortIndex, priority: usize, quanta: u16) {
-        let (now, bit) = (self.now, 1u8 << priority);
         let port = &mut self.ports[port_index];
-        let until = now + port.quantum() * u64::from(quanta);
-        let paused = port.paused_mut();
-        paused.until[priority] = until;
-        if paused.priorities & bit == 0 {
-            paused.priorities |= bit;
-            paused.since[priority] = now;
-            paused.rx_packets[priority].xoff += 1;
-        } else {
-            paused.rx_packets[priority].refresh += 1;
-        }
-        let is_expiring = paused.expiring & bit != 0;
-        paused.expiring |= bit;
+        let until = self.now + port.quantum() * u64::from(quanta);
+        let must_expire = port.paused_mut().stop(priority, self.now, until);
         port.paused_classes = self.constants.classes(port.paused().priorities);
-        if !is_expiring {
+        if must_expire {
             self.schedule_at(until, port_index, Kind::PauseExpire, priority as u32);
         }
     }
 
     fn resume_priority(&mut self, port_index: PortIndex, priority: usize) {
-        let (now, bit) = (self.now, 1u8 << priority);
         let port = &mut self.ports[port_index];
-        let paused = port.paused_mut();
-        if paused.priorities & bit != 0 {
-            paused.priorities &= !bit;
-            paused.duration[priority] += now.since(paused.since[priority]);
-        }
+        port.paused_mut().resume(priority, self.now);
         port.paused_classes = self.constants.classes(port.paused().priorities);
     }
 
     /// A pause may have expired.
     pub(crate) fn pause_expire(&mut self, port_index: PortIndex, priority: usize) {
-        let bit = 1u8 << priority;
-        let paused = self.ports[port_index].paused_mut();
-        paused.expiring &= !bit;
-        if paused.priorities & bit == 0 {
-            return;
+        match self.ports[port_index].paused_mut().expire(priority, self.now) {
+            None => {}
+            Some(until) if until > self.now => {
+                self.schedule_at(until, port_index, Kind::PauseExpire, priority as u32);
+            }
+            Some(_) => {
+                self.resume_priority(port_index, priority);
+                self.kick(port_index);
+            }
         }
-        let until = paused.until[priority];
-        if until > self.now {
-            paused.expiring |= bit;
-            self.schedule_at(until, port_index, Kind::PauseExpire, priority as u32);
-        } else {
-            self.resume_priority(port_index, priority);
-            self.kick(port_index);
-        }
-    }
-
-    /// Time for which a port was paused, and for which it paused its peer, until `now`.
-    pub(crate) fn pause_durations(&self, now: Time, port: PortIndex, priority: usize) -> (Duration, Duration) {
-        let paused = self.ports[port].paused();
-        let present = |mask: u8, since: Time| if mask & 1 << priority == 0 { Duration::ZERO } else { now.since(since) };
-        let rx = paused.duration[priority] + present(paused.priorities, paused.since[priority]);
-        let tx = paused.tx_duration[priority] + present(self.held_pauses(port), paused.holding_since[priority]);
-        (rx, tx)
     }
 
     /// Adds the pauses that still hold at the end of a run to the counters.
     pub(crate) fn settle_pauses(&mut self, end: Time) {
         for port_index in self.ports.indices() {
             let held = self.held_pauses(port_index);
-            if held | self.ports[port_index].paused().priorities == 0 {
-                continue;
-            }
-            let paused = self.ports[port_index].paused_mut();
-            for priority in priorities(paused.priorities) {
-                paused.duration[priority] += end.since(paused.since[priority]);
-                paused.since[priority] = end;
-            }
-            for priority in priorities(held) {
-                paused.tx_duration[priority] += end.since(paused.holding_since[priority]);
-                paused.holding_since[priority] = end;
+            let port = &mut self.ports[port_index];
+            if held | port.paused().priorities != 0 {
+                port.paused_mut().settle(end, held);
             }
         }
     }

@@ -17,9 +17,10 @@ use etherweave_topology::LinkClass;
 
 use super::credits::PortCredits;
 use super::group_traffic::GroupTraffic;
+use super::impaired_link::ImpairedLinks;
 use super::input_queued::Crossbars;
 use super::neighbour_loads::NeighbourLoads;
-use super::port::{ImpairedLink, Port};
+use super::port::Port;
 use crate::engine::Shard;
 use crate::indices::{EndpointIndex, PortIndex};
 use crate::packet::{Handle, PacketRoute, flags};
@@ -130,7 +131,7 @@ impl PreparedRouting {
 #[derive(Clone, Copy)]
 pub(crate) struct SwitchLoad<'a> {
     ports: &'a [Port],
-    impaired_links: &'a [ImpairedLink],
+    impaired_links: &'a ImpairedLinks,
     credits: &'a [PortCredits],
     /// Bytes that one credit stands for.
     unit: u32,
@@ -198,7 +199,7 @@ impl LoadView for SwitchLoad<'_> {
 
     fn is_down(&self, port: u8) -> bool {
         let link = self.ports[usize::from(port)].peer.link;
-        link.resolve().is_err_and(|number| self.impaired_links[number].is_down(self.now, self.now))
+        self.impaired_links.is_cut(link, self.now, self.now)
     }
 
     fn is_paused(&self, port: u8, channel: u8) -> bool {

@@ -2,11 +2,9 @@
 
 use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
 
-use super::shaper::Shaper;
-use crate::degraded::DegradedChannel;
+use super::paused::Paused;
 use crate::indices::{HostIndex, PortIndex, SwitchIndex};
-use crate::losses::LostData;
-use crate::packet::{Handle, NO_PACKET, Packet, Packets};
+use crate::packet::{Handle, NO_PACKET, Packets};
 
 /// Where a port leads, and which entity it belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -43,66 +41,6 @@ impl PeerLink {
     /// The shard, or the number of the impaired link.
     pub fn resolve(self) -> Result<u32, usize> {
         if self.0 & PeerLink::IMPAIRED == 0 { Ok(self.0) } else { Err((self.0 & !PeerLink::IMPAIRED) as usize) }
-    }
-}
-
-/// A link with bit errors, a shaper or outages, seen from its sending port.
-#[derive(Debug)]
-pub(crate) struct ImpairedLink {
-    /// The shard of the port at its end.
-    pub shard: u32,
-    /// The port that sends, numbered in its shard.
-    pub port: PortIndex,
-    /// Bit errors.
-    pub damage: Option<DegradedChannel>,
-    /// Token bucket.
-    pub shaper: Option<Shaper>,
-    /// When the link is down, and what that cost.
-    pub outages: Vec<LinkOutage>,
-}
-
-/// A time for which a link is down, and what it has lost in one direction.
-#[derive(Clone, Debug)]
-pub(crate) struct LinkOutage {
-    /// When the link fails.
-    pub from: Time,
-    /// When it returns; the largest time if it does not.
-    pub until: Time,
-    /// Packets lost.
-    pub packets: u64,
-    /// Packets lost [B on the wire].
-    pub bytes: u64,
-    /// When the last of them was sent.
-    pub last_loss: Option<Time>,
-    /// What has to arrive again.
-    pub losses: Vec<LostData>,
-}
-
-impl LinkOutage {
-    /// An outage that has lost nothing yet.
-    pub fn new(from: Time, until: Time) -> LinkOutage {
-        LinkOutage { from, until, packets: 0, bytes: 0, last_loss: None, losses: Vec::new() }
-    }
-
-    fn touches(&self, begin: Time, end: Time) -> bool {
-        self.from <= end && begin < self.until
-    }
-}
-
-impl ImpairedLink {
-    /// Whether the link is down at any instant of a span.
-    pub fn is_down(&self, begin: Time, end: Time) -> bool {
-        self.outages.iter().any(|outage| outage.touches(begin, end))
-    }
-
-    /// Counts a packet that the first outage of a span has lost.
-    pub fn lose(&mut self, begin: Time, end: Time, packet: &Packet) {
-        if let Some(outage) = self.outages.iter_mut().find(|outage| outage.touches(begin, end)) {
-            outage.packets += 1;
-            outage.bytes += u64::from(packet.wire);
-            outage.last_loss = Some(begin);
-            outage.losses.extend(LostData::of(packet, begin));
-        }
     }
 }
 
@@ -248,65 +186,6 @@ impl std::ops::IndexMut<usize> for ClassStates {
     fn index_mut(&mut self, class: usize) -> &mut ClassState {
         if usize::from(self.first.queue.number) == class { &mut self.first } else { self.other(class) }
     }
-}
-
-/// Pause frames that name one priority, by what they do to it.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct PauseCounters {
-    /// Start a pause.
-    pub xoff: u32,
-    /// Renew a pause before it runs out.
-    pub refresh: u32,
-    /// End a pause.
-    pub xon: u32,
-}
-
-impl PauseCounters {
-    /// All pause frames that name the priority.
-    pub fn total(self) -> u64 {
-        u64::from(self.xoff) + u64::from(self.refresh) + u64::from(self.xon)
-    }
-}
-
-/// What the peer has paused: per priority.
-#[derive(Clone, Copy, Debug)]
-pub struct Paused {
-    /// Priorities that must not be sent now.
-    pub priorities: u8,
-    /// Priorities with a scheduled expiry event.
-    pub expiring: u8,
-    /// When each pause runs out by itself.
-    pub until: [Time; Priority::COUNT],
-    /// When each present pause began.
-    pub since: [Time; Priority::COUNT],
-    /// Time paused so far.
-    pub duration: [Duration; Priority::COUNT],
-    /// Pause frames received that name the priority. One that stops a priority is a refresh if the priority is paused
-    /// when it arrives.
-    pub rx_packets: [PauseCounters; Priority::COUNT],
-    /// Pause frames discarded that named the priority: wrong frame check sequence.
-    pub fcs_errors: [u64; Priority::COUNT],
-    /// Pause frames sent that name the priority.
-    pub tx_packets: [PauseCounters; Priority::COUNT],
-    /// When each pause of the peer by this port began, if there is one.
-    pub holding_since: [Time; Priority::COUNT],
-    /// Time for which this port paused the peer.
-    pub tx_duration: [Duration; Priority::COUNT],
-}
-
-impl Paused {
-    const NOTHING: Paused = Paused {
-        priorities: 0,
-        expiring: 0,
-        until: [Time::ZERO; Priority::COUNT],
-        since: [Time::ZERO; Priority::COUNT],
-        duration: [Duration::ZERO; Priority::COUNT],
-        rx_packets: [PauseCounters { xoff: 0, refresh: 0, xon: 0 }; Priority::COUNT],
-        fcs_errors: [0; Priority::COUNT],
-        tx_packets: [PauseCounters { xoff: 0, refresh: 0, xon: 0 }; Priority::COUNT],
-        holding_since: [Time::ZERO; Priority::COUNT],
-        tx_duration: [Duration::ZERO; Priority::COUNT],
-    };
 }
 
 /// What few packets touch: of a port without pauses and with one class, none.
