@@ -197,3 +197,18 @@ def test_the_yaml_of_cumulus_has_the_commands_as_a_tree() -> None:
         "          member:",
         "            swp3: {}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("system", "note"),
+    [
+        ("sonic", "cables: 3 m as 5 m: SONiC's tables know lengths of 5, 40 and 300 m"),
+        ("onyx", "cables: 3 m as 5 m: vendors' tables of headroom know lengths of 5, 40 and 300 m"),
+        ("eos", ""),
+    ],
+)
+def test_a_cable_that_is_rounded_up_is_noted_where_the_files_depend_on_it(
+    system: str, note: str
+) -> None:
+    notes = policy({"topology": PAIR}, options=ExportOptions(system=system)).notes
+    assert [one for one in notes if one.startswith("cables: ")] == [note] * bool(note)

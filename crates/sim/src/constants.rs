@@ -173,7 +173,7 @@ impl RunConstants {
             ingress: Limit::new(switch.ingress_threshold),
             egress: Limit::new(switch.egress_threshold),
             xon_offset: switch.xon_offset.get() as u32,
-            cell: switch.cells.map_or(1, |cells| cells.size.get() as u32),
+            cell: switch.cells.as_ref().map_or(1, |cells| cells.size.get() as u32),
         })
     }
 

@@ -63,6 +63,14 @@ fn switches() {
             "switch = { reserve = \"0B\", egress_threshold.alpha = 0.0078125, buffer = \"400KiB\" }",
             "switch.egress_threshold: 2395 B of switch0's pool, 306588 B, and a reserve of 0 B; expected room for a fr",
         ),
+        (
+            r#"switch.cells = {size = "9B", factor = 2, fixed = "1B", rates = [{rate = "5Gb/s"}, {rate = "1Gb/s"}]}"#,
+            "rates in another order; expected ascending rates",
+        ),
+        (
+            "switch.cells = { size = \"208B\", factor = 2, fixed = \"1KiB\", response_factor = 2 }",
+            "none; expected ieee_802_3 beside response_factor",
+        ),
         ("switch.xon_offset = \"17MiB\"", "17MiB; expected at most the threshold, 16MiB"),
         (
             "switch.forwarding = \"store_and_forward\"\nswitch.header = \"32B\"",

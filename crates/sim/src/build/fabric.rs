@@ -211,7 +211,7 @@ pub(super) fn headroom_of(topology: &Topology, channel: ChannelId, constants: &R
     let incoming = topology.channel(reverse(channel));
     let outgoing = topology.channel(channel);
     let params = &constants.params;
-    let computed = || match params.switch.cells {
+    let computed = || match &params.switch.cells {
         Some(cells) => cells.headroom(incoming.rate, incoming.length),
         None => {
             let frame = Bytes::new(u64::from(constants.largest_frame));

@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration, Length};
 
 /// Packet memory in cells. A packet takes whole cells, and headroom follows from the cells that fill after a pause.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cells {
     /// Size of a cell, 1B to 64KiB: every packet takes whole cells.
@@ -18,6 +18,23 @@ pub struct Cells {
     /// What else the peer may send before it stops. Default "none".
     #[serde(default)]
     pub response: PeerResponse,
+    /// Memory that a byte of the response takes, 1..=16. Absent: `factor`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_factor: Option<f64>,
+    /// Rates that headroom is computed with, ascending: a port takes the first not below its own. Default: its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<TableRate>,
+}
+
+/// A rate that the vendor's table of headroom has rows of its own for.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TableRate {
+    /// The rate.
+    pub rate: BitRate,
+    /// The longest cable of these rows; a longer one takes the next rate. Absent: any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cable_max: Option<Length>,
 }
 
 /// What a peer may send after it has received a pause.
@@ -53,12 +70,19 @@ impl PeerResponse {
 }
 
 impl Cells {
-    /// The headroom of a port with a cable of `length`: `factor` times what arrives after a pause, in whole cells.
+    /// The headroom of a port with a cable of `length`: the memory of what arrives after a pause, in whole cells.
     pub fn headroom(&self, rate: BitRate, length: Length) -> Bytes {
+        let rate = self.table_rate(rate, length);
         let elapsed = length.propagation_time() * 2 + self.delay;
-        let arrives = rate.bytes_in(elapsed) + self.fixed + self.response.bytes(rate);
-        let worst = (self.factor * arrives.get() as f64).ceil() as u64;
+        let arrives = rate.bytes_in(elapsed) + self.fixed;
+        let response = self.response_factor.unwrap_or(self.factor) * self.response.bytes(rate).get() as f64;
+        let worst = (self.factor * arrives.get() as f64 + response).ceil() as u64;
         Bytes::new(worst.next_multiple_of(self.size.get()))
+    }
+
+    fn table_rate(&self, rate: BitRate, length: Length) -> BitRate {
+        let has = |row: &&TableRate| row.rate >= rate && row.cable_max.is_none_or(|longest| length <= longest);
+        self.rates.iter().find(has).map_or(rate, |row| row.rate)
     }
 }
 
@@ -66,10 +90,13 @@ impl Cells {
 mod tests {
     use super::*;
 
-    fn headroom(factor: f64, response: PeerResponse) -> u64 {
+    fn cells(factor: f64, response: PeerResponse) -> Cells {
         let (size, fixed, delay) = (Bytes::new(192), Bytes::new(10_000), Duration::from_ns(100));
-        let cells = Cells { size, factor, fixed, delay, response };
-        cells.headroom(BitRate::from_gbps(100), Length::from_m(40)).get()
+        Cells { size, factor, fixed, delay, response, response_factor: None, rates: Vec::new() }
+    }
+
+    fn headroom(factor: f64, response: PeerResponse) -> u64 {
+        cells(factor, response).headroom(BitRate::from_gbps(100), Length::from_m(40)).get()
     }
 
     #[test]
@@ -80,6 +107,26 @@ mod tests {
         // 394 quanta of 64 B.
         let response = 394 * 64;
         assert_eq!(headroom(1.0, PeerResponse::Ieee8023), (16_250_u64 + response).next_multiple_of(192));
+    }
+
+    #[test]
+    fn the_response_may_take_less_memory_than_what_else_arrives() {
+        let separate = Cells { response_factor: Some(1.5), ..cells(3.0, PeerResponse::Ieee8023) };
+        let bytes = separate.headroom(BitRate::from_gbps(100), Length::from_m(40)).get();
+        assert_eq!(bytes, (3 * 16_250_u64 + 394 * 96).next_multiple_of(192));
+    }
+
+    #[test]
+    fn a_port_has_the_headroom_of_the_first_row_that_has_its_rate_and_cable() {
+        let row = |gbps, cable_max| TableRate { rate: BitRate::from_gbps(gbps), cable_max };
+        let own = cells(1.0, PeerResponse::None);
+        let table = Cells { rates: vec![row(25, Some(Length::from_m(40))), row(100, None)], ..own.clone() };
+        for (rate, cable, taken) in
+            [(10, 40, 25), (25, 40, 25), (25, 41, 100), (50, 5, 100), (100, 300, 100), (400, 5, 400)]
+        {
+            let of = |cells: &Cells, gbps| cells.headroom(BitRate::from_gbps(gbps), Length::from_m(cable));
+            assert_eq!(of(&table, rate), of(&own, taken), "{rate} Gb/s, {cable} m");
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod swift;
 mod switch;
 mod transport;
 
-pub use cells::{Cells, PeerResponse};
+pub use cells::{Cells, PeerResponse, TableRate};
 pub use check::check;
 pub use command_stall::CommandStall;
 pub use cores::{Binding, CoreParams};

@@ -25,14 +25,14 @@ fn overload(bytes: Option<Bytes>) -> Experiment {
     experiment(one_switch(4), params, vec![job_of(traffic, Priority::new(0))])
 }
 
-fn loses(headroom: u64, cells: Option<Cells>) -> bool {
+fn loses(headroom: u64, cells: Option<&Cells>) -> bool {
     let mut experiment = overload(Some(Bytes::new(headroom)));
-    experiment.params.switch.cells = cells;
+    experiment.params.switch.cells = cells.cloned();
     !run(&experiment, 1).lossless_drops.is_empty()
 }
 
 /// The least headroom that loses nothing.
-fn least_headroom(cells: Option<Cells>) -> u64 {
+fn least_headroom(cells: Option<&Cells>) -> u64 {
     let (mut too_small, mut enough) = (0, 60_000);
     assert!(loses(too_small, cells) && !loses(enough, cells));
     while enough - too_small > 1 {
@@ -67,8 +67,10 @@ fn in_cells_one_cell_less_headroom_than_needed_loses_packets_and_the_rule_of_cel
         fixed: Bytes::new(3 * 4_198 + 84),
         delay: params.nic.transmit_latency + params.switch.latency + Duration::from_ns(500),
         response: PeerResponse::None,
+        response_factor: None,
+        rates: Vec::new(),
     };
-    let enough = least_headroom(Some(cells));
+    let enough = least_headroom(Some(&cells));
     assert_eq!(enough % 144, 0, "headroom of {enough} B is no whole number of cells");
     assert!(enough > least_headroom(None));
     let computed = cells.headroom(BitRate::from_gbps(100), Length::from_m(10)).get();

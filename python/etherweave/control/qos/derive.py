@@ -128,7 +128,7 @@ def policy(
     is_computed = control is not FlowControl.NONE and "headroom" not in settings["switch"]
     groups = 1 if control is FlowControl.GLOBAL_PAUSE else len(lossless)
     switches, hosts = _devices(one, options.mtu_bytes, cables, groups * is_computed)
-    notes += cables.notes()
+    notes += cables.notes(options.system)
     return Policy(
         name=one.name,
         device=device,

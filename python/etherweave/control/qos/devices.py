@@ -168,12 +168,15 @@ class Cables:
             self._headroom[place] = row.xoff if row else headroom_bytes(*place, self._cells)
         return self._headroom[place]
 
-    def notes(self) -> Iterator[str]:
-        """Return what differs from the scenario."""
+    def notes(self, system: str) -> Iterator[str]:
+        """Return what differs from the scenario in the files of a system; EOS names no cable."""
+        if system == "eos":
+            return
+        tables = "SONiC's tables" if system == "sonic" else "vendors' tables of headroom"
         rounded = {(one, two) for (_, one), two in self._lengths.items() if one != two}
         changed = [f"{one:g} m as {two} m" for one, two in sorted(rounded)]
         if changed:
-            yield f"cables: {', '.join(changed)}: SONiC's tables know lengths of 5, 40 and 300 m"
-        for rate, length in sorted(self._missing):
+            yield f"cables: {', '.join(changed)}: {tables} know lengths of 5, 40 and 300 m"
+        for rate, length in sorted(self._missing) if system == "sonic" else ():
             found = f"{length} m at {rate / 1000:g} Gb/s"
             yield f"cables: {found}: no table has it; expected a row in pg_profile_lookup.ini"

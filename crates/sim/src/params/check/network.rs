@@ -2,11 +2,14 @@
 
 use etherweave_primitives::{Bytes, InputErrors, Priority};
 
-use super::{BUFFER_MAX, Checked, check_delay, check_shaper, has_pauses, require, require_effect, require_within};
+use super::{
+    BUFFER_MAX, Checked, RATES, check_delay, check_shaper, has_pauses, require, require_effect, require_within,
+};
 use crate::constants;
 use crate::frame::size;
 use crate::params::{
-    Cells, Credits, EcnMarking, Ets, FlowControl, Forwarding, Pfc, SimParams, SwitchModel, SwitchParams, Threshold,
+    Cells, Credits, EcnMarking, Ets, FlowControl, Forwarding, PeerResponse, Pfc, SimParams, SwitchModel, SwitchParams,
+    Threshold,
 };
 
 /// Largest cell of a packet memory.
@@ -65,6 +68,16 @@ fn check_cells(cells: &Cells) -> Checked {
     require_within(Bytes::new(1)..=CELL_MAX, "switch.cells.size", cells.size)?;
     require((1.0..=16.0).contains(&cells.factor), "switch.cells.factor", cells.factor, "1 to 16")?;
     require(cells.fixed <= BUFFER_MAX, "switch.cells.fixed", cells.fixed, "less than 4GiB")?;
+    if let Some(factor) = cells.response_factor {
+        require((1.0..=16.0).contains(&factor), "switch.cells.response_factor", factor, "1 to 16")?;
+        let has_response = cells.response != PeerResponse::None;
+        require(has_response, "switch.cells.response", "none", "ieee_802_3 beside response_factor")?;
+    }
+    for row in &cells.rates {
+        require_within(RATES, "switch.cells.rates.rate", row.rate)?;
+    }
+    let ascending = cells.rates.is_sorted_by_key(|row| row.rate);
+    require(ascending, "switch.cells.rates", "rates in another order", "ascending rates")?;
     check_delay("switch.cells.delay", cells.delay)
 }
 
