@@ -1,5 +1,6 @@
 //! Whole simulations against closed forms, invariants and themselves.
 
+mod bbr;
 mod bus;
 mod closed_forms;
 mod command_stall;

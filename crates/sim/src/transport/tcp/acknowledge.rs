@@ -3,7 +3,7 @@
 use etherweave_primitives::Time;
 
 use super::Ack;
-use super::congestion::{AckProgress, Sign};
+use super::congestion::{AckProgress, Delivered, Sign};
 use super::prr::{AckDelivery, Prr};
 use super::scoreboard::{Arrival, DUPLICATE_THRESHOLD};
 use super::sender::{RecoveryPhase, Sender};
@@ -41,8 +41,28 @@ impl Sender {
         self.end_tail_probe(ack, change);
         self.detect_loss(change);
         self.advance_phase(change);
+        if self.congestion.is_by_model() {
+            self.follow_model(change);
+        }
         self.buffer.follow(self.congestion.window());
         self.arm_after_ack(now, change.acked > 0);
+    }
+
+    /// Lets the model of the path set the window; in recovery at least what was delivered goes out again.
+    fn follow_model(&mut self, change: Change) {
+        let in_flight = self.scoreboard.in_flight();
+        self.congestion.on_delivery(&Delivered {
+            now: change.now,
+            bytes: change.arrival.bytes,
+            una: self.scoreboard.una(),
+            in_flight_before: change.in_flight,
+            in_flight,
+            round_trip: self.round_trip.latest(),
+            has_loss: self.scoreboard.has_lost(),
+        });
+        if self.phase != RecoveryPhase::Open {
+            self.congestion.set_window(self.congestion.window().max(in_flight + change.arrival.bytes));
+        }
     }
 
     /// Updates scoreboard, receive window and round trip.
@@ -164,6 +184,7 @@ impl Sender {
         if self.scoreboard.una() >= until {
             self.end_frto();
             self.phase = RecoveryPhase::Open;
+            self.congestion.recovered();
         }
     }
 
@@ -217,7 +238,7 @@ impl Sender {
     }
 
     fn begin_reduction(&mut self, sign: Sign) {
-        self.prr = Some(Prr::new(self.congestion.window()));
+        self.prr = (!self.congestion.is_by_model()).then(|| Prr::new(self.congestion.window()));
         self.congestion.reduce(sign);
         self.reduced = self.ecn;
         self.tail_probe = None;
@@ -229,6 +250,7 @@ impl Sender {
         if self.prr.take().is_some() {
             self.congestion.set_window(self.congestion.threshold());
         }
+        self.congestion.recovered();
     }
 
     fn reduce_rate(&mut self, change: Change) {

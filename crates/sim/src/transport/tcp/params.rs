@@ -12,6 +12,8 @@ pub enum CongestionControl {
     NewReno,
     /// DCTCP (RFC 8257). Needs `ecn`, and switches that mark.
     Dctcp,
+    /// BBR, version 1, with pacing.
+    Bbr,
 }
 
 /// How lost segments are found.

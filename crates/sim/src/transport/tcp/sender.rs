@@ -103,6 +103,8 @@ pub struct Sender {
     pub(super) tail_probe: Option<TailProbe>,
     pub(super) forced: Option<Forced>,
     pub(super) reduced: bool,
+    /// Pacing has held a segment back.
+    is_held: bool,
     pub(super) counters: SenderCounters,
 }
 
@@ -133,6 +135,7 @@ impl Sender {
             tail_probe: None,
             forced: None,
             reduced: false,
+            is_held: false,
             counters: SenderCounters::default(),
         }
     }
@@ -145,7 +148,16 @@ impl Sender {
     /// The next segment that window, receiver and recovery allow now, of at most `len_max` bytes;
     /// retransmissions have at most one segment size.
     pub fn next_segment(&mut self, now: Time, len_max: u32) -> Option<Segment> {
-        let segment = self.choose(now, u64::from(len_max).min(self.segment_goal()))?;
+        self.is_held = self.forced.is_none() && self.is_paced(now);
+        if self.is_held {
+            return None;
+        }
+        let in_flight = self.scoreboard.in_flight();
+        let Some(segment) = self.choose(now, u64::from(len_max).min(self.segment_goal())) else {
+            self.note_idle(in_flight);
+            return None;
+        };
+        self.congestion.sent(now, segment.seq + u64::from(segment.len), segment.len.into(), in_flight);
         if let Some(prr) = &mut self.prr {
             prr.sent(u64::from(segment.len));
         }
@@ -155,6 +167,29 @@ impl Sender {
         }
         self.arm_after_send(now);
         Some(segment)
+    }
+
+    /// Whether pacing holds a segment back.
+    fn is_paced(&self, now: Time) -> bool {
+        let has_more = self.unsent() > 0 || self.scoreboard.has_lost();
+        has_more && self.congestion.release_at().is_some_and(|at| at > now)
+    }
+
+    /// Nothing more goes out: if not for the window, the application has sent all.
+    fn note_idle(&mut self, in_flight: u64) {
+        if self.unsent() == 0 && in_flight < self.congestion.window() {
+            self.congestion.application_limits(in_flight);
+        }
+    }
+
+    /// Pacing holds nothing back any more, if it is time.
+    pub(super) fn end_hold(&mut self, now: Time) {
+        self.is_held &= self.is_paced(now);
+    }
+
+    /// When pacing lets the next segment out, if it held one back.
+    pub(super) fn held_until(&self) -> Option<Time> {
+        self.congestion.release_at().filter(|_| self.is_held)
     }
 
     /// Bytes written so far [offset].
@@ -217,6 +252,9 @@ impl Sender {
     /// How large a segment is worth handing down: what goes out in 2^-10 s at two windows a round trip, and two segment
     /// sizes at least (`tcp_tso_autosize` of Linux).
     fn segment_goal(&self) -> u64 {
+        if let Some(quantum) = self.congestion.quantum() {
+            return quantum;
+        }
         let Some(smoothed) = self.round_trip.smoothed().filter(|smoothed| !smoothed.is_zero()) else { return u64::MAX };
         let goal = 2 * self.congestion.window() * (S / 1024) / smoothed.as_ps();
         goal.max(2 * self.mss)

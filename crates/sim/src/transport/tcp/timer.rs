@@ -16,14 +16,12 @@ impl Sender {
     /// When [`Sender::on_timer`] should be called, if nothing happens before.
     pub fn timer(&self) -> Option<Time> {
         let early = self.timers.early.map(EarlyDeadline::due);
-        match (self.timers.retransmit, early) {
-            (Some(retransmit), Some(early)) => Some(retransmit.min(early)),
-            (retransmit, early) => retransmit.or(early),
-        }
+        [self.timers.retransmit, early, self.held_until()].into_iter().flatten().min()
     }
 
     /// Does what is due at `now`, and nothing when nothing is. The host then asks for segments.
     pub fn on_timer(&mut self, now: Time) {
+        self.end_hold(now);
         match self.timers.early {
             Some(early) if early.due() <= now => {
                 self.timers.early = None;

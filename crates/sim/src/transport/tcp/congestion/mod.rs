@@ -1,5 +1,6 @@
 //! The congestion window: slow start, avoidance by algorithm, reduction.
 
+mod bbr;
 mod cubic;
 mod dctcp;
 mod hystart;
@@ -9,6 +10,8 @@ mod progress;
 use etherweave_primitives::{Duration, Time};
 
 use super::params::{CongestionControl, TcpParams};
+use bbr::Bbr;
+pub(super) use bbr::Delivered;
 use cubic::Cubic;
 use dctcp::Dctcp;
 use hystart::HyStart;
@@ -23,6 +26,7 @@ enum Algorithm {
     NewReno(NewReno),
     Cubic(Cubic),
     Dctcp(Dctcp),
+    Bbr(Box<Bbr>),
 }
 
 /// What calls for a smaller window.
@@ -45,15 +49,16 @@ pub(super) struct Congestion {
 
 impl Congestion {
     pub(super) fn new(params: &TcpParams) -> Congestion {
+        let initial = u64::from(params.initial_window) * params.segment();
         let (algorithm, hystart) = match params.congestion_control {
             CongestionControl::NewReno => (Algorithm::NewReno(NewReno::default()), None),
             CongestionControl::Dctcp => (Algorithm::Dctcp(Dctcp::default()), None),
+            CongestionControl::Bbr => (Algorithm::Bbr(Box::new(Bbr::new(initial, params.segment()))), None),
             CongestionControl::Cubic => (
                 Algorithm::Cubic(Cubic::default()),
                 params.hystart.then(|| HyStart::new(params.hystart_clock, params.segment())),
             ),
         };
-        let initial = u64::from(params.initial_window) * params.segment();
         Congestion { window: initial, threshold: u64::MAX, initial, mss: params.segment(), algorithm, hystart }
     }
 
@@ -80,6 +85,9 @@ impl Congestion {
     /// Grows with an ACK of new data: by what was acknowledged up to the threshold (RFC 5681, equation 2,
     /// with byte counting), by the algorithm beyond.
     pub(super) fn grow(&mut self, progress: AckProgress) {
+        if self.is_by_model() {
+            return;
+        }
         let mut acked = progress.acked;
         if self.window < self.threshold {
             if self.hystart.as_mut().is_some_and(|hystart| hystart.on_ack(&progress, self.window)) {
@@ -94,6 +102,7 @@ impl Congestion {
                 Algorithm::NewReno(reno) => reno.increase(self.window, self.mss, acked),
                 Algorithm::Cubic(cubic) => cubic.increase(self.window, self.mss, acked, &progress),
                 Algorithm::Dctcp(dctcp) => dctcp.increase(self.window, self.mss, acked),
+                Algorithm::Bbr(_) => 0,
             };
         }
     }
@@ -105,6 +114,55 @@ impl Congestion {
         }
     }
 
+    /// Whether rate and window follow a model of the path, not losses and marks.
+    pub(super) fn is_by_model(&self) -> bool {
+        matches!(self.algorithm, Algorithm::Bbr(_))
+    }
+
+    /// Takes every ACK, for algorithms with a model of the path.
+    pub(super) fn on_delivery(&mut self, delivered: &Delivered) {
+        if let Algorithm::Bbr(bbr) = &mut self.algorithm {
+            self.window = bbr.on_ack(delivered, self.window).max(self.mss);
+        }
+    }
+
+    /// Takes a segment of `len` bytes up to `end`, before which `in_flight` bytes are out.
+    pub(super) fn sent(&mut self, now: Time, end: u64, len: u64, in_flight: u64) {
+        if let Algorithm::Bbr(bbr) = &mut self.algorithm {
+            bbr.sent(now, end, len, in_flight);
+        }
+    }
+
+    /// The application has nothing more to send.
+    pub(super) fn application_limits(&mut self, in_flight: u64) {
+        if let Algorithm::Bbr(bbr) = &mut self.algorithm {
+            bbr.application_limits(in_flight);
+        }
+    }
+
+    /// When the next segment may go, where segments are paced.
+    pub(super) fn release_at(&self) -> Option<Time> {
+        match &self.algorithm {
+            Algorithm::Bbr(bbr) => Some(bbr.release_at()),
+            Algorithm::NewReno(_) | Algorithm::Cubic(_) | Algorithm::Dctcp(_) => None,
+        }
+    }
+
+    /// How large a segment is worth handing down [B], where the algorithm says that.
+    pub(super) fn quantum(&self) -> Option<u64> {
+        match &self.algorithm {
+            Algorithm::Bbr(bbr) => Some(bbr.quantum()),
+            Algorithm::NewReno(_) | Algorithm::Cubic(_) | Algorithm::Dctcp(_) => None,
+        }
+    }
+
+    /// A recovery has ended.
+    pub(super) fn recovered(&mut self) {
+        if let Algorithm::Bbr(bbr) = &mut self.algorithm {
+            self.window = bbr.restored(self.window);
+        }
+    }
+
     /// Lowers the threshold after a sign of congestion; the window follows by rate reduction.
     pub(super) fn reduce(&mut self, sign: Sign) {
         let reduced = match &mut self.algorithm {
@@ -112,6 +170,7 @@ impl Congestion {
             Algorithm::Cubic(cubic) => cubic.reduce(self.window, self.mss),
             Algorithm::Dctcp(dctcp) if sign == Sign::Mark => dctcp.reduce_for_marks(self.window),
             Algorithm::Dctcp(dctcp) => dctcp.reduce(self.window),
+            Algorithm::Bbr(bbr) => return bbr.save(self.window),
         };
         self.threshold = reduced.max(THRESHOLD_MIN * self.mss);
     }
@@ -124,8 +183,12 @@ impl Congestion {
 
     /// Starts over from one segment after a timeout (RFC 5681, section 3.1).
     pub(super) fn restart(&mut self) {
+        if let Algorithm::Bbr(bbr) = &mut self.algorithm {
+            bbr.save(self.window);
+        }
         self.window = self.mss;
         match &mut self.algorithm {
+            Algorithm::Bbr(_) => {}
             Algorithm::NewReno(reno) => reno.restart(),
             Algorithm::Cubic(cubic) => cubic.restart(),
             Algorithm::Dctcp(dctcp) => dctcp.restart(),
@@ -137,6 +200,9 @@ impl Congestion {
 
     /// Lets the window decay to `window`, remembering three quarters of it in the threshold (RFC 2861, section 3.2).
     pub(super) fn decay(&mut self, window: u64) {
+        if self.is_by_model() {
+            return;
+        }
         self.threshold = self.threshold.max(self.window / 4 * 3);
         self.set_window(window.min(self.window));
     }
@@ -144,7 +210,7 @@ impl Congestion {
     /// Takes a pause of the application out of the algorithm's clock (RFC 9438, section 5.8).
     pub(super) fn skip(&mut self, now: Time, idle: Duration) {
         match &mut self.algorithm {
-            Algorithm::NewReno(_) | Algorithm::Dctcp(_) => {}
+            Algorithm::NewReno(_) | Algorithm::Dctcp(_) | Algorithm::Bbr(_) => {}
             Algorithm::Cubic(cubic) => cubic.skip(now, idle),
         }
     }
