@@ -157,7 +157,7 @@ fn every_ten_seconds_the_path_is_emptied_to_see_its_round_trip() {
     assert_eq!(path.bbr.round_trip_min.unwrap().0, path.round_trip + SEGMENT);
 }
 
-/// Ten segments in 10 us leave a gap until their ACKs: the rate is that of the path, not of the burst or of the silence.
+/// Ten segments in 10 us leave a gap until their ACKs: the rate is that of the path, not of the burst or the silence.
 #[test]
 fn a_sample_takes_the_longer_of_the_times_between_sending_and_arriving() {
     let mut deliveries = Deliveries::default();
