@@ -15,6 +15,7 @@ use super::tasks::TaskCost;
 use super::thread::Task;
 use crate::constants::RunConstants;
 use crate::engine::Shard;
+use crate::engine::event::PrefetchHint;
 use crate::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use crate::losses::ResentData;
 use crate::packet::{Handle, Packet, flags};
@@ -197,7 +198,7 @@ impl Shard {
         match self.endpoints[endpoint].protocol {
             Protocol::Roce(_) => {
                 let cost = self.constants.mpi().send_overhead;
-                self.begin(thread, Task::Post, TaskCost::of(cost));
+                self.begin_with(thread, Task::Post, TaskCost::of(cost), PrefetchHint::endpoint(endpoint, true));
             }
             Protocol::Tcp(_) => {
                 self.source(thread).post();

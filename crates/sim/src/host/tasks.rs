@@ -51,11 +51,14 @@ impl Shard {
     }
 
     /// Occupies a thread.
+    #[inline]
     pub(crate) fn begin(&mut self, thread: ThreadIndex, task: Task, cost: TaskCost) {
         self.begin_with(thread, task, cost, PrefetchHint::default());
     }
 
-    /// The same, with a hint at what the task will touch.
+    /// The same, with a hint at what the task will touch. Inlined, so that the task is written in its place at once:
+    /// read back from the stack in one piece, parts written just before wait for all earlier writes.
+    #[inline(always)]
     pub(super) fn begin_with(&mut self, thread: ThreadIndex, task: Task, cost: TaskCost, hint: PrefetchHint) {
         let cost = self.time_with_memory(self.threads[thread].host, cost);
         let state = &mut self.threads[thread];

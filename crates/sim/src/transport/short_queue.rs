@@ -29,6 +29,12 @@ impl<T> ShortQueue<T> {
         self.first.as_ref()
     }
 
+    /// The last element.
+    #[inline]
+    pub fn last_mut(&mut self) -> Option<&mut T> {
+        self.rest.as_mut().and_then(|rest| rest.back_mut()).or(self.first.as_mut())
+    }
+
     /// Adds an element behind all others.
     #[inline]
     pub fn push_back(&mut self, element: T) {

@@ -31,6 +31,39 @@ impl Outgoing {
     }
 }
 
+/// Outgoing messages of one size and one operation, each behind the other: a stream has no others.
+#[derive(Clone, Copy, Debug)]
+struct EqualMessages {
+    start: u64,
+    end: u64,
+    count: u32,
+    operation: Operation,
+}
+
+impl EqualMessages {
+    /// Adds a message behind them if it is like them. Whether it is.
+    #[inline]
+    fn extend(&mut self, bytes: u64, operation: Operation) -> bool {
+        let is_alike = operation == self.operation && bytes * u64::from(self.count) == self.end - self.start;
+        if is_alike {
+            self.end += bytes;
+            self.count += 1;
+        }
+        is_alike
+    }
+
+    /// The message with the byte at `offset`.
+    #[inline]
+    fn message_at(&self, offset: u64) -> Outgoing {
+        if self.count == 1 {
+            return Outgoing { start: self.start, end: self.end, operation: self.operation };
+        }
+        let bytes = (self.end - self.start) / u64::from(self.count);
+        let start = offset - (offset - self.start) % bytes;
+        Outgoing { start, end: start + bytes, operation: self.operation }
+    }
+}
+
 /// A data packet to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataPacket {
@@ -68,7 +101,7 @@ pub struct Requester {
     message_operation: Operation,
     is_timer_set: bool,
     is_pacing: bool,
-    /// Which of the outgoing messages `next` lies in, or one before.
+    /// Which element of `outgoing` the byte `next` lies in, or one before.
     sending: u32,
     /// Farthest byte ever sent: what lies below is a retransmission.
     sent_max: u64,
@@ -79,8 +112,8 @@ pub struct Requester {
     congestion: Option<Box<Congestion>>,
     /// Selective repeat in place of go-back-N.
     selective: Option<Box<SelectiveRepeat>>,
-    /// Messages not yet acknowledged.
-    outgoing: ShortQueue<Outgoing>,
+    /// Messages not yet acknowledged, and those before them that are like them.
+    outgoing: ShortQueue<EqualMessages>,
     retransmitted_packets: u32,
     timeouts: u32,
 }
@@ -102,7 +135,9 @@ impl Requester {
         }
         let start = self.posted;
         self.posted += bytes;
-        self.outgoing.push_back(Outgoing { start, end: self.posted, operation });
+        if !self.outgoing.last_mut().is_some_and(|last| last.extend(bytes, operation)) {
+            self.outgoing.push_back(EqualMessages { start, end: self.posted, count: 1, operation });
+        }
         self.posted
     }
 
@@ -187,12 +222,11 @@ impl Requester {
     fn lost_packet(&mut self, offset: u64, params: &RoceParams) -> DataPacket {
         let mtu = params.path_mtu.get();
         let (mut start, mut sequence) = (self.acknowledged, self.sequence.1);
-        let mut messages = self.outgoing.iter();
-        let mut message = messages.next().expect("what is lost was posted");
+        let mut message = self.message_at(start);
         while message.end <= offset {
             sequence += (message.end - start).div_ceil(mtu) as u32;
             start = message.end;
-            message = messages.next().expect("what is lost was posted");
+            message = self.message_at(start);
         }
         sequence = (sequence + ((offset - start) / mtu) as u32) & SEQUENCES;
         self.packets += 1;
@@ -370,6 +404,12 @@ impl Requester {
         self.forget_until(offset);
     }
 
+    /// The message with the byte at `offset`, which is not acknowledged.
+    fn message_at(&self, offset: u64) -> Outgoing {
+        let mut messages = self.outgoing.iter();
+        messages.find(|messages| messages.end > offset).expect("what is lost was posted").message_at(offset)
+    }
+
     /// Drops the messages that end at `offset` or before.
     #[inline]
     fn forget_until(&mut self, offset: u64) {
@@ -384,14 +424,52 @@ impl Requester {
     fn next_message(&mut self) -> Outgoing {
         if !(self.message_start..self.message_end).contains(&self.next) {
             let Outgoing { start, end, operation } = loop {
-                let message = self.outgoing.get(self.sending as usize).expect("what is sent was posted");
-                if message.end > self.next {
-                    break *message;
+                let messages = self.outgoing.get(self.sending as usize).expect("what is sent was posted");
+                if messages.end > self.next {
+                    break messages.message_at(self.next);
                 }
                 self.sending += 1;
             };
             (self.message_start, self.message_end, self.message_operation) = (start, end, operation);
         }
         Outgoing { start: self.message_start, end: self.message_end, operation: self.message_operation }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where the packets of messages of these sizes begin, and which of them are the first and the last of theirs.
+    fn marks(sizes: &[u64]) -> Vec<(u64, bool, bool)> {
+        let params = RoceParams::default();
+        let mut requester = Requester::new(&params, BitRate::from_gbps(100));
+        for &bytes in sizes {
+            requester.post(Time::ZERO, bytes, Operation::Write);
+        }
+        let packets = std::iter::from_fn(|| requester.next_packet(Time::ZERO, &params));
+        packets.map(|packet| (packet.offset, packet.is_first, packet.is_last)).collect()
+    }
+
+    #[test]
+    fn equal_messages_are_cut_where_each_ends_and_take_one_element() {
+        let mtu = RoceParams::default().path_mtu.get();
+        // A packet and a half, twice; one packet; half a packet.
+        let sizes = [mtu + mtu / 2, mtu + mtu / 2, mtu, mtu / 2];
+        let (second, third, last) = (sizes[0], 2 * sizes[0], 2 * sizes[0] + mtu);
+        let expected = [
+            (0, true, false),
+            (mtu, false, true),
+            (second, true, false),
+            (second + mtu, false, true),
+            (third, true, true),
+            (last, true, true),
+        ];
+        assert_eq!(marks(&sizes), expected);
+        let mut requester = Requester::default();
+        for _ in 0..1_000 {
+            requester.post(Time::ZERO, 64, Operation::Write);
+        }
+        assert_eq!(requester.outgoing.iter().count(), 1);
     }
 }
