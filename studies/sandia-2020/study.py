@@ -82,7 +82,8 @@ def _interference_runs(full: bool) -> Iterator[RunExperiment]:
         for transport in ("roce_v2", "tcp_pfc", "tcp"):
             options = {**TRANSPORTS[transport], "seed": seed}
             if not full:
-                options["job.0.workload.fft.iterations"] = 150 if transport == "roce_v2" else SETTLED
+                few = 150 if transport == "roce_v2" else SETTLED
+                options["job.0.workload.fft.iterations"] = few
             yield RunExperiment(f"qos.{transport}.alone.{seed}", "qos", {**options, **alone})
             yield RunExperiment(f"qos.{transport}.loaded.{seed}", "qos", options)
             if transport == "roce_v2":
