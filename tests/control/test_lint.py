@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from etherweave.control import lint
+from etherweave.control.lint import config_db
 from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import files
 from etherweave.control.qos.policy import SonicForm
@@ -16,6 +17,7 @@ from support.linted import (
     CORE,
     HOST,
     LEAF,
+    SCENARIO,
     WHOLE,
     Files,
     edited,
@@ -69,6 +71,22 @@ def test_each_mistake_is_found_by_its_rule(case: SonicMistake) -> None:
     one = next(one for one in result if one.found == what)
     assert any(file == LEAF and each.startswith(place) for file, each in one.places)
     assert one.why
+
+
+@pytest.mark.parametrize("case", SONIC, ids=[case.mistake for case in SONIC])
+def test_a_few_ports_of_each_kind_stand_for_all_of_a_switch(
+    case: SonicMistake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = {"fat_tree": {"leaves": 2, "hosts_per_leaf": 9, "cores": 1, "links_per_core": 2}}
+    written = files(policy(SCENARIO | {"topology": wide}, options=WHOLE), "sonic")
+    tables = json.loads(written[LEAF])
+    case.change(tables)
+    written[LEAF] = json.dumps(tables)
+    site = lint.read(written)
+    assert any(len(one.repeated) >= 5 for one in site.switches)
+    monkeypatch.setattr(config_db, "SAMPLES", 100)
+    assert not any(one.repeated for one in lint.read(written).switches)
+    assert lint.lint(site) == lint.lint(lint.read(written))
 
 
 def test_one_wrong_map_is_one_finding_where_the_scenario_is_known() -> None:

@@ -112,10 +112,14 @@ def offence(*arguments: object, lines_max: int = 1) -> str:
     return "a traceback" if "Traceback" in done.stderr else ""
 
 
+class Hang(BaseException):
+    """A verb does not end; nothing that handles errors of the system may take it for one."""
+
+
 @contextmanager
 def _bounded() -> Iterator[None]:
     def end(number: int, frame: object) -> None:
-        raise TimeoutError
+        raise Hang
 
     before = signal.signal(signal.SIGALRM, end)
     limits = resource.getrlimit(resource.RLIMIT_AS)

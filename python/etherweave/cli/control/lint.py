@@ -77,7 +77,7 @@ def lint(
         reject("no files to check; expected directories, files, or - for standard input")
     with mistakes(linter.ConfigError):
         names = _off(off) if off else {}
-        site = linter.read(dict(_texts(paths)))
+        site = linter.read(_texts(paths))
     if not site.switches and (site.unread or not site.hosts):
         expected = "a configuration of SONiC, Onyx, EOS or NVUE"
         reject(f"{paths[0]}: no switch that can be read; expected {expected}")
@@ -114,15 +114,21 @@ def _off(path: Path) -> dict[str, str]:
 
 
 def _texts(paths: list[Path]) -> Iterator[tuple[str, str]]:
+    """Read files one by one, each once: those of a fabric together do not fit the memory."""
+    seen = set()
+    for name, text in _named_texts(paths):
+        if name not in seen:
+            yield name, text
+        seen.add(name)
+
+
+def _named_texts(paths: list[Path]) -> Iterator[tuple[str, str]]:
     for path in paths:
         if str(path) == "-":
             yield "<stdin>", _standard_input()
-        elif path.is_fifo():
-            with path.open("rb") as file:
-                yield str(path), _bounded(str(path), file.read(SIZE_MAX + 1))
         elif path.is_dir():
             inside = (one for one in path.rglob("*") if one.suffix in SUFFIXES and one.is_file())
-            for one in sorted(inside):
+            for one in sorted(inside, key=str):
                 most = FABRIC_SIZE_MAX if one.name == FABRIC else SIZE_MAX
                 yield str(one), read_text(one, most)
         else:
@@ -130,16 +136,13 @@ def _texts(paths: list[Path]) -> Iterator[tuple[str, str]]:
 
 
 def _standard_input() -> str:
-    return _bounded("<stdin>", sys.stdin.buffer.read(SIZE_MAX + 1))
-
-
-def _bounded(name: str, content: bytes) -> str:
+    content = sys.stdin.buffer.read(SIZE_MAX + 1)
     if len(content) > SIZE_MAX:
-        raise linter.ConfigError(f"{name}: more than {SIZE_MAX} B; expected a configuration")
+        raise linter.ConfigError(f"<stdin>: more than {SIZE_MAX} B; expected a configuration")
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise linter.ConfigError(f"{name}: expected UTF-8 text") from None
+        raise linter.ConfigError("<stdin>: expected UTF-8 text") from None
 
 
 def _commands(commands: tuple[str, ...]) -> str:

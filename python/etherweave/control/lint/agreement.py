@@ -108,6 +108,9 @@ def hosts(site: Configurations) -> Iterator[LintFault]:
     if expected is None:
         return
     port, whose = expected
+    # Hosts that are alike share their NICs.
+    nics = {id(nic): nic for host in site.hosts for nic in host.nics}
+    faults = {key: list(_nic(nic, port)) for key, nic in nics.items()}
     for host in site.hosts:
         if port.lossless and host.pauses:
             off = "ethtool -A … rx off tx off"
@@ -115,7 +118,7 @@ def hosts(site: Configurations) -> Iterator[LintFault]:
         if port.lossless and not host.nics:
             yield LintFault(host.file, host.name, "no PFC", "dcb pfc set, or mlnx_qos --pfc")
         for nic in host.nics:
-            for found, wanted in _nic(nic, port):
+            for found, wanted in faults[id(nic)]:
                 place = f"{host.name} {nic.tool}"
                 yield LintFault(host.file, place, found, f"{wanted}, as {whose}")
         if host.mtu_bytes and port.mtu_bytes and host.mtu_bytes > port.mtu_bytes:

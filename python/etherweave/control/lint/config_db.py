@@ -5,8 +5,11 @@ Both forms are read: references as names or as ``[TABLE|name]``, and keys of sev
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, MutableSequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, MutableSequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
@@ -81,6 +84,12 @@ READ = (
 """Tables that rules read; switches that have the same are alike."""
 PORT_FIELDS = ("admin_status", "mtu", "pfc_asym", "role", "speed")
 """Fields of PORT that rules read."""
+OF_PORTS = frozenset(
+    {"PORT", "PORTCHANNEL_MEMBER", "PORT_QOS_MAP", "PFC_WD", "BUFFER_PG", "BUFFER_QUEUE", "QUEUE"}
+)
+"""Tables whose keys name a port."""
+SAMPLES = 4
+"""Ports of a kind that stand for all of it: more than the few that rules allow to differ."""
 _BRACKETS = re.compile(r"\[[^|\]]*\|(.*)\]")
 _CHIP = re.compile(r"localhost|asic\d+")
 """Parts of the configuration of a switch with several chips."""
@@ -155,6 +164,8 @@ class ConfiguredSwitch:
     system: System = SONIC
     unknown: tuple[str, ...] = ()
     """Fields that SONiC does not know, with their tables."""
+    repeated: frozenset[str] = frozenset()
+    """Ports that are configured like at least :data:`SAMPLES` others, which are not in here."""
 
 
 def read(
@@ -227,6 +238,19 @@ def named(switch: ConfiguredSwitch, file: str, name: str) -> ConfiguredSwitch:
     return replace(switch, file=file, name=name or _folder(file))
 
 
+def sample(switch: ConfiguredSwitch) -> ConfiguredSwitch:
+    """Return the switch without most ports of each kind; a rule that passes here passes there."""
+    dropped = switch.repeated
+    tables = {
+        name: {key: one for key, one in table.items() if dropped.isdisjoint(key.split("|"))}
+        if name in OF_PORTS
+        else table
+        for name, table in switch.tables.items()
+    }
+    ports = tuple(port for port in switch.ports if port.name not in dropped)
+    return replace(switch, tables=tables, ports=ports)
+
+
 def tables(file: str, text: str) -> RawTables:
     """Read the tables of a configuration.
 
@@ -268,15 +292,14 @@ def reference(value: object) -> str:
     return old[1] if old else text
 
 
-def spans(key: str) -> Iterator[tuple[str, int]]:
+@lru_cache(1 << 16)
+def spans(key: str) -> tuple[tuple[str, int], ...]:
     """Return the ports and numbers of a key: ``Ethernet0,Ethernet4|3-4``."""
     ports, _, numbers = key.partition("|")
     first, dash, last = numbers.partition("-")
     if not (first.isdecimal() and (last.isdecimal() or not dash)) or len(numbers) > 5:
-        return
-    for port in ports.split(","):
-        for number in range(int(first), int(last or first) + 1):
-            yield port, number
+        return ()
+    return tuple(product(ports.split(","), range(int(first), int(last or first) + 1)))
 
 
 def _split(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
@@ -309,6 +332,10 @@ class _ConfigReader:
         self._unreadable: list[tuple[str, str, str]] = []
         self._groups = self._by_port("BUFFER_PG")
         self._queues = self._by_port("QUEUE")
+        self._queue_buffers = self._by_port("BUFFER_QUEUE")
+        self._kinds: dict[Hashable, ConfiguredPort] = {}
+        self._counts: Counter[Hashable] = Counter()
+        self._repeated: set[str] = set()
         self._lengths = self._cables()
         members = (key.partition("|") for key in tables.get("PORTCHANNEL_MEMBER", {}))
         self._channels = {port: channel for channel, _, port in members}
@@ -323,10 +350,13 @@ class _ConfigReader:
     def switch(self) -> ConfiguredSwitch:
         """Return the switch."""
         meta = self._tables.get("DEVICE_METADATA", {}).get("localhost", {})
-        ports = tuple(self._port(name) for name in self._tables.get("PORT", self._qos))
+        ports = tuple(self._like(name) for name in self._tables.get("PORT", self._qos))
         name = str(meta.get("hostname", "")) or _folder(self._file)
         shown = tuple(port for port in ports if port.is_up)
-        return ConfiguredSwitch(self._file, name, self._tables, shown, tuple(self._unreadable))
+        unreadable, repeated = tuple(self._unreadable), frozenset(self._repeated)
+        return ConfiguredSwitch(
+            self._file, name, self._tables, shown, unreadable, repeated=repeated
+        )
 
     def _number(self, place: str, value: object) -> int | None:
         text = str(value)
@@ -350,7 +380,7 @@ class _ConfigReader:
     def _by_port(self, table: str) -> dict[str, dict[int, Mapping[str, Any]]]:
         found: dict[str, dict[int, Mapping[str, Any]]] = {}
         for key, entry in self._tables.get(table, {}).items():
-            pairs = list(spans(key))
+            pairs = spans(key)
             if not pairs and key.count("|") == 1:
                 self._unreadable.append((f"{table}|{key}", key[:40], "PORT|NUMBER or PORT|FROM-TO"))
             for port, number in pairs:
@@ -384,6 +414,43 @@ class _ConfigReader:
     def _group(self, entry: Mapping[str, Any]) -> BufferProfile | None:
         name = reference(entry.get("profile", ""))
         return self._profiles.get(name, None if name == "NULL" else BufferProfile(name, "", 0))
+
+    def _like(self, name: str) -> ConfiguredPort:
+        """Return a port, which shares what it has with one that is configured alike."""
+        kind = self._kind(name)
+        try:
+            known = self._kinds.get(kind)
+        except TypeError:  # A list or an object where a text belongs.
+            return self._port(name)
+        if known is not None:
+            self._counts[kind] += 1
+            if self._counts[kind] >= SAMPLES:
+                self._repeated.add(name)
+            return replace(known, name=name)
+        whole = len(self._unreadable)
+        port = self._port(name)
+        if len(self._unreadable) == whole:
+            self._kinds[kind] = port
+        return port
+
+    def _kind(self, name: str) -> Hashable:
+        """Return all that tables have of a port."""
+        entries = (
+            self._tables.get("PORT", {}).get(name, {}),
+            self._qos.get(name, {}),
+            self._tables.get("PFC_WD", {}).get(name, {}),
+        )
+        numbered = (self._groups, self._queues, self._queue_buffers)
+        return (
+            name in self._tables.get("PFC_WD", {}),
+            self._lengths.get(name),
+            self._channels.get(name),
+            *(tuple(entry.items()) for entry in entries),
+            *(
+                tuple((one, *entry.items()) for one, entry in table.get(name, {}).items())
+                for table in numbered
+            ),
+        )
 
     def _port(self, name: str) -> ConfiguredPort:
         document = self._tables.get("PORT", {}).get(name, {"admin_status": "up"})

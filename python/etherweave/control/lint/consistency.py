@@ -55,24 +55,24 @@ def ports(site: Configurations) -> Iterator[LintFault]:
         known = switch.tables.get("PORT", {})
         if not known:
             continue
-        named = {
-            name: ("PORT_QOS_MAP", name)
-            for key in switch.tables.get("PORT_QOS_MAP", {})
-            for name in key.split(",")
-        }
-        named.pop("global", None)
-        watched = {name: ("PFC_WD", name) for name in switch.tables.get("PFC_WD", {})}
-        watched.pop("GLOBAL", None)
-        places = [*named.values(), *watched.values()]
-        for table in OF_PORTS:
-            for key in switch.tables.get(table, {}):
-                places += [(f"{table}|{key}", port) for port, _ in spans(key)]
-        for key in switch.tables.get("PORTCHANNEL_MEMBER", {}):
-            places.append((f"PORTCHANNEL_MEMBER|{key}", key.partition("|")[2]))
-        for place, port in places:
-            if port not in known and port != "CPU":
+        for table, key, port in _named_ports(switch):
+            if port not in known and port not in ("CPU", "global", "GLOBAL"):
                 found = f"{port} is not a port of the switch"
+                place = table if key == port else f"{table}|{key}"
                 yield LintFault(switch.file, place, found, _known(list(known)))
+
+
+def _named_ports(switch: ConfiguredSwitch) -> Iterator[tuple[str, str, str]]:
+    """Return every port that a table names, with the table and the key."""
+    tables = switch.tables
+    for key in tables.get("PORT_QOS_MAP", {}):
+        yield from (("PORT_QOS_MAP", port, port) for port in key.split(","))
+    yield from (("PFC_WD", port, port) for port in tables.get("PFC_WD", {}))
+    for table in OF_PORTS:
+        for key in tables.get(table, {}):
+            yield from ((table, key, port) for port, _ in spans(key))
+    for key in tables.get("PORTCHANNEL_MEMBER", {}):
+        yield "PORTCHANNEL_MEMBER", key, key.partition("|")[2]
 
 
 def _known(names: list[str]) -> str:

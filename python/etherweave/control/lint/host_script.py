@@ -5,13 +5,15 @@ and what is written into the files of RoCE's traffic class and congestion contro
 all other commands are ignored.
 """
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
 
 EVERY = range(8)
+_COMMENTS = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -48,6 +50,12 @@ class ConfiguredHost:
 
 def read(file: str, name: str, text: str) -> ConfiguredHost:
     """Read a script; other commands are ignored."""
+    return replace(_form(_COMMENTS.sub("", text)), file=file, name=name)
+
+
+@lru_cache(maxsize=8)
+def _form(text: str) -> ConfiguredHost:
+    """Read commands; hosts that are alike but for comments share what is read."""
     reader = _ScriptReader()
     for number, line in enumerate(text.splitlines(), start=1):
         try:
@@ -59,8 +67,8 @@ def read(file: str, name: str, text: str) -> ConfiguredHost:
     nics = tuple(nic for nic in (reader.nvidia, reader.dcb) if nic.lossless is not None)
     unreadable = tuple(reader.unreadable)
     return ConfiguredHost(
-        file,
-        name,
+        "",
+        "",
         reader.mtu_bytes,
         reader.pauses,
         nics,

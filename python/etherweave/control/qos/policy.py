@@ -7,6 +7,7 @@ serves. A lossless priority has a priority group, and headroom in it, of its own
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 PRIORITIES = range(8)
 """Of 802.1Q."""
@@ -138,7 +139,7 @@ class PortPolicy:
     """The port channel that it belongs to, from 1: links in parallel to one switch."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SwitchPolicy:
     """A switch."""
 
@@ -146,6 +147,11 @@ class SwitchPolicy:
     pool_bytes: int
     """Shared by its ports, reserves and headroom taken off."""
     ports: tuple[PortPolicy, ...]
+
+    @cached_property
+    def rate_max_mbps(self) -> int:
+        """Rate of the fastest port [Mb/s]."""
+        return max((port.rate_mbps for port in self.ports), default=0)
 
     def bundles(self) -> dict[int, tuple[PortPolicy, ...]]:
         """Return the ports of every port channel, by its number."""

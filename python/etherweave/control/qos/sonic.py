@@ -120,7 +120,7 @@ def _dynamic(policy: Policy) -> ConfigTables:
 
 def _lanes(switch: SwitchPolicy) -> int:
     """Lanes of a port: 100G PAM4 makes eight of 800G, 50G PAM4 eight of 400G."""
-    return 8 if max((port.rate_mbps for port in switch.ports), default=0) >= 400_000 else 4
+    return 8 if switch.rate_max_mbps >= 400_000 else 4
 
 
 def _port(policy: Policy, switch: SwitchPolicy, port: PortPolicy) -> ConfigEntry:
