@@ -156,7 +156,7 @@ def test_each_mistake_of_a_host_is_found_by_its_rule(case: HostMistake) -> None:
 
 
 def test_every_rule_is_put_to_the_test() -> None:
-    others = {"switches", "deadlock", "present", "pfc"}
+    others = {"switches", "deadlock", "present", "pfc", "pauses", "policed"}
     tested = {case.rule for case in SONIC} | {case.rule for case in HOSTS} | others
     assert tested == {rule.name for rule in lint.RULES}
 

@@ -338,3 +338,36 @@ def test_thresholds_of_onyx_are_in_kilobytes_or_with_a_unit() -> None:
         (switch,) = lint.read({"x": f"{ecn} {text} maximum-absolute 3M"}).switches
         (profile,) = switch.tables["WRED_PROFILE"].values()
         assert profile["green_min_threshold"] == size
+
+
+def test_a_port_without_802_3x_pauses_loses_packets_where_others_have_them() -> None:
+    scenario = {key: one for key, one in SCENARIO.items() if key == "topology"}
+    scenario |= {"flow_control": {"global_pause": {}}, "transport": {"roce": {}}}
+    written = files(policy(scenario, options=ExportOptions(system="eos")), "eos")
+    assert "pauses" not in found(written)
+    text = written["leaf0/eos.cfg"]
+    written["leaf0/eos.cfg"] = text.replace("   flowcontrol send on\n", "", 1)
+    (one,) = found(written)["pauses"]
+    assert one.found == "802.3x pause is on to receive only"
+    assert [place for _, place in one.places] == ["Ethernet1/1"]
+    del written["fabric.json"]
+    assert [one.rule for one in lint.lint(lint.read(written))] == ["pauses"]
+
+
+def test_a_class_of_an_access_list_is_named_where_its_policy_acts() -> None:
+    text = """
+class-map type qos match-any LISTED
+   match ip access-group A
+policy-map type quality-of-service P
+   class LISTED
+      set traffic-class 5
+   class class-default
+      set traffic-class 2
+interface Ethernet1
+   qos trust dscp
+   service-policy type qos input P
+"""
+    site = lint.read({"x.cfg": text})
+    assert [one.commands for one in site.unread] == [("class LISTED",)]
+    (port,) = site.switches[0].ports
+    assert set(port.maps["dscp_to_tc_map"].values()) == {2}

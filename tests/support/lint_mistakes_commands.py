@@ -19,10 +19,31 @@ def edit(*pairs: str) -> tuple[tuple[str, str], ...]:
     return tuple(zip(pairs[::2], pairs[1::2], strict=True))
 
 
+MTU = "interface ethernet 1/1-1/4 mtu 9000"
+PFC = "   priority-flow-control on\n"
+BUFFER = "nv set qos pfc lossless-5m"
+CABLE = f"{BUFFER} cable-length 5\n"
+
+
+def policy_map(action: str) -> tuple[tuple[str, str], ...]:
+    """Return a policy of EOS for a code point of a lossless priority, at the first port."""
+    maps = "class-map type qos match-any C\n   match dscp cs3\n!\n"
+    maps += f"policy-map type quality-of-service P\n   class C\n      {action}\n!\n"
+    port = "   qos trust dscp\n"
+    first = "qos map cos 0"
+    return edit(first, f"{maps}{first}", port, f"{port}   service-policy type qos input P\n")
+
+
 GROUP = "iPort.pg3 map pool iPool1 type lossless reserved 50368 xoff 19456 xon 19456"
 PG = "iPort.pg3 iPool1 lossless"
 PLANTED: dict[str, list[Planted]] = {
     "onyx": [
+        Planted(
+            "802.3x pauses beside PFC",
+            "pauses",
+            "802.3x pause is on beside PFC",
+            edit(MTU, f"interface ethernet 1/1 flowcontrol receive on force\n{MTU}"),
+        ),
         Planted(
             "headroom too small",
             "headroom",
@@ -215,6 +236,30 @@ PLANTED: dict[str, list[Planted]] = {
     ],
     "eos": [
         Planted(
+            "802.3x pauses beside PFC",
+            "pauses",
+            "802.3x pause is on beside PFC",
+            edit("   priority-flow-control on\n", f"{PFC}   flowcontrol receive on\n"),
+        ),
+        Planted(
+            "a policy that polices lossless frames",
+            "policed",
+            "a policy polices lossless DSCP 24: rate 10 gbps burst-size 2 mbytes",
+            policy_map("police rate 10 gbps burst-size 2 mbytes"),
+        ),
+        Planted(
+            "a policy that marks lossless frames as lossy",
+            "policed",
+            "a policy sets lossless DSCP 24 to 0, which is lossy",
+            policy_map("set dscp default"),
+        ),
+        Planted(
+            "a policy that puts lossless frames into another class",
+            "intent",
+            "DSCP 24 is in priority group 0 and queue 0",
+            policy_map("set traffic-class 0"),
+        ),
+        Planted(
             "PFC off at one port",
             "intent",
             "lossless priorities are none",
@@ -347,6 +392,32 @@ PLANTED: dict[str, list[Planted]] = {
         ),
     ],
     "cumulus": [
+        Planted(
+            "headroom too small",
+            "headroom",
+            "headroom of lossless-5m is 20544 B",
+            edit(CABLE, f"{CABLE}{BUFFER} port-buffer 40000\n{BUFFER} xoff-threshold 19456\n"),
+        ),
+        Planted(
+            "XON above XOFF",
+            "sizes",
+            "xon of lossless-5m is 30000 B, more than xoff",
+            edit(
+                CABLE,
+                f"{CABLE}{BUFFER} port-buffer 90000\n{BUFFER} xoff-threshold 19456\n"
+                f"{BUFFER} xon-threshold 30000\n",
+            ),
+        ),
+        Planted(
+            "no memory for the lossless pool",
+            "groups",
+            "lossless priority 3 has no headroom in default-lossy",
+            edit(
+                CABLE,
+                f"{CABLE}nv set qos advance-buffer-config default-global ingress-pool 1"
+                " memory-percent 0\n",
+            ),
+        ),
         Planted(
             "lossless priority without headroom",
             "groups",

@@ -41,6 +41,8 @@ _ROWS = (
     ("references", LOSES, "a setting of a missing entry has no effect", consistency.references),
     ("ports", STYLE, "a setting of a missing port has no effect", consistency.ports),
     ("pfc", LOSES, "RoCE repeats a lost packet and all packets after it", lossless.enabled),
+    ("pauses", LOSES, "802.3x stops all priorities, or none, at one end", lossless.paused),
+    ("policed", LOSES, "a policy map overrides what the port trusts", lossless.policed),
     ("groups", LOSES, "without xoff there is no headroom when PFC pauses", lossless.groups),
     ("headroom", LOSES, "packets in flight when PFC pauses are dropped", lossless.headroom),
     ("cables", LOSES, "headroom depends on the cable", lossless.cables),
@@ -77,7 +79,18 @@ _ROWS = (
     ("intent", LOSES, "it differs from what was designed and simulated", agreement.intent),
     ("deadlock", STALLS, "pauses of one class may form a deadlock cycle", agreement.deadlock),
 )
-_BETWEEN = ("headroom", "cables", "mtu", "ends", "switches", "hosts", "marks", "present")
+_BETWEEN = (
+    "pauses",
+    "policed",
+    "headroom",
+    "cables",
+    "mtu",
+    "ends",
+    "switches",
+    "hosts",
+    "marks",
+    "present",
+)
 """Rules that compare a switch with others, or with its own ports in the fabric."""
 RULES: tuple[LintRule, ...] = tuple(LintRule(*row, row[0] not in _BETWEEN) for row in _ROWS)
 """Every rule, in the order of findings."""

@@ -1,14 +1,14 @@
 """Commands of Arista EOS: ``show running-config``, or what is pasted into a switch.
 
 Forms are those of the EOS manual's chapters on quality of service, traffic management and priority
-flow control. Policy maps are not read. Unless configured otherwise, DSCP 0 and 802.1p priority 0
+flow control. Unless configured otherwise, DSCP 0 and 802.1p priority 0
 belong to traffic class 1, switched ports trust 802.1p, routed ones DSCP, and queues are strict.
 """
 
 import re
 from collections.abc import Iterator
 
-from etherweave.control.lint.config_db import ConfigError
+from etherweave.control.lint.eos_policies import PolicyMaps
 from etherweave.control.lint.port_settings import (
     EIGHT,
     PORTS_MAX,
@@ -21,7 +21,7 @@ from etherweave.control.lint.port_settings import (
     whole,
 )
 
-IGNORED = ("description", "switchport", "load-interval", "no", "flowcontrol", "ip", "lldp")
+IGNORED = ("description", "switchport", "load-interval", "no", "ip", "lldp")
 """First words of commands for ports that do not concern lossless traffic."""
 MODES = ("router", "vlan", "management", "class-map", "policy-map", "route-map", "daemon", "vrf")
 """Commands whose modes are left out."""
@@ -58,6 +58,9 @@ class _EosReader:
         self._names: list[str] = []
         self._queue = ""
         """The queue whose mode it is; ``-``: of multicast."""
+        self._policies = PolicyMaps()
+        self._served: dict[str, str] = {}
+        """Names of policy maps, by port."""
         self._is_inner = False
         self._is_indented = False
         self._is_off = False
@@ -72,16 +75,12 @@ class _EosReader:
         self._is_indented |= self._is_inner
         if not self._is_inner and (self._is_indented or words[0] in MODES):
             self._leave()
-        try:
-            is_known = self._global(words) or bool(self._within and self._inner(words))
-        except ConfigError:
-            raise
-        except (ValueError, KeyError, IndexError):
-            place = (f"line {number}", " ".join(words)[:60], "a command as documented")
-            self.switch.unreadable.append(place)
-            return
-        if not is_known:
-            self.switch.leave(words[0])
+        self.switch.take(f"line {number}", words, self._line, words[0])
+
+    def _line(self, words: list[str]) -> bool:
+        if self._global(words) or (self._within and self._inner(words)):
+            return True
+        return self._policies.line(words)
 
     def finish(self) -> None:
         """Apply profiles, and the class of frames without a tag."""
@@ -90,13 +89,25 @@ class _EosReader:
         for name, profile in self._services.items():
             own = self.switch.of(name, name.startswith("Port-Channel"))
             own |= {**self._profiles.get(profile, {}), **own}
+        for name, policy in self._served.items():
+            self._apply(name, policy)
         for own in (*self.switch.channels.values(), *self.switch.ports.values()):
             if self._is_off:
                 own.pop(("pause",), None)
             if cos := own.get(("cos",)):
                 own["default",] = every["pcp", cos]
 
+    def _apply(self, name: str, policy: str) -> None:
+        """Apply a policy map to a port."""
+        settings, left = self._policies.of(policy)
+        self.switch.count(1 + len(settings) // 64)
+        own = self.switch.of(name, name.startswith("Port-Channel"))
+        own |= settings
+        for one in left:
+            self.switch.leave(f"class {one}")
+
     def _leave(self) -> None:
+        self._policies.leave()
         self._within, self._names, self._queue = [], [], ""
 
     def _global(self, words: list[str]) -> bool:
@@ -181,6 +192,9 @@ class _EosReader:
             case ["service-profile", name]:
                 self._services |= dict.fromkeys(self._names, name)
                 return True
+            case ["service-policy", *kind, "input", name] if kind and self._names:
+                self._served |= dict.fromkeys(self._names, name)
+                return True
         if self._queue and (settings := _of_queue(self._queue, words)) is not None:
             return self._put({} if self._queue == "-" else settings)
         settings = _of_port(words)
@@ -204,6 +218,8 @@ def _of_port(words: list[str]) -> Settings | None:
         case ["speed", *rest] if rest:
             found = re.match(r"(\d{1,3})g", rest[-1])
             return {("speed",): str(int(found[1]) * 1000)} if found else {}
+        case ["flowcontrol", "send" | "receive" as side, state]:
+            return {(side,): "off" if state == "off" else "on"}
         case ["shutdown"]:
             return {("shutdown",): "on"}
         case ["no", "switchport"]:

@@ -8,7 +8,9 @@ from itertools import chain
 from etherweave import _core
 from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch, reference
 from etherweave.control.lint.inputs import Configurations, LintFault, fabric_ports
+from etherweave.control.lint.port_settings import PAUSES
 from etherweave.control.qos.devices import GENERIC, headroom_bytes
+from etherweave.control.qos.policy import FlowControl
 
 FRAME_BYTES = 1500
 """Largest lossless frames where nothing says more: RoCE's packets are shorter [B]."""
@@ -32,6 +34,8 @@ def enabled(site: Configurations) -> Iterator[LintFault]:
         sets = Counter(port.lossless for port in switch.ports)
         usual = sets.most_common(1)[0][0] if sets else frozenset()
         if not any(sets):
+            if any("pause" in one for one in switch.tables.get("PORT", {}).values()):
+                continue  # 802.3x, which another rule checks.
             expected = f"at least one priority in {switch.system.terms['pfc']}"
             yield LintFault(switch.file, switch.name, "PFC is enabled for no priority", expected)
             continue
@@ -41,6 +45,45 @@ def enabled(site: Configurations) -> Iterator[LintFault]:
                 found = f"PFC is enabled for {_listed(port.lossless)}"
                 expected = f"{_listed(usual)}, as on most ports of the switch"
                 yield LintFault(switch.file, port.name, found, expected)
+
+
+def paused(site: Configurations) -> Iterator[LintFault]:
+    """Find 802.3x pauses beside PFC, and ports without them where others have them."""
+    is_global = site.fabric is not None and site.fabric.flow_control is FlowControl.GLOBAL_PAUSE
+    for switch in site.switches:
+        table = switch.tables.get("PORT", {})
+        pauses = {port.name: table.get(port.name, {}).get("pause", "") for port in switch.ports}
+        counts = Counter(pauses.values())
+        is_usual = is_global or 2 * counts[PAUSES] > len(pauses)
+        for port in switch.ports:
+            own = pauses[port.name]
+            if own and port.lossless:
+                expected = "off: it stops all priorities"
+                yield LintFault(switch.file, port.name, "802.3x pause is on beside PFC", expected)
+            elif own != PAUSES and is_usual and not port.lossless:
+                found = f"802.3x pause is {f'on to {own} only' if own else 'off'}"
+                expected = "send and receive, as " + ("in the scenario" if is_global else "others")
+                yield LintFault(switch.file, port.name, found, expected)
+
+
+def policed(site: Configurations) -> Iterator[LintFault]:
+    """Find policy maps that drop frames of a lossless priority, or give them another mark."""
+    for switch, port in each(site):
+        table = switch.tables.get("POLICY")
+        if not table:
+            continue
+        classes = port.maps.get("dscp_to_tc_map", {})
+        groups = port.maps.get("tc_to_pg_map", {})
+        lossless = {port.group_of(one) for one in port.lossless}
+        right = {one for one, other in classes.items() if groups.get(other) in lossless}
+        for dscp in sorted(right):
+            for what, value in table.get(f"{port.name}|{dscp}", {}).items():
+                if what == "police":
+                    found = f"a policy polices lossless DSCP {dscp}: {value}"
+                    yield LintFault(switch.file, port.name, found, "no police for lossless frames")
+                elif int(value) not in right:
+                    found = f"a policy sets lossless DSCP {dscp} to {value}, which is lossy"
+                    yield LintFault(switch.file, port.name, found, "the DSCP as it is")
 
 
 def _apart(switch: ConfiguredSwitch) -> set[str]:

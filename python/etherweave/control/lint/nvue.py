@@ -1,13 +1,12 @@
 """NVUE of NVIDIA Cumulus Linux: commands (``nv config show -o commands``) and YAML.
 
 Forms are those of the NVUE command reference and of the user guide's chapters on quality of service
-and RoCE. The switch computes buffers itself; thresholds that are configured by hand are not read.
+and RoCE. The switch computes buffers itself unless a PFC profile has a port buffer.
 """
 
 import re
 from collections.abc import Iterable
 
-from etherweave.control.lint.config_db import ConfigError
 from etherweave.control.lint.port_settings import (
     EIGHT,
     PORTS_MAX,
@@ -26,6 +25,8 @@ EVERY_PORT = "all ports"
 """The port of a configuration that names none."""
 LOSSLESS, LOSSY = "default-lossless", "default-lossy"
 """Traffic pools: by default, all memory is lossy."""
+POOLS = {"0": LOSSY, "1": LOSSLESS, "2": "mc-lossy"}
+"""Ingress pools of the advanced buffer configuration, and the traffic pools that they are."""
 IGNORED = ("bridge", "ip", "router", "vrf", "type", "description", "lldp")
 ROCE: Settings = {
     ("trust",): "both",
@@ -76,16 +77,8 @@ class _NvueReader:
 
     def path(self, place: str, words: list[str]) -> None:
         """Read a path."""
-        try:
-            is_known = self._known(words)
-        except ConfigError:
-            raise
-        except (ValueError, KeyError):
-            found = " ".join(words)[:60]
-            self.switch.unreadable.append((place, found, "a setting as documented"))
-            return
-        if not is_known:
-            self.switch.leave(" ".join(words[:2] if words[0] != "interface" else words[2:4]))
+        name = " ".join(words[:2] if words[0] != "interface" else words[2:4])
+        self.switch.take(place, words, self._known, name)
 
     def finish(self) -> None:
         """Apply profiles, bonds and traffic pools."""
@@ -97,7 +90,9 @@ class _NvueReader:
         if (whole_percent := sum(self._percents.values())) > 100:
             found = f"memory-percent of {whole_percent} in all traffic pools"
             switch.unreadable.append(("qos traffic-pool", found, "at most 100"))
-        for (_, name), profile in self._profiles.items():
+        for (kind, name), profile in self._profiles.items():
+            if kind == "pfc" and ("buffer", "port-buffer") in profile:
+                self._size(name, profile)
             if name == GLOBAL:
                 switch.every |= profile
         for bond, ports in self._members.items():
@@ -111,6 +106,16 @@ class _NvueReader:
             switch.of(EVERY_PORT)
         self._times()
 
+    def _size(self, name: str, profile: Settings) -> None:
+        """Give a PFC profile with a buffer of its own its sizes; others the switch computes."""
+        size, pause, xon = (
+            int(profile.get(("buffer", key), "0"))
+            for key in ("port-buffer", "xoff-threshold", "xon-threshold")
+        )
+        sizes = {"size": size, "xoff": max(0, size - pause), "xon": xon, "pause": pause}
+        self.switch.profiles[name] = {key: str(one) for key, one in sizes.items()}
+        profile["profile",] = name
+
     def _times(self) -> None:
         poll, count = self._watchdog["polling-interval"], self._watchdog["robustness"]
         times = poll.isdecimal() and count.isdecimal()
@@ -123,12 +128,22 @@ class _NvueReader:
                 self.switch.name = name
             case ["interface", interfaces, *rest]:
                 return self._interface(interfaces, rest)
-            case ["qos", "link-pause" | "remark", *_]:
+            case ["qos", "remark", *_]:
                 return True
             case ["qos", "roce", *rest]:
                 return self._roce(rest)
             case ["qos", "traffic-pool", pool, "memory-percent", percent]:
                 self._percents[pool] = whole(percent, 100)
+            case [
+                "qos",
+                "advance-buffer-config",
+                _,
+                "ingress-pool" | "ingress-service-pool",
+                pool,
+                "memory-percent",
+                percent,
+            ]:
+                self._percents[POOLS.get(pool, pool)] = whole(percent, 100)
             case ["qos", "pfc-watchdog", "polling-interval" | "robustness" as key, value]:
                 self._watchdog[key] = value
             case ["qos", kind, profile, *rest] if rest and kind in _KINDS:
@@ -171,7 +186,7 @@ class _NvueReader:
                 for name in names:
                     self._bound.setdefault(name, {})[kind] = profile
                 return True
-        is_ignored = words[:2] in (["qos", "link-pause"], ["qos", "remark"])
+        is_ignored = words[:2] == ["qos", "remark"]
         settings = _of_port(words)
         for name in names:
             own = self.switch.of(name, name in bonds)
@@ -234,9 +249,19 @@ def _pfc(words: list[str]) -> Settings | None:
             return {("asymmetric",): "on"}
         case ["rx" | "tx", "enable" | "enabled"]:
             return {}
+        case ["xoff-threshold" | "xon-threshold" | "port-buffer" as key, size]:
+            return {("buffer", key): str(whole(size))}
         case ["cable-length", length]:
             return {("cable",): str(whole(length, 100_000))}
     return None
+
+
+def _link_pause(words: list[str]) -> Settings | None:
+    match words:
+        case ["tx" | "rx" as side, state]:
+            known = {"tx": "send", "rx": "receive"}
+            return {(known[side],): "on" if state.startswith("enable") else "off"}
+    return {}
 
 
 def _congestion(words: list[str]) -> Settings | None:
@@ -266,6 +291,7 @@ _KINDS = {
     "egress-queue-mapping": _queues,
     "egress-scheduler": _scheduler,
     "pfc": _pfc,
+    "link-pause": _link_pause,
     "congestion-control": _congestion,
 }
 """Profiles of ports."""

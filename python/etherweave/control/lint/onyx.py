@@ -8,7 +8,6 @@ and of the vendor's guide "Lossless RoCE Configuration for MLNX-OS Switches in D
 import re
 from collections.abc import Iterator
 
-from etherweave.control.lint.config_db import ConfigError
 from etherweave.control.lint.port_settings import (
     EIGHT,
     PORTS_MAX,
@@ -23,7 +22,7 @@ LOSSY = "what the switch gives by default"
 """The profile of groups and queues that no command configures."""
 LIMITED = "a limited share of its pool"
 """The profile of queues that drop packets when their share is used up."""
-IGNORED = ("description", "switchport", "flowcontrol", "load-interval", "lacp", "spanning-tree")
+IGNORED = ("description", "switchport", "load-interval", "lacp", "spanning-tree")
 """First words of commands for ports that do not concern lossless traffic."""
 _PROMPT = re.compile(r"^\S*(?: \[[^\]]*\])* ?\(config[^)]*\) ?# ?")
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -69,16 +68,11 @@ class _OnyxReader:
         """Read a line."""
         if not words or words[0][0] in "#!":
             return
-        try:
-            known = self._command(words) or self._within(words)
-        except ConfigError:
-            raise
-        except (ValueError, KeyError, IndexError):
-            place = (f"line {number}", " ".join(words)[:60], "a command as documented")
-            self.switch.unreadable.append(place)
-            return
-        if not known:
-            self.switch.leave(words[2] if words[0] == "interface" and words[3:] else words[0])
+        name = words[2] if words[0] == "interface" and words[3:] else words[0]
+        self.switch.take(f"line {number}", words, self._line, name)
+
+    def _line(self, words: list[str]) -> bool:
+        return self._command(words) or self._within(words)
 
     def _within(self, words: list[str]) -> bool:
         """Read a command in the mode of an interface."""
@@ -191,6 +185,8 @@ def _settings(words: list[str]) -> Settings | None:
             return {("mtu",): str(whole(size))}
         case ["speed", rate, *_]:
             return _speed(rate)
+        case ["flowcontrol", "send" | "receive" as side, state, *_]:
+            return {(side,): state}
         case ["shutdown"]:
             return {("shutdown",): "on"}
         case ["no", "shutdown"]:

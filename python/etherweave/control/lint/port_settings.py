@@ -7,14 +7,15 @@ priority group:
 
 ``mtu`` [B], ``speed`` [Mb/s], ``shutdown``, ``channel``, ``cable`` [m]; ``trust`` (``dscp``,
 ``pcp``, ``both``, ``port``), ``dscp N``, ``pcp N`` and ``default``, a priority; ``queue P``;
-``lossless P`` and ``pause`` (``on``, ``off``), ``asymmetric``; ``watchdog``, ``watchdog FIELD``,
-``guaranteed Q``; ``share Q`` (``strict``,
+``lossless P`` and ``pause`` (``on``, ``off``), ``asymmetric``; ``send`` and ``receive`` of 802.3x
+pauses; ``class dscp N``, ``remark dscp N`` and ``police dscp N`` of a policy, and the same of
+``pcp``; ``watchdog``, ``watchdog FIELD``, ``guaranteed Q``; ``share Q`` (``strict``,
 ``wrr WEIGHT``, ``fair``, ``fixed``); ``ecn Q FIELD``; ``group P``;
 ``profile G`` and ``egress Q``, the name of a profile. ``guaranteed`` and ``profile`` alone are for
 all queues and groups that have none.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeAlias
@@ -30,6 +31,8 @@ PORTS_MAX = 4096
 """Ports of a command."""
 WORK_MAX = 2_000_000
 """Ports of all commands of a switch together."""
+PAUSES = "send receive"
+"""Both directions of 802.3x pauses."""
 COMPUTED = "NULL"
 """The profile of a group that the switch computes."""
 DEFAULTS: Settings = {
@@ -82,6 +85,21 @@ class SwitchSettings:
         """Count a command that is not known."""
         self.unread[command] = self.unread.get(command, 0) + 1
 
+    def take(
+        self, place: str, words: list[str], read: Callable[[list[str]], bool], name: str
+    ) -> None:
+        """Read a command; keep it if it is malformed, count it by a name if it is not known."""
+        try:
+            is_known = read(words)
+        except ConfigError:
+            raise
+        except (ValueError, KeyError, IndexError):
+            shown = " ".join(words)[:60]
+            self.unreadable.append((place, shown, "a command as documented"))
+            return
+        if not is_known:
+            self.leave(name)
+
 
 def tables(switch: SwitchSettings) -> Tables:
     """Write the tables of a switch."""
@@ -113,6 +131,8 @@ class _TableWriter:
         state = "down" if ("shutdown",) in merged else "up"
         asymmetric = {"pfc_asym": "on"} if ("asymmetric",) in merged else {}
         own = {key: merged[key,] for key in ("mtu", "speed") if (key,) in merged}
+        pauses = " ".join(one for one in PAUSES.split() if merged.get((one,)) == "on")
+        own |= {"pause": pauses} if pauses else {}
         self._put("PORT", name, {"admin_status": state, **own, **asymmetric})
         if channel := merged.get(("channel",)):
             self._put("PORTCHANNEL", channel, {})
@@ -161,6 +181,12 @@ class _TableWriter:
             "BUFFER_QUEUE": {
                 key[1]: {"profile": one} for key, one in merged.items() if key[0] == "egress"
             },
+            "POLICY": {
+                key[1]: {what: merged[f"{what} dscp", key[1]]}
+                for what in ("police", "remark")
+                for key in merged
+                if key[0] == f"{what} dscp"
+            },
         }
 
     def _named(self, table: str, name: str, entry: dict[str, Any]) -> str:
@@ -183,7 +209,9 @@ class _TableWriter:
         return entry
 
 
-_OF_PORTS = frozenset({"mtu", "speed", "shutdown", "channel", "cable", "watchdog", "asymmetric"})
+_OF_PORTS = frozenset(
+    {"mtu", "speed", "shutdown", "channel", "cable", "watchdog", "asymmetric", *PAUSES.split()}
+)
 """Settings that maps, queues and groups do not depend on."""
 _KINDS = {"strict": "STRICT", "wrr": "DWRR", "fair": "FAIR", "fixed": "FIXED"}
 _FIELDS = {
@@ -200,12 +228,14 @@ def _code_points(merged: Settings) -> dict[str, str]:
     """Return the priority of every code point in a frame without a VLAN tag."""
     is_trusted = merged.get(("trust",)) in ("dscp", "both")
     usual = merged["default",]
-    return {str(dscp): merged["dscp", str(dscp)] if is_trusted else usual for dscp in range(64)}
+    own = {str(one): merged["dscp", str(one)] if is_trusted else usual for one in range(64)}
+    return own | {key[1]: one for key, one in merged.items() if key[0] == "class dscp"}
 
 
 def _pcp(merged: Settings) -> dict[str, str]:
     is_trusted = merged.get(("trust",)) in ("pcp", "both")
-    return {one: merged["pcp", one] if is_trusted else merged["default",] for one in EIGHT}
+    own = {one: merged["pcp", one] if is_trusted else merged["default",] for one in EIGHT}
+    return own | {key[1]: one for key, one in merged.items() if key[0] == "class pcp"}
 
 
 def _groups(merged: Settings, lossless: list[str]) -> dict[str, str]:

@@ -1,0 +1,110 @@
+"""Policy maps of Arista EOS: what they do with frames of a code point, whatever the port trusts.
+
+Class maps that match DSCP or 802.1p are read; those that match access lists or VLANs are named as
+unread where their policy sets or polices something, since lossless frames may be among them.
+"""
+
+from dataclasses import dataclass, field
+
+from etherweave.control.lint.port_settings import EIGHT, Settings, names, priority, whole
+
+NAMED = {
+    "default": 0,
+    "ef": 46,
+    **{f"cs{one}": 8 * one for one in range(8)},
+    **{f"af{one}{two}": 8 * one + 2 * two for one in range(1, 5) for two in range(1, 4)},
+}
+"""Code points by name: RFC 2474, RFC 2597, RFC 3246."""
+REST = "class-default"
+"""The class of frames that no other class matches."""
+
+
+@dataclass(slots=True)
+class PolicyMaps:
+    """Class maps and policy maps, line by line."""
+
+    matches: dict[str, Settings] = field(default_factory=dict)
+    """By class, ``dscp N`` and ``pcp N`` that it matches."""
+    unread: set[str] = field(default_factory=set)
+    """Classes with other matches."""
+    actions: dict[str, dict[str, Settings]] = field(default_factory=dict)
+    """By policy and class, in order: ``class``, ``remark`` and ``police``."""
+    _class: str = ""
+    _policy: str = ""
+    _within: str = ""
+
+    def leave(self) -> None:
+        """Leave the mode of a map."""
+        self._class = self._policy = self._within = ""
+
+    def line(self, words: list[str]) -> bool:
+        """Read a command that begins a map, or belongs to it."""
+        match words:
+            case ["class-map", *kind, "match-any" | "match-all", name] if kind in _QOS:
+                self.leave()
+                self._class = name
+                self.matches.setdefault(name, {})
+            case ["policy-map", *kind, name] if kind in _QOS:
+                self.leave()
+                self._policy = name
+                self.actions.setdefault(name, {})
+            case ["class", name, *_] if self._policy:
+                self._within = name
+                self.actions[self._policy].setdefault(name, {})
+            case ["match", *rest] if self._class:
+                self._match(rest)
+            case [verb, *rest] if self._within and verb in ("set", "police"):
+                self.actions[self._policy][self._within] |= _action(verb, rest)
+            case _:
+                return bool(self._class or self._policy) and words[0] in ("no", "exit", "count")
+        return True
+
+    def _match(self, words: list[str]) -> None:
+        own = self.matches[self._class]
+        match words:
+            case ["dscp", listed]:
+                own |= {("dscp", one): "on" for one in _numbers(listed, 63)}
+            case ["cos", listed]:
+                own |= {("pcp", one): "on" for one in _numbers(listed, 7)}
+            case _:
+                self.unread.add(self._class)
+
+    def of(self, policy: str) -> tuple[Settings, list[str]]:
+        """Return the settings of a port with a policy, and its classes that are not read."""
+        settings: Settings = {}
+        seen: set[tuple[str, ...]] = set()
+        left = []
+        for name, actions in self.actions.get(policy, {}).items():
+            every = {(kind, str(one)) for kind, count in _ALL for one in range(count)}
+            matched = every if name == REST else set(self.matches.get(name, {}))
+            for kind, number in sorted(matched - seen):
+                settings |= {(f"{what} {kind}", number): one for (what,), one in actions.items()}
+            seen |= matched
+            if actions and name in self.unread:
+                left.append(name)
+        return settings, left
+
+
+_QOS: tuple[list[str], ...] = ([], ["type", "qos"], ["type", "quality-of-service"])
+_ALL = (("dscp", 64), ("pcp", len(EIGHT)))
+
+
+def _action(verb: str, words: list[str]) -> Settings:
+    match [verb, *words]:
+        case ["set", "traffic-class", number]:
+            return {("class",): priority(number)}
+        case ["set", "dscp", number]:
+            return {("remark",): _numbers(number, 63)[0]}
+        case ["police", *rest] if rest:
+            return {("police",): " ".join(rest)[:40]}
+    return {}
+
+
+def _numbers(text: str, most: int) -> list[str]:
+    found = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        low, high = (NAMED.get(one, one) for one in (first, last or first))
+        whole(str(high), most)
+        found += [str(one) for one in names(str(low), str(high), most + 1)]
+    return found
