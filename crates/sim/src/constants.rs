@@ -7,9 +7,9 @@ use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, Priority, Time};
 use etherweave_topology::LinkClass;
 
 use crate::frame::size;
-use crate::host::Bus;
+use crate::host::{Bus, HostInterface};
 use crate::indices::PortIndex;
-use crate::params::{CommandStall, EcnMarking, FlowControl, Forwarding, NicParams, RoceVersion, SimParams, Transport};
+use crate::params::{EcnMarking, FlowControl, Forwarding, NicParams, RoceVersion, SimParams, Transport};
 use crate::switch::buffer::{BufferSizes, Limit};
 use crate::switch::per_packet::PreparedRouting;
 use crate::switch::schedule::Scheduler;
@@ -84,8 +84,8 @@ pub(crate) struct Overheads {
 pub(crate) struct NicTimes {
     /// Rate on the wire at which largest packets drain.
     pub rate: BitRate,
-    /// The bus to host memory, where it is modelled.
-    pub bus: Option<Bus>,
+    /// Between NIC and host memory, where more than a rate is modelled.
+    pub interface: Option<HostInterface>,
     /// One byte.
     pub byte: ByteTime,
     /// The whole buffer.
@@ -94,8 +94,6 @@ pub(crate) struct NicTimes {
     pub xoff: Duration,
     /// Up to XON.
     pub xon: Duration,
-    /// Stops of reception, where they are modelled.
-    pub command_stall: Option<CommandStall>,
     /// Kernel bypass: a packet of another connection than the one before takes so much longer.
     pub context_switch: Duration,
 }
@@ -108,12 +106,11 @@ impl NicTimes {
         let time = |size| rate.serialization_time(size);
         NicTimes {
             rate,
-            bus,
+            interface: HostInterface::new(params, bus),
             byte: ByteTime::new(rate),
             buffer: time(params.receive_buffer),
             xoff: time(params.xoff),
             xon: time(params.xon),
-            command_stall: params.command_stall.clone(),
             context_switch: transport.roce().map_or(Duration::ZERO, |_| params.context_switch),
         }
     }

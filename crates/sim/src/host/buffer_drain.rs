@@ -37,11 +37,26 @@ impl BufferDrain {
         self.empty_at.since(now)
     }
 
-    /// Adds what takes `service` to drain. Returns when it has.
+    /// From when on what comes at `now` may drain, by all that has stopped reception until then: before anything is
+    /// added.
     #[inline]
-    pub fn add(&mut self, now: Time, service: Duration) -> Time {
-        self.empty_at = self.empty_at.max(self.starts(now)) + service;
-        self.empty_at
+    pub fn drains_from(&mut self, now: Time, stall: Option<&CommandStall>) -> Time {
+        match stall {
+            None => now,
+            Some(stall) => self.after_statistics(now, stall),
+        }
+    }
+
+    /// When what takes `service` and may drain from `start` on has drained.
+    #[inline]
+    pub fn after(&self, start: Time, service: Duration) -> Time {
+        self.empty_at.max(start) + service
+    }
+
+    /// Adds what has drained at `empty_at`.
+    #[inline]
+    pub fn fill(&mut self, empty_at: Time) {
+        self.empty_at = empty_at;
     }
 
     /// Reception stops for `span` from `at` on, or after an earlier stop.
@@ -51,21 +66,14 @@ impl BufferDrain {
         self.empty_at = self.empty_at.max(from) + span;
     }
 
-    /// All that has stopped reception until now: before anything is added.
-    #[inline]
-    pub fn catch_up(&mut self, now: Time, stall: Option<&CommandStall>) {
-        if let Some(stall) = stall {
-            self.read_statistics(now, stall);
-        }
-    }
-
     /// Stops for the statistics that the driver has read until now.
     #[cold]
-    fn read_statistics(&mut self, now: Time, stall: &CommandStall) {
+    fn after_statistics(&mut self, now: Time, stall: &CommandStall) -> Time {
         while self.statistics_at <= now {
             self.stall(self.statistics_at, stall.duration * u64::from(stall.statistics_commands));
             self.statistics_at += stall.statistics_period;
         }
+        self.starts(now)
     }
 
     #[inline]
@@ -90,13 +98,13 @@ mod tests {
     #[test]
     fn what_waits_stays_while_reception_stands_still() {
         let mut drain = BufferDrain::new(0, None);
-        drain.add(at(0), Duration::from_us(10));
+        drain.fill(drain.after(at(0), Duration::from_us(10)));
         drain.stall(at(4), Duration::from_us(5));
         assert_eq!(micros(drain.backlog(at(4))), 6);
         drain.stall(at(6), Duration::from_us(5));
         assert_eq!(micros(drain.backlog(at(13))), 6);
-        assert_eq!(drain.add(at(13), Duration::from_us(2)), at(22));
-        assert_eq!((micros(drain.backlog(at(16))), micros(drain.wait(at(13)))), (6, 9));
+        assert_eq!(drain.after(at(14), Duration::from_us(2)), at(22));
+        assert_eq!((micros(drain.backlog(at(16))), micros(drain.wait(at(13)))), (4, 7));
         assert_eq!(drain.backlog(at(23)), Duration::ZERO);
     }
 
@@ -109,11 +117,7 @@ mod tests {
             statistics_commands: 4,
         };
         let mut drain = BufferDrain::new(1, Some(&stall));
-        drain.catch_up(at(617), Some(&stall));
-        assert_eq!(drain.add(at(617), Duration::ZERO), at(617));
-        drain.catch_up(at(620), Some(&stall));
-        assert_eq!(micros(drain.wait(at(620))), 18);
-        drain.catch_up(at(1_620), Some(&stall));
-        assert_eq!(micros(drain.wait(at(1_620))), 18);
+        let mut waits = |time| micros(drain.drains_from(at(time), Some(&stall)).since(at(time)));
+        assert_eq!([617, 620, 639, 1_620].map(&mut waits), [0, 18, 0, 18]);
     }
 }

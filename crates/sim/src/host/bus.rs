@@ -1,8 +1,10 @@
-//! The bus between NIC and host memory, as far as it delays received packets.
+//! The bus between NIC and host memory, as far as it delays received packets, and stops of reception.
 
-use etherweave_primitives::{BitRate, ByteTime, Duration};
+use etherweave_primitives::{BitRate, ByteTime, Duration, Time};
 
-use crate::params::{Pcie, Transport};
+use super::BufferDrain;
+use crate::packet::Packet;
+use crate::params::{CommandStall, NicParams, Pcie, Transport};
 
 /// Preamble and gap between frames, which no NIC writes anywhere [B].
 const PREAMBLE_AND_GAP: u32 = 20;
@@ -41,5 +43,40 @@ impl Bus {
 
     fn in_memory(&self, wire: u32, payload: u32) -> u32 {
         if self.is_kernel { wire - PREAMBLE_AND_GAP } else { payload }
+    }
+}
+
+/// What is modelled between NIC and memory besides a rate.
+#[derive(Clone, Debug)]
+pub(crate) struct HostInterface {
+    bus: Option<Bus>,
+    /// One byte, without a bus.
+    byte: ByteTime,
+    command_stall: Option<CommandStall>,
+}
+
+impl HostInterface {
+    /// None if a rate is all.
+    pub(crate) fn new(params: &NicParams, bus: Option<Bus>) -> Option<HostInterface> {
+        let (byte, command_stall) = (ByteTime::new(params.drain_rate), params.command_stall.clone());
+        (bus.is_some() || command_stall.is_some()).then_some(HostInterface { bus, byte, command_stall })
+    }
+
+    /// From when on a received packet may drain, and how long that takes.
+    pub(crate) fn receive(&self, now: Time, buffer: &mut BufferDrain, packet: &Packet) -> (Time, Duration) {
+        let start = buffer.drains_from(now, self.command_stall.as_ref());
+        let moved = match &self.bus {
+            None => self.byte.of(packet.wire),
+            Some(bus) => bus.receive(packet.wire, packet.payload),
+        };
+        (start, moved)
+    }
+
+    /// Lets the requests for a packet that is sent take their time from receiving.
+    pub(crate) fn send(&self, now: Time, buffer: &mut BufferDrain, packet: &Packet) {
+        if let Some(bus) = &self.bus {
+            let start = buffer.drains_from(now, self.command_stall.as_ref());
+            buffer.fill(buffer.after(start, bus.send(packet.wire, packet.payload)));
+        }
     }
 }

@@ -40,7 +40,7 @@ use crate::indices::{EndpointIndex, PortIndex};
 use crate::params::CommandStall;
 
 pub(crate) use buffer_drain::BufferDrain;
-pub(crate) use bus::Bus;
+pub(crate) use bus::{Bus, HostInterface};
 pub(crate) use core::{Core, OWN_CORE};
 pub(crate) use endpoint::{Endpoint, Intake, lines};
 pub(crate) use matching::Envelope;

@@ -77,12 +77,9 @@ impl Shard {
         let ready = self.hosts[host_index].ready;
         let port = &mut self.ports[port_index];
         let waiting = port.waiting | ready;
-        let Packet { wire, payload, .. } = self.packets[handle];
-        self.constants.scheduler.charge(port, class, wire, waiting & 1 << class != 0);
-        if let Some(bus) = &self.constants.nic.bus {
-            let buffer = &mut self.hosts[host_index].nic.buffer;
-            buffer.catch_up(self.now, self.constants.nic.command_stall.as_ref());
-            buffer.add(self.now, bus.send(wire, payload));
+        self.constants.scheduler.charge(port, class, self.packets[handle].wire, waiting & 1 << class != 0);
+        if let Some(interface) = &self.constants.nic.interface {
+            interface.send(self.now, &mut self.hosts[host_index].nic.buffer, &self.packets[handle]);
         }
         // A packet that is still at its host has been in by no port.
         self.start_towards(port_index, handle, waiting != 0, |_, packet| packet.ingress);
@@ -140,27 +137,25 @@ impl Shard {
     /// The NIC writes the packet to memory by itself. False when the buffer is full.
     #[inline]
     pub(super) fn drain(&mut self, host_index: HostIndex, handle: Handle) -> bool {
-        let Packet { kind, endpoint, wire, payload, priority, .. } = self.packets[handle];
+        let Packet { kind, endpoint, wire, priority, .. } = self.packets[handle];
         let has_room = self.credits.cover(priority);
         let times = &self.constants.nic;
         let nic = &mut self.hosts[host_index].nic;
         let is_switch = kind == PacketKind::Data && endpoint != nic.last_endpoint;
-        let moved = match &times.bus {
-            None => times.byte.of(wire),
-            Some(bus) => bus.receive(wire, payload),
+        let (start, moved) = match &times.interface {
+            None => (self.now, times.byte.of(wire)),
+            Some(interface) => interface.receive(self.now, &mut nic.buffer, &self.packets[handle]),
         };
         let service = moved + if is_switch { times.context_switch } else { Duration::ZERO };
-        nic.buffer.catch_up(self.now, times.command_stall.as_ref());
-        let mut buffer = nic.buffer;
-        let drained_at = buffer.add(self.now, service);
-        let backlog = buffer.backlog(self.now);
+        let drained_at = nic.buffer.after(start, service);
+        let backlog = drained_at.since(start);
         if backlog > times.buffer && !has_room {
             return false;
         }
         if kind == PacketKind::Data {
             nic.last_endpoint = endpoint;
         }
-        nic.buffer = buffer;
+        nic.buffer.fill(drained_at);
         nic.backlog_max = nic.backlog_max.max(backlog);
         if backlog > times.xoff {
             self.nic_pause(host_index);

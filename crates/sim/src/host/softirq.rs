@@ -107,7 +107,7 @@ impl Shard {
         let queue = &mut self.receive_queues[number];
         if frames == 0 {
             let (host, sets_profile) = (queue.host, queue.arm(self.now, params.receive.timer));
-            if let Some(stall) = self.constants.nic.command_stall.as_ref().filter(|_| sets_profile) {
+            if let Some(stall) = self.constants.params.nic.command_stall.as_ref().filter(|_| sets_profile) {
                 self.hosts[host].nic.buffer.stall(self.now, stall.duration);
             }
             return;
