@@ -38,10 +38,10 @@ EXAMPLES = """Examples:
 etherweave calibrate cluster.toml --site site.toml --fabric roce -o calibrated
 etherweave run cluster.toml --set @calibrated/constants.toml
 etherweave calibrate cluster.toml --measured latency --measured bandwidth --measured halo3d
-etherweave calibrate"""
+etherweave calibrate --study stackhpc-2019"""
 
 TESTBED = "sandia-2020"
-"""Study whose constants are fitted unless a site and a scenario are given."""
+"""Study whose constants are fitted unless another, or a scenario, is given."""
 CONSTANTS = "constants.toml"
 
 
@@ -73,18 +73,24 @@ def calibrate_verb(
     repeat: Repeat = None,
     time_limit: LaunchTimeLimit = TIME_LIMIT,
     traffic_limit: TrafficLimit = TRAFFIC_LIMIT,
+    study: Annotated[
+        str,
+        typer.Option(
+            "--study", metavar="NAME", help="Without a scenario, fit the constants of this study."
+        ),
+    ] = TESTBED,
     as_json: AsJson = False,
 ) -> None:
     """Fit constants of hosts to micro-benchmarks; predict other workloads, and print the errors.
 
     A scenario's jobs are measured one at a time, beside micro-benchmarks (osu_latency, osu_bw,
-    incast) that the constants are fitted to. Without a scenario the shipped constants are fitted
-    anew to the figures of the published testbed, and printed beside the shipped. Changes no file
+    incast) that the constants are fitted to. Without a scenario the constants of a study are
+    fitted anew to its figures that are for that, and printed beside the shipped. Changes no file
     but those of its output. Ends with 1 when a launch fails, 2 after a mistake, 130 after Ctrl-C;
     the same command then continues with the missing launches.
     """
     if scenario is None:
-        return _testbed()
+        return _published(study)
     if (site is None) == (not measured):
         reject("expected --site FILE to measure now, or --measured DIRECTORY of a measurement")
     if site and output is None:
@@ -224,8 +230,8 @@ def _us(seconds: float) -> str:
     return f"{seconds * 1e6:,.2f}" if seconds < 1e-4 else f"{seconds * 1e6:,.0f}"
 
 
-def _testbed() -> None:
-    """Fit the hosts' constants to the point-to-point figures; ns, Gb/s and us."""
+def _published(study: str) -> None:
+    """Fit a study's constants to its figures, in the units of both."""
     from rich.console import Console
     from rich.table import Table
 
@@ -233,6 +239,10 @@ def _testbed() -> None:
     from etherweave.study.folder import load_study
 
     table = Table("constant", "figure", "target", "shipped", "fitted", "figure with fitted")
-    for row in fit(load_study(TESTBED)):
-        table.add_row(*row)
+    try:
+        with mistakes(ValueError):
+            for row in fit(load_study(study)):
+                table.add_row(*row)
+    except KeyError as error:
+        reject(error.args[0])
     Console().print(table)

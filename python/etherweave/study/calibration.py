@@ -1,7 +1,8 @@
 """Fits constants of hosts to one published figure each, one after another, and to nothing else.
 
-Each constant is searched by bisection: its figure grows or falls with it. The shipped defaults of
-the core are such values, rounded; this prints them again beside the figures that they come from.
+Each constant is searched by bisection: its figure grows or falls with it. What a study's scenarios
+have are such values, rounded; this prints them again beside the figures that they come from. A
+constant that is fitted holds for the next ones of its scenario.
 """
 
 from collections.abc import Iterator
@@ -13,33 +14,47 @@ from etherweave.study.experiments import ScenarioExperiment
 from etherweave.study.folder import Study
 
 STEPS = 9
-"""Of each bisection: 1/512 of the range is left."""
+"""Of each bisection at most: 1/512 of the range is left."""
 
 
 def calibrate(study: Study) -> Iterator[tuple[str, str, str, str, str, str]]:
     """Fit the constants that a study declares; yields rows of text."""
-    fitted: dict[str, object] = {}
+    fitted: dict[str, dict[str, object]] = {}
     for constant in study.declared.constant:
-        low, high = constant.low_ns, constant.high_ns
-        is_falling = _measure(study, constant, fitted, low) > _measure(
-            study, constant, fitted, high
-        )
-        for _ in range(STEPS):
-            middle = (low + high) // 2
-            if (_measure(study, constant, fitted, middle) > constant.target) == is_falling:
-                low = middle
-            else:
-                high = middle
-        fitted[constant.key] = f"{low}ns"
-        reached = _measure(study, constant, fitted, low)
+        of_scenario = fitted.setdefault(_experiment(study, constant).scenario, {})
+        value, reached = _fit(study, constant, of_scenario)
+        of_scenario[constant.key] = _written(constant, value)
         yield (
             constant.key,
             constant.check,
             f"{constant.target:g}",
             _shipped(study, constant),
-            f"{low}ns",
-            f"{reached:.3f}",
+            str(of_scenario[constant.key]),
+            f"{reached:.3g}",
         )
+
+
+def _fit(study: Study, constant: FittedConstant, fitted: dict[str, object]) -> tuple[int, float]:
+    """Search the value of a constant; returns it with the figure that it gives."""
+    ends = {end: _measure(study, constant, fitted, end) for end in (constant.low, constant.high)}
+    low, high = ends
+    is_falling = ends[low] > ends[high]
+    for _ in range(STEPS):
+        middle = (low + high) // 2
+        if middle == low:
+            break
+        ends[middle] = _measure(study, constant, fitted, middle)
+        if (ends[middle] > constant.target) == is_falling:
+            low = middle
+        else:
+            high = middle
+    return min(
+        ((end, ends[end]) for end in (low, high)), key=lambda one: abs(one[1] - constant.target)
+    )
+
+
+def _written(constant: FittedConstant, value: int) -> object:
+    return f"{value}{constant.unit}" if constant.unit else value
 
 
 def _experiment(study: Study, constant: FittedConstant) -> ScenarioExperiment:
@@ -53,7 +68,7 @@ def _measure(
     study: Study, constant: FittedConstant, fitted: dict[str, object], value: int
 ) -> float:
     experiment = _experiment(study, constant)
-    options = {**experiment.overrides, **fitted, constant.key: f"{value}ns"}
+    options = {**experiment.overrides, **fitted, constant.key: _written(constant, value)}
     result = etherweave.run(experiment.file(study.home), options)
     return study.metrics[constant.check]({experiment.name: result})
 

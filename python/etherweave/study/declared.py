@@ -135,10 +135,12 @@ class FittedConstant:
     """Check whose figure is met, measured in the experiment of the same name."""
     target: float
     """Middle of what was published."""
-    low_ns: int
-    """Start of the search [ns]."""
-    high_ns: int
-    """End of the search [ns]."""
+    low: int
+    """Start of the search, in the unit."""
+    high: int
+    """End of the search, in the unit."""
+    unit: str = ""
+    """Of the constant, such as ``ns`` or ``Mb/s``; none of a count."""
 
 
 @dataclass(frozen=True)

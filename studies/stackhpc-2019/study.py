@@ -1,0 +1,144 @@
+"""The tests of the HPC Challenge on four networks: what runs, and what each check measures."""
+
+import math
+import tomllib
+from collections.abc import Iterator
+from functools import partial
+
+from etherweave.report.quantities import quantities
+from etherweave.results import Result
+from etherweave.study.declared import Metric, Results
+from etherweave.study.experiments import RunExperiment
+
+NETWORKS = {
+    "tcp10": "10 Gb/s TCP",
+    "tcp25": "25 Gb/s TCP",
+    "ib100": "100 Gb/s InfiniBand",
+    "roce25": "25 Gb/s RoCE",
+}
+"""Scenarios by the columns of the table, in its order."""
+RANKS = 256
+SIDE = 16
+"""Of the grid of ranks."""
+SIZE = 311_808
+"""Rows of the matrix of Linpack: 1,624 blocks, 97 GB on each host."""
+BLOCK = 192
+STAR_FFT = 1.636e9
+"""Operations of a rank in a second where all compute transforms of their own (StarFFT)."""
+COPY = "8Gb/s"
+"""Of a rank in its passes over memory."""
+UPDATE = 0.85 * 33.6e9
+"""Operations of a rank in a second in the update of Linpack, of 33.6e9 at its peak."""
+LOG2_LOCAL = 25
+"""Numbers of a rank in MPIFFT as a power of two."""
+SHORTER = 4
+"""The same power less in a shortened run: transforms and passes take that much less too."""
+
+SCALES = {
+    "ring.latency": ("RandomlyOrderedRing", 1e6),
+    "ring.bandwidth": ("RandomlyOrderedRing", 1e-9),
+    "ptrans": ("PTRANS", 1e-9),
+    "mpifft": ("MPIFFT", 1e-9),
+    "hpl": ("HPL", 1e-12),
+}
+"""For each test the name of its figure, and the factor to the unit of the table."""
+
+
+def experiments(full: bool) -> Iterator[RunExperiment]:
+    """List every test on every network, as published or shortened."""
+    for network in NETWORKS:
+        for test, workload in _workloads(full).items():
+            yield RunExperiment(f"hpcc.{test}.{network}", network, {"job.0.workload": workload})
+
+
+def _workloads(full: bool) -> dict[str, object]:
+    bandwidth = {"measurements": 2, "random_rings": 10} if full else {"random_rings": 3}
+    grid = {"rows": SIDE, "columns": SIDE, "block": BLOCK}
+    size, repetitions = (SIZE // 2, 5) if full else (SIZE // 8, 2)
+    log2_local = LOG2_LOCAL if full else LOG2_LOCAL - SHORTER
+    return {
+        "ring.latency": {"hpcc_ring": {"ranks": RANKS}},
+        "ring.bandwidth": {
+            "hpcc_ring": {
+                "ranks": RANKS,
+                "bytes": "2MB",
+                "loops": 3,
+                "measurements": 1,
+                **bandwidth,
+            }
+        },
+        "ptrans": {
+            "hpcc_ptrans": {**grid, "size": size, "copy_rate": COPY, "iterations": repetitions}
+        },
+        "mpifft": {
+            "hpcc_mpifft": {
+                "ranks": RANKS,
+                "log2_local": log2_local,
+                "compute": f"{transform_ns(log2_local)}ns",
+                "copy_rate": COPY,
+            }
+        },
+        "hpl": {
+            "hpl": {
+                **grid,
+                "size": SIZE,
+                "broadcast": "ring_modified",
+                "update_per_gflop": f"{round(1e21 / UPDATE)}ps",
+                "panel_per_gflop": "100ms",
+                "samples": 9,
+            }
+        },
+    }
+
+
+def transform_ns(log2_local: int) -> int:
+    """Return what a rank computes in MPIFFT, at the rate of StarFFT.
+
+    A shorter transform has its share of the time of the published one.
+    """
+    whole: float = 5 * 2**LOG2_LOCAL * (LOG2_LOCAL + int(math.log2(RANKS))) / STAR_FFT
+    share: float = 0.5 ** (LOG2_LOCAL - log2_local)
+    return round(1e9 * whole * share)
+
+
+def metrics() -> dict[str, Metric]:
+    """Every check by its id."""
+    figures: dict[str, Metric] = {
+        f"hpcc.{test}.{network}": partial(figure, test, network)
+        for test in SCALES
+        for network in NETWORKS
+    }
+
+    def ratio(test: str, first: str, second: str) -> Metric:
+        over, under = (figures[f"hpcc.{test}.{network}"] for network in (first, second))
+        return lambda results: over(results) / under(results)
+
+    pairs = {
+        "hpl": ("ib100_tcp10", "roce25_tcp25", "ib100_roce25", "tcp25_tcp10"),
+        "ptrans": ("ib100_roce25", "roce25_tcp25", "tcp25_tcp10"),
+        "mpifft": ("ib100_roce25", "tcp25_tcp10", "tcp25_roce25"),
+    }
+    ratios = {
+        f"ratio.{test}.{pair}": ratio(test, *pair.split("_"))
+        for test, list_of_pairs in pairs.items()
+        for pair in list_of_pairs
+    }
+    return {**figures, **ratios}
+
+
+def figure(test: str, network: str, results: Results) -> float:
+    """Return the figure of a test as HPCC prints it."""
+    result = results[f"hpcc.{test}.{network}"]
+    name, scale = SCALES[test]
+    (found,) = [one for one in quantities(result) if one.test == name]
+    return scale * found.median * (_lengthened(result) if test == "mpifft" else 1)
+
+
+def _lengthened(result: Result) -> float:
+    """Return log2 n of the published transform over that of this one.
+
+    Both count 5 n log2 n operations, and their times are as their n.
+    """
+    workload = tomllib.loads(result.resolved)["job"][0]["workload"]["hpcc_mpifft"]
+    ranks = int(math.log2(RANKS))
+    return (LOG2_LOCAL + ranks) / (int(workload["log2_local"]) + ranks)
