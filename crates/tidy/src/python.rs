@@ -18,18 +18,19 @@ pub const MAY_IMPORT: [(&str, &[&str]); 7] = [
     ("linux", &[]),
 ];
 
-/// The module by which Python starts the package.
-const START: &str = "__main__.py";
+/// Modules beside the rooms that may import some: what starts the package, and what names the functions that it offers,
+/// which load on first use.
+const FACES: [(&str, &[&str]); 2] = [("__main__.py", &["cli"]), ("__init__.py", &["report", "sweeps"])];
 
-/// A room imports the rooms that the table allows, and modules beside the rooms. What starts the package imports `cli`.
+/// A room imports the rooms that the table allows, and modules beside the rooms; these import no room but for [`FACES`].
 pub fn directions(file: &File) -> Vec<Finding> {
     let Some(room) = file.path.strip_prefix(PACKAGE).and_then(|path| path.split('/').next()) else { return Vec::new() };
-    let allowed = MAY_IMPORT.iter().find(|(name, _)| *name == room).map_or(&[][..], |(_, allowed)| allowed);
+    let allowed =
+        MAY_IMPORT.iter().chain(&FACES).find(|(name, _)| *name == room).map_or(&[][..], |(_, allowed)| allowed);
     file.findings(|line| {
         let other = imported(line, &file.path)?;
         let is_room = MAY_IMPORT.iter().any(|(name, _)| *name == other);
-        let is_start = room == START && other == "cli";
-        let forbidden = is_room && other != room && !is_start && !allowed.contains(&other.as_str());
+        let forbidden = is_room && other != room && !allowed.contains(&other.as_str());
         forbidden.then(|| format!("`{room}` may not import `{other}`"))
     })
 }
@@ -156,6 +157,8 @@ mod tests {
         check(directions, "python/etherweave/report/page.py", "from etherweave import bench\n", &[]);
         check(directions, "python/etherweave/study/deployed.py", "from etherweave import control\n", &[]);
         check(directions, "python/etherweave/control/plan.py", "from etherweave import study\n", &[1]);
+        check(directions, "python/etherweave/__init__.py", "from etherweave.report import plot\n", &[]);
+        check(directions, "python/etherweave/__init__.py", "from etherweave.control import plan\n", &[1]);
     }
 
     #[test]
