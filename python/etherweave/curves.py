@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from etherweave.fabrics import fabric
-from etherweave.scenario import Overrides, Scenario
+from etherweave.scenario import Overrides, ScenarioSource
 from etherweave.simulation import EstimateCallback
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ PointCallback: TypeAlias = Callable[[int, int, str], bool]
 
 
 def curve(
-    scenario: Scenario,
+    scenario: ScenarioSource,
     overrides: Overrides | None = None,
     *,
     threads: int = 1,

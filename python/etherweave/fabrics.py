@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from etherweave import _core
 from etherweave.results import Result
-from etherweave.scenario import Overrides, Scenario, literals, read
+from etherweave.scenario import Overrides, ScenarioSource, literals, read
 from etherweave.simulation import EstimateCallback
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class Proposals:
     """Reasons why families have no such fabric, and why a fabric could not be designed."""
 
 
-def fabric(scenario: Scenario, overrides: Overrides | None = None) -> _core.Fabric:
+def fabric(scenario: ScenarioSource, overrides: Overrides | None = None) -> _core.Fabric:
     """Build the fabric of a scenario.
 
     Parameters
@@ -72,7 +72,7 @@ def fabric(scenario: Scenario, overrides: Overrides | None = None) -> _core.Fabr
 
 
 def design(
-    scenario: Scenario,
+    scenario: ScenarioSource,
     overrides: Overrides | None = None,
     *,
     load: Result | None = None,
@@ -122,7 +122,7 @@ def design(
 
 
 def compare(
-    scenarios: Sequence[Scenario],
+    scenarios: Sequence[ScenarioSource],
     overrides: Overrides | None = None,
     *,
     threads: int = 1,
@@ -254,7 +254,7 @@ def _ranked(comparison: Figures, rank: str) -> Figures:
 
 
 def export(
-    scenario: Scenario,
+    scenario: ScenarioSource,
     form: str,
     overrides: Overrides | None = None,
     *,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from etherweave.fabrics import fabric
-from etherweave.scenario import Overrides, Scenario
+from etherweave.scenario import Overrides, ScenarioSource
 from etherweave.simulation import EstimateCallback
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Observation:
 
 
 def observe(
-    scenario: Scenario,
+    scenario: ScenarioSource,
     overrides: Overrides | None = None,
     *,
     routing: str | None = None,

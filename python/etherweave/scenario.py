@@ -11,11 +11,11 @@ from typing import TypeAlias
 from etherweave import toml
 from etherweave.inputs import read_text
 
-Scenario: TypeAlias = str | Path | Mapping[str, object]
+ScenarioSource: TypeAlias = str | Path | Mapping[str, object]
 Overrides: TypeAlias = Mapping[str, object]
 
 
-def read(scenario: Scenario) -> tuple[str, str]:
+def read(scenario: ScenarioSource) -> tuple[str, str]:
     """Return a scenario's text, and its name in errors.
 
     Raises

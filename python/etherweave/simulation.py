@@ -12,7 +12,7 @@ from typing import TypeAlias, TypedDict
 from etherweave import _core
 from etherweave.machine import machine
 from etherweave.results import CoreTables, Result, parse_summary
-from etherweave.scenario import Overrides, Scenario, literals, read
+from etherweave.scenario import Overrides, ScenarioSource, literals, read
 
 ScenarioError = _core.ScenarioError
 
@@ -71,7 +71,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def run(
-    scenario: Scenario,
+    scenario: ScenarioSource,
     overrides: Overrides | None = None,
     *,
     threads: int = 1,
@@ -144,7 +144,7 @@ def run(
     return result
 
 
-def resolve(scenario: Scenario, overrides: Overrides | None = None) -> str:
+def resolve(scenario: ScenarioSource, overrides: Overrides | None = None) -> str:
     """Fill in every default of a scenario and check it, without simulating.
 
     Parameters
@@ -169,7 +169,7 @@ def resolve(scenario: Scenario, overrides: Overrides | None = None) -> str:
     return _core.Fabric.parse(text, origin, changes).resolved
 
 
-def foresee(scenario: Scenario, overrides: Overrides | None = None) -> Estimate | None:
+def foresee(scenario: ScenarioSource, overrides: Overrides | None = None) -> Estimate | None:
     """Estimate what a run of a scenario needs, without running it; None without jobs.
 
     Parameters

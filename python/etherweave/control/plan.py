@@ -29,7 +29,7 @@ from etherweave.control.rules import (
     TableEntry,
 )
 from etherweave.fabrics import fabric
-from etherweave.scenario import Overrides, Scenario
+from etherweave.scenario import Overrides, ScenarioSource
 
 if TYPE_CHECKING:
     import polars
@@ -57,7 +57,7 @@ class PlannedDeployment:
 
 
 def plan(
-    scenario: Scenario,
+    scenario: ScenarioSource,
     overrides: Overrides | None = None,
     *,
     failed: Sequence[str] = (),

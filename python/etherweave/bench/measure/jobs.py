@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypedDict, cast
 
 from etherweave import _core
-from etherweave.scenario import Overrides, Scenario, literals, read
+from etherweave.scenario import Overrides, ScenarioSource, literals, read
 
 
 class Amounts(TypedDict):
@@ -58,7 +58,7 @@ class ScenarioJobs(NamedTuple):
         return sum(job.amounts["ranks"] for job in self.jobs)
 
 
-def jobs_of(scenario: Scenario, overrides: Overrides | None, warm_up: int) -> ScenarioJobs:
+def jobs_of(scenario: ScenarioSource, overrides: Overrides | None, warm_up: int) -> ScenarioJobs:
     """Read a scenario and generate its schedules.
 
     Parameters

@@ -21,7 +21,7 @@ from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, SiteFabric
 from etherweave.machine import machine
 from etherweave.results import Measured, Result, Summary
-from etherweave.scenario import Overrides, Scenario
+from etherweave.scenario import Overrides, ScenarioSource
 
 MISSED_NS_MAX = 1e6
 """Delay of a rank's start after the common instant that causes a warning [ns]."""
@@ -74,7 +74,7 @@ class _Plan(NamedTuple):
 
 
 def measure(
-    scenario: Scenario,
+    scenario: ScenarioSource,
     overrides: Overrides | None = None,
     *,
     site: ClusterSite | None = None,

@@ -29,9 +29,9 @@ from etherweave.control.lab.demonstration import (
 )
 from etherweave.control.lab.pauses import PausePhase, PauseResult
 from etherweave.control.reaction import DataPlane
-from etherweave.scenario import Scenario
+from etherweave.scenario import ScenarioSource
 
-DRAGONFLY: Scenario = {
+DRAGONFLY: ScenarioSource = {
     "name": "dragonfly of 20 hosts",
     "topology": {"dragonfly": {"p": 2, "a": 2, "h": 2}},
     "control": {"rules": "conditional"},

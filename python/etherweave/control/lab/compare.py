@@ -16,7 +16,7 @@ from etherweave.control.lab.layout import LabPort, Layout
 from etherweave.control.lab.probes import PathHop, ProbeFrame, ProbePath, ProbeSender
 from etherweave.control.plan import PlannedDeployment
 from etherweave.observations import observe
-from etherweave.scenario import Scenario
+from etherweave.scenario import ScenarioSource
 
 LOAD = 0.1
 """Load of the one host that sends in the simulator, at which packets never wait."""
@@ -62,7 +62,7 @@ class PathComparison:
 
 def compare(
     layout: Layout,
-    scenario: Scenario | None,
+    scenario: ScenarioSource | None,
     pairs: Iterable[HostPair] | None = None,
     progress: CountProgress = lambda *_: None,
 ) -> PathComparison:
@@ -141,7 +141,7 @@ def links_of(layout: Layout, walk: ProbePath) -> set[LabPort]:
     return {end for end in ends if isinstance(layout.across[end], LabPort)}
 
 
-def simulate(layout: Layout, scenario: Scenario, pair: HostPair) -> set[LabPort]:
+def simulate(layout: Layout, scenario: ScenarioSource, pair: HostPair) -> set[LabPort]:
     """Return the links that carry packets while one host sends to another."""
     import polars as pl
 
@@ -159,7 +159,7 @@ def simulate(layout: Layout, scenario: Scenario, pair: HostPair) -> set[LabPort]
 
 
 def _simulated(
-    layout: Layout, scenario: Scenario, pairs: Sequence[HostPair], progress: CountProgress
+    layout: Layout, scenario: ScenarioSource, pairs: Sequence[HostPair], progress: CountProgress
 ) -> list[set[LabPort]]:
     links = []
     for pair in pairs:

@@ -27,7 +27,7 @@ from etherweave.control.rules import Purpose
 from etherweave.control.text import mac_text
 from etherweave.fabrics import design
 from etherweave.linux.namespaces import inside
-from etherweave.scenario import Overrides, Scenario
+from etherweave.scenario import Overrides, ScenarioSource
 
 UNASSIGNED = FACTORY + 0xFE
 """A factory address that no host of a lab has."""
@@ -152,7 +152,7 @@ def demonstrate(
 
 
 def demonstrate_in_lab(
-    scenario: Scenario,
+    scenario: ScenarioSource,
     overrides: Overrides | None = None,
     plane: str = "ovs",
     where: LabScope | None = None,

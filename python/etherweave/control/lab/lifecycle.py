@@ -31,7 +31,7 @@ from etherweave.control.plan import PlannedDeployment, plan
 from etherweave.fabrics import fabric
 from etherweave.linux import namespaces, processes
 from etherweave.linux.links import Links
-from etherweave.scenario import Overrides, Scenario
+from etherweave.scenario import Overrides, ScenarioSource
 
 PLANES = ("ovs", "ebpf")
 """Implementations of switches: bridges of Open vSwitch, or programs in the kernel."""
@@ -82,7 +82,7 @@ def missing(plane: str) -> str:
 def up(
     scope: LabScope,
     name: str,
-    scenario: Scenario,
+    scenario: ScenarioSource,
     overrides: Overrides | None = None,
     *,
     failed: Sequence[str] = (),
@@ -138,7 +138,7 @@ def up(
 
 
 def prepare(
-    scenario: Scenario, overrides: Overrides | None, failed: Sequence[str]
+    scenario: ScenarioSource, overrides: Overrides | None, failed: Sequence[str]
 ) -> tuple[str, PlannedDeployment]:
     """Resolve and plan a scenario that is small enough; hosts have made-up factory addresses."""
     one = fabric(scenario, overrides)

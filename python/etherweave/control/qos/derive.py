@@ -42,7 +42,7 @@ from etherweave.control.qos.policy import (
     Watchdog,
 )
 from etherweave.fabrics import fabric
-from etherweave.scenario import Literal, Overrides, Scenario, read
+from etherweave.scenario import Literal, Overrides, ScenarioSource, read
 from etherweave.units import size_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ class ExportOptions:
 
 
 def policy(
-    scenario: Scenario, overrides: Overrides | None = None, options: ExportOptions | None = None
+    scenario: ScenarioSource,
+    overrides: Overrides | None = None,
+    options: ExportOptions | None = None,
 ) -> Policy:
     """Derive the policy of a scenario's fabric.
 
@@ -152,7 +154,7 @@ def policy(
     )
 
 
-def _written(scenario: Scenario, overrides: Overrides) -> dict[str, Any]:
+def _written(scenario: ScenarioSource, overrides: Overrides) -> dict[str, Any]:
     """Return what the scenario gives by itself, by dotted keys."""
     given = _flat("", tomllib.loads(read(scenario)[0]))
     return given | {
