@@ -9,6 +9,13 @@ A scenario goes in, tables come out:
 >>> etherweave.design("dragonfly.toml")["fabric"]["diameter"]  # doctest: +SKIP
 3
 
+Scenarios can be built in code, where keys of the file are attributes:
+
+>>> scenario = etherweave.Scenario("halo3d.toml")  # doctest: +SKIP
+>>> scenario.switch.buffer = "4MiB"  # doctest: +SKIP
+>>> table = etherweave.run(scenario).to_polars("iterations")  # doctest: +SKIP
+>>> etherweave.plot(table, x="rank", y="duration_ns")  # doctest: +SKIP
+
 Names load on first use, so that importing the package costs nothing.
 """
 
@@ -27,8 +34,11 @@ if TYPE_CHECKING:
     from etherweave.fabrics import find as find
     from etherweave.observations import Observation as Observation
     from etherweave.observations import observe as observe
+    from etherweave.report import plot as plot
+    from etherweave.report import write_report as write_report
     from etherweave.results import Result as Result
     from etherweave.results import Summary as Summary
+    from etherweave.scenario_builder import Scenario as Scenario
     from etherweave.simulation import Interrupted as Interrupted
     from etherweave.simulation import Progress as Progress
     from etherweave.simulation import ScenarioError as ScenarioError
@@ -36,27 +46,34 @@ if TYPE_CHECKING:
     from etherweave.simulation import resolve as resolve
     from etherweave.simulation import run as run
     from etherweave.simulation import schema as schema
+    from etherweave.sweeps import executor as executor
+    from etherweave.sweeps import sweep as sweep
 
 __all__ = [
     "Interrupted",
     "Observation",
     "Progress",
     "Result",
+    "Scenario",
     "ScenarioError",
     "Summary",
     "__version__",
     "compare",
     "curve",
     "design",
+    "executor",
     "export",
     "exports",
     "fabric",
     "find",
     "foresee",
     "observe",
+    "plot",
     "resolve",
     "run",
     "schema",
+    "sweep",
+    "write_report",
 ]
 
 __version__ = version()
@@ -67,6 +84,9 @@ _HOME = {
     "curve": "curves",
     **dict.fromkeys(("compare", "design", "export", "exports", "fabric", "find"), "fabrics"),
     **dict.fromkeys(("Observation", "observe"), "observations"),
+    "Scenario": "scenario_builder",
+    **dict.fromkeys(("plot", "write_report"), "report"),
+    **dict.fromkeys(("executor", "sweep"), "sweeps"),
 }
 
 

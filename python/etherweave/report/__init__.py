@@ -25,6 +25,7 @@ from etherweave.report.heat import draw_heat
 from etherweave.report.metrics import draw_metrics
 from etherweave.report.run.page import write_run
 from etherweave.report.study.page import write_study
+from etherweave.report.sweep import plot
 from etherweave.results import Result
 from etherweave.study import CHECKS, load_study_result
 
@@ -33,6 +34,7 @@ __all__ = [
     "draw_fabric",
     "draw_heat",
     "draw_metrics",
+    "plot",
     "write_animation",
     "write_benchmarks",
     "write_calibration",

@@ -1,6 +1,7 @@
 """A figure of a sweep's runs over one of its axes, a line or points for each value of another."""
 
 import difflib
+import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from etherweave.report.style import ASIDE, SERIES, literal, write_svg
+from etherweave.report.style import ASIDE, SERIES, house, literal, write_svg
 from etherweave.units import rate_of, size_of, time_of
 
 _UNITS: list[tuple[Callable[[str], float], str]] = [
@@ -43,19 +44,50 @@ def draw_sweep(table: pl.DataFrame, columns: Mapping[str, str], path: Path) -> P
     for role in ("x", "y"):
         if role not in columns:
             raise ValueError(f"no {role}; expected {role}=COLUMN")
-    for role, name in columns.items():
+    return write_svg(lambda: plot(table, **columns), path)
+
+
+class Plot(Figure):
+    """A figure that notebooks show as SVG; ``savefig`` writes it as PNG, PDF or SVG."""
+
+    def _repr_svg_(self) -> str:
+        text = io.StringIO()
+        with house():
+            self.savefig(text, format="svg")
+        return text.getvalue()
+
+
+def plot(table: Any, x: str, y: str, by: str | None = None) -> Plot:
+    """Draw one column of a table over another: means of equal ``x``, and the range between them.
+
+    Parameters
+    ----------
+    table
+        Of polars, Arrow or pandas: of a result, a curve or the dataset of a sweep.
+    x, y
+        Names of columns; ``y`` has numbers. Texts with units, such as ``"1MiB"``, are amounts.
+    by
+        Column for each of whose values there is a line.
+
+    Raises
+    ------
+    ValueError
+        When there is no such column, or nothing to draw.
+    """
+    table = pl.DataFrame(table)
+    for role, name in {"x": x, "y": y, **({"by": by} if by else {})}.items():
         if name not in table.columns:
             near = difflib.get_close_matches(name, table.columns, 3, 0.3) or table.columns[:8]
             raise ValueError(f"{role}={name}: no such column; nearest: {', '.join(near)}")
-    x, y = columns["x"], columns["y"]
     rows = table.filter(pl.col(y).is_not_null())
     if rows.is_empty() or not rows[y].dtype.is_numeric():
         raise ValueError(f"y={y}: no numbers; expected a column of figures")
-    return write_svg(lambda: _figure(rows, x, y, columns.get("by")), path)
+    with house():
+        return _figure(rows, x, y, by)
 
 
-def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None) -> Figure:
-    figure = Figure(figsize=(6.5, 4))
+def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None) -> Plot:
+    figure = Plot(figsize=(6.5, 4))
     axes = figure.subplots()
     places, unit = _places(rows[x].unique(maintain_order=True).to_list())
     lines: list[tuple[Any, pl.DataFrame]] = [(None, rows)]

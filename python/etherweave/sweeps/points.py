@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from etherweave import _core
-from etherweave.inputs import read_text
 from etherweave.machine import build
-from etherweave.scenario import literals
+from etherweave.scenario import ScenarioSource, literals, read
 
 RUNS_MOST = 1_000_000
 """Largest number of runs of a sweep."""
@@ -108,8 +107,8 @@ def _hash(text: str) -> str:
     return hashlib.sha256(f"{build()}\n{text}".encode()).hexdigest()[:32]
 
 
-def load_sweep(path: Path) -> Sweep:
-    """Read a file with a table ``sweep``.
+def load_sweep(scenario: ScenarioSource) -> Sweep:
+    """Read a scenario with a table ``sweep``, or a file that has it beside another's scenario.
 
     Raises
     ------
@@ -120,29 +119,29 @@ def load_sweep(path: Path) -> Sweep:
     OSError
         When a file cannot be read.
     """
-    text = read_text(path)
-    spec = json.loads(_core.sweep(text, str(path)) or "null")
+    text, file = read(scenario)
+    spec = json.loads(_core.sweep(text, file) or "null")
     if not spec:
-        raise SweepError(f"{path}: no table `sweep`; expected one with axes")
-    origin = path
+        raise SweepError(f"{file}: no table `sweep`; expected one with axes")
+    origin = file
     if spec["scenario"] is not None:
         if others := sorted(tomllib.loads(text).keys() - {"sweep"}):
             raise SweepError(
-                f"{path}: {others[0]}: beside sweep.scenario; expected it in that file"
+                f"{file}: {others[0]}: beside sweep.scenario; expected it in that file"
             )
-        origin = path.parent / spec["scenario"]
-        text = read_text(origin)
-    seed = tomllib.loads(_core.resolve(text, str(origin), ()))["seed"]
+        text, origin = read(Path(file).parent / spec["scenario"])
+    resolved = tomllib.loads(_core.resolve(text, origin, ()))
     try:
-        groups = _groups(spec, seed)
+        groups = _groups(spec, resolved["seed"])
     except SweepError as error:
-        raise SweepError(f"{path}: sweep.{error}") from None
+        raise SweepError(f"{file}: sweep.{error}") from None
     axes = [key for keys, _ in groups for key in keys]
     for number, key in enumerate(spec["partition"] or ()):
         if key not in axes:
-            raise SweepError(f"{path}: sweep.partition.{number}: {key}; expected one of {axes}")
+            raise SweepError(f"{file}: sweep.partition.{number}: {key}; expected one of {axes}")
     partition = _partition(groups) if spec["partition"] is None else spec["partition"]
-    return Sweep(path.stem, text, str(origin), groups, partition)
+    name = resolved["name"] if isinstance(scenario, Mapping) else Path(file).stem
+    return Sweep(name, text, origin, groups, partition)
 
 
 def _partition(groups: Sequence[Group]) -> list[str]:

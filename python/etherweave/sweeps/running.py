@@ -5,16 +5,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from etherweave import _core
 from etherweave.overview import overview
 from etherweave.results import CoreTables, Result, parse_summary
+from etherweave.scenario import ScenarioSource
 from etherweave.simulation import ScenarioError
 from etherweave.sweeps.cost import PILOTS, CostModel, Expectation, estimates, expected, pilots
 from etherweave.sweeps.executors import Executor, Task, WorkerError, executor
-from etherweave.sweeps.points import Run, Sweep
+from etherweave.sweeps.points import Run, Sweep, load_sweep
 from etherweave.sweeps.store import LOST, Record, SweepStatus, SweepStore
+
+if TYPE_CHECKING:
+    import polars
 
 FIGURES = (
     "end_ns",
@@ -45,10 +49,14 @@ class SweepResult:
     model: CostModel | None
     """What the cost model would have predicted; None for few measured runs."""
 
+    def to_polars(self) -> "polars.DataFrame":
+        """Read the dataset: a row for each point, its axes and its figures as columns."""
+        return SweepStore(self.dataset.parent).table()
+
 
 def sweep(
-    what: Sweep,
-    home: Path,
+    scenario: Sweep | ScenarioSource,
+    directory: str | Path,
     executor: Executor = executor(),  # noqa: B008 - frozen, and starts nothing
     on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
 ) -> SweepResult:
@@ -56,9 +64,9 @@ def sweep(
 
     Parameters
     ----------
-    what
-        The sweep, from :func:`load_sweep`.
-    home
+    scenario
+        A scenario with a table ``sweep``: a file, a mapping, or what :func:`load_sweep` read.
+    directory
         Directory of the dataset and of the journal of runs; made when missing.
     executor
         Where runs are carried out; see :func:`executor`. Results do not depend on it.
@@ -74,6 +82,8 @@ def sweep(
     OSError
         When a file cannot be written. Runs until then are kept.
     """
+    what = scenario if isinstance(scenario, Sweep) else load_sweep(scenario)
+    home = Path(directory)
     store, runs = SweepStore(home), list(what.runs())
     with store.alone():
         store.keep_plan(what, runs)

@@ -1,0 +1,352 @@
+"""Scenarios built in code: the tables and keys of a scenario file as attributes.
+
+What keys there are is read from the JSON Schema of the core, so that completion, help and errors
+are those of the file.
+"""
+
+import copy
+import difflib
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, TypeAlias
+
+from etherweave import simulation, toml
+from etherweave.scenario import ScenarioSource, read
+
+Schema: TypeAlias = Mapping[str, Any]
+KeyPath: TypeAlias = tuple[str | int, ...]
+
+_AMOUNTS = {
+    "BitRate": 'a rate such as "100Gb/s"',
+    "Bytes": 'a size such as "64KiB"',
+    "Cable": 'a cable such as "3m copper"',
+    "Duration": 'a time such as "200ns"',
+}
+"""Texts with a unit, by their name in the schema: what was expected of a value that is none."""
+
+
+class Table:
+    """A table of a scenario: its keys are attributes.
+
+    Reading a key that is not set gives its default, or None. Setting a key of a table that is one
+    of several kinds, such as ``topology.torus``, replaces another kind. ``help()`` of a table, or
+    its name and a question mark in a notebook, describes its keys.
+    """
+
+    _scenario: "Scenario"
+    _path: KeyPath
+    _schema: Schema
+    _default: object
+
+    def __init__(
+        self, scenario: "Scenario", path: KeyPath, schema: Schema, default: object = None
+    ) -> None:
+        vars(self).update(_scenario=scenario, _path=path, _schema=schema, _default=default)
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return _described(self._path, self._schema)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._scenario._read((*self._path, name), self._key(name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        schema = self._key(name)
+        path = (*self._path, name)
+        _check(path, schema, value)
+        self._scenario._write(path, value)
+
+    def __delattr__(self, name: str) -> None:
+        self._key(name)
+        values = self._scenario._values_at(self._path)
+        if not isinstance(values, dict) or name not in values:
+            raise AttributeError(f"{_dotted((*self._path, name))}: is not set")
+        del values[name]
+
+    def __dir__(self) -> list[str]:
+        return sorted(_keys(self._schema))
+
+    def __contains__(self, name: str) -> bool:
+        """Whether a key is set."""
+        values = self._scenario._values_at(self._path)
+        return isinstance(values, dict) and name in values
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._value() == _plain(other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return toml.literal(self._value())
+
+    def _value(self) -> Any:
+        value = self._scenario._values_at(self._path)
+        return value if value is not None else self._default or {}
+
+    def _key(self, name: str) -> Schema:
+        keys = _keys(self._schema)
+        if name not in keys:
+            raise AttributeError(_unknown((*self._path, name), keys))
+        return keys[name]
+
+
+class Tables:
+    """A list of tables of a scenario, such as its jobs."""
+
+    def __init__(self, scenario: "Scenario", path: KeyPath, schema: Schema) -> None:
+        self._scenario, self._path, self._schema = scenario, path, schema
+
+    def add(self, **keys: object) -> Table:
+        """Append a table with these keys, and return it.
+
+        Raises
+        ------
+        AttributeError
+            When there is no such key.
+        TypeError
+            When a value is not what its key takes.
+        """
+        path = (*self._path, len(self))
+        _check(path, self._schema, keys)
+        self._scenario._write(path, keys)
+        return Table(self._scenario, path, self._schema)
+
+    def __getitem__(self, number: int) -> Table:
+        count = len(self)
+        if not -count <= number < count:
+            raise IndexError(f"{_dotted(self._path)}.{number}: there are {count}")
+        return Table(self._scenario, (*self._path, number % count), self._schema)
+
+    def __len__(self) -> int:
+        return len(self._value())
+
+    def __iter__(self) -> Iterator[Table]:
+        return (self[number] for number in range(len(self)))
+
+    def __repr__(self) -> str:
+        return toml.literal(self._value())
+
+    def _value(self) -> Any:
+        return self._scenario._values_at(self._path) or []
+
+
+class Scenario(Table, Mapping[str, Any]):
+    """A scenario whose keys are attributes, with completion in notebooks and interpreters.
+
+    Functions of the package take it where they take a file: :func:`etherweave.run`,
+    :func:`etherweave.design`, :func:`etherweave.curve`, :func:`etherweave.sweep`. It is a mapping
+    of the keys that are set, in the shape of the file.
+
+    Parameters
+    ----------
+    source
+        File to begin with, or a mapping of its shape, or another scenario, which is copied.
+    keys
+        Keys of the first level and their values.
+
+    Raises
+    ------
+    ScenarioError
+        When the file is no scenario.
+    AttributeError
+        When there is no such key; names those that are near.
+    TypeError
+        When a value lacks its unit, or a table is set to something else.
+
+    Examples
+    --------
+    >>> scenario = Scenario(name="pair")
+    >>> scenario.topology.single_switch.hosts = 2
+    >>> scenario.switch.buffer = "1MiB"
+    >>> job = scenario.job.add(name="incast")
+    >>> job.workload.incast = {"sources": 1, "messages": 4}
+    >>> scenario.switch.buffer = 4
+    Traceback (most recent call last):
+    ...
+    TypeError: switch.buffer: 4; expected a size such as "64KiB"
+    >>> simulation.run(scenario).summary["finished"]
+    'complete'
+    """
+
+    def __init__(self, source: ScenarioSource | None = None, /, **keys: object) -> None:
+        super().__init__(self, (), _whole())
+        vars(self)["_values"] = {} if source is None else _values(source)
+        for name, value in keys.items():
+            setattr(self, name, value)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __repr__(self) -> str:
+        return toml.document(self._values).rstrip("\n")
+
+    def _read(self, path: KeyPath, schema: Schema) -> Any:
+        inner = _table(schema)
+        if _keys(inner):
+            return Table(self, path, inner, schema.get("default"))
+        if "items" in inner and _keys(items := _table(inner["items"])):
+            return Tables(self, path, items)
+        value = self._values_at(path)
+        return schema.get("default") if value is None else copy.deepcopy(value)
+
+    def _write(self, path: KeyPath, value: object) -> None:
+        """Set a value; tables on the way are made, and other kinds of them are dropped."""
+        at: Any = self._values
+        schema = _whole()
+        for step in path[:-1]:
+            schema = _enter(at, schema, step)
+            if isinstance(step, str) and not isinstance(at.get(step), dict | list):
+                at[step] = [] if "items" in schema else {}
+            at = at[step]
+        _enter(at, schema, path[-1])
+        at[path[-1]] = _plain(value)
+
+    def _values_at(self, path: KeyPath) -> Any:
+        at: Any = self._values
+        for step in path:
+            if isinstance(at, dict):
+                at = at.get(step)
+            elif isinstance(at, list) and isinstance(step, int) and step < len(at):
+                at = at[step]
+            else:
+                return None
+        return at
+
+
+def _enter(at: Any, schema: Schema, step: str | int) -> Schema:
+    """Go down a step on the way to a key that is set; gives the schema there."""
+    if isinstance(step, int):
+        if step == len(at):
+            at.append({})
+        return _table(schema["items"])
+    if step in _kinds(schema):
+        for other in at.keys() - {step}:
+            del at[other]
+    return _table(_keys(schema)[step])
+
+
+def _values(source: ScenarioSource) -> dict[str, Any]:
+    try:
+        values = source if isinstance(source, Mapping) else tomllib.loads(read(source)[0])
+        _check((), _whole(), values)
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        simulation.resolve(source)  # Names the line of a file.
+        raise
+    plain: dict[str, Any] = _plain(values)
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Table | Tables) and not isinstance(value, Mapping):
+        return copy.deepcopy(value._value())
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [_plain(one) for one in value]
+    return value
+
+
+@cache
+def _whole() -> Schema:
+    whole: Schema = json.loads(simulation.schema())
+    return whole
+
+
+def _table(schema: Schema) -> Schema:
+    """Follow references, and what may be absent, to what stands there."""
+    while isinstance(schema, Mapping):
+        options = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+        if "$ref" in schema:
+            schema = _whole()["$defs"][schema["$ref"].rpartition("/")[2]]
+        elif len(options) == 1:
+            schema = options[0]
+        else:
+            return schema
+    return {}  # Any value.
+
+
+def _members(schema: Schema) -> list[Schema]:
+    return [_table(one) for kind in ("oneOf", "anyOf") for one in schema.get(kind, ())]
+
+
+def _kinds(schema: Schema) -> dict[str, Schema]:
+    """Keys of which a table has one."""
+    members = _members(schema)
+    return {key: one for member in members for key, one in member.get("properties", {}).items()}
+
+
+def _keys(schema: Schema) -> dict[str, Schema]:
+    return {**schema.get("properties", {}), **_kinds(schema)}
+
+
+def _names(schema: Schema) -> list[str]:
+    """Texts that may stand in place of a table or as a value; none when any may."""
+    constants = [one["const"] for one in _members(schema) if "const" in one]
+    return [*constants, *schema.get("enum", ())]
+
+
+def _check(path: KeyPath, schema: Schema, value: object) -> None:
+    """Check keys, names and units; the core checks the rest when the scenario is used."""
+    inner = _table(schema)
+    reference = _reference(schema) if inner else ""
+    if reference in _AMOUNTS:
+        if not isinstance(value, str) or not re.fullmatch(inner["pattern"], value):
+            raise TypeError(f"{_dotted(path)}: {value!r}; expected {_AMOUNTS[reference]}")
+    elif isinstance(value, Mapping):
+        keys = _keys(inner)
+        for key, one in value.items():
+            if keys and key not in keys:
+                raise AttributeError(_unknown((*path, key), keys))
+            if keys:
+                _check((*path, key), keys[key], one)
+    elif isinstance(value, list | tuple) and "items" in inner:
+        for number, one in enumerate(value):
+            _check((*path, number), inner["items"], one)
+    elif isinstance(value, str) and (names := _names(inner)) and value not in names:
+        near = difflib.get_close_matches(value, names, 3, 0.5) or names
+        raise TypeError(f"{_dotted(path)}: {value!r}; expected {', '.join(near)}")
+    elif _keys(inner) and not isinstance(value, Table) and not _names(inner):
+        known = ", ".join(_keys(inner))
+        raise TypeError(f"{_dotted(path)}: {value!r}; expected a table of {known}")
+
+
+def _unknown(path: KeyPath, keys: Mapping[str, Schema]) -> str:
+    near = difflib.get_close_matches(str(path[-1]), keys, 3, 0.5) or sorted(keys)
+    return f"{_dotted(path)}: unknown key; expected {', '.join(near)}"
+
+
+def _reference(schema: Schema) -> str:
+    """Name the definition that a key refers to; empty when it has its own."""
+    for one in (schema, *schema.get("anyOf", ())):
+        if "$ref" in one:
+            return str(one["$ref"]).rpartition("/")[2]
+    return ""
+
+
+def _dotted(path: KeyPath) -> str:
+    return ".".join(map(str, path))
+
+
+def _described(path: KeyPath, schema: Schema) -> str:
+    """Describe a table: what it is, and a line for each key with its default."""
+    lines = [" ".join(schema.get("description", "").split()), ""]
+    for key, one in _keys(schema).items():
+        inner = _table(one)
+        text = " ".join(one.get("description", inner.get("description", "")).split())
+        names = ", ".join(f'"{name}"' for name in _names(inner))
+        lines.append(f"{_dotted((*path, key))}: {text}{f' One of {names}.' if names else ''}")
+    return "\n".join(lines)
