@@ -22,7 +22,8 @@ pub const MAY_IMPORT: [(&str, &[&str]); 7] = [
 /// which load on first use.
 const FACES: [(&str, &[&str]); 2] = [("__main__.py", &["cli"]), ("__init__.py", &["report", "sweeps"])];
 
-/// A room imports the rooms that the table allows, and modules beside the rooms; these import no room but for [`FACES`].
+/// A room imports the rooms that the table allows, and modules beside the rooms; these import no room,
+/// but for [`FACES`].
 pub fn directions(file: &File) -> Vec<Finding> {
     let Some(room) = file.path.strip_prefix(PACKAGE).and_then(|path| path.split('/').next()) else { return Vec::new() };
     let allowed =

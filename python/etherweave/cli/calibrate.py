@@ -76,7 +76,7 @@ def calibrate_verb(
     study: Annotated[
         str,
         typer.Option(
-            "--study", metavar="NAME", help="Without a scenario, fit the constants of this study."
+            "--study", metavar="NAME", help="Fit this study's constants, if no scenario is given."
         ),
     ] = TESTBED,
     as_json: AsJson = False,
