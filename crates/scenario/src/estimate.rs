@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 use etherweave_design::{DesignMemory, DesignSpec};
 use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength};
 use etherweave_primitives::{HostId, InputError, InputErrors, Priority, SwitchId};
+use etherweave_routing::RoutingKind;
 use etherweave_sim::{FlowSelection, RunMemory, Sampling};
 use etherweave_topology::{Node, Topology, TopologyKind};
 use etherweave_workload::{TrafficSize, Workload};
 
 use crate::memory::MemoryLimit;
-use crate::run_time::RunTime;
+use crate::run_time::{RunTime, Switches};
 use crate::scenario::{generate, read};
 use crate::{JobSpec, OpenLoopSpec, Scenario, ScenarioError, check, routing, sampling};
 
@@ -208,11 +209,12 @@ pub(crate) fn run(
         Part::new("samples", sampled, "observe.period", "a longer period, a shorter time, or fewer ports and flows"),
     ];
     let captured = captured_bytes(scenario, &traffic, captures as u64, snap_length);
-    let packet_hops = packet_hops(scenario, topology, &traffic, hops);
+    let packet_hops = packet_hops(scenario, &traffic, links_taken(scenario, topology, hops), topology);
     let counted = traffic.iter().zip(&scenario.job).filter(|(_, job)| !job.background);
     let messages = counted.map(|(size, _)| size.messages.unwrap_or(0)).fold(0, u64::saturating_add);
     let run_s = packet_hops.map(|packet_hops| {
-        RunTime::of_benchmarks().seconds(scenario.switch.model, topology.hosts(), packet_hops, messages)
+        let switches = Switches { model: scenario.switch.model, decide_per_packet: !scenario.routing.is_by_flow() };
+        RunTime::of_benchmarks().seconds(switches, topology.hosts(), packet_hops, messages)
     });
     Ok(Estimate {
         disk_bytes: (tables.saturating_add(sample_tables) / COMPRESSION).saturating_add(captured),
@@ -274,7 +276,7 @@ fn captured_bytes(scenario: &Scenario, traffic: &[TrafficSize], captures: u64, s
 
 /// Data and acknowledgements over all links; of a run with an end, no more than links of receivers carry until then.
 /// Without one, the jobs end it that are not in the background: what others send until then is left out.
-fn packet_hops(scenario: &Scenario, topology: &Topology, traffic: &[TrafficSize], hops: f64) -> Option<u64> {
+fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64, topology: &Topology) -> Option<u64> {
     let (payload, per_ack) = (scenario.transport.payload().get(), u64::from(scenario.transport.packets_per_ack()));
     let rate = topology.channel(topology.host_channel(HostId::from_index(0))).rate;
     let carried = scenario.run.end.map(|end| rate.bytes_in(end).get());
@@ -292,6 +294,18 @@ fn packet_hops(scenario: &Scenario, topology: &Topology, traffic: &[TrafficSize]
     let counts = |(_, job): &(&TrafficSize, &JobSpec)| carried.is_some() || !job.background;
     let counted = traffic.iter().zip(&scenario.job).filter(counts);
     counted.map(|(size, _)| of_job(size)).sum::<Option<f64>>().map(|hops| hops as u64)
+}
+
+/// Links that packets take on average: where they choose between the shortest path and one by another group or switch, as
+/// many as lie midway between the shortest and the longest.
+fn links_taken(scenario: &Scenario, topology: &Topology, shortest: f64) -> f64 {
+    let kind = scenario.routing;
+    if kind.keeps_order() {
+        return shortest;
+    }
+    let plans = [kind, RoutingKind::ValiantGroup, RoutingKind::Valiant];
+    let legality = plans.iter().find_map(|plan| plan.legality(topology).ok());
+    legality.map_or(shortest, |legality| shortest.midpoint(shortest.max(f64::from(legality.hops_max() + 2))))
 }
 
 /// Links between two hosts on average, seen from the first host.

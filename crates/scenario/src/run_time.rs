@@ -18,6 +18,8 @@ const SHARED_BUFFER: [(&str, f64); 4] = [
 ];
 /// The first of them over input-queued switches.
 const INPUT_QUEUED: &str = "input_queued_128";
+/// One whose switches choose a path for every packet: row, hosts.
+const PER_PACKET: (&str, f64) = ("adaptive_1056", 1_056.0);
 /// Every rank sends one message to every other: row, hosts.
 const ALL_TO_ALL: (&str, f64) = ("all_to_all_1024", 1_024.0);
 
@@ -30,12 +32,22 @@ struct BenchRecord {
     threads: u32,
 }
 
+/// What makes a packet-hop take longer.
+#[derive(Clone, Copy)]
+pub(crate) struct Switches {
+    pub model: SwitchModel,
+    /// Whether they choose a path for every packet.
+    pub decide_per_packet: bool,
+}
+
 /// What things take on one thread of the machine of the benchmarks [s].
 pub(crate) struct RunTime {
     /// A packet-hop over switches with shared buffers: hosts of the fabric, ascending, and time.
     packet_hops: Vec<(f64, f64)>,
     /// How many times as long a packet-hop takes over input-queued switches.
     input_queued: f64,
+    /// How many times as long where the path of every packet is chosen.
+    per_packet: f64,
     /// A message.
     message: f64,
 }
@@ -53,14 +65,17 @@ impl RunTime {
         let newest = |row: &str| records.iter().rfind(|record| record.row == row);
         let time = |record: &BenchRecord| record.wall_s / record.packet_hops;
         let packet_hops = SHARED_BUFFER.iter().filter_map(|&(row, hosts)| Some((hosts, time(newest(row)?))));
-        let mut times = RunTime { packet_hops: packet_hops.collect(), input_queued: 1.0, message: 0.0 };
+        let mut times =
+            RunTime { packet_hops: packet_hops.collect(), input_queued: 1.0, per_packet: 1.0, message: 0.0 };
         let (row, hosts) = ALL_TO_ALL;
         times.message = newest(row).map_or(0.0, |record| {
             let beside = record.wall_s - record.packet_hops * times.packet_hop(hosts);
             beside.max(0.0) / (hosts * (hosts - 1.0))
         });
+        let longer = |row, hosts| newest(row).map_or(1.0, |record| time(record) / times.packet_hop(hosts));
         let (_, hosts) = SHARED_BUFFER[0];
-        times.input_queued = newest(INPUT_QUEUED).map_or(1.0, |record| time(record) / times.packet_hop(hosts));
+        let (row, hosts_of_adaptive) = PER_PACKET;
+        (times.input_queued, times.per_packet) = (longer(INPUT_QUEUED, hosts), longer(row, hosts_of_adaptive));
         times
     }
 
@@ -78,12 +93,13 @@ impl RunTime {
     }
 
     /// So many packet-hops and messages on a fabric of so many hosts [s].
-    pub fn seconds(&self, model: SwitchModel, hosts: usize, packet_hops: u64, messages: u64) -> f64 {
-        let factor = match model {
+    pub fn seconds(&self, switches: Switches, hosts: usize, packet_hops: u64, messages: u64) -> f64 {
+        let model = match switches.model {
             SwitchModel::SharedBuffer => 1.0,
             SwitchModel::InputQueued => self.input_queued,
         };
-        packet_hops as f64 * factor * self.packet_hop(hosts as f64) + messages as f64 * self.message
+        let decision = if switches.decide_per_packet { self.per_packet - 1.0 } else { 0.0 };
+        packet_hops as f64 * (model + decision) * self.packet_hop(hosts as f64) + messages as f64 * self.message
     }
 }
 
@@ -104,22 +120,28 @@ mod tests {
             record("permutation_8192", 1_000, 0.1, 2),
             record("permutation_8192", 1_000, 3.0, 1),
             record("input_queued_128", 1_000, 2.5, 1),
+            record("adaptive_1056", 1_000, 4.0, 1),
             record("all_to_all_1024", 1_000, 2.0 + 1_024.0 * 1_023.0, 1),
         ];
         let times = RunTime::of(&history.join("\n"));
-        let seconds = |model, hosts, messages| (times.seconds(model, hosts, 1_000, messages) * 1e9).round() / 1e9;
+        let seconds = |model, hosts, messages| {
+            let switches = Switches { model, decide_per_packet: false };
+            (times.seconds(switches, hosts, 1_000, messages) * 1e9).round() / 1e9
+        };
         // 1,024 hosts lie midway between 128 and 8,192 by their logarithm; the all-to-all took so much longer.
         let shared: Vec<f64> =
             [2, 128, 1_024, 8_192, 9_000].map(|hosts| seconds(SwitchModel::SharedBuffer, hosts, 0)).to_vec();
         assert_eq!(shared, [1.0, 1.0, 2.0, 3.0, 3.0]);
         assert_eq!(seconds(SwitchModel::InputQueued, 1_024, 0), 5.0);
         assert_eq!(seconds(SwitchModel::SharedBuffer, 1_024, 4), 6.0);
+        let adaptive = Switches { model: SwitchModel::SharedBuffer, decide_per_packet: true };
+        assert!((times.seconds(adaptive, 1_056, 1_000, 0) - 4.0).abs() < 1e-9);
     }
 
     #[test]
     fn benchmarks_have_records_of_every_size() {
         let times = RunTime::of_benchmarks();
         assert_eq!(times.packet_hops.len(), SHARED_BUFFER.len());
-        assert!(times.message > 0.0);
+        assert!(times.message > 0.0 && times.input_queued > 1.0 && times.per_packet > 1.0);
     }
 }
