@@ -296,16 +296,18 @@ fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64, topology
     counted.map(|(size, _)| of_job(size)).sum::<Option<f64>>().map(|hops| hops as u64)
 }
 
-/// Links that packets take on average: where they choose between the shortest path and one by another group or switch, as
-/// many as lie midway between the shortest and the longest.
+/// Links that packets take on average: where they choose between the shortest path and one by another group or switch,
+/// as many as lie midway between the shortest and the longest.
 fn links_taken(scenario: &Scenario, topology: &Topology, shortest: f64) -> f64 {
     let kind = scenario.routing;
     if kind.keeps_order() {
         return shortest;
     }
-    let plans = [kind, RoutingKind::ValiantGroup, RoutingKind::Valiant];
-    let legality = plans.iter().find_map(|plan| plan.legality(topology).ok());
-    legality.map_or(shortest, |legality| shortest.midpoint(shortest.max(f64::from(legality.hops_max() + 2))))
+    // A decision without a plan of its own chooses among the paths of others.
+    let is_known = |other: &RoutingKind| if kind.has_plan() { *other == kind } else { !other.is_by_flow() };
+    let plans = RoutingKind::ALL.iter().filter(|other| is_known(other) && other.has_plan());
+    let links = plans.filter_map(|plan| plan.legality(topology).ok()).map(|legality| legality.hops_max() + 2);
+    shortest.midpoint(shortest.max(links.max().map_or(0.0, f64::from)))
 }
 
 /// Links between two hosts on average, seen from the first host.
