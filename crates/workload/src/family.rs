@@ -1,8 +1,8 @@
 //! The closed family of workloads: every member is listed here once.
 
 use crate::{
-    AllToAll, Fft, Goal, Halo3d, HpccMpifft, HpccPtrans, HpccRing, Hpl, Incast, NpbCg, OsuBibw, OsuBw, OsuCollective,
-    OsuLatency, Permutation, PermutationStreams, Program, StreamSpec,
+    AllToAll, Fft, Goal, Halo3d, HpccMpifft, HpccPtrans, HpccRing, Hpl, Incast, Npb, NpbCg, OsuBibw, OsuBw,
+    OsuCollective, OsuLatency, Permutation, PermutationStreams, Program, StreamSpec,
 };
 use etherweave_primitives::InputErrors;
 
@@ -71,6 +71,8 @@ family! {
     Fft = "fft": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// Conjugate gradient of the NAS Parallel Benchmarks.
     NpbCg = "npb_cg": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// The other benchmarks of the NAS Parallel Benchmarks.
+    Npb = "npb": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// Natural and random rings of the HPC Challenge.
     HpccRing = "hpcc_ring": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
     /// Matrix transpose of the HPC Challenge.

@@ -47,6 +47,7 @@ impl Workload {
             Workload::Halo3d(halo) => sampled(self.ranks(), |ranks| halo.programs_of(ranks)),
             Workload::Fft(fft) => sampled(self.ranks(), |ranks| fft.programs_of(ranks)),
             Workload::NpbCg(cg) => sampled(self.ranks(), |ranks| cg.programs_of(ranks)),
+            Workload::Npb(npb) => sampled(self.ranks(), |ranks| npb.programs_of(ranks)),
             // Places that are drawn at random are alike, whatever the seed.
             Workload::HpccRing(ring) => sampled(self.ranks(), |ranks| ring.programs_of(ranks, 1)),
             Workload::HpccPtrans(ptrans) => sampled(self.ranks(), |ranks| ptrans.programs_of(ranks, 1)),
@@ -226,9 +227,9 @@ mod tests {
             match workload {
                 // Lines of text stand for messages.
                 Workload::Goal(_) => assert!(size.connections >= built(&workload).0, "{size:?}"),
-                // Ranks pass on different parts of a broadcast, meet others in random rings, have no mirror or no
-                // panel.
-                Workload::HpccRing(_) | Workload::HpccPtrans(_) | Workload::Hpl(_) => {
+                // Ranks pass on different parts of a broadcast, meet others in random rings, have no mirror, no panel
+                // or no points of a coarse level.
+                Workload::HpccRing(_) | Workload::HpccPtrans(_) | Workload::Hpl(_) | Workload::Npb(_) => {
                     let near = |found: u64, expected: u64| found.abs_diff(expected) * 4 <= expected;
                     let expected = built(&workload);
                     assert!(near(found.0, expected.0) && found.1 == expected.1, "{size:?}, {expected:?}");

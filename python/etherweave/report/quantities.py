@@ -22,6 +22,7 @@ from etherweave.bench.metrics import (
     BANDWIDTH_RANK,
     BANDWIDTH_SUM,
     CALL_TIME,
+    ELAPSED,
     FLOP_RATE,
     ITERATION_TIME,
     LATENCY,
@@ -299,17 +300,46 @@ def _panel_times(rows: pl.DataFrame, panels: int, *, is_whole: bool) -> tuple[fl
     A panel's time is the mean over ranks: what one waits longer for the broadcast, another waited
     longer for the one before. Samples are evenly spread; Simpson's rule adds up the others.
     """
-    means = rows.group_by("iteration").agg(pl.col("duration_ns").mean()).sort("iteration")
-    times = means["duration_ns"].to_numpy() * 1e-9
+    times = _means(rows)
     if is_whole:
         return float(times.sum()), float(times.sum())
     return panels * _simpson(times), panels * _simpson(times[::2])
+
+
+def _means(rows: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the mean time over ranks of each iteration, in order [s]."""
+    means = rows.group_by("iteration").agg(pl.col("duration_ns").mean()).sort("iteration")
+    return np.asarray(means["duration_ns"].to_numpy() * 1e-9, dtype=np.float64)
 
 
 def _simpson(values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
     """Return the mean of a function from an odd number of evenly spread values."""
     inner = 4 * values[1:-1:2].sum() + 2 * values[2:-1:2].sum()
     return float((values[0] + inner + values[-1]) / (3 * (len(values) - 1)))
+
+
+def _parallel_benchmark(job: _Job) -> list[Quantity]:
+    """Take a NAS Parallel Benchmark: the time of all its iterations, or as samples give it."""
+    iterations, ranks = int(job.facts["iterations"]), int(job.facts["ranks"])
+    means = [_means(rows) for rows in job.rows]
+    values = tuple(_all_iterations(times, iterations) for times in means)
+    error = None
+    if "samples" in job.facts:
+        halves = (_all_iterations(times[: (len(times) + 1) // 2], iterations) for times in means)
+        error = max(abs(half / value - 1) for half, value in zip(halves, values, strict=True))
+    test = f"{job.facts['benchmark']}.{job.facts['class']}"
+    return [
+        Quantity(
+            job.name, "npb", test, ELAPSED, None, ranks, values, is_as_published=False, error=error
+        )
+    ]
+
+
+def _all_iterations(times: np.ndarray[Any, np.dtype[np.float64]], iterations: int) -> float:
+    """Return the first iteration, and the mean of the others for each that follows it [s]."""
+    if len(times) == iterations:
+        return float(times.sum())
+    return float(times[0] + (iterations - 1) * times[1:].mean())
 
 
 _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
@@ -324,5 +354,6 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     "hpcc_ptrans": _transpose,
     "hpcc_mpifft": _transform,
     "hpl": _linpack,
+    "npb": _parallel_benchmark,
 }
 """By the names of workloads."""

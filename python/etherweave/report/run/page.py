@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from etherweave.report.page import Front, Page
-from etherweave.report.run import hpcc, osu
+from etherweave.report.run import benchmarks, osu
 from etherweave.report.run.comparison import (
     ComparedResults,
     goodput,
@@ -37,7 +37,11 @@ MEASURED: list[Builder[Result]] = [iterations, nodes, streams]
 COMPARED: list[Builder[ComparedResults]] = [iteration_times, goodput]
 """For results of the same jobs."""
 
-REFERENCES: list[Builder[ComparedResults]] = [*osu.sections, hpcc.figures, published_figures]
+REFERENCES: list[Builder[ComparedResults]] = [
+    *osu.sections,
+    *benchmarks.sections,
+    published_figures,
+]
 """For one result or several: what their figures can be compared with."""
 
 ENDS = {

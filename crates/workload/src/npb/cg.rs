@@ -9,34 +9,12 @@ use etherweave_primitives::{Duration, InputError, InputErrors, Rank};
 use crate::collective::{Collective, Communicator, Rule};
 use crate::limits::at_least;
 use crate::program::iteration;
-use crate::{Block, Op, Program};
+use crate::{Block, NpbClass, Op, Program};
 
 /// Size of a double [B].
 const DOUBLE: u64 = 8;
 /// Most ranks: each has at least two rows of the smallest class.
 const RANKS_MAX: u32 = 1 << 18;
-
-/// Problem sizes of the benchmark.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-pub enum NpbClass {
-    /// 1,400 unknowns.
-    S,
-    /// 7,000 unknowns.
-    W,
-    /// 14,000 unknowns.
-    A,
-    /// 75,000 unknowns.
-    #[default]
-    B,
-    /// 150,000 unknowns.
-    C,
-    /// 1,500,000 unknowns.
-    D,
-    /// 9,000,000 unknowns.
-    E,
-    /// 54,000,000 unknowns.
-    F,
-}
 
 /// Conjugate gradient of the NAS Parallel Benchmarks (`npb_cg`).
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -60,19 +38,17 @@ impl Default for NpbCg {
     }
 }
 
-impl NpbClass {
-    /// Rows and columns of the matrix (`na`).
-    fn unknowns(self) -> u64 {
-        match self {
-            NpbClass::S => 1_400,
-            NpbClass::W => 7_000,
-            NpbClass::A => 14_000,
-            NpbClass::B => 75_000,
-            NpbClass::C => 150_000,
-            NpbClass::D => 1_500_000,
-            NpbClass::E => 9_000_000,
-            NpbClass::F => 54_000_000,
-        }
+/// Rows and columns of the matrix (`na`).
+fn unknowns(class: NpbClass) -> u64 {
+    match class {
+        NpbClass::S => 1_400,
+        NpbClass::W => 7_000,
+        NpbClass::A => 14_000,
+        NpbClass::B => 75_000,
+        NpbClass::C => 150_000,
+        NpbClass::D => 1_500_000,
+        NpbClass::E => 9_000_000,
+        NpbClass::F => 54_000_000,
     }
 }
 
@@ -143,7 +119,7 @@ struct Member {
 impl Member {
     fn new(cg: &NpbCg, rank: u32) -> Member {
         let columns = 1 << cg.ranks.ilog2().div_ceil(2);
-        Member { rank, rows: cg.ranks / columns, columns, unknowns: cg.class.unknowns() }
+        Member { rank, rows: cg.ranks / columns, columns, unknowns: unknowns(cg.class) }
     }
 
     /// Columns of the grid for each of its rows.

@@ -1,4 +1,4 @@
-"""Figures of the HPC Challenge from the iterations of its workloads."""
+"""Figures of benchmarks of many ranks from the iterations of their workloads."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 
 import etherweave
 from etherweave.report.quantities import Quantity, quantities
-from etherweave.report.run import hpcc
+from etherweave.report.run import benchmarks
 from etherweave.report.run.comparison import ComparedResults
 from etherweave.results import Result
 
@@ -75,10 +75,31 @@ def test_samples_of_panels_stand_for_all_of_them() -> None:
     assert every.median == pytest.approx((2 / 3 * 2048**3 + 3 / 2 * 2048**2) / elapsed, rel=1e-6)
 
 
+@pytest.mark.parametrize("benchmark", ["bt", "ft", "is", "lu", "mg", "sp"])
+def test_samples_of_iterations_stand_for_all_of_them(benchmark: str) -> None:
+    """Twenty iterations of class S on 16 ranks: all of them, and five."""
+    own = {"benchmark": benchmark, "class": "S", "ranks": 16}
+    result = run({"npb": own})
+    (every,) = quantities(result)
+    (some,) = quantities(run({"npb": {**own, "samples": 5}}))
+    assert (every.test, every.error) == (f"{benchmark}.S", None)
+    by_rank = result.to_polars("iterations").group_by("rank").agg(pl.col("duration_ns").sum())
+    assert every.median == pytest.approx(float(by_rank["duration_ns"].to_numpy().mean()) * 1e-9)
+    assert some.error is not None
+    assert some.error < 0.02
+    assert some.median == pytest.approx(every.median, rel=0.02)
+
+
 def test_the_report_lists_each_figure() -> None:
-    section = hpcc.figures(ComparedResults([run({"hpcc_ring": RINGS}), run({"osu_latency": {}})]))
-    assert section is not None
-    (table,) = section.tables
+    lu = {"benchmark": "lu", "class": "S", "ranks": 16, "samples": 3}
+    beside = ComparedResults(
+        [run({"hpcc_ring": RINGS}), run({"osu_latency": {}}), run({"npb": lu})]
+    )
+    rings, solver = (build(beside) for build in benchmarks.sections)
+    assert rings is not None
+    assert solver is not None
+    assert [row[2] for row in solver.tables[0].rows] == ["lu.S elapsed"]
+    (table,) = rings.tables
     assert [row[2] for row in table.rows] == [
         "NaturallyOrderedRing latency",
         "RandomlyOrderedRing latency",

@@ -1,0 +1,35 @@
+//! Sizes of the NAS Parallel Benchmarks.
+
+/// Problem sizes of the benchmarks; `docs/models/workload.md` has their numbers.
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Default,
+    Debug,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+pub enum NpbClass {
+    /// For a quick trial.
+    S,
+    /// For a workstation of the 1990s.
+    W,
+    /// Standard size.
+    A,
+    /// Standard size.
+    #[default]
+    B,
+    /// Standard size.
+    C,
+    /// Large.
+    D,
+    /// Large.
+    E,
+    /// Large; conjugate gradient alone.
+    F,
+}

@@ -1,0 +1,39 @@
+"""Benchmarks of many ranks among the jobs of results, in the figures that each prints."""
+
+from functools import partial
+
+from etherweave.report.quantities import quantities
+from etherweave.report.run.comparison import ComparedResults
+from etherweave.report.section import Builder, Section, Table
+from etherweave.units import amount, size_text
+
+_HEAD = ("job", "result", "test", "size", "ranks", "figure", "sampling error")
+_TITLES = {"hpcc": "HPC Challenge", "npb": "NAS Parallel Benchmarks"}
+_CAPTIONS = {
+    "hpcc": "As HPCC counts: of rings the slowest rank of each, the fastest measurement and the "
+    "geometric mean; of PTRANS the slowest transpose; of MPIFFT 5 n log2 n operations, of HPL "
+    "2/3 n^3 + 3/2 n^2. Where panels of HPL are sampled, the error is the difference that every "
+    "other sample makes.",
+    "npb": "The time of all iterations, as the mean over ranks. Where iterations are sampled, the "
+    "error is the difference that the first half of the samples makes.",
+}
+
+
+def _figures(beside: ComparedResults, program: str) -> Section | None:
+    rows = [
+        [
+            *(one.job, label, f"{one.test} {one.metric.name}".replace("_", " ")),
+            *(size_text(one.size_bytes), f"{one.ranks:,}"),
+            amount(one.median, one.metric.unit.value),
+            "" if one.error is None else f"{one.error:.2%}",
+        ]
+        for result, label in zip(beside.results, beside.labels, strict=True)
+        for one in quantities(result)
+        if one.program == program
+    ]
+    tables = [Table(_HEAD, rows)]
+    return Section(program, _TITLES[program], _CAPTIONS[program], tables=tables) if rows else None
+
+
+sections: list[Builder[ComparedResults]] = [partial(_figures, program=name) for name in _TITLES]
+"""One for each suite; each returns nothing where no job is of it."""
