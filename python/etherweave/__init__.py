@@ -39,9 +39,11 @@ if TYPE_CHECKING:
     from etherweave.results import Result as Result
     from etherweave.results import Summary as Summary
     from etherweave.scenario_builder import Scenario as Scenario
+    from etherweave.simulation import Figure as Figure
     from etherweave.simulation import Interrupted as Interrupted
     from etherweave.simulation import Progress as Progress
     from etherweave.simulation import ScenarioError as ScenarioError
+    from etherweave.simulation import figures as figures
     from etherweave.simulation import foresee as foresee
     from etherweave.simulation import resolve as resolve
     from etherweave.simulation import run as run
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from etherweave.sweeps import sweep as sweep
 
 __all__ = [
+    "Figure",
     "Interrupted",
     "Observation",
     "Progress",
@@ -65,6 +68,7 @@ __all__ = [
     "export",
     "exports",
     "fabric",
+    "figures",
     "find",
     "foresee",
     "observe",

@@ -33,6 +33,9 @@ def schema() -> str:
 def resolve(text: str, origin: str, overrides: Sequence[tuple[str, str]]) -> str:
     """Fill in every default of a scenario; gives TOML."""
 
+def figures(text: str, origin: str, overrides: Sequence[tuple[str, str]]) -> str:
+    """List the figures that a scenario has from its interconnect, as JSON."""
+
 def sweep(text: str, origin: str) -> str | None:
     """Read the table ``sweep`` of a file, every default written out; gives JSON."""
 

@@ -169,6 +169,39 @@ def resolve(scenario: ScenarioSource, overrides: Overrides | None = None) -> str
     return _core.Fabric.parse(text, origin, changes).resolved
 
 
+class Figure(TypedDict):
+    """A figure of an interconnect in a scenario."""
+
+    profile: str
+    """Interconnect that has it, or the file."""
+    key: str
+    """Dotted key."""
+    value: object
+    """Value, as in the scenario."""
+    basis: str
+    """"published", "derived", "fitted", "estimate" or "example"."""
+    source: str
+    """Where it comes from."""
+
+
+def figures(scenario: ScenarioSource, overrides: Overrides | None = None) -> list[Figure]:
+    """List the figures that a scenario has from its interconnect, with their sources.
+
+    Parameters
+    ----------
+    scenario, overrides
+        As for :func:`run`. Figures that the scenario or an override replaces are not listed.
+
+    Raises
+    ------
+    ScenarioError
+        As for :func:`run`.
+    """
+    text, origin = read(scenario)
+    found: list[Figure] = json.loads(_core.figures(text, origin, literals(overrides)))
+    return found
+
+
 def foresee(scenario: ScenarioSource, overrides: Overrides | None = None) -> Estimate | None:
     """Estimate what a run of a scenario needs, without running it; None without jobs.
 

@@ -44,3 +44,17 @@ def test_a_mistake_of_a_scenario_without_jobs_is_one_line_with_its_place(tmp_pat
     assert done.returncode == 2
     assert done.stderr.startswith(f"{scenario}:4:")
     assert done.stderr.count("\n") == 1
+
+
+def test_figures_of_an_interconnect_are_shown_with_their_sources_unless_replaced() -> None:
+    scenario = ROOT / "scenarios/interconnect.toml"
+    done = command_line.run_here("show", scenario)
+    assert tomllib.loads(done.stdout)["flow_control"]["credits"]["unit"] == "64B"
+    unit = '# flow_control.credits.unit = "64B": published: InfiniBand Architecture volume 1, 7.9.4'
+    assert unit in done.stdout.splitlines()
+    keys = {figure["key"] for figure in etherweave.figures(scenario)}
+    replaced = {"switch.latency": "1us"}
+    assert keys - {figure["key"] for figure in etherweave.figures(scenario, replaced)} == {
+        "switch.latency"
+    }
+    assert etherweave.figures(ROOT / "scenarios/first.toml") == []

@@ -9,6 +9,8 @@ use std::fmt;
 pub enum Basis {
     /// A paper, standard, data sheet or price list says it.
     Published,
+    /// Computed from published figures, as the source says.
+    Derived,
     /// Chosen so that a published result comes out.
     Fitted,
     /// No public figure exists; the source says how it was estimated.
@@ -22,6 +24,7 @@ impl Basis {
     pub const fn name(self) -> &'static str {
         match self {
             Basis::Published => "published",
+            Basis::Derived => "derived",
             Basis::Fitted => "fitted",
             Basis::Estimate => "estimate",
             Basis::Example => "example",
@@ -135,7 +138,8 @@ impl fmt::Display for Certainty {
             return write!(f, "all {figures} figures are published");
         }
         let what = match basis {
-            Basis::Published | Basis::Fitted => "a model with fitted figures",
+            Basis::Published | Basis::Derived => "a model with derived figures",
+            Basis::Fitted => "a model with fitted figures",
             Basis::Estimate => "an estimate",
             Basis::Example => "an example, not an offer",
         };

@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use crate::processes::{abort_processes, join_processes, leave_processes};
     #[pymodule_export]
-    use crate::run::{Run, foresee, resolve, run, schema, sweep};
+    use crate::run::{Run, figures, foresee, resolve, run, schema, sweep};
     #[pymodule_export]
     use crate::schedules::{Schedule, Schedules, executor_sources, schedules};
     #[pymodule_export]

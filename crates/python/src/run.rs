@@ -88,6 +88,12 @@ pub fn sweep(text: &str, origin: &str) -> PyResult<Option<String>> {
     etherweave_scenario::sweep(text, origin).map_err(|error| scenario_error(&error))
 }
 
+/// The figures that a scenario has from its interconnect, with basis and source, as JSON.
+#[pyfunction]
+pub fn figures(text: &str, origin: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
+    etherweave_scenario::figures(text, origin, &overrides).map_err(|error| scenario_error(&error))
+}
+
 /// What a run of the scenario is expected to need, and warnings, as JSON; it is not run.
 #[pyfunction]
 pub fn foresee(py: Python<'_>, text: &str, origin: &str, overrides: Vec<(String, String)>) -> PyResult<String> {

@@ -29,6 +29,9 @@ pub(crate) fn without_effect(values: &Table) -> InputErrors {
     if USERS.iter().any(|user| values.contains_key(*user)) {
         return InputErrors::default();
     }
+    if values.contains_key("interconnect") {
+        return error("interconnect".to_owned(), "open_loop.switch").into();
+    }
     let given = RUNS.iter().filter(|(key, _)| values.contains_key(*key));
     let of_runs = given.map(|(key, instead)| error((*key).to_owned(), instead));
     let mut links = Vec::new();
@@ -76,6 +79,7 @@ mod tests {
         assert_eq!(keys(runs), ["routing", "switch"]);
         assert_eq!(keys(&format!("{runs}[[job]]\n")), [""; 0]);
         assert_eq!(keys("[open_loop]\nloads = [0.1]\n"), [""; 0]);
+        assert_eq!(keys("[interconnect]\n[open_loop]\nloads = [0.1]\n[switch]\n"), ["interconnect"]);
     }
 
     #[test]

@@ -123,7 +123,8 @@ pub(crate) const NAMES: [NameKey; 11] = [
     NameKey { table: "Goal", key: "file", description: "File beside the scenario with the schedule, GOAL text." },
 ];
 /// Keys of profiles whose table names one variant of several.
-const VARIANTS: [&str; 3] = ["moderation", "ingress_threshold", "egress_threshold"];
+const VARIANTS: [&str; 6] =
+    ["moderation", "ingress_threshold", "egress_threshold", "topology", "flow_control", "transport"];
 const PROFILE: &str = "profile";
 const PROFILE_DESCRIPTION: &str = "Included profile that sets the keys that are not given.";
 
@@ -147,9 +148,7 @@ const BYTES_MAX: u64 = 1 << 30;
 /// Every name that stands for nothing, and every file that cannot be read.
 pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
     let mut errors = InputErrors::default();
-    for profiled in &PROFILED {
-        errors.check(insert_profile(document, profiled));
-    }
+    errors.check(insert_profiles(&mut document.values));
     errors.check(insert_custom(document));
     for (file, text) in DESIGN {
         errors.check(insert_text(document, &["design"], file, |_| Ok(text)));
@@ -161,9 +160,18 @@ pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
     errors.into_result().map_err(|errors| document.locate(errors))
 }
 
+/// Replaces the key `profile` of every table that profiles can fill.
+pub(crate) fn insert_profiles(values: &mut Table) -> Result<(), InputErrors> {
+    let mut errors = InputErrors::default();
+    for profiled in &PROFILED {
+        errors.check(insert_profile(values, profiled));
+    }
+    errors.into_result()
+}
+
 /// Replaces the key `profile` of a table; keys that are given stay.
-fn insert_profile(document: &mut Document, profiled: &Profiled) -> Result<(), InputError> {
-    let Some(table) = table(document, profiled.path) else { return Ok(()) };
+fn insert_profile(values: &mut Table, profiled: &Profiled) -> Result<(), InputError> {
+    let Some(table) = table(values, profiled.path) else { return Ok(()) };
     let Some(name) = table.remove(PROFILE) else { return Ok(()) };
     let profile = name.as_str().and_then(|name| profiled.profiles.iter().find(|(known, _)| *known == name));
     let Some((_, text)) = profile else {
@@ -177,12 +185,14 @@ fn insert_profile(document: &mut Document, profiled: &Profiled) -> Result<(), In
 }
 
 /// Adds what `profile` has and `table` does not. A variant that is chosen is not mixed with another.
-fn complete(table: &mut Table, profile: Table) {
+pub(crate) fn complete(table: &mut Table, profile: Table) {
     for (key, value) in profile {
         match (table.get_mut(&key), value) {
             (None, value) => _ = table.insert(key, value),
-            (Some(Value::Table(given)), Value::Table(others)) if !VARIANTS.contains(&key.as_str()) => {
-                complete(given, others);
+            (Some(Value::Table(given)), Value::Table(others)) => {
+                if !VARIANTS.contains(&key.as_str()) || given.keys().eq(others.keys()) {
+                    complete(given, others);
+                }
             }
             (Some(_), _) => {}
         }
@@ -205,20 +215,20 @@ fn insert_text(
     file: &str,
     held: impl FnOnce(&str) -> Result<&'static str, (String, String)>,
 ) -> Result<(), InputError> {
-    let Some(name) = table(document, path).and_then(|table| table.remove(file)) else { return Ok(()) };
+    let Some(name) = table(&mut document.values, path).and_then(|table| table.remove(file)) else { return Ok(()) };
     let key = format!("{}.{file}", path.join("."));
     let error = |(found, expected): (String, String)| InputError::new(&key, found, expected);
     let Value::String(name) = name else {
         return Err(error((name.to_string(), "the name of a file as a string".to_owned())));
     };
     let text_key = held(&name).map_err(error)?;
-    if table(document, path).is_some_and(|table| table.contains_key(text_key)) {
+    if table(&mut document.values, path).is_some_and(|table| table.contains_key(text_key)) {
         return Err(error((format!("given beside {text_key}"), "only one of them".to_owned())));
     }
     let text = read(&document.beside(&name)).map_err(|reason| {
         error((format!("\"{name}\" cannot be read ({reason})"), "a file of text beside the scenario".to_owned()))
     })?;
-    if let Some(table) = table(document, path) {
+    if let Some(table) = table(&mut document.values, path) {
         table.insert(text_key.to_owned(), Value::String(text));
         document.files.push((format!("{}.{text_key}", path.join(".")), key));
     }
@@ -226,7 +236,7 @@ fn insert_text(
 }
 
 /// The text of a regular file.
-fn read(path: &Path) -> Result<String, String> {
+pub(crate) fn read(path: &Path) -> Result<String, String> {
     let reason = |error: std::io::Error| error.to_string();
     let file = std::fs::metadata(path).map_err(reason)?;
     if !file.is_file() {
@@ -239,14 +249,14 @@ fn read(path: &Path) -> Result<String, String> {
 }
 
 /// The table at a path of keys and numbers of elements.
-fn table<'a>(document: &'a mut Document, path: &[&str]) -> Option<&'a mut Table> {
+fn table<'a>(values: &'a mut Table, path: &[&str]) -> Option<&'a mut Table> {
     let (first, rest) = path.split_first()?;
     let step = |value: &'a mut Value, part: &&str| match value {
         Value::Table(table) => table.get_mut(*part),
         Value::Array(list) => list.get_mut(part.parse::<usize>().ok()?),
         _ => None,
     };
-    rest.iter().try_fold(document.values.get_mut(*first)?, step)?.as_table_mut()
+    rest.iter().try_fold(values.get_mut(*first)?, step)?.as_table_mut()
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod fabric;
 mod fabric_tables;
 mod faults;
 mod files;
+mod interconnect;
 mod measured;
 mod memory;
 mod observation;
@@ -46,6 +47,7 @@ pub use etherweave_kernel::Processes;
 pub use etherweave_sim::Progress;
 pub use fabric::{Fabric, ProposedScenario, largest, proposals};
 pub use faults::{DegradedSpec, DownSpec, FaultsSpec};
+pub use interconnect::{InterconnectSpec, figures};
 pub use measured::PortSent;
 pub use observation::PointChoice;
 pub use open_loop::{CurveProgress, OpenLoopSpec};
@@ -84,6 +86,7 @@ pub fn schema() -> String {
     for name in files::NAMES {
         schema["$defs"][name.table]["properties"][name.key] = name.schema();
     }
+    schema["$defs"]["InterconnectSpec"]["properties"]["profile"]["enum"] = interconnect::names().collect();
     serde_json::to_string_pretty(&schema).expect("a schema is JSON")
 }
 

@@ -11,6 +11,7 @@ use etherweave_workload::{HostAreas, Placement, RankOrder, Traffic, Workload};
 use crate::control::ControlSpec;
 use crate::document::Document;
 use crate::faults::{self, FaultsSpec};
+use crate::interconnect::{self, InterconnectSpec};
 use crate::open_loop::OpenLoopSpec;
 use crate::sampling::{self, ObserveSpec};
 use crate::sweep::SweepSpec;
@@ -24,6 +25,9 @@ pub struct Scenario {
     pub name: String,
     /// Seed of all random streams. Default 1.
     pub seed: u64,
+    /// Profile of switch, link, NIC, transport and MPI library, which fills in what is not given.
+    #[serde(skip_serializing)]
+    pub interconnect: Option<InterconnectSpec>,
     /// Which channels packets may take; of the routings that decide for every packet at every switch, also which they
     /// take. Default: "dimension_order" on flattened butterflies, HyperX and meshes without faults, else "up_down".
     pub routing: RoutingKind,
@@ -74,6 +78,7 @@ impl Default for Scenario {
         Scenario {
             name: String::new(),
             seed: 1,
+            interconnect: None,
             routing: RoutingKind::default(),
             topology: TopologyKind::FatTree(FatTree::default()),
             selection: SelectionKind::default(),
@@ -224,6 +229,7 @@ pub(crate) fn read_values(
 ) -> Result<(Document, Scenario), ScenarioError> {
     let mut document = Document::parse(text, origin, overrides)?;
     files::insert(&mut document)?;
+    interconnect::insert(&mut document)?;
     let mut scenario: Scenario = reader::read(&document.values).map_err(|errors| document.locate(errors))?;
     if !document.values.contains_key("routing") {
         scenario.routing = routing::of(&scenario.topology);

@@ -1,5 +1,7 @@
 """The verb ``show``."""
 
+import json
+
 import etherweave
 from etherweave.cli.exits import mistakes
 from etherweave.cli.parameters import File, Settings, overrides
@@ -13,14 +15,26 @@ etherweave show halo3d.toml --set switch.latency=1us > slower.toml"""
 def show(file: File, settings: Settings = None) -> None:
     """Check a scenario and print it with every default filled in, units included.
 
+    Figures that it has from an interconnect follow as comments, each with its basis and source.
     Standard error has the estimate of what its run needs, and warnings. The exit code is 2 after a
     mistake.
     """
     with mistakes(etherweave.ScenarioError):
         changes = overrides(settings)
         resolved = etherweave.resolve(file, changes)
+        figures = etherweave.figures(file, changes)
         estimate = etherweave.foresee(file, changes)
         print(resolved, end="")
+        _print_sources(figures)
         if estimate:
             print_warnings(estimate)
             print_estimate(file.stem, estimate)
+
+
+def _print_sources(figures: list[etherweave.Figure]) -> None:
+    """Print where figures come from, as comments of TOML."""
+    if figures:
+        print("\n# Figures of the interconnect:")
+    for figure in figures:
+        value = json.dumps(figure["value"])
+        print(f"# {figure['key']} = {value}: {figure['basis']}: {figure['source']}")

@@ -1,0 +1,245 @@
+//! Interconnects: `[interconnect]` takes switch, link, NIC, transport, MPI library and default fabric from one file.
+//!
+//! Every figure of such a file is a table with the figure, what it rests on and where it comes from; a file with
+//! one that lacks any of them is rejected. Figures have the keys that a scenario has, and `link` beside them. `base`
+//! names a shipped profile whose figures hold where the file has none.
+
+mod profile;
+mod shipped;
+
+use etherweave_primitives::{InputError, InputErrors};
+use etherweave_topology::TopologyKind;
+use toml::{Table, Value};
+
+use crate::document::Document;
+use crate::files::complete;
+use crate::{ScenarioError, files, reader};
+use profile::Interconnect;
+
+pub(crate) use profile::Figure;
+pub(crate) use shipped::names;
+
+/// Key of the table.
+const TABLE: &str = "interconnect";
+/// Keys of links, and of a fabric, that are rates.
+const RATE: &str = "rate";
+const HOST_RATE: &str = "host_rate";
+
+/// The interconnect that a scenario is built on: what the scenario does not say, its profile says.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InterconnectSpec {
+    /// Included profile that sets the keys that are not given.
+    pub profile: Option<String>,
+    /// File beside the scenario with a profile, TOML, in place of an included one.
+    pub file: Option<String>,
+}
+
+/// Completes the values by those of the profile that `[interconnect]` names, and returns its figures that they now
+/// have; keys that are given stay.
+///
+/// # Errors
+/// A profile that there is not, and every mistake in a file.
+pub(crate) fn insert(document: &mut Document) -> Result<Vec<Figure>, ScenarioError> {
+    let Some(given) = document.values.get(TABLE).and_then(Value::as_table) else { return Ok(Vec::new()) };
+    let interconnect = named(given, document).map_err(|errors| document.locate(errors))?;
+    complete_scenario(&mut document.values, interconnect.scenario);
+    set_rates(&mut document.values, &interconnect.link);
+    let figures = interconnect.figures.into_iter();
+    Ok(figures.filter(|figure| figure.is_in(&document.values)).collect())
+}
+
+/// A fabric that is given is not changed, and has a routing of its own unless it is of the profile's family.
+fn complete_scenario(values: &mut Table, mut profile: Table) {
+    if values.contains_key("topology") {
+        if family(values) != family(&profile) {
+            profile.remove("routing");
+        }
+        profile.remove("topology");
+    }
+    complete(values, profile);
+}
+
+/// The profile that the table names, of those that come with Etherweave or of a file beside the scenario.
+fn named(given: &Table, document: &Document) -> Result<Interconnect, InputErrors> {
+    let InterconnectSpec { profile, file } = reader::read(given).map_err(|errors| errors.within(TABLE))?;
+    match (profile, file) {
+        (Some(name), None) => shipped::interconnect(&name).map_err(|errors| errors.within(TABLE)),
+        (None, Some(name)) => {
+            let key = format!("{TABLE}.file");
+            let unreadable = |reason| InputError::new(&key, format!("\"{name}\" cannot be read ({reason})"), "TOML");
+            let text = files::read(&document.beside(&name)).map_err(unreadable)?;
+            let found = Interconnect::parse(&name, &text);
+            found.map_err(|errors| errors.iter().map(|error| in_file(&key, &name, error)).collect())
+        }
+        (Some(_), Some(_)) => Err(InputError::new(TABLE, "profile and file", "one of them").into()),
+        (None, None) => Err(InputError::new(TABLE, "neither profile nor file", "one of them").into()),
+    }
+}
+
+/// A mistake in a file that the key names.
+fn in_file(key: &str, name: &str, error: &InputError) -> InputError {
+    InputError::new(key, format!("\"{name}\": {}: {}", error.key, error.found), &error.expected)
+}
+
+/// The family of a table's fabric.
+fn family(values: &Table) -> Option<&str> {
+    match values.get("topology")? {
+        Value::String(name) => Some(name),
+        Value::Table(table) => table.keys().next().map(String::as_str),
+        _ => None,
+    }
+}
+
+/// Gives every link of the fabric whose rate the scenario does not say the rate of the interconnect.
+fn set_rates(values: &mut Table, link: &Table) {
+    #[derive(serde::Deserialize)]
+    struct Fabric {
+        topology: TopologyKind,
+    }
+    // What is missing or cannot be read is reported with the other mistakes of the scenario.
+    let Some(topology) = values.get("topology").cloned() else { return };
+    let Ok(fabric) = reader::read::<Fabric>(&Table::from_iter([("topology".to_owned(), topology.clone())])) else {
+        return;
+    };
+    let name = fabric.topology.name();
+    let full = Value::try_from(&fabric.topology).expect("a fabric is TOML");
+    let Some(Value::Table(full)) = full.get(name).cloned() else { return };
+    let mut given = topology.get(name).and_then(Value::as_table).cloned().unwrap_or_default();
+    let rate_of = |key: &str| {
+        let is_host = key == HOST_RATE || name == "single_switch";
+        let key = if is_host && link.contains_key(HOST_RATE) { HOST_RATE } else { RATE };
+        link.get(key).cloned()
+    };
+    set_in(&mut given, &full, &rate_of);
+    values.insert("topology".to_owned(), Table::from_iter([(name.to_owned(), given.into())]).into());
+}
+
+/// Sets the rates of a table that has the keys of `full`, at any depth.
+fn set_in(given: &mut Table, full: &Table, rate_of: &impl Fn(&str) -> Option<Value>) {
+    for (key, value) in full {
+        if key == RATE || key.ends_with("_rate") {
+            if let (false, Some(rate)) = (given.contains_key(key), rate_of(key)) {
+                given.insert(key.clone(), rate);
+            }
+        } else if let Value::Array(list) = value
+            && list.iter().any(Value::is_table)
+        {
+            let empty = || Value::Array(list.iter().map(|_| Value::Table(Table::new())).collect());
+            let given = given.entry(key).or_insert_with(empty);
+            for (given, full) in given.as_array_mut().into_iter().flatten().zip(list) {
+                if let (Value::Table(given), Value::Table(full)) = (given, full) {
+                    set_in(given, full, rate_of);
+                }
+            }
+        }
+    }
+}
+
+/// The figures that a scenario has from its interconnect, with what they rest on, as JSON; none without one.
+///
+/// # Errors
+/// As for reading a scenario, but for mistakes in what is not a file or a profile.
+pub fn figures(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<String, ScenarioError> {
+    let mut document = Document::parse(text, origin, overrides)?;
+    files::insert(&mut document)?;
+    Ok(serde_json::to_string(&insert(&mut document)?).expect("figures are JSON"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scenario;
+
+    const JOB: &str = "[[job]]\nname = \"j\"\nworkload.osu_latency = {}\n";
+
+    fn scenario(text: &str) -> Scenario {
+        Scenario::parse(&format!("{text}\n{JOB}"), "x.toml", &[]).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn error(text: &str) -> String {
+        Scenario::parse(&format!("{text}\n{JOB}"), "x.toml", &[]).unwrap_err().to_string()
+    }
+
+    fn keys(text: &str) -> Vec<String> {
+        let figures = figures(&format!("{text}\n{JOB}"), "x.toml", &[]).unwrap();
+        let rows: Vec<Value> = serde_json::from_str(&figures).unwrap();
+        rows.iter().map(|row| row["key"].as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn every_shipped_interconnect_is_a_fabric_that_runs() {
+        for name in names() {
+            let scenario = scenario(&format!("interconnect.profile = \"{name}\""));
+            let again = Scenario::parse(&scenario.resolved(), "x.toml", &[]).unwrap();
+            assert_eq!(again.resolved(), scenario.resolved(), "{name}: what is resolved needs no profile");
+        }
+    }
+
+    /// The scenario's own keys, then the profile that one of its tables names, then the interconnect.
+    #[test]
+    fn a_key_of_the_scenario_holds_before_its_interconnect() {
+        let edr = "[interconnect]\nprofile = \"infiniband-edr\"\n";
+        let given = scenario(&format!("{edr}[switch]\nlatency = \"5us\"\n[host.mpi_roce]\nprofile = \"ucx-1.15\"\n"));
+        assert_eq!(given.switch.latency.as_ns_f64(), 5_000.0);
+        assert_eq!(given.switch.model, scenario(edr).switch.model, "the rest is the interconnect's");
+        let changed = keys(&format!("{edr}switch.latency = \"5us\"\n").replace("switch.", "\n[switch]\n"));
+        assert!(keys(edr).contains(&"switch.latency".to_owned()) && !changed.contains(&"switch.latency".to_owned()));
+    }
+
+    #[test]
+    fn a_choice_of_the_scenario_is_not_mixed_with_that_of_its_interconnect() {
+        let text = "[interconnect]\nprofile = \"ethernet-25-tcp\"\n[flow_control.pfc]\n[transport.roce]\n";
+        let mixed = scenario(text);
+        assert!(mixed.transport.roce().is_some() && mixed.transport.tcp().is_none());
+        assert!(!keys(text).iter().any(|key| key.starts_with("transport") || key.starts_with("flow_control")));
+    }
+
+    #[test]
+    fn links_without_a_rate_have_that_of_the_interconnect_in_every_family() {
+        let of = |topology: &str| scenario(&format!("interconnect.profile = \"ethernet-25-roce\"\n{topology}"));
+        let rates = |scenario: &Scenario| {
+            let topology = scenario.topology.generate().unwrap();
+            let mut rates: Vec<u64> =
+                topology.channels().iter().map(|channel| channel.rate.as_bps() / 1_000_000_000).collect();
+            rates.sort_unstable();
+            rates.dedup();
+            rates
+        };
+        for family in TopologyKind::NAMES.iter().filter(|family| **family != "custom") {
+            assert_eq!(rates(&of(&format!("[topology.{family}]"))), [25], "{family}");
+        }
+        let uplinks = "[topology.fat_tree]\nuplink_rate = \"100Gb/s\"\n";
+        assert_eq!(rates(&of(uplinks)), [25, 100]);
+    }
+
+    #[test]
+    fn mistakes_in_the_table_are_located() {
+        let unknown = error("[interconnect]\nprofile = \"infiniband-edrr\"");
+        assert!(unknown.contains("x.toml:2:1: interconnect.profile: no interconnect \"infiniband-edrr\""), "{unknown}");
+        assert!(error("[interconnect]").contains("neither profile nor file"));
+        assert!(error("[interconnect]\nprofile = \"a\"\nfile = \"b\"").contains("profile and file"));
+        let missing = error("[interconnect]\nfile = \"missing.toml\"");
+        assert!(missing.contains("interconnect.file: \"missing.toml\" cannot be read"), "{missing}");
+    }
+
+    #[test]
+    fn a_file_beside_the_scenario_is_a_profile() {
+        let directory = std::env::temp_dir().join(format!("etherweave-interconnect-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let origin = directory.join("a.toml");
+        let with = |figure: &str| {
+            let text = format!("base = \"infiniband-edr\"\nabout = \"a site\"\n[switch]\nlatency = {figure}\n");
+            std::fs::write(directory.join("mine.toml"), text).unwrap();
+            let text = format!("[interconnect]\nfile = \"mine.toml\"\n{JOB}");
+            Scenario::parse(&text, origin.to_str().unwrap(), &[])
+        };
+        let cited = with("{ value = \"2us\", basis = \"fitted\", source = \"a measurement\" }");
+        let uncited = with("\"2us\"");
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert_eq!(cited.unwrap().switch.latency.as_ns_f64(), 2_000.0);
+        let found = uncited.unwrap_err().to_string();
+        let expected = "a.toml:2:1: interconnect.file: \"mine.toml\": switch.latency: a figure without its source";
+        assert!(found.contains(expected), "{found}");
+    }
+}

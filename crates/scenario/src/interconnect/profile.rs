@@ -1,0 +1,203 @@
+//! A profile of an interconnect, from its file.
+
+use etherweave_power::{Basis, Cited};
+use etherweave_primitives::{BitRate, InputError, InputErrors};
+use etherweave_routing::RoutingKind;
+use etherweave_sim::params::{Ets, FlowControl, HostParams, NicParams, SwitchParams, Transport};
+use etherweave_topology::TopologyKind;
+use toml::{Table, Value};
+
+use super::shipped;
+use crate::files::complete;
+use crate::{files, reader};
+
+/// Table of figures that a scenario does not have: rates of links.
+const LINK: &str = "link";
+/// Tables that hold one member of a family, of which each has keys of its own.
+const CHOICES: [&str; 3] = ["topology", "flow_control", "transport"];
+const FIGURE: [&str; 3] = ["value", "basis", "source"];
+const EXPECTED: &str =
+    "{ value = ..., basis = \"published\", \"derived\", \"fitted\" or \"estimate\", source = \"...\" }";
+
+/// A figure with what it rests on.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub(crate) struct Figure {
+    /// The interconnect that has it.
+    pub profile: String,
+    /// Its key, with dots.
+    pub key: String,
+    pub value: Value,
+    pub basis: Basis,
+    pub source: String,
+}
+
+impl Figure {
+    /// Whether a scenario, completed by the interconnect, has this figure and none of its own.
+    pub fn is_in(&self, values: &Table) -> bool {
+        let mut parts = self.key.split('.');
+        let last = parts.next_back().unwrap_or_default();
+        let around = parts.try_fold(values, |table, part| table.get(part)?.as_table());
+        // Rates of links are those of the fabric, and a profile has become what it stands for.
+        self.key.starts_with(LINK)
+            || around.is_some_and(|table| last == "profile" || table.get(last).is_some_and(|it| has(it, &self.value)))
+    }
+}
+
+/// Whether `value` is the other, or a table with all that the other has.
+fn has(value: &Value, other: &Value) -> bool {
+    match (value, other) {
+        (Value::Table(table), Value::Table(others)) => {
+            others.iter().all(|(key, other)| table.get(key).is_some_and(|value| has(value, other)))
+        }
+        _ => value == other,
+    }
+}
+
+/// An interconnect.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Interconnect {
+    /// In the order of their keys.
+    pub figures: Vec<Figure>,
+    /// What completes a scenario, profiles of its tables included.
+    pub scenario: Table,
+    /// Rates of its links.
+    pub link: Table,
+}
+
+impl Interconnect {
+    /// Reads the text of the profile `name`.
+    ///
+    /// # Errors
+    /// Every figure without its source, and what a scenario could not take, by its key.
+    pub fn parse(name: &str, text: &str) -> Result<Interconnect, InputErrors> {
+        let not_toml = |error: toml::de::Error| InputError::new("", error.message().replace('\n', "; "), "TOML");
+        let mut file: Table = text.parse().map_err(not_toml)?;
+        let base = file.remove("base").map(|base| shipped::text(base.as_str().unwrap_or_default())).transpose()?;
+        let about = file.remove("about");
+        let expected = "what the profile is about, a sentence";
+        InputError::unless(about.is_some_and(|text| text.is_str()), "about", "missing", expected)?;
+        let mut figures = Vec::new();
+        let mut errors = InputErrors::default();
+        for (key, value) in file {
+            collect(name, key, value, &mut figures, &mut errors);
+        }
+        errors.into_result()?;
+        if let Some((base, text)) = base {
+            let base = Interconnect::parse(base, text)?.figures;
+            let is_new = |one: &Figure| !figures.iter().any(|own| overlap(&own.key, &one.key));
+            let others: Vec<Figure> = base.into_iter().filter(is_new).collect();
+            figures.extend(others);
+        }
+        figures.sort_by(|one, other| one.key.cmp(&other.key));
+        Interconnect::of(figures)
+    }
+
+    fn of(figures: Vec<Figure>) -> Result<Interconnect, InputErrors> {
+        let mut scenario = Table::new();
+        for figure in &figures {
+            put(&mut scenario, &figure.key, figure.value.clone());
+        }
+        files::insert_profiles(&mut scenario)?;
+        reader::read::<Settings>(&scenario)?;
+        let link = scenario.remove(LINK).and_then(|table| table.as_table().cloned()).unwrap_or_default();
+        Ok(Interconnect { figures, scenario, link })
+    }
+}
+
+/// All that a profile can set, read only to be checked.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read only to be checked")]
+struct Settings {
+    link: Link,
+    routing: Option<RoutingKind>,
+    topology: Option<TopologyKind>,
+    switch: Option<SwitchParams>,
+    flow_control: Option<FlowControl>,
+    ets: Option<Ets>,
+    nic: Option<NicParams>,
+    host: Option<HostParams>,
+    transport: Option<Transport>,
+}
+
+/// Rates of links.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read only to be checked")]
+struct Link {
+    rate: BitRate,
+    host_rate: Option<BitRate>,
+}
+
+/// Whether one of two figures is, or is a part of, the other; and members of one choice exclude each other.
+fn overlap(one: &str, other: &str) -> bool {
+    let within =
+        |one: &str, other: &str| one.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let choice = |key: &str| {
+        let (table, rest) = key.split_once('.')?;
+        CHOICES.contains(&table).then(|| (table.to_owned(), rest.split('.').next().unwrap_or_default().to_owned()))
+    };
+    let excludes = matches!((choice(one), choice(other)), (Some((a, x)), Some((b, y))) if a == b && x != y);
+    excludes || within(one, other) || within(other, one)
+}
+
+/// Every figure at or below a key of the profile `name`.
+fn collect(name: &str, key: String, value: Value, figures: &mut Vec<Figure>, errors: &mut InputErrors) {
+    let Value::Table(table) = value else {
+        return errors.push(InputError::new(key, "a figure without its source", EXPECTED));
+    };
+    if !FIGURE.iter().any(|part| table.contains_key(*part)) {
+        let inner = table.into_iter();
+        return inner.for_each(|(part, value)| collect(name, format!("{key}.{part}"), value, figures, errors));
+    }
+    let cited = Value::Table(table).try_into::<Cited<Value>>();
+    let error = |error: toml::de::Error| InputError::new(&key, error.message().replace('\n', "; "), EXPECTED);
+    if let Some(Cited { value, basis, source }) = errors.check(cited.map_err(error)) {
+        figures.push(Figure { profile: name.to_owned(), key, value, basis, source: source.text().to_owned() });
+    }
+}
+
+/// Puts a value at a dotted key, making tables for what is before its dots.
+fn put(table: &mut Table, key: &str, value: Value) {
+    let nested = key.rsplit('.').fold(value, |value, part| Table::from_iter([(part.to_owned(), value)]).into());
+    if let Value::Table(nested) = nested {
+        complete(table, nested);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str =
+        "about = \"A test\"\n[link]\nrate = { value = \"50Gb/s\", basis = \"published\", source = \"a test\" }\n";
+
+    fn errors(text: &str) -> Vec<String> {
+        let errors = Interconnect::parse("x", &format!("{FILE}{text}")).unwrap_err();
+        errors.iter().map(|error| format!("{}: {}", error.key, error.found)).collect()
+    }
+
+    #[test]
+    fn a_figure_without_a_source_is_named() {
+        let found = errors("[switch]\nlatency = \"300ns\"\nbuffer = { value = \"1MiB\", basis = \"published\" }\n");
+        assert_eq!(found, ["switch.buffer: missing field `source`", "switch.latency: a figure without its source"]);
+        let unsure = errors("[nic]\nreceive_buffer = { value = \"1MiB\", basis = \"sure\", source = \"a test\" }\n");
+        assert!(unsure[0].starts_with("nic.receive_buffer: unknown variant `sure`"), "{unsure:?}");
+    }
+
+    #[test]
+    fn figures_that_no_scenario_has_are_named() {
+        let figure = "{ value = \"3ns\", basis = \"estimate\", source = \"a test\" }";
+        assert!(errors(&format!("[switch]\nlatncy = {figure}\n"))[0].starts_with("switch.latncy: unknown key"));
+        assert_eq!(errors(&format!("[swich]\nlatency = {figure}\n")), ["swich: unknown key"]);
+    }
+
+    #[test]
+    fn figures_of_a_base_hold_where_a_file_has_none() {
+        let based = format!("base = \"ethernet-100-roce\"\n{FILE}");
+        let found = Interconnect::parse("x", &based).unwrap();
+        let of = |key: &str| found.figures.iter().find(|figure| figure.key == key).unwrap();
+        assert_eq!((of("link.rate").value.as_str(), of("link.rate").profile.as_str()), (Some("50Gb/s"), "x"));
+        assert_eq!(of("switch.latency").profile, "ethernet-100-roce");
+    }
+}

@@ -1,0 +1,54 @@
+//! The interconnects that come with Etherweave, by name.
+
+use etherweave_primitives::{InputError, InputErrors};
+
+use super::profile::Interconnect;
+
+macro_rules! shipped {
+    ($($name:literal,)*) => {
+        const SHIPPED: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../../../../profiles/interconnect/", $name, ".toml"))),)*
+        ];
+    };
+}
+
+shipped! {
+    "ethernet-10-tcp",
+    "ethernet-25-tcp",
+    "ethernet-100-tcp",
+    "ethernet-10-roce",
+    "ethernet-25-roce",
+    "ethernet-100-roce",
+    "infiniband-edr",
+}
+
+/// Names of all.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    SHIPPED.iter().map(|(name, _)| *name)
+}
+
+/// The name and the text of a profile.
+pub(super) fn text(name: &str) -> Result<(&'static str, &'static str), InputError> {
+    let found = SHIPPED.iter().find(|(known, _)| *known == name).copied();
+    let expected = || names().collect::<Vec<_>>().join(", ");
+    found.ok_or_else(|| InputError::new("profile", format!("no interconnect \"{name}\""), expected()))
+}
+
+/// A profile by its name.
+pub(super) fn interconnect(name: &str) -> Result<Interconnect, InputErrors> {
+    let (name, text) = text(name)?;
+    Interconnect::parse(name, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_of_every_profile_has_a_source() {
+        for name in names() {
+            let found = interconnect(name).unwrap_or_else(|errors| panic!("{name}: {errors}"));
+            assert!(found.figures.len() > 10, "{name}");
+        }
+    }
+}
