@@ -3,6 +3,7 @@
 import posixpath
 import re
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import notebooks
 import reference
 
 ROOT = Path(__file__).parents[2]
@@ -30,9 +32,20 @@ LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<path>[^)\s:#]+)(?P<anchor>#[^)\s]*
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are not in ``docs``."""
     texts = {place: (ROOT / name).read_text() for name, place in PAGES.items()}
-    for place, text in (texts | reference.pages()).items():
+    for place, text in (texts | reference.pages() | _notebooks()).items():
         files.append(File.generated(config, place, content=text))
     return files
+
+
+def _notebooks() -> dict[str, str]:
+    """Give the page of every notebook, and its figures, by their places on the site."""
+    texts: dict[str, str] = {}
+    for path in notebooks.paths():
+        with tempfile.TemporaryDirectory() as home:
+            page, figures = notebooks.page(notebooks.execute(path, Path(home)), path.stem)
+        files = {f"{path.stem}.md": page, **figures}
+        texts |= {f"notebooks/{name}": text for name, text in files.items()}
+    return texts
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

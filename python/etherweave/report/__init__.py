@@ -45,8 +45,8 @@ __all__ = [
 
 
 def write_report(
-    source: Path,
-    out: Path,
+    source: Path | str,
+    out: Path | str,
     beside: Sequence[Path] = (),
     simulation: Sequence[Path] = (),
     topology: Path | None = None,
@@ -78,6 +78,7 @@ def write_report(
         When another version wrote the source, in a format that this one does not know, or there is
         something beside anything but a result, or a simulation or topology beside anything else.
     """
+    source, out = Path(source), Path(out)
     if (source / RESULTS).exists():
         if beside:
             raise ValueError(
