@@ -82,7 +82,7 @@ impl HpccMpifft {
     }
 
     fn rule(&self) -> Rule {
-        Rule { library: self.library, algorithm: self.algorithm, segment: None }
+        Rule { algorithm: self.algorithm, ..Rule::of(self.library) }
     }
 
     /// What each rank sends to each [B].

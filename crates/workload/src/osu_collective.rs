@@ -1,11 +1,11 @@
 //! One collective after another, as the collective tests of the OSU Micro-Benchmarks do.
 
-use etherweave_primitives::{Bytes, InputErrors};
+use etherweave_primitives::{Bytes, Duration, InputErrors};
 
 use crate::collective::{Algorithm, Collective, Communicator, Kind, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, at_least, within};
 use crate::program::iteration;
-use crate::{Block, Program};
+use crate::{Block, Op, Program};
 
 /// A collective on all ranks (`osu_collective`). An iteration is one call, followed by a barrier
 /// outside the iteration; the tool reports the mean over iterations and ranks.
@@ -24,6 +24,19 @@ pub struct OsuCollective {
     /// Messages of `algorithm` are at most so long [B]; without it they are not divided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segment: Option<Bytes>,
+    /// Radix of `algorithm`, 2 to 64; without it the algorithm's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radix: Option<u32>,
+    /// Ranks in a row that share a node, for libraries and algorithms that work by node; absent: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks_per_node: Option<u32>,
+    /// Ranks in a row beneath a leaf switch, a multiple of `ranks_per_node`, for `algorithm = "hierarchical"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks_per_leaf: Option<u32>,
+    /// How long each rank computes between the call of the non-blocking form and the wait for it (`osu_iallreduce` and
+    /// its likes); the library progresses only while ranks wait. Absent: the blocking form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compute: Option<Duration>,
     /// Calls that are not measured.
     pub warm_up: u32,
     /// Calls that are measured, 1 or more.
@@ -39,6 +52,10 @@ impl Default for OsuCollective {
             library: Library::default(),
             algorithm: None,
             segment: None,
+            radix: None,
+            ranks_per_node: None,
+            ranks_per_leaf: None,
+            compute: None,
             warm_up: 10,
             iterations: 100,
         }
@@ -76,12 +93,32 @@ impl OsuCollective {
 
     /// How the operation is carried out.
     fn rule(&self) -> Rule {
-        Rule { library: self.library, algorithm: self.algorithm, segment: self.segment }
+        Rule {
+            library: self.library,
+            algorithm: self.algorithm,
+            segment: self.segment,
+            radix: self.radix,
+            nodes: self.ranks_per_node,
+            leaves: self.ranks_per_leaf,
+            is_nonblocking: self.compute.is_some(),
+        }
+    }
+
+    /// One call. Of a non-blocking form the first messages are posted before the rank computes, all others while it
+    /// waits.
+    fn call(&self, world: &Communicator, rank: u32) -> Vec<Op> {
+        let mut ops = self.operation.lower(&self.rule(), world, rank);
+        if let Some(duration) = self.compute {
+            let first_wait = ops.iter().position(|op| *op == Op::WaitAll).unwrap_or(ops.len());
+            ops.insert(first_wait, Op::Compute { duration });
+        }
+        ops
     }
 
     fn program(&self, world: &Communicator, rank: u32) -> Program {
-        let barrier = Collective::Barrier.lower(&Rule::of(self.library), world, rank);
-        let mut call = iteration(self.operation.lower(&self.rule(), world, rank));
+        let between = Rule { algorithm: None, segment: None, radix: None, is_nonblocking: false, ..self.rule() };
+        let barrier = Collective::Barrier.lower(&between, world, rank);
+        let mut call = iteration(self.call(world, rank));
         call.extend(&barrier);
         Program::new([
             Block::unmeasured(barrier),
@@ -111,6 +148,28 @@ mod tests {
         assert_eq!((end, ops.len()), (1 + 4 * 3, 2 + 2 * 4 * 3));
     }
 
+    /// A dissemination among 8 ranks: the first exchange is posted, all others wait for the end of the computation.
+    #[test]
+    fn a_non_blocking_collective_posts_its_first_messages_before_the_rank_computes() {
+        let compute = Some(Duration::from_us(10));
+        let osu = OsuCollective { ranks: 8, operation: Collective::Barrier, compute, ..OsuCollective::default() };
+        let ops = &osu.programs().unwrap()[3].blocks[2].ops;
+        let place = ops.iter().position(|op| matches!(op, Op::Compute { .. })).unwrap();
+        assert!(matches!(ops[place - 2..place + 2], [Op::Irecv { .. }, Op::Isend { .. }, _, Op::WaitAll]), "{ops:?}");
+    }
+
+    #[test]
+    fn nodes_and_leaves_that_make_no_groups_are_refused() {
+        let error = |keys: &str| {
+            let text = format!("ranks = 8\nalgorithm = \"hierarchical\"\n{keys}");
+            toml::from_str::<OsuCollective>(&text).unwrap().programs().unwrap_err().to_string()
+        };
+        let expected = "algorithm: hierarchical; expected with it `ranks_per_node` or `ranks_per_leaf` of 2 to 7";
+        assert_eq!([error(""), error("ranks_per_node = 8")], [expected, expected]);
+        let leaf = error("ranks_per_node = 4\nranks_per_leaf = 6");
+        assert_eq!(leaf, "ranks_per_leaf: 6; expected a multiple of the 4 ranks of a node");
+    }
+
     #[test]
     fn mistakes_of_the_operation_and_its_algorithm_are_reported_together() {
         let text = "ranks = 7\nsegment = \"1KiB\"\nalgorithm = \"ring\"\noperation.allgatherv.bytes = []";
@@ -129,7 +188,7 @@ mod tests {
         let read: OsuCollective = toml::from_str(text).unwrap();
         assert_eq!((read.library, read.algorithm), (Library::Mpich4, Some(Algorithm::RecursiveDoubling)));
         let error = toml::from_str::<OsuCollective>("library = \"mpich\"").unwrap_err().to_string();
-        assert!(error.contains("`open_mpi_4_0`, `open_mpi_4_1`, `mpich_4`"), "{error}");
+        assert!(error.contains("`open_mpi_4_0`, `open_mpi_4_1`, `open_mpi_5_0`, `mpich_4`, `ucc`"), "{error}");
     }
 
     #[test]

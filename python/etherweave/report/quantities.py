@@ -167,7 +167,8 @@ def _collective(job: _Job) -> list[Quantity]:
     size = _block(facts["bytes"]) if "bytes" in facts else None
     values = tuple(_mean(rows) for rows in job.rows)
     ranks = int(job.facts["ranks"])
-    return [Quantity(job.name, f"osu_{name}", "", CALL_TIME, size, ranks, values)]
+    program = f"osu_i{name}" if "compute" in job.facts else f"osu_{name}"
+    return [Quantity(job.name, program, "", CALL_TIME, size, ranks, values)]
 
 
 def _block(written: str | list[str]) -> int:

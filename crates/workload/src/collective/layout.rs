@@ -23,6 +23,9 @@ pub(super) enum Layout {
     /// Block d goes to the member d places up, and at last came from d places down; the length depends on the
     /// destination.
     Pairs { lengths: Vec<u64>, size: u32 },
+    /// Blocks 2k and 2k + 1 go to the member before and behind in dimension k of a grid; at last they came from the one
+    /// behind and before.
+    Neighbors { dims: Vec<u32>, bytes: u64 },
 }
 
 /// Where the part of `whole` starts that falls to `number` of `parts`: the first ones get the remainder.
@@ -47,8 +50,14 @@ impl Layout {
         Layout::Pairs { lengths, size }
     }
 
+    pub(super) fn neighbors(dims: Vec<u32>, bytes: u64) -> Layout {
+        Layout::Neighbors { dims, bytes }
+    }
+
+    /// How many blocks: one for each member, or for each neighbour.
     pub(super) fn size(&self) -> u32 {
         match *self {
+            Layout::Neighbors { ref dims, .. } => 2 * dims.len() as u32,
             Layout::Vector { size, .. }
             | Layout::Message { size, .. }
             | Layout::Blocks { size, .. }
@@ -60,7 +69,7 @@ impl Layout {
     pub(super) fn total(&self) -> u64 {
         match *self {
             Layout::Vector { bytes, .. } | Layout::Message { bytes, .. } => bytes,
-            Layout::Blocks { .. } | Layout::Pairs { .. } => self.start(self.size()),
+            Layout::Blocks { .. } | Layout::Pairs { .. } | Layout::Neighbors { .. } => self.start(self.size()),
         }
     }
 
@@ -72,7 +81,20 @@ impl Layout {
             }
             Layout::Message { bytes, size } => (bytes.div_ceil(u64::from(*size)) * u64::from(block)).min(*bytes),
             Layout::Blocks { lengths, .. } | Layout::Pairs { lengths, .. } => repeated_sum(lengths, block),
+            Layout::Neighbors { bytes, .. } => u64::from(block) * bytes,
         }
+    }
+
+    /// The members before and behind `member` in each dimension of the grid of neighbours.
+    pub(super) fn neighbors_of(&self, member: u32) -> Vec<[u32; 2]> {
+        let Layout::Neighbors { dims, .. } = self else { panic!("a grid has neighbours") };
+        let mut stride = dims.iter().product::<u32>();
+        let of_dimension = |&extent: &u32| {
+            stride /= extent;
+            let own = member / stride % extent;
+            [extent - 1, 1].map(|step| member - own * stride + (own + step) % extent * stride)
+        };
+        dims.iter().map(of_dimension).collect()
     }
 
     /// Bytes of a part of what goes to, or comes for, `destination`.

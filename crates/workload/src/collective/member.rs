@@ -2,7 +2,6 @@
 
 use super::algorithm::Choice;
 use super::layout::{Layout, Part};
-use super::library::Library;
 use super::{Communicator, Kind, Rule, TAG_BASE};
 use crate::Op;
 
@@ -25,12 +24,38 @@ pub(super) struct Member<'a> {
     pub(super) root: u32,
     pub(super) layout: Layout,
     pub(super) choice: Choice,
-    library: Library,
+    rule: Rule,
     tag: u32,
     pub(super) ops: Vec<Op>,
     /// What each operation carries and does, for execution on symbolic data.
     #[cfg(test)]
-    pub(super) meanings: Vec<Option<(Part, Combining)>>,
+    pub(super) meanings: Vec<Option<Meaning>>,
+    #[cfg(test)]
+    shared_layout: std::rc::Rc<Layout>,
+}
+
+/// What a message carries, and what its receiver does with it.
+#[cfg(test)]
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Meaning {
+    pub part: Part,
+    pub combining: Combining,
+    /// Of which memory it is a part, and where that starts in the memory of the whole collective [B].
+    pub layout: std::rc::Rc<Layout>,
+    pub start: u64,
+}
+
+/// A collective among some of the members, on a piece of their memory.
+pub(super) struct Among {
+    /// In order.
+    pub members: Vec<u32>,
+    pub kind: Kind,
+    /// Place of the root among them.
+    pub root: u32,
+    pub layout: Layout,
+    /// Where its memory starts [B].
+    #[cfg_attr(not(test), expect(dead_code, reason = "only tests execute what an operation means"))]
+    pub start: u64,
 }
 
 impl<'a> Member<'a> {
@@ -39,9 +64,11 @@ impl<'a> Member<'a> {
             group,
             me,
             root,
+            #[cfg(test)]
+            shared_layout: layout.clone().into(),
             layout,
             choice: Choice::default(),
-            library: Library::default(),
+            rule: Rule::default(),
             // One tag per kind and communicator: order of posting does the rest, as in MPI.
             tag: TAG_BASE | u32::from(group.context) << 8 | kind as u32,
             ops: Vec::new(),
@@ -52,14 +79,39 @@ impl<'a> Member<'a> {
 
     /// Performs a collective on its memory as `rule` says.
     pub(super) fn perform(&mut self, rule: &Rule, kind: Kind) {
-        self.library = rule.library;
+        self.rule = *rule;
         self.choice = rule.choice(kind, &self.layout);
         self.choice.algorithm.form(kind).expect("the rule picks an algorithm of the collective")(self);
     }
 
     /// Performs a part of a collective, as the library picks it.
     pub(super) fn perform_part(&mut self, kind: Kind) {
-        self.perform(&Rule { library: self.library, ..Rule::default() }, kind);
+        self.perform(&Rule { nodes: None, leaves: None, ..self.rule() }, kind);
+    }
+
+    /// What the library picks for parts.
+    pub(super) fn rule(&self) -> Rule {
+        Rule { algorithm: None, segment: None, radix: None, ..self.rule }
+    }
+
+    /// Performs its part of a collective among some, if it is one of several.
+    pub(super) fn perform_among(&mut self, among: Among, rule: &Rule) {
+        let Some(me) = among.members.iter().position(|&one| one == self.me) else { return };
+        if among.members.len() < 2 {
+            return;
+        }
+        let ranks = among.members.iter().map(|&one| self.group.members[one as usize]).collect();
+        let group = Communicator::new(ranks, self.group.context);
+        let mut member = Member::new(&group, me as u32, among.kind, among.layout, among.root);
+        member.perform(rule, among.kind);
+        self.ops.append(&mut member.ops);
+        #[cfg(test)]
+        self.meanings.extend(
+            member
+                .meanings
+                .into_iter()
+                .map(|meaning| meaning.map(|meaning| Meaning { start: meaning.start + among.start, ..meaning })),
+        );
     }
 
     pub(super) fn size(&self) -> u32 {
@@ -144,6 +196,6 @@ impl<'a> Member<'a> {
     fn push(&mut self, op: Op, part: Part, combining: Combining) {
         self.ops.push(op);
         #[cfg(test)]
-        self.meanings.push(Some((part, combining)));
+        self.meanings.push(Some(Meaning { part, combining, layout: self.shared_layout.clone(), start: 0 }));
     }
 }

@@ -8,7 +8,7 @@
 //! list. Every member of both lists passes the tests in `tests/`, which execute the schedules on symbolic data.
 //!
 //! Not modelled: copies and reductions in memory, and the shared-memory components that take over
-//! when several ranks live on one node.
+//! within a node.
 //!
 //! ```
 //! use etherweave_workload::collective::{Algorithm, Collective, Communicator, Rule};
@@ -140,21 +140,66 @@ collectives! {
         /// The whole vector [B].
         bytes: Bytes,
     };
+    /// `MPI_Reduce_scatter_block` of 8-byte elements with a commutative operation.
+    ReduceScatterBlock = "reduce_scatter_block" {
+        /// Block of each member [B].
+        bytes: Bytes,
+    };
     /// `MPI_Scan` of 8-byte elements with a commutative operation.
     Scan = "scan" {
         /// The whole vector [B].
         bytes: Bytes,
+    };
+    /// `MPI_Exscan` of 8-byte elements with a commutative operation.
+    Exscan = "exscan" {
+        /// The whole vector [B].
+        bytes: Bytes,
+    };
+    /// `MPI_Gatherv`.
+    Gatherv = "gatherv" {
+        /// The member that gets the data.
+        root: u32,
+        /// Block of each member [B]; a shorter list is repeated.
+        bytes: Vec<Bytes>,
+    };
+    /// `MPI_Scatterv`.
+    Scatterv = "scatterv" {
+        /// The member that has the data.
+        root: u32,
+        /// Block of each member [B]; a shorter list is repeated.
+        bytes: Vec<Bytes>,
     };
     /// `MPI_Allgatherv`.
     Allgatherv = "allgatherv" {
         /// Block of each member [B]; a shorter list is repeated.
         bytes: Vec<Bytes>,
     };
+    /// `MPI_Neighbor_allgather` on a Cartesian grid without ends: the own block to both neighbours in each dimension.
+    NeighborAllgather = "neighbor_allgather" {
+        /// Members in each dimension, the last one running fastest.
+        dims: Vec<u32>,
+        /// Block of each member [B].
+        bytes: Bytes,
+    };
+    /// `MPI_Neighbor_alltoall` on a Cartesian grid without ends: a block to each neighbour in each dimension.
+    NeighborAlltoall = "neighbor_alltoall" {
+        /// Members in each dimension, the last one running fastest.
+        dims: Vec<u32>,
+        /// Block of each pair [B].
+        bytes: Bytes,
+    };
     /// `MPI_Alltoallv`.
     Alltoallv = "alltoallv" {
         /// Block that each destination gets from every other member [B]; a shorter list is repeated.
         bytes: Vec<Bytes>,
     };
+}
+
+impl Kind {
+    /// Whether its sizes are a list.
+    fn is_listed(self) -> bool {
+        matches!(self, Kind::Gatherv | Kind::Scatterv | Kind::Allgatherv | Kind::Alltoallv)
+    }
 }
 
 impl Communicator {
@@ -200,16 +245,31 @@ impl Collective {
         match *self {
             Collective::Bcast { root, .. }
             | Collective::Gather { root, .. }
+            | Collective::Gatherv { root, .. }
             | Collective::Scatter { root, .. }
+            | Collective::Scatterv { root, .. }
             | Collective::Reduce { root, .. } => root,
             Collective::Barrier
             | Collective::Alltoall { .. }
             | Collective::Allgather { .. }
             | Collective::Allreduce { .. }
             | Collective::ReduceScatter { .. }
+            | Collective::ReduceScatterBlock { .. }
             | Collective::Scan { .. }
+            | Collective::Exscan { .. }
             | Collective::Allgatherv { .. }
+            | Collective::NeighborAllgather { .. }
+            | Collective::NeighborAlltoall { .. }
             | Collective::Alltoallv { .. } => 0,
+        }
+    }
+
+    /// Members in each dimension of its grid, where it has one.
+    fn dims(&self) -> Option<&[u32]> {
+        if let Collective::NeighborAllgather { dims, .. } | Collective::NeighborAlltoall { dims, .. } = self {
+            Some(dims)
+        } else {
+            None
         }
     }
 
@@ -225,8 +285,15 @@ impl Collective {
             | Collective::Scatter { bytes, .. }
             | Collective::Reduce { bytes, .. }
             | Collective::ReduceScatter { bytes }
-            | Collective::Scan { bytes } => std::slice::from_ref(bytes),
-            Collective::Allgatherv { bytes } | Collective::Alltoallv { bytes } => bytes,
+            | Collective::ReduceScatterBlock { bytes }
+            | Collective::Scan { bytes }
+            | Collective::Exscan { bytes }
+            | Collective::NeighborAllgather { bytes, .. }
+            | Collective::NeighborAlltoall { bytes, .. } => std::slice::from_ref(bytes),
+            Collective::Gatherv { bytes, .. }
+            | Collective::Scatterv { bytes, .. }
+            | Collective::Allgatherv { bytes }
+            | Collective::Alltoallv { bytes } => bytes,
         }
     }
 
@@ -239,12 +306,19 @@ impl Collective {
             Collective::Allreduce { bytes }
             | Collective::Reduce { bytes, .. }
             | Collective::ReduceScatter { bytes }
-            | Collective::Scan { bytes } => Layout::vector(bytes.get(), size, ELEMENT),
-            Collective::Allgather { .. }
+            | Collective::Scan { bytes }
+            | Collective::Exscan { bytes } => Layout::vector(bytes.get(), size, ELEMENT),
+            Collective::ReduceScatterBlock { .. }
+            | Collective::Allgather { .. }
             | Collective::Gather { .. }
+            | Collective::Gatherv { .. }
             | Collective::Scatter { .. }
+            | Collective::Scatterv { .. }
             | Collective::Allgatherv { .. } => Layout::blocks(lengths, size),
             Collective::Alltoall { .. } | Collective::Alltoallv { .. } => Layout::pairs(lengths, size),
+            Collective::NeighborAllgather { dims, bytes } | Collective::NeighborAlltoall { dims, bytes } => {
+                Layout::neighbors(dims.clone(), bytes.get())
+            }
         }
     }
 }

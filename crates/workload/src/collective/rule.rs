@@ -6,7 +6,7 @@ use super::algorithm::Choice;
 use super::layout::Layout;
 use super::library::{Ask, Library};
 use super::{Algorithm, Collective, Kind};
-use crate::limits::{COLLECTIVE_MAX, WINDOW_MAX, at_most};
+use crate::limits::{COLLECTIVE_MAX, WINDOW_MAX, at_most, within};
 
 /// What a library picks, or what is named.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -17,6 +17,14 @@ pub struct Rule {
     pub algorithm: Option<Algorithm>,
     /// Messages of the named algorithm are at most so long [B].
     pub segment: Option<Bytes>,
+    /// Radix of the named algorithm, 2 to 64.
+    pub radix: Option<u32>,
+    /// Members in a row that share a node, the last ones fewer; none: each has one of its own.
+    pub nodes: Option<u32>,
+    /// Members in a row whose nodes share a leaf switch, a multiple of `nodes`.
+    pub leaves: Option<u32>,
+    /// Whether the collective goes on while its members do other things (`MPI_Ibcast`, ...).
+    pub is_nonblocking: bool,
 }
 
 impl Rule {
@@ -29,8 +37,8 @@ impl Rule {
     pub(super) fn choice(&self, kind: Kind, layout: &Layout) -> Choice {
         let segment = self.segment.map(|bytes| bytes.get());
         match self.algorithm {
-            Some(algorithm) => Choice { algorithm, segment, outstanding: None },
-            None => self.library.choice(&Ask::of(kind, layout)),
+            Some(algorithm) => Choice { algorithm, segment, radix: self.radix, outstanding: None },
+            None => self.library.choice(&Ask::of(kind, layout, self)),
         }
     }
 
@@ -45,7 +53,43 @@ impl Rule {
     /// When the algorithm does not perform the collective, or not on so many ranks; when the segment has no effect, or
     /// makes too many messages.
     pub fn check(&self, collective: &Collective, ranks: u32) -> Result<(), InputErrors> {
-        InputErrors::all([self.check_algorithm(collective.kind(), ranks), self.check_segment(collective)])
+        let kind = collective.kind();
+        InputErrors::all([
+            self.check_algorithm(kind, ranks),
+            self.check_segment(collective),
+            self.check_radix(kind),
+            self.check_groups(ranks),
+        ])
+    }
+
+    fn check_radix(&self, kind: Kind) -> Result<(), InputError> {
+        let Some(radix) = self.radix else { return Ok(()) };
+        let form = self.algorithm.and_then(|algorithm| algorithm.form_of(kind));
+        if form.is_some_and(|form| form.has_radix) {
+            return within("radix", radix, 2..=RADIX_MAX);
+        }
+        let named = self.algorithm.map_or("what the library picks", Algorithm::name);
+        let found = format!("{radix} for {} of {named}", kind.name());
+        Err(InputError::new("radix", found, "none, or an algorithm that has one"))
+    }
+
+    /// Members of the innermost groups, where there are several and each has several.
+    pub(super) fn groups(&self, ranks: u32) -> Option<u32> {
+        let sizes = [self.nodes, self.leaves];
+        sizes.into_iter().flatten().find(|size| (2..ranks).contains(size))
+    }
+
+    fn check_groups(&self, ranks: u32) -> Result<(), InputError> {
+        if self.nodes == Some(0) {
+            return Err(InputError::new("ranks_per_node", 0, "at least 1"));
+        }
+        let nodes = self.nodes.unwrap_or(1);
+        let expected = format_args!("a multiple of the {nodes} ranks of a node");
+        let is_multiple = self.leaves.is_none_or(|leaves| leaves > 0 && leaves.is_multiple_of(nodes));
+        InputError::unless(is_multiple, "ranks_per_leaf", self.leaves.unwrap_or(0), expected)?;
+        let is_grouped = self.algorithm != Some(Algorithm::Hierarchical) || self.groups(ranks).is_some();
+        let expected = format_args!("with it `ranks_per_node` or `ranks_per_leaf` of 2 to {}", ranks.saturating_sub(1));
+        InputError::unless(is_grouped, "algorithm", Algorithm::Hierarchical.name(), expected)
     }
 
     fn check_algorithm(&self, kind: Kind, ranks: u32) -> Result<(), InputError> {
@@ -73,6 +117,11 @@ impl Rule {
     }
 }
 
+/// Largest radix of an exchange or a tree.
+const RADIX_MAX: u32 = 64;
+/// Most dimensions of a grid.
+const DIMS_MAX: usize = 8;
+
 impl Collective {
     /// Checks sizes and root on so many ranks; `key` is that of the collective.
     ///
@@ -81,10 +130,15 @@ impl Collective {
     pub fn check(&self, key: &str, ranks: u32) -> Result<(), InputErrors> {
         let name = |part: &str| format!("{key}.{}.{part}", self.kind().name());
         let (root, last) = (self.root(), ranks.saturating_sub(1));
-        let (count, is_listed) = (self.sizes().len(), matches!(self.kind(), Kind::Allgatherv | Kind::Alltoallv));
+        let (count, is_listed) = (self.sizes().len(), self.kind().is_listed());
         let is_count = !is_listed || (1..=ranks as usize).contains(&count);
         let lengths = format!("1 to {ranks} lengths, one for each rank or fewer that are repeated");
+        let members = self.dims().map(|dims| dims.iter().fold(1_u64, |all, &one| all.saturating_mul(one.into())));
+        let grid = self.dims().unwrap_or_default();
+        let is_grid = members.is_none_or(|members| members == u64::from(ranks)) && grid.len() <= DIMS_MAX;
+        let dims = format!("up to {DIMS_MAX} extents whose product is {ranks}, the ranks");
         InputErrors::all([
+            InputError::unless(is_grid, name("dims"), format_args!("{grid:?}"), dims),
             InputError::unless(root <= last, name("root"), root, format_args!("0 to {last}")),
             at_most(&name("bytes"), self.largest(), COLLECTIVE_MAX),
             InputError::unless(is_count, name("bytes"), format_args!("{count} lengths"), lengths),

@@ -11,9 +11,15 @@ pub(super) const FORMS: &[Form] = &[
     Form::new(Kind::Gather, gather),
     Form::new(Kind::Scatter, scatter),
     Form::segmented(Kind::Reduce, reduce),
+    Form::segmented(Kind::Allreduce, allreduce),
 ];
 
 fn barrier(member: &mut Member<'_>) {
+    allreduce(member);
+}
+
+/// To the root, and back from it.
+fn allreduce(member: &mut Member<'_>) {
     reduce(member);
     bcast(member);
 }

@@ -7,6 +7,7 @@ use crate::collective::{Combining, Kind, Member};
 pub(super) const FORMS: &[Form] = &[
     Form::new(Kind::Allreduce, allreduce),
     Form::new(Kind::ReduceScatter, reduce_scatter),
+    Form::new(Kind::ReduceScatterBlock, reduce_scatter),
     Form::new(Kind::Allgatherv, allgatherv),
 ];
 

@@ -1,4 +1,5 @@
-//! The largest power of two of a communicator: those beyond it hand their part to a neighbour, who takes part for both.
+//! The largest power of two of a communicator, or of a larger radix the largest multiple of a power: those beyond it
+//! hand their part to a neighbour, who takes part for both.
 
 use crate::collective::layout::Part;
 use crate::collective::{Combining, Member};
@@ -15,6 +16,28 @@ impl Core {
     pub(super) fn of(size: u32) -> Core {
         let core = 1 << size.ilog2();
         Core { size: core, extra: size - core }
+    }
+
+    /// Rounds of exchanges among `radix` members each, the last among fewer where that takes in more of them
+    /// (`ucc_knomial_pattern_init` of UCC).
+    pub(super) fn of_radix(size: u32, radix: u32) -> Core {
+        let power = std::iter::successors(Some(1), |power: &u32| power.checked_mul(radix))
+            .take_while(|&power| power <= size)
+            .last()
+            .unwrap_or(1);
+        let core = size / power * power;
+        Core { size: core, extra: size - core }
+    }
+
+    /// Distance and members of each round.
+    pub(super) fn rounds(self, radix: u32) -> Vec<(u32, u32)> {
+        let (mut distance, mut rounds) = (1, Vec::new());
+        while distance < self.size {
+            let members = radix.min(self.size / distance);
+            rounds.push((distance, members));
+            distance *= members;
+        }
+        rounds
     }
 
     /// Whether `member` is one of a pair of which the odd one takes part.

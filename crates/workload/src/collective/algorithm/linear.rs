@@ -8,14 +8,19 @@ pub(super) const FORMS: &[Form] = &[
     Form::new(Kind::Barrier, barrier),
     Form::new(Kind::Bcast, bcast),
     Form::new(Kind::Gather, gather),
+    Form::new(Kind::Gatherv, gather),
     Form::new(Kind::Scatter, scatter),
+    Form::new(Kind::Scatterv, scatter),
     Form::new(Kind::Reduce, reduce),
     Form::new(Kind::Allreduce, allreduce),
     Form::new(Kind::Allgather, allgather),
     Form::new(Kind::Allgatherv, allgather),
     Form::new(Kind::Alltoall, alltoall),
     Form::new(Kind::Alltoallv, alltoall),
+    Form::new(Kind::NeighborAllgather, neighbors),
+    Form::new(Kind::NeighborAlltoall, neighbors),
     Form::new(Kind::Scan, scan),
+    Form::new(Kind::Exscan, scan),
 ];
 
 /// One block.
@@ -110,7 +115,29 @@ fn alltoall(member: &mut Member<'_>) {
     }
 }
 
-/// Each adds what comes from the member before it, and passes it on.
+/// All receives, then all sends, dimension by dimension (`coll_basic_neighbor_alltoall.c` of Open MPI). Where a
+/// dimension has one member, it copies.
+fn neighbors(member: &mut Member<'_>) {
+    let neighbors = member.layout.neighbors_of(member.me);
+    let places = || (0..).step_by(2).zip(&neighbors).filter(|(_, pair)| pair[0] != member.me);
+    let exchanges: Vec<(u32, [u32; 2])> = places().map(|(place, pair)| (place, *pair)).collect();
+    let alone = neighbors.len() - exchanges.len();
+    (0..2 * alone).for_each(|_| member.copy(block(0)));
+    for &(place, [before, behind]) in &exchanges {
+        member.receive(behind, block(place), Combining::Replace);
+        member.receive(before, block(place + 1), Combining::Replace);
+    }
+    for &(place, [before, behind]) in &exchanges {
+        member.send(before, block(place));
+        member.send(behind, block(place + 1));
+    }
+    if !exchanges.is_empty() {
+        member.wait();
+    }
+}
+
+/// Each adds what comes from the member before it, and passes it on; whether its own part counts for its result changes
+/// no message.
 fn scan(member: &mut Member<'_>) {
     let (me, whole) = (member.me, member.whole());
     if me > 0 {

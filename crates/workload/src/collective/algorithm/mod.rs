@@ -8,6 +8,7 @@ mod chain;
 mod composed;
 mod core;
 mod double_ring;
+mod hierarchical;
 mod in_order_binary_tree;
 mod knomial;
 mod linear;
@@ -42,20 +43,26 @@ pub(super) struct Form {
     pub(super) sizes: Sizes,
     /// Whether a segment's length changes it.
     pub(super) is_segmented: bool,
+    /// Whether it has a radix.
+    pub(super) has_radix: bool,
     lower: Lower,
 }
 
 impl Form {
     const fn new(kind: Kind, lower: Lower) -> Form {
-        Form { kind, sizes: Sizes::Any, is_segmented: false, lower }
+        Form { kind, sizes: Sizes::Any, is_segmented: false, has_radix: false, lower }
     }
 
     const fn segmented(kind: Kind, lower: Lower) -> Form {
-        Form { kind, sizes: Sizes::Any, is_segmented: true, lower }
+        Form { kind, sizes: Sizes::Any, is_segmented: true, has_radix: false, lower }
     }
 
     const fn limited(kind: Kind, sizes: Sizes, lower: Lower) -> Form {
-        Form { kind, sizes, is_segmented: false, lower }
+        Form { kind, sizes, is_segmented: false, has_radix: false, lower }
+    }
+
+    const fn with_radix(self) -> Form {
+        Form { has_radix: true, ..self }
     }
 }
 
@@ -83,6 +90,8 @@ pub(super) struct Choice {
     pub algorithm: Algorithm,
     /// Messages are at most so long [B]; none: a message is not divided.
     pub segment: Option<u64>,
+    /// Members of an exchange, children for each digit of a tree; none: the algorithm's own.
+    pub radix: Option<u32>,
     /// Messages that a member has open before it waits; none: all of them.
     pub outstanding: Option<u32>,
 }
@@ -138,15 +147,15 @@ algorithms! {
     InOrderBinaryTree = "in_order_binary_tree": in_order_binary_tree;
     /// A binomial tree.
     Binomial = "binomial": binomial;
-    /// A tree of radix 4.
+    /// A tree of radix 4, or the one given.
     Knomial = "knomial": knomial;
-    /// Exchanges with partners at distances 1, 2, 4, ...
+    /// Exchanges with partners at distances 1, 2, 4, ..., or the powers of the radix given.
     RecursiveDoubling = "recursive_doubling": recursive_doubling;
     /// Exchanges of halves with partners at half, a quarter, ... of the size.
     RecursiveHalving = "recursive_halving": recursive_halving;
     /// Recursive halving at distances 1, 2, 4, ..., then every share to its owner.
     Butterfly = "butterfly": butterfly;
-    /// A reduce-scatter by halves, then an all-gather or a gather.
+    /// A reduce-scatter by halves, or as many parts as the radix given, then an all-gather or a gather.
     Rabenseifner = "rabenseifner": rabenseifner;
     /// A binomial scatter, then an all-gather by recursive doubling.
     ScatterAllgather = "scatter_allgather": scatter_allgather;
@@ -162,6 +171,8 @@ algorithms! {
     Pairwise = "pairwise": pairwise;
     /// With the two neighbours in turn.
     NeighbourExchange = "neighbour_exchange": neighbour_exchange;
+    /// Within nodes, between one member of each, and within nodes again; between leaf switches likewise.
+    Hierarchical = "hierarchical": hierarchical;
     /// Two other collectives, one after the other, each as the library picks it.
     Composed = "composed": composed;
 }

@@ -9,6 +9,7 @@ pub(super) const FORMS: &[Form] = &[
     Form::new(Kind::Alltoall, alltoall),
     Form::new(Kind::Alltoallv, alltoall),
     Form::new(Kind::ReduceScatter, reduce_scatter),
+    Form::new(Kind::ReduceScatterBlock, reduce_scatter),
 ];
 
 fn alltoall(member: &mut Member<'_>) {

@@ -1,29 +1,41 @@
 //! Exchanges with the member whose number differs in one bit: 1, 2, 4, ... places away.
 
 use super::core::Core;
+use super::linear::block;
 use super::{Form, Sizes};
 use crate::collective::layout::Part;
 use crate::collective::{Combining, Kind, Member, doublings};
 
 pub(super) const FORMS: &[Form] = &[
-    Form::new(Kind::Barrier, allreduce),
-    Form::new(Kind::Allreduce, allreduce),
+    Form::new(Kind::Barrier, allreduce).with_radix(),
+    Form::new(Kind::Allreduce, allreduce).with_radix(),
     Form::limited(Kind::Allgather, Sizes::PowersOfTwo, allgather),
     Form::limited(Kind::Allgatherv, Sizes::PowersOfTwo, allgather),
+    Form::new(Kind::ReduceScatterBlock, reduce_scatter),
     Form::new(Kind::Scan, scan),
+    Form::new(Kind::Exscan, scan),
 ];
 
-/// Each round exchanges the whole vector. A barrier is an all-reduce of nothing.
+/// Each round exchanges the whole vector, among as many as the radix has digits. A barrier is an all-reduce of nothing.
 fn allreduce(member: &mut Member<'_>) {
-    let core = Core::of(member.size());
+    let radix = member.choice.radix.unwrap_or(2);
+    let core = Core::of_radix(member.size(), radix);
     let whole = member.whole();
     if let Some(inside) = core.fold(member, member.me, whole, |_, number| number) {
-        for distance in doublings(core.size) {
-            let peer = core.outside(inside ^ distance);
-            member.exchange((peer, whole), (peer, whole), Combining::Add);
+        for (distance, members) in core.rounds(radix) {
+            let peers = || others_of_round(inside, distance, members).map(|other| core.outside(other));
+            peers().for_each(|peer| member.receive(peer, whole, Combining::Add));
+            peers().for_each(|peer| member.send(peer, whole));
+            member.wait();
         }
     }
     core.unfold(member, |_| whole);
+}
+
+/// Those whose numbers differ in one digit.
+fn others_of_round(number: u32, distance: u32, members: u32) -> impl Iterator<Item = u32> {
+    let digit = number / distance % members;
+    (0..members).filter(move |&other| other != digit).map(move |other| number - digit * distance + other * distance)
 }
 
 /// Round k exchanges 2^k blocks.
@@ -41,6 +53,26 @@ pub(super) fn allgather_numbered(member: &mut Member<'_>, first: u32) {
         let to = (first + peer) % size;
         member.exchange((to, blocks(number)), (to, blocks(peer)), Combining::Replace);
     }
+}
+
+/// Round k sends what those beyond the own group of 2^k still need, and gets what the own group does
+/// (`ompi_coll_base_reduce_scatter_block_intra_recursivedoubling` of Open MPI).
+fn reduce_scatter(member: &mut Member<'_>) {
+    let (core, size) = (Core::of(member.size()), member.size());
+    let whole = Part::Blocks { first: 0, count: size };
+    if let Some(inside) = core.fold(member, member.me, whole, |_, number| number) {
+        for distance in doublings(core.size) {
+            let peer = inside ^ distance;
+            let beyond = |number: u32| {
+                let group = number & !(distance - 1);
+                let (start, end) = (core.first(group), core.first(group + distance));
+                Part::Blocks { first: end % size, count: size - (end - start) }
+            };
+            let to = core.outside(peer);
+            member.exchange((to, beyond(inside)), (to, beyond(peer)), Combining::Add);
+        }
+    }
+    core.unfold(member, block);
 }
 
 /// What comes from a lower member counts for the own result; what is passed on is the sum of a growing group

@@ -6,7 +6,8 @@ use super::linear::block;
 use crate::collective::layout::Part;
 use crate::collective::{Combining, Kind, Member, doublings};
 
-pub(super) const FORMS: &[Form] = &[Form::new(Kind::ReduceScatter, reduce_scatter)];
+pub(super) const FORMS: &[Form] =
+    &[Form::new(Kind::ReduceScatter, reduce_scatter), Form::new(Kind::ReduceScatterBlock, reduce_scatter)];
 
 fn reduce_scatter(member: &mut Member<'_>) {
     let core = Core::of(member.size());

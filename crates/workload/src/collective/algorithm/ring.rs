@@ -10,6 +10,7 @@ pub(super) const FORMS: &[Form] = &[
     Form::new(Kind::Allgatherv, allgather),
     Form::segmented(Kind::Allreduce, allreduce),
     Form::new(Kind::ReduceScatter, reduce_scatter),
+    Form::new(Kind::ReduceScatterBlock, reduce_scatter),
 ];
 
 fn allgather(member: &mut Member<'_>) {

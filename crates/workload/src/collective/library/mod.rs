@@ -1,12 +1,15 @@
 //! The list of libraries: which algorithm each picks for which sizes, in a file each.
 
+mod libnbc;
 mod mpich_4;
 mod open_mpi_4_0;
 mod open_mpi_4_1;
+mod open_mpi_5_0;
+mod ucc;
 
 use super::algorithm::Choice;
 use super::layout::Layout;
-use super::{Algorithm, ELEMENT, Kind};
+use super::{Algorithm, ELEMENT, Kind, Rule};
 
 /// What a library is asked: a collective and its sizes.
 pub(super) struct Ask {
@@ -17,12 +20,17 @@ pub(super) struct Ask {
     pub block: u64,
     /// All blocks, or the whole vector [B].
     pub total: u64,
+    /// Members of a node, where there are several nodes of several members.
+    pub nodes: Option<u32>,
+    /// Whether it is the non-blocking form.
+    pub is_nonblocking: bool,
 }
 
 impl Ask {
-    pub(super) fn of(kind: Kind, layout: &Layout) -> Ask {
+    pub(super) fn of(kind: Kind, layout: &Layout, rule: &Rule) -> Ask {
         let (size, total) = (layout.size(), layout.total());
-        Ask { kind, size, block: total / u64::from(size), total }
+        let nodes = rule.groups(size);
+        Ask { kind, size, block: total / u64::from(size), total, nodes, is_nonblocking: rule.is_nonblocking }
     }
 
     /// Elements of a vector to reduce.
@@ -42,15 +50,19 @@ impl Ask {
 
 impl Choice {
     const fn of(algorithm: Algorithm) -> Choice {
-        Choice { algorithm, segment: None, outstanding: None }
+        Choice { algorithm, segment: None, radix: None, outstanding: None }
     }
 
     const fn segmented(algorithm: Algorithm, segment: u64) -> Choice {
-        Choice { algorithm, segment: Some(segment), outstanding: None }
+        Choice { algorithm, segment: Some(segment), radix: None, outstanding: None }
+    }
+
+    const fn of_radix(algorithm: Algorithm, radix: u32) -> Choice {
+        Choice { algorithm, segment: None, radix: Some(radix), outstanding: None }
     }
 
     const fn windowed(algorithm: Algorithm, outstanding: u32) -> Choice {
-        Choice { algorithm, segment: None, outstanding: Some(outstanding) }
+        Choice { algorithm, segment: None, radix: None, outstanding: Some(outstanding) }
     }
 }
 
@@ -92,6 +104,10 @@ libraries! {
     OpenMpi40 = "open_mpi_4_0": open_mpi_4_0;
     /// The tables of `tuned` in Open MPI 4.1 and 5.0.
     OpenMpi41 = "open_mpi_4_1": open_mpi_4_1;
-    /// The tables of MPICH 4 for any network, without its compositions by node.
+    /// The same tables, within and between nodes where these have several ranks: `han` of Open MPI 5.0.
+    OpenMpi50 = "open_mpi_5_0": open_mpi_5_0;
+    /// The tables of MPICH 4 for any network, and its compositions by node.
     Mpich4 = "mpich_4": mpich_4;
+    /// The default scores of the transport layer UCP of UCC, for memory of hosts.
+    Ucc = "ucc": ucc;
 }

@@ -1,5 +1,5 @@
-//! The decisions of MPICH 4 (`maint/tuning/coll/mpir/generic.json`) between networks' end points, for commutative
-//! operations.
+//! The decisions of MPICH 4 (`maint/tuning/coll/mpir/generic.json`) for commutative operations. Where nodes have
+//! several ranks, ch4 (`ch4/generic.json`) composes some collectives of those within and between nodes.
 
 use super::{Algorithm, Ask, Choice, Kind};
 
@@ -7,21 +7,38 @@ use super::{Algorithm, Ask, Choice, Kind};
 const THROTTLE: u32 = 32;
 
 pub(super) fn choice(ask: &Ask) -> Choice {
+    let is_by_node = ask.nodes.is_some() && !ask.is_nonblocking;
     match ask.kind {
+        Kind::Barrier | Kind::Bcast | Kind::Reduce | Kind::Allreduce if is_by_node => {
+            Choice::of(Algorithm::Hierarchical)
+        }
         Kind::Barrier => Choice::of(Algorithm::Bruck),
         Kind::Bcast => Choice::of(bcast(ask)),
-        Kind::Allreduce if ask.total <= 8 || ask.elements() < ask.core() => Choice::of(Algorithm::RecursiveDoubling),
+        Kind::Allreduce if ask.total <= short(ask) || ask.elements() < ask.core() => {
+            Choice::of(Algorithm::RecursiveDoubling)
+        }
         Kind::Allreduce => Choice::of(Algorithm::Rabenseifner),
         Kind::Reduce if ask.total <= 2_048 || ask.elements() < ask.core() => Choice::of(Algorithm::Binomial),
         Kind::Reduce => Choice::of(Algorithm::Rabenseifner),
         Kind::Allgather | Kind::Allgatherv => Choice::of(allgather(ask)),
-        Kind::ReduceScatter if ask.total < 524_288 => Choice::of(Algorithm::RecursiveHalving),
-        Kind::ReduceScatter => Choice::of(Algorithm::Pairwise),
+        Kind::ReduceScatter | Kind::ReduceScatterBlock if ask.total < 524_288 => {
+            Choice::of(Algorithm::RecursiveHalving)
+        }
+        Kind::ReduceScatter | Kind::ReduceScatterBlock => Choice::of(Algorithm::Pairwise),
         Kind::Alltoall => alltoall(ask),
         Kind::Alltoallv => Choice::windowed(Algorithm::Linear, THROTTLE),
         Kind::Gather | Kind::Scatter => Choice::of(Algorithm::Binomial),
-        Kind::Scan => Choice::of(Algorithm::RecursiveDoubling),
+        Kind::Gatherv | Kind::Scatterv | Kind::NeighborAllgather | Kind::NeighborAlltoall => {
+            Choice::of(Algorithm::Linear)
+        }
+        Kind::Scan | Kind::Exscan => Choice::of(Algorithm::RecursiveDoubling),
     }
+}
+
+/// Vectors that are doubled whole [B]; the non-blocking form still has the variable
+/// `MPIR_CVAR_IALLREDUCE_..._SHORT_MSG_SIZE` of earlier versions.
+fn short(ask: &Ask) -> u64 {
+    if ask.is_nonblocking { 2_048 } else { 8 }
 }
 
 fn bcast(ask: &Ask) -> Algorithm {

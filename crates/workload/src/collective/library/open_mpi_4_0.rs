@@ -1,12 +1,13 @@
 //! The fixed decisions of `coll_tuned_decision_fixed.c` of Open MPI 3.1 and 4.0, for commutative operations.
 
-use super::{Algorithm, Ask, Choice, Kind};
+use super::{Algorithm, Ask, Choice, Kind, libnbc};
 
 /// Segments of the ring of an all-reduce are at most so long [B].
 const RING_SEGMENT: u64 = 1 << 20;
 
 pub(super) fn choice(ask: &Ask) -> Choice {
     match ask.kind {
+        _ if ask.is_nonblocking => libnbc::choice(ask),
         Kind::Barrier if ask.is_power_of_two() => Choice::of(Algorithm::RecursiveDoubling),
         Kind::Barrier => Choice::of(Algorithm::Bruck),
         Kind::Alltoall => Choice::of(alltoall(ask)),
@@ -16,10 +17,11 @@ pub(super) fn choice(ask: &Ask) -> Choice {
         Kind::Bcast => bcast(ask),
         Kind::Gather => gather(ask),
         Kind::Scatter if ask.size > 10 && ask.block < 300 => Choice::of(Algorithm::Binomial),
-        Kind::Scatter => Choice::of(Algorithm::Linear),
+        Kind::Scatter | Kind::Gatherv | Kind::Scatterv => Choice::of(Algorithm::Linear),
         Kind::Reduce => reduce(ask),
         Kind::ReduceScatter => Choice::of(reduce_scatter(ask)),
-        Kind::Scan => Choice::of(Algorithm::Linear),
+        Kind::ReduceScatterBlock => Choice::of(Algorithm::Composed),
+        Kind::Scan | Kind::Exscan | Kind::NeighborAllgather | Kind::NeighborAlltoall => Choice::of(Algorithm::Linear),
     }
 }
 

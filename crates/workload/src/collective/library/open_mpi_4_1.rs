@@ -1,12 +1,13 @@
 //! The tables of `coll_tuned_decision_fixed.c` of Open MPI 4.1 and 5.0, alike in both, for commutative operations.
 //! Nothing is divided into segments: its default length is 0.
 //!
-//! Not in the tables: a scan is linear, as in `coll_basic`. Where Open MPI has several algorithms that send the same
+//! Not in the tables: scans and exchanges with neighbours are linear, as in `coll_basic`, and so are gathers and
+//! scatters of different lengths. Where Open MPI has several algorithms that send the same
 //! messages in the same order, one stands for them: its exchange of two, its linear all-to-all with synchronisation
 //! (whose default is no limit), its non-blocking linear scatter, and its segmented ring, which without a segment's
 //! length is the ring.
 
-use super::{Algorithm, Ask, Choice, Kind};
+use super::{Algorithm, Ask, Choice, Kind, libnbc};
 use Algorithm::{
     BinaryTree, Binomial, Bruck, Butterfly, Chain, Composed, InOrderBinaryTree, Knomial, Linear, LinearSync,
     NeighbourExchange, Pairwise, Pipeline, Rabenseifner, RecursiveDoubling, RecursiveHalving, Ring, ScatterAllgather,
@@ -18,6 +19,7 @@ type Table = &'static [(u32, &'static [(u64, Algorithm)])];
 
 pub(super) fn choice(ask: &Ask) -> Choice {
     let (table, bytes) = match ask.kind {
+        _ if ask.is_nonblocking => return libnbc::choice(ask),
         Kind::Barrier => (BARRIER, 0),
         Kind::Bcast => (BCAST, ask.total),
         Kind::Reduce => (REDUCE, ask.total),
@@ -29,7 +31,13 @@ pub(super) fn choice(ask: &Ask) -> Choice {
         Kind::Allgatherv => (ALLGATHERV, ask.block),
         Kind::Gather => (GATHER, ask.block),
         Kind::Scatter => (SCATTER, ask.block),
-        Kind::Scan => return Choice::of(Linear),
+        Kind::ReduceScatterBlock => (REDUCE_SCATTER_BLOCK, ask.block),
+        Kind::Gatherv
+        | Kind::Scatterv
+        | Kind::NeighborAllgather
+        | Kind::NeighborAlltoall
+        | Kind::Scan
+        | Kind::Exscan => return Choice::of(Linear),
     };
     Choice::of(defined(listed(table, ask.size, bytes), ask))
 }
@@ -206,6 +214,57 @@ const REDUCE_SCATTER: Table = &[
     ),
     (2_048, &[(0, Composed), (512, RecursiveHalving), (4_096, Butterfly)]),
     (4_096, &[(0, Composed), (1_024, RecursiveHalving), (8_192, Butterfly)]),
+];
+
+const REDUCE_SCATTER_BLOCK: Table = &[
+    (
+        2,
+        &[
+            (0, RecursiveDoubling),
+            (4, Butterfly),
+            (8, RecursiveHalving),
+            (16, Butterfly),
+            (128, RecursiveHalving),
+            (256, Butterfly),
+            (4_096, RecursiveHalving),
+            (8_192, Butterfly),
+            (131_072, Composed),
+        ],
+    ),
+    (
+        4,
+        &[
+            (0, RecursiveHalving),
+            (8, RecursiveDoubling),
+            (32, Butterfly),
+            (256, RecursiveHalving),
+            (8_192, Butterfly),
+            (16_384, RecursiveHalving),
+            (1_048_576, Composed),
+        ],
+    ),
+    (
+        8,
+        &[
+            (0, Composed),
+            (4, RecursiveHalving),
+            (32, Butterfly),
+            (128, RecursiveHalving),
+            (524_288, Composed),
+            (4_194_304, Butterfly),
+        ],
+    ),
+    (
+        16,
+        &[
+            (0, Composed),
+            (32, RecursiveHalving),
+            (524_288, Composed),
+            (2_097_152, RecursiveHalving),
+            (4_194_304, Butterfly),
+        ],
+    ),
+    (32, &[(0, RecursiveHalving), (4, Composed), (16, Butterfly), (65_536, Composed), (262_144, Butterfly)]),
 ];
 
 const ALLGATHER: Table = &[

@@ -11,7 +11,9 @@ pub(super) type Ranks = u128;
 pub(super) fn cells(layout: &Layout) -> usize {
     match layout {
         Layout::Pairs { size, .. } => *size as usize,
-        Layout::Vector { .. } | Layout::Message { .. } | Layout::Blocks { .. } => layout.total() as usize,
+        Layout::Vector { .. } | Layout::Message { .. } | Layout::Blocks { .. } | Layout::Neighbors { .. } => {
+            layout.total() as usize
+        }
     }
 }
 
@@ -19,7 +21,7 @@ pub(super) fn cells(layout: &Layout) -> usize {
 pub(super) fn cells_of(layout: &Layout, part: Part) -> Vec<usize> {
     let block = |number: u32| match layout {
         Layout::Pairs { .. } => number as usize..number as usize + 1,
-        Layout::Vector { .. } | Layout::Message { .. } | Layout::Blocks { .. } => {
+        Layout::Vector { .. } | Layout::Message { .. } | Layout::Blocks { .. } | Layout::Neighbors { .. } => {
             layout.start(number) as usize..layout.start(number + 1) as usize
         }
     };
@@ -36,7 +38,7 @@ pub(super) fn cells_of(layout: &Layout, part: Part) -> Vec<usize> {
 fn owner(layout: &Layout, cell: usize) -> u32 {
     match layout {
         Layout::Pairs { .. } => cell as u32,
-        Layout::Vector { .. } | Layout::Message { .. } | Layout::Blocks { .. } => {
+        Layout::Vector { .. } | Layout::Message { .. } | Layout::Blocks { .. } | Layout::Neighbors { .. } => {
             (0..layout.size()).find(|&block| layout.start(block + 1) > cell as u64).expect("a cell lies in a block")
         }
     }
@@ -51,15 +53,19 @@ pub(super) fn before(collective: &Collective, layout: &Layout, me: u32) -> Vec<R
     let (mine, root) = (1 << me, collective.root());
     let of = |is_mine: bool| if is_mine { mine } else { 0 };
     let value = |cell: usize| match collective.kind() {
-        Kind::Bcast | Kind::Scatter => of(me == root),
-        Kind::Gather | Kind::Allgather | Kind::Allgatherv => of(owner(layout, cell) == me),
+        Kind::Bcast | Kind::Scatter | Kind::Scatterv => of(me == root),
+        Kind::Gather | Kind::Gatherv | Kind::Allgather | Kind::Allgatherv => of(owner(layout, cell) == me),
         Kind::Barrier
         | Kind::Alltoall
         | Kind::Alltoallv
+        | Kind::NeighborAllgather
+        | Kind::NeighborAlltoall
         | Kind::Reduce
         | Kind::Allreduce
         | Kind::ReduceScatter
-        | Kind::Scan => mine,
+        | Kind::ReduceScatterBlock
+        | Kind::Scan
+        | Kind::Exscan => mine,
     };
     (0..cells(layout)).map(value).collect()
 }
@@ -72,15 +78,21 @@ pub(super) fn after(collective: &Collective, layout: &Layout, me: u32) -> Vec<Op
         match collective.kind() {
             Kind::Barrier => None,
             Kind::Bcast => Some(1 << root),
-            Kind::Scatter => (owner == me).then_some(1 << root),
-            Kind::Gather => (me == root).then_some(1 << owner),
+            Kind::Scatter | Kind::Scatterv => (owner == me).then_some(1 << root),
+            Kind::Gather | Kind::Gatherv => (me == root).then_some(1 << owner),
             Kind::Allgather | Kind::Allgatherv => Some(1 << owner),
+            // Block 2k came from the member behind in dimension k, block 2k + 1 from the one before.
+            Kind::NeighborAllgather | Kind::NeighborAlltoall => {
+                Some(1 << layout.neighbors_of(me)[owner as usize / 2][1 - owner as usize % 2])
+            }
             // Block d came from d places down.
             Kind::Alltoall | Kind::Alltoallv => Some(1 << ((me + ranks - owner) % ranks)),
             Kind::Reduce => (me == root).then_some(all(ranks)),
             Kind::Allreduce => Some(all(ranks)),
-            Kind::ReduceScatter => (owner == me).then_some(all(ranks)),
+            Kind::ReduceScatter | Kind::ReduceScatterBlock => (owner == me).then_some(all(ranks)),
             Kind::Scan => Some(all(me + 1)),
+            // The first has nothing.
+            Kind::Exscan => (me > 0).then_some(all(me)),
         }
     };
     (0..cells(layout)).map(value).collect()

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::data::{Ranks, before, cells_of};
 use crate::Op;
-use crate::collective::layout::{Layout, Part};
-use crate::collective::{Collective, Combining, Communicator, Rule};
+use crate::collective::layout::Part;
+use crate::collective::member::Meaning;
+use crate::collective::{Collective, Combining, Communicator, Kind, Rule};
 
 /// A message under way.
 struct Message {
@@ -18,17 +19,15 @@ struct Message {
     at: u64,
 }
 
-#[derive(Clone, Copy)]
 struct Expected {
     from: u32,
-    part: Part,
     bytes: u64,
-    combining: Combining,
+    meaning: Meaning,
 }
 
 /// A member during its schedule.
 pub(super) struct State {
-    ops: VecDeque<(Op, Option<(Part, Combining)>)>,
+    ops: VecDeque<(Op, Option<Meaning>)>,
     pending: Vec<Expected>,
     /// What it passes on.
     sum: Vec<Ranks>,
@@ -56,7 +55,6 @@ pub(super) enum Memory {
 /// # Panics
 /// When a receive finds another part or length than its send has, when anything is left over, or nobody can go on.
 pub(super) fn executed(collective: &Collective, rule: &Rule, ranks: u32, memory: Memory) -> Vec<State> {
-    let layout = collective.layout(ranks);
     let world = Communicator::world(ranks);
     let mut states: Vec<_> = (0..ranks).map(|me| State::new(collective, rule, &world, me, memory)).collect();
     let mut network = Network::new();
@@ -64,7 +62,7 @@ pub(super) fn executed(collective: &Collective, rule: &Rule, ranks: u32, memory:
     while is_moving {
         is_moving = false;
         for me in 0..ranks {
-            is_moving |= states[me as usize].advance(&layout, &mut network, me);
+            is_moving |= states[me as usize].advance(&mut network, me);
         }
     }
     let context = || format!("{collective:?} by {rule:?} on {ranks}");
@@ -85,7 +83,8 @@ impl State {
             ops: member.ops.into_iter().zip(member.meanings).collect(),
             pending: Vec::new(),
             sum: memory.clone(),
-            result: memory,
+            // A part of its own does not count for the result of an exclusive scan.
+            result: if collective.kind() == Kind::Exscan { vec![0; memory.len()] } else { memory },
             entered: 1 << me,
             now: 0,
             port_free: 0,
@@ -94,35 +93,37 @@ impl State {
         }
     }
 
-    fn advance(&mut self, layout: &Layout, network: &mut Network, me: u32) -> bool {
+    fn advance(&mut self, network: &mut Network, me: u32) -> bool {
         let mut has_moved = false;
-        while let Some(&(op, meaning)) = self.ops.front() {
+        while let Some((op, meaning)) = self.ops.pop_front() {
             match (op, meaning) {
-                (Op::Isend { peer, bytes, .. }, Some((part, _))) => {
-                    let message = self.message(layout, part, bytes);
+                (Op::Isend { peer, bytes, .. }, Some(meaning)) => {
+                    let message = self.message(&meaning, bytes);
                     network.entry((me, peer.get())).or_default().push_back(message);
                 }
-                (Op::Irecv { peer, bytes, .. }, Some((part, combining))) => {
-                    self.pending.push(Expected { from: peer.get(), part, bytes, combining });
+                (Op::Irecv { peer, bytes, .. }, Some(meaning)) => {
+                    self.pending.push(Expected { from: peer.get(), bytes, meaning });
                 }
-                (Op::WaitAll, None) if !self.is_complete(network, me) => break,
-                (Op::WaitAll, None) => self.complete(layout, network, me),
+                (Op::WaitAll, None) if !self.is_complete(network, me) => {
+                    self.ops.push_front((op, None));
+                    break;
+                }
+                (Op::WaitAll, None) => self.complete(network, me),
                 // What a member has for itself is in its result from the start.
                 (Op::Copy { .. }, None) => {}
                 _ => panic!("a collective sends, receives, waits and copies"),
             }
-            self.ops.pop_front();
             has_moved = true;
         }
         has_moved
     }
 
-    fn message(&mut self, layout: &Layout, part: Part, bytes: u64) -> Message {
+    fn message(&mut self, meaning: &Meaning, bytes: u64) -> Message {
         self.port_free = self.port_free.max(self.now) + 1;
         self.messages += 1;
         self.bytes += bytes;
-        let data = self.cells(layout, part).into_iter().map(|cell| self.sum[cell]).collect();
-        Message { part, bytes, data, entered: self.entered, at: self.port_free }
+        let data = self.cells(meaning).into_iter().map(|cell| self.sum[cell]).collect();
+        Message { part: meaning.part, bytes, data, entered: self.entered, at: self.port_free }
     }
 
     /// Whether everything expected is on its way: the n-th receive from a member needs its n-th message.
@@ -132,27 +133,31 @@ impl State {
         needed.iter().all(|(&from, &count)| network.get(&(from, me)).map_or(0, VecDeque::len) >= count)
     }
 
-    fn complete(&mut self, layout: &Layout, network: &mut Network, me: u32) {
+    fn complete(&mut self, network: &mut Network, me: u32) {
         self.now = self.now.max(self.port_free);
         for expected in std::mem::take(&mut self.pending) {
             let queue = network.get_mut(&(expected.from, me)).expect("a message is on its way");
             let message = queue.pop_front().expect("a message is on its way");
             assert_eq!(
                 (message.part, message.bytes),
-                (expected.part, expected.bytes),
+                (expected.meaning.part, expected.bytes),
                 "from {} to {me}",
                 expected.from
             );
             self.now = self.now.max(message.at);
             self.entered |= message.entered;
-            let cells = self.cells(layout, message.part);
-            cells.into_iter().zip(message.data).for_each(|(cell, value)| self.take(cell, value, expected.combining));
+            let (cells, combining) = (self.cells(&expected.meaning), expected.meaning.combining);
+            cells.into_iter().zip(message.data).for_each(|(cell, value)| self.take(cell, value, combining));
         }
     }
 
     /// Without memory none.
-    fn cells(&self, layout: &Layout, part: Part) -> Vec<usize> {
-        if self.sum.is_empty() { Vec::new() } else { cells_of(layout, part) }
+    fn cells(&self, meaning: &Meaning) -> Vec<usize> {
+        if self.sum.is_empty() {
+            return Vec::new();
+        }
+        let cells = cells_of(&meaning.layout, meaning.part).into_iter();
+        cells.map(|cell| cell + meaning.start as usize).collect()
     }
 
     /// A contribution is added once.

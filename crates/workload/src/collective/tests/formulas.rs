@@ -3,14 +3,14 @@
 
 use std::ops::RangeInclusive;
 
-use super::super::{Algorithm, Kind, Rule};
+use etherweave_primitives::Bytes;
+
+use super::super::{Algorithm, Kind, Library, Rule};
 use super::execution::{Memory, State, executed};
 use super::{collective, named};
 
 /// Block of a member or a pair [B].
 const BLOCK: u64 = 24;
-/// Segments of divided messages [B].
-const SEGMENT: u64 = 16;
 
 /// What the formulas say of all members together.
 struct Expected {
@@ -22,37 +22,60 @@ struct Expected {
 }
 
 /// Sizes by which formulas are written.
+#[derive(Clone)]
 struct Sizes {
     /// Members.
     p: u64,
     /// Rounds in which 1 becomes p: the logarithm to the base 2, rounded up.
     log: u64,
-    /// The largest power of two in p, its logarithm, and how many members are beyond.
+    /// The largest power of two in p, its logarithm, and how many members are beyond; of a larger radix its largest
+    /// multiple of a power.
     core: u64,
     core_log: u64,
+    /// Radix of a knomial tree.
+    tree_radix: u64,
+    /// Members of each round of exchanges in the core.
+    rounds: Vec<u64>,
     extra: u64,
     /// 1 where there are members beyond.
     fold: u64,
     /// A vector that divides evenly [B].
     vector: u64,
+    /// A segment [B]: at most 64 of them where there are many members.
+    segment: u64,
     /// Segments of a message, or 1.
     segments: u64,
 }
 
 impl Sizes {
     fn new(p: u64, is_segmented: bool) -> Sizes {
-        let core = 1 << p.ilog2();
+        Sizes::of_radix(p, 2, is_segmented)
+    }
+
+    fn of_radix(p: u64, radix: u64, is_segmented: bool) -> Sizes {
+        let rounds = p.ilog(radix);
+        let last = p / radix.pow(rounds);
+        let core = radix.pow(rounds) * last;
         let vector = 16 * p * core;
+        let segment = if p <= 16 { 16 } else { vector / 64 };
         Sizes {
             p,
             log: u64::from(p.next_power_of_two().ilog2()),
             core,
             core_log: core.ilog2().into(),
+            tree_radix: 4,
+            rounds: (0..rounds).map(|_| radix).chain((last > 1).then_some(last)).collect(),
             extra: p - core,
             fold: u64::from(p > core),
             vector,
-            segments: if is_segmented { vector / SEGMENT } else { 1 },
+            segment,
+            segments: if is_segmented { vector / segment } else { 1 },
         }
+    }
+
+    /// Messages of a member of the core in all rounds.
+    fn partners(&self) -> u64 {
+        self.rounds.iter().map(|members| members - 1).sum()
     }
 
     /// Most bits set in a number of a member: the depth of a binomial tree.
@@ -72,10 +95,16 @@ impl Sizes {
         (0..chains).map(|chain| rest / chains + u64::from(chain < rest % chains)).collect()
     }
 
-    /// Children of the root of a tree of radix 4.
+    /// Weights of the digits of a member's number in a tree.
+    fn weights(&self) -> Vec<u64> {
+        let weights = std::iter::successors(Some(1), |weight| Some(weight * self.tree_radix));
+        weights.take_while(|&weight| weight < self.p).collect()
+    }
+
+    /// Children of the root of a knomial tree.
     fn knomial_children(&self) -> u64 {
-        let weights = (0..16).map(|power| 4_u64.pow(power)).take_while(|&weight| weight < self.p);
-        weights.map(|weight| 3.min(self.p.div_ceil(weight) - 1)).sum()
+        let children = |weight: u64| (self.tree_radix - 1).min(self.p.div_ceil(weight) - 1);
+        self.weights().into_iter().map(children).sum()
     }
 }
 
@@ -86,10 +115,17 @@ fn expected(algorithm: Algorithm, kind: Kind, sizes: &Sizes) -> Expected {
         Kind::Reduce => reduce(algorithm, sizes),
         Kind::Allreduce => allreduce(algorithm, sizes),
         Kind::ReduceScatter => reduce_scatter(algorithm, sizes),
-        Kind::Gather | Kind::Scatter => rooted(algorithm, kind, sizes),
+        Kind::ReduceScatterBlock => reduce_scatter(algorithm, &Sizes { vector: sizes.p * BLOCK, ..sizes.clone() }),
+        Kind::Gather | Kind::Gatherv | Kind::Scatter | Kind::Scatterv => rooted(algorithm, kind, sizes),
         Kind::Allgather | Kind::Allgatherv => allgather(algorithm, kind, sizes),
         Kind::Alltoall | Kind::Alltoallv => alltoall(algorithm, kind, sizes),
-        Kind::Scan => scan(algorithm, sizes),
+        // Two messages in each dimension of more than one member.
+        Kind::NeighborAllgather | Kind::NeighborAlltoall => {
+            let even = if sizes.p > 2 { 4 } else { 2 };
+            let sent = if sizes.p.is_multiple_of(2) { even } else { 2 };
+            exactly(sizes.p * sent, sizes.p * sent * BLOCK, sent * BLOCK, sent)
+        }
+        Kind::Scan | Kind::Exscan => scan(algorithm, sizes),
     }
 }
 
@@ -98,11 +134,11 @@ fn exactly(messages: u64, bytes: u64, bytes_rank_max: u64, time: u64) -> Expecte
 }
 
 fn barrier(algorithm: Algorithm, sizes: &Sizes) -> Expected {
-    let &Sizes { p, log, core, core_log, extra, fold, .. } = sizes;
+    let &Sizes { p, log, core, extra, fold, .. } = sizes;
     let (messages, time) = match algorithm {
         Algorithm::Linear => (2 * (p - 1), 1 + p - 1),
         Algorithm::DoubleRing => (2 * p, 2 * p),
-        Algorithm::RecursiveDoubling => (core * core_log + 2 * extra, core_log + 2 * fold),
+        Algorithm::RecursiveDoubling => (core * sizes.partners() + 2 * extra, sizes.partners() + 2 * fold),
         Algorithm::Bruck => (p * log, log),
         Algorithm::Binomial => (2 * (p - 1), sizes.depth() + log),
         other => panic!("{other:?} is no barrier"),
@@ -141,9 +177,10 @@ fn bcast(algorithm: Algorithm, sizes: &Sizes) -> Expected {
         Algorithm::Binomial if segments == 1 => tree(log, log..=log),
         Algorithm::Binomial => tree(log, within(log, log, log)),
         Algorithm::Knomial => {
-            let (levels, children) = (log.div_ceil(2), sizes.knomial_children());
-            let least = if p == 4_u64.pow(levels as u32) { 3 * levels } else { levels };
-            let time = if segments == 1 { least..=3 * levels } else { within(least, children, levels) };
+            let (levels, children) = (sizes.weights().len() as u64, sizes.knomial_children());
+            let most = (sizes.tree_radix - 1) * levels;
+            let least = if p == sizes.tree_radix.pow(levels as u32) { most } else { levels };
+            let time = if segments == 1 { least..=most } else { within(least, children, levels) };
             tree(children, time)
         }
         // Two halves of a message; then everyone swaps, the root only gives.
@@ -169,7 +206,8 @@ fn bcast(algorithm: Algorithm, sizes: &Sizes) -> Expected {
 }
 
 fn reduce(algorithm: Algorithm, sizes: &Sizes) -> Expected {
-    let &Sizes { p, core, core_log, extra, fold, vector, segments, .. } = sizes;
+    let &Sizes { p, core, extra, fold, vector, segments, ref rounds, .. } = sizes;
+    let partners = sizes.partners();
     let tree = |depth: u64| {
         let time = depth + segments - 1;
         exactly((p - 1) * segments, (p - 1) * vector, vector, time)
@@ -181,7 +219,10 @@ fn reduce(algorithm: Algorithm, sizes: &Sizes) -> Expected {
         Algorithm::BinaryTree => tree(p.ilog2().into()),
         Algorithm::Binomial => tree(sizes.depth()),
         Algorithm::Knomial => {
-            let digits = |number: u64| (0..16).filter(|power| number >> (2 * power) & 3 != 0).count() as u64;
+            let weights = sizes.weights();
+            let digits = |number: u64| {
+                weights.iter().filter(|&&weight| !(number / weight).is_multiple_of(sizes.tree_radix)).count() as u64
+            };
             tree((0..p).map(digits).max().unwrap())
         }
         // From the last member the result goes to the root in one message.
@@ -189,34 +230,47 @@ fn reduce(algorithm: Algorithm, sizes: &Sizes) -> Expected {
             let depth = u64::from(p.ilog2());
             exactly((p - 1) * segments + 1, p * vector, vector, depth + segments - 1 + 1)
         }
+        // What is gathered in a round: all but one of its parts.
         Algorithm::Rabenseifner => exactly(
-            extra + core * core_log + core - 1,
-            extra * vector + (core - 1) * vector + core_log * vector / 2,
-            (core - 1) * (vector / core) + vector / 2,
-            fold + 2 * core_log,
+            extra + core * partners + core - 1,
+            (extra + core - 1) * vector + rounds.iter().map(|members| vector - vector / members).sum::<u64>(),
+            (core - 1) * (vector / core) + vector / rounds[0],
+            fold + partners + rounds.len() as u64,
         ),
         other => panic!("{other:?} is no reduction"),
     }
 }
 
 fn allreduce(algorithm: Algorithm, sizes: &Sizes) -> Expected {
-    let &Sizes { p, core, core_log, extra, fold, vector, segments, .. } = sizes;
+    let &Sizes { p, log, core, extra, fold, vector, segments, .. } = sizes;
+    let partners = sizes.partners();
     match algorithm {
         Algorithm::Linear => exactly(2 * (p - 1), 2 * (p - 1) * vector, (p - 1) * vector, 1 + p - 1),
+        // A reduction, then a broadcast, in which members send a segment to all children before the next.
+        Algorithm::Binomial => {
+            let reduced = sizes.depth() + segments - 1;
+            let least = if segments == 1 { log } else { segments * log };
+            Expected {
+                messages: 2 * (p - 1) * segments,
+                bytes: 2 * (p - 1) * vector,
+                bytes_rank_max: Some(log * vector),
+                time: least..=reduced + log * (segments + log),
+            }
+        }
         Algorithm::RecursiveDoubling => {
-            let messages = core * core_log + 2 * extra;
-            exactly(messages, messages * vector, (core_log + fold) * vector, core_log + 2 * fold)
+            let messages = core * partners + 2 * extra;
+            exactly(messages, messages * vector, (partners + fold) * vector, partners + 2 * fold)
         }
         Algorithm::Ring => {
-            let phases = if segments == 1 { 1 } else { (vector / p).div_ceil(SEGMENT) };
+            let phases = if segments == 1 { 1 } else { (vector / p).div_ceil(sizes.segment) };
             let passes = (p - 1) * (phases + 1);
             exactly(p * passes, 2 * (p - 1) * vector, 2 * (p - 1) * (vector / p), passes)
         }
         Algorithm::Rabenseifner => exactly(
-            2 * extra + 2 * core * core_log,
+            2 * extra + 2 * core * partners,
             2 * extra * vector + 2 * (core - 1) * vector,
             2 * (core - 1) * (vector / core) + fold * vector,
-            2 * core_log + 2 * fold,
+            2 * partners + 2 * fold,
         ),
         other => panic!("{other:?} is no all-reduce"),
     }
@@ -242,6 +296,16 @@ fn reduce_scatter(algorithm: Algorithm, sizes: &Sizes) -> Expected {
             }
         }
         Algorithm::Pairwise | Algorithm::Ring => exactly(p * (p - 1), (p - 1) * vector, (p - 1) * (vector / p), p - 1),
+        // In round k of the core all but the 2^k blocks of the own group, or more where members beyond have theirs.
+        Algorithm::RecursiveDoubling => {
+            let exchanged = p * core * core_log - (core - 1) * p;
+            Expected {
+                messages: core * core_log + 2 * extra,
+                bytes: (exchanged + extra * p + extra) * (vector / p),
+                bytes_rank_max: (extra == 0).then_some((p * core_log - (p - 1)) * (vector / p)),
+                time: core_log + 2 * fold..=core_log + 2 * fold,
+            }
+        }
         other => panic!("{other:?} is no reduce-scatter"),
     }
 }
@@ -250,6 +314,13 @@ fn rooted(algorithm: Algorithm, kind: Kind, sizes: &Sizes) -> Expected {
     let &Sizes { p, log, .. } = sizes;
     let blocks: u64 = sizes.subtrees().sum();
     match (algorithm, kind) {
+        // The root has a block of its own: number 0, of every second one.
+        (Algorithm::Linear, Kind::Gatherv | Kind::Scatterv) => {
+            let bytes = (p - 1) / 2 * BLOCK;
+            let is_gather = kind == Kind::Gatherv;
+            let (most, time) = if is_gather { (bytes.min(BLOCK), 1) } else { (bytes, p - 1) };
+            exactly(p - 1, bytes, most, time)
+        }
         (Algorithm::Linear, Kind::Gather) => exactly(p - 1, (p - 1) * BLOCK, BLOCK, 1),
         (Algorithm::Linear, _) => exactly(p - 1, (p - 1) * BLOCK, (p - 1) * BLOCK, p - 1),
         (Algorithm::LinearSync, _) => Expected {
@@ -323,18 +394,24 @@ fn scan(algorithm: Algorithm, sizes: &Sizes) -> Expected {
 
 #[test]
 fn messages_bytes_and_rounds_are_those_of_the_formulas() {
-    for ranks in [2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65] {
-        for (rule, kind) in named(ranks).into_iter().filter(|(rule, _)| rule.algorithm != Some(Algorithm::Composed)) {
+    for ranks in 2..=65 {
+        let has_formula = |rule: &Rule| !matches!(rule.algorithm, Some(Algorithm::Composed | Algorithm::Hierarchical));
+        for (rule, kind) in named(ranks).into_iter().filter(|(rule, _)| has_formula(rule)) {
             assert_formula(&rule, kind, ranks);
         }
     }
 }
 
 fn assert_formula(rule: &Rule, kind: Kind, ranks: u32) {
-    let sizes = Sizes::new(ranks.into(), rule.segment.is_some());
-    let is_vector = matches!(kind, Kind::Bcast | Kind::Reduce | Kind::Allreduce | Kind::ReduceScatter | Kind::Scan);
+    // Two ranks take part in one exchange of two, whatever the radix.
+    let radix = rule.radix.unwrap_or(2).min(ranks).into();
+    let tree_radix = rule.radix.unwrap_or(4).into();
+    let sizes = Sizes { tree_radix, ..Sizes::of_radix(ranks.into(), radix, rule.segment.is_some()) };
+    let is_vector =
+        matches!(kind, Kind::Bcast | Kind::Reduce | Kind::Allreduce | Kind::ReduceScatter | Kind::Scan | Kind::Exscan);
     let bytes = if is_vector { sizes.vector } else { BLOCK };
-    let states = executed(&collective(kind, bytes, 0), rule, ranks, Memory::Nothing);
+    let rule = &Rule { segment: rule.segment.map(|_| Bytes::new(sizes.segment)), ..*rule };
+    let states = executed(&collective(kind, bytes, 0, ranks), rule, ranks, Memory::Nothing);
     let formula = expected(rule.algorithm.expect("a named algorithm"), kind, &sizes);
     let sum = |value: fn(&State) -> u64| states.iter().map(value).sum::<u64>();
     let most = |value: fn(&State) -> u64| states.iter().map(value).max().unwrap();
@@ -346,4 +423,37 @@ fn assert_formula(rule: &Rule, kind: Kind, ranks: u32) {
     }
     let time = most(|state| state.now);
     assert!(formula.time.contains(&time), "{time} in {:?}: {context}", formula.time);
+}
+
+/// Nodes of equal size: the time of each level is that of its algorithm, one level after the other.
+#[test]
+fn a_hierarchical_collective_takes_the_rounds_of_its_levels() {
+    for ranks in 4..=65_u32 {
+        for node in (2..ranks).filter(|node| ranks.is_multiple_of(*node)) {
+            for &kind in &[Kind::Barrier, Kind::Bcast, Kind::Reduce, Kind::Allreduce, Kind::Gather, Kind::Scatter] {
+                assert_levels(kind, ranks, node);
+            }
+        }
+    }
+}
+
+/// What MPICH picks for 8 B: binomial trees, a dissemination, recursive doubling.
+fn assert_levels(kind: Kind, ranks: u32, node: u32) {
+    let rule = Rule { algorithm: Some(Algorithm::Hierarchical), nodes: Some(node), ..Rule::of(Library::Mpich4) };
+    let states = executed(&collective(kind, 8, 0, ranks), &rule, ranks, Memory::Nothing);
+    let (p, members, nodes) = (u64::from(ranks), u64::from(node), u64::from(ranks / node));
+    let (within, between) = (Sizes::new(members, false), Sizes::new(nodes, false));
+    let (messages, time) = match kind {
+        Kind::Bcast | Kind::Scatter => (p - 1, within.log + between.log),
+        Kind::Reduce | Kind::Gather => (p - 1, within.depth() + between.depth()),
+        Kind::Allreduce => (
+            2 * (p - nodes) + between.core * between.core_log + 2 * between.extra,
+            within.depth() + between.core_log + 2 * between.fold + within.log,
+        ),
+        Kind::Barrier => (p * within.log + nodes * between.log + p - nodes, 2 * within.log + between.log),
+        other => panic!("{other:?} is none of the levels'"),
+    };
+    let context = format!("{kind:?} on {nodes} nodes of {node}");
+    assert_eq!(states.iter().map(|state| state.messages).sum::<u64>(), messages, "messages: {context}");
+    assert_eq!(states.iter().map(|state| state.now).max(), Some(time), "time: {context}");
 }

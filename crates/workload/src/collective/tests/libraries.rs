@@ -8,7 +8,7 @@ use crate::collective::{Algorithm, Collective, Kind, Library, Rule};
 /// Checks what a library picks for (kind, ranks, bytes).
 fn check(library: Library, cases: &[(Kind, u32, u64, Algorithm)]) {
     for &(kind, ranks, bytes, algorithm) in cases {
-        let picked = Rule::of(library).algorithm(&collective(kind, bytes, 0), ranks);
+        let picked = Rule::of(library).algorithm(&collective(kind, bytes, 0, ranks), ranks);
         assert_eq!(picked, algorithm, "{kind:?} of {bytes} B on {ranks}");
     }
 }
@@ -99,6 +99,9 @@ fn rows_and_columns_are_those_of_open_mpi_4_1() {
             (Kind::ReduceScatter, 64, 4_096, Butterfly),
             (Kind::Gather, 3, 131_072, LinearSync),
             (Kind::Scatter, 64, 512, Linear),
+            (Kind::ReduceScatterBlock, 32, 8, Composed),
+            (Kind::ReduceScatterBlock, 32, 16, Butterfly),
+            (Kind::ReduceScatterBlock, 2, 0, RecursiveDoubling),
         ],
     );
 }
@@ -136,6 +139,72 @@ fn thresholds_are_those_of_mpich_4() {
 }
 
 #[test]
+fn thresholds_are_those_of_ucc() {
+    use Algorithm::*;
+    check(
+        Library::Ucc,
+        &[
+            (Kind::Barrier, 8, 0, RecursiveDoubling),
+            (Kind::Bcast, 2, 1 << 20, Knomial),
+            (Kind::Bcast, 8, 32_767, Knomial),
+            (Kind::Bcast, 8, 32_768, ScatterAllgather),
+            (Kind::Allreduce, 8, 4_088, RecursiveDoubling),
+            (Kind::Allreduce, 8, 4_096, Rabenseifner),
+            (Kind::Reduce, 8, 32_760, Knomial),
+            (Kind::Reduce, 8, 32_768, Rabenseifner),
+            (Kind::Allgather, 8, 511, RecursiveDoubling),
+            (Kind::Allgather, 8, 512, NeighbourExchange),
+            (Kind::Allgather, 7, 586, Ring),
+            (Kind::Alltoall, 8, 128, Bruck),
+            (Kind::Alltoall, 8, 129, Linear),
+            (Kind::Alltoall, 33, 2_001, Pairwise),
+            (Kind::Alltoall, 33, 2_000, Linear),
+        ],
+    );
+}
+
+#[test]
+fn libraries_work_by_node_where_nodes_have_several_ranks() {
+    use Algorithm::*;
+    let picked = |library, kind, ranks, nodes| {
+        let rule = Rule { nodes: Some(nodes), ..Rule::of(library) };
+        rule.algorithm(&collective(kind, 8, 0, ranks), ranks)
+    };
+    let of_bcast = |library, ranks, nodes| picked(library, Kind::Bcast, ranks, nodes);
+    assert_eq!(of_bcast(Library::OpenMpi50, 32, 4), Hierarchical);
+    assert_eq!(of_bcast(Library::OpenMpi50, 33, 4), Binomial, "nodes differ in their ranks");
+    assert_eq!(of_bcast(Library::OpenMpi50, 32, 32), Binomial, "one node");
+    assert_eq!(of_bcast(Library::OpenMpi41, 32, 4), Binomial, "han comes after tuned");
+    assert_eq!(of_bcast(Library::Mpich4, 33, 4), Hierarchical);
+    assert_eq!(picked(Library::OpenMpi50, Kind::Alltoall, 32, 4), Bruck);
+    assert_eq!(picked(Library::Mpich4, Kind::Gather, 32, 4), Binomial);
+}
+
+#[test]
+fn non_blocking_forms_are_those_of_libnbc_and_of_mpich() {
+    use Algorithm::*;
+    let picked = |library, kind, ranks, bytes| {
+        let rule = Rule { is_nonblocking: true, ..Rule::of(library) };
+        rule.algorithm(&collective(kind, bytes, 0, ranks), ranks)
+    };
+    for library in [Library::OpenMpi40, Library::OpenMpi41, Library::OpenMpi50] {
+        let of = |kind, ranks, bytes| picked(library, kind, ranks, bytes);
+        assert_eq!(
+            [of(Kind::Bcast, 4, 8), of(Kind::Bcast, 5, 65_535), of(Kind::Bcast, 5, 65_536)],
+            [Linear, Binomial, Pipeline]
+        );
+        assert_eq!([of(Kind::Allreduce, 16, 65_528), of(Kind::Allreduce, 16, 65_536)], [Binomial, Rabenseifner]);
+        assert_eq!(
+            [of(Kind::Reduce, 2, 8), of(Kind::Reduce, 5, 8), of(Kind::Reduce, 5, 32)],
+            [Binomial, Binomial, Rabenseifner]
+        );
+        assert_eq!([of(Kind::Alltoall, 64, 1 << 20), of(Kind::Barrier, 64, 0)], [Linear, Bruck]);
+    }
+    let of_mpich = |bytes| picked(Library::Mpich4, Kind::Allreduce, 16, bytes);
+    assert_eq!([of_mpich(2_048), of_mpich(2_056)], [RecursiveDoubling, Rabenseifner]);
+}
+
+#[test]
 fn an_all_to_all_of_mpich_has_at_most_32_requests_to_others_open() {
     let alltoall = Collective::Alltoall { bytes: Bytes::new(1_000) };
     let ops = alltoall.lower(&Rule::of(Library::Mpich4), &crate::collective::Communicator::world(65), 5);
@@ -144,7 +213,8 @@ fn an_all_to_all_of_mpich_has_at_most_32_requests_to_others_open() {
 
 #[test]
 fn an_algorithm_that_does_not_perform_the_collective_is_answered_with_those_that_do() {
-    let check = |rule: Rule, kind, ranks| rule.check(&collective(kind, 1_000, 0), ranks).unwrap_err().to_string();
+    let check =
+        |rule: Rule, kind, ranks| rule.check(&collective(kind, 1_000, 0, ranks), ranks).unwrap_err().to_string();
     let named = |algorithm| Rule { algorithm: Some(algorithm), ..Rule::default() };
     let error = check(named(Algorithm::Rabenseifner), Kind::Scan, 8);
     assert_eq!(error, "algorithm: rabenseifner, which performs no scan; expected one of linear, recursive_doubling");
@@ -156,6 +226,6 @@ fn an_algorithm_that_does_not_perform_the_collective_is_answered_with_those_that
     let error = check(Rule { segment, ..Rule::default() }, Kind::Bcast, 7);
     assert!(error.starts_with("segment: 8B for bcast of what the library picks"), "{error}");
     let pipeline = Rule { segment, ..named(Algorithm::Pipeline) };
-    let error = pipeline.check(&collective(Kind::Bcast, 1 << 20, 0), 7).unwrap_err().to_string();
+    let error = pipeline.check(&collective(Kind::Bcast, 1 << 20, 0, 7), 7).unwrap_err().to_string();
     assert_eq!(error, "segment: 8B; expected 16B or more, for at most 65536 messages");
 }

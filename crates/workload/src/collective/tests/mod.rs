@@ -11,7 +11,9 @@ use etherweave_primitives::Bytes;
 use super::{Algorithm, Collective, Kind, Rule};
 
 /// A collective of each kind: vectors of whole elements, blocks as they come.
-pub(super) fn collective(kind: Kind, bytes: u64, root: u32) -> Collective {
+pub(super) fn collective(kind: Kind, bytes: u64, root: u32, ranks: u32) -> Collective {
+    // Two members in a dimension are each other's neighbours on both sides.
+    let dims = if ranks.is_multiple_of(2) { vec![ranks / 2, 2, 1] } else { vec![ranks] };
     let (vector, bytes) = (Bytes::new(bytes.next_multiple_of(8)), Bytes::new(bytes));
     match kind {
         Kind::Barrier => Collective::Barrier,
@@ -23,23 +25,34 @@ pub(super) fn collective(kind: Kind, bytes: u64, root: u32) -> Collective {
         Kind::Scatter => Collective::Scatter { root, bytes },
         Kind::Reduce => Collective::Reduce { root, bytes: vector },
         Kind::ReduceScatter => Collective::ReduceScatter { bytes: vector },
+        Kind::ReduceScatterBlock => Collective::ReduceScatterBlock { bytes: vector },
+        Kind::NeighborAllgather => Collective::NeighborAllgather { dims, bytes },
+        Kind::NeighborAlltoall => Collective::NeighborAlltoall { dims, bytes },
         Kind::Scan => Collective::Scan { bytes: vector },
+        Kind::Exscan => Collective::Exscan { bytes: vector },
+        Kind::Gatherv => Collective::Gatherv { root, bytes: vec![bytes, Bytes::ZERO] },
+        Kind::Scatterv => Collective::Scatterv { root, bytes: vec![bytes, Bytes::ZERO] },
         Kind::Allgatherv => Collective::Allgatherv { bytes: vec![bytes, Bytes::ZERO] },
         Kind::Alltoallv => Collective::Alltoallv { bytes: vec![bytes, Bytes::ZERO] },
     }
 }
 
-/// Every algorithm for every collective that it performs on so many ranks, whole and in segments.
+/// Every algorithm for every collective that it performs on so many ranks, whole, in segments and of radix 3.
 pub(super) fn named(ranks: u32) -> Vec<(Rule, Kind)> {
     let kinds = |algorithm: Algorithm| Kind::ALL.iter().map(move |&kind| (algorithm, kind));
     let pairs = Algorithm::ALL.iter().copied().flat_map(kinds);
     let forms = pairs.filter_map(|(algorithm, kind)| algorithm.form_of(kind).map(|form| (algorithm, kind, form)));
     forms
         .filter(|(_, _, form)| form.sizes.contains(ranks))
+        .filter(|(algorithm, _, _)| *algorithm != Algorithm::Hierarchical || ranks > 3)
         .flat_map(|(algorithm, kind, form)| {
-            let whole = Rule { algorithm: Some(algorithm), ..Rule::default() };
+            // Three ranks a node, two nodes a leaf.
+            let (nodes, leaves) = if algorithm == Algorithm::Hierarchical { (Some(3), Some(6)) } else { (None, None) };
+            let whole = Rule { algorithm: Some(algorithm), nodes, leaves, ..Rule::default() };
             let segmented = Rule { segment: Some(Bytes::new(16)), ..whole };
-            [whole].into_iter().chain(form.is_segmented.then_some(segmented)).map(move |rule| (rule, kind))
+            let of_radix = Rule { radix: Some(3), ..whole };
+            let rules = [Some(whole), form.is_segmented.then_some(segmented), form.has_radix.then_some(of_radix)];
+            rules.into_iter().flatten().map(move |rule| (rule, kind))
         })
         .collect()
 }

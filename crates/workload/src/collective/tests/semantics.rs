@@ -14,9 +14,12 @@ fn sizes(kind: Kind) -> Vec<u64> {
     match kind {
         Kind::Barrier => vec![0],
         Kind::Bcast => vec![0, 1, 100],
-        Kind::Reduce | Kind::Allreduce | Kind::ReduceScatter | Kind::Scan => vec![0, 24, 800],
-        Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Allgatherv => vec![0, 3, 20],
-        Kind::Alltoall | Kind::Alltoallv => vec![0, 20],
+        Kind::Reduce | Kind::Allreduce | Kind::ReduceScatter | Kind::Scan | Kind::Exscan => vec![0, 24, 800],
+        Kind::Gather | Kind::Gatherv | Kind::Scatter | Kind::Scatterv | Kind::Allgather | Kind::Allgatherv => {
+            vec![0, 3, 20]
+        }
+        Kind::ReduceScatterBlock => vec![0, 8, 16],
+        Kind::Alltoall | Kind::Alltoallv | Kind::NeighborAllgather | Kind::NeighborAlltoall => vec![0, 20],
     }
 }
 
@@ -45,11 +48,18 @@ fn every_algorithm_gives_everyone_what_the_collective_defines() {
         for (rule, kind) in named(ranks) {
             for bytes in sizes(kind) {
                 for root in [0, ranks / 2] {
-                    assert_defined(&collective(kind, bytes, root), &rule, ranks);
+                    assert_defined(&collective(kind, bytes, root, ranks), &rule, ranks);
                 }
             }
         }
     }
+}
+
+/// What a library picks: for ranks with a node each, or four to a node and twelve to a leaf, and without blocking.
+fn rules(library: Library) -> [Rule; 3] {
+    let rule = Rule::of(library);
+    let by_node = Rule { nodes: Some(4), leaves: Some(12), ..rule };
+    [rule, by_node, Rule { is_nonblocking: true, ..rule }]
 }
 
 #[test]
@@ -58,7 +68,9 @@ fn every_library_gives_everyone_what_the_collective_defines() {
         for ranks in RANKS {
             for &kind in Kind::ALL {
                 for bytes in sizes(kind) {
-                    assert_defined(&collective(kind, bytes, ranks - 1), &Rule::of(library), ranks);
+                    for rule in rules(library) {
+                        assert_defined(&collective(kind, bytes, ranks - 1, ranks), &rule, ranks);
+                    }
                 }
             }
         }
@@ -70,7 +82,7 @@ fn no_message_is_unmatched_and_no_send_needs_to_complete_before_its_receive() {
     for ranks in RANKS {
         let world = Communicator::world(ranks);
         for (rule, kind) in named(ranks) {
-            let collective = collective(kind, 100, ranks / 3);
+            let collective = collective(kind, 100, ranks / 3, ranks);
             let program = |me| Program::new([Block::measured(collective.lower(&rule, &world, me), 2)]);
             let programs: Vec<_> = (0..ranks).map(program).collect();
             assert_eq!(check(&programs), Ok(()), "{collective:?} by {rule:?} on {ranks}");
@@ -86,7 +98,9 @@ fn every_library_ends_at_every_size() {
         for ranks in [2, 5, 8, 13, 33, 64] {
             for &kind in Kind::ALL {
                 for bytes in [8, 300, 2_100, 7_000, 13_000, 50_000, 400_000, 1 << 20] {
-                    executed(&collective(kind, bytes, 1), &Rule::of(library), ranks, Memory::Nothing);
+                    for rule in rules(library) {
+                        executed(&collective(kind, bytes, 1, ranks), &rule, ranks, Memory::Nothing);
+                    }
                 }
             }
         }
