@@ -57,9 +57,13 @@ fn check_stall_limit(scenario: &Scenario) -> Result<(), InputError> {
 
 fn check_names(errors: &mut InputErrors, scenario: &Scenario) {
     let jobs = &scenario.job;
-    let expected = "false for one job at least: the run would end before it starts";
-    let some_count = jobs.is_empty() || jobs.iter().any(|job| !job.background);
+    let expected = "false for one job at least that runs: the run would end before it starts";
+    let some_count = jobs.is_empty() || jobs.iter().any(|job| !job.background && scenario.run.has(&job.name));
     errors.check(InputError::unless(some_count, "job.0.background", true, expected));
+    let known: Vec<_> = jobs.iter().map(|job| job.name.as_str()).collect();
+    let unknown = scenario.run.jobs.iter().flatten().find(|name| !known.contains(&name.as_str()));
+    let (found, expected) = (unknown.map_or("", String::as_str), format!("names of jobs: {}", known.join(", ")));
+    errors.check(InputError::unless(unknown.is_none(), "run.jobs", found, expected));
     for (number, job) in jobs.iter().enumerate() {
         let key = format!("job.{number}.name");
         errors.check(InputError::unless(!job.name.is_empty(), &key, "empty", "what tables call the job"));

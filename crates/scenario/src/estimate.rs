@@ -11,7 +11,7 @@ use etherweave_primitives::{HostId, InputError, InputErrors, Priority, SwitchId}
 use etherweave_routing::RoutingKind;
 use etherweave_sim::{FlowSelection, RunMemory, Sampling};
 use etherweave_topology::{Node, Topology, TopologyKind};
-use etherweave_workload::{TrafficSize, Workload};
+use etherweave_workload::TrafficSize;
 
 use crate::memory::MemoryLimit;
 use crate::run_time::{RunTime, Switches};
@@ -255,11 +255,11 @@ fn priorities(scenario: &Scenario) -> u64 {
 /// The size of every job.
 fn traffic(scenario: &Scenario) -> Result<Vec<TrafficSize>, InputErrors> {
     let mut errors = InputErrors::default();
-    let size = |(number, workload): (usize, &Workload)| {
-        let size = workload.size();
-        errors.check(size.map_err(|errors| errors.within(&format!("job.{number}.workload.{}", workload.name()))))
+    let size = |(number, job): (usize, &JobSpec)| {
+        let size = if scenario.run.has(&job.name) { job.workload.size() } else { Ok(TrafficSize::default()) };
+        errors.check(size.map_err(|errors| errors.within(&format!("job.{number}.workload.{}", job.workload.name()))))
     };
-    let sizes = scenario.job.iter().map(|job| &job.workload).enumerate().filter_map(size).collect();
+    let sizes = scenario.job.iter().enumerate().filter_map(size).collect();
     errors.into_result().map(|()| sizes)
 }
 

@@ -156,12 +156,22 @@ pub struct RunSpec {
     pub stall_limit: Duration,
     /// Whether to compute the fingerprint. Default true.
     pub fingerprint: bool,
+    /// Names of the jobs that run; the others keep their hosts and stay idle. Absent: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<Vec<String>>,
 }
 
 impl Default for RunSpec {
     fn default() -> Self {
         let (warm_up, stall_limit) = (Duration::ZERO, Duration::from_ms(10_000));
-        RunSpec { end: None, warm_up, stall_limit, fingerprint: true }
+        RunSpec { end: None, warm_up, stall_limit, fingerprint: true, jobs: None }
+    }
+}
+
+impl RunSpec {
+    /// Whether a job runs.
+    pub(crate) fn has(&self, job: &str) -> bool {
+        self.jobs.as_ref().is_none_or(|jobs| jobs.iter().any(|name| name == job))
     }
 }
 
@@ -265,10 +275,11 @@ pub(crate) fn experiment(
     let sampling = errors.check(sampling::sampling(scenario, &topology));
     // Tables of a large fabric take seconds: none are made for jobs that have a mistake.
     let paths = jobs.as_ref().and_then(|_| errors.check(routing::paths(scenario, &topology, &outages)));
-    let (Some(paths), Some(degraded), Some(jobs), Some(sampling)) = (paths, degraded, jobs, sampling) else {
+    let (Some(paths), Some(degraded), Some(mut jobs), Some(sampling)) = (paths, degraded, jobs, sampling) else {
         return Err(locate(errors));
     };
     check::built(scenario, &topology, &jobs).map_err(|error| document.locate(error))?;
+    jobs.retain(|job| scenario.run.has(&job.name));
     Ok(Experiment {
         paths,
         params: scenario.params(),

@@ -1,8 +1,8 @@
 //! The closed family of workloads: every member is listed here once.
 
 use crate::{
-    AllToAll, Fft, Goal, Halo3d, HpccMpifft, HpccPtrans, HpccRing, Hpl, Incast, Npb, NpbCg, OsuBibw, OsuBw,
-    OsuCollective, OsuLatency, Permutation, PermutationStreams, Program, StreamSpec,
+    AllToAll, Fft, Goal, Gpcnet, GpcnetCongestor, Halo3d, HpccMpifft, HpccPtrans, HpccRing, Hpl, Incast, Npb, NpbCg,
+    OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation, PermutationStreams, Program, StreamSpec,
 };
 use etherweave_primitives::InputErrors;
 
@@ -81,6 +81,10 @@ family! {
     HpccMpifft = "hpcc_mpifft": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// Linpack, panel by panel.
     Hpl = "hpl": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// Network tests of GPCNeT.
+    Gpcnet = "gpcnet": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
+    /// A congestor of GPCNeT.
+    GpcnetCongestor = "gpcnet_congestor": |parameters, _| parameters.traffic();
     /// A schedule in a GOAL file.
     Goal = "goal": |parameters, _| Ok(Traffic::Ranks(parameters.programs()?));
     /// Ping-pong between two ranks.

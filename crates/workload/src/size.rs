@@ -53,6 +53,14 @@ impl Workload {
             Workload::HpccPtrans(ptrans) => sampled(self.ranks(), |ranks| ptrans.programs_of(ranks, 1)),
             Workload::HpccMpifft(mpifft) => sampled(self.ranks(), |ranks| mpifft.programs_of(ranks)),
             Workload::Hpl(hpl) => sampled(self.ranks(), |ranks| hpl.programs_of(ranks)),
+            Workload::Gpcnet(tests) => sampled(self.ranks(), |ranks| tests.programs_of(ranks, 1)),
+            Workload::GpcnetCongestor(congestor) if congestor.is_one_sided() => {
+                congestor.check()?;
+                let streams = self.ranks() - 1;
+                let window = streams.saturating_mul(congestor.bytes.get());
+                Ok(TrafficSize { ranks: self.ranks(), receivers: congestor.receivers(), ..of_streams(streams, window) })
+            }
+            Workload::GpcnetCongestor(congestor) => sampled(self.ranks(), |ranks| congestor.programs_of(ranks)),
             Workload::OsuLatency(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
             Workload::OsuBw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
             Workload::OsuBibw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
@@ -75,16 +83,9 @@ impl Workload {
                 let (message, outstanding) = (incast.message.get(), u64::from(incast.outstanding));
                 let messages = incast.messages.map(|messages| streams.saturating_mul(messages));
                 let window = outstanding.min(incast.messages.unwrap_or(u64::MAX)).saturating_mul(message);
-                Ok(TrafficSize {
-                    ranks: self.ranks(),
-                    receivers: 1,
-                    program_bytes: streams.saturating_mul(size_of::<StreamSpec>() as u64),
-                    connections: streams,
-                    rows: 0,
-                    messages,
-                    bytes: messages.map(|messages| messages.saturating_mul(message)),
-                    burst_bytes: streams.saturating_mul(window),
-                })
+                let bytes = messages.map(|messages| messages.saturating_mul(message));
+                let endless = of_streams(streams, streams.saturating_mul(window));
+                Ok(TrafficSize { ranks: self.ranks(), receivers: 1, messages, bytes, ..endless })
             }
         }
     }
@@ -106,6 +107,12 @@ const HEAD_BYTES: u64 = (size_of::<Program>() + 3 * size_of::<Block>()) as u64;
 fn spread(ranks: u64) -> impl Iterator<Item = u32> {
     let (ranks, count) = (ranks.min(u32::MAX.into()), ranks.clamp(1, SAMPLES));
     (0..count).map(move |number| (number * ranks / count) as u32)
+}
+
+/// Streams without an end, with so many bytes open.
+fn of_streams(streams: u64, burst_bytes: u64) -> TrafficSize {
+    let program_bytes = streams.saturating_mul(size_of::<StreamSpec>() as u64);
+    TrafficSize { program_bytes, connections: streams, burst_bytes, ..TrafficSize::default() }
 }
 
 /// Partners of one stream or message each.
@@ -229,7 +236,11 @@ mod tests {
                 Workload::Goal(_) => assert!(size.connections >= built(&workload).0, "{size:?}"),
                 // Ranks pass on different parts of a broadcast, meet others in random rings, have no mirror, no panel
                 // or no points of a coarse level.
-                Workload::HpccRing(_) | Workload::HpccPtrans(_) | Workload::Hpl(_) | Workload::Npb(_) => {
+                Workload::HpccRing(_)
+                | Workload::HpccPtrans(_)
+                | Workload::Hpl(_)
+                | Workload::Npb(_)
+                | Workload::Gpcnet(_) => {
                     let near = |found: u64, expected: u64| found.abs_diff(expected) * 4 <= expected;
                     let expected = built(&workload);
                     assert!(near(found.0, expected.0) && found.1 == expected.1, "{size:?}, {expected:?}");

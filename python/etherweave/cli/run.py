@@ -1,6 +1,7 @@
 """The verb ``run``."""
 
 import json
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,11 +25,13 @@ from etherweave.cli.processes import is_first
 from etherweave.cli.progress import print_start, run_progress
 from etherweave.overview import PAUSE_CAUSES, WORST_MOST, overview, rate_text
 from etherweave.results import Result
+from etherweave.slowdown import Slowdown, foreground, slowdowns
 
 EXAMPLES = """Examples:
 etherweave run halo3d.toml
 etherweave run halo3d.toml -o result --set job.0.workload.halo3d.iterations=100
 etherweave run halo3d.toml --seed 7 --json > summary.json
+etherweave run jobs.toml --slowdown
 etherweave run halo3d.toml --pcap host3 --pcap host4=/tmp/four.pcapng --snap-length 128B"""
 
 
@@ -62,6 +65,14 @@ def run(
         ),
     ] = None,
     memory_limit: MemoryLimit = None,
+    slowdown: Annotated[
+        bool,
+        typer.Option(
+            "--slowdown",
+            help="Run each job that is not in the background alone too, on the same hosts, and "
+            "print how many times as long it takes among the others.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a scenario packet by packet, and print times, goodput, drops and pauses.
@@ -78,8 +89,9 @@ def run(
     result = _simulate(file, changes, threads, _captures(pcap), memory_limit, snap_length)
     if output and is_first():
         _save(result, output)
+    alone = _alone(file, changes, threads, memory_limit, result) if slowdown else {}
     if is_first():
-        print(_json(result) if as_json else _text(result))
+        print(_json(result, alone) if as_json else _text(result, alone))
     _exit(result, output)
 
 
@@ -111,6 +123,22 @@ def _simulate(
         reject(os_error(error))
 
 
+def _alone(
+    file: Path,
+    changes: dict[str, object],
+    threads: int,
+    memory_limit: str | None,
+    together: Result,
+) -> dict[str, Result]:
+    """Run each job of a complete run that is not in the background alone."""
+    if together.is_partial:
+        return {}
+    return {
+        job: _simulate(file, {**changes, "run.jobs": [job]}, threads, {}, memory_limit, None)
+        for job in foreground(together)
+    }
+
+
 def _save(result: Result, output: Path) -> None:
     try:
         result.save(output)
@@ -140,11 +168,13 @@ def _exit(result: Result, output: Path | None) -> None:
         raise typer.Exit(INTERRUPTED)
 
 
-def _json(result: Result) -> str:
-    return json.dumps({**result.summary, **overview(result)}, indent=2)
+def _json(result: Result, alone: dict[str, Result]) -> str:
+    jobs = {one.job: {**asdict(one), "factor": one.factor} for one in slowdowns(result, alone)}
+    beside = {"slowdowns": jobs} if alone else {}
+    return json.dumps({**result.summary, **overview(result), **beside}, indent=2)
 
 
-def _text(result: Result) -> str:
+def _text(result: Result, alone: dict[str, Result]) -> str:
     summary, figures = result.summary, overview(result)
     speed = summary["packet_hops"] / max(summary["wall_s"], 1e-9) / 1e6
     head = (
@@ -163,8 +193,29 @@ def _text(result: Result) -> str:
             *_drop_lines(figures),
             *_pause_lines(figures),
             *_failure_lines(figures),
+            *(_slowdown_line(one) for one in slowdowns(result, alone)),
+            *_gpcnet(result, alone),
         ]
     )
+
+
+def _slowdown_line(one: Slowdown) -> str:
+    figures = f"{one.together:,.2f} {one.unit}, alone {one.alone:,.2f}"
+    return f"  slowdown of {one.job}: {one.factor:.2f} ({one.figure} {figures})"
+
+
+def _gpcnet(result: Result, alone: dict[str, Result]) -> list[str]:
+    """Print network tests of GPCNeT as it does; with themselves alone, as its load test."""
+    if "[job.workload.gpcnet]" not in result.resolved or result.is_partial:
+        return []
+    from etherweave.report import gpcnet
+
+    return [
+        gpcnet.network_load_test(result, alone[job], job)
+        if job in alone
+        else gpcnet.network_test(result, job)
+        for job in gpcnet.jobs(result)
+    ]
 
 
 def job_lines(figures: dict[str, Any]) -> list[str]:

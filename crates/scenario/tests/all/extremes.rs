@@ -351,6 +351,7 @@ fn times_of_runs_and_jobs() {
         (&format!("run = {{}}\n{}", job("osu_latency = {}\nstart = \"20s\"")), "run.stall_limit: 10s; expected more"),
         (&nap, "run.stall_limit: 10s; expected more than 10000050us, which job.0 sleeps"),
         (&job("osu_latency = {}\nbackground = true"), "job.0.background: true; expected false for one job at least"),
+        (&format!("run.jobs = [\"k\"]\n{}", job("osu_latency = {}")), "run.jobs: k; expected names of jobs: j"),
         (&two, "job.1.name: j twice; expected another name for each job"),
         (&job("osu_latency = {}").replace("\"j\"", "\"\""), "job.0.name: empty; expected what tables call the job"),
         (

@@ -1,0 +1,66 @@
+"""What jobs lose by each other: each against itself alone on the same hosts."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from etherweave.overview import overview
+from etherweave.results import Result
+
+
+@dataclass(frozen=True)
+class Slowdown:
+    """A job among others and alone."""
+
+    job: str
+    figure: str
+    """What is compared: ``mean iteration``, ``mean completion`` or ``goodput``."""
+    unit: str
+    """Of both figures."""
+    together: float
+    alone: float
+
+    @property
+    def factor(self) -> float:
+        """How many times as long it takes among the others."""
+        pair = self.together, self.alone
+        above, below = reversed(pair) if self.figure == "goodput" else pair
+        return above / below if below else float("inf")
+
+
+def foreground(result: Result) -> list[str]:
+    """List the jobs that are not in the background."""
+    jobs = tomllib.loads(result.resolved)["job"]
+    return [job["name"] for job in jobs if not job["background"]]
+
+
+def slowdowns(together: Result, alone: Mapping[str, Result]) -> list[Slowdown]:
+    """Compare jobs with themselves alone.
+
+    Parameters
+    ----------
+    together
+        A run of all jobs.
+    alone
+        By name of a job, its run with ``run.jobs`` of that name only.
+
+    Returns
+    -------
+    list of Slowdown
+        One for each job that measured something in both.
+    """
+    found = [_compared(job, overview(together), overview(result)) for job, result in alone.items()]
+    return [one for one in found if one]
+
+
+def _compared(job: str, together: dict[str, Any], alone: dict[str, Any]) -> Slowdown | None:
+    if job in together["jobs"] and job in alone["jobs"]:
+        means = [figures["jobs"][job]["mean_us"] for figures in (together, alone)]
+        return Slowdown(job, "mean iteration", "us", *means)
+    if job not in together["streams"] or job not in alone["streams"]:
+        return None
+    both = [figures["streams"][job] for figures in (together, alone)]
+    if all(one["complete"] == one["streams"] for one in both):
+        return Slowdown(job, "mean completion", "us", *(one["mean_us"] for one in both))
+    return Slowdown(job, "goodput", "Gb/s", *(one["goodput_gbps"] for one in both))
