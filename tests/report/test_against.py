@@ -80,6 +80,25 @@ def mean_s(result: Result, job: str) -> float:
     return float(times.to_numpy().mean()) * 1e-9
 
 
+def test_several_pairs_are_named_and_counted_as_the_tools_for_them() -> None:
+    """Half a round trip of a pair; the messages of all pairs over the time of a window."""
+    ping = {"osu_latency": {"bytes": "8B", "pairs": 2, "iterations": 4}}
+    many = {"osu_bw": {"bytes": "1KiB", "pairs": 3, "window": 8, "iterations": 2}}
+    jobs: list[dict[str, Any]] = [
+        {"name": "ping", "workload": ping},
+        {"name": "many", "workload": many},
+    ]
+    jobs = [{**job, "ranks_per_host": 3} for job in jobs]
+    result = etherweave.run({"topology": {"single_switch": {"hosts": 4}}, "job": jobs})
+    latency, bandwidth, rate = quantities(result)
+    assert (latency.program, latency.ranks) == ("osu_multi_lat", 4)
+    assert latency.values == pytest.approx([mean_s(result, "ping") / 2])
+    assert (bandwidth.program, bandwidth.ranks) == ("osu_mbw_mr", 6)
+    messages = 3 * 8 / mean_s(result, "many")
+    assert bandwidth.values == pytest.approx([1024 * messages])
+    assert rate.values == pytest.approx([messages])
+
+
 def test_jobs_are_measured_as_the_tools_count_them() -> None:
     """Half a round trip; window · size over time; the mean of a call; the sum of streams."""
     result = simulated()

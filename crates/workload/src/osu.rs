@@ -1,4 +1,4 @@
-//! The point-to-point tests of the OSU Micro-Benchmarks: two ranks, rank 0 holds the clock.
+//! The point-to-point tests of the OSU Micro-Benchmarks: pairs of ranks, of which the first half holds the clocks.
 
 use etherweave_primitives::{Bytes, InputError, InputErrors, Rank};
 
@@ -7,25 +7,30 @@ use crate::limits::{MESSAGE_MAX, WINDOW_MAX, at_least, at_most, within};
 use crate::program::iteration;
 use crate::{Block, Op, Program};
 
-/// Ping-pong (`osu_latency`). An iteration is one *round trip*; the tool reports half of its mean.
+/// Ping-pong (`osu_latency`; `osu_multi_lat` with several pairs). An iteration is one *round trip*; the tool reports
+/// half of its mean.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OsuLatency {
     /// Message each way [B], 0 or more.
     pub bytes: Bytes,
+    /// Pairs of ranks, 1 or more: each rank of the first half of all with one of the second. Default 1.
+    pub pairs: u32,
     /// Round trips that are not measured.
     pub warm_up: u32,
     /// Round trips that are measured, 1 or more.
     pub iterations: u32,
 }
 
-/// One-way bandwidth (`osu_bw`). An iteration is one window and its 4-byte acknowledgement;
-/// the tool reports `window · bytes · iterations / time`.
+/// One-way bandwidth (`osu_bw`; `osu_mbw_mr` with several pairs). An iteration is one window and its 4-byte
+/// acknowledgement; the tool reports `window · bytes · iterations / time`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OsuBw {
     /// One message [B], 1 or more.
     pub bytes: Bytes,
+    /// Pairs of ranks, 1 or more: each rank of the first half of all with one of the second. Default 1.
+    pub pairs: u32,
     /// Messages that are posted at once, 1 or more.
     pub window: u32,
     /// Windows that are not measured.
@@ -51,13 +56,13 @@ pub struct OsuBibw {
 
 impl Default for OsuLatency {
     fn default() -> OsuLatency {
-        OsuLatency { bytes: Bytes::new(8), warm_up: 10, iterations: 1_000 }
+        OsuLatency { bytes: Bytes::new(8), pairs: 1, warm_up: 10, iterations: 1_000 }
     }
 }
 
 impl Default for OsuBw {
     fn default() -> OsuBw {
-        OsuBw { bytes: Bytes::new(4 << 20), window: 64, warm_up: 2, iterations: 20 }
+        OsuBw { bytes: Bytes::new(4 << 20), pairs: 1, window: 64, warm_up: 2, iterations: 20 }
     }
 }
 
@@ -70,7 +75,7 @@ impl Default for OsuBibw {
 impl OsuLatency {
     /// How many ranks it has, before anything is built.
     pub(crate) fn ranks(&self) -> u64 {
-        2
+        2 * u64::from(self.pairs)
     }
 
     /// Rank 0 sends and receives, rank 1 receives and sends.
@@ -79,18 +84,22 @@ impl OsuLatency {
     /// When there is nothing to measure.
     pub fn programs(&self) -> Result<Vec<Program>, InputErrors> {
         const TAG: u32 = 1;
-        InputErrors::all([at_least("iterations", self.iterations, 1), at_most("bytes", self.bytes, MESSAGE_MAX)])?;
+        InputErrors::all([
+            at_least("iterations", self.iterations, 1),
+            at_most("bytes", self.bytes, MESSAGE_MAX),
+            pairs_are_sound(self.pairs),
+        ])?;
         let bytes = self.bytes.get();
-        let ping = [send(1, TAG, bytes), Op::WaitAll, receive(1, TAG, bytes), Op::WaitAll];
-        let pong = [receive(0, TAG, bytes), Op::WaitAll, send(0, TAG, bytes), Op::WaitAll];
-        Ok(pair(ping.into(), pong.into(), self.warm_up, self.iterations))
+        let ping = |peer| vec![send(peer, TAG, bytes), Op::WaitAll, receive(peer, TAG, bytes), Op::WaitAll];
+        let pong = |peer| vec![receive(peer, TAG, bytes), Op::WaitAll, send(peer, TAG, bytes), Op::WaitAll];
+        Ok(paired(self.pairs, ping, pong, self.warm_up, self.iterations))
     }
 }
 
 impl OsuBw {
     /// How many ranks it has, before anything is built.
     pub(crate) fn ranks(&self) -> u64 {
-        2
+        2 * u64::from(self.pairs)
     }
 
     /// Rank 0 fills the window, rank 1 drains it and acknowledges.
@@ -102,12 +111,15 @@ impl OsuBw {
         const ACK: u32 = 101;
         const ACK_BYTES: u64 = 4;
         window_is_sound(self.bytes, self.window, self.iterations)?;
+        pairs_are_sound(self.pairs)?;
         let (bytes, window) = (self.bytes.get(), self.window as usize);
-        let mut sender = vec![send(1, DATA, bytes); window];
-        sender.extend([Op::WaitAll, receive(1, ACK, ACK_BYTES), Op::WaitAll]);
-        let mut receiver = vec![receive(0, DATA, bytes); window];
-        receiver.extend([Op::WaitAll, send(0, ACK, ACK_BYTES), Op::WaitAll]);
-        Ok(pair(sender, receiver, self.warm_up, self.iterations))
+        let then = |mut ops: Vec<Op>, last| {
+            ops.extend([Op::WaitAll, last, Op::WaitAll]);
+            ops
+        };
+        let sender = |peer| then(vec![send(peer, DATA, bytes); window], receive(peer, ACK, ACK_BYTES));
+        let receiver = |peer| then(vec![receive(peer, DATA, bytes); window], send(peer, ACK, ACK_BYTES));
+        Ok(paired(self.pairs, sender, receiver, self.warm_up, self.iterations))
     }
 }
 
@@ -125,14 +137,13 @@ impl OsuBibw {
         const FROM: [u32; 2] = [100, 10];
         window_is_sound(self.bytes, self.window, self.iterations)?;
         let (bytes, window) = (self.bytes.get(), self.window as usize);
-        let side = |me: usize| {
-            let peer = 1 - me;
-            let mut ops = vec![receive(peer as u32, FROM[peer], bytes); window];
-            ops.extend(vec![send(peer as u32, FROM[me], bytes); window]);
+        let side = |me: usize, peer: u32| {
+            let mut ops = vec![receive(peer, FROM[1 - me], bytes); window];
+            ops.extend(vec![send(peer, FROM[me], bytes); window]);
             ops.push(Op::WaitAll);
             ops
         };
-        Ok(pair(side(0), side(1), self.warm_up, self.iterations))
+        Ok(paired(1, |peer| side(0, peer), |peer| side(1, peer), self.warm_up, self.iterations))
     }
 }
 
@@ -153,17 +164,32 @@ fn window_is_sound(bytes: Bytes, window: u32, iterations: u32) -> Result<(), Inp
     ])
 }
 
-/// Barrier, warm-up, measured iterations. Only rank 0 marks them, for only its clock is reported.
-fn pair(first: Vec<Op>, second: Vec<Op>, warm_up: u32, iterations: u32) -> Vec<Program> {
-    let world = Communicator::world(2);
-    let program = |rank, once: Vec<Op>, timed| {
+/// More pairs than a fabric has hosts for are rejected with the fabric; this keeps their number a number of ranks.
+fn pairs_are_sound(pairs: u32) -> Result<(), InputError> {
+    within("pairs", pairs, 1..=1 << 30)
+}
+
+/// Barrier, warm-up, measured iterations of every rank with its peer. Only the first halves mark them, for only their
+/// clocks are reported.
+fn paired(
+    pairs: u32,
+    first: impl Fn(u32) -> Vec<Op>,
+    second: impl Fn(u32) -> Vec<Op>,
+    warm_up: u32,
+    iterations: u32,
+) -> Vec<Program> {
+    let world = Communicator::world(2 * pairs);
+    let program = |rank: u32| {
+        let is_first = rank < pairs;
+        let once = if is_first { first(rank + pairs) } else { second(rank - pairs) };
+        let timed = if is_first { iteration(once.clone()) } else { once.clone() };
         Program::new([
             Block::unmeasured(Collective::Barrier.lower(&Rule::default(), &world, rank)),
             Block { ops: once, repeat: warm_up, measured: false },
             Block::measured(timed, iterations),
         ])
     };
-    vec![program(0, first.clone(), iteration(first)), program(1, second.clone(), second)]
+    (0..2 * pairs).map(program).collect()
 }
 
 #[cfg(test)]
@@ -183,6 +209,18 @@ mod tests {
     fn both_sides_of_bibw_send_alike() {
         let bibw = OsuBibw { bytes: Bytes::new(1_000), warm_up: 0, iterations: 1, ..OsuBibw::default() };
         assert!(bibw.programs().unwrap().iter().all(|program| bytes_sent(program) == 64 * 1_000));
+    }
+
+    #[test]
+    fn each_rank_of_the_first_half_has_one_of_the_second() {
+        let programs = OsuLatency { pairs: 3, iterations: 1, warm_up: 0, ..OsuLatency::default() }.programs().unwrap();
+        let pinged = |program: &Program| {
+            let last = program.blocks.last().unwrap();
+            last.ops.iter().find_map(|op| if let Op::Isend { peer, .. } = op { Some(peer.get()) } else { None })
+        };
+        let peers: Vec<u32> = programs.iter().filter_map(pinged).collect();
+        assert_eq!(peers, [3, 4, 5, 0, 1, 2]);
+        assert!(OsuBw { pairs: 0, ..OsuBw::default() }.programs().is_err());
     }
 
     #[test]

@@ -26,6 +26,7 @@ from etherweave.bench.metrics import (
     FLOP_RATE,
     ITERATION_TIME,
     LATENCY,
+    MESSAGE_RATE,
     Metric,
 )
 from etherweave.fabrics import fabric as build
@@ -148,17 +149,33 @@ def _mean(rows: pl.DataFrame) -> float:
 def _latency(job: _Job) -> list[Quantity]:
     size = size_of(job.facts["bytes"])
     values = tuple(_mean(rows) / 2 for rows in job.rows)
-    return [Quantity(job.name, "osu_latency", "", LATENCY, size, 2, values)]
+    pairs = _pairs(job)
+    program = "osu_multi_lat" if pairs > 1 else "osu_latency"
+    return [Quantity(job.name, program, "", LATENCY, size, 2 * pairs, values)]
 
 
-def _bandwidth(program: str, metric: Metric, ways: int) -> Callable[[_Job], list[Quantity]]:
-    def made(job: _Job) -> list[Quantity]:
-        size = size_of(job.facts["bytes"])
-        moved = ways * size * int(job.facts["window"])
-        values = tuple(moved / _mean(rows) for rows in job.rows)
-        return [Quantity(job.name, program, "", metric, size, 2, values)]
+def _pairs(job: _Job) -> int:
+    """Return how many pairs of ranks it has; results of older versions have one."""
+    return int(job.facts.get("pairs", 1))
 
-    return made
+
+def _bandwidth(job: _Job) -> list[Quantity]:
+    size, pairs = size_of(job.facts["bytes"]), _pairs(job)
+    rates = tuple(pairs * int(job.facts["window"]) / _mean(rows) for rows in job.rows)
+    moved = tuple(size * rate for rate in rates)
+    if pairs == 1:
+        return [Quantity(job.name, "osu_bw", "", BANDWIDTH, size, 2, moved)]
+    return [
+        Quantity(job.name, "osu_mbw_mr", "", BANDWIDTH_SUM, size, 2 * pairs, moved),
+        Quantity(job.name, "osu_mbw_mr", "", MESSAGE_RATE, size, 2 * pairs, rates),
+    ]
+
+
+def _bandwidth_both(job: _Job) -> list[Quantity]:
+    size = size_of(job.facts["bytes"])
+    moved = 2 * size * int(job.facts["window"])
+    values = tuple(moved / _mean(rows) for rows in job.rows)
+    return [Quantity(job.name, "osu_bibw", "", BANDWIDTH_BOTH, size, 2, values)]
 
 
 def _collective(job: _Job) -> list[Quantity]:
@@ -345,8 +362,8 @@ def _all_iterations(times: np.ndarray[Any, np.dtype[np.float64]], iterations: in
 
 _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     "osu_latency": _latency,
-    "osu_bw": _bandwidth("osu_bw", BANDWIDTH, 1),
-    "osu_bibw": _bandwidth("osu_bibw", BANDWIDTH_BOTH, 2),
+    "osu_bw": _bandwidth,
+    "osu_bibw": _bandwidth_both,
     "osu_collective": _collective,
     "halo3d": _application("halo3d-26"),
     "fft": _application("subcom3d-a2a"),

@@ -10,7 +10,7 @@ use crate::common::{experiment, job, one_switch, roce, run};
 fn round_trip(mpi: MpiParams, bytes: u64) -> u64 {
     let mut params: SimParams = roce();
     params.host.mpi_roce = mpi;
-    let latency = OsuLatency { bytes: Bytes::new(bytes), warm_up: 1, iterations: 1 };
+    let latency = OsuLatency { bytes: Bytes::new(bytes), warm_up: 1, iterations: 1, ..Default::default() };
     let report = run(&experiment(one_switch(2), params, vec![job(&Workload::OsuLatency(latency))]), 1);
     report.iterations[0].duration.as_ps()
 }

@@ -18,7 +18,7 @@ fn fixed(micros: u64) -> Moderation {
 }
 
 fn ping_pong(params: SimParams, iterations: u32) -> Report {
-    let latency = OsuLatency { bytes: Bytes::ZERO, warm_up: 20, iterations };
+    let latency = OsuLatency { bytes: Bytes::ZERO, warm_up: 20, iterations, ..Default::default() };
     run(&experiment(one_switch(2), params, vec![job(&Workload::OsuLatency(latency))]), 1)
 }
 

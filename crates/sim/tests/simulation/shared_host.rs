@@ -16,7 +16,7 @@ fn on_hosts(params: SimParams, traffic: Traffic, hosts: &[u32]) -> Experiment {
 
 /// The round trip of a ping-pong between two ranks of a host.
 fn round_trip(memory: &SharedMemoryParams, params: SimParams, bytes: u64) -> (Duration, Report) {
-    let latency = OsuLatency { bytes: Bytes::new(bytes), warm_up: 1, iterations: 1 };
+    let latency = OsuLatency { bytes: Bytes::new(bytes), warm_up: 1, iterations: 1, ..Default::default() };
     let mut params = params;
     params.host.shared_memory = memory.clone();
     let report = run(&on_hosts(params, Workload::OsuLatency(latency).traffic(1).unwrap(), &[1, 1]), 1);
