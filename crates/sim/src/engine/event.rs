@@ -47,16 +47,21 @@ pub enum Kind {
     /// A message is in the queue of a rank of the same host. Index: the sender's thread. Handle: the packet that
     /// carries it.
     Handover,
+    /// A received packet has been written to memory by a NIC that holds packets whole. Handle: the packet.
+    Written,
 }
 
 impl Kind {
     /// Whether the handle names a packet.
     pub fn has_packet(self) -> bool {
-        matches!(self, Kind::Arrive | Kind::Deliver | Kind::Announce | Kind::ArriveDamaged | Kind::Handover)
+        matches!(
+            self,
+            Kind::Arrive | Kind::Deliver | Kind::Announce | Kind::ArriveDamaged | Kind::Handover | Kind::Written
+        )
     }
 
     /// All, by number.
-    const ALL: [Kind; 18] = [
+    const ALL: [Kind; 19] = [
         Kind::Arrive,
         Kind::Deliver,
         Kind::PauseArrive,
@@ -75,6 +80,7 @@ impl Kind {
         Kind::CreditsArrive,
         Kind::CrossbarFree,
         Kind::Handover,
+        Kind::Written,
     ];
 }
 

@@ -208,6 +208,7 @@ impl Shard {
             Kind::CreditsArrive => self.credits_arrive(place, index),
             Kind::CrossbarFree => self.crossbar_free(place, index),
             Kind::Handover => self.handover(ThreadIndex::new(index), event.packet()),
+            Kind::Written => self.hand_over(event.packet()),
             Kind::PauseArriveDamaged => self.pause_arrive_damaged(place, PauseFrame::unpack(event.bits)),
         }
     }

@@ -1,6 +1,6 @@
 //! The bus between NIC and host memory, as far as it delays received packets, and stops of reception.
 
-use etherweave_primitives::{BitRate, ByteTime, Duration, Time};
+use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, Time};
 
 use super::BufferDrain;
 use crate::packet::Packet;
@@ -33,6 +33,13 @@ impl Bus {
     /// How long the requests take that read a packet which is sent.
     pub(crate) fn send(&self, wire: u32, payload: u32) -> Duration {
         self.byte.of(self.pcie.read_bytes(self.in_memory(wire, payload)))
+    }
+
+    /// How long a NIC that holds packets whole waits for the first of a message of so many bytes; none that lets them
+    /// pass.
+    fn fetch(&self, bytes: u64, payload_max: Bytes) -> Option<Duration> {
+        let first = bytes.min(payload_max.get()) as u32;
+        self.pcie.store_and_forward.then(|| self.byte.of(self.pcie.write_bytes(first)))
     }
 
     /// The rate on the wire at which it takes packets of this size.
@@ -70,6 +77,16 @@ impl HostInterface {
             Some(bus) => bus.receive(packet.wire, packet.payload),
         };
         (start, moved)
+    }
+
+    /// Whether a received packet is handed on when it is in memory, not before.
+    pub(crate) fn holds_packets(&self) -> bool {
+        self.bus.as_ref().is_some_and(|bus| bus.pcie.store_and_forward)
+    }
+
+    /// See [`Bus::fetch`].
+    pub(crate) fn fetch(&self, bytes: u64, payload_max: Bytes) -> Option<Duration> {
+        self.bus.as_ref()?.fetch(bytes, payload_max)
     }
 
     /// Lets the requests for a packet that is sent take their time from receiving.

@@ -3,6 +3,7 @@
 use etherweave_primitives::Duration;
 
 use super::Endpoint;
+use super::bus::HostInterface;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::indices::{EndpointIndex, HostIndex, PortIndex};
@@ -129,6 +130,17 @@ impl Shard {
         if !self.drain(host, handle) {
             return self.drop_at_nic(host, handle);
         }
+        if self.constants.nic.interface.as_ref().is_some_and(HostInterface::holds_packets) {
+            let host = &self.hosts[host];
+            let written_at = self.now + host.nic.buffer.wait(self.now);
+            return self.expect_packet(written_at, self.key(host.port, Kind::Written, 0), handle);
+        }
+        self.hand_over(handle);
+    }
+
+    /// A packet is where the NIC works on it.
+    #[inline]
+    pub(crate) fn hand_over(&mut self, handle: Handle) {
         let packet = self.packets.remove(handle);
         self.totals.delivered += 1;
         self.roce_receive(packet.endpoint, &packet);

@@ -72,9 +72,17 @@ impl Endpoint {
 impl Shard {
     /// Hands a message to a connection and announces it.
     pub(crate) fn roce_post(&mut self, endpoint: EndpointIndex, bytes: u64, operation: Operation) -> u64 {
-        let end = self.endpoints[endpoint].roce().requester.post(self.now, bytes, operation);
-        self.roce_wake(endpoint);
-        end
+        let interface = self.constants.nic.interface.as_ref();
+        let fetch = interface.and_then(|interface| interface.fetch(bytes, params(&self.constants).path_mtu));
+        let end = &mut self.endpoints[endpoint];
+        let place = self.hosts[end.host].port;
+        let is_held = fetch.is_some() && end.roce().requester.hold();
+        let posted = end.roce().requester.post(self.now, bytes, operation);
+        match fetch.filter(|_| is_held) {
+            Some(fetch) => self.schedule(fetch, place, Kind::Pacing, endpoint.get()),
+            None => self.roce_wake(endpoint),
+        }
+        posted
     }
 
     /// Puts the endpoint in the ring if it can send.

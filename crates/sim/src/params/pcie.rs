@@ -22,11 +22,21 @@ pub struct Pcie {
     pub payload: Bytes,
     /// Largest read request, 128 B to 4 KiB: what the host sends is read by requests, which go in this direction too.
     pub read_request: Bytes,
+    /// Whether a NIC that works by itself has the whole of a packet before it sends it on, in either direction. Default
+    /// false: a packet passes while it comes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub store_and_forward: bool,
 }
 
 impl Default for Pcie {
     fn default() -> Self {
-        Pcie { generation: 3, width: 16, payload: Bytes::new(256), read_request: Bytes::new(512) }
+        Pcie {
+            generation: 3,
+            width: 16,
+            payload: Bytes::new(256),
+            read_request: Bytes::new(512),
+            store_and_forward: false,
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! A bus between NIC and host memory that is slower than the link.
 
-use etherweave_primitives::{Duration, Priority, Rank};
+use etherweave_primitives::{Bytes, Duration, Priority, Rank};
 use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{Pcie, RoceParams, RoceVersion, SimParams, Transport};
-use etherweave_workload::{StreamSpec, Traffic};
+use etherweave_workload::{OsuLatency, StreamSpec, Traffic, Workload};
 
-use crate::common::{experiment, job_of, one_switch, run_for};
+use crate::common::{experiment, job, job_of, one_switch, run, run_for};
 
 /// Payload of a packet [B].
 const PAYLOAD: u32 = 4_096;
@@ -51,4 +51,31 @@ fn reading_what_is_sent_takes_from_what_is_received() {
     let bus = half_bus();
     let (found, expected) = (received_gbps(true), rate_gbps(bus.write_bytes(PAYLOAD) + bus.read_bytes(PAYLOAD)));
     assert!((found / expected - 1.0).abs() < 0.01, "{found} against {expected} Gb/s");
+}
+
+/// The round trip of a ping-pong [ps].
+fn round_trip(bytes: u64, store_and_forward: bool) -> u64 {
+    let mut params = SimParams::default();
+    params.nic.pcie = Some(Pcie { store_and_forward, ..Pcie::default() });
+    params.host.mpi_roce.eager_max = Bytes::new(1 << 20);
+    let latency = OsuLatency { bytes: Bytes::new(bytes), warm_up: 1, iterations: 1, ..Default::default() };
+    let report = run(&experiment(one_switch(2), params, vec![job(&Workload::OsuLatency(latency))]), 1);
+    report.iterations[0].duration.as_ps()
+}
+
+/// In each direction, the first packet of a message is read, and the last one written, before it goes on: of a message
+/// of a packet the same one. The envelope of MPI travels in it.
+#[test]
+fn a_nic_that_holds_packets_adds_the_bus_twice_in_each_direction() {
+    let envelope = SimParams::default().host.mpi_roce.header.get();
+    let bus = Pcie::default();
+    let of = |bytes: u64| bus.rate().serialization_time(Bytes::new(bus.write_bytes(bytes as u32).into())).as_ps();
+    for bytes in [8, 1_000, 4_000] {
+        let added = round_trip(bytes, true) - round_trip(bytes, false);
+        let expected = 4 * of(bytes + envelope);
+        // The engine rounds the time of a byte up to 2^-10 ps.
+        assert!(added.abs_diff(expected) <= expected / 1_000, "{bytes} B: {added} against {expected} ps");
+    }
+    let many = round_trip(40_000, true) - round_trip(40_000, false);
+    assert!(many < 6 * of(u64::from(PAYLOAD)), "packets between the first and the last overlap: {many} ps");
 }

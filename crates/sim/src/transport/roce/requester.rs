@@ -243,6 +243,13 @@ impl Requester {
         congestion.heeds_marks()
     }
 
+    /// Lets nothing out until [`Requester::resume`] if it has nothing to send; otherwise changes nothing.
+    pub fn hold(&mut self) -> bool {
+        let is_idle = !self.is_pacing && self.next == self.posted;
+        self.is_pacing |= is_idle;
+        is_idle
+    }
+
     /// When [`Requester::resume`] is due.
     #[inline]
     pub fn paced_until(&self) -> Option<Time> {
