@@ -114,9 +114,7 @@ fn services(topology: &Topology, params: &SimParams) -> u64 {
 /// Both ends, both paths, timers.
 fn connection(params: &SimParams, hops: f64) -> u64 {
     let state = match &params.transport {
-        Transport::Roce(roce) if roce.dcqcn.is_some() || roce.swift.is_some() => {
-            size_of::<Congestion>() as u64 + ALLOCATION
-        }
+        Transport::Roce(roce) if !roce.congestion_controls().is_empty() => size_of::<Congestion>() as u64 + ALLOCATION,
         Transport::Roce(_) => 0,
         Transport::Tcp(_) => (size_of::<TcpState>() + size_of::<ReceiveQueue>()) as u64 + ALLOCATION + TCP_LISTS,
     };

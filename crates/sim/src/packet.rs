@@ -54,9 +54,9 @@ pub mod flags {
     pub const LAST: u8 = 8;
     /// Sent before.
     pub const RETRANSMISSION: u8 = 16;
-    /// TCP: echo of a mark.
+    /// TCP, and an acknowledgement of RoCE: echo of a mark.
     pub const ECN_ECHO: u8 = 32;
-    /// RoCE: the message is an RDMA READ request. RoCE has no use for [`ECN_ECHO`], whose bit it is.
+    /// RoCE: the message is an RDMA READ request. Data have no use for [`ECN_ECHO`], whose bit it is.
     pub const READ_REQUEST: u8 = ECN_ECHO;
     /// RoCE: the message is an RDMA READ response.
     pub const READ: u8 = 64;

@@ -105,7 +105,7 @@ impl Protocol {
     pub fn send_state(&self, now: Time, constants: &RunConstants) -> SendState {
         match self {
             Protocol::Roce(state) => SendState {
-                window: roce::params(constants).window.get(),
+                window: state.requester.window(roce::params(constants)),
                 in_flight: state.requester.in_flight(),
                 rate: state.requester.rate(now),
             },

@@ -176,6 +176,7 @@ impl Shard {
     /// Puts what selective repeat reports on an acknowledgement.
     fn attach(&mut self, report: &SelectiveReport, packet: &mut Packet) {
         packet.sent = report.sent;
+        packet.flags |= if report.is_marked { flags::ECN_ECHO } else { 0 };
         let blocks = report.blocks.iter().filter(|block| !block.is_empty()).count() as u32;
         if blocks > 0 {
             packet.wire += blocks * SELECTIVE_BLOCK;
@@ -189,7 +190,7 @@ impl Shard {
             Reliability::GoBackN => None,
             Reliability::SelectiveRepeat => {
                 let blocks = self.packets.remove_side(packet.side).unwrap_or_default();
-                Some(SelectiveReport { blocks, sent: packet.sent })
+                Some(SelectiveReport { blocks, sent: packet.sent, is_marked: packet.has(flags::ECN_ECHO) })
             }
         }
     }

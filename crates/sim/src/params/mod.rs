@@ -7,6 +7,7 @@ mod cells;
 mod check;
 mod command_stall;
 mod cores;
+mod dctcp;
 mod flow_control;
 mod host;
 mod pcie;
@@ -22,6 +23,7 @@ pub use cells::{Cells, PeerResponse, TableRate};
 pub use check::check;
 pub use command_stall::CommandStall;
 pub use cores::{Binding, CoreParams};
+pub use dctcp::Dctcp;
 pub use etherweave_kernel::Arbiter;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::Swift;
+use super::{Dctcp, Swift};
 
 /// Which encapsulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -58,10 +58,13 @@ pub struct RoceParams {
     /// Selective repeat that finds losses by time: least wait before the last packet is sent again to ask what has
     /// arrived.
     pub tail_loss_probe_min: Duration,
-    /// Congestion control by marks. Absent: off, as in the testbed.
+    /// Congestion control by marks and a rate. Absent: off, as in the testbed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dcqcn: Option<Dcqcn>,
-    /// Congestion control by delay, in place of the other.
+    /// Congestion control by marks and a window, in place of the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dctcp: Option<Dctcp>,
+    /// Congestion control by delay, in place of the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swift: Option<Swift>,
 }
@@ -79,8 +82,17 @@ impl Default for RoceParams {
             loss_detection: LossDetection::Time,
             tail_loss_probe_min: Duration::from_us(100),
             dcqcn: None,
+            dctcp: None,
             swift: None,
         }
+    }
+}
+
+impl RoceParams {
+    /// The congestion controls that it has, by their keys: one at most where they are consistent.
+    pub fn congestion_controls(&self) -> Vec<&'static str> {
+        let all = [("dcqcn", self.dcqcn.is_some()), ("dctcp", self.dctcp.is_some()), ("swift", self.swift.is_some())];
+        all.into_iter().filter_map(|(name, is_on)| is_on.then_some(name)).collect()
     }
 }
 

@@ -5,6 +5,7 @@
 pub mod dcqcn;
 #[cfg(test)]
 mod every_transport;
+mod mark_window;
 mod rack;
 mod ranges;
 mod reassembly;

@@ -7,6 +7,7 @@ mod command_stall;
 mod common;
 mod credits;
 mod dcqcn;
+mod dctcp;
 mod degraded;
 mod eager;
 mod headroom;

@@ -34,13 +34,30 @@ fn check_roce(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
     require(roce.window <= mtu * PACKETS_MAX, "transport.roce.window", roce.window, most)?;
     check_timer("transport.roce.retransmission_timeout", roce.retransmission_timeout)?;
     check_selective(roce)?;
-    if let Some(swift) = &roce.swift {
-        check_swift(roce, swift)?;
-    }
-    match &roce.dcqcn {
-        Some(dcqcn) => check_dcqcn(dcqcn, ecn.is_some()),
-        None => require(ecn.is_none(), "switch.ecn", "marking switches", "transport.roce.dcqcn: nothing heeds a mark"),
-    }
+    check_congestion_controls(roce, ecn)?;
+    roce.dcqcn.as_ref().map_or(Ok(()), check_dcqcn)?;
+    roce.swift.as_ref().map_or(Ok(()), check_swift)
+}
+
+/// One at most; those of acknowledgements have what they need of them, and marks and what heeds them come together.
+fn check_congestion_controls(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
+    let names = roce.congestion_controls();
+    let Some(name) = names.last() else {
+        let heeds = "transport.roce.dcqcn or dctcp: nothing heeds a mark";
+        return require(ecn.is_none(), "switch.ecn", "marking switches", heeds);
+    };
+    let key = format!("transport.roce.{name}");
+    require(names.len() == 1, &key, names[0], "one congestion control")?;
+    let heeds_marks = roce.dcqcn.is_some() || roce.dctcp.is_some();
+    require(!heeds_marks || ecn.is_some(), &key, "no switch.ecn", "marking switches: nothing would notify the sender")?;
+    require(heeds_marks || ecn.is_none(), "switch.ecn", "marking switches", format!("none: {name} heeds no mark"))?;
+    let is_echoed = roce.dcqcn.is_none();
+    let is_selective = roce.reliability == Reliability::SelectiveRepeat;
+    let echoes = "selective_repeat: its acknowledgements echo what became of a packet";
+    let value = format!("go_back_n beside {name}");
+    require(!is_echoed || is_selective, "transport.roce.reliability", value, echoes)?;
+    let every = "1: the window may hold less than that many packets";
+    require(!is_echoed || roce.ack_every == 1, "transport.roce.ack_every", roce.ack_every, every)
 }
 
 fn check_selective(roce: &RoceParams) -> Checked {
@@ -66,14 +83,8 @@ fn check_selective(roce: &RoceParams) -> Checked {
     require(!probes || fits, probe, roce.tail_loss_probe_min, most)
 }
 
-fn check_swift(roce: &RoceParams, swift: &Swift) -> Checked {
+fn check_swift(swift: &Swift) -> Checked {
     let key = |name: &str| format!("transport.roce.swift.{name}");
-    require(roce.dcqcn.is_none(), "transport.roce.swift", "dcqcn", "one congestion control")?;
-    let is_selective = roce.reliability == Reliability::SelectiveRepeat;
-    let echoes = "selective_repeat: its acknowledgements echo when a packet was sent";
-    require(is_selective, "transport.roce.reliability", "go_back_n beside swift", echoes)?;
-    let every = "1: the window may hold less than a packet";
-    require(roce.ack_every == 1, "transport.roce.ack_every", roce.ack_every, every)?;
     check_timer(&key("base_target"), swift.base_target)?;
     require(swift.flow_scaling <= super::TIMER_MAX, &key("flow_scaling"), swift.flow_scaling, "at most 1000000s")?;
     let (least, most) = (swift.flow_scaling_window_min, swift.flow_scaling_window_max);
@@ -87,9 +98,8 @@ fn check_swift(roce: &RoceParams, swift: &Swift) -> Checked {
     require_within(1..=1_000, &key("timeouts_max"), swift.timeouts_max)
 }
 
-fn check_dcqcn(dcqcn: &Dcqcn, has_marks: bool) -> Checked {
+fn check_dcqcn(dcqcn: &Dcqcn) -> Checked {
     let key = |name: &str| format!("transport.roce.dcqcn.{name}");
-    require(has_marks, "transport.roce.dcqcn", "no switch.ecn", "marking switches: nothing would notify the sender")?;
     for (name, timer) in [("dce_tcp_rtt", dcqcn.dce_tcp_rtt), ("rpg_time_reset", dcqcn.rpg_time_reset)] {
         check_timer(&key(name), timer)?;
         require(timer >= DCQCN_TIMER_MIN, &key(name), timer, format!("at least {DCQCN_TIMER_MIN}"))?;

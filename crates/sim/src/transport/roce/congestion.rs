@@ -2,29 +2,49 @@
 
 use etherweave_primitives::{BitRate, Duration, Time};
 
+use super::selective::Progress;
 use crate::params::RoceParams;
 use crate::transport::dcqcn::RateLimiter;
+use crate::transport::mark_window::MarkWindow;
 use crate::transport::swift::DelayWindow;
 
 /// See the module.
 pub(crate) enum Congestion {
     Dcqcn(RateLimiter),
+    Dctcp(MarkWindow),
     Swift(DelayWindow),
+}
+
+/// What an acknowledgement says of congestion.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Feedback {
+    /// Newly acknowledged [B].
+    pub acked: u64,
+    /// All below is acknowledged [offset].
+    pub acknowledged: u64,
+    /// The next byte to send [offset].
+    pub next: u64,
+    /// Since the packet left that it answers.
+    pub round_trip: Duration,
+    /// Whether that packet was marked.
+    pub is_marked: bool,
 }
 
 impl Congestion {
     /// What `params` ask for, at a NIC of `rate`.
     pub(super) fn new(params: &RoceParams, rate: BitRate) -> Option<Box<Congestion>> {
+        let (packet, window) = (params.path_mtu.get(), params.window.get());
         let dcqcn = params.dcqcn.as_ref().map(|dcqcn| Congestion::Dcqcn(RateLimiter::new(dcqcn, rate)));
-        let window = |swift| DelayWindow::new(swift, params.path_mtu.get(), params.window.get());
-        let swift = params.swift.as_ref().map(|swift| Congestion::Swift(window(swift)));
-        dcqcn.or(swift).map(Box::new)
+        let dctcp = params.dctcp.map(|_| Congestion::Dctcp(MarkWindow::new(packet, window)));
+        let swift = params.swift.as_ref().map(|swift| Congestion::Swift(DelayWindow::new(swift, packet, window)));
+        dcqcn.or(dctcp).or(swift).map(Box::new)
     }
 
     /// What may be unacknowledged [B], where that is less than the connection's window.
     pub(super) fn window(&self) -> Option<u64> {
         match self {
             Congestion::Dcqcn(_) => None,
+            Congestion::Dctcp(window) => Some(window.bytes()),
             Congestion::Swift(swift) => Some(swift.bytes()),
         }
     }
@@ -33,19 +53,24 @@ impl Congestion {
     pub(super) fn sent(&mut self, now: Time, wire: u32) -> bool {
         match self {
             Congestion::Dcqcn(limiter) => limiter.sent(now, wire),
+            Congestion::Dctcp(_) => false,
             Congestion::Swift(swift) => swift.sent(now),
         }
     }
 
     /// Whether switches may mark its packets.
     pub(super) fn heeds_marks(&self) -> bool {
-        matches!(self, Congestion::Dcqcn(_))
+        match self {
+            Congestion::Dcqcn(_) | Congestion::Dctcp(_) => true,
+            Congestion::Swift(_) => false,
+        }
     }
 
     /// When to ask next whether a packet may go.
     pub(super) fn next_at(&self) -> Time {
         match self {
             Congestion::Dcqcn(limiter) => limiter.next_at(),
+            Congestion::Dctcp(_) => Time::ZERO,
             Congestion::Swift(swift) => swift.paced_until(),
         }
     }
@@ -54,15 +79,19 @@ impl Congestion {
     pub(super) fn is_open(&mut self, now: Time) -> bool {
         match self {
             Congestion::Dcqcn(limiter) => limiter.is_open(now),
-            Congestion::Swift(swift) => swift.paced_until() <= now,
+            Congestion::Dctcp(_) | Congestion::Swift(_) => self.next_at() <= now,
         }
     }
 
-    /// Takes an acknowledgement of `acked` new bytes, the latest of which took `round_trip`.
-    pub(super) fn acknowledged(&mut self, now: Time, acked: u64, round_trip: Duration) {
+    /// Takes an acknowledgement.
+    pub(super) fn acknowledged(&mut self, now: Time, feedback: &Feedback) {
         match self {
-            Congestion::Swift(swift) if acked > 0 => swift.acknowledged(now, acked, round_trip),
-            Congestion::Swift(_) | Congestion::Dcqcn(_) => {}
+            Congestion::Dcqcn(_) => {}
+            Congestion::Dctcp(window) => window.acknowledged(feedback),
+            Congestion::Swift(swift) if feedback.acked > 0 => {
+                swift.acknowledged(now, feedback.acked, feedback.round_trip);
+            }
+            Congestion::Swift(_) => {}
         }
     }
 
@@ -70,14 +99,15 @@ impl Congestion {
     pub(super) fn notified(&mut self, now: Time) {
         match self {
             Congestion::Dcqcn(limiter) => limiter.congestion(now),
-            Congestion::Swift(_) => {}
+            Congestion::Dctcp(_) | Congestion::Swift(_) => {}
         }
     }
 
     /// A packet was lost.
-    pub(super) fn lost(&mut self, now: Time) {
+    pub(super) fn lost(&mut self, now: Time, progress: Progress) {
         match self {
             Congestion::Dcqcn(_) => {}
+            Congestion::Dctcp(window) => window.lost(progress.acknowledged, progress.next),
             Congestion::Swift(swift) => swift.lost(now),
         }
     }
@@ -86,15 +116,17 @@ impl Congestion {
     pub(super) fn timed_out(&mut self, now: Time) {
         match self {
             Congestion::Dcqcn(_) => {}
+            Congestion::Dctcp(window) => window.timed_out(),
             Congestion::Swift(swift) => swift.timed_out(now),
         }
     }
 
-    /// The rate at `now`.
-    pub(super) fn rate_at(&self, now: Time) -> BitRate {
+    /// The rate at `now`, where there is one.
+    pub(super) fn rate_at(&self, now: Time) -> Option<BitRate> {
         match self {
-            Congestion::Dcqcn(limiter) => limiter.rate_at(now),
-            Congestion::Swift(swift) => swift.rate(),
+            Congestion::Dcqcn(limiter) => Some(limiter.rate_at(now)),
+            Congestion::Dctcp(_) => None,
+            Congestion::Swift(swift) => Some(swift.rate()),
         }
     }
 }

@@ -26,7 +26,7 @@ use etherweave_primitives::Time;
 
 use super::{SackBlocks, duplicate};
 
-pub(crate) use congestion::Congestion;
+pub(crate) use congestion::{Congestion, Feedback};
 pub use requester::{DataPacket, Requester};
 pub use responder::{Answer, DataArrival, Reception, Responder};
 
@@ -62,6 +62,8 @@ pub struct SelectiveReport {
     pub blocks: SackBlocks,
     /// When the packet was sent that arrived last.
     pub sent: Time,
+    /// Whether that packet was marked.
+    pub is_marked: bool,
 }
 
 impl SelectiveReport {

@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Time};
 
 use super::selective::{Progress, SelectiveRepeat};
-use super::{Acknowledgement, Congestion, Operation, SEQUENCES, following};
+use super::{Acknowledgement, Congestion, Feedback, Operation, SEQUENCES, SelectiveReport, following};
 use crate::params::{Reliability, RoceParams};
 use crate::transport::{ByteRange, ShortQueue};
 
@@ -159,7 +159,7 @@ impl Requester {
 
     /// Most that may be unacknowledged now [B].
     #[inline]
-    fn window(&self, params: &RoceParams) -> u64 {
+    pub fn window(&self, params: &RoceParams) -> u64 {
         let of_congestion = self.congestion.as_ref().and_then(|congestion| congestion.window());
         of_congestion.unwrap_or(params.window.get())
     }
@@ -204,8 +204,9 @@ impl Requester {
         let lost = self.selective.as_ref().and_then(|selective| selective.first_lost());
         let packet = match lost {
             Some(offset) => {
+                let progress = Progress { acknowledged: self.acknowledged, next: self.next };
                 if let Some(congestion) = &mut self.congestion {
-                    congestion.lost(now);
+                    congestion.lost(now, progress);
                 }
                 self.lost_packet(offset, params)
             }
@@ -283,11 +284,14 @@ impl Requester {
     /// What an acknowledgement of `acked` new bytes says of congestion.
     fn heed(&mut self, now: Time, answer: &Acknowledgement, acked: u64) {
         let Some(congestion) = &mut self.congestion else { return };
-        if let Some(report) = &answer.report {
-            congestion.acknowledged(now, acked, now.since(report.sent));
+        let progress = Progress { acknowledged: self.acknowledged, next: self.next };
+        if let Some(SelectiveReport { sent, is_marked, .. }) = answer.report {
+            let Progress { acknowledged, next } = progress;
+            let round_trip = now.since(sent);
+            congestion.acknowledged(now, &Feedback { acked, acknowledged, next, round_trip, is_marked });
         }
         if answer.is_negative {
-            congestion.lost(now);
+            congestion.lost(now, progress);
         }
     }
 
@@ -370,7 +374,7 @@ impl Requester {
 
     /// The rate that congestion control allows at `now`, if there is one.
     pub fn rate(&self, now: Time) -> Option<BitRate> {
-        self.congestion.as_ref().map(|congestion| congestion.rate_at(now))
+        self.congestion.as_ref().and_then(|congestion| congestion.rate_at(now))
     }
 
     /// Data packets sent, again included.

@@ -1,5 +1,7 @@
 //! The responder: what has arrived, and what it answers.
 
+use std::mem::take;
+
 use etherweave_primitives::Time;
 
 use super::{Acknowledgement, SEQUENCES, SelectiveReport, following};
@@ -68,6 +70,8 @@ struct Placement {
     packets: Reassembly,
     /// When the packet was sent that arrived last.
     sent: Time,
+    /// A marked packet has arrived since the last answer.
+    is_marked: bool,
 }
 
 impl Responder {
@@ -151,9 +155,13 @@ impl Responder {
         Acknowledgement { cumulative: self.expected, sequence: self.expected_sequence, is_negative, report }
     }
 
-    /// A marked packet has arrived: whether to notify the requester, at most once an interval.
+    /// A marked packet has arrived: whether to notify the requester, at most once an interval. Otherwise the next
+    /// acknowledgement echoes the mark.
     pub fn notifies_congestion(&mut self, now: Time, params: &RoceParams) -> bool {
-        let Some(dcqcn) = &params.dcqcn else { return false };
+        let Some(dcqcn) = &params.dcqcn else {
+            self.placement.iter_mut().for_each(|placement| placement.is_marked = true);
+            return false;
+        };
         let is_due = now >= self.notifies_from;
         if is_due {
             self.notifies_from = now + dcqcn.min_time_between_cnps;
@@ -179,6 +187,6 @@ impl Responder {
 
 impl Placement {
     fn report(&mut self) -> SelectiveReport {
-        SelectiveReport { blocks: self.bytes.blocks(), sent: self.sent }
+        SelectiveReport { blocks: self.bytes.blocks(), sent: self.sent, is_marked: take(&mut self.is_marked) }
     }
 }

@@ -34,6 +34,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub(super) use congestion::Dctcp;
 pub use params::{CongestionControl, SegmentLoss, TcpParams};
 pub use receiver::{AckAction, Receiver, SegmentArrival};
 pub use sender::{Segment, Sender, SenderCounters};

@@ -10,7 +10,7 @@ const ONE: u64 = 1 << 20;
 
 /// See the module. Growth, and what a loss does, are Reno's.
 #[derive(Clone, Debug)]
-pub(super) struct Dctcp {
+pub(in crate::transport) struct Dctcp {
     reno: NewReno,
     /// Smoothed share of marked bytes (`DCTCP.Alpha`) [2^-20].
     alpha: u64,
@@ -30,7 +30,7 @@ impl Default for Dctcp {
 
 impl Dctcp {
     /// Takes every ACK (RFC 8257, section 3.3).
-    pub(super) fn observe(&mut self, acked: u64, is_marked: bool, una: u64, sent_to: u64) {
+    pub(in crate::transport) fn observe(&mut self, acked: u64, is_marked: bool, una: u64, sent_to: u64) {
         self.acked += acked;
         self.marked += if is_marked { acked } else { 0 };
         if una <= self.window_end || self.acked == 0 {
@@ -41,21 +41,21 @@ impl Dctcp {
         (self.acked, self.marked, self.window_end) = (0, 0, sent_to);
     }
 
-    pub(super) fn increase(&mut self, window: u64, mss: u64, acked: u64) -> u64 {
+    pub(in crate::transport) fn increase(&mut self, window: u64, mss: u64, acked: u64) -> u64 {
         self.reno.increase(window, mss, acked)
     }
 
     /// Window after marks [B]: less half of the share (RFC 8257, section 3.3, step 9).
-    pub(super) fn reduce_for_marks(&self, window: u64) -> u64 {
+    pub(in crate::transport) fn reduce_for_marks(&self, window: u64) -> u64 {
         window - (u128::from(window) * u128::from(self.alpha) / u128::from(2 * ONE)) as u64
     }
 
     /// Threshold after a loss [B] (section 3.5).
-    pub(super) fn reduce(&mut self, window: u64) -> u64 {
+    pub(in crate::transport) fn reduce(&mut self, window: u64) -> u64 {
         self.reno.reduce(window)
     }
 
-    pub(super) fn restart(&mut self) {
+    pub(in crate::transport) fn restart(&mut self) {
         self.reno.restart();
     }
 }

@@ -13,7 +13,7 @@ use super::params::{CongestionControl, TcpParams};
 use bbr::Bbr;
 pub(super) use bbr::Delivered;
 use cubic::Cubic;
-use dctcp::Dctcp;
+pub(in crate::transport) use dctcp::Dctcp;
 use hystart::HyStart;
 use new_reno::NewReno;
 pub(super) use progress::AckProgress;
