@@ -2,14 +2,16 @@
 
 import base64
 import io
+import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import jinja2
 from matplotlib.figure import Figure
 
+from etherweave.report.interactive import BYTES_MAX, Values, figure_values, licence, scripts
 from etherweave.report.section import Builder, Section, Source, Table
 from etherweave.report.style import house
 from etherweave.study import MissingResultError
@@ -47,6 +49,8 @@ class DrawnSection:
     """Its figure as a data URL; None without one."""
     width: int
     """Of the figure in the page [px]."""
+    values: Values | None = None
+    """What the figure shows, for the script of the page; None where it stays a picture."""
 
 
 @dataclass
@@ -84,8 +88,15 @@ class Page:
         environment = templates()
         environment.filters["numeric_columns"] = numeric_columns
         template = environment.get_template("page.html.jinja")
+        sections = _within(self.sections, BYTES_MAX - sum(len(one.text) for one in scripts()))
+        is_interactive = any(drawn.values for drawn in sections)
+        licences = [("Licence of plotly.js, which draws the figures", licence())]
         text = template.render(
-            front=front, sections=self.sections, missing=self.missing, appendix=appendix
+            front=front,
+            sections=sections,
+            missing=self.missing,
+            appendix=[*appendix, *(licences if is_interactive else [])],
+            scripts=scripts() if is_interactive else [],
         )
         path = self.directory / PAGE
         path.write_text(text, encoding="utf-8")
@@ -105,7 +116,10 @@ class Page:
             return DrawnSection(section, None, 0)
         svg = self._save(section.name, section.figure)
         url = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
-        return DrawnSection(section, url, round(section.figure.get_figwidth() * 100))
+        values = figure_values(section.figure)
+        if values is not None:
+            values["has_time"] = section.has_time
+        return DrawnSection(section, url, round(section.figure.get_figwidth() * 100), values)
 
     def _save(self, name: str, figure: Figure) -> bytes:
         """Write the figure's files; returns its SVG. Neither holds a date or a version."""
@@ -117,6 +131,16 @@ class Page:
         png = self.directory / f"{name}.png"
         figure.savefig(png, dpi=DOTS_PER_INCH, metadata={"Software": None})
         return text.getvalue()
+
+
+def _within(sections: Sequence[DrawnSection], most: int) -> list[DrawnSection]:
+    """Leave out values of figures, which stay pictures, where the page would be larger."""
+    size = sum(len(drawn.image or "") for drawn in sections)
+    kept = []
+    for drawn in sections:
+        size += len(json.dumps(drawn.values))
+        kept.append(drawn if size <= most else replace(drawn, values=None))
+    return kept
 
 
 def templates() -> jinja2.Environment:

@@ -43,6 +43,8 @@ class Section:
     """Tables below the figure."""
     checks: Sequence[str] = ()
     """Ids of the checks of a study that it illustrates; a ``*`` stands for anything."""
+    has_time: bool = False
+    """Whether all panels of the figure share an axis of time, along which a slider moves."""
 
 
 Builder: TypeAlias = Callable[[Source], Section | None]

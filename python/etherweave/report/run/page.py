@@ -13,7 +13,7 @@ from etherweave.report.run.comparison import (
 )
 from etherweave.report.run.hosts import iterations, nodes, streams
 from etherweave.report.run.ports import counters, failures, flows, pauses, utilisation
-from etherweave.report.run.samples import flow_series, port_series
+from etherweave.report.run.samples import flow_series, link_maps, port_series
 from etherweave.report.section import Builder
 from etherweave.results import Result, Summary
 
@@ -22,6 +22,7 @@ SIMULATED: list[Builder[Result]] = [
     nodes,
     streams,
     port_series,
+    link_maps,
     flow_series,
     failures,
     utilisation,

@@ -114,11 +114,13 @@ def _map(axes: Axes, part: pl.DataFrame, column: str, scale: Normalize) -> None:
 
 def _name_axes(axes: Axes, nodes: list[str], grid: npt.NDArray[np.float64]) -> None:
     step = -(-len(nodes) // NAMED_MAX)
-    axes.set_yticks(np.arange(0, len(nodes), step) + 0.5, nodes[::step], fontsize=7)
+    axes.set_yticks(np.arange(0, len(nodes), step) + 0.5)
+    axes.yaxis.set_major_formatter(lambda place, _: nodes[int(place)])
     every = -(-grid.shape[1] // 16)
     places = np.arange(0, grid.shape[1], every)
-    axes.set_xticks(places + 0.5, [str(place) for place in places], fontsize=7)
-    axes.tick_params(length=0)
+    axes.set_xticks(places + 0.5)
+    axes.xaxis.set_major_formatter(lambda place, _: str(int(place)))
+    axes.tick_params(length=0, labelsize=7)
     axes.set_xlabel("port", fontsize=8, labelpad=1)
 
 

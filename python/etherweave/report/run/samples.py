@@ -1,9 +1,13 @@
-"""Time series of a run: queues and rates of sampled ports, windows and rates of sampled flows."""
+"""Time series of a run: queues and rates of sampled ports, windows and rates of sampled flows.
+
+Ports and flows are lines, and ports also maps of links over time. All have a slider over time.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -38,6 +42,18 @@ FLOW_PANELS = (
     Panel("window_bytes", "window [kB]", 1e3),
     Panel("rate_gbps", "rate limiter [Gb/s]"),
 )
+MAP_PANELS = (
+    Panel("utilisation", "sent [% of the line rate]"),
+    Panel("occupancy_bytes", "queue [kB]", 1e3),
+    Panel("paused", "paused [% of the time]"),
+)
+ROWS_MAX, ROWS_NAMED = 128, 32
+"""Links of a map, and those whose names stand in the picture."""
+MAPS_CAPTION = (
+    "A row for each sampled link. Over each period the bytes on the wire, and for how long the "
+    "peer had the port paused, of several priorities the longest; at its end the bytes that wait "
+    "for the port, of all priorities."
+)
 PORTS_CAPTION = (
     "At the end of each period the bytes that wait in the queue of the traffic class (of a NIC, in "
     "its receive buffer); over the period the bytes that were sent on the wire, and for how long "
@@ -61,6 +77,62 @@ def port_series(result: Result) -> Section | None:
     name = pl.format("{}, priority {}", name, "priority") if has_priorities else name
     rows = rows.with_columns(series=name)
     return _section("port_series", "Ports over time", PORTS_CAPTION, rows, PORT_PANELS)
+
+
+def link_maps(result: Result) -> Section | None:
+    """Draw how busy, how full and how long paused sampled links were, a row for each over time."""
+    if not result.columns("port_samples"):
+        return None
+    rates = result.to_polars("ports").select("node", "port", "rate_gbps").unique()
+    share = (
+        pl.col("tx_bytes").sum() * 8 / pl.col("duration_ns").first() / pl.col("rate_gbps").first()
+    )
+    rows = (
+        result.to_polars("port_samples")
+        .join(rates, on=["node", "port"])
+        .group_by("time_ns", "node", "port", "peer", maintain_order=True)
+        .agg(
+            utilisation=share * 100,
+            occupancy_bytes=pl.col("occupancy_bytes").sum(),
+            paused=(pl.col("rx_pause_duration_ns") / pl.col("duration_ns")).max() * 100,
+        )
+        .with_columns(series=pl.format("{} port {} to {}", "node", "port", "peer"))
+    )
+    if rows["time_ns"].n_unique() < 2:
+        return None
+    caption, count = MAPS_CAPTION, rows["series"].n_unique()
+    names = _highest(rows, "utilisation", ROWS_MAX)
+    if count > len(names):
+        caption += f" Of {count:,} links the {len(names)} busiest; port_samples.parquet has all."
+    shown = [panel for panel in MAP_PANELS if rows[panel.column].sum() > 0] or [MAP_PANELS[0]]
+    height = 0.7 + 0.16 * max(len(names), 3)
+    figure = Figure(figsize=(9, 0.5 + height * len(shown)))
+    column = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, panel in zip(column, shown, strict=True):
+        _draw_map(axes, rows, names, panel)
+    column[-1].set_xlabel("simulated time [us]")
+    return Section("link_maps", "Links by time", caption, figure, has_time=True)
+
+
+def _draw_map(axes: Axes, rows: pl.DataFrame, names: Sequence[str], panel: Panel) -> None:
+    wide = rows.pivot(on="time_ns", index="series", values=panel.column)
+    grid = pl.DataFrame({"series": names}).join(
+        wide, on="series", how="left", maintain_order="left"
+    )
+    values = grid.drop("series").to_numpy().astype(float) / panel.divisor
+    ends = np.array([float(time) for time in grid.columns[1:]]) / 1e3
+    edges = np.concatenate([[max(2 * ends[0] - ends[1], 0)], ends])
+    mesh = axes.pcolormesh(
+        edges, np.arange(len(names) + 1), values, cmap="cividis", rasterized=True
+    )
+    mesh.set_clim(0, max(float(np.nanmax(values)), 1e-9))
+    axes.invert_yaxis()
+    axes.grid(visible=False)
+    axes.set_yticks(np.arange(0, len(names), -(-len(names) // ROWS_NAMED)) + 0.5)
+    axes.yaxis.set_major_formatter(lambda place, _: literal(names[int(place)]))
+    axes.tick_params(axis="y", length=0, labelsize=7)
+    axes.set_title(panel.label)
+    axes.figure.colorbar(mesh, ax=axes, pad=0.01)
 
 
 def flow_series(result: Result) -> Section | None:
@@ -94,7 +166,7 @@ def _section(
         _draw(axes, rows, chosen, panel)
     column[0].legend(**ASIDE)
     column[-1].set_xlabel("simulated time [us]")
-    return Section(name, title, caption, figure)
+    return Section(name, title, caption, figure, has_time=True)
 
 
 def _is_known(rows: pl.DataFrame, panel: Panel) -> bool:
@@ -103,12 +175,12 @@ def _is_known(rows: pl.DataFrame, panel: Panel) -> bool:
     return bool(values.is_not_nan().any()) and (panel.column != "paused" or values.sum() > 0)
 
 
-def _highest(rows: pl.DataFrame, column: str) -> list[str]:
+def _highest(rows: pl.DataFrame, column: str, most: int = LINES_MAX) -> list[str]:
     """Name the series with the highest values, in the order of the table."""
     order = rows["series"].unique(maintain_order=True).to_list()
     tops = rows.group_by("series").agg(pl.col(column).max(), pl.col(column).sum().alias("sum"))
     ranked = tops.sort(column, "sum", "series", descending=[True, True, False])
-    names = set(ranked["series"].head(LINES_MAX).to_list())
+    names = set(ranked["series"].head(most).to_list())
     return [name for name in order if name in names]
 
 
