@@ -10,12 +10,13 @@ from etherweave import _core
 
 
 def machine() -> dict[str, str]:
-    """Describe the processor, its threads, the memory and the system of this process.
+    """Describe the processor, its threads, the memory, the system and the core of this process.
 
     Returns
     -------
     dict
-        ``processor``, ``threads``, ``memory``, ``system`` and ``python``, as text.
+        ``processor``, ``threads``, ``memory``, ``system``, ``python`` and ``core``, its version,
+        profile of the compiler and architecture, as text.
     """
     pages, page = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
     return {
@@ -24,7 +25,15 @@ def machine() -> dict[str, str]:
         "memory": f"{pages * page / 2**30:.0f} GiB",
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
+        "core": _core_facts(),
     }
+
+
+def _core_facts() -> str:
+    import pyarrow
+
+    facts = pyarrow.table(_core.build())
+    return " ".join(facts["value"].to_pylist())
 
 
 def usable_processors() -> int:

@@ -163,3 +163,24 @@ def _command(path: Path) -> bytes:
         return (path / "cmdline").read_bytes()
     except OSError:
         return b""
+
+
+@pytest.mark.slow
+def test_a_scheduler_of_dask_that_dies_ends_the_sweep_with_a_sentence(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "scheduler.json", tmp_path / "out"
+    words = ("--scheduler-file", str(file), "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    with ExitStack() as stack:
+        scheduler = stack.enter_context(started("scheduler", *words))
+        _until(file.exists)
+        stack.enter_context(started(*_worker(file)))
+        where = ("--executor", f"dask={file}")
+        sweeping = stack.enter_context(start(write(tmp_path), "-o", out, *where))
+        wait_for(out, 2)
+        _kill(scheduler)
+        assert sweeping.wait(PATIENCE_S) == 2
+    printed = capfd.readouterr().err
+    assert f"no answer of the scheduler of Dask {file}" in printed
+    assert "Traceback" not in printed, printed
+    assert len(SweepStore(out).records()) >= 2

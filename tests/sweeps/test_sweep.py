@@ -12,6 +12,7 @@ import pandas
 import polars as pl
 import pytest
 
+from etherweave.results import Result
 from etherweave.sweeps import ExecutorError, SweepStore, executor, executors, load_sweep, sweep
 from support.command_line import run_here
 from support.sweeps import contents, start, wait_for, write
@@ -196,3 +197,18 @@ def test_a_directory_without_a_sweep_is_refused(verb: str, tmp_path: Path) -> No
     words = ("x=a", "y=b") if verb == "plot" else ()
     done = run_here("sweep", verb, tmp_path, *words)
     assert (done.returncode, "expected" in done.stderr) == (2, True)
+
+
+def test_tables_of_runs_are_kept_on_request_and_added_to_a_sweep_without_them(
+    whole: Path, tmp_path: Path
+) -> None:
+    what, home, on = load_sweep(write(tmp_path)), tmp_path / "out", executor("local", 2)
+    shutil.copytree(whole, home)
+    assert sweep(what, home, on, tables=True).carried_out == RUNS
+    assert sweep(what, home, on, tables=True).carried_out == 0
+    assert contents(home) == contents(whole)
+    rows = SweepStore(home).table()
+    for run, hops in rows.select("run", "packet_hops").iter_rows():
+        result = Result.load(home / "tables" / run)
+        assert result.summary["packet_hops"] == hops
+        assert result.machine["core"].startswith(result.summary["version"])

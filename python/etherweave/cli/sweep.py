@@ -73,6 +73,12 @@ def run_verb(
             "--dry-run", help="Print how many runs there are, and what time and memory they need."
         ),
     ] = False,
+    tables: Annotated[
+        bool,
+        typer.Option(
+            "--tables", help="Keep the whole result of each run, in `tables/` of the directory."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Carry out the runs that have no result yet, and write the dataset.
@@ -90,7 +96,7 @@ def run_verb(
         if dry_run:
             return _print_expectation(expect(what, home, on), as_json)
         with terminable(), study_progress(what.name, "runs") as on_progress:
-            done = carry_out(what, home, on, on_progress)
+            done = carry_out(what, home, on, on_progress, tables=tables)
     _print_result(done, as_json)
     if done.status.failed or done.status.lost:
         raise typer.Exit(FAILED)

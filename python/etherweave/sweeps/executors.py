@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import hashlib
 import json
+import logging
 import os
 import shlex
 import shutil
@@ -19,6 +20,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError
 from functools import partial
 from importlib import import_module
 from itertools import islice
@@ -209,22 +211,15 @@ class _Cluster:
         self, function: str, tasks: Iterable[Task], home: Path, workers: int
     ) -> Iterator[tuple[str, Answer]]:
         distributed: Any = import_module("distributed")
-        waiting, keys = iter(tasks), dict[Any, str]()
-        with self._client(distributed.Client, workers) as client:
-
-            def submit(task: Task) -> Any:
-                future = client.submit(answer, function, build(), task[1], pure=False)
-                keys[future] = task[0]
-                return future
-
-            room = 2 * max(sum(client.nthreads().values()), workers)
-            running = distributed.as_completed([submit(task) for task in islice(waiting, room)])
-            for future in running:
-                if task := next(waiting, None):
-                    running.add(submit(task))
-                key = keys.pop(future)
-                failure = None if future.status == "finished" else future.exception()
-                yield key, {"error": repr(failure)} if failure else future.result()
+        for name in ("client", "core", "batched", "comm"):  # The sentence below says it once.
+            logging.getLogger(f"distributed.{name}").setLevel(logging.CRITICAL)
+        try:
+            with self._client(distributed.Client, workers) as client:
+                yield from _submitted(distributed, client, function, tasks, workers)
+        except (OSError, distributed.client.FutureCancelledError, CancelledError) as error:
+            place = self.address or "on this machine"
+            found = f": {error}" if str(error) else ""
+            raise ExecutorError(f"no answer of the scheduler of Dask {place}{found}") from None
 
     def _client(self, kind: Any, workers: int) -> Any:
         if self.address.endswith(".json"):
@@ -232,6 +227,26 @@ class _Cluster:
         if self.address:
             return kind(self.address, timeout="10s")
         return kind(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+
+
+def _submitted(
+    distributed: Any, client: Any, function: str, tasks: Iterable[Task], workers: int
+) -> Iterator[tuple[str, Answer]]:
+    waiting, keys = iter(tasks), dict[Any, str]()
+
+    def submit(task: Task) -> Any:
+        future = client.submit(answer, function, build(), task[1], pure=False)
+        keys[future] = task[0]
+        return future
+
+    room = 2 * max(sum(client.nthreads().values()), workers)
+    running = distributed.as_completed([submit(task) for task in islice(waiting, room)])
+    for future in running:
+        if task := next(waiting, None):
+            running.add(submit(task))
+        key = keys.pop(future)
+        failure = None if future.status == "finished" else future.exception()
+        yield key, {"error": repr(failure)} if failure else future.result()
 
 
 class _Array:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etherweave import _core
+from etherweave.machine import machine
 from etherweave.overview import overview
 from etherweave.results import CoreTables, Result, parse_summary
 from etherweave.scenario import ScenarioSource
@@ -15,7 +16,7 @@ from etherweave.simulation import ScenarioError
 from etherweave.sweeps.cost import PILOTS, CostModel, Expectation, estimates, expected, pilots
 from etherweave.sweeps.executors import Executor, Task, WorkerError, executor
 from etherweave.sweeps.points import Run, Sweep, load_sweep
-from etherweave.sweeps.store import LOST, Record, SweepStatus, SweepStore
+from etherweave.sweeps.store import LOST, TABLES, Record, SweepStatus, SweepStore
 
 if TYPE_CHECKING:
     import polars
@@ -59,6 +60,8 @@ def sweep(
     directory: str | Path,
     executor: Executor = executor(),  # noqa: B008 - frozen, and starts nothing
     on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+    *,
+    tables: bool = False,
 ) -> SweepResult:
     """Carry out the runs of a sweep that have no record in a directory, and write its dataset.
 
@@ -72,6 +75,9 @@ def sweep(
         Where runs are carried out; see :func:`executor`. Results do not depend on it.
     on_progress
         Called with how many runs are done, of how many, and the hash of the last.
+    tables
+        Whether each run leaves its whole result, too, in ``tables/`` under its hash. Workers write
+        it, so that all of them see the directory.
 
     Raises
     ------
@@ -88,13 +94,11 @@ def sweep(
     with store.alone():
         store.keep_plan(what, runs)
         records = store.records()
-        left = {
-            run.id: run for run in runs if records.get(run.id, {"ended": LOST})["ended"] == LOST
-        }
+        left = {run.id: run for run in runs if store.lacks(records.get(run.id), run.id, tables)}
         count, done = len({run.id for run in runs}), 0
         try:
             with store.journal() as journal:
-                for run, record in _carried_out(what, left, executor, home):
+                for run, record in _carried_out(what, left, executor, home, tables):
                     journal.add(run, record)
                     records[run] = record
                     done += 1
@@ -105,7 +109,7 @@ def sweep(
 
 
 def _carried_out(
-    what: Sweep, left: Mapping[str, Run], executor: Executor, home: Path
+    what: Sweep, left: Mapping[str, Run], executor: Executor, home: Path, tables: bool
 ) -> Iterator[tuple[str, Record]]:
     for run in left.values():
         if run.mistake:
@@ -114,14 +118,16 @@ def _carried_out(
     def tasks() -> Iterator[Task]:
         for run in left.values():
             if not run.mistake:
-                yield run.id, what.resolve(run.point)
+                place = str(home.absolute() / TABLES / run.id) if tables else None
+                yield run.id, [what.resolve(run.point), place]
 
     for key, found in executor.completed(f"{__name__}:carry_out", tasks(), home):
         yield key, _record(LOST, str(found)) if isinstance(found, WorkerError) else found
 
 
-def carry_out(resolved: str) -> Record:
-    """Carry out a run in a worker; gives its record."""
+def carry_out(task: tuple[str, str | None]) -> Record:
+    """Carry out a run in a worker and save its tables, if they have a place; gives its record."""
+    resolved, place = task
     start = time.thread_time()
     try:
         done = _core.run(resolved, _ORIGIN, (), 1, (), None)
@@ -131,7 +137,9 @@ def carry_out(resolved: str) -> Record:
     summary = parse_summary(done.summary)
     if summary["finished"] == "interrupted":
         raise KeyboardInterrupt  # Of a worker that is terminated: no result.
-    result = Result(CoreTables(done.tables), summary, done.resolved, {})
+    result = Result(CoreTables(done.tables), summary, done.resolved, machine() if place else {})
+    if place:
+        result.save(place)
     figures: dict[str, Any] = {name: summary[name] for name in FIGURES}  # type: ignore[literal-required]
     fingerprint = summary["fingerprint"]
     figures["fingerprint"] = "".join(fingerprint.values()) if fingerprint else None  # type: ignore[arg-type]

@@ -37,6 +37,8 @@ PLAN, DATASET = "sweep.json", "runs"
 FAILED = ("mistake", "stuck")
 """Endings of runs that have no figures to compare."""
 LOST = "lost"
+TABLES = "tables"
+"""Directory of whole results, by the hashes of runs."""
 """Ending of a run that its worker or its machine failed: carried out again at the next start."""
 
 
@@ -95,6 +97,13 @@ class SweepStore:
                 except (ValueError, TypeError, LookupError):
                     continue  # Torn.
         return found
+
+    def lacks(self, record: Record | None, run: str, tables: bool) -> bool:
+        """Return whether a run is to be carried out: it has no record, or lacks wanted tables."""
+        if record is None or record["ended"] == LOST:
+            return True
+        has_tables = (self.home / TABLES / run / "summary.json").exists()
+        return tables and record["ended"] != "mistake" and not has_tables
 
     @contextmanager
     def journal(self) -> Iterator["Journal"]:
