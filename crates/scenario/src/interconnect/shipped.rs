@@ -14,12 +14,30 @@ macro_rules! shipped {
 
 shipped! {
     "ethernet-10-tcp",
-    "ethernet-25-tcp",
-    "ethernet-100-tcp",
     "ethernet-10-roce",
+    "ethernet-25-tcp",
     "ethernet-25-roce",
+    "ethernet-40-tcp",
+    "ethernet-40-roce",
+    "ethernet-50-tcp",
+    "ethernet-50-roce",
+    "ethernet-100-tcp",
     "ethernet-100-roce",
+    "ethernet-200-tcp",
+    "ethernet-200-roce",
+    "ethernet-400-tcp",
+    "ethernet-400-roce",
     "infiniband-edr",
+    "infiniband-hdr",
+    "infiniband-hdr100",
+    "infiniband-ndr",
+    "infiniband-hdr-ipoib",
+    "omni-path-100",
+    "slingshot-10",
+    "slingshot-11",
+    "aries",
+    "tofu-d",
+    "bxi-2",
 }
 
 /// Names of all.

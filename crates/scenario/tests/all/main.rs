@@ -7,6 +7,7 @@ mod estimate;
 mod extremes;
 mod faults;
 mod hpcc_ring;
+mod interconnects;
 mod mistakes;
 mod mutations;
 mod samples;
