@@ -5,18 +5,28 @@ use etherweave_primitives::{HostId, Time};
 use crate::frame::pause::PauseFrame;
 use crate::packet::Packet;
 use crate::transport::SackBlocks;
+use crate::transport::telemetry::PathTelemetry;
+
+/// What few packets carry.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct SideContent {
+    /// SACK blocks.
+    pub blocks: SackBlocks,
+    /// Telemetry of switches.
+    pub path: PathTelemetry,
+}
 
 /// A captured frame's content.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Captured {
-    /// A packet, with its SACK blocks.
-    Packet(Packet, Option<SackBlocks>),
+    /// A packet, with what few carry.
+    Packet(Packet, Option<Box<SideContent>>),
     /// A pause frame.
     Pause(PauseFrame),
 }
 
 /// One frame at the captured port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CapturedFrame {
     /// First bit of an outgoing frame; end of reception of an incoming one.
     pub time: Time,

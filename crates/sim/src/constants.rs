@@ -42,6 +42,8 @@ pub(crate) struct RunConstants {
     pub nic: NicTimes,
     /// Shared by all switches.
     pub ecn: Option<EcnMarking>,
+    /// Switches for whose telemetry packets have room: 0 where they have none.
+    pub telemetry_switches: u8,
     /// Whether switches forward before the tail is in.
     pub is_cut_through: bool,
     /// Whether a cut-through switch may have to wait for a packet's tail: some link is faster than another.
@@ -194,6 +196,7 @@ impl RunConstants {
             pause_quanta: groups.quanta,
             nic: NicTimes::new(&params.nic, &params.transport, largest_frame),
             ecn: params.switch.ecn,
+            telemetry_switches: telemetry_switches(&params.transport),
             is_cut_through: params.switch.forwarding == Forwarding::CutThrough,
             may_underrun: true,
             header_bytes: params.switch.header.get() as u32,
@@ -204,6 +207,10 @@ impl RunConstants {
             notes_losses: false,
         }
     }
+}
+
+fn telemetry_switches(transport: &Transport) -> u8 {
+    transport.roce().and_then(|roce| roce.hpcc.as_ref()).map_or(0, |hpcc| hpcc.switches)
 }
 
 /// The largest frame of a transport, on the wire [B].
@@ -219,13 +226,15 @@ pub fn largest_packet(transport: &Transport) -> Bytes {
 impl Overheads {
     fn new(transport: &Transport) -> Overheads {
         let version = transport.roce().map_or(RoceVersion::V2, |roce| roce.version);
-        let roce = size::RoceSizes::new(version, true);
+        let bare = size::RoceSizes::new(version, true);
+        let hpcc = transport.roce().and_then(|roce| roce.hpcc.as_ref());
+        let roce = bare.with_telemetry(hpcc.map_or(0, |hpcc| hpcc.header_bytes()));
         Overheads {
             first: roce.first_overhead(),
             edge: roce.read_edge_overhead(),
             other: roce.middle_overhead(),
             ack: roce.acknowledgement(),
-            cnp: roce.congestion_notification(),
+            cnp: bare.congestion_notification(),
             tcp: size::tcp_wire_bytes(true, 0, 0),
         }
     }

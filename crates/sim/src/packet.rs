@@ -1,7 +1,7 @@
 //! Packets and the slab that holds them.
 //!
-//! A packet travels as one Ethernet frame. It fills one cache line; what only a few packets need (the SACK
-//! blocks of TCP) lies in a side slab. A packet is in exactly one place: a queue, the wire, or a host.
+//! A packet travels as one Ethernet frame. It fills one cache line; what only a few packets need (SACK
+//! blocks, telemetry) lies in a side slab. A packet is in exactly one place: a queue, the wire, or a host.
 
 use etherweave_kernel::{IndexVec, LocalIndex};
 use etherweave_primitives::Time;
@@ -10,6 +10,7 @@ use etherweave_routing::RoutedPacket;
 use crate::engine::memory::{prefer_huge_pages, prefetch};
 use crate::indices::{EndpointIndex, PortIndex};
 use crate::transport::SackBlocks;
+use crate::transport::telemetry::PathTelemetry;
 
 etherweave_kernel::local_index! { Handle: "A packet." }
 
@@ -88,7 +89,7 @@ pub struct Packet {
     pub payload: u32,
     /// TCP receive window [B]; RoCE packet sequence number; announcement: tag.
     pub word: u32,
-    /// SACK blocks in the side slab, or [`NO_SIDE`].
+    /// SACK blocks and telemetry in the side slab, or [`NO_SIDE`].
     pub side: u32,
     /// Number in the run of the connection end that sends it.
     pub sender: u32,
@@ -139,6 +140,8 @@ pub struct Packets {
     routes: IndexVec<Handle, PacketRoute>,
     sides: Vec<SackBlocks>,
     sides_free: Vec<u32>,
+    /// By place in the side slab, where switches write telemetry; otherwise empty.
+    paths: Vec<PathTelemetry>,
 }
 
 impl Packets {
@@ -227,6 +230,34 @@ impl Packets {
                 (self.sides.len() - 1) as u32
             }
         }
+    }
+
+    /// What switches have written into a packet with this side entry.
+    pub fn path(&self, side: u32) -> Option<&PathTelemetry> {
+        self.paths.get(side as usize)
+    }
+
+    /// Gives a side entry telemetry.
+    pub fn set_path(&mut self, side: u32, path: PathTelemetry) {
+        if self.paths.len() < self.sides.len() {
+            self.paths.resize(self.sides.len(), PathTelemetry::default());
+        }
+        self.paths[side as usize] = path;
+    }
+
+    /// What switches have written into a packet, to be changed. The first one makes a side entry.
+    pub fn path_mut(&mut self, handle: Handle) -> &mut PathTelemetry {
+        if self.slots[handle].side == NO_SIDE {
+            let side = self.insert_side(SackBlocks::default());
+            self.set_path(side, PathTelemetry::default());
+            self.slots[handle].side = side;
+        }
+        &mut self.paths[self.slots[handle].side as usize]
+    }
+
+    /// SACK blocks in the side slab, to be changed.
+    pub fn side_mut(&mut self, side: u32) -> &mut SackBlocks {
+        &mut self.sides[side as usize]
     }
 
     /// SACK blocks in the side slab.

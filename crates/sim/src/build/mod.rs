@@ -156,6 +156,9 @@ impl Simulation {
             let (shard, port) = layout.host_port(topology, host);
             shards[shard].captures.push(CapturedPort::new(host, port));
         }
+        for shard in &mut shards {
+            shard.observes_departures = shard.constants.telemetry_switches > 0 || !shard.captures.is_empty();
+        }
         if experiment.fingerprint {
             shards.iter_mut().for_each(|shard| shard.fingerprint = Some(Fingerprint::default()));
         }

@@ -5,7 +5,7 @@ use std::io::{Result, Write};
 use etherweave_primitives::{HostId, Time};
 
 use super::{Shard, Simulation};
-use crate::capture::{Captured, CapturedFrame};
+use crate::capture::{Captured, CapturedFrame, SideContent};
 use crate::captured_port::CaptureFile;
 use crate::frame::pause::PauseFrame;
 use crate::host::Endpoint;
@@ -18,7 +18,8 @@ impl Shard {
     pub(crate) fn capture_packet(&mut self, port: PortIndex, handle: Handle, is_outgoing: bool) {
         let Some(capture) = self.capture_at(port) else { return };
         let packet = self.packets[handle];
-        let side = self.packets.side(packet.side);
+        let path = self.packets.path(packet.side).copied().unwrap_or_default();
+        let side = self.packets.side(packet.side).map(|blocks| Box::new(SideContent { blocks, path }));
         // An outgoing packet names the other end only, which may lie in another shard; its path names the
         // connection.
         let end = if is_outgoing {

@@ -8,6 +8,7 @@ use super::event::{Event, EventKey};
 use super::shard::Shard;
 use crate::packet::{Packet, PacketKind, PacketRoute};
 use crate::switch::neighbour_loads::LoadReport;
+use crate::transport::telemetry::{PathTelemetry, PortTelemetry};
 use crate::transport::{ByteRange, SackBlocks};
 
 /// What one shard does to entities of another: events, and the packets and SACK blocks that they name by their place
@@ -17,13 +18,15 @@ pub(crate) struct ShardOutbox {
     pub events: Vec<Event>,
     pub packets: Vec<Packet>,
     pub sides: Vec<SackBlocks>,
+    /// Of each of these, where switches write telemetry.
+    pub paths: Vec<PathTelemetry>,
     /// Of each packet, where packets are routed one by one.
     pub routes: Vec<PacketRoute>,
     /// Queues that have changed or packets between groups, where a routing knows of those of other switches.
     pub loads: Vec<LoadReport>,
 }
 
-wire! { ShardOutbox { events, packets, sides, routes, loads } }
+wire! { ShardOutbox { events, packets, sides, paths, routes, loads } }
 
 impl ShardOutbox {
     fn is_empty(&self) -> bool {
@@ -34,6 +37,7 @@ impl ShardOutbox {
         self.events.clear();
         self.packets.clear();
         self.sides.clear();
+        self.paths.clear();
         self.routes.clear();
         self.loads.clear();
     }
@@ -163,6 +167,8 @@ wire! {
         flags, is_damaged
     }
     LoadReport { time, queue, bytes }
+    PathTelemetry { count, ports }
+    PortTelemetry { time, sent, queued, port, rate }
     PacketRoute { egress, base, channel; routed: RoutedPacket::words => RoutedPacket::of_words }
 }
 
@@ -213,6 +219,7 @@ mod tests {
             events: vec![event],
             packets: PacketKind::ALL.map(packet).to_vec(),
             sides: vec![SackBlocks::default()],
+            paths: vec![PathTelemetry::default()],
             routes: vec![PacketRoute { routed, egress: PortIndex::new(7), base: 1, channel: 2 }],
             loads: vec![LoadReport { time: Time::from_ps(1 << 44), queue: 8, bytes: 9 }],
         };
@@ -225,7 +232,8 @@ mod tests {
         assert!(left.is_empty() && !read.is_empty() && sent.events.is_empty());
         assert_eq!(read.shards[0].0, 3);
         let [(_, one), (_, other)] = [&outbox.shards[0], &read.shards[0]];
-        let text = |of: &ShardOutbox| format!("{:?}", (&of.events, &of.packets, &of.sides, &of.routes, &of.loads));
+        let text =
+            |of: &ShardOutbox| format!("{:?}", (&of.events, &of.packets, &of.sides, &of.paths, &of.routes, &of.loads));
         assert_eq!(text(one), text(other));
     }
 

@@ -126,6 +126,8 @@ pub(crate) struct Shard {
     pub totals: ShardTotals,
     pub fingerprint: Option<Fingerprint>,
     pub captures: Vec<CapturedPort>,
+    /// Whether departing packets are captured or given telemetry.
+    pub observes_departures: bool,
     /// Time series, where they are asked for.
     pub sampler: Option<Box<Sampler>>,
     /// The channel that each port sends into.
@@ -166,6 +168,7 @@ impl Shard {
             totals: ShardTotals::default(),
             fingerprint: None,
             captures: Vec::new(),
+            observes_departures: false,
             sampler: None,
             channels: IndexVec::default(),
             flowlets: IndexVec::default(),
@@ -231,8 +234,8 @@ impl Shard {
         counters.tx_bytes += u64::from(wire);
         let (peer, arrival) = (port.peer, self.now + duration.min(port.header_time) + port.delay);
         self.totals.hops += 1;
-        if !self.captures.is_empty() {
-            self.capture_packet(port_index, handle, true);
+        if self.observes_departures {
+            self.observe_departure(port_index, handle);
         }
         if others_wait {
             self.expect_free(port_index);
@@ -243,6 +246,18 @@ impl Shard {
             self.expect_packet_towards(arrival, key, handle, egress);
         } else {
             self.post_over(peer.link, arrival, key, handle);
+        }
+    }
+
+    /// Telemetry and captures of a packet that begins to leave.
+    #[cold]
+    #[inline(never)]
+    fn observe_departure(&mut self, port: PortIndex, handle: Handle) {
+        if self.constants.telemetry_switches > 0 {
+            self.write_telemetry(port, handle);
+        }
+        if !self.captures.is_empty() {
+            self.capture_packet(port, handle, true);
         }
     }
 
@@ -289,6 +304,9 @@ impl Shard {
             outbox.routes.push(self.packets.route_if_any(handle));
         }
         if let Some(blocks) = self.packets.remove_side(packet.side) {
+            if self.constants.telemetry_switches > 0 {
+                outbox.paths.push(self.packets.path(packet.side).copied().unwrap_or_default());
+            }
             packet.side = outbox.sides.len() as u32;
             outbox.sides.push(blocks);
         }
@@ -317,7 +335,11 @@ impl Shard {
             if event.key.kind().has_packet() {
                 let mut packet = outbox.packets[event.bits as usize];
                 if packet.side != NO_SIDE {
-                    packet.side = self.packets.insert_side(outbox.sides[packet.side as usize]);
+                    let sent = packet.side as usize;
+                    packet.side = self.packets.insert_side(outbox.sides[sent]);
+                    if let Some(&path) = outbox.paths.get(sent) {
+                        self.packets.set_path(packet.side, path);
+                    }
                 }
                 let handle = self.packets.insert(packet);
                 if let Some(&route) = outbox.routes.get(event.bits as usize) {

@@ -25,7 +25,9 @@ pub fn octets(frame: &CapturedFrame, params: &SimParams) -> Vec<u8> {
             let source = if frame.is_outgoing { ethernet::mac(frame.source) } else { [0x02, 0x01, 0, 0, 0, 1] };
             ethernet::pause(*pause, source, is_pfc)
         }
-        (Captured::Packet(packet, side), Transport::Tcp(_)) => tcp::frame(frame, packet, *side),
-        (Captured::Packet(packet, side), Transport::Roce(roce)) => roce::frame(frame, packet, *side, roce),
+        (Captured::Packet(packet, side), Transport::Tcp(_)) => {
+            tcp::frame(frame, packet, side.as_ref().map(|side| side.blocks))
+        }
+        (Captured::Packet(packet, side), Transport::Roce(roce)) => roce::frame(frame, packet, side.as_deref(), roce),
     }
 }

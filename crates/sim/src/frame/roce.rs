@@ -5,10 +5,9 @@
 //! address, and the blocks of an acknowledgement follow its extension.
 
 use super::ethernet::{header, ip, ipv4, mac, pad};
-use crate::capture::CapturedFrame;
+use crate::capture::{CapturedFrame, SideContent};
 use crate::packet::{Packet, PacketKind, flags};
-use crate::params::{Reliability, RoceParams, RoceVersion};
-use crate::transport::SackBlocks;
+use crate::params::{Hpcc, Reliability, RoceParams, RoceVersion};
 
 /// EtherTypes of RoCE v1 and IPv4.
 const ROCE: u16 = 0x8915;
@@ -32,10 +31,18 @@ const ACK: u8 = 0x1f;
 const NAK: u8 = 0x60;
 
 /// The frame of a RoCE packet, without its check sequence.
-pub(super) fn frame(captured: &CapturedFrame, packet: &Packet, side: Option<SackBlocks>, roce: &RoceParams) -> Vec<u8> {
+pub(super) fn frame(
+    captured: &CapturedFrame,
+    packet: &Packet,
+    side: Option<&SideContent>,
+    roce: &RoceParams,
+) -> Vec<u8> {
     let version = roce.version;
     let mut transport = transport(captured, packet, roce.reliability);
     transport.extend(blocks(side));
+    if let Some(hpcc) = roce.hpcc.as_ref().filter(|_| packet.kind != PacketKind::Cnp) {
+        transport.extend(telemetry(side, hpcc));
+    }
     let ecn = match (packet.has(flags::ECN_CAPABLE), packet.has(flags::CONGESTION)) {
         (_, true) => 3,
         (true, false) => 2,
@@ -105,9 +112,26 @@ fn operation(packet: &Packet, reliability: Reliability) -> (u8, Vec<u8>) {
 }
 
 /// The blocks of a selective acknowledgement: the lower 32 bits of their offsets in the stream.
-fn blocks(side: Option<SackBlocks>) -> Vec<u8> {
-    let blocks = side.unwrap_or_default().into_iter().filter(|block| !block.is_empty());
+fn blocks(side: Option<&SideContent>) -> Vec<u8> {
+    let blocks = side.map(|side| side.blocks).unwrap_or_default().into_iter().filter(|block| !block.is_empty());
     blocks.flat_map(|block| [block.start, block.end]).flat_map(|offset| (offset as u32).to_be_bytes()).collect()
+}
+
+/// Telemetry (HPCC, figure 7): how many switches wrote, 4 bits, and which path, 12; of each its rate, 4, the time [ns],
+/// 24, what it sent [128 B], 20, and its queue [80 B], 16. The rate is the binary logarithm of Gb/s, the path the
+/// exclusive or of its ports.
+fn telemetry(side: Option<&SideContent>, hpcc: &Hpcc) -> Vec<u8> {
+    let ports = side.map_or(&[][..], |side| side.path.ports());
+    let path = ports.iter().fold(0, |path, port| path ^ port.port) & 0xfff;
+    let mut octets = ((ports.len() as u32) << 12 | path).to_be_bytes()[2..].to_vec();
+    for port in ports {
+        let rate = u64::from((port.rate.as_bps() / 1_000_000_000).max(1).ilog2()) & 0xf;
+        let (time, sent) = ((port.time.as_ps() / 1_000) & 0xff_ffff, (port.sent / 128) & 0xf_ffff);
+        let queued = u64::from(port.queued / 80) & 0xffff;
+        octets.extend((rate << 60 | time << 36 | sent << 16 | queued).to_be_bytes());
+    }
+    octets.resize(hpcc.header_bytes() as usize, 0);
+    octets
 }
 
 /// AETH: syndrome and message sequence number.

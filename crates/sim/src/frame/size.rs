@@ -61,7 +61,7 @@ pub const fn tcp_wire_bytes(vlan: bool, payload: u32, sack_blocks: u32) -> u32 {
 /// Sizes of one encapsulation of RoCE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RoceSizes {
-    /// Headers below the transport's own, and the check sequence above [B].
+    /// Headers below the transport's own, telemetry, and the check sequence above [B].
     envelope: u32,
     vlan: bool,
 }
@@ -74,6 +74,11 @@ impl RoceSizes {
             RoceVersion::V2 => IPV4 + UDP,
         };
         RoceSizes { envelope: network + BTH + ICRC, vlan }
+    }
+
+    /// The same, with room for telemetry [B] in data and acknowledgements.
+    pub const fn with_telemetry(self, bytes: u32) -> RoceSizes {
+        RoceSizes { envelope: self.envelope + bytes, vlan: self.vlan }
     }
 
     /// What the first packet of a message adds to its payload.

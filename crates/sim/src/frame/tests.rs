@@ -1,15 +1,16 @@
 //! Octets against the sizes that the simulation reckons with, and against what the standards spell out.
 
-use etherweave_primitives::{HostId, Time};
+use etherweave_primitives::{BitRate, HostId, Time};
 
 use super::size::{PREAMBLE_AND_GAP, RoceSizes, tcp_wire_bytes};
 use super::{octets, pcapng};
-use crate::capture::{Captured, CapturedFrame};
+use crate::capture::{Captured, CapturedFrame, SideContent};
 use crate::frame::pause::PauseFrame;
 use crate::indices::{EndpointIndex, PortIndex};
 use crate::packet::{NO_PACKET, NO_SIDE, Packet, PacketKind, flags};
-use crate::params::{FlowControl, GlobalPause, Pfc, RoceParams, RoceVersion, SimParams, Transport};
+use crate::params::{FlowControl, GlobalPause, Hpcc, Pfc, RoceParams, RoceVersion, SimParams, Transport};
 use crate::transport::tcp::TcpParams;
+use crate::transport::telemetry::{PathTelemetry, PortTelemetry};
 use crate::transport::{ByteRange, SackBlocks};
 
 /// Frame check sequence, which captures leave out [B].
@@ -53,6 +54,7 @@ fn tcp() -> SimParams {
 }
 
 fn packet_octets(packet: Packet, side: Option<SackBlocks>, params: &SimParams) -> Vec<u8> {
+    let side = side.map(|blocks| Box::new(SideContent { blocks, path: PathTelemetry::default() }));
     octets(&captured(Captured::Packet(packet, side)), params)
 }
 
@@ -94,6 +96,29 @@ fn every_roce_frame_is_as_long_as_the_simulation_reckons() {
         check(PacketKind::Nak, 0, 0, sizes.acknowledgement());
         check(PacketKind::Cnp, 0, 0, sizes.congestion_notification());
     }
+}
+
+/// Two switches wrote: rate 100 Gb/s (2^6 and more), at 5 us, 1,280 B sent, 800 B waiting.
+#[test]
+fn telemetry_has_room_for_five_switches() {
+    let hpcc = Hpcc::default();
+    let transport = Transport::Roce(RoceParams { hpcc: Some(hpcc.clone()), ..RoceParams::default() });
+    let params = SimParams { transport, ..SimParams::default() };
+    let sizes = RoceSizes::new(RoceVersion::V2, true).with_telemetry(hpcc.header_bytes());
+    assert_eq!(hpcc.header_bytes(), 42);
+    let (rate, time) = (BitRate::from_gbps(100), Time::from_ps(5_000_000));
+    let mut side = SideContent::default();
+    [3, 5].into_iter().for_each(|port| side.path.push(PortTelemetry { time, sent: 1_280, queued: 800, port, rate }, 5));
+    let octets = |kind, side| octets(&captured(Captured::Packet(packet(kind, 0, 0), side)), &params);
+    assert_eq!(on_the_wire(&octets(PacketKind::Data, None)), sizes.middle_overhead());
+    let ack = octets(PacketKind::Ack, Some(Box::new(side)));
+    assert_eq!(on_the_wire(&ack), sizes.acknowledgement());
+    // Behind 12 B of base header and 4 B of acknowledgement.
+    let telemetry = &ack[BASE_TRANSPORT + 12 + 4..][..42];
+    assert_eq!(telemetry[..2], [0x20, 3 ^ 5]);
+    let port = 6 << 60 | 5_000 << 36 | 10 << 16 | 10_u64;
+    assert_eq!([&telemetry[2..10], &telemetry[10..18]], [port.to_be_bytes(); 2].each_ref());
+    assert_eq!(telemetry[18..], [0; 24]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::frame::size::SELECTIVE_BLOCK;
 use crate::indices::EndpointIndex;
-use crate::packet::{Packet, PacketKind, flags};
+use crate::packet::{NO_SIDE, Packet, PacketKind, flags};
 use crate::params::{Reliability, RoceParams};
 use crate::transport::roce::{
     Acknowledgement, Answer, DataArrival, DataPacket, Operation, Reception, Requester, Responder, SelectiveReport,
@@ -150,8 +150,8 @@ impl Shard {
         let received = responder.received();
         match answer {
             Answer::None => {}
-            Answer::Positive => self.roce_answer(endpoint, PacketKind::Ack),
-            Answer::Negative => self.roce_answer(endpoint, PacketKind::Nak),
+            Answer::Positive => self.roce_answer(endpoint, PacketKind::Ack, packet.side),
+            Answer::Negative => self.roce_answer(endpoint, PacketKind::Nak, packet.side),
         }
         if bytes > 0 {
             self.received(endpoint, bytes);
@@ -161,34 +161,45 @@ impl Shard {
         }
     }
 
-    fn roce_answer(&mut self, endpoint: EndpointIndex, kind: PacketKind) {
+    /// Answers a packet; `side` is its entry in the side slab.
+    fn roce_answer(&mut self, endpoint: EndpointIndex, kind: PacketKind, side: u32) {
         let end = &mut self.endpoints[endpoint];
         let mut packet = end.packet(kind, self.constants.overheads.ack, 0);
         let answer = end.roce().responder.acknowledge(kind == PacketKind::Nak);
         packet.acknowledged = answer.cumulative;
         packet.word = answer.sequence;
         if let Some(report) = &answer.report {
+            packet.side = side;
             self.attach(report, &mut packet);
         }
         self.send_control(endpoint, packet);
     }
 
-    /// Puts what selective repeat reports on an acknowledgement.
+    /// Puts what selective repeat reports on an acknowledgement, which takes over the side entry of the packet that it
+    /// answers.
     fn attach(&mut self, report: &SelectiveReport, packet: &mut Packet) {
         packet.sent = report.sent;
         packet.flags |= if report.is_marked { flags::ECN_ECHO } else { 0 };
         let blocks = report.blocks.iter().filter(|block| !block.is_empty()).count() as u32;
         if blocks > 0 {
             packet.wire += blocks * SELECTIVE_BLOCK;
-            packet.side = self.packets.insert_side(report.blocks);
+            if packet.side == NO_SIDE {
+                packet.side = self.packets.insert_side(report.blocks);
+            } else {
+                *self.packets.side_mut(packet.side) = report.blocks;
+            }
         }
     }
 
-    /// What selective repeat reports on an acknowledgement.
-    fn detach(&mut self, packet: &Packet) -> Option<SelectiveReport> {
+    /// What selective repeat reports on an acknowledgement. Congestion control takes what switches wrote.
+    fn detach(&mut self, endpoint: EndpointIndex, packet: &Packet) -> Option<SelectiveReport> {
         match params(&self.constants).reliability {
             Reliability::GoBackN => None,
             Reliability::SelectiveRepeat => {
+                if let Some(path) = self.packets.path(packet.side) {
+                    let requester = &mut self.endpoints[endpoint].roce().requester;
+                    requester.on_telemetry(path, packet.acknowledged);
+                }
                 let blocks = self.packets.remove_side(packet.side).unwrap_or_default();
                 Some(SelectiveReport { blocks, sent: packet.sent, is_marked: packet.has(flags::ECN_ECHO) })
             }
@@ -196,7 +207,7 @@ impl Shard {
     }
 
     fn roce_acknowledged(&mut self, endpoint: EndpointIndex, packet: &Packet, is_negative: bool) {
-        let report = self.detach(packet);
+        let report = self.detach(endpoint, packet);
         let requester = &mut self.endpoints[endpoint].roce().requester;
         let answer = Acknowledgement { cumulative: packet.acknowledged, sequence: packet.word, is_negative, report };
         requester.on_acknowledgement(self.now, &answer);

@@ -10,6 +10,7 @@ mod cores;
 mod dctcp;
 mod flow_control;
 mod host;
+mod hpcc;
 mod pcie;
 mod receive;
 mod roce;
@@ -29,6 +30,7 @@ pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{
     CpuCosts, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold, ucx_single_copy_threshold,
 };
+pub use hpcc::Hpcc;
 pub use pcie::Pcie;
 pub use receive::{AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams};
 pub use roce::{AlphaUpdate, Dcqcn, LossDetection, Reliability, RoceParams, RoceVersion};

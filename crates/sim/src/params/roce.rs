@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::{Dctcp, Swift};
+use super::{Dctcp, Hpcc, Swift};
 
 /// Which encapsulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -64,6 +64,9 @@ pub struct RoceParams {
     /// Congestion control by marks and a window, in place of the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dctcp: Option<Dctcp>,
+    /// Congestion control by what switches report of their links, in place of the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hpcc: Option<Hpcc>,
     /// Congestion control by delay, in place of the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swift: Option<Swift>,
@@ -83,6 +86,7 @@ impl Default for RoceParams {
             tail_loss_probe_min: Duration::from_us(100),
             dcqcn: None,
             dctcp: None,
+            hpcc: None,
             swift: None,
         }
     }
@@ -91,7 +95,12 @@ impl Default for RoceParams {
 impl RoceParams {
     /// The congestion controls that it has, by their keys: one at most where they are consistent.
     pub fn congestion_controls(&self) -> Vec<&'static str> {
-        let all = [("dcqcn", self.dcqcn.is_some()), ("dctcp", self.dctcp.is_some()), ("swift", self.swift.is_some())];
+        let all = [
+            ("dcqcn", self.dcqcn.is_some()),
+            ("dctcp", self.dctcp.is_some()),
+            ("hpcc", self.hpcc.is_some()),
+            ("swift", self.swift.is_some()),
+        ];
         all.into_iter().filter_map(|(name, is_on)| is_on.then_some(name)).collect()
     }
 }

@@ -18,3 +18,4 @@ pub(crate) mod per_packet;
 pub mod port;
 pub mod schedule;
 pub mod shaper;
+mod telemetry;

@@ -304,6 +304,17 @@ impl Port {
         crate::frame::pause::priorities(self.waiting).map(|class| self.class_states[class].queue.bytes).sum()
     }
 
+    /// What it has sent in all [B on the wire].
+    pub fn sent(&self) -> u64 {
+        (0..Priority::COUNT).map(|priority| self.class_states[priority].counters.tx_bytes).sum()
+    }
+
+    /// Its rate, as exact as the time of a mebibyte.
+    pub fn rate(&self) -> BitRate {
+        const MEBIBYTE: u32 = 1 << 20;
+        BitRate::from_bps(u64::from(MEBIBYTE) * 8_000_000_000_000 / self.byte_time.of(MEBIBYTE).as_ps())
+    }
+
     /// The packet that leads the queue of a class with waiting packets.
     pub fn first(&self, class: usize) -> Handle {
         debug_assert!(self.waiting & 1 << class != 0, "the class has packets");

@@ -5,6 +5,7 @@
 pub mod dcqcn;
 #[cfg(test)]
 mod every_transport;
+mod hpcc;
 mod mark_window;
 mod rack;
 mod ranges;
@@ -14,6 +15,7 @@ mod rtt;
 mod short_queue;
 mod swift;
 pub mod tcp;
+pub(crate) mod telemetry;
 
 pub use ranges::ByteRange;
 pub(crate) use short_queue::ShortQueue;

@@ -11,7 +11,7 @@ use crate::common::{experiment, job, roce, run_for, selective};
 /// Threshold of marking [packets].
 const THRESHOLD: u64 = 60;
 /// A packet on the wire [B]: 4 KiB and its headers, with an address each.
-const PACKET: u64 = 4_096 + 98;
+const PACKET: u64 = 4_096 + 102;
 
 /// `sources` send without end to one host over a switch that marks from [`THRESHOLD`] packets on, on cables of 1 km; a
 /// sample of all ports each microsecond from 2 ms on.

@@ -11,6 +11,7 @@ mod dctcp;
 mod degraded;
 mod eager;
 mod headroom;
+mod hpcc;
 mod input_queued;
 mod losslessness;
 mod moderation;

@@ -3,8 +3,9 @@
 use etherweave_primitives::{Bytes, Duration};
 
 use super::{Checked, RATES, check_timer, require, require_effect, require_within};
-use crate::params::{Dcqcn, EcnMarking, LossDetection, Reliability, RoceParams, Swift, Transport};
+use crate::params::{Dcqcn, EcnMarking, Hpcc, LossDetection, Reliability, RoceParams, Swift, Transport};
 use crate::transport::tcp::{CongestionControl, SegmentLoss, TcpParams};
+use crate::transport::telemetry::SWITCHES_MAX;
 
 /// Packets that may be in flight: half of the 24-bit sequence numbers, so that old and new can be distinguished.
 const PACKETS_MAX: u64 = 1 << 23;
@@ -36,6 +37,7 @@ fn check_roce(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
     check_selective(roce)?;
     check_congestion_controls(roce, ecn)?;
     roce.dcqcn.as_ref().map_or(Ok(()), check_dcqcn)?;
+    roce.hpcc.as_ref().map_or(Ok(()), check_hpcc)?;
     roce.swift.as_ref().map_or(Ok(()), check_swift)
 }
 
@@ -81,6 +83,15 @@ fn check_selective(roce: &RoceParams) -> Checked {
     let most = format!("at most retransmission_timeout, {}", roce.retransmission_timeout);
     let fits = roce.tail_loss_probe_min <= roce.retransmission_timeout;
     require(!probes || fits, probe, roce.tail_loss_probe_min, most)
+}
+
+fn check_hpcc(hpcc: &Hpcc) -> Checked {
+    let key = |name: &str| format!("transport.roce.hpcc.{name}");
+    check_timer(&key("base_round_trip"), hpcc.base_round_trip)?;
+    require_within(1..=100, &key("utilisation"), hpcc.utilisation)?;
+    require_within(1..=1_000_000, &key("stages_max"), hpcc.stages_max)?;
+    require_within(Bytes::new(1)..=Bytes::new(1 << 30), &key("additive_increase"), hpcc.additive_increase)?;
+    require_within(1..=SWITCHES_MAX as u8, &key("switches"), hpcc.switches)
 }
 
 fn check_swift(swift: &Swift) -> Checked {

@@ -5,6 +5,7 @@ use etherweave_primitives::{BitRate, Time};
 use super::selective::{Progress, SelectiveRepeat};
 use super::{Acknowledgement, Congestion, Feedback, Operation, SEQUENCES, SelectiveReport, following};
 use crate::params::{Reliability, RoceParams};
+use crate::transport::telemetry::PathTelemetry;
 use crate::transport::{ByteRange, ShortQueue};
 
 /// An outgoing message.
@@ -292,6 +293,13 @@ impl Requester {
         }
         if answer.is_negative {
             congestion.lost(now, progress);
+        }
+    }
+
+    /// Takes what switches wrote into the packet that an acknowledgement of all below `acknowledged` answers.
+    pub(crate) fn on_telemetry(&mut self, path: &PathTelemetry, acknowledged: u64) {
+        if let Some(congestion) = &mut self.congestion {
+            congestion.measured(path, acknowledged, self.next);
         }
     }
 
