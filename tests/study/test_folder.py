@@ -1,6 +1,7 @@
 """A study is one folder: found by its path, declared without code, with mistakes named."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -159,9 +160,11 @@ def test_a_mistake_in_a_folder_names_the_file_and_the_key(
 
 
 def test_a_name_is_known_or_a_path() -> None:
-    with pytest.raises(KeyError, match="no study 'x'; known: exascale-2017, sandia-2020, stackhpc"):
+    with pytest.raises(
+        KeyError, match="no study 'x'; known: exascale-2017, hot-interconnects-2022, sandia"
+    ):
         load_study("x")
     with pytest.raises(ValueError, match=r"no study\.toml; expected the folder of a study"):
         load_study("./studies")
     listed = invoke("study").stdout
-    assert "sandia-2020    An Evaluation of Ethernet Performance" in listed
+    assert re.search(r"sandia-2020 +An Evaluation of Ethernet Performance", listed)
