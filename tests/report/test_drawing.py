@@ -29,7 +29,7 @@ from etherweave.report.drawing.render import box_of_mark, box_of_words, draw, ex
 from etherweave.report.drawing.spread import positions
 from etherweave.report.drawing.wiring import Wiring
 from etherweave.report.metrics import metrics_figure
-from etherweave.report.style import house
+from etherweave.report.style import house, short_number
 from support import command_line
 
 pytestmark = pytest.mark.slow
@@ -303,6 +303,11 @@ def test_what_cannot_be_read_is_refused_with_the_limit(tmp_path: Path) -> None:
     with pytest.raises(TooLargeError, match="up to 300 switches of a custom fabric; this one has"):
         draw_fabric(fabric, tmp_path / "chain.svg")
     assert not list(tmp_path.iterdir())
+
+
+def test_numbers_beside_bars_are_as_short_as_three_digits_allow() -> None:
+    values = (0, 0.4567, 31.98, 999.6, 241_264, 6_929_284)
+    assert [short_number(value) for value in values] == ["0", "0.457", "32", "1k", "241k", "6.93M"]
 
 
 def test_a_users_style_changes_nothing() -> None:

@@ -13,7 +13,7 @@ from matplotlib.axis import Axis
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
 from etherweave.report.bounds import Medium
 from etherweave.study import PublishedValue
@@ -150,7 +150,7 @@ def write_values(axes: Axes, bars: BarContainer, size: float = 8) -> None:
         middle = bar.get_x() + bar.get_width() / 2
         place = {"xy": (middle, 0), "xycoords": ("data", "axes fraction")}
         axes.annotate(
-            f"{bar.get_height():.3g}",
+            short_number(bar.get_height()),
             **place,  # type: ignore[arg-type]
             xytext=(0, 3),
             textcoords="offset points",
@@ -160,6 +160,16 @@ def write_values(axes: Axes, bars: BarContainer, size: float = 8) -> None:
             path_effects=_HALO,
             zorder=6,
         )
+
+
+def short_number(value: float) -> str:
+    """Write three digits of a number, with ``k``, ``M`` and so on from a thousand on.
+
+    >>> short_number(0.4567), short_number(241_264), short_number(6_929_284)
+    ('0.457', '241k', '6.93M')
+    """
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:g}" if abs(rounded) < 1_000 else EngFormatter(sep="")(rounded)
 
 
 GIGABITS = 8e-9
