@@ -8,10 +8,12 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 
 import etherweave
 from etherweave.cli.extras import MODULES
@@ -30,6 +32,13 @@ PERMISSIVE = {
     *("CC0-1.0", "ISC", "MIT", "Unicode-3.0", "Unlicense", "Zlib"),
 }
 """Licences, by SPDX, that ask of whoever passes the wheel on for no more than a notice."""
+
+USERS = ("control", "bench", "report", "dask")
+"""Extras of users."""
+PERMITTED = re.compile(
+    r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|MPL|Mozilla|HPND|LGPL|Unlicense)\b"
+)
+"""Licences that let anybody use a package unchanged beside the wheel; one of several is enough."""
 
 
 def test_the_core_carries_the_workspace_version() -> None:
@@ -121,3 +130,35 @@ def test_every_crate_in_the_wheel_has_a_permissive_licence() -> None:
     licences = {one["name"]: one["license"] or "" for one in listed["packages"]}
     assert "pyo3" in licences
     assert not {name: text for name, text in licences.items() if not is_permissive(text)}
+
+
+def test_cargo_deny_allows_the_same_licences() -> None:
+    allowed = tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow"]
+    assert set(allowed) == PERMISSIVE
+
+
+def test_what_users_install_beside_the_wheel_has_a_licence_that_permits_it() -> None:
+    required = [*PROJECT["dependencies"], *(one for name in USERS for one in EXTRAS[name])]
+    found = {name: licence_of(name) for name in closure(required)}
+    assert "polars" in found
+    assert not {name: text for name, text in found.items() if not PERMITTED.search(text)}
+
+
+def closure(requirements: list[str]) -> set[str]:
+    """Names of distributions that requirements bring on this machine, and what those require."""
+    names: set[str] = set()
+    waiting = list(requirements)
+    while waiting:
+        one = Requirement(waiting.pop())
+        applies = one.marker is None or one.marker.evaluate({"extra": ""})
+        if applies and one.name.lower() not in names | {"etherweave"}:
+            names.add(one.name.lower())
+            waiting += metadata.requires(one.name) or []
+    return names
+
+
+def licence_of(name: str) -> str:
+    """What a distribution says about its licence, in any of the fields for it."""
+    facts = metadata.metadata(name)
+    fields = ("License-Expression", "License", "Classifier")
+    return "\n".join(text for field in fields for text in facts.get_all(field, []))
