@@ -1,10 +1,10 @@
 //! Whether the parts of a scenario fit each other: its run, its jobs, its fabric.
 
-use etherweave_primitives::{BitRate, Duration, HostId, InputError, InputErrors, Priority};
+use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputError, InputErrors, Priority};
 use etherweave_sim::Job;
 use etherweave_sim::params::{self, Binding, CoreParams, FlowControl};
 use etherweave_topology::Topology;
-use etherweave_workload::{Op, Program, Traffic};
+use etherweave_workload::{Op, Program, Traffic, Workload};
 
 use crate::{JobSpec, Scenario, routing};
 
@@ -41,6 +41,7 @@ fn check_run(errors: &mut InputErrors, scenario: &Scenario) {
         }
     }
     errors.check(check_stall_limit(scenario));
+    errors.check(check_memory(scenario));
 }
 
 /// The first wait that the limit would take for the end of all progress.
@@ -139,6 +140,24 @@ pub(crate) fn shared_cores(scenario: &Scenario) -> Vec<String> {
         (ranks > cores).then_some(text)
     };
     scenario.job.iter().filter_map(line).collect()
+}
+
+/// The matrix of HPL is in the memory of the hosts.
+fn check_memory(scenario: &Scenario) -> Result<(), InputError> {
+    let Some(memory) = scenario.host.memory else { return Ok(()) };
+    for (number, job) in scenario.job.iter().enumerate() {
+        let Workload::Hpl(hpl) = &job.workload else { continue };
+        let needed = hpl.memory_per_rank().saturating_mul(job.ranks_per_host.into());
+        let found = format_args!(
+            "a matrix of {} rows, {} on each host of {} ranks",
+            hpl.size,
+            Bytes::new(needed),
+            job.ranks_per_host
+        );
+        let expected = format_args!("at most {memory}, the memory of a host (host.memory)");
+        InputError::unless(needed <= memory.get(), format!("job.{number}.workload.hpl.size"), found, expected)?;
+    }
+    Ok(())
 }
 
 /// What follows from fabric and schedules together.

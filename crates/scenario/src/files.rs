@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use etherweave_primitives::{InputError, InputErrors};
+use etherweave_workload::HplInput;
 use toml::{Table, Value};
 
 use crate::ScenarioError;
@@ -97,7 +98,7 @@ pub(crate) struct NameKey {
 }
 
 /// All of them.
-pub(crate) const NAMES: [NameKey; 11] = [
+pub(crate) const NAMES: [NameKey; 12] = [
     NameKey { table: "SharedMemoryParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "SwitchParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "MpiParams", key: PROFILE, description: PROFILE_DESCRIPTION },
@@ -121,6 +122,7 @@ pub(crate) const NAMES: [NameKey; 11] = [
         description: "File beside the scenario that lists the fabric: .csv (edges), .graphml or .xml (GraphML), .json.",
     },
     NameKey { table: "Goal", key: "file", description: "File beside the scenario with the schedule, GOAL text." },
+    NameKey { table: "Hpl", key: "file", description: "`HPL.dat` beside the scenario, in place of its keys here." },
 ];
 /// Keys of profiles whose table names one variant of several.
 const VARIANTS: [&str; 6] =
@@ -156,6 +158,7 @@ pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
     let jobs = document.values.get("job").and_then(Value::as_array).map_or(0, Vec::len);
     for number in 0..jobs {
         errors.check(insert_text(document, &["job", &number.to_string(), "workload", "goal"], "file", |_| Ok("text")));
+        errors.check(insert_hpl(document, &["job", &number.to_string(), "workload", "hpl"]));
     }
     errors.into_result().map_err(|errors| document.locate(errors))
 }
@@ -231,6 +234,28 @@ fn insert_text(
     if let Some(table) = table(&mut document.values, path) {
         table.insert(text_key.to_owned(), Value::String(text));
         document.files.push((format!("{}.{text_key}", path.join(".")), key));
+    }
+    Ok(())
+}
+
+/// Replaces the key `file` of a Linpack by the keys that its `HPL.dat` says, none of which may stand beside it.
+fn insert_hpl(document: &mut Document, path: &[&str]) -> Result<(), InputError> {
+    let key = format!("{}.file", path.join("."));
+    let Some(name) = table(&mut document.values, path).and_then(|table| table.remove("file")) else { return Ok(()) };
+    let Value::String(name) = name else {
+        return Err(InputError::new(key, name.to_string(), "the name of a file as a string"));
+    };
+    let text = read(&document.beside(&name)).map_err(|reason| {
+        InputError::new(&key, format!("\"{name}\" cannot be read ({reason})"), "an HPL.dat beside the scenario")
+    })?;
+    let input = HplInput::read(&text).map_err(|error| InputError { key: key.clone(), ..error })?;
+    let values = Table::try_from(input).expect("the input of Linpack is a table");
+    let Some(table) = table(&mut document.values, path) else { return Ok(()) };
+    for (part, value) in values {
+        if table.contains_key(&part) {
+            return Err(InputError::new(key, format!("given beside {part}"), "only one of them"));
+        }
+        table.insert(part, value);
     }
     Ok(())
 }
@@ -353,5 +378,38 @@ mod tests {
         assert_eq!(host.shared_memory.eager_max, ucx_single_copy_threshold(single_copy));
         assert_eq!(host.mpi_tcp.eager_receive_per_kib, UCX_COPY_PER_KIB * 2);
         assert_eq!(host.mpi_tcp.header.get(), 64, "what the profile does not name stays that of the transport");
+    }
+
+    const HPL: &str = "title\ntitle\nHPL.out\n6\n1\n4096 Ns\n1\n64 NBs\n0\n1\n2 Ps\n2 Qs\n16.0\n\
+        1\n0\n1\n4\n1\n2\n1\n0\n1\n1 BCASTs\n1\n1 DEPTHs\n2 SWAP\n64\n";
+
+    #[test]
+    fn an_hpl_dat_gives_the_keys_of_linpack_and_must_fit_the_memory_of_hosts() {
+        let directory = std::env::temp_dir().join(format!("etherweave-hpl-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("HPL.dat"), HPL).unwrap();
+        std::fs::write(directory.join("cut.dat"), &HPL[..30]).unwrap();
+        let origin = directory.join("a.toml");
+        let made = |keys: &str, memory: &str| {
+            let text = format!(
+                "[topology.single_switch]\nhosts = 4\n[host]\nmemory = \"{memory}\"\n[[job]]\nname = \"a\"\n\
+                 workload.hpl = {{ {keys} }}\n"
+            );
+            Scenario::parse(&text, origin.to_str().unwrap(), &[])
+        };
+        // 2,048 rows of 2,112 columns: a quarter of the matrix and the block of the right-hand side.
+        let fitting = made("file = \"HPL.dat\"", "33MiB").unwrap();
+        let error = |keys, memory| made(keys, memory).unwrap_err().to_string();
+        let (large, both) = (error("file = \"HPL.dat\"", "32MiB"), error("file = \"HPL.dat\", depth = 0", "1GiB"));
+        let cut = error("file = \"cut.dat\"", "1GiB");
+        std::fs::remove_dir_all(&directory).unwrap();
+        let etherweave_workload::Workload::Hpl(hpl) = &fitting.job[0].workload else { panic!("Linpack") };
+        assert_eq!((hpl.size, hpl.block, hpl.rows, hpl.columns, hpl.depth), (4_096, 64, 2, 2, 1));
+        assert!(
+            large.contains("job.0.workload.hpl.size: a matrix of 4096 rows, 33MiB on each host of 1 ranks"),
+            "{large}"
+        );
+        assert!(both.contains("hpl.file: given beside depth; expected only one of them"), "{both}");
+        assert!(cut.contains("hpl.file: the end of the file; expected NB of an HPL.dat"), "{cut}");
     }
 }

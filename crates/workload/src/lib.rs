@@ -67,7 +67,7 @@ pub use halo3d::{Boundary, Halo3d};
 pub use hpcc_mpifft::HpccMpifft;
 pub use hpcc_ptrans::HpccPtrans;
 pub use hpcc_ring::HpccRing;
-pub use hpl::{GridOrder, Hpl, PanelBroadcast, RowSwap};
+pub use hpl::{GridOrder, Hpl, HplInput, PanelBroadcast, RowSwap};
 pub use incast::Incast;
 pub use npb::{Npb, NpbBenchmark, NpbCg, NpbClass};
 pub use osu::{OsuBibw, OsuBw, OsuLatency};

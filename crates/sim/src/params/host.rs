@@ -243,6 +243,9 @@ pub struct HostParams {
     /// Cores that ranks and receive queues share. Absent: each has one of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<CoreParams>,
+    /// What programs may take of it. Absent: enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
     /// What all cores together copy in memory. Absent: each copies as fast as alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_rate: Option<BitRate>,
@@ -264,6 +267,7 @@ impl Default for HostParams {
         HostParams {
             cpu: CpuCosts::default(),
             cores: None,
+            memory: None,
             memory_rate: None,
             receive: ReceiveParams::default(),
             mpi_roce: MpiParams::roce(),

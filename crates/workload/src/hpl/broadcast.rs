@@ -1,6 +1,6 @@
 //! How a panel gets from the column that has factorised it to all others of a row.
 
-use etherweave_primitives::{Bytes, Rank};
+use etherweave_primitives::{Bytes, Duration, Rank};
 
 use super::Seat;
 use crate::Op;
@@ -39,6 +39,18 @@ impl PanelBroadcast {
         PanelBroadcast::Long,
         PanelBroadcast::LongModified,
     ];
+
+    /// What of an update is done before a rank takes the next panel: around rings as far as it is from the root, of a
+    /// roll, to which all belong, a half.
+    pub(super) fn part_before(self, update: Duration, distance: u32, columns: u32) -> Duration {
+        match self {
+            PanelBroadcast::Long | PanelBroadcast::LongModified => update / 2,
+            PanelBroadcast::Ring
+            | PanelBroadcast::RingModified
+            | PanelBroadcast::TwoRings
+            | PanelBroadcast::TwoRingsModified => update / u64::from(columns) * u64::from(distance),
+        }
+    }
 
     /// What a rank does when the column `root` broadcasts `bytes` along rows.
     pub(super) fn ops(self, seat: &Seat, root: u32, bytes: u64) -> Vec<Op> {

@@ -1,4 +1,4 @@
-//! High-Performance Linpack: a system of linear equations, panel by panel, without look-ahead.
+//! High-Performance Linpack: a system of linear equations, panel by panel.
 //!
 //! ```text
 //!   column of the panel   factorises it: for each of its columns an exchange along the column of the grid
@@ -6,8 +6,11 @@
 //!   every column          swaps rows and spreads those of U
 //!   every rank            updates its part of the rest
 //! ```
+//!
+//! With look-ahead the next panel is updated first, and factorised and broadcast while all ranks update the rest.
 
 mod broadcast;
+mod input;
 mod panel;
 
 use etherweave_primitives::{Duration, InputError, InputErrors, Rank};
@@ -17,6 +20,7 @@ use crate::limits::{at_least, within};
 use crate::{Block, Op, Program};
 
 pub use broadcast::PanelBroadcast;
+pub use input::HplInput;
 use panel::Panel;
 
 /// Which way ranks fill the grid (`PMAP` of `HPL.dat`).
@@ -58,6 +62,8 @@ pub struct Hpl {
     pub size: u32,
     /// Rows and columns of a block, NB of `HPL.dat`, 1 to 4,096.
     pub block: u32,
+    /// How many panels are factorised before all columns have the last update: 0 or 1 (`DEPTH` of `HPL.dat`).
+    pub depth: u32,
     /// How a panel is broadcast.
     pub broadcast: PanelBroadcast,
     /// How rows are swapped.
@@ -81,6 +87,7 @@ impl Default for Hpl {
             order: GridOrder::default(),
             size: 4_096,
             block: 64,
+            depth: 0,
             broadcast: PanelBroadcast::default(),
             swap: RowSwap::default(),
             swap_threshold: 64,
@@ -104,6 +111,16 @@ impl Hpl {
         u64::from(self.rows).saturating_mul(u64::from(self.columns))
     }
 
+    /// What the part of the matrix of a rank takes at most, with the right-hand side [B].
+    pub fn memory_per_rank(&self) -> u64 {
+        let side = |all: u32, parts: u32| {
+            u64::from(all.div_ceil(self.block.max(1)).div_ceil(parts.max(1))).saturating_mul(self.block.into())
+        };
+        let rows = side(self.size, self.rows);
+        let columns = side(self.size.saturating_add(1), self.columns);
+        rows.saturating_mul(columns).saturating_mul(Panel::REAL)
+    }
+
     /// The schedule of every rank.
     ///
     /// # Errors
@@ -119,6 +136,7 @@ impl Hpl {
             within("columns", self.columns, 1..=SIDE_MAX),
             at_least("ranks", self.rows.saturating_mul(self.columns), 2),
             within("block", self.block, 1..=BLOCK_MAX),
+            within("depth", self.depth, 0..=1),
             at_least("size", self.size, self.block.saturating_mul(3)),
             self.check_samples(),
         ])?;
@@ -176,6 +194,7 @@ struct Seat {
     /// The ranks of its row, by column.
     of_row: Vec<Rank>,
     /// The ranks of its column, by row.
+    ranks_of_column: Vec<Rank>,
     of_column: Communicator,
 }
 
@@ -190,8 +209,9 @@ impl Seat {
             GridOrder::ColumnMajor => (rank % hpl.rows, rank / hpl.rows),
         };
         let of_row = (0..hpl.columns).map(|column| hpl.rank(row, column)).collect();
-        let of_column = (0..hpl.rows).map(|row| hpl.rank(row, column)).collect();
-        Seat { row, column, of_row, of_column: Communicator::new(of_column, Seat::COLUMN) }
+        let ranks_of_column: Vec<Rank> = (0..hpl.rows).map(|row| hpl.rank(row, column)).collect();
+        let of_column = Communicator::new(ranks_of_column.clone(), Seat::COLUMN);
+        Seat { row, column, of_row, ranks_of_column, of_column }
     }
 }
 
@@ -208,12 +228,12 @@ mod tests {
     /// All panels of a small system on grids of all kinds, by every broadcast and swap.
     #[test]
     fn every_variant_sends_what_is_received_and_ends() {
-        for (rows, columns) in [(1, 2), (2, 1), (2, 2), (3, 4), (4, 3), (2, 7)] {
+        for (rows, columns) in [(1, 2), (2, 1), (2, 2), (3, 4), (4, 3), (2, 7), (5, 2)] {
             for &broadcast in PanelBroadcast::ALL {
                 for swap in [RowSwap::BinaryExchange, RowSwap::SpreadRoll, RowSwap::Mix] {
                     let grid = Hpl { rows, columns, size: 500, block: 32, broadcast, swap, ..Hpl::default() };
-                    for samples in [None, Some(5)] {
-                        let hpl = Hpl { samples, swap_threshold: 40, ..grid.clone() };
+                    for (samples, depth) in [(None, 0), (Some(5), 0), (None, 1), (Some(5), 1)] {
+                        let hpl = Hpl { samples, depth, swap_threshold: 40, ..grid.clone() };
                         let programs = hpl.programs().unwrap();
                         assert_eq!((check(&programs), check_progress(&programs)), (Ok(()), Ok(())), "{hpl:?}");
                         let expected = if samples.is_some() { 5 } else { 16 };

@@ -6,9 +6,6 @@ use super::{Hpl, RowSwap, Seat, compute};
 use crate::collective::{Algorithm, Collective, Rule};
 use crate::{Block, Op};
 
-/// A real number of double precision [B].
-const REAL: u64 = 8;
-
 /// A panel of a system.
 pub(super) struct Panel<'a> {
     hpl: &'a Hpl,
@@ -18,24 +15,71 @@ pub(super) struct Panel<'a> {
 }
 
 impl<'a> Panel<'a> {
+    /// A real number of double precision [B].
+    pub const REAL: u64 = 8;
+
     pub fn new(hpl: &'a Hpl, number: u32) -> Panel<'a> {
         Panel { hpl, number, width: hpl.block.min(hpl.size - number * hpl.block) }
     }
 
     /// What a rank does; measured, it is an iteration.
     pub fn blocks(&self, seat: &Seat, is_measured: bool) -> Vec<Block> {
-        let root = self.number % self.hpl.columns;
         let rows = self.local(self.number, seat.row, self.hpl.rows);
-        let mut ops = self.hpl.broadcast.ops(seat, root, self.panel_bytes(rows));
-        ops.extend(self.swap(seat));
-        ops.extend(compute(self.update(seat)));
-        ops.push(Op::IterationEnd);
-        let mut blocks = vec![Block::unmeasured(vec![Op::IterationStart])];
-        if seat.column == root {
+        let root = self.number % self.hpl.columns;
+        let is_owner = seat.column == root;
+        let broadcast = self.hpl.broadcast.ops(seat, root, self.panel_bytes(rows));
+        let mut first = vec![Op::IterationStart];
+        let mut rest = Vec::new();
+        match (self.hpl.depth, self.number.checked_sub(1)) {
+            (0, _) => {
+                rest.extend(broadcast);
+                rest.extend(self.apply(seat, self.columns(seat), None));
+            }
+            (_, None) => rest.extend(broadcast),
+            // `HPL_pdgesvK2.c`: the columns of this panel get the last update before all others.
+            (_, Some(number)) => {
+                let last = Panel::new(self.hpl, number);
+                let own = if is_owner { u64::from(self.width) } else { 0 };
+                first.extend(last.apply(seat, own, None));
+                let columns = last.columns(seat) - own;
+                if is_owner {
+                    rest.extend(broadcast);
+                    rest.extend(last.apply(seat, columns, None));
+                } else {
+                    rest.extend(last.apply(seat, columns, Some(broadcast)));
+                }
+            }
+        }
+        rest.push(Op::IterationEnd);
+        let mut blocks = vec![Block::unmeasured(first)];
+        if is_owner {
             blocks.push(Block { ops: self.column(seat, rows), repeat: self.width, measured: false });
         }
-        blocks.push(Block { ops, repeat: 1, measured: is_measured });
+        blocks.push(Block { ops: rest, repeat: 1, measured: is_measured });
         blocks
+    }
+
+    /// Columns of a rank behind the panel.
+    fn columns(&self, seat: &Seat) -> u64 {
+        self.local(self.number + 1, seat.column, self.hpl.columns)
+    }
+
+    /// Swap and update of some columns of a rank. The next panel comes meanwhile: HPL asks for it between blocks of
+    /// columns, the farther a rank is along the row, the later it is there.
+    fn apply(&self, seat: &Seat, columns: u64, next_panel: Option<Vec<Op>>) -> Vec<Op> {
+        let mut ops = self.swap(seat, columns);
+        let update = self.update(seat, columns);
+        let Some(next_panel) = next_panel else {
+            ops.extend(compute(update));
+            return ops;
+        };
+        let all = self.hpl.columns;
+        let distance = (seat.column + all - (self.number + 1) % all) % all;
+        let before = self.hpl.broadcast.part_before(update, distance, all);
+        ops.extend(compute(before));
+        ops.extend(next_panel);
+        ops.extend(compute(update - before));
+        ops
     }
 
     /// Rows or columns from block `first` on that the rank at `place` of `count` has.
@@ -53,23 +97,22 @@ impl<'a> Panel<'a> {
     /// The rows of a rank, the square of the pivots, and their numbers (`HPL_pdpanel_init.c`).
     fn panel_bytes(&self, rows: u64) -> u64 {
         let width = u64::from(self.width);
-        (rows * width + width * width + width + 1) * REAL
+        (rows * width + width * width + width + 1) * Panel::REAL
     }
 
     /// One column of the panel: the search for the pivot in what the rank has, and the exchange that finds the largest
     /// and swaps the rows (`HPL_pdmxswp.c`).
     fn column(&self, seat: &Seat, rows: u64) -> Vec<Op> {
         let operations = u128::from(rows) * u128::from(self.width);
-        let bytes = Bytes::new((4 + 2 * u64::from(self.width)) * REAL);
+        let bytes = Bytes::new((4 + 2 * u64::from(self.width)) * Panel::REAL);
         let mut ops: Vec<Op> = compute(time(self.hpl.panel_per_gflop, operations)).into_iter().collect();
         ops.extend(along_column(&Collective::Allreduce { bytes }, Algorithm::RecursiveDoubling, seat));
         ops
     }
 
-    /// U has a row for each of the panel's columns, of all columns that the rank still has.
-    fn swap(&self, seat: &Seat) -> Vec<Op> {
-        let columns = self.local(self.number + 1, seat.column, self.hpl.columns);
-        let bytes = columns * u64::from(self.width) * REAL;
+    /// U has a row for each of the panel's columns, of some columns that the rank still has.
+    fn swap(&self, seat: &Seat, columns: u64) -> Vec<Op> {
+        let bytes = columns * u64::from(self.width) * Panel::REAL;
         if bytes == 0 {
             return Vec::new();
         }
@@ -85,15 +128,14 @@ impl<'a> Panel<'a> {
         }
         let (root, part) = (self.number % self.hpl.rows, Bytes::new(bytes.div_ceil(self.hpl.rows.into())));
         let mut ops = along_column(&Collective::Scatter { root, bytes: part }, Algorithm::Binomial, seat);
-        ops.extend(along_column(&Collective::Allgather { bytes: part }, Algorithm::Ring, seat));
+        ops.extend(roll(seat, root, part.get()));
         ops
     }
 
     /// A triangular solution for U and a product of matrices.
-    fn update(&self, seat: &Seat) -> Duration {
+    fn update(&self, seat: &Seat, columns: u64) -> Duration {
         let rows = u128::from(self.local(self.number + 1, seat.row, self.hpl.rows));
-        let columns = u128::from(self.local(self.number + 1, seat.column, self.hpl.columns));
-        let width = u128::from(self.width);
+        let (width, columns) = (u128::from(self.width), u128::from(columns));
         time(self.hpl.update_per_gflop, (width * width + 2 * width * rows) * columns)
     }
 }
@@ -101,6 +143,20 @@ impl<'a> Panel<'a> {
 fn along_column(collective: &Collective, algorithm: Algorithm, seat: &Seat) -> Vec<Op> {
     let rule = Rule { algorithm: Some(algorithm), ..Rule::default() };
     collective.lower(&rule, &seat.of_column, seat.row)
+}
+
+/// Every row gets the parts of all, in exchanges with the row behind and the one before in turn, which pass on what
+/// came from the other side (`HPL_rollT.c`). Rows count from the one of the panel.
+fn roll(seat: &Seat, root: u32, part: u64) -> Vec<Op> {
+    const TAG: u32 = 2;
+    let rows = seat.ranks_of_column.len() as u32;
+    let place = (seat.row + rows - root) % rows;
+    let exchange = |step: u32| {
+        let neighbour = if (place + step).is_multiple_of(2) { seat.row + 1 } else { seat.row + rows - 1 } % rows;
+        let peer = seat.ranks_of_column[neighbour as usize];
+        [Op::Irecv { peer, tag: TAG, bytes: part }, Op::Isend { peer, tag: TAG, bytes: part }, Op::WaitAll]
+    };
+    (0..rows - 1).flat_map(exchange).collect()
 }
 
 /// The time of so many operations.
@@ -128,11 +184,43 @@ mod tests {
     fn rows_of_u_are_spread_and_rolled_or_exchanged() {
         let sent = |swap, row| {
             let hpl = Hpl { rows: 4, columns: 1, swap, ..Hpl::default() };
-            let ops = Panel::new(&hpl, 0).swap(&Seat::new(&hpl, row));
+            let (panel, seat) = (Panel::new(&hpl, 0), Seat::new(&hpl, row));
+            let ops = panel.swap(&seat, panel.columns(&seat));
             ops.iter().map(|op| if let Op::Isend { bytes, .. } = op { *bytes } else { 0 }).sum::<u64>()
         };
-        let all = (4_096 - 64) * 64 * REAL;
+        let all = (4_096 - 64) * 64 * Panel::REAL;
         assert_eq!([sent(RowSwap::SpreadRoll, 0), sent(RowSwap::SpreadRoll, 1)], [all / 4 * 6, all / 4 * 3]);
         assert_eq!(sent(RowSwap::BinaryExchange, 3), 2 * all);
+    }
+
+    /// A row sends to the one behind first where its distance from that of the panel is even, and takes turns.
+    #[test]
+    fn rows_of_u_roll_to_both_sides_in_turn() {
+        let peers = |rows, row| {
+            let seat = Seat::new(&Hpl { rows, columns: 1, ..Hpl::default() }, row);
+            let to = |op: &Op| if let Op::Isend { peer, .. } = op { Some(peer.get()) } else { None };
+            roll(&seat, 1, 8).iter().filter_map(to).collect::<Vec<_>>()
+        };
+        assert_eq!([peers(4, 1), peers(4, 2), peers(4, 0)], [vec![2, 0, 2], vec![1, 3, 1], vec![3, 1, 3]]);
+        assert_eq!([peers(3, 1), peers(3, 2), peers(3, 0)], [vec![2, 0], vec![1, 0], vec![1, 2]]);
+    }
+
+    /// The column of the next panel updates its columns first, and all compute what they do without look-ahead.
+    #[test]
+    fn look_ahead_moves_the_update_of_the_next_panel_to_the_front() {
+        let computed = |ops: &[Op]| -> u64 {
+            ops.iter().map(|op| if let Op::Compute { duration } = op { duration.as_ps() } else { 0 }).sum()
+        };
+        let hpl = Hpl { depth: 1, panel_per_gflop: Duration::ZERO, ..Hpl::default() };
+        for column in 0..hpl.columns {
+            let seat = Seat::new(&hpl, column);
+            let blocks = Panel::new(&hpl, 1).blocks(&seat, true);
+            let last = Panel::new(&hpl, 0);
+            let all = last.update(&seat, last.columns(&seat)).as_ps();
+            let sum: u64 = blocks.iter().map(|block| computed(&block.ops)).sum();
+            assert!(all.abs_diff(sum) <= 1, "column {column}: {sum} of {all}");
+            let first = last.update(&seat, if column == 1 { 64 } else { 0 });
+            assert_eq!(computed(&blocks[0].ops), first.as_ps(), "column {column}");
+        }
     }
 }
