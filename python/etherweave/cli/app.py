@@ -25,6 +25,8 @@ VERBS = {
     "calibrate": "Fit constants of hosts to micro-benchmarks; predict other workloads, and print "
     "the errors.",
     "reference": "Search published figures, or compare a result with those of its metric and size.",
+    "interconnects": "Simulate profiles of interconnects, and print what they yield beside "
+    "published figures.",
     "bench": "Plan, run, parse and compare benchmarks of real clusters.",
     "control": "Deploy a fabric: rules and configurations for switches, addresses for hosts.",
     "lab": "Run a small fabric on this machine, with software switches and hosts; requires root.",

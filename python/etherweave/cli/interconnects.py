@@ -1,0 +1,79 @@
+"""The verb ``interconnects``."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from etherweave.cli.design_page import print_table
+from etherweave.cli.exits import reject
+from etherweave.cli.extras import require
+from etherweave.cli.parameters import AsJson
+from etherweave.interconnects import Interconnect, differing, names
+
+EXAMPLES = """Examples:
+etherweave interconnects
+etherweave interconnects infiniband-edr slingshot-11 --compare
+etherweave interconnects --html interconnects"""
+
+
+def interconnects(
+    chosen: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Profiles, in this order; all without any."),
+    ] = None,
+    compare: Annotated[
+        bool,
+        typer.Option("--compare", help="Print profiles side by side, with figures that differ."),
+    ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="DIRECTORY", help="Write a page with a figure and every source here."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate profiles of interconnects, and print what they yield beside published figures.
+
+    Latency, bandwidth and message rate are those of OSU's benchmarks between two hosts at one
+    switch, the all-to-all is one of 1 KiB on the profile's fabric of 64 hosts. Published are the
+    rate of a link and the latency of Table 1 of Li et al., TBench 2022. A profile without any
+    figure that is fitted to a measurement of the interconnect is declared. Exits with 2 after a
+    mistake.
+    """
+    known = names()
+    unknown = [name for name in chosen or () if name not in known]
+    if unknown:
+        reject(f"no interconnect {unknown[0]!r}; known: {', '.join(known)}")
+    require("bench", "report")
+    from etherweave.report.interconnects import HEAD, SIMULATED, facts, row, write_interconnects
+
+    found = [Interconnect(name) for name in chosen or known]
+    if as_json:
+        print(json.dumps([facts(one) for one in found], indent=2))
+    elif compare:
+        _print_side_by_side(found)
+    else:
+        titles = (*HEAD[:2], *(f">{title}" for title in (*HEAD[2:], *SIMULATED)))
+        print_table(titles, map(row, found))
+    if html:
+        print(write_interconnects(found, html))
+
+
+_FIGURES: dict[str, Callable[[Interconnect], str]] = {
+    "support": lambda one: one.support,
+    "link [Gb/s]": lambda one: f"{one.rate_gbps:g}",
+    "latency of 8 B [us]": lambda one: f"{one.latency_us:.2f}",
+    "bandwidth at 1 MiB [Gb/s]": lambda one: f"{one.bandwidth_gbps:.1f}",
+    "messages of 8 B, 16 pairs [1/us]": lambda one: f"{one.messages_per_us:.1f}",
+    "all-to-all of 64 hosts [us]": lambda one: f"{one.all_to_all_us:.1f}",
+}
+
+
+def _print_side_by_side(found: list[Interconnect]) -> None:
+    heads = ("", *(f">{one.name}" for one in found))
+    print_table(heads, [(name, *map(of, found)) for name, of in _FIGURES.items()])
+    print()
+    rows = differing(found)
+    print_table(("figure", *(one.name for one in found)), [(key, *of) for key, of in rows])

@@ -1,0 +1,89 @@
+"""Profiles of interconnects: their figures, and what they yield in simulation."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from etherweave.simulation import Figure, figures, run, schema
+from etherweave.units import rate_of
+
+PAIRS, WINDOW, HOSTS = 16, 64, 64
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Interconnect:
+    """A profile, and what it yields."""
+
+    name: str
+
+    @cached_property
+    def sources(self) -> list[Figure]:
+        """Every figure of the profile with its source."""
+        return figures({"interconnect": {"profile": self.name}})
+
+    @property
+    def fitted(self) -> int:
+        """How many of the profile's own figures are fitted to measurements of the interconnect."""
+        own = [one for one in self.sources if one["profile"] == self.name]
+        texts = {one["source"] for one in own if one["basis"] == "fitted"}
+        return len({text for text in texts if "SONiC" not in text})
+
+    @cached_property
+    def rate_gbps(self) -> float:
+        """Rate of a link between switches [Gb/s]."""
+        (rate,) = [one["value"] for one in self.sources if one["key"] == "link.rate"]
+        return rate_of(str(rate)) * 8e-9
+
+    @cached_property
+    def latency_us(self) -> float:
+        """Half a round trip of 8 B between two hosts at a switch, as of osu_latency [us]."""
+        ping = {"osu_latency": {"bytes": "8B", "warm_up": 5, "iterations": 50}}
+        return self._mean_ns(ping, 2) / 2e3
+
+    @cached_property
+    def bandwidth_gbps(self) -> float:
+        """One pair with messages of 1 MiB, as of osu_bw [Gb/s]."""
+        stream = {"osu_bw": {"bytes": "1MiB", "window": WINDOW, "warm_up": 1, "iterations": 2}}
+        return 8 * WINDOW * MIB / self._mean_ns(stream, 2)
+
+    @cached_property
+    def messages_per_us(self) -> float:
+        """16 pairs on two hosts with messages of 8 B, as of osu_mbw_mr [million a second]."""
+        many = {"osu_bw": {"bytes": "8B", "pairs": PAIRS, "window": WINDOW, "iterations": 4}}
+        return 1e3 * PAIRS * WINDOW / self._mean_ns(many, 2, PAIRS)
+
+    @cached_property
+    def all_to_all_us(self) -> float:
+        """An all-to-all of 1 KiB for each pair of 64 hosts, on the profile's fabric [us]."""
+        all_to_all = {"all_to_all": {"ranks": HOSTS, "bytes": "1KiB", "iterations": 2}}
+        return self._mean_ns(all_to_all) / 1e3
+
+    def _mean_ns(self, workload: object, hosts: int | None = None, ranks: int = 1) -> float:
+        job = {"name": "job", "workload": workload, "ranks_per_host": ranks}
+        scenario = {"interconnect": {"profile": self.name}, "job": [job]}
+        if hosts:
+            scenario["topology"] = {"single_switch": {"hosts": hosts}}
+        rows = run(scenario).to_polars("iterations")
+        return float(rows["duration_ns"].to_numpy().mean())
+
+    @property
+    def support(self) -> str:
+        """Say what it rests on: measurements of this interconnect, or declarations only."""
+        return f"{self.fitted} measured" if self.fitted else "declared"
+
+
+def names() -> list[str]:
+    """List the profiles that come with Etherweave, as the schema has them."""
+    definitions: Mapping[str, dict[str, dict[str, dict[str, list[str]]]]]
+    definitions = json.loads(schema())["$defs"]
+    return definitions["InterconnectSpec"]["properties"]["profile"]["enum"]
+
+
+def differing(chosen: Sequence[Interconnect]) -> list[tuple[str, list[str]]]:
+    """List keys whose figures differ between profiles with the figures, empty where it has none."""
+    by_key = [{one["key"]: json.dumps(one["value"]) for one in each.sources} for each in chosen]
+    keys = sorted(set().union(*by_key))
+    rows = [(key, [figures.get(key, "") for figures in by_key]) for key in keys]
+    return [(key, values) for key, values in rows if len(set(values)) > 1]

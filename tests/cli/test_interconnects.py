@@ -1,0 +1,54 @@
+"""The verb ``interconnects``: every profile in simulation, beside the published table."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from etherweave.interconnects import Interconnect, names
+from etherweave.report.interconnects import Published, published_latency
+from support import command_line
+
+PROFILES = Path(__file__).parents[2] / "profiles/interconnect"
+
+
+def test_profiles_are_the_files_of_their_folder() -> None:
+    assert sorted(names()) == sorted(path.stem for path in PROFILES.glob("*.toml"))
+
+
+def test_a_row_has_simulated_and_published_figures_with_their_ratio() -> None:
+    done = command_line.run_here("interconnects", "aries", "infiniband-hdr", "--json")
+    aries, hdr = json.loads(done.stdout)
+    assert aries["support"] != "declared"
+    assert aries["latency_ratio"] == pytest.approx(aries["latency_us"] / 1.0)
+    assert hdr["support"] == "declared"
+    assert (hdr["rate_gbps"], hdr["latency_ratio"]) == (200, None)
+    assert 0.9 * 200 < hdr["bandwidth_gbps"] < 200
+    assert {"key", "value", "basis", "source", "profile"} == set(hdr["figures"][0])
+
+
+def test_a_ratio_is_that_to_the_nearer_end_of_a_range() -> None:
+    assert [Published(10, 30, "eq").ratio(value) for value in (5, 20, 60)] == [0.5, 1, 2]
+    ethernet = published_latency(Interconnect("ethernet-25-tcp"))
+    assert ethernet
+    assert (ethernet.low, ethernet.high) == pytest.approx((10, 30))
+
+
+def test_profiles_are_compared_side_by_side_by_the_figures_that_differ() -> None:
+    done = command_line.run_here("interconnects", "infiniband-edr", "bxi-2", "--compare")
+    lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
+    assert '"319ns"' in lines["nic.transmit_latency"]
+    assert "link.rate" not in lines
+
+
+def test_an_unknown_profile_is_named_beside_the_known() -> None:
+    done = command_line.run_here("interconnects", "arise")
+    assert done.returncode == 2
+    assert "no interconnect 'arise'; known: ethernet-10-tcp" in done.stderr
+
+
+def test_the_page_has_every_source(tmp_path: Path) -> None:
+    done = command_line.run_here("interconnects", "tofu-d", "--html", tmp_path / "page")
+    page = (tmp_path / "page/report.html").read_text()
+    assert str(tmp_path / "page") in done.stdout
+    assert "0.49 us of a put of 8 B" in page
