@@ -11,10 +11,18 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from etherweave import simulation, toml
 from etherweave.scenario import ScenarioSource, read
+
+if TYPE_CHECKING:
+    from etherweave.scenario_keys import ScenarioKeys
+else:
+
+    class ScenarioKeys:
+        """Keys are known to type checkers only; here they are read from the schema."""
+
 
 Schema: TypeAlias = Mapping[str, Any]
 KeyPath: TypeAlias = tuple[str | int, ...]
@@ -50,16 +58,18 @@ class Table:
     def __doc__(self) -> str:  # type: ignore[override]
         return _described(self._path, self._schema)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return self._scenario._read((*self._path, name), self._key(name))
+    if not TYPE_CHECKING:  # Checkers know the keys, and report others.
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        schema = self._key(name)
-        path = (*self._path, name)
-        _check(path, schema, value)
-        self._scenario._write(path, value)
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            return self._scenario._read((*self._path, name), self._key(name))
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            schema = self._key(name)
+            path = (*self._path, name)
+            _check(path, schema, value)
+            self._scenario._write(path, value)
 
     def __delattr__(self, name: str) -> None:
         self._key(name)
@@ -135,7 +145,7 @@ class Tables:
         return self._scenario._values_at(self._path) or []
 
 
-class Scenario(Table, Mapping[str, Any]):
+class Scenario(Table, ScenarioKeys, Mapping[str, Any]):
     """A scenario whose keys are attributes, with completion in notebooks and interpreters.
 
     Functions of the package take it where they take a file: :func:`etherweave.run`,
@@ -172,6 +182,8 @@ class Scenario(Table, Mapping[str, Any]):
     >>> simulation.run(scenario).summary["finished"]
     'complete'
     """
+
+    _values: dict[str, Any]
 
     def __init__(self, source: ScenarioSource | None = None, /, **keys: object) -> None:
         super().__init__(self, (), _whole())

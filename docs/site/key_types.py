@@ -1,0 +1,127 @@
+"""Types of the keys of a scenario, from the JSON Schema, for completion and type checkers.
+
+python docs/site/key_types.py > python/etherweave/scenario_keys.pyi
+"""
+
+import json
+import keyword
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+from etherweave import scenario_builder as builder
+
+Schema = builder.Schema
+
+HEAD = '''"""Types of the keys of a scenario; written by docs/site/key_types.py."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
+
+from etherweave.scenario_builder import Table
+
+Read = TypeVar("Read")
+Written = TypeVar("Written")
+Item = TypeVar("Item")
+Keys: TypeAlias = Mapping[str, Any]
+
+class Key(Generic[Read, Written]):
+    @overload
+    def __get__(self, instance: None, owner: object) -> Key[Read, Written]: ...
+    @overload
+    def __get__(self, instance: object, owner: object) -> Read: ...
+    def __set__(self, instance: object, value: Written) -> None: ...
+
+class List(Generic[Item]):
+    def add(self, **keys: object) -> Item: ...
+    def __getitem__(self, number: int) -> Item: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Item]: ...
+'''
+SCHEMA = Path(__file__).parents[1] / "scenario.schema.json"
+SCALARS = {"integer": "int", "number": "float", "boolean": "bool", "string": "str"}
+
+
+def module() -> str:
+    """Write the module: a class for each table, with a line for each key."""
+    types, whole = _Types(), json.loads(SCHEMA.read_text())
+    with patch.object(builder, "_whole", lambda: whole):  # Needs no core of the same keys.
+        first = types.body("ScenarioKeys", whole, "")
+        text = "\n".join([HEAD, *types.classes(), first])
+    ruff = [str(Path(sys.executable).with_name("ruff")), "format", "--stdin-filename=keys.pyi", "-"]
+    done = subprocess.run(ruff, input=text, capture_output=True, encoding="utf-8", check=True)
+    return str(done.stdout)
+
+
+class _Types:
+    """Classes of tables, each written once."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, Schema] = {}
+        self.written: dict[str, str] = {}
+
+    def classes(self) -> Iterator[str]:
+        """Write the tables that have been named, and those that they name."""
+        while self.waiting:
+            name, schema = self.waiting.popitem()
+            self.written[name] = self.body(name, schema, "Table")
+        return iter(text for _, text in sorted(self.written.items()))
+
+    def body(self, name: str, schema: Schema, base: str) -> str:
+        """Write a class."""
+        keys = builder._keys(schema).items()
+        lines = [f"    {key}: {self.key(name, key, one)}" for key, one in keys if _is_name(key)]
+        return "\n".join(
+            [f"class {name}{f'({base})' if base else ''}:", *(lines or ["    ..."]), ""]
+        )
+
+    def key(self, owner: str, key: str, schema: Schema) -> str:
+        """Write the type of a key: what is read, and what may be written."""
+        inner = builder._table(schema)
+        if builder._keys(inner):
+            name = self.named(owner, key, schema, inner)
+            texts = [_literal(builder._names(inner))] if builder._names(inner) else []
+            return f"Key[{name}, {' | '.join([name, 'Keys', *texts])}]"
+        items = builder._table(inner["items"]) if "items" in inner else {}
+        if builder._keys(items):
+            name = self.named(owner, key, inner["items"], items)
+            return f"Key[List[{name}], Sequence[Keys]]"
+        value = self.value(schema, inner)
+        may_be_absent = schema.get("default") is None and value != "Any"
+        return f"Key[{value}{' | None' if may_be_absent else ''}, {value}]"
+
+    def named(self, owner: str, key: str, schema: Schema, inner: Schema) -> str:
+        """Name the class of a table, and note that it is to be written."""
+        name = builder._reference(schema) or owner + key.title().replace("_", "")
+        if name not in self.written:
+            self.waiting.setdefault(name, inner)
+        return name
+
+    def value(self, schema: Schema, inner: Schema) -> str:
+        """Write the type of a value that is no table."""
+        if builder._names(inner):
+            return _literal(builder._names(inner))
+        if "items" in inner:
+            items = builder._table(inner["items"])
+            return f"Sequence[{self.value(inner['items'], items)}]"
+        kinds = inner.get("type", ())
+        named = [
+            SCALARS.get(kind, "Any")
+            for kind in ([kinds] if isinstance(kinds, str) else kinds)
+            if kind != "null"
+        ]
+        return named[0] if len(named) == 1 else "Any"
+
+
+def _literal(names: list[str]) -> str:
+    return f"Literal[{', '.join(map(repr, names))}]".replace("'", '"')
+
+
+def _is_name(key: str) -> bool:
+    return key.isidentifier() and not keyword.iskeyword(key)
+
+
+if __name__ == "__main__":
+    print(module(), end="")

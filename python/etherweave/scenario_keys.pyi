@@ -1,0 +1,1506 @@
+"""Types of the keys of a scenario; written by docs/site/key_types.py."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
+
+from etherweave.scenario_builder import Table
+
+Read = TypeVar("Read")
+Written = TypeVar("Written")
+Item = TypeVar("Item")
+Keys: TypeAlias = Mapping[str, Any]
+
+class Key(Generic[Read, Written]):
+    @overload
+    def __get__(self, instance: None, owner: object) -> Key[Read, Written]: ...
+    @overload
+    def __get__(self, instance: object, owner: object) -> Read: ...
+    def __set__(self, instance: object, value: Written) -> None: ...
+
+class List(Generic[Item]):
+    def add(self, **keys: object) -> Item: ...
+    def __getitem__(self, number: int) -> Item: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Item]: ...
+
+class ActivitySpec(Table):
+    load: Key[float | None, float]
+    packet: Key[str, str]
+    saving: Key[
+        Literal["always_on", "low_power_idle", "link_sleep"] | None,
+        Literal["always_on", "low_power_idle", "link_sleep"],
+    ]
+
+class AdaptiveParams(Table):
+    start: Key[int, int]
+
+class AllToAll(Table):
+    algorithm: Key[
+        Literal[
+            "linear",
+            "linear_sync",
+            "chain",
+            "pipeline",
+            "binary_tree",
+            "split_binary_tree",
+            "in_order_binary_tree",
+            "binomial",
+            "knomial",
+            "recursive_doubling",
+            "recursive_halving",
+            "butterfly",
+            "rabenseifner",
+            "scatter_allgather",
+            "scatter_ring",
+            "bruck",
+            "ring",
+            "double_ring",
+            "pairwise",
+            "neighbour_exchange",
+            "hierarchical",
+            "composed",
+        ]
+        | None,
+        Literal[
+            "linear",
+            "linear_sync",
+            "chain",
+            "pipeline",
+            "binary_tree",
+            "split_binary_tree",
+            "in_order_binary_tree",
+            "binomial",
+            "knomial",
+            "recursive_doubling",
+            "recursive_halving",
+            "butterfly",
+            "rabenseifner",
+            "scatter_allgather",
+            "scatter_ring",
+            "bruck",
+            "ring",
+            "double_ring",
+            "pairwise",
+            "neighbour_exchange",
+            "hierarchical",
+            "composed",
+        ],
+    ]
+    bytes: Key[str, str]
+    iterations: Key[int, int]
+    library: Key[
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+    ]
+    ranks: Key[int, int]
+
+class Arrangement(Table):
+    random: Key[ArrangementRandom, ArrangementRandom | Keys]
+
+class ArrangementRandom(Table):
+    seed: Key[int | None, int]
+
+class Arrival(Table):
+    bernoulli: Key[Bernoulli, Bernoulli | Keys]
+    poisson: Key[Any, Any]
+    on_off: Key[OnOff, OnOff | Keys]
+    periodic: Key[Periodic, Periodic | Keys]
+
+class AsBuilt(Table):
+    breakout: Key[int, int]
+    extra: Key[List[ExtraLink], Sequence[Keys]]
+    failed: Key[Sequence[str], Sequence[str]]
+    hosts: Key[int | None, int]
+    radix: Key[int | None, int]
+
+class AxisSpec(Table):
+    count: Key[int | None, int]
+    key: Key[str | None, str]
+    scale: Key[Literal["linear", "log"], Literal["linear", "log"]]
+    to: Key[Any, Any]
+    values: Key[Sequence[Any], Sequence[Any]]
+    zip: Key[str | None, str]
+
+class Bernoulli(Table):
+    slots_per_packet: Key[int, int]
+
+class Binding(Table):
+    listed: Key[Sequence[int] | None, Sequence[int]]
+
+class BurstLength(Table):
+    pareto: Key[BurstLengthPareto, BurstLengthPareto | Keys]
+
+class BurstLengthPareto(Table):
+    shape: Key[float | None, float]
+
+class Cells(Table):
+    delay: Key[str, str]
+    factor: Key[float | None, float]
+    fixed: Key[str | None, str]
+    rates: Key[List[TableRate], Sequence[Keys]]
+    response: Key[Literal["none", "ieee_802_3"], Literal["none", "ieee_802_3"]]
+    response_factor: Key[float | None, float]
+    size: Key[str | None, str]
+
+class Collective(Table):
+    alltoall: Key[CollectiveAlltoall, CollectiveAlltoall | Keys]
+    allgather: Key[CollectiveAllgather, CollectiveAllgather | Keys]
+    allreduce: Key[CollectiveAllreduce, CollectiveAllreduce | Keys]
+    bcast: Key[CollectiveBcast, CollectiveBcast | Keys]
+    gather: Key[CollectiveGather, CollectiveGather | Keys]
+    scatter: Key[CollectiveScatter, CollectiveScatter | Keys]
+    reduce: Key[CollectiveReduce, CollectiveReduce | Keys]
+    reduce_scatter: Key[CollectiveReduceScatter, CollectiveReduceScatter | Keys]
+    reduce_scatter_block: Key[CollectiveReduceScatterBlock, CollectiveReduceScatterBlock | Keys]
+    scan: Key[CollectiveScan, CollectiveScan | Keys]
+    exscan: Key[CollectiveExscan, CollectiveExscan | Keys]
+    gatherv: Key[CollectiveGatherv, CollectiveGatherv | Keys]
+    scatterv: Key[CollectiveScatterv, CollectiveScatterv | Keys]
+    allgatherv: Key[CollectiveAllgatherv, CollectiveAllgatherv | Keys]
+    neighbor_allgather: Key[CollectiveNeighborAllgather, CollectiveNeighborAllgather | Keys]
+    neighbor_alltoall: Key[CollectiveNeighborAlltoall, CollectiveNeighborAlltoall | Keys]
+    alltoallv: Key[CollectiveAlltoallv, CollectiveAlltoallv | Keys]
+
+class CollectiveAllgather(Table):
+    bytes: Key[str | None, str]
+
+class CollectiveAllgatherv(Table):
+    bytes: Key[Sequence[str] | None, Sequence[str]]
+
+class CollectiveAllreduce(Table):
+    bytes: Key[str | None, str]
+
+class CollectiveAlltoall(Table):
+    bytes: Key[str | None, str]
+
+class CollectiveAlltoallv(Table):
+    bytes: Key[Sequence[str] | None, Sequence[str]]
+
+class CollectiveBcast(Table):
+    bytes: Key[str | None, str]
+    root: Key[int | None, int]
+
+class CollectiveExscan(Table):
+    bytes: Key[str | None, str]
+
+class CollectiveGather(Table):
+    bytes: Key[str | None, str]
+    root: Key[int | None, int]
+
+class CollectiveGatherv(Table):
+    bytes: Key[Sequence[str] | None, Sequence[str]]
+    root: Key[int | None, int]
+
+class CollectiveNeighborAllgather(Table):
+    bytes: Key[str | None, str]
+    dims: Key[Sequence[int] | None, Sequence[int]]
+
+class CollectiveNeighborAlltoall(Table):
+    bytes: Key[str | None, str]
+    dims: Key[Sequence[int] | None, Sequence[int]]
+
+class CollectiveReduce(Table):
+    bytes: Key[str | None, str]
+    root: Key[int | None, int]
+
+class CollectiveReduceScatter(Table):
+    bytes: Key[str | None, str]
+
+class CollectiveReduceScatterBlock(Table):
+    bytes: Key[str | None, str]
+
+class CollectiveScan(Table):
+    bytes: Key[str | None, str]
+
+class CollectiveScatter(Table):
+    bytes: Key[str | None, str]
+    root: Key[int | None, int]
+
+class CollectiveScatterv(Table):
+    bytes: Key[Sequence[str] | None, Sequence[str]]
+    root: Key[int | None, int]
+
+class CommandStall(Table):
+    duration: Key[str | None, str]
+    statistics_commands: Key[int, int]
+    statistics_period: Key[str, str]
+
+class ConditionalTables(Table):
+    alternatives: Key[int | None, int]
+    compaction: Key[
+        Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"] | None,
+        Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"],
+    ]
+    priorities: Key[int | None, int]
+    trigger: Key[Trigger, Trigger | Keys | Literal["pause"]]
+
+class ControlSpec(Table):
+    addresses: Key[Literal["dmp", "rewrite"], Literal["dmp", "rewrite"]]
+    alternatives: Key[int | None, int]
+    anti_spoofing: Key[Literal["none", "mac", "arp"], Literal["none", "mac", "arp"]]
+    dmp_rate: Key[int, int]
+    ipv4: Key[str, str]
+    lldp_rate: Key[int, int]
+    pauses: Key[Literal["port", "class"], Literal["port", "class"]]
+    priorities: Key[Sequence[int], Sequence[int]]
+    resolution: Key[Literal["broadcast", "responder"], Literal["broadcast", "responder"]]
+    rules: Key[Literal["minimal", "conditional"], Literal["minimal", "conditional"]]
+
+class ControllerParams(Table):
+    reaction: Key[str, str]
+
+class CoreParams(Table):
+    per_socket: Key[int, int]
+    sockets: Key[int, int]
+
+class CpuCosts(Table):
+    acknowledgement: Key[str, str]
+    interrupt: Key[str, str]
+    offload: Key[str, str]
+    receive_batch: Key[str, str]
+    receive_call: Key[str, str]
+    receive_frame: Key[str, str]
+    receive_per_kib: Key[str, str]
+    send_call: Key[str, str]
+    send_per_kib: Key[str, str]
+
+class Credits(Table):
+    buffer: Key[str | None, str]
+    priorities: Key[Sequence[int], Sequence[int]]
+    return_latency: Key[str, str]
+    unit: Key[str, str]
+
+class Custom(Table):
+    as_built: Key[AsBuilt, AsBuilt | Keys]
+    cable: Key[str, str]
+    file: Key[str | None, str]
+    graphml: Key[str | None, str]
+    hosts: Key[int, int]
+    json: Key[str | None, str]
+    links: Key[str | None, str]
+    rate: Key[str, str]
+
+class Dcqcn(Table):
+    alpha_update: Key[Literal["period", "notification"], Literal["period", "notification"]]
+    clamp_tgt_rate: Key[bool, bool]
+    clamp_tgt_rate_after_time_inc: Key[bool, bool]
+    dce_tcp_g: Key[int, int]
+    dce_tcp_rtt: Key[str, str]
+    initial_alpha_value: Key[int, int]
+    min_time_between_cnps: Key[str, str]
+    profile: Key[Literal["paper"] | None, Literal["paper"]]
+    rate_reduce_monitor_period: Key[str, str]
+    rate_to_set_on_first_cnp: Key[str | None, str]
+    rpg_ai_rate: Key[str, str]
+    rpg_byte_reset: Key[str, str]
+    rpg_gd: Key[int, int]
+    rpg_hai_rate: Key[str, str]
+    rpg_min_dec_fac: Key[int, int]
+    rpg_min_rate: Key[str, str]
+    rpg_threshold: Key[int, int]
+    rpg_time_reset: Key[str, str]
+
+class DegradedSpec(Table):
+    bit_error_rate: Key[float | None, float]
+    link: Key[str | None, str]
+    parallel: Key[int, int]
+    until: Key[str | None, str]
+
+class DesignSpec(Table):
+    activity: Key[ActivitySpec, ActivitySpec | Keys]
+    power: Key[str | None, str]
+    power_file: Key[str | None, str]
+    power_text: Key[str | None, str]
+    prices: Key[str | None, str]
+    prices_file: Key[str | None, str]
+    prices_text: Key[str | None, str]
+    priorities: Key[int | None, int]
+    routings: Key[
+        Sequence[
+            Literal[
+                "up_down",
+                "up_star_down_star",
+                "minimal",
+                "valiant_group",
+                "valiant_switch",
+                "ugal_local",
+                "ugal_global",
+                "progressive_adaptive",
+                "piggyback",
+                "conditional",
+                "controller",
+                "dimension_order",
+                "adaptive_minimal",
+                "valiant",
+                "dimension_adaptive",
+                "ecmp",
+                "spray",
+                "flowlet",
+                "adaptive_up",
+                "shortest_path",
+                "minimal_tables",
+                "conditional_tables",
+            ]
+        ]
+        | None,
+        Sequence[
+            Literal[
+                "up_down",
+                "up_star_down_star",
+                "minimal",
+                "valiant_group",
+                "valiant_switch",
+                "ugal_local",
+                "ugal_global",
+                "progressive_adaptive",
+                "piggyback",
+                "conditional",
+                "controller",
+                "dimension_order",
+                "adaptive_minimal",
+                "valiant",
+                "dimension_adaptive",
+                "ecmp",
+                "spray",
+                "flowlet",
+                "adaptive_up",
+                "shortest_path",
+                "minimal_tables",
+                "conditional_tables",
+            ]
+        ],
+    ]
+    tables: Key[TablesSpec, TablesSpec | Keys]
+
+class Dimension(Table):
+    cable: Key[str, str]
+    lag: Key[int, int]
+    rate: Key[str, str]
+    size: Key[int, int]
+
+class DownSpec(Table):
+    link: Key[str | None, str]
+    parallel: Key[int, int]
+    switch: Key[str | None, str]
+    until: Key[str | None, str]
+
+class Dragonfly(Table):
+    a: Key[int, int]
+    arrangement: Key[Arrangement, Arrangement | Keys | Literal["palm_tree", "consecutive"]]
+    as_built: Key[AsBuilt, AsBuilt | Keys]
+    global_cable: Key[str, str]
+    global_rate: Key[str, str]
+    groups: Key[int | None, int]
+    h: Key[int, int]
+    host_cable: Key[str, str]
+    host_rate: Key[str, str]
+    local_cable: Key[str, str]
+    local_rate: Key[str, str]
+    p: Key[int, int]
+
+class DragonflyPlus(Table):
+    arrangement: Key[Arrangement, Arrangement | Keys | Literal["palm_tree", "consecutive"]]
+    as_built: Key[AsBuilt, AsBuilt | Keys]
+    global_cable: Key[str, str]
+    global_rate: Key[str, str]
+    groups: Key[int | None, int]
+    h: Key[int, int]
+    host_cable: Key[str, str]
+    host_rate: Key[str, str]
+    leaves: Key[int, int]
+    local_cable: Key[str, str]
+    local_rate: Key[str, str]
+    p: Key[int, int]
+    spines: Key[int, int]
+
+class EcmpHash(Table):
+    polarised: Key[bool, bool]
+    seed: Key[int, int]
+
+class EcnMarking(Table):
+    queue_max: Key[str | None, str]
+    queue_min: Key[str | None, str]
+    share_max: Key[float | None, float]
+
+class Ets(Table):
+    class_of_priority: Key[Sequence[int], Sequence[int]]
+    weights: Key[Sequence[int], Sequence[int]]
+
+class ExtraLink(Table):
+    cable: Key[str, str]
+    links: Key[int, int]
+    rate: Key[str, str]
+    to: Key[str | None, str]
+
+class FatTree(Table):
+    as_built: Key[AsBuilt, AsBuilt | Keys]
+    cores: Key[int, int]
+    host_cable: Key[str, str]
+    host_rate: Key[str, str]
+    hosts_per_leaf: Key[int, int]
+    leaves: Key[int, int]
+    links_per_core: Key[int, int]
+    uplink_cable: Key[str, str]
+    uplink_rate: Key[str, str]
+
+class FaultsSpec(Table):
+    degraded: Key[List[DegradedSpec], Sequence[Keys]]
+    down: Key[List[DownSpec], Sequence[Keys]]
+    reroute_after: Key[str | None, str]
+
+class Fft(Table):
+    algorithm: Key[
+        Literal[
+            "linear",
+            "linear_sync",
+            "chain",
+            "pipeline",
+            "binary_tree",
+            "split_binary_tree",
+            "in_order_binary_tree",
+            "binomial",
+            "knomial",
+            "recursive_doubling",
+            "recursive_halving",
+            "butterfly",
+            "rabenseifner",
+            "scatter_allgather",
+            "scatter_ring",
+            "bruck",
+            "ring",
+            "double_ring",
+            "pairwise",
+            "neighbour_exchange",
+            "hierarchical",
+            "composed",
+        ]
+        | None,
+        Literal[
+            "linear",
+            "linear_sync",
+            "chain",
+            "pipeline",
+            "binary_tree",
+            "split_binary_tree",
+            "in_order_binary_tree",
+            "binomial",
+            "knomial",
+            "recursive_doubling",
+            "recursive_halving",
+            "butterfly",
+            "rabenseifner",
+            "scatter_allgather",
+            "scatter_ring",
+            "bruck",
+            "ring",
+            "double_ring",
+            "pairwise",
+            "neighbour_exchange",
+            "hierarchical",
+            "composed",
+        ],
+    ]
+    iterations: Key[int, int]
+    library: Key[
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+    ]
+    pex: Key[int, int]
+    pey: Key[int, int]
+    pez: Key[int, int]
+    x_bytes: Key[str, str]
+    y_bytes: Key[str, str]
+    z_bytes: Key[str, str]
+
+class FlattenedButterfly(Table):
+    as_built: Key[AsBuilt, AsBuilt | Keys]
+    global_cable: Key[str, str]
+    host_cable: Key[str, str]
+    hosts_per_switch: Key[int, int]
+    local_cable: Key[str, str]
+    rate: Key[str, str]
+    sizes: Key[Sequence[int], Sequence[int]]
+
+class FlowControl(Table):
+    none: Key[Any, Any]
+    global_pause: Key[GlobalPause, GlobalPause | Keys]
+    pfc: Key[Pfc, Pfc | Keys]
+    credits: Key[Credits, Credits | Keys]
+
+class FoldedClos(Table):
+    as_built: Key[AsBuilt, AsBuilt | Keys]
+    host_cable: Key[str, str]
+    host_rate: Key[str, str]
+    hosts: Key[int, int]
+    radix: Key[int, int]
+    uplinks: Key[List[Uplinks], Sequence[Keys]]
+
+class GlobalPause(Table):
+    quanta: Key[int, int]
+    reaction: Key[str, str]
+
+class Goal(Table):
+    added_waits: Key[bool, bool]
+    file: Key[str | None, str]
+    iterations: Key[int, int]
+    text: Key[str, str]
+
+class Gpcnet(Table):
+    allreduces: Key[int, int]
+    alltoalls: Key[int, int]
+    bandwidth_turns: Key[int, int]
+    groups: Key[int, int]
+    latency_turns: Key[int, int]
+    library: Key[
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+    ]
+    ranks: Key[int, int]
+    rings: Key[int, int]
+    tests: Key[
+        Sequence[
+            Literal[
+                "latency",
+                "bandwidth",
+                "natural_bandwidth",
+                "bandwidth_sync",
+                "allreduce",
+                "alltoall",
+            ]
+        ],
+        Sequence[
+            Literal[
+                "latency",
+                "bandwidth",
+                "natural_bandwidth",
+                "bandwidth_sync",
+                "allreduce",
+                "alltoall",
+            ]
+        ],
+    ]
+
+class GpcnetCongestor(Table):
+    bytes: Key[str, str]
+    groups: Key[int, int]
+    kind: Key[
+        Literal["alltoall", "incast", "put_incast", "get_broadcast"],
+        Literal["alltoall", "incast", "put_incast", "get_broadcast"],
+    ]
+    library: Key[
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+    ]
+    passes: Key[int, int]
+    ranks: Key[int, int]
+
+class Halo3d(Table):
+    boundary: Key[Literal["periodic", "open"], Literal["periodic", "open"]]
+    corners: Key[bool, bool]
+    iterations: Key[int, int]
+    nx: Key[int, int]
+    ny: Key[int, int]
+    nz: Key[int, int]
+    pex: Key[int, int]
+    pey: Key[int, int]
+    pez: Key[int, int]
+    sleep: Key[str, str]
+    vars: Key[int, int]
+
+class HostParams(Table):
+    cores: Key[CoreParams, CoreParams | Keys]
+    cpu: Key[CpuCosts, CpuCosts | Keys]
+    memory: Key[str | None, str]
+    memory_rate: Key[str | None, str]
+    mpi_roce: Key[MpiParams, MpiParams | Keys]
+    mpi_tcp: Key[MpiParams, MpiParams | Keys]
+    profile: Key[
+        Literal["mlnx-ofed-4.6", "linux-6.x"] | None, Literal["mlnx-ofed-4.6", "linux-6.x"]
+    ]
+    receive: Key[ReceiveParams, ReceiveParams | Keys]
+    shared_memory: Key[SharedMemoryParams, SharedMemoryParams | Keys]
+    timer_slack: Key[str, str]
+
+class Hpcc(Table):
+    additive_increase: Key[str, str]
+    base_round_trip: Key[str, str]
+    stages_max: Key[int, int]
+    switches: Key[int, int]
+    utilisation: Key[int, int]
+
+class HpccMpifft(Table):
+    algorithm: Key[
+        Literal[
+            "linear",
+            "linear_sync",
+            "chain",
+            "pipeline",
+            "binary_tree",
+            "split_binary_tree",
+            "in_order_binary_tree",
+            "binomial",
+            "knomial",
+            "recursive_doubling",
+            "recursive_halving",
+            "butterfly",
+            "rabenseifner",
+            "scatter_allgather",
+            "scatter_ring",
+            "bruck",
+            "ring",
+            "double_ring",
+            "pairwise",
+            "neighbour_exchange",
+            "hierarchical",
+            "composed",
+        ]
+        | None,
+        Literal[
+            "linear",
+            "linear_sync",
+            "chain",
+            "pipeline",
+            "binary_tree",
+            "split_binary_tree",
+            "in_order_binary_tree",
+            "binomial",
+            "knomial",
+            "recursive_doubling",
+            "recursive_halving",
+            "butterfly",
+            "rabenseifner",
+            "scatter_allgather",
+            "scatter_ring",
+            "bruck",
+            "ring",
+            "double_ring",
+            "pairwise",
+            "neighbour_exchange",
+            "hierarchical",
+            "composed",
+        ],
+    ]
+    compute: Key[str, str]
+    copy_rate: Key[str | None, str]
+    iterations: Key[int, int]
+    library: Key[
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+    ]
+    log2_local: Key[int, int]
+    ranks: Key[int, int]
+
+class HpccPtrans(Table):
+    block: Key[int, int]
+    columns: Key[int, int]
+    copy_rate: Key[str | None, str]
+    iterations: Key[int, int]
+    library: Key[
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+    ]
+    rows: Key[int, int]
+    size: Key[int, int]
+
+class HpccRing(Table):
+    bytes: Key[str, str]
+    library: Key[
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+    ]
+    loops: Key[int, int]
+    measurements: Key[int, int]
+    random_rings: Key[int, int]
+    ranks: Key[int, int]
+
+class Hpl(Table):
+    block: Key[int, int]
+    broadcast: Key[
+        Literal[
+            "ring", "ring_modified", "two_rings", "two_rings_modified", "long", "long_modified"
+        ],
+        Literal[
+            "ring", "ring_modified", "two_rings", "two_rings_modified", "long", "long_modified"
+        ],
+    ]
+    columns: Key[int, int]
+    depth: Key[int, int]
+    file: Key[str | None, str]
+    order: Key[Literal["row_major", "column_major"], Literal["row_major", "column_major"]]
+    panel_per_gflop: Key[str, str]
+    rows: Key[int, int]
+    samples: Key[int | None, int]
+    size: Key[int, int]
+    swap: Key[
+        Literal["binary_exchange", "spread_roll", "mix"],
+        Literal["binary_exchange", "spread_roll", "mix"],
+    ]
+    swap_threshold: Key[int, int]
+    update_per_gflop: Key[str, str]
+
+class HyperX(Table):
+    as_built: Key[AsBuilt, AsBuilt | Keys]
+    dimensions: Key[List[Dimension], Sequence[Keys]]
+    host_cable: Key[str, str]
+    host_rate: Key[str, str]
+    hosts_per_switch: Key[int, int]
+
+class Incast(Table):
+    message: Key[str, str]
+    messages: Key[int | None, int]
+    outstanding: Key[int, int]
+    sources: Key[int, int]
+    streams_per_source: Key[int, int]
+
+class InterconnectSpec(Table):
+    file: Key[str | None, str]
+    profile: Key[
+        Literal[
+            "ethernet-10-tcp",
+            "ethernet-10-roce",
+            "ethernet-25-tcp",
+            "ethernet-25-roce",
+            "ethernet-40-tcp",
+            "ethernet-40-roce",
+            "ethernet-50-tcp",
+            "ethernet-50-roce",
+            "ethernet-100-tcp",
+            "ethernet-100-roce",
+            "ethernet-200-tcp",
+            "ethernet-200-roce",
+            "ethernet-400-tcp",
+            "ethernet-400-roce",
+            "infiniband-edr",
+            "infiniband-hdr",
+            "infiniband-hdr100",
+            "infiniband-ndr",
+            "infiniband-hdr-ipoib",
+            "omni-path-100",
+            "slingshot-10",
+            "slingshot-11",
+            "aries",
+            "tofu-d",
+            "bxi-2",
+        ]
+        | None,
+        Literal[
+            "ethernet-10-tcp",
+            "ethernet-10-roce",
+            "ethernet-25-tcp",
+            "ethernet-25-roce",
+            "ethernet-40-tcp",
+            "ethernet-40-roce",
+            "ethernet-50-tcp",
+            "ethernet-50-roce",
+            "ethernet-100-tcp",
+            "ethernet-100-roce",
+            "ethernet-200-tcp",
+            "ethernet-200-roce",
+            "ethernet-400-tcp",
+            "ethernet-400-roce",
+            "infiniband-edr",
+            "infiniband-hdr",
+            "infiniband-hdr100",
+            "infiniband-ndr",
+            "infiniband-hdr-ipoib",
+            "omni-path-100",
+            "slingshot-10",
+            "slingshot-11",
+            "aries",
+            "tofu-d",
+            "bxi-2",
+        ],
+    ]
+
+class JobSpec(Table):
+    background: Key[bool, bool]
+    binding: Key[Binding, Binding | Keys | Literal["core", "socket"]]
+    name: Key[str | None, str]
+    placement: Key[Placement, Placement | Keys]
+    priority: Key[int, int]
+    rank_order: Key[RankOrder, RankOrder | Keys | Literal["block", "round_robin"]]
+    ranks_per_host: Key[int, int]
+    start: Key[str, str]
+    workload: Key[Workload, Workload | Keys]
+
+class KAryFatTree(Table):
+    as_built: Key[AsBuilt, AsBuilt | Keys]
+    host_cable: Key[str, str]
+    k: Key[int, int]
+    rate: Key[str, str]
+    uplink_cable: Key[str, str]
+
+class Mesh(Table):
+    as_built: Key[AsBuilt, AsBuilt | Keys]
+    dimensions: Key[List[Dimension], Sequence[Keys]]
+    host_cable: Key[str, str]
+    host_rate: Key[str, str]
+    hosts_per_switch: Key[int, int]
+
+class MinimalTables(Table):
+    address_plan: Key[
+        Literal["flat", "per_switch", "per_group", "coordinates"] | None,
+        Literal["flat", "per_switch", "per_group", "coordinates"],
+    ]
+    compaction: Key[
+        Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"] | None,
+        Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"],
+    ]
+
+class Moderation(Table):
+    off: Key[Any, Any]
+    fixed: Key[ModerationProfile, ModerationProfile | Keys]
+    adaptive: Key[AdaptiveParams, AdaptiveParams | Keys]
+
+class ModerationProfile(Table):
+    count: Key[int | None, int]
+    period: Key[str | None, str]
+
+class MpiParams(Table):
+    collective_eager_max: Key[str | None, str]
+    eager_max: Key[str, str]
+    eager_receive_per_kib: Key[str, str]
+    eager_send_per_kib: Key[str, str]
+    fragment: Key[str | None, str]
+    handling_overhead: Key[str, str]
+    header: Key[str, str]
+    profile: Key[
+        Literal["ucx-1.6", "ucx-1.15", "openmpi-4.0"] | None,
+        Literal["ucx-1.6", "ucx-1.15", "openmpi-4.0"],
+    ]
+    receive_overhead: Key[str, str]
+    self_per_kib: Key[str, str]
+    send_overhead: Key[str, str]
+
+class NicParams(Table):
+    command_stall: Key[CommandStall, CommandStall | Keys]
+    context_switch: Key[str, str]
+    drain_rate: Key[str, str]
+    pcie: Key[Pcie, Pcie | Keys]
+    profile: Key[Literal["connectx-5"] | None, Literal["connectx-5"]]
+    receive_buffer: Key[str, str]
+    receive_latency: Key[str, str]
+    shaper: Key[TokenBucket, TokenBucket | Keys]
+    transmit_latency: Key[str, str]
+    xoff: Key[str, str]
+    xon: Key[str, str]
+
+class Npb(Table):
+    benchmark: Key[
+        Literal["bt", "ft", "is", "lu", "mg", "sp"], Literal["bt", "ft", "is", "lu", "mg", "sp"]
+    ]
+    iterations: Key[int, int]
+    library: Key[
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+    ]
+    per_gflop: Key[str, str]
+    ranks: Key[int, int]
+    samples: Key[int | None, int]
+
+class NpbCg(Table):
+    compute: Key[str, str]
+    inner: Key[int, int]
+    iterations: Key[int, int]
+    ranks: Key[int, int]
+
+class ObserveSpec(Table):
+    busiest: Key[int | None, int]
+    flows: Key[Sequence[str], Sequence[str]]
+    period: Key[str, str]
+    ports: Key[Sequence[str], Sequence[str]]
+    until: Key[str | None, str]
+
+class OnOff(Table):
+    burst: Key[int, int]
+    length: Key[BurstLength, BurstLength | Keys | Literal["geometric"]]
+    peak: Key[float, float]
+
+class OpenLoopSpec(Table):
+    arrival: Key[Arrival, Arrival | Keys]
+    batch: Key[str, str]
+    controller: Key[ControllerParams, ControllerParams | Keys]
+    loads: Key[Sequence[float], Sequence[float]]
+    longest: Key[str, str]
+    measured: Key[str | None, str]
+    patterns: Key[Sequence[Any], Sequence[Any]]
+    precision: Key[float, float]
+    reroute_after: Key[str | None, str]
+    routings: Key[
+        Sequence[
+            Literal[
+                "up_down",
+                "up_star_down_star",
+                "minimal",
+                "valiant_group",
+                "valiant_switch",
+                "ugal_local",
+                "ugal_global",
+                "progressive_adaptive",
+                "piggyback",
+                "conditional",
+                "controller",
+                "dimension_order",
+                "adaptive_minimal",
+                "valiant",
+                "dimension_adaptive",
+                "ecmp",
+                "spray",
+                "flowlet",
+                "adaptive_up",
+                "shortest_path",
+                "minimal_tables",
+                "conditional_tables",
+            ]
+        ],
+        Sequence[
+            Literal[
+                "up_down",
+                "up_star_down_star",
+                "minimal",
+                "valiant_group",
+                "valiant_switch",
+                "ugal_local",
+                "ugal_global",
+                "progressive_adaptive",
+                "piggyback",
+                "conditional",
+                "controller",
+                "dimension_order",
+                "adaptive_minimal",
+                "valiant",
+                "dimension_adaptive",
+                "ecmp",
+                "spray",
+                "flowlet",
+                "adaptive_up",
+                "shortest_path",
+                "minimal_tables",
+                "conditional_tables",
+            ]
+        ],
+    ]
+    saturation: Key[bool, bool]
+    switch: Key[SwitchParams2, SwitchParams2 | Keys]
+    tables: Key[TableParams, TableParams | Keys]
+    warm_up: Key[str | None, str]
+
+class OsuBibw(Table):
+    bytes: Key[str, str]
+    iterations: Key[int, int]
+    warm_up: Key[int, int]
+    window: Key[int, int]
+
+class OsuBw(Table):
+    bytes: Key[str, str]
+    iterations: Key[int, int]
+    pairs: Key[int, int]
+    warm_up: Key[int, int]
+    window: Key[int, int]
+
+class OsuCollective(Table):
+    algorithm: Key[
+        Literal[
+            "linear",
+            "linear_sync",
+            "chain",
+            "pipeline",
+            "binary_tree",
+            "split_binary_tree",
+            "in_order_binary_tree",
+            "binomial",
+            "knomial",
+            "recursive_doubling",
+            "recursive_halving",
+            "butterfly",
+            "rabenseifner",
+            "scatter_allgather",
+            "scatter_ring",
+            "bruck",
+            "ring",
+            "double_ring",
+            "pairwise",
+            "neighbour_exchange",
+            "hierarchical",
+            "composed",
+        ]
+        | None,
+        Literal[
+            "linear",
+            "linear_sync",
+            "chain",
+            "pipeline",
+            "binary_tree",
+            "split_binary_tree",
+            "in_order_binary_tree",
+            "binomial",
+            "knomial",
+            "recursive_doubling",
+            "recursive_halving",
+            "butterfly",
+            "rabenseifner",
+            "scatter_allgather",
+            "scatter_ring",
+            "bruck",
+            "ring",
+            "double_ring",
+            "pairwise",
+            "neighbour_exchange",
+            "hierarchical",
+            "composed",
+        ],
+    ]
+    compute: Key[str | None, str]
+    iterations: Key[int, int]
+    library: Key[
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+    ]
+    operation: Key[Collective, Collective | Keys | Literal["barrier"]]
+    radix: Key[int | None, int]
+    ranks: Key[int, int]
+    ranks_per_leaf: Key[int | None, int]
+    ranks_per_node: Key[int | None, int]
+    segment: Key[str | None, str]
+    warm_up: Key[int, int]
+
+class OsuLatency(Table):
+    bytes: Key[str, str]
+    iterations: Key[int, int]
+    pairs: Key[int, int]
+    warm_up: Key[int, int]
+
+class Partner(Table):
+    shift: Key[int | None, int]
+
+class Pcie(Table):
+    generation: Key[int, int]
+    payload: Key[str, str]
+    read_request: Key[str, str]
+    store_and_forward: Key[bool | None, bool]
+    width: Key[int, int]
+
+class Periodic(Table):
+    phase: Key[Literal["random", "aligned"], Literal["random", "aligned"]]
+
+class Permutation(Table):
+    bytes: Key[str, str]
+    iterations: Key[int, int]
+    partner: Key[Partner, Partner | Keys | Literal["random"]]
+    ranks: Key[int, int]
+
+class PermutationStreams(Table):
+    message: Key[str, str]
+    messages: Key[int, int]
+    outstanding: Key[int, int]
+    partner: Key[Partner, Partner | Keys | Literal["random"]]
+    ranks: Key[int, int]
+
+class Pfc(Table):
+    coupled: Key[bool, bool]
+    priorities: Key[Sequence[int], Sequence[int]]
+    quanta: Key[int, int]
+    reaction: Key[str, str]
+
+class Placement(Table):
+    hosts: Key[Sequence[int] | None, Sequence[int]]
+    leaves: Key[Sequence[int] | None, Sequence[int]]
+    groups: Key[Sequence[int] | None, Sequence[int]]
+    random: Key[PlacementRandom, PlacementRandom | Keys]
+    linear: Key[PlacementLinear, PlacementLinear | Keys]
+
+class PlacementLinear(Table):
+    first: Key[int, int]
+
+class PlacementRandom(Table):
+    seed: Key[int | None, int]
+
+class RailOptimised(Table):
+    as_built: Key[AsBuilt, AsBuilt | Keys]
+    host_cable: Key[str, str]
+    host_rate: Key[str, str]
+    links_per_spine: Key[int, int]
+    rails: Key[int, int]
+    servers: Key[int, int]
+    servers_per_pod: Key[int, int]
+    spines: Key[int, int]
+    uplink_cable: Key[str, str]
+    uplink_rate: Key[str, str]
+
+class RankOrder(Table):
+    random: Key[RankOrderRandom, RankOrderRandom | Keys]
+    listed: Key[Sequence[int] | None, Sequence[int]]
+
+class RankOrderRandom(Table):
+    seed: Key[int | None, int]
+
+class ReceiveParams(Table):
+    moderation: Key[Moderation, Moderation | Keys]
+    queues: Key[int, int]
+    ring: Key[int, int]
+    timer: Key[Literal["completion", "event"], Literal["completion", "event"]]
+
+class RoceParams(Table):
+    ack_every: Key[int, int]
+    dcqcn: Key[Dcqcn, Dcqcn | Keys]
+    dctcp: Key[Any, Any]
+    hpcc: Key[Hpcc, Hpcc | Keys]
+    loss_detection: Key[Literal["time", "timeout"], Literal["time", "timeout"]]
+    path_mtu: Key[str, str]
+    psn_range: Key[int, int]
+    reliability: Key[
+        Literal["go_back_n", "selective_repeat"], Literal["go_back_n", "selective_repeat"]
+    ]
+    retransmission_timeout: Key[str, str]
+    swift: Key[Swift, Swift | Keys]
+    tail_loss_probe_min: Key[str, str]
+    version: Key[Literal["v1", "v2"], Literal["v1", "v2"]]
+    window: Key[str, str]
+
+class RunSpec(Table):
+    end: Key[str | None, str]
+    fingerprint: Key[bool, bool]
+    jobs: Key[Sequence[str] | None, Sequence[str]]
+    stall_limit: Key[str, str]
+    warm_up: Key[str, str]
+
+class SampleSpec(Table):
+    count: Key[int | None, int]
+    method: Key[Literal["latin_hypercube", "sobol"] | None, Literal["latin_hypercube", "sobol"]]
+    seed: Key[int, int]
+
+class SelectionKind(Table):
+    ecmp_hash: Key[EcmpHash, EcmpHash | Keys]
+
+class SharedMemoryParams(Table):
+    collective_eager_max: Key[str | None, str]
+    eager_max: Key[str, str]
+    eager_receive_per_kib: Key[str, str]
+    eager_send_per_kib: Key[str, str]
+    handling_overhead: Key[str, str]
+    latency: Key[str, str]
+    profile: Key[Literal["ucx-1.6", "openmpi-4.0"] | None, Literal["ucx-1.6", "openmpi-4.0"]]
+    send_overhead: Key[str, str]
+    single_copy_overhead: Key[str, str]
+    single_copy_per_kib: Key[str, str]
+
+class SingleSwitch(Table):
+    as_built: Key[AsBuilt, AsBuilt | Keys]
+    cable: Key[str, str]
+    hosts: Key[int, int]
+    rate: Key[str, str]
+
+class SlimFly(Table):
+    as_built: Key[AsBuilt, AsBuilt | Keys]
+    global_cable: Key[str, str]
+    host_cable: Key[str, str]
+    hosts_per_switch: Key[int | None, int]
+    local_cable: Key[str, str]
+    q: Key[int, int]
+    rate: Key[str, str]
+
+class Stage(Table):
+    cable: Key[str, str]
+    down: Key[int, int]
+    links: Key[int, int]
+    rate: Key[str, str]
+    up: Key[int, int]
+
+class StagedFatTree(Table):
+    as_built: Key[AsBuilt, AsBuilt | Keys]
+    host_cable: Key[str, str]
+    host_rate: Key[str, str]
+    hosts_per_leaf: Key[int, int]
+    stages: Key[List[Stage], Sequence[Keys]]
+
+class SweepSpec(Table):
+    axis: Key[List[AxisSpec], Sequence[Keys]]
+    partition: Key[Sequence[str] | None, Sequence[str]]
+    sample: Key[SampleSpec, SampleSpec | Keys]
+    scenario: Key[str | None, str]
+    seeds: Key[int, int]
+
+class Swift(Table):
+    additive_increase: Key[int, int]
+    base_target: Key[str, str]
+    decrease: Key[int, int]
+    decrease_max: Key[int, int]
+    flow_scaling: Key[str, str]
+    flow_scaling_window_max: Key[int, int]
+    flow_scaling_window_min: Key[int, int]
+    timeouts_max: Key[int, int]
+    window_min: Key[int, int]
+
+class SwitchParams(Table):
+    arbiter: Key[
+        Literal["age", "round_robin", "least_recently_served"],
+        Literal["age", "round_robin", "least_recently_served"],
+    ]
+    buffer: Key[str, str]
+    cells: Key[Cells, Cells | Keys]
+    ecn: Key[EcnMarking, EcnMarking | Keys]
+    egress_threshold: Key[Threshold, Threshold | Keys]
+    forwarding: Key[
+        Literal["store_and_forward", "cut_through"], Literal["store_and_forward", "cut_through"]
+    ]
+    header: Key[str, str]
+    headroom: Key[str | None, str]
+    ingress_threshold: Key[Threshold, Threshold | Keys]
+    latency: Key[str, str]
+    model: Key[Literal["shared_buffer", "input_queued"], Literal["shared_buffer", "input_queued"]]
+    output_queue: Key[str, str]
+    profile: Key[
+        Literal[
+            "spectrum",
+            "sn2700",
+            "sn3700",
+            "sn4700",
+            "sn5600",
+            "tomahawk",
+            "tomahawk2",
+            "tomahawk3",
+            "tomahawk4",
+            "tomahawk5",
+            "trident3",
+            "trident4",
+            "jericho2",
+        ]
+        | None,
+        Literal[
+            "spectrum",
+            "sn2700",
+            "sn3700",
+            "sn4700",
+            "sn5600",
+            "tomahawk",
+            "tomahawk2",
+            "tomahawk3",
+            "tomahawk4",
+            "tomahawk5",
+            "trident3",
+            "trident4",
+            "jericho2",
+        ],
+    ]
+    reserve: Key[str, str]
+    shaper: Key[TokenBucket, TokenBucket | Keys]
+    speed_up: Key[int, int]
+    xon_offset: Key[str, str]
+
+class SwitchParams2(Table):
+    allocation_rounds: Key[int | None, int]
+    arbiter: Key[
+        Literal["age", "round_robin", "least_recently_served"],
+        Literal["age", "round_robin", "least_recently_served"],
+    ]
+    crossbar_latency: Key[str, str]
+    ejection_delay: Key[str, str]
+    flow_control: Key[Literal["credits", "pauses"], Literal["credits", "pauses"]]
+    global_buffer: Key[int, int]
+    global_delay: Key[str, str]
+    injection_delay: Key[str, str]
+    injection_queue: Key[int, int]
+    local_buffer: Key[int, int]
+    local_delay: Key[str, str]
+    output_queue: Key[int, int]
+    packet: Key[str, str]
+    priorities: Key[int | None, int]
+    rate: Key[str, str]
+    resume_below: Key[int, int]
+    speed_up: Key[int, int]
+    transit_first: Key[bool, bool]
+
+class TableParams(Table):
+    conditional: Key[ConditionalTables, ConditionalTables | Keys]
+    minimal: Key[MinimalTables, MinimalTables | Keys]
+
+class TableProfile(Table):
+    exact_entries: Key[int, int]
+    ternary_entries: Key[int, int]
+
+class TableRate(Table):
+    cable_max: Key[str | None, str]
+    rate: Key[str | None, str]
+
+class TablesSpec(Table):
+    capacity: Key[TableProfile, TableProfile | Keys]
+    compaction: Key[
+        Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"] | None,
+        Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"],
+    ]
+    plan: Key[
+        Literal["flat", "per_switch", "per_group", "coordinates"] | None,
+        Literal["flat", "per_switch", "per_group", "coordinates"],
+    ]
+    share_by_source: Key[bool | None, bool]
+    widths: Key[Sequence[int] | None, Sequence[int]]
+
+class TcpParams(Table):
+    congestion_control: Key[
+        Literal["cubic", "new_reno", "dctcp", "bbr"], Literal["cubic", "new_reno", "dctcp", "bbr"]
+    ]
+    delayed_ack: Key[str, str]
+    delayed_ack_segments: Key[int, int]
+    early_retransmit: Key[bool, bool]
+    ecn: Key[bool, bool]
+    hystart: Key[bool, bool]
+    hystart_clock: Key[str, str]
+    initial_window: Key[int, int]
+    limit_output: Key[str, str]
+    loss_detection: Key[Literal["duplicates", "time"], Literal["duplicates", "time"]]
+    mss: Key[str, str]
+    profile: Key[
+        Literal["linux-3.10", "linux-4.18", "linux-6.x"] | None,
+        Literal["linux-3.10", "linux-4.18", "linux-6.x"],
+    ]
+    quick_acks: Key[int, int]
+    receive_buffer: Key[str, str]
+    receive_buffer_initial: Key[str, str]
+    rto_initial: Key[str, str]
+    rto_max: Key[str, str]
+    rto_min: Key[str, str]
+    sack: Key[bool, bool]
+    send_buffer: Key[str, str]
+    slow_start_after_idle: Key[bool, bool]
+    tail_loss_probe: Key[bool, bool]
+    tail_loss_probe_min: Key[str, str]
+
+class Threshold(Table):
+    alpha: Key[float | None, float]
+    static: Key[str | None, str]
+
+class TokenBucket(Table):
+    burst: Key[str | None, str]
+    rate: Key[str | None, str]
+
+class TopologyKind(Table):
+    single_switch: Key[SingleSwitch, SingleSwitch | Keys]
+    fat_tree: Key[FatTree, FatTree | Keys]
+    k_ary_fat_tree: Key[KAryFatTree, KAryFatTree | Keys]
+    staged_fat_tree: Key[StagedFatTree, StagedFatTree | Keys]
+    folded_clos: Key[FoldedClos, FoldedClos | Keys]
+    rail_optimised: Key[RailOptimised, RailOptimised | Keys]
+    flattened_butterfly: Key[FlattenedButterfly, FlattenedButterfly | Keys]
+    hyperx: Key[HyperX, HyperX | Keys]
+    dragonfly: Key[Dragonfly, Dragonfly | Keys]
+    dragonfly_plus: Key[DragonflyPlus, DragonflyPlus | Keys]
+    slim_fly: Key[SlimFly, SlimFly | Keys]
+    torus: Key[Torus, Torus | Keys]
+    mesh: Key[Mesh, Mesh | Keys]
+    custom: Key[Custom, Custom | Keys]
+
+class Torus(Table):
+    as_built: Key[AsBuilt, AsBuilt | Keys]
+    dimensions: Key[List[Dimension], Sequence[Keys]]
+    host_cable: Key[str, str]
+    host_rate: Key[str, str]
+    hosts_per_switch: Key[int, int]
+
+class Transport(Table):
+    roce: Key[RoceParams, RoceParams | Keys]
+    tcp: Key[TcpParams, TcpParams | Keys]
+
+class Trigger(Table):
+    congestion: Key[TriggerCongestion, TriggerCongestion | Keys]
+
+class TriggerCongestion(Table):
+    packets: Key[int | None, int]
+
+class Uplinks(Table):
+    cable: Key[str, str]
+    lag: Key[int, int]
+    ports: Key[int | None, int]
+    rate: Key[str, str]
+
+class Workload(Table):
+    halo3d: Key[Halo3d, Halo3d | Keys]
+    fft: Key[Fft, Fft | Keys]
+    npb_cg: Key[NpbCg, NpbCg | Keys]
+    npb: Key[Npb, Npb | Keys]
+    hpcc_ring: Key[HpccRing, HpccRing | Keys]
+    hpcc_ptrans: Key[HpccPtrans, HpccPtrans | Keys]
+    hpcc_mpifft: Key[HpccMpifft, HpccMpifft | Keys]
+    hpl: Key[Hpl, Hpl | Keys]
+    gpcnet: Key[Gpcnet, Gpcnet | Keys]
+    gpcnet_congestor: Key[GpcnetCongestor, GpcnetCongestor | Keys]
+    goal: Key[Goal, Goal | Keys]
+    osu_latency: Key[OsuLatency, OsuLatency | Keys]
+    osu_bw: Key[OsuBw, OsuBw | Keys]
+    osu_bibw: Key[OsuBibw, OsuBibw | Keys]
+    osu_collective: Key[OsuCollective, OsuCollective | Keys]
+    all_to_all: Key[AllToAll, AllToAll | Keys]
+    permutation: Key[Permutation, Permutation | Keys]
+    incast: Key[Incast, Incast | Keys]
+    permutation_streams: Key[PermutationStreams, PermutationStreams | Keys]
+
+class ScenarioKeys:
+    control: Key[ControlSpec, ControlSpec | Keys]
+    controller: Key[ControllerParams, ControllerParams | Keys]
+    design: Key[DesignSpec, DesignSpec | Keys]
+    ets: Key[Ets, Ets | Keys]
+    faults: Key[FaultsSpec, FaultsSpec | Keys]
+    flow_control: Key[FlowControl, FlowControl | Keys]
+    host: Key[HostParams, HostParams | Keys]
+    interconnect: Key[InterconnectSpec, InterconnectSpec | Keys]
+    job: Key[List[JobSpec], Sequence[Keys]]
+    name: Key[str, str]
+    nic: Key[NicParams, NicParams | Keys]
+    observe: Key[ObserveSpec, ObserveSpec | Keys]
+    open_loop: Key[OpenLoopSpec, OpenLoopSpec | Keys]
+    routing: Key[
+        Literal[
+            "up_down",
+            "up_star_down_star",
+            "minimal",
+            "valiant_group",
+            "valiant_switch",
+            "ugal_local",
+            "ugal_global",
+            "progressive_adaptive",
+            "piggyback",
+            "conditional",
+            "controller",
+            "dimension_order",
+            "adaptive_minimal",
+            "valiant",
+            "dimension_adaptive",
+            "ecmp",
+            "spray",
+            "flowlet",
+            "adaptive_up",
+            "shortest_path",
+            "minimal_tables",
+            "conditional_tables",
+        ],
+        Literal[
+            "up_down",
+            "up_star_down_star",
+            "minimal",
+            "valiant_group",
+            "valiant_switch",
+            "ugal_local",
+            "ugal_global",
+            "progressive_adaptive",
+            "piggyback",
+            "conditional",
+            "controller",
+            "dimension_order",
+            "adaptive_minimal",
+            "valiant",
+            "dimension_adaptive",
+            "ecmp",
+            "spray",
+            "flowlet",
+            "adaptive_up",
+            "shortest_path",
+            "minimal_tables",
+            "conditional_tables",
+        ],
+    ]
+    run: Key[RunSpec, RunSpec | Keys]
+    seed: Key[int, int]
+    selection: Key[SelectionKind, SelectionKind | Keys]
+    sweep: Key[SweepSpec, SweepSpec | Keys]
+    switch: Key[SwitchParams, SwitchParams | Keys]
+    topology: Key[TopologyKind, TopologyKind | Keys]
+    transport: Key[Transport, Transport | Keys]

@@ -1,0 +1,57 @@
+"""Keys of scenarios have types, which checkers and editors know."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.documents import ROOT
+
+sys.path.insert(0, str(ROOT / "docs/site"))
+
+import key_types
+
+STUB = ROOT / "python/etherweave/scenario_keys.pyi"
+
+
+def test_types_of_keys_are_those_of_the_schema() -> None:
+    """`ETHERWEAVE_BLESS=1` writes them anew, after a change of keys."""
+    if os.environ.get("ETHERWEAVE_BLESS"):
+        STUB.write_text(key_types.module())
+    assert key_types.module() == STUB.read_text()
+
+
+RIGHT = """\
+scenario.topology.fat_tree.leaves = 4
+scenario.topology.fat_tree = {"leaves": 4}
+scenario.switch.buffer = "4MiB"
+scenario.job.add(name="a").workload.incast.sources = 3
+scenario.routing = "minimal"
+"""
+WRONG = """\
+scenario.switch.bufer = "4MiB"
+scenario.switch.buffer = 4
+scenario.routing = "minimall"
+scenario.job[0].workload.incast.sources = "3"
+"""
+
+
+@pytest.mark.slow
+def test_a_type_checker_reports_wrong_keys_and_values(tmp_path: Path) -> None:
+    head = "import etherweave\nscenario = etherweave.Scenario()\n"
+    path = tmp_path / "typed.py"
+    path.write_text(head + RIGHT + WRONG)
+    words = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(path)]
+    done = subprocess.run(
+        [*words, "--config-file=", f"--cache-dir={tmp_path}", "--ignore-missing-imports"],
+        cwd=tmp_path,
+        env=os.environ | {"MYPYPATH": str(ROOT / "python")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    first = (head + RIGHT).count("\n") + 1
+    found = [int(line.split(":")[1]) for line in done.stdout.splitlines() if "error:" in line]
+    assert found == list(range(first, first + WRONG.count("\n"))), done.stdout
