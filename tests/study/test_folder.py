@@ -82,6 +82,16 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
+def test_dask_carries_out_the_experiments_of_a_study(folder: Path) -> None:
+    local, dask = (
+        run_study(folder, folder.parent / where, where=where, processes=1)
+        for where in ("local", "dask")
+    )
+    assert {one.id: one.value for one in dask.checks} == {one.id: one.value for one in local.checks}
+    assert len(dask.checks) == 2
+
+
+@pytest.mark.slow
 def test_a_folder_with_a_declared_chart_and_no_code_runs_by_its_path(folder: Path) -> None:
     out = folder.parent / "out"
     done = invoke("study", str(folder), "-o", str(out), "--json", "--threads", "1")
