@@ -41,6 +41,8 @@ const SWITCHES: &[(&str, &str)] = &[
 const MPI: &[(&str, &str)] = &[
     ("ucx-1.6", include_str!("../../../profiles/mpi/ucx-1.6.toml")),
     ("ucx-1.15", include_str!("../../../profiles/mpi/ucx-1.15.toml")),
+    ("ucx-1.16", include_str!("../../../profiles/mpi/ucx-1.16.toml")),
+    ("ucx-1.18", include_str!("../../../profiles/mpi/ucx-1.18.toml")),
     ("openmpi-4.0", include_str!("../../../profiles/mpi/openmpi-4.0.toml")),
 ];
 
@@ -286,7 +288,7 @@ fn table<'a>(values: &'a mut Table, path: &[&str]) -> Option<&'a mut Table> {
 
 #[cfg(test)]
 mod tests {
-    use etherweave_primitives::{BitRate, Duration};
+    use etherweave_primitives::{BitRate, Bytes, Duration};
     use etherweave_sim::params::{
         Moderation, ModerationTimer, UCX_COPY_PER_KIB, ucx_rendezvous_threshold, ucx_single_copy_threshold,
     };
@@ -411,5 +413,21 @@ mod tests {
         );
         assert!(both.contains("hpl.file: given beside depth; expected only one of them"), "{both}");
         assert!(cut.contains("hpl.file: the end of the file; expected NB of an HPL.dat"), "{cut}");
+    }
+
+    /// 1 KiB at 5,800 and 7,000 MiB/s takes 168,372 and 139,508 ps; a message to itself both copies.
+    #[test]
+    fn the_new_protocols_of_ucx_begin_rendezvous_earlier_and_reckon_with_faster_copies_from_1_18_on() {
+        for (release, mebibytes) in [("1.16", 5_800), ("1.18", 7_000)] {
+            let text = format!(
+                "topology.single_switch.hosts = 2\nhost.mpi_roce.profile = \"ucx-{release}\"\n\
+                 [[job]]\nname = \"j\"\nworkload.osu_latency = {{}}\n"
+            );
+            let ucx = Scenario::parse(&text, "x.toml", &[]).unwrap().host.mpi_roce;
+            let copy = Duration::from_ps(1_000_000_000_000 / 1_024 / mebibytes);
+            assert_eq!((ucx.eager_send_per_kib, ucx.eager_receive_per_kib, ucx.self_per_kib), (copy, copy, copy * 2));
+            assert!(ucx.eager_max < ucx_rendezvous_threshold(BitRate::from_gbps(100)));
+            assert_eq!(ucx.collective_eager_max.map(Bytes::get), Some((256 << 10) - 1));
+        }
     }
 }
