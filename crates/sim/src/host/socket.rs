@@ -42,6 +42,9 @@ pub(crate) struct TcpState {
     pub queue: ReceiveQueueIndex,
     /// The batch of that queue that has merged data of the connection last.
     pub(super) merged_in: u32,
+    /// Frames in what it merges last there, and of those that are being finished.
+    pub(super) merged_frames: u32,
+    pub(super) finished_frames: u32,
     /// In the batch that is being finished: it has frames, one of them wants an acknowledgement, one is one.
     pub(super) is_touched: bool,
     pub(super) wants_ack: bool,
@@ -75,6 +78,8 @@ impl TcpState {
             consumed: 0,
             queue: ReceiveQueueIndex::NONE,
             merged_in: 0,
+            merged_frames: 0,
+            finished_frames: 0,
             is_touched: false,
             wants_ack: false,
             is_acked: false,

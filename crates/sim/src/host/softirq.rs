@@ -2,7 +2,7 @@
 //!
 //! The NIC writes frames to the rings of receive queues by itself. The first frame after a quiet spell waits for the
 //! interrupt (moderation, then `interrupt`); while the softirq runs it polls, and merges what it finds of a connection
-//! (GRO), so there is at most one acknowledgement per batch and connection.
+//! (GRO), so there is at most one acknowledgement per batch and connection, or per `merge_frames` of its frames.
 
 use etherweave_primitives::Duration;
 
@@ -125,7 +125,8 @@ impl Shard {
 
     /// Counts the frames that wait, up to what is merged at once.
     fn measure_batch(&mut self, number: ReceiveQueueIndex) -> FrameBatch {
-        let limit = self.constants.params.host.cpu.offload.get();
+        let costs = &self.constants.params.host.cpu;
+        let (limit, merge_frames) = (costs.offload.get(), costs.merge_frames.unwrap_or(u32::MAX));
         let queue = &mut self.receive_queues[number];
         queue.batch = queue.batch.wrapping_add(1);
         let mut batch = FrameBatch::default();
@@ -134,9 +135,11 @@ impl Shard {
             let packet = &self.packets[handle];
             match packet.kind {
                 PacketKind::Data => {
-                    let merged_in = &mut self.endpoints[packet.endpoint].tcp().merged_in;
-                    let is_first = std::mem::replace(merged_in, queue.batch) != queue.batch;
-                    batch.merged += u32::from(is_first);
+                    let state = self.endpoints[packet.endpoint].tcp();
+                    let is_first = std::mem::replace(&mut state.merged_in, queue.batch) != queue.batch;
+                    let is_full = state.merged_frames == merge_frames;
+                    state.merged_frames = if is_first || is_full { 1 } else { state.merged_frames + 1 };
+                    batch.merged += u32::from(is_first || is_full);
                     batch.data += 1;
                 }
                 PacketKind::Ack | PacketKind::Nak | PacketKind::Cnp | PacketKind::Announcement => batch.acks += 1,
@@ -161,7 +164,7 @@ impl Shard {
     fn finish_connection(&mut self, endpoint: EndpointIndex) {
         let state = self.endpoints[endpoint].tcp();
         let (wants_ack, is_acked) = (std::mem::take(&mut state.wants_ack), std::mem::take(&mut state.is_acked));
-        state.is_touched = false;
+        (state.is_touched, state.finished_frames) = (false, 0);
         if wants_ack {
             self.send_ack(endpoint);
         }
@@ -198,6 +201,13 @@ impl Shard {
             }
             let state = self.endpoints[packet.endpoint].tcp();
             state.wants_ack |= state.receiver.on_segment(now, &arrival) == AckAction::Now;
+            state.finished_frames += 1;
+            if Some(state.finished_frames) == self.constants.params.host.cpu.merge_frames {
+                state.finished_frames = 0;
+                if std::mem::take(&mut state.wants_ack) {
+                    self.send_ack(packet.endpoint);
+                }
+            }
             return;
         }
         let ack = Ack {

@@ -74,6 +74,10 @@ pub struct CpuCosts {
     pub interrupt: Duration,
     /// Largest segment that is handed to the NIC to cut (TSO), and largest batch that is merged (GRO).
     pub offload: Bytes,
+    /// Most frames that are merged. Absent: as many as a batch has (Linux from 3.13 on). Before, a merged segment had
+    /// 17 fragments of a page at most: 8 frames of two pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge_frames: Option<u32>,
 }
 
 impl Default for CpuCosts {
@@ -88,6 +92,7 @@ impl Default for CpuCosts {
             acknowledgement: Duration::from_ns(500),
             interrupt: Duration::from_ns(7_767),
             offload: Bytes::new(65_536),
+            merge_frames: None,
         }
     }
 }

@@ -27,6 +27,28 @@ fn round_trip(report: &Report) -> u64 {
     report.iterations.iter().map(|row| row.duration.as_ps()).min().unwrap()
 }
 
+/// Goodput [Gb/s] of a stream whose merged segments take 20 us each of the interrupt side, and frames nothing.
+fn goodput_of_merged_segments(merge_frames: Option<u32>) -> f64 {
+    let mut params = tcp();
+    let cpu = &mut params.host.cpu;
+    (cpu.receive_batch, cpu.receive_frame, cpu.merge_frames) = (Duration::from_us(20), Duration::ZERO, merge_frames);
+    let message = Bytes::new(4_000_000);
+    let incast = Incast { sources: 1, message, outstanding: 1, messages: Some(4), ..Incast::default() };
+    run(&experiment(one_switch(2), params, vec![job(&Workload::Incast(incast))]), 1).streams[0].goodput_gbps()
+}
+
+/// Up to 64 KiB are 15 segments of 4,448 B in one piece; of 17 fragments of a page, 8 segments and the other 7; merging
+/// nothing, each alone.
+#[test]
+fn the_frames_that_may_be_merged_bound_what_the_interrupt_side_takes() {
+    let batch = 15.0 * 4_448.0 * 8.0 / 20e3;
+    for (merge_frames, pieces) in [(None, 1.0), (Some(15), 1.0), (Some(8), 2.0), (Some(1), 15.0)] {
+        let goodput = goodput_of_merged_segments(merge_frames);
+        let ratio = goodput / (batch / pieces);
+        assert!((0.85..1.02).contains(&ratio), "{ratio} with {merge_frames:?}");
+    }
+}
+
 /// A message waits for the period once at each end.
 #[test]
 fn a_ping_pong_takes_the_period_longer_at_each_end() {

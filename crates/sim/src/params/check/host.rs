@@ -111,7 +111,8 @@ fn check_cpu(cpu: &CpuCosts) -> Checked {
     costs.into_iter().try_for_each(|(name, cost)| check_delay(&format!("host.cpu.{name}"), cost))?;
     check_per_kib("host.cpu.send_per_kib", cpu.send_per_kib)?;
     check_per_kib("host.cpu.receive_per_kib", cpu.receive_per_kib)?;
-    require_within(Bytes::new(1)..=OFFLOAD_MAX, "host.cpu.offload", cpu.offload)
+    require_within(Bytes::new(1)..=OFFLOAD_MAX, "host.cpu.offload", cpu.offload)?;
+    require(cpu.merge_frames != Some(0), "host.cpu.merge_frames", 0, "1 or more frames; 1 merges nothing")
 }
 
 fn check_cores(cores: &CoreParams) -> Checked {
