@@ -209,7 +209,8 @@ fn overrides_reach_into_lists_and_their_mistakes_are_named() {
     );
     assert_eq!(
         set("job.0.workload.osu_latency", "{ bytes = \"2000GB\", lost = 1 }").unwrap_err().to_string(),
-        "override: job.0.workload.osu_latency.lost: unknown key; expected one of `bytes`, `warm_up`, `iterations`"
+        "override: job.0.workload.osu_latency.lost: unknown key; \
+         expected one of `bytes`, `pairs`, `warm_up`, `iterations`"
     );
     assert!(set("seed", "1 2").unwrap_err().to_string().starts_with("override: seed: `1 2` is no TOML value"));
 }
