@@ -1,8 +1,8 @@
 //! One collective after another, as the collective tests of the OSU Micro-Benchmarks do.
 
-use etherweave_primitives::{Bytes, Duration, InputErrors};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputErrors};
 
-use crate::collective::{Algorithm, Collective, Communicator, Kind, Library, Rule};
+use crate::collective::{Algorithm, Collective, Communicator, Kind, Library, Protocol, Rule};
 use crate::limits::{ALL_PAIRS_MAX, at_least, within};
 use crate::program::iteration;
 use crate::{Block, Op, Program};
@@ -27,6 +27,12 @@ pub struct OsuCollective {
     /// Radix of `algorithm`, 2 to 64; without it the algorithm's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radix: Option<u32>,
+    /// How messages of `algorithm` carry their data, as NCCL has it; absent: as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<Protocol>,
+    /// Rate of a rank's network, by which `library = "nccl"` chooses; absent: 100 Gb/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_rate: Option<BitRate>,
     /// Ranks in a row that share a node, for libraries and algorithms that work by node; absent: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks_per_node: Option<u32>,
@@ -53,6 +59,8 @@ impl Default for OsuCollective {
             algorithm: None,
             segment: None,
             radix: None,
+            protocol: None,
+            network_rate: None,
             ranks_per_node: None,
             ranks_per_leaf: None,
             compute: None,
@@ -98,6 +106,8 @@ impl OsuCollective {
             algorithm: self.algorithm,
             segment: self.segment,
             radix: self.radix,
+            protocol: self.protocol,
+            network_rate: self.network_rate,
             nodes: self.ranks_per_node,
             leaves: self.ranks_per_leaf,
             is_nonblocking: self.compute.is_some(),
@@ -116,7 +126,8 @@ impl OsuCollective {
     }
 
     fn program(&self, world: &Communicator, rank: u32) -> Program {
-        let between = Rule { algorithm: None, segment: None, radix: None, is_nonblocking: false, ..self.rule() };
+        let between =
+            Rule { algorithm: None, segment: None, radix: None, protocol: None, is_nonblocking: false, ..self.rule() };
         let barrier = Collective::Barrier.lower(&between, world, rank);
         let mut call = iteration(self.call(world, rank));
         call.extend(&barrier);
@@ -188,7 +199,7 @@ mod tests {
         let read: OsuCollective = toml::from_str(text).unwrap();
         assert_eq!((read.library, read.algorithm), (Library::Mpich4, Some(Algorithm::RecursiveDoubling)));
         let error = toml::from_str::<OsuCollective>("library = \"mpich\"").unwrap_err().to_string();
-        assert!(error.contains("`open_mpi_4_0`, `open_mpi_4_1`, `open_mpi_5_0`, `mpich_4`, `ucc`"), "{error}");
+        assert!(error.contains("`open_mpi_4_0`, `open_mpi_4_1`, `open_mpi_5_0`, `mpich_4`, `ucc`, `nccl`"), "{error}");
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl<'a> Member<'a> {
 
     /// What the library picks for parts.
     pub(super) fn rule(&self) -> Rule {
-        Rule { algorithm: None, segment: None, radix: None, ..self.rule }
+        Rule { algorithm: None, segment: None, radix: None, protocol: None, ..self.rule }
     }
 
     /// Performs its part of a collective among some, if it is one of several.
@@ -147,13 +147,18 @@ impl<'a> Member<'a> {
         Part::Bytes(0, self.layout.total())
     }
 
+    /// What a message of so many bytes is long.
+    fn wire(&self, bytes: u64) -> u64 {
+        self.choice.protocol.map_or(bytes, |protocol| protocol.wire(bytes))
+    }
+
     pub(super) fn send(&mut self, to: u32, part: Part) {
-        let bytes = self.layout.length(part, to);
+        let bytes = self.wire(self.layout.length(part, to));
         self.push(Op::Isend { peer: self.group.members[to as usize], tag: self.tag, bytes }, part, Combining::Replace);
     }
 
     pub(super) fn receive(&mut self, from: u32, part: Part, combining: Combining) {
-        let bytes = self.layout.length(part, self.me);
+        let bytes = self.wire(self.layout.length(part, self.me));
         self.push(Op::Irecv { peer: self.group.members[from as usize], tag: self.tag, bytes }, part, combining);
     }
 

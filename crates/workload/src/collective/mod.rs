@@ -22,6 +22,7 @@ mod algorithm;
 mod layout;
 mod library;
 mod member;
+mod protocol;
 mod rule;
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ pub use algorithm::Algorithm;
 use layout::Layout;
 pub use library::Library;
 use member::{Combining, Member};
+pub use protocol::Protocol;
 pub use rule::Rule;
 
 use crate::Op;

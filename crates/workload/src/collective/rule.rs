@@ -1,11 +1,11 @@
 //! Which algorithm carries out a collective.
 
-use etherweave_primitives::{Bytes, InputError, InputErrors};
+use etherweave_primitives::{BitRate, Bytes, InputError, InputErrors};
 
 use super::algorithm::Choice;
 use super::layout::Layout;
 use super::library::{Ask, Library};
-use super::{Algorithm, Collective, Kind};
+use super::{Algorithm, Collective, Kind, Protocol};
 use crate::limits::{COLLECTIVE_MAX, WINDOW_MAX, at_most, within};
 
 /// What a library picks, or what is named.
@@ -19,6 +19,10 @@ pub struct Rule {
     pub segment: Option<Bytes>,
     /// Radix of the named algorithm, 2 to 64.
     pub radix: Option<u32>,
+    /// How messages of the named algorithm carry their data.
+    pub protocol: Option<Protocol>,
+    /// Rate of a member's network, by which NCCL chooses; none: 100 Gb/s.
+    pub network_rate: Option<BitRate>,
     /// Members in a row that share a node, the last ones fewer; none: each has one of its own.
     pub nodes: Option<u32>,
     /// Members in a row whose nodes share a leaf switch, a multiple of `nodes`.
@@ -37,7 +41,9 @@ impl Rule {
     pub(super) fn choice(&self, kind: Kind, layout: &Layout) -> Choice {
         let segment = self.segment.map(|bytes| bytes.get());
         match self.algorithm {
-            Some(algorithm) => Choice { algorithm, segment, radix: self.radix, outstanding: None },
+            Some(algorithm) => {
+                Choice { algorithm, segment, radix: self.radix, protocol: self.protocol, outstanding: None }
+            }
             None => self.library.choice(&Ask::of(kind, layout, self)),
         }
     }
@@ -58,8 +64,20 @@ impl Rule {
             self.check_algorithm(kind, ranks),
             self.check_segment(collective),
             self.check_radix(kind),
+            self.check_nccl(),
             self.check_groups(ranks),
         ])
+    }
+
+    /// A protocol belongs to a named algorithm, the network's rate to the library that chooses by it.
+    fn check_nccl(&self) -> Result<(), InputError> {
+        let named = self.algorithm.is_some();
+        let found = format_args!("given beside what the library picks");
+        InputError::unless(named || self.protocol.is_none(), "protocol", found, "none, or an algorithm with it")?;
+        let is_asked = self.library == Library::Nccl && !named;
+        let found = self.network_rate.unwrap_or_default();
+        let expected = "none, or library = \"nccl\" without an algorithm";
+        InputError::unless(is_asked || self.network_rate.is_none(), "network_rate", found, expected)
     }
 
     fn check_radix(&self, kind: Kind) -> Result<(), InputError> {

@@ -57,6 +57,24 @@ impl Tree {
         Tree::numbered(member, parent, [number + stride, number + 2 * stride])
     }
 
+    /// A number hangs below the one with its lowest bit replaced by the next higher one, or where there is none below
+    /// the one without it: odd numbers are leaves. `place` is the number of a member.
+    pub(super) fn balanced(member: &Member<'_>, place: impl Fn(u32, u32) -> u32) -> Tree {
+        let size = member.size();
+        let parent = |number: u32| {
+            let bit = number & number.wrapping_neg();
+            let above = number ^ bit | bit << 1;
+            (number > 0).then_some(if above < size { above } else { number ^ bit })
+        };
+        let own = place(member.me, size);
+        let places = || (0..size).map(|other| (other, place(other, size)));
+        let parent_of_own = parent(own);
+        Tree {
+            parent: places().find(|(_, number)| Some(*number) == parent_of_own).map(|(other, _)| other),
+            children: places().filter(|(_, number)| parent(*number) == Some(own)).map(|(other, _)| other).collect(),
+        }
+    }
+
     /// `chains` chains of members in a row, as equally long as can be, the first ones longer.
     pub(super) fn chains(member: &Member<'_>, chains: u32) -> Tree {
         let (number, rest) = (member.number(), member.size() - 1);

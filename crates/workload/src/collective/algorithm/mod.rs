@@ -8,6 +8,7 @@ mod chain;
 mod composed;
 mod core;
 mod double_ring;
+mod double_tree;
 mod hierarchical;
 mod in_order_binary_tree;
 mod knomial;
@@ -24,7 +25,7 @@ mod scatter_allgather;
 mod scatter_ring;
 mod split_binary_tree;
 
-use super::{Kind, Member};
+use super::{Kind, Member, Protocol};
 
 /// Writes down what a member does.
 type Lower = fn(&mut Member<'_>);
@@ -92,6 +93,8 @@ pub(super) struct Choice {
     pub segment: Option<u64>,
     /// Members of an exchange, children for each digit of a tree; none: the algorithm's own.
     pub radix: Option<u32>,
+    /// How messages of NCCL carry their data.
+    pub protocol: Option<Protocol>,
     /// Messages that a member has open before it waits; none: all of them.
     pub outstanding: Option<u32>,
 }
@@ -145,6 +148,8 @@ algorithms! {
     SplitBinaryTree = "split_binary_tree": split_binary_tree;
     /// A binary tree in which every subtree holds members in a row.
     InOrderBinaryTree = "in_order_binary_tree": in_order_binary_tree;
+    /// Two binary trees, half of the vector along each.
+    DoubleTree = "double_tree": double_tree;
     /// A binomial tree.
     Binomial = "binomial": binomial;
     /// A tree of radix 4, or the one given.

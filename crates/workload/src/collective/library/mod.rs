@@ -2,10 +2,13 @@
 
 mod libnbc;
 mod mpich_4;
+mod nccl;
 mod open_mpi_4_0;
 mod open_mpi_4_1;
 mod open_mpi_5_0;
 mod ucc;
+
+use etherweave_primitives::BitRate;
 
 use super::algorithm::Choice;
 use super::layout::Layout;
@@ -24,13 +27,24 @@ pub(super) struct Ask {
     pub nodes: Option<u32>,
     /// Whether it is the non-blocking form.
     pub is_nonblocking: bool,
+    /// Rate of a member's network.
+    pub network_rate: BitRate,
 }
 
 impl Ask {
     pub(super) fn of(kind: Kind, layout: &Layout, rule: &Rule) -> Ask {
         let (size, total) = (layout.size(), layout.total());
         let nodes = rule.groups(size);
-        Ask { kind, size, block: total / u64::from(size), total, nodes, is_nonblocking: rule.is_nonblocking }
+        let network_rate = rule.network_rate.unwrap_or(BitRate::from_gbps(100));
+        Ask {
+            kind,
+            size,
+            block: total / u64::from(size),
+            total,
+            nodes,
+            is_nonblocking: rule.is_nonblocking,
+            network_rate,
+        }
     }
 
     /// Elements of a vector to reduce.
@@ -50,19 +64,19 @@ impl Ask {
 
 impl Choice {
     const fn of(algorithm: Algorithm) -> Choice {
-        Choice { algorithm, segment: None, radix: None, outstanding: None }
+        Choice { algorithm, segment: None, radix: None, protocol: None, outstanding: None }
     }
 
     const fn segmented(algorithm: Algorithm, segment: u64) -> Choice {
-        Choice { algorithm, segment: Some(segment), radix: None, outstanding: None }
+        Choice { algorithm, segment: Some(segment), radix: None, protocol: None, outstanding: None }
     }
 
     const fn of_radix(algorithm: Algorithm, radix: u32) -> Choice {
-        Choice { algorithm, segment: None, radix: Some(radix), outstanding: None }
+        Choice { algorithm, segment: None, radix: Some(radix), protocol: None, outstanding: None }
     }
 
     const fn windowed(algorithm: Algorithm, outstanding: u32) -> Choice {
-        Choice { algorithm, segment: None, radix: None, outstanding: Some(outstanding) }
+        Choice { algorithm, segment: None, radix: None, protocol: None, outstanding: Some(outstanding) }
     }
 }
 
@@ -110,4 +124,6 @@ libraries! {
     Mpich4 = "mpich_4": mpich_4;
     /// The default scores of the transport layer UCP of UCC, for memory of hosts.
     Ucc = "ucc": ucc;
+    /// The cost model of NCCL 2.21 for ranks with a node and a NIC each.
+    Nccl = "nccl": nccl;
 }

@@ -163,6 +163,33 @@ fn thresholds_are_those_of_ucc() {
     );
 }
 
+/// Latencies of the model: 16 ranks and 8 B: a tree of LL takes 6.8 + 8 x 5 us, a ring 6.6 - 2 + 32 x 2.7. On 4 ranks
+/// 8 x 2.7 us are less than 4 x 5 and 0.2. Of 1 GiB at 100 Gb/s a ring takes 30/16 transfers, a tree 2/0.92.
+#[test]
+fn nccl_takes_what_its_model_makes_the_fastest() {
+    use Algorithm::*;
+    check(
+        Library::Nccl,
+        &[
+            (Kind::Allreduce, 16, 8, DoubleTree),
+            (Kind::Allreduce, 2, 8, Ring),
+            (Kind::Allreduce, 16, 1 << 30, Ring),
+            (Kind::Allreduce, 1_024, 1 << 20, DoubleTree),
+            (Kind::Allgather, 16, 8, Ring),
+            (Kind::Bcast, 16, 1 << 20, Pipeline),
+        ],
+    );
+    let sent = |bytes| {
+        let ops = collective(Kind::Allgather, bytes, 0, 4).lower(
+            &Rule::of(Library::Nccl),
+            &crate::collective::Communicator::world(4),
+            0,
+        );
+        ops.iter().find_map(|op| if let crate::Op::Isend { bytes, .. } = op { Some(*bytes) } else { None }).unwrap()
+    };
+    assert_eq!([sent(800), sent(1 << 26)], [1_600, 1 << 26], "LL beside Simple");
+}
+
 #[test]
 fn libraries_work_by_node_where_nodes_have_several_ranks() {
     use Algorithm::*;
