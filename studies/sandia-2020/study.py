@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import polars as pl
 
+from etherweave.report.quantities import quantities
 from etherweave.results import Result
 from etherweave.study.experiments import RunExperiment
 
@@ -32,13 +33,21 @@ PLACEMENT_SEEDS = [1, 2, 3]
 
 ITERATIONS = 16_000
 """Of FFT, in the published total times."""
+CORE_PEAK = 33.6e9
+"""Operations of a core in a second: 2.1 GHz, 16 in a clock."""
 SETTLED = 2_000
 """Iterations of a short run of FFT over TCP: interrupt moderation takes some 1,500 to settle."""
 
 
 def experiments(full: bool) -> list[RunExperiment]:
     """List every experiment, with all iterations or with few."""
-    lists = [_point_to_point_runs(), _incast_runs(), _proxy_runs(full), _interference_runs(full)]
+    lists = [
+        _point_to_point_runs(),
+        _incast_runs(),
+        _proxy_runs(full),
+        _linpack_runs(full),
+        _interference_runs(full),
+    ]
     return [experiment for group in lists for experiment in group]
 
 
@@ -74,6 +83,12 @@ def _proxy_runs(full: bool) -> Iterator[RunExperiment]:
             yield RunExperiment(f"{proxy}.{transport}", proxy, options)
 
 
+def _linpack_runs(full: bool) -> Iterator[RunExperiment]:
+    samples = {"job.0.workload.hpl.samples": 13 if full else 5}
+    for transport in ("roce_v2", "tcp", "tcp_pfc"):
+        yield RunExperiment(f"hpl.{transport}", "hpl", {**TRANSPORTS[transport], **samples})
+
+
 def _interference_runs(full: bool) -> Iterator[RunExperiment]:
     """FFT alone and beside Halo3D, on random disjoint halves of the testbed."""
     # A single short iteration of Halo3D before FFT starts: as good as alone.
@@ -93,7 +108,14 @@ def _interference_runs(full: bool) -> Iterator[RunExperiment]:
 
 def metrics() -> dict[str, Metric]:
     """Every check by its id."""
-    return {**_point_to_point(), **_incast(), **_proxies(), **_pauses(), **_quality_of_service()}
+    return {
+        **_point_to_point(),
+        **_incast(),
+        **_proxies(),
+        **_linpack(),
+        **_pauses(),
+        **_quality_of_service(),
+    }
 
 
 def iteration_ms(result: Result, job: str) -> float:
@@ -195,6 +217,23 @@ def _proxies() -> dict[str, Metric]:
         return 100 * (1 - lossless(results) / lossy(results))
 
     return {**checks, "halo3d.tcp.pfc_gain": gain}
+
+
+def _linpack() -> dict[str, Metric]:
+    """Give shares of the peak of 3,072 cores [%], and their differences [points]."""
+
+    def share(transport: str, results: Results) -> float:
+        (found,) = [one for one in quantities(results[f"hpl.{transport}"]) if one.test == "HPL"]
+        return 100 * found.median / (found.ranks * CORE_PEAK)
+
+    roce, tcp, tcp_pfc = (partial(share, name) for name in ("roce_v2", "tcp", "tcp_pfc"))
+    return {
+        "hpl.roce": roce,
+        "hpl.tcp": tcp,
+        "hpl.difference": lambda results: roce(results) - tcp(results),
+        "hpl.order": lambda results: roce(results) / tcp(results),
+        "hpl.tcp_pfc": lambda results: tcp_pfc(results) - tcp(results),
+    }
 
 
 def _pauses() -> dict[str, Metric]:

@@ -149,7 +149,8 @@ SIDES = {"rx": "received", "tx": "sent"}
 TABLE_2_CAPTION = (
     "Sums over the ports of all switches. The publication does not give the unit of its counters, "
     "so compare ratios. Simulated times are per iteration, since fewer may have run than the "
-    f"published {ITERATIONS:,}. HPL is not simulated."
+    f"published {ITERATIONS:,}. Of HPL "
+    "some panels are simulated, so its pauses are published ones only."
 )
 TABLE_2_HEAD = (
     "application",
