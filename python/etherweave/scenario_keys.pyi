@@ -44,6 +44,7 @@ class AllToAll(Table):
             "binary_tree",
             "split_binary_tree",
             "in_order_binary_tree",
+            "double_tree",
             "binomial",
             "knomial",
             "recursive_doubling",
@@ -69,6 +70,7 @@ class AllToAll(Table):
             "binary_tree",
             "split_binary_tree",
             "in_order_binary_tree",
+            "double_tree",
             "binomial",
             "knomial",
             "recursive_doubling",
@@ -89,8 +91,8 @@ class AllToAll(Table):
     bytes: Key[str, str]
     iterations: Key[int, int]
     library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
     ]
     ranks: Key[int, int]
 
@@ -256,6 +258,7 @@ class CoreParams(Table):
 class CpuCosts(Table):
     acknowledgement: Key[str, str]
     interrupt: Key[str, str]
+    merge_frames: Key[int | None, int]
     offload: Key[str, str]
     receive_batch: Key[str, str]
     receive_call: Key[str, str]
@@ -458,6 +461,7 @@ class Fft(Table):
             "binary_tree",
             "split_binary_tree",
             "in_order_binary_tree",
+            "double_tree",
             "binomial",
             "knomial",
             "recursive_doubling",
@@ -483,6 +487,7 @@ class Fft(Table):
             "binary_tree",
             "split_binary_tree",
             "in_order_binary_tree",
+            "double_tree",
             "binomial",
             "knomial",
             "recursive_doubling",
@@ -502,8 +507,8 @@ class Fft(Table):
     ]
     iterations: Key[int, int]
     library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
     ]
     pex: Key[int, int]
     pey: Key[int, int]
@@ -552,8 +557,8 @@ class Gpcnet(Table):
     groups: Key[int, int]
     latency_turns: Key[int, int]
     library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
     ]
     ranks: Key[int, int]
     rings: Key[int, int]
@@ -588,8 +593,8 @@ class GpcnetCongestor(Table):
         Literal["alltoall", "incast", "put_incast", "get_broadcast"],
     ]
     library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
     ]
     passes: Key[int, int]
     ranks: Key[int, int]
@@ -638,6 +643,7 @@ class HpccMpifft(Table):
             "binary_tree",
             "split_binary_tree",
             "in_order_binary_tree",
+            "double_tree",
             "binomial",
             "knomial",
             "recursive_doubling",
@@ -663,6 +669,7 @@ class HpccMpifft(Table):
             "binary_tree",
             "split_binary_tree",
             "in_order_binary_tree",
+            "double_tree",
             "binomial",
             "knomial",
             "recursive_doubling",
@@ -684,8 +691,8 @@ class HpccMpifft(Table):
     copy_rate: Key[str | None, str]
     iterations: Key[int, int]
     library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
     ]
     log2_local: Key[int, int]
     ranks: Key[int, int]
@@ -696,8 +703,8 @@ class HpccPtrans(Table):
     copy_rate: Key[str | None, str]
     iterations: Key[int, int]
     library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
     ]
     rows: Key[int, int]
     size: Key[int, int]
@@ -705,8 +712,8 @@ class HpccPtrans(Table):
 class HpccRing(Table):
     bytes: Key[str, str]
     library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
     ]
     loops: Key[int, int]
     measurements: Key[int, int]
@@ -865,8 +872,8 @@ class MpiParams(Table):
     handling_overhead: Key[str, str]
     header: Key[str, str]
     profile: Key[
-        Literal["ucx-1.6", "ucx-1.15", "openmpi-4.0"] | None,
-        Literal["ucx-1.6", "ucx-1.15", "openmpi-4.0"],
+        Literal["ucx-1.6", "ucx-1.15", "ucx-1.16", "ucx-1.18", "openmpi-4.0"] | None,
+        Literal["ucx-1.6", "ucx-1.15", "ucx-1.16", "ucx-1.18", "openmpi-4.0"],
     ]
     receive_overhead: Key[str, str]
     self_per_kib: Key[str, str]
@@ -891,8 +898,8 @@ class Npb(Table):
     ]
     iterations: Key[int, int]
     library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
     ]
     per_gflop: Key[str, str]
     ranks: Key[int, int]
@@ -1008,6 +1015,7 @@ class OsuCollective(Table):
             "binary_tree",
             "split_binary_tree",
             "in_order_binary_tree",
+            "double_tree",
             "binomial",
             "knomial",
             "recursive_doubling",
@@ -1033,6 +1041,7 @@ class OsuCollective(Table):
             "binary_tree",
             "split_binary_tree",
             "in_order_binary_tree",
+            "double_tree",
             "binomial",
             "knomial",
             "recursive_doubling",
@@ -1053,10 +1062,12 @@ class OsuCollective(Table):
     compute: Key[str | None, str]
     iterations: Key[int, int]
     library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
     ]
+    network_rate: Key[str | None, str]
     operation: Key[Collective, Collective | Keys | Literal["barrier"]]
+    protocol: Key[Literal["ll", "ll128", "simple"] | None, Literal["ll", "ll128", "simple"]]
     radix: Key[int | None, int]
     ranks: Key[int, int]
     ranks_per_leaf: Key[int | None, int]
