@@ -53,6 +53,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     sources = {place: name for name, place in PAGES.items()}
     place = page.file.src_uri
     source = sources.get(place, f"docs/{place}")
+    if place.startswith("notebooks/"):
+        return markdown  # Has its figures and its file beside it.
     return LINK.sub(lambda link: _relative(link, source, place), markdown)
 
 
@@ -61,6 +63,6 @@ def _relative(link: re.Match[str], source: str, place: str) -> str:
     is_on_site = target in PAGES or target.startswith("docs/")
     if not is_on_site and (ROOT / target).exists():
         return link["text"]
-    found = PAGES.get(target) or target.removeprefix("docs/")
+    found = PAGES.get(target) or target.removeprefix("docs/").replace(".ipynb", ".md")
     path = posixpath.relpath(found, posixpath.dirname(place) or ".")
     return f"[{link['text']}]({path}{link['anchor'] or ''})"
