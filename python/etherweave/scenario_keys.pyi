@@ -1170,6 +1170,7 @@ class RoceParams(Table):
 
 class RunSpec(Table):
     end: Key[str | None, str]
+    fidelity: Key[Literal["packet", "flow"] | None, Literal["packet", "flow"]]
     fingerprint: Key[bool, bool]
     jobs: Key[Sequence[str] | None, Sequence[str]]
     stall_limit: Key[str, str]

@@ -212,6 +212,8 @@ pub(crate) fn run(
     let packet_hops = packet_hops(scenario, &traffic, links_taken(scenario, topology, hops), topology);
     let counted = traffic.iter().zip(&scenario.job).filter(|(_, job)| !job.background);
     let messages = counted.map(|(size, _)| size.messages.unwrap_or(0)).fold(0, u64::saturating_add);
+    // Benchmarks know what packets take.
+    let packet_hops = packet_hops.filter(|_| scenario.run.fidelity.is_packet());
     let run_s = packet_hops.map(|packet_hops| {
         let switches = Switches { model: scenario.switch.model, decide_per_packet: !scenario.routing.is_by_flow() };
         RunTime::of_benchmarks().seconds(switches, topology.hosts(), packet_hops, messages)

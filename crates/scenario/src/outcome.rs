@@ -99,9 +99,17 @@ pub(crate) fn finished(finish: &Finish) -> (&'static str, Option<String>) {
     }
 }
 
-/// A warning for each port that lost what it must not lose.
+/// Share of rates from which on flow-level mode is said not to suit a run.
+const HELD_BACK_MAX: f64 = 0.01;
+
+/// A warning for each port that lost what it must not lose, and for what flow-level mode leaves out.
 pub(crate) fn warnings(report: &Report) -> Vec<String> {
-    report.lossless_drops.iter().map(lost).collect()
+    let unfit = report.held_back.filter(|&share| share > HELD_BACK_MAX).map(|share| {
+        let held =
+            "connections share links with others that wait for a full link elsewhere, and lossless Ethernet holds";
+        format!("run.fidelity: in {:.0} % of rates {held} them back, which \"flow\" does not simulate", 100.0 * share)
+    });
+    report.lossless_drops.iter().map(lost).chain(unfit).collect()
 }
 
 fn lost(drop: &LosslessDrop) -> String {

@@ -3,7 +3,9 @@
 use etherweave_design::DesignSpec;
 use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Priority};
 use etherweave_routing::{ControllerParams, RoutingKind, SelectionKind};
-use etherweave_sim::params::{Binding, Ets, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport};
+use etherweave_sim::params::{
+    Binding, Ets, Fidelity, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport,
+};
 use etherweave_sim::{Experiment, Job};
 use etherweave_topology::{FatTree, Topology, TopologyKind};
 use etherweave_workload::{HostAreas, Placement, RankOrder, Traffic, Workload};
@@ -159,12 +161,16 @@ pub struct RunSpec {
     /// Names of the jobs that run; the others keep their hosts and stay idle. Absent: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs: Option<Vec<String>>,
+    /// How closely the network between hosts is simulated: every packet, or messages at max-min fair rates, which is
+    /// much faster and knows no queues. Default "packet".
+    #[serde(skip_serializing_if = "Fidelity::is_packet")]
+    pub fidelity: Fidelity,
 }
 
 impl Default for RunSpec {
     fn default() -> Self {
         let (warm_up, stall_limit) = (Duration::ZERO, Duration::from_ms(10_000));
-        RunSpec { end: None, warm_up, stall_limit, fingerprint: true, jobs: None }
+        RunSpec { end: None, warm_up, stall_limit, fingerprint: true, jobs: None, fidelity: Fidelity::Packet }
     }
 }
 
@@ -202,6 +208,7 @@ impl Scenario {
             host: self.host.clone(),
             transport: self.transport.clone(),
             controller: self.controller.clone().unwrap_or_default(),
+            fidelity: self.run.fidelity,
             seed: self.seed,
         }
     }

@@ -5,7 +5,7 @@
 
 use etherweave_primitives::{ChannelId, Time, mix};
 
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketKind};
 
 /// Sums over all arrivals.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -23,10 +23,19 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// Adds an arrival at the port that sends into `channel`.
     pub(crate) fn add(&mut self, time: Time, channel: ChannelId, packet: &Packet) {
+        self.add_arrival(time, channel, packet.kind, packet.wire.into());
+    }
+
+    /// Adds the arrival of a message of `wire` bytes, in flow-level mode.
+    pub(crate) fn add_message(&mut self, time: Time, channel: ChannelId, wire: u64) {
+        self.add_arrival(time, channel, PacketKind::Data, wire);
+    }
+
+    fn add_arrival(&mut self, time: Time, channel: ChannelId, kind: PacketKind, wire: u64) {
         let identity = mix(u64::from(channel.get()));
         self.place = self.place.wrapping_add(identity);
-        self.kind = self.kind.wrapping_add(mix(identity ^ packet.kind as u64));
-        self.length = self.length.wrapping_add(mix(identity ^ u64::from(packet.wire) << 8));
+        self.kind = self.kind.wrapping_add(mix(identity ^ kind as u64));
+        self.length = self.length.wrapping_add(mix(identity ^ wire << 8));
         self.time = self.time.wrapping_add(mix(identity ^ mix(time.as_ps())));
     }
 

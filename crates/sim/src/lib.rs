@@ -20,6 +20,7 @@ mod degraded;
 pub mod engine;
 mod estimate;
 mod fingerprint;
+mod fluid;
 pub mod frame;
 mod host;
 mod indices;

@@ -32,6 +32,7 @@ etherweave run halo3d.toml
 etherweave run halo3d.toml -o result --set job.0.workload.halo3d.iterations=100
 etherweave run halo3d.toml --seed 7 --json > summary.json
 etherweave run jobs.toml --slowdown
+etherweave run halo3d.toml --compare-fidelity --set job.0.workload.halo3d.pex=4
 etherweave run halo3d.toml --pcap host3 --pcap host4=/tmp/four.pcapng --snap-length 128B"""
 
 
@@ -73,11 +74,19 @@ def run(
             "print how many times as long it takes among the others.",
         ),
     ] = False,
+    with_both: Annotated[
+        bool,
+        typer.Option(
+            "--compare-fidelity",
+            help="Simulate packets and flow-level mode, and print how far their figures lie apart.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a scenario packet by packet, and print times, goodput, drops and pauses.
 
-    The exit code is 2 after a mistake, 3 after a deadlock, 130 after Ctrl-C.
+    With `run.fidelity = "flow"` messages take max-min fair rates instead. The exit code is 2 after
+    a mistake, 3 after a deadlock, 130 after Ctrl-C.
     """
     changes = overrides(settings)
     if seed is not None:
@@ -86,6 +95,10 @@ def run(
         directory(output)
     if snap_length and not pcap:
         reject("--snap-length: no frames are captured; expected --pcap beside it")
+    if with_both:
+        if pcap or output:
+            reject("--compare-fidelity: expected neither --pcap nor --output beside it")
+        return _compare(file, changes, threads, memory_limit, as_json)
     result = _simulate(file, changes, threads, _captures(pcap), memory_limit, snap_length)
     if output and is_first():
         _save(result, output)
@@ -137,6 +150,41 @@ def _alone(
         job: _simulate(file, {**changes, "run.jobs": [job]}, threads, {}, memory_limit, None)
         for job in foreground(together)
     }
+
+
+def _compare(
+    file: Path,
+    changes: dict[str, object],
+    threads: int,
+    memory_limit: str | None,
+    as_json: bool,
+) -> None:
+    from etherweave.cli.design_page import print_table
+    from etherweave.fidelity import compare_fidelity
+
+    packet, flow = (
+        _simulate(file, {**changes, "run.fidelity": fidelity}, threads, {}, memory_limit, None)
+        for fidelity in ("packet", "flow")
+    )
+    found = compare_fidelity(packet, flow)
+    if not is_first():
+        return
+    if as_json:
+        return print(json.dumps(found, indent=2))
+    print(f"{packet.summary['name']}: flow-level mode in 1/{found['speed_up']:.0f} of the time")
+    rows = [
+        (
+            row["job"],
+            row["figure"],
+            f"{row['packet']:.4g}",
+            f"{row['flow']:.4g}",
+            f"{row['error']:+.1%}",
+        )
+        for row in found["figures"]
+    ]
+    print_table(("job", "figure", ">packet", ">flow", ">error"), rows)
+    for warning in found["warnings"]:
+        print_error(f"WARNING: {warning}")
 
 
 def _save(result: Result, output: Path) -> None:

@@ -6,6 +6,7 @@ mod design_mistakes;
 mod estimate;
 mod extremes;
 mod faults;
+mod fidelity;
 mod hpcc_ring;
 mod interconnects;
 mod mistakes;

@@ -8,6 +8,7 @@ mod connections;
 mod crossbars;
 mod degraded;
 mod fabric;
+mod fluid;
 mod group_traffic;
 mod jobs;
 mod layout;
@@ -124,8 +125,11 @@ impl Simulation {
         errors.check(outages::check(experiment));
         errors.check(per_packet::check(experiment));
         errors.check(crossbars::check(experiment));
+        errors.check(fluid::check(experiment, worker.of));
         errors.into_result()?;
         let topology = &experiment.topology;
+        // Rates of all connections are solved together.
+        let threads = if experiment.params.fidelity.is_packet() { threads } else { 1 };
         let layout = Layout::new(topology, if worker.of > 1 { worker.of } else { threads });
         let mut constants = RunConstants::new(&experiment.params, Duration::ZERO);
         constants.lookahead = fabric::lookahead(topology, &constants)?;
@@ -144,6 +148,7 @@ impl Simulation {
         }
         let constants = Arc::new(constants);
         let mut shards = fabric::shards(topology, &layout, &constants)?;
+        fluid::add(experiment, &mut shards);
         degraded::add(experiment, &layout, &mut shards);
         outages::add(experiment, &layout, &mut shards);
         neighbour_loads::add(experiment, &layout, &mut shards);

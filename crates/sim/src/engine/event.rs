@@ -49,6 +49,12 @@ pub enum Kind {
     Handover,
     /// A received packet has been written to memory by a NIC that holds packets whole. Handle: the packet.
     Written,
+    /// Flow-level mode: messages have been sent, or rates change.
+    FluidDue,
+    /// Flow-level mode: a message has arrived at the other end. Index: endpoint of its sender.
+    FluidArrive,
+    /// Flow-level mode: the sender of a stream learns what has arrived. Index: its endpoint. Handle: how many messages.
+    FluidAcknowledged,
 }
 
 impl Kind {
@@ -61,7 +67,7 @@ impl Kind {
     }
 
     /// All, by number.
-    const ALL: [Kind; 19] = [
+    const ALL: [Kind; 22] = [
         Kind::Arrive,
         Kind::Deliver,
         Kind::PauseArrive,
@@ -81,6 +87,9 @@ impl Kind {
         Kind::CrossbarFree,
         Kind::Handover,
         Kind::Written,
+        Kind::FluidDue,
+        Kind::FluidArrive,
+        Kind::FluidAcknowledged,
     ];
 }
 

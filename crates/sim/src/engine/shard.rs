@@ -12,6 +12,7 @@ use super::remote::ShardOutbox;
 use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
+use crate::fluid::Fluid;
 use crate::host::{Core, Endpoint, Host, ReceiveQueue, Thread};
 use crate::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, SwitchIndex, ThreadIndex};
 use crate::losses::ResentData;
@@ -140,6 +141,8 @@ pub(crate) struct Shard {
     pub group_traffic: Option<Box<GroupTraffic>>,
     /// Packets that have arrived after they were sent again, where links fail.
     pub resent: Vec<ResentData>,
+    /// Active connections, in flow-level mode.
+    pub fluid: Option<Box<Fluid>>,
     /// Links out of this shard that damage frames or have a shaper.
     pub impaired_links: ImpairedLinks,
 }
@@ -175,6 +178,7 @@ impl Shard {
             neighbour_loads: None,
             group_traffic: None,
             resent: Vec::new(),
+            fluid: None,
             impaired_links: ImpairedLinks::default(),
         }
     }

@@ -16,6 +16,7 @@ mod bus;
 mod connection;
 mod core;
 mod endpoint;
+pub(crate) mod fluid;
 mod matching;
 pub mod message;
 mod moderation;

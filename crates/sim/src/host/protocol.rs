@@ -7,6 +7,7 @@
 use etherweave_primitives::{BitRate, Time};
 
 use super::Endpoint;
+use super::fluid::FluidState;
 use super::message::MessageKind;
 use super::mpi::{READ_REQUEST, operation};
 use super::roce::{self, RoceState};
@@ -19,7 +20,7 @@ use crate::engine::event::PrefetchHint;
 use crate::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use crate::losses::ResentData;
 use crate::packet::{Handle, Packet, flags};
-use crate::params::{SimParams, Transport};
+use crate::params::{Fidelity, SimParams, Transport};
 
 /// The transport of an endpoint. Its tag comes first, beside what all transports need of the endpoint.
 #[repr(u8)]
@@ -28,6 +29,8 @@ pub(crate) enum Protocol {
     Roce(RoceState),
     /// Kernel TCP.
     Tcp(Box<TcpState>),
+    /// Reliable connection in flow-level mode.
+    Fluid(Box<FluidState>),
 }
 
 /// What the sending side of a connection has counted.
@@ -67,6 +70,7 @@ impl Protocol {
     /// A fresh connection at a NIC of `rate`.
     pub fn new(params: &SimParams, rate: BitRate) -> Protocol {
         match &params.transport {
+            Transport::Roce(_) if params.fidelity == Fidelity::Flow => Protocol::Fluid(Box::new(FluidState::new())),
             Transport::Roce(roce) => Protocol::Roce(RoceState::new(roce, rate)),
             Transport::Tcp(tcp) => Protocol::Tcp(Box::new(TcpState::new(tcp, params.host.cpu.offload.get() as u32))),
         }
@@ -78,7 +82,7 @@ impl Protocol {
     /// Its name in reports.
     pub fn name(&self) -> &'static str {
         match self {
-            Protocol::Roce(_) => Protocol::NAMES[0],
+            Protocol::Roce(_) | Protocol::Fluid(_) => Protocol::NAMES[0],
             Protocol::Tcp(_) => Protocol::NAMES[1],
         }
     }
@@ -98,6 +102,9 @@ impl Protocol {
                 retransmissions: state.sender.counters().retransmissions,
                 timeouts: state.sender.counters().timeouts,
             },
+            Protocol::Fluid(state) => {
+                SentCounts { bytes: state.acknowledged(), packets: state.packets(), retransmissions: 0, timeouts: 0 }
+            }
         }
     }
 
@@ -112,6 +119,9 @@ impl Protocol {
             Protocol::Tcp(state) => {
                 SendState { window: state.sender.congestion_window(), in_flight: state.sender.in_flight(), rate: None }
             }
+            Protocol::Fluid(state) => {
+                SendState { window: roce::params(constants).window.get(), in_flight: state.in_flight(), rate: None }
+            }
         }
     }
 }
@@ -122,6 +132,7 @@ impl Endpoint {
         let (out_of_order, naks) = match &self.protocol {
             Protocol::Roce(state) => (state.responder.out_of_order_packets(), state.responder.naks()),
             Protocol::Tcp(state) => (state.receiver.out_of_order_segments(), 0),
+            Protocol::Fluid(_) => (0, 0),
         };
         ReceivedCounts { out_of_order, naks, resent_last: self.resent_last }
     }
@@ -129,14 +140,31 @@ impl Endpoint {
     pub(super) fn roce(&mut self) -> &mut RoceState {
         match &mut self.protocol {
             Protocol::Roce(state) => state,
-            Protocol::Tcp(_) => unreachable!("asked for RoCE state of a TCP endpoint"),
+            Protocol::Tcp(_) | Protocol::Fluid(_) => unreachable!("asked for RoCE state of another endpoint"),
         }
     }
 
     pub(crate) fn tcp(&mut self) -> &mut TcpState {
         match &mut self.protocol {
             Protocol::Tcp(state) => state,
-            Protocol::Roce(_) => unreachable!("asked for TCP state of a RoCE endpoint"),
+            Protocol::Roce(_) | Protocol::Fluid(_) => unreachable!("asked for TCP state of another endpoint"),
+        }
+    }
+
+    pub(super) fn fluid(&mut self) -> &mut FluidState {
+        match &mut self.protocol {
+            Protocol::Fluid(state) => state,
+            Protocol::Roce(_) | Protocol::Tcp(_) => {
+                unreachable!("asked for the state of flow-level mode of another endpoint")
+            }
+        }
+    }
+
+    /// The place among the active connections of flow-level mode, if it has one.
+    pub(super) fn fluid_place(&self) -> Option<u32> {
+        match &self.protocol {
+            Protocol::Fluid(state) => state.place(),
+            Protocol::Roce(_) | Protocol::Tcp(_) => None,
         }
     }
 
@@ -146,6 +174,7 @@ impl Endpoint {
         match self.protocol {
             Protocol::Roce(_) => self.next_roce_packet(now, constants),
             Protocol::Tcp(_) => self.next_tcp_packet(now, constants),
+            Protocol::Fluid(_) => unreachable!("flow-level mode makes no packets"),
         }
     }
 }
@@ -157,6 +186,7 @@ impl Shard {
         match self.endpoints[endpoint].protocol {
             Protocol::Roce(_) => self.after_sending_roce(endpoint),
             Protocol::Tcp(_) => self.after_sending_tcp(endpoint),
+            Protocol::Fluid(_) => unreachable!("flow-level mode makes no packets"),
         }
     }
 
@@ -165,6 +195,7 @@ impl Shard {
         match self.endpoints[endpoint].protocol {
             Protocol::Roce(_) => self.roce_timer(endpoint),
             Protocol::Tcp(_) => self.tcp_timer(endpoint),
+            Protocol::Fluid(_) => unreachable!("flow-level mode has no timers"),
         }
     }
 
@@ -182,6 +213,7 @@ impl Shard {
         match end.protocol {
             Protocol::Roce(_) => self.take_by_nic(host, handle),
             Protocol::Tcp(_) => self.take_by_kernel(host, handle),
+            Protocol::Fluid(_) => unreachable!("flow-level mode makes no packets"),
         }
     }
 
@@ -190,13 +222,14 @@ impl Shard {
         match self.endpoints[endpoint].protocol {
             Protocol::Roce(_) => self.roce_post(endpoint, length, operation(kind)),
             Protocol::Tcp(_) => self.tcp_post(endpoint, kind, length),
+            Protocol::Fluid(_) => self.fluid_post(endpoint, kind, length),
         }
     }
 
     /// A stream's thread hands over its next message.
     pub(super) fn begin_stream_message(&mut self, thread: ThreadIndex, endpoint: EndpointIndex) {
         match self.endpoints[endpoint].protocol {
-            Protocol::Roce(_) => {
+            Protocol::Roce(_) | Protocol::Fluid(_) => {
                 let cost = self.constants.mpi().send_overhead;
                 self.begin_with(thread, Task::Post, TaskCost::of(cost), PrefetchHint::endpoint(endpoint, true));
             }
@@ -210,7 +243,7 @@ impl Shard {
     /// How a receiver that is ready asks for the payload of a rendezvous: the message and its length.
     pub(super) fn rendezvous_request(&self, endpoint: EndpointIndex) -> (MessageKind, u64) {
         match self.endpoints[endpoint].protocol {
-            Protocol::Roce(_) => (MessageKind::ReadRequest, READ_REQUEST),
+            Protocol::Roce(_) | Protocol::Fluid(_) => (MessageKind::ReadRequest, READ_REQUEST),
             Protocol::Tcp(_) => (MessageKind::ClearToSend, self.constants.mpi().header.get()),
         }
     }

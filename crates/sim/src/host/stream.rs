@@ -1,9 +1,9 @@
 //! Streams: equal messages one after another, as `ib_write_bw` and `iperf3` send them.
 
+use super::message::MessageKind;
 use super::thread::{Role, SourceState};
 use crate::engine::Shard;
 use crate::indices::{EndpointIndex, ThreadIndex};
-use crate::transport::roce::Operation;
 
 impl Shard {
     pub(super) fn source(&mut self, thread: ThreadIndex) -> &mut SourceState {
@@ -30,7 +30,7 @@ impl Shard {
     pub(super) fn post_done(&mut self, thread: ThreadIndex) {
         let bytes = self.source(thread).post();
         let endpoint = self.source(thread).endpoint;
-        self.roce_post(endpoint, bytes, Operation::Write);
+        self.post_bytes(endpoint, MessageKind::Eager, bytes);
     }
 
     /// The peer has acknowledged `offset` bytes of the stream.

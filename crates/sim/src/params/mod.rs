@@ -8,6 +8,7 @@ mod check;
 mod command_stall;
 mod cores;
 mod dctcp;
+mod fidelity;
 mod flow_control;
 mod host;
 mod hpcc;
@@ -26,6 +27,7 @@ pub use command_stall::CommandStall;
 pub use cores::{Binding, CoreParams};
 pub use dctcp::Dctcp;
 pub use etherweave_kernel::Arbiter;
+pub use fidelity::Fidelity;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{
     CpuCosts, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold, ucx_single_copy_threshold,
@@ -59,6 +61,8 @@ pub struct SimParams {
     pub transport: Transport,
     /// The controller of the routing "controller".
     pub controller: ControllerParams,
+    /// Whether packets are simulated.
+    pub fidelity: Fidelity,
     /// Seed of all random streams.
     pub seed: u64,
 }

@@ -37,8 +37,15 @@ impl Simulation {
             failures: part.failures.into_iter().map(|(_, row)| row).collect(),
             lossless_drops: rows(part.switch_drops).chain(rows(part.nic_drops)).collect(),
             fingerprint: part.fingerprint,
+            held_back: self.held_back(),
             captured: self.shards.iter().flat_map(|shard| &shard.captures).map(|port| port.capture.clone()).collect(),
         }
+    }
+
+    /// See [`Report::held_back`].
+    fn held_back(&self) -> Option<f64> {
+        let shard = self.shards.first().filter(|shard| shard.constants.nic_pause_mask != 0)?;
+        shard.fluid.as_ref().map(|fluid| fluid.held_back())
     }
 
     /// What the shards of this process have measured.

@@ -1,0 +1,239 @@
+//! Max-min fair rates by progressive filling (Bertsekas and Gallager, *Data Networks*, 1992, section 6.5.2): all rates
+//! grow alike; those that meet a full link, or their own limit, stay where they are, and the others grow on.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What flows share: links of some capacity, numbered from 0.
+pub(crate) struct MaxMin {
+    capacities: Vec<f64>,
+    links: Vec<Link>,
+    /// Links of the present flows.
+    touched: Vec<u32>,
+    /// Flows of each touched link, one link after the other.
+    members: Vec<u32>,
+    /// Links by what each of their flows would get, the least first. What it was when it was noted: shares only grow.
+    shares: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Flows by their own limits, the least last.
+    limited: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Link {
+    /// Capacity that is left.
+    left: f64,
+    /// Flows whose rate is not known yet.
+    open: u32,
+    /// Where its members begin, and how many are noted.
+    first: u32,
+    noted: u32,
+}
+
+/// The rate of a flow that is not known yet.
+const OPEN: f64 = -1.0;
+
+/// A flow of the present solution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Share {
+    /// Bytes per picosecond.
+    pub rate: f64,
+    /// The link that limits it; none where its own limit does.
+    pub bottleneck: Option<u32>,
+}
+
+impl MaxMin {
+    /// Links of such capacities, each more than 0.
+    pub fn new(capacities: Vec<f64>) -> MaxMin {
+        MaxMin {
+            links: vec![Link::default(); capacities.len()],
+            capacities,
+            touched: Vec::new(),
+            members: Vec::new(),
+            shares: BinaryHeap::new(),
+            limited: Vec::new(),
+        }
+    }
+
+    /// Capacity of a link.
+    pub fn capacity(&self, link: u32) -> f64 {
+        self.capacities[link as usize]
+    }
+
+    /// The rates of flows over `links_of` each, none above its limit.
+    pub fn solve<'a, P: Iterator<Item = u32>>(
+        &mut self,
+        limits: &[f64],
+        links_of: impl Fn(u32) -> P + 'a,
+        shares: &mut Vec<Share>,
+    ) {
+        let flows = limits.len() as u32;
+        shares.clear();
+        shares.resize(limits.len(), Share { rate: OPEN, bottleneck: None });
+        self.note_members(flows, &links_of);
+        self.limited.clear();
+        self.limited.extend((0..flows).filter(|&flow| limits[flow as usize].is_finite()));
+        self.limited.sort_by(|&a, &b| limits[b as usize].total_cmp(&limits[a as usize]).then(b.cmp(&a)));
+        while let Some(Reverse((noted, number))) = self.shares.pop() {
+            let link = self.links[number as usize];
+            if link.open == 0 {
+                continue;
+            }
+            let share = (link.left / f64::from(link.open)).max(0.0);
+            if share.to_bits() > noted {
+                self.shares.push(Reverse((share.to_bits(), number)));
+                continue;
+            }
+            if let Some(flow) = self.next_limited(share, limits, shares) {
+                self.settle(flow, Share { rate: limits[flow as usize], bottleneck: None }, &links_of, shares);
+                self.shares.push(Reverse((share.to_bits(), number)));
+                continue;
+            }
+            for place in link.first..link.first + link.noted {
+                let flow = self.members[place as usize];
+                if shares[flow as usize].rate == OPEN {
+                    self.settle(flow, Share { rate: share, bottleneck: Some(number) }, &links_of, shares);
+                }
+            }
+        }
+    }
+
+    /// Counts the flows of every link, and lists them.
+    fn note_members<P: Iterator<Item = u32>>(&mut self, flows: u32, links_of: &impl Fn(u32) -> P) {
+        for number in self.touched.drain(..) {
+            self.links[number as usize] = Link::default();
+        }
+        for number in (0..flows).flat_map(links_of) {
+            let link = &mut self.links[number as usize];
+            if link.open == 0 {
+                self.touched.push(number);
+            }
+            link.open += 1;
+        }
+        let mut first = 0;
+        for &number in &self.touched {
+            let link = &mut self.links[number as usize];
+            (link.first, link.left) = (first, self.capacities[number as usize]);
+            first += link.open;
+            self.shares.push(Reverse(((link.left / f64::from(link.open)).to_bits(), number)));
+        }
+        self.members.resize(first as usize, 0);
+        for flow in 0..flows {
+            for number in links_of(flow) {
+                let link = &mut self.links[number as usize];
+                self.members[(link.first + link.noted) as usize] = flow;
+                link.noted += 1;
+            }
+        }
+    }
+
+    /// The flow whose own limit is reached before `share`.
+    fn next_limited(&mut self, share: f64, limits: &[f64], shares: &[Share]) -> Option<u32> {
+        while let Some(&flow) = self.limited.last() {
+            if shares[flow as usize].rate == OPEN {
+                return (limits[flow as usize] < share).then_some(flow);
+            }
+            self.limited.pop();
+        }
+        None
+    }
+
+    fn settle<P: Iterator<Item = u32>>(
+        &mut self,
+        flow: u32,
+        share: Share,
+        links_of: &impl Fn(u32) -> P,
+        shares: &mut [Share],
+    ) {
+        shares[flow as usize] = share;
+        for number in links_of(flow) {
+            let link = &mut self.links[number as usize];
+            link.left -= share.rate;
+            link.open -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn rates(capacities: &[f64], flows: &[Vec<u32>], limits: &[f64]) -> Vec<f64> {
+        let mut shares = Vec::new();
+        MaxMin::new(capacities.to_vec()).solve(limits, |flow| flows[flow as usize].iter().copied(), &mut shares);
+        shares.iter().map(|share| share.rate).collect()
+    }
+
+    /// Three flows of one link each beside one over both: the textbook's example with links of 1 and 2.
+    #[test]
+    fn a_long_flow_gets_what_its_narrowest_link_leaves() {
+        let flows = [vec![0, 1], vec![0], vec![1], vec![1]];
+        assert_eq!(rates(&[1.0, 2.0], &flows, &[f64::INFINITY; 4]), [0.5, 0.5, 0.75, 0.75]);
+    }
+
+    #[test]
+    fn what_a_limited_flow_leaves_goes_to_the_others() {
+        let flows = [vec![0], vec![0], vec![0]];
+        assert_eq!(rates(&[3.0], &flows, &[0.5, f64::INFINITY, 10.0]), [0.5, 1.25, 1.25]);
+        assert_eq!(rates(&[3.0], &flows, &[0.5, 0.25, 0.125]), [0.5, 0.25, 0.125]);
+    }
+
+    #[test]
+    fn a_solution_says_what_limits_each_flow() {
+        let flows = [vec![0, 1], vec![1]];
+        let mut shares = Vec::new();
+        let mut links = MaxMin::new(vec![1.0, 4.0]);
+        links.solve(&[f64::INFINITY, 2.0], |flow| flows[flow as usize].iter().copied(), &mut shares);
+        assert_eq!(shares[0], Share { rate: 1.0, bottleneck: Some(0) });
+        assert_eq!(shares[1], Share { rate: 2.0, bottleneck: None });
+        // Nothing is left of an earlier solution.
+        links.solve(&[f64::INFINITY], |_| [1].into_iter(), &mut shares);
+        assert_eq!(shares, [Share { rate: 4.0, bottleneck: Some(1) }]);
+    }
+
+    /// By small steps: every rate grows until a link is full or its limit is reached.
+    fn by_steps(capacities: &[f64], flows: &[Vec<u32>], limits: &[f64], step: f64) -> Vec<f64> {
+        let mut rates = vec![0.0; flows.len()];
+        let mut grows = vec![true; flows.len()];
+        while grows.iter().any(|&grows| grows) {
+            for flow in 0..flows.len() {
+                let used = |link: u32| -> f64 {
+                    (0..flows.len()).filter(|&other| flows[other].contains(&link)).map(|other| rates[other]).sum()
+                };
+                let others = |link: u32| {
+                    (0..flows.len()).filter(|&other| grows[other] && flows[other].contains(&link)).count() as f64
+                };
+                let is_full =
+                    flows[flow].iter().any(|&link| used(link) + step * others(link) > capacities[link as usize]);
+                grows[flow] = grows[flow] && !is_full && rates[flow] + step <= limits[flow];
+            }
+            rates.iter_mut().zip(&grows).filter(|(_, grows)| **grows).for_each(|(rate, _)| *rate += step);
+        }
+        rates
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn rates_are_those_of_small_steps(
+            capacities in prop::collection::vec(1.0..10.0_f64, 1..6),
+            flows in prop::collection::vec((prop::collection::btree_set(0..6_u32, 1..4), 0.5..20.0_f64), 1..8),
+        ) {
+            let (paths, limits): (Vec<Vec<u32>>, Vec<f64>) = flows
+                .into_iter()
+                .map(|(path, limit)| {
+                    let links: std::collections::BTreeSet<u32> =
+                        path.into_iter().map(|link| link % capacities.len() as u32).collect();
+                    (links.into_iter().collect(), limit)
+                })
+                .unzip();
+            let found = rates(&capacities, &paths, &limits);
+            let expected = by_steps(&capacities, &paths, &limits, 0.002);
+            for (found, expected) in found.iter().zip(&expected) {
+                prop_assert!((found - expected).abs() < 0.05, "{found} {expected}");
+            }
+        }
+    }
+}

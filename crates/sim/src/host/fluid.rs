@@ -1,0 +1,278 @@
+//! A connection in flow-level mode: its messages go one after another, at rates that [`crate::fluid`] gives.
+
+use std::collections::VecDeque;
+
+use etherweave_primitives::{Bytes, Duration, Time};
+use etherweave_topology::reverse;
+
+use super::message::MessageKind;
+use super::mpi::operation;
+use crate::constants::{Overheads, RunConstants};
+use crate::engine::Shard;
+use crate::engine::event::{Event, Kind};
+use crate::fluid::Links;
+use crate::indices::{EndpointIndex, PortIndex};
+use crate::params::{Reliability, RoceParams};
+use crate::transport::roce::Operation;
+
+/// The place of a connection that is not active.
+const NOWHERE: u32 = u32::MAX;
+
+/// Both directions of a connection at one host.
+pub(crate) struct FluidState {
+    /// Among the active connections.
+    place: u32,
+    /// Bytes given to it, and those whose arrival is known here.
+    posted: u64,
+    acknowledged: u64,
+    /// Packets that its messages would take.
+    packets: u64,
+    /// Messages that have not been sent, and those in the network.
+    waiting: VecDeque<Load>,
+    in_network: VecDeque<Load>,
+    /// When the last of them arrives.
+    arrives: Time,
+    /// What its window lets through, once that is known [B/ps].
+    limit: Option<f64>,
+}
+
+/// A message on the wire.
+#[derive(Clone, Copy)]
+struct Load {
+    /// Where it ends in the stream.
+    end: u64,
+    bytes: u64,
+    packets: u64,
+    /// All packets [B], and the largest of them.
+    wire: u64,
+    largest: u32,
+}
+
+impl FluidState {
+    /// Nothing is sent yet.
+    pub fn new() -> FluidState {
+        FluidState {
+            place: NOWHERE,
+            posted: 0,
+            acknowledged: 0,
+            packets: 0,
+            waiting: VecDeque::new(),
+            in_network: VecDeque::new(),
+            arrives: Time::ZERO,
+            limit: None,
+        }
+    }
+
+    /// Its place among the active connections, if it sends.
+    pub fn place(&self) -> Option<u32> {
+        Some(self.place).filter(|&place| place != NOWHERE)
+    }
+
+    /// Bytes that have arrived, as far as is known here.
+    pub fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    /// Packets that have been sent.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Bytes on their way.
+    pub fn in_flight(&self) -> u64 {
+        self.posted - self.acknowledged
+    }
+}
+
+/// A message of `bytes` as packets with their headers; see `frame/size.rs`.
+fn load(bytes: u64, end: u64, operation: Operation, params: &RoceParams, overheads: &Overheads) -> Load {
+    let payload = params.path_mtu.get();
+    let packets = bytes.div_ceil(payload).max(1);
+    let (first, other, last) = match operation {
+        Operation::Write if params.reliability == Reliability::SelectiveRepeat => {
+            (overheads.first, overheads.first, overheads.first)
+        }
+        Operation::Write => (overheads.first, overheads.other, overheads.other),
+        Operation::ReadRequest => (overheads.other, overheads.other, overheads.other),
+        Operation::ReadResponse => (overheads.edge, overheads.other, overheads.edge),
+    };
+    let tail = (bytes - (packets - 1) * payload).next_multiple_of(4);
+    let headers = match packets {
+        1 => u64::from(first),
+        _ => u64::from(first) + u64::from(last) + (packets - 2) * u64::from(other),
+    };
+    let largest = first + if packets == 1 { tail as u32 } else { payload as u32 };
+    Load { end, bytes, packets, wire: headers + (packets - 1) * payload + tail, largest }
+}
+
+impl Shard {
+    /// Hands a message to a connection; gives where it ends.
+    pub(super) fn fluid_post(&mut self, endpoint: EndpointIndex, kind: MessageKind, bytes: u64) -> u64 {
+        let constants = std::sync::Arc::clone(&self.constants);
+        let params = super::roce::params(&constants);
+        let state = self.endpoints[endpoint].fluid();
+        state.posted += bytes;
+        let end = state.posted;
+        let load = load(bytes, end, operation(kind), params, &constants.overheads);
+        state.waiting.push_back(load);
+        if state.place == NOWHERE {
+            self.fluid_begin(endpoint, load.wire);
+        }
+        end
+    }
+
+    fn fluid_begin(&mut self, endpoint: EndpointIndex, wire: u64) {
+        let links = self.fluid_links(endpoint);
+        let limit = match self.endpoints[endpoint].fluid().limit {
+            Some(limit) => limit,
+            None => self.fluid_limit(&links),
+        };
+        let now = self.now;
+        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
+        let place = fluid.begin(now, endpoint, links, limit, wire, &self.constants.routes);
+        let state = self.endpoints[endpoint].fluid();
+        (state.place, state.limit) = (place, Some(limit));
+        self.expect_fluid();
+    }
+
+    /// The links to the other end.
+    fn fluid_links(&self, endpoint: EndpointIndex) -> Links {
+        let end = &self.endpoints[endpoint];
+        let route = &self.constants.routes[end.route as usize..];
+        let count = route.iter().position(|&port| self.ports[port].peer.is_host).expect("a route ends at a host") + 1;
+        Links { first: self.hosts[end.host].port, route: end.route, count: count as u32 }
+    }
+
+    /// The window of a connection, in the time until a full packet of it is acknowledged [B/ps].
+    fn fluid_limit(&self, links: &Links) -> f64 {
+        let constants = &self.constants;
+        let (packet, acknowledgement) = (constants.largest_frame, constants.overheads.ack);
+        let round = self.fluid_latency(links, packet) + self.fluid_latency(links, acknowledgement);
+        let params = super::roce::params(constants);
+        let wire = params.window.get() as f64 * f64::from(packet) / params.path_mtu.get() as f64;
+        wire / round.as_ps() as f64
+    }
+
+    /// From the first bit of a lone packet to its arrival.
+    fn fluid_latency(&self, links: &Links, wire: u32) -> Duration {
+        let hop = |port: PortIndex| {
+            let port = &self.ports[port];
+            port.serialization_time(wire).min(port.header_time) + port.delay
+        };
+        links.ports(&self.constants.routes).map(hop).fold(Duration::ZERO, |sum, hop| sum + hop)
+    }
+
+    /// Sees to it that an event comes when something ends or rates change.
+    fn expect_fluid(&mut self) {
+        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
+        let next = fluid.next();
+        if next < fluid.scheduled {
+            fluid.scheduled = next;
+            self.schedule_at(next, PortIndex::new(0), Kind::FluidDue, 0);
+        }
+    }
+
+    /// Messages have been sent, or rates change.
+    pub(crate) fn fluid_due(&mut self) {
+        let now = self.now;
+        while let Some(endpoint) = self.fluid_ended() {
+            self.fluid_sent(endpoint);
+        }
+        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
+        fluid.solve(now, &self.constants.routes);
+        if fluid.scheduled <= now {
+            fluid.scheduled = Time::MAX;
+        }
+        self.expect_fluid();
+    }
+
+    fn fluid_ended(&mut self) -> Option<EndpointIndex> {
+        let (now, endpoints) = (self.now, &self.endpoints);
+        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
+        fluid.next_ended(now, |endpoint| endpoints[endpoint].fluid_place())
+    }
+
+    /// The message that leads has left its last bottleneck: it arrives, and the next follows.
+    fn fluid_sent(&mut self, endpoint: EndpointIndex) {
+        let links = self.fluid_links(endpoint);
+        let state = self.endpoints[endpoint].fluid();
+        let load = state.waiting.pop_front().expect("an active connection has a message");
+        let (place, next) = (state.place, state.waiting.front().copied());
+        self.count_fluid(endpoint, &links, &load);
+        // What it took at its rate includes a packet on the slowest link.
+        let slowest = |port: PortIndex| self.ports[port].serialization_time(load.largest);
+        let of_packet = links.ports(&self.constants.routes).map(slowest).max().unwrap_or(Duration::ZERO);
+        let latency = self.fluid_latency(&links, load.largest);
+        let now = self.now;
+        let arrives = now + (latency - of_packet.min(latency));
+        let state = self.endpoints[endpoint].fluid();
+        state.arrives = state.arrives.max(arrives);
+        state.in_network.push_back(load);
+        let (arrives, port) = (state.arrives, self.hosts[self.endpoints[endpoint].host].port);
+        self.schedule_at(arrives, port, Kind::FluidArrive, endpoint.get());
+        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
+        if let Some(next) = next {
+            return fluid.go_on(now, place, next.wire);
+        }
+        let moved = fluid.end(now, place, &self.constants.routes);
+        self.endpoints[endpoint].fluid().place = NOWHERE;
+        if let Some(moved) = moved {
+            self.endpoints[moved].fluid().place = place;
+        }
+    }
+
+    /// Counts the packets of a message, as if each had been sent.
+    fn count_fluid(&mut self, endpoint: EndpointIndex, links: &Links, load: &Load) {
+        let priority = usize::from(self.endpoints[endpoint].priority);
+        for port in links.ports(&self.constants.routes) {
+            let counters = &mut self.ports[port].class_states[priority].counters;
+            counters.tx_packets += load.packets;
+            counters.tx_bytes += load.wire;
+            self.totals.hops += load.packets;
+        }
+        self.totals.created += load.packets;
+        self.totals.delivered += load.packets;
+        self.endpoints[endpoint].fluid().packets += load.packets;
+    }
+
+    /// A message of this end has arrived at the other.
+    pub(crate) fn fluid_arrive(&mut self, endpoint: EndpointIndex) {
+        self.totals.last_progress = self.now;
+        let load = self.endpoints[endpoint].fluid().in_network.pop_front().expect("what arrives was sent");
+        let remote = self.endpoints[endpoint].remote;
+        self.received(remote, load.bytes);
+        while let Some(message) = self.endpoints[remote].take_complete(load.end) {
+            self.deliver(remote, message);
+        }
+        if let Some(fingerprint) = &mut self.fingerprint {
+            let last = self.hosts[self.endpoints[remote].host].port;
+            fingerprint.add_message(self.now, reverse(self.channels[last]), load.wire);
+        }
+        let links = self.fluid_links(remote);
+        let latency = self.fluid_latency(&links, self.constants.overheads.ack);
+        self.endpoints[endpoint].fluid().acknowledged = load.end;
+        if self.endpoints[endpoint].owner_waits_for != u64::MAX {
+            let port = self.hosts[self.endpoints[endpoint].host].port;
+            let key = self.key(port, Kind::FluidAcknowledged, endpoint.get());
+            // What was acknowledged is less than 2^32 messages of a stream.
+            let messages = (load.end / load.bytes) as u32;
+            self.queue.push(Event::new(self.now + latency, key, messages));
+        }
+    }
+
+    /// The sender of a stream learns that so many messages have arrived.
+    pub(crate) fn fluid_acknowledged(&mut self, endpoint: EndpointIndex, messages: u32) {
+        let thread = self.endpoints[endpoint].thread;
+        let bytes = self.source(thread).bytes;
+        self.acknowledged(endpoint, u64::from(messages) * bytes);
+    }
+}
+
+/// The time of a full packet on the fastest link of a host.
+pub(crate) fn packet_time(
+    constants: &RunConstants,
+    rates: impl Iterator<Item = etherweave_primitives::BitRate>,
+) -> Duration {
+    let frame = Bytes::new(u64::from(constants.largest_frame));
+    rates.map(|rate| rate.serialization_time(frame)).min().unwrap_or(Duration::ZERO)
+}

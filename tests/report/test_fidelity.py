@@ -1,0 +1,55 @@
+"""Flow-level mode beside packets."""
+
+import json
+from typing import Any
+
+import pytest
+
+import etherweave
+from etherweave.fidelity import compare_fidelity
+from support import command_line
+from support.documents import ROOT
+
+command = command_line.run
+
+SCENARIO: dict[str, Any] = {
+    "topology": {"single_switch": {"hosts": 4}},
+    "job": [{"name": "pair", "workload": {"osu_bw": {"bytes": "8MiB", "iterations": 4}}}],
+}
+
+
+def test_figures_of_both_stand_side_by_side_with_their_error() -> None:
+    packet, flow = (
+        etherweave.run(SCENARIO, {"run.fidelity": fidelity}) for fidelity in ("packet", "flow")
+    )
+    found = compare_fidelity(packet, flow)
+    mean = next(row for row in found["figures"] if row["figure"] == "mean_us")
+    assert mean["job"] == "pair"
+    assert mean["flow"] == flow.to_polars("iterations")["duration_ns"].mean() / 1e3
+    assert mean["error"] == pytest.approx(mean["flow"] / mean["packet"] - 1)
+    assert abs(mean["error"]) < 0.03
+    assert abs(found["end_error"]) < 0.03
+
+
+def test_the_command_line_prints_both() -> None:
+    file = ROOT / "scenarios" / "permutation.toml"
+    change = ("--set", 'job.0.workload.permutation.bytes="256KiB"')
+    done = command("run", file, "--compare-fidelity", *change)
+    assert done.returncode == 0
+    assert "flow-level mode in 1/" in done.stdout
+    assert "mean_us" in done.stdout
+    found = json.loads(command("run", file, "--compare-fidelity", "--json", *change).stdout)
+    assert {row["figure"] for row in found["figures"]} >= {"mean_us", "median_us", "p99_us"}
+
+
+def test_a_comparison_writes_nothing() -> None:
+    done = command("run", ROOT / "scenarios" / "first.toml", "--compare-fidelity", "-o", "result")
+    assert done.returncode == 2
+    assert "--compare-fidelity: expected neither" in done.stderr
+
+
+def test_a_run_whose_packets_would_hold_each_other_back_is_warned_of() -> None:
+    file, change = ROOT / "scenarios" / "permutation.toml", ("--set", 'run.fidelity="flow"')
+    assert "WARNING" not in command("run", ROOT / "scenarios" / "flow_level.toml").stderr
+    done = command("run", file, *change)
+    assert "WARNING: run.fidelity: in " in done.stderr
