@@ -54,6 +54,7 @@ study: setup ## Reproduce published evaluations and compare with their figures
 	$(BIN)/etherweave study exascale-2017
 	$(BIN)/etherweave study stackhpc-2019
 	$(BIN)/etherweave study hot-interconnects-2022
+	$(BIN)/etherweave study osu-references
 
 bench: setup ## Time simulations and designs (ROWS="*_300k*" for some); appends to bench/history.jsonl
 	$(BIN)/python bench/run.py --only "$(ROWS)"
