@@ -24,7 +24,7 @@ pub fn check(programs: &[Program]) -> Result<(), InputError> {
             }
         }
     }
-    balance.into_iter().try_for_each(|(key, open)| settled(key, open))
+    balance.iter().try_for_each(|(&key, &open)| settled(key, open, &balance))
 }
 
 /// Bytes that a rank sends over its whole program [B].
@@ -63,14 +63,34 @@ fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) 
     Ok(())
 }
 
-fn settled((source, sink, tag): (Rank, Rank, u32), open: (i128, i128)) -> Result<(), InputError> {
-    if open == (0, 0) {
+/// Names what is sent or received in vain, and the tag that the other side has open, if it has one.
+fn settled((source, sink, tag): (Rank, Rank, u32), open: (i128, i128), balance: &Balance) -> Result<(), InputError> {
+    let (messages, bytes) = open;
+    if (messages, bytes) == (0, 0) {
         return Ok(());
     }
-    let (messages, bytes) = open;
-    let found =
-        format!("from {source} to {sink} under tag {tag}: {messages} messages, {bytes} bytes more sent than received");
-    Err(InputError::new("programs", found, "a receive for every send and a send for every receive"))
+    let other = balance.range((source, sink, 0)..=(source, sink, u32::MAX));
+    let other = other.map(|(&(_, _, tag), &(count, _))| (tag, count)).find(|&(_, count)| count * messages < 0);
+    let other = other.map_or_else(String::new, |(tag, _)| format!("; tag {tag} is open there"));
+    let count = match messages.abs() {
+        1 => "a message".to_owned(),
+        many => format!("{many} messages"),
+    };
+    let (found, expected) = match messages {
+        0 => (
+            format!("{source} sends {bytes} B more than {sink} receives under tag {tag}"),
+            "equal lengths of a send and its receive",
+        ),
+        1.. => (
+            format!("{source} sends {count} under tag {tag} that {sink} does not receive{other}"),
+            "a receive for every send",
+        ),
+        _ => (
+            format!("{sink} waits for {count} under tag {tag} that {source} does not send{other}"),
+            "a send for every receive",
+        ),
+    };
+    Err(InputError::new("programs", found, expected))
 }
 
 #[cfg(test)]
@@ -92,7 +112,22 @@ mod tests {
     fn five_sends_need_five_receives() {
         assert_eq!(check(&[rank_sends_to(1), rank_receives_from_zero(5)]), Ok(()));
         let error = check(&[rank_sends_to(1), rank_receives_from_zero(4)]).unwrap_err().to_string();
-        assert!(error.contains("rank0 to rank1") && error.contains("1 messages, 8 bytes"), "{error}");
+        assert!(error.contains("rank0 sends a message under tag 1 that rank1 does not receive;"), "{error}");
+        let error = check(&[rank_sends_to(1), rank_receives_from_zero(6)]).unwrap_err().to_string();
+        assert!(error.contains("rank1 waits for a message under tag 1 that rank0 does not send;"), "{error}");
+    }
+
+    #[test]
+    fn tags_and_lengths_that_never_match_are_named_with_both_ranks() {
+        let receive = |tag, bytes| {
+            let receive = Op::Irecv { peer: Rank::new(0), tag, bytes };
+            Program::new([Block::measured(vec![receive, Op::WaitAll], 5)])
+        };
+        let error = |tag, bytes| check(&[rank_sends_to(1), receive(tag, bytes)]).unwrap_err().to_string();
+        let tags = "rank0 sends 5 messages under tag 1 that rank1 does not receive; tag 7 is open there";
+        assert!(error(7, 8).contains(tags), "{}", error(7, 8));
+        let bytes = "rank0 sends -40 B more than rank1 receives under tag 1";
+        assert!(error(1, 16).contains(bytes), "{}", error(1, 16));
     }
 
     #[test]

@@ -40,8 +40,9 @@ pub fn check_progress(programs: &[Program]) -> Result<(), InputError> {
     }
     let mut states = network.ranks.iter_mut().enumerate();
     let stuck: Vec<usize> = states.by_ref().filter_map(|(rank, state)| state.ops.peek().map(|_| rank)).collect();
-    if let Some(first) = stuck.first() {
-        let found = format!("{} ranks wait for ever, {} first", stuck.len(), Rank::from_index(*first));
+    if let Some(&first) = stuck.first() {
+        let (count, rank) = (stuck.len(), Rank::from_index(first));
+        let found = format!("{count} ranks wait for ever, {rank} first{}", network.open_request(first));
         return Err(InputError::new("programs", found, "programs that end whatever sends wait for"));
     }
     match network.ranks.iter().position(|rank| rank.open > 0) {
@@ -81,6 +82,19 @@ impl Rendezvous<'_> {
             moved = true;
         }
         Ok(moved)
+    }
+
+    /// A request of `rank` that has no counterpart.
+    fn open_request(&self, rank: usize) -> String {
+        let request = self.posted.iter().find_map(|(&(from, to, tag), posted)| {
+            let (from_rank, to_rank) = (Rank::from_index(from), Rank::from_index(to));
+            let sends = from == rank && !posted.sends.is_empty();
+            let receives = to == rank && !posted.receives.is_empty();
+            let sent = || format!(", for {to_rank} to receive under tag {tag}");
+            let received = || format!(", for {from_rank} to send under tag {tag}");
+            sends.then(sent).or_else(|| receives.then(received))
+        });
+        request.unwrap_or_default()
     }
 
     fn post(&mut self, channel: (usize, usize, u32), bytes: u64, is_send: bool) -> Result<(), InputError> {

@@ -96,7 +96,7 @@ impl Schedule {
         self.warm_up_programs = programs.iter().map(shortened_program).collect();
         check(&self.warm_up_programs).map_err(|error| {
             let expected = "none, for a schedule whose ranks differ in their repetitions";
-            InputError::new("warm_up", format!("{passes} passes leave {}", error.found), expected)
+            InputError::new("warm_up", format!("{passes} passes, so that {}", error.found), expected)
         })?;
         Ok(self)
     }
