@@ -619,6 +619,7 @@ class HostParams(Table):
     memory_rate: Key[str | None, str]
     mpi_roce: Key[MpiParams, MpiParams | Keys]
     mpi_tcp: Key[MpiParams, MpiParams | Keys]
+    noise: Key[Noise, Noise | Keys]
     profile: Key[
         Literal["mlnx-ofed-4.6", "linux-6.x"] | None, Literal["mlnx-ofed-4.6", "linux-6.x"]
     ]
@@ -891,6 +892,10 @@ class NicParams(Table):
     transmit_latency: Key[str, str]
     xoff: Key[str, str]
     xon: Key[str, str]
+
+class Noise(Table):
+    duration: Key[str | None, str]
+    every: Key[str | None, str]
 
 class Npb(Table):
     benchmark: Key[

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_primitives::{BitRate, HostId, InputError, InputErrors, Time};
+use etherweave_primitives::{BitRate, HostId, InputError, InputErrors, Purpose, Stream, Time};
 use etherweave_topology::Topology;
 use etherweave_workload::{Program, Traffic};
 
@@ -209,7 +209,12 @@ fn add_ranks(
     let mut ranks_on_host = vec![0; experiment.topology.hosts()];
     for (rank, program) in programs.iter().enumerate() {
         let (shard, port) = layout.host_port(&experiment.topology, job.hosts[rank]);
-        let role = Role::Rank(Box::new(RankState::new(rank as u32, program.clone())));
+        let mut state = RankState::new(rank as u32, program.clone());
+        if let Some(noise) = experiment.params.host.noise {
+            let entity = (number as u64) << 32 | rank as u64;
+            state.interrupt(noise, Stream::new(experiment.params.seed, Purpose::HostNoise, entity));
+        }
+        let role = Role::Rank(Box::new(state));
         let place = ranks_on_host[job.hosts[rank].index()];
         ranks_on_host[job.hosts[rank].index()] += 1;
         let core = core_number(host_at(&shards[shard], port), cores, |cores| job.binding.core(place, cores));

@@ -85,6 +85,10 @@ impl Shard {
                 Some(Op::Sleep { duration }) => {
                     return self.sleep(thread, duration + self.constants.params.host.timer_slack);
                 }
+                Some(Op::Compute { duration }) => {
+                    let duration = duration + rank.interruptions(duration);
+                    return self.begin_step(thread, Op::Compute { duration });
+                }
                 Some(op) => return self.begin_step(thread, op),
             }
         }

@@ -1,12 +1,13 @@
 //! A rank: its program, its requests, its measured iterations.
 
-use etherweave_primitives::Time;
+use etherweave_primitives::{Duration, Stream, Time};
 use etherweave_workload::{Op, Program};
 
 use super::IterationRow;
 use super::matching::Matching;
 use crate::engine::memory::prefetch;
 use crate::indices::EndpointIndex;
+use crate::params::Noise;
 
 /// The state of a rank.
 pub(crate) struct RankState {
@@ -35,6 +36,8 @@ pub(crate) struct RankState {
     iteration_start: Time,
     /// Measured iterations.
     pub rows: Vec<IterationRow>,
+    /// Interruptions of its computation, where there are any.
+    noise: Option<Box<(Noise, Stream)>>,
 }
 
 impl RankState {
@@ -55,7 +58,25 @@ impl RankState {
             iteration: 0,
             iteration_start: Time::ZERO,
             rows,
+            noise: None,
         }
+    }
+
+    /// Has the operating system interrupt its computation.
+    pub fn interrupt(&mut self, noise: Noise, draws: Stream) {
+        self.noise = Some(Box::new((noise, draws)));
+    }
+
+    /// How long interruptions of a computation take together. Since gaps have no memory, each computation draws anew.
+    #[inline]
+    pub(super) fn interruptions(&mut self, computation: Duration) -> Duration {
+        let Some((noise, draws)) = self.noise.as_deref_mut() else { return Duration::ZERO };
+        let (mut computed, mut taken) = (exponential(noise.every, draws), Duration::ZERO);
+        while computed < computation {
+            taken += exponential(noise.duration, draws);
+            computed += exponential(noise.every, draws);
+        }
+        taken
     }
 
     /// Measured iterations: done, and in all.
@@ -134,4 +155,9 @@ impl RankState {
             (block + 1, 0, 0)
         };
     }
+}
+
+/// An exponential time of this mean.
+fn exponential(mean: Duration, draws: &mut Stream) -> Duration {
+    Duration::from_ps(((u128::from(mean.as_ps()) * u128::from(draws.exponential())) >> 32) as u64)
 }

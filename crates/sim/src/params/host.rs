@@ -4,7 +4,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::{CommandStall, CoreParams, Pcie, ReceiveParams, SharedMemoryParams, TokenBucket};
+use super::{CommandStall, CoreParams, Noise, Pcie, ReceiveParams, SharedMemoryParams, TokenBucket};
 
 /// A NIC.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -265,6 +265,9 @@ pub struct HostParams {
     pub shared_memory: SharedMemoryParams,
     /// How much later than asked a sleeping process wakes (Linux: 50 us for normal threads).
     pub timer_slack: Duration,
+    /// Interruptions of computation by the operating system. Absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
 }
 
 impl Default for HostParams {
@@ -279,6 +282,7 @@ impl Default for HostParams {
             mpi_tcp: MpiParams::tcp(),
             shared_memory: SharedMemoryParams::default(),
             timer_slack: Duration::from_us(50),
+            noise: None,
         }
     }
 }

@@ -12,6 +12,7 @@ mod fidelity;
 mod flow_control;
 mod host;
 mod hpcc;
+mod noise;
 mod pcie;
 mod receive;
 mod roce;
@@ -33,6 +34,7 @@ pub use host::{
     CpuCosts, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold, ucx_single_copy_threshold,
 };
 pub use hpcc::Hpcc;
+pub use noise::Noise;
 pub use pcie::Pcie;
 pub use receive::{AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams};
 pub use roce::{AlphaUpdate, Dcqcn, LossDetection, Reliability, RoceParams, RoceVersion};

@@ -1,7 +1,7 @@
 //! Several ranks on a host: shared memory between them, one NIC for all.
 
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, Priority, Rank};
-use etherweave_sim::params::{Binding, CoreParams, SharedMemoryParams, SimParams};
+use etherweave_sim::params::{Binding, CoreParams, Noise, SharedMemoryParams, SimParams};
 use etherweave_sim::{Experiment, Job, Report};
 use etherweave_workload::{Block, Op, OsuLatency, Program, Traffic, Workload};
 
@@ -93,6 +93,29 @@ fn two_ranks_of_a_core_compute_one_after_the_other() {
     };
     assert_eq!(times([0, 1]), [COMPUTE, COMPUTE]);
     assert_eq!(times([0, 0]), [COMPUTE, COMPUTE * 2]);
+}
+
+/// 100 ns every 10 us are 1 %; that of 1,000 interruptions has a standard deviation of sqrt(2 / 1000).
+#[test]
+fn the_operating_system_takes_its_share_from_computation() {
+    let times = |seed: u64, parts: u32, noise: Option<Noise>| {
+        let mut params = SimParams { seed, ..roce() };
+        params.host.noise = noise;
+        let compute = Op::Compute { duration: Duration::from_us(10_000 / u64::from(parts)) };
+        let program = iteration(&vec![compute; parts as usize]);
+        let report = run(&on_hosts(params, Traffic::Ranks(vec![program; 2]), &[0, 1]), 1);
+        report.iterations.iter().map(|row| row.duration).collect::<Vec<_>>()
+    };
+    let noise = Some(Noise { every: Duration::from_us(10), duration: Duration::from_ns(100) });
+    assert_eq!(times(1, 1, None), [Duration::from_us(10_000); 2]);
+    for parts in [1, 1_000] {
+        let found = times(1, parts, noise);
+        let shares = found.iter().map(|time| time.as_ps() as f64 / 1e10 - 1.0);
+        assert!(shares.clone().all(|share| (0.008..0.012).contains(&share)), "{found:?}");
+        assert_ne!(found[0], found[1], "every rank draws its own");
+        assert_eq!(found, times(1, parts, noise));
+        assert_ne!(found, times(2, parts, noise));
+    }
 }
 
 /// The only receive queue interrupts core 0. The rank there computes; what another rank of the host receives takes it a

@@ -5,7 +5,7 @@ use etherweave_primitives::{Bytes, Duration, InputErrors};
 use super::{BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_shaper, has_pauses, require, require_within};
 use crate::constants;
 use crate::params::{
-    CoreParams, CpuCosts, Moderation, MpiParams, NicParams, PROFILES, Pcie, ReceiveParams, SharedMemoryParams,
+    CoreParams, CpuCosts, Moderation, MpiParams, NicParams, Noise, PROFILES, Pcie, ReceiveParams, SharedMemoryParams,
     SimParams,
 };
 
@@ -27,9 +27,18 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     errors.check(params.host.memory_rate.map_or(Ok(()), |rate| require_within(RATES, "host.memory_rate", rate)));
     errors.check(check_receive(&params.host.receive));
     errors.check(check_delay("host.timer_slack", params.host.timer_slack));
+    errors.check(params.host.noise.as_ref().map_or(Ok(()), check_noise));
     errors.check(check_mpi("host.mpi_roce", &params.host.mpi_roce));
     errors.check(check_mpi("host.mpi_tcp", &params.host.mpi_tcp));
     errors.check(check_shared_memory(&params.host.shared_memory));
+}
+
+fn check_noise(noise: &Noise) -> Checked {
+    check_delay("host.noise.every", noise.every)?;
+    let least = Duration::from_us(1);
+    require(noise.every >= least, "host.noise.every", noise.every, format!("at least {least}"))?;
+    let most = format!("at most host.noise.every, {}", noise.every);
+    require(noise.duration <= noise.every, "host.noise.duration", noise.duration, most)
 }
 
 /// Each of these is meaningful only if those before it hold.
