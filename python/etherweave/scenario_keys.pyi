@@ -997,6 +997,20 @@ class OpenLoopSpec(Table):
     tables: Key[TableParams, TableParams | Keys]
     warm_up: Key[str | None, str]
 
+class Openfoam(Table):
+    cells: Key[int, int]
+    iterations: Key[int, int]
+    library: Key[
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+    ]
+    momentum_sweeps: Key[int, int]
+    per_cell: Key[str, str]
+    pressure: Key[PressureSolver, PressureSolver | Keys]
+    ranks: Key[int, int]
+    samples: Key[int | None, int]
+    turbulence_sweeps: Key[int, int]
+
 class OsuBibw(Table):
     bytes: Key[str, str]
     iterations: Key[int, int]
@@ -1130,6 +1144,17 @@ class PlacementLinear(Table):
 
 class PlacementRandom(Table):
     seed: Key[int | None, int]
+
+class PressureSolver(Table):
+    pcg: Key[PressureSolverPcg, PressureSolverPcg | Keys]
+    gamg: Key[PressureSolverGamg, PressureSolverGamg | Keys]
+
+class PressureSolverGamg(Table):
+    coarsest_iterations: Key[int | None, int]
+    cycles: Key[int | None, int]
+
+class PressureSolverPcg(Table):
+    iterations: Key[int | None, int]
 
 class RailOptimised(Table):
     as_built: Key[AsBuilt, AsBuilt | Keys]
@@ -1434,6 +1459,7 @@ class Workload(Table):
     fft: Key[Fft, Fft | Keys]
     npb_cg: Key[NpbCg, NpbCg | Keys]
     npb: Key[Npb, Npb | Keys]
+    openfoam: Key[Openfoam, Openfoam | Keys]
     hpcc_ring: Key[HpccRing, HpccRing | Keys]
     hpcc_ptrans: Key[HpccPtrans, HpccPtrans | Keys]
     hpcc_mpifft: Key[HpccMpifft, HpccMpifft | Keys]

@@ -1,4 +1,4 @@
-"""The tests of the HPC Challenge on four networks: what runs, and what each check measures."""
+"""HPC Challenge and OpenFOAM on four networks: what runs, and what each check measures."""
 
 import math
 import tomllib
@@ -34,6 +34,14 @@ LOG2_LOCAL = 25
 SHORTER = 4
 """The same power less in a shortened run: transforms and passes take that much less too."""
 
+NODES = (4, 8)
+"""Hosts of the runs of OpenFOAM, of 32 ranks each."""
+CELLS = 1_900_000
+PER_CELL_US = 1.5
+"""Of a step, as simulated; another one is fitted."""
+OPENFOAM = {("ib100", 4): 99.83, ("ib100", 8): 87.64, ("tcp25", 4): 347.19}
+"""Published times that OpenFOAM is calibrated to, by network and hosts [s]."""
+
 SCALES = {
     "ring.latency": ("RandomlyOrderedRing", 1e6),
     "ring.bandwidth": ("RandomlyOrderedRing", 1e-9),
@@ -49,6 +57,25 @@ def experiments(full: bool) -> Iterator[RunExperiment]:
     for network in NETWORKS:
         for test, workload in _workloads(full).items():
             yield RunExperiment(f"hpcc.{test}.{network}", network, {"job.0.workload": workload})
+        for nodes in NODES:
+            workload = _solver(32 * nodes, steps=3 if full else 1)
+            yield RunExperiment(
+                f"openfoam.{network}.{nodes}nodes", network, {"job.0.workload": workload}
+            )
+
+
+def _solver(ranks: int, *, steps: int) -> dict[str, object]:
+    """Describe steps of OpenFOAM's solver: iterations below grow with the root of the ranks."""
+    gamg = {"cycles": 4, "coarsest_iterations": round(2 * math.sqrt(ranks))}
+    return {
+        "openfoam": {
+            "ranks": ranks,
+            "cells": CELLS,
+            "pressure": {"gamg": gamg},
+            "per_cell": f"{PER_CELL_US}us",
+            "iterations": steps,
+        }
+    }
 
 
 def _workloads(full: bool) -> dict[str, object]:
@@ -123,7 +150,54 @@ def metrics() -> dict[str, Metric]:
         for test, list_of_pairs in pairs.items()
         for pair in list_of_pairs
     }
-    return {**figures, **ratios}
+    return {**figures, **ratios, **_openfoam()}
+
+
+def _openfoam() -> dict[str, Metric]:
+    def time(network: str, nodes: int, results: Results) -> float:
+        fixed, steps, per_cell = _fitted(results)
+        return fixed + steps * _step(results, network, nodes, per_cell)
+
+    def ratio(first: tuple[str, int], second: tuple[str, int], results: Results) -> float:
+        return time(*first, results) / time(*second, results)
+
+    times = {
+        f"openfoam.{network}.{nodes}nodes": partial(time, network, nodes)
+        for network in NETWORKS
+        for nodes in NODES
+    }
+    growths = {
+        f"ratio.openfoam.{network}.8_4": partial(ratio, (network, 8), (network, 4))
+        for network in NETWORKS
+    }
+    pairs = {
+        f"ratio.openfoam.{first}_{second}.{nodes}": partial(ratio, (first, nodes), (second, nodes))
+        for first, second in (("roce25", "ib100"), ("tcp25", "ib100"), ("tcp10", "tcp25"))
+        for nodes in NODES
+    }
+    return {**times, **growths, **pairs}
+
+
+def _step(results: Results, network: str, nodes: int, per_cell_us: float) -> float:
+    """Return the time of a step at another computation of a cell [s]."""
+    rows = results[f"openfoam.{network}.{nodes}nodes"].to_polars("iterations")
+    simulated = float(rows["duration_ns"].to_numpy().mean()) * 1e-9
+    return simulated + (per_cell_us - PER_CELL_US) * 1e-6 * CELLS / (32 * nodes)
+
+
+def _fitted(results: Results) -> tuple[float, float, float]:
+    """Fit fixed time [s], steps and computation of a cell [us] to the rows for calibration.
+
+    On as many hosts two networks differ by their steps alone; on one network what hosts differ by
+    is computation, and the rest of the time is fixed.
+    """
+    (four, eight), other = ((("ib100", nodes) for nodes in NODES), ("tcp25", 4))
+    without = {key: _step(results, *key, 0) for key in (four, eight, other)}
+    steps = (OPENFOAM[other] - OPENFOAM[four]) / (without[other] - without[four])
+    shorter = (OPENFOAM[four] - OPENFOAM[eight]) / steps - (without[four] - without[eight])
+    cell = shorter / (CELLS / (32 * 4) - CELLS / (32 * 8))
+    fixed = OPENFOAM[four] - steps * (without[four] + cell * CELLS / (32 * 4))
+    return fixed, steps, cell * 1e6
 
 
 def figure(test: str, network: str, results: Results) -> float:

@@ -90,12 +90,25 @@ def test_samples_of_iterations_stand_for_all_of_them(benchmark: str) -> None:
     assert some.median == pytest.approx(every.median, rel=0.02)
 
 
+def test_steps_of_a_flow_solver_are_added_up() -> None:
+    """Ten steps, of which three stand for all."""
+    gradient = {"cells": 4_000, "pressure": {"pcg": {"iterations": 5}}, "iterations": 10}
+    (every,) = quantities(run({"openfoam": gradient}))
+    (some,) = quantities(run({"openfoam": {**gradient, "samples": 3}}))
+    assert (every.program, every.test, every.error) == ("openfoam", "pcg", None)
+    assert some.error is not None
+    assert some.median == pytest.approx(every.median, rel=0.01)
+    # 500 cells of a rank at 15 us each, ten times, and what lies between.
+    assert 10 * 500 * 15e-6 < every.median < 1.1 * 10 * 500 * 15e-6
+
+
 def test_the_report_lists_each_figure() -> None:
     lu = {"benchmark": "lu", "class": "S", "ranks": 16, "samples": 3}
     beside = ComparedResults(
         [run({"hpcc_ring": RINGS}), run({"osu_latency": {}}), run({"npb": lu})]
     )
-    rings, solver = (build(beside) for build in benchmarks.sections)
+    rings, solver, steps = (build(beside) for build in benchmarks.sections)
+    assert steps is None
     assert rings is not None
     assert solver is not None
     assert [row[2] for row in solver.tables[0].rows] == ["lu.S elapsed"]

@@ -2,7 +2,7 @@
 
 use crate::{
     AllToAll, Fft, Goal, Gpcnet, GpcnetCongestor, Halo3d, HpccMpifft, HpccPtrans, HpccRing, Hpl, Incast, Npb, NpbCg,
-    OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation, PermutationStreams, Program, StreamSpec,
+    Openfoam, OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation, PermutationStreams, Program, StreamSpec,
 };
 use etherweave_primitives::InputErrors;
 
@@ -73,6 +73,8 @@ family! {
     NpbCg = "npb_cg": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// The other benchmarks of the NAS Parallel Benchmarks.
     Npb = "npb": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// Steps of a flow solver.
+    Openfoam = "openfoam": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// Natural and random rings of the HPC Challenge.
     HpccRing = "hpcc_ring": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
     /// Matrix transpose of the HPC Challenge.

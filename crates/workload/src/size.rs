@@ -48,6 +48,7 @@ impl Workload {
             Workload::Fft(fft) => sampled(self.ranks(), |ranks| fft.programs_of(ranks)),
             Workload::NpbCg(cg) => sampled(self.ranks(), |ranks| cg.programs_of(ranks)),
             Workload::Npb(npb) => sampled(self.ranks(), |ranks| npb.programs_of(ranks)),
+            Workload::Openfoam(solver) => sampled(self.ranks(), |ranks| solver.programs_of(ranks)),
             // Places that are drawn at random are alike, whatever the seed.
             Workload::HpccRing(ring) => sampled(self.ranks(), |ranks| ring.programs_of(ranks, 1)),
             Workload::HpccPtrans(ptrans) => sampled(self.ranks(), |ranks| ptrans.programs_of(ranks, 1)),
@@ -240,6 +241,7 @@ mod tests {
                 | Workload::HpccPtrans(_)
                 | Workload::Hpl(_)
                 | Workload::Npb(_)
+                | Workload::Openfoam(_)
                 | Workload::Gpcnet(_) => {
                     let near = |found: u64, expected: u64| found.abs_diff(expected) * 4 <= expected;
                     let expected = built(&workload);

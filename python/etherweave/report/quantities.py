@@ -336,8 +336,8 @@ def _simpson(values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
     return float((values[0] + inner + values[-1]) / (3 * (len(values) - 1)))
 
 
-def _parallel_benchmark(job: _Job) -> list[Quantity]:
-    """Take a NAS Parallel Benchmark: the time of all its iterations, or as samples give it."""
+def _iterated(suite: str, test: str, job: _Job) -> list[Quantity]:
+    """Take the time of all iterations, or what samples make it."""
     iterations, ranks = int(job.facts["iterations"]), int(job.facts["ranks"])
     means = [_means(rows) for rows in job.rows]
     values = tuple(_all_iterations(times, iterations) for times in means)
@@ -345,12 +345,22 @@ def _parallel_benchmark(job: _Job) -> list[Quantity]:
     if "samples" in job.facts:
         halves = (_all_iterations(times[: (len(times) + 1) // 2], iterations) for times in means)
         error = max(abs(half / value - 1) for half, value in zip(halves, values, strict=True))
-    test = f"{job.facts['benchmark']}.{job.facts['class']}"
     return [
         Quantity(
-            job.name, "npb", test, ELAPSED, None, ranks, values, is_as_published=False, error=error
+            job.name, suite, test, ELAPSED, None, ranks, values, is_as_published=False, error=error
         )
     ]
+
+
+def _parallel_benchmark(job: _Job) -> list[Quantity]:
+    """Take a NAS Parallel Benchmark."""
+    return _iterated("npb", f"{job.facts['benchmark']}.{job.facts['class']}", job)
+
+
+def _solver(job: _Job) -> list[Quantity]:
+    """Take steps of OpenFOAM, by how they solve the pressure."""
+    (pressure,) = job.facts["pressure"]
+    return _iterated("openfoam", pressure, job)
 
 
 def _all_iterations(times: np.ndarray[Any, np.dtype[np.float64]], iterations: int) -> float:
@@ -373,5 +383,6 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     "hpcc_mpifft": _transform,
     "hpl": _linpack,
     "npb": _parallel_benchmark,
+    "openfoam": _solver,
 }
 """By the names of workloads."""

@@ -8,14 +8,18 @@ from etherweave.report.section import Builder, Section, Table
 from etherweave.units import amount, size_text
 
 _HEAD = ("job", "result", "test", "size", "ranks", "figure", "sampling error")
-_TITLES = {"hpcc": "HPC Challenge", "npb": "NAS Parallel Benchmarks"}
+_TITLES = {"hpcc": "HPC Challenge", "npb": "NAS Parallel Benchmarks", "openfoam": "OpenFOAM"}
+_SAMPLED = (
+    "The time of all {0}, as the mean over ranks. Where {0} are sampled, the error is the "
+    "difference that the first half of the samples makes."
+)
 _CAPTIONS = {
     "hpcc": "As HPCC counts: of rings the slowest rank of each, the fastest measurement and the "
     "geometric mean; of PTRANS the slowest transpose; of MPIFFT 5 n log2 n operations, of HPL "
     "2/3 n^3 + 3/2 n^2. Where panels of HPL are sampled, the error is the difference that every "
     "other sample makes.",
-    "npb": "The time of all iterations, as the mean over ranks. Where iterations are sampled, the "
-    "error is the difference that the first half of the samples makes.",
+    "npb": _SAMPLED.format("iterations"),
+    "openfoam": _SAMPLED.format("steps"),
 }
 
 
