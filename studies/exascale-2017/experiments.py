@@ -17,7 +17,7 @@ from etherweave.study.experiments import (
     by_formula,
 )
 
-from . import applications
+from . import applications, kernels
 
 FABRICS = ("clos", "butterfly", "dragonfly")
 """Of figure 11."""
@@ -118,7 +118,7 @@ FOGSIM_TRANSIT = {
 def experiments(full: bool) -> list[StudyExperiment]:
     """List curves, deployments, fabrics; curves are fewer unless all is wanted."""
     of_figure_11 = [DesignExperiment(f"figure_11.{name}", name) for name in FABRICS]
-    runs = applications.experiments()
+    runs = [*applications.experiments(), *kernels.experiments()]
     return [*curves(full), *runs, *deployments(), *of_figure_11, *_largest()]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from etherweave.study.declared import Metric, Results
 from etherweave.study.experiments import DesignResult
 
-from . import applications, traffic
+from . import applications, kernels, traffic
 from .experiments import FABRICS, FAMILIES, PLANES, RADICES, TABLE_1, experiments
 
 __all__ = ["experiments", "metrics"]
@@ -36,7 +36,11 @@ ORGANISATIONS = {
 def metrics() -> dict[str, Metric]:
     """Give the metric of every check by its id."""
     on_paper = {**_counts(), **_table_1(), **_figure_4(), **_figure_6(), **_figure_11()}
-    return {**on_paper, **_deployments(), **traffic.metrics(), **applications.metrics()}
+    return {**on_paper, **_deployments(), **traffic.metrics(), **_applications()}
+
+
+def _applications() -> dict[str, Metric]:
+    return {**applications.metrics(), **kernels.metrics()}
 
 
 def largest(results: Results, family: str) -> list[DesignResult]:

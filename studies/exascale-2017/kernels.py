@@ -1,0 +1,55 @@
+"""Table II: iterations of the NAS Parallel Benchmarks on 64 nodes, of which CG is figure 8."""
+
+from functools import partial
+
+from etherweave.study.declared import Metric, Results
+from etherweave.study.experiments import RunExperiment
+
+RANKS = 64
+OTHERS = ("bt", "ft", "is", "lu", "mg", "sp")
+ORDER = (("cg",), ("is", "mg"), ("sp",), ("bt",), ("lu",), ("ft",))
+"""As published, the shortest first; IS and MG are 10 and 11 ms."""
+CG_OPERATIONS = 2 * 75_000 * (5 + 13 * 14)
+"""Of an inner iteration of class B: 75,000 unknowns, 13 · 14 elements of a row."""
+
+
+def experiments() -> list[RunExperiment]:
+    """List a run for each kernel: a second for 10^9 operations of a rank."""
+    cg = {
+        "npb_cg": {
+            "ranks": RANKS,
+            "class": "B",
+            "compute": f"{CG_OPERATIONS // RANKS}ns",
+            "inner": 5,
+        }
+    }
+    kernels: list[RunExperiment] = [
+        RunExperiment("table_2.kernel.cg", "kernels", {"job.0.workload": cg})
+    ]
+    kernels += [
+        RunExperiment(f"table_2.kernel.{name}", "kernels", {"job.0.workload.npb.benchmark": name})
+        for name in OTHERS
+    ]
+    return kernels
+
+
+def metrics() -> dict[str, Metric]:
+    """Give the metric of every check of kernels by its id."""
+    times: dict[str, Metric] = {
+        f"table_2.kernel.{name}": partial(iteration_ms, name) for name in OTHERS
+    }
+    return {**times, "table_2.kernel.order": _misordered}
+
+
+def iteration_ms(name: str, results: Results) -> float:
+    """Average the time of an iteration over ranks and iterations [ms]."""
+    rows = results[f"table_2.kernel.{name}"].to_polars("iterations")
+    return float(rows["duration_ns"].to_numpy().mean()) * 1e-6
+
+
+def _misordered(results: Results) -> float:
+    """Count the pairs of kernels of which the published order has the shorter one longer."""
+    places = {name: place for place, names in enumerate(ORDER) for name in names}
+    times = {name: iteration_ms(name, results) for name in places}
+    pairs = ((one, other) for one in places for other in places if places[one] < places[other])
+    return float(sum(times[one] >= times[other] for one, other in pairs))
