@@ -1,6 +1,6 @@
 //! How a panel gets from the column that has factorised it to all others of a row.
 
-use etherweave_primitives::{Bytes, Duration, Rank};
+use etherweave_primitives::{Bytes, Rank};
 
 use super::Seat;
 use crate::Op;
@@ -40,15 +40,15 @@ impl PanelBroadcast {
         PanelBroadcast::LongModified,
     ];
 
-    /// What of an update is done before a rank takes the next panel: around rings as far as it is from the root, of a
-    /// roll, to which all belong, a half.
-    pub(super) fn part_before(self, update: Duration, distance: u32, columns: u32) -> Duration {
+    /// Blocks of columns that a rank at a distance updates before the panel is there: one for each rank of a ring; a
+    /// roll has all of them in it at once.
+    pub(super) fn blocks_before_panel(self, distance: u32) -> u32 {
         match self {
-            PanelBroadcast::Long | PanelBroadcast::LongModified => update / 2,
+            PanelBroadcast::Long | PanelBroadcast::LongModified => 1,
             PanelBroadcast::Ring
             | PanelBroadcast::RingModified
             | PanelBroadcast::TwoRings
-            | PanelBroadcast::TwoRingsModified => update / u64::from(columns) * u64::from(distance),
+            | PanelBroadcast::TwoRingsModified => distance,
         }
     }
 

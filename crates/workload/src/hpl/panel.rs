@@ -65,7 +65,7 @@ impl<'a> Panel<'a> {
     }
 
     /// Swap and update of some columns of a rank. The next panel comes meanwhile: HPL asks for it between blocks of
-    /// columns, the farther a rank is along the row, the later it is there.
+    /// columns. It is there once its column has updated and factorised it, a block later for each rank before.
     fn apply(&self, seat: &Seat, columns: u64, next_panel: Option<Vec<Op>>) -> Vec<Op> {
         let mut ops = self.swap(seat, columns);
         let update = self.update(seat, columns);
@@ -74,8 +74,10 @@ impl<'a> Panel<'a> {
             return ops;
         };
         let all = self.hpl.columns;
-        let distance = (seat.column + all - (self.number + 1) % all) % all;
-        let before = self.hpl.broadcast.part_before(update, distance, all);
+        let distance = self.hpl.broadcast.blocks_before_panel((seat.column + all - (self.number + 1) % all) % all);
+        let block = self.update(seat, u64::from(self.width));
+        let factorised = self.search(self.local(self.number + 1, seat.row, self.hpl.rows)) * u64::from(self.width);
+        let before = (block * u64::from(1 + distance) + factorised).min(update);
         ops.extend(compute(before));
         ops.extend(next_panel);
         ops.extend(compute(update - before));
@@ -103,11 +105,15 @@ impl<'a> Panel<'a> {
     /// One column of the panel: the search for the pivot in what the rank has, and the exchange that finds the largest
     /// and swaps the rows (`HPL_pdmxswp.c`).
     fn column(&self, seat: &Seat, rows: u64) -> Vec<Op> {
-        let operations = u128::from(rows) * u128::from(self.width);
         let bytes = Bytes::new((4 + 2 * u64::from(self.width)) * Panel::REAL);
-        let mut ops: Vec<Op> = compute(time(self.hpl.panel_per_gflop, operations)).into_iter().collect();
+        let mut ops: Vec<Op> = compute(self.search(rows)).into_iter().collect();
         ops.extend(along_column(&Collective::Allreduce { bytes }, Algorithm::RecursiveDoubling, seat));
         ops
+    }
+
+    /// What a rank computes for a column of the panel.
+    fn search(&self, rows: u64) -> Duration {
+        time(self.hpl.panel_per_gflop, u128::from(rows) * u128::from(self.width))
     }
 
     /// U has a row for each of the panel's columns, of some columns that the rank still has.
@@ -221,6 +227,13 @@ mod tests {
             assert!(all.abs_diff(sum) <= 1, "column {column}: {sum} of {all}");
             let first = last.update(&seat, if column == 1 { 64 } else { 0 });
             assert_eq!(computed(&blocks[0].ops), first.as_ps(), "column {column}");
+            // The panel of column 1 is taken after two blocks by the next column, after a third one by that behind it.
+            let ops = &blocks.last().expect("the rest").ops;
+            let before =
+                ops.iter().find_map(|op| if let Op::Compute { duration } = op { Some(*duration) } else { None });
+            if let distance @ 1.. = (column + 3) % 4 {
+                assert_eq!(before, Some(last.update(&seat, 64) * u64::from(1 + distance)), "column {column}");
+            }
         }
     }
 }
