@@ -25,15 +25,8 @@ def machine() -> dict[str, str]:
         "memory": f"{pages * page / 2**30:.0f} GiB",
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        "core": _core_facts(),
+        "core": " ".join(_core.build().values("value")),
     }
-
-
-def _core_facts() -> str:
-    import pyarrow
-
-    facts = pyarrow.table(_core.build())
-    return " ".join(facts["value"].to_pylist())
 
 
 def usable_processors() -> int:
