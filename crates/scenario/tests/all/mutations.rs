@@ -93,7 +93,8 @@ fn with_another_value(text: &str, dice: &mut Dice) -> String {
     format!("{}{}{}", &text[..at], dice.token(), &text[end..])
 }
 
-/// Names and texts of all scenarios, those of the studies included.
+/// Names and texts of all scenarios, those of the studies included; what they read beside them is named in full, as the
+/// damaged copies stand nowhere.
 fn shipped() -> Vec<(PathBuf, String)> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let files =
@@ -101,7 +102,11 @@ fn shipped() -> Vec<(PathBuf, String)> {
     let mut paths: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml") && !path.ends_with("study.toml"));
     paths.sort();
-    paths.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+    let text = |path: &Path| {
+        let beside = path.with_file_name("HPL.dat").display().to_string();
+        fs::read_to_string(path).unwrap().replace("\"HPL.dat\"", &format!("{beside:?}"))
+    };
+    paths.into_iter().map(|path| (path.clone(), text(&path))).collect()
 }
 
 /// Does what `act` says, and shows the text that made it panic.
