@@ -10,7 +10,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 VENV := .venv
 BIN := $(VENV)/bin
 # What the compiled core is made of; Cargo decides which crates to compile again.
-CORE := $(shell find crates mpi -path crates/tidy -prune -o -type f ! -path mpi/executor ! -path mpi/pingpong ! -path mpi/check -print) Cargo.toml Cargo.lock rust-toolchain.toml
+CORE := $(shell find crates mpi -path crates/tidy -prune -o -type f ! -path mpi/executor ! -path mpi/pingpong ! -path mpi/check -print) Cargo.toml Cargo.lock rust-toolchain.toml \
+	bench/history.jsonl $(wildcard profiles/*/*)
 # One simulation on several processes: with an MPI library, whose interface is read by libclang.
 LIBCLANG := $(shell (ldconfig -p; ls $(LIBCLANG_PATH) /usr/lib/llvm-*/lib) 2>/dev/null | grep --max-count=1 'libclang[-.0-9]*so')
 MPI := $(and $(shell command -v mpicc),$(LIBCLANG),--features mpi)
