@@ -6,8 +6,8 @@ use etherweave_primitives::{InputError, Rank};
 
 use crate::{Op, Program};
 
-/// Sends less receives between two ranks under one tag: messages and bytes.
-type Balance = BTreeMap<(Rank, Rank, u32), (i128, i128)>;
+/// Sends less receives between two ranks under one tag, by source, destination and tag: messages and bytes.
+pub(crate) type Balance = BTreeMap<(Rank, Rank, u32), (i128, i128)>;
 
 /// Checks that over all ranks each send has its receive: equal numbers of messages and of bytes
 /// per source, destination and tag; that every peer exists; and that nobody sends to itself.
@@ -53,18 +53,31 @@ fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) 
         | Op::IterationStart
         | Op::IterationEnd => return Ok(()),
     };
-    if peer.index() >= ranks || peer == rank {
-        let found = format!("{rank} exchanges with {peer} in a job of {ranks} ranks");
-        return Err(InputError::new("peer", found, "another rank of the job"));
-    }
-    let open = balance.entry(channel).or_default();
-    open.0 += sign * repeat;
-    open.1 += sign * repeat * i128::from(bytes);
+    check_peer(rank, peer, ranks)?;
+    add(balance, channel, sign * repeat, bytes);
     Ok(())
 }
 
+/// Rejects a peer that is no other rank of the job.
+pub(crate) fn check_peer(rank: Rank, peer: Rank, ranks: usize) -> Result<(), InputError> {
+    let is_other = peer.index() < ranks && peer != rank;
+    let found = format_args!("{rank} exchanges with {peer} in a job of {ranks} ranks");
+    InputError::unless(is_other, "peer", found, "another rank of the job")
+}
+
+/// Adds so many messages of a length to a channel; receives count below zero.
+pub(crate) fn add(balance: &mut Balance, channel: (Rank, Rank, u32), messages: i128, bytes: u64) {
+    let open = balance.entry(channel).or_default();
+    open.0 += messages;
+    open.1 += messages * i128::from(bytes);
+}
+
 /// Names what is sent or received in vain, and the tag that the other side has open, if it has one.
-fn settled((source, sink, tag): (Rank, Rank, u32), open: (i128, i128), balance: &Balance) -> Result<(), InputError> {
+pub(crate) fn settled(
+    (source, sink, tag): (Rank, Rank, u32),
+    open: (i128, i128),
+    balance: &Balance,
+) -> Result<(), InputError> {
     let (messages, bytes) = open;
     if (messages, bytes) == (0, 0) {
         return Ok(());
@@ -72,9 +85,9 @@ fn settled((source, sink, tag): (Rank, Rank, u32), open: (i128, i128), balance: 
     let other = balance.range((source, sink, 0)..=(source, sink, u32::MAX));
     let other = other.map(|(&(_, _, tag), &(count, _))| (tag, count)).find(|&(_, count)| count * messages < 0);
     let other = other.map_or_else(String::new, |(tag, _)| format!("; tag {tag} is open there"));
-    let count = match messages.abs() {
-        1 => "a message".to_owned(),
-        many => format!("{many} messages"),
+    let count = match (messages.abs(), bytes.abs()) {
+        (1, bytes) => format!("a message of {bytes} B"),
+        (many, bytes) => format!("{many} messages of {bytes} B together"),
     };
     let (found, expected) = match messages {
         0 => (
@@ -112,9 +125,9 @@ mod tests {
     fn five_sends_need_five_receives() {
         assert_eq!(check(&[rank_sends_to(1), rank_receives_from_zero(5)]), Ok(()));
         let error = check(&[rank_sends_to(1), rank_receives_from_zero(4)]).unwrap_err().to_string();
-        assert!(error.contains("rank0 sends a message under tag 1 that rank1 does not receive;"), "{error}");
+        assert!(error.contains("rank0 sends a message of 8 B under tag 1 that rank1 does not receive;"), "{error}");
         let error = check(&[rank_sends_to(1), rank_receives_from_zero(6)]).unwrap_err().to_string();
-        assert!(error.contains("rank1 waits for a message under tag 1 that rank0 does not send;"), "{error}");
+        assert!(error.contains("rank1 waits for a message of 8 B under tag 1 that rank0 does not send;"), "{error}");
     }
 
     #[test]
@@ -124,7 +137,8 @@ mod tests {
             Program::new([Block::measured(vec![receive, Op::WaitAll], 5)])
         };
         let error = |tag, bytes| check(&[rank_sends_to(1), receive(tag, bytes)]).unwrap_err().to_string();
-        let tags = "rank0 sends 5 messages under tag 1 that rank1 does not receive; tag 7 is open there";
+        let tags =
+            "rank0 sends 5 messages of 40 B together under tag 1 that rank1 does not receive; tag 7 is open there";
         assert!(error(7, 8).contains(tags), "{}", error(7, 8));
         let bytes = "rank0 sends -40 B more than rank1 receives under tag 1";
         assert!(error(1, 16).contains(bytes), "{}", error(1, 16));

@@ -6,12 +6,25 @@ use etherweave_primitives::{InputError, Rank};
 
 use crate::{Op, Program};
 
-/// Lengths of sends and receives that have no counterpart yet; one of the two is empty.
+/// A send or a receive that has no counterpart yet.
+#[derive(Clone, Copy)]
+pub(crate) struct Request {
+    /// Payload [B].
+    pub bytes: u64,
+    /// Operation of a graph.
+    pub node: u32,
+}
+
+/// Requests of a channel; one of the two is empty.
 #[derive(Default)]
 struct Posted {
-    sends: VecDeque<u64>,
-    receives: VecDeque<u64>,
+    sends: VecDeque<Request>,
+    receives: VecDeque<Request>,
 }
+
+/// Requests without a counterpart, by source, destination and tag.
+#[derive(Default)]
+pub(crate) struct Channels(BTreeMap<(usize, usize, u32), Posted>);
 
 struct RankState<'a> {
     ops: std::iter::Peekable<Box<dyn Iterator<Item = &'a Op> + 'a>>,
@@ -20,7 +33,7 @@ struct RankState<'a> {
 
 struct Rendezvous<'a> {
     ranks: Vec<RankState<'a>>,
-    posted: BTreeMap<(usize, usize, u32), Posted>,
+    channels: Channels,
 }
 
 /// Checks that programs end even if no send completes before its receive is posted, that lengths agree at every match,
@@ -30,7 +43,7 @@ struct Rendezvous<'a> {
 /// Names ranks that wait for ever, or that disagree.
 pub fn check_progress(programs: &[Program]) -> Result<(), InputError> {
     let state = |program| RankState { ops: twice(program).peekable(), open: 0 };
-    let mut network = Rendezvous { ranks: programs.iter().map(state).collect(), posted: BTreeMap::new() };
+    let mut network = Rendezvous { ranks: programs.iter().map(state).collect(), channels: Channels::default() };
     let mut moved = true;
     while moved {
         moved = false;
@@ -42,7 +55,7 @@ pub fn check_progress(programs: &[Program]) -> Result<(), InputError> {
     let stuck: Vec<usize> = states.by_ref().filter_map(|(rank, state)| state.ops.peek().map(|_| rank)).collect();
     if let Some(&first) = stuck.first() {
         let (count, rank) = (stuck.len(), Rank::from_index(first));
-        let found = format!("{count} ranks wait for ever, {rank} first{}", network.open_request(first));
+        let found = format!("{count} ranks wait for ever, {rank} first{}", network.channels.open_request(first));
         return Err(InputError::new("programs", found, "programs that end whatever sends wait for"));
     }
     match network.ranks.iter().position(|rank| rank.open > 0) {
@@ -84,9 +97,20 @@ impl Rendezvous<'_> {
         Ok(moved)
     }
 
+    fn post(&mut self, channel: (usize, usize, u32), bytes: u64, is_send: bool) -> Result<(), InputError> {
+        let (own, peer) = if is_send { (channel.0, channel.1) } else { (channel.1, channel.0) };
+        match self.channels.post(channel, Request { bytes, node: 0 }, is_send)? {
+            Some(_) => self.ranks[peer].open -= 1,
+            None => self.ranks[own].open += 1,
+        }
+        Ok(())
+    }
+}
+
+impl Channels {
     /// A request of `rank` that has no counterpart.
-    fn open_request(&self, rank: usize) -> String {
-        let request = self.posted.iter().find_map(|(&(from, to, tag), posted)| {
+    pub fn open_request(&self, rank: usize) -> String {
+        let request = self.0.iter().find_map(|(&(from, to, tag), posted)| {
             let (from_rank, to_rank) = (Rank::from_index(from), Rank::from_index(to));
             let sends = from == rank && !posted.sends.is_empty();
             let receives = to == rank && !posted.receives.is_empty();
@@ -97,23 +121,28 @@ impl Rendezvous<'_> {
         request.unwrap_or_default()
     }
 
-    fn post(&mut self, channel: (usize, usize, u32), bytes: u64, is_send: bool) -> Result<(), InputError> {
+    /// Posts a request; gives the counterpart, if it has one.
+    ///
+    /// # Errors
+    /// When their lengths differ.
+    pub fn post(
+        &mut self,
+        channel: (usize, usize, u32),
+        request: Request,
+        is_send: bool,
+    ) -> Result<Option<Request>, InputError> {
         let (from, to, tag) = channel;
-        let (me, peer) = if is_send { (from, to) } else { (to, from) };
-        let posted = self.posted.entry(channel).or_default();
-        let (mine, theirs) =
+        let posted = self.0.entry(channel).or_default();
+        let (own, others) =
             if is_send { (&mut posted.sends, &mut posted.receives) } else { (&mut posted.receives, &mut posted.sends) };
-        match theirs.pop_front() {
-            Some(other) if other == bytes => self.ranks[peer].open -= 1,
-            Some(other) => {
-                let found = format!("a message of {bytes} B from rank {from} to {to} under tag {tag} meets {other} B");
-                return Err(InputError::new("programs", found, "equal lengths of a send and its receive"));
-            }
-            None => {
-                mine.push_back(bytes);
-                self.ranks[me].open += 1;
-            }
-        }
-        Ok(())
+        let Some(other) = others.pop_front() else {
+            own.push_back(request);
+            return Ok(None);
+        };
+        let (bytes, other_bytes) = (request.bytes, other.bytes);
+        let found =
+            format_args!("a message of {bytes} B from rank {from} to {to} under tag {tag} meets {other_bytes} B");
+        InputError::unless(bytes == other_bytes, "programs", found, "equal lengths of a send and its receive")?;
+        Ok(Some(other))
     }
 }

@@ -164,7 +164,7 @@ fn mistakes_are_reported_with_their_line() {
         (rank("l1 requires l2"), "line 3: no operation l1 so far; expected a label of this rank"),
         (rank("l1: calc 1\nl1: calc 1"), "line 4: label l1 twice"),
         (rank("l1: calc 1\nl1 requires l1"), "line 3: an operation that waits for itself"),
-        (rank("l1: send 10b to 1"), "rank0 sends a message under tag 0 that rank1 does not receive"),
+        (rank("l1: send 10b to 1"), "rank0 sends a message of 10 B under tag 0 that rank1 does not receive"),
     ] {
         let error = refused(&text);
         assert!(error.starts_with(&format!("text: {message}")), "{text}: {error}");

@@ -67,7 +67,7 @@ fn programs_that_cannot_be_shortened_have_no_warm_up() {
     let one_by_one = Program::new([Block::measured(vec![send], 3)]);
     let schedule = Schedule::new("uneven", Traffic::Ranks(vec![one_by_one, at_once]));
     let error = schedule.with_warm_up(1).unwrap_err().to_string();
-    let left = "1 passes, so that rank1 waits for 2 messages under tag 0";
+    let left = "1 passes, so that rank1 waits for 2 messages of 16 B together under tag 0";
     assert!(error.contains(left) && error.contains("expected none"), "{error}");
 }
 

@@ -1,0 +1,83 @@
+//! Graphs of a job are checked as a whole: what is sent is received, and all of it ends.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use etherweave_primitives::{InputError, Rank};
+
+use super::{Graph, GraphOp, progress};
+use crate::check::{Balance, add, check_peer, settled};
+
+/// Source and tag of a receive that leaves one of them open.
+type Wildcard = (Option<Rank>, Option<u32>);
+
+/// What all ranks send and receive.
+#[derive(Default)]
+struct Messages {
+    named: Balance,
+    /// Receives from any rank or with any tag, by their rank.
+    wildcards: BTreeMap<Rank, BTreeMap<Wildcard, i128>>,
+}
+
+/// Checks that over all ranks each send has its receive: as many per source, destination and tag, and of equal lengths;
+/// where a rank receives from any rank or with any tag, as many as can match. Where nobody does, also that all of it
+/// ends even if no send completes before its receive is posted.
+///
+/// # Errors
+/// Names the first ranks that do not fit together, with tag and length, or that wait for ever.
+pub fn check_graphs(graphs: &[Arc<Graph>]) -> Result<(), InputError> {
+    let mut messages = Messages::default();
+    for (index, graph) in graphs.iter().enumerate() {
+        let rank = Rank::from_index(index);
+        graph.peers().try_for_each(|peer| check_peer(rank, peer, graphs.len()))?;
+        graph.ops().for_each(|op| messages.count(rank, op));
+    }
+    messages.check()?;
+    if messages.wildcards.is_empty() { progress::check_progress(graphs) } else { Ok(()) }
+}
+
+impl Messages {
+    fn count(&mut self, rank: Rank, op: GraphOp) {
+        match op {
+            GraphOp::Send { peer, tag, bytes } => add(&mut self.named, (rank, peer, tag), 1, bytes),
+            GraphOp::Receive { peer: Some(peer), tag: Some(tag), bytes } => {
+                add(&mut self.named, (peer, rank, tag), -1, bytes);
+            }
+            GraphOp::Receive { peer, tag, .. } => {
+                *self.wildcards.entry(rank).or_default().entry((peer, tag)).or_default() += 1;
+            }
+            GraphOp::Compute { .. } | GraphOp::Copy { .. } => {}
+        }
+    }
+
+    fn check(&self) -> Result<(), InputError> {
+        let mut left: BTreeMap<Rank, i128> = BTreeMap::new();
+        for (&(source, sink, tag), &(messages, bytes)) in &self.named {
+            let channel = (source, sink, tag);
+            let Some(wildcards) = self.wildcards.get(&sink) else {
+                settled(channel, (messages, bytes), &self.named)?;
+                continue;
+            };
+            let matching = [(Some(source), None), (None, Some(tag)), (None, None)];
+            let taken: i128 = matching.iter().filter_map(|wildcard| wildcards.get(wildcard)).sum();
+            if messages < 0 || messages > taken {
+                settled(channel, (messages, bytes), &self.named)?;
+            }
+            *left.entry(sink).or_default() += messages;
+        }
+        self.wildcards
+            .iter()
+            .try_for_each(|(&sink, wildcards)| balanced(sink, wildcards, left.get(&sink).copied().unwrap_or_default()))
+    }
+}
+
+/// Rejects a number of messages other than that of the receives which leave source or tag open.
+fn balanced(sink: Rank, wildcards: &BTreeMap<Wildcard, i128>, messages: i128) -> Result<(), InputError> {
+    let receives: i128 = wildcards.values().sum();
+    let (source, tag) = wildcards.keys().next().copied().unwrap_or_default();
+    let source = source.map_or_else(|| "any rank".to_owned(), |rank| rank.to_string());
+    let tag = tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
+    let found =
+        format_args!("{sink} has {receives} receives like one from {source} with {tag}, for {messages} messages");
+    InputError::unless(receives == messages, "programs", found, "a receive for every send")
+}
