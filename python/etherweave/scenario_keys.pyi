@@ -634,6 +634,18 @@ class Hpcc(Table):
     switches: Key[int, int]
     utilisation: Key[int, int]
 
+class HpccFft(Table):
+    iterations: Key[int, int]
+    library: Key[
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+    ]
+    log2_size: Key[int, int]
+    passes: Key[int, int]
+    per_gflop: Key[str, str]
+    ranks: Key[int, int]
+    scope: Key[Literal["star", "single"], Literal["star", "single"]]
+
 class HpccMpifft(Table):
     algorithm: Key[
         Literal[
@@ -709,6 +721,17 @@ class HpccPtrans(Table):
     ]
     rows: Key[int, int]
     size: Key[int, int]
+
+class HpccRandomAccess(Table):
+    iterations: Key[int, int]
+    library: Key[
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+    ]
+    log2_table: Key[int, int]
+    per_update: Key[str, str]
+    ranks: Key[int, int]
+    rounds: Key[int, int]
 
 class HpccRing(Table):
     bytes: Key[str, str]
@@ -1463,6 +1486,8 @@ class Workload(Table):
     hpcc_ring: Key[HpccRing, HpccRing | Keys]
     hpcc_ptrans: Key[HpccPtrans, HpccPtrans | Keys]
     hpcc_mpifft: Key[HpccMpifft, HpccMpifft | Keys]
+    hpcc_random_access: Key[HpccRandomAccess, HpccRandomAccess | Keys]
+    hpcc_fft: Key[HpccFft, HpccFft | Keys]
     hpl: Key[Hpl, Hpl | Keys]
     gpcnet: Key[Gpcnet, Gpcnet | Keys]
     gpcnet_congestor: Key[GpcnetCongestor, GpcnetCongestor | Keys]

@@ -56,6 +56,35 @@ def test_transpose_and_transform_count_their_bytes_and_operations() -> None:
     assert found.values == pytest.approx([5 * 2**14 * 14 / slowest])
 
 
+def test_updates_count_by_the_slowest_rank_and_own_transforms_by_the_mean_of_rates() -> None:
+    access = run({"hpcc_random_access": {"per_update": "50ns", "rounds": 2, "iterations": 3}})
+    rows = access.to_polars("iterations")
+    slowest = rows.group_by("rank").agg(pl.col("duration_ns").sum())["duration_ns"].to_numpy().max()
+    (found,) = quantities(access)
+    assert (found.test, found.metric.name, found.ranks) == ("MPIRandomAccess", "update_rate", 16)
+    assert found.values == pytest.approx([16 * 2 * 3 * 1024 / (slowest * 1e-9)])
+    # Ranks do nothing else for 50 ns of each update.
+    assert 0.5 < found.median * 50e-9 / 16 < 1
+    sizes = {"log2_size": 14, "passes": 2, "per_gflop": "100ms"}
+    star = run({"hpcc_fft": sizes})
+    rates = 5 * 14 * 2**14 / (star.to_polars("iterations")["duration_ns"].to_numpy() * 1e-9)
+    (found,) = quantities(star)
+    assert (found.test, len(rates)) == ("StarFFT", 16)
+    assert found.values == pytest.approx([rates.mean()])
+
+
+def test_a_transform_alone_is_faster_than_beside_others_where_they_share_memory() -> None:
+    def rate(scope: str) -> float:
+        transform = {"hpcc_fft": {"scope": scope, "log2_size": 16, "per_gflop": "100ms"}}
+        job = {"name": "job", "workload": transform, "ranks_per_host": 16}
+        host = {"memory_rate": "40Gb/s", "mpi_roce": {"self_per_kib": "100ns"}}
+        fabric = {"topology": {"single_switch": {"hosts": 2}}, "host": host}
+        (found,) = quantities(etherweave.run({**fabric, "job": [job]}))
+        return found.median
+
+    assert rate("single") > 2 * rate("star")
+
+
 def test_samples_of_panels_stand_for_all_of_them() -> None:
     """A matrix of 2,048 in 32 panels: all of them, and nine."""
     system = {"rows": 4, "columns": 4, "size": 2048, "swap": "spread_roll"}

@@ -1,8 +1,9 @@
 //! The closed family of workloads: every member is listed here once.
 
 use crate::{
-    AllToAll, Fft, Goal, Gpcnet, GpcnetCongestor, Halo3d, HpccMpifft, HpccPtrans, HpccRing, Hpl, Incast, Npb, NpbCg,
-    Openfoam, OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation, PermutationStreams, Program, StreamSpec,
+    AllToAll, Fft, Goal, Gpcnet, GpcnetCongestor, Halo3d, HpccFft, HpccMpifft, HpccPtrans, HpccRandomAccess, HpccRing,
+    Hpl, Incast, Npb, NpbCg, Openfoam, OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation, PermutationStreams,
+    Program, StreamSpec,
 };
 use etherweave_primitives::InputErrors;
 
@@ -81,6 +82,10 @@ family! {
     HpccPtrans = "hpcc_ptrans": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
     /// Fourier transform over all ranks of the HPC Challenge.
     HpccMpifft = "hpcc_mpifft": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// Updates of a table over all ranks, of the HPC Challenge.
+    HpccRandomAccess = "hpcc_random_access": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// Fourier transforms of each rank by itself, of the HPC Challenge.
+    HpccFft = "hpcc_fft": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
     /// Linpack, panel by panel.
     Hpl = "hpl": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// Network tests of GPCNeT.

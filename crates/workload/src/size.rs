@@ -53,6 +53,8 @@ impl Workload {
             Workload::HpccRing(ring) => sampled(self.ranks(), |ranks| ring.programs_of(ranks, 1)),
             Workload::HpccPtrans(ptrans) => sampled(self.ranks(), |ranks| ptrans.programs_of(ranks, 1)),
             Workload::HpccMpifft(mpifft) => sampled(self.ranks(), |ranks| mpifft.programs_of(ranks)),
+            Workload::HpccRandomAccess(access) => sampled(self.ranks(), |ranks| access.programs_of(ranks)),
+            Workload::HpccFft(fft) => sampled(self.ranks(), |ranks| fft.programs_of(ranks, 1)),
             Workload::Hpl(hpl) => sampled(self.ranks(), |ranks| hpl.programs_of(ranks)),
             Workload::Gpcnet(tests) => sampled(self.ranks(), |ranks| tests.programs_of(ranks, 1)),
             Workload::GpcnetCongestor(congestor) if congestor.is_one_sided() => {
@@ -239,6 +241,8 @@ mod tests {
                 // or no points of a coarse level.
                 Workload::HpccRing(_)
                 | Workload::HpccPtrans(_)
+                | Workload::HpccRandomAccess(_)
+                | Workload::HpccFft(_)
                 | Workload::Hpl(_)
                 | Workload::Npb(_)
                 | Workload::Openfoam(_)

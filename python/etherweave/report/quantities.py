@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from etherweave.bench.adapters.hpcc import RING_LATENCY
+from etherweave.bench.adapters.hpcc import LOOK_AHEAD, RING_LATENCY
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
@@ -27,6 +27,7 @@ from etherweave.bench.metrics import (
     ITERATION_TIME,
     LATENCY,
     MESSAGE_RATE,
+    UPDATE_RATE,
     Metric,
 )
 from etherweave.fabrics import fabric as build
@@ -254,7 +255,7 @@ def _ring_times(rows: pl.DataFrame, facts: Mapping[str, Any]) -> list[float]:
 def _slowest(rows: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the time of the slowest rank in each iteration [s]."""
     times = rows.group_by("iteration").agg(pl.col("duration_ns").max())
-    return np.asarray(times["duration_ns"].to_numpy() * 1e-9, dtype=np.float64)
+    return _durations(times)
 
 
 def _transpose(job: _Job) -> list[Quantity]:
@@ -262,22 +263,57 @@ def _transpose(job: _Job) -> list[Quantity]:
     moved = 8 * int(job.facts["size"]) ** 2
     ranks = int(job.facts["rows"]) * int(job.facts["columns"])
     values = tuple(moved / float(_slowest(rows).max()) for rows in job.rows)
-    return [
-        Quantity(
-            job.name, "hpcc", "PTRANS", BANDWIDTH_SUM, None, ranks, values, is_as_published=False
-        )
-    ]
+    return [_challenge(job, "PTRANS", BANDWIDTH_SUM, ranks, values)]
 
 
 def _transform(job: _Job) -> list[Quantity]:
     """Take MPIFFT as HPCC prints it: 5 n log2 n operations by the time of the slowest rank."""
     ranks = int(job.facts["ranks"])
-    points = ranks << int(job.facts["log2_local"])
-    done = 5 * points * (points.bit_length() - 1)
+    done = _operations(ranks << int(job.facts["log2_local"]))
     values = tuple(done / float(_slowest(rows).mean()) for rows in job.rows)
-    return [
-        Quantity(job.name, "hpcc", "MPIFFT", FLOP_RATE, None, ranks, values, is_as_published=False)
-    ]
+    return [_challenge(job, "MPIFFT", FLOP_RATE, ranks, values)]
+
+
+def _own_transform(job: _Job) -> list[Quantity]:
+    """Take StarFFT and SingleFFT as HPCC prints them: the mean of the rates of ranks."""
+    done = _operations(1 << int(job.facts["log2_size"]))
+    values = tuple(float((done / _durations(rows)).mean()) for rows in job.rows)
+    test = f"{str(job.facts['scope']).title()}FFT"
+    return [_challenge(job, test, FLOP_RATE, int(job.facts["ranks"]), values)]
+
+
+def _operations(points: int) -> int:
+    """Return the operations that HPCC counts for a transform of a power of two of numbers."""
+    return 5 * points * (points.bit_length() - 1)
+
+
+def _updates(job: _Job) -> list[Quantity]:
+    """Take MPIRandomAccess: all updates by the time of the slowest rank."""
+    ranks = int(job.facts["ranks"])
+    rounds = int(job.facts["rounds"]) * int(job.facts["iterations"])
+    done = ranks * rounds * LOOK_AHEAD
+    times = [rows.group_by("rank").agg(pl.col("duration_ns").sum()) for rows in job.rows]
+    values = tuple(done / float(_durations(rows).max()) for rows in times)
+    return [_challenge(job, "MPIRandomAccess", UPDATE_RATE, ranks, values)]
+
+
+def _challenge(
+    job: _Job,
+    test: str,
+    metric: Metric,
+    ranks: int,
+    values: tuple[float, ...],
+    error: float | None = None,
+) -> Quantity:
+    """Return a figure of a test of the HPC Challenge, whose sizes a publication may not state."""
+    return Quantity(
+        job.name, "hpcc", test, metric, None, ranks, values, is_as_published=False, error=error
+    )
+
+
+def _durations(rows: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return times of rows [s]."""
+    return np.asarray(rows["duration_ns"].to_numpy() * 1e-9, dtype=np.float64)
 
 
 @cache
@@ -297,19 +333,7 @@ def _linpack(job: _Job) -> list[Quantity]:
     times = [_panel_times(rows, -(-size // block), is_whole=is_whole) for rows in job.rows]
     values = tuple(done / seconds for seconds, _ in times)
     error = None if is_whole else max(abs(half / seconds - 1) for seconds, half in times)
-    return [
-        Quantity(
-            job.name,
-            "hpcc",
-            "HPL",
-            FLOP_RATE,
-            None,
-            ranks,
-            values,
-            is_as_published=False,
-            error=error,
-        )
-    ]
+    return [_challenge(job, "HPL", FLOP_RATE, ranks, values, error)]
 
 
 def _panel_times(rows: pl.DataFrame, panels: int, *, is_whole: bool) -> tuple[float, float]:
@@ -327,7 +351,7 @@ def _panel_times(rows: pl.DataFrame, panels: int, *, is_whole: bool) -> tuple[fl
 def _means(rows: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the mean time over ranks of each iteration, in order [s]."""
     means = rows.group_by("iteration").agg(pl.col("duration_ns").mean()).sort("iteration")
-    return np.asarray(means["duration_ns"].to_numpy() * 1e-9, dtype=np.float64)
+    return _durations(means)
 
 
 def _simpson(values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
@@ -381,6 +405,8 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     "hpcc_ring": _rings,
     "hpcc_ptrans": _transpose,
     "hpcc_mpifft": _transform,
+    "hpcc_random_access": _updates,
+    "hpcc_fft": _own_transform,
     "hpl": _linpack,
     "npb": _parallel_benchmark,
     "openfoam": _solver,

@@ -33,6 +33,8 @@ RING_LATENCY = 8
 """Of a message [bytes]."""
 RING_BANDWIDTH = 2_000_000
 """Of a message [bytes]."""
+LOOK_AHEAD = 1_024
+"""Updates of RandomAccess that a rank holds back at most."""
 _RATES: dict[str, tuple[Metric, str]] = {
     "HPL_Tflops": (FLOP_RATE, "T/s"),
     "PTRANS_GBs": (BANDWIDTH_SUM, "GB/s"),
