@@ -626,6 +626,7 @@ class HostParams(Table):
     receive: Key[ReceiveParams, ReceiveParams | Keys]
     shared_memory: Key[SharedMemoryParams, SharedMemoryParams | Keys]
     timer_slack: Key[str, str]
+    transmit: Key[TransmitParams, TransmitParams | Keys]
 
 class Hpcc(Table):
     additive_increase: Key[str, str]
@@ -1460,6 +1461,10 @@ class Torus(Table):
     host_cable: Key[str, str]
     host_rate: Key[str, str]
     hosts_per_switch: Key[int, int]
+
+class TransmitParams(Table):
+    moderation: Key[Moderation, Moderation | Keys]
+    timer: Key[Literal["completion", "event"], Literal["completion", "event"]]
 
 class Transport(Table):
     roce: Key[RoceParams, RoceParams | Keys]

@@ -290,7 +290,8 @@ fn table<'a>(values: &'a mut Table, path: &[&str]) -> Option<&'a mut Table> {
 mod tests {
     use etherweave_primitives::{BitRate, Bytes, Duration};
     use etherweave_sim::params::{
-        Moderation, ModerationTimer, UCX_COPY_PER_KIB, ucx_rendezvous_threshold, ucx_single_copy_threshold,
+        Moderation, ModerationTimer, TransmitParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold,
+        ucx_single_copy_threshold,
     };
 
     use crate::Scenario;
@@ -335,6 +336,7 @@ mod tests {
         let plain = host("");
         assert_eq!((plain.cpu.interrupt, plain.receive.queues), (Duration::ZERO, 32));
         assert!(matches!(plain.receive.moderation, Moderation::Adaptive(_)));
+        assert_eq!(plain.transmit, Some(TransmitParams::default()));
         let changed = host("receive = { queues = 8, timer = \"event\", moderation.off = {} }");
         assert_eq!((changed.cpu.interrupt, changed.receive.queues, changed.receive.ring), (Duration::ZERO, 8, 1024));
         assert_eq!(changed.receive.timer, ModerationTimer::Event);

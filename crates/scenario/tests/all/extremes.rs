@@ -178,6 +178,7 @@ fn hosts() {
         ("host.receive.moderation.adaptive.start = 5", "start: 5; expected 0 to 4"),
         ("host.receive.moderation.fixed = { period = \"10s\", count = 1 }", "period: 10s; expected at most 1s"),
         ("host.receive.moderation.fixed = { period = \"8us\", count = 0 }", "count: 0; expected 1 or more frames"),
+        ("host.transmit.moderation.adaptive.start = 5", "host.transmit.moderation.adaptive.start: 5; expected 0 to 4"),
         ("host.timer_slack = \"10s\"", "host.timer_slack: 10s; expected at most 1s"),
         ("host.cpu.receive_frame = \"10s\"", "host.cpu.receive_frame: 10s; expected at most 1s"),
         ("host.cpu.send_per_kib = \"1s\"", "host.cpu.send_per_kib: 1s; expected at most"),

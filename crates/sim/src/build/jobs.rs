@@ -19,7 +19,7 @@ use crate::host::{
     Core, Endpoint, Intake, Neighbour, OWN_CORE, Protocol, RankState, ReceiveQueue, Role, SinkState, SourceState,
     Thread,
 };
-use crate::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ThreadIndex};
+use crate::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use crate::params::{CoreParams, HostParams};
 use crate::switch::port::{Owner, PeerLink};
 use crate::transport::ShortQueue;
@@ -88,6 +88,9 @@ pub(super) fn populate(
             }
         }
         first += count;
+    }
+    if experiment.params.transport.tcp().is_some() && experiment.params.host.transmit.is_some() {
+        shards.iter_mut().for_each(add_channels);
     }
     shards.iter_mut().for_each(|shard| schedule_starts(shard, experiment));
     let is_too_large = |shard: &Shard| shard.endpoints.len().max(shard.threads.len()) >= 1 << 24;
@@ -171,9 +174,24 @@ fn add_receive_queues(shard: &mut Shard, host: &HostParams) {
         let number = *numbers.entry((end.host, queue)).or_insert(next);
         if number == next {
             let core = core_number(end.host, host.cores.as_ref(), |cores| queue % cores.count());
-            shard.receive_queues.push(ReceiveQueue::new(end.host, core, params));
+            shard.receive_queues.push(ReceiveQueue::new(end.host, core, host));
         }
         end.tcp().queue = number;
+    }
+}
+
+/// Gives connections the transmit queues that share an interrupt with a receive queue.
+fn add_channels(shard: &mut Shard) {
+    let mut of_cores = BTreeMap::new();
+    for (queue, number) in shard.receive_queues.iter().zip(0..) {
+        of_cores.entry(queue.core).or_insert(ReceiveQueueIndex::new(number));
+    }
+    of_cores.remove(&OWN_CORE);
+    for end in &mut shard.endpoints {
+        let core = shard.threads[end.thread].core;
+        let state = end.tcp();
+        state.channels.of_softirq = state.queue;
+        state.channels.of_thread = of_cores.get(&core).copied().unwrap_or(ReceiveQueueIndex::NONE);
     }
 }
 

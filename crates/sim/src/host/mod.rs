@@ -13,6 +13,7 @@
 
 mod buffer_drain;
 mod bus;
+mod completion_queue;
 mod connection;
 mod core;
 mod endpoint;

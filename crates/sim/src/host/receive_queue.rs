@@ -1,11 +1,16 @@
-//! A receive queue of the kernel: the frames in it, its interrupt, its moderation.
+//! A receive queue of the kernel: the frames in it, and its interrupt, which it shares with a transmit queue.
+//!
+//! ```text
+//!   NIC ── frames ───► ring ──┐ timer ──┐
+//!   NIC ◄─ segments ─ (sent) ─┘ timer ──┴─ the earlier ─► interrupt ─► softirq polls both, then arms both
+//! ```
 
-use etherweave_primitives::{Duration, Time};
+use etherweave_primitives::Time;
 
-use super::moderation::{AdaptiveModeration, QueueTotals};
+use super::completion_queue::CompletionQueue;
 use crate::indices::{CoreIndex, HostIndex};
 use crate::packet::{Handle, NO_PACKET};
-use crate::params::{Moderation, ModerationProfile, ModerationTimer, ReceiveParams};
+use crate::params::HostParams;
 
 /// State of the interrupt side of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,130 +34,160 @@ pub(crate) struct ReceiveQueue {
     pub(super) softirq: Softirq,
     /// When its present event is due; earlier ones that are still in the calendar are void.
     pub(super) due: Time,
-    /// When the NIC raises the interrupt.
-    raised_at: Time,
-    /// Frames since it was armed.
-    completions: u32,
     /// Frames in it.
     pub(super) occupancy: u32,
     /// Batches so far: the number of the present one.
     pub(super) batch: u32,
-    profile: ModerationProfile,
-    totals: QueueTotals,
-    adaptive: Option<AdaptiveModeration>,
+    receive: CompletionQueue,
+    transmit: Option<Box<CompletionQueue>>,
 }
 
 impl ReceiveQueue {
     /// An empty queue of `host` that interrupts `core`.
-    pub fn new(host: HostIndex, core: CoreIndex, params: &ReceiveParams) -> ReceiveQueue {
-        let profile = match &params.moderation {
-            Moderation::Off {} => ModerationProfile { period: Duration::ZERO, count: 1 },
-            Moderation::Fixed(profile) => *profile,
-            Moderation::Adaptive(adaptive) => params.timer.profiles()[usize::from(adaptive.start)],
-        };
-        let is_adaptive = matches!(params.moderation, Moderation::Adaptive(_));
+    pub fn new(host: HostIndex, core: CoreIndex, params: &HostParams) -> ReceiveQueue {
         ReceiveQueue {
             host,
             core,
             frames: (NO_PACKET, NO_PACKET),
             softirq: Softirq::Armed,
             due: Time::ZERO,
-            raised_at: Time::ZERO,
-            completions: 0,
             occupancy: 0,
             batch: 0,
-            profile,
-            totals: QueueTotals::default(),
-            adaptive: is_adaptive.then(AdaptiveModeration::new),
+            receive: CompletionQueue::of_receive(&params.receive),
+            transmit: params.transmit.as_ref().map(|transmit| Box::new(CompletionQueue::of_transmit(transmit))),
         }
     }
 
-    /// A frame has come while nothing polls. Returns when the NIC raises the interrupt, as things stand.
-    pub(super) fn complete(&mut self, now: Time, timer: ModerationTimer) -> Time {
-        let is_raised = self.softirq == Softirq::Scheduled && self.raised_at <= now;
-        self.softirq = Softirq::Scheduled;
-        self.completions += 1;
-        if is_raised {
-            return self.raised_at;
+    /// A frame has come. Whether it needs an interrupt, as nothing polls.
+    pub(super) fn complete(&mut self, now: Time) -> bool {
+        let is_idle = !matches!(self.softirq, Softirq::Running(_));
+        if is_idle {
+            self.receive.complete(now);
         }
-        if self.completions >= self.profile.count {
-            self.raised_at = now;
-        } else if self.completions == 1 || timer == ModerationTimer::Completion {
-            self.raised_at = now + self.profile.period;
-        }
-        self.raised_at
+        is_idle
+    }
+
+    /// The NIC has sent a segment of `frames` and `bytes` in all. Whether it needs an interrupt.
+    pub(super) fn sent(&mut self, now: Time, frames: u64, bytes: u64) -> bool {
+        let transmit = self.transmit.as_mut().expect("segments have a queue where interrupts for them are modelled");
+        transmit.count(frames, bytes);
+        transmit.complete(now);
+        !matches!(self.softirq, Softirq::Running(_))
     }
 
     /// When the NIC raises the interrupt, or has.
     pub(super) fn raised_at(&self) -> Time {
-        self.raised_at
+        let receive = self.receive.raised_at();
+        self.transmit.as_ref().map_or(receive, |transmit| transmit.raised_at().min(receive))
     }
 
     /// The handler runs.
-    pub(super) fn interrupt(&mut self) {
-        self.totals.interrupts += 1;
+    pub(super) fn interrupt(&mut self, now: Time) {
+        self.receive.interrupt(now);
+        if let Some(transmit) = &mut self.transmit {
+            transmit.interrupt(now);
+        }
+    }
+
+    /// Takes what has been sent; frames that have come are taken in batches.
+    pub(super) fn poll(&mut self) {
+        if let Some(transmit) = &mut self.transmit {
+            transmit.poll();
+        }
     }
 
     /// A frame of `bytes` has been worked on.
     pub(super) fn took(&mut self, bytes: u32) {
         self.occupancy -= 1;
-        self.totals.packets += 1;
-        self.totals.bytes += u64::from(bytes);
+        self.receive.count(1, bytes.into());
     }
 
-    /// Polling has found the queue empty: arms the interrupt. Whether another profile is set.
-    pub(super) fn arm(&mut self, now: Time, timer: ModerationTimer) -> bool {
+    /// Polling has found the queue empty: arms the interrupt. How many profiles are set.
+    pub(super) fn arm(&mut self, now: Time) -> u32 {
         self.softirq = Softirq::Armed;
-        self.completions = 0;
-        let Some(profile) = self.adaptive.as_mut().and_then(|adaptive| adaptive.sample(now, self.totals)) else {
-            return false;
-        };
-        self.profile = timer.profiles()[profile];
-        true
+        self.receive.poll();
+        let of_transmit = self.transmit.as_mut().is_some_and(|transmit| transmit.sample(now));
+        u32::from(self.receive.sample(now)) + u32::from(of_transmit)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use etherweave_primitives::Duration;
+
     use super::*;
+    use crate::params::{Moderation, ModerationProfile, ModerationTimer, ReceiveParams, TransmitParams};
 
     fn at(us: u64) -> Time {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// When the interrupt comes after frames at `arrivals` [us].
-    fn raised(timer: ModerationTimer, moderation: Moderation, arrivals: &[u64]) -> Vec<u64> {
-        let params = ReceiveParams { timer, moderation, ..ReceiveParams::default() };
-        let mut queue = ReceiveQueue::new(HostIndex::new(0), CoreIndex::NONE, &params);
-        let micros = |time: Time| time.as_ps() / 1_000_000;
-        arrivals.iter().map(|&arrival| micros(queue.complete(at(arrival), timer))).collect()
+    /// 32 us after the last frame; 8 us after the first segment, or at once for the third.
+    fn queue() -> ReceiveQueue {
+        let fixed = |period, count| Moderation::Fixed(ModerationProfile { period: Duration::from_us(period), count });
+        let receive = ReceiveParams { moderation: fixed(32, 64), ..ReceiveParams::default() };
+        let transmit = Some(TransmitParams { moderation: fixed(8, 3), timer: ModerationTimer::Event });
+        ReceiveQueue::new(HostIndex::new(0), CoreIndex::NONE, &HostParams { receive, transmit, ..Default::default() })
     }
 
-    fn fixed(period: u64, count: u32) -> Moderation {
-        Moderation::Fixed(ModerationProfile { period: Duration::from_us(period), count })
+    /// The interrupt at `now` polls all there is.
+    fn serve(queue: &mut ReceiveQueue, now: Time) {
+        assert_eq!(queue.raised_at(), now);
+        queue.interrupt(now);
+        queue.poll();
+        queue.arm(now);
     }
 
+    /// A frame at 0 waits until 32 us; the segment of 5 us has its interrupt at 13 us, which polls the frame. The frame
+    /// of 20 us is alone again, then the third segment calls at once.
     #[test]
-    fn the_timer_starts_with_the_last_frame_or_with_the_first() {
-        assert_eq!(raised(ModerationTimer::Completion, fixed(8, 9), &[0, 3, 6]), [8, 11, 14]);
-        assert_eq!(raised(ModerationTimer::Event, fixed(8, 9), &[0, 3, 6]), [8, 8, 8]);
+    fn the_earlier_of_both_timers_polls_both() {
+        let mut queue = queue();
+        assert!(queue.complete(at(0)) && queue.raised_at() == at(32));
+        assert!(queue.sent(at(5), 1, 66) && queue.raised_at() == at(13));
+        queue.sent(at(9), 1, 66);
+        serve(&mut queue, at(13));
+        assert_eq!(queue.raised_at(), Time::MAX);
+        queue.complete(at(20));
+        serve(&mut queue, at(52));
+        for time in [60, 61, 62] {
+            queue.sent(at(time), 1, 66);
+        }
+        serve(&mut queue, at(62));
     }
 
+    /// Each side's moderation counts its own interrupts: those at 13 us and 52 us above are one each; one at 40 us that
+    /// both have raised counts for both.
     #[test]
-    fn enough_frames_raise_the_interrupt_at_once() {
-        assert_eq!(raised(ModerationTimer::Completion, fixed(8, 3), &[0, 3, 6, 7]), [8, 11, 6, 6]);
-        assert_eq!(raised(ModerationTimer::Event, fixed(8, 3), &[0, 3, 6, 7]), [8, 8, 6, 6]);
-        assert_eq!(raised(ModerationTimer::Completion, Moderation::Off {}, &[5]), [5]);
+    fn an_interrupt_counts_for_those_that_have_raised_it() {
+        let mut queue = queue();
+        queue.complete(at(0));
+        queue.sent(at(5), 1, 66);
+        serve(&mut queue, at(13));
+        let interrupts = |queue: &ReceiveQueue| {
+            (queue.receive.interrupts(), queue.transmit.as_ref().expect("modelled").interrupts())
+        };
+        assert_eq!(interrupts(&queue), (0, 1));
+        queue.complete(at(20));
+        serve(&mut queue, at(52));
+        assert_eq!(interrupts(&queue), (1, 1));
+        queue.complete(at(60));
+        queue.sent(at(84), 1, 66);
+        queue.interrupt(at(92));
+        assert_eq!(interrupts(&queue), (2, 2));
     }
 
-    /// What comes between the interrupt and its handler is polled.
+    /// What a batch sends when it ends is polled by none: its interrupt comes when the period is over.
     #[test]
-    fn a_frame_after_the_interrupt_does_not_postpone_it() {
-        assert_eq!(raised(ModerationTimer::Completion, fixed(8, 9), &[0, 8, 9]), [8, 8, 8]);
-    }
-
-    #[test]
-    fn a_fresh_adaptive_queue_waits_as_its_driver_sets_it() {
-        assert_eq!(raised(ModerationTimer::Completion, Moderation::Adaptive(Default::default()), &[0]), [32]);
+    fn what_the_last_batch_has_sent_interrupts_later() {
+        let mut queue = queue();
+        queue.complete(at(0));
+        queue.softirq = Softirq::Running(1);
+        assert!(!queue.sent(at(33), 1, 66), "sent while a batch runs");
+        assert!(!queue.complete(at(33)), "the next batch takes it");
+        queue.poll();
+        queue.sent(at(34), 1, 66);
+        queue.arm(at(34));
+        assert_eq!(queue.raised_at(), at(42));
     }
 }

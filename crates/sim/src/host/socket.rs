@@ -17,6 +17,26 @@ pub(super) struct PendingWrite {
     pub(super) completes: bool,
 }
 
+/// Transmit queues of a connection, each named by the receive queue that it shares an interrupt with; none where no
+/// receive queue is there, or interrupts for what is sent are not modelled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Channels {
+    /// What its thread sends leaves by that of the thread's core.
+    pub of_thread: ReceiveQueueIndex,
+    /// What the interrupt side sends leaves by that of its receive queue.
+    pub of_softirq: ReceiveQueueIndex,
+    /// The one in use.
+    present: ReceiveQueueIndex,
+}
+
+impl Channels {
+    const NONE: Channels = Channels {
+        of_thread: ReceiveQueueIndex::NONE,
+        of_softirq: ReceiveQueueIndex::NONE,
+        present: ReceiveQueueIndex::NONE,
+    };
+}
+
 /// One end of a TCP connection.
 pub(crate) struct TcpState {
     pub sender: Sender,
@@ -32,6 +52,10 @@ pub(crate) struct TcpState {
     offload: u32,
     /// Bytes of the first of them already sent.
     pub(super) cut: u32,
+    /// Bytes of the segment whose last frame has just been cut.
+    pub(super) completed: u32,
+    /// Where segments leave.
+    pub channels: Channels,
     pub(super) writes: VecDeque<PendingWrite>,
     pub(super) posted: u64,
     pub(super) is_write_assigned: bool,
@@ -71,6 +95,8 @@ impl TcpState {
             is_held: false,
             offload,
             cut: 0,
+            completed: 0,
+            channels: Channels::NONE,
             writes: VecDeque::new(),
             posted: 0,
             is_write_assigned: false,
@@ -87,6 +113,18 @@ impl TcpState {
             wants_timer: false,
             packets: 0,
         }
+    }
+
+    /// Who sends now does so by this transmit queue: a socket changes it while nothing waits, so that order is kept.
+    pub(super) fn leave_by(&mut self, channel: ReceiveQueueIndex) {
+        if self.backlog.is_empty() {
+            (self.channels.present, self.completed) = (channel, 0);
+        }
+    }
+
+    /// The transmit queue of what is sent now, if its completion interrupts.
+    pub(super) fn channel(&self) -> Option<ReceiveQueueIndex> {
+        Some(self.channels.present).filter(|&channel| channel != ReceiveQueueIndex::NONE)
     }
 
     /// Hands the NIC all that TCP may send now.
@@ -110,7 +148,7 @@ impl TcpState {
         self.cut += payload;
         self.queued -= u64::from(payload);
         if self.cut == segment.len {
-            self.cut = 0;
+            (self.cut, self.completed) = (0, segment.len);
             self.backlog.pop_front();
             if self.is_held && self.queued <= self.limit {
                 self.fill(now);

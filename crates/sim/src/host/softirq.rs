@@ -3,8 +3,10 @@
 //! The NIC writes frames to the rings of receive queues by itself. The first frame after a quiet spell waits for the
 //! interrupt (moderation, then `interrupt`); while the softirq runs it polls, and merges what it finds of a connection
 //! (GRO), so there is at most one acknowledgement per batch and connection, or per `merge_frames` of its frames.
+//!
+//! What has been sent interrupts too, and its interrupt polls the frames that wait (`host.transmit`).
 
-use etherweave_primitives::Duration;
+use etherweave_primitives::{Duration, Time};
 
 use super::OWN_CORE;
 use super::receive_queue::Softirq;
@@ -56,19 +58,29 @@ impl Shard {
             self.packets[queue.frames.1].next = handle;
         }
         queue.frames.1 = handle;
-        let before = queue.softirq;
-        if matches!(before, Softirq::Running(_)) {
-            return;
+        if queue.complete(self.now) {
+            self.expect_interrupt(number);
         }
-        let params = &self.constants.params.host;
-        let due = queue.complete(self.now, params.receive.timer) + params.cpu.interrupt;
+    }
+
+    /// The NIC has sent a segment of `frames` that left by the transmit queue beside this receive queue.
+    pub(super) fn sent_by(&mut self, number: ReceiveQueueIndex, frames: u64, bytes: u64) {
+        if self.receive_queues[number].sent(self.now, frames, bytes) {
+            self.expect_interrupt(number);
+        }
+    }
+
+    fn expect_interrupt(&mut self, number: ReceiveQueueIndex) {
+        let queue = &mut self.receive_queues[number];
+        let before = std::mem::replace(&mut queue.softirq, Softirq::Scheduled);
+        let due = queue.raised_at() + self.constants.params.host.cpu.interrupt;
         // An interrupt that is postponed finds that out when it comes.
         if before == Softirq::Armed || due < queue.due {
             self.expect_softirq(number, due);
         }
     }
 
-    fn expect_softirq(&mut self, number: ReceiveQueueIndex, due: etherweave_primitives::Time) {
+    fn expect_softirq(&mut self, number: ReceiveQueueIndex, due: Time) {
         let queue = &mut self.receive_queues[number];
         queue.due = due;
         let place = self.hosts[queue.host].port;
@@ -89,10 +101,12 @@ impl Shard {
                 if due > self.now {
                     return self.expect_softirq(number, due);
                 }
-                queue.interrupt();
+                queue.interrupt(self.now);
+                queue.poll();
                 self.begin_batch(number);
             }
             Softirq::Running(frames) => {
+                queue.poll();
                 self.finish_batch(number, frames);
                 self.begin_batch(number);
             }
@@ -106,11 +120,7 @@ impl Shard {
         let params = &self.constants.params.host;
         let queue = &mut self.receive_queues[number];
         if frames == 0 {
-            let (host, sets_profile) = (queue.host, queue.arm(self.now, params.receive.timer));
-            if let Some(stall) = self.constants.params.nic.command_stall.as_ref().filter(|_| sets_profile) {
-                self.hosts[host].nic.buffer.stall(self.now, stall.duration);
-            }
-            return;
+            return self.arm(number);
         }
         queue.softirq = Softirq::Running(frames);
         let (data, acks, merged) = (u64::from(batch.data), u64::from(batch.acks), u64::from(batch.merged));
@@ -121,6 +131,19 @@ impl Shard {
             core => self.cores[core].interrupt(self.now, cost),
         };
         self.expect_softirq(number, done);
+    }
+
+    /// Arms the interrupt, which is for what the last batch has sent, if that is all there is.
+    fn arm(&mut self, number: ReceiveQueueIndex) {
+        let queue = &mut self.receive_queues[number];
+        let (host, profiles) = (queue.host, queue.arm(self.now));
+        let has_sent = queue.raised_at() < Time::MAX;
+        if let Some(stall) = &self.constants.params.nic.command_stall {
+            (0..profiles).for_each(|_| self.hosts[host].nic.buffer.stall(self.now, stall.duration));
+        }
+        if has_sent {
+            self.expect_interrupt(number);
+        }
     }
 
     /// Counts the frames that wait, up to what is merged at once.
@@ -187,6 +210,7 @@ impl Shard {
         if !std::mem::replace(&mut state.is_touched, true) {
             touched.endpoints[touched.count] = packet.endpoint;
             touched.count += 1;
+            state.leave_by(state.channels.of_softirq);
         }
         if packet.kind == PacketKind::Data {
             let arrival = SegmentArrival {

@@ -46,6 +46,7 @@ impl Shard {
             state.writes.push_back(PendingWrite { left: length - written, is_new: written == 0, completes });
         }
         if written > 0 {
+            state.leave_by(state.channels.of_thread);
             state.sender.write(written);
             self.pump(endpoint);
         }
@@ -93,6 +94,7 @@ impl Shard {
         let thread = end.thread;
         let state = end.tcp();
         state.is_write_assigned = false;
+        state.leave_by(state.channels.of_thread);
         state.sender.write(bytes);
         let first = state.writes.front_mut().expect("a write is in progress");
         first.left -= bytes;
@@ -132,6 +134,7 @@ impl Shard {
     pub(super) fn read_done(&mut self, endpoint: EndpointIndex, bytes: u64) {
         let state = self.endpoints[endpoint].tcp();
         state.is_read_assigned = false;
+        state.leave_by(state.channels.of_thread);
         state.consumed += bytes;
         let consumed = state.consumed;
         if state.receiver.read(bytes) {
@@ -182,11 +185,23 @@ impl Shard {
         if blocks > 0 {
             packet.side = self.packets.insert_side(ack.sack);
         }
+        let channel = self.endpoints[endpoint].tcp().channel();
         self.send_control(endpoint, packet);
+        if let Some(channel) = channel {
+            self.sent_by(channel, 1, wire.into());
+        }
     }
 
-    /// Timers that segments need which followed the one that was sent.
+    /// Timers that segments need which followed the one that was sent; the interrupt for that one.
     pub(super) fn after_sending_tcp(&mut self, endpoint: EndpointIndex) {
+        let state = self.endpoints[endpoint].tcp();
+        if let Some(channel) = state.channel() {
+            let completed = std::mem::take(&mut state.completed);
+            let frames = completed.div_ceil(state.mss);
+            if frames > 0 {
+                self.sent_by(channel, frames.into(), (completed + frames * self.constants.overheads.tcp).into());
+            }
+        }
         if std::mem::take(&mut self.endpoints[endpoint].tcp().wants_timer) {
             self.set_timer(endpoint);
         }

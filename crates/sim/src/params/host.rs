@@ -4,7 +4,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::{CommandStall, CoreParams, Noise, Pcie, ReceiveParams, SharedMemoryParams, TokenBucket};
+use super::{CommandStall, CoreParams, Noise, Pcie, ReceiveParams, SharedMemoryParams, TokenBucket, TransmitParams};
 
 /// A NIC.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -256,6 +256,9 @@ pub struct HostParams {
     pub memory_rate: Option<BitRate>,
     /// Receive queues of the kernel.
     pub receive: ReceiveParams,
+    /// Interrupts for what the kernel sends. Absent: what has been sent interrupts nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transmit: Option<TransmitParams>,
     /// MPI over RoCE.
     pub mpi_roce: MpiParams,
     /// MPI over TCP.
@@ -278,6 +281,7 @@ impl Default for HostParams {
             memory: None,
             memory_rate: None,
             receive: ReceiveParams::default(),
+            transmit: None,
             mpi_roce: MpiParams::roce(),
             mpi_tcp: MpiParams::tcp(),
             shared_memory: SharedMemoryParams::default(),

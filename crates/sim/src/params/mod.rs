@@ -36,7 +36,9 @@ pub use host::{
 pub use hpcc::Hpcc;
 pub use noise::Noise;
 pub use pcie::Pcie;
-pub use receive::{AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams};
+pub use receive::{
+    AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams, TransmitParams,
+};
 pub use roce::{AlphaUpdate, Dcqcn, LossDetection, Reliability, RoceParams, RoceVersion};
 pub use shaper::TokenBucket;
 pub use shared_memory::SharedMemoryParams;

@@ -2,7 +2,9 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, Rank};
 use etherweave_sim::Report;
-use etherweave_sim::params::{Moderation, ModerationProfile, ModerationTimer, SimParams, TokenBucket, Transport};
+use etherweave_sim::params::{
+    CoreParams, Moderation, ModerationProfile, ModerationTimer, SimParams, TokenBucket, TransmitParams, Transport,
+};
 use etherweave_workload::{Incast, OsuLatency, StreamSpec, Traffic, Workload};
 
 use crate::common::{experiment, job, job_of, one_switch, run, run_for, tcp};
@@ -65,6 +67,45 @@ fn both_timers_are_alike_for_lone_frames() {
     let mut event = moderated(fixed(16));
     event.host.receive.timer = ModerationTimer::Event;
     assert_eq!(round_trip(&ping_pong(event, 50)), round_trip(&ping_pong(moderated(fixed(16)), 50)));
+}
+
+/// A ping-pong of two hosts with a core and a queue each, so that what a rank sends and receives shares an interrupt.
+fn ping_pong_on_one_core(period: u64, transmit: Option<u64>) -> u64 {
+    let mut params = moderated(fixed(period));
+    params.host.cores = Some(CoreParams { sockets: 1, per_socket: 1 });
+    params.host.receive.queues = 1;
+    let timer = ModerationTimer::Event;
+    params.host.transmit = transmit.map(|period| TransmitParams { moderation: fixed(period), timer });
+    round_trip(&ping_pong(params, 50))
+}
+
+/// The answer comes two periods of 64 us later. But 100 us after a message has been sent its interrupt takes the answer
+/// that waits, so that an iteration takes 100 us and the time from an interrupt to the next message, which is less than
+/// a message takes without moderation.
+#[test]
+fn an_interrupt_for_what_was_sent_takes_what_has_come() {
+    let one_way = ping_pong_on_one_core(0, None) / 2;
+    assert_eq!(ping_pong_on_one_core(64, None), 2 * (one_way + 64_000_000));
+    let with = ping_pong_on_one_core(64, Some(100));
+    assert!((100_000_000..100_000_000 + one_way).contains(&with), "{with}");
+    assert_eq!(ping_pong_on_one_core(64, Some(8)), 2 * (one_way + 64_000_000), "it comes before the answer");
+}
+
+/// Messages of three frames are acknowledged when their batch is done. 100 us later the interrupt for the
+/// acknowledgement takes the next message, and what acknowledges the answer, before their own: they would have waited
+/// for 64 us at either end.
+#[test]
+fn an_interrupt_for_an_acknowledgement_takes_the_next_message() {
+    let mut params = moderated(fixed(64));
+    params.host.transmit = Some(TransmitParams { moderation: fixed(100), timer: ModerationTimer::Event });
+    let costs = params.host.cpu.clone();
+    let bytes = Bytes::new(10_000);
+    let latency = OsuLatency { bytes, warm_up: 20, iterations: 50, ..Default::default() };
+    let report = run(&experiment(one_switch(2), params, vec![job(&Workload::OsuLatency(latency))]), 1);
+    let batch = costs.receive_batch + costs.receive_frame * 3 + costs.acknowledgement;
+    let period = Duration::from_us(100) + costs.interrupt + batch;
+    let durations: Vec<_> = report.iterations.iter().map(|row| row.duration).collect();
+    assert_eq!(durations[25], period, "{durations:?}");
 }
 
 /// Parked at 8 us after a few hundred messages.

@@ -6,7 +6,7 @@ use super::{BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_shaper, ha
 use crate::constants;
 use crate::params::{
     CoreParams, CpuCosts, Moderation, MpiParams, NicParams, Noise, PROFILES, Pcie, ReceiveParams, SharedMemoryParams,
-    SimParams,
+    SimParams, TransmitParams,
 };
 
 /// Largest segment that Linux hands to a NIC (BIG TCP: eight times 64 KiB).
@@ -26,6 +26,7 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     errors.check(params.host.cores.as_ref().map_or(Ok(()), check_cores));
     errors.check(params.host.memory_rate.map_or(Ok(()), |rate| require_within(RATES, "host.memory_rate", rate)));
     errors.check(check_receive(&params.host.receive));
+    errors.check(params.host.transmit.as_ref().map_or(Ok(()), check_transmit));
     errors.check(check_delay("host.timer_slack", params.host.timer_slack));
     errors.check(params.host.noise.as_ref().map_or(Ok(()), check_noise));
     errors.check(check_mpi("host.mpi_roce", &params.host.mpi_roce));
@@ -132,14 +133,22 @@ fn check_cores(cores: &CoreParams) -> Checked {
 fn check_receive(receive: &ReceiveParams) -> Checked {
     require_within(1..=QUEUES_MAX, "host.receive.queues", receive.queues)?;
     require(receive.ring > 0, "host.receive.ring", receive.ring, "1 or more frames")?;
-    match &receive.moderation {
+    check_moderation("host.receive.moderation", &receive.moderation)
+}
+
+fn check_transmit(transmit: &TransmitParams) -> Checked {
+    check_moderation("host.transmit.moderation", &transmit.moderation)
+}
+
+fn check_moderation(key: &str, moderation: &Moderation) -> Checked {
+    match moderation {
         Moderation::Off {} => Ok(()),
         Moderation::Fixed(profile) => {
-            check_delay("host.receive.moderation.fixed.period", profile.period)?;
-            require(profile.count > 0, "host.receive.moderation.fixed.count", 0, "1 or more frames")
+            check_delay(&format!("{key}.fixed.period"), profile.period)?;
+            require(profile.count > 0, &format!("{key}.fixed.count"), 0, "1 or more frames")
         }
         Moderation::Adaptive(adaptive) => {
-            require_within(0..=PROFILES as u8 - 1, "host.receive.moderation.adaptive.start", adaptive.start)
+            require_within(0..=PROFILES as u8 - 1, &format!("{key}.adaptive.start"), adaptive.start)
         }
     }
 }
