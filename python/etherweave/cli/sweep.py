@@ -10,7 +10,15 @@ import typer
 from typer.core import TyperGroup
 
 from etherweave.cli.exits import FAILED, mistakes, notice, terminable
-from etherweave.cli.parameters import AsJson, ExecutorName, directory, drawing, output_option
+from etherweave.cli.parameters import (
+    AsJson,
+    DryRun,
+    ExecutorName,
+    Workers,
+    directory,
+    drawing,
+    output_option,
+)
 from etherweave.cli.progress import size_text, study_progress
 
 if TYPE_CHECKING:
@@ -57,22 +65,8 @@ def run_verb(
         Path | None, output_option("Directory of the sweep; default: results/NAME.", "DIRECTORY")
     ] = None,
     where: ExecutorName = "local",
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=4096,
-            metavar="N",
-            help="Number of processes, by default the processors of this machine, or of tasks of "
-            "an array, by default 32.",
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Print how many runs there are, and what time and memory they need."
-        ),
-    ] = False,
+    workers: Workers = None,
+    dry_run: DryRun = False,
     tables: Annotated[
         bool,
         typer.Option(
@@ -94,7 +88,7 @@ def run_verb(
     with mistakes(ScenarioError, SweepError, ValueError):
         what, on = load_sweep(file), executor(where, workers)
         if dry_run:
-            return _print_expectation(expect(what, home, on), as_json)
+            return print_expectation(expect(what, home, on), as_json)
         with terminable(), study_progress(what.name, "runs") as on_progress:
             done = carry_out(what, home, on, on_progress, tables=tables)
     _print_result(done, as_json)
@@ -102,7 +96,8 @@ def run_verb(
         raise typer.Exit(FAILED)
 
 
-def _print_expectation(found: "Expectation", as_json: bool) -> None:
+def print_expectation(found: "Expectation", as_json: bool) -> None:
+    """Print how many runs are left, and what they are expected to take."""
     if as_json:
         return print(json.dumps(_plain(asdict(found)), indent=2))
     print(f"{found.points:,} points: {found.left:,} runs to carry out, {found.finished:,} finished")
