@@ -1,6 +1,7 @@
 """The verb ``advise``."""
 
 import json
+import math
 import textwrap
 from dataclasses import asdict
 from pathlib import Path
@@ -17,10 +18,12 @@ from etherweave.cli.parameters import (
     ExecutorName,
     Workers,
     directory,
+    output_file,
     output_option,
 )
 from etherweave.cli.progress import study_progress
 from etherweave.cli.sweep import print_expectation
+from etherweave.cli.verbs import FileGroup, nested
 
 if TYPE_CHECKING:
     from etherweave.advise import Answer
@@ -29,10 +32,17 @@ EXAMPLES = """Examples:
 etherweave advise scenarios/advise/128_nodes.toml
 etherweave advise scenarios/advise/128_nodes.toml --dry-run
 etherweave advise purchase.toml --html advice --executor dask=scheduler.json
-etherweave advise purchase.toml --json"""
+etherweave advise purchase.toml --json
+etherweave advise quotes offers.csv -o prices.toml"""
 
 
-def advise(
+advise = nested(
+    "Rank fabrics by a simulated mix of jobs and their prices, and print what decides.", FileGroup
+)
+
+
+@advise.command("run", epilog=EXAMPLES)
+def run_verb(
     file: Annotated[
         Path,
         typer.Argument(metavar="FILE", help="File with fabrics, jobs, weights and prices, TOML."),
@@ -49,11 +59,11 @@ def advise(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rank fabrics by a simulated mix of jobs and their prices, and print what decides.
+    """Rank the fabrics of a file by its jobs and prices, and print what decides.
 
-    Each job runs on each fabric in samples that differ in placements, seeds and uncertain figures.
-    Intervals are those of nine samples of ten. Runs that have a result are not repeated. Exits with
-    2 after a mistake.
+    `etherweave advise FILE` is short for `etherweave advise run FILE`. Each job runs on each fabric
+    in samples that differ in placements, seeds and uncertain figures; intervals are those of nine
+    samples of ten. Runs that have a result are not repeated. Exits with 2 after a mistake.
     """
     require("advise", *(("report",) if html else ()))
     from etherweave import ScenarioError
@@ -76,6 +86,62 @@ def advise(
 
         print(write_advice(found, html))
     return None
+
+
+@advise.command(
+    "quotes",
+    epilog="Examples:\netherweave advise quotes offers.csv -o prices.toml\n"
+    "etherweave advise quotes offers.csv --currency EUR --exchange USD=0.92",
+)
+def quotes_verb(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE.csv",
+            help="Table of quotes: kind, part, price, currency, date, source, and perhaps "
+            "per_metre and basis.",
+        ),
+    ],
+    output: Annotated[
+        Path | None, output_option("File for the price book; default: standard output.", "FILE")
+    ] = None,
+    currency: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="Currency of the book; default: that of all quotes."),
+    ] = None,
+    exchange: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CODE=AMOUNT",
+            help="Amount of the book's currency for one of another, as in USD=0.92; repeatable.",
+        ),
+    ] = None,
+) -> None:
+    """Write a price book of a table of quotes, each with its date and source.
+
+    The book is for `prices` of a question, and for `design.prices_file` of a scenario. A line that
+    is no quote, or names no part that books have, is an error with its number.
+    """
+    from etherweave.advise.question import AdviseError
+    from etherweave.advise.quotes import price_book
+
+    output_file("--output", output)
+    with mistakes(AdviseError, ValueError):
+        text = price_book(file, currency, dict(map(_exchange, exchange or [])))
+        if output:
+            output.write_text(text, encoding="utf-8")
+    print(output or text, end="\n" if output else "")
+
+
+def _exchange(text: str) -> tuple[str, float]:
+    code, equals, amount = text.partition("=")
+    try:
+        rate = float(amount)
+    except ValueError:
+        rate = 0.0
+    if not equals or not 0 < rate < math.inf:
+        raise ValueError(f"--exchange {text}: expected CODE=AMOUNT, as in USD=0.92")
+    return code, rate
 
 
 def _print(found: "Answer") -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from etherweave.cli.exits import FAILED, mistakes, notice, terminable
 from etherweave.cli.parameters import (
@@ -20,6 +19,7 @@ from etherweave.cli.parameters import (
     output_option,
 )
 from etherweave.cli.progress import size_text, study_progress
+from etherweave.cli.verbs import FileGroup, nested
 
 if TYPE_CHECKING:
     from etherweave.sweeps import SweepResult, SweepStatus
@@ -34,24 +34,8 @@ etherweave sweep status results/incast
 etherweave sweep plot results/incast x=switch.buffer y=goodput_gbps by=seed -o buffer.svg"""
 
 
-class _Group(TyperGroup):
-    """Verbs of a sweep; a file in place of a verb is carried out."""
-
-    def with_verb(self, words: list[str]) -> list[str]:
-        """Put the verb before a file."""
-        is_file = words and words[0] not in (*self.commands, "-h", "--help")
-        return ["run", *words] if is_file else words
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words of a command line."""
-        return super().parse_args(ctx, self.with_verb(args))
-
-
-sweep = typer.Typer(
-    help="Run a scenario at many values of its keys, and keep all figures as one dataset.",
-    cls=_Group,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+sweep = nested(
+    "Run a scenario at many values of its keys, and keep all figures as one dataset.", FileGroup
 )
 Home = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Directory of a sweep.")]
 
