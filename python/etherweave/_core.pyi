@@ -1,4 +1,5 @@
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import Any, final
 
 from typing_extensions import CapsuleType
@@ -61,7 +62,7 @@ def schedules(
     """Write the jobs of a scenario for the executor, with passes to warm up."""
 
 def executor_sources() -> list[tuple[str, str]]:
-    """Give the sources of the executor: names and texts."""
+    """Give the sources of the executor and the recorder: names and texts."""
 
 def compare(designs: Sequence[Design]) -> str:
     """Put designs side by side, as JSON."""
@@ -227,6 +228,21 @@ class Schedule:
     @property
     def bytes(self) -> bytes:
         """The file."""
+
+@final
+class Recording:
+    """A program that was recorded."""
+
+    @staticmethod
+    def read(directory: str | PathLike[str]) -> Recording:
+        """Read the files of a directory, one for each rank."""
+    @property
+    def facts(self) -> str:
+        """What it is about, as JSON."""
+    def tables(self) -> Mapping[str, Table]:
+        """Give what ranks did (``activities``), and messages of pairs (``transfers``)."""
+    def goal(self, library: str, ranks_per_node: int, compute_scale: float) -> str:
+        """Write the program as GOAL text, collectives as a library performs them."""
 
 @final
 class Table:

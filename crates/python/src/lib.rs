@@ -4,6 +4,7 @@ mod error;
 mod fabric;
 mod memory;
 mod processes;
+mod recorded;
 mod run;
 mod schedules;
 mod table;
@@ -25,6 +26,8 @@ mod _core {
     use crate::fabric::{Deployment, Design, Fabric, compare, exports, largest, proposals};
     #[pymodule_export]
     use crate::processes::{abort_processes, join_processes, leave_processes};
+    #[pymodule_export]
+    use crate::recorded::Recording;
     #[pymodule_export]
     use crate::run::{Run, figures, foresee, resolve, run, schema, sweep};
     #[pymodule_export]

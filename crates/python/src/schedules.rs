@@ -102,22 +102,18 @@ pub fn schedules(
     made.map(|schedules| Schedules { schedules }).map_err(|error| scenario_error(&error))
 }
 
-/// The sources of the executor, by file name: the package carries them, to be compiled where they run.
+/// Files of `mpi`, each with its text.
+macro_rules! sources {
+    ($($name:literal)*) => { vec![$(($name, include_str!(concat!("../../../mpi/", $name)))),*] };
+}
+
+/// The sources of the executor and of the recorder, by file name: the package carries them, to be compiled where they
+/// run.
 #[pyfunction]
 pub fn executor_sources() -> Vec<(&'static str, &'static str)> {
-    vec![
-        ("check.c", include_str!("../../../mpi/check.c")),
-        ("clocks.c", include_str!("../../../mpi/clocks.c")),
-        ("clocks.h", include_str!("../../../mpi/clocks.h")),
-        ("executor.c", include_str!("../../../mpi/executor.c")),
-        ("pingpong.c", include_str!("../../../mpi/pingpong.c")),
-        ("program.c", include_str!("../../../mpi/program.c")),
-        ("program.h", include_str!("../../../mpi/program.h")),
-        ("records.c", include_str!("../../../mpi/records.c")),
-        ("records.h", include_str!("../../../mpi/records.h")),
-        ("schedule.c", include_str!("../../../mpi/schedule.c")),
-        ("schedule.h", include_str!("../../../mpi/schedule.h")),
-        ("streams.c", include_str!("../../../mpi/streams.c")),
-        ("streams.h", include_str!("../../../mpi/streams.h")),
-    ]
+    sources!(
+        "check.c" "clocks.c" "clocks.h" "executor.c" "pingpong.c" "program.c" "program.h" "record_collectives.c"
+        "record_communicators.c" "record_messages.c" "record_requests.c" "recorder.c" "recorder.h" "records.c"
+        "records.h" "requests.c" "schedule.c" "schedule.h" "streams.c" "streams.h"
+    )
 }

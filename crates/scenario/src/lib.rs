@@ -6,8 +6,8 @@
 //! - [`Schedules`] are the jobs for a real cluster: what a run would simulate, as bytes to execute.
 //! - [`Fabric`] is what a scenario says is connected to what, for everything that is known without a run.
 //!
-//! The only crate of the core that reads a clock, how much memory there is, and a file where a scenario names one that
-//! lists its fabric. Left out: the scenario's own file; callers pass its text.
+//! The only crate of the core that reads a clock, how much memory there is, and files: what a scenario names, and
+//! recordings ([`RecordedProgram`]). Left out: the scenario's own file; callers pass its text.
 
 mod check;
 mod control;
@@ -29,6 +29,7 @@ mod open_loop;
 mod outcome;
 mod pattern_spec;
 mod reader;
+mod recorded;
 mod routing;
 mod run;
 mod run_time;
@@ -44,6 +45,7 @@ pub use error::{Mistake, ScenarioError};
 pub use estimate::{Estimate, foresee};
 pub use etherweave_design::{Comparison, Design, DesignStep};
 pub use etherweave_kernel::Processes;
+pub use etherweave_primitives::InputError;
 pub use etherweave_sim::Progress;
 pub use fabric::{Fabric, ProposedScenario, largest, proposals};
 pub use faults::{DegradedSpec, DownSpec, FaultsSpec};
@@ -53,6 +55,7 @@ pub use observation::PointChoice;
 pub use open_loop::{CurveProgress, OpenLoopSpec};
 pub use outcome::{Outcome, Summary};
 pub use pattern_spec::PatternSpec;
+pub use recorded::{RecordedFacts, RecordedProgram};
 pub use run::{Run, RunOptions};
 pub use sampling::ObserveSpec;
 pub use scenario::{JobSpec, RunSpec, Scenario, sweep};

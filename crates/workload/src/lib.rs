@@ -53,6 +53,7 @@ mod program;
 mod progress;
 mod rank_grid;
 mod rank_order;
+mod recording;
 mod schedule;
 mod share;
 mod size;
@@ -87,6 +88,9 @@ pub use placement::{HostAreas, Placement};
 pub use program::{Block, Op, Program};
 pub use progress::check_progress;
 pub use rank_order::RankOrder;
+pub use recording::{
+    Call, CollectiveCall, Completion, Message, RankRecording, Record, Recording, ReplayRules, Transfer,
+};
 pub use schedule::{Schedule, ScheduleError};
 pub use share::Share;
 pub use size::TrafficSize;

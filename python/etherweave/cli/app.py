@@ -12,13 +12,14 @@ VERBS = {
     "measure": "Execute a scenario's jobs over MPI, as they are simulated; print iteration times "
     "in us.",
     "schedule": "Write the schedule of each job for the MPI executor, and print the file names.",
+    "record": "Run an MPI program, record its calls with their times, and print what they took.",
+    "replay": "Simulate a recorded program on a fabric, and print recorded and predicted time.",
     "curve": "Simulate synthetic traffic at several loads, and print latency and throughput.",
     "sweep": "Run a scenario at many values of its keys, and keep all figures as one dataset.",
     "observe": "Simulate one point of a scenario's synthetic traffic, and print which links are "
     "busy when.",
     "design": "Design a fabric on paper, and print counts, deadlock freedom, tables, power and "
     "cost.",
-    "advise": "Rank fabrics by a simulated mix of jobs and their prices, and print what decides.",
     "show": "Check a scenario and print it with every default filled in, units included.",
     "schema": "Print the JSON Schema of a scenario, by which editors complete and check TOML.",
     "report": "Draw a result, a study, benchmarks or a calibration as one HTML page, report.html.",

@@ -1,0 +1,247 @@
+//! A recording as GOAL text: what starts after what, as the program's calls say.
+//!
+//! A rank has one thread. A call starts after the one before it has returned: a blocking one when it is complete, one
+//! that goes on when it has started. What waits for requests is a calculation of nothing that requires them. A
+//! collective that goes on is a chain beside the thread.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use etherweave_primitives::InputError;
+
+use super::collectives::Collectives;
+use super::{Call, Completion, Message, RankRecording, Recording, ReplayRules};
+use crate::Op;
+use crate::collective::TAG_BASE;
+
+/// Numbers for the tags of the text: of an application in a group, or of a collective.
+type Tags = BTreeMap<(usize, u32, usize), usize>;
+
+/// What an operation comes after.
+#[derive(Clone, Copy)]
+enum After {
+    Start(u64),
+    End(u64),
+}
+
+/// What has been written of a rank.
+struct Writer<'a> {
+    rank: &'a RankRecording,
+    rules: &'a ReplayRules,
+    collectives: &'a Collectives,
+    tags: &'a mut Tags,
+    text: &'a mut String,
+    /// Labels are numbers.
+    label: u64,
+    after: Option<After>,
+    /// The label of the operation of each request.
+    open: BTreeMap<u64, u64>,
+    /// What receives got, by request.
+    received: BTreeMap<u64, Completion>,
+    /// How many collectives it called, by communicator.
+    called: Vec<usize>,
+}
+
+pub(super) fn write(
+    recording: &Recording,
+    rules: &ReplayRules,
+    collectives: &Collectives,
+) -> Result<String, InputError> {
+    let mut text = format!("num_ranks {}\n", recording.ranks().len());
+    let mut tags = Tags::new();
+    for rank in recording.ranks() {
+        let _ = write!(text, "\nrank {} {{\n", rank.rank);
+        let mut writer = Writer {
+            rank,
+            rules,
+            collectives,
+            tags: &mut tags,
+            text: &mut text,
+            label: 0,
+            after: None,
+            open: BTreeMap::new(),
+            received: received(rank),
+            called: vec![0; rank.communicators.len()],
+        };
+        writer.write()?;
+        text.push_str("}\n");
+    }
+    Ok(text)
+}
+
+/// Receives that are complete, by the number of their request.
+fn received(rank: &RankRecording) -> BTreeMap<u64, Completion> {
+    let completions = rank.records.iter().flat_map(|record| match &record.call {
+        Call::Complete(completions) => completions.as_slice(),
+        _ => &[],
+    });
+    completions.filter(|one| one.is_cancelled || one.received.is_some()).map(|one| (one.request, *one)).collect()
+}
+
+impl Writer<'_> {
+    fn write(&mut self) -> Result<(), InputError> {
+        let mut before_ns = 0;
+        for record in &self.rank.records {
+            self.compute(self.rank.computed_ns(before_ns, record.start_ns));
+            before_ns = record.end_ns;
+            self.call(&record.call)?;
+        }
+        Ok(())
+    }
+
+    fn compute(&mut self, ns: u64) {
+        let scaled = (ns as f64 * self.rules.compute_scale).round() as u64;
+        if scaled > 0 {
+            let label = self.operation(&format!("calc {scaled}"));
+            self.after = Some(After::End(label));
+        }
+    }
+
+    fn call(&mut self, call: &Call) -> Result<(), InputError> {
+        match call {
+            Call::Pause | Call::Other | Call::Free { .. } => {}
+            Call::Send(message) => self.now(Some(message), None),
+            Call::Receive(message) => self.now(None, Some(message)),
+            Call::SendReceive { sent, received } => self.now(Some(sent), Some(received)),
+            Call::Isend { request, message } => self.send_on(*request, message),
+            Call::Ireceive { request, communicator, peer, tag, bytes } => {
+                let posted = (*peer).zip(*tag).map(|(peer, tag)| (peer, tag, *bytes));
+                self.receive_on(*request, *communicator, posted)?;
+            }
+            Call::Complete(completions) => {
+                let labels = completions.iter().filter_map(|one| self.open.remove(&one.request)).collect();
+                self.join(labels);
+            }
+            Call::Collective(call, request) => {
+                let place = self.called[call.communicator as usize];
+                self.called[call.communicator as usize] += 1;
+                let ops = self.collectives.ops(self.rank, call, place, self.rules.rule)?;
+                let group = self.collectives.group(self.rank.rank, call.communicator);
+                // Collectives that are under way together must not take each other's messages.
+                let turn = if request.is_some() { place + 1 } else { 0 };
+                let thread = self.after;
+                self.perform(&ops, group, turn);
+                if let Some(request) = request {
+                    if let Some(After::End(label)) = self.after.filter(|_| !ops.is_empty()) {
+                        self.open.insert(*request, label);
+                    }
+                    self.after = thread;
+                }
+            }
+            Call::Unsupported(name) => {
+                let found = format!("{name}, which is not recorded");
+                return Err(InputError::new(
+                    format!("rank {}", self.rank.rank),
+                    found,
+                    "a program that does not use it",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls that return when their messages are complete. What a rank sends to itself crosses no network.
+    fn now(&mut self, sent: Option<&Message>, received: Option<&Message>) {
+        let labels =
+            [(received, "recv", "from"), (sent, "send", "to")].into_iter().filter_map(|(message, verb, way)| {
+                let message = message.filter(|message| message.peer != self.rank.rank)?;
+                Some(self.message(verb, way, message))
+            });
+        let labels: Vec<u64> = labels.collect();
+        match labels.as_slice() {
+            [] => {}
+            [only] => self.after = Some(After::End(*only)),
+            _ => self.join(labels),
+        }
+    }
+
+    fn send_on(&mut self, request: u64, message: &Message) {
+        if message.peer != self.rank.rank {
+            let label = self.message("send", "to", message);
+            self.open.insert(request, label);
+        }
+    }
+
+    /// A receive gets what it got; of one that was never seen complete, what it asked for.
+    fn receive_on(
+        &mut self,
+        request: u64,
+        communicator: u32,
+        posted: Option<(u32, u32, u64)>,
+    ) -> Result<(), InputError> {
+        let known = match self.received.get(&request) {
+            Some(one) if one.is_cancelled => return Ok(()),
+            Some(one) => one.received,
+            None => posted,
+        };
+        let Some((peer, tag, bytes)) = known else {
+            let found = format!("request {request}, a receive from anybody that never ends");
+            return Err(InputError::new(format!("rank {}", self.rank.rank), found, "a receive that was waited for"));
+        };
+        if peer != self.rank.rank {
+            let label = self.message("recv", "from", &Message { communicator, peer, tag, bytes });
+            self.open.insert(request, label);
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, verb: &str, way: &str, message: &Message) -> u64 {
+        let group = self.collectives.group(self.rank.rank, message.communicator);
+        let tag = self.tag(group, message.tag, 0);
+        let label = self.operation(&format!("{verb} {}b {way} {} tag {tag}", message.bytes, message.peer));
+        self.after = Some(After::Start(label));
+        label
+    }
+
+    fn tag(&mut self, group: usize, tag: u32, turn: usize) -> usize {
+        let next = self.tags.len();
+        *self.tags.entry((group, tag, turn)).or_insert(next)
+    }
+
+    /// Operations one after another; a wait is for all of them so far.
+    fn perform(&mut self, ops: &[Op], group: usize, turn: usize) {
+        let mut open = Vec::new();
+        for op in ops.iter().chain([&Op::WaitAll]) {
+            let (verb, way, peer, tag, bytes) = match *op {
+                Op::Isend { peer, tag, bytes } => ("send", "to", peer, tag, bytes),
+                Op::Irecv { peer, tag, bytes } => ("recv", "from", peer, tag, bytes),
+                Op::WaitAll => {
+                    self.join(std::mem::take(&mut open));
+                    continue;
+                }
+                Op::Copy { .. } | Op::Compute { .. } | Op::Sleep { .. } | Op::IterationStart | Op::IterationEnd => {
+                    continue;
+                }
+            };
+            debug_assert!(tag >= TAG_BASE, "collectives have tags of their own");
+            let tag = self.tag(group, tag, turn);
+            let label = self.operation(&format!("{verb} {bytes}b {way} {} tag {tag}", peer.get()));
+            self.after = Some(After::Start(label));
+            open.push(label);
+        }
+    }
+
+    /// A wait: a calculation of nothing that requires all of these.
+    fn join(&mut self, labels: Vec<u64>) {
+        if labels.is_empty() {
+            return;
+        }
+        let label = self.operation("calc 0");
+        for message in labels {
+            let _ = writeln!(self.text, "l{label} requires l{message}");
+        }
+        self.after = Some(After::End(label));
+    }
+
+    fn operation(&mut self, operation: &str) -> u64 {
+        self.label += 1;
+        let label = self.label;
+        let _ = writeln!(self.text, "l{label}: {operation}");
+        let _ = match self.after {
+            Some(After::Start(other)) => writeln!(self.text, "l{label} irequires l{other}"),
+            Some(After::End(other)) => writeln!(self.text, "l{label} requires l{other}"),
+            None => Ok(()),
+        };
+        label
+    }
+}

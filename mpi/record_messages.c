@@ -1,0 +1,212 @@
+/* Wrappers of messages between two ranks. */
+#include "recorder.h"
+
+enum mode { MODE_STANDARD, MODE_SYNCHRONOUS, MODE_READY, MODE_BUFFERED };
+
+/* Who sends what to whom. */
+struct message {
+    int peer, tag;
+    int64_t bytes;
+    MPI_Comm comm;
+};
+
+static void put_send(const struct message *message, int mode) {
+    record_put((uint64_t)mode);
+    record_put(communicator_number(message->comm));
+    record_put(communicator_world(message->comm, message->peer));
+    record_put((uint64_t)message->tag);
+    record_put((uint64_t)message->bytes);
+}
+
+static void put_received(MPI_Comm comm, const MPI_Status *status) {
+    record_put(communicator_number(comm));
+    record_put(communicator_world(comm, status->MPI_SOURCE));
+    record_put((uint64_t)status->MPI_TAG);
+    record_put((uint64_t)status_bytes(status));
+}
+
+static void sent(struct call *call, const struct message *message, int mode) {
+    if (!call_leave(call)) {
+        return;
+    }
+    communicator_number(message->comm); /* before the record */
+    if (message->peer == MPI_PROC_NULL) {
+        record_begin(RECORD_OTHER, call);
+    } else {
+        record_begin(RECORD_SEND, call);
+        put_send(message, mode);
+    }
+    record_end();
+}
+
+/* A number that may be a wildcard. */
+static uint64_t or_any(int number, int any, uint64_t known) { return number == any ? 0 : known + 1; }
+
+static void put_posted(const struct message *message) {
+    uint64_t peer = message->peer == MPI_ANY_SOURCE ? 0 : communicator_world(message->comm, message->peer);
+    record_put(communicator_number(message->comm));
+    record_put(or_any(message->peer, MPI_ANY_SOURCE, peer));
+    record_put(or_any(message->tag, MPI_ANY_TAG, (uint64_t)message->tag));
+    record_put((uint64_t)message->bytes);
+}
+
+/* An operation has begun; `mode` is -1 for a receive. */
+static void begun(struct call *call, const struct message *message, int mode, uint64_t number) {
+    record_begin(mode < 0 ? RECORD_IRECEIVE : RECORD_ISEND, call);
+    record_put(number);
+    if (mode < 0) {
+        put_posted(message);
+    } else {
+        put_send(message, mode);
+    }
+    record_end();
+}
+
+static struct request request_of(const struct message *message, int mode, int is_persistent) {
+    return (struct request){request_number(), mode < 0,       is_persistent,  mode,
+                            message->peer,    message->tag, message->bytes, message->comm};
+}
+
+static void posted(struct call *call, const struct message *message, int mode, MPI_Request handle) {
+    if (!call_leave(call)) {
+        return;
+    }
+    communicator_number(message->comm);
+    if (message->peer == MPI_PROC_NULL) {
+        record_begin(RECORD_OTHER, call);
+        record_end();
+    } else {
+        begun(call, message, mode, request_add(handle, request_of(message, mode, 0))->number);
+    }
+}
+
+static void prepared(struct call *call, const struct message *message, int mode, MPI_Request handle) {
+    int is_recorded = call->is_recorded;
+    record_other(call);
+    if (is_recorded && message->peer != MPI_PROC_NULL) {
+        request_add(handle, request_of(message, mode, 1));
+    }
+}
+
+#define SEND(NAME, MODE)                                                                                               \
+    int MPI_##NAME(const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {               \
+        struct call call = call_enter();                                                                               \
+        int code = PMPI_##NAME(buffer, count, type, peer, tag, comm);                                                  \
+        sent(&call, &(struct message){peer, tag, type_bytes(count, type), comm}, MODE);                                \
+        return code;                                                                                                   \
+    }
+
+#define SEND_REQUEST(NAME, MODE, RECORDED)                                                                             \
+    int MPI_##NAME(const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,                 \
+                   MPI_Request *request) {                                                                             \
+        struct call call = call_enter();                                                                               \
+        int code = PMPI_##NAME(buffer, count, type, peer, tag, comm, request);                                         \
+        RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm}, MODE, *request);                  \
+        return code;                                                                                                   \
+    }
+
+#define RECEIVE_REQUEST(NAME, RECORDED)                                                                                \
+    int MPI_##NAME(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,                       \
+                   MPI_Request *request) {                                                                             \
+        struct call call = call_enter();                                                                               \
+        int code = PMPI_##NAME(buffer, count, type, peer, tag, comm, request);                                         \
+        RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm}, -1, *request);                    \
+        return code;                                                                                                   \
+    }
+
+SEND(Send, MODE_STANDARD)
+SEND(Ssend, MODE_SYNCHRONOUS)
+SEND(Rsend, MODE_READY)
+SEND(Bsend, MODE_BUFFERED)
+SEND_REQUEST(Isend, MODE_STANDARD, posted)
+SEND_REQUEST(Issend, MODE_SYNCHRONOUS, posted)
+SEND_REQUEST(Irsend, MODE_READY, posted)
+SEND_REQUEST(Ibsend, MODE_BUFFERED, posted)
+SEND_REQUEST(Send_init, MODE_STANDARD, prepared)
+SEND_REQUEST(Ssend_init, MODE_SYNCHRONOUS, prepared)
+SEND_REQUEST(Rsend_init, MODE_READY, prepared)
+SEND_REQUEST(Bsend_init, MODE_BUFFERED, prepared)
+RECEIVE_REQUEST(Irecv, posted)
+RECEIVE_REQUEST(Recv_init, prepared)
+
+static void received(struct call *call, MPI_Comm comm, const MPI_Status *status, int is_sent,
+                     const struct message *message) {
+    if (!call_leave(call)) {
+        return;
+    }
+    communicator_number(comm);
+    int is_received = status->MPI_SOURCE != MPI_PROC_NULL;
+    enum record_kind both = is_received ? RECORD_SEND_RECEIVE : RECORD_SEND;
+    enum record_kind one = is_received ? RECORD_RECEIVE : RECORD_OTHER;
+    record_begin(is_sent ? both : one, call);
+    if (is_sent) {
+        put_send(message, MODE_STANDARD);
+    }
+    if (is_received) {
+        put_received(comm, status);
+    }
+    record_end();
+}
+
+int MPI_Recv(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status *status) {
+    MPI_Status own;
+    struct call call = call_enter();
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    int code = PMPI_Recv(buffer, count, type, peer, tag, comm, status);
+    received(&call, comm, status, 0, NULL);
+    return code;
+}
+
+int MPI_Sendrecv(const void *sent_buffer, int sent_count, MPI_Datatype sent_type, int to, int sent_tag, void *buffer,
+                 int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status) {
+    MPI_Status own;
+    struct call call = call_enter();
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    int code = PMPI_Sendrecv(sent_buffer, sent_count, sent_type, to, sent_tag, buffer, count, type, from, tag, comm,
+                             status);
+    struct message message = {to, sent_tag, type_bytes(sent_count, sent_type), comm};
+    received(&call, comm, status, to != MPI_PROC_NULL, &message);
+    return code;
+}
+
+int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int to, int sent_tag, int from, int tag,
+                         MPI_Comm comm, MPI_Status *status) {
+    MPI_Status own;
+    struct call call = call_enter();
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    int code = PMPI_Sendrecv_replace(buffer, count, type, to, sent_tag, from, tag, comm, status);
+    struct message message = {to, sent_tag, type_bytes(count, type), comm};
+    received(&call, comm, status, to != MPI_PROC_NULL, &message);
+    return code;
+}
+
+/* Every start of a persistent request is an operation of its own. */
+static void started(struct call *call, int count, const MPI_Request *handles) {
+    if (!call_leave(call)) {
+        return;
+    }
+    struct call at_once = {call->exit_ns, call->exit_ns, 1};
+    for (int index = 0; index < count; index++) {
+        struct request *request = request_find(handles[index]);
+        if (request) {
+            request->number = request_number();
+            struct message message = {request->peer, request->tag, request->bytes, request->comm};
+            communicator_number(message.comm);
+            begun(index == 0 ? call : &at_once, &message, request->mode, request->number);
+        }
+    }
+}
+
+int MPI_Start(MPI_Request *request) {
+    struct call call = call_enter();
+    int code = PMPI_Start(request);
+    started(&call, 1, request);
+    return code;
+}
+
+int MPI_Startall(int count, MPI_Request requests[]) {
+    struct call call = call_enter();
+    int code = PMPI_Startall(count, requests);
+    started(&call, count, requests);
+    return code;
+}

@@ -1,0 +1,191 @@
+/* Wrappers of what completes requests, and of what looks for messages. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder.h"
+
+/* Handles as they were before the call, and room for what is known of each afterwards. */
+static struct {
+    MPI_Request *handles;
+    MPI_Status *statuses;
+    int *indices;
+    int size;
+} scratch;
+
+static void make_scratch(int count, const MPI_Request *handles) {
+    if (count > scratch.size) {
+        size_t size = (size_t)count;
+        scratch.handles = realloc(scratch.handles, size * sizeof *scratch.handles);
+        scratch.statuses = realloc(scratch.statuses, size * sizeof *scratch.statuses);
+        scratch.indices = realloc(scratch.indices, size * sizeof *scratch.indices);
+        if (!scratch.handles || !scratch.statuses || !scratch.indices) {
+            PMPI_Abort(MPI_COMM_WORLD, 3);
+        }
+        scratch.size = count;
+    }
+    if (count > 0) {
+        memcpy(scratch.handles, handles, (size_t)count * sizeof *handles);
+    }
+}
+
+static void put_completed(MPI_Request handle, struct request *request, const MPI_Status *status) {
+    int is_cancelled = 0;
+    if (request->is_receive) {
+        PMPI_Test_cancelled(status, &is_cancelled);
+    }
+    record_put(request->number + 1);
+    record_put((uint64_t)(request->is_receive + is_cancelled));
+    if (request->is_receive && !is_cancelled) {
+        record_put(communicator_world(request->comm, status->MPI_SOURCE));
+        record_put((uint64_t)status->MPI_TAG);
+        record_put((uint64_t)status_bytes(status));
+    }
+    if (!request->is_persistent) {
+        request_remove(handle);
+    }
+}
+
+/* Requests at `indices` of the scratch are complete, all of them without a list. Those to nobody are not known. */
+static void completed(const struct call *call, int count, const int *indices, const MPI_Status *statuses) {
+    record_begin(RECORD_COMPLETE, call);
+    for (int at = 0; at < count; at++) {
+        MPI_Request handle = scratch.handles[indices ? indices[at] : at];
+        struct request *request = request_find(handle);
+        if (request) {
+            put_completed(handle, request, &statuses[at]);
+        }
+    }
+    record_put(0);
+    record_end();
+}
+
+int MPI_Wait(MPI_Request *request, MPI_Status *status) {
+    MPI_Status own;
+    make_scratch(1, request);
+    struct call call = call_enter();
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    int code = PMPI_Wait(request, status);
+    if (call_leave(&call)) {
+        completed(&call, 1, NULL, status);
+    }
+    return code;
+}
+
+int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+    make_scratch(count, requests);
+    struct call call = call_enter();
+    statuses = statuses == MPI_STATUSES_IGNORE ? scratch.statuses : statuses;
+    int code = PMPI_Waitall(count, requests, statuses);
+    if (call_leave(&call)) {
+        completed(&call, count, NULL, statuses);
+    }
+    return code;
+}
+
+int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status) {
+    MPI_Status own;
+    make_scratch(count, requests);
+    struct call call = call_enter();
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    int code = PMPI_Waitany(count, requests, index, status);
+    if (call_leave(&call)) {
+        completed(&call, *index != MPI_UNDEFINED, index, status);
+    }
+    return code;
+}
+
+int MPI_Waitsome(int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]) {
+    make_scratch(count, requests);
+    struct call call = call_enter();
+    statuses = statuses == MPI_STATUSES_IGNORE ? scratch.statuses : statuses;
+    int code = PMPI_Waitsome(count, requests, done, indices, statuses);
+    if (call_leave(&call)) {
+        completed(&call, *done == MPI_UNDEFINED ? 0 : *done, indices, statuses);
+    }
+    return code;
+}
+
+/* Tests without success leave no record: their time counts as computation, during which messages go on. */
+int MPI_Test(MPI_Request *request, int *is_done, MPI_Status *status) {
+    MPI_Status own;
+    make_scratch(1, request);
+    struct call call = call_enter();
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    int code = PMPI_Test(request, is_done, status);
+    if (call_leave(&call) && *is_done) {
+        completed(&call, 1, NULL, status);
+    }
+    return code;
+}
+
+int MPI_Testall(int count, MPI_Request requests[], int *is_done, MPI_Status statuses[]) {
+    make_scratch(count, requests);
+    struct call call = call_enter();
+    statuses = statuses == MPI_STATUSES_IGNORE ? scratch.statuses : statuses;
+    int code = PMPI_Testall(count, requests, is_done, statuses);
+    if (call_leave(&call) && *is_done) {
+        completed(&call, count, NULL, statuses);
+    }
+    return code;
+}
+
+int MPI_Testany(int count, MPI_Request requests[], int *index, int *is_done, MPI_Status *status) {
+    MPI_Status own;
+    make_scratch(count, requests);
+    struct call call = call_enter();
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    int code = PMPI_Testany(count, requests, index, is_done, status);
+    if (call_leave(&call) && *is_done) {
+        completed(&call, *index != MPI_UNDEFINED, index, status);
+    }
+    return code;
+}
+
+int MPI_Testsome(int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]) {
+    make_scratch(count, requests);
+    struct call call = call_enter();
+    statuses = statuses == MPI_STATUSES_IGNORE ? scratch.statuses : statuses;
+    int code = PMPI_Testsome(count, requests, done, indices, statuses);
+    if (call_leave(&call) && *done != MPI_UNDEFINED && *done > 0) {
+        completed(&call, *done, indices, statuses);
+    }
+    return code;
+}
+
+int MPI_Request_free(MPI_Request *request) {
+    MPI_Request handle = *request;
+    struct call call = call_enter();
+    int code = PMPI_Request_free(request);
+    if (call_leave(&call)) {
+        struct request *freed = request_find(handle);
+        record_begin(freed && !freed->is_persistent ? RECORD_FREE : RECORD_OTHER, &call);
+        if (freed && !freed->is_persistent) {
+            record_put(freed->number);
+        }
+        request_remove(handle);
+        record_end();
+    }
+    return code;
+}
+
+/* A probe waits for a message that the receive after it takes. */
+int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
+    struct call call = call_enter();
+    int code = PMPI_Probe(source, tag, comm, status);
+    record_other(&call);
+    return code;
+}
+
+int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
+    struct call call = call_enter();
+    int code = PMPI_Mprobe(source, tag, comm, message, status);
+    record_unsupported(&call, "MPI_Mprobe");
+    return code;
+}
+
+int MPI_Improbe(int source, int tag, MPI_Comm comm, int *is_there, MPI_Message *message, MPI_Status *status) {
+    struct call call = call_enter();
+    int code = PMPI_Improbe(source, tag, comm, is_there, message, status);
+    record_unsupported(&call, "MPI_Improbe");
+    return code;
+}

@@ -1,0 +1,99 @@
+/* A recorder of MPI programs, to be loaded before them (LD_PRELOAD): what a rank calls, and when. Wrappers call the
+   program's MPI by its profiling interface (MPI 4.0, section 15.2).
+
+   See docs/guide/record.md: how it is used, the layout of its files, what is not recorded. */
+#ifndef ETHERWEAVE_RECORDER_H
+#define ETHERWEAVE_RECORDER_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+/* What a record is about. */
+enum record_kind {
+    RECORD_END,
+    RECORD_COMMUNICATOR,
+    RECORD_PAUSE,       /* the recorder wrote to its file */
+    RECORD_SEND,        /* ends when the call ends */
+    RECORD_RECEIVE,
+    RECORD_SEND_RECEIVE,
+    RECORD_ISEND,       /* ends when its request is complete */
+    RECORD_IRECEIVE,
+    RECORD_COMPLETE,    /* of requests, by waiting or testing */
+    RECORD_FREE,        /* of a request, which completes unseen */
+    RECORD_COLLECTIVE,
+    RECORD_ICOLLECTIVE,
+    RECORD_OTHER,       /* takes time in MPI, and exchanges nothing that is recorded */
+    RECORD_UNSUPPORTED, /* exchanges messages that are not recorded */
+};
+
+enum collective_kind {
+    COLLECTIVE_BARRIER,
+    COLLECTIVE_ALLTOALL,
+    COLLECTIVE_ALLGATHER,
+    COLLECTIVE_ALLREDUCE,
+    COLLECTIVE_BCAST,
+    COLLECTIVE_GATHER,
+    COLLECTIVE_SCATTER,
+    COLLECTIVE_REDUCE,
+    COLLECTIVE_REDUCE_SCATTER,
+    COLLECTIVE_REDUCE_SCATTER_BLOCK,
+    COLLECTIVE_SCAN,
+    COLLECTIVE_EXSCAN,
+    COLLECTIVE_GATHERV,
+    COLLECTIVE_SCATTERV,
+    COLLECTIVE_ALLGATHERV,
+    COLLECTIVE_ALLTOALLV,
+};
+
+/* A call of the program. */
+struct call {
+    int64_t entry_ns, exit_ns;
+    int is_recorded; /* 0 for calls that MPI makes itself, and before and after recording */
+};
+
+/* A request that has not been seen complete. */
+struct request {
+    uint64_t number;
+    int is_receive, is_persistent;
+    int mode; /* of a send, -1 for a receive */
+    int peer, tag; /* of a persistent one, in its communicator */
+    int64_t bytes;
+    MPI_Comm comm;
+};
+
+/* Starts and ends recording; between MPI_Init and MPI_Finalize. */
+void recording_start(void);
+void recording_end(void);
+
+struct call call_enter(void);
+/* Takes the time of the exit; whether the call is recorded. */
+int call_leave(struct call *call);
+
+/* A record: its beginning, its numbers, its end. */
+void record_begin(enum record_kind kind, const struct call *call);
+void record_put(uint64_t number);
+void record_end(void);
+
+/* A record without numbers, or with the name of a function. */
+void record_other(struct call *call);
+void record_unsupported(struct call *call, const char *name);
+
+/* The number of a communicator; its first use writes its members. */
+uint64_t communicator_number(MPI_Comm comm);
+/* The rank in the world of a member. */
+uint64_t communicator_world(MPI_Comm comm, int rank);
+/* How many processes a collective of a communicator concerns. */
+int communicator_size(MPI_Comm comm);
+void communicator_forget(MPI_Comm comm);
+
+int64_t type_bytes(int64_t count, MPI_Datatype type);
+int64_t status_bytes(const MPI_Status *status);
+
+/* Requests by handle. Handles that MPI shares between operations that are complete at once have several entries. */
+void requests_start(void);
+struct request *request_add(MPI_Request handle, struct request request);
+struct request *request_find(MPI_Request handle);
+void request_remove(MPI_Request handle);
+uint64_t request_number(void);
+
+#endif

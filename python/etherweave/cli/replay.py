@@ -1,0 +1,106 @@
+"""The verb ``replay``."""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import etherweave
+from etherweave.cli.exits import mistakes, print_error, reject
+from etherweave.cli.parameters import (
+    ALL_PROCESSORS,
+    AsJson,
+    MemoryLimit,
+    Settings,
+    Threads,
+    directory,
+    output_option,
+    overrides,
+)
+from etherweave.cli.progress import print_start, run_progress
+from etherweave.cli.record import recording_line
+
+if TYPE_CHECKING:
+    from etherweave.replays import Replay
+
+EXAMPLES = """Examples:
+etherweave record -o recorded -- mpirun -np 4 ./program
+etherweave replay recorded --on fabric.toml
+etherweave replay recorded --on fabric.toml --compute-scale 0.5 --set switch.latency=1us"""
+
+
+def replay(
+    recording: Annotated[
+        Path, typer.Argument(metavar="RECORDING", help="Directory of `etherweave record`.")
+    ],
+    scenario: Annotated[
+        Path,
+        typer.Option(
+            "--on",
+            metavar="SCENARIO",
+            help="Scenario whose fabric and first placement the program gets; its workload is "
+            "replaced.",
+        ),
+    ],
+    output: Annotated[Path | None, output_option("Directory for the result.")] = None,
+    settings: Settings = None,
+    compute_scale: Annotated[
+        float,
+        typer.Option(min=0.0, help="Factor of the time between calls of MPI."),
+    ] = 1.0,
+    library: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Library whose rules carry out collectives, such as mpich_4; by default the one "
+            "that the scenario's workload names, else the recorded one.",
+        ),
+    ] = None,
+    ranks_per_node: Annotated[
+        int, typer.Option(min=1, help="Number of ranks of a node, for rules that depend on it.")
+    ] = 1,
+    threads: Threads = ALL_PROCESSORS,
+    memory_limit: MemoryLimit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate a recorded program on a fabric, and print recorded and predicted time.
+
+    The exit code is 2 after a mistake, 130 after Ctrl-C.
+    """
+    from etherweave.replays import replay as simulated
+
+    changes = overrides(settings)
+    if output:
+        directory(output)
+    with mistakes(etherweave.ScenarioError), run_progress(scenario.stem) as report:
+        done = simulated(
+            recording,
+            scenario,
+            changes,
+            compute_scale=compute_scale,
+            library=library,
+            ranks_per_node=ranks_per_node,
+            threads=threads,
+            progress=report,
+            memory_limit=memory_limit,
+            on_start=partial(print_start, scenario.stem),
+        )
+    for warning in done.result.summary["warnings"]:
+        print_error(f"WARNING: {warning}")
+    if done.result.is_partial:
+        reject(f"{scenario}: the simulation did not end: {done.result.summary['finished']}")
+    if output:
+        done.result.save(output)
+    print(json.dumps(done.to_json(), indent=2) if as_json else _text(done, scenario))
+
+
+def _text(done: "Replay", scenario: Path) -> str:
+    computed = done.recorded["compute_share"] * done.recorded["span_ns"] / 1e6
+    predicted = (
+        f"{scenario.stem}, collectives of {done.library}, {done.compute_scale:g} of the "
+        f"{computed:,.3f} ms of computation: {done.predicted_ns / 1e6:,.3f} ms predicted, "
+        f"{done.error:+.1%} against the recording"
+    )
+    return f"{recording_line(done.recorded)}\n{predicted}"

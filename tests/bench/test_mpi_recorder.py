@@ -1,0 +1,191 @@
+"""Programs that record themselves, and their simulation on other fabrics."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from etherweave import _core
+from etherweave.bench.launchers.mpirun import user
+from support.command_line import run_here
+
+pytestmark = pytest.mark.needs("mpicc", "mpirun")
+RANKS = 3
+PROGRAM = r"""
+#include <mpi.h>
+
+/* In a ring: what is blocking, from anybody, persistent, freed; then collectives. */
+int main(int count, char **words) {
+    int rank, ranks, done = 0, at;
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    int up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks;
+    int lengths[8], places[8], others[8];
+    double a[512] = {0}, b[512];
+    MPI_Status status;
+    MPI_Request requests[4];
+    MPI_Comm copy, part;
+    MPI_Sendrecv(a, 100, MPI_CHAR, up, 7, b, 100, MPI_CHAR, down, 7, MPI_COMM_WORLD, &status);
+    MPI_Irecv(b, 400, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(a, 150, MPI_CHAR, up, 9, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_split(MPI_COMM_WORLD, rank == 2, -rank, &part);
+    MPI_Recv_init(b, 100, MPI_INT, down, 7, copy, &requests[0]);
+    MPI_Send_init(a, 100, MPI_INT, up, 7, copy, &requests[1]);
+    for (int round = 0; round < 2; round++) {
+        MPI_Startall(2, requests);
+        MPI_Waitany(2, requests, &at, &status);
+        MPI_Waitany(2, requests, &at, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+    MPI_Irecv(b, 512, MPI_CHAR, down, 11, copy, &requests[2]);
+    MPI_Irecv(b + 8, 512, MPI_CHAR, down, 11, copy, &requests[3]);
+    MPI_Isend(a, 10, MPI_CHAR, up, 11, copy, &requests[0]);
+    MPI_Isend(a, 20, MPI_CHAR, up, 11, copy, &requests[1]);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    if (rank == 0) {
+        MPI_Send(a, 30, MPI_CHAR, up, 12, copy);
+    }
+    MPI_Probe(down, MPI_ANY_TAG, copy, &status);
+    MPI_Recv(b, 512, MPI_CHAR, status.MPI_SOURCE, status.MPI_TAG, copy, &status);
+    if (rank > 0) {
+        MPI_Send(a, 30, MPI_CHAR, up, 12, copy);
+    }
+    MPI_Send(a, 9, MPI_CHAR, MPI_PROC_NULL, 1, copy);
+    MPI_Allreduce(a, b, 4, MPI_DOUBLE, MPI_SUM, part);
+    MPI_Bcast(a, 512, MPI_DOUBLE, 1, copy);
+    for (int member = 0; member < ranks; member++) {
+        lengths[member] = 8 * (10 * rank + member);
+        others[member] = 8 * (10 * member + rank);
+        places[member] = 0;
+    }
+    MPI_Alltoallv(a, lengths, places, MPI_CHAR, b, others, places, MPI_CHAR, MPI_COMM_WORLD);
+    MPI_Iallreduce(a, b, 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+    while (!done) {
+        MPI_Test(&requests[0], &done, MPI_STATUS_IGNORE);
+    }
+    MPI_Comm_free(&part);
+    MPI_Barrier(copy);
+    MPI_Finalize();
+    return 0;
+}
+"""
+FABRIC = (
+    '[topology.single_switch]\nhosts = {hosts}\n[[job]]\nname = "a"\nworkload.osu_latency = {{}}\n'
+)
+
+
+def launcher(ranks: int) -> list[str]:
+    return ["mpirun", *user(), "--oversubscribe", "-np", str(ranks)]
+
+
+def fabric(directory: Path, hosts: int) -> Path:
+    file = directory / f"fabric{hosts}.toml"
+    file.write_text(FABRIC.format(hosts=hosts))
+    return file
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("recorded")
+    (directory / "program.c").write_text(PROGRAM)
+    words = ["mpicc", "-o", str(directory / "program"), str(directory / "program.c")]
+    subprocess.run(words, check=True)
+    command = [*launcher(RANKS), str(directory / "program")]
+    done = run_here("record", "-o", directory / "files", "--json", "--", *command)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert (facts["ranks"], len(facts["hosts"])) == (RANKS, 1)
+    assert 0 < facts["compute_share"] < 1
+    return directory / "files"
+
+
+def test_each_message_has_its_sender_receiver_tag_and_size(recorded: Path) -> None:
+    transfers = pl.DataFrame(_core.Recording.read(recorded).tables()["transfers"])
+    ring = [(7, 100), (9, 150), (7, 400), (7, 400), (11, 10), (11, 20), (12, 30)]
+    for rank in range(RANKS):
+        own = transfers.filter(pl.col("source") == rank).sort("start_ns", maintain_order=True)
+        assert set(own["destination"]) == {(rank + 1) % RANKS}
+        assert own.select("tag", "bytes").rows() == ring
+        assert (own["end_ns"] >= own["start_ns"]).all()
+
+
+def test_calls_of_a_rank_follow_each_other(recorded: Path) -> None:
+    activities = pl.DataFrame(_core.Recording.read(recorded).tables()["activities"])
+    for _, own in activities.group_by("rank"):
+        assert (own["start_ns"].to_list()[1:] >= own["end_ns"].to_numpy()[:-1]).all()
+        for name in ("send_receive", "wait", "allreduce", "bcast", "alltoallv", "barrier"):
+            assert name in own["activity"], name
+
+
+def test_a_recording_becomes_messages_of_the_same_sizes(recorded: Path) -> None:
+    text = _core.Recording.read(recorded).goal("open_mpi_4_1", 1, 1.0)
+    for source in range(RANKS):
+        for destination in {0, 1, 2} - {source}:
+            assert f"send {8 * (10 * source + destination)}b to {destination} " in text
+    # The all-reduce of two ranks has 32 B, that of three 64 B; none is of rank 2 alone.
+    ranks = text.split("rank ")[1:]
+    assert ["b to " in rank and "send 32b" in rank for rank in ranks] == [True, True, False]
+
+
+def test_the_recorder_subtracts_itself_and_scales_computation(recorded: Path) -> None:
+    recording = _core.Recording.read(recorded)
+
+    def computed(scale: float) -> int:
+        words = [line.split() for line in recording.goal("mpich_4", 1, scale).splitlines()]
+        return sum(int(line[2]) for line in words if line[1:2] == ["calc"])
+
+    facts = json.loads(recording.facts)
+    activities = pl.DataFrame(recording.tables()["activities"])
+    between = activities.filter(activity="compute").select(pl.col("end_ns") - pl.col("start_ns"))
+    assert facts["record_ns_max"] > 0
+    assert computed(0.0) == 0
+    assert 0 < computed(1.0) < between.to_series().sum()
+    assert computed(4.0) == pytest.approx(4 * computed(1.0), abs=0)
+
+
+def test_a_replay_predicts_the_time_on_another_fabric(recorded: Path, tmp_path: Path) -> None:
+    words = ("replay", recorded, "--on", fabric(tmp_path, RANKS), "--json", "--set")
+    slow, fast = (
+        json.loads(run_here(*words, f"topology.single_switch.rate={rate}").stdout)
+        for rate in ("1Gb/s", "100Gb/s")
+    )
+    assert slow["recorded_ns"] == fast["recorded_ns"]
+    assert slow["predicted_ns"] > fast["predicted_ns"] > 0
+    assert fast["error"] == fast["predicted_ns"] / fast["recorded_ns"] - 1
+
+
+def test_a_replay_needs_a_host_for_every_rank(recorded: Path, tmp_path: Path) -> None:
+    done = run_here("replay", recorded, "--on", fabric(tmp_path, RANKS - 1))
+    assert done.returncode == 2
+    assert "3" in done.stderr and "2" in done.stderr
+
+
+def test_files_of_some_ranks_or_cut_ones_are_refused(recorded: Path, tmp_path: Path) -> None:
+    part = shutil.copytree(recorded, tmp_path / "part")
+    on = ("--on", fabric(tmp_path, RANKS))
+    (part / "1.ewr").write_bytes((part / "1.ewr").read_bytes()[:-1])
+    cut = run_here("replay", part, *on)
+    assert (cut.returncode, "1.ewr: byte " in cut.stderr) == (2, True)
+    (part / "1.ewr").unlink()
+    missing = run_here("replay", part, *on)
+    assert (missing.returncode, "rank 2 of 3; expected rank 1 of 3" in missing.stderr) == (2, True)
+    nowhere = run_here("replay", tmp_path / "none", *on)
+    assert (nowhere.returncode, "No such file" in nowhere.stderr) == (2, True)
+
+
+def test_a_program_that_records_nothing_or_fails_is_an_error(
+    recorded: Path, tmp_path: Path
+) -> None:
+    nothing = run_here("record", "-o", tmp_path / "a", "--", "true")
+    assert (nothing.returncode, "nothing was recorded" in nothing.stderr) == (1, True)
+    failing = run_here("record", "-o", tmp_path / "b", "--", "false")
+    assert (failing.returncode, "false ended with 1" in failing.stderr) == (1, True)
+    again = run_here("record", "-o", recorded, "--", "true")
+    assert (again.returncode, "has a recording" in again.stderr) == (2, True)
