@@ -33,6 +33,21 @@ def literals(overrides: Overrides | None) -> list[tuple[str, str]]:
     return [(key, _literal(value)) for key, value in (overrides or {}).items()]
 
 
+def dotted(table: Mapping[str, object], before: str = "") -> dict[str, object]:
+    """Name the values of nested tables by dotted keys, as overrides have them.
+
+    Examples
+    --------
+    >>> dotted({"switch": {"latency": "1us"}, "flow_control": {"pfc": {}}})
+    {'switch.latency': '1us', 'flow_control.pfc': {}}
+    """
+    found: dict[str, object] = {}
+    for key, value in table.items():
+        is_table = isinstance(value, Mapping) and value
+        found |= dotted(value, f"{before}{key}.") if is_table else {f"{before}{key}": value}  # type: ignore[arg-type]
+    return found
+
+
 def _literal(value: object) -> str:
     return value.text if isinstance(value, Literal) else toml.literal(value)
 

@@ -33,7 +33,7 @@ PERMISSIVE = {
 }
 """Licences, by SPDX, that ask of whoever passes the wheel on for no more than a notice."""
 
-USERS = ("control", "bench", "report", "dask")
+USERS = ("control", "bench", "report", "dask", "advise")
 """Extras of users."""
 PERMITTED = re.compile(
     r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|MPL|Mozilla|HPND|LGPL|Unlicense)\b"

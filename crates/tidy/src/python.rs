@@ -8,12 +8,13 @@ use crate::{File, Finding, Repository};
 const PACKAGE: &str = "python/etherweave/";
 
 /// The rooms that each room may import. A module beside the rooms (`run.py`) may import modules beside the rooms.
-pub const MAY_IMPORT: [(&str, &[&str]); 7] = [
-    ("cli", &["control", "bench", "report", "study", "sweeps", "linux"]),
+pub const MAY_IMPORT: [(&str, &[&str]); 8] = [
+    ("cli", &["advise", "control", "bench", "report", "study", "sweeps", "linux"]),
     ("control", &["linux"]),
     ("bench", &["linux"]),
-    ("report", &["bench", "study"]),
+    ("report", &["advise", "bench", "study"]),
     ("study", &["control", "bench", "sweeps"]),
+    ("advise", &["sweeps"]),
     ("sweeps", &["bench"]),
     ("linux", &[]),
 ];

@@ -6,9 +6,9 @@ from types import TracebackType
 
 from etherweave.cli.exits import reject
 
-EXTRAS = ("bench", "control", "dask", "report")
+EXTRAS = ("advise", "bench", "control", "dask", "report")
 """Each has the name of the room, or the engine, whose libraries it brings; ``all`` brings all."""
-MODULES = {"pyyaml": "yaml"}
+MODULES = {"pyyaml": "yaml", "salib": "SALib"}
 """Of packages, modules that have other names."""
 _REQUIREMENT = re.compile(r"(?P<package>[\w.-]+).*;.*\bextra == ['\"](?P<extra>\w+)['\"]")
 

@@ -2,7 +2,6 @@
 
 import os
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from etherweave.cli.exits import os_error, reject
 from etherweave.cli.extras import require
 from etherweave.inputs import read_text
 from etherweave.machine import usable_processors
-from etherweave.scenario import Literal, literals
+from etherweave.scenario import Literal, dotted, literals
 
 VALUE_MOST = 4096
 """Longest value of ``--set`` [characters]; a file has room for more."""
@@ -66,6 +65,22 @@ ExecutorName = Annotated[
         help="Carry out the work in processes of this machine (local), on a cluster of Dask by its "
         "address or scheduler file (dask=ADDRESS; dask starts one here), or in an array of Slurm "
         "with options of sbatch (slurm=OPTIONS).",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=4096,
+        metavar="N",
+        help="Number of processes, by default the processors of this machine, or of tasks of an "
+        "array, by default 32.",
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Print how many runs there are, and what time and memory they need."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
@@ -155,7 +170,7 @@ def _value(key: str, text: str) -> object:
 def _of_file(file: str) -> dict[str, object]:
     """Read a TOML file whose tables, or dotted keys in quotes, are keys of a scenario."""
     try:
-        values = dict(_flat("", tomllib.loads(read_text(file))))
+        values = dotted(tomllib.loads(read_text(file)))
         literals(values)
     except TypeError as error:
         reject(f"--set @{file}: {error}; expected numbers, texts, true, false and lists of them")
@@ -164,11 +179,3 @@ def _of_file(file: str) -> dict[str, object]:
     except (ValueError, RecursionError) as error:
         reject(f"--set @{file}: {error}; expected TOML")
     return values
-
-
-def _flat(before: str, table: dict[str, Any]) -> Iterator[tuple[str, object]]:
-    for key, value in table.items():
-        if isinstance(value, dict) and value:
-            yield from _flat(f"{before}{key}.", value)
-        else:
-            yield f"{before}{key}", value

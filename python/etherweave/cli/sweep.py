@@ -7,11 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from etherweave.cli.exits import FAILED, mistakes, notice, terminable
-from etherweave.cli.parameters import AsJson, ExecutorName, directory, drawing, output_option
+from etherweave.cli.parameters import (
+    AsJson,
+    DryRun,
+    ExecutorName,
+    Workers,
+    directory,
+    drawing,
+    output_option,
+)
 from etherweave.cli.progress import size_text, study_progress
+from etherweave.cli.verbs import FileGroup, nested
 
 if TYPE_CHECKING:
     from etherweave.sweeps import SweepResult, SweepStatus
@@ -26,24 +34,8 @@ etherweave sweep status results/incast
 etherweave sweep plot results/incast x=switch.buffer y=goodput_gbps by=seed -o buffer.svg"""
 
 
-class _Group(TyperGroup):
-    """Verbs of a sweep; a file in place of a verb is carried out."""
-
-    def with_verb(self, words: list[str]) -> list[str]:
-        """Put the verb before a file."""
-        is_file = words and words[0] not in (*self.commands, "-h", "--help")
-        return ["run", *words] if is_file else words
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words of a command line."""
-        return super().parse_args(ctx, self.with_verb(args))
-
-
-sweep = typer.Typer(
-    help="Run a scenario at many values of its keys, and keep all figures as one dataset.",
-    cls=_Group,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+sweep = nested(
+    "Run a scenario at many values of its keys, and keep all figures as one dataset.", FileGroup
 )
 Home = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Directory of a sweep.")]
 
@@ -57,22 +49,8 @@ def run_verb(
         Path | None, output_option("Directory of the sweep; default: results/NAME.", "DIRECTORY")
     ] = None,
     where: ExecutorName = "local",
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=4096,
-            metavar="N",
-            help="Number of processes, by default the processors of this machine, or of tasks of "
-            "an array, by default 32.",
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Print how many runs there are, and what time and memory they need."
-        ),
-    ] = False,
+    workers: Workers = None,
+    dry_run: DryRun = False,
     tables: Annotated[
         bool,
         typer.Option(
@@ -94,7 +72,7 @@ def run_verb(
     with mistakes(ScenarioError, SweepError, ValueError):
         what, on = load_sweep(file), executor(where, workers)
         if dry_run:
-            return _print_expectation(expect(what, home, on), as_json)
+            return print_expectation(expect(what, home, on), as_json)
         with terminable(), study_progress(what.name, "runs") as on_progress:
             done = carry_out(what, home, on, on_progress, tables=tables)
     _print_result(done, as_json)
@@ -102,7 +80,8 @@ def run_verb(
         raise typer.Exit(FAILED)
 
 
-def _print_expectation(found: "Expectation", as_json: bool) -> None:
+def print_expectation(found: "Expectation", as_json: bool) -> None:
+    """Print how many runs are left, and what they are expected to take."""
     if as_json:
         return print(json.dumps(_plain(asdict(found)), indent=2))
     print(f"{found.points:,} points: {found.left:,} runs to carry out, {found.finished:,} finished")

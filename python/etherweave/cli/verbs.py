@@ -82,6 +82,19 @@ class VerbGroup(TyperGroup):
         return self.commands[name]
 
 
+class FileGroup(TyperGroup):
+    """Verbs beside ``run``, which a file in place of a verb is for."""
+
+    def with_verb(self, words: list[str]) -> list[str]:
+        """Put the verb before a file."""
+        is_file = words and words[0] not in (*self.commands, "-h", "--help")
+        return ["run", *words] if is_file else words
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of a command line."""
+        return super().parse_args(ctx, self.with_verb(args))
+
+
 @contextmanager
 def _one_sentence() -> Iterator[None]:
     """Print a mistake in arguments as every other mistake, without the usage above it.
@@ -135,10 +148,10 @@ def group(package: str, about: str, lines: Mapping[str, str | Verb], **options: 
     )
 
 
-def nested(about: str) -> typer.Typer:
+def nested(about: str, kind: type[TyperGroup] = TyperGroup) -> typer.Typer:
     """Make a verb that has verbs of its own, in its module."""
     settings = {"help_option_names": SETTINGS["help_option_names"]}
-    return typer.Typer(help=about, no_args_is_help=True, context_settings=settings)
+    return typer.Typer(cls=kind, help=about, no_args_is_help=True, context_settings=settings)
 
 
 def _command(name: str, module: Any, member: Any) -> Any:

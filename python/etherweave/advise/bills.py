@@ -1,0 +1,186 @@
+"""What a fabric costs to buy and to run: the bill of its design, and the nodes beside it."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from etherweave import _core
+from etherweave.advise.question import AdviseError, Candidate, Cited, Question
+from etherweave.advise.unknowns import Unknown
+from etherweave.inputs import read_text
+from etherweave.scenario import literals
+
+BOOK, POWER = "design.prices", "design.power"
+"""Keys of a design that name its price book and its power profile."""
+LACKS = " has no "
+"""What the core says of a book or a profile without a part; anything else is a mistake."""
+HOUR = "electricity.kilowatt_hour"
+NODES = "nodes"
+_MONEY = re.compile(r"([0-9]+(?:\.[0-9]+)?) ([A-Z]{3})")
+_POWER = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(k?)W")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A line of a bill."""
+
+    key: str
+    """In the price book, or ``nodes``."""
+    purpose: str
+    count: int
+    amount: float
+    """Of all of them, in the book's currency."""
+    basis: str
+    source: str
+    date: str | None
+
+    def scaled(self, scales: Mapping[str, float]) -> float:
+        """Return the amount, times the factor of the unknown :attr:`unknown` if there is one."""
+        return self.amount * scales.get(self.unknown, 1.0)
+
+    @property
+    def unknown(self) -> str:
+        """Name of the price among unknowns."""
+        return f"price of {self.key}"
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What a fabric costs."""
+
+    hosts: int
+    switches: int
+    watts: float | None
+    """Of fabric and nodes at the worst case [W]; None where it is not known."""
+    currency: str = ""
+    book: str = ""
+    """What the price book says of itself."""
+    items: Sequence[Item] = ()
+    """What is bought; empty where a price is missing."""
+    electricity: Item | None = None
+    """Of all years; None where it is not known."""
+    reasons: Sequence[str] = ()
+    """Why prices or power are missing."""
+    notes: Sequence[str] = ()
+    """What is not counted."""
+
+    def unknowns(self, question: Question) -> list[Unknown]:
+        """List the prices that are not certain."""
+        lines = [*self.items, *([self.electricity] if self.electricity else [])]
+        ranged = {one.unknown: (one, question.range_of(one.basis)) for one in lines}
+        return [
+            Unknown(name, one.basis, factor, f"{one.amount:,.0f} {self.currency} in all")
+            for name, (one, factor) in ranged.items()
+            if factor > 1
+        ]
+
+    def total(self, scales: Mapping[str, float]) -> float:
+        """Sum up what is bought and the electricity of all years, with factors on prices."""
+        running = self.electricity.scaled(scales) if self.electricity else 0.0
+        return sum(one.scaled(scales) for one in self.items) + running
+
+    def without_electricity(self) -> "Bill":
+        """Leave out electricity, which is not known of another fabric."""
+        return replace(self, electricity=None)
+
+
+def bill(candidate: Candidate, question: Question) -> Bill:
+    """Design a fabric on paper, and add up its parts, its nodes and its electricity.
+
+    Raises
+    ------
+    ScenarioError
+        When the fabric, a price book or a power profile has a mistake. A missing part is none.
+    AdviseError
+        When the price or the power of a node is not one.
+    OSError
+        When a file cannot be read.
+    """
+    wanted, reasons = _wanted(question), list[str]()
+    while True:
+        try:
+            return replace(_bill(_designed(candidate, wanted), question, wanted), reasons=reasons)
+        except _core.ScenarioError as error:
+            lacking = [key for key in wanted if key in str(error) and LACKS in str(error)]
+            if not lacking:
+                raise candidate.mistake(error) from None
+            reasons.append(str(error).partition(": ")[2].partition("; expected")[0])
+            wanted = {key: value for key, value in wanted.items() if key not in lacking}
+
+
+def _wanted(question: Question) -> dict[str, str]:
+    """Name the price book and the power profile, files by their text."""
+    given = {BOOK: question.settings.prices, POWER: question.settings.power}
+    found = {}
+    for key, name in given.items():
+        if name and name.endswith(".toml"):
+            found[f"{key}_text"] = read_text(question.beside(name))
+        elif name:
+            found[key] = name
+    return found
+
+
+def _designed(candidate: Candidate, wanted: Mapping[str, str]) -> Mapping[str, Any]:
+    changes = literals({**candidate.keys, "design.routings": [], **wanted})
+    fabric = _core.Fabric.parse(candidate.text, candidate.origin, changes)
+    designed = fabric.design(None)
+    assert designed is not None, "nobody stops it"
+    comparison = json.loads(_core.compare([designed]))
+    return {**comparison["designs"][0], "metrics": comparison["metrics"][0]}
+
+
+def _bill(design: Mapping[str, Any], question: Question, wanted: Mapping[str, str]) -> Bill:
+    network = _network_watts(design)
+    watts = network and network + _node_watts(question) * design["fabric"]["hosts"]
+    plain = Bill(design["fabric"]["hosts"], design["fabric"]["switches"], watts)
+    cost = design["cost"]
+    if not cost or not any(key.startswith(BOOK) for key in wanted):
+        return plain
+    cited = {one["key"]: one for one in cost["figures"]}
+    items = [_item(line, cited[line["key"]]) for line in cost["items"]]
+    priced = replace(plain, currency=cost["currency"], book=cost["about"], notes=cost["notes"])
+    priced = replace(priced, items=[*items, *_nodes(question, priced)])
+    if cost["electricity_year"] is None or not (network and watts):
+        return priced
+    amount = cost["electricity_year"] * question.settings.years * watts / network
+    purpose = f"electricity of {question.settings.years:g} years"
+    line = {"key": HOUR, "purpose": purpose, "count": 1, "all": amount}
+    return replace(priced, electricity=_item(line, cited[HOUR]))
+
+
+def _item(line: Mapping[str, Any], cited: Mapping[str, Any]) -> Item:
+    found = (cited["basis"], cited["source"], cited["date"])
+    return Item(line["key"], line["purpose"], line["count"], line["all"], *found)
+
+
+def _network_watts(design: Mapping[str, Any]) -> float | None:
+    each = design["metrics"]["watts_per_host"]
+    return None if each is None else float(each) * int(design["fabric"]["hosts"])
+
+
+def _node_watts(question: Question) -> float:
+    one = question.settings.node.power
+    if one is None:
+        return 0.0
+    found = _POWER.fullmatch(one.value)
+    if not found:
+        raise _unread(question, "node.power", one, '"350W"')
+    return float(found[1]) * (1e3 if found[2] else 1.0)
+
+
+def _nodes(question: Question, priced: Bill) -> list[Item]:
+    one = question.settings.node.price
+    if one is None:
+        return []
+    found = _MONEY.fullmatch(one.value)
+    if not found or found[2] != priced.currency:
+        raise _unread(question, "node.price", one, f'"6000 {priced.currency}", as the price book')
+    cited = (one.basis, one.source, one.date)
+    amount = priced.hosts * float(found[1])
+    return [Item(NODES, "nodes without NICs", priced.hosts, amount, *cited)]
+
+
+def _unread(question: Question, key: str, one: Cited, expected: str) -> AdviseError:
+    return AdviseError(f"{question.file}: {key}: {one.value!r}; expected one such as {expected}")

@@ -1,0 +1,112 @@
+"""Samples of what fabrics do and cost: throughput of the mix, price, and the ratio of both."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from etherweave.advise.bills import Bill
+from etherweave.advise.question import AdviseError, Question
+from etherweave.advise.scores import over, throughput
+from etherweave.advise.simulated import Draw, Times
+from etherweave.advise.unknowns import Unknown
+
+PRICE_PERFORMANCE, THROUGHPUT = "price_performance", "throughput"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Fabrics that run the whole mix, and their samples."""
+
+    fabrics: Sequence[str]
+    """In the order of the file."""
+    baseline: str
+    goal: str
+    """By which they are ranked."""
+    weights: Mapping[str, float]
+    """Of the jobs that count, together 1."""
+    reference: Mapping[str, float]
+    """Median time of each job that sends, on the baseline [us]."""
+    times: Times
+    bills: Mapping[str, Bill]
+    prices: Mapping[str, Sequence[Unknown]]
+    """Uncertain prices of each fabric."""
+    left_out: Sequence[str]
+    """What does not count, and why."""
+
+    @classmethod
+    def of(
+        cls,
+        question: Question,
+        bills: Mapping[str, Bill],
+        draws: Sequence[Draw],
+        found: Times,
+    ) -> "Evaluation":
+        """Leave out jobs that no fabric runs, and fabrics that do not run all others.
+
+        Raises
+        ------
+        AdviseError
+            When no fabric is left.
+        """
+        names = [one.name for one in question.candidates]
+        sending = [one.name for one in question.jobs if one.jobs]
+        run = [job for job in sending if any((name, job) in found.time_us for name in names)]
+        fabrics = [name for name in names if all((name, job) in found.time_us for job in run)]
+        reasons = [f"{job} on {name}: {why}" for (name, job), why in found.failures.items()]
+        if not run or not fabrics:
+            raise AdviseError(f"{question.file}: no fabric runs the mix:\n" + "\n".join(reasons))
+        baseline = question.baseline if question.baseline in fabrics else fabrics[0]
+        if baseline != question.baseline:
+            reasons.append(f"Weights hold on {baseline}, because {question.baseline} is left out.")
+        whole = sum(one.weight for one in question.jobs if one.name in run or not one.jobs)
+        goal = question.settings.rank
+        if goal == PRICE_PERFORMANCE and not all(bills[name].items for name in fabrics):
+            goal = THROUGHPUT
+            unpriced = ", ".join(name for name in fabrics if not bills[name].items)
+            reasons.append(f"Ranked without price, which is missing for {unpriced}.")
+        return cls(
+            fabrics,
+            baseline,
+            goal,
+            {
+                one.name: one.weight / whole
+                for one in question.jobs
+                if one.name in run or not one.jobs
+            },
+            {
+                job: statistics.median(found.time_us[baseline, job][one.sample] for one in draws)
+                for job in run
+            },
+            found,
+            bills,
+            {name: bills[name].unknowns(question) for name in fabrics},
+            reasons,
+        )
+
+    def with_times(self, found: Times) -> "Evaluation":
+        """Evaluate other samples by the same reference."""
+        return replace(self, times=found)
+
+    def time_us(self, fabric: str, job: str, draws: Sequence[Draw]) -> list[float]:
+        """Return times of a job on a fabric [us]."""
+        return [self.times.time_us[fabric, job][one.sample] for one in draws]
+
+    def throughput(self, fabric: str, draws: Sequence[Draw]) -> list[float]:
+        """Return how much of the mix a fabric does while the baseline does it once."""
+        found = {job: self.time_us(fabric, job, draws) for job in self.reference}
+        return throughput(found, self.reference, self.weights)
+
+    def price(self, fabric: str, draws: Sequence[Draw]) -> list[float]:
+        """Return what a fabric and its electricity cost."""
+        return [self.bills[fabric].total(_scales(self.prices[fabric], one)) for one in draws]
+
+    def score(self, fabric: str, draws: Sequence[Draw]) -> list[float]:
+        """Return by what a fabric is ranked."""
+        done = self.throughput(fabric, draws)
+        if self.goal == THROUGHPUT:
+            return done
+        return over(done, self.price(fabric, draws))
+
+
+def _scales(varied: Sequence[Unknown], draw: Draw) -> dict[str, float]:
+    return {one.name: one.scale(draw.shares[one.name]) for one in varied if one.name in draw.shares}

@@ -1,0 +1,317 @@
+"""What is asked: fabrics that might be bought, jobs that they would run, prices, and how certain.
+
+A file of TOML. A fabric is a scenario without jobs, a job is one of a scenario with its weight.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import etherweave
+from etherweave import _core
+from etherweave.inputs import decoded, read_text, read_toml
+from etherweave.scenario import dotted, literals
+
+TABLES = ("fabric", "find", "job", "common")
+"""Tables of the file that have keys of scenarios."""
+BASES = ("published", "derived", "fitted", "estimate", "example")
+"""What a figure may rest on, the most certain first."""
+RANGES = {"published": 1.0, "derived": 1.1, "fitted": 1.1, "estimate": 1.5, "example": 1.5}
+"""Factor by which a figure of a basis may be larger or smaller."""
+FOUND_MOST = 3
+"""Proposals of a search that are candidates unless the file says more."""
+SAMPLES_MOST = 1_024
+GOALS = ("price_performance", "throughput")
+
+
+class AdviseError(ValueError):
+    """A question that cannot be answered: says where, what stands there, and what is expected."""
+
+
+@dataclass(frozen=True)
+class Cited:
+    """A figure with what it rests on, as in price books."""
+
+    value: str
+    """With its unit: ``"6000 USD"``, ``"350W"``."""
+    basis: str
+    source: str
+    date: str | None = None
+
+
+@dataclass(frozen=True)
+class Node:
+    """A host without its NIC."""
+
+    price: Cited | None = None
+    power: Cited | None = None
+
+
+@dataclass(frozen=True)
+class Search:
+    """Fabrics that :func:`etherweave.find` proposes."""
+
+    hosts: int
+    radix: int
+    rate: str = "100Gb/s"
+    hosts_max: int | None = None
+    rank: str = "price"
+    most: int = FOUND_MOST
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Keys of the file beside its tables of fabrics and jobs."""
+
+    prices: str = "example"
+    """A price book that comes with Etherweave, or a file beside this one."""
+    power: str | None = None
+    """A power profile, likewise; None: the first that has all parts of a fabric."""
+    node: Node = Node()
+    years: float = 5.0
+    """For which electricity is paid, at the price of the book."""
+    rank: str = GOALS[0]
+    baseline: str | None = None
+    """Fabric on which the weights hold; None: the first."""
+    samples: int = 16
+    trajectories: int = 4
+    """Of Morris's method; 0: it is left out."""
+    seed: int = 1
+    ranges: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A fabric that might be bought."""
+
+    name: str
+    text: str
+    """Of the scenario that it changes; empty without one."""
+    origin: str
+    """What errors call that scenario, and what files that it names stand beside."""
+    keys: Mapping[str, object]
+    """Dotted keys of a scenario, with values."""
+    file: str
+    """That asks."""
+
+    def resolve(self, keys: Mapping[str, object]) -> str:
+        """Fill in every default of a scenario with this fabric and more keys.
+
+        Raises
+        ------
+        ScenarioError
+            When it has a mistake.
+        """
+        try:
+            return _core.resolve(self.text, self.origin, literals({**self.keys, **keys}))
+        except _core.ScenarioError as error:
+            raise self.mistake(error) from None
+
+    def mistake(self, error: Exception) -> _core.ScenarioError:
+        """Name the fabric in a mistake of its scenario."""
+        place, text = f'{self.file}: fabric "{self.name}": ', str(error)
+        if not self.text:
+            text = text.replace(f"{self.origin}: ", place)
+        return _core.ScenarioError(text.replace("override: ", place))
+
+
+@dataclass(frozen=True)
+class Job:
+    """A part of the mix."""
+
+    name: str
+    weight: float
+    """Share of the time of the baseline, all weights together being 1."""
+    jobs: Sequence[Mapping[str, Any]]
+    """Of a scenario, which run at once; none of computation that sends nothing."""
+
+    @property
+    def timed(self) -> list[str]:
+        """Names of the jobs whose end is waited for."""
+        return [str(one.get("name")) for one in self.jobs if not one.get("background")]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A file, read."""
+
+    name: str
+    file: str
+    text: str
+    settings: Settings
+    candidates: Sequence[Candidate]
+    jobs: Sequence[Job]
+    notes: Sequence[str] = ()
+    """Reasons why a search proposed less."""
+
+    @property
+    def baseline(self) -> str:
+        """Name of the fabric on which the weights hold."""
+        return self.settings.baseline or self.candidates[0].name
+
+    def range_of(self, basis: str) -> float:
+        """Return the factor by which a figure of a basis may be larger or smaller."""
+        return self.settings.ranges.get(basis, RANGES[basis])
+
+    def beside(self, name: str) -> Path:
+        """Place a file that the question names."""
+        return Path(self.file).parent / name
+
+
+def load_question(path: str | Path) -> Question:
+    """Read a file that asks for advice.
+
+    Raises
+    ------
+    AdviseError
+        When a key or a value is wrong: says where, and what is expected.
+    ScenarioError
+        When a search has a mistake.
+    OSError
+        When a file cannot be read.
+    """
+    table, file = read_toml(path), str(path)
+    own = {key: value for key, value in table.items() if key not in TABLES}
+    try:
+        settings = decoded(Settings, own, file)
+        jobs = [_job(one, file, at) for at, one in enumerate(_tables(table, "job", file))]
+    except ValueError as error:
+        raise AdviseError(str(error)) from None
+    _check(settings, file)
+    candidates = [_fabric(table, one, file, at) for at, one in _numbered(table, "fabric", file)]
+    notes: list[str] = []
+    for at, one in _numbered(table, "find", file):
+        found, reasons = _search(table, one, file, at)
+        candidates += found
+        notes += reasons
+    names = [one.name for one in candidates]
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise AdviseError(f"{file}: fabric: {names}; expected two or more, each of its own name")
+    if settings.baseline not in (None, *names):
+        raise AdviseError(f"{file}: baseline: {settings.baseline!r}; expected one of {names}")
+    text = read_text(path)
+    return Question(Path(path).stem, file, text, settings, candidates, _weighed(jobs, file), notes)
+
+
+def _check(settings: Settings, file: str) -> None:
+    limits = {
+        "samples": (settings.samples, 2, SAMPLES_MOST),
+        "trajectories": (settings.trajectories, 0, SAMPLES_MOST),
+        "years": (settings.years, 0, 100),
+        "seed": (settings.seed, 0, 2**62),
+    }
+    for key, (value, low, high) in limits.items():
+        if not low <= value <= high:
+            raise AdviseError(f"{file}: {key}: {value}; expected {low} to {high:,}")
+    if settings.rank not in GOALS:
+        raise AdviseError(f"{file}: rank: {settings.rank!r}; expected {' or '.join(GOALS)}")
+    for basis, factor in settings.ranges.items():
+        if basis not in BASES or not 1 <= factor <= 100:
+            expected = f"{', '.join(BASES)} with a factor of 1 to 100"
+            raise AdviseError(f"{file}: ranges.{basis}: {factor}; expected {expected}")
+    for key, one in (("price", settings.node.price), ("power", settings.node.power)):
+        if one is None:
+            continue
+        if one.basis not in BASES or not one.source.strip():
+            expected = f"one of {', '.join(BASES)}, with a source"
+            raise AdviseError(f"{file}: node.{key}: basis {one.basis!r}; expected {expected}")
+        if one.date is None and one.basis != "example" and key == "price":
+            expected = 'when it held, or basis = "example"'
+            raise AdviseError(f"{file}: node.{key}.date: missing; expected {expected}")
+
+
+def _tables(table: Mapping[str, Any], key: str, file: str) -> list[dict[str, Any]]:
+    found = table.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise AdviseError(f"{file}: {key}: expected tables, [[{key}]]")
+    return found
+
+
+def _numbered(table: Mapping[str, Any], key: str, file: str) -> list[tuple[int, dict[str, Any]]]:
+    return list(enumerate(_tables(table, key, file)))
+
+
+def _name(one: dict[str, Any], file: str, where: str) -> str:
+    name = one.pop("name", None)
+    if not isinstance(name, str) or not name.strip():
+        raise AdviseError(f'{file}: {where}: no name; expected name = "..."')
+    return name
+
+
+def _fabric(table: Mapping[str, Any], one: dict[str, Any], file: str, at: int) -> Candidate:
+    one, where = {**one}, f"fabric.{at}"
+    name, origin, text = _name(one, file, where), file, ""
+    base = one.pop("scenario", None)
+    if base is not None:
+        origin = str(Path(file).parent / str(base))
+        text = read_text(origin)
+    return Candidate(name, text, origin, _keys(table, one, file, where), file)
+
+
+def _keys(
+    table: Mapping[str, Any], one: Mapping[str, Any], file: str, where: str
+) -> dict[str, object]:
+    common = table.get("common", {})
+    if not isinstance(common, dict):
+        raise AdviseError(f"{file}: common: expected a table with keys of a scenario")
+    for place, keys in (("common", common), (where, one)):
+        for key in ("job", "sweep", "seed"):
+            if key in keys:
+                raise AdviseError(f"{file}: {place}.{key}: not of a fabric; expected it elsewhere")
+    keys = dotted(common) | dotted(one)
+    try:
+        literals(keys)
+    except TypeError as error:
+        raise AdviseError(f"{file}: {where}: {error}") from None
+    return keys
+
+
+def _search(
+    table: Mapping[str, Any], one: dict[str, Any], file: str, at: int
+) -> tuple[list[Candidate], list[str]]:
+    one, where = {**one}, f"find.{at}"
+    name = _name(one, file, where)
+    own = {key: one.pop(key) for key in Search.__dataclass_fields__ if key in one}
+    try:
+        request = decoded(Search, own, f"{file}: {where}")
+    except ValueError as error:
+        raise AdviseError(str(error)) from None
+    proposed = etherweave.find(
+        request.hosts,
+        request.radix,
+        request.rate,
+        hosts_max=request.hosts_max,
+        rank=request.rank,
+    )
+    families = [metrics["name"] for metrics in proposed.comparison["metrics"]][: request.most]
+    keys = _keys(table, one, file, where)
+    found = [
+        Candidate(f"{name}, {family}", proposed.scenarios[family], file, keys, file)
+        for family in families
+    ]
+    return found, [f"{name}: {reason}" for reason in proposed.rejected]
+
+
+def _job(one: dict[str, Any], file: str, at: int) -> Job:
+    one, where = {**one}, f"job.{at}"
+    name = _name(one, file, where)
+    weight = decoded(float, one.pop("weight", 1.0), f"{file}: {where}.weight")
+    if weight <= 0:
+        raise AdviseError(f"{file}: {where}.weight: {weight}; expected more than 0")
+    scenario = one.pop("scenario", None)
+    if scenario is not None:
+        path = Path(file).parent / str(scenario)
+        jobs = _tables(read_toml(path), "job", str(path))
+        if one or not jobs:
+            raise AdviseError(f"{file}: {where}: expected a scenario with jobs, and no more keys")
+        return Job(name, weight, jobs)
+    return Job(name, weight, [{"name": name, "placement": {"random": {}}, **one}] if one else [])
+
+
+def _weighed(jobs: Sequence[Job], file: str) -> list[Job]:
+    names = [one.name for one in jobs]
+    if not any(one.jobs for one in jobs) or len(set(names)) < len(names):
+        raise AdviseError(f"{file}: job: {names}; expected one that sends, each of its own name")
+    whole = sum(one.weight for one in jobs)
+    return [Job(one.name, one.weight / whole, one.jobs) for one in jobs]

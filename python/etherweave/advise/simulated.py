@@ -1,0 +1,136 @@
+"""The runs of every job on every fabric: a sweep whose axes are fabric, job and sample."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from etherweave.advise.question import Candidate, Job, Question
+from etherweave.advise.unknowns import Unknown, drawn, share
+from etherweave.sweeps import Sweep
+
+if TYPE_CHECKING:
+    import polars
+
+AXES = ("fabric", "job", "sample")
+SEED = "placements and seeds"
+"""Name of what the seed decides, among unknowns."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A sample: where every unknown lies."""
+
+    sample: int
+    seed: int
+    """Of the run: hosts of jobs with random placement, and all other random streams."""
+    shares: Mapping[str, float]
+    """Places of unknowns in their ranges, 0 to 1, by name; others are as they stand."""
+
+
+@dataclass(frozen=True)
+class MixSweep(Sweep):
+    """Runs of jobs on fabrics."""
+
+    candidates: Mapping[str, Candidate]
+    jobs: Mapping[str, Job]
+    unknowns: Mapping[str, Sequence[Unknown]]
+    """Of the scenario of each fabric."""
+    draws: Mapping[int, Draw]
+    cells: Sequence[tuple[str, str, int]]
+    """Fabric, job and sample of each run."""
+
+    @classmethod
+    def of(
+        cls,
+        question: Question,
+        unknowns: Mapping[str, Sequence[Unknown]],
+        draws: Mapping[str, Sequence[Draw]],
+    ) -> "MixSweep":
+        """Run every job that sends on fabrics, in the samples of each."""
+        jobs = {one.name: one for one in question.jobs if one.jobs}
+        cells = [(name, job, one.sample) for name in draws for job in jobs for one in draws[name]]
+        return cls(
+            question.name,
+            question.text,
+            question.file,
+            [([axis], []) for axis in AXES],
+            (),
+            {one.name: one for one in question.candidates},
+            jobs,
+            unknowns,
+            {one.sample: one for some in draws.values() for one in some},
+            cells,
+        )
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def points(self) -> Iterator[dict[str, object]]:
+        """Name fabric, job and sample of each run."""
+        for cell in self.cells:
+            yield dict(zip(AXES, cell, strict=True))
+
+    def resolve(self, point: Mapping[str, Any]) -> str:
+        """Write the whole scenario of a run; names of fabrics and prices are not part of it.
+
+        Raises
+        ------
+        ScenarioError
+            When the job does not fit the fabric.
+        """
+        fabric, draw = str(point["fabric"]), self.draws[point["sample"]]
+        keys = {
+            **drawn(self.unknowns[fabric], draw.shares),
+            "job": self.jobs[str(point["job"])].jobs,
+            "seed": draw.seed,
+            "name": self.jobs[str(point["job"])].name,
+            "design": {},
+        }
+        return self.candidates[fabric].resolve(keys)
+
+
+def samples(question: Question, unknowns: Sequence[Unknown]) -> list[Draw]:
+    """Draw the samples from which intervals come."""
+    seed, names = question.settings.seed, {one.name for one in unknowns}
+    return [
+        Draw(at, seed + at, {name: share(name, at, seed) for name in sorted(names)})
+        for at in range(question.settings.samples)
+    ]
+
+
+@dataclass(frozen=True)
+class Times:
+    """What runs have yielded."""
+
+    time_us: Mapping[tuple[str, str], Mapping[int, float]]
+    """Of a fabric and a job, in every sample [us]; only of those whose samples all ended well."""
+    failures: Mapping[tuple[str, str], str]
+    """Why others have no times."""
+
+
+def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
+    """Read times of jobs from the dataset of a sweep."""
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    failures: dict[tuple[str, str], str] = {}
+    for row in table.iter_rows(named=True):
+        cell = (row["fabric"], row["job"])
+        time_us = [_time_us(row, name) for name in jobs[row["job"]].timed]
+        if row["ended"] == "complete" and all(map(math.isfinite, time_us)):
+            found.setdefault(cell, {})[row["sample"]] = max(time_us)
+        elif cell not in failures:
+            unfinished = "not all of its streams were complete"
+            failures[cell] = row["message"] or (
+                unfinished if row["ended"] == "complete" else f"ended as {row['ended']}"
+            )
+    good = {cell: values for cell, values in found.items() if cell not in failures}
+    return Times(good, failures)
+
+
+def _time_us(row: Mapping[str, Any], job: str) -> float:
+    """Return the mean time of an iteration, or the time until the last stream is complete."""
+    if (mean := row.get(f"jobs.{job}.mean_us")) is not None:
+        return float(mean)
+    streams, complete = (row.get(f"streams.{job}.{one}") for one in ("streams", "complete"))
+    last = row.get(f"streams.{job}.max_us")
+    return float(last) if last is not None and streams == complete else math.nan

@@ -1,0 +1,74 @@
+"""The ranking as rows of text, for the terminal and for pages."""
+
+from etherweave.advise.answer import Answer, Standing
+from etherweave.advise.bills import Item
+from etherweave.advise.scores import Interval
+
+_STEPS = ((1e6, "s"), (1e3, "ms"), (1.0, "us"))
+
+
+def head(found: Answer) -> list[str]:
+    """Name the columns of the ranking."""
+    currency = next((one.bill.currency for one in found.standings if one.bill.items), "")
+    price = f"price [{currency}{', example' if is_example(found) else ''}]" if currency else "price"
+    return ["", "fabric", "hosts", "throughput", price, "power", "throughput/price", "first in"]
+
+
+def row(place: int, one: Standing) -> list[str]:
+    """Write a fabric's place in the ranking."""
+    return [
+        str(place),
+        one.fabric,
+        f"{one.bill.hosts:,}",
+        span(one.throughput),
+        _money(one.price) if one.price else "unknown",
+        f"{one.bill.watts / 1e3:.2f} kW" if one.bill.watts else "unknown",
+        span(one.price_performance) if one.price_performance else "unknown",
+        f"{one.first:.0%}",
+    ]
+
+
+def job_head(found: Answer) -> list[str]:
+    """Name the columns of the times of jobs."""
+    jobs = found.standings[0].jobs
+    return ["fabric", *(f"{one.job}, {one.weight:.0%}" for one in jobs)]
+
+
+def job_row(one: Standing) -> list[str]:
+    """Write the times of all jobs on a fabric."""
+    return [one.fabric, *(time(job.time_us) for job in one.jobs)]
+
+
+def is_example(found: Answer) -> bool:
+    """Return whether a price is an example, and no offer."""
+    return any(line.basis == "example" for one in found.standings for line in lines(one))
+
+
+def lines(one: Standing) -> list[Item]:
+    """List the lines of a fabric's bill, electricity included."""
+    return [*one.bill.items, *([one.bill.electricity] if one.bill.electricity else [])]
+
+
+def span(one: Interval) -> str:
+    """Write a ratio with its interval."""
+    return f"{one.value:.2f} ({one.low:.2f} to {one.high:.2f})"
+
+
+def time(one: Interval) -> str:
+    """Write a time with its interval, in the unit of its median."""
+    scale, unit = next((pair for pair in _STEPS if one.value >= pair[0]), _STEPS[-1])
+    low, median, high = (f"{value / scale:.4g}" for value in (one.low, one.value, one.high))
+    return f"{median} {unit} ({low} to {high})"
+
+
+def _money(one: Interval) -> str:
+    return f"{one.value:,.0f} ({one.low:,.0f} to {one.high:,.0f})"
+
+
+def order(found: Answer) -> str:
+    """Say what 1 is, and how sure the order is."""
+    goal = "throughput per price" if found.goal == "price_performance" else "throughput"
+    return (
+        f"Ranked by {goal}; 1 is {found.baseline}. The order is this in {found.order:.0%} of "
+        f"{found.samples} samples."
+    )

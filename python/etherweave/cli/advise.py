@@ -1,0 +1,172 @@
+"""The verb ``advise``."""
+
+import json
+import math
+import textwrap
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from etherweave.cli.design_page import WIDTH, print_table
+from etherweave.cli.exits import mistakes, terminable
+from etherweave.cli.extras import require
+from etherweave.cli.parameters import (
+    AsJson,
+    DryRun,
+    ExecutorName,
+    Workers,
+    directory,
+    output_file,
+    output_option,
+)
+from etherweave.cli.progress import study_progress
+from etherweave.cli.sweep import print_expectation
+from etherweave.cli.verbs import FileGroup, nested
+
+if TYPE_CHECKING:
+    from etherweave.advise import Answer
+
+EXAMPLES = """Examples:
+etherweave advise scenarios/advise/128_nodes.toml
+etherweave advise scenarios/advise/128_nodes.toml --dry-run
+etherweave advise purchase.toml --html advice --executor dask=scheduler.json
+etherweave advise purchase.toml --json
+etherweave advise quotes offers.csv -o prices.toml"""
+
+
+advise = nested(
+    "Rank fabrics by a simulated mix of jobs and their prices, and print what decides.", FileGroup
+)
+
+
+@advise.command("run", epilog=EXAMPLES)
+def run_verb(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="File with fabrics, jobs, weights and prices, TOML."),
+    ],
+    output: Annotated[
+        Path | None, output_option("Directory of the runs; default: results/NAME.", "DIRECTORY")
+    ] = None,
+    where: ExecutorName = "local",
+    workers: Workers = None,
+    dry_run: DryRun = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="DIRECTORY", help="Write a page with figures and every source here."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rank the fabrics of a file by its jobs and prices, and print what decides.
+
+    `etherweave advise FILE` is short for `etherweave advise run FILE`. Each job runs on each fabric
+    in samples that differ in placements, seeds and uncertain figures; intervals are those of nine
+    samples of ten. Runs that have a result are not repeated. Exits with 2 after a mistake.
+    """
+    require("advise", *(("report",) if html else ()))
+    from etherweave import ScenarioError
+    from etherweave.advise import AdviseError, answer, load_question, prepare
+    from etherweave.sweeps import ExecutorError, SweepError, executor, expect
+
+    home = directory(output or Path("results") / file.stem)
+    with mistakes(ScenarioError, AdviseError, SweepError, ExecutorError, ValueError):
+        prepared, on = prepare(load_question(file)), executor(where, workers)
+        if dry_run:
+            return print_expectation(expect(prepared.sweep({}), home, on), as_json)
+        with terminable(), study_progress(file.stem, "runs") as on_progress:
+            found = answer(prepared, home, on, on_progress)
+    if as_json:
+        print(json.dumps(asdict(found), indent=2))
+    else:
+        _print(found)
+    if html:
+        from etherweave.report.advise import write_advice
+
+        print(write_advice(found, html))
+    return None
+
+
+@advise.command(
+    "quotes",
+    epilog="Examples:\netherweave advise quotes offers.csv -o prices.toml\n"
+    "etherweave advise quotes offers.csv --currency EUR --exchange USD=0.92",
+)
+def quotes_verb(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE.csv",
+            help="Table of quotes: kind, part, price, currency, date, source, and perhaps "
+            "per_metre and basis.",
+        ),
+    ],
+    output: Annotated[
+        Path | None, output_option("File for the price book; default: standard output.", "FILE")
+    ] = None,
+    currency: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="Currency of the book; default: that of all quotes."),
+    ] = None,
+    exchange: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CODE=AMOUNT",
+            help="Amount of the book's currency for one of another, as in USD=0.92; repeatable.",
+        ),
+    ] = None,
+) -> None:
+    """Write a price book of a table of quotes, each with its date and source.
+
+    The book is for `prices` of a question, and for `design.prices_file` of a scenario. A line that
+    is no quote, or names no part that books have, is an error with its number.
+    """
+    from etherweave.advise.question import AdviseError
+    from etherweave.advise.quotes import price_book
+
+    output_file("--output", output)
+    with mistakes(AdviseError, ValueError):
+        text = price_book(file, currency, dict(map(_exchange, exchange or [])))
+        if output:
+            output.write_text(text, encoding="utf-8")
+    print(output or text, end="\n" if output else "")
+
+
+def _exchange(text: str) -> tuple[str, float]:
+    code, equals, amount = text.partition("=")
+    try:
+        rate = float(amount)
+    except ValueError:
+        rate = 0.0
+    if not equals or not 0 < rate < math.inf:
+        raise ValueError(f"--exchange {text}: expected CODE=AMOUNT, as in USD=0.92")
+    return code, rate
+
+
+def _print(found: "Answer") -> None:
+    from etherweave.advise.table import head, job_head, job_row, order, row
+
+    print(f"{found.name}: {len(found.standings)} fabrics, {found.runs:,} runs")
+    rows = [row(at, one) for at, one in enumerate(found.standings, 1)]
+    print_table(_right(head(found), 2), rows)
+    print(f"  {order(found)}")
+    print()
+    print_table(_right(job_head(found), 1), map(job_row, found.standings))
+    print()
+    print(textwrap.fill(found.decides, WIDTH))
+    for title, lines in (("Left out", found.left_out), ("Not modelled", found.not_modelled)):
+        if lines:
+            print(f"{title}:")
+        for line in lines:
+            print(textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="    "))
+    if found.fixed:
+        print(
+            f"  {len(found.fixed)} uncertain figures are names, sizes or switches, and do not "
+            "vary; --html lists them."
+        )
+
+
+def _right(titles: list[str], left: int) -> list[str]:
+    """Put all columns but the first ones on the right."""
+    return [*titles[:left], *(f">{title}" for title in titles[left:])]

@@ -1,0 +1,182 @@
+"""Which fabric to buy: the ranking, what decides it, and every price and figure behind it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from etherweave.advise import Answer, Standing
+from etherweave.advise.reasons import PARTS
+from etherweave.advise.scores import Interval
+from etherweave.advise.table import head, is_example, job_head, job_row, lines, order, row
+from etherweave.report.page import Front, Page
+from etherweave.report.section import Section, Table
+from etherweave.report.style import ASIDE, SERIES, literal
+
+EFFECTS_MOST = 10
+"""Unknowns that are drawn; the table has all."""
+Panel = tuple[str, Callable[[Standing], Interval | None]]
+PANELS: Sequence[Panel] = (
+    ("throughput of the mix", lambda one: one.throughput),
+    ("price", lambda one: one.price),
+    ("throughput for the price", lambda one: one.price_performance),
+)
+
+
+def write_advice(found: Answer, out: Path) -> Path:
+    """Write the page of an answer into a directory; returns the page's path."""
+    page = Page(out)
+    page.show([_ranking, _jobs, _prices, _unknowns, _missing, _bills], found)
+    best = found.standings[0]
+    lead = f"{best.fabric} comes first in {best.first:.0%} of {found.samples} samples."
+    warnings = ["Prices are examples, no offers: replace them."] if is_example(found) else []
+    facts = [("Ranked by", found.goal.replace("_", " ")), ("1 is", found.baseline)]
+    facts += [("Samples of each job", str(found.samples)), ("Runs", f"{found.runs:,}")]
+    return page.write(
+        Front(f"Advice: {found.name}", f"{lead} {found.decides}", facts, warnings), []
+    )
+
+
+def _ranking(found: Answer) -> Section:
+    panels = [one for one in PANELS if all(one[1](each) for each in found.standings)]
+    figure = Figure(figsize=(9, 1.0 + 0.5 * len(found.standings)))
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    blank = [""] * len(found.standings)
+    for number, (one, (title, of)) in enumerate(zip(axes, panels, strict=True)):
+        spans = [of(each) for each in found.standings]
+        _bars(one, [span for span in spans if span], SERIES[number])
+        one.set_yticks(range(len(found.standings)), _names(found) if not number else blank)
+        one.set_xlabel(title if title != "price" else literal(f"price [{_currency(found)}]"))
+    table = Table(head(found), [row(at, one) for at, one in enumerate(found.standings, 1)])
+    caption = f"{order(found)} Lines: the interval of nine samples of ten. {found.decides}"
+    return Section("ranking", "Ranking", caption, figure, [table])
+
+
+def _bars(axes: Axes, spans: Sequence[Interval], colour: str) -> None:
+    places = list(range(len(spans)))
+    axes.barh(places, [one.value for one in spans], color=colour, height=0.6)
+    for place, one in zip(places, spans, strict=True):
+        axes.plot([one.low, one.high], [place, place], color="black", marker="|")
+    axes.invert_yaxis()
+
+
+def _jobs(found: Answer) -> Section:
+    jobs = found.standings[0].jobs
+    figure = Figure(figsize=(9, 1.0 + 0.25 * len(jobs) * len(found.standings)))
+    axes = figure.subplots()
+    height = 0.8 / len(jobs)
+    for number, job in enumerate(jobs):
+        places = [at + number * height for at in range(len(found.standings))]
+        values = [one.jobs[number].relative for one in found.standings]
+        colour = SERIES[number % len(SERIES)]
+        label = literal(f"{job.job}, {job.weight:.0%} of the mix")
+        axes.barh(places, values, color=colour, height=0.9 * height, label=label)
+    middle = height * (len(jobs) - 1) / 2
+    axes.set_yticks([at + middle for at in range(len(found.standings))], _names(found))
+    axes.invert_yaxis()
+    axes.axvline(1, color="black", linewidth=1)
+    axes.set_xlabel(literal(f"time over that on {found.baseline}"))
+    axes.legend(**ASIDE)
+    table = Table(job_head(found), [job_row(one) for one in found.standings])
+    caption = "Mean time of an iteration, or until the last stream of the job is complete."
+    return Section("jobs", "Time of each job", caption, figure, [table])
+
+
+def _prices(found: Answer) -> Section | None:
+    priced = [one for one in found.standings if one.bill.items]
+    if not priced:
+        return None
+    figure = Figure(figsize=(9, 1.0 + 0.5 * len(priced)))
+    axes = figure.subplots()
+    places = list(range(len(priced)))
+    begins = [0.0] * len(priced)
+    for number, (key, part) in enumerate(PARTS.items()):
+        sums = [
+            sum(line.amount for line in lines(one) if line.key.partition(".")[0] == key)
+            for one in priced
+        ]
+        if any(sums):
+            axes.barh(places, sums, left=begins, color=SERIES[number], height=0.6, label=part)
+        begins = [begin + one for begin, one in zip(begins, sums, strict=True)]
+    axes.set_yticks(places, [literal(one.fabric) for one in priced])
+    axes.invert_yaxis()
+    axes.set_xlabel(literal(f"price [{_currency(found)}]"))
+    axes.legend(**ASIDE)
+    example = " Prices are examples, no offers." if is_example(found) else ""
+    return Section("prices", "What it costs", f"{priced[0].bill.book}.{example}", figure)
+
+
+def _unknowns(found: Answer) -> Section | None:
+    if not found.effects:
+        return None
+    drawn = found.effects[:EFFECTS_MOST]
+    figure = Figure(figsize=(9, 1.0 + 0.3 * len(drawn)))
+    axes = figure.subplots()
+    places = list(range(len(drawn)))
+    axes.barh(places, [100 * one.moves for one in drawn], color=SERIES[0], height=0.6)
+    axes.set_yticks(places, [literal(one.unknown) for one in drawn])
+    axes.invert_yaxis()
+    axes.set_xlabel("moves the lead of the first over the second [%]")
+    rows = [
+        (
+            one.unknown,
+            one.basis,
+            one.value,
+            f"{one.factor:g}",
+            f"{one.moves:.1%}",
+            "yes" if one.turns else "no",
+        )
+        for one in found.effects
+    ]
+    heads = ("unknown", "basis", "as it stands", "factor of its range", "moves", "turns the order")
+    caption = (
+        "Morris's method: the mean change of the ratio of both scores when the unknown alone goes "
+        "through its range."
+    )
+    return Section("unknowns", "What is not known", caption, figure, [Table(heads, rows)])
+
+
+def _missing(found: Answer) -> Section:
+    tables = [Table(("not modelled",), [(one,) for one in found.not_modelled])]
+    if found.left_out:
+        tables.insert(0, Table(("left out",), [(one,) for one in found.left_out]))
+    if found.fixed:
+        rows = [(one,) for one in found.fixed]
+        caption = "Names, sizes and switches without a certain source, which do not vary."
+        tables.append(Table(("figure",), rows, caption, is_folded=True))
+    return Section("missing", "What this leaves out", tables=tables)
+
+
+def _bills(found: Answer) -> Section | None:
+    heads = ("price of", "for", "count", "amount", "basis", "source", "date")
+    tables = [
+        Table(
+            heads,
+            [
+                (
+                    line.key,
+                    line.purpose,
+                    f"{line.count:,}",
+                    f"{line.amount:,.0f}",
+                    line.basis,
+                    line.source,
+                    line.date or "",
+                )
+                for line in lines(one)
+            ],
+            f"{one.fabric}: {one.bill.switches} switches, {one.bill.hosts} hosts",
+            is_folded=True,
+        )
+        for one in found.standings
+        if one.bill.items
+    ]
+    return Section("bills", "Bills", tables=tables) if tables else None
+
+
+def _names(found: Answer) -> list[str]:
+    return [literal(one.fabric) for one in found.standings]
+
+
+def _currency(found: Answer) -> str:
+    return next(one.bill.currency for one in found.standings if one.bill.items)

@@ -1,0 +1,276 @@
+"""Questions that are small enough to know the answer."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from etherweave import ScenarioError
+from etherweave.advise import AdviseError, Answer, answer, load_question, prepare
+from etherweave.advise.bills import bill
+from etherweave.sweeps import executor
+from support.command_line import run_here
+from support.questions import FAST, JOB, PRICES, SETTINGS, SLOW, write
+
+ONE = executor("local", 1)
+CERTAIN = "ranges = { derived = 1.0, fitted = 1.0, estimate = 1.0, example = 1.0 }\n"
+
+
+def asked(home: Path, *parts: str, prices: str = PRICES) -> Answer:
+    question = load_question(write(home, *parts, prices=prices))
+    return answer(prepare(question), home / "out", ONE)
+
+
+def test_a_bill_is_the_sum_of_parts_nodes_and_the_electricity_of_all_years(tmp_path: Path) -> None:
+    node = """
+[node]
+price = { value = "5000 USD", basis = "published", source = "a test", date = "2026-01" }
+power = { value = "0.3 kW", basis = "published", source = "a test" }
+"""
+    question = load_question(write(tmp_path, SETTINGS, node, SLOW, FAST, JOB))
+    found = bill(question.candidates[0], question)
+    # A switch with four ports in use, each host a NIC and a cable.
+    watts = (100 + 4 * 1) + 4 * 300
+    electricity = 2 * 8_766 * watts / 1e3 * 1.5 * 0.2
+    assert found.watts == pytest.approx(watts)
+    assert found.total({}) == pytest.approx(1000 + 4 * (100 + 10 + 5000) + electricity)
+
+
+def test_without_uncertain_figures_the_ranking_follows_by_hand(tmp_path: Path) -> None:
+    found = asked(tmp_path, CERTAIN, SETTINGS, SLOW, FAST, JOB)
+    slow, fast = sorted(found.standings, key=lambda one: one.throughput.value)
+    # At a quarter of the rate, packets of 1 KiB in place of 4 KiB have 82 B around each; the
+    # latency of the start is less than a hundredth of 4 MiB.
+    most = 4 * (1 + 82 / 1024) / (1 + 82 / 4096)
+    assert slow.throughput.value == 1
+    assert 0.99 * most < fast.throughput.value < most
+    # Switches, NICs and cables; a fast port draws a watt more, for two years.
+    hours = 2 * 8_766 * 1.5 * 0.2 / 1e3
+    prices = (1000 + 4 * 110 + 104 * hours, 1000 + 4 * 420 + 108 * hours)
+    assert [one.price and one.price.value for one in (slow, fast)] == pytest.approx(prices)
+    assert fast.price_performance
+    expected = fast.throughput.value * prices[0] / prices[1]
+    assert fast.price_performance.value == pytest.approx(expected)
+    assert [one.fabric for one in found.standings] == ["fast", "slow"]
+    assert (found.order, fast.first) == (1.0, 1.0)
+    for one in (slow, fast):
+        assert one.price and one.price.low == pytest.approx(one.price.high)
+
+
+def test_uncertain_figures_widen_the_interval_of_what_rests_on_them(tmp_path: Path) -> None:
+    # NICs of 100 Gb/s are an example, all other prices are published.
+    found = {one.fabric: one for one in asked(tmp_path).standings}
+    fast, slow = found["fast"].price, found["slow"].price
+    assert fast and slow
+    assert slow.low == pytest.approx(slow.high)
+    assert fast.low < fast.value < fast.high
+    assert fast.high - fast.value <= 0.5 * 4 * 400
+    assert found["fast"].throughput.low < found["fast"].throughput.high
+
+
+def test_a_job_without_a_workload_takes_the_same_time_everywhere(tmp_path: Path) -> None:
+    rest = JOB.replace("name =", "weight = 0.25\nname =")
+    found = asked(
+        tmp_path,
+        CERTAIN,
+        SETTINGS,
+        SLOW,
+        FAST,
+        rest,
+        '[[job]]\nname = "computation"\nweight = 0.75\n',
+    )
+    fast = next(one for one in found.standings if one.fabric == "fast")
+    (job,) = fast.jobs
+    assert fast.throughput.value == pytest.approx(1 / (0.75 + 0.25 * job.relative))
+
+
+def test_a_job_that_does_not_fit_is_named_and_the_fabric_left_out(tmp_path: Path) -> None:
+    third = SLOW.replace("slow", "small").replace("hosts = 4", "hosts = 2")
+    wide = '[[job]]\nname = "wide"\nworkload.all_to_all = { ranks = 4 }\n'
+    found = asked(tmp_path, SETTINGS, third, SLOW, FAST, JOB, wide)
+    assert {one.fabric for one in found.standings} == {"slow", "fast"}
+    reasons = "\n".join(found.left_out)
+    assert "wide on small" in reasons and "4" in reasons
+    assert found.baseline == "slow" and "Weights hold on slow" in reasons
+
+
+def test_a_job_that_no_fabric_runs_does_not_count(tmp_path: Path) -> None:
+    wide = '[[job]]\nname = "wide"\nworkload.all_to_all = { ranks = 8 }\n'
+    found = asked(tmp_path, SETTINGS, SLOW, FAST, JOB, wide)
+    assert [job.job for job in found.standings[0].jobs] == ["stream"]
+    assert found.standings[0].jobs[0].weight == 1
+    assert "wide on slow" in "\n".join(found.left_out)
+
+
+def test_without_a_price_fabrics_are_ranked_by_throughput_and_it_is_said(tmp_path: Path) -> None:
+    lines = [line for line in PRICES.splitlines(True) if "25Gb/s copper" not in line]
+    found = asked(tmp_path, prices="".join(lines))
+    assert found.goal == "throughput"
+    assert [one.fabric for one in found.standings] == ["fast", "slow"]
+    assert found.standings[0].price and not found.standings[1].price
+    assert not found.standings[0].price_performance
+    reasons = "\n".join(found.left_out)
+    assert "Ranked without price, which is missing for slow" in reasons
+    assert 'has no cable."25Gb/s copper 3m"' in reasons
+
+
+def test_finished_runs_are_not_repeated_when_fabrics_and_samples_are_added(tmp_path: Path) -> None:
+    assert asked(tmp_path).carried_out == 8
+    assert asked(tmp_path).carried_out == 0
+    more = SETTINGS.replace("samples = 4", "samples = 6")
+    third = FAST.replace("fast", "faster").replace("100-roce", "200-roce")
+    assert asked(tmp_path, more, SLOW, FAST, third, JOB).carried_out == 2 * 2 + 6
+    # Names and prices decide no run.
+    assert asked(tmp_path, more, SLOW.replace("slow", "other"), FAST, third, JOB).carried_out == 0
+
+
+def test_morris_runs_repeat_what_an_unknown_of_another_fabric_does_not_change(
+    tmp_path: Path,
+) -> None:
+    found = asked(
+        tmp_path, SETTINGS.replace("trajectories = 0", "trajectories = 2"), SLOW, FAST, JOB
+    )
+    moved = {one.unknown: one for one in found.effects}
+    price = moved['price of nic."100Gb/s"']
+    # Its whole range is a factor of 2.25 on 1,600 of 2,993 USD; the fast one comes first.
+    assert 0 < price.moves < math.expm1(math.log(1.5) * 2)
+    assert found.standings[0].fabric == "fast" and not price.turns
+    assert found.runs < 2 * (4 + 2 * (len(moved) + 1))
+    assert "moves the lead most" in found.decides
+
+
+def test_a_search_proposes_fabrics(tmp_path: Path) -> None:
+    find = """
+[[find]]
+name = "found"
+hosts = 16
+radix = 8
+most = 2
+interconnect.profile = "ethernet-100-roce"
+"""
+    found = load_question(write(tmp_path, find, JOB))
+    assert len(found.candidates) == 2
+    assert all(one.name.startswith("found, ") for one in found.candidates)
+    assert any("single_switch" in reason for reason in found.notes)
+    assert "hosts" in prepare(found).sweep({}).resolve(
+        {"fabric": found.candidates[0].name, "job": "stream", "sample": 0}
+    )
+
+
+def test_a_scenario_of_several_jobs_is_a_job_whose_time_is_that_of_the_slowest(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "jobs.toml").write_text(
+        JOB + JOB.replace("stream", "other").replace("1MiB", "4MiB")
+    )
+    both = '[[job]]\nname = "both"\nscenario = "jobs.toml"\n'
+    found = asked(tmp_path, CERTAIN, SETTINGS, SLOW, FAST, both)
+    slow = next(one for one in found.standings if one.fabric == "slow")
+    # A window of 4 x 4 MiB at 25 Gb/s takes at least 5.4 ms.
+    assert slow.jobs[0].time_us.value > 16 * 2**20 * 8 / 25e3
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ((SETTINGS, SLOW, JOB), "fabric: ['slow']; expected two or more"),
+        ((SETTINGS, SLOW, SLOW, JOB), "expected two or more, each of its own name"),
+        ((SETTINGS, SLOW, FAST), "job: []; expected one that sends"),
+        (("samples = 1\n", SLOW, FAST, JOB), "samples: 1; expected 2 to 1,024"),
+        (("sample = 1\n", SLOW, FAST, JOB), "unknown key 'sample'"),
+        (("rank = 'price'\n", SLOW, FAST, JOB), "expected price_performance or throughput"),
+        (("baseline = 'x'\n", SLOW, FAST, JOB), "baseline: 'x'; expected one of"),
+        (("ranges = { sure = 2.0 }\n", SLOW, FAST, JOB), "ranges.sure: 2.0; expected published"),
+        (
+            (SLOW, FAST, JOB.replace("name", "weight = 0\nname")),
+            "weight: 0.0; expected more than 0",
+        ),
+        ((SLOW + "job = []\n", FAST, JOB), "fabric.0.job: not of a fabric"),
+        ((SLOW.replace("name", "nome"), FAST, JOB), "fabric.0: no name"),
+        (
+            (
+                'node.price = { value = "1 USD", basis = "published", source = "x" }\n',
+                SLOW,
+                FAST,
+                JOB,
+            ),
+            'node.price.date: missing; expected when it held, or basis = "example"',
+        ),
+    ],
+)
+def test_a_mistake_in_a_question_says_where_and_what_is_expected(
+    parts: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(AdviseError) as error:
+        load_question(write(tmp_path, *parts))
+    assert message in str(error.value)
+    assert str(tmp_path / "question.toml") in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("fabric", "message"),
+    [
+        (SLOW.replace("single_switch", "single_swich"), 'fabric "slow": topology'),
+        (SLOW.replace("25-roce", "26-roce"), 'fabric "slow": interconnect.profile'),
+    ],
+)
+def test_a_mistake_in_a_fabric_names_it(fabric: str, message: str, tmp_path: Path) -> None:
+    question = load_question(write(tmp_path, SETTINGS, fabric, FAST, JOB))
+    with pytest.raises(ScenarioError) as error:
+        prepare(question)
+    assert message in str(error.value)
+
+
+def test_a_damaged_price_book_is_a_mistake_and_not_a_missing_price(tmp_path: Path) -> None:
+    question = load_question(write(tmp_path, prices=PRICES.replace("[nic]", "[nics]")))
+    with pytest.raises(ScenarioError, match="unknown field `nics`"):
+        prepare(question)
+
+
+def test_a_price_of_a_node_in_another_currency_is_a_mistake(tmp_path: Path) -> None:
+    node = 'node.price = { value = "1 EUR", basis = "example", source = "x" }\n'
+    question = load_question(write(tmp_path, node, SETTINGS, SLOW, FAST, JOB))
+    with pytest.raises(AdviseError, match=r"node\.price: '1 EUR'; expected one such as"):
+        prepare(question)
+
+
+def test_the_verb_prints_the_ranking_json_and_a_page(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    done = run_here("advise", path, "-o", tmp_path / "out", "--html", tmp_path / "page")
+    assert done.returncode == 0, done.stderr
+    for text in ("1  fast", "2  slow", "[USD, example]", "Not modelled:", "would be level at"):
+        assert text in done.stdout
+    page = (tmp_path / "page" / "report.html").read_text()
+    assert "Prices are examples, no offers" in page and "What is not known" not in page
+    done = run_here("advise", path, "-o", tmp_path / "out", "--json")
+    found = json.loads(done.stdout)
+    assert found["carried_out"] == 0
+    assert [one["fabric"] for one in found["standings"]] == ["fast", "slow"]
+
+
+def test_a_dry_run_says_how_many_runs_there_are_and_carries_out_none(tmp_path: Path) -> None:
+    done = run_here("advise", write(tmp_path), "-o", tmp_path / "out", "--dry-run")
+    assert "8 points: 8 runs to carry out, 0 finished" in done.stdout
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_cluster_of_dask_gives_the_same_answer(tmp_path: Path) -> None:
+    local = asked(tmp_path)
+    question = load_question(tmp_path / "question.toml")
+    there = answer(prepare(question), tmp_path / "dask", executor("dask", 2))
+    assert there == local
+
+
+def test_a_plain_run_imports_no_library_of_sensitivity(tmp_path: Path) -> None:
+    scenario = tmp_path / "pair.toml"
+    scenario.write_text("topology.single_switch.hosts = 2\ntransport.roce = {}\n" + JOB)
+    code = (
+        f"import etherweave, sys; etherweave.run({str(scenario)!r}); print('SALib' in sys.modules)"
+    )
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

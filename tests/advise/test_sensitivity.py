@@ -1,0 +1,47 @@
+"""Effects of unknowns on leads that are known by formula."""
+
+import math
+from itertools import pairwise
+
+from etherweave.advise.sensitivity import LEVELS, effects, trajectories
+from etherweave.advise.simulated import SEED, Draw
+from etherweave.advise.unknowns import Unknown
+
+NAMES = ("strong", "weak", "without effect")
+UNKNOWNS = {name: Unknown(name, "estimate", 1.5, "1us") for name in NAMES}
+FIRST = 100
+
+
+def rows() -> list[Draw]:
+    return trajectories([SEED, *NAMES], 4, 1, FIRST)
+
+
+def test_each_row_moves_one_unknown_or_begins_a_trajectory() -> None:
+    found = rows()
+    assert [one.sample for one in found] == list(range(FIRST, FIRST + 4 * (len(NAMES) + 2)))
+    assert {one.seed for one in found} <= set(range(1, 1 + LEVELS))
+    begins = range(0, len(found), len(NAMES) + 2)
+    for begin in begins:
+        some = found[begin : begin + len(NAMES) + 2]
+        for one, other in pairwise(some):
+            moved = [name for name in NAMES if one.shares[name] != other.shares[name]]
+            assert len(moved) + (one.seed != other.seed) == 1
+
+
+def test_a_lead_that_is_a_sum_has_the_effects_of_its_parts() -> None:
+    found = rows()
+    leads = [0.3 + 0.2 * one.shares["strong"] - 0.1 * one.shares["weak"] for one in found]
+    moved = {one.unknown: one for one in effects(UNKNOWNS, found, leads, 1)}
+    assert list(moved)[:2] == ["strong", "weak"]
+    assert math.isclose(moved["strong"].moves, math.expm1(0.2))
+    assert math.isclose(moved["weak"].moves, math.expm1(0.1))
+    assert math.isclose(moved["without effect"].moves, 0, abs_tol=1e-12)
+    assert math.isclose(moved[SEED].moves, 0, abs_tol=1e-12)
+    assert not any(one.turns for one in moved.values())
+
+
+def test_an_unknown_that_turns_the_order_is_named() -> None:
+    found = rows()
+    leads = [one.shares["strong"] - 0.5 for one in found]
+    turning = [one.unknown for one in effects(UNKNOWNS, found, leads, 1) if one.turns]
+    assert turning == ["strong"]
