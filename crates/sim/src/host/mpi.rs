@@ -73,11 +73,11 @@ impl Shard {
         let now = self.now;
         loop {
             let rank = self.rank(thread);
-            if !rank.is_started || rank.is_done {
+            if !rank.is_started {
                 return;
             }
             match rank.op() {
-                None => return self.rank_done(thread),
+                None => return self.program_done(thread),
                 Some(Op::WaitAll) if rank.outstanding > 0 => return self.inbox_next(thread),
                 Some(Op::WaitAll) => rank.advance(),
                 Some(Op::IterationStart) => rank.begin_iteration(now),
@@ -107,6 +107,14 @@ impl Shard {
             None => PrefetchHint::endpoint(endpoint, sends),
         };
         self.begin_with(thread, Task::Step(endpoint), cost, hint);
+    }
+
+    /// The program has ended. What has been sent may still wait for room in a socket, as in `MPI_Finalize`.
+    fn program_done(&mut self, thread: ThreadIndex) {
+        if !self.rank(thread).is_done {
+            self.rank_done(thread);
+        }
+        self.inbox_next(thread);
     }
 
     fn rank_done(&mut self, thread: ThreadIndex) {

@@ -3,7 +3,7 @@
 use etherweave_primitives::{Bytes, Rank};
 use etherweave_sim::params::{SimParams, Transport};
 use etherweave_sim::transport::tcp::TcpParams;
-use etherweave_workload::{StreamSpec, Traffic};
+use etherweave_workload::{Block, Op, Program, StreamSpec, Traffic};
 
 use crate::common::{experiment, job_of, one_switch, run, tcp};
 
@@ -31,4 +31,16 @@ fn small_segments_start_although_a_write_exceeds_the_first_send_buffer() {
 fn a_send_buffer_smaller_than_a_write_slows_a_stream_down_and_does_not_stop_it() {
     let small = goodput_gbps(TcpParams { send_buffer: Bytes::new(32 << 10), ..TcpParams::default() });
     assert!(small > 1.0 && small < goodput_gbps(TcpParams::default()), "{small} Gb/s");
+}
+
+/// 4 MB in eager messages are more than the send buffer: the sender is done before the last of them is in it.
+#[test]
+fn a_rank_that_has_ended_still_sends_what_waited_for_its_socket() {
+    let program = |op: Op| Program::new([Block::unmeasured([vec![op; 100], vec![Op::WaitAll]].concat())]);
+    let (tag, bytes) = (1, 40_000);
+    let send = program(Op::Isend { peer: Rank::new(1), tag, bytes });
+    let receive = program(Op::Irecv { peer: Rank::new(0), tag, bytes });
+    let job = job_of(Traffic::Ranks(vec![send, receive]), Default::default());
+    let report = run(&experiment(one_switch(2), tcp(), vec![job]), 1);
+    assert!(report.flows.iter().any(|flow| flow.bytes > 100 * bytes), "{:?}", report.flows);
 }
