@@ -1,10 +1,12 @@
 //! Whether the parts of a scenario fit each other: its run, its jobs, its fabric.
 
+use std::sync::Arc;
+
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputError, InputErrors, Priority};
 use etherweave_sim::Job;
 use etherweave_sim::params::{self, Binding, CoreParams, FlowControl};
 use etherweave_topology::Topology;
-use etherweave_workload::{Op, Program, Traffic, Workload};
+use etherweave_workload::{Graph, GraphOp, Op, Program, Traffic, Workload};
 
 use crate::{JobSpec, Scenario, routing};
 
@@ -106,7 +108,7 @@ pub(crate) fn ranks(number: usize, job: &JobSpec, topology: &Topology) -> Result
 
 /// Streams run between hosts; what distributes ranks would be ignored.
 pub(crate) fn ranks_per_host(number: usize, job: &JobSpec, traffic: &Traffic) -> Result<(), InputError> {
-    let is_one = job.ranks_per_host == 1 || matches!(traffic, Traffic::Ranks(_));
+    let is_one = job.ranks_per_host == 1 || !matches!(traffic, Traffic::Streams(_));
     let found = format!("{} for streams", job.ranks_per_host);
     InputError::unless(is_one, format!("job.{number}.ranks_per_host"), found, "1: each stream is between two hosts")
 }
@@ -172,9 +174,15 @@ pub(crate) fn built(scenario: &Scenario, topology: &Topology, jobs: &[Job]) -> R
 fn check_programs(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
     let mut rows = 0;
     for (number, job) in jobs.iter().enumerate() {
-        let Traffic::Ranks(programs) = &job.traffic else { continue };
-        check_sleeps(scenario, number, programs)?;
-        rows += programs.iter().map(Program::iterations).sum::<u64>();
+        let (longest, iterations) = match &job.traffic {
+            Traffic::Ranks(programs) => (longest_rest(programs), programs.iter().map(Program::iterations).sum()),
+            Traffic::Graphs { ranks, iterations } => {
+                (longest_computation(ranks), u64::from(*iterations) * ranks.len() as u64)
+            }
+            Traffic::Streams(_) => continue,
+        };
+        check_rest(scenario, number, longest)?;
+        rows += iterations;
         check_rows(scenario, number, rows)?;
     }
     Ok(())
@@ -213,7 +221,12 @@ fn check_streams(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
     InputError::unless(has_streams || warm_up.is_zero(), "run.warm_up", warm_up, expected)
 }
 
-fn check_sleeps(scenario: &Scenario, number: usize, programs: &[Program]) -> Result<(), InputError> {
+fn longest_computation(graphs: &[Arc<Graph>]) -> Duration {
+    let computation = |op| if let GraphOp::Compute { duration } = op { duration } else { Duration::ZERO };
+    graphs.iter().flat_map(|graph| graph.ops()).map(computation).max().unwrap_or(Duration::ZERO)
+}
+
+fn longest_rest(programs: &[Program]) -> Duration {
     let rest = |op: &Op| match *op {
         Op::Sleep { duration } | Op::Compute { duration } => duration,
         Op::Isend { .. } | Op::Irecv { .. } | Op::Copy { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => {
@@ -221,7 +234,11 @@ fn check_sleeps(scenario: &Scenario, number: usize, programs: &[Program]) -> Res
         }
     };
     let ops = programs.iter().flat_map(|program| program.blocks.iter()).flat_map(|block| &block.ops);
-    let longest = ops.map(rest).max().unwrap_or(Duration::ZERO);
+    ops.map(rest).max().unwrap_or(Duration::ZERO)
+}
+
+/// Rejects rests beyond the longest run, and those that would look like a run without progress.
+fn check_rest(scenario: &Scenario, number: usize, longest: Duration) -> Result<(), InputError> {
     let key = format!("job.{number}.workload.{}", scenario.job[number].workload.name());
     InputError::unless(longest <= RUN_MAX, &key, format!("a rest of {longest}"), format!("at most {RUN_MAX}"))?;
     let (limit, longest) = (scenario.run.stall_limit, longest + scenario.host.timer_slack);

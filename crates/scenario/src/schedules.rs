@@ -53,6 +53,7 @@ impl JobSchedule {
         let schedule = Schedule::from_bytes(&self.bytes).expect("what has been written is read");
         match schedule.traffic {
             Traffic::Ranks(programs) => Goal::write(&programs),
+            Traffic::Graphs { .. } => unreachable!("a schedule has programs or streams"),
             Traffic::Streams(_) => Err(InputError::new("", "streams", "programs of ranks, which GOAL is about")),
         }
     }

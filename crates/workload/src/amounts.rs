@@ -2,7 +2,7 @@
 
 use etherweave_primitives::Duration;
 
-use crate::{Op, Program, StreamSpec, Traffic};
+use crate::{Graph, GraphOp, Op, Program, StreamSpec, Traffic};
 
 /// Sums over a job, and the most that one rank has. Endless streams count once per message of their window.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize)]
@@ -41,6 +41,10 @@ impl Amounts {
                 let iterations = programs.iter().map(Program::iterations).fold(0, u64::saturating_add);
                 (programs.iter().map(load).collect(), iterations, false)
             }
+            Traffic::Graphs { ranks, iterations } => {
+                let rows = u64::from(*iterations).saturating_mul(ranks.len() as u64);
+                (ranks.iter().map(|graph| graph_load(graph, *iterations)).collect(), rows, false)
+            }
             Traffic::Streams(streams) => (loads(traffic, streams), 0, streams.iter().any(|one| one.messages.is_none())),
         };
         let sum = |part: usize| loads.iter().fold(0, |sum: u64, load: &RankLoad| sum.saturating_add(load.sent[part]));
@@ -69,6 +73,20 @@ fn load(program: &Program) -> RankLoad {
                 Op::Compute { duration } | Op::Sleep { duration } => rest(&mut load, repeat, duration),
                 Op::WaitAll | Op::Copy { .. } | Op::IterationStart | Op::IterationEnd => {}
             }
+        }
+    }
+    load
+}
+
+fn graph_load(graph: &Graph, iterations: u32) -> RankLoad {
+    let mut load = RankLoad::default();
+    let repeat = u64::from(iterations);
+    for op in graph.ops() {
+        match op {
+            GraphOp::Send { bytes, .. } => add(&mut load.sent, repeat, bytes),
+            GraphOp::Receive { bytes, .. } => add(&mut load.received, repeat, bytes),
+            GraphOp::Compute { duration } => rest(&mut load, repeat, duration),
+            GraphOp::Copy { .. } => {}
         }
     }
     load

@@ -1,17 +1,25 @@
 //! The closed family of workloads: every member is listed here once.
 
 use crate::{
-    AllToAll, Fft, Goal, Gpcnet, GpcnetCongestor, Halo3d, HpccFft, HpccMpifft, HpccPtrans, HpccRandomAccess, HpccRing,
-    Hpl, Incast, Npb, NpbCg, Openfoam, OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation, PermutationStreams,
-    Program, StreamSpec,
+    AllToAll, Fft, Goal, Gpcnet, GpcnetCongestor, Graph, Halo3d, HpccFft, HpccMpifft, HpccPtrans, HpccRandomAccess,
+    HpccRing, Hpl, Incast, Npb, NpbCg, Openfoam, OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation,
+    PermutationStreams, Program, StreamSpec,
 };
 use etherweave_primitives::InputErrors;
+use std::sync::Arc;
 
 /// What a workload yields.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Traffic {
     /// An MPI job: the program of each rank.
     Ranks(Vec<Program>),
+    /// A job whose ranks perform graphs.
+    Graphs {
+        /// The graph of each rank.
+        ranks: Vec<Arc<Graph>>,
+        /// How often each rank performs all of its graph, each time a measured iteration, 1 or more.
+        iterations: u32,
+    },
     /// Streams without a schedule.
     Streams(Vec<StreamSpec>),
 }
@@ -117,6 +125,7 @@ impl Traffic {
     pub fn ranks(&self) -> u32 {
         match self {
             Traffic::Ranks(programs) => programs.len() as u32,
+            Traffic::Graphs { ranks, .. } => ranks.len() as u32,
             Traffic::Streams(streams) => {
                 let last = |stream: &StreamSpec| stream.src_rank.max(stream.dst_rank).get();
                 streams.iter().map(last).max().map_or(0, |last| last + 1)

@@ -12,7 +12,7 @@
 //!   core                            send of layer 2     send of layer 1
 //! ```
 //!
-//! [`GraphBuilder`] makes one; [`check_graphs`] checks those of a job.
+//! [`GraphBuilder`] makes one, [`check_graphs`] checks those of a job, which is [`Traffic::Graphs`](crate::Traffic).
 //!
 //! ```
 //! use etherweave_primitives::{Duration, Rank};

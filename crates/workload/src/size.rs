@@ -210,11 +210,13 @@ fn burst_bytes(program: &Program) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use etherweave_primitives::Bytes;
 
     use super::*;
     use crate::collective::Collective;
-    use crate::{AllToAll, Amounts, OsuCollective, Permutation, Traffic};
+    use crate::{AllToAll, Amounts, Graph, OsuCollective, Permutation, Traffic};
 
     /// Connections, rows, messages and bytes as the programs have them.
     fn built(workload: &Workload) -> (u64, u64, Option<u64>, Option<u64>) {
@@ -223,6 +225,10 @@ mod tests {
         let connections = match &traffic {
             Traffic::Ranks(programs) => programs.iter().map(peers).sum::<u64>().div_ceil(2),
             Traffic::Streams(streams) => streams.len() as u64,
+            Traffic::Graphs { ranks, .. } => {
+                let peers = |graph: &Arc<Graph>| graph.peers().collect::<BTreeSet<_>>().len() as u64;
+                ranks.iter().map(peers).sum::<u64>().div_ceil(2)
+            }
         };
         let is_counted = !amounts.is_endless;
         let counted = |value| is_counted.then_some(value);

@@ -1,8 +1,8 @@
 //! Connections between hosts, and their paths.
 
-use etherweave_primitives::{HostId, InputError, Purpose, Stream};
+use etherweave_primitives::{HostId, InputError, Purpose, Rank, Stream};
 use etherweave_routing::{FlowKey, path};
-use etherweave_workload::{Op, Program, Traffic};
+use etherweave_workload::{Op, Traffic};
 
 use super::layout::Layout;
 use super::{Experiment, Job, Paths, too_large};
@@ -32,8 +32,8 @@ pub(super) fn plan(experiment: &Experiment) -> Result<(Vec<PlannedConnection>, V
     let mut connections = Vec::new();
     for (number, job) in experiment.jobs.iter().enumerate() {
         match &job.traffic {
-            Traffic::Ranks(programs) => {
-                let pairs = pairs(programs).into_iter();
+            Traffic::Ranks(_) | Traffic::Graphs { .. } => {
+                let pairs = pairs(&job.traffic).into_iter();
                 connections.extend(pairs.map(|(a, b)| PlannedConnection { job: number, ranks: [a, b], stream: 0 }));
             }
             Traffic::Streams(streams) => {
@@ -50,19 +50,30 @@ pub(super) fn plan(experiment: &Experiment) -> Result<(Vec<PlannedConnection>, V
     if is_small { Ok((connections, neighbours)) } else { Err(too_large("connections")) }
 }
 
+/// Ranks that a rank names.
+fn peers(traffic: &Traffic, rank: usize, peers: &mut Vec<u32>) {
+    match traffic {
+        Traffic::Ranks(programs) => {
+            let ops = programs[rank].blocks.iter().flat_map(|block| &block.ops);
+            peers.extend(ops.filter_map(|op| match op {
+                Op::Isend { peer, .. } | Op::Irecv { peer, .. } => Some(peer.get()),
+                _ => None,
+            }));
+        }
+        Traffic::Graphs { ranks, .. } => peers.extend(ranks[rank].peers().map(Rank::get)),
+        Traffic::Streams(_) => {}
+    }
+}
+
 /// Pairs of ranks, the lower first, that exchange any message, in order.
-fn pairs(programs: &[Program]) -> Vec<(u32, u32)> {
-    let (mut pairs, mut peers) = (Vec::new(), Vec::new());
-    for (rank, program) in programs.iter().enumerate() {
-        let ops = program.blocks.iter().flat_map(|block| &block.ops);
-        peers.extend(ops.filter_map(|op| match op {
-            Op::Isend { peer, .. } | Op::Irecv { peer, .. } => Some(peer.get()),
-            _ => None,
-        }));
-        peers.sort_unstable();
-        peers.dedup();
+fn pairs(traffic: &Traffic) -> Vec<(u32, u32)> {
+    let (mut pairs, mut named) = (Vec::new(), Vec::new());
+    for rank in 0..traffic.ranks() as usize {
+        peers(traffic, rank, &mut named);
+        named.sort_unstable();
+        named.dedup();
         let rank = rank as u32;
-        pairs.extend(peers.drain(..).map(|peer| (rank.min(peer), rank.max(peer))));
+        pairs.extend(named.drain(..).map(|peer| (rank.min(peer), rank.max(peer))));
     }
     pairs.sort_unstable();
     pairs.dedup();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use etherweave_primitives::{BitRate, HostId, InputError, InputErrors, Purpose, Stream, Time};
 use etherweave_topology::Topology;
-use etherweave_workload::{Program, Traffic};
+use etherweave_workload::{ExecutionStream, Traffic};
 
 use super::connections::{PlannedConnection, ranks};
 use super::layout::Layout;
@@ -16,8 +16,8 @@ use crate::frame::ethernet::ip;
 use crate::frame::tcp;
 use crate::host::rss::{self, Socket};
 use crate::host::{
-    Core, Endpoint, Intake, Neighbour, OWN_CORE, Protocol, RankState, ReceiveQueue, Role, SinkState, SourceState,
-    Thread,
+    Core, Endpoint, GraphState, Intake, Neighbour, OWN_CORE, Protocol, RankState, ReceiveQueue, Role, SinkState,
+    SourceState, Thread,
 };
 use crate::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use crate::params::{CoreParams, HostParams};
@@ -75,8 +75,8 @@ pub(super) fn populate(
         let count = connections[first..].iter().take_while(|connection| connection.job == number).count();
         let own = first..first + count;
         match &job.traffic {
-            Traffic::Ranks(programs) => {
-                let threads = add_ranks(experiment, number, programs, layout, shards);
+            Traffic::Ranks(_) | Traffic::Graphs { .. } => {
+                let threads = add_ranks(experiment, number, layout, shards);
                 connect(&threads, &connections[own.clone()], &ends[own], shards);
                 let neighbours = neighbours.iter().filter(|pair| pair.job == number);
                 neighbours.for_each(|pair| introduce(pair, &threads, shards));
@@ -214,20 +214,14 @@ fn host_at(shard: &Shard, port: PortIndex) -> HostIndex {
 /// A thread: its shard and number there.
 type ThreadId = (usize, ThreadIndex);
 
-fn add_ranks(
-    experiment: &Experiment,
-    number: usize,
-    programs: &[Program],
-    layout: &Layout,
-    shards: &mut [Shard],
-) -> Vec<ThreadId> {
+fn add_ranks(experiment: &Experiment, number: usize, layout: &Layout, shards: &mut [Shard]) -> Vec<ThreadId> {
     let job = &experiment.jobs[number];
     let cores = experiment.params.host.cores.as_ref();
-    let mut threads = Vec::with_capacity(programs.len());
+    let mut threads = Vec::with_capacity(ranks(job));
     let mut ranks_on_host = vec![0; experiment.topology.hosts()];
-    for (rank, program) in programs.iter().enumerate() {
+    for rank in 0..ranks(job) {
         let (shard, port) = layout.host_port(&experiment.topology, job.hosts[rank]);
-        let mut state = RankState::new(rank as u32, program.clone());
+        let (mut state, streams) = rank_state(job, rank);
         if let Some(noise) = experiment.params.host.noise {
             let entity = (number as u64) << 32 | rank as u64;
             state.interrupt(noise, Stream::new(experiment.params.seed, Purpose::HostNoise, entity));
@@ -235,11 +229,35 @@ fn add_ranks(
         let role = Role::Rank(Box::new(state));
         let place = ranks_on_host[job.hosts[rank].index()];
         ranks_on_host[job.hosts[rank].index()] += 1;
-        let core = core_number(host_at(&shards[shard], port), cores, |cores| job.binding.core(place, cores));
-        threads.push((shard, add_thread(&mut shards[shard], port, number, core, role)));
+        // Further streams of a rank run on the cores behind its own.
+        let host = host_at(&shards[shard], port);
+        let core = |stream| core_number(host, cores, |cores| (job.binding.core(place, cores) + stream) % cores.count());
+        let thread = add_thread(&mut shards[shard], port, number, stream_core(streams.first(), || core(0)), role);
+        threads.push((shard, thread));
+        for (stream, kind) in streams.iter().enumerate().skip(1) {
+            let core = stream_core(Some(kind), || core(stream as u32));
+            add_thread(&mut shards[shard], port, number, core, Role::GraphStream(thread));
+        }
         shards[shard].totals.unfinished += u64::from(!job.is_background);
     }
     threads
+}
+
+/// The state of a rank, and the streams of its graph, if it performs one.
+fn rank_state(job: &Job, rank: usize) -> (RankState, &[ExecutionStream]) {
+    match &job.traffic {
+        Traffic::Ranks(programs) => (RankState::new(rank as u32, programs[rank].clone()), &[]),
+        Traffic::Graphs { ranks, iterations } => {
+            let graph = GraphState::new(ranks[rank].clone(), *iterations, Time::ZERO + job.start);
+            (RankState::of_graph(rank as u32, graph), ranks[rank].streams())
+        }
+        Traffic::Streams(_) => unreachable!("streams have no ranks"),
+    }
+}
+
+/// The core of an execution stream; that of an accelerator needs none.
+fn stream_core(stream: Option<&ExecutionStream>, core: impl FnOnce() -> CoreIndex) -> CoreIndex {
+    if stream == Some(&ExecutionStream::Accelerator) { OWN_CORE } else { core() }
 }
 
 /// Gives the ends of connections to their ranks.

@@ -13,7 +13,8 @@ use etherweave_primitives::{Bytes, Duration};
 use etherweave_workload::Op;
 use etherweave_workload::collective::TAG_BASE;
 
-use super::matching::{Envelope, Unexpected};
+use super::graph::{Request, RequestPart};
+use super::matching::{Envelope, Receive, Unexpected};
 use super::message::{Message, MessageKind};
 use super::rank::RankState;
 use super::shared_memory::Neighbour;
@@ -64,7 +65,7 @@ impl Shard {
     pub(super) fn rank(&mut self, thread: ThreadIndex) -> &mut RankState {
         match &mut self.threads[thread].role {
             Role::Rank(rank) => rank,
-            Role::Source(_) | Role::Sink(_) => unreachable!("only ranks run programs"),
+            Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => unreachable!("only ranks run programs"),
         }
     }
 
@@ -77,6 +78,7 @@ impl Shard {
                 return;
             }
             match rank.op() {
+                None if rank.graph.is_some() => return self.graph_next(thread),
                 None => return self.program_done(thread),
                 Some(Op::WaitAll) if rank.outstanding > 0 => return self.inbox_next(thread),
                 Some(Op::WaitAll) => rank.advance(),
@@ -117,7 +119,7 @@ impl Shard {
         self.inbox_next(thread);
     }
 
-    fn rank_done(&mut self, thread: ThreadIndex) {
+    pub(super) fn rank_done(&mut self, thread: ThreadIndex) {
         self.rank(thread).is_done = true;
         if !self.constants.is_background[self.threads[thread].job as usize] {
             self.totals.unfinished -= 1;
@@ -141,7 +143,7 @@ impl Shard {
         }
     }
 
-    fn send_cost(&self, endpoint: EndpointIndex, tag: u32, bytes: u64, sent: u64) -> TaskCost {
+    pub(super) fn send_cost(&self, endpoint: EndpointIndex, tag: u32, bytes: u64, sent: u64) -> TaskCost {
         let (host, mpi) = (&self.constants.params.host, self.constants.mpi());
         if Neighbour::of(endpoint).is_some() {
             let memory = &host.shared_memory;
@@ -158,7 +160,7 @@ impl Shard {
     }
 
     /// Of a message to itself: both posts, the completion, and its copies.
-    fn copy_cost(&self, bytes: u64) -> TaskCost {
+    pub(super) fn copy_cost(&self, bytes: u64) -> TaskCost {
         let mpi = self.constants.mpi();
         let posted = mpi.send_overhead + mpi.receive_overhead + mpi.handling_overhead;
         TaskCost::of(posted).and_copy(mpi.self_per_kib, bytes)
@@ -166,16 +168,29 @@ impl Shard {
 
     /// The present operation has taken its time: its effect.
     pub(super) fn step_done(&mut self, thread: ThreadIndex, endpoint: EndpointIndex) {
-        let op = self.rank(thread).op().expect("a step has an operation");
+        let rank_thread = self.rank_thread(thread);
+        let rank = self.rank(rank_thread);
+        let (Some(op), sent) = (rank.op(), rank.fragments_sent) else {
+            return self.graph_step_done(rank_thread, thread, endpoint);
+        };
         if let Op::Isend { tag, bytes, .. } = op
-            && self.send_fragment(thread, endpoint, tag, bytes)
+            && let Some(piece) = self.send_fragment(endpoint, tag, bytes, sent)
         {
+            self.rank(thread).fragments_sent += piece;
             return;
         }
-        self.rank(thread).advance();
+        let rank = self.rank(thread);
+        rank.advance();
         match op {
-            Op::Isend { tag, bytes, .. } => self.isend(thread, endpoint, tag, bytes),
-            Op::Irecv { tag, .. } => self.irecv(thread, endpoint, tag),
+            Op::Isend { tag, bytes, .. } => {
+                rank.fragments_sent = 0;
+                let is_open = self.isend(thread, endpoint, tag, bytes, sent);
+                self.rank(thread).outstanding += u32::from(is_open);
+            }
+            Op::Irecv { tag, .. } => {
+                rank.outstanding += 1;
+                self.irecv(thread, Envelope { endpoint, tag }, 0);
+            }
             Op::Copy { .. }
             | Op::Compute { .. }
             | Op::Sleep { .. }
@@ -185,50 +200,61 @@ impl Shard {
         }
     }
 
-    /// Sends a fragment of an eager message, if others follow it.
-    fn send_fragment(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, tag: u32, bytes: u64) -> bool {
+    /// Sends a fragment of an eager message, of which so much has been sent, if others follow it; gives its length.
+    pub(super) fn send_fragment(&mut self, endpoint: EndpointIndex, tag: u32, bytes: u64, sent: u64) -> Option<u64> {
         let mpi = self.constants.mpi();
         let is_eager = Neighbour::of(endpoint).is_none() && EagerLimits::of_mpi(mpi).admit(tag, bytes);
         let header = mpi.header.get();
-        let sent = self.rank(thread).fragments_sent;
         let piece = self.constants.mpi().piece(bytes, sent);
         if !is_eager || sent + piece == bytes {
-            return false;
+            return None;
         }
-        self.rank(thread).fragments_sent += piece;
         self.post_message(endpoint, MessageKind::Fragment, tag, piece, header + piece);
-        true
+        Some(piece)
     }
 
-    fn isend(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, tag: u32, bytes: u64) {
+    /// Sends a message of which so much has been sent in fragments; says whether the request stays open.
+    pub(super) fn isend(
+        &mut self,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+        tag: u32,
+        bytes: u64,
+        sent: u64,
+    ) -> bool {
         let header = self.constants.mpi().header.get();
         let limits = match Neighbour::of(endpoint) {
             Some(_) => EagerLimits::of_shared_memory(&self.constants.params.host.shared_memory),
             None => EagerLimits::of_mpi(self.constants.mpi()),
         };
-        if limits.admit(tag, bytes) {
+        let is_eager = limits.admit(tag, bytes);
+        if is_eager {
             // Buffered: the request is complete once the bytes are handed over.
-            let sent = std::mem::take(&mut self.rank(thread).fragments_sent);
             self.send_message(thread, endpoint, MessageKind::Eager, tag, bytes, header + bytes - sent);
         } else {
-            self.rank(thread).outstanding += 1;
             self.send_message(thread, endpoint, MessageKind::RequestToSend, tag, bytes, header);
         }
+        !is_eager
     }
 
-    fn irecv(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, tag: u32) {
-        let rank = self.rank(thread);
-        rank.outstanding += 1;
-        if let Some(message) = rank.matching.post(Envelope { endpoint, tag }) {
-            self.matched(thread, message);
+    /// Posts a receive, which belongs to an operation of a graph or is one of a sequence.
+    pub(super) fn irecv(&mut self, thread: ThreadIndex, envelope: Envelope, node: u32) {
+        if let Some(message) = self.rank(thread).matching.post(Receive { envelope, node }) {
+            self.matched(thread, message, node);
         }
     }
 
     /// A message has found its receive.
-    fn matched(&mut self, thread: ThreadIndex, message: Unexpected) {
+    fn matched(&mut self, thread: ThreadIndex, message: Unexpected, node: u32) {
         let Envelope { endpoint, tag } = message.envelope;
-        if !message.is_rendezvous {
-            return self.request_complete(thread);
+        let rank = self.rank(thread);
+        match &mut rank.graph {
+            Some(graph) if message.is_rendezvous => {
+                graph.open(Request { endpoint, part: RequestPart::Receive(tag) }, node);
+            }
+            Some(graph) => return graph.complete(node),
+            None if message.is_rendezvous => {}
+            None => return rank.request_complete(),
         }
         if Neighbour::of(endpoint).is_some() {
             let copy = Message { kind: MessageKind::ReadResponse, tag, bytes: message.bytes, end: 0 };
@@ -239,10 +265,12 @@ impl Shard {
     }
 
     /// One outstanding request less.
-    pub(super) fn request_complete(&mut self, thread: ThreadIndex) {
+    pub(super) fn request_complete(&mut self, thread: ThreadIndex, request: Request) {
         let rank = self.rank(thread);
-        assert!(rank.outstanding > 0, "a request completes once");
-        rank.outstanding -= 1;
+        match &mut rank.graph {
+            Some(graph) => graph.request_complete(request),
+            None => rank.request_complete(),
+        }
     }
 
     /// Sends a message of `length` bytes to a peer: by a connection, or to a neighbour.
@@ -297,16 +325,24 @@ impl Shard {
             MessageKind::Eager | MessageKind::RequestToSend => {
                 let is_rendezvous = kind == MessageKind::RequestToSend;
                 let arrived = Unexpected { envelope: Envelope { endpoint, tag }, bytes, is_rendezvous };
-                if self.rank(thread).matching.arrive(arrived) {
-                    self.matched(thread, arrived);
+                if let Some(node) = self.rank(thread).matching.arrive(arrived) {
+                    self.matched(thread, arrived, node);
                 }
             }
             MessageKind::ReadResponse => {
-                self.request_complete(thread);
+                self.request_complete(thread, Request { endpoint, part: RequestPart::Receive(tag) });
                 self.send_message(thread, endpoint, MessageKind::Finished, tag, 0, header);
             }
-            MessageKind::Finished | MessageKind::Payload => self.request_complete(thread),
+            MessageKind::Finished => {
+                self.request_complete(thread, Request { endpoint, part: RequestPart::Send(tag) });
+            }
+            MessageKind::Payload => {
+                self.request_complete(thread, Request { endpoint, part: RequestPart::Receive(tag) });
+            }
             MessageKind::ClearToSend => {
+                if let Some(graph) = &mut self.rank(thread).graph {
+                    graph.granted(endpoint, tag);
+                }
                 self.post_message(endpoint, MessageKind::Payload, tag, bytes, header + bytes);
             }
             // Copied; the last fragment completes the message.
@@ -321,7 +357,7 @@ impl Shard {
     pub(crate) fn iterations(&self) -> (u64, u64) {
         let ranks = self.threads.iter().filter_map(|thread| match &thread.role {
             Role::Rank(rank) => Some(rank.iterations()),
-            Role::Source(_) | Role::Sink(_) => None,
+            Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => None,
         });
         ranks.fold((0, 0), |(done, all), (more, total)| (done + more, all + total))
     }

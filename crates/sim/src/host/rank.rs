@@ -4,6 +4,7 @@ use etherweave_primitives::{Duration, Stream, Time};
 use etherweave_workload::{Op, Program};
 
 use super::IterationRow;
+use super::graph::GraphState;
 use super::matching::Matching;
 use crate::engine::memory::prefetch;
 use crate::indices::EndpointIndex;
@@ -17,11 +18,13 @@ pub(crate) struct RankState {
     pub is_started: bool,
     /// Whether its program has ended.
     pub is_done: bool,
-    /// What it performs.
+    /// What it performs, unless that is a graph.
     program: Program,
     /// Block, repetition and operation.
     cursor: (usize, u32, usize),
-    /// Requests not yet complete.
+    /// The graph that it performs, if it does.
+    pub(super) graph: Option<Box<GraphState>>,
+    /// Requests not yet complete; of a graph, see there.
     pub outstanding: u32,
     /// What has been sent of the present message, in fragments [B].
     pub(super) fragments_sent: u64,
@@ -43,13 +46,25 @@ pub(crate) struct RankState {
 impl RankState {
     /// A rank before its start, without connections.
     pub fn new(rank: u32, program: Program) -> RankState {
-        let rows = Vec::with_capacity(program.iterations() as usize);
+        let iterations = program.iterations();
+        RankState::performing(rank, program, None, iterations)
+    }
+
+    /// A rank that performs a graph.
+    pub fn of_graph(rank: u32, graph: GraphState) -> RankState {
+        let iterations = graph.iterations();
+        RankState::performing(rank, Program::default(), Some(Box::new(graph)), iterations)
+    }
+
+    fn performing(rank: u32, program: Program, graph: Option<Box<GraphState>>, iterations: u64) -> RankState {
+        let rows = Vec::with_capacity(iterations as usize);
         RankState {
             rank,
             is_started: false,
             is_done: false,
             program,
             cursor: (0, 0, 0),
+            graph,
             outstanding: 0,
             fragments_sent: 0,
             matching: Matching::default(),
@@ -136,11 +151,31 @@ impl RankState {
     /// Ends an iteration, which is recorded if its block is measured, of a job on a host.
     pub(super) fn end_iteration(&mut self, now: Time, job: u32, host: u32) {
         if self.is_measured() {
-            let (rank, iteration, start) = (self.rank, self.iteration, self.iteration_start);
-            self.rows.push(IterationRow { job, rank, host, iteration, start, duration: now.since(start) });
-            self.iteration += 1;
+            self.record_iteration(self.iteration_start, now, job, host);
         }
         self.advance();
+    }
+
+    /// Records an iteration that ends now.
+    pub(super) fn record_iteration(&mut self, start: Time, now: Time, job: u32, host: u32) {
+        let (rank, iteration) = (self.rank, self.iteration);
+        self.rows.push(IterationRow { job, rank, host, iteration, start, duration: now.since(start) });
+        self.iteration += 1;
+    }
+
+    /// One outstanding request less, of a sequence.
+    #[inline]
+    pub(super) fn request_complete(&mut self) {
+        assert!(self.outstanding > 0, "a request completes once");
+        self.outstanding -= 1;
+    }
+
+    /// Requests that are not complete.
+    pub fn open_requests(&self) -> u32 {
+        match &self.graph {
+            Some(graph) => (graph.requests() + self.matching.posted().len()) as u32,
+            None => self.outstanding,
+        }
     }
 
     /// Goes to the next operation.

@@ -9,7 +9,7 @@ impl Shard {
     pub(super) fn source(&mut self, thread: ThreadIndex) -> &mut SourceState {
         match &mut self.threads[thread].role {
             Role::Source(source) => source,
-            Role::Rank(_) | Role::Sink(_) => unreachable!("only sources send streams"),
+            Role::Rank(_) | Role::GraphStream(_) | Role::Sink(_) => unreachable!("only sources send streams"),
         }
     }
 

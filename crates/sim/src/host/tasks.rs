@@ -45,7 +45,8 @@ impl Shard {
     pub(crate) fn assign(&mut self, thread: ThreadIndex, task: Task) {
         let state = &mut self.threads[thread];
         state.inbox.push_back(task);
-        if state.current.is_none() {
+        // Any stream of a graph can handle what has arrived.
+        if state.current.is_none() || matches!(&state.role, Role::Rank(rank) if rank.graph.is_some()) {
             self.thread_next(thread);
         }
     }
@@ -117,7 +118,7 @@ impl Shard {
         let task = self.threads[thread].current.take().expect("a task is in progress");
         match task {
             Task::Step(endpoint) => self.step_done(thread, endpoint),
-            Task::Handle(endpoint, message) => self.handle_message(thread, endpoint, message),
+            Task::Handle(endpoint, message) => self.handle_message(self.rank_thread(thread), endpoint, message),
             Task::Write(endpoint, bytes) => self.write_done(endpoint, bytes),
             Task::Read(endpoint, bytes) => self.read_done(endpoint, bytes),
             Task::Post => self.post_done(thread),
@@ -131,6 +132,7 @@ impl Shard {
     pub(crate) fn thread_next(&mut self, thread: ThreadIndex) {
         match self.threads[thread].role {
             Role::Rank(_) => self.rank_next(thread),
+            Role::GraphStream(rank) => self.graph_next(rank),
             Role::Source(_) => self.source_next(thread),
             Role::Sink(_) => self.inbox_next(thread),
         }
@@ -139,6 +141,11 @@ impl Shard {
     /// Begins the first task of the inbox.
     pub(crate) fn inbox_next(&mut self, thread: ThreadIndex) {
         let Some(task) = self.threads[thread].inbox.pop_front() else { return };
+        self.begin_task(thread, task);
+    }
+
+    /// Begins a task of an inbox.
+    pub(super) fn begin_task(&mut self, thread: ThreadIndex, task: Task) {
         let (task, cost) = self.priced(thread, task);
         self.begin(thread, task, cost);
     }

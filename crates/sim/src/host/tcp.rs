@@ -6,6 +6,7 @@
 use etherweave_primitives::Time;
 
 use super::Endpoint;
+use super::graph::{Request, RequestPart};
 use super::message::MessageKind;
 use super::socket::PendingWrite;
 use super::thread::{Role, Task};
@@ -107,15 +108,17 @@ impl Shard {
         self.pump(endpoint);
         self.expect_write(endpoint);
         if completes {
-            self.write_complete(thread);
+            self.write_complete(thread, endpoint);
         }
     }
 
-    fn write_complete(&mut self, thread: ThreadIndex) {
+    fn write_complete(&mut self, thread: ThreadIndex, endpoint: EndpointIndex) {
         match &mut self.threads[thread].role {
-            Role::Rank(_) => self.request_complete(thread),
+            Role::Rank(_) => self.request_complete(thread, Request { endpoint, part: RequestPart::Written }),
             Role::Source(source) => source.completed += 1,
-            Role::Sink(_) => unreachable!("a sink does not write"),
+            Role::GraphStream(_) | Role::Sink(_) => {
+                unreachable!("connections belong to ranks, and a sink does not write")
+            }
         }
     }
 
@@ -125,7 +128,7 @@ impl Shard {
         let bytes = self.endpoints[endpoint].tcp().receiver.readable().min(largest);
         let calls = match &self.threads[thread].role {
             Role::Sink(sink) => bytes.div_ceil(sink.bytes),
-            Role::Rank(_) | Role::Source(_) => 1,
+            Role::Rank(_) | Role::GraphStream(_) | Role::Source(_) => 1,
         };
         (bytes, calls)
     }

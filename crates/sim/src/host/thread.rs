@@ -13,7 +13,7 @@ use etherweave_primitives::{Duration, Time};
 use super::message::Message;
 use super::rank::RankState;
 use crate::engine::memory::prefetch;
-use crate::indices::{CoreIndex, EndpointIndex, HostIndex};
+use crate::indices::{CoreIndex, EndpointIndex, HostIndex, ThreadIndex};
 
 /// Something to do.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +32,10 @@ pub(crate) enum Task {
 
 /// What a thread is for.
 pub(crate) enum Role {
-    /// Runs a rank's program.
+    /// Runs a rank's program, or the first stream of its graph.
     Rank(Box<RankState>),
+    /// Runs another stream of the graph of the rank whose thread is named.
+    GraphStream(ThreadIndex),
     /// Sends a stream.
     Source(SourceState),
     /// Receives a stream.

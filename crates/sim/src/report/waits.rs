@@ -5,7 +5,7 @@ use etherweave_primitives::ChannelId;
 
 use crate::engine::{Shard, Simulation};
 use crate::frame::pause::priorities;
-use crate::host::{Envelope, Role, Thread};
+use crate::host::{ANY_SOURCE, ANY_TAG, Receive, Role, Thread};
 
 impl Simulation {
     /// Why no event makes progress: ports that are paused or lack credits, and ranks that wait; on the first process.
@@ -53,20 +53,24 @@ impl Simulation {
 
     fn waiting_rank(&self, shard: &Shard, thread: &Thread) -> Option<String> {
         let Role::Rank(rank) = &thread.role else { return None };
-        if rank.is_done || rank.outstanding == 0 {
+        if rank.is_done || rank.open_requests() == 0 {
             return None;
         }
         let job = &self.names.jobs[thread.job as usize];
         let host = self.host_name(shard.hosts[thread.host].id);
-        let from = |envelope: &Envelope| {
-            format!(
-                "a message of rank {} with tag {}",
-                rank.peer_of(envelope.endpoint).unwrap_or(u32::MAX),
-                envelope.tag
-            )
+        let from = |receive: &Receive| {
+            let source = match receive.envelope.endpoint {
+                ANY_SOURCE => "any rank".to_owned(),
+                endpoint => format!("rank {}", rank.peer_of(endpoint).unwrap_or(u32::MAX)),
+            };
+            let tag = match receive.envelope.tag {
+                ANY_TAG => "any tag".to_owned(),
+                tag => format!("tag {tag}"),
+            };
+            format!("a message of {source} with {tag}")
         };
         let posted: Vec<String> = rank.matching.posted().iter().take(3).map(from).collect();
         let what = if posted.is_empty() { "sends to complete".to_owned() } else { posted.join(", ") };
-        Some(format!("job {job}: rank {} on {host} waits for {} requests: {what}", rank.rank, rank.outstanding))
+        Some(format!("job {job}: rank {} on {host} waits for {} requests: {what}", rank.rank, rank.open_requests()))
     }
 }

@@ -10,6 +10,7 @@ mod dcqcn;
 mod dctcp;
 mod degraded;
 mod eager;
+mod graph;
 mod headroom;
 mod hpcc;
 mod input_queued;

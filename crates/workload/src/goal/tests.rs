@@ -72,7 +72,7 @@ fn unrolled(program: &Program) -> Vec<Op> {
 fn what_is_written_is_read_back_as_the_same_sequence() {
     let small = |workload: Workload| match workload.traffic(3).unwrap() {
         Traffic::Ranks(programs) => programs,
-        Traffic::Streams(_) => unreachable!("only rank schedules are listed"),
+        Traffic::Graphs { .. } | Traffic::Streams(_) => unreachable!("only rank schedules are listed"),
     };
     let bytes = Bytes::new(4096);
     for workload in [

@@ -17,6 +17,10 @@ impl Schedule {
         let (programs, streams): (&[Program], &[StreamSpec]) = match &self.traffic {
             Traffic::Ranks(programs) => (programs, &[]),
             Traffic::Streams(streams) => (&[], streams),
+            Traffic::Graphs { .. } => {
+                let expected = "programs or streams, which the executor performs";
+                return Err(InputError::new("", "graphs of operations", expected));
+            }
         };
         let ranks = self.traffic.ranks() as usize;
         let tags = tags(self.warm_up_programs.iter().chain(programs))?;

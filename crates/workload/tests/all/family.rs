@@ -84,7 +84,7 @@ fn libraries() -> Vec<Workload> {
 fn programs() -> Vec<(Workload, Vec<Program>)> {
     let programs = |member: Workload| match member.traffic(7).unwrap() {
         Traffic::Ranks(programs) => Some((member, programs)),
-        Traffic::Streams(_) => None,
+        Traffic::Graphs { .. } | Traffic::Streams(_) => None,
     };
     members().into_iter().filter_map(programs).collect()
 }

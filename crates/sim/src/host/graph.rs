@@ -1,0 +1,344 @@
+//! A rank that performs a graph: a thread for each of its execution streams.
+//!
+//! ```text
+//!   started, complete ──► dependants ──► ready queue of their stream ──► thread of the stream
+//!   message arrives ──► inbox of the rank ──► an idle thread, one at a time
+//! ```
+//!
+//! A stream performs its ready operations one after another, and waits inside MPI when it has none: then it handles
+//! what has arrived. That is work for a core, so an accelerator's stream does it only where the rank has no other. One
+//! stream at a time does, as MPI libraries let one thread progress at a time: messages match in the order of their
+//! arrival.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use etherweave_primitives::Time;
+use etherweave_workload::{ExecutionStream, Graph, GraphOp};
+
+use super::matching::{ANY_SOURCE, ANY_TAG, Envelope};
+use super::shared_memory::Neighbour;
+use super::tasks::TaskCost;
+use super::thread::{Role, Task};
+use crate::engine::Shard;
+use crate::engine::event::PrefetchHint;
+use crate::indices::{EndpointIndex, ThreadIndex};
+
+/// The first stream, whose thread is that of the rank. The others' threads follow it.
+const FIRST: u8 = 0;
+
+/// What is open of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum RequestPart {
+    /// A send by rendezvous of this tag.
+    Send(u32),
+    /// A send by rendezvous whose payload is being written into a socket.
+    Written,
+    /// A matched receive of a message of this tag.
+    Receive(u32),
+}
+
+/// An open request: of several equal ones the first completes first, as connections keep the order of messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Request {
+    /// The other rank.
+    pub endpoint: EndpointIndex,
+    pub part: RequestPart,
+}
+
+/// The present operation of a stream and those that are ready.
+#[derive(Default)]
+struct StreamState {
+    ready: VecDeque<u32>,
+    /// The one in progress.
+    node: Option<u32>,
+    /// What has been sent of its message, in fragments [B].
+    sent: u64,
+}
+
+/// See the module.
+pub(crate) struct GraphState {
+    graph: Arc<Graph>,
+    /// Iterations left, the present one included.
+    iterations: u32,
+    start: Time,
+    /// What each node still waits for.
+    waits: Vec<u32>,
+    /// Nodes that are not complete.
+    left: usize,
+    streams: Vec<StreamState>,
+    /// Streams that may have something to do.
+    woken: VecDeque<u8>,
+    /// The stream that handles what has arrived.
+    handler: Option<u8>,
+    /// Requests and their nodes.
+    requests: VecDeque<(Request, u32)>,
+}
+
+impl GraphState {
+    /// A graph that is performed so often from `start` on.
+    pub fn new(graph: Arc<Graph>, iterations: u32, start: Time) -> GraphState {
+        let count = graph.streams().len().max(1);
+        let mut state = GraphState {
+            waits: Vec::new(),
+            left: 0,
+            streams: (0..count).map(|_| StreamState::default()).collect(),
+            woken: VecDeque::new(),
+            handler: None,
+            requests: VecDeque::new(),
+            graph,
+            iterations,
+            start,
+        };
+        state.begin(start);
+        state
+    }
+
+    /// How many rows it will record.
+    pub fn iterations(&self) -> u64 {
+        u64::from(self.iterations)
+    }
+
+    /// Requests that are open, without receives that wait for a message.
+    pub fn requests(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Begins an iteration: what waits for nothing is ready.
+    fn begin(&mut self, now: Time) {
+        self.start = now;
+        self.waits.clear();
+        self.waits.extend_from_slice(self.graph.waits());
+        self.left = self.graph.len();
+        for node in 0..self.graph.len() as u32 {
+            if self.waits[node as usize] == 0 {
+                self.ready(node);
+            }
+        }
+    }
+
+    fn ready(&mut self, node: u32) {
+        let stream = self.graph.stream(node);
+        let ready = &mut self.streams[usize::from(stream)].ready;
+        if ready.is_empty() {
+            self.woken.push_back(stream);
+        }
+        ready.push_back(node);
+    }
+
+    /// One dependency of a node is met.
+    fn release(&mut self, node: u32) {
+        let waits = &mut self.waits[node as usize];
+        *waits -= 1;
+        if *waits == 0 {
+            self.ready(node);
+        }
+    }
+
+    /// Releases what waits for the start of a node.
+    fn started(&mut self, node: u32) {
+        for place in 0..self.graph.after_start(node).len() {
+            self.release(self.graph.after_start(node)[place]);
+        }
+    }
+
+    /// A node is complete.
+    pub(super) fn complete(&mut self, node: u32) {
+        self.left -= 1;
+        for place in 0..self.graph.after(node).len() {
+            self.release(self.graph.after(node)[place]);
+        }
+    }
+
+    /// Keeps a request of a node.
+    pub(super) fn open(&mut self, request: Request, node: u32) {
+        self.requests.push_back((request, node));
+    }
+
+    /// Takes the earliest of equal requests.
+    fn take(&mut self, request: Request) -> u32 {
+        let place = self.requests.iter().position(|&(open, _)| open == request).expect("a request completes once");
+        self.requests.remove(place).expect("it was found").1
+    }
+
+    /// A request is complete, and with it its node.
+    pub(super) fn request_complete(&mut self, request: Request) {
+        let node = self.take(request);
+        self.complete(node);
+    }
+
+    /// The receiver is ready for the payload of a send over TCP.
+    pub(super) fn granted(&mut self, endpoint: EndpointIndex, tag: u32) {
+        let node = self.take(Request { endpoint, part: RequestPart::Send(tag) });
+        self.open(Request { endpoint, part: RequestPart::Written }, node);
+    }
+
+    /// Whether a stream handles what arrives.
+    fn is_handler(&self, stream: usize) -> bool {
+        let streams = self.graph.streams();
+        streams.get(stream) != Some(&ExecutionStream::Accelerator) || !streams.contains(&ExecutionStream::Core)
+    }
+}
+
+impl Shard {
+    /// The thread of the rank to which a thread belongs, which has its state and its inbox.
+    #[inline]
+    pub(super) fn rank_thread(&self, thread: ThreadIndex) -> ThreadIndex {
+        match self.threads[thread].role {
+            Role::GraphStream(rank) => rank,
+            Role::Rank(_) | Role::Source(_) | Role::Sink(_) => thread,
+        }
+    }
+
+    fn graph(&mut self, rank: ThreadIndex) -> &mut GraphState {
+        self.rank(rank).graph.as_mut().expect("the rank performs a graph")
+    }
+
+    /// Gives the idle streams of a rank what they do next.
+    pub(super) fn graph_next(&mut self, rank: ThreadIndex) {
+        if !self.rank(rank).is_started {
+            return;
+        }
+        self.handler_done(rank);
+        loop {
+            while let Some(stream) = self.graph(rank).woken.pop_front() {
+                self.run_stream(rank, stream);
+            }
+            if self.graph(rank).left > 0 || self.rank(rank).is_done {
+                break;
+            }
+            self.graph_iteration_end(rank);
+        }
+        self.handle_next(rank);
+    }
+
+    fn stream_thread(rank: ThreadIndex, stream: u8) -> ThreadIndex {
+        ThreadIndex::new(rank.get() + u32::from(stream - FIRST))
+    }
+
+    fn is_stream_idle(&self, rank: ThreadIndex, stream: u8) -> bool {
+        self.threads[Shard::stream_thread(rank, stream)].current.is_none()
+    }
+
+    /// The stream that handled something goes on with its operations.
+    fn handler_done(&mut self, rank: ThreadIndex) {
+        if let Some(stream) = self.graph(rank).handler
+            && self.is_stream_idle(rank, stream)
+        {
+            let graph = self.graph(rank);
+            graph.handler = None;
+            graph.woken.push_back(stream);
+        }
+    }
+
+    /// Has an idle stream begin its next operation.
+    fn run_stream(&mut self, rank: ThreadIndex, stream: u8) {
+        while self.is_stream_idle(rank, stream) {
+            let graph = self.graph(rank);
+            let state = &mut graph.streams[usize::from(stream)];
+            if state.node.is_none() {
+                state.node = state.ready.pop_front();
+                let Some(node) = state.node else { return };
+                graph.started(node);
+            }
+            self.begin_node(rank, stream);
+        }
+    }
+
+    /// Begins the present operation of a stream, or the next fragment of its message. A join takes no time.
+    fn begin_node(&mut self, rank: ThreadIndex, stream: u8) {
+        let graph = self.graph(rank);
+        let state = &mut graph.streams[usize::from(stream)];
+        let (node, sent) = (state.node.expect("the stream has an operation"), state.sent);
+        let op = graph.graph.op(node);
+        if let GraphOp::Compute { duration } = op
+            && duration.is_zero()
+        {
+            state.node = None;
+            return graph.complete(node);
+        }
+        let is_core = graph.graph.streams()[usize::from(stream)] == ExecutionStream::Core;
+        let (endpoint, cost) = match op {
+            GraphOp::Send { peer, tag, bytes } => {
+                let endpoint = self.rank(rank).endpoint_of(peer.get());
+                (endpoint, self.send_cost(endpoint, tag, bytes, sent))
+            }
+            GraphOp::Receive { peer, .. } => {
+                let endpoint = peer.map(|peer| self.rank(rank).endpoint_of(peer.get()));
+                (endpoint.unwrap_or(ANY_SOURCE), TaskCost::of(self.constants.mpi().receive_overhead))
+            }
+            GraphOp::Compute { duration } if is_core => {
+                (ANY_SOURCE, TaskCost::of(duration + self.rank(rank).interruptions(duration)))
+            }
+            GraphOp::Compute { duration } => (ANY_SOURCE, TaskCost::of(duration)),
+            GraphOp::Copy { bytes } => (ANY_SOURCE, self.copy_cost(bytes)),
+        };
+        let hint = if endpoint == ANY_SOURCE || Neighbour::of(endpoint).is_some() {
+            PrefetchHint::default()
+        } else {
+            PrefetchHint::endpoint(endpoint, matches!(op, GraphOp::Send { .. }))
+        };
+        self.begin_with(Shard::stream_thread(rank, stream), Task::Step(endpoint), cost, hint);
+    }
+
+    /// The present operation of a stream has taken its time: its effect.
+    pub(super) fn graph_step_done(&mut self, rank: ThreadIndex, thread: ThreadIndex, endpoint: EndpointIndex) {
+        let stream = (thread.get() - rank.get()) as u8;
+        let graph = self.graph(rank);
+        graph.woken.push_back(stream);
+        let state = &mut graph.streams[usize::from(stream)];
+        let (node, sent) = (state.node.expect("a step has an operation"), state.sent);
+        let op = graph.graph.op(node);
+        if let GraphOp::Send { tag, bytes, .. } = op
+            && let Some(piece) = self.send_fragment(endpoint, tag, bytes, sent)
+        {
+            self.graph(rank).streams[usize::from(stream)].sent += piece;
+            return;
+        }
+        let state = &mut self.graph(rank).streams[usize::from(stream)];
+        (state.node, state.sent) = (None, 0);
+        match op {
+            GraphOp::Send { tag, bytes, .. } => {
+                if self.isend(rank, endpoint, tag, bytes, sent) {
+                    self.graph(rank).open(Request { endpoint, part: RequestPart::Send(tag) }, node);
+                } else {
+                    self.graph(rank).complete(node);
+                }
+            }
+            GraphOp::Receive { tag, .. } => {
+                self.irecv(rank, Envelope { endpoint, tag: tag.unwrap_or(ANY_TAG) }, node);
+            }
+            GraphOp::Compute { .. } | GraphOp::Copy { .. } => self.graph(rank).complete(node),
+        }
+    }
+
+    /// Has an idle stream handle what has arrived.
+    fn handle_next(&mut self, rank: ThreadIndex) {
+        if self.graph(rank).handler.is_some() || self.threads[rank].inbox.is_empty() {
+            return;
+        }
+        let count = self.graph(rank).streams.len();
+        let mut streams = (0..count).filter(|&stream| self.is_stream_idle(rank, stream as u8));
+        let Role::Rank(state) = &self.threads[rank].role else { unreachable!("a rank has a thread of its own") };
+        let graph = state.graph.as_ref().expect("the rank performs a graph");
+        let Some(stream) = streams.find(|&stream| graph.is_handler(stream)) else { return };
+        self.graph(rank).handler = Some(stream as u8);
+        let task = self.threads[rank].inbox.pop_front().expect("the inbox is not empty");
+        self.begin_task(Shard::stream_thread(rank, stream as u8), task);
+    }
+
+    /// All nodes are complete.
+    fn graph_iteration_end(&mut self, rank: ThreadIndex) {
+        let (now, job) = (self.now, self.threads[rank].job);
+        let host = self.hosts[self.threads[rank].host].id;
+        let start = self.graph(rank).start;
+        self.rank(rank).record_iteration(start, now, job, host);
+        let graph = self.graph(rank);
+        graph.iterations -= 1;
+        if graph.iterations > 0 {
+            graph.begin(now);
+        } else {
+            self.rank_done(rank);
+        }
+    }
+}
