@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from etherweave.simulation import Figure, figures, run, schema
+from etherweave.slowdown import slowdowns
 from etherweave.units import rate_of
 
 PAIRS, WINDOW, HOSTS = 16, 64, 64
+RANKS = 4
+"""Of GPCNeT's tests on a host."""
+CONGESTORS = {"alltoall": RANKS, "incast": RANKS, "put_incast": 1, "get_broadcast": 1}
+"""Kinds of GPCNeT's congestors, with their ranks on a host: one where messages are one-sided."""
 MIB = 1 << 20
 
 
@@ -60,6 +65,19 @@ class Interconnect:
         all_to_all = {"all_to_all": {"ranks": HOSTS, "bytes": "1KiB", "iterations": 2}}
         return self._mean_ns(all_to_all) / 1e3
 
+    @cached_property
+    def congestion_impact(self) -> float:
+        """Factor of latency in a random ring beside the four congestors of GPCNeT, a fifth each."""
+        tests = {"tests": ["latency"], "rings": 2, "latency_turns": 40}
+        jobs = [_on_a_fifth("tests", "gpcnet", RANKS, tests) | {"start": "500us"}]
+        for kind, ranks in CONGESTORS.items():
+            job = _on_a_fifth(kind, "gpcnet_congestor", ranks, {"kind": kind})
+            jobs.append(job | {"background": True})
+        scenario = {"interconnect": {"profile": self.name}, "job": jobs}
+        alone = run(scenario, {"run.jobs": ["tests"]})
+        (found,) = slowdowns(run(scenario), {"tests": alone})
+        return found.factor
+
     def _mean_ns(self, workload: object, hosts: int | None = None, ranks: int = 1) -> float:
         job = {"name": "job", "workload": workload, "ranks_per_host": ranks}
         scenario = {"interconnect": {"profile": self.name}, "job": [job]}
@@ -72,6 +90,17 @@ class Interconnect:
     def support(self) -> str:
         """Say what it rests on: measurements of this interconnect, or declarations only."""
         return f"{self.fitted} measured" if self.fitted else "declared"
+
+
+def _on_a_fifth(name: str, kind: str, ranks: int, keys: Mapping[str, object]) -> dict[str, object]:
+    """Make a job of GPCNeT at random places of a fifth of the hosts."""
+    workload = {kind: {"ranks": ranks * (HOSTS // 5), "groups": ranks, **keys}}
+    return {
+        "name": name,
+        "workload": workload,
+        "placement": {"random": {}},
+        "ranks_per_host": ranks,
+    }
 
 
 def names() -> list[str]:

@@ -27,6 +27,11 @@ def test_a_row_has_simulated_and_published_figures_with_their_ratio() -> None:
     assert {"key", "value", "basis", "source", "profile"} == set(hdr["figures"][0])
 
 
+def test_congestors_delay_a_ring_where_queues_are_shared_and_less_where_packets_spread() -> None:
+    edr, slingshot = (Interconnect(name) for name in ("infiniband-edr", "slingshot-11"))
+    assert edr.congestion_impact > 2 * slingshot.congestion_impact > 2
+
+
 def test_a_ratio_is_that_to_the_nearer_end_of_a_range() -> None:
     assert [Published(10, 30, "eq").ratio(value) for value in (5, 20, 60)] == [0.5, 1, 2]
     ethernet = published_latency(Interconnect("ethernet-25-tcp"))

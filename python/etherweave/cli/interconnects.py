@@ -37,7 +37,8 @@ def interconnects(
     """Simulate profiles of interconnects, and print what they yield beside published figures.
 
     Latency, bandwidth and message rate are those of OSU's benchmarks between two hosts at one
-    switch, the all-to-all is one of 1 KiB on the profile's fabric of 64 hosts. Published are the
+    switch, the all-to-all is one of 1 KiB on the profile's fabric of 64 hosts; GPCNeT is the
+    factor of latency in GPCNeT's random ring there beside its four congestors. Published are the
     rate of a link and the latency of Table 1 of Li et al., TBench 2022. A profile without any
     figure that is fitted to a measurement of the interconnect is declared. Exits with 2 after a
     mistake.
@@ -68,6 +69,7 @@ _FIGURES: dict[str, Callable[[Interconnect], str]] = {
     "bandwidth at 1 MiB [Gb/s]": lambda one: f"{one.bandwidth_gbps:.1f}",
     "messages of 8 B, 16 pairs [1/us]": lambda one: f"{one.messages_per_us:.1f}",
     "all-to-all of 64 hosts [us]": lambda one: f"{one.all_to_all_us:.1f}",
+    "latency beside GPCNeT's congestors": lambda one: f"{one.congestion_impact:.1f} times",
 }
 
 

@@ -73,9 +73,9 @@ def text_of(published: Published | None) -> str:
     return {"lt": "<", "gt": ">", "approx": "~"}.get(published.bound, "") + f"{published.low:g}"
 
 
-HEAD = ("profile", "support", "link Gb/s", "published", "8 B us", "published", "ratio")
+HEAD = ("profile", "support", "Gb/s", "published", "8 B us", "published", "ratio")
 """Columns of :func:`row`, before those of what is only simulated."""
-SIMULATED = ("1 MiB Gb/s", "messages/us", "all-to-all us")
+SIMULATED = ("1 MiB Gb/s", "messages/us", "all-to-all", "GPCNeT")
 
 
 def row(one: Interconnect) -> tuple[str, ...]:
@@ -83,7 +83,8 @@ def row(one: Interconnect) -> tuple[str, ...]:
     latency, rate = published_latency(one), published_rate(one)
     ratio = f"{latency.ratio(one.latency_us):.2f}" if latency else ""
     table = (f"{one.rate_gbps:g}", text_of(rate), f"{one.latency_us:.2f}", text_of(latency), ratio)
-    simulated = (one.bandwidth_gbps, one.messages_per_us, one.all_to_all_us)
+    rates = (one.bandwidth_gbps, one.messages_per_us)
+    simulated = (*rates, one.all_to_all_us, one.congestion_impact)
     return one.name, one.support, *table, *(f"{value:.1f}" for value in simulated)
 
 
@@ -100,6 +101,7 @@ def facts(one: Interconnect) -> dict[str, object]:
         "bandwidth_gbps": one.bandwidth_gbps,
         "messages_per_us": one.messages_per_us,
         "all_to_all_us": one.all_to_all_us,
+        "congestion_impact": one.congestion_impact,
         "figures": one.sources,
     }
 
@@ -131,7 +133,8 @@ def _overview(found: Sequence[Interconnect]) -> Section:
         axes.set_xlabel(label)
     caption = (
         "Simulated between two hosts at one switch; the all-to-all of 1 KiB on the profile's "
-        "fabric of 64 hosts. Black: Table 1 of Li et al., TBench 2022."
+        "fabric of 64 hosts [us], and there the factor of latency in GPCNeT's random ring beside "
+        "its congestors. Black: Table 1 of Li et al., TBench 2022."
     )
     table = Table((*HEAD, *SIMULATED), [row(one) for one in found])
     return Section("overview", "What each profile yields", caption, figure, [table])
