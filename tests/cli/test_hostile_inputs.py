@@ -18,7 +18,7 @@ from etherweave.control.lab import state
 from etherweave.control.lab.boot import BootRecord, HostAddress
 from etherweave.control.qos.derive import policy
 from etherweave.control.qos.nos import files
-from support import command_line, hostile
+from support import command_line, hostile, questions
 from support.captured_texts import DATA
 from support.hostile import Damage, damaged, offence
 from support.launches import FakeLauncher, campaign, latencies, stored_campaign
@@ -155,6 +155,23 @@ def test_a_damaged_study_is_reported_in_one_sentence(tmp_path: Path) -> None:
     assert offence(*words(home)) == ""
     assert (tmp_path / "out" / "report.html").exists()
     assert offences(home, tmp_path / "copy", words) == []
+
+
+def test_a_damaged_question_is_reported_in_one_sentence(tmp_path: Path) -> None:
+    home = tmp_path / "whole"
+    home.mkdir()
+    questions.write(home)
+    (home / "quotes.csv").write_text(
+        "kind,part,price,currency,date,source\nnic,25Gb/s,1,USD,2026,x\n"
+    )
+
+    def words(copy: Path) -> list[object]:
+        return ["advise", copy / "question.toml", "--dry-run", "--json"]
+
+    assert offence(*words(home)) == ""
+    assert offences(home, tmp_path / "copy", words, "*.toml", lines_max=3) == []
+    quotes = lambda copy: ["advise", "quotes", copy / "quotes.csv"]  # noqa: E731
+    assert offences(home, tmp_path / "copy", quotes, "*.csv") == []
 
 
 @pytest.mark.parametrize("kind", ["measured", "benchmarks"])

@@ -8,12 +8,13 @@ from pathlib import Path
 from etherweave.advise.bills import Bill
 from etherweave.advise.bills import bill as bill_of
 from etherweave.advise.evaluation import Evaluation
-from etherweave.advise.question import Question
+from etherweave.advise.question import FIDELITIES, AdviseError, Question
 from etherweave.advise.reasons import deciding, turning
 from etherweave.advise.scores import Interval, Samples, ahead, first, holds, over, ranked
 from etherweave.advise.sensitivity import Effect, effects, trajectories
-from etherweave.advise.simulated import SEED, Draw, MixSweep, samples, times
+from etherweave.advise.simulated import FLOW, SEED, Draw, MixSweep, samples, times
 from etherweave.advise.unknowns import Unknown, unknowns
+from etherweave.simulation import ScenarioError
 from etherweave.sweeps import Executor, executor, sweep
 
 NOT_MODELLED = (
@@ -22,6 +23,7 @@ NOT_MODELLED = (
     "Errors of the model itself, which `etherweave study osu-references` measures.",
     "Discounts, support, racks, spares, installation and staff. Power is the worst case always.",
 )
+FLOW_FIRST = FIDELITIES[1]
 Report = Callable[[int, int, str], None]
 
 
@@ -46,6 +48,8 @@ class Standing:
     jobs: Sequence[JobTime]
     throughput: Interval
     """Of the mix; 1 is the median of the baseline."""
+    watts: Interval | None
+    """Of fabric and nodes at the worst case, as the profile has it [W]; None without one."""
     price: Interval | None
     """Of purchase and electricity as the book has them; None without prices."""
     price_performance: Interval | None
@@ -96,14 +100,17 @@ class Prepared:
     """Uncertain figures that do not vary."""
     draws: Sequence[Draw]
 
-    def sweep(self, more: Mapping[str, Sequence[Draw]]) -> MixSweep:
-        """List the runs of all fabrics, and more of some of them."""
-        draws = {one.name: self.draws for one in self.question.candidates}
-        return MixSweep.of(
-            self.question,
-            self.unknowns,
-            {name: [*some, *more.get(name, ())] for name, some in draws.items()},
-        )
+    @property
+    def fabrics(self) -> list[str]:
+        """Names of all fabrics."""
+        return [one.name for one in self.question.candidates]
+
+    def sweep(
+        self, fabrics: Sequence[str], more: Mapping[str, Sequence[Draw]] | None = None
+    ) -> MixSweep:
+        """List the runs of fabrics from which intervals come, and more of some of them."""
+        draws = {name: [*self.draws, *(more or {}).get(name, ())] for name in fabrics}
+        return MixSweep.of(self.question, self.unknowns, draws)
 
 
 def prepare(question: Question) -> Prepared:
@@ -152,7 +159,8 @@ def answer(
         When no fabric runs the whole mix.
     """
     question, draws = prepared.question, prepared.draws
-    runs = prepared.sweep({})
+    fabrics, far = shortlist(prepared, directory, where, on_progress)
+    runs = prepared.sweep(fabrics)
     done = sweep(runs, directory, where, on_progress)
     found = times(done.to_polars(), runs.jobs)
     evaluation = Evaluation.of(question, prepared.bills, draws, found)
@@ -161,7 +169,7 @@ def answer(
     carried_out, moved = done.carried_out, list[Effect]()
     if question.settings.trajectories and len(order) > 1:
         varied, rows = _screen(prepared, order[0], order[1])
-        runs = prepared.sweep({order[0]: rows, order[1]: rows})
+        runs = prepared.sweep(fabrics, {order[0]: rows, order[1]: rows})
         done = sweep(runs, directory, where, on_progress)
         carried_out += done.carried_out
         screened = evaluation.with_times(times(done.to_polars(), runs.jobs))
@@ -177,12 +185,52 @@ def answer(
         _standings(evaluation, order, scores, draws),
         " ".join(one for one in sentences if one),
         moved,
-        [*evaluation.left_out, *_unpriced(prepared), *question.notes],
+        [*far, *evaluation.left_out, *_unpriced(prepared), *question.notes],
         NOT_MODELLED,
         prepared.fixed,
         done.status.runs,
         carried_out,
     )
+
+
+def shortlist(
+    prepared: Prepared, directory: str | Path, where: Executor, on_progress: Report
+) -> tuple[list[str], list[str]]:
+    """Choose the fabrics that are simulated packet by packet; with why others are not.
+
+    Messages of a job at max-min fair rates take a fraction of the time of packets. What they cannot
+    simulate, such as TCP, goes on to packets, as the baseline does.
+    """
+    question, names = prepared.question, prepared.fabrics
+    if question.settings.fidelity != FLOW_FIRST:
+        return names, []
+    draws = [Draw(FLOW, question.settings.seed, {})]
+    runs = MixSweep.of(question, prepared.unknowns, dict.fromkeys(names, draws))
+    if not any(_resolves(runs, point) for point in runs.points()):
+        return names, []
+    found = times(sweep(runs, directory, where, on_progress).to_polars(), runs.jobs)
+    try:
+        evaluation = Evaluation.of(question, prepared.bills, draws, found)
+    except AdviseError:  # No fabric can be simulated so.
+        return names, []
+    scores = {name: evaluation.score(name, draws)[0] for name in evaluation.fabrics}
+    shares = {name: score / max(scores.values()) for name, score in scores.items()}
+    near = 1 / question.settings.close
+    far = [name for name, one in shares.items() if one < near and name != question.baseline]
+    reasons = [
+        f"{name}: {shares[name]:.0%} of the best by messages at max-min fair rates; not simulated "
+        "packet by packet."
+        for name in far
+    ]
+    return [name for name in names if name not in far], reasons
+
+
+def _resolves(runs: MixSweep, point: Mapping[str, object]) -> bool:
+    try:
+        runs.resolve(point)
+    except ScenarioError:
+        return False
+    return True
 
 
 def _screen(prepared: Prepared, one: str, other: str) -> tuple[dict[str, Unknown], list[Draw]]:
@@ -221,6 +269,7 @@ def _standings(
                 bill,
                 [_job_time(evaluation, name, job, draws) for job in evaluation.reference],
                 Interval.of(evaluation.throughput(name, draws)),
+                Interval.of(evaluation.watts(name, draws), bill.watts({})) if bill.power else None,
                 Interval.of(evaluation.price(name, draws), bill.total({})) if bill.items else None,
                 Interval.of(over(_ratios(evaluation, name, draws), unit)) if is_priced else None,
                 won[name],

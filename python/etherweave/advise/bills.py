@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from etherweave import _core
-from etherweave.advise.question import AdviseError, Candidate, Cited, Question
+from etherweave.advise.question import BASES, AdviseError, Candidate, Cited, Question
 from etherweave.advise.unknowns import Unknown
 from etherweave.inputs import read_text
 from etherweave.scenario import literals
@@ -18,32 +18,38 @@ LACKS = " has no "
 """What the core says of a book or a profile without a part; anything else is a mistake."""
 HOUR = "electricity.kilowatt_hour"
 NODES = "nodes"
+COMPONENTS = {
+    "fixed_w": ("switch", "switches without ports"),
+    "ports_w": ("port", "ports"),
+    "modules_w": ("module", "cables and modules"),
+    "buffers_w": ("packet", "buffers"),
+    "tables_w": ("table", "tables"),
+    "nics_w": ("nic", "NICs"),
+}
+"""Components of a fabric's power: where their figures stand in a profile, and what they are."""
 _MONEY = re.compile(r"([0-9]+(?:\.[0-9]+)?) ([A-Z]{3})")
 _POWER = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(k?)W")
 
 
 @dataclass(frozen=True)
 class Item:
-    """A line of a bill."""
+    """A line of a bill, or a component of power."""
 
     key: str
-    """In the price book, or ``nodes``."""
+    """In the price book or the power profile, or ``nodes``."""
     purpose: str
     count: int
     amount: float
-    """Of all of them, in the book's currency."""
+    """Of all of them, in the book's currency, or [W]."""
     basis: str
     source: str
     date: str | None
+    unknown: str
+    """Name among unknowns."""
 
     def scaled(self, scales: Mapping[str, float]) -> float:
-        """Return the amount, times the factor of the unknown :attr:`unknown` if there is one."""
+        """Return the amount, times the factor of its unknown if there is one."""
         return self.amount * scales.get(self.unknown, 1.0)
-
-    @property
-    def unknown(self) -> str:
-        """Name of the price among unknowns."""
-        return f"price of {self.key}"
 
 
 @dataclass(frozen=True)
@@ -52,8 +58,8 @@ class Bill:
 
     hosts: int
     switches: int
-    watts: float | None
-    """Of fabric and nodes at the worst case [W]; None where it is not known."""
+    power: Sequence[Item]
+    """Of fabric and nodes at the worst case [W]; empty where it is not known."""
     currency: str = ""
     book: str = ""
     """What the price book says of itself."""
@@ -67,19 +73,27 @@ class Bill:
     """What is not counted."""
 
     def unknowns(self, question: Question) -> list[Unknown]:
-        """List the prices that are not certain."""
+        """List the prices and powers that are not certain."""
         lines = [*self.items, *([self.electricity] if self.electricity else [])]
-        ranged = {one.unknown: (one, question.range_of(one.basis)) for one in lines}
+        amounts = [(one, f"{one.amount:,.0f} {self.currency} in all") for one in lines]
+        amounts += [(one, f"{one.amount:,.0f} W in all") for one in self.power]
+        ranged = {one.unknown: (one, text) for one, text in amounts}
         return [
-            Unknown(name, one.basis, factor, f"{one.amount:,.0f} {self.currency} in all")
-            for name, (one, factor) in ranged.items()
-            if factor > 1
+            Unknown(name, one.basis, question.range_of(one.basis), text)
+            for name, (one, text) in ranged.items()
+            if question.range_of(one.basis) > 1
         ]
 
+    def watts(self, scales: Mapping[str, float]) -> float:
+        """Sum up power, with factors on its components [W]."""
+        return sum(one.scaled(scales) for one in self.power)
+
     def total(self, scales: Mapping[str, float]) -> float:
-        """Sum up what is bought and the electricity of all years, with factors on prices."""
-        running = self.electricity.scaled(scales) if self.electricity else 0.0
-        return sum(one.scaled(scales) for one in self.items) + running
+        """Sum up what is bought and the electricity of all years, with factors on both."""
+        bought = sum(one.scaled(scales) for one in self.items)
+        if not self.electricity:
+            return bought
+        return bought + self.electricity.scaled(scales) * self.watts(scales) / self.watts({})
 
     def without_electricity(self) -> "Bill":
         """Leave out electricity, which is not known of another fabric."""
@@ -132,42 +146,58 @@ def _designed(candidate: Candidate, wanted: Mapping[str, str]) -> Mapping[str, A
 
 
 def _bill(design: Mapping[str, Any], question: Question, wanted: Mapping[str, str]) -> Bill:
-    network = _network_watts(design)
-    watts = network and network + _node_watts(question) * design["fabric"]["hosts"]
-    plain = Bill(design["fabric"]["hosts"], design["fabric"]["switches"], watts)
-    cost = design["cost"]
+    fabric, cost = design["fabric"], design["cost"]
+    network = _network(design)
+    power = [*network, *_node_power(question, fabric["hosts"])] if network else []
+    plain = Bill(fabric["hosts"], fabric["switches"], power)
     if not cost or not any(key.startswith(BOOK) for key in wanted):
         return plain
     cited = {one["key"]: one for one in cost["figures"]}
     items = [_item(line, cited[line["key"]]) for line in cost["items"]]
     priced = replace(plain, currency=cost["currency"], book=cost["about"], notes=cost["notes"])
     priced = replace(priced, items=[*items, *_nodes(question, priced)])
-    if cost["electricity_year"] is None or not (network and watts):
+    if cost["electricity_year"] is None or not network:
         return priced
-    amount = cost["electricity_year"] * question.settings.years * watts / network
+    share = priced.watts({}) / sum(one.amount for one in network)
+    amount = cost["electricity_year"] * question.settings.years * share
     purpose = f"electricity of {question.settings.years:g} years"
     line = {"key": HOUR, "purpose": purpose, "count": 1, "all": amount}
     return replace(priced, electricity=_item(line, cited[HOUR]))
 
 
 def _item(line: Mapping[str, Any], cited: Mapping[str, Any]) -> Item:
-    found = (cited["basis"], cited["source"], cited["date"])
-    return Item(line["key"], line["purpose"], line["count"], line["all"], *found)
+    key, found = line["key"], (cited["basis"], cited["source"], cited["date"])
+    return Item(key, line["purpose"], line["count"], line["all"], *found, f"price of {key}")
 
 
-def _network_watts(design: Mapping[str, Any]) -> float | None:
-    each = design["metrics"]["watts_per_host"]
-    return None if each is None else float(each) * int(design["fabric"]["hosts"])
+def _network(design: Mapping[str, Any]) -> list[Item]:
+    """List the components of a fabric's power, each as certain as its least certain figure."""
+    power = design["power"]
+    if not power:
+        return []
+    found = []
+    for name, (key, purpose) in COMPONENTS.items():
+        amount = power["organisations"][-1]["fabric"][name]
+        figures = [one for one in power["figures"] if one["key"].partition(".")[0] == key]
+        if not amount or not figures:
+            continue
+        least = max(figures, key=lambda one: BASES.index(one["basis"]))
+        unknown = f"power of {purpose} in {power['profile']}"
+        cited = (least["basis"], least["source"], least["date"])
+        found.append(Item(key, purpose, design["fabric"]["hosts"], amount, *cited, unknown))
+    return found
 
 
-def _node_watts(question: Question) -> float:
+def _node_power(question: Question, hosts: int) -> list[Item]:
     one = question.settings.node.power
     if one is None:
-        return 0.0
+        return []
     found = _POWER.fullmatch(one.value)
     if not found:
         raise _unread(question, "node.power", one, '"350W"')
-    return float(found[1]) * (1e3 if found[2] else 1.0)
+    amount = hosts * float(found[1]) * (1e3 if found[2] else 1.0)
+    cited = (one.basis, one.source, one.date)
+    return [Item(NODES, "nodes without NICs", hosts, amount, *cited, "power of nodes")]
 
 
 def _nodes(question: Question, priced: Bill) -> list[Item]:
@@ -177,9 +207,9 @@ def _nodes(question: Question, priced: Bill) -> list[Item]:
     found = _MONEY.fullmatch(one.value)
     if not found or found[2] != priced.currency:
         raise _unread(question, "node.price", one, f'"6000 {priced.currency}", as the price book')
-    cited = (one.basis, one.source, one.date)
     amount = priced.hosts * float(found[1])
-    return [Item(NODES, "nodes without NICs", priced.hosts, amount, *cited)]
+    cited = (one.basis, one.source, one.date)
+    return [Item(NODES, "nodes without NICs", priced.hosts, amount, *cited, f"price of {NODES}")]
 
 
 def _unread(question: Question, key: str, one: Cited, expected: str) -> AdviseError:

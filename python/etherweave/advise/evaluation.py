@@ -29,7 +29,7 @@ class Evaluation:
     times: Times
     bills: Mapping[str, Bill]
     prices: Mapping[str, Sequence[Unknown]]
-    """Uncertain prices of each fabric."""
+    """Uncertain prices and powers of each fabric."""
     left_out: Sequence[str]
     """What does not count, and why."""
 
@@ -99,6 +99,10 @@ class Evaluation:
     def price(self, fabric: str, draws: Sequence[Draw]) -> list[float]:
         """Return what a fabric and its electricity cost."""
         return [self.bills[fabric].total(_scales(self.prices[fabric], one)) for one in draws]
+
+    def watts(self, fabric: str, draws: Sequence[Draw]) -> list[float]:
+        """Return what a fabric and its nodes draw [W]."""
+        return [self.bills[fabric].watts(_scales(self.prices[fabric], one)) for one in draws]
 
     def score(self, fabric: str, draws: Sequence[Draw]) -> list[float]:
         """Return by what a fabric is ranked."""

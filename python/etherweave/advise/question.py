@@ -23,6 +23,7 @@ FOUND_MOST = 3
 """Proposals of a search that are candidates unless the file says more."""
 SAMPLES_MOST = 1_024
 GOALS = ("price_performance", "throughput")
+FIDELITIES = ("packet", "flow first")
 
 
 class AdviseError(ValueError):
@@ -78,6 +79,10 @@ class Settings:
     trajectories: int = 4
     """Of Morris's method; 0: it is left out."""
     seed: int = 1
+    fidelity: str = FIDELITIES[0]
+    """Whether every fabric is simulated packet by packet, or messages first on all of them."""
+    close: float = 1.25
+    """Factor behind the best by messages within which fabrics are simulated packet by packet."""
     ranges: dict[str, float] = field(default_factory=dict)
 
 
@@ -200,12 +205,15 @@ def _check(settings: Settings, file: str) -> None:
         "trajectories": (settings.trajectories, 0, SAMPLES_MOST),
         "years": (settings.years, 0, 100),
         "seed": (settings.seed, 0, 2**62),
+        "close": (settings.close, 1, 100),
     }
     for key, (value, low, high) in limits.items():
         if not low <= value <= high:
             raise AdviseError(f"{file}: {key}: {value}; expected {low} to {high:,}")
-    if settings.rank not in GOALS:
-        raise AdviseError(f"{file}: rank: {settings.rank!r}; expected {' or '.join(GOALS)}")
+    choices = {"rank": (settings.rank, GOALS), "fidelity": (settings.fidelity, FIDELITIES)}
+    for key, (choice, known) in choices.items():
+        if choice not in known:
+            raise AdviseError(f"{file}: {key}: {choice!r}; expected {' or '.join(known)}")
     for basis, factor in settings.ranges.items():
         if basis not in BASES or not 1 <= factor <= 100:
             expected = f"{', '.join(BASES)} with a factor of 1 to 100"

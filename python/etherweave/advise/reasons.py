@@ -63,9 +63,9 @@ def turning(moved: Sequence[Effect], order: Sequence[str]) -> str:
     turns = [one for one in moved if one.turns]
     first = (turns or moved)[0]
     place = f"{first.unknown} ({first.basis})" if first.unknown != SEED else SEED
-    share = f"{first.moves:.0%} over the whole range"
+    share = f"{first.moves:.0%} over its whole range"
     if turns:
-        return f"Of what is not known, {place} would change that: it moves the lead by {share}."
+        return f"Of what is not known, {place} would change that: the lead moves by {share}."
     most = f"{place} moves the lead most, by {share}"
     return f"Nothing that is not known changes that by itself; {most}."
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import polars
 
 AXES = ("fabric", "job", "sample")
+FLOW = -1
+"""Sample of messages at max-min fair rates, in which every figure is as it stands."""
 SEED = "placements and seeds"
 """Name of what the seed decides, among unknowns."""
 
@@ -80,7 +82,9 @@ class MixSweep(Sweep):
             When the job does not fit the fabric.
         """
         fabric, draw = str(point["fabric"]), self.draws[point["sample"]]
+        flow = {"run.fidelity": "flow"} if draw.sample == FLOW else {}
         keys = {
+            **flow,
             **drawn(self.unknowns[fabric], draw.shares),
             "job": self.jobs[str(point["job"])].jobs,
             "seed": draw.seed,

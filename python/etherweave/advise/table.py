@@ -4,25 +4,47 @@ from etherweave.advise.answer import Answer, Standing
 from etherweave.advise.bills import Item
 from etherweave.advise.scores import Interval
 
+TEN_KILOWATTS = 10_000
+THOUSAND, THOUSANDS_FROM = 1_000, 100_000
 _STEPS = ((1e6, "s"), (1e3, "ms"), (1.0, "us"))
 
 
 def head(found: Answer) -> list[str]:
     """Name the columns of the ranking."""
     currency = next((one.bill.currency for one in found.standings if one.bill.items), "")
-    price = f"price [{currency}{', example' if is_example(found) else ''}]" if currency else "price"
-    return ["", "fabric", "hosts", "throughput", price, "power", "throughput/price", "first in"]
+    unit = f"{_scale(found):,} {currency}" if _scale(found) > 1 else currency
+    price = f"{unit}, example" if is_example(found) else unit or "price"
+    return [
+        "",
+        "fabric",
+        "hosts",
+        "throughput",
+        price,
+        "power [kW]",
+        "throughput/price",
+        "first in",
+    ]
 
 
-def row(place: int, one: Standing) -> list[str]:
-    """Write a fabric's place in the ranking."""
+def rows(found: Answer) -> list[list[str]]:
+    """Write the ranking."""
+    return [_row(place, one, _scale(found)) for place, one in enumerate(found.standings, 1)]
+
+
+def _scale(found: Answer) -> int:
+    """Return the unit of prices: thousands where all are large."""
+    prices = [one.price.value for one in found.standings if one.price]
+    return THOUSAND if prices and min(prices) >= THOUSANDS_FROM else 1
+
+
+def _row(place: int, one: Standing, scale: int) -> list[str]:
     return [
         str(place),
         one.fabric,
         f"{one.bill.hosts:,}",
         span(one.throughput),
-        _money(one.price) if one.price else "unknown",
-        f"{one.bill.watts / 1e3:.2f} kW" if one.bill.watts else "unknown",
+        _money(one.price, scale) if one.price else "unknown",
+        _kilowatts(one.watts) if one.watts else "unknown",
         span(one.price_performance) if one.price_performance else "unknown",
         f"{one.first:.0%}",
     ]
@@ -61,8 +83,15 @@ def time(one: Interval) -> str:
     return f"{median} {unit} ({low} to {high})"
 
 
-def _money(one: Interval) -> str:
-    return f"{one.value:,.0f} ({one.low:,.0f} to {one.high:,.0f})"
+def _kilowatts(one: Interval) -> str:
+    digits = 1 if one.value >= TEN_KILOWATTS else 3
+    value, low, high = (f"{watts / 1e3:,.{digits}f}" for watts in (one.value, one.low, one.high))
+    return f"{value} ({low} to {high})"
+
+
+def _money(one: Interval, scale: int) -> str:
+    value, low, high = (f"{amount / scale:,.0f}" for amount in (one.value, one.low, one.high))
+    return f"{value} ({low} to {high})"
 
 
 def order(found: Answer) -> str:

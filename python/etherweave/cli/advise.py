@@ -74,7 +74,7 @@ def run_verb(
     with mistakes(ScenarioError, AdviseError, SweepError, ExecutorError, ValueError):
         prepared, on = prepare(load_question(file)), executor(where, workers)
         if dry_run:
-            return print_expectation(expect(prepared.sweep({}), home, on), as_json)
+            return print_expectation(expect(prepared.sweep(prepared.fabrics), home, on), as_json)
         with terminable(), study_progress(file.stem, "runs") as on_progress:
             found = answer(prepared, home, on, on_progress)
     if as_json:
@@ -145,11 +145,10 @@ def _exchange(text: str) -> tuple[str, float]:
 
 
 def _print(found: "Answer") -> None:
-    from etherweave.advise.table import head, job_head, job_row, order, row
+    from etherweave.advise.table import head, job_head, job_row, order, rows
 
     print(f"{found.name}: {len(found.standings)} fabrics, {found.runs:,} runs")
-    rows = [row(at, one) for at, one in enumerate(found.standings, 1)]
-    print_table(_right(head(found), 2), rows)
+    print_table(_right(head(found), 2), rows(found))
     print(f"  {order(found)}")
     print()
     print_table(_right(job_head(found), 1), map(job_row, found.standings))

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from etherweave.advise import Answer, Standing
 from etherweave.advise.reasons import PARTS
 from etherweave.advise.scores import Interval
-from etherweave.advise.table import head, is_example, job_head, job_row, lines, order, row
+from etherweave.advise.table import head, is_example, job_head, job_row, lines, order, rows
 from etherweave.report.page import Front, Page
 from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, SERIES, literal
@@ -48,7 +48,7 @@ def _ranking(found: Answer) -> Section:
         _bars(one, [span for span in spans if span], SERIES[number])
         one.set_yticks(range(len(found.standings)), _names(found) if not number else blank)
         one.set_xlabel(title if title != "price" else literal(f"price [{_currency(found)}]"))
-    table = Table(head(found), [row(at, one) for at, one in enumerate(found.standings, 1)])
+    table = Table(head(found), rows(found))
     caption = f"{order(found)} Lines: the interval of nine samples of ten. {found.decides}"
     return Section("ranking", "Ranking", caption, figure, [table])
 
