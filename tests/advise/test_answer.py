@@ -259,7 +259,7 @@ def test_the_verb_prints_the_ranking_json_and_a_page(tmp_path: Path) -> None:
     path = write(tmp_path)
     done = run_here("advise", path, "-o", tmp_path / "out", "--html", tmp_path / "page")
     assert done.returncode == 0, done.stderr
-    for text in ("1  fast", "2  slow", "USD, example", "Not modelled:", "would be level at"):
+    for text in ("1  fast", "2  slow", "[USD, example]", "Not modelled:", "would be level at"):
         assert text in done.stdout
     page = (tmp_path / "page" / "report.html").read_text()
     assert "Prices are examples, no offers" in page and "What is not known" not in page

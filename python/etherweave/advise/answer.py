@@ -186,7 +186,7 @@ def answer(
         " ".join(one for one in sentences if one),
         moved,
         [*far, *evaluation.left_out, *_unpriced(prepared), *question.notes],
-        NOT_MODELLED,
+        [*NOT_MODELLED, *_without_nodes(question)],
         prepared.fixed,
         done.status.runs,
         carried_out,
@@ -287,6 +287,14 @@ def _job_time(evaluation: Evaluation, name: str, job: str, draws: Sequence[Draw]
     found = Interval.of(evaluation.time_us(name, job, draws))
     relative = found.value / evaluation.reference[job]
     return JobTime(job, evaluation.weights[job], found, relative)
+
+
+def _without_nodes(question: Question) -> list[str]:
+    """Say that only the network counts, where nodes have neither price nor power."""
+    given = {"price": question.settings.node.price, "power": question.settings.node.power}
+    lacking = [name for name, one in given.items() if not one]
+    text = f"Nodes have no {' and no '.join(lacking)}: of these, only the network counts."
+    return [text] if lacking else []
 
 
 def _unpriced(prepared: Prepared) -> list[str]:

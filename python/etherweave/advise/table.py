@@ -13,17 +13,8 @@ def head(found: Answer) -> list[str]:
     """Name the columns of the ranking."""
     currency = next((one.bill.currency for one in found.standings if one.bill.items), "")
     unit = f"{_scale(found):,} {currency}" if _scale(found) > 1 else currency
-    price = f"{unit}, example" if is_example(found) else unit or "price"
-    return [
-        "",
-        "fabric",
-        "hosts",
-        "throughput",
-        price,
-        "power [kW]",
-        "throughput/price",
-        "first in",
-    ]
+    price = f"price [{unit}{', example' if is_example(found) else ''}]" if currency else "price"
+    return ["", "fabric", "throughput", price, "power [kW]", "throughput/price", "first in"]
 
 
 def rows(found: Answer) -> list[list[str]]:
@@ -41,7 +32,6 @@ def _row(place: int, one: Standing, scale: int) -> list[str]:
     return [
         str(place),
         one.fabric,
-        f"{one.bill.hosts:,}",
         span(one.throughput),
         _money(one.price, scale) if one.price else "unknown",
         _kilowatts(one.watts) if one.watts else "unknown",

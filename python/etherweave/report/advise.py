@@ -49,7 +49,7 @@ def _ranking(found: Answer) -> Section:
         one.set_yticks(range(len(found.standings)), _names(found) if not number else blank)
         one.set_xlabel(title if title != "price" else literal(f"price [{_currency(found)}]"))
     table = Table(head(found), rows(found))
-    caption = f"{order(found)} Lines: the interval of nine samples of ten. {found.decides}"
+    caption = f"{order(found)} Lines: the interval of nine samples of ten."
     return Section("ranking", "Ranking", caption, figure, [table])
 
 
