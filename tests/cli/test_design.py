@@ -263,3 +263,25 @@ def test_shipped_fabrics_have_the_size_of_their_source(
 ) -> None:
     tables = etherweave.fabric(SCENARIOS / f"{name}.toml").tables
     assert (len(tables["hosts"]), len(tables["switches"])) == (hosts, switches)
+
+
+@pytest.mark.slow
+def test_an_executor_proposes_what_threads_of_one_process_propose(tmp_path: Path) -> None:
+    here = etherweave.find(100, 8, threads=2)
+    there = etherweave.find(100, 8, executor=etherweave.executor("local", 2), directory=tmp_path)
+    assert there == here
+    done = run("--find", "hosts=100", "radix=8", "--json", "--executor", "dask", "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["metrics"] == here.comparison["metrics"]
+
+
+def test_a_proposal_that_needs_too_much_memory_is_rejected_by_workers_too(tmp_path: Path) -> None:
+    one = etherweave.executor("local", 1)
+    found = etherweave.find(100, 8, memory_limit="1B", executor=one, directory=tmp_path)
+    assert not found.comparison["designs"]
+    assert any("--memory-limit" in reason for reason in found.rejected)
+
+
+def test_an_executor_without_a_search_is_a_mistake(dragonfly: Path) -> None:
+    done = run(dragonfly, "--executor", "dask")
+    assert (done.returncode, done.stderr) == (2, "--executor dask: expected with --find\n")

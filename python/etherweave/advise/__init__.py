@@ -5,7 +5,8 @@ seeds and uncertain figures; the runs are a sweep. Prices and power are those of
 samples come intervals and the share of samples in which the ranking holds.
 """
 
-from etherweave.advise.answer import Answer, JobTime, Prepared, Standing, answer, prepare
+from etherweave.advise.answer import Answer, JobTime, Standing, answer
+from etherweave.advise.prepared import Prepared, prepare
 from etherweave.advise.question import AdviseError, Question, load_question
 from etherweave.advise.sensitivity import Effect
 

@@ -1,21 +1,19 @@
 """The answer: what each fabric does and costs, which comes first, and what decides it."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from etherweave.advise.bills import Bill
-from etherweave.advise.bills import bill as bill_of
 from etherweave.advise.evaluation import Evaluation
-from etherweave.advise.question import FIDELITIES, AdviseError, Question
+from etherweave.advise.prepared import Prepared
+from etherweave.advise.question import Question
 from etherweave.advise.reasons import deciding, turning
 from etherweave.advise.scores import Interval, Samples, ahead, first, holds, over, ranked
-from etherweave.advise.sensitivity import Effect, effects, trajectories
-from etherweave.advise.simulated import FLOW, SEED, Draw, MixSweep, samples, times
-from etherweave.advise.unknowns import Unknown, unknowns
-from etherweave.simulation import ScenarioError
-from etherweave.sweeps import Executor, executor, sweep
+from etherweave.advise.sensitivity import Effect
+from etherweave.advise.simulated import Draw
+from etherweave.advise.stages import Runner, screen, shortlist
+from etherweave.sweeps import Executor, executor
 
 NOT_MODELLED = (
     "Jobs run one at a time; what they would do to each other is not in their times.",
@@ -23,8 +21,6 @@ NOT_MODELLED = (
     "Errors of the model itself, which `etherweave study osu-references` measures.",
     "Discounts, support, racks, spares, installation and staff. Power is the worst case always.",
 )
-FLOW_FIRST = FIDELITIES[1]
-Report = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
@@ -88,57 +84,11 @@ class Answer:
     """Those that were carried out now; the others had a result."""
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A question whose fabrics are designed and whose samples are drawn."""
-
-    question: Question
-    bills: Mapping[str, Bill]
-    unknowns: Mapping[str, Sequence[Unknown]]
-    """Of the interconnect of each fabric."""
-    fixed: Sequence[str]
-    """Uncertain figures that do not vary."""
-    draws: Sequence[Draw]
-
-    @property
-    def fabrics(self) -> list[str]:
-        """Names of all fabrics."""
-        return [one.name for one in self.question.candidates]
-
-    def sweep(
-        self, fabrics: Sequence[str], more: Mapping[str, Sequence[Draw]] | None = None
-    ) -> MixSweep:
-        """List the runs of fabrics from which intervals come, and more of some of them."""
-        draws = {name: [*self.draws, *(more or {}).get(name, ())] for name in fabrics}
-        return MixSweep.of(self.question, self.unknowns, draws)
-
-
-def prepare(question: Question) -> Prepared:
-    """Design all fabrics, and draw samples of what is not known of them.
-
-    Raises
-    ------
-    ScenarioError
-        When a fabric has a mistake.
-    OSError
-        When a price book or a power profile cannot be read.
-    """
-    bills = {one.name: bill_of(one, question) for one in question.candidates}
-    if not all(one.electricity for one in bills.values()):
-        bills = {name: one.without_electricity() for name, one in bills.items()}
-    listed = {one.name: unknowns(one, question) for one in question.candidates}
-    varied = {name: found for name, (found, _) in listed.items()}
-    fixed = {f"{one['key']} of {one['profile']}" for _, rest in listed.values() for one in rest}
-    every = [one for found in varied.values() for one in found]
-    every += [one for each in bills.values() for one in each.unknowns(question)]
-    return Prepared(question, bills, varied, sorted(fixed), samples(question, every))
-
-
 def answer(
     prepared: Prepared,
     directory: str | Path,
     where: Executor = executor(),  # noqa: B008 - frozen, and starts nothing
-    on_progress: Report = lambda done, count, name: None,
+    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
 ) -> Answer:
     """Simulate all jobs on all fabrics, and rank the fabrics.
 
@@ -159,23 +109,15 @@ def answer(
         When no fabric runs the whole mix.
     """
     question, draws = prepared.question, prepared.draws
-    fabrics, far = shortlist(prepared, directory, where, on_progress)
-    runs = prepared.sweep(fabrics)
-    done = sweep(runs, directory, where, on_progress)
-    found = times(done.to_polars(), runs.jobs)
+    runner = Runner(Path(directory), where, on_progress)
+    fabrics, far = shortlist(prepared, runner)
+    done, found = runner.carry_out(prepared.sweep(fabrics))
     evaluation = Evaluation.of(question, prepared.bills, draws, found)
     scores = {name: evaluation.score(name, draws) for name in evaluation.fabrics}
     order = ranked(scores)
-    carried_out, moved = done.carried_out, list[Effect]()
-    if question.settings.trajectories and len(order) > 1:
-        varied, rows = _screen(prepared, order[0], order[1])
-        runs = prepared.sweep(fabrics, {order[0]: rows, order[1]: rows})
-        done = sweep(runs, directory, where, on_progress)
-        carried_out += done.carried_out
-        screened = evaluation.with_times(times(done.to_polars(), runs.jobs))
-        leads = _leads(screened, order[0], order[1], rows)
-        moved = effects(varied, rows, leads, question.settings.seed)
-    sentences = [deciding(evaluation, order, draws), turning(moved, order)]
+    screened = screen(prepared, evaluation, fabrics, order, runner)
+    sentences = [deciding(evaluation, order, draws), turning(screened.effects, order)]
+    left_out = [*far, *evaluation.left_out, *screened.left_out, *_unpriced(prepared)]
     return Answer(
         question.name,
         evaluation.baseline,
@@ -184,71 +126,13 @@ def answer(
         holds(order, scores),
         _standings(evaluation, order, scores, draws),
         " ".join(one for one in sentences if one),
-        moved,
-        [*far, *evaluation.left_out, *_unpriced(prepared), *question.notes],
+        screened.effects,
+        [*left_out, *question.notes],
         [*NOT_MODELLED, *_without_nodes(question)],
         prepared.fixed,
-        done.status.runs,
-        carried_out,
+        (screened.done or done).status.runs,
+        done.carried_out + (screened.done.carried_out if screened.done else 0),
     )
-
-
-def shortlist(
-    prepared: Prepared, directory: str | Path, where: Executor, on_progress: Report
-) -> tuple[list[str], list[str]]:
-    """Choose the fabrics that are simulated packet by packet; with why others are not.
-
-    Messages of a job at max-min fair rates take a fraction of the time of packets. What they cannot
-    simulate, such as TCP, goes on to packets, as the baseline does.
-    """
-    question, names = prepared.question, prepared.fabrics
-    if question.settings.fidelity != FLOW_FIRST:
-        return names, []
-    draws = [Draw(FLOW, question.settings.seed, {})]
-    runs = MixSweep.of(question, prepared.unknowns, dict.fromkeys(names, draws))
-    if not any(_resolves(runs, point) for point in runs.points()):
-        return names, []
-    found = times(sweep(runs, directory, where, on_progress).to_polars(), runs.jobs)
-    try:
-        evaluation = Evaluation.of(question, prepared.bills, draws, found)
-    except AdviseError:  # No fabric can be simulated so.
-        return names, []
-    scores = {name: evaluation.score(name, draws)[0] for name in evaluation.fabrics}
-    shares = {name: score / max(scores.values()) for name, score in scores.items()}
-    near = 1 / question.settings.close
-    far = [name for name, one in shares.items() if one < near and name != question.baseline]
-    reasons = [
-        f"{name}: {shares[name]:.0%} of the best by messages at max-min fair rates; not simulated "
-        "packet by packet."
-        for name in far
-    ]
-    return [name for name in names if name not in far], reasons
-
-
-def _resolves(runs: MixSweep, point: Mapping[str, object]) -> bool:
-    try:
-        runs.resolve(point)
-    except ScenarioError:
-        return False
-    return True
-
-
-def _screen(prepared: Prepared, one: str, other: str) -> tuple[dict[str, Unknown], list[Draw]]:
-    """Choose the trajectories of the unknowns of two fabrics."""
-    question, every = prepared.question, dict[str, Unknown]()
-    for name in (one, other):
-        own = [*prepared.unknowns[name], *prepared.bills[name].unknowns(question)]
-        every |= {unknown.name: unknown for unknown in own}
-    settings = question.settings
-    names = [SEED, *every]
-    rows = trajectories(names, settings.trajectories, settings.seed, len(prepared.draws))
-    return every, rows
-
-
-def _leads(evaluation: Evaluation, one: str, other: str, rows: Sequence[Draw]) -> list[float]:
-    """Return the logarithm of the ratio of two scores in samples."""
-    ratios = over(evaluation.score(one, rows), evaluation.score(other, rows))
-    return [math.log(ratio) for ratio in ratios]
 
 
 def _standings(

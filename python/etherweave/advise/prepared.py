@@ -1,0 +1,55 @@
+"""A question with the bills of its fabrics, and samples of what is not known of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from etherweave.advise.bills import Bill, bill
+from etherweave.advise.question import Question
+from etherweave.advise.simulated import Draw, MixSweep, samples
+from etherweave.advise.unknowns import Unknown, unknowns
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A question whose fabrics are designed and whose samples are drawn."""
+
+    question: Question
+    bills: Mapping[str, Bill]
+    unknowns: Mapping[str, Sequence[Unknown]]
+    """Of the interconnect of each fabric."""
+    fixed: Sequence[str]
+    """Uncertain figures that do not vary."""
+    draws: Sequence[Draw]
+
+    @property
+    def fabrics(self) -> list[str]:
+        """Names of all fabrics."""
+        return [one.name for one in self.question.candidates]
+
+    def sweep(
+        self, fabrics: Sequence[str], more: Mapping[str, Sequence[Draw]] | None = None
+    ) -> MixSweep:
+        """List the runs of fabrics from which intervals come, and more of some of them."""
+        draws = {name: [*self.draws, *(more or {}).get(name, ())] for name in fabrics}
+        return MixSweep.of(self.question, self.unknowns, draws)
+
+
+def prepare(question: Question) -> Prepared:
+    """Design all fabrics, and draw samples of what is not known of them.
+
+    Raises
+    ------
+    ScenarioError
+        When a fabric has a mistake.
+    OSError
+        When a price book or a power profile cannot be read.
+    """
+    bills = {one.name: bill(one, question) for one in question.candidates}
+    if not all(one.electricity for one in bills.values()):
+        bills = {name: one.without_electricity() for name, one in bills.items()}
+    listed = {one.name: unknowns(one, question) for one in question.candidates}
+    varied = {name: found for name, (found, _) in listed.items()}
+    fixed = {f"{one['key']} of {one['profile']}" for _, rest in listed.values() for one in rest}
+    every = [one for found in varied.values() for one in found]
+    every += [one for each in bills.values() for one in each.unknowns(question)]
+    return Prepared(question, bills, varied, sorted(fixed), samples(question, every))

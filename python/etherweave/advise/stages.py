@@ -1,0 +1,112 @@
+"""The runs of an answer in their order: by messages, of all samples, and along trajectories."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from etherweave.advise.evaluation import Evaluation
+from etherweave.advise.prepared import Prepared
+from etherweave.advise.question import FIDELITIES, AdviseError
+from etherweave.advise.scores import over
+from etherweave.advise.sensitivity import Effect, effects, trajectories
+from etherweave.advise.simulated import FLOW, SEED, Draw, MixSweep, Times, times
+from etherweave.advise.unknowns import Unknown
+from etherweave.simulation import ScenarioError
+from etherweave.sweeps import Executor, SweepResult, sweep
+
+FLOW_FIRST = FIDELITIES[1]
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Carries out runs that have no result, and keeps them in a directory."""
+
+    directory: Path
+    executor: Executor
+    on_progress: Callable[[int, int, str], None]
+
+    def carry_out(self, runs: MixSweep) -> tuple[SweepResult, Times]:
+        """Carry out runs; gives what they have left, and their times."""
+        done = sweep(runs, self.directory, self.executor, self.on_progress)
+        return done, times(done.to_polars(), runs.jobs)
+
+
+def shortlist(prepared: Prepared, runner: Runner) -> tuple[list[str], list[str]]:
+    """Choose the fabrics that are simulated packet by packet; with why others are not.
+
+    Messages of a job at max-min fair rates take a fraction of the time of packets. What they cannot
+    simulate, such as TCP, goes on to packets, as the baseline does.
+    """
+    question, names = prepared.question, prepared.fabrics
+    if question.settings.fidelity != FLOW_FIRST:
+        return names, []
+    draws = [Draw(FLOW, question.settings.seed, {})]
+    runs = MixSweep.of(question, prepared.unknowns, dict.fromkeys(names, draws))
+    if not any(_resolves(runs, point) for point in runs.points()):
+        return names, []
+    _, found = runner.carry_out(runs)
+    try:
+        evaluation = Evaluation.of(question, prepared.bills, draws, found)
+    except AdviseError:  # No fabric can be simulated so.
+        return names, []
+    scores = {name: evaluation.score(name, draws)[0] for name in evaluation.fabrics}
+    shares = {name: score / max(scores.values()) for name, score in scores.items()}
+    near = 1 / question.settings.close
+    far = [name for name, one in shares.items() if one < near and name != question.baseline]
+    reasons = [
+        f"{name}: {shares[name]:.0%} of the best by messages at max-min fair rates; not simulated "
+        "packet by packet."
+        for name in far
+    ]
+    return [name for name in names if name not in far], reasons
+
+
+def _resolves(runs: MixSweep, point: Mapping[str, object]) -> bool:
+    try:
+        runs.resolve(point)
+    except ScenarioError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Screening:
+    """What unknowns do to the lead of the first fabric over the second."""
+
+    effects: Sequence[Effect] = ()
+    left_out: Sequence[str] = ()
+    """Why there are none, if anything is wrong."""
+    done: SweepResult | None = None
+
+
+def screen(
+    prepared: Prepared,
+    evaluation: Evaluation,
+    fabrics: Sequence[str],
+    order: Sequence[str],
+    runner: Runner,
+) -> Screening:
+    """Carry out Morris's trajectories on the first two of an order."""
+    settings = prepared.question.settings
+    if not settings.trajectories or len(order) < 2:
+        return Screening()
+    varied, rows = _trajectories(prepared, order[:2])
+    done, found = runner.carry_out(prepared.sweep(fabrics, dict.fromkeys(order[:2], rows)))
+    for (name, job), reason in found.failures.items():
+        if name in order[:2] and job in evaluation.reference:
+            return Screening([], [f"Which unknown matters: {job} on {name}: {reason}"], done)
+    screened = evaluation.with_times(found)
+    ratios = over(*(screened.score(name, rows) for name in order[:2]))
+    leads = [math.log(ratio) for ratio in ratios]
+    return Screening(effects(varied, rows, leads, settings.seed), [], done)
+
+
+def _trajectories(prepared: Prepared, pair: Sequence[str]) -> tuple[dict[str, Unknown], list[Draw]]:
+    """Choose the trajectories of the unknowns of two fabrics."""
+    question, every = prepared.question, dict[str, Unknown]()
+    for name in pair:
+        own = [*prepared.unknowns[name], *prepared.bills[name].unknowns(question)]
+        every |= {unknown.name: unknown for unknown in own}
+    settings, first = question.settings, len(prepared.draws)
+    return every, trajectories([SEED, *every], settings.trajectories, settings.seed, first)
