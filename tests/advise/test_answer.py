@@ -199,6 +199,7 @@ def test_fabrics_that_are_far_behind_by_messages_are_not_simulated_by_packets(
         ((SETTINGS, SLOW, FAST), "job: []; expected one that sends"),
         (("samples = 1\n", SLOW, FAST, JOB), "samples: 1; expected 2 to 1,024"),
         (("sample = 1\n", SLOW, FAST, JOB), "unknown key 'sample'"),
+        (("trajectories = 1\n", SLOW, FAST, JOB), "trajectories: 1; expected 0"),
         (("rank = 'price'\n", SLOW, FAST, JOB), "expected price_performance or throughput"),
         (("fidelity = 'flow'\n", SLOW, FAST, JOB), "expected packet or flow first"),
         (("baseline = 'x'\n", SLOW, FAST, JOB), "baseline: 'x'; expected one of"),

@@ -23,7 +23,7 @@ class Effect:
     unknown: str
     basis: str
     value: str
-    """As it stands; empty for placements and seeds."""
+    """As it stands; empty for the seed of placements."""
     factor: float
     """By which it may be larger or smaller."""
     moves: float
@@ -58,7 +58,7 @@ def effects(
     Parameters
     ----------
     unknowns
-        By name; placements and seeds have none of their own.
+        By name; the seed of placements has none.
     rows
         As :func:`trajectories` has made them.
     leads

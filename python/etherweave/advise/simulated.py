@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 AXES = ("fabric", "job", "sample")
 FLOW = -1
 """Sample of messages at max-min fair rates, in which every figure is as it stands."""
-SEED = "placements and seeds"
+SEED = "seed of placements"
 """Name of what the seed decides, among unknowns."""
 
 
