@@ -196,7 +196,16 @@ impl Shard {
     }
 
     /// Timers that segments need which followed the one that was sent; the interrupt for that one.
+    #[inline]
     pub(super) fn after_sending_tcp(&mut self, endpoint: EndpointIndex) {
+        let state = self.endpoints[endpoint].tcp();
+        if state.wants_timer || state.channel().is_some() {
+            self.after_sending_segment(endpoint);
+        }
+    }
+
+    #[inline(never)]
+    fn after_sending_segment(&mut self, endpoint: EndpointIndex) {
         let state = self.endpoints[endpoint].tcp();
         if let Some(channel) = state.channel() {
             let completed = std::mem::take(&mut state.completed);
