@@ -566,7 +566,9 @@ class Gpcnet(Table):
         Sequence[
             Literal[
                 "latency",
+                "get_latency",
                 "bandwidth",
+                "put_bandwidth",
                 "natural_bandwidth",
                 "bandwidth_sync",
                 "allreduce",
@@ -576,7 +578,9 @@ class Gpcnet(Table):
         Sequence[
             Literal[
                 "latency",
+                "get_latency",
                 "bandwidth",
+                "put_bandwidth",
                 "natural_bandwidth",
                 "bandwidth_sync",
                 "allreduce",
@@ -1124,6 +1128,25 @@ class OsuLatency(Table):
     pairs: Key[int, int]
     warm_up: Key[int, int]
 
+class OsuOneSidedBw(Table):
+    access: Key[
+        Literal["put", "get", "accumulate", "fetch_and_op"],
+        Literal["put", "get", "accumulate", "fetch_and_op"],
+    ]
+    bytes: Key[str, str]
+    iterations: Key[int, int]
+    warm_up: Key[int, int]
+    window: Key[int, int]
+
+class OsuOneSidedLatency(Table):
+    access: Key[
+        Literal["put", "get", "accumulate", "fetch_and_op"],
+        Literal["put", "get", "accumulate", "fetch_and_op"],
+    ]
+    bytes: Key[str, str]
+    iterations: Key[int, int]
+    warm_up: Key[int, int]
+
 class Partner(Table):
     shift: Key[int | None, int]
 
@@ -1500,6 +1523,8 @@ class Workload(Table):
     osu_latency: Key[OsuLatency, OsuLatency | Keys]
     osu_bw: Key[OsuBw, OsuBw | Keys]
     osu_bibw: Key[OsuBibw, OsuBibw | Keys]
+    osu_one_sided_latency: Key[OsuOneSidedLatency, OsuOneSidedLatency | Keys]
+    osu_one_sided_bw: Key[OsuOneSidedBw, OsuOneSidedBw | Keys]
     osu_collective: Key[OsuCollective, OsuCollective | Keys]
     all_to_all: Key[AllToAll, AllToAll | Keys]
     permutation: Key[Permutation, Permutation | Keys]

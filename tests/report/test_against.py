@@ -127,6 +127,18 @@ def test_jobs_are_measured_as_the_tools_count_them() -> None:
         assert found[name].values == pytest.approx([value])
 
 
+def test_one_sided_operations_are_named_as_the_tools_for_them() -> None:
+    """The mean of an operation with its flush; window · size over time."""
+    word = {"osu_one_sided_latency": {"access": "fetch_and_op", "iterations": 4}}
+    pull = {"osu_one_sided_bw": {"access": "get", "bytes": "64KiB", "window": 8, "iterations": 2}}
+    result = run({"word": word, "pull": pull})
+    latency, bandwidth = quantities(result)
+    assert (latency.program, latency.size_bytes) == ("osu_fop_latency", 8)
+    assert latency.values == pytest.approx([mean_s(result, "word")])
+    assert (bandwidth.program, bandwidth.size_bytes) == ("osu_get_bw", 65536)
+    assert bandwidth.values == pytest.approx([8 * 65536 / mean_s(result, "pull")])
+
+
 def test_of_several_launches_the_median_counts() -> None:
     (one,) = [
         one for one in quantities(measured(simulated(), (2.0, 3.0, 9.0))) if one.job == "ping"

@@ -15,6 +15,7 @@ from support.command_line import invoke
 
 TESTS = {"ranks": 8, "rings": 3, "latency_turns": 4, "bandwidth_turns": 2, "allreduces": 5}
 ALL = ["latency", "bandwidth", "natural_bandwidth", "bandwidth_sync", "allreduce", "alltoall"]
+ONE_SIDED = ["get_latency", "put_bandwidth"]
 
 
 JOBS = """
@@ -55,6 +56,18 @@ def test_each_test_is_computed_from_its_own_iterations() -> None:
     # Sixteen messages of 131,072 B out of a link of 12.5 GB/s.
     assert 0.8 * 12.5e9 / 2**20 < found["RR Two-sided BW"].average < 12.5e9 / 2**20
     assert found["RR Two-sided BW+Sync"].average < found["RR Two-sided BW"].average
+
+
+def test_one_sided_tests_are_those_of_rings() -> None:
+    """Half of two gets; sixteen puts of 131,072 B out of a link of 12.5 GB/s."""
+    result = run([job("tests", {"gpcnet": {**TESTS, "tests": ONE_SIDED}})])
+    times = result.to_polars("iterations").sort("iteration", "rank")["duration_ns"].to_numpy()
+    get, put = gpcnet.network_tests(result, "tests")
+    assert get.title == "RR Get Lat (8 B)"
+    # Three rings of 4 turns of 8 ranks.
+    assert get.average == pytest.approx(times[: 12 * 8].mean() * 1e-3 / 2)
+    assert put.title == "RR Put BW (131072 B)"
+    assert 0.8 * 12.5e9 / 2**20 < put.average < 12.5e9 / 2**20
 
 
 def test_what_is_printed_is_read_as_output_of_network_test() -> None:

@@ -229,9 +229,13 @@ fn longest_computation(graphs: &[Arc<Graph>]) -> Duration {
 fn longest_rest(programs: &[Program]) -> Duration {
     let rest = |op: &Op| match *op {
         Op::Sleep { duration } | Op::Compute { duration } => duration,
-        Op::Isend { .. } | Op::Irecv { .. } | Op::Copy { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => {
-            Duration::ZERO
-        }
+        Op::Isend { .. }
+        | Op::Irecv { .. }
+        | Op::OneSided { .. }
+        | Op::Copy { .. }
+        | Op::WaitAll
+        | Op::IterationStart
+        | Op::IterationEnd => Duration::ZERO,
     };
     let ops = programs.iter().flat_map(|program| program.blocks.iter()).flat_map(|block| &block.ops);
     ops.map(rest).max().unwrap_or(Duration::ZERO)

@@ -70,6 +70,11 @@ fn load(program: &Program) -> RankLoad {
             match *op {
                 Op::Isend { bytes, .. } => add(&mut load.sent, repeat, bytes),
                 Op::Irecv { bytes, .. } => add(&mut load.received, repeat, bytes),
+                Op::OneSided { access, bytes, .. } => {
+                    let (sent, received) = access.payload(bytes);
+                    add(&mut load.sent, repeat, sent);
+                    load.received[1] = load.received[1].saturating_add(repeat.saturating_mul(received));
+                }
                 Op::Compute { duration } | Op::Sleep { duration } => rest(&mut load, repeat, duration),
                 Op::WaitAll | Op::Copy { .. } | Op::IterationStart | Op::IterationEnd => {}
             }

@@ -31,6 +31,7 @@ pub fn check(programs: &[Program]) -> Result<(), InputError> {
 pub fn bytes_sent(program: &Program) -> u64 {
     let sent = |op: &Op| match *op {
         Op::Isend { bytes, .. } => bytes,
+        Op::OneSided { access, bytes, .. } => access.payload(bytes).0,
         Op::Irecv { .. }
         | Op::WaitAll
         | Op::Copy { .. }
@@ -46,6 +47,7 @@ fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) 
     let (peer, channel, bytes, sign) = match op {
         Op::Isend { peer, tag, bytes } => (peer, (rank, peer, tag), bytes, 1),
         Op::Irecv { peer, tag, bytes } => (peer, (peer, rank, tag), bytes, -1),
+        Op::OneSided { peer, .. } => return check_peer(rank, peer, ranks),
         Op::WaitAll
         | Op::Copy { .. }
         | Op::Compute { .. }

@@ -2,8 +2,8 @@
 
 use crate::{
     AllToAll, Fft, Goal, Gpcnet, GpcnetCongestor, Graph, Halo3d, HpccFft, HpccMpifft, HpccPtrans, HpccRandomAccess,
-    HpccRing, Hpl, Incast, Npb, NpbCg, Openfoam, OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation,
-    PermutationStreams, Program, StreamSpec,
+    HpccRing, Hpl, Incast, Npb, NpbCg, Openfoam, OsuBibw, OsuBw, OsuCollective, OsuLatency, OsuOneSidedBw,
+    OsuOneSidedLatency, Permutation, PermutationStreams, Program, StreamSpec,
 };
 use etherweave_primitives::InputErrors;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ family! {
     /// Network tests of GPCNeT.
     Gpcnet = "gpcnet": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
     /// A congestor of GPCNeT.
-    GpcnetCongestor = "gpcnet_congestor": |parameters, _| parameters.traffic();
+    GpcnetCongestor = "gpcnet_congestor": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// A schedule in a GOAL file.
     Goal = "goal": |parameters, _| Ok(Traffic::Ranks(parameters.programs()?));
     /// Ping-pong between two ranks.
@@ -108,6 +108,10 @@ family! {
     OsuBw = "osu_bw": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// Two-way bandwidth between two ranks.
     OsuBibw = "osu_bibw": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// Latency of put, get, accumulate or fetch-and-op between two ranks.
+    OsuOneSidedLatency = "osu_one_sided_latency": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// Bandwidth of put or get between two ranks.
+    OsuOneSidedBw = "osu_one_sided_bw": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// One collective after another.
     OsuCollective = "osu_collective": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// Global all-to-all.

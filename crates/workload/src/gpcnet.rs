@@ -9,10 +9,9 @@
 use etherweave_primitives::{Bytes, InputError, InputErrors, Purpose, Rank, Stream};
 
 use crate::collective::{Collective, Communicator, Library, Rule};
-use crate::family::Traffic;
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
-use crate::program::iteration;
-use crate::{Block, Op, Program, StreamSpec};
+use crate::program::{Access, iteration};
+use crate::{Block, Op, Program};
 
 /// Message of a ring for latency, and element of an all-reduce [B].
 const WORD: u64 = 8;
@@ -41,8 +40,12 @@ const RECEIVES_MAX: u64 = 4_096;
 pub enum GpcnetTest {
     /// Random rings of 8 B ("RR Two-sided Lat").
     Latency,
+    /// Random rings of gets of 8 B ("RR Get Lat").
+    GetLatency,
     /// Random rings of eight messages of 131,072 B to each side ("RR Two-sided BW").
     Bandwidth,
+    /// Random rings of eight puts of 131,072 B to each side ("RR Put BW").
+    PutBandwidth,
     /// The same in the order of ranks ("Nat Two-sided BW").
     NaturalBandwidth,
     /// Random rings for bandwidth with a barrier behind each turn ("RR Two-sided BW+Sync").
@@ -134,7 +137,12 @@ impl Gpcnet {
                 let all = Collective::Alltoall { bytes: Bytes::new(BLOCK) };
                 self.repeated(member, self.alltoalls, 1, &member.lower(&all, self.library))
             }
-            GpcnetTest::Latency | GpcnetTest::Bandwidth | GpcnetTest::NaturalBandwidth | GpcnetTest::BandwidthSync => {
+            GpcnetTest::Latency
+            | GpcnetTest::GetLatency
+            | GpcnetTest::Bandwidth
+            | GpcnetTest::PutBandwidth
+            | GpcnetTest::NaturalBandwidth
+            | GpcnetTest::BandwidthSync => {
                 (0..self.rings).flat_map(|ring| self.ring(member, test, seed, ring)).collect()
             }
         }))
@@ -146,15 +154,20 @@ impl Gpcnet {
             GpcnetTest::NaturalBandwidth => member.neighbours(None),
             _ => member.neighbours(Some((seed, number))),
         };
-        if test == GpcnetTest::Latency {
-            let turn = turn(neighbours, WORD, 1);
-            return self.repeated(member, self.latency_turns, self.latency_turns, &turn);
-        }
-        let mut turn = turn(neighbours, LONG, OUTSTANDING);
+        let mut turn = match test {
+            GpcnetTest::GetLatency => one_sided(neighbours, Access::Get, WORD, 1),
+            GpcnetTest::PutBandwidth => one_sided(neighbours, Access::Put, LONG, OUTSTANDING),
+            GpcnetTest::Latency => turn(neighbours, WORD, 1),
+            _ => turn(neighbours, LONG, OUTSTANDING),
+        };
         if test == GpcnetTest::BandwidthSync {
             turn.extend(member.lower(&Collective::Barrier, self.library));
         }
-        self.repeated(member, self.bandwidth_turns, 1, &turn)
+        if matches!(test, GpcnetTest::Latency | GpcnetTest::GetLatency) {
+            self.repeated(member, self.latency_turns, self.latency_turns, &turn)
+        } else {
+            self.repeated(member, self.bandwidth_turns, 1, &turn)
+        }
     }
 
     /// A barrier of all, turns that are not timed, and turns that are.
@@ -191,11 +204,11 @@ pub struct GpcnetCongestor {
     pub kind: GpcnetCongestion,
     /// How many ranks, 2 or more of each group.
     pub ranks: u32,
-    /// Ranks of a host, in the order of hosts; `ranks_per_host` of the job. 1 where messages are one-sided.
+    /// Ranks of a host, in the order of hosts; `ranks_per_host` of the job.
     pub groups: u32,
     /// Message to each rank [B].
     pub bytes: Bytes,
-    /// How often, 2 or more; by default longer than most tests take. One-sided messages go on until the run ends.
+    /// How often, 2 or more; by default longer than most tests take.
     pub passes: u32,
     /// Whose decisions pick the algorithms of collectives.
     pub library: Library,
@@ -220,51 +233,22 @@ impl GpcnetCongestor {
         u64::from(self.ranks)
     }
 
-    /// Whether it sends by itself, whatever its target does.
-    pub(crate) fn is_one_sided(&self) -> bool {
-        matches!(self.kind, GpcnetCongestion::PutIncast | GpcnetCongestion::GetBroadcast)
-    }
-
-    /// How many ranks receive, where messages are one-sided.
-    pub(crate) fn receivers(&self) -> u64 {
-        if self.kind == GpcnetCongestion::PutIncast { 1 } else { u64::from(self.ranks - 1) }
-    }
-
-    pub(crate) fn check(&self) -> Result<(), InputErrors> {
-        let one = !self.is_one_sided() || self.groups == 1;
+    fn check(&self) -> Result<(), InputErrors> {
         InputErrors::all([
             check_groups(self.ranks, self.groups),
             at_most_all_pairs(self.ranks),
-            InputError::unless(one, "groups", self.groups, "1: one-sided messages are streams between hosts"),
             InputError::unless(self.bytes != Bytes::ZERO, "bytes", "0B", "at least 1B"),
             at_most("bytes", self.bytes, COLLECTIVE_MAX),
             at_least("passes", self.passes, 2),
         ])
     }
 
-    /// What it sends.
+    /// The schedule of every rank.
     ///
     /// # Errors
     /// When a group has one rank, or messages have no length.
-    pub fn traffic(&self) -> Result<Traffic, InputErrors> {
-        if self.is_one_sided() {
-            self.streams().map(Traffic::Streams)
-        } else {
-            self.programs_of(0..self.ranks).map(Traffic::Ranks)
-        }
-    }
-
-    /// A message at a time between each rank and the first: a put is flushed, a get waits for its bytes.
-    pub(crate) fn streams(&self) -> Result<Vec<StreamSpec>, InputErrors> {
-        self.check()?;
-        let (root, bytes_per_message) = (Rank::new(0), self.bytes.get());
-        let spec = |other| {
-            let others = Rank::new(other);
-            let is_put = self.kind == GpcnetCongestion::PutIncast;
-            let (src_rank, dst_rank, stream) = if is_put { (others, root, 0) } else { (root, others, other - 1) };
-            StreamSpec { src_rank, dst_rank, stream, bytes_per_message, outstanding: 1, messages: None }
-        };
-        Ok((1..self.ranks).map(spec).collect())
+    pub fn programs(&self) -> Result<Vec<Program>, InputErrors> {
+        self.programs_of(0..self.ranks)
     }
 
     /// The schedules of some ranks: a pass that is measured, and those that follow.
@@ -284,7 +268,7 @@ impl GpcnetCongestor {
         }
         let size = u64::from(member.size());
         let turns = (TURNS * TURNS_RANKS / size.max(TURNS_RANKS)).min(RECEIVES_MAX / size).max(1) as usize;
-        let mut ops = self.incast(member).repeat(turns);
+        let mut ops = self.turn_at_first(member).repeat(turns);
         ops.extend(member.lower(&Collective::Allreduce { bytes: Bytes::new(WORD) }, self.library));
         ops
     }
@@ -305,11 +289,19 @@ impl GpcnetCongestor {
         ]
     }
 
-    /// One message of each to the first of its group.
-    fn incast(&self, member: &Member) -> Vec<Op> {
-        let bytes = self.bytes.get();
+    /// One message of each to the first of its group, or what reaches into its memory.
+    fn turn_at_first(&self, member: &Member) -> Vec<Op> {
+        let (peer, bytes) = (member.rank_at(0), self.bytes.get());
+        let one = match self.kind {
+            GpcnetCongestion::PutIncast => Op::OneSided { access: Access::Put, peer, bytes },
+            GpcnetCongestion::GetBroadcast => Op::OneSided { access: Access::Get, peer, bytes },
+            GpcnetCongestion::Incast | GpcnetCongestion::Alltoall => Op::Isend { peer, tag: CONGESTION, bytes },
+        };
         if member.place > 0 {
-            return vec![Op::Isend { peer: member.rank_at(0), tag: CONGESTION, bytes }, Op::WaitAll];
+            return vec![one, Op::WaitAll];
+        }
+        if self.kind != GpcnetCongestion::Incast {
+            return Vec::new();
         }
         let receive = |place| Op::Irecv { peer: member.rank_at(place), tag: CONGESTION, bytes };
         (1..member.size()).map(receive).chain([Op::WaitAll]).collect()
@@ -375,14 +367,28 @@ fn turn([left, right]: [Rank; 2], bytes: u64, count: usize) -> Vec<Op> {
     [receives.repeat(count), sends.repeat(count), vec![Op::WaitAll]].concat()
 }
 
+/// Operations on the memory of both sides, `count` each, and their flush.
+fn one_sided(neighbours: [Rank; 2], access: Access, bytes: u64, count: usize) -> Vec<Op> {
+    let both = neighbours.map(|peer| Op::OneSided { access, peer, bytes });
+    [both.repeat(count), vec![Op::WaitAll]].concat()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{bytes_sent, check, check_progress};
 
-    const ALL: [GpcnetTest; 6] = [
+    const CONGESTORS: [GpcnetCongestion; 4] = [
+        GpcnetCongestion::Alltoall,
+        GpcnetCongestion::Incast,
+        GpcnetCongestion::PutIncast,
+        GpcnetCongestion::GetBroadcast,
+    ];
+    const ALL: [GpcnetTest; 8] = [
         GpcnetTest::Latency,
+        GpcnetTest::GetLatency,
         GpcnetTest::Bandwidth,
+        GpcnetTest::PutBandwidth,
         GpcnetTest::NaturalBandwidth,
         GpcnetTest::BandwidthSync,
         GpcnetTest::Allreduce,
@@ -394,7 +400,7 @@ mod tests {
         for (ranks, groups) in [(2, 1), (3, 1), (12, 3), (14, 2), (32, 4)] {
             let tests = Gpcnet { ranks, groups, tests: ALL.to_vec(), rings: 3, ..Gpcnet::default() };
             let mut all = vec![tests.programs(7).unwrap()];
-            for kind in [GpcnetCongestion::Alltoall, GpcnetCongestion::Incast] {
+            for kind in CONGESTORS {
                 all.push(
                     GpcnetCongestor { kind, ranks, groups, ..GpcnetCongestor::default() }
                         .programs_of(0..ranks)
@@ -411,7 +417,7 @@ mod tests {
     #[test]
     fn each_test_has_as_many_iterations_as_the_benchmark() {
         let iterations = |test| Gpcnet { tests: vec![test], ..Gpcnet::default() }.programs(1).unwrap()[0].iterations();
-        assert_eq!(ALL.map(iterations), [30 * 200, 30 * 8, 30 * 8, 30 * 8, 200, 64]);
+        assert_eq!(ALL.map(iterations), [30 * 200, 30 * 200, 30 * 8, 30 * 8, 30 * 8, 30 * 8, 200, 64]);
     }
 
     #[test]
@@ -440,20 +446,22 @@ mod tests {
     }
 
     #[test]
-    fn one_sided_congestors_are_streams_of_one_message_at_a_time() {
-        let streams = |kind| GpcnetCongestor { kind, ranks: 5, ..GpcnetCongestor::default() }.streams().unwrap();
-        let ends = |kind| streams(kind).iter().map(|one| (one.src_rank.get(), one.dst_rank.get())).collect::<Vec<_>>();
-        assert_eq!(ends(GpcnetCongestion::PutIncast), [(1, 0), (2, 0), (3, 0), (4, 0)]);
-        assert_eq!(ends(GpcnetCongestion::GetBroadcast), [(0, 1), (0, 2), (0, 3), (0, 4)]);
-        assert!(streams(GpcnetCongestion::PutIncast).iter().all(|one| (one.outstanding, one.messages) == (1, None)));
+    fn one_sided_congestors_reach_into_the_first_rank_one_operation_at_a_time() {
+        for (kind, access) in
+            [(GpcnetCongestion::PutIncast, Access::Put), (GpcnetCongestion::GetBroadcast, Access::Get)]
+        {
+            let congestor = GpcnetCongestor { kind, ranks: 5, ..GpcnetCongestor::default() };
+            let programs = congestor.programs().unwrap();
+            let one = Op::OneSided { access, peer: Rank::new(0), bytes: BLOCK };
+            assert_eq!(programs[3].blocks[1].ops[..4], [one, Op::WaitAll, one, Op::WaitAll]);
+            let has_any = |program: &Program| program.ops().take(50).any(|op| matches!(op, Op::OneSided { .. }));
+            assert_eq!(programs.iter().map(has_any).collect::<Vec<_>>(), [false, true, true, true, true]);
+        }
     }
 
     #[test]
     fn groups_of_one_rank_are_refused() {
         let error = Gpcnet { ranks: 3, groups: 3, ..Gpcnet::default() }.programs(1).unwrap_err().to_string();
         assert_eq!(error, "ranks: 3; expected a multiple of 3 groups, 2 or more of each");
-        let put = GpcnetCongestor { kind: GpcnetCongestion::PutIncast, groups: 2, ..GpcnetCongestor::default() };
-        let error = put.traffic().unwrap_err().to_string();
-        assert_eq!(error, "groups: 2; expected 1: one-sided messages are streams between hosts");
     }
 }

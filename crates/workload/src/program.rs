@@ -25,6 +25,16 @@ pub enum Op {
         /// Payload [B].
         bytes: u64,
     },
+    /// Reaches into the memory of a peer, which takes no part; joins the rank's outstanding set, so that
+    /// [`Op::WaitAll`] is its flush.
+    OneSided {
+        /// What is done.
+        access: Access,
+        /// The rank whose memory it is, never the rank itself.
+        peer: Rank,
+        /// Payload [B], 1 or more.
+        bytes: u64,
+    },
     /// Waits until every outstanding request of this rank is complete.
     WaitAll,
     /// Copies what the rank sends to itself.
@@ -47,6 +57,47 @@ pub enum Op {
     /// An iteration of the application ends here: in a measured block this is worth a row
     /// (rank, iteration, start, end). Iterations count from 0 over the measured blocks of a rank.
     IterationEnd,
+}
+
+impl Op {
+    /// The other rank of a message or a one-sided operation.
+    pub fn peer(&self) -> Option<Rank> {
+        match *self {
+            Op::Isend { peer, .. } | Op::Irecv { peer, .. } | Op::OneSided { peer, .. } => Some(peer),
+            Op::WaitAll
+            | Op::Copy { .. }
+            | Op::Compute { .. }
+            | Op::Sleep { .. }
+            | Op::IterationStart
+            | Op::IterationEnd => None,
+        }
+    }
+}
+
+/// What a one-sided operation does (MPI: chapter *One-Sided Communications*).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Writes (`MPI_Put`).
+    #[default]
+    Put,
+    /// Reads (`MPI_Get`).
+    Get,
+    /// Adds to what is there (`MPI_Accumulate`).
+    Accumulate,
+    /// Adds to a word and gives what was there (`MPI_Fetch_and_op`).
+    FetchAndOp,
+}
+
+impl Access {
+    /// Payload of `bytes` that leaves the rank, and that comes to it [B].
+    pub fn payload(self, bytes: u64) -> (u64, u64) {
+        match self {
+            Access::Put => (bytes, 0),
+            Access::Get => (0, bytes),
+            Access::Accumulate | Access::FetchAndOp => (bytes, bytes),
+        }
+    }
 }
 
 /// Operations that are performed `repeat` times over.

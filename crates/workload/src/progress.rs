@@ -84,7 +84,9 @@ impl Rendezvous<'_> {
                 Op::WaitAll if self.ranks[rank].open > 0 => break,
                 Op::Isend { peer, tag, bytes } => self.post((rank, peer.index(), tag), bytes, true)?,
                 Op::Irecv { peer, tag, bytes } => self.post((peer.index(), rank, tag), bytes, false)?,
-                Op::WaitAll
+                // Nobody else takes part in what is one-sided.
+                Op::OneSided { .. }
+                | Op::WaitAll
                 | Op::Copy { .. }
                 | Op::Compute { .. }
                 | Op::Sleep { .. }

@@ -16,7 +16,7 @@ mod writer;
 
 use etherweave_primitives::{Duration, InputError};
 
-use crate::{Block, Program, Traffic, check};
+use crate::{Block, Op, Program, Traffic, check};
 
 const MAGIC: [u8; 8] = *b"EWSCHED\n";
 const VERSION: u32 = 1;
@@ -100,6 +100,17 @@ impl Schedule {
         })?;
         Ok(self)
     }
+}
+
+/// Refuses one-sided operations, for what has messages with two ends only.
+pub(crate) fn refuse_one_sided<'a>(
+    mut programs: impl Iterator<Item = &'a Program>,
+    reader: &str,
+) -> Result<(), InputError> {
+    let is_one_sided = |op: &Op| matches!(op, Op::OneSided { .. });
+    let has_any = programs.any(|program| program.blocks.iter().any(|block| block.ops.iter().any(is_one_sided)));
+    let expected = format!("sends and receives: {reader} has no windows of memory for put, get and accumulate");
+    InputError::unless(!has_any, "programs", "one-sided operations", expected)
 }
 
 #[cfg(test)]

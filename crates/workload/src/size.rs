@@ -57,15 +57,11 @@ impl Workload {
             Workload::HpccFft(fft) => sampled(self.ranks(), |ranks| fft.programs_of(ranks, 1)),
             Workload::Hpl(hpl) => sampled(self.ranks(), |ranks| hpl.programs_of(ranks)),
             Workload::Gpcnet(tests) => sampled(self.ranks(), |ranks| tests.programs_of(ranks, 1)),
-            Workload::GpcnetCongestor(congestor) if congestor.is_one_sided() => {
-                congestor.check()?;
-                let streams = self.ranks() - 1;
-                let window = streams.saturating_mul(congestor.bytes.get());
-                Ok(TrafficSize { ranks: self.ranks(), receivers: congestor.receivers(), ..of_streams(streams, window) })
-            }
             Workload::GpcnetCongestor(congestor) => sampled(self.ranks(), |ranks| congestor.programs_of(ranks)),
             Workload::OsuLatency(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
             Workload::OsuBw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
+            Workload::OsuOneSidedLatency(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
+            Workload::OsuOneSidedBw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
             Workload::OsuBibw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
             Workload::OsuCollective(osu) => sampled(self.ranks(), |ranks| osu.programs_of(ranks)),
             Workload::AllToAll(all) => sampled(self.ranks(), |ranks| all.programs_of(ranks)),
@@ -173,15 +169,17 @@ fn program_bytes(program: &Program) -> u64 {
 
 fn peers(program: &Program) -> u64 {
     let ops = program.blocks.iter().flat_map(|block| &block.ops);
-    let peer = |op: &Op| if let Op::Isend { peer, .. } | Op::Irecv { peer, .. } = op { Some(*peer) } else { None };
-    ops.filter_map(peer).collect::<BTreeSet<_>>().len() as u64
+    ops.filter_map(Op::peer).collect::<BTreeSet<_>>().len() as u64
 }
 
 /// Messages and their payload.
 fn sent(program: &Program) -> (u64, u64) {
     program.blocks.iter().fold((0, 0), |sum, block| {
-        let sends =
-            block.ops.iter().filter_map(|op| if let Op::Isend { bytes, .. } = op { Some(*bytes) } else { None });
+        let sends = block.ops.iter().filter_map(|op| match op {
+            Op::Isend { bytes, .. } => Some(*bytes),
+            Op::OneSided { access, bytes, .. } => Some(access.payload(*bytes).0),
+            _ => None,
+        });
         let once = sends.fold((0_u64, 0_u64), |(count, sum), bytes| (count + 1, sum.saturating_add(bytes)));
         let repeat = u64::from(block.repeat);
         let add = |sum: u64, once: u64| sum.saturating_add(once.saturating_mul(repeat));
@@ -194,7 +192,7 @@ fn burst_bytes(program: &Program) -> u64 {
     let (mut open, mut most) = (0_u64, 0);
     for op in program.blocks.iter().flat_map(|block| &block.ops) {
         match op {
-            Op::Isend { bytes, .. } => open = open.saturating_add(*bytes),
+            Op::Isend { bytes, .. } | Op::OneSided { bytes, .. } => open = open.saturating_add(*bytes),
             Op::WaitAll => open = 0,
             Op::Irecv { .. }
             | Op::Copy { .. }

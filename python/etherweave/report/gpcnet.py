@@ -41,6 +41,8 @@ class _Kind(NamedTuple):
 
 _KINDS = {
     "latency": _Kind("RR Two-sided Lat (8 B)", "latency_turns", True, False),
+    "get_latency": _Kind("RR Get Lat (8 B)", "latency_turns", True, False),
+    "put_bandwidth": _Kind(f"RR Put BW ({_LONG} B)", "bandwidth_turns", True, True),
     "bandwidth": _Kind(f"RR Two-sided BW ({_LONG} B)", "bandwidth_turns", True, True),
     "natural_bandwidth": _Kind(f"Nat Two-sided BW ({_LONG} B)", "bandwidth_turns", True, True),
     "bandwidth_sync": _Kind(f"RR Two-sided BW+Sync ({_LONG} B)", "bandwidth_turns", True, True),

@@ -179,6 +179,22 @@ def _bandwidth_both(job: _Job) -> list[Quantity]:
     return [Quantity(job.name, "osu_bibw", "", BANDWIDTH_BOTH, size, 2, values)]
 
 
+_ACCESSES = {"put": "put", "get": "get", "accumulate": "acc", "fetch_and_op": "fop"}
+"""One-sided operations, as the OSU Micro-Benchmarks name them."""
+
+
+def _one_sided_latency(job: _Job) -> list[Quantity]:
+    program = f"osu_{_ACCESSES[job.facts['access']]}_latency"
+    values = tuple(_mean(rows) for rows in job.rows)
+    return [Quantity(job.name, program, "", CALL_TIME, size_of(job.facts["bytes"]), 2, values)]
+
+
+def _one_sided_bandwidth(job: _Job) -> list[Quantity]:
+    program, size = f"osu_{_ACCESSES[job.facts['access']]}_bw", size_of(job.facts["bytes"])
+    values = tuple(size * int(job.facts["window"]) / _mean(rows) for rows in job.rows)
+    return [Quantity(job.name, program, "", BANDWIDTH, size, 2, values)]
+
+
 def _collective(job: _Job) -> list[Quantity]:
     operation = job.facts["operation"]  # a table; its name alone for the barrier
     name, facts = (operation, {}) if isinstance(operation, str) else next(iter(operation.items()))
@@ -399,6 +415,8 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     "osu_bw": _bandwidth,
     "osu_bibw": _bandwidth_both,
     "osu_collective": _collective,
+    "osu_one_sided_latency": _one_sided_latency,
+    "osu_one_sided_bw": _one_sided_bandwidth,
     "halo3d": _application("halo3d-26"),
     "fft": _application("subcom3d-a2a"),
     "incast": _incast,

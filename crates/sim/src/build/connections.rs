@@ -55,10 +55,7 @@ fn peers(traffic: &Traffic, rank: usize, peers: &mut Vec<u32>) {
     match traffic {
         Traffic::Ranks(programs) => {
             let ops = programs[rank].blocks.iter().flat_map(|block| &block.ops);
-            peers.extend(ops.filter_map(|op| match op {
-                Op::Isend { peer, .. } | Op::Irecv { peer, .. } => Some(peer.get()),
-                _ => None,
-            }));
+            peers.extend(ops.filter_map(Op::peer).map(Rank::get));
         }
         Traffic::Graphs { ranks, .. } => peers.extend(ranks[rank].peers().map(Rank::get)),
         Traffic::Streams(_) => {}

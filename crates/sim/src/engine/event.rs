@@ -53,7 +53,7 @@ pub enum Kind {
     FluidDue,
     /// Flow-level mode: a message has arrived at the other end. Index: endpoint of its sender.
     FluidArrive,
-    /// Flow-level mode: the sender of a stream learns what has arrived. Index: its endpoint. Handle: how many messages.
+    /// Flow-level mode: the sender learns what has arrived. Index: its endpoint. Handle: the lower bits of the offset.
     FluidAcknowledged,
 }
 

@@ -19,6 +19,10 @@ const PORT: u16 = 4791;
 const WRITE: [u8; 4] = [0x06, 0x07, 0x08, 0x0a];
 const READ_RESPONSE: [u8; 4] = [0x0d, 0x0e, 0x0f, 0x10];
 const READ_REQUEST: u8 = 0x0c;
+const ATOMIC_ACKNOWLEDGE: u8 = 0x12;
+const FETCH_ADD: u8 = 0x14;
+/// Extension header of an atomic request [B].
+const ATOMIC_EXTENSION: u32 = 28;
 const ACKNOWLEDGE: u8 = 0x11;
 const CONGESTION_NOTIFICATION: u8 = 0x81;
 /// The first queue pairs are reserved.
@@ -66,7 +70,7 @@ fn transport(captured: &CapturedFrame, packet: &Packet, reliability: Reliability
     let payload = packet.payload as usize;
     let filler = payload.wrapping_neg() % 4;
     let (opcode, extension) = operation(packet, reliability);
-    let is_request = opcode == READ_REQUEST;
+    let is_request = opcode == READ_REQUEST || opcode == FETCH_ADD;
     let wants_ack = u32::from(packet.kind == PacketKind::Data && packet.has(flags::LAST)) << 31;
     let mut octets = vec![opcode, (filler as u8) << 4, 0xff, 0xff];
     let congestion = if packet.kind == PacketKind::Cnp { BACKWARD_CONGESTION } else { 0 };
@@ -98,6 +102,12 @@ fn operation(packet: &Packet, reliability: Reliability) -> (u8, Vec<u8>) {
         PacketKind::Ack => (ACKNOWLEDGE, acknowledge_extension(ACK, packet.word)),
         PacketKind::Nak => (ACKNOWLEDGE, acknowledge_extension(NAK, packet.word)),
         PacketKind::Cnp => (CONGESTION_NOTIFICATION, vec![0; 16]),
+        PacketKind::Data if packet.has(flags::READ_REQUEST | flags::READ) => {
+            (ATOMIC_ACKNOWLEDGE, acknowledge_extension(ACK, packet.word))
+        }
+        PacketKind::Data if packet.has(flags::READ_REQUEST) && packet.payload == ATOMIC_EXTENSION => {
+            (FETCH_ADD, atomic_extension(packet))
+        }
         PacketKind::Data if packet.has(flags::READ_REQUEST) => (READ_REQUEST, address_extension(packet)),
         PacketKind::Data if packet.has(flags::READ) => {
             let extension = if is_edge { acknowledge_extension(ACK, packet.word) } else { Vec::new() };
@@ -144,6 +154,14 @@ fn address_extension(packet: &Packet) -> Vec<u8> {
     let mut octets = packet.offset.to_be_bytes().to_vec();
     octets.extend([0, 0, 0, 1]);
     octets.extend(packet.payload.to_be_bytes());
+    octets
+}
+
+/// AtomicETH: where, with which key, what to add, what to compare with.
+fn atomic_extension(packet: &Packet) -> Vec<u8> {
+    let mut octets = packet.offset.to_be_bytes().to_vec();
+    octets.extend([0, 0, 0, 1]);
+    octets.extend([1_u64.to_be_bytes(), [0; 8]].concat());
     octets
 }
 

@@ -130,6 +130,20 @@ fn a_read_request_is_an_address_and_nothing_else() {
     assert_eq!(octets[BASE_TRANSPORT..][..2], [0x0c, 0]);
 }
 
+/// AtomicETH, 28 B, is the request's payload; what comes back is the word of 8 B behind AETH.
+#[test]
+fn an_atomic_operation_is_a_request_and_a_word() {
+    let both = flags::FIRST | flags::LAST;
+    let octets = |flags, payload| packet_octets(packet(PacketKind::Data, flags, payload), None, &roce(RoceVersion::V2));
+    let sizes = RoceSizes::new(RoceVersion::V2, true);
+    let request = octets(flags::READ_REQUEST | both, 28);
+    assert_eq!(on_the_wire(&request), sizes.middle_overhead() + 28);
+    assert_eq!(request[BASE_TRANSPORT], 0x14);
+    let answer = octets(flags::READ_REQUEST | flags::READ | both, 8);
+    assert_eq!(on_the_wire(&answer), sizes.read_edge_overhead() + 8);
+    assert_eq!(answer[BASE_TRANSPORT], 0x12);
+}
+
 #[test]
 fn every_tcp_frame_is_as_long_as_the_simulation_reckons() {
     let block = |start| ByteRange { start, end: start + 10 };

@@ -93,8 +93,8 @@ fn load(bytes: u64, end: u64, operation: Operation, params: &RoceParams, overhea
             (overheads.first, overheads.first, overheads.first)
         }
         Operation::Write => (overheads.first, overheads.other, overheads.other),
-        Operation::ReadRequest => (overheads.other, overheads.other, overheads.other),
-        Operation::ReadResponse => (overheads.edge, overheads.other, overheads.edge),
+        Operation::ReadRequest | Operation::AtomicRequest => (overheads.other, overheads.other, overheads.other),
+        Operation::ReadResponse | Operation::AtomicResponse => (overheads.edge, overheads.other, overheads.edge),
     };
     let tail = (bytes - (packets - 1) * payload).next_multiple_of(4);
     let headers = match packets {
@@ -254,17 +254,15 @@ impl Shard {
         if self.endpoints[endpoint].owner_waits_for != u64::MAX {
             let port = self.hosts[self.endpoints[endpoint].host].port;
             let key = self.key(port, Kind::FluidAcknowledged, endpoint.get());
-            // What was acknowledged is less than 2^32 messages of a stream.
-            let messages = (load.end / load.bytes) as u32;
-            self.queue.push(Event::new(self.now + latency, key, messages));
+            self.queue.push(Event::new(self.now + latency, key, load.end as u32));
         }
     }
 
-    /// The sender of a stream learns that so many messages have arrived.
-    pub(crate) fn fluid_acknowledged(&mut self, endpoint: EndpointIndex, messages: u32) {
-        let thread = self.endpoints[endpoint].thread;
-        let bytes = self.source(thread).bytes;
-        self.acknowledged(endpoint, u64::from(messages) * bytes);
+    /// The sender learns what has arrived: all below an offset with these lower bits, less than 4 GiB ago.
+    pub(crate) fn fluid_acknowledged(&mut self, endpoint: EndpointIndex, bits: u32) {
+        let arrived = self.endpoints[endpoint].fluid().acknowledged;
+        let since = (arrived as u32).wrapping_sub(bits);
+        self.acknowledged(endpoint, arrived - u64::from(since));
     }
 }
 

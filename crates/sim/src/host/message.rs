@@ -25,10 +25,22 @@ pub enum MessageKind {
     ClearToSend,
     /// Rendezvous over TCP: the payload.
     Payload,
+    /// One-sided: the payload of a put.
+    Put,
+    /// One-sided: asks for what is in memory.
+    GetRequest,
+    /// One-sided: what was in memory.
+    GetResponse,
+    /// One-sided: an operation on a word.
+    AtomicRequest,
+    /// One-sided: what the word was.
+    AtomicResponse,
+    /// One-sided: a put is in memory.
+    Done,
 }
 
 impl MessageKind {
-    const ALL: [MessageKind; 8] = [
+    const ALL: [MessageKind; 14] = [
         MessageKind::Eager,
         MessageKind::Fragment,
         MessageKind::RequestToSend,
@@ -37,6 +49,12 @@ impl MessageKind {
         MessageKind::Finished,
         MessageKind::ClearToSend,
         MessageKind::Payload,
+        MessageKind::Put,
+        MessageKind::GetRequest,
+        MessageKind::GetResponse,
+        MessageKind::AtomicRequest,
+        MessageKind::AtomicResponse,
+        MessageKind::Done,
     ];
 }
 
@@ -45,7 +63,7 @@ impl MessageKind {
 pub struct Message {
     /// What it is for.
     pub kind: MessageKind,
-    /// MPI tag.
+    /// MPI tag; of one-sided operations, what follows.
     pub tag: u32,
     /// MPI payload that it carries or announces [B].
     pub bytes: u64,

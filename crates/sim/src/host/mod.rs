@@ -24,6 +24,7 @@ pub mod message;
 mod moderation;
 mod mpi;
 mod nic;
+mod one_sided;
 mod protocol;
 mod rank;
 mod receive_queue;

@@ -32,8 +32,10 @@ pub(super) const READ_REQUEST: u64 = 16;
 /// How a message goes over the wire of RoCE.
 pub(super) fn operation(kind: MessageKind) -> Operation {
     match kind {
-        MessageKind::ReadRequest => Operation::ReadRequest,
-        MessageKind::ReadResponse => Operation::ReadResponse,
+        MessageKind::ReadRequest | MessageKind::GetRequest => Operation::ReadRequest,
+        MessageKind::ReadResponse | MessageKind::GetResponse => Operation::ReadResponse,
+        MessageKind::AtomicRequest => Operation::AtomicRequest,
+        MessageKind::AtomicResponse => Operation::AtomicResponse,
         _ => Operation::Write,
     }
 }
@@ -99,6 +101,7 @@ impl Shard {
     fn begin_step(&mut self, thread: ThreadIndex, op: Op) {
         let (endpoint, sends) = match op {
             Op::Isend { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), true),
+            Op::OneSided { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), true),
             Op::Irecv { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), false),
             _ => (EndpointIndex::new(0), false),
         };
@@ -111,7 +114,8 @@ impl Shard {
         self.begin_with(thread, Task::Step(endpoint), cost, hint);
     }
 
-    /// The program has ended. What has been sent may still wait for room in a socket, as in `MPI_Finalize`.
+    /// The program has ended. What has been sent may still wait for room in a socket, as in `MPI_Finalize`, and others
+    /// may reach into its memory until all free their windows.
     fn program_done(&mut self, thread: ThreadIndex) {
         if !self.rank(thread).is_done {
             self.rank_done(thread);
@@ -136,6 +140,7 @@ impl Shard {
     fn op_cost(&self, endpoint: EndpointIndex, op: Op, sent: u64) -> TaskCost {
         match op {
             Op::Isend { tag, bytes, .. } => self.send_cost(endpoint, tag, bytes, sent),
+            Op::OneSided { access, bytes, .. } => self.access_cost(endpoint, access, bytes),
             Op::Irecv { .. } => TaskCost::of(self.constants.mpi().receive_overhead),
             Op::Copy { bytes } => self.copy_cost(bytes),
             Op::Compute { duration } => TaskCost::of(duration),
@@ -191,6 +196,7 @@ impl Shard {
                 rank.outstanding += 1;
                 self.irecv(thread, Envelope { endpoint, tag }, 0);
             }
+            Op::OneSided { access, bytes, .. } => self.one_sided(thread, endpoint, access, bytes),
             Op::Copy { .. }
             | Op::Compute { .. }
             | Op::Sleep { .. }
@@ -285,14 +291,22 @@ impl Shard {
     ) {
         match Neighbour::of(endpoint) {
             Some(neighbour) => self.share_message(thread, neighbour, kind, tag, bytes),
-            None => self.post_message(endpoint, kind, tag, bytes, length),
+            None => _ = self.post_message(endpoint, kind, tag, bytes, length),
         }
     }
 
-    /// Puts a message of `length` bytes into a connection's stream.
-    fn post_message(&mut self, endpoint: EndpointIndex, kind: MessageKind, tag: u32, bytes: u64, length: u64) {
+    /// Puts a message of `length` bytes into a connection's stream; gives where it ends.
+    pub(super) fn post_message(
+        &mut self,
+        endpoint: EndpointIndex,
+        kind: MessageKind,
+        tag: u32,
+        bytes: u64,
+        length: u64,
+    ) -> u64 {
         let end = self.post_bytes(endpoint, kind, length);
         self.announce_to_peer(endpoint, Message { kind, tag, bytes, end });
+        end
     }
 
     /// All bytes of a message have come. What the NIC does by itself happens at once; the rest waits for the thread.
@@ -302,13 +316,22 @@ impl Shard {
             MessageKind::ReadRequest => {
                 self.post_message(endpoint, MessageKind::ReadResponse, message.tag, message.bytes, message.bytes);
             }
+            MessageKind::Put | MessageKind::GetRequest | MessageKind::AtomicRequest if !self.constants.is_tcp() => {
+                self.answer_access(endpoint, message);
+            }
             MessageKind::Eager
             | MessageKind::Fragment
             | MessageKind::RequestToSend
             | MessageKind::ReadResponse
             | MessageKind::Finished
             | MessageKind::ClearToSend
-            | MessageKind::Payload => self.take_message(thread, endpoint, message),
+            | MessageKind::Payload
+            | MessageKind::Put
+            | MessageKind::GetRequest
+            | MessageKind::GetResponse
+            | MessageKind::AtomicRequest
+            | MessageKind::AtomicResponse
+            | MessageKind::Done => self.take_message(thread, endpoint, message),
         }
     }
 
@@ -344,6 +367,12 @@ impl Shard {
                     graph.granted(endpoint, tag);
                 }
                 self.post_message(endpoint, MessageKind::Payload, tag, bytes, header + bytes);
+            }
+            MessageKind::Put | MessageKind::GetRequest | MessageKind::AtomicRequest => {
+                self.answer_access(endpoint, message);
+            }
+            MessageKind::GetResponse | MessageKind::AtomicResponse | MessageKind::Done => {
+                self.access_answered(thread, endpoint, message);
             }
             // Copied; the last fragment completes the message.
             MessageKind::Fragment => {}

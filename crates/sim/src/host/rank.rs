@@ -1,11 +1,14 @@
 //! A rank: its program, its requests, its measured iterations.
 
+use std::collections::VecDeque;
+
 use etherweave_primitives::{Duration, Stream, Time};
 use etherweave_workload::{Op, Program};
 
 use super::IterationRow;
 use super::graph::GraphState;
 use super::matching::Matching;
+use super::one_sided::OpenPut;
 use crate::engine::memory::prefetch;
 use crate::indices::EndpointIndex;
 use crate::params::Noise;
@@ -26,6 +29,8 @@ pub(crate) struct RankState {
     pub(super) graph: Option<Box<GraphState>>,
     /// Requests not yet complete; of a graph, see there.
     pub outstanding: u32,
+    /// WRITEs that are not acknowledged, in the order in which they were posted.
+    pub(super) puts: VecDeque<OpenPut>,
     /// What has been sent of the present message, in fragments [B].
     pub(super) fragments_sent: u64,
     /// Receives and messages.
@@ -66,6 +71,7 @@ impl RankState {
             cursor: (0, 0, 0),
             graph,
             outstanding: 0,
+            puts: VecDeque::new(),
             fragments_sent: 0,
             matching: Matching::default(),
             peers: Vec::new(),

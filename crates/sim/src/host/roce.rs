@@ -44,6 +44,8 @@ fn dress(data: &DataPacket, reliability: Reliability, overheads: &Overheads) -> 
         Operation::ReadRequest => (place | flags::READ_REQUEST, overheads.other),
         Operation::ReadResponse if place != 0 => (place | flags::READ, overheads.edge),
         Operation::ReadResponse => (place | flags::READ, overheads.other),
+        Operation::AtomicRequest => (place | flags::READ_REQUEST, overheads.other),
+        Operation::AtomicResponse => (place | flags::READ | flags::READ_REQUEST, overheads.edge),
     };
     (bits | bit(data.is_retransmission, flags::RETRANSMISSION), overhead)
 }

@@ -55,9 +55,16 @@ impl SharedMemoryParams {
                 calls.and_copy(self.single_copy_per_kib, message.bytes)
             }
             MessageKind::RequestToSend | MessageKind::Finished => TaskCost::of(self.handling_overhead),
-            MessageKind::Fragment | MessageKind::ReadRequest | MessageKind::ClearToSend | MessageKind::Payload => {
-                unreachable!("messages of a NIC and of TCP")
-            }
+            MessageKind::Fragment
+            | MessageKind::ReadRequest
+            | MessageKind::ClearToSend
+            | MessageKind::Payload
+            | MessageKind::Put
+            | MessageKind::GetRequest
+            | MessageKind::GetResponse
+            | MessageKind::AtomicRequest
+            | MessageKind::AtomicResponse
+            | MessageKind::Done => unreachable!("messages of a NIC and of TCP"),
         }
     }
 }

@@ -43,6 +43,9 @@ impl Shard {
 
     fn message_acknowledged(&mut self, endpoint: EndpointIndex, offset: u64) {
         let thread = self.endpoints[endpoint].thread;
+        if matches!(self.threads[thread].role, Role::Rank(_)) {
+            return self.puts_acknowledged(thread, endpoint, offset);
+        }
         let source = self.source(thread);
         source.completed = offset / source.bytes;
         let next = (source.completed + 1) * source.bytes;

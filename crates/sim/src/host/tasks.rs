@@ -173,7 +173,7 @@ impl Shard {
                 let mpi = self.constants.mpi();
                 let copied = match message.kind {
                     MessageKind::Eager => mpi.last_piece(message.bytes),
-                    MessageKind::Fragment => message.bytes,
+                    MessageKind::Fragment | MessageKind::Put => message.bytes,
                     _ => 0,
                 };
                 (task, TaskCost::of(mpi.handling_overhead).and_copy(mpi.eager_receive_per_kib, copied))

@@ -16,6 +16,7 @@ mod hpcc;
 mod input_queued;
 mod losslessness;
 mod moderation;
+mod one_sided;
 mod per_packet;
 mod samples;
 mod send_buffer;

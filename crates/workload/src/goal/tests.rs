@@ -60,7 +60,7 @@ fn unrolled(program: &Program) -> Vec<Op> {
                 ops.push(Op::Compute { duration });
                 continue;
             }
-            Op::Isend { .. } | Op::Irecv { .. } => open += 1,
+            Op::Isend { .. } | Op::Irecv { .. } | Op::OneSided { .. } => open += 1,
             Op::Compute { .. } => {}
         }
         ops.push(*op);
@@ -112,6 +112,7 @@ fn a_graph_that_waits_for_less_is_refused_unless_waits_may_be_added() {
     let kinds = |op: &Op| match op {
         Op::Isend { .. } => 's',
         Op::Irecv { .. } => 'r',
+        Op::OneSided { .. } => 'o',
         Op::WaitAll => 'w',
         Op::IterationStart => '(',
         Op::IterationEnd => ')',

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use etherweave_primitives::{Duration, InputError};
 
+use crate::schedule::refuse_one_sided;
 use crate::{Op, Program};
 
 /// Most operations of a text: some hundred megabytes.
@@ -36,6 +37,7 @@ pub(super) fn write(programs: &[Program]) -> Result<String, InputError> {
         let expected = format!("at most {OPERATIONS_MAX}: GOAL has no repetitions, so ask for fewer iterations");
         return Err(InputError::new("iterations", format!("{count} operations"), expected));
     }
+    refuse_one_sided(programs.iter(), "GOAL")?;
     let mut text = format!("num_ranks {}\n", programs.len());
     for (number, program) in programs.iter().enumerate() {
         let mut rank = Rank::default();
@@ -52,6 +54,7 @@ impl Rank {
             Op::Irecv { peer, tag, bytes } => self.message(format!("recv {bytes}b from {} tag {tag}", peer.get())),
             Op::Compute { duration } | Op::Sleep { duration } => self.rest(duration)?,
             Op::WaitAll => self.join(),
+            Op::OneSided { .. } => unreachable!("refused before anything is written"),
             // The format has no time that depends on memory.
             Op::Copy { .. } | Op::IterationStart | Op::IterationEnd => {}
         }

@@ -183,6 +183,7 @@ impl Sequence<'_> {
                 }
             }
             Op::IterationStart | Op::IterationEnd => {}
+            Op::OneSided { .. } => unreachable!("graphs have messages with two ends"),
         }
     }
 

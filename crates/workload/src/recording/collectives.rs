@@ -184,7 +184,8 @@ fn put_sizes(ops: &mut [Op], members: &[u32], sizes: &[u64]) {
         match op {
             Op::Isend { peer, bytes, .. } => *bytes = sent[place(*peer)],
             Op::Irecv { peer, bytes, .. } => *bytes = received[place(*peer)],
-            Op::WaitAll
+            Op::OneSided { .. }
+            | Op::WaitAll
             | Op::Copy { .. }
             | Op::Compute { .. }
             | Op::Sleep { .. }

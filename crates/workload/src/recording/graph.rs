@@ -209,9 +209,12 @@ impl Writer<'_> {
                     self.join(std::mem::take(&mut open));
                     continue;
                 }
-                Op::Copy { .. } | Op::Compute { .. } | Op::Sleep { .. } | Op::IterationStart | Op::IterationEnd => {
-                    continue;
-                }
+                Op::OneSided { .. }
+                | Op::Copy { .. }
+                | Op::Compute { .. }
+                | Op::Sleep { .. }
+                | Op::IterationStart
+                | Op::IterationEnd => continue,
             };
             debug_assert!(tag >= TAG_BASE, "collectives have tags of their own");
             let tag = self.tag(group, tag, turn);

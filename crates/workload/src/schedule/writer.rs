@@ -23,6 +23,7 @@ impl Schedule {
             }
         };
         let ranks = self.traffic.ranks() as usize;
+        super::refuse_one_sided(self.warm_up_programs.iter().chain(programs), "the executor")?;
         let tags = tags(self.warm_up_programs.iter().chain(programs))?;
         let nothing = Program::default();
         let program = |list: &[Program], rank: usize| list.get(rank).unwrap_or(&nothing).clone();
@@ -87,7 +88,8 @@ fn tags<'a>(programs: impl Iterator<Item = &'a Program>) -> Result<BTreeMap<u32,
 fn tag(op: &Op) -> Option<u32> {
     match *op {
         Op::Isend { tag, .. } | Op::Irecv { tag, .. } => Some(tag),
-        Op::WaitAll
+        Op::OneSided { .. }
+        | Op::WaitAll
         | Op::Copy { .. }
         | Op::Compute { .. }
         | Op::Sleep { .. }
@@ -135,6 +137,7 @@ fn put_op(op: &Op, tags: &BTreeMap<u32, u32>) -> [u8; OP_BYTES] {
         Op::IterationStart => (5, 0, 0),
         Op::IterationEnd => (6, 0, 0),
         Op::Copy { bytes } => (7, 0, bytes),
+        Op::OneSided { .. } => unreachable!("refused before anything is written"),
     };
     let word: u32 = kind | tag(op).map_or(0, |tag| tags[&tag]) << 8;
     let mut bytes = [0; OP_BYTES];

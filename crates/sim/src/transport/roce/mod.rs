@@ -40,6 +40,10 @@ pub enum Operation {
     ReadRequest,
     /// RDMA READ response: an acknowledgement on the first and last packet.
     ReadResponse,
+    /// Request of an atomic operation: an address and operands, and nothing else.
+    AtomicRequest,
+    /// What an atomic operation gives: an acknowledgement and a word.
+    AtomicResponse,
 }
 
 /// What a responder reports.
