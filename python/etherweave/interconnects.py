@@ -11,9 +11,9 @@ from etherweave.units import rate_of
 
 PAIRS, WINDOW, HOSTS = 16, 64, 64
 RANKS = 4
-"""Of GPCNeT's tests on a host."""
-CONGESTORS = {"alltoall": RANKS, "incast": RANKS, "put_incast": 1, "get_broadcast": 1}
-"""Kinds of GPCNeT's congestors, with their ranks on a host: one where messages are one-sided."""
+"""Of GPCNeT's tests, and of each congestor, on a host."""
+CONGESTORS = ("alltoall", "incast", "put_incast", "get_broadcast")
+"""Kinds of GPCNeT's congestors."""
 MIB = 1 << 20
 
 
@@ -69,9 +69,9 @@ class Interconnect:
     def congestion_impact(self) -> float:
         """Factor of latency in a random ring beside the four congestors of GPCNeT, a fifth each."""
         tests = {"tests": ["latency"], "rings": 2, "latency_turns": 40}
-        jobs = [_on_a_fifth("tests", "gpcnet", RANKS, tests) | {"start": "500us"}]
-        for kind, ranks in CONGESTORS.items():
-            job = _on_a_fifth(kind, "gpcnet_congestor", ranks, {"kind": kind})
+        jobs = [_on_a_fifth("tests", "gpcnet", tests) | {"start": "500us"}]
+        for kind in CONGESTORS:
+            job = _on_a_fifth(kind, "gpcnet_congestor", {"kind": kind})
             jobs.append(job | {"background": True})
         scenario = {"interconnect": {"profile": self.name}, "job": jobs}
         alone = run(scenario, {"run.jobs": ["tests"]})
@@ -92,14 +92,14 @@ class Interconnect:
         return f"{self.fitted} measured" if self.fitted else "declared"
 
 
-def _on_a_fifth(name: str, kind: str, ranks: int, keys: Mapping[str, object]) -> dict[str, object]:
+def _on_a_fifth(name: str, kind: str, keys: Mapping[str, object]) -> dict[str, object]:
     """Make a job of GPCNeT at random places of a fifth of the hosts."""
-    workload = {kind: {"ranks": ranks * (HOSTS // 5), "groups": ranks, **keys}}
+    workload = {kind: {"ranks": RANKS * (HOSTS // 5), "groups": RANKS, **keys}}
     return {
         "name": name,
         "workload": workload,
         "placement": {"random": {}},
-        "ranks_per_host": ranks,
+        "ranks_per_host": RANKS,
     }
 
 
