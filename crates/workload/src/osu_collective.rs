@@ -1,6 +1,6 @@
 //! One collective after another, as the collective tests of the OSU Micro-Benchmarks do.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, InputErrors};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
 
 use crate::collective::{Algorithm, Collective, Communicator, Kind, Library, Protocol, Rule};
 use crate::limits::{ALL_PAIRS_MAX, at_least, within};
@@ -43,11 +43,18 @@ pub struct OsuCollective {
     /// its likes); the library progresses only while ranks wait. Absent: the blocking form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute: Option<Duration>,
+    /// Only so many rounds of each pass around of a ring or a pairwise exchange, evenly spread, 3 or more, which stand for
+    /// all of a single call; each is an iteration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u32>,
     /// Calls that are not measured.
     pub warm_up: u32,
     /// Calls that are measured, 1 or more.
     pub iterations: u32,
 }
+
+/// Fewest samples, as of the NAS Parallel Benchmarks.
+const SAMPLES_MIN: u32 = 3;
 
 impl Default for OsuCollective {
     fn default() -> OsuCollective {
@@ -64,6 +71,7 @@ impl Default for OsuCollective {
             ranks_per_node: None,
             ranks_per_leaf: None,
             compute: None,
+            samples: None,
             warm_up: 10,
             iterations: 100,
         }
@@ -94,6 +102,7 @@ impl OsuCollective {
         errors.check(at_least("iterations", self.iterations, 1));
         errors.check(self.operation.check("operation", self.ranks));
         errors.check(self.rule().check(&self.operation, self.ranks));
+        errors.check(self.check_samples());
         errors.into_result()?;
         let world = Communicator::world(self.ranks);
         Ok(ranks.map(|rank| self.program(&world, rank)).collect())
@@ -110,8 +119,18 @@ impl OsuCollective {
             network_rate: self.network_rate,
             nodes: self.ranks_per_node,
             leaves: self.ranks_per_leaf,
+            samples: self.samples,
             is_nonblocking: self.compute.is_some(),
         }
+    }
+
+    /// Samples are of one blocking call.
+    fn check_samples(&self) -> Result<(), InputError> {
+        let Some(samples) = self.samples else { return Ok(()) };
+        at_least("samples", samples, SAMPLES_MIN)?;
+        let found = format_args!("given with warm_up = {} and iterations = {}", self.warm_up, self.iterations);
+        let is_single = self.warm_up == 0 && self.iterations == 1 && self.compute.is_none();
+        InputError::unless(is_single, "samples", found, "warm_up = 0, iterations = 1 and no `compute` with it")
     }
 
     /// One call. Of a non-blocking form the first messages are posted before the rank computes, all others while it
@@ -127,8 +146,19 @@ impl OsuCollective {
 
     fn program(&self, world: &Communicator, rank: u32) -> Program {
         let between =
-            Rule { algorithm: None, segment: None, radix: None, protocol: None, is_nonblocking: false, ..self.rule() };
+            Rule { algorithm: None, segment: None, radix: None, protocol: None, samples: None, ..self.rule() };
+        let between = Rule { is_nonblocking: false, ..between };
         let barrier = Collective::Barrier.lower(&between, world, rank);
+        if self.samples.is_some() {
+            let mut call = self.call(world, rank);
+            // What follows the last round, a copy to itself, is done once: it joins the first, which stands for no other.
+            let end = call.iter().rposition(|op| *op == Op::WaitAll).map_or(0, |last| last + 1);
+            let behind = call.len() - end;
+            call.rotate_right(behind);
+            let rounds = call.split_inclusive(|op| *op == Op::WaitAll);
+            let measured = rounds.map(|round| Block::measured(iteration(round.iter().copied()), 1));
+            return Program::new(std::iter::once(Block::unmeasured(barrier)).chain(measured));
+        }
         let mut call = iteration(self.call(world, rank));
         call.extend(&barrier);
         Program::new([
@@ -167,6 +197,31 @@ mod tests {
         let ops = &osu.programs().unwrap()[3].blocks[2].ops;
         let place = ops.iter().position(|op| matches!(op, Op::Compute { .. })).unwrap();
         assert!(matches!(ops[place - 2..place + 2], [Op::Irecv { .. }, Op::Isend { .. }, _, Op::WaitAll]), "{ops:?}");
+    }
+
+    /// Around a ring of 8: 14 rounds, of which the first, the fourth or fifth and the last of each pass stand for all.
+    #[test]
+    fn sampled_rounds_stand_for_all() {
+        let text =
+            "ranks = 8\nalgorithm = \"ring\"\nwarm_up = 0\niterations = 1\noperation.allreduce.bytes = \"64KiB\"";
+        let osu = |more: &str| toml::from_str::<OsuCollective>(&format!("{text}\n{more}")).unwrap().programs();
+        let programs = osu("samples = 3").unwrap();
+        assert_eq!(crate::check(&programs), Ok(()));
+        assert!(programs.iter().all(|program| program.iterations() == 6));
+        let all = osu("samples = 7").unwrap();
+        let messages = |programs: &[Program]| programs[0].ops().filter(|op| matches!(op, Op::Isend { .. })).count();
+        assert_eq!((all[0].iterations(), messages(&all)), (14, messages(&osu("").unwrap()) - 3));
+        let text = text.replace("allreduce", "alltoall").replace("ring", "pairwise");
+        let pairwise = toml::from_str::<OsuCollective>(&format!("{text}\nsamples = 3")).unwrap().programs().unwrap();
+        assert!(pairwise.iter().all(|program| program.iterations() == 3));
+        let error = osu("samples = 3\nsegment = \"1KiB\"").unwrap_err().to_string();
+        let expected = "samples: 3 for allreduce of ring; expected none, or an algorithm of rounds that are alike: ring \
+                        or pairwise, without segments";
+        assert_eq!(error, expected);
+        let error = toml::from_str::<OsuCollective>("samples = 3\nalgorithm = \"ring\"").unwrap().programs();
+        let expected = "samples: given with warm_up = 10 and iterations = 100; expected warm_up = 0, iterations = 1 and no \
+                        `compute` with it";
+        assert_eq!(error.unwrap_err().to_string(), expected);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The progress of one member through a collective.
 
+use std::ops::Range;
+
 use super::algorithm::Choice;
 use super::layout::{Layout, Part};
 use super::{Communicator, Kind, Rule, TAG_BASE};
@@ -145,6 +147,13 @@ impl<'a> Member<'a> {
     /// All of a vector or a message.
     pub(super) fn whole(&self) -> Part {
         Part::Bytes(0, self.layout.total())
+    }
+
+    /// The rounds of a pass around, or those that stand for them: the first, the last and some evenly spread.
+    pub(super) fn rounds(&self, all: Range<u32>) -> impl Iterator<Item = u32> + use<> {
+        let last = u64::from(all.end - all.start).saturating_sub(1);
+        let samples = self.rule.samples.map_or(last + 1, u64::from).min(last + 1);
+        (0..samples).map(move |number| all.start + (number * last / (samples - 1).max(1)) as u32)
     }
 
     /// What a message of so many bytes is long.

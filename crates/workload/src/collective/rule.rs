@@ -27,6 +27,8 @@ pub struct Rule {
     pub nodes: Option<u32>,
     /// Members in a row whose nodes share a leaf switch, a multiple of `nodes`.
     pub leaves: Option<u32>,
+    /// Only so many rounds of each pass around, evenly spread; none: all of them.
+    pub samples: Option<u32>,
     /// Whether the collective goes on while its members do other things (`MPI_Ibcast`, ...).
     pub is_nonblocking: bool,
 }
@@ -66,6 +68,7 @@ impl Rule {
             self.check_radix(kind),
             self.check_nccl(),
             self.check_groups(ranks),
+            self.check_samples(collective, ranks),
         ])
     }
 
@@ -108,6 +111,15 @@ impl Rule {
         let is_grouped = self.algorithm != Some(Algorithm::Hierarchical) || self.groups(ranks).is_some();
         let expected = format_args!("with it `ranks_per_node` or `ranks_per_leaf` of 2 to {}", ranks.saturating_sub(1));
         InputError::unless(is_grouped, "algorithm", Algorithm::Hierarchical.name(), expected)
+    }
+
+    fn check_samples(&self, collective: &Collective, ranks: u32) -> Result<(), InputError> {
+        let Some(samples) = self.samples else { return Ok(()) };
+        let algorithm = self.algorithm(collective, ranks);
+        let has_rounds = algorithm.form_of(collective.kind()).is_some_and(|form| form.has_rounds);
+        let found = format_args!("{samples} for {} of {}", collective.kind().name(), algorithm.name());
+        let expected = "none, or an algorithm of rounds that are alike: ring or pairwise, without segments";
+        InputError::unless(has_rounds && self.segment.is_none(), "samples", found, expected)
     }
 
     fn check_algorithm(&self, kind: Kind, ranks: u32) -> Result<(), InputError> {

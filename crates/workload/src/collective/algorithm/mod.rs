@@ -46,24 +46,30 @@ pub(super) struct Form {
     pub(super) is_segmented: bool,
     /// Whether it has a radix.
     pub(super) has_radix: bool,
+    /// Whether it has rounds that are alike, of which some may stand for all.
+    pub(super) has_rounds: bool,
     lower: Lower,
 }
 
 impl Form {
     const fn new(kind: Kind, lower: Lower) -> Form {
-        Form { kind, sizes: Sizes::Any, is_segmented: false, has_radix: false, lower }
+        Form { kind, sizes: Sizes::Any, is_segmented: false, has_radix: false, has_rounds: false, lower }
     }
 
     const fn segmented(kind: Kind, lower: Lower) -> Form {
-        Form { kind, sizes: Sizes::Any, is_segmented: true, has_radix: false, lower }
+        Form { is_segmented: true, ..Form::new(kind, lower) }
     }
 
     const fn limited(kind: Kind, sizes: Sizes, lower: Lower) -> Form {
-        Form { kind, sizes, is_segmented: false, has_radix: false, lower }
+        Form { sizes, ..Form::new(kind, lower) }
     }
 
     const fn with_radix(self) -> Form {
         Form { has_radix: true, ..self }
+    }
+
+    const fn with_rounds(self) -> Form {
+        Form { has_rounds: true, ..self }
     }
 }
 

@@ -6,14 +6,14 @@ use super::linear::block;
 use crate::collective::{Combining, Kind, Member};
 
 pub(super) const FORMS: &[Form] = &[
-    Form::new(Kind::Alltoall, alltoall),
-    Form::new(Kind::Alltoallv, alltoall),
-    Form::new(Kind::ReduceScatter, reduce_scatter),
-    Form::new(Kind::ReduceScatterBlock, reduce_scatter),
+    Form::new(Kind::Alltoall, alltoall).with_rounds(),
+    Form::new(Kind::Alltoallv, alltoall).with_rounds(),
+    Form::new(Kind::ReduceScatter, reduce_scatter).with_rounds(),
+    Form::new(Kind::ReduceScatterBlock, reduce_scatter).with_rounds(),
 ];
 
 fn alltoall(member: &mut Member<'_>) {
-    for step in 1..member.size() {
+    for step in member.rounds(1..member.size()) {
         let (to, from) = (member.up(step), member.down(step));
         member.exchange((to, block(step)), (from, block(step)), Combining::Replace);
     }
@@ -22,7 +22,7 @@ fn alltoall(member: &mut Member<'_>) {
 
 /// To each its share, which it adds to its own.
 fn reduce_scatter(member: &mut Member<'_>) {
-    for step in 1..member.size() {
+    for step in member.rounds(1..member.size()) {
         let (to, from) = (member.up(step), member.down(step));
         member.exchange((to, block(to)), (from, block(member.me)), Combining::Add);
     }

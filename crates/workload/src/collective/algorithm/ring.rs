@@ -6,11 +6,11 @@ use crate::collective::layout::{Part, share_start};
 use crate::collective::{Combining, ELEMENT, Kind, Member};
 
 pub(super) const FORMS: &[Form] = &[
-    Form::new(Kind::Allgather, allgather),
-    Form::new(Kind::Allgatherv, allgather),
-    Form::segmented(Kind::Allreduce, allreduce),
-    Form::new(Kind::ReduceScatter, reduce_scatter),
-    Form::new(Kind::ReduceScatterBlock, reduce_scatter),
+    Form::new(Kind::Allgather, allgather).with_rounds(),
+    Form::new(Kind::Allgatherv, allgather).with_rounds(),
+    Form::segmented(Kind::Allreduce, allreduce).with_rounds(),
+    Form::new(Kind::ReduceScatter, reduce_scatter).with_rounds(),
+    Form::new(Kind::ReduceScatterBlock, reduce_scatter).with_rounds(),
 ];
 
 fn allgather(member: &mut Member<'_>) {
@@ -20,7 +20,7 @@ fn allgather(member: &mut Member<'_>) {
 /// The member has block `own`, the one before it the block before.
 pub(super) fn allgather_from(member: &mut Member<'_>, own: u32) {
     let (to, from, size) = (member.up(1), member.down(1), member.size());
-    for step in 1..size {
+    for step in member.rounds(1..size) {
         let at = |step: u32| block((own + size - step) % size);
         member.exchange((to, at(step - 1)), (from, at(step)), Combining::Replace);
     }
@@ -33,7 +33,7 @@ fn allreduce(member: &mut Member<'_>) {
     let longest = member.layout.start(1);
     let phases = member.choice.segment.map_or(1, |segment| longest.div_ceil(segment).max(1));
     for phase in 0..phases {
-        for step in 0..size - 1 {
+        for step in member.rounds(0..size - 1) {
             let segment = |number: u32| segment(member, number % size, phases, phase);
             let (sent, received) = (segment(me + size - step), segment(me + size - step - 1));
             member.exchange((member.up(1), sent), (member.down(1), received), Combining::Add);
@@ -52,7 +52,7 @@ fn segment(member: &Member<'_>, number: u32, phases: u64, phase: u64) -> Part {
 /// A block is added to on its way around, and ends at its owner.
 fn reduce_scatter(member: &mut Member<'_>) {
     let (size, me) = (member.size(), member.me);
-    for step in 1..size {
+    for step in member.rounds(1..size) {
         let at = |step: u32| block((me + size - step) % size);
         let from = at((step + 1) % size);
         member.exchange((member.up(1), at(step)), (member.down(1), from), Combining::Add);
