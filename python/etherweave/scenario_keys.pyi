@@ -23,6 +23,11 @@ class List(Generic[Item]):
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Item]: ...
 
+class AcceleratorNode(Table):
+    accelerators: Key[int, int]
+    latency: Key[str, str]
+    rate: Key[str, str]
+
 class ActivitySpec(Table):
     load: Key[float | None, float]
     packet: Key[str, str]
@@ -1119,6 +1124,7 @@ class OsuCollective(Table):
     ranks: Key[int, int]
     ranks_per_leaf: Key[int | None, int]
     ranks_per_node: Key[int | None, int]
+    samples: Key[int | None, int]
     segment: Key[str | None, str]
     warm_up: Key[int, int]
 
@@ -1146,6 +1152,16 @@ class OsuOneSidedLatency(Table):
     bytes: Key[str, str]
     iterations: Key[int, int]
     warm_up: Key[int, int]
+
+class Parallelism(Table):
+    bucket: Key[str, str]
+    context: Key[int, int]
+    expert: Key[int, int]
+    interleave: Key[int, int]
+    pipeline: Key[int, int]
+    sequence: Key[bool, bool]
+    tensor: Key[int, int]
+    zero: Key[int, int]
 
 class Partner(Table):
     shift: Key[int | None, int]
@@ -1485,6 +1501,35 @@ class Torus(Table):
     host_rate: Key[str, str]
     hosts_per_switch: Key[int, int]
 
+class Training(Table):
+    batch: Key[int, int]
+    element_bytes: Key[int, int]
+    gradient_bytes: Key[int, int]
+    iterations: Key[int, int]
+    library: Key[
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+    ]
+    micro_batch: Key[int, int]
+    model: Key[Transformer, Transformer | Keys]
+    network_rate: Key[str, str]
+    node: Key[AcceleratorNode, AcceleratorNode | Keys]
+    parallel: Key[Parallelism, Parallelism | Keys]
+    per_teraflop: Key[str, str]
+    ranks: Key[int, int]
+    recompute: Key[bool, bool]
+
+class Transformer(Table):
+    experts: Key[int, int]
+    experts_per_token: Key[int, int]
+    feed_forward: Key[int, int]
+    hidden: Key[int, int]
+    is_gated: Key[bool, bool]
+    key_value: Key[int, int]
+    layers: Key[int, int]
+    sequence: Key[int, int]
+    vocabulary: Key[int, int]
+
 class TransmitParams(Table):
     moderation: Key[Moderation, Moderation | Keys]
     timer: Key[Literal["completion", "event"], Literal["completion", "event"]]
@@ -1519,6 +1564,7 @@ class Workload(Table):
     hpl: Key[Hpl, Hpl | Keys]
     gpcnet: Key[Gpcnet, Gpcnet | Keys]
     gpcnet_congestor: Key[GpcnetCongestor, GpcnetCongestor | Keys]
+    training: Key[Training, Training | Keys]
     goal: Key[Goal, Goal | Keys]
     osu_latency: Key[OsuLatency, OsuLatency | Keys]
     osu_bw: Key[OsuBw, OsuBw | Keys]

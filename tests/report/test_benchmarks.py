@@ -1,5 +1,7 @@
 """Figures of benchmarks of many ranks from the iterations of their workloads."""
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -136,13 +138,73 @@ def test_the_report_lists_each_figure() -> None:
     beside = ComparedResults(
         [run({"hpcc_ring": RINGS}), run({"osu_latency": {}}), run({"npb": lu})]
     )
-    rings, solver, steps = (build(beside) for build in benchmarks.sections)
-    assert steps is None
-    assert rings is not None
-    assert solver is not None
+    found = {one.title: one for build in benchmarks.sections if (one := build(beside)) is not None}
+    assert list(found) == ["HPC Challenge", "NAS Parallel Benchmarks"]
+    rings, solver = found.values()
     assert [row[2] for row in solver.tables[0].rows] == ["lu.S elapsed"]
     (table,) = rings.tables
     assert [row[2] for row in table.rows] == [
         "NaturallyOrderedRing latency",
         "RandomlyOrderedRing latency",
     ]
+
+
+def test_collectives_of_nccl_print_bus_bandwidth() -> None:
+    operation = {"allreduce": {"bytes": "16MiB"}}
+    facts = {"ranks": 8, "operation": operation, "library": "nccl", "warm_up": 0, "iterations": 2}
+    hosts = {"topology": {"single_switch": {"hosts": 8}}}
+    job = {"name": "job", "workload": {"osu_collective": facts}}
+    call, bus = quantities(etherweave.run({**hosts, "job": [job]}))
+    assert (bus.program, bus.test, bus.size_bytes) == ("nccl_tests", "all_reduce_perf", 16 << 20)
+    assert bus.values == pytest.approx([(16 << 20) / call.median * 2 * 7 / 8])
+    # A link of 100 Gb/s, of which frames leave 97 %.
+    assert 0.8 < bus.median / 1.25e10 < 0.97
+    gather = {**facts, "operation": {"allgather": {"bytes": "2MiB"}}}
+    _, bus = quantities(
+        etherweave.run({**hosts, "job": [{**job, "workload": {"osu_collective": gather}}]})
+    )
+    assert (bus.test, bus.size_bytes) == ("all_gather_perf", 16 << 20)
+
+
+@pytest.mark.parametrize(
+    ("operation", "algorithm"),
+    [({"allreduce": {"bytes": "16MiB"}}, "ring"), ({"alltoall": {"bytes": "256KiB"}}, "pairwise")],
+)
+def test_some_rounds_of_a_collective_stand_for_all(
+    operation: dict[str, Any], algorithm: str
+) -> None:
+    facts = {"ranks": 16, "operation": operation, "algorithm": algorithm}
+    once = {**facts, "warm_up": 0, "iterations": 1}
+
+    def call(facts: dict[str, Any]) -> Quantity:
+        job = {"name": "job", "workload": {"osu_collective": facts}}
+        hosts = {"topology": {"single_switch": {"hosts": 16}}}
+        (one,) = quantities(etherweave.run({**hosts, "job": [job]}))
+        return one
+
+    whole, sampled = call(once), call({**once, "samples": 4})
+    assert whole.error is None
+    assert sampled.error is not None
+    assert sampled.error < 0.02
+    assert sampled.median == pytest.approx(whole.median, rel=0.02)
+
+
+def test_training_steps_count_operations_and_what_is_exposed() -> None:
+    text = Path("scenarios/training.toml").read_text(encoding="utf-8")
+    result = etherweave.run(tomllib.loads(text))
+    step, rate, exposed = quantities(result)
+    slowest = result.to_polars("iterations")["duration_ns"].to_numpy().max() * 1e-9
+    assert step.values == pytest.approx([slowest])
+    # GPT-2: 12 layers of 4 h^2 and 8 h^2 parameters, and the output layer; 1,024 tokens attend to
+    # half of the sequence. A token takes 2 operations for each forward, 4 back.
+    layers = 12 * (12 * 768**2 + 1024 * 768)
+    done = 6 * 64 * 1024 * (layers + 50257 * 768)
+    assert rate.values == pytest.approx([done / 16 / slowest])
+    assert exposed.values == pytest.approx([slowest - done / 16 * 5e-15])
+    assert 0 < exposed.median < slowest
+    (section,) = [
+        section
+        for build in benchmarks.sections
+        if (section := build(ComparedResults([result]))) is not None
+    ]
+    assert section.title == "Training steps"

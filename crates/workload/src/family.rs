@@ -3,7 +3,7 @@
 use crate::{
     AllToAll, Fft, Goal, Gpcnet, GpcnetCongestor, Graph, Halo3d, HpccFft, HpccMpifft, HpccPtrans, HpccRandomAccess,
     HpccRing, Hpl, Incast, Npb, NpbCg, Openfoam, OsuBibw, OsuBw, OsuCollective, OsuLatency, OsuOneSidedBw,
-    OsuOneSidedLatency, Permutation, PermutationStreams, Program, StreamSpec,
+    OsuOneSidedLatency, Permutation, PermutationStreams, Program, StreamSpec, Training,
 };
 use etherweave_primitives::InputErrors;
 use std::sync::Arc;
@@ -100,6 +100,8 @@ family! {
     Gpcnet = "gpcnet": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
     /// A congestor of GPCNeT.
     GpcnetCongestor = "gpcnet_congestor": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// Training steps of a transformer.
+    Training = "training": |parameters, _| parameters.traffic();
     /// A schedule in a GOAL file.
     Goal = "goal": |parameters, _| Ok(Traffic::Ranks(parameters.programs()?));
     /// Ping-pong between two ranks.

@@ -59,6 +59,7 @@ mod schedule;
 mod share;
 mod size;
 mod streams;
+mod training;
 
 pub use all_to_all::AllToAll;
 pub use amounts::Amounts;
@@ -97,3 +98,4 @@ pub use schedule::{Schedule, ScheduleError};
 pub use share::Share;
 pub use size::TrafficSize;
 pub use streams::StreamSpec;
+pub use training::{AcceleratorNode, Parallelism, Training, Transformer};

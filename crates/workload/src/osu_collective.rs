@@ -43,8 +43,8 @@ pub struct OsuCollective {
     /// its likes); the library progresses only while ranks wait. Absent: the blocking form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute: Option<Duration>,
-    /// Only so many rounds of each pass around of a ring or a pairwise exchange, evenly spread, 3 or more, which stand for
-    /// all of a single call; each is an iteration.
+    /// Only so many rounds of each pass around of a ring or a pairwise exchange, evenly spread, 3 or more, which
+    /// stand for all of a single call; each is an iteration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<u32>,
     /// Calls that are not measured.
@@ -151,7 +151,8 @@ impl OsuCollective {
         let barrier = Collective::Barrier.lower(&between, world, rank);
         if self.samples.is_some() {
             let mut call = self.call(world, rank);
-            // What follows the last round, a copy to itself, is done once: it joins the first, which stands for no other.
+            // What follows the last round, a copy to itself, is done once: it joins the first, which stands for no
+            // other.
             let end = call.iter().rposition(|op| *op == Op::WaitAll).map_or(0, |last| last + 1);
             let behind = call.len() - end;
             call.rotate_right(behind);
@@ -199,7 +200,8 @@ mod tests {
         assert!(matches!(ops[place - 2..place + 2], [Op::Irecv { .. }, Op::Isend { .. }, _, Op::WaitAll]), "{ops:?}");
     }
 
-    /// Around a ring of 8: 14 rounds, of which the first, the fourth or fifth and the last of each pass stand for all.
+    /// Around a ring of 8: 14 rounds, of which the first, the fourth or fifth and the last of each pass stand for
+    /// all.
     #[test]
     fn sampled_rounds_stand_for_all() {
         let text =
@@ -215,12 +217,12 @@ mod tests {
         let pairwise = toml::from_str::<OsuCollective>(&format!("{text}\nsamples = 3")).unwrap().programs().unwrap();
         assert!(pairwise.iter().all(|program| program.iterations() == 3));
         let error = osu("samples = 3\nsegment = \"1KiB\"").unwrap_err().to_string();
-        let expected = "samples: 3 for allreduce of ring; expected none, or an algorithm of rounds that are alike: ring \
-                        or pairwise, without segments";
+        let expected = "samples: 3 for allreduce of ring; expected none, or an algorithm of rounds that are alike: \
+                        ring or pairwise, without segments";
         assert_eq!(error, expected);
         let error = toml::from_str::<OsuCollective>("samples = 3\nalgorithm = \"ring\"").unwrap().programs();
-        let expected = "samples: given with warm_up = 10 and iterations = 100; expected warm_up = 0, iterations = 1 and no \
-                        `compute` with it";
+        let expected = "samples: given with warm_up = 10 and iterations = 100; expected warm_up = 0, iterations = 1 \
+                        and no `compute` with it";
         assert_eq!(error.unwrap_err().to_string(), expected);
     }
 

@@ -4,10 +4,11 @@
 //! stand for all.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use etherweave_primitives::InputErrors;
 
-use crate::{Block, Goal, Op, Program, StreamSpec, Workload};
+use crate::{Block, Goal, Graph, GraphOp, Op, Program, StreamSpec, Workload};
 
 /// Ranks whose programs stand for all.
 const SAMPLES: u64 = 8;
@@ -65,6 +66,10 @@ impl Workload {
             Workload::OsuBibw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
             Workload::OsuCollective(osu) => sampled(self.ranks(), |ranks| osu.programs_of(ranks)),
             Workload::AllToAll(all) => sampled(self.ranks(), |ranks| all.programs_of(ranks)),
+            Workload::Training(training) => {
+                let graphs = training.graphs_of(spread(self.ranks()))?;
+                Ok(of_graphs(&graphs, self.ranks(), training.iterations))
+            }
             Workload::Goal(goal) => Ok(of_goal(goal, self.ranks())),
             Workload::Permutation(permutation) => {
                 let size = of_partners(self.ranks(), permutation.bytes.get(), u64::from(permutation.iterations), 1);
@@ -145,6 +150,27 @@ fn of_goal(goal: &Goal, ranks: u64) -> TrafficSize {
     }
 }
 
+/// All of `ranks` as the mean of the graphs of some, each performed so often. A rank has a message of each stream under
+/// way.
+fn of_graphs(graphs: &[Arc<Graph>], ranks: u64, iterations: u32) -> TrafficSize {
+    let all =
+        |sum: u64| (u128::from(sum) * u128::from(ranks) / graphs.len().max(1) as u128).min(u64::MAX.into()) as u64;
+    let sum = |value: fn(&Graph) -> u64| all(graphs.iter().map(|graph| value(graph)).fold(0, u64::saturating_add));
+    let often = |once: u64| once.saturating_mul(iterations.into());
+    let length = |op| if let GraphOp::Send { bytes, .. } = op { bytes } else { 0 };
+    let largest = graphs.iter().flat_map(|graph| graph.ops()).map(length).max().unwrap_or(0);
+    TrafficSize {
+        ranks,
+        receivers: ranks,
+        program_bytes: sum(Graph::memory),
+        connections: sum(|graph| graph.peers().collect::<BTreeSet<_>>().len() as u64).div_ceil(2),
+        rows: often(ranks),
+        messages: Some(often(sum(|graph| graph.sent().0))),
+        bytes: Some(often(sum(|graph| graph.sent().1))),
+        burst_bytes: sum(|graph| graph.streams().len() as u64).saturating_mul(largest),
+    }
+}
+
 /// All of `ranks` as the mean of some.
 fn of_programs(programs: &[Program], ranks: u64) -> TrafficSize {
     let all =
@@ -208,13 +234,11 @@ fn burst_bytes(program: &Program) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use etherweave_primitives::Bytes;
 
     use super::*;
     use crate::collective::Collective;
-    use crate::{AllToAll, Amounts, Graph, OsuCollective, Permutation, Traffic};
+    use crate::{AllToAll, Amounts, OsuCollective, Permutation, Traffic};
 
     /// Connections, rows, messages and bytes as the programs have them.
     fn built(workload: &Workload) -> (u64, u64, Option<u64>, Option<u64>) {

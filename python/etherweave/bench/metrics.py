@@ -38,6 +38,11 @@ ROUND_TRIP = _less("round_trip", Unit.SECONDS, "A message and its answer.")
 CALL_TIME = _less("call_time", Unit.SECONDS, "One call of a collective or one-sided operation.")
 OVERLAPPED_TIME = _less("overlapped_time", Unit.SECONDS, "A non-blocking call with computation.")
 ITERATION_TIME = _less("iteration_time", Unit.SECONDS, "One iteration of an application.")
+EXPOSED = _less(
+    "exposed_communication",
+    Unit.SECONDS,
+    "A step less its computation and the bubble of its pipeline.",
+)
 ELAPSED = _less("elapsed", Unit.SECONDS, "The timed part of a run.")
 BANDWIDTH = _more("bandwidth", Unit.BYTES_PER_SECOND, "Payload in one direction of one pair.")
 BANDWIDTH_BOTH = _more("bandwidth_both", Unit.BYTES_PER_SECOND, "Payload, both directions added.")

@@ -19,10 +19,12 @@ from etherweave.bench.adapters.hpcc import LOOK_AHEAD, RING_LATENCY
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
+    BANDWIDTH_BUS,
     BANDWIDTH_RANK,
     BANDWIDTH_SUM,
     CALL_TIME,
     ELAPSED,
+    EXPOSED,
     FLOP_RATE,
     ITERATION_TIME,
     LATENCY,
@@ -34,7 +36,7 @@ from etherweave.fabrics import fabric as build
 from etherweave.report.bounds import TCP_HEADERS, Medium, roce, tcp
 from etherweave.results import Result
 from etherweave.simulation import resolve
-from etherweave.units import size_of
+from etherweave.units import size_of, time_of
 
 _LENGTH = "iterations"
 """The key of a workload that says how long it goes on, and not what it is."""
@@ -199,10 +201,36 @@ def _collective(job: _Job) -> list[Quantity]:
     operation = job.facts["operation"]  # a table; its name alone for the barrier
     name, facts = (operation, {}) if isinstance(operation, str) else next(iter(operation.items()))
     size = _block(facts["bytes"]) if "bytes" in facts else None
-    values = tuple(_mean(rows) for rows in job.rows)
     ranks = int(job.facts["ranks"])
     program = f"osu_i{name}" if "compute" in job.facts else f"osu_{name}"
-    return [Quantity(job.name, program, "", CALL_TIME, size, ranks, values)]
+    if "samples" in job.facts:
+        # A round for each other rank; an all-reduce goes around twice.
+        rounds = (ranks - 1) * (2 if name == "allreduce" else 1)
+        values, error = _sampled([_means(rows) for rows in job.rows], rounds)
+    else:
+        values, error = tuple(_mean(rows) for rows in job.rows), None
+    found = [Quantity(job.name, program, "", CALL_TIME, size, ranks, values, error=error)]
+    if job.facts["library"] == "nccl" and name in _NCCL_TESTS and size is not None:
+        test, moved, blocks = _NCCL_TESTS[name]
+        whole = size * (ranks if blocks else 1)
+        rates = tuple(whole * moved(ranks) / value for value in values)
+        bus = Quantity(
+            job.name, "nccl_tests", test, BANDWIDTH_BUS, whole, ranks, rates, error=error
+        )
+        found.append(bus)
+    return found
+
+
+_NCCL_TESTS: dict[str, tuple[str, Callable[[int], float], bool]] = {
+    "allreduce": ("all_reduce_perf", lambda ranks: 2 * (ranks - 1) / ranks, False),
+    "reduce_scatter": ("reduce_scatter_perf", lambda ranks: (ranks - 1) / ranks, False),
+    "allgather": ("all_gather_perf", lambda ranks: (ranks - 1) / ranks, True),
+    "alltoall": ("alltoall_perf", lambda ranks: (ranks - 1) / ranks, True),
+    "bcast": ("broadcast_perf", lambda _: 1, False),
+    "reduce": ("reduce_perf", lambda _: 1, False),
+}
+"""Of a collective the program of nccl-tests, what of its size each rank must move, and whether
+that is the size of all blocks together (PERFORMANCE.md of nccl-tests)."""
 
 
 def _block(written: str | list[str]) -> int:
@@ -379,12 +407,8 @@ def _simpson(values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
 def _iterated(suite: str, test: str, job: _Job) -> list[Quantity]:
     """Take the time of all iterations, or what samples make it."""
     iterations, ranks = int(job.facts["iterations"]), int(job.facts["ranks"])
-    means = [_means(rows) for rows in job.rows]
-    values = tuple(_all_iterations(times, iterations) for times in means)
-    error = None
-    if "samples" in job.facts:
-        halves = (_all_iterations(times[: (len(times) + 1) // 2], iterations) for times in means)
-        error = max(abs(half / value - 1) for half, value in zip(halves, values, strict=True))
+    values, sampling = _sampled([_means(rows) for rows in job.rows], iterations)
+    error = sampling if "samples" in job.facts else None
     return [
         Quantity(
             job.name, suite, test, ELAPSED, None, ranks, values, is_as_published=False, error=error
@@ -397,10 +421,58 @@ def _parallel_benchmark(job: _Job) -> list[Quantity]:
     return _iterated("npb", f"{job.facts['benchmark']}.{job.facts['class']}", job)
 
 
+def _training(job: _Job) -> list[Quantity]:
+    """Take training steps: their time, the operations of the model by it, and what is waited for.
+
+    The slowest accelerator counts. Backward takes twice the operations of forward; what is computed
+    again counts as time, not as operations (Narayanan et al., SC 2021). The bubble is (stages - 1)
+    of (parts · micro-batches).
+    """
+    facts, model, parallel = job.facts, job.facts["model"], job.facts["parallel"]
+    ranks, stages = int(facts["ranks"]), int(parallel["pipeline"])
+    tokens = int(facts["batch"]) * int(model["sequence"])
+    layers, output = _token_operations(model)
+    done = 3 * tokens * (layers + output)
+    again = tokens * layers if facts["recompute"] else 0
+    micro_batches = int(facts["batch"]) * int(parallel["tensor"]) * int(parallel["context"])
+    micro_batches = micro_batches * stages // (ranks * int(facts["micro_batch"]))
+    bubble = (stages - 1) / (int(parallel["interleave"]) * micro_batches)
+    computing = (done + again) / ranks * time_of(facts["per_teraflop"]) / 1e12 * (1 + bubble)
+    steps = tuple(float(_slowest(rows).mean()) for rows in job.rows)
+    figures = [
+        (ITERATION_TIME, steps),
+        (FLOP_RATE, tuple(done / ranks / step for step in steps)),
+        (EXPOSED, tuple(step - computing for step in steps)),
+    ]
+    return [
+        Quantity(job.name, "training", "", metric, None, ranks, values, is_as_published=False)
+        for metric, values in figures
+    ]
+
+
+def _token_operations(model: Mapping[str, Any]) -> tuple[int, int]:
+    """Count the operations of a token forward through all layers, and in the output layer."""
+    width = int(model["hidden"])
+    attention = 2 * width * (width + int(model["key_value"]))
+    perceptron = (3 if model["is_gated"] else 2) * width * int(model["feed_forward"])
+    active = attention + int(model["experts_per_token"]) * perceptron
+    layer = 2 * (active + int(model["sequence"]) * width)
+    return int(model["layers"]) * layer, 2 * int(model["vocabulary"]) * width
+
+
 def _solver(job: _Job) -> list[Quantity]:
     """Take steps of OpenFOAM, by how they solve the pressure."""
     (pressure,) = job.facts["pressure"]
     return _iterated("openfoam", pressure, job)
+
+
+def _sampled(
+    launches: list[np.ndarray[Any, np.dtype[np.float64]]], iterations: int
+) -> tuple[tuple[float, ...], float]:
+    """Return the time of all iterations in each launch [s], and what half of the samples change."""
+    values = tuple(_all_iterations(times, iterations) for times in launches)
+    halves = (_all_iterations(times[: (len(times) + 1) // 2], iterations) for times in launches)
+    return values, max(abs(half / one - 1) for half, one in zip(halves, values, strict=True))
 
 
 def _all_iterations(times: np.ndarray[Any, np.dtype[np.float64]], iterations: int) -> float:
@@ -428,5 +500,6 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     "hpl": _linpack,
     "npb": _parallel_benchmark,
     "openfoam": _solver,
+    "training": _training,
 }
 """By the names of workloads."""

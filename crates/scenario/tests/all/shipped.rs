@@ -78,8 +78,8 @@ fn a_resolved_scenario_resolves_to_itself_and_runs_alike() {
     assert_eq!(line(name, &run(name, &resolved, 1)), line(name, &run(name, text, 1)));
 }
 
-/// Every scenario below a folder. Descriptions of studies and sites are TOML too, and so are the questions and price books of
-/// advice.
+/// Every scenario below a folder. Descriptions of studies and sites are TOML too, and so are the questions and price
+/// books of advice.
 fn scenarios_below(folder: &Path) -> Vec<PathBuf> {
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let paths = paths.filter(|path| !path.ends_with("scenarios/advise"));

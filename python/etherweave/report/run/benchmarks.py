@@ -8,7 +8,13 @@ from etherweave.report.section import Builder, Section, Table
 from etherweave.units import amount, size_text
 
 _HEAD = ("job", "result", "test", "size", "ranks", "figure", "sampling error")
-_TITLES = {"hpcc": "HPC Challenge", "npb": "NAS Parallel Benchmarks", "openfoam": "OpenFOAM"}
+_TITLES = {
+    "hpcc": "HPC Challenge",
+    "npb": "NAS Parallel Benchmarks",
+    "training": "Training steps",
+    "openfoam": "OpenFOAM",
+    "nccl_tests": "NCCL tests",
+}
 _SAMPLED = (
     "The time of all {0}, as the mean over ranks. Where {0} are sampled, the error is the "
     "difference that the first half of the samples makes."
@@ -21,6 +27,10 @@ _CAPTIONS = {
     "sample makes.",
     "npb": _SAMPLED.format("iterations"),
     "openfoam": _SAMPLED.format("steps"),
+    "training": "A step by its slowest accelerator, the operations of the model by that time for "
+    "each accelerator, and what a step takes beyond its computation and its pipeline's bubble.",
+    "nccl_tests": "The size of a collective over its time, by what of it each rank must move, so "
+    "that it compares to the rate of a rank's network (PERFORMANCE.md of nccl-tests).",
 }
 
 

@@ -1,0 +1,283 @@
+//! A training step of a transformer on many accelerators, each a rank with a network interface of its own.
+//!
+//! The model is divided four ways (`parallel`); accelerators are numbered with `tensor` running fastest, then
+//! `context`, `data`, `pipeline`, so that what exchanges most shares a node:
+//!
+//! ```text
+//!   tensor     all-reduce behind each attention and each perceptron, forward and backward
+//!   context    keys and values of the whole sequence before each attention
+//!   expert     all-to-all before and behind the experts of a layer, among some of the data-parallel ranks
+//!   pipeline   activations to the next stage, their gradients back (`pipeline.rs`)
+//!   data       gradients, in buckets that leave while the backward pass goes on; parameters where they are divided
+//! ```
+//!
+//! A graph of operations per rank (`step.rs`). What stays within a node of `node.accelerators` takes the time of a
+//! formula: its NVLink or the like is no part of the simulated network. A collective of several accelerators in each
+//! node is done in the node, then across nodes by accelerators of the same place, then in the node, as NCCL's rings
+//! use all interfaces of a node.
+//! Sources: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", SC 2021 (tensor,
+//! pipeline); Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", 2022 (sequence);
+//! Rajbhandari et al., "ZeRO", SC 2020; Li et al., "PyTorch Distributed", VLDB 2020 (buckets); Grattafiori et
+//! al., "The Llama 3 Herd of Models", 2024 (context).
+//!
+//! Not modelled: the optimizer's time, kernels that do not overlap with copies, imbalance of experts, memory.
+
+mod groups;
+mod model;
+mod pipeline;
+mod step;
+
+use std::sync::Arc;
+
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
+
+use crate::collective::Library;
+use crate::limits::{COLLECTIVE_MAX, at_most, within};
+use crate::{Graph, Traffic};
+pub use model::Transformer;
+use pipeline::Pipeline;
+use step::Step;
+
+/// Most accelerators.
+const RANKS_MAX: u32 = 1 << 16;
+/// Micro-batches of a stage at most, and layers that they pass: each is written out.
+const MICRO_BATCHES_MAX: u32 = 1 << 14;
+const PASSES_MAX: u64 = 1 << 20;
+
+/// How the model is divided among accelerators (`parallel`). What is left is data-parallel.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parallelism {
+    /// Accelerators that share every matrix.
+    pub tensor: u32,
+    /// Whether they also share the tokens between matrices, so that stages of a pipeline exchange less.
+    pub sequence: bool,
+    /// Accelerators that share a sequence.
+    pub context: u32,
+    /// Stages of layers.
+    pub pipeline: u32,
+    /// Parts of the model in each stage; 2 or more are interleaved.
+    pub interleave: u32,
+    /// Data-parallel accelerators that share the experts of a layer.
+    pub expert: u32,
+    /// What data-parallel accelerators divide among them: 0 nothing, 1 the state of the optimizer, 2 gradients as
+    /// well, 3 parameters as well (ZeRO, or FSDP).
+    pub zero: u32,
+    /// Gradients of layers are exchanged together once they have so many bytes; the default is that of PyTorch's
+    /// DistributedDataParallel.
+    pub bucket: Bytes,
+}
+
+/// Accelerators that are joined by links of their own (`node`).
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AcceleratorNode {
+    /// How many; 1 where there are no such links.
+    pub accelerators: u32,
+    /// Bus bandwidth of a collective in the node, as nccl-tests prints it.
+    pub rate: BitRate,
+    /// What each collective in the node takes besides.
+    pub latency: Duration,
+}
+
+/// Training steps (`training`).
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Training {
+    /// Accelerators, 2 to 65,536.
+    pub ranks: u32,
+    /// What is trained.
+    pub model: Transformer,
+    /// How it is divided.
+    pub parallel: Parallelism,
+    /// What joins accelerators besides the network.
+    pub node: AcceleratorNode,
+    /// Sequences of a step, over all accelerators.
+    pub batch: u32,
+    /// Sequences that go through a stage at once.
+    pub micro_batch: u32,
+    /// Size of a parameter, and of an element of an activation [B].
+    pub element_bytes: u32,
+    /// Size of an element of a gradient [B].
+    pub gradient_bytes: u32,
+    /// Whether activations are computed again on the way back.
+    pub recompute: bool,
+    /// Time of an accelerator for 10^12 operations.
+    pub per_teraflop: Duration,
+    /// Whose decisions pick the algorithms of collectives between nodes.
+    pub library: Library,
+    /// Rate of an accelerator's network, by which `library = "nccl"` chooses; absent: 100 Gb/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_rate: Option<BitRate>,
+    /// How many steps, 1 or more; each is measured.
+    pub iterations: u32,
+}
+
+impl Default for Parallelism {
+    fn default() -> Parallelism {
+        Parallelism {
+            tensor: 8,
+            sequence: true,
+            context: 1,
+            pipeline: 4,
+            interleave: 1,
+            expert: 1,
+            zero: 0,
+            bucket: Bytes::new(25 << 20),
+        }
+    }
+}
+
+impl Default for AcceleratorNode {
+    /// Eight H100 joined by NVLink: what a health check of a provider expects (460 GB/s), and an assumed latency.
+    fn default() -> AcceleratorNode {
+        AcceleratorNode { accelerators: 8, rate: BitRate::from_gbps(3_680), latency: Duration::from_us(10) }
+    }
+}
+
+impl Default for Training {
+    fn default() -> Training {
+        Training {
+            ranks: 64,
+            model: Transformer::default(),
+            parallel: Parallelism::default(),
+            node: AcceleratorNode::default(),
+            batch: 16,
+            micro_batch: 1,
+            element_bytes: 2,
+            gradient_bytes: 4,
+            recompute: false,
+            per_teraflop: Duration::from_us(2_000),
+            library: Library::Nccl,
+            network_rate: Some(BitRate::from_gbps(400)),
+            iterations: 1,
+        }
+    }
+}
+
+impl Training {
+    /// How many ranks it has, before anything is built.
+    pub(crate) fn ranks(&self) -> u64 {
+        u64::from(self.ranks)
+    }
+
+    /// What every rank does in a step.
+    ///
+    /// # Errors
+    /// When the model, the batch or the accelerators cannot be divided as asked.
+    pub fn graphs(&self) -> Result<Vec<Arc<Graph>>, InputErrors> {
+        self.graphs_of(0..self.ranks)
+    }
+
+    /// What some ranks do.
+    pub(crate) fn graphs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Arc<Graph>>, InputErrors> {
+        self.check()?;
+        Ok(ranks.map(|rank| Arc::new(Step::new(self, rank).graph())).collect())
+    }
+
+    /// Its steps.
+    pub(crate) fn traffic(&self) -> Result<Traffic, InputErrors> {
+        Ok(Traffic::Graphs { ranks: self.graphs()?, iterations: self.iterations })
+    }
+
+    /// Accelerators that have the same part of the model, and other sequences.
+    fn data(&self) -> u32 {
+        self.ranks / self.share()
+    }
+
+    /// Accelerators that share a sequence.
+    fn share(&self) -> u32 {
+        self.parallel.tensor.saturating_mul(self.parallel.context).saturating_mul(self.parallel.pipeline)
+    }
+
+    /// Accelerators of a stage of the pipeline.
+    fn stage(&self) -> u32 {
+        self.ranks / self.parallel.pipeline
+    }
+
+    fn pipeline(&self) -> Pipeline {
+        let micro_batches = self.batch / (self.data() * self.micro_batch);
+        Pipeline { stages: self.parallel.pipeline, parts: self.parallel.interleave, micro_batches }
+    }
+
+    /// Layers of each part of a stage.
+    fn layers(&self) -> u32 {
+        self.model.layers / (self.parallel.pipeline * self.parallel.interleave)
+    }
+
+    fn check(&self) -> Result<(), InputErrors> {
+        within("ranks", self.ranks, 2..=RANKS_MAX)?;
+        let parallel = &self.parallel;
+        let one = |name: &str, value: u32| within(&format!("parallel.{name}"), value, 1..=self.ranks);
+        self.model.check("model")?;
+        InputErrors::all([
+            one("tensor", parallel.tensor),
+            one("context", parallel.context),
+            one("pipeline", parallel.pipeline),
+            within("parallel.interleave", parallel.interleave, 1..=self.model.layers.max(1)),
+            one("expert", parallel.expert),
+            within("parallel.zero", parallel.zero, 0..=3),
+            at_most("parallel.bucket", parallel.bucket, COLLECTIVE_MAX),
+            within("node.accelerators", self.node.accelerators, 1..=self.ranks),
+            within("micro_batch", self.micro_batch, 1..=self.batch.max(1)),
+            within("element_bytes", self.element_bytes, 1..=8),
+            within("gradient_bytes", self.gradient_bytes, 1..=8),
+            within("iterations", self.iterations, 1..=MICRO_BATCHES_MAX),
+        ])?;
+        self.check_ranks()?;
+        InputErrors::all([self.check_model(), self.check_batch(), self.check_nodes()])
+    }
+
+    fn check_ranks(&self) -> Result<(), InputError> {
+        let Parallelism { tensor, context, pipeline, expert, .. } = self.parallel;
+        let expected = format_args!("a multiple of {tensor} · {context} · {pipeline} (tensor, context, pipeline)");
+        InputError::unless(self.ranks.is_multiple_of(self.share()), "ranks", self.ranks, expected)?;
+        let (data, experts) = (self.data(), self.model.experts);
+        let divides = data.is_multiple_of(expert) && experts.is_multiple_of(expert);
+        let expected = format_args!("a divisor of {data}, the data-parallel accelerators, and of {experts} experts");
+        InputError::unless(divides, "parallel.expert", expert, expected)
+    }
+
+    fn check_model(&self) -> Result<(), InputError> {
+        let Parallelism { tensor, context, pipeline, interleave, .. } = self.parallel;
+        let parts = pipeline.saturating_mul(interleave);
+        let expected = format_args!("a multiple of {parts} (pipeline · interleave)");
+        InputError::unless(self.model.layers.is_multiple_of(parts), "model.layers", self.model.layers, expected)?;
+        let expected = format_args!("a multiple of {context} (context)");
+        let is_shared = self.model.sequence.is_multiple_of(context);
+        InputError::unless(is_shared, "model.sequence", self.model.sequence, expected)?;
+        let expected = format_args!("a multiple of {tensor} (tensor)");
+        InputError::unless(self.model.hidden.is_multiple_of(tensor), "model.hidden", self.model.hidden, expected)
+    }
+
+    fn check_batch(&self) -> Result<(), InputError> {
+        let replicas = self.data().saturating_mul(self.micro_batch);
+        let expected = format_args!("a multiple of {replicas}: {} data-parallel micro-batches", self.data());
+        InputError::unless(self.batch > 0 && self.batch.is_multiple_of(replicas), "batch", self.batch, expected)?;
+        let Pipeline { stages, parts, micro_batches } = self.pipeline();
+        let found = format_args!("{micro_batches} micro-batches of each stage");
+        let is_even = parts == 1 || micro_batches.is_multiple_of(stages);
+        InputError::unless(is_even, "batch", found, format_args!("a multiple of {stages} stages, to interleave"))?;
+        let passes = u64::from(micro_batches) * u64::from(self.layers() * parts);
+        let is_bounded = micro_batches <= MICRO_BATCHES_MAX && passes <= PASSES_MAX;
+        let expected = format_args!("at most {MICRO_BATCHES_MAX}, of at most {PASSES_MAX} layers in all");
+        InputError::unless(is_bounded, "batch", found, expected)
+    }
+
+    /// Groups have equally many accelerators in each node, and stages are in nodes of their own.
+    fn check_nodes(&self) -> Result<(), InputError> {
+        let Parallelism { tensor, context, pipeline, expert, .. } = self.parallel;
+        let node = self.node.accelerators;
+        let stage = self.stage();
+        let extents = [tensor, tensor * context, tensor * context * expert, stage];
+        let is_even = extents.iter().all(|extent| extent.is_multiple_of(node) || node.is_multiple_of(*extent));
+        let expected = format_args!("a divisor or a multiple of tensor, of tensor · context, and of these · expert");
+        InputError::unless(is_even, "node.accelerators", node, expected)?;
+        let is_apart = pipeline == 1 || stage.is_multiple_of(node);
+        let expected = format_args!("a divisor of {stage}, the accelerators of a stage");
+        InputError::unless(is_apart, "node.accelerators", node, expected)
+    }
+}
+
+#[cfg(test)]
+mod tests;

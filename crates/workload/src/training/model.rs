@@ -1,0 +1,154 @@
+//! A transformer in numbers: its parameters, its operations, and where they lie.
+//!
+//! A layer has an attention (queries and output of the whole width, keys and values of their own) and a perceptron,
+//! dense or one per expert. Norms and biases are left out: they are less than a thousandth of the parameters.
+//! Sources: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", SC 2021, section 5.1
+//! for the operations, of which a causal attention needs half; Grattafiori et al., "The Llama 3 Herd of Models",
+//! 2024, table 3 for the default.
+
+use etherweave_primitives::InputErrors;
+
+use crate::limits::within;
+
+/// Operations for each parameter and token: a product and a sum.
+const OPERATIONS_OF_PARAMETER: u64 = 2;
+/// Most of anything that a model counts.
+const EXTENT_MAX: u32 = 1 << 20;
+/// Layers and experts at most.
+const LAYERS_MAX: u32 = 4_096;
+
+/// A transformer that reads a sequence (`model`). The default is Llama 3 of 70 G parameters.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Transformer {
+    /// Layers, 1 to 4,096.
+    pub layers: u32,
+    /// Width of a token between layers.
+    pub hidden: u32,
+    /// Width inside a perceptron.
+    pub feed_forward: u32,
+    /// Whether a perceptron has three matrices (a gated one, as SwiGLU) instead of two.
+    pub is_gated: bool,
+    /// Width of all keys of a token, and of all values: less than `hidden` where queries share them.
+    pub key_value: u32,
+    /// Tokens that it knows: rows of the embedding and of the output layer.
+    pub vocabulary: u32,
+    /// Tokens of a sequence.
+    pub sequence: u32,
+    /// Perceptrons of a layer, 1 for a dense model.
+    pub experts: u32,
+    /// How many of them each token takes.
+    pub experts_per_token: u32,
+}
+
+impl Default for Transformer {
+    fn default() -> Transformer {
+        Transformer {
+            layers: 80,
+            hidden: 8_192,
+            feed_forward: 28_672,
+            is_gated: true,
+            key_value: 1_024,
+            vocabulary: 128_256,
+            sequence: 8_192,
+            experts: 1,
+            experts_per_token: 1,
+        }
+    }
+}
+
+impl Transformer {
+    /// Errors about extents out of range; `key` is that of the model.
+    pub(super) fn check(&self, key: &str) -> Result<(), InputErrors> {
+        let one = |name: &str, value: u32, most: u32| within(&format!("{key}.{name}"), value, 1..=most);
+        InputErrors::all([
+            one("layers", self.layers, LAYERS_MAX),
+            one("hidden", self.hidden, EXTENT_MAX),
+            one("feed_forward", self.feed_forward, EXTENT_MAX),
+            one("key_value", self.key_value, self.hidden.max(1)),
+            one("vocabulary", self.vocabulary, EXTENT_MAX),
+            one("sequence", self.sequence, EXTENT_MAX),
+            one("experts", self.experts, LAYERS_MAX),
+            one("experts_per_token", self.experts_per_token, self.experts.max(1)),
+        ])
+    }
+
+    /// Parameters of an attention: queries, output, keys, values.
+    pub(super) fn attention(&self) -> u64 {
+        2 * u64::from(self.hidden) * (u64::from(self.hidden) + u64::from(self.key_value))
+    }
+
+    /// Parameters of one perceptron.
+    pub(super) fn perceptron(&self) -> u64 {
+        let matrices = if self.is_gated { 3 } else { 2 };
+        matrices * u64::from(self.hidden) * u64::from(self.feed_forward)
+    }
+
+    /// Parameters of the embedding, and of the output layer.
+    pub(super) fn embedding(&self) -> u64 {
+        u64::from(self.vocabulary) * u64::from(self.hidden)
+    }
+
+    /// Parameters of the whole model.
+    pub fn parameters(&self) -> u64 {
+        let layer = self.attention() + u64::from(self.experts) * self.perceptron();
+        u64::from(self.layers) * layer + 2 * self.embedding()
+    }
+
+    /// Operations for a token on its way forward through an attention. It attends to half of the sequence on
+    /// average, in two products: with the keys and with the values.
+    pub(super) fn attention_operations(&self) -> u64 {
+        OPERATIONS_OF_PARAMETER * (self.attention() + u64::from(self.sequence) * u64::from(self.hidden))
+    }
+
+    /// Operations for a token on its way forward through the perceptrons of a layer that it takes.
+    pub(super) fn perceptron_operations(&self) -> u64 {
+        OPERATIONS_OF_PARAMETER * u64::from(self.experts_per_token) * self.perceptron()
+    }
+
+    /// Operations for a token in the output layer.
+    pub(super) fn output_operations(&self) -> u64 {
+        OPERATIONS_OF_PARAMETER * self.embedding()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Operations for a token forward, and backward, which takes twice as many.
+    fn operations(model: &Transformer) -> u64 {
+        let layer = model.attention_operations() + model.perceptron_operations();
+        3 * (u64::from(model.layers) * layer + model.output_operations())
+    }
+
+    /// 70.6 G parameters (the publication says 70 B), and the 6 operations for each of them and token that are a rule
+    /// of thumb, without the embedding and with the attention to the sequence.
+    #[test]
+    fn the_default_has_the_parameters_of_llama_3() {
+        let model = Transformer::default();
+        assert_eq!(model.parameters(), 80 * (150_994_944 + 704_643_072) + 2 * 1_050_673_152);
+        let of_parameters = 6 * (model.parameters() - model.embedding());
+        let of_attention = 6 * 80 * 8_192 * 8_192;
+        assert_eq!(operations(&model), of_parameters + of_attention);
+    }
+
+    /// Mixtral 8x7B: 46.7 G parameters, of which a token takes 12.9 G (Jiang et al., "Mixtral of Experts", 2024).
+    #[test]
+    fn experts_add_parameters_and_few_operations() {
+        let mixtral = Transformer {
+            layers: 32,
+            hidden: 4_096,
+            feed_forward: 14_336,
+            vocabulary: 32_000,
+            sequence: 4_096,
+            experts: 8,
+            experts_per_token: 2,
+            ..Transformer::default()
+        };
+        assert_eq!(mixtral.parameters() / 100_000_000, 467);
+        let attended = 3 * 32 * 2 * 4_096 * 4_096;
+        let active = (operations(&mixtral) - attended) / 6 + mixtral.embedding();
+        assert_eq!((active + 50_000_000) / 100_000_000, 129);
+    }
+}

@@ -1,0 +1,116 @@
+//! In which order a stage of a pipeline computes its micro-batches: one forward, one backward (1F1B), with several
+//! parts of the model in each stage (interleaved) or one.
+//!
+//! Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", SC 2021, section 2.2.
+
+/// A micro-batch on its way through a part of the model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Pass {
+    pub is_forward: bool,
+    /// Which of the stage's parts of the model.
+    pub part: u32,
+    pub micro_batch: u32,
+}
+
+/// A pipeline of stages that have so many parts of the model each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pipeline {
+    pub stages: u32,
+    pub parts: u32,
+    /// With several parts a multiple of `stages`.
+    pub micro_batches: u32,
+}
+
+impl Pipeline {
+    /// What a stage computes, in order.
+    pub fn passes(&self, stage: u32) -> Vec<Pass> {
+        let all = self.parts * self.micro_batches;
+        let behind = self.stages - 1 - stage;
+        let ahead = match self.parts {
+            1 => behind,
+            parts => 2 * behind + (parts - 1) * self.stages,
+        };
+        let ahead = ahead.min(all);
+        let forward = |number: u32| self.pass(true, number);
+        let backward = |number: u32| self.pass(false, number);
+        let steady = (ahead..all).flat_map(|number| [forward(number), backward(number - ahead)]);
+        (0..ahead).map(forward).chain(steady).chain((all - ahead..all).map(backward)).collect()
+    }
+
+    /// The pass of this number among those of its direction: as many micro-batches as there are stages take one part,
+    /// then the next.
+    fn pass(&self, is_forward: bool, number: u32) -> Pass {
+        if self.parts == 1 {
+            return Pass { is_forward, part: 0, micro_batch: number };
+        }
+        let round = self.stages * self.parts;
+        let part = number % round / self.stages;
+        let part = if is_forward { part } else { self.parts - 1 - part };
+        Pass { is_forward, part, micro_batch: number / round * self.stages + number % self.stages }
+    }
+
+    /// The stage and part before a part of a stage, in the order of layers.
+    pub fn before(&self, stage: u32, part: u32) -> Option<(u32, u32)> {
+        match (stage, part) {
+            (0, 0) => None,
+            (0, part) => Some((self.stages - 1, part - 1)),
+            (stage, part) => Some((stage - 1, part)),
+        }
+    }
+
+    /// The stage and part behind a part of a stage.
+    pub fn behind(&self, stage: u32, part: u32) -> Option<(u32, u32)> {
+        let is_last = stage + 1 == self.stages;
+        match part + 1 == self.parts {
+            true if is_last => None,
+            _ if is_last => Some((0, part + 1)),
+            _ => Some((stage + 1, part)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(pipeline: Pipeline, stage: u32) -> String {
+        let one = |pass: Pass| {
+            let letter = if pass.is_forward { 'F' } else { 'B' };
+            format!("{letter}{}{}", pass.micro_batch, ["", "'"][pass.part as usize])
+        };
+        pipeline.passes(stage).into_iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn one_forward_one_backward_after_as_many_as_stages_follow() {
+        let pipeline = Pipeline { stages: 3, parts: 1, micro_batches: 4 };
+        assert_eq!(text(pipeline, 0), "F0 F1 F2 B0 F3 B1 B2 B3");
+        assert_eq!(text(pipeline, 1), "F0 F1 B0 F2 B1 F3 B2 B3");
+        assert_eq!(text(pipeline, 2), "F0 B0 F1 B1 F2 B2 F3 B3");
+    }
+
+    /// Two stages of two parts each, four micro-batches, worked out by hand.
+    #[test]
+    fn interleaved_parts_take_turns() {
+        let pipeline = Pipeline { stages: 2, parts: 2, micro_batches: 4 };
+        assert_eq!(text(pipeline, 0), "F0 F1 F0' F1' F2 B0' F3 B1' F2' B0 F3' B1 B2' B3' B2 B3");
+        assert_eq!(text(pipeline, 1), "F0 F1 F0' B0' F1' B1' F2 B0 F3 B1 F2' B2' F3' B3' B2 B3");
+        let places = [(0, 0), (1, 0), (0, 1), (1, 1)];
+        assert!(places.windows(2).all(|pair| pipeline.behind(pair[0].0, pair[0].1) == Some(pair[1])));
+        assert!(places.windows(2).all(|pair| pipeline.before(pair[1].0, pair[1].1) == Some(pair[0])));
+        assert_eq!((pipeline.before(0, 0), pipeline.behind(1, 1)), (None, None));
+    }
+
+    #[test]
+    fn every_pass_is_taken_once() {
+        for (stages, parts, micro_batches) in [(1, 1, 3), (4, 1, 2), (4, 1, 9), (4, 3, 8), (3, 2, 3)] {
+            let pipeline = Pipeline { stages, parts, micro_batches };
+            for stage in 0..stages {
+                let mut passes: Vec<_> = pipeline.passes(stage).into_iter().map(|one| format!("{one:?}")).collect();
+                passes.sort();
+                passes.dedup();
+                assert_eq!(passes.len() as u32, 2 * parts * micro_batches);
+            }
+        }
+    }
+}

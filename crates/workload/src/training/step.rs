@@ -1,0 +1,341 @@
+//! What one accelerator does in a step, as a graph.
+//!
+//! ```text
+//!   compute     forward 0 ── forward 1 ── backward 0 ── ... ── backward of the last micro-batch
+//!   pipeline    receive, receive, ..., and a send behind each pass
+//!   parameters  (ZeRO 3) those of the next layer, gathered while one computes
+//!   gradients                             a bucket behind every few of the last layers ── norm
+//! ```
+
+use etherweave_primitives::{Duration, Rank};
+
+use super::Training;
+use super::groups::{Exchange, Group, Groups, Operation};
+use super::pipeline::{Pass, Pipeline};
+use crate::{ExecutionStream, Graph, GraphBuilder, GraphOp, NodeId};
+
+/// Size of the sum of the squares of all gradients [B].
+const NORM: u64 = 8;
+/// Operations whose time is given.
+const TERA: u128 = 1_000_000_000_000;
+/// Largest vector of a collective [B]: longer ones are divided.
+const PIECE_MAX: u64 = 1 << 30;
+
+/// Parameters of an accelerator that all data-parallel ones have, and those of its experts.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    dense: u64,
+    experts: u64,
+}
+
+impl Share {
+    fn add(&mut self, other: Share) {
+        self.dense += other.dense;
+        self.experts += other.experts;
+    }
+}
+
+/// Streams of an accelerator.
+struct Streams {
+    compute: u8,
+    parameters: u8,
+    gradients: u8,
+    send: u8,
+    receive: u8,
+}
+
+/// An accelerator that writes down its step.
+pub(super) struct Step<'a> {
+    training: &'a Training,
+    pipeline: Pipeline,
+    rank: u32,
+    groups: Groups,
+    graph: GraphBuilder,
+    streams: Streams,
+    /// The last work on the way of the computation, and the computation since.
+    last: Option<NodeId>,
+    pending: Duration,
+    /// Gradients that wait for their exchange, and the last exchange of gradients.
+    waiting: Share,
+    reduced: Option<NodeId>,
+    /// The last exchange of parameters, and what the layer that took the ones before waited for.
+    gathered: Option<NodeId>,
+    layer_began: Option<NodeId>,
+}
+
+impl<'a> Step<'a> {
+    pub fn new(training: &'a Training, rank: u32) -> Step<'a> {
+        let mut graph = GraphBuilder::default();
+        let [compute, parameters, gradients, send, receive] =
+            std::array::from_fn(|_| graph.stream(ExecutionStream::Accelerator));
+        Step {
+            training,
+            pipeline: training.pipeline(),
+            rank,
+            groups: Groups::new(training, rank),
+            graph,
+            streams: Streams { compute, parameters, gradients, send, receive },
+            last: None,
+            pending: Duration::ZERO,
+            waiting: Share::default(),
+            reduced: None,
+            gathered: None,
+            layer_began: None,
+        }
+    }
+
+    /// The whole step.
+    pub fn graph(mut self) -> Graph {
+        let stage = self.rank / self.training.stage();
+        for pass in self.pipeline.passes(stage) {
+            let (before, behind) = (self.pipeline.before(stage, pass.part), self.pipeline.behind(stage, pass.part));
+            let (from, to) = if pass.is_forward { (before, behind) } else { (behind, before) };
+            if let Some((from, _)) = from {
+                self.receive(from, pass);
+            }
+            if pass.is_forward {
+                self.forward(behind.is_none());
+            } else {
+                self.backward(pass, before.is_none(), behind.is_none());
+            }
+            if let Some((to, part)) = to {
+                self.send(to, Pass { part, ..pass });
+            }
+        }
+        self.finish();
+        self.graph.build().expect("operations wait for earlier ones only")
+    }
+
+    /// A micro-batch forward through the layers of a part, the last of which has the output layer.
+    fn forward(&mut self, is_last: bool) {
+        for _ in 0..self.training.layers() {
+            self.gather_layer();
+            self.layer(true);
+        }
+        if is_last {
+            self.compute(self.training.model.output_operations());
+        }
+    }
+
+    /// A micro-batch back through the layers of a part, whose gradients are exchanged behind the last one, or always
+    /// where they are divided.
+    fn backward(&mut self, pass: Pass, is_first: bool, is_last: bool) {
+        let training = self.training;
+        let is_reduced = pass.micro_batch + 1 == self.pipeline.micro_batches || training.parallel.zero >= 2;
+        let embedding = Share { dense: training.model.embedding(), experts: 0 };
+        if is_last {
+            self.compute(2 * training.model.output_operations());
+            self.gradients(is_reduced, embedding);
+        }
+        for _ in 0..training.layers() {
+            self.gather_layer();
+            if training.recompute {
+                self.layer(true);
+            }
+            self.layer(false);
+            self.gradients(is_reduced, training.layer_parameters());
+        }
+        if is_first {
+            self.gradients(is_reduced, embedding);
+        }
+        self.reduce();
+    }
+
+    /// A layer, backward with twice the computation. Keys and values come from all of the context, and their gradients
+    /// go back.
+    fn layer(&mut self, is_forward: bool) {
+        let (training, model) = (self.training, &self.training.model);
+        let times = if is_forward { 1 } else { 2 };
+        let activation = training.activation();
+        let keys = training.tokens() * 2 * u64::from(model.key_value) * u64::from(training.element_bytes)
+            / u64::from(training.parallel.tensor);
+        let routed = training.passed_on() * u64::from(model.experts_per_token) / u64::from(self.groups.expert.size());
+        self.exchange(|groups| &groups.context, Operation::Allgather, keys);
+        self.compute(times * model.attention_operations());
+        if !is_forward {
+            self.exchange(|groups| &groups.context, Operation::ReduceScatter, keys);
+        }
+        self.exchange(|groups| &groups.tensor, Operation::Allreduce, activation);
+        self.exchange(|groups| &groups.expert, Operation::Alltoall, routed);
+        self.compute(times * model.perceptron_operations());
+        self.exchange(|groups| &groups.expert, Operation::Alltoall, routed);
+        self.exchange(|groups| &groups.tensor, Operation::Allreduce, activation);
+    }
+
+    /// Computes so many operations for each token.
+    fn compute(&mut self, operations: u64) {
+        let parallel = &self.training.parallel;
+        let sharing = u128::from(parallel.tensor) * u128::from(parallel.context);
+        let operations = u128::from(operations) * u128::from(self.training.tokens()) / sharing;
+        self.pending += Duration::from_ps((operations * u128::from(self.training.per_teraflop.as_ps()) / TERA) as u64);
+    }
+
+    /// An exchange on the way of the computation.
+    fn exchange(&mut self, group: impl Fn(&Groups) -> &Group, operation: Operation, bytes: u64) {
+        let Exchange { in_node, ops } = group(&self.groups).exchange(operation, bytes, self.training);
+        self.pending += in_node;
+        if !ops.is_empty() {
+            let computed = self.computed();
+            self.last = self.graph.sequence(self.streams.compute, &ops, computed.as_slice());
+        }
+    }
+
+    /// The last work on the way of the computation, with all that was pending.
+    fn computed(&mut self) -> Option<NodeId> {
+        if !self.pending.is_zero() {
+            let duration = std::mem::replace(&mut self.pending, Duration::ZERO);
+            let compute = GraphOp::Compute { duration };
+            self.last = Some(self.graph.add(self.streams.compute, compute, self.last.as_slice()));
+        }
+        self.last
+    }
+
+    /// Has the computation go on when this is complete as well.
+    fn wait_for(&mut self, node: NodeId) {
+        let after: Vec<NodeId> = self.computed().into_iter().chain([node]).collect();
+        let join = GraphOp::Compute { duration: Duration::ZERO };
+        self.last = Some(self.graph.add(self.streams.compute, join, &after));
+    }
+
+    /// The accelerator at a stage that has the same part of each matrix and the same sequences.
+    fn at_stage(&self, stage: u32) -> Rank {
+        let accelerators = self.training.stage();
+        Rank::new(stage * accelerators + self.rank % accelerators)
+    }
+
+    /// The tag of what a pass takes in.
+    fn tag(&self, pass: Pass) -> u32 {
+        (pass.part * self.pipeline.micro_batches + pass.micro_batch) * 2 + u32::from(pass.is_forward)
+    }
+
+    /// What a pass takes in is awaited from the start, and waited for before it computes.
+    fn receive(&mut self, from: u32, pass: Pass) {
+        let (peer, tag) = (Some(self.at_stage(from)), Some(self.tag(pass)));
+        let receive = GraphOp::Receive { peer, tag, bytes: self.training.passed_on() };
+        let received = self.graph.add(self.streams.receive, receive, &[]);
+        self.wait_for(received);
+    }
+
+    /// Sends what the next pass takes in.
+    fn send(&mut self, to: u32, next: Pass) {
+        let (peer, tag) = (self.at_stage(to), self.tag(next));
+        let send = GraphOp::Send { peer, tag, bytes: self.training.passed_on() };
+        let computed = self.computed();
+        self.graph.add(self.streams.send, send, computed.as_slice());
+    }
+
+    /// With ZeRO 3: the parameters of a layer, which are gathered as soon as the layer before begins.
+    fn gather_layer(&mut self) {
+        if self.training.parallel.zero < 3 {
+            return;
+        }
+        let began = self.layer_began;
+        self.gather(self.training.layer_parameters(), began);
+        if let Some(gathered) = self.gathered {
+            self.wait_for(gathered);
+        }
+        self.layer_began = self.last;
+    }
+
+    /// Gathers parameters after those before, not before `began` is complete.
+    fn gather(&mut self, parameters: Share, began: Option<NodeId>) {
+        let (stream, size) = (self.streams.parameters, self.training.element_bytes);
+        let exchanges = self.exchanges(Operation::Allgather, parameters, size);
+        for exchange in exchanges {
+            let after: Vec<NodeId> = self.gathered.into_iter().chain(began).collect();
+            self.gathered = put(&mut self.graph, stream, &exchange, &after).or(self.gathered);
+        }
+    }
+
+    /// Gradients join those that wait; enough of them are exchanged.
+    fn gradients(&mut self, is_reduced: bool, parameters: Share) {
+        if is_reduced {
+            self.waiting.add(parameters);
+        }
+        let bytes = (self.waiting.dense + self.waiting.experts) * u64::from(self.training.gradient_bytes);
+        if bytes / u64::from(self.training.parallel.tensor) >= self.training.parallel.bucket.get() {
+            self.reduce();
+        }
+    }
+
+    /// Exchanges the gradients that wait, after those before.
+    fn reduce(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        let operation = if self.training.parallel.zero == 0 { Operation::Allreduce } else { Operation::ReduceScatter };
+        let computed = self.computed();
+        for exchange in self.exchanges(operation, waiting, self.training.gradient_bytes) {
+            let after: Vec<NodeId> = self.reduced.into_iter().chain(computed).collect();
+            self.reduced = put(&mut self.graph, self.streams.gradients, &exchange, &after).or(self.reduced);
+        }
+    }
+
+    /// Exchanges of elements of `size` bytes, one for each of these parameters, among those who share them.
+    fn exchanges(&self, operation: Operation, parameters: Share, size: u32) -> Vec<Exchange> {
+        let (groups, training) = (&self.groups, self.training);
+        let of_group = |group: &Group, parameters: u64| -> Vec<Exchange> {
+            let bytes = parameters / u64::from(training.parallel.tensor) * u64::from(size);
+            pieces(bytes).map(|piece| group.exchange(operation, piece, training)).collect()
+        };
+        let dense = of_group(&groups.data, parameters.dense);
+        dense.into_iter().chain(of_group(&groups.expert_data, parameters.experts)).collect()
+    }
+
+    /// All gradients are there: their norm, and with ZeRO 1 and 2 the parameters that others have brought up to date.
+    fn finish(&mut self) {
+        let after: Vec<NodeId> = self.computed().into_iter().chain(self.reduced).collect();
+        let norm = self.groups.world.exchange(Operation::Allreduce, NORM, self.training);
+        let norm = put(&mut self.graph, self.streams.gradients, &norm, &after);
+        if matches!(self.training.parallel.zero, 1 | 2) {
+            self.gather(self.training.stage_parameters(self.rank / self.training.stage()), norm);
+        }
+    }
+}
+
+/// Adds what an exchange takes in its node, then its messages.
+fn put(graph: &mut GraphBuilder, stream: u8, exchange: &Exchange, after: &[NodeId]) -> Option<NodeId> {
+    let in_node = GraphOp::Compute { duration: exchange.in_node };
+    let first = (!exchange.in_node.is_zero()).then(|| graph.add(stream, in_node, after));
+    graph.sequence(stream, &exchange.ops, first.as_ref().map_or(after, std::slice::from_ref)).or(first)
+}
+
+/// A vector in pieces of equal length but for the last.
+fn pieces(bytes: u64) -> impl Iterator<Item = u64> {
+    let count = bytes.div_ceil(PIECE_MAX);
+    let piece = bytes.div_ceil(count.max(1));
+    (0..count).map(move |number| piece.min(bytes - number * piece))
+}
+
+impl Training {
+    /// Tokens of a micro-batch, before they are divided by context.
+    fn tokens(&self) -> u64 {
+        u64::from(self.micro_batch) * u64::from(self.model.sequence)
+    }
+
+    /// Activations of a micro-batch between layers [B].
+    fn activation(&self) -> u64 {
+        let width = u64::from(self.model.hidden) * u64::from(self.element_bytes);
+        self.tokens() / u64::from(self.parallel.context) * width
+    }
+
+    /// What of them an accelerator passes on, to the next stage or to experts [B].
+    fn passed_on(&self) -> u64 {
+        self.activation() / if self.parallel.sequence { u64::from(self.parallel.tensor) } else { 1 }
+    }
+
+    /// Parameters of a layer, before they are divided by tensor.
+    fn layer_parameters(&self) -> Share {
+        let perceptrons = u64::from(self.model.experts / self.parallel.expert) * self.model.perceptron();
+        match self.model.experts {
+            1 => Share { dense: self.model.attention() + perceptrons, experts: 0 },
+            _ => Share { dense: self.model.attention(), experts: perceptrons },
+        }
+    }
+
+    /// Parameters of a stage, before they are divided by tensor.
+    fn stage_parameters(&self, stage: u32) -> Share {
+        let Share { dense, experts } = self.layer_parameters();
+        let layers = u64::from(self.layers() * self.parallel.interleave);
+        let ends = u64::from(stage == 0) + u64::from(stage + 1 == self.parallel.pipeline);
+        Share { dense: layers * dense + ends * self.model.embedding(), experts: layers * experts }
+    }
+}

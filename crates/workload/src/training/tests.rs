@@ -1,0 +1,154 @@
+use etherweave_primitives::{BitRate, Bytes, Duration};
+
+use super::{AcceleratorNode, Parallelism, Training, Transformer};
+use crate::collective::Library;
+use crate::{Graph, GraphOp, check_graphs};
+
+/// 4 layers of width 64, so that a step is small.
+fn small() -> Training {
+    let model = Transformer {
+        layers: 4,
+        hidden: 64,
+        feed_forward: 128,
+        key_value: 32,
+        vocabulary: 256,
+        sequence: 64,
+        ..Transformer::default()
+    };
+    let parallel = Parallelism { tensor: 1, sequence: false, pipeline: 1, ..Parallelism::default() };
+    let node = AcceleratorNode { accelerators: 1, ..AcceleratorNode::default() };
+    Training { ranks: 4, model, parallel, node, batch: 8, ..Training::default() }
+}
+
+/// What a rank sends, but for the norm of the gradients [B].
+fn sent(graph: &Graph) -> u64 {
+    let of_op = |op| if let GraphOp::Send { bytes, .. } = op { bytes } else { 0 };
+    graph.ops().map(of_op).filter(|&bytes| bytes > 64).sum()
+}
+
+/// How long a rank computes, in its node too.
+fn computed(graph: &Graph) -> Duration {
+    let of_op = |op| if let GraphOp::Compute { duration } = op { duration } else { Duration::ZERO };
+    graph.ops().map(of_op).fold(Duration::ZERO, |sum, one| sum + one)
+}
+
+/// Operations of a step, by the rule that backward takes twice as many as forward.
+fn operations(training: &Training) -> u64 {
+    let (model, tokens) = (&training.model, u64::from(training.batch) * u64::from(training.model.sequence));
+    let layer = model.attention_operations() + model.perceptron_operations();
+    3 * tokens * (u64::from(model.layers) * layer + model.output_operations())
+}
+
+/// The time of one accelerator for so many operations.
+fn time_of(operations: u64, training: &Training) -> Duration {
+    Duration::from_ps((u128::from(operations) * u128::from(training.per_teraflop.as_ps()) / 1_000_000_000_000) as u64)
+}
+
+#[test]
+fn every_plan_sends_what_is_received() {
+    let plans = [
+        Parallelism { tensor: 2, pipeline: 2, ..small().parallel },
+        Parallelism { tensor: 2, context: 2, sequence: true, ..small().parallel },
+        Parallelism { pipeline: 2, interleave: 2, ..small().parallel },
+        Parallelism { expert: 4, zero: 1, ..small().parallel },
+        Parallelism { expert: 2, context: 2, zero: 2, ..small().parallel },
+        Parallelism { tensor: 2, expert: 2, zero: 3, ..small().parallel },
+        Parallelism { bucket: Bytes::new(20_000), ..small().parallel },
+    ];
+    for parallel in plans {
+        for accelerators in [1, 2, 4] {
+            let experts = parallel.expert.max(2);
+            let model = Transformer { experts, experts_per_token: 2, ..small().model };
+            let node = AcceleratorNode { accelerators, ..AcceleratorNode::default() };
+            let training =
+                Training { ranks: 16, batch: 32, model, node, recompute: true, parallel: parallel.clone(), ..small() };
+            let graphs = training.graphs().unwrap();
+            assert_eq!(check_graphs(&graphs), Ok(()), "{parallel:?}");
+        }
+    }
+}
+
+/// Without gradients that are exchanged in time, a step computes what the model counts, shared by all.
+#[test]
+fn computation_is_what_the_model_counts() {
+    let training = Training { ranks: 2, ..small() };
+    let each = time_of(operations(&training) / 2, &training);
+    for graph in training.graphs().unwrap() {
+        let difference = computed(&graph).as_ps().abs_diff(each.as_ps());
+        assert!(difference <= 1_000, "{} {each}", computed(&graph));
+    }
+    let again = Training { recompute: true, ..training.clone() };
+    let layers = 4 * (training.model.attention_operations() + training.model.perceptron_operations());
+    let more = computed(&again.graphs().unwrap()[0]) - computed(&training.graphs().unwrap()[0]);
+    let expected = time_of(layers * 64 * 4, &training);
+    assert!(more.as_ps().abs_diff(expected.as_ps()) <= 1_000, "{more} {expected}");
+}
+
+/// 2 (d - 1)/d of the gradients by a ring; with ZeRO the same for gradients and parameters together, with ZeRO 3 a
+/// third more for each pass that gathers parameters again.
+#[test]
+fn data_parallel_ranks_send_what_the_formulas_say() {
+    let (d, elements) = (4, small().model.parameters());
+    let of_zero = |zero: u32| {
+        let parallel = Parallelism { zero, ..small().parallel };
+        let training =
+            Training { batch: 4, gradient_bytes: 2, library: Library::OpenMpi40, network_rate: None, ..small() };
+        sent(&Training { parallel, ..training }.graphs().unwrap()[0])
+    };
+    let ring = 2 * elements * (d - 1) / d;
+    let near = |found: u64, expected: u64| assert!(found.abs_diff(expected) * 100 <= expected, "{found} {expected}");
+    near(of_zero(0), 2 * ring);
+    near(of_zero(1), 2 * ring);
+    near(of_zero(2), 2 * ring);
+    let of_layers = 2 * (elements - 2 * small().model.embedding()) * (d - 1) / d;
+    near(of_zero(3), ring + 2 * of_layers);
+}
+
+/// Activations to the next stage of each micro-batch; half of them where two accelerators share the tokens.
+#[test]
+fn stages_pass_activations_on() {
+    let parallel = Parallelism { pipeline: 2, tensor: 2, ..small().parallel };
+    let node = AcceleratorNode { accelerators: 2, ..AcceleratorNode::default() };
+    let training = Training { parallel: parallel.clone(), node, ..small() };
+    let activation = 64 * 64 * 2;
+    assert_eq!(sent(&training.graphs().unwrap()[0]), 8 * activation);
+    let shared = Training { parallel: Parallelism { sequence: true, ..parallel.clone() }, ..training.clone() };
+    assert_eq!(sent(&shared.graphs().unwrap()[0]), 8 * activation / 2);
+    let parts = Training { parallel: Parallelism { interleave: 2, ..parallel }, ..training };
+    // Forward from both parts of the first stage, and back from its second.
+    assert_eq!(sent(&parts.graphs().unwrap()[0]), 3 * 8 * activation);
+}
+
+/// Two all-reduces of the activations in each layer and direction; in a node they take the time of the formula.
+#[test]
+fn tensors_are_exchanged_twice_a_layer_and_direction() {
+    let parallel = Parallelism { tensor: 4, ..small().parallel };
+    let model = Transformer { sequence: 1_024, ..small().model };
+    let training = Training { batch: 1, model, library: Library::OpenMpi40, network_rate: None, parallel, ..small() };
+    let activation = 1_024 * 64 * 2;
+    assert_eq!(sent(&training.graphs().unwrap()[0]), 4 * 4 * activation * 2 * 3 / 4);
+    let node = AcceleratorNode { accelerators: 4, rate: BitRate::from_gbps(8), latency: Duration::from_us(1) };
+    let in_node = Training { node, ..training };
+    let graph = &in_node.graphs().unwrap()[0];
+    let of_exchanges = (Duration::from_us(1) + Duration::from_ns(activation * 2 * 3 / 4)) * 16;
+    let of_norm = Duration::from_us(1) + Duration::from_ns(12);
+    let expected = time_of(operations(&in_node) / 4, &in_node) + of_exchanges + of_norm;
+    let found = computed(graph);
+    assert!(found.as_ps().abs_diff(expected.as_ps()) <= 20_000, "{found} {expected}");
+}
+
+#[test]
+fn what_cannot_be_divided_is_refused() {
+    let error = |keys: &str| toml::from_str::<Training>(keys).unwrap().graphs().unwrap_err().to_string();
+    let expected = "ranks: 60; expected a multiple of 8 · 1 · 4 (tensor, context, pipeline)";
+    assert_eq!(error("ranks = 60"), expected);
+    assert_eq!(error("model.layers = 81"), "model.layers: 81; expected a multiple of 4 (pipeline · interleave)");
+    assert_eq!(error("batch = 15"), "batch: 15; expected a multiple of 2: 2 data-parallel micro-batches");
+    let expected = "node.accelerators: 6; expected a divisor or a multiple of tensor, of tensor · context, and of \
+                    these · expert";
+    assert_eq!(error("node.accelerators = 6"), expected);
+    let expected = "parallel.expert: 2; expected a divisor of 2, the data-parallel accelerators, and of 1 experts";
+    assert_eq!(error("parallel.expert = 2"), expected);
+    let expected = "batch: 5 micro-batches of each stage; expected a multiple of 4 stages, to interleave";
+    assert_eq!(error("batch = 10\nparallel.interleave = 2"), expected);
+}
