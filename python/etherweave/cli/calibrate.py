@@ -1,6 +1,7 @@
 """The verb ``calibrate``."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """Examples:
 etherweave calibrate cluster.toml --site site.toml --fabric roce -o calibrated
+etherweave calibrate cluster.toml --site site.toml --hpcc 20000 -o calibrated
 etherweave run cluster.toml --set @calibrated/constants.toml
 etherweave calibrate cluster.toml --measured latency --measured bandwidth --measured halo3d
 etherweave calibrate --study stackhpc-2019"""
@@ -43,6 +45,8 @@ etherweave calibrate --study stackhpc-2019"""
 TESTBED = "sandia-2020"
 """Study whose constants are fitted unless another, or a scenario, is given."""
 CONSTANTS = "constants.toml"
+CHALLENGE = "hpcc"
+"""Directory of the launches of the HPC Challenge, beside a calibration."""
 
 
 def calibrate_verb(
@@ -57,8 +61,18 @@ def calibrate_verb(
         list[Path] | None,
         typer.Option(
             metavar="DIRECTORY",
-            help="Use a result of `measure` with one job, or of `bench run` with osu_latency or "
-            "osu_bw; repeatable.",
+            help="Use a result of `measure` with one job, or of `bench run` with osu_latency, "
+            "osu_bw or hpcc; repeatable.",
+        ),
+    ] = None,
+    hpcc: Annotated[
+        int | None,
+        typer.Option(
+            "--hpcc",
+            metavar="ORDER",
+            min=1,
+            help="Launch the HPC Challenge instead, with a matrix of this order: fit to its rings, "
+            "predict its other tests.",
         ),
     ] = None,
     output: Annotated[
@@ -104,8 +118,14 @@ def calibrate_verb(
     with _mistakes(), terminable():
         if site and output:
             count = renamed("--repeat", "--launches", repeat, launches)
-            limits = limits_of(time_limit, traffic_limit)
-            workloads = _measured(base, select_site(site, fabric, hosts), count, limits, output)
+            limits, selected = (
+                limits_of(time_limit, traffic_limit),
+                select_site(site, fabric, hosts),
+            )
+            if hpcc:
+                workloads = _challenge(base, selected, count, limits, output / CHALLENGE, hpcc)
+            else:
+                workloads = _measured(base, selected, count, limits, output)
         else:
             workloads = [one for place in measured or [] for one in read(place, base)]
         calibration = calibrate(workloads, notice)
@@ -155,6 +175,41 @@ def _measured(
     notice(f"launches: {launches * count} ({launches} of each of {count} workloads), {expected}")
     with study_progress("calibrate", "launches") as report:
         return collect(workloads, launches, hosts, output / LAUNCHES, report)
+
+
+def _challenge(
+    base: Mapping[str, Any],
+    selected: SelectedSite,
+    launches: int,
+    limits: "MeasureLimits",
+    output: Path,
+    order: int,
+) -> list["MeasuredWorkload"]:
+    """Launch the HPC Challenge as `bench run` does, after a launch that does not count."""
+    from etherweave import bench
+    from etherweave.bench.calibration.measured import read
+    from etherweave.bench.statistics.launches import StoppingRule
+    from etherweave.cli.progress import study_progress
+
+    octets = round(limits.gigabytes * 1e9)
+    try:
+        with study_progress("calibrate", "launches") as report:
+            done = bench.run(
+                ["hpcc"],
+                output,
+                site=selected.site,
+                fabrics=[selected.link.name] if selected.link else [],
+                hosts=selected.hosts,
+                sizes=((None, order),),
+                rule=StoppingRule(launches_min=launches, launches_max=launches),
+                limits=bench.CampaignLimits(limits.seconds, math.inf, octets),
+                observer=bench.SessionObserver(launched=report),
+            )
+    except bench.LimitError as error:
+        reject(f"--traffic-limit: {error.cost.bytes / 1e9:.3g} GB are predicted; expected fewer")
+    if not done.is_complete:
+        raise KeyboardInterrupt
+    return read(output, base)
 
 
 def _save(calibration: "Calibration", output: Path) -> None:

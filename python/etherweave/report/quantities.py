@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from etherweave.bench.adapters.hpcc import LOOK_AHEAD, RING_LATENCY
+from etherweave.bench.challenge import CHALLENGE, figures, means, slowest
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
     BANDWIDTH_BUS,
-    BANDWIDTH_RANK,
     BANDWIDTH_SUM,
     CALL_TIME,
     ELAPSED,
@@ -29,7 +28,6 @@ from etherweave.bench.metrics import (
     ITERATION_TIME,
     LATENCY,
     MESSAGE_RATE,
-    UPDATE_RATE,
     Metric,
 )
 from etherweave.fabrics import fabric as build
@@ -206,7 +204,7 @@ def _collective(job: _Job) -> list[Quantity]:
     if "samples" in job.facts:
         # A round for each other rank; an all-reduce goes around twice.
         rounds = (ranks - 1) * (2 if name == "allreduce" else 1)
-        values, error = _sampled([_means(rows) for rows in job.rows], rounds)
+        values, error = _sampled([means(rows) for rows in job.rows], rounds)
     else:
         values, error = tuple(_mean(rows) for rows in job.rows), None
     found = [Quantity(job.name, program, "", CALL_TIME, size, ranks, values, error=error)]
@@ -257,107 +255,22 @@ def _incast(job: _Job) -> list[Quantity]:
     return [Quantity(job.name, program, "incast", BANDWIDTH_SUM, None, ranks, values)]
 
 
-def _rings(job: _Job) -> list[Quantity]:
-    """Take rings as HPCC prints them: the time of a message, or what a rank sends by it."""
-    ranks, size = int(job.facts["ranks"]), size_of(job.facts["bytes"])
-    times = [_ring_times(rows, job.facts) for rows in job.rows]
-    found = []
-    for test, place in (("NaturallyOrderedRing", 0), ("RandomlyOrderedRing", 1)):
-        own = tuple(launch[place] for launch in times if len(launch) > place)
-        if size == RING_LATENCY:
-            found.append(Quantity(job.name, "hpcc", test, LATENCY, size, ranks, own))
-        elif own:
-            rates = tuple(size / time for time in own)
-            found.append(Quantity(job.name, "hpcc", test, BANDWIDTH_RANK, size, ranks, rates))
-    return [one for one in found if one.values]
+def _challenge(job: _Job) -> list[Quantity]:
+    """Take a test of the HPC Challenge as it prints it; of Linpack no publication states the sizes.
 
-
-def _ring_times(rows: pl.DataFrame, facts: Mapping[str, Any]) -> list[float]:
-    """Return the time of a message in the natural ring, then of the random ones [s].
-
-    A rank counts by the faster of both loops, a measurement by its slowest rank, a ring by its
-    fastest measurement, the random rings by their geometric mean.
+    Only rings have the same workload everywhere.
     """
-    measurements = int(facts["measurements"])
-    number = pl.col("iteration") // 2
-    kept = rows.with_columns(
-        ring=number // measurements,
-        measurement=number % measurements,
-        seconds=pl.col("duration_ns") * 1e-9 / (2 * int(facts["loops"])),
-    )
-    slowest = (
-        kept.group_by("ring", "measurement", "rank")
-        .agg(pl.col("seconds").min())
-        .group_by("ring", "measurement")
-        .agg(pl.col("seconds").max())
-    )
-    rings = slowest.group_by("ring").agg(pl.col("seconds").min()).sort("ring")["seconds"].to_numpy()
-    random = [float(np.exp(np.log(rings[1:]).mean()))] if len(rings) > 1 else []
-    return [float(rings[0]), *random]
-
-
-def _slowest(rows: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the time of the slowest rank in each iteration [s]."""
-    times = rows.group_by("iteration").agg(pl.col("duration_ns").max())
-    return _durations(times)
-
-
-def _transpose(job: _Job) -> list[Quantity]:
-    """Take PTRANS as HPCC prints it: the matrix by its slowest transpose."""
-    moved = 8 * int(job.facts["size"]) ** 2
-    ranks = int(job.facts["rows"]) * int(job.facts["columns"])
-    values = tuple(moved / float(_slowest(rows).max()) for rows in job.rows)
-    return [_challenge(job, "PTRANS", BANDWIDTH_SUM, ranks, values)]
-
-
-def _transform(job: _Job) -> list[Quantity]:
-    """Take MPIFFT as HPCC prints it: 5 n log2 n operations by the time of the slowest rank."""
-    ranks = int(job.facts["ranks"])
-    done = _operations(ranks << int(job.facts["log2_local"]))
-    values = tuple(done / float(_slowest(rows).mean()) for rows in job.rows)
-    return [_challenge(job, "MPIFFT", FLOP_RATE, ranks, values)]
-
-
-def _own_transform(job: _Job) -> list[Quantity]:
-    """Take StarFFT and SingleFFT as HPCC prints them: the mean of the rates of ranks."""
-    done = _operations(1 << int(job.facts["log2_size"]))
-    values = tuple(float((done / _durations(rows)).mean()) for rows in job.rows)
-    test = f"{str(job.facts['scope']).title()}FFT"
-    return [_challenge(job, test, FLOP_RATE, int(job.facts["ranks"]), values)]
-
-
-def _operations(points: int) -> int:
-    """Return the operations that HPCC counts for a transform of a power of two of numbers."""
-    return 5 * points * (points.bit_length() - 1)
-
-
-def _updates(job: _Job) -> list[Quantity]:
-    """Take MPIRandomAccess: all updates by the time of the slowest rank."""
-    ranks = int(job.facts["ranks"])
-    rounds = int(job.facts["rounds"]) * int(job.facts["iterations"])
-    done = ranks * rounds * LOOK_AHEAD
-    times = [rows.group_by("rank").agg(pl.col("duration_ns").sum()) for rows in job.rows]
-    values = tuple(done / float(_durations(rows).max()) for rows in times)
-    return [_challenge(job, "MPIRandomAccess", UPDATE_RATE, ranks, values)]
-
-
-def _challenge(
-    job: _Job,
-    test: str,
-    metric: Metric,
-    ranks: int,
-    values: tuple[float, ...],
-    error: float | None = None,
-) -> Quantity:
-    """Return a figure of a test of the HPC Challenge, whose sizes a publication may not state."""
-    return Quantity(
-        job.name, "hpcc", test, metric, None, ranks, values, is_as_published=False, error=error
-    )
-
-
-def _durations(rows: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return times of rows [s]."""
-    return np.asarray(rows["duration_ns"].to_numpy() * 1e-9, dtype=np.float64)
+    launches = [figures(job.kind, job.facts, rows) for rows in job.rows]
+    return [
+        Quantity(
+            *(job.name, "hpcc", first.test, first.metric, first.size_bytes, first.ranks),
+            tuple(one.value for one in same),
+            is_as_published=job.kind == "hpcc_ring",
+            error=max((one.error for one in same if one.error is not None), default=None),
+        )
+        for first, *others in zip(*launches, strict=True)
+        for same in [(first, *others)]
+    ]
 
 
 @cache
@@ -368,46 +281,10 @@ def _usual(kind: str) -> Mapping[str, Any]:
     return dict(tomllib.loads(text)["job"][0]["workload"][kind])
 
 
-def _linpack(job: _Job) -> list[Quantity]:
-    """Take Linpack: the operations that it counts by the time of all panels."""
-    size, block = int(job.facts["size"]), int(job.facts["block"])
-    ranks = int(job.facts["rows"]) * int(job.facts["columns"])
-    done = 2 / 3 * size**3 + 3 / 2 * size**2
-    is_whole = "samples" not in job.facts
-    times = [_panel_times(rows, -(-size // block), is_whole=is_whole) for rows in job.rows]
-    values = tuple(done / seconds for seconds, _ in times)
-    error = None if is_whole else max(abs(half / seconds - 1) for seconds, half in times)
-    return [_challenge(job, "HPL", FLOP_RATE, ranks, values, error)]
-
-
-def _panel_times(rows: pl.DataFrame, panels: int, *, is_whole: bool) -> tuple[float, float]:
-    """Return the time of all panels, by all samples and by every other one [s].
-
-    A panel's time is the mean over ranks: what one waits longer for the broadcast, another waited
-    longer for the one before. Samples are evenly spread; Simpson's rule adds up the others.
-    """
-    times = _means(rows)
-    if is_whole:
-        return float(times.sum()), float(times.sum())
-    return panels * _simpson(times), panels * _simpson(times[::2])
-
-
-def _means(rows: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the mean time over ranks of each iteration, in order [s]."""
-    means = rows.group_by("iteration").agg(pl.col("duration_ns").mean()).sort("iteration")
-    return _durations(means)
-
-
-def _simpson(values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    """Return the mean of a function from an odd number of evenly spread values."""
-    inner = 4 * values[1:-1:2].sum() + 2 * values[2:-1:2].sum()
-    return float((values[0] + inner + values[-1]) / (3 * (len(values) - 1)))
-
-
 def _iterated(suite: str, test: str, job: _Job) -> list[Quantity]:
     """Take the time of all iterations, or what samples make it."""
     iterations, ranks = int(job.facts["iterations"]), int(job.facts["ranks"])
-    values, sampling = _sampled([_means(rows) for rows in job.rows], iterations)
+    values, sampling = _sampled([means(rows) for rows in job.rows], iterations)
     error = sampling if "samples" in job.facts else None
     return [
         Quantity(
@@ -438,7 +315,7 @@ def _training(job: _Job) -> list[Quantity]:
     micro_batches = micro_batches * stages // (ranks * int(facts["micro_batch"]))
     bubble = (stages - 1) / (int(parallel["interleave"]) * micro_batches)
     computing = (done + again) / ranks * time_of(facts["per_teraflop"]) / 1e12 * (1 + bubble)
-    steps = tuple(float(_slowest(rows).mean()) for rows in job.rows)
+    steps = tuple(float(slowest(rows).mean()) for rows in job.rows)
     figures = [
         (ITERATION_TIME, steps),
         (FLOP_RATE, tuple(done / ranks / step for step in steps)),
@@ -492,12 +369,7 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     "halo3d": _application("halo3d-26"),
     "fft": _application("subcom3d-a2a"),
     "incast": _incast,
-    "hpcc_ring": _rings,
-    "hpcc_ptrans": _transpose,
-    "hpcc_mpifft": _transform,
-    "hpcc_random_access": _updates,
-    "hpcc_fft": _own_transform,
-    "hpl": _linpack,
+    **dict.fromkeys(CHALLENGE, _challenge),
     "npb": _parallel_benchmark,
     "openfoam": _solver,
     "training": _training,

@@ -69,6 +69,12 @@ _NETWORK: dict[str, tuple[Metric, str, int, str]] = {
         )
     },
 }
+PARAMETERS = (
+    *("CommWorldProcs", "HPL_N", "HPL_NB", "HPL_nprow", "HPL_npcol", "HPL_depth", "HPL_ctop"),
+    *("PTRANS_n", "PTRANS_nb", "PTRANS_nprow", "PTRANS_npcol", "MPIRandomAccess_N", "MPIFFT_N"),
+    *("StarDGEMM_Gflops", "StarSTREAM_Copy", "StarFFT_Gflops", "StarRandomAccess_GUPs"),
+)
+"""Names of the summary by which its tests can be simulated."""
 _PAIR = re.compile(r"^(\w+)=(\S*)\s*$")
 _HEAD = re.compile(r"HPC Challenge Benchmark version ([\d.]+\d)")
 
@@ -89,6 +95,8 @@ def _parse(draft: Draft) -> None:
         seen[name] = value
         if value != "-1":
             _take(draft, name, value, line.number)
+            if name in PARAMETERS:
+                draft.facts[name] = value
     draft.end(end is not None, "the line `End of Summary section.`")
     if draft.version is None and {"VersionMajor", "VersionMinor"} <= seen.keys():
         draft.version = f"{seen['VersionMajor']}.{seen['VersionMinor']}"

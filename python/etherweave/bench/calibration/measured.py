@@ -9,8 +9,17 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from etherweave.bench.calibration.micro_benchmarks import Centre, seconds
+from etherweave.bench.calibration.micro_benchmarks import (
+    Average,
+    Centre,
+    ChallengeTest,
+    seconds,
+)
 from etherweave.bench.calibration.prediction import median_s, table
+from etherweave.bench.challenge import workloads
+from etherweave.bench.document import parse
+from etherweave.bench.measurements import BenchmarkReport
+from etherweave.bench.store import Store
 from etherweave.bench.tables import RESULTS
 from etherweave.inputs import read_parquet
 from etherweave.results import SUMMARY, Result
@@ -43,6 +52,8 @@ class MeasuredWorkload(NamedTuple):
     @property
     def is_micro_benchmark(self) -> bool:
         """Whether constants may be fitted to it."""
+        if isinstance(self.centre, ChallengeTest):
+            return self.centre.is_fitted
         return is_micro_benchmark(self.scenario)
 
 
@@ -94,7 +105,7 @@ def of_results(
         When a result has no launch, or a time that is not positive.
     """
     launches, medians = [], []
-    centre: Centre = "midmean" if is_micro_benchmark(scenario) else "mean"
+    centre: Average = "midmean" if is_micro_benchmark(scenario) else "mean"
     for result in results:
         iterations, streams = table(result, "iterations"), table(result, "streams")
         for number in _launches(iterations, streams):
@@ -123,7 +134,7 @@ def _of_launch(one: pl.DataFrame, number: int) -> pl.DataFrame:
     return one.filter(pl.col("launch") == number) if "launch" in one.columns else one
 
 
-def _seconds(name: str, iterations: pl.DataFrame, streams: pl.DataFrame, centre: Centre) -> float:
+def _seconds(name: str, iterations: pl.DataFrame, streams: pl.DataFrame, centre: Average) -> float:
     try:
         return seconds(iterations, streams, centre)
     except ValueError as error:
@@ -201,9 +212,40 @@ def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[Measured
     if (fabrics := rows["fabric"].n_unique()) > 1:
         raise CalibrationError(f"has {fabrics} fabrics; expected one")
     found = [*_ping_pongs(rows, base), *_bandwidths(rows, base)]
+    if "hpcc" in rows["program"]:
+        found += _challenge(directory, base)
     if not found:
-        raise CalibrationError("has neither osu_latency nor osu_bw; expected one of them")
+        raise CalibrationError("has none of osu_latency, osu_bw and hpcc; expected one of them")
     return found
+
+
+def _challenge(directory: Path, base: Mapping[str, object]) -> Iterator[MeasuredWorkload]:
+    """Take the HPC Challenge: rings to fit to, all other tests held out.
+
+    What ranks compute and copy is as the first launch says.
+    """
+    reports = [report for report in _reports(directory) if report.benchmark == "hpcc"]
+    for own in workloads(dict(reports[0].facts)) if reports else ():
+        name = f"{own.test} {own.metric.name}".replace("_", " ")
+        times = [
+            own.seconds(one.value)
+            for report in reports
+            for one in report.measurements
+            if (one.metric, one.statistic) == (own.metric, "mean")
+            and ("test", own.test) in one.labels
+        ]
+        if times:
+            _check(name, times)
+            centre = ChallengeTest(own.test, is_fitted=own.kind == "hpcc_ring")
+            scenario = beside(base, own.kind, {own.kind: own.facts})
+            yield MeasuredWorkload(name, scenario, tuple(times), tuple(times), centre)
+
+
+def _reports(directory: Path) -> Iterator[BenchmarkReport]:
+    """Read the sound texts of launches that count."""
+    for record in Store.open(directory).records():
+        if record.ending == "done" and not record.is_warm_up:
+            yield from (report for report in parse(record.text).reports if report.is_sound)
 
 
 def _ping_pongs(rows: pl.DataFrame, base: Mapping[str, object]) -> Iterator[MeasuredWorkload]:

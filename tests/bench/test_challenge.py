@@ -1,0 +1,85 @@
+"""Tests of the HPC Challenge as workloads, from the summary that it prints."""
+
+from pathlib import Path
+from tomllib import loads
+from typing import Any
+
+import pytest
+
+import etherweave
+from etherweave.bench.calibration import MeasuredWorkload, calibrate
+from etherweave.bench.calibration.measured import read
+from etherweave.bench.calibration.prediction import simulated
+from etherweave.bench.challenge import ChallengeWorkload, figures, workloads
+from etherweave.bench.statistics.launches import StoppingRule
+from support.captured_texts import captured, report
+from support.launches import FakeLauncher, campaign, stored_campaign
+
+BASE: dict[str, Any] = {"topology": {"single_switch": {"hosts": 4}}, "transport": {"tcp": {}}}
+TEXT = "hpcc/hpccoutf-4ranks.txt"
+
+
+def of_text() -> list[ChallengeWorkload]:
+    return list(workloads(dict(report(TEXT).facts)))
+
+
+def test_each_figure_of_the_network_has_its_workload() -> None:
+    """A matrix of 1,000 in blocks of 80, 2^16 numbers and 2^19 words on four ranks."""
+    found = {(one.test, one.kind): one for one in of_text()}
+    assert len(found) == len(of_text()) - 3, "rings and the ping-pong have two figures each"
+    hpl = found["HPL", "hpl"].facts
+    assert (hpl["size"], hpl["block"], hpl["rows"] * hpl["columns"]) == (1000, 80, 4)
+    assert found["PTRANS", "hpcc_ptrans"].facts["size"] == 500
+    assert found["MPIFFT", "hpcc_mpifft"].facts["log2_local"] == 14
+    assert found["MPIRandomAccess", "hpcc_random_access"].facts["log2_table"] == 19
+
+
+@pytest.mark.parametrize("one", of_text(), ids=lambda one: f"{one.test}-{one.metric.name}")
+def test_a_simulated_figure_is_counted_as_the_printed_one(one: ChallengeWorkload) -> None:
+    result = etherweave.run({**BASE, "job": [{"name": "a", "workload": {one.kind: one.facts}}]})
+    rows = result.to_polars("iterations")
+    ((_, facts),) = _job(result)["workload"].items()
+    (found,) = (figure for figure in figures(one.kind, facts, rows) if figure.test == one.test)
+    assert found.metric == one.metric
+    assert one.seconds(found.value) == pytest.approx(found.seconds)
+
+
+def _job(result: etherweave.Result) -> dict[str, Any]:
+    return dict(loads(result.resolved)["job"][0])
+
+
+def measured(directory: Path) -> Path:
+    """Keep a campaign with a warm-up and two launches of the same text."""
+    twice = StoppingRule(launches_min=2, launches_max=2)
+    wanted = campaign("hpcc", rule=twice, size_max=1000)
+    return stored_campaign(directory, wanted, FakeLauncher(lambda number: captured(TEXT)))
+
+
+def test_constants_are_fitted_to_rings_and_all_else_is_held_out(tmp_path: Path) -> None:
+    found = {one.name: one for one in read(measured(tmp_path / "run"), BASE)}
+    fitted = {name for name, one in found.items() if one.is_micro_benchmark}
+    assert fitted == {
+        f"{order}OrderedRing {what}"
+        for order in ("Naturally", "Randomly")
+        for what in ("latency", "bandwidth rank")
+    }
+    assert len(found) == len(of_text())
+    random = found["RandomlyOrderedRing latency"]
+    assert random.launches == pytest.approx((15.3593e-6, 15.3593e-6)), "without the warm-up"
+    transpose = found["PTRANS bandwidth sum"]
+    assert transpose.launches[0] == pytest.approx(8 * 500**2 / 0.196633e9)
+
+
+@pytest.mark.slow
+def test_hidden_constants_of_rings_predict_a_transform(tmp_path: Path) -> None:
+    """A simulated cluster in place of the measured one."""
+    hidden: dict[str, object] = {"host.cpu.send_call": "6us"}
+    played = [_played(one, hidden) for one in read(measured(tmp_path / "run"), BASE)]
+    calibration = calibrate(played)
+    assert calibration.worst_error is not None
+    assert calibration.worst_error < 0.05
+
+
+def _played(one: MeasuredWorkload, hidden: dict[str, object]) -> MeasuredWorkload:
+    took = simulated(etherweave.run(one.scenario, hidden), one.centre)
+    return one._replace(launches=(took, took * 1.01), medians=(took, took * 1.01))
