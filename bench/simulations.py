@@ -76,13 +76,25 @@ hosts = len({row for row in result.tables["flows"]["source_host"].to_pylist()})
 print(json.dumps({**result.summary, "hosts": hosts, "kib": kib}))
 """
 
+COMPARED = """
+import json, sys, etherweave
+def run(fidelity):
+    changed = {**json.loads(sys.argv[2]), "run.fidelity": fidelity}
+    result = etherweave.run(sys.argv[1], overrides=changed, threads=1)
+    rows = result.to_polars("iterations")["duration_ns"]
+    return result.summary["wall_s"], rows.mean()
+(packets, slow), (flow, fast) = run("packet"), run("flow")
+error = fast / slow - 1
+print(json.dumps({"packets_s": packets, "flow_s": flow, "times": packets / flow, "error": error}))
+"""
+
 
 def rows() -> list[Row]:
     """Name every row, with what measures it."""
     cases = [
         Row(f"{case.name} on {case.threads}", functools.partial(measure, case)) for case in CASES
     ]
-    return [*cases, Row("caminos", peer), Row("study", study)]
+    return [*cases, Row("flow", flow), Row("caminos", peer), Row("study", study)]
 
 
 def measure(case: Case) -> dict[str, Any]:
@@ -111,6 +123,13 @@ def speed(name: str) -> float:
     """Run a scenario once; gives packet-hops per second of simulation and set-up."""
     run = child(CHILD, str(HERE / f"{name}.toml"), "1")
     return float(run["packet_hops"] / (run["wall_s"] + run["setup_s"]))
+
+
+def flow() -> dict[str, Any]:
+    """Run bulk traffic in packets and in flow-level mode, with what the latter gets wrong."""
+    changed = {**size_of_job(bytes="64MiB"), "run.fidelity": "flow"}
+    found = child(COMPARED, str(HERE / "permutation_128.toml"), json.dumps(changed))
+    return {"row": "flow_permutation_128", **found}
 
 
 def peer() -> dict[str, Any]:
