@@ -9,12 +9,15 @@ const HEADER: u64 = 24;
 const COMPLETION: u64 = 64;
 /// What acknowledgements and flow control of the link leave to transactions, in thousandths.
 const TRANSACTIONS: u64 = 902;
+/// Bytes of transactions in a unit of 256 B of generation 6; the others are acknowledgements, checks and correction
+/// (PCI Express 6.0, flit mode).
+const FLIT: (u64, u64) = (236, 256);
 
 /// PCI Express, in the direction to memory.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pcie {
-    /// Generation, 3 to 5: 8, 16 or 32 GT/s for each of its width.
+    /// Generation, 3 to 6: 8, 16, 32 or 64 GT/s for each of its width.
     pub generation: u8,
     /// Width, 1 to 16 (x16).
     pub width: u8,
@@ -41,10 +44,14 @@ impl Default for Pcie {
 }
 
 impl Pcie {
-    /// What is left to transactions: 128 of 130 bits are data from generation 3 on.
+    /// What is left to transactions: 128 of 130 bits are data in generations 3 to 5.
     pub fn rate(&self) -> BitRate {
         let transfers_mbps = 8_000 << (self.generation.max(3) - 3);
-        let raw_mbps = transfers_mbps * u64::from(self.width) * 128 / 130;
+        let raw_mbps = transfers_mbps * u64::from(self.width);
+        if self.generation >= 6 {
+            return BitRate::from_bps(raw_mbps * FLIT.0 * 1_000_000 / FLIT.1);
+        }
+        let raw_mbps = raw_mbps * 128 / 130;
         BitRate::from_bps(raw_mbps * TRANSACTIONS * 1_000)
     }
 
@@ -95,11 +102,12 @@ mod tests {
         assert!(drained(&narrow, 4_178, 4_096, 0, true) < 97.0, "below what RoCE achieves on the testbed");
     }
 
-    /// Twice the width or a later generation, twice the rate.
+    /// Twice the width or a later generation, twice the rate; units of generation 6 leave 944 of 1,024 Gb/s.
     #[test]
     fn the_rate_doubles_with_width_and_generations() {
         let rate = |generation, width| Pcie { generation, width, ..Pcie::default() }.rate().as_bps() as f64;
         assert!((rate(3, 16) / rate(3, 8) - 2.0).abs() < 1e-3);
         assert!((rate(5, 8) / rate(4, 8) - 2.0).abs() < 1e-3);
+        assert_eq!(rate(6, 16), 944e9);
     }
 }

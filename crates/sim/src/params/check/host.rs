@@ -83,7 +83,7 @@ fn check_nic(nic: &NicParams) -> Checked {
 }
 
 fn check_pcie(pcie: &Pcie) -> Checked {
-    require_within(3..=5, "nic.pcie.generation", pcie.generation)?;
+    require_within(3..=6, "nic.pcie.generation", pcie.generation)?;
     require_within(1..=16, "nic.pcie.width", pcie.width)?;
     for (key, size) in [("nic.pcie.payload", pcie.payload), ("nic.pcie.read_request", pcie.read_request)] {
         let is_legal = (128..=4096).contains(&size.get()) && size.get().is_power_of_two();
