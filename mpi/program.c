@@ -81,6 +81,10 @@ void program_make(struct program *program, const struct schedule *schedule, cons
     for (uint32_t index = 0; index < program->block_count; index++) {
         at = compile_block(&program->blocks[index], at);
     }
+    program->loops = section_loops(section);
+    if (!program->loops.list) {
+        give_up(EXIT_PLACE, "no memory for %u loops", program->loops.count);
+    }
     program->send_buffer = memory((size_t)demands.message_bytes_max, 1);
     program->receive_bytes = clamped(demands.receive_bytes_max, demands.message_bytes_max);
     program->receive_buffer = memory(program->receive_bytes, 1);
@@ -163,7 +167,6 @@ static void irecv(struct program *program, const struct op *op) {
 
 static void run_block(struct program *program, const struct block *block) {
     const struct op *end = block->ops + block->count;
-    int64_t start_ns = 0;
     for (uint32_t pass = 0; pass < block->repeat; pass++) {
         for (const struct op *op = block->ops; op < end; op++) {
             switch (op->kind) {
@@ -186,11 +189,11 @@ static void run_block(struct program *program, const struct block *block) {
                 sleep_for(op->rest_ns);
                 break;
             case OP_ITERATION_START:
-                start_ns = now_ns();
+                program->start_ns = now_ns();
                 break;
             case OP_ITERATION_END:
                 if (block->is_measured && program->row_count < program->row_max) {
-                    program->rows[program->row_count++] = (struct row){start_ns, now_ns() - start_ns};
+                    program->rows[program->row_count++] = (struct row){program->start_ns, now_ns() - program->start_ns};
                 }
                 break;
             }
@@ -199,10 +202,14 @@ static void run_block(struct program *program, const struct block *block) {
 }
 
 void program_run(struct program *program, int is_warm_up) {
-    for (uint32_t index = 0; index < program->block_count; index++) {
-        if (program->blocks[index].is_warm_up == is_warm_up) {
+    uint32_t index = 0;
+    while (index < program->block_count) {
+        int is_own = program->blocks[index].is_warm_up == is_warm_up;
+        if (is_own) {
             run_block(program, &program->blocks[index]);
         }
+        /* No loop has blocks of both. */
+        index = is_own ? block_behind(&program->loops, index) : index + 1;
     }
     wait_all(program);
     if (is_warm_up) {

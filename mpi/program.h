@@ -31,6 +31,8 @@ struct program {
     MPI_Comm comm;
     struct block *blocks;
     uint32_t block_count;
+    struct loops loops;
+    int64_t start_ns; /* of the present iteration */
     int is_verified;
     unsigned char *send_buffer, *receive_buffer;
     size_t receive_bytes, receive_at;

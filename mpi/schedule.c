@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define FLAG_BACKGROUND 1u
+/* Each loop is gone through twice. */
+#define NESTED_MAX 8
 /* More are a slip of the pen: each is memory. */
 #define REQUESTS_MAX (UINT64_C(1) << 24)
 #define ROWS_MAX (UINT64_C(1) << 27)
@@ -116,8 +118,8 @@ static int check_header(struct cursor *cursor) {
     if (memcmp(header, "EWSCHED\n", 8) != 0) {
         return wrong(cursor->mistake, 0, "no schedule; expected one that Etherweave wrote");
     }
-    if (read_u32(header + 8) != 1) {
-        return wrong(cursor->mistake, 8, "version %u; expected 1", read_u32(header + 8));
+    if (read_u32(header + 8) != 2) {
+        return wrong(cursor->mistake, 8, "version %u; expected 2", read_u32(header + 8));
     }
     if ((read_u32(header + 12) & ~FLAG_BACKGROUND) != 0) {
         return wrong(cursor->mistake, 12, "flags %#x; expected at most 0x1", read_u32(header + 12));
@@ -230,6 +232,66 @@ static int check_block(struct cursor *cursor, const struct schedule *schedule, u
     return ops ? 0 : -1;
 }
 
+static const unsigned char *next_block(const unsigned char *block) {
+    return block + 16 + (size_t)read_u32(block + 8) * SCHEDULE_OP_BYTES;
+}
+
+/* Whether one of the blocks from `first` up to `end` waits. */
+static int waits(const unsigned char *section, uint32_t first, uint32_t end) {
+    const unsigned char *block = section + 8;
+    for (uint32_t index = 0; index < end; index++, block = next_block(block)) {
+        for (uint32_t op = 0; index >= first && op < read_u32(block + 8); op++) {
+            if ((read_u32(block + 16 + (size_t)op * SCHEDULE_OP_BYTES) & 0xff) == OP_WAIT_ALL) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Whether a loop stands behind or around those before it. `passes` of each is how many are within each other. */
+static int is_nested(struct loop *one, const struct loop *before, uint32_t count) {
+    uint32_t from = one->first;
+    one->passes = 1;
+    if (count > 0 && before[count - 1].end > one->end) {
+        return 0;
+    }
+    for (uint32_t index = count; index > 0 && before[index - 1].end > from; index--) {
+        if (before[index - 1].first < from) {
+            return 0;
+        }
+        one->passes = before[index - 1].passes >= one->passes ? before[index - 1].passes + 1 : one->passes;
+    }
+    return one->passes <= NESTED_MAX;
+}
+
+/* `before` blocks are of the warm-up. */
+static int check_loops(struct cursor *cursor, const unsigned char *section, uint32_t before) {
+    uint32_t blocks = read_u32(section), count = read_u32(section + 4);
+    size_t byte = cursor->at;
+    if (!take(cursor, (uint64_t)count * SCHEDULE_LOOP_BYTES)) {
+        return -1;
+    }
+    struct loops loops = section_loops(section);
+    int found = loops.list ? 0 : wrong(cursor->mistake, byte, "%u loops; there is no memory for them", count);
+    for (uint32_t index = 0; found == 0 && index < count; index++, byte += SCHEDULE_LOOP_BYTES) {
+        struct loop *one = &loops.list[index];
+        if (one->first >= one->end || one->end > blocks || one->times == 0 ||
+            (one->first < before && one->end > before) || read_u32(cursor->bytes + byte + 12) != 0) {
+            found = wrong(cursor->mistake, byte, "a loop of blocks %u to %u, %u times; expected some of %u",
+                          one->first, one->end, one->times, blocks);
+        } else if (!is_nested(one, loops.list, index)) {
+            found = wrong(cursor->mistake, byte,
+                          "a loop of blocks %u to %u; expected loops in order, apart or at most %d within each other",
+                          one->first, one->end, NESTED_MAX);
+        } else if (!waits(section, one->first, one->end)) {
+            found = wrong(cursor->mistake, byte, "a loop without a wait; expected one in its blocks");
+        }
+    }
+    free(loops.list);
+    return found;
+}
+
 static int check_section(const struct schedule *schedule, uint32_t rank, struct mistake *mistake) {
     size_t size;
     const unsigned char *section = schedule_section(schedule, rank, &size);
@@ -239,8 +301,8 @@ static int check_section(const struct schedule *schedule, uint32_t rank, struct 
     if (!head) {
         return -1;
     }
-    uint32_t blocks = read_u32(head);
-    if (read_u32(head + 4) != 0 || (blocks > 0 && schedule->streams > 0)) {
+    uint32_t blocks = read_u32(head), before = 0;
+    if (blocks > 0 && schedule->streams > 0) {
         return wrong(mistake, cursor.at - 8, "streams and programs; expected either");
     }
     int is_past = 0;
@@ -248,6 +310,10 @@ static int check_section(const struct schedule *schedule, uint32_t rank, struct 
         if (check_block(&cursor, schedule, rank, &is_past) != 0) {
             return -1;
         }
+        before += !is_past;
+    }
+    if (check_loops(&cursor, section, before) != 0) {
+        return -1;
     }
     struct demands demands;
     return cursor.at == cursor.size ? section_demands(section, &demands, mistake)
@@ -322,35 +388,109 @@ static uint64_t iteration_ends(const unsigned char *ops, uint32_t count) {
     return ends;
 }
 
-int section_demands(const unsigned char *section, struct demands *demands, struct mistake *mistake) {
-    struct open open = {0, 0};
-    const unsigned char *block = section + 8;
-    *demands = (struct demands){0, 0, 0, 0};
+struct loops section_loops(const unsigned char *section) {
+    struct loops loops = {NULL, read_u32(section + 4)};
+    const unsigned char *at = section + 8;
     for (uint32_t left = read_u32(section); left > 0; left--) {
-        uint32_t flags = read_u32(block), repeat = read_u32(block + 4), count = read_u32(block + 8);
-        const unsigned char *ops = block + 16;
-        struct open before = open;
-        int waits = pass(ops, count, &open, demands);
-        if (waits && repeat > 1) { /* The second repetition begins with what the first left open, as all later ones. */
-            pass(ops, count, &open, demands);
-        } else if (!waits) {
-            uint64_t requests = open.requests - before.requests, bytes = open.bytes - before.bytes;
-            open.requests = before.requests + requests * repeat;
-            open.bytes = bytes > 0 && repeat > (UINT64_MAX / 2) / bytes ? UINT64_MAX / 2 : before.bytes + bytes * repeat;
-            demands->requests_max = open.requests > demands->requests_max ? open.requests : demands->requests_max;
-            demands->receive_bytes_max =
-                open.bytes > demands->receive_bytes_max ? open.bytes : demands->receive_bytes_max;
+        at = next_block(at);
+    }
+    loops.list = calloc((size_t)loops.count + 1, sizeof *loops.list);
+    for (uint32_t index = 0; loops.list && index < loops.count; index++, at += SCHEDULE_LOOP_BYTES) {
+        loops.list[index] = (struct loop){read_u32(at), read_u32(at + 4), read_u32(at + 8), 0};
+    }
+    return loops;
+}
+
+uint32_t block_behind(struct loops *loops, uint32_t block) {
+    for (uint32_t index = 0; index < loops->count; index++) {
+        struct loop *one = &loops->list[index];
+        if (one->end != block + 1) {
+            continue;
         }
-        if (demands->requests_max > REQUESTS_MAX) {
-            return wrong(mistake, 0, "%llu requests outstanding at once; expected at most %llu",
-                         (unsigned long long)demands->requests_max, (unsigned long long)REQUESTS_MAX);
+        if (++one->passes < one->times) {
+            return one->first;
         }
-        demands->rows += flags & BLOCK_MEASURED ? iteration_ends(ops, count) * repeat : 0;
-        if (demands->rows > ROWS_MAX) {
-            return wrong(mistake, 0, "%llu iterations of a rank; expected at most %llu",
-                         (unsigned long long)demands->rows, (unsigned long long)ROWS_MAX);
-        }
-        block = ops + (size_t)count * SCHEDULE_OP_BYTES;
+        one->passes = 0;
+    }
+    return block + 1;
+}
+
+/* All repetitions of a block, of which two show what all ask for. */
+static void demand(const unsigned char *block, struct open *open, struct demands *demands) {
+    uint32_t repeat = read_u32(block + 4), count = read_u32(block + 8);
+    struct open before = *open;
+    int is_waiting = pass(block + 16, count, open, demands);
+    if (is_waiting && repeat > 1) { /* The second repetition begins with what the first left open, as all later ones. */
+        pass(block + 16, count, open, demands);
+    } else if (!is_waiting) {
+        uint64_t requests = open->requests - before.requests, bytes = open->bytes - before.bytes;
+        open->requests = before.requests + requests * repeat;
+        open->bytes = bytes > 0 && repeat > (UINT64_MAX / 2) / bytes ? UINT64_MAX / 2 : before.bytes + bytes * repeat;
+        demands->requests_max = open->requests > demands->requests_max ? open->requests : demands->requests_max;
+        demands->receive_bytes_max = open->bytes > demands->receive_bytes_max ? open->bytes : demands->receive_bytes_max;
+    }
+}
+
+/* Measured iterations of a block, with the loops around it; more than ROWS_MAX when there are more. */
+static uint64_t block_rows(const unsigned char *block, uint32_t number, const struct loops *loops) {
+    if ((read_u32(block) & BLOCK_MEASURED) == 0) {
+        return 0;
+    }
+    uint64_t rows = iteration_ends(block + 16, read_u32(block + 8)) * read_u32(block + 4);
+    for (uint32_t index = 0; index < loops->count && rows <= ROWS_MAX; index++) {
+        const struct loop *one = &loops->list[index];
+        rows *= one->first <= number && number < one->end ? one->times : 1;
+    }
+    return rows;
+}
+
+/* Of the repetitions of loops, too, two show what all ask for: each waits. */
+static void shorten(struct loops *loops) {
+    for (uint32_t index = 0; index < loops->count; index++) {
+        loops->list[index].times = loops->list[index].times > 2 ? 2 : loops->list[index].times;
+    }
+}
+
+/* Places of the blocks of a section, to be freed. */
+static const unsigned char **block_places(const unsigned char *section) {
+    uint32_t count = read_u32(section);
+    const unsigned char **places = calloc((size_t)count + 1, sizeof *places), *at = section + 8;
+    for (uint32_t number = 0; places && number < count; number++, at = next_block(at)) {
+        places[number] = at;
+    }
+    return places;
+}
+
+static int demands_of(const unsigned char *section, const unsigned char **blocks, struct loops *loops,
+                      struct demands *demands, struct mistake *mistake) {
+    uint32_t count = read_u32(section);
+    struct open open = {0, 0};
+    for (uint32_t number = 0; number < count && demands->rows <= ROWS_MAX; number++) {
+        demands->rows += block_rows(blocks[number], number, loops);
+    }
+    if (demands->rows > ROWS_MAX) {
+        return wrong(mistake, 0, "%llu iterations of a rank; expected at most %llu", (unsigned long long)demands->rows,
+                     (unsigned long long)ROWS_MAX);
+    }
+    shorten(loops);
+    for (uint32_t number = 0; number < count && demands->requests_max <= REQUESTS_MAX;) {
+        demand(blocks[number], &open, demands);
+        number = block_behind(loops, number);
+    }
+    if (demands->requests_max > REQUESTS_MAX) {
+        return wrong(mistake, 0, "%llu requests outstanding at once; expected at most %llu",
+                     (unsigned long long)demands->requests_max, (unsigned long long)REQUESTS_MAX);
     }
     return 0;
+}
+
+int section_demands(const unsigned char *section, struct demands *demands, struct mistake *mistake) {
+    struct loops loops = section_loops(section);
+    const unsigned char **blocks = block_places(section);
+    *demands = (struct demands){0, 0, 0, 0};
+    int found = loops.list && blocks ? demands_of(section, blocks, &loops, demands, mistake)
+                                     : wrong(mistake, 0, "there is no memory for a program");
+    free(loops.list);
+    free(blocks);
+    return found;
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SCHEDULE_HEADER_BYTES = 64, SCHEDULE_STREAM_BYTES = 32, SCHEDULE_OP_BYTES = 16 };
+enum { SCHEDULE_HEADER_BYTES = 64, SCHEDULE_STREAM_BYTES = 32, SCHEDULE_OP_BYTES = 16, SCHEDULE_LOOP_BYTES = 16 };
 enum { BLOCK_MEASURED = 1, BLOCK_WARM_UP = 2 };
 enum op_kind { OP_ISEND, OP_IRECV, OP_WAIT_ALL, OP_COMPUTE, OP_SLEEP, OP_ITERATION_START, OP_ITERATION_END, OP_COPY };
 
@@ -32,6 +32,18 @@ struct stream {
 };
 #define STREAM_ENDLESS UINT64_MAX
 
+/* Blocks of a section from `first` up to the one before `end`, performed `times` over. */
+struct loop {
+    uint32_t first, end, times;
+    uint32_t passes; /* how often it has been performed, of `times` */
+};
+
+/* Loops in order of their ends, those within others first. */
+struct loops {
+    struct loop *list;
+    uint32_t count;
+};
+
 /* What a rank's section asks of memory. */
 struct demands {
     uint64_t requests_max;      /* outstanding at once */
@@ -56,6 +68,12 @@ void schedule_open(const unsigned char *bytes, struct schedule *schedule);
 const unsigned char *schedule_section(const struct schedule *schedule, uint32_t rank, size_t *size);
 
 struct stream schedule_stream(const struct schedule *schedule, uint32_t number);
+
+/* The loops of a section, to be freed; a NULL list when memory is missing. */
+struct loops section_loops(const unsigned char *section);
+
+/* The block behind one that is over: the first of the innermost loop that ends there and is not over. */
+uint32_t block_behind(struct loops *loops, uint32_t block);
 
 /* What a section asks for; 0, or -1 when it is more than any rank has. */
 int section_demands(const unsigned char *section, struct demands *demands, struct mistake *mistake);

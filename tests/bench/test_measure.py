@@ -234,7 +234,7 @@ def test_a_hostile_file_is_rejected_before_anything_is_sent(tmp_path: Path) -> N
     assert f"job.ews: byte 32: a file of {len(good)} bytes" in cut.stderr
     wrong = bytearray(good)
     struct.pack_into("<I", wrong, 8, 99)
-    assert "byte 8: version 99; expected 1" in launched(tmp_path, wrong, 2).stderr
+    assert "byte 8: version 99; expected 2" in launched(tmp_path, wrong, 2).stderr
 
 
 def test_another_number_of_ranks_is_rejected(tmp_path: Path) -> None:

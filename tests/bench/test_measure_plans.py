@@ -307,6 +307,7 @@ def schedules() -> list[bytes]:
         {"halo3d": {"pex": 2, "pey": 1, "pez": 1, "iterations": 3}},
         {"incast": {"sources": 2, "messages": 9}},
         {"osu_bw": {"bytes": "64KiB", "window": 4}},
+        {"npb": {"benchmark": "lu", "class": "S", "ranks": 2, "iterations": 3}},
     ]
     made = (_core.schedules(toml.document(scenario(one)), "", [], 1) for one in workloads)
     return [one.jobs[0].bytes for one in made]
@@ -314,13 +315,14 @@ def schedules() -> list[bytes]:
 
 @pytest.mark.needs("cc")
 def test_the_reader_takes_what_the_core_writes(checker: Path, tmp_path: Path) -> None:
-    files = [tmp_path / f"{number}.ews" for number in range(3)]
+    files = [tmp_path / f"{number}.ews" for number in range(4)]
     for path, file in zip(files, schedules(), strict=True):
         path.write_bytes(file)
     done = checked(checker, files)
     assert done.returncode == 0, done.stdout
     printed = [line.partition(": ")[2] for line in done.stdout.splitlines()]
-    assert printed == ["2 ranks, 0 streams", "3 ranks, 2 streams", "2 ranks, 0 streams"]
+    ranks = ["2 ranks, 0 streams"] * 2
+    assert printed == ["2 ranks, 0 streams", "3 ranks, 2 streams", *ranks]
 
 
 @pytest.mark.needs("cc")

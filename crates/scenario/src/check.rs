@@ -237,7 +237,7 @@ fn longest_rest(programs: &[Program]) -> Duration {
         | Op::IterationStart
         | Op::IterationEnd => Duration::ZERO,
     };
-    let ops = programs.iter().flat_map(|program| program.blocks.iter()).flat_map(|block| &block.ops);
+    let ops = programs.iter().flat_map(Program::distinct_ops);
     ops.map(rest).max().unwrap_or(Duration::ZERO)
 }
 

@@ -64,9 +64,8 @@ impl Amounts {
 
 fn load(program: &Program) -> RankLoad {
     let mut load = RankLoad::default();
-    for block in program.blocks.iter() {
-        let repeat = u64::from(block.repeat);
-        for op in &block.ops {
+    for (block, repeat) in program.counted() {
+        for op in block.ops.iter() {
             match *op {
                 Op::Isend { bytes, .. } => add(&mut load.sent, repeat, bytes),
                 Op::Irecv { bytes, .. } => add(&mut load.received, repeat, bytes),

@@ -18,9 +18,9 @@ pub fn check(programs: &[Program]) -> Result<(), InputError> {
     let mut balance = Balance::new();
     for (index, program) in programs.iter().enumerate() {
         let rank = Rank::from_index(index);
-        for block in program.blocks.iter() {
-            for op in &block.ops {
-                count(&mut balance, programs.len(), rank, *op, i128::from(block.repeat))?;
+        for (block, times) in program.counted() {
+            for op in block.ops.iter() {
+                count(&mut balance, programs.len(), rank, *op, i128::from(times))?;
             }
         }
     }
@@ -40,7 +40,7 @@ pub fn bytes_sent(program: &Program) -> u64 {
         | Op::IterationStart
         | Op::IterationEnd => 0,
     };
-    program.blocks.iter().map(|block| block.ops.iter().map(sent).sum::<u64>() * u64::from(block.repeat)).sum()
+    program.counted().map(|(block, times)| block.ops.iter().map(sent).sum::<u64>() * times).sum()
 }
 
 fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) -> Result<(), InputError> {

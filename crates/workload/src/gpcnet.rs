@@ -175,7 +175,7 @@ impl Gpcnet {
         let barrier = Collective::Barrier.lower(&Rule::of(self.library), &Communicator::world(self.ranks), member.rank);
         vec![
             Block::unmeasured(barrier),
-            Block { ops: turn.to_vec(), repeat: warm_up, measured: false },
+            Block { ops: turn.into(), repeat: warm_up, measured: false },
             Block::measured(iteration(turn.iter().copied()), turns),
         ]
     }
@@ -256,7 +256,7 @@ impl GpcnetCongestor {
         self.check()?;
         let program = |rank| {
             let pass = self.pass(&Member::new(self.ranks, self.groups, rank));
-            let following = Block { ops: pass.clone(), repeat: self.passes - 1, measured: false };
+            let following = Block { ops: pass.clone().into(), repeat: self.passes - 1, measured: false };
             Program::new([Block::measured(iteration(pass), 1), following])
         };
         Ok(ranks.map(program).collect())

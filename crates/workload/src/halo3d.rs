@@ -132,7 +132,7 @@ impl Halo3d {
         exchange.extend(self.exchange(grid, rank));
         exchange.push(Op::WaitAll);
         Program::new([
-            Block { ops: barrier.clone(), repeat: 2, measured: false },
+            Block { ops: barrier.clone().into(), repeat: 2, measured: false },
             Block::measured(iteration(exchange), self.iterations),
             Block::unmeasured(barrier),
         ])

@@ -8,7 +8,8 @@ use etherweave_primitives::{Bytes, InputErrors, Purpose, Rank, Stream};
 
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{MESSAGE_MAX, at_least, at_most, within};
-use crate::{Block, Op, Program};
+use crate::program::iterations;
+use crate::{Block, Op, Part, Program};
 
 /// Latency and bandwidth of rings (`hpcc_ring`). The first ring is in the order of ranks, the others are random. Of
 /// each ring and measurement two iterations are recorded, of blocking and of non-blocking calls; each is `loops` turns.
@@ -42,7 +43,7 @@ impl Default for HpccRing {
     }
 }
 
-/// Turns of a loop and rings at most: every one of both is written out.
+/// Turns of a loop and rings at most: every ring is written out.
 const TURNS_MAX: u32 = 1_000;
 
 impl HpccRing {
@@ -80,23 +81,22 @@ impl HpccRing {
         let ring =
             Collective::Bcast { root: 0, bytes: Bytes::new(4 * u64::from(self.ranks)) }.lower(&rule, world, rank);
         let agree = Collective::Allreduce { bytes: Bytes::new(4) }.lower(&rule, world, rank);
+        let [ring, agree] = [ring, agree].map(Block::unmeasured);
         Program::new(rings.iter().map(|places| {
             let [left, right] = places.neighbours(rank);
             let turns = Turns { left, right, bytes: self.bytes.get() };
-            let mut ops = ring.clone();
-            ops.extend(&agree);
-            self.measure(&mut ops, &turns.blocking());
-            ops.extend(&agree);
-            self.measure(&mut ops, &turns.non_blocking());
-            Block::measured(ops, self.measurements)
+            let blocking = self.measure(&agree, turns.blocking());
+            let non_blocking = self.measure(&agree, turns.non_blocking());
+            let parts = std::iter::once(Part::Block(ring.clone())).chain(blocking).chain(non_blocking);
+            Part::Repeated(parts.collect(), self.measurements)
         }))
     }
 
-    fn measure(&self, ops: &mut Vec<Op>, turn: &[Op]) {
-        ops.extend(turn);
-        ops.push(Op::IterationStart);
-        (0..self.loops).for_each(|_| ops.extend(turn));
-        ops.push(Op::IterationEnd);
+    /// An agreement, a turn that is not timed, and the loop.
+    fn measure(&self, agree: &Block, turn: Vec<Op>) -> [Part; 3] {
+        let turn = Block::unmeasured(turn);
+        let turns = Block { repeat: self.loops, ..turn.clone() };
+        [agree.clone().into(), turn.into(), iterations([turns.into()], 1)]
     }
 }
 
@@ -198,11 +198,13 @@ mod tests {
     fn every_ring_and_measurement_has_two_iterations_of_as_many_turns() {
         let rings = HpccRing { loops: 3, measurements: 2, random_rings: 4, ..HpccRing::default() };
         let program = &rings.programs(1).unwrap()[5];
-        assert_eq!((program.iterations(), program.blocks.len()), (2 * 5 * 2, 5));
-        let marked = program.blocks[0].ops.split(|op| matches!(op, Op::IterationStart | Op::IterationEnd));
+        assert_eq!(program.iterations(), 2 * 5 * 2);
+        let ops: Vec<Op> = program.ops().copied().collect();
+        let marked = ops.split(|op| matches!(op, Op::IterationStart | Op::IterationEnd));
         let iterations: Vec<usize> = marked.skip(1).step_by(2).map(<[Op]>::len).collect();
-        assert_eq!(iterations, [3 * 6, 3 * 5]);
+        assert_eq!(iterations, [3 * 6, 3 * 5].repeat(10));
         let is_neighbour = |op: &Op| !matches!(op, Op::Isend { peer, tag: 1, .. } if peer.get() != 6);
-        assert!(program.blocks[0].ops.iter().all(is_neighbour), "the first ring is in the order of ranks");
+        let natural = &ops[..ops.len() / 5];
+        assert!(natural.iter().all(is_neighbour), "the first ring is in the order of ranks");
     }
 }

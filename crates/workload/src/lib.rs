@@ -88,7 +88,7 @@ pub use pattern::{Destinations, Pattern};
 pub use permutation::{Partner, Permutation};
 pub use permutation_streams::PermutationStreams;
 pub use placement::{HostAreas, Placement};
-pub use program::{Access, Block, Op, Program};
+pub use program::{Access, Block, Loop, Op, Part, Program, ProgramCursor};
 pub use progress::check_progress;
 pub use rank_order::RankOrder;
 pub use recording::{

@@ -185,7 +185,7 @@ fn paired(
         let timed = if is_first { iteration(once.clone()) } else { once.clone() };
         Program::new([
             Block::unmeasured(Collective::Barrier.lower(&Rule::default(), &world, rank)),
-            Block { ops: once, repeat: warm_up, measured: false },
+            Block { ops: once.into(), repeat: warm_up, measured: false },
             Block::measured(timed, iterations),
         ])
     };

@@ -164,7 +164,7 @@ impl OsuCollective {
         call.extend(&barrier);
         Program::new([
             Block::unmeasured(barrier),
-            Block { ops: call.clone(), repeat: self.warm_up, measured: false },
+            Block { ops: call.clone().into(), repeat: self.warm_up, measured: false },
             Block::measured(call, self.iterations),
         ])
     }

@@ -117,7 +117,7 @@ fn programs(access: Access, bytes: Bytes, window: usize, warm_up: u32, iteration
     turn.push(Op::WaitAll);
     let origin = [
         barrier(0),
-        Block { ops: turn.clone(), repeat: warm_up, measured: false },
+        Block { ops: turn.clone().into(), repeat: warm_up, measured: false },
         Block::measured(iteration(turn), iterations),
         barrier(0),
     ];

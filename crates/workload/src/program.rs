@@ -1,4 +1,4 @@
-//! The schedule of one rank: blocks of operations, each block repeated.
+//! The schedule of one rank: blocks of operations, each block repeated, and loops around several of them.
 
 use std::sync::Arc;
 
@@ -103,49 +103,201 @@ impl Access {
 /// Operations that are performed `repeat` times over.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
-    /// One repetition.
-    pub ops: Vec<Op>,
+    /// One repetition. Blocks may share it.
+    pub ops: Arc<[Op]>,
     /// How often, 1 or more.
     pub repeat: u32,
     /// Whether its iteration marks count; `false` for warm-up and barriers.
     pub measured: bool,
 }
 
+/// Blocks that are performed one after another, `times` over. Loops stand within each other or apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Loop {
+    /// The first of its blocks.
+    pub first: u32,
+    /// The block behind its last.
+    pub end: u32,
+    /// How often, 1 or more.
+    pub times: u32,
+}
+
 /// What one rank does from start to end. Copies share their blocks: whoever performs, writes or counts a program reads
 /// the same ones.
+///
+/// ```text
+///   blocks   0: A   1: B, 100 times   2: C, 100 times   3: D        loops   blocks 1 to 3, 5 times
+///   steps    A  (B B B ...  C C C ...  D)  (B B B ...  C C C ...  D)  ...
+/// ```
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Program {
     /// In order.
     pub blocks: Arc<[Block]>,
+    /// By their ends, those within others first.
+    pub loops: Arc<[Loop]>,
+}
+
+/// A block, or several that are repeated together: what a program is made of.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// Operations.
+    Block(Block),
+    /// Parts that are performed one after another, so many times over.
+    Repeated(Vec<Part>, u32),
+}
+
+/// A place in a program, which goes through it.
+#[derive(Clone, Default, Debug)]
+pub struct ProgramCursor {
+    block: u32,
+    repetition: u32,
+    op: u32,
+    /// Of each loop, how often it has been performed.
+    passes: Box<[u32]>,
 }
 
 impl Block {
     /// A block that is performed once and not measured: start-up, barriers.
-    pub fn unmeasured(ops: Vec<Op>) -> Block {
-        Block { ops, repeat: 1, measured: false }
+    pub fn unmeasured(ops: impl Into<Arc<[Op]>>) -> Block {
+        Block { ops: ops.into(), repeat: 1, measured: false }
     }
 
     /// A block of measured iterations.
-    pub fn measured(ops: Vec<Op>, repeat: u32) -> Block {
-        Block { ops, repeat, measured: true }
+    pub fn measured(ops: impl Into<Arc<[Op]>>, repeat: u32) -> Block {
+        Block { ops: ops.into(), repeat, measured: true }
+    }
+}
+
+impl From<Block> for Part {
+    fn from(block: Block) -> Part {
+        Part::Block(block)
     }
 }
 
 impl Program {
-    /// The program of these blocks; empty ones and those that never run are dropped.
-    pub fn new(blocks: impl IntoIterator<Item = Block>) -> Program {
-        Program { blocks: blocks.into_iter().filter(|block| !block.ops.is_empty() && block.repeat > 0).collect() }
+    /// The program of these parts; empty ones and those that never run are dropped.
+    pub fn new(parts: impl IntoIterator<Item = impl Into<Part>>) -> Program {
+        let (mut blocks, mut loops) = (Vec::new(), Vec::new());
+        parts.into_iter().for_each(|part| put(part.into(), &mut blocks, &mut loops));
+        Program { blocks: blocks.into(), loops: loops.into() }
     }
 
     /// How many measured iterations it records.
     pub fn iterations(&self) -> u64 {
         let ends = |block: &Block| block.ops.iter().filter(|op| **op == Op::IterationEnd).count() as u64;
-        self.blocks.iter().filter(|block| block.measured).map(|block| ends(block) * u64::from(block.repeat)).sum()
+        self.counted().filter(|(block, _)| block.measured).map(|(block, times)| ends(block).saturating_mul(times)).sum()
     }
 
-    /// Every block as often as it is repeated, while whoever asks goes on: nothing is written out.
+    /// Every block, with how often it is performed.
+    pub fn counted(&self) -> impl Iterator<Item = (&Block, u64)> {
+        (0..).zip(self.blocks.iter()).map(|(number, block)| {
+            let around = self.loops.iter().filter(move |one| (one.first..one.end).contains(&number));
+            (block, around.fold(u64::from(block.repeat), |times, one| times.saturating_mul(one.times.into())))
+        })
+    }
+
+    /// Every operation once, however often it is performed.
+    pub fn distinct_ops(&self) -> impl Iterator<Item = &Op> {
+        self.blocks.iter().flat_map(|block| block.ops.iter())
+    }
+
+    /// Every operation as often as it is performed, while whoever asks goes on: nothing is written out.
     pub fn ops(&self) -> impl Iterator<Item = &Op> {
-        self.blocks.iter().flat_map(|block| std::iter::repeat_n(&block.ops, block.repeat as usize).flatten())
+        let mut cursor = ProgramCursor::new(self);
+        std::iter::from_fn(move || {
+            let op = cursor.op(self);
+            op.inspect(|_| cursor.advance(self))
+        })
+    }
+
+    /// The same, with each block and each loop at most so many times.
+    #[must_use]
+    pub fn shortened(&self, times_max: u32) -> Program {
+        let block = |block: &Block| Block { repeat: block.repeat.min(times_max), ..block.clone() };
+        let one = |one: &Loop| Loop { times: one.times.min(times_max), ..*one };
+        Program { blocks: self.blocks.iter().map(block).collect(), loops: self.loops.iter().map(one).collect() }
+    }
+
+    /// The same without measured iterations.
+    #[must_use]
+    pub fn unmeasured(&self) -> Program {
+        let block = |block: &Block| Block { measured: false, ..block.clone() };
+        Program { blocks: self.blocks.iter().map(block).collect(), loops: self.loops.clone() }
+    }
+}
+
+impl ProgramCursor {
+    /// The start of a program.
+    pub fn new(program: &Program) -> ProgramCursor {
+        ProgramCursor { passes: vec![0; program.loops.len()].into(), ..ProgramCursor::default() }
+    }
+
+    /// The present block; none at the end.
+    #[inline]
+    pub fn block<'a>(&self, program: &'a Program) -> Option<&'a Block> {
+        program.blocks.get(self.block as usize)
+    }
+
+    /// The place of the present operation in its block.
+    #[inline]
+    pub fn place(&self) -> usize {
+        self.op as usize
+    }
+
+    /// The present operation; none at the end.
+    #[inline]
+    pub fn op<'a>(&self, program: &'a Program) -> Option<&'a Op> {
+        self.block(program).map(|block| &block.ops[self.op as usize])
+    }
+
+    /// Goes to the next operation.
+    #[inline]
+    pub fn advance(&mut self, program: &Program) {
+        let present = &program.blocks[self.block as usize];
+        self.op += 1;
+        if (self.op as usize) < present.ops.len() {
+            return;
+        }
+        (self.op, self.repetition) = (0, self.repetition + 1);
+        if self.repetition == present.repeat {
+            (self.repetition, self.block) = (0, self.next_block(&program.loops));
+        }
+    }
+
+    /// The block behind the present one: the first of the innermost loop that ends here and is not over.
+    fn next_block(&mut self, loops: &[Loop]) -> u32 {
+        let next = self.block + 1;
+        let ending = loops.partition_point(|one| one.end < next);
+        let passes = &mut self.passes[ending..];
+        for (one, passes) in loops[ending..].iter().zip(passes).take_while(|(one, _)| one.end == next) {
+            *passes += 1;
+            if *passes < one.times {
+                return one.first;
+            }
+            *passes = 0;
+        }
+        next
+    }
+}
+
+/// Adds a part. What is performed once needs no loop, and a block that is alone in its loop is repeated.
+fn put(part: Part, blocks: &mut Vec<Block>, loops: &mut Vec<Loop>) {
+    let (parts, times) = match part {
+        Part::Block(block) => {
+            return blocks.extend(Some(block).filter(|block| !block.ops.is_empty() && block.repeat > 0));
+        }
+        Part::Repeated(parts, times) => (parts, times),
+    };
+    if times == 0 {
+        return;
+    }
+    let (first, inner) = (blocks.len(), loops.len());
+    parts.into_iter().for_each(|part| put(part, blocks, loops));
+    match &mut blocks[first..] {
+        [] => {}
+        [alone] if loops.len() == inner && alone.repeat.checked_mul(times).is_some() => alone.repeat *= times,
+        _ if times == 1 => {}
+        several => loops.push(Loop { first: first as u32, end: (first + several.len()) as u32, times }),
     }
 }
 
@@ -155,4 +307,57 @@ pub(crate) fn iteration(ops: impl IntoIterator<Item = Op>) -> Vec<Op> {
     marked.extend(ops);
     marked.push(Op::IterationEnd);
     marked
+}
+
+/// Parts between the marks of an iteration, measured so many times.
+pub(crate) fn iterations(parts: impl IntoIterator<Item = Part>, times: u32) -> Part {
+    let mark = |op: Op| Part::Block(Block::measured([op], 1));
+    let start = std::iter::once(mark(Op::IterationStart));
+    Part::Repeated(start.chain(parts).chain([mark(Op::IterationEnd)]).collect(), times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rest(ps: u64) -> Part {
+        Block::measured([Op::Compute { duration: Duration::from_ps(ps) }], 1).into()
+    }
+
+    fn rests(program: &Program) -> Vec<u64> {
+        let duration = |op: &Op| if let Op::Compute { duration } = op { duration.as_ps() } else { 0 };
+        program.ops().map(duration).collect()
+    }
+
+    #[test]
+    fn loops_within_loops_are_performed_in_order_and_written_once() {
+        let inner = Part::Repeated(vec![rest(2), rest(3)], 2);
+        let outer = Part::Repeated(vec![rest(1), inner, Part::Repeated(vec![rest(4)], 3)], 2);
+        let program = Program::new([outer, rest(5)]);
+        assert_eq!(rests(&program), [1, 2, 3, 2, 3, 4, 4, 4, 1, 2, 3, 2, 3, 4, 4, 4, 5]);
+        assert_eq!((program.blocks.len(), program.loops.len()), (5, 2));
+        let times: Vec<_> = program.counted().map(|(_, times)| times).collect();
+        assert_eq!(times, [2, 4, 4, 6, 1]);
+        assert_eq!(rests(&program.shortened(1)), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn loops_that_end_together_are_performed_from_within() {
+        let inner = Part::Repeated(vec![rest(2), rest(3)], 2);
+        let program = Program::new([Part::Repeated(vec![rest(1), inner], 2)]);
+        assert_eq!(rests(&program), [1, 2, 3, 2, 3, 1, 2, 3, 2, 3]);
+    }
+
+    #[test]
+    fn what_is_empty_or_never_runs_is_dropped() {
+        let empty = Part::Repeated(vec![Block::unmeasured([]).into()], 7);
+        let never = Part::Repeated(vec![rest(1)], 0);
+        assert_eq!(Program::new([empty, never, Part::Repeated(Vec::new(), 2)]), Program::default());
+    }
+
+    #[test]
+    fn iterations_of_loops_are_counted() {
+        let steps = iterations([Part::Repeated(vec![rest(1), rest(2)], 10)], 4);
+        assert_eq!(Program::new([steps]).iterations(), 4);
+    }
 }

@@ -1,4 +1,4 @@
-//! A job's traffic as a file that a program in another language executes: little-endian, version 1.
+//! A job's traffic as a file that a program in another language executes: little-endian, version 2.
 //!
 //! The layout, to the byte, is in `docs/guide/measure.md`. [`Schedule::to_bytes`] and [`Schedule::from_bytes`] are
 //! inverses; the reader answers whatever it is given with a schedule or with an error that names the byte, and never
@@ -16,16 +16,18 @@ mod writer;
 
 use etherweave_primitives::{Duration, InputError};
 
-use crate::{Block, Op, Program, Traffic, check};
+use crate::{Op, Program, Traffic, check};
 
 const MAGIC: [u8; 8] = *b"EWSCHED\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 64;
 const STREAM_BYTES: usize = 32;
 const OP_BYTES: usize = 16;
 const BACKGROUND: u32 = 1;
 const MEASURED: u32 = 1;
 const WARM_UP: u32 = 2;
+/// Loops within each other at most: who reads a file goes through each of them twice.
+const NESTED_MAX: u32 = 8;
 /// Of streams that send until the run ends.
 const ENDLESS: u64 = u64::MAX;
 /// Tags are written by their place in a list, beside the kind of the operation.
@@ -91,9 +93,7 @@ impl Schedule {
         if passes == 0 {
             return Ok(self);
         }
-        let shortened = |block: &Block| Block { repeat: block.repeat.min(passes), measured: false, ..block.clone() };
-        let shortened_program = |program: &Program| Program::new(program.blocks.iter().map(shortened));
-        self.warm_up_programs = programs.iter().map(shortened_program).collect();
+        self.warm_up_programs = programs.iter().map(|program| program.shortened(passes).unmeasured()).collect();
         check(&self.warm_up_programs).map_err(|error| {
             let expected = "none, for a schedule whose ranks differ in their repetitions";
             InputError::new("warm_up", format!("{passes} passes, so that {}", error.found), expected)

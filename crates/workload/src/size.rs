@@ -3,7 +3,7 @@
 //! Programs of thousands of ranks may be larger than memory, and they are alike: those of a few ranks, spread evenly,
 //! stand for all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use etherweave_primitives::InputErrors;
@@ -12,8 +12,8 @@ use crate::{Block, Goal, Graph, GraphOp, Op, Program, StreamSpec, Workload};
 
 /// Ranks whose programs stand for all.
 const SAMPLES: u64 = 8;
-/// Operations that a program of a permutation has room for: two marks, three operations, and what the list grew by.
-const PERMUTATION_OPS: u64 = 8;
+/// Operations of a program of a permutation: two marks and three operations.
+const PERMUTATION_OPS: u64 = 5;
 /// Operations of a line of a GOAL file, at most about: itself, a wait, and what the lists grew by.
 const OPS_OF_LINE: u64 = 3;
 
@@ -189,25 +189,25 @@ fn of_programs(programs: &[Program], ranks: u64) -> TrafficSize {
 }
 
 fn program_bytes(program: &Program) -> u64 {
-    let ops: usize = program.blocks.iter().map(|block| block.ops.capacity()).sum();
+    let bodies: BTreeMap<*const Op, usize> =
+        program.blocks.iter().map(|block| (block.ops.as_ptr(), block.ops.len())).collect();
+    let ops: usize = bodies.values().sum();
     (ops * size_of::<Op>()) as u64 + HEAD_BYTES
 }
 
 fn peers(program: &Program) -> u64 {
-    let ops = program.blocks.iter().flat_map(|block| &block.ops);
-    ops.filter_map(Op::peer).collect::<BTreeSet<_>>().len() as u64
+    program.distinct_ops().filter_map(Op::peer).collect::<BTreeSet<_>>().len() as u64
 }
 
 /// Messages and their payload.
 fn sent(program: &Program) -> (u64, u64) {
-    program.blocks.iter().fold((0, 0), |sum, block| {
+    program.counted().fold((0, 0), |sum, (block, repeat)| {
         let sends = block.ops.iter().filter_map(|op| match op {
             Op::Isend { bytes, .. } => Some(*bytes),
             Op::OneSided { access, bytes, .. } => Some(access.payload(*bytes).0),
             _ => None,
         });
         let once = sends.fold((0_u64, 0_u64), |(count, sum), bytes| (count + 1, sum.saturating_add(bytes)));
-        let repeat = u64::from(block.repeat);
         let add = |sum: u64, once: u64| sum.saturating_add(once.saturating_mul(repeat));
         (add(sum.0, once.0), add(sum.1, once.1))
     })
@@ -216,7 +216,7 @@ fn sent(program: &Program) -> (u64, u64) {
 /// The most that a rank sends before it waits [B].
 fn burst_bytes(program: &Program) -> u64 {
     let (mut open, mut most) = (0_u64, 0);
-    for op in program.blocks.iter().flat_map(|block| &block.ops) {
+    for op in program.distinct_ops() {
         match op {
             Op::Isend { bytes, .. } | Op::OneSided { bytes, .. } => open = open.saturating_add(*bytes),
             Op::WaitAll => open = 0,

@@ -54,8 +54,7 @@ pub(super) fn plan(experiment: &Experiment) -> Result<(Vec<PlannedConnection>, V
 fn peers(traffic: &Traffic, rank: usize, peers: &mut Vec<u32>) {
     match traffic {
         Traffic::Ranks(programs) => {
-            let ops = programs[rank].blocks.iter().flat_map(|block| &block.ops);
-            peers.extend(ops.filter_map(Op::peer).map(Rank::get));
+            peers.extend(programs[rank].distinct_ops().filter_map(Op::peer).map(Rank::get));
         }
         Traffic::Graphs { ranks, .. } => peers.extend(ranks[rank].peers().map(Rank::get)),
         Traffic::Streams(_) => {}

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use etherweave_primitives::{Duration, Stream, Time};
-use etherweave_workload::{Op, Program};
+use etherweave_workload::{Op, Program, ProgramCursor};
 
 use super::IterationRow;
 use super::graph::GraphState;
@@ -23,8 +23,7 @@ pub(crate) struct RankState {
     pub is_done: bool,
     /// What it performs, unless that is a graph.
     program: Program,
-    /// Block, repetition and operation.
-    cursor: (usize, u32, usize),
+    cursor: ProgramCursor,
     /// The graph that it performs, if it does.
     pub(super) graph: Option<Box<GraphState>>,
     /// Requests not yet complete; of a graph, see there.
@@ -62,13 +61,13 @@ impl RankState {
     }
 
     fn performing(rank: u32, program: Program, graph: Option<Box<GraphState>>, iterations: u64) -> RankState {
-        let rows = Vec::with_capacity(iterations as usize);
+        let (rows, cursor) = (Vec::with_capacity(iterations as usize), ProgramCursor::new(&program));
         RankState {
             rank,
             is_started: false,
             is_done: false,
             program,
-            cursor: (0, 0, 0),
+            cursor,
             graph,
             outstanding: 0,
             puts: VecDeque::new(),
@@ -130,22 +129,20 @@ impl RankState {
     /// their peers in order.
     #[inline]
     pub fn prefetch_op(&self) {
-        let (block, _, op) = self.cursor;
-        if let Some(block) = self.program.blocks.get(block) {
-            prefetch(&block.ops, op, 2 * size_of::<Op>());
+        if let Some(block) = self.cursor.block(&self.program) {
+            prefetch(&block.ops, self.cursor.place(), 2 * size_of::<Op>());
         }
         prefetch(&self.peers, self.peer + 1, size_of::<(u32, EndpointIndex)>());
     }
 
     /// The present operation.
     pub fn op(&self) -> Option<Op> {
-        let (block, _, op) = self.cursor;
-        self.program.blocks.get(block).map(|block| block.ops[op])
+        self.cursor.op(&self.program).copied()
     }
 
     /// Whether the present block is measured.
     fn is_measured(&self) -> bool {
-        self.program.blocks[self.cursor.0].measured
+        self.cursor.block(&self.program).is_some_and(|block| block.measured)
     }
 
     /// Begins an iteration.
@@ -186,15 +183,7 @@ impl RankState {
 
     /// Goes to the next operation.
     pub(super) fn advance(&mut self) {
-        let (block, repetition, op) = self.cursor;
-        let present = &self.program.blocks[block];
-        self.cursor = if op + 1 < present.ops.len() {
-            (block, repetition, op + 1)
-        } else if repetition + 1 < present.repeat {
-            (block, repetition + 1, 0)
-        } else {
-            (block + 1, 0, 0)
-        };
+        self.cursor.advance(&self.program);
     }
 }
 

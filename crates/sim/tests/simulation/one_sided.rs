@@ -125,7 +125,7 @@ fn results_do_not_depend_on_threads() {
             let peers = (0..4).filter(|&peer| peer != rank).map(Rank::new);
             let both = peers.flat_map(|peer| EVERY.map(|access| Op::OneSided { access, peer, bytes: 8 }));
             let ops = [Op::IterationStart].into_iter().chain(both).chain([Op::WaitAll, Op::IterationEnd]);
-            Program::new([Block::measured(ops.collect(), 5)])
+            Program::new([Block::measured(ops.collect::<Vec<_>>(), 5)])
         };
         let job = job_of(Traffic::Ranks((0..4).map(program).collect()), Priority::new(0));
         let experiment = experiment(one_switch(4), params, vec![job]);

@@ -50,8 +50,7 @@ fn refused(text: &str) -> String {
 fn unrolled(program: &Program) -> Vec<Op> {
     let mut ops = Vec::new();
     let mut open = 0;
-    let blocks = program.blocks.iter().flat_map(|block| (0..block.repeat).flat_map(|_| &block.ops));
-    for op in blocks.chain([&Op::WaitAll]) {
+    for op in program.ops().chain([&Op::WaitAll]) {
         match *op {
             Op::Copy { .. } | Op::IterationStart | Op::IterationEnd => continue,
             Op::WaitAll if open == 0 => continue,
@@ -132,7 +131,7 @@ fn a_tree_of_calculations_and_messages_is_a_sequence() {
     let [receive, send] = [Op::Irecv { peer, tag: 0, bytes: 8 }, Op::Isend { peer, tag: 0, bytes: 8 }];
     let compute = Op::Compute { duration: Duration::from_ns(5) };
     assert_eq!(
-        programs[0].blocks[0].ops,
+        programs[0].blocks[0].ops[..],
         [Op::IterationStart, receive, Op::WaitAll, compute, send, Op::WaitAll, Op::IterationEnd]
     );
 }

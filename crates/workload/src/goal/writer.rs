@@ -31,8 +31,9 @@ enum Before {
 }
 
 pub(super) fn write(programs: &[Program]) -> Result<String, InputError> {
-    let blocks = programs.iter().flat_map(|program| program.blocks.iter());
-    let count = blocks.map(|block| block.ops.len() as u64 * u64::from(block.repeat)).fold(0, u64::saturating_add);
+    let blocks = programs.iter().flat_map(Program::counted);
+    let count =
+        blocks.map(|(block, times)| (block.ops.len() as u64).saturating_mul(times)).fold(0, u64::saturating_add);
     if count > OPERATIONS_MAX {
         let expected = format!("at most {OPERATIONS_MAX}: GOAL has no repetitions, so ask for fewer iterations");
         return Err(InputError::new("iterations", format!("{count} operations"), expected));

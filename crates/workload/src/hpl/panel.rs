@@ -53,9 +53,9 @@ impl<'a> Panel<'a> {
         rest.push(Op::IterationEnd);
         let mut blocks = vec![Block::unmeasured(first)];
         if is_owner {
-            blocks.push(Block { ops: self.column(seat, rows), repeat: self.width, measured: false });
+            blocks.push(Block { ops: self.column(seat, rows).into(), repeat: self.width, measured: false });
         }
-        blocks.push(Block { ops: rest, repeat: 1, measured: is_measured });
+        blocks.push(Block { ops: rest.into(), repeat: 1, measured: is_measured });
         blocks
     }
 

@@ -4,7 +4,7 @@
 //! Source: `LU/proc_grid.f`, `neighbors.f`, `exchange_1.f`, `exchange_3.f`, `ssor.f` of NPB 3.4.
 
 use super::{Npb, receive, send, share};
-use crate::Op;
+use crate::{Block, Op, Part};
 
 /// Variables of a point.
 const VARIABLES: u64 = 5;
@@ -99,13 +99,13 @@ impl Member {
 }
 
 /// Both sweeps over the inner planes, then the right-hand side: a third of the computing each.
-pub(super) fn iteration(npb: &Npb, rank: u32) -> Vec<Op> {
+pub(super) fn iteration(npb: &Npb, rank: u32) -> Vec<Part> {
     let member = Member::new(npb, rank);
     let planes = npb.side() - 2;
     let third = 1.0 / 3.0;
     let compute = npb.compute(third / f64::from(planes));
-    let sweep = |is_lower| member.plane(compute, is_lower).repeat(planes as usize);
-    let mut ops = [sweep(true), sweep(false), member.exchange()].concat();
-    ops.extend(npb.compute(third));
-    ops
+    let sweep = |is_lower| Block::measured(member.plane(compute, is_lower), planes);
+    let mut last = member.exchange();
+    last.extend(npb.compute(third));
+    [sweep(true), sweep(false), Block::measured(last, 1)].map(Part::Block).into()
 }

@@ -16,7 +16,7 @@ use etherweave_primitives::{Duration, InputError, InputErrors, Rank};
 
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, at_least};
-use crate::program::iteration;
+use crate::program::{iteration, iterations};
 use crate::{Block, Op, Program};
 
 pub use cg::NpbCg;
@@ -140,15 +140,16 @@ impl Npb {
     fn program(&self, world: &Communicator, rank: u32) -> Program {
         let rule = Rule::of(self.library);
         let barrier = Block::unmeasured(Collective::Barrier.lower(&rule, world, rank));
+        let times = self.samples.unwrap_or(self.iterations);
         let ops = match self.benchmark {
             NpbBenchmark::Bt => multi_partition::BT.iteration(self, rank),
             NpbBenchmark::Sp => multi_partition::SP.iteration(self, rank),
             NpbBenchmark::Ft => ft::iteration(self, world, rank),
             NpbBenchmark::Is => is::iteration(self, world, rank),
-            NpbBenchmark::Lu => lu::iteration(self, rank),
+            NpbBenchmark::Lu => return Program::new([barrier.into(), iterations(lu::iteration(self, rank), times)]),
             NpbBenchmark::Mg => mg::iteration(self, rank),
         };
-        Program::new([barrier, Block::measured(iteration(ops), self.samples.unwrap_or(self.iterations))])
+        Program::new([barrier, Block::measured(iteration(ops), times)])
     }
 
     /// Points along an axis of a cube.

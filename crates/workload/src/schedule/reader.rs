@@ -3,10 +3,10 @@
 use etherweave_primitives::{Duration, Rank};
 
 use super::{
-    BACKGROUND, ENDLESS, HEADER_BYTES, MAGIC, MEASURED, OP_BYTES, STREAM_BYTES, Schedule, ScheduleError, VERSION,
-    WARM_UP,
+    BACKGROUND, ENDLESS, HEADER_BYTES, MAGIC, MEASURED, NESTED_MAX, OP_BYTES, STREAM_BYTES, Schedule, ScheduleError,
+    VERSION, WARM_UP,
 };
-use crate::{Block, Op, Program, StreamSpec, Traffic};
+use crate::{Block, Loop, Op, Program, StreamSpec, Traffic};
 
 type Read<T> = Result<T, ScheduleError>;
 
@@ -15,6 +15,48 @@ struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
 }
+
+/// Loops of a section that have been read.
+#[derive(Default)]
+struct Nesting {
+    loops: Vec<Loop>,
+    /// Those that no later one has held so far, with how many there are within each other.
+    outermost: Vec<(Loop, u32)>,
+}
+
+impl Nesting {
+    /// Adds a loop, which holds those before it or stands behind them.
+    fn add(&mut self, one: Loop) -> Result<(), String> {
+        let mut depth = 1;
+        while let Some((_, inner)) = self.outermost.pop_if(|(last, _)| last.first >= one.first && last.end <= one.end) {
+            depth = depth.max(inner + 1);
+        }
+        let is_behind = self.outermost.last().is_none_or(|(last, _)| last.end <= one.first);
+        let is_in_order = self.loops.last().is_none_or(|last| last.end <= one.end);
+        if !is_behind || !is_in_order || depth > NESTED_MAX {
+            let Loop { first, end, .. } = one;
+            return Err(format!(
+                "a loop of blocks {first} to {end}; expected loops in order, apart or at most {NESTED_MAX} within each \
+                 other"
+            ));
+        }
+        self.outermost.push((one, depth));
+        self.loops.push(one);
+        Ok(())
+    }
+
+    /// The programs of blocks before the run and in it.
+    fn programs(self, parts: [Vec<Block>; 2]) -> [Program; 2] {
+        let before = parts[0].len() as u32;
+        let (warm_up, own): (Vec<Loop>, Vec<Loop>) = self.loops.into_iter().partition(|one| one.end <= before);
+        let shifted = own.into_iter().map(|one| Loop { first: one.first - before, end: one.end - before, ..one });
+        let [warm_up_blocks, blocks] = parts.map(Into::into);
+        [Program { blocks: warm_up_blocks, loops: warm_up.into() }, Program { blocks, loops: shifted.collect() }]
+    }
+}
+
+/// A loop [B].
+const LOOP_BYTES: usize = 16;
 
 /// Words of the header that are needed below.
 struct ScheduleHeader {
@@ -206,8 +248,7 @@ impl Cursor<'_> {
 
     /// The warm-up and the program of a rank.
     fn section(&mut self, rank: u32, ranks: u32, tags: &[u32]) -> Read<[Program; 2]> {
-        let blocks = self.word()?;
-        self.zero(4)?;
+        let (blocks, loops) = (self.word()?, self.word()?);
         let mut parts = [Vec::new(), Vec::new()];
         for _ in 0..blocks {
             let flags = self.flags(MEASURED | WARM_UP)?;
@@ -218,7 +259,29 @@ impl Cursor<'_> {
             let block = self.block(flags, rank, ranks, tags)?;
             parts[part].push(block);
         }
-        Ok(parts.map(|blocks| Program { blocks: blocks.into() }))
+        let mut nesting = Nesting::default();
+        for _ in 0..loops {
+            let one = self.a_loop(&parts)?;
+            nesting.add(one).map_err(|message| self.before(LOOP_BYTES, message))?;
+        }
+        Ok(nesting.programs(parts))
+    }
+
+    /// A loop of a section with these blocks.
+    fn a_loop(&mut self, parts: &[Vec<Block>; 2]) -> Read<Loop> {
+        let (first, end, times) = (self.word()?, self.word()?, self.word()?);
+        self.zero(4)?;
+        let [before, all] = [parts[0].len(), parts[0].len() + parts[1].len()];
+        let (from, to) = (first as usize, end as usize);
+        if from >= to || to > all || times == 0 || (from < before && to > before) {
+            let message = format!("a loop of blocks {first} to {end}, {times} times; expected some of {all}");
+            return Err(self.before(LOOP_BYTES, message));
+        }
+        let mut inside = parts.iter().flatten().skip(from).take(to - from);
+        if inside.any(|block| block.ops.contains(&Op::WaitAll)) {
+            return Ok(Loop { first, end, times });
+        }
+        Err(self.before(LOOP_BYTES, "a loop without a wait; expected one in its blocks"))
     }
 
     fn block(&mut self, flags: u32, rank: u32, ranks: u32, tags: &[u32]) -> Read<Block> {
@@ -231,7 +294,7 @@ impl Cursor<'_> {
         for _ in 0..count {
             ops.push(self.op(rank, ranks, tags)?);
         }
-        Ok(Block { ops, repeat, measured: flags & MEASURED != 0 })
+        Ok(Block { ops: ops.into(), repeat, measured: flags & MEASURED != 0 })
     }
 
     fn op(&mut self, rank: u32, ranks: u32, tags: &[u32]) -> Read<Op> {

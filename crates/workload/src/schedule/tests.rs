@@ -2,7 +2,7 @@ use etherweave_primitives::{Duration, Rank};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Halo3d, Incast, Op, StreamSpec};
+use crate::{Block, Halo3d, Incast, Loop, Op, Part, StreamSpec};
 
 /// Two ranks exchange a message of 1,000 B under tag 7, twice, measured; a warm-up of one pass before.
 fn pair() -> Schedule {
@@ -33,7 +33,7 @@ fn the_layout_is_the_documented_one() {
     };
     let section = |peer| [words(&[2, 0]), block(2, 1, peer), block(1, 2, peer)].concat();
     let (first, size) = (64 + 8 + 8 + 24, 8 + 2 * (16 + 3 * 16));
-    let header = words(&[1, 1, 2, 1, 0, 4, first + 2 * size, 0, 5_000, 0, 0, 0, 0, 0]);
+    let header = words(&[2, 1, 2, 1, 0, 4, first + 2 * size, 0, 5_000, 0, 0, 0, 0, 0]);
     let lists = words(&[7, 0, first, 0, first + size, 0, first + 2 * size, 0]);
     let by_hand = [b"EWSCHED\n".to_vec(), header, b"pair\0\0\0\0".to_vec(), lists, section(1), section(0)].concat();
     assert_eq!(pair().to_bytes().unwrap(), by_hand);
@@ -77,7 +77,7 @@ fn a_file_that_is_none_is_refused_with_its_byte() {
     for (bytes, message) in [
         (Vec::new(), "byte 0: the file ends after 0 bytes; expected 8 more"),
         (with(good.clone(), 0, 0), "byte 0: no schedule"),
-        (with(good.clone(), 8, 2), "byte 8: version 2; expected 1"),
+        (with(good.clone(), 8, 1), "byte 8: version 1; expected 2"),
         (with(good.clone(), 12, 4), "byte 12: flags 0x4; expected at most 0x1"),
         (with(good.clone(), 16, u32::MAX), "byte 80: the first section at byte 104; expected 34359738448"),
         (with(good.clone(), 32, 5), "byte 32: a file of 5 bytes; expected 376"),
@@ -92,6 +92,39 @@ fn a_file_that_is_none_is_refused_with_its_byte() {
         let error = refused(&bytes);
         assert!(error.starts_with(&format!("schedule, {message}")), "{error}");
     }
+}
+
+/// Loops of two blocks of the pair, which has no others.
+fn pair_with_loops(loops: &[Loop]) -> Vec<u8> {
+    let mut schedule = pair();
+    let Traffic::Ranks(programs) = &mut schedule.traffic else { unreachable!("a pair of ranks") };
+    for program in programs {
+        let two = [program.blocks[0].clone(), program.blocks[0].clone()];
+        *program = Program { blocks: two.into(), loops: loops.into() };
+    }
+    schedule.to_bytes().unwrap()
+}
+
+#[test]
+fn loops_stand_apart_or_within_each_other_and_wait() {
+    let looped = |first, end, times| Loop { first, end, times };
+    for good in [vec![looped(0, 2, 5)], vec![looped(0, 1, 2), looped(1, 2, 3), looped(0, 2, 2)]] {
+        assert!(Schedule::from_bytes(&pair_with_loops(&good)).is_ok(), "{good:?}");
+    }
+    let nine = vec![looped(0, 2, 2); 9];
+    for (bad, message) in [
+        (vec![looped(0, 0, 2)], "a loop of blocks 1 to 1, 2 times; expected some of 3"),
+        (vec![looped(0, 3, 2)], "a loop of blocks 1 to 4, 2 times; expected some of 3"),
+        (vec![looped(0, 2, 0)], "a loop of blocks 1 to 3, 0 times; expected some of 3"),
+        (vec![looped(0, 2, 2), looped(0, 1, 2)], "a loop of blocks 1 to 2; expected loops in order, apart or"),
+        (nine, "a loop of blocks 1 to 3; expected loops in order, apart or at most 8 within each other"),
+    ] {
+        assert!(refused(&pair_with_loops(&bad)).contains(message), "{bad:?}: {}", refused(&pair_with_loops(&bad)));
+    }
+    let busy = [Op::IterationStart, Op::IterationEnd].map(|op| Block::measured([op], 1));
+    let endless = Program { blocks: busy.into(), loops: [looped(0, 2, 2)].into() };
+    let bytes = Schedule::new("busy", Traffic::Ranks(vec![endless])).to_bytes().unwrap();
+    assert!(refused(&bytes).contains("a loop without a wait; expected one in its blocks"), "{}", refused(&bytes));
 }
 
 fn op(ranks: u32, rank: u32) -> impl Strategy<Value = Op> {
@@ -109,8 +142,19 @@ fn op(ranks: u32, rank: u32) -> impl Strategy<Value = Op> {
 
 fn program(ranks: u32, rank: u32) -> impl Strategy<Value = Program> {
     let block = (prop::collection::vec(op(ranks, rank), 1..5), 1..9u32, any::<bool>());
-    let block = block.prop_map(|(ops, repeat, measured)| Block { ops, repeat, measured });
-    prop::collection::vec(block, 0..4).prop_map(|blocks| Program { blocks: blocks.into() })
+    let block = block.prop_map(|(ops, repeat, measured)| Block { ops: ops.into(), repeat, measured });
+    let block = block.prop_map(Part::Block).boxed();
+    let repeated = |part: BoxedStrategy<Part>| {
+        // Who reads a schedule relies on a wait in each loop.
+        let waiting = |mut parts: Vec<Part>| {
+            parts.push(Block::unmeasured([Op::WaitAll]).into());
+            parts
+        };
+        (prop::collection::vec(part, 1..3).prop_map(waiting), 1..4u32)
+            .prop_map(|(parts, times)| Part::Repeated(parts, times))
+    };
+    let nested = prop_oneof![block.clone(), repeated(prop_oneof![block.clone(), repeated(block)].boxed())];
+    prop::collection::vec(nested, 0..4).prop_map(Program::new)
 }
 
 fn schedule() -> impl Strategy<Value = Schedule> {

@@ -76,8 +76,8 @@ fn padded(mut bytes: Vec<u8>) -> Vec<u8> {
 
 /// Every tag with its place in the list.
 fn tags<'a>(programs: impl Iterator<Item = &'a Program>) -> Result<BTreeMap<u32, u32>, InputError> {
-    let ops = programs.flat_map(|program| program.blocks.iter()).flat_map(|block| &block.ops);
-    let mut places: BTreeMap<u32, u32> = ops.filter_map(tag).map(|tag| (tag, 0)).collect();
+    let mut places: BTreeMap<u32, u32> =
+        programs.flat_map(Program::distinct_ops).filter_map(tag).map(|tag| (tag, 0)).collect();
     if places.len() > TAGS_MAX {
         return Err(InputError::new("tag", format!("{} different ones", places.len()), format!("at most {TAGS_MAX}")));
     }
@@ -108,13 +108,17 @@ fn stream(stream: &StreamSpec) -> [u8; STREAM_BYTES] {
 }
 
 fn section(warm_up_programs: &Program, program: &Program, tags: &BTreeMap<u32, u32>) -> Result<Vec<u8>, InputError> {
-    let blocks = warm_up_programs.blocks.len() + program.blocks.len();
-    let mut bytes = counted("blocks", blocks)?.to_le_bytes().to_vec();
-    bytes.extend([0; 4]);
+    let blocks = counted("blocks", warm_up_programs.blocks.len() + program.blocks.len())?;
+    let loops = counted("loops", warm_up_programs.loops.len() + program.loops.len())?;
+    let mut bytes: Vec<u8> = [blocks, loops].into_iter().flat_map(u32::to_le_bytes).collect();
     let flagged = warm_up_programs.blocks.iter().map(|block| (block, WARM_UP));
     for (block, flag) in flagged.chain(program.blocks.iter().map(|block| (block, 0))) {
         put_block(&mut bytes, block, flag, tags)?;
     }
+    let before = warm_up_programs.blocks.len() as u32;
+    let shifted = program.loops.iter().map(|one| [before + one.first, before + one.end, one.times, 0]);
+    let loops = warm_up_programs.loops.iter().map(|one| [one.first, one.end, one.times, 0]).chain(shifted);
+    bytes.extend(loops.flatten().flat_map(u32::to_le_bytes));
     Ok(bytes)
 }
 

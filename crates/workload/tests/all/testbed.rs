@@ -31,7 +31,7 @@ fn fft() -> Vec<Program> {
 fn leaving(programs: &[Program], leaves: &[u32]) -> Vec<u64> {
     let mut up = vec![0; 8];
     for (program, &leaf) in programs.iter().zip(leaves) {
-        for op in program.blocks.iter().flat_map(|block| &block.ops) {
+        for op in program.distinct_ops() {
             if let Op::Isend { peer, bytes, .. } = op {
                 up[leaf as usize] += if leaves[peer.index()] == leaf { 0 } else { *bytes };
             }
