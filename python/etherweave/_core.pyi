@@ -67,6 +67,9 @@ def executor_sources() -> list[tuple[str, str]]:
 def compare(designs: Sequence[Design]) -> str:
     """Put designs side by side, as JSON."""
 
+def compare_metrics(metrics: str) -> str:
+    """Find out which fabrics beat which, of metrics as JSON that several processes have made."""
+
 def exports() -> list[tuple[str, str]]:
     """Name the formats of :meth:`Fabric.export`, with a sentence about each."""
 

@@ -5,10 +5,11 @@ their names; ``Design`` in ``crates/design`` documents each.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from etherweave import _core
 from etherweave.results import Result
@@ -36,6 +37,15 @@ GOALS = {
 
 HOSTS_MAX = 2**32 - 1
 """The most hosts that a request can name."""
+
+
+class Carrier(Protocol):
+    """Carries out tasks in other processes; :func:`etherweave.executor` makes one."""
+
+    def completed(
+        self, function: str, tasks: Iterable[tuple[str, Any]], home: Path
+    ) -> Iterator[tuple[str, Any]]:
+        """Carry out tasks, each a name and an argument; give each name with its result."""
 
 
 class StoppedError(Exception):
@@ -165,6 +175,8 @@ def find(
     threads: int = 1,
     progress: StepCallback | None = None,
     memory_limit: str | None = None,
+    executor: Carrier | None = None,
+    directory: str | Path = "results/find",
 ) -> Proposals:
     """Propose the fabrics with enough hosts: of every family the smallest and the largest.
 
@@ -182,6 +194,10 @@ def find(
         One of :data:`GOALS`. Fabrics that no other beats in every metric come first.
     threads, progress, memory_limit
         As for :func:`compare`; a fabric that needs more memory is among the rejected.
+    executor
+        Designs each fabric in a process of its own, in place of threads; the result is the same.
+    directory
+        Which the executor may use; all its workers see it.
 
     Raises
     ------
@@ -195,18 +211,61 @@ def find(
     most = min(2 * hosts, HOSTS_MAX) if hosts_max is None else hosts_max
     proposals, rejected = _core.proposals(hosts, most, radix, rate)
 
-    def designed(proposal: tuple[str, str], stop: Event) -> _core.Design | str:
-        name, text = proposal
-        try:
-            one = _core.Fabric.parse(text, name, [("design.routings", "[]")])
-            return _designed(one, progress, stop, memory_limit)
-        except _core.ScenarioError as error:
-            return str(error)
+    if executor:
+        tasks = [(name, [name, text, memory_limit]) for name, text in proposals]
+        carried = executor.completed(f"{__name__}:propose", tasks, Path(directory))
+        found = _carried(carried, len(tasks), progress)
+        results = [found[name] for name, _ in proposals]
+    else:
 
-    results = _at_once(designed, proposals, threads)
-    rejected += [one for one in results if isinstance(one, str)]
-    designs = [one for one in results if not isinstance(one, str)]
-    return Proposals(_ranked(_parsed(_core.compare(designs)), rank), dict(proposals), rejected)
+        def designed(proposal: tuple[str, str], stop: Event) -> Figures:
+            return _proposed(*proposal, progress, stop, memory_limit)
+
+        results = _at_once(designed, proposals, threads)
+    rejected += [one["rejected"] for one in results if "rejected" in one]
+    comparison = _together([one for one in results if "rejected" not in one])
+    return Proposals(_ranked(comparison, rank), dict(proposals), rejected)
+
+
+def propose(task: tuple[str, str, str | None]) -> Figures:
+    """Design a proposal in a worker: its name, its scenario and the most memory."""
+    name, text, memory_limit = task
+    return _proposed(name, text, None, Event(), memory_limit)
+
+
+def _proposed(
+    name: str, text: str, progress: StepCallback | None, stop: Event, memory_limit: str | None
+) -> Figures:
+    """Design a proposal; gives a comparison of it alone, or why it was rejected."""
+    try:
+        one = _core.Fabric.parse(text, name, [("design.routings", "[]")])
+        return _parsed(_core.compare([_designed(one, progress, stop, memory_limit)]))
+    except _core.ScenarioError as error:
+        return {"rejected": str(error)}
+
+
+def _carried(
+    results: Iterator[tuple[str, Any]], count: int, progress: StepCallback | None
+) -> dict[str, Figures]:
+    """Collect what workers give; one that died has rejected its proposal."""
+    found: dict[str, Figures] = {}
+    for name, result in results:
+        is_lost = isinstance(result, Exception)
+        found[name] = {"rejected": f"{name}: {result}"} if is_lost else result
+        if progress and not progress(name, "designing", len(found) / count):
+            raise StoppedError(name)
+    return found
+
+
+def _together(comparisons: Sequence[Figures]) -> Figures:
+    """Make one comparison of several, each of one fabric."""
+    metrics = [one["metrics"][0] for one in comparisons]
+    compared = json.loads(_core.compare_metrics(json.dumps(metrics)))
+    beaten = [{key: one[key] for key in ("is_efficient", "beaten_by")} for one in compared]
+    return {
+        "designs": [one["designs"][0] for one in comparisons],
+        "metrics": [one | other for one, other in zip(metrics, beaten, strict=True)],
+    }
 
 
 def _at_once(compute: Callable[[T, Event], U], items: Sequence[T], threads: int) -> list[U]:

@@ -1,9 +1,11 @@
 //! Several fabrics side by side.
 
+use etherweave_primitives::InputError;
+
 use crate::Design;
 
 /// Metrics by which fabrics are compared. Absent: not known.
-#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct DesignMetrics {
     /// Name of the fabric.
     pub name: String,
@@ -37,10 +39,7 @@ impl Comparison {
     /// the relation has no cycles.
     pub fn of(designs: Vec<Design>) -> Comparison {
         let mut metrics: Vec<DesignMetrics> = designs.iter().map(DesignMetrics::of).collect();
-        let beaten: Vec<Vec<String>> = metrics.iter().map(|one| one.beaten_by(&metrics)).collect();
-        for (one, beaten_by) in metrics.iter_mut().zip(beaten) {
-            (one.is_efficient, one.beaten_by) = (beaten_by.is_empty(), beaten_by);
-        }
+        DesignMetrics::compare(&mut metrics);
         Comparison { designs, metrics }
     }
 
@@ -51,6 +50,24 @@ impl Comparison {
 }
 
 impl DesignMetrics {
+    /// Finds out which fabrics beat which, of metrics as JSON: of designs that several processes have made.
+    ///
+    /// # Errors
+    /// When the text is no list of metrics.
+    pub fn compare_json(text: &str) -> Result<String, InputError> {
+        let mistake = |error: serde_json::Error| InputError::new("metrics", error, "metrics of designs, as JSON");
+        let mut metrics: Vec<DesignMetrics> = serde_json::from_str(text).map_err(mistake)?;
+        DesignMetrics::compare(&mut metrics);
+        Ok(serde_json::to_string(&metrics).expect("figures are JSON"))
+    }
+
+    fn compare(metrics: &mut [DesignMetrics]) {
+        let beaten: Vec<Vec<String>> = metrics.iter().map(|one| one.beaten_by(metrics)).collect();
+        for (one, beaten_by) in metrics.iter_mut().zip(beaten) {
+            (one.is_efficient, one.beaten_by) = (beaten_by.is_empty(), beaten_by);
+        }
+    }
+
     fn of(design: &Design) -> DesignMetrics {
         let hosts = design.fabric.hosts as f64;
         DesignMetrics {

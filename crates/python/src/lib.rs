@@ -23,7 +23,7 @@ mod _core {
     #[pymodule_export]
     use crate::error::ScenarioError;
     #[pymodule_export]
-    use crate::fabric::{Deployment, Design, Fabric, compare, exports, largest, proposals};
+    use crate::fabric::{Deployment, Design, Fabric, compare, compare_metrics, exports, largest, proposals};
     #[pymodule_export]
     use crate::processes::{abort_processes, join_processes, leave_processes};
     #[pymodule_export]

@@ -43,7 +43,7 @@ pub use control::{AddressKind, ControlSpec, PauseKind, ResolutionKind, RuleKind,
 pub use deployment::{Deployment, Question};
 pub use error::{Mistake, ScenarioError};
 pub use estimate::{Estimate, foresee};
-pub use etherweave_design::{Comparison, Design, DesignStep};
+pub use etherweave_design::{Comparison, Design, DesignMetrics, DesignStep};
 pub use etherweave_kernel::Processes;
 pub use etherweave_primitives::InputError;
 pub use etherweave_sim::Progress;

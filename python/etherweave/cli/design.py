@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,7 @@ from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
+    ExecutorName,
     MemoryLimit,
     Settings,
     Threads,
@@ -27,6 +28,11 @@ from etherweave.cli.progress import print_start, step_progress
 from etherweave.fabrics import Figures, Proposals
 from etherweave.results import Result
 
+if TYPE_CHECKING:
+    from etherweave.sweeps import Executor
+
+LOCAL = "local"
+"""Executor without processes of its own: threads of this one."""
 EXAMPLES = """Examples:
 etherweave design dragonfly.toml
 etherweave design dragonfly.toml --draw dragonfly.svg
@@ -36,6 +42,7 @@ etherweave design halo3d.toml --load result
 etherweave design dragonfly.toml --export graphml --export netbox -o exports
 etherweave design --compare clos.toml butterfly.toml dragonfly.toml
 etherweave design --find hosts=300000 radix=72 rate=40Gb/s --rank price -o proposals
+etherweave design --find hosts=300000 radix=72 --executor dask=scheduler.json
 Formats of --export:
 """ + "\n".join(f"{name}: {about}" for name, about in etherweave.exports())
 
@@ -121,13 +128,15 @@ def design(
     settings: Settings = None,
     threads: Threads = ALL_PROCESSORS,
     memory_limit: MemoryLimit = None,
+    where: ExecutorName = LOCAL,
     as_json: AsJson = False,
 ) -> None:
     """Design a fabric on paper, and print counts, deadlock freedom, tables, power and cost.
 
     The topology and the table `design` of a scenario count; jobs may be missing. With --find or
-    several scenarios, each thread designs a fabric; a single one takes one thread. The exit code is
-    2 after a mistake.
+    several scenarios, each thread designs a fabric; a single one takes one thread. An executor
+    other than local designs each proposal of --find in a worker. The exit code is 2 after a
+    mistake.
     """
     changes = overrides(settings)
     if routings:
@@ -136,15 +145,17 @@ def design(
         reject("--routing: expected scenarios, without --find")
     if forms and (find or side_by_side or as_json):
         reject("--export: expected scenarios without --find, --compare and --json")
+    if where != LOCAL and not find:
+        reject(f"--executor {where}: expected with --find")
     if draw and forms:
         reject("--draw: expected to be without --export")
     drawing("--draw", draw, ".svg")
     destination = _Destination(output, draw, as_json)
-    with mistakes(etherweave.ScenarioError):
+    with mistakes(etherweave.ScenarioError, ValueError):
         if forms:
             _export(what, [form.value for form in forms], changes, output or Path())
         elif find:
-            _find(_request(what), rank.value, _Effort(threads, memory_limit), destination)
+            _find(_request(what), rank.value, _Effort(threads, memory_limit, where), destination)
         elif side_by_side or len(what) > 1:
             _compare(what, changes, _Effort(threads, memory_limit), destination)
         else:
@@ -161,6 +172,8 @@ class _Effort:
     """How many are computed at once."""
     memory_limit: str | None
     """Memory of each."""
+    where: str = LOCAL
+    """Executor of proposals."""
 
 
 @dataclass(frozen=True)
@@ -297,6 +310,8 @@ def _find(request: _Request, rank: str, effort: _Effort, destination: _Destinati
             threads=effort.threads,
             progress=report,
             memory_limit=effort.memory_limit,
+            executor=_executor(effort.where),
+            directory=destination.output or Path("results") / "find",
         )
     if destination.output:
         _write(proposals, destination.output)
@@ -310,6 +325,13 @@ def _find(request: _Request, rank: str, effort: _Effort, destination: _Destinati
         print(f"  Not proposed: {reason}")
     if destination.output:
         print(f"Scenarios: {destination.output}")
+
+
+def _executor(where: str) -> "Executor | None":
+    """Make an executor; threads of this process need none."""
+    from etherweave.sweeps import executor
+
+    return None if where == LOCAL else executor(where)
 
 
 def _write(proposals: Proposals, output: Path) -> None:

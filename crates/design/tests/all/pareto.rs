@@ -88,6 +88,20 @@ proptest! {
     }
 
     #[test]
+    fn metrics_of_several_processes_are_compared_as_those_of_one(
+        all in proptest::collection::vec(goals(), 1..8),
+    ) {
+        let alone = |number: usize| compared(&all[number..=number]).remove(0);
+        let mut apart: Vec<DesignMetrics> = (0..all.len()).map(alone).collect();
+        for (number, one) in apart.iter_mut().enumerate() {
+            one.name = format!("f{number}");
+        }
+        let text = DesignMetrics::compare_json(&serde_json::to_string(&apart).unwrap()).unwrap();
+        let found: Vec<DesignMetrics> = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(found, compared(&all));
+    }
+
+    #[test]
     fn nothing_beats_itself_or_what_beats_it_and_who_beats_the_better_beats_the_worse(
         all in proptest::collection::vec(goals(), 1..8),
     ) {
