@@ -1,8 +1,10 @@
 """Programs that record themselves, and their simulation on other fabrics."""
 
+import gzip
 import json
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +12,8 @@ import pytest
 
 from etherweave import _core
 from etherweave.bench.launchers.mpirun import user
+from etherweave.report import write_report
+from etherweave.traces import write_trace
 from support.command_line import run_here
 
 pytestmark = pytest.mark.needs("mpicc", "mpirun")
@@ -148,6 +152,42 @@ def test_the_recorder_subtracts_itself_and_scales_computation(recorded: Path) ->
     assert computed(0.0) == 0
     assert 0 < computed(1.0) < between.to_series().sum()
     assert computed(4.0) == pytest.approx(4 * computed(1.0), abs=0)
+
+
+def test_the_report_of_a_recording_shows_ranks_over_time(recorded: Path, tmp_path: Path) -> None:
+    page = write_report(recorded, tmp_path).read_text()
+    assert "Ranks over time" in page
+    assert "Some iterations" in page
+    assert (tmp_path / "ranks_recorded.svg").exists()
+    assert (tmp_path / "iterations_recorded.svg").exists()
+
+
+FIELDS = {
+    "M": {"name", "pid", "tid", "args"},
+    "X": {"name", "cat", "pid", "tid", "ts", "dur"},
+    "s": {"name", "cat", "id", "pid", "tid", "ts", "args"},
+    "f": {"name", "cat", "id", "pid", "tid", "ts", "args", "bp"},
+}
+"""Of each phase that the trace has, by the document that ``etherweave.traces`` names."""
+
+
+def test_a_trace_has_every_call_and_both_ends_of_each_message(
+    recorded: Path, tmp_path: Path
+) -> None:
+    recording = _core.Recording.read(recorded)
+    for name in ("a.json", "a.json.gz"):
+        write_trace(recording, tmp_path / name)
+    text = (tmp_path / "a.json").read_bytes()
+    assert gzip.decompress((tmp_path / "a.json.gz").read_bytes()) == text
+    events = json.loads(text)["traceEvents"]
+    for event in events:
+        assert set(event) == {"ph", *FIELDS[event["ph"]]}
+        assert event.get("ts", 0) >= 0
+        assert event.get("dur", 0) >= 0
+    counts = Counter(event["ph"] for event in events)
+    tables = recording.tables()
+    assert counts["X"] == len(tables["activities"])
+    assert counts["s"] == counts["f"] == len(tables["transfers"])
 
 
 def test_a_replay_predicts_the_time_on_another_fabric(recorded: Path, tmp_path: Path) -> None:

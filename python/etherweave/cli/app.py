@@ -23,7 +23,7 @@ VERBS = {
     "advise": "Rank fabrics by a simulated mix of jobs and their prices, and print what decides.",
     "show": "Check a scenario and print it with every default filled in, units included.",
     "schema": "Print the JSON Schema of a scenario, by which editors complete and check TOML.",
-    "report": "Draw a result, a study, benchmarks or a calibration as one HTML page, report.html.",
+    "report": "Draw a result, a recording, a study, benchmarks or a calibration as one HTML page.",
     "study": "Repeat a published evaluation, and check computed figures against published ones.",
     "calibrate": "Fit constants of hosts to micro-benchmarks; predict other workloads, and print "
     "the errors.",

@@ -8,7 +8,7 @@ import typer
 
 import etherweave
 from etherweave.cli.exits import FAILED, mistakes, notice, print_error, reject
-from etherweave.cli.parameters import AsJson, directory, output_option
+from etherweave.cli.parameters import AsJson, directory, output_file, output_option
 
 if TYPE_CHECKING:
     from etherweave.replays import RecordingFacts
@@ -30,6 +30,13 @@ def record(
         list[str], typer.Argument(metavar="COMMAND…", help="Launcher and program, after --.")
     ],
     output: Annotated[Path, output_option("Directory for the recording, a file for each rank.")],
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write calls and messages as a trace for Perfetto or Chrome, .json or .json.gz.",
+        ),
+    ] = None,
     compiler: Annotated[str, typer.Option(help="Compiler of MPI programs in C.")] = "mpicc",
     as_json: AsJson = False,
 ) -> None:
@@ -41,6 +48,7 @@ def record(
     from etherweave.bench.measure.errors import MeasureError
 
     directory(output)
+    output_file("--trace", trace, ".json", ".gz")
     if any(output.glob("*.ewr")):
         reject(f"{output}: has a recording; expected another directory")
     with mistakes(MeasureError):
@@ -53,9 +61,13 @@ def record(
         raise typer.Exit(FAILED)
     from etherweave import _core
     from etherweave.replays import facts
+    from etherweave.traces import write_trace
 
     with mistakes(etherweave.ScenarioError):
-        described = facts(_core.Recording.read(output))
+        recording = _core.Recording.read(output)
+        described = facts(recording)
+        if trace:
+            write_trace(recording, trace)
     if as_json:
         print(json.dumps(described, indent=2))
     else:

@@ -22,7 +22,8 @@ def report(
         typer.Argument(
             exists=True,
             file_okay=False,
-            help="Directory that `run -o`, `bench run -o`, `calibrate -o` or `study` wrote.",
+            help="Directory that `run -o`, `record -o`, `bench run -o`, `calibrate -o` or `study` "
+            "wrote.",
         ),
     ],
     beside: Annotated[
@@ -53,7 +54,7 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Draw a result, a study, benchmarks or a calibration as one HTML page, report.html."""
+    """Draw a result, a recording, a study, benchmarks or a calibration as one HTML page."""
     from etherweave.report import write_report
 
     with mistakes(ValueError):

@@ -24,6 +24,7 @@ from etherweave.report.drawing import draw_fabric
 from etherweave.report.heat import draw_heat
 from etherweave.report.metrics import draw_metrics
 from etherweave.report.run.page import write_run
+from etherweave.report.run.timeline import is_recording, write_recording
 from etherweave.report.study.page import write_study
 from etherweave.report.sweep import plot
 from etherweave.results import Result
@@ -51,13 +52,14 @@ def write_report(
     simulation: Sequence[Path] = (),
     topology: Path | None = None,
 ) -> Path:
-    """Write the report of a result, a study, benchmarks or a calibration, as ``report.html``.
+    """Write the report of a result, a study, benchmarks, a calibration or a recording.
 
     Parameters
     ----------
     source
         Directory of a result, of a study, which holds ``checks.json``, of benchmarks, which
-        holds ``benchmarks.json``, or of a calibration, which holds ``calibration.json``.
+        holds ``benchmarks.json``, of a calibration, which holds ``calibration.json``, or of a
+        recorded program.
     out
         Directory for the page and its figures; made when missing, may be the same.
     beside
@@ -123,5 +125,6 @@ _ALONE: list[tuple[Callable[[Path], bool], str, Callable[[Path, Path], Path]]] =
         "a calibration",
         lambda source, out: write_calibration(load_calibration(source), out),
     ),
+    (is_recording, "a recording", write_recording),
 ]
 """What has a page and nothing beside it: how to know it, its name, and what writes its page."""

@@ -14,6 +14,7 @@ from etherweave.report.run.comparison import (
 from etherweave.report.run.hosts import iterations, nodes, streams
 from etherweave.report.run.ports import counters, failures, flows, pauses, utilisation
 from etherweave.report.run.samples import flow_series, link_maps, port_series
+from etherweave.report.run.timeline import sections as rank_sections
 from etherweave.report.section import Builder
 from etherweave.results import Result, Summary
 
@@ -71,6 +72,7 @@ def write_run(result: Result, out: Path, others: Sequence[Result] = ()) -> Path:
         page.show(COMPARED, beside)
     page.show(REFERENCES, beside)
     page.show(MEASURED if "measured" in result.summary else SIMULATED, result)
+    page.show(rank_sections(result), result)
     scenarios = [
         (f"Resolved scenario, {label}" if others else "Resolved scenario", one.resolved)
         for one, label in zip(beside.results, beside.labels, strict=True)

@@ -1,0 +1,223 @@
+"""Ranks over time: who computes and who communicates when, of a run or a recorded program."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from etherweave import _core
+from etherweave.periods import Period, period, share
+from etherweave.replays import RecordingFacts, facts
+from etherweave.report.page import Front, Page
+from etherweave.report.section import Builder, Section, Table
+from etherweave.report.style import SERIES
+from etherweave.results import Result
+
+COMPUTE = ("compute", "sleep")
+"""Activities that are no communication."""
+CELLS = 400
+"""Of the map of all time."""
+ITERATIONS = 4
+"""Number of iterations of the detailed picture."""
+RECTANGLES_MAX = 4_000
+"""Of the detailed picture; it is shorter where more would be needed."""
+MAP_CAPTION = (
+    "A row for each rank. The colour is the part of the time that it spent in communication: in "
+    "calls of MPI, or waiting for messages."
+)
+DETAIL_CAPTION = (
+    "Blue: computation; orange: communication, waiting included; yellow: messages between two "
+    "ranks, from the send to the end of the receive."
+)
+_COMPUTES, _COMMUNICATES, _MESSAGE = SERIES[0], SERIES[1], "#f0c000"
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What the ranks of one job did, and their messages."""
+
+    job: str
+    activities: pl.DataFrame
+    """``rank``, ``activity``, ``start_ns`` and ``end_ns``."""
+    transfers: pl.DataFrame
+    """``source``, ``destination``, ``start_ns`` and ``end_ns``."""
+
+    @property
+    def bounds_ns(self) -> tuple[float, float]:
+        """The first start and the last end [ns]."""
+        low, high = self.activities["start_ns"].min(), self.activities["end_ns"].max()
+        assert isinstance(low, float)
+        assert isinstance(high, float)
+        return low, high
+
+    @property
+    def communication(self) -> pl.DataFrame:
+        """Activities that are communication."""
+        return self.activities.filter(~pl.col("activity").is_in(COMPUTE))
+
+    def period(self) -> Period | None:
+        """Find the time of an iteration; None when nothing repeats."""
+        own = self.communication
+        return period(own["start_ns"].to_numpy(), own["end_ns"].to_numpy())
+
+
+def timelines(result: Result) -> list[Timeline]:
+    """Split the activities of a run by job; none where the run did not observe its ranks."""
+    if not result.columns("activities"):
+        return []
+    activities, transfers = result.to_polars("activities"), result.to_polars("transfers")
+    return [
+        Timeline(str(job), own, transfers.filter(pl.col("job") == job))
+        for (job,), own in activities.group_by("job", maintain_order=True)
+    ]
+
+
+def recorded_timeline(recording: _core.Recording) -> Timeline:
+    """Read the activities of a recorded program."""
+    tables = recording.tables()
+    return Timeline(
+        "recorded", pl.DataFrame(tables["activities"]), pl.DataFrame(tables["transfers"])
+    )
+
+
+def sections(result: Result) -> list[Builder[Result]]:
+    """Return the builders of a run's timelines, one after another."""
+    return [builder for one in timelines(result) for builder in (_map_of(one), _detail_of(one))]
+
+
+def _map_of(timeline: Timeline) -> Builder[Result]:
+    return lambda _: communication_map(timeline)
+
+
+def _detail_of(timeline: Timeline) -> Builder[Result]:
+    return lambda _: detail(timeline)
+
+
+def communication_map(timeline: Timeline) -> Section:
+    """Draw the part of the time that each rank communicates, and name the time of an iteration."""
+    from_ns, until_ns = timeline.bounds_ns
+    edges = np.linspace(from_ns, until_ns, CELLS + 1)
+    own = timeline.communication.partition_by("rank", as_dict=True)
+    ranks = sorted(timeline.activities["rank"].unique())
+    shares = [_share(own.get((rank,)), edges) for rank in ranks]
+    figure = Figure(figsize=(9, 2.4 + 0.06 * min(len(ranks), 64)))
+    axes = figure.subplots()
+    mesh = axes.pcolormesh(
+        edges / 1e6, np.arange(len(ranks) + 1) - 0.5, np.array(shares), vmin=0, vmax=1
+    )
+    figure.colorbar(mesh, ax=axes, label="communication")
+    axes.set_xlabel("time [ms]")
+    axes.set_ylabel("rank")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_title(timeline.job)
+    name = f"ranks_{timeline.job}"
+    return Section(name, "Ranks over time", MAP_CAPTION, figure, [_facts(timeline)])
+
+
+def _share(rows: pl.DataFrame | None, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    if rows is None:
+        return np.zeros(len(edges) - 1)
+    covered = share(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy(), edges)
+    return np.clip(covered / np.diff(edges), 0, 1)
+
+
+def _facts(timeline: Timeline) -> Table:
+    found, (from_ns, until_ns) = timeline.period(), timeline.bounds_ns
+    time = pl.col("end_ns") - pl.col("start_ns")
+    spent = float(timeline.communication.select(time.sum()).item() or 0)
+    ranks = timeline.activities["rank"].n_unique()
+    cells = [f"{ranks:,}", f"{(until_ns - from_ns) / 1e6:,.3f}"]
+    cells.append(f"{spent / ranks / (until_ns - from_ns):.1%}")
+    cells += [f"{found.ns / 1e6:,.4g}", f"{found.correlation:.2f}"] if found else ["–", "–"]
+    cells.append(f"{(until_ns - from_ns) / found.ns:,.1f}" if found else "–")
+    head = ("ranks", "time [ms]", "communication", "iteration [ms]", "correlation", "iterations")
+    caption = (
+        "The iteration is the shortest time after which communication, summed over ranks, "
+        "correlates with itself nearly as well as after any other."
+    )
+    return Table(head, [cells], caption)
+
+
+def detail(timeline: Timeline) -> Section:
+    """Draw some iterations from the middle, as bars of each rank, with their messages."""
+    from_ns, until_ns = _window(timeline)
+    within = (pl.col("end_ns") > from_ns) & (pl.col("start_ns") < until_ns)
+    rows, messages = timeline.activities.filter(within), timeline.transfers.filter(within)
+    ranks = sorted(timeline.activities["rank"].unique())
+    figure = Figure(figsize=(9, 1.6 + 0.12 * min(len(ranks), 64)))
+    axes = figure.subplots()
+    computes = pl.col("activity").is_in(COMPUTE)
+    _bars(axes, rows.filter(computes), "computation", _COMPUTES)
+    _bars(axes, rows.filter(~computes), "communication", _COMMUNICATES)
+    columns = ("start_ns", "end_ns", "source", "destination")
+    ends = messages.select(columns).head(RECTANGLES_MAX).rows()
+    lines = [[(start / 1e6, a), (end / 1e6, b)] for start, end, a, b in ends]
+    axes.add_collection(LineCollection(lines, colors=_MESSAGE, linewidths=0.6, label="messages"))
+    axes.set_xlim(from_ns / 1e6, until_ns / 1e6)
+    axes.set_ylim(ranks[-1] + 0.6, ranks[0] - 0.6)
+    axes.set_xlabel("time [ms]")
+    axes.set_ylabel("rank")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+    axes.grid(visible=False)
+    return Section(f"iterations_{timeline.job}", "Some iterations", DETAIL_CAPTION, figure)
+
+
+def _window(timeline: Timeline) -> tuple[float, float]:
+    """Choose some iterations in the middle, or as much of it as can be drawn."""
+    from_ns, until_ns = timeline.bounds_ns
+    found, span = timeline.period(), until_ns - from_ns
+    wanted = min(span, ITERATIONS * found.ns) if found else span
+    drawn = span * min(1.0, RECTANGLES_MAX / max(1, len(timeline.activities)))
+    length = min(wanted, drawn)
+    start = from_ns + (span - length) / 2
+    return start, start + length
+
+
+def _bars(axes: Axes, rows: pl.DataFrame, label: str, colour: str) -> None:
+    bars = [
+        _rectangle(rank, low / 1e6, high / 1e6)
+        for rank, low, high in rows.select("rank", "start_ns", "end_ns").rows()
+    ]
+    axes.add_collection(PolyCollection(bars, facecolors=colour, linewidths=0, label=label))
+
+
+def _rectangle(rank: int, left: float, right: float) -> list[tuple[float, float]]:
+    return [(left, rank - 0.4), (right, rank - 0.4), (right, rank + 0.4), (left, rank + 0.4)]
+
+
+def is_recording(source: Path) -> bool:
+    """Return whether a directory has files of the recorder."""
+    return any(source.glob("*.ewr"))
+
+
+def write_recording(source: Path, out: Path) -> Path:
+    """Write the page of a recorded program into a directory; returns the page's path."""
+    try:
+        recording = _core.Recording.read(source)
+    except _core.ScenarioError as error:
+        raise ValueError(error) from None
+    page, timeline = Page(out), recorded_timeline(recording)
+    page.show([communication_map, detail], timeline)
+    return page.write(_front(source, facts(recording)), [])
+
+
+def _front(source: Path, described: RecordingFacts) -> Front:
+    lead = (
+        f"{described['ranks']} ranks ran for {described['span_ns'] / 1e6:,.6g} ms with "
+        f"{described['library']}."
+    )
+    rows = [
+        ("hosts", ", ".join(described["hosts"])),
+        ("calls", f"{described['calls']:,}"),
+        ("computation", f"{described['compute_share']:.1%} of the time"),
+        ("recorder", f"{described['recorder_share']:.2%} of the time"),
+        ("clocks within", f"{described['clock_error_ns_max'] / 1e3:,.3g} us"),
+    ]
+    return Front(source.absolute().name, lead, rows)
