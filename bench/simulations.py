@@ -75,7 +75,25 @@ kib = peak_kib() - before
 hosts = len({row for row in result.tables["flows"]["source_host"].to_pylist()})
 print(json.dumps({**result.summary, "hosts": hosts, "kib": kib}))
 """
-
+TRACE = """
+import json, pathlib, re, sys, etherweave
+from etherweave import _core
+file = sys.argv[1]
+peak_kib = lambda: int(re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1])
+program = etherweave.run(file, threads=1).summary
+text = _core.schedules(pathlib.Path(file).read_text(), file, [], 0).jobs[0].goal()
+before = peak_kib()
+goal = etherweave.run(file, {"job.0.workload": {"goal": {"text": text}}}, threads=1).summary
+assert goal["packets_created"] == program["packets_created"]
+print(json.dumps({
+    "operations": text.count(": "),
+    "text_mib": round(len(text) / 2**20, 1),
+    "wall_s": round(goal["wall_s"], 3),
+    "setup_s": round(goal["setup_s"], 3),
+    "run_peak_mib": round((peak_kib() - before) / 1024, 1),
+    "program_wall_s": round(program["wall_s"], 3),
+}))
+"""
 COMPARED = """
 import json, sys, etherweave
 def run(fidelity):
@@ -94,7 +112,8 @@ def rows() -> list[Row]:
     cases = [
         Row(f"{case.name} on {case.threads}", functools.partial(measure, case)) for case in CASES
     ]
-    return [*cases, Row("flow", flow), Row("caminos", peer), Row("study", study)]
+    others = {"flow": flow, "trace_64": trace, "caminos": peer, "study": study}
+    return [*cases, *(Row(name, of) for name, of in others.items())]
 
 
 def measure(case: Case) -> dict[str, Any]:
@@ -116,6 +135,18 @@ def measure(case: Case) -> dict[str, Any]:
         "bytes_per_host": round(best["kib"] * 1024 / best["hosts"]),
         "run_peak_mib": round(best["kib"] / 1024, 1),
         **counted,
+    }
+
+
+def trace() -> dict[str, Any]:
+    """Run programs, and the graphs that GOAL makes of them."""
+    runs = [child(TRACE, str(HERE / "trace_64.toml")) for _ in range(3)]
+    best = min(runs, key=lambda run: run["wall_s"])
+    return {
+        "row": "trace_64",
+        "threads": 1,
+        **best,
+        "operations_per_s_and_core": round(best["operations"] / best["wall_s"]),
     }
 
 

@@ -228,6 +228,8 @@ class Schedule:
         """How much it is, as JSON."""
     def goal(self) -> str:
         """Write the programs as GOAL text."""
+    def goal_bytes(self) -> bytes:
+        """Write the programs as GOAL binary."""
     @property
     def bytes(self) -> bytes:
         """The file."""

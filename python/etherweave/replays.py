@@ -129,7 +129,7 @@ def replay(
     described = facts(recording)
     rules = library or _named(scenario, overrides) or _recorded(described["library"])
     text = recording.goal(rules, ranks_per_node, compute_scale)
-    workload = {"goal": {"text": text, "added_waits": True}}
+    workload = {"goal": {"text": text}}
     result = run(
         scenario,
         {**(overrides or {}), "job.0.workload": workload},

@@ -550,7 +550,6 @@ class GlobalPause(Table):
     reaction: Key[str, str]
 
 class Goal(Table):
-    added_waits: Key[bool, bool]
     file: Key[str | None, str]
     iterations: Key[int, int]
     text: Key[str, str]

@@ -156,16 +156,17 @@ def test_schedules_are_written_for_other_programs(tmp_path: Path) -> None:
     done = command("schedule", file, "-o", tmp_path / "out", "--goal", "--json")
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)
-    assert [Path(name).name for name in row["files"]] == ["0.ews", "0.goal"]
+    assert [Path(name).name for name in row["files"]] == ["0.ews", "0.goal", "0.bin"]
     goal = (tmp_path / "out" / "0.goal").read_text()
-    # A scenario that names the text simulates the same sequence: marks of iterations are its own.
+    # A scenario that names the text or the binary simulates the same.
     assert goal.startswith("num_ranks 4\n\nrank 0 {\nl1: recv 0b from")
-    job = {"name": "goal", "workload": {"goal": {"file": "out/0.goal"}}}
-    file.write_text(toml.document({**scenario, "job": [job]}))
-    again = etherweave.run(file)
     original = etherweave.run({**scenario, "job": [halo]})
-    assert again.summary["end_ns"] == original.summary["end_ns"]
-    assert again.summary["packets_created"] == original.summary["packets_created"]
+    for name in ("out/0.goal", "out/0.bin"):
+        job = {"name": "goal", "workload": {"goal": {"file": name}}}
+        file.write_text(toml.document({**scenario, "job": [job]}))
+        again = etherweave.run(file)
+        assert again.summary["end_ns"] == original.summary["end_ns"]
+        assert again.summary["packets_created"] == original.summary["packets_created"]
 
 
 def test_streams_have_no_goal(tmp_path: Path) -> None:

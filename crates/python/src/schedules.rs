@@ -82,6 +82,13 @@ impl Schedule {
         written.map_err(|error| ScenarioError::new_err(format!("{}: {error}", self.job.name)))
     }
 
+    /// The programs as GOAL binary.
+    fn goal_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let written = py.detach(|| self.job.goal_bytes());
+        let written = written.map_err(|error| ScenarioError::new_err(format!("{}: {error}", self.job.name)))?;
+        Ok(PyBytes::new(py, &written))
+    }
+
     /// The file.
     #[getter]
     fn bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {

@@ -3,7 +3,7 @@
 use etherweave_primitives::{HostId, InputError};
 use etherweave_sim::Job;
 use etherweave_topology::Topology;
-use etherweave_workload::{Amounts, Goal, Schedule, Traffic};
+use etherweave_workload::{Amounts, Goal, Schedule, Traffic, programs_of_graphs};
 
 use crate::ScenarioError;
 use crate::document::Document;
@@ -37,6 +37,8 @@ pub struct JobSchedule {
     pub amounts: Amounts,
     /// The schedule, as [`Schedule::to_bytes`] writes it.
     pub bytes: Vec<u8>,
+    /// What it sends.
+    traffic: Traffic,
 }
 
 impl JobSchedule {
@@ -45,17 +47,20 @@ impl JobSchedule {
         serde_json::to_string(&self.amounts).expect("amounts are JSON")
     }
 
-    /// The programs as GOAL text.
+    /// The programs or graphs as GOAL text.
     ///
     /// # Errors
     /// When it is one of streams, or longer than such a text should be.
     pub fn goal(&self) -> Result<String, InputError> {
-        let schedule = Schedule::from_bytes(&self.bytes).expect("what has been written is read");
-        match schedule.traffic {
-            Traffic::Ranks(programs) => Goal::write(&programs),
-            Traffic::Graphs { .. } => unreachable!("a schedule has programs or streams"),
-            Traffic::Streams(_) => Err(InputError::new("", "streams", "programs of ranks, which GOAL is about")),
-        }
+        Goal::write(&self.traffic)
+    }
+
+    /// The same as GOAL binary.
+    ///
+    /// # Errors
+    /// As [`JobSchedule::goal`].
+    pub fn goal_bytes(&self) -> Result<Vec<u8>, InputError> {
+        Goal::to_bytes(&self.traffic)
     }
 }
 
@@ -102,18 +107,28 @@ fn schedule(
 ) -> Result<JobSchedule, ScenarioError> {
     let amounts = Amounts::of(&job.traffic);
     let hosts = job.hosts.iter().map(|&host| topology.host_name(host).to_owned()).collect();
-    let schedule = Schedule {
-        start: job.start,
-        is_background: job.is_background,
-        end: scenario.run.end,
-        warm_up: scenario.run.warm_up,
-        ..Schedule::new(&job.name, job.traffic)
-    };
-    let bytes = schedule.with_warm_up(warm_up).and_then(|schedule| schedule.to_bytes());
+    let bytes = programs(&job.traffic).and_then(|traffic| {
+        let schedule = Schedule {
+            start: job.start,
+            is_background: job.is_background,
+            end: scenario.run.end,
+            warm_up: scenario.run.warm_up,
+            ..Schedule::new(&job.name, traffic)
+        };
+        schedule.with_warm_up(warm_up)?.to_bytes()
+    });
     let bytes = bytes.map_err(|error| {
         document.error(format!("job.{number}.workload"), format!("{}: {}", error.key, error.found), error.expected)
     })?;
-    Ok(JobSchedule { name: job.name, hosts, amounts, bytes })
+    Ok(JobSchedule { name: job.name, hosts, amounts, bytes, traffic: job.traffic })
+}
+
+/// What the executor performs: of graphs the sequences that they are.
+fn programs(traffic: &Traffic) -> Result<Traffic, InputError> {
+    match traffic {
+        Traffic::Graphs { ranks, iterations } => Ok(Traffic::Ranks(programs_of_graphs(ranks, *iterations)?)),
+        Traffic::Ranks(_) | Traffic::Streams(_) => Ok(traffic.clone()),
+    }
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ family! {
     /// Training steps of a transformer.
     Training = "training": |parameters, _| parameters.traffic();
     /// A schedule in a GOAL file.
-    Goal = "goal": |parameters, _| Ok(Traffic::Ranks(parameters.programs()?));
+    Goal = "goal": |parameters, _| Ok(parameters.traffic()?);
     /// Ping-pong between two ranks.
     OsuLatency = "osu_latency": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// One-way bandwidth between two ranks.

@@ -1,26 +1,34 @@
-//! Schedules in the text format GOAL, the group operation assembly language of LogGOPSim, in and out.
+//! Schedules in GOAL, the group operation assembly language of LogGOPSim, in and out: its text, and the binary that its
+//! `txt2bin` makes of one.
 //!
-//! A GOAL file has a graph of sends, receives and calculations for each rank; a [`Program`] is a sequence that posts
-//! messages and waits for all of them at once. Every program is a graph ([`Goal::write`]), but not every graph is a
-//! program: a file that asks for less waiting than a sequence can do is refused, unless `added_waits` allows it. What
-//! is read and what is not: `docs/models/workload.md`.
+//! A GOAL file has a graph of sends, receives and calculations for each rank, which is read as it is: `cpu` is an
+//! execution stream on a core. What is read and what is not: `docs/models/workload.md`.
 //!
 //! ```
 //! use etherweave_workload::Goal;
-//! let text = "num_ranks 2\nrank 0 {\na: send 8b to 1\n}\nrank 1 {\na: recv 8b from 0\nb: calc 500\nb requires a\n}\n";
-//! let goal = Goal { text: text.into(), ..Goal::default() };
-//! assert_eq!(goal.programs().unwrap()[1].blocks[0].ops.len(), 5); // start, receive, wait, compute, end
+//! let text = "num_ranks 2\nrank 0 {\na: send 8b to 1\n}\nrank 1 {\na: recv 8b from -1\nb: calc 500 cpu 1\n}\n";
+//! let graphs = Goal { text: text.into(), ..Goal::default() }.graphs().unwrap();
+//! assert_eq!((graphs[1].len(), graphs[1].streams().len()), (2, 2));
 //! ```
 
-mod graph;
+mod binary;
 mod lines;
-mod order;
+mod reader;
 mod writer;
 
-use crate::limits::at_least;
-use crate::program::iteration;
-use crate::{Block, Program, check, check_progress};
+use std::sync::Arc;
+
 use etherweave_primitives::InputError;
+
+use crate::limits::at_least;
+use crate::{ExecutionStream, Graph, GraphBuilder, Traffic, check_graphs};
+
+/// Most ranks: numbers of ranks are checked before anything of that size is made.
+const RANKS_MAX: u64 = 1 << 20;
+/// The highest number of 32 bits means any tag.
+const TAG_MAX: u64 = u32::MAX as u64 - 1;
+/// Longest calculation, two months [ns].
+const CALC_MAX: u64 = 5_000_000 * 1_000_000_000;
 
 /// A schedule in a GOAL file (`goal`).
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -30,8 +38,6 @@ pub struct Goal {
     pub text: String,
     /// How often all of it is performed, each time an iteration, 1 or more.
     pub iterations: u32,
-    /// Whether ranks may wait for more than the file asks for, as a sequence of operations must.
-    pub added_waits: bool,
 }
 
 /// Two ranks that exchange a message.
@@ -50,40 +56,63 @@ s: send 8b to 0 tag 0
 
 impl Default for Goal {
     fn default() -> Goal {
-        Goal { text: PAIR.to_owned(), iterations: 1, added_waits: false }
+        Goal { text: PAIR.to_owned(), iterations: 1 }
     }
 }
 
 impl Goal {
     /// How many ranks it has, before anything is built; 0 when the text does not begin by saying so.
     pub(crate) fn ranks(&self) -> u64 {
-        graph::announced_ranks(&self.text).unwrap_or(0)
+        reader::announced_ranks(&self.text).unwrap_or(0)
     }
 
-    /// The schedule of every rank.
+    /// The graph of every rank.
     ///
     /// # Errors
-    /// When the text is no GOAL, is more than a program can say, or never ends; with the line.
-    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+    /// When the text is no GOAL, or ranks do not fit together; with the line, or the ranks.
+    pub fn graphs(&self) -> Result<Vec<Arc<Graph>>, InputError> {
         at_least("iterations", self.iterations, 1)?;
-        let graphs = graph::read(&self.text)?;
-        let program = |graph| {
-            let ops = order::sequence(graph, self.added_waits)?;
-            Ok(Program::new([Block::measured(iteration(ops), self.iterations)]))
-        };
-        let programs: Vec<Program> = graphs.iter().map(program).collect::<Result<_, InputError>>()?;
-        let of_text = |error: InputError| InputError { key: "text".to_owned(), ..error };
-        check(&programs).map_err(of_text)?;
-        check_progress(&programs).map_err(of_text)?;
-        Ok(programs)
+        let graphs: Vec<Arc<Graph>> = reader::read(&self.text)?.into_iter().map(Arc::new).collect();
+        check_graphs(&graphs).map_err(|error| InputError { key: "text".to_owned(), ..error })?;
+        Ok(graphs)
     }
 
-    /// Programs as GOAL text: repetitions one after another, without marks of iterations.
+    pub(crate) fn traffic(&self) -> Result<Traffic, InputError> {
+        Ok(Traffic::Graphs { ranks: self.graphs()?, iterations: self.iterations })
+    }
+
+    /// Programs or graphs as GOAL text: repetitions of programs one after another, without marks of iterations; of
+    /// graphs one.
     ///
     /// # Errors
-    /// When they have more operations than such a text should, or a rest that is no whole number of nanoseconds.
-    pub fn write(programs: &[Program]) -> Result<String, InputError> {
-        writer::write(programs)
+    /// When they have more operations than such a text should, or a time that is no whole number of nanoseconds; for
+    /// streams.
+    pub fn write(traffic: &Traffic) -> Result<String, InputError> {
+        writer::text(&writer::graphs(traffic)?)
+    }
+
+    /// The same as a binary.
+    ///
+    /// # Errors
+    /// As [`Goal::write`].
+    pub fn to_bytes(traffic: &Traffic) -> Result<Vec<u8>, InputError> {
+        binary::write(&writer::graphs(traffic)?)
+    }
+
+    /// The text of a binary, if it is one by its first bytes.
+    ///
+    /// # Errors
+    /// When it is damaged; with the byte.
+    pub fn text_of(bytes: &[u8]) -> Option<Result<String, InputError>> {
+        binary::is_goal(bytes)
+            .then(|| writer::text(&binary::read(bytes)?.into_iter().map(Arc::new).collect::<Vec<_>>()))
+    }
+}
+
+/// Gives a graph streams up to number `cpu`.
+fn cores(graph: &mut GraphBuilder, cpu: u8) {
+    while graph.streams() <= usize::from(cpu) {
+        graph.stream(ExecutionStream::Core);
     }
 }
 

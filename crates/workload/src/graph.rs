@@ -32,12 +32,14 @@
 
 mod builder;
 mod check;
+mod order;
 mod progress;
 
 use etherweave_primitives::{Duration, Rank};
 
 pub use builder::{GraphBuilder, GraphCycle, NodeId};
 pub use check::check_graphs;
+pub use order::programs_of_graphs;
 
 /// Stands for any rank and any tag; no tag of an operation.
 const ANY: u32 = u32::MAX;

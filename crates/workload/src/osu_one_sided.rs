@@ -142,9 +142,9 @@ mod tests {
 
     #[test]
     fn files_of_sends_and_receives_refuse_one_sided_operations() {
-        let programs = OsuOneSidedLatency::default().programs().unwrap();
-        let goal = Goal::write(&programs).unwrap_err().to_string();
-        let schedule = Schedule::new("put", Traffic::Ranks(programs)).to_bytes().unwrap_err().to_string();
+        let traffic = Traffic::Ranks(OsuOneSidedLatency::default().programs().unwrap());
+        let goal = Goal::write(&traffic).unwrap_err().to_string();
+        let schedule = Schedule::new("put", traffic).to_bytes().unwrap_err().to_string();
         assert!(goal.contains("one-sided operations; expected sends and receives: GOAL has no windows"), "{goal}");
         assert!(schedule.contains("the executor has no windows of memory for put, get"), "{schedule}");
     }

@@ -14,8 +14,8 @@ use crate::{Block, Goal, Graph, GraphOp, Op, Program, StreamSpec, Workload};
 const SAMPLES: u64 = 8;
 /// Operations of a program of a permutation: two marks and three operations.
 const PERMUTATION_OPS: u64 = 5;
-/// Operations of a line of a GOAL file, at most about: itself, a wait, and what the lists grew by.
-const OPS_OF_LINE: u64 = 3;
+/// What a line of a GOAL file takes in memory [B]: an operation with what a run keeps of it, or a dependency.
+const LINE_BYTES: u64 = 48;
 
 /// How much a workload is; sums over all its ranks. Numbers stop at the largest instead of wrapping.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -141,7 +141,7 @@ fn of_goal(goal: &Goal, ranks: u64) -> TrafficSize {
     TrafficSize {
         ranks,
         receivers: ranks,
-        program_bytes: lines * OPS_OF_LINE * size_of::<Op>() as u64 + ranks.saturating_mul(HEAD_BYTES),
+        program_bytes: lines * LINE_BYTES + ranks.saturating_mul(size_of::<Graph>() as u64),
         connections: pairs.min(lines),
         rows: ranks.saturating_mul(u64::from(goal.iterations)),
         messages: Some(lines.saturating_mul(u64::from(goal.iterations))),

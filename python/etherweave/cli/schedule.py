@@ -25,7 +25,8 @@ def schedule(
         int, typer.Option(min=0, help="Number of warm-up passes over each block of a program.")
     ] = 1,
     goal: Annotated[
-        bool, typer.Option("--goal", help="Write GOAL texts too, the input of LogGOPSim.")
+        bool,
+        typer.Option("--goal", help="Write GOAL texts and binaries too, for LogGOPSim."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -46,11 +47,14 @@ def schedule(
 
 def _write(job: _core.Schedule, stem: Path, goal: bool) -> list[str]:
     """Write the files of a job, named by its number, and return their names."""
-    text = job.goal() if goal else None
+    text, binary = (job.goal(), job.goal_bytes()) if goal else (None, None)
     stem.parent.mkdir(parents=True, exist_ok=True)
     files = [stem.with_suffix(".ews")]
     files[0].write_bytes(job.bytes)
     if text is not None:
         files.append(stem.with_suffix(".goal"))
         files[1].write_text(text, encoding="utf-8")
+    if binary is not None:
+        files.append(stem.with_suffix(".bin"))
+        files[2].write_bytes(binary)
     return [str(path) for path in files]

@@ -3,9 +3,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::collective::Collective;
-use crate::{Fft, Halo3d, Op, OsuCollective, Traffic, Workload};
+use crate::{Block, Fft, GraphOp, Halo3d, Op, OsuCollective, Program, Workload, programs_of_graphs};
 
-/// Rank 0 of the dissemination of LogGOPSim's examples, cut to four ranks: sends that wait for the receive before.
+/// The dissemination of LogGOPSim's examples, cut to four ranks: sends that wait for the receive before.
 const DISSEMINATION: &str = "num_ranks 4
 rank 0 {
 l1: send 1b to 1 tag 0
@@ -43,7 +43,11 @@ fn goal(text: &str) -> Goal {
 }
 
 fn refused(text: &str) -> String {
-    goal(text).programs().unwrap_err().to_string()
+    goal(text).graphs().unwrap_err().to_string()
+}
+
+fn graphs_of(text: &str) -> Vec<Arc<Graph>> {
+    goal(text).graphs().unwrap()
 }
 
 /// All operations one after another, without marks; a wait for nothing is none.
@@ -67,27 +71,128 @@ fn unrolled(program: &Program) -> Vec<Op> {
     ops
 }
 
-#[test]
-fn what_is_written_is_read_back_as_the_same_sequence() {
-    let small = |workload: Workload| match workload.traffic(3).unwrap() {
-        Traffic::Ranks(programs) => programs,
-        Traffic::Graphs { .. } | Traffic::Streams(_) => unreachable!("only rank schedules are listed"),
-    };
+/// Jobs of ranks whose programs are small.
+fn small_jobs() -> Vec<Traffic> {
     let bytes = Bytes::new(4096);
-    for workload in [
+    let operation = Collective::Bcast { root: 3, bytes };
+    let bcast = OsuCollective { operation, warm_up: 1, iterations: 2, ..OsuCollective::default() };
+    let workloads = [
         Workload::Halo3d(Halo3d { iterations: 3, ..Halo3d::default() }),
         Workload::Fft(Fft { iterations: 2, ..Fft::default() }),
-        Workload::OsuCollective(OsuCollective {
-            operation: Collective::Bcast { root: 3, bytes },
-            warm_up: 1,
-            iterations: 2,
-            ..OsuCollective::default()
-        }),
-    ] {
-        let programs = small(workload);
-        let read = goal(&Goal::write(&programs).unwrap()).programs().unwrap();
-        assert_eq!(read.iter().map(unrolled).collect::<Vec<_>>(), programs.iter().map(unrolled).collect::<Vec<_>>());
+        Workload::OsuCollective(bcast),
+    ];
+    workloads.into_iter().map(|workload| workload.traffic(3).unwrap()).collect()
+}
+
+#[test]
+fn what_is_written_is_read_back_as_the_same_sequence() {
+    for traffic in small_jobs() {
+        let read = graphs_of(&Goal::write(&traffic).unwrap());
+        let Traffic::Ranks(programs) = traffic else { panic!("ranks") };
+        let again = programs_of_graphs(&read, 1).unwrap();
+        assert_eq!(again.iter().map(unrolled).collect::<Vec<_>>(), programs.iter().map(unrolled).collect::<Vec<_>>());
     }
+}
+
+/// Streams, receives that leave source or tag open, and dependencies of either kind in both directions.
+const GRAPH: &str = "num_ranks 3
+
+rank 0 {
+l1: recv 8b from -1 tag -1 cpu 2
+l2: recv 8b from 2 tag -1
+l1 irequires l2
+l3: calc 700 cpu 1
+l3 irequires l1
+l3 requires l2
+}
+
+rank 1 {
+l1: send 8b to 0 tag 7
+}
+
+rank 2 {
+l1: send 8b to 0 tag 9
+}
+";
+
+#[test]
+fn a_graph_is_read_and_written_as_it_is() {
+    let graphs = graphs_of(GRAPH);
+    assert_eq!(graphs[0].streams(), [ExecutionStream::Core; 3]);
+    assert_eq!(graphs[0].op(0), GraphOp::Receive { peer: None, tag: None, bytes: 8 });
+    assert_eq!(graphs[0].op(2), GraphOp::Compute { duration: Duration::from_ns(700) });
+    assert_eq!((graphs[0].after(1), graphs[0].after_start(1)), ([2].as_slice(), [0].as_slice()));
+    let traffic = Traffic::Graphs { ranks: graphs, iterations: 1 };
+    assert_eq!(Goal::write(&traffic).unwrap(), GRAPH);
+}
+
+#[test]
+fn a_binary_has_the_same_graph_as_its_text() {
+    let jobs = small_jobs().into_iter().chain([Goal { text: GRAPH.to_owned(), ..Goal::default() }.traffic().unwrap()]);
+    for traffic in jobs {
+        let bytes = Goal::to_bytes(&traffic).unwrap();
+        assert_eq!(Goal::text_of(&bytes).unwrap().unwrap(), Goal::write(&traffic).unwrap());
+    }
+    assert_eq!(Goal::text_of(GRAPH.as_bytes()), None);
+}
+
+/// The layout of LogGOPSim's `Parser.hpp`, written out: rank 0 sends 10 B to rank 1 after 5 ns.
+#[test]
+fn a_binary_has_the_layout_that_loggopsim_maps() {
+    let node = |waits: u32, kind: u8, peer: u32, size: u64, tag: u32, lists: [u32; 4]| {
+        let mut bytes = waits.to_le_bytes().to_vec();
+        bytes.push(kind);
+        bytes.extend(peer.to_le_bytes());
+        bytes.extend(size.to_le_bytes());
+        bytes.extend(tag.to_le_bytes());
+        bytes.extend([0, 0]);
+        bytes.extend(lists.into_iter().flat_map(u32::to_le_bytes));
+        bytes
+    };
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let first = [words(&[2, 1, 0]), node(0, 3, 0, 5, 0, [1, 0, 0, 1]), node(1, 1, 1, 10, 3, [0, 1, 0, 1]), words(&[1])];
+    let second = [words(&[1, 1, 0]), node(0, 2, 0, 10, 3, [0; 4])];
+    let (first, second) = (first.concat(), second.concat());
+    let start = 6 + 2 * 16;
+    let places = [start, start + first.len(), start + first.len(), start + first.len() + second.len()];
+    let places = places.into_iter().flat_map(|place| (place as u64).to_le_bytes()).collect::<Vec<u8>>();
+    let expected = [4223_u64.to_le_bytes().to_vec(), words(&[2]), vec![0, 0], places, first, second].concat();
+    let text = "num_ranks 2\nrank 0 {\na: calc 5\nb: send 10b to 1 tag 3\nb requires a\n}\n\
+                rank 1 {\nr: recv 10b from 0 tag 3\n}\n";
+    assert_eq!(Goal::to_bytes(&goal(text).traffic().unwrap()).unwrap(), expected);
+    let used_up = [2342_u64.to_le_bytes().to_vec(), expected[8..].to_vec()].concat();
+    assert_eq!(graphs_of(&Goal::text_of(&used_up).unwrap().unwrap()), graphs_of(text));
+}
+
+#[test]
+fn damage_of_a_binary_is_reported_with_its_byte() {
+    let good = Goal::to_bytes(&goal(GRAPH).traffic().unwrap()).unwrap();
+    // Behind the header of 14 B and three places lie two counts and the root of rank 0, then its nodes.
+    let node = |number: usize| 14 + 3 * 16 + 3 * 4 + 39 * number;
+    let with = |at: usize, byte: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        bytes
+    };
+    for (bytes, message) in [
+        (good[..10].to_vec(), "byte 8: a header of 6 bytes from 0 on, in 2 bytes"),
+        (with(11, 1), "byte 8: 16777219 ranks; expected 1 to"),
+        (good[..60].to_vec(), "byte 8: places of ranks of 48 bytes from 6 on, in 52 bytes"),
+        (with(14, 200), "byte 14: rank 0 from 200 to"),
+        (with(30, 5), "byte 30: rank 1 from 5 to"),
+        (with(14 + 3 * 16 + 3, 1), "byte 62: nodes of"),
+        (with(node(1) + 4, 7), "operation of kind 7; expected 1, 2 or 3"),
+        (with(node(1) + 5, 0), "rank 0 exchanges with 0 in a job of 3 ranks"),
+        (with(node(1) + 14, 2), "a size of 2199023255560; expected at most"),
+        (with(node(2) + 24, 1), "256 dependants; expected at most"),
+        (with(node(1) + 27, 9), "dependants of 4 bytes from 36 on"),
+        (with(node(3), 9), "operation 9; expected one below 3"),
+    ] {
+        let error = Goal::text_of(&bytes).unwrap().unwrap_err().to_string();
+        assert!(error.contains(message), "{message}: {error}");
+    }
+    // What the file says of the number of dependencies does not matter.
+    assert_eq!(Goal::text_of(&with(node(0), 200)).unwrap().unwrap(), GRAPH);
 }
 
 #[test]
@@ -95,38 +200,31 @@ fn a_message_is_written_as_loggopsim_reads_it() {
     let send = Op::Isend { peer: Rank::new(1), tag: 7, bytes: 10 };
     let compute = Op::Compute { duration: Duration::from_us(2) };
     let program = Program::new([Block::unmeasured(vec![send, Op::WaitAll, compute])]);
-    let text = Goal::write(&[program, Program::default()]).unwrap();
+    let text = Goal::write(&Traffic::Ranks(vec![program, Program::default()])).unwrap();
     let expected = "num_ranks 2\n\nrank 0 {\nl1: send 10b to 1 tag 7\nl2: calc 0\nl2 irequires l1\nl2 requires l1\n\
                     l3: calc 2000\nl3 requires l2\n}\n\nrank 1 {\n}\n";
     assert_eq!(text, expected);
 }
 
+fn not_a_sequence(text: &str) -> String {
+    programs_of_graphs(&graphs_of(text), 1).unwrap_err().to_string()
+}
+
 #[test]
-fn a_graph_that_waits_for_less_is_refused_unless_waits_may_be_added() {
+fn a_graph_that_waits_for_less_is_no_sequence() {
     // l3 requires the receive l2; a wait for all waits for the send l1 too.
-    let error = refused(DISSEMINATION);
-    assert!(error.starts_with("text: line 5: an operation that may start before"), "{error}");
-    let goal = Goal { added_waits: true, ..goal(DISSEMINATION) };
-    let programs = goal.programs().unwrap();
-    let kinds = |op: &Op| match op {
-        Op::Isend { .. } => 's',
-        Op::Irecv { .. } => 'r',
-        Op::OneSided { .. } => 'o',
-        Op::WaitAll => 'w',
-        Op::IterationStart => '(',
-        Op::IterationEnd => ')',
-        Op::Copy { .. } | Op::Compute { .. } | Op::Sleep { .. } => 'c',
-    };
-    for program in &programs {
-        assert_eq!(program.blocks[0].ops.iter().map(kinds).collect::<String>(), "(srwsrw)");
-    }
+    let error = not_a_sequence(DISSEMINATION);
+    assert!(error.starts_with("rank0 has an operation, number 2, that may start before"), "{error}");
+    assert!(not_a_sequence(GRAPH).starts_with("rank0 has 3 streams; expected a graph that is a sequence"));
+    let any = "num_ranks 2\nrank 0 {\na: recv 8b from -1\n}\nrank 1 {\na: send 8b to 0\n}\n";
+    assert!(not_a_sequence(any).starts_with("rank0 has a receive from any rank or with any tag"));
 }
 
 #[test]
 fn a_tree_of_calculations_and_messages_is_a_sequence() {
     let text = "num_ranks 2\nrank 0 {\na: recv 8b from 1\nb: calc 5\nb requires a\nc: send 8b to 1\nc requires b\n}\n\
                 rank 1 {\nc: send 8b to 0\nd: recv 8b from 0\n}\n";
-    let programs = goal(text).programs().unwrap();
+    let programs = programs_of_graphs(&graphs_of(text), 1).unwrap();
     let peer = Rank::new(1);
     let [receive, send] = [Op::Irecv { peer, tag: 0, bytes: 8 }, Op::Isend { peer, tag: 0, bytes: 8 }];
     let compute = Op::Compute { duration: Duration::from_ns(5) };
@@ -140,8 +238,9 @@ fn a_tree_of_calculations_and_messages_is_a_sequence() {
 fn a_calculation_beside_a_receive_keeps_its_place() {
     // The send must not start before the calculation ends: nothing in the graph says so.
     let text = "num_ranks 2\nrank 0 {\nb: calc 5\nc: send 8b to 1\n}\nrank 1 {\nd: recv 8b from 0\n}\n";
-    assert!(refused(text).starts_with("text: line 4: an operation that may start before"));
-    assert!(goal(&text.replace("c: send 8b to 1", "c: send 8b to 1\nc requires b")).programs().is_ok());
+    assert!(not_a_sequence(text).starts_with("rank0 has an operation, number 1, that may start before"));
+    let ordered = text.replace("c: send 8b to 1", "c: send 8b to 1\nc requires b");
+    assert!(programs_of_graphs(&graphs_of(&ordered), 1).is_ok());
 }
 
 #[test]
@@ -155,9 +254,10 @@ fn mistakes_are_reported_with_their_line() {
         ("num_ranks 2\nrank 1 {\n}\nrank 1 {\n}".into(), "line 4: rank 1 twice"),
         ("num_ranks 2\nrank 1 {\n".into(), "line 2: the text ends inside of rank 1; expected `}`"),
         (rank("l1: send 10 to 1"), "line 3: l1 : send 10 to 1; expected `send`"),
-        (rank("l1: recv 10b from -1"), "line 3: a message from any rank; expected the number of a rank"),
-        (rank("l1: recv 10b from 1 tag -1"), "line 3: any tag; expected"),
-        (rank("l1: recv 10b from 1 tag 3 cpu 1"), "line 3: cpu 1; expected cpu 0"),
+        (rank("l1: send 10b to -1"), "line 3: peer -1; expected a number up to 1"),
+        (rank("l1: send 10b to 1 tag -1"), "line 3: a send with any tag; expected the number of a tag"),
+        (rank("l1: recv 10b from 1 tag 3 cpu 256"), "line 3: cpu 256; expected a number up to 255"),
+        (rank("l1: recv 10b from -1"), "rank0 has 1 receives like one from any rank with tag 0, for 0 messages"),
         (rank("l1: send 10b to 0"), "line 3: a message of rank 0 to itself; expected another rank"),
         (rank("l1: send 9999999999999b to 1"), "line 3: message 9999999999999; expected a number up to"),
         (rank("l1: calc 99999999999999999999"), "line 3: calculation 99999999999999999999; expected"),
@@ -182,24 +282,87 @@ fn ranks_that_wait_for_each_other_for_ever_are_refused() {
     );
 }
 
+/// Reads what may be a text; what is read is written and read back as the same.
+fn assert_text_is_read_or_refused(text: String) {
+    let Ok(ranks) = (Goal { text, iterations: 1 }).graphs() else { return };
+    let written = Goal::write(&Traffic::Graphs { ranks: ranks.clone(), iterations: 1 }).unwrap();
+    assert_eq!(graphs_of(&written), ranks);
+}
+
+fn assert_binary_is_read_or_refused(bytes: &[u8]) {
+    if let Ok(graphs) = binary::read(bytes) {
+        let taken: u64 = graphs.iter().map(Graph::memory).sum();
+        assert!(taken <= 24 * bytes.len() as u64, "{taken} B of {} B", bytes.len());
+    }
+}
+
+fn words() -> impl Strategy<Value = Vec<&'static str>> {
+    let word = prop_oneof![
+        Just("rank 0 {\n"),
+        Just("rank 1 {\n"),
+        Just("}\n"),
+        Just("l1: "),
+        Just("l2: "),
+        Just("send 8b to 1"),
+        Just("recv 8b from 0"),
+        Just("recv 8b from -1"),
+        Just("calc 0"),
+        Just("calc 7"),
+        Just(" tag 1"),
+        Just(" tag -1"),
+        Just(" cpu 3"),
+        Just(" nic 1"),
+        Just("\n"),
+        Just("l1 requires l2\n"),
+        Just("l2 irequires l1\n"),
+        Just("/*"),
+        Just("*/"),
+        Just("//"),
+        Just("ß"),
+    ];
+    prop::collection::vec(word, 0..30)
+}
+
+/// Bytes of a binary that are changed, and where it is cut.
+fn damage() -> impl Strategy<Value = (Vec<(prop::sample::Index, u8)>, prop::sample::Index)> {
+    (prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4), any::<prop::sample::Index>())
+}
+
+fn damaged(good: &[u8], (changes, cut): &(Vec<(prop::sample::Index, u8)>, prop::sample::Index)) -> Vec<u8> {
+    let mut bytes = good.to_vec();
+    changes.iter().for_each(|(place, byte)| *place.get_mut(&mut bytes[8..]) = *byte);
+    // One in a few is cut.
+    let length = cut.index(4 * bytes.len());
+    bytes.truncate(length.max(8));
+    bytes
+}
+
 proptest! {
     #[test]
-    fn no_text_breaks_the_reader(
-        words in prop::collection::vec(
-            prop_oneof![
-                Just("num_ranks 2\n"), Just("rank 0 {\n"), Just("rank 1 {\n"), Just("}\n"), Just("l1: "), Just("l2: "),
-                Just("send 8b to 1"), Just("recv 8b from 0"), Just("calc 0"), Just("calc 7"), Just(" tag 1"),
-                Just("\n"),
-                Just("l1 requires l2\n"), Just("l2 irequires l1\n"), Just("/*"), Just("*/"), Just("//"), Just("ß"),
-            ],
-            0..30,
-        ),
-        noise in "\\PC{0,20}",
-        added_waits: bool,
-    ) {
-        let text = format!("num_ranks 2\n{}{noise}", words.concat());
-        if let Ok(programs) = (Goal { text, iterations: 1, added_waits }).programs() {
-            prop_assert_eq!(check(&programs), Ok(()));
-        }
+    fn no_text_breaks_the_reader(words in words(), noise in "\\PC{0,20}") {
+        assert_text_is_read_or_refused(format!("num_ranks 2\n{}{noise}", words.concat()));
+    }
+
+    #[test]
+    fn no_damage_breaks_the_reader_of_binaries(damage in damage()) {
+        let good = Goal::to_bytes(&goal(GRAPH).traffic().unwrap()).unwrap();
+        assert_binary_is_read_or_refused(&damaged(&good, &damage));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000_000))]
+
+    #[test]
+    #[ignore = "a million inputs"]
+    fn a_million_texts_do_not_break_the_reader(words in words(), noise in "\\PC{0,20}") {
+        assert_text_is_read_or_refused(format!("num_ranks 2\n{}{noise}", words.concat()));
+    }
+
+    #[test]
+    #[ignore = "a million inputs"]
+    fn a_million_damages_do_not_break_the_reader_of_binaries(damage in damage()) {
+        let good = Goal::to_bytes(&goal(GRAPH).traffic().unwrap()).unwrap();
+        assert_binary_is_read_or_refused(&damaged(&good, &damage));
     }
 }

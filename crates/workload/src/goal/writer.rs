@@ -1,105 +1,100 @@
-//! Programs as GOAL text: operations start one after another, and those after a wait require a join of all before it.
+//! Programs and graphs as GOAL text. A wait for all is a calculation of nothing that requires what it waits for.
 
+use std::borrow::Cow;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use etherweave_primitives::{Duration, InputError};
 
 use crate::schedule::refuse_one_sided;
-use crate::{Op, Program};
+use crate::{Block, ExecutionStream, Graph, GraphBuilder, GraphOp, Program, Traffic};
 
-/// Most operations of a text: some hundred megabytes.
+/// Most operations of programs: some hundred megabytes of text.
 const OPERATIONS_MAX: u64 = 10_000_000;
 
-/// What has been written of a rank.
-#[derive(Default)]
-struct Rank {
-    text: String,
-    /// Labels are numbers.
-    label: u64,
-    /// Messages since the last wait.
-    open: Vec<u64>,
-    /// What the next operation must come after.
-    before: Option<Before>,
-}
-
-#[derive(Clone, Copy)]
-enum Before {
-    /// A message that has been posted.
-    Started(u64),
-    /// A calculation or a join that is complete.
-    Complete(u64),
-}
-
-pub(super) fn write(programs: &[Program]) -> Result<String, InputError> {
-    let blocks = programs.iter().flat_map(Program::counted);
-    let count =
-        blocks.map(|(block, times)| (block.ops.len() as u64).saturating_mul(times)).fold(0, u64::saturating_add);
-    if count > OPERATIONS_MAX {
-        let expected = format!("at most {OPERATIONS_MAX}: GOAL has no repetitions, so ask for fewer iterations");
-        return Err(InputError::new("iterations", format!("{count} operations"), expected));
+/// What is written of a job.
+///
+/// # Errors
+/// When its programs have more operations than a file should; for streams.
+pub(super) fn graphs(traffic: &Traffic) -> Result<Cow<'_, [Arc<Graph>]>, InputError> {
+    match traffic {
+        Traffic::Graphs { ranks, .. } => Ok(Cow::Borrowed(ranks)),
+        Traffic::Ranks(programs) => {
+            let count = |(block, times): (&Block, u64)| (block.ops.len() as u64).saturating_mul(times);
+            let count = programs.iter().flat_map(Program::counted).map(count).fold(0, u64::saturating_add);
+            if count > OPERATIONS_MAX {
+                let expected =
+                    format!("at most {OPERATIONS_MAX}: GOAL has no repetitions, so ask for fewer iterations");
+                return Err(InputError::new("iterations", format!("{count} operations"), expected));
+            }
+            refuse_one_sided(programs.iter(), "GOAL")?;
+            Ok(programs.iter().map(graph).collect())
+        }
+        Traffic::Streams(_) => Err(InputError::new("", "streams", "programs of ranks, which GOAL is about")),
     }
-    refuse_one_sided(programs.iter(), "GOAL")?;
-    let mut text = format!("num_ranks {}\n", programs.len());
-    for (number, program) in programs.iter().enumerate() {
-        let mut rank = Rank::default();
-        program.ops().try_for_each(|op| rank.put(op))?;
-        let _ = write!(text, "\nrank {number} {{\n{}}}\n", rank.text);
+}
+
+fn graph(program: &Program) -> Arc<Graph> {
+    let mut builder = GraphBuilder::default();
+    let stream = builder.stream(ExecutionStream::Core);
+    builder.sequence(stream, program.ops(), &[]);
+    Arc::new(builder.build().expect("a sequence has no cycle"))
+}
+
+/// A calculation in the unit of the format. The format has no time that depends on memory, so copies take none.
+pub(super) fn nanoseconds(op: GraphOp) -> Result<u64, InputError> {
+    let duration = if let GraphOp::Compute { duration } = op { duration } else { Duration::ZERO };
+    let is_whole = duration.as_ps().is_multiple_of(1000);
+    InputError::unless(is_whole, "sleep", duration, "whole nanoseconds, in which GOAL counts")?;
+    Ok(duration.as_ps() / 1000)
+}
+
+/// Labels are numbers from 1, and an operation is followed by its dependencies on itself and on those before it, and by
+/// those of operations before it on it.
+pub(super) fn text(graphs: &[Arc<Graph>]) -> Result<String, InputError> {
+    let mut text = format!("num_ranks {}\n", graphs.len());
+    for (number, graph) in graphs.iter().enumerate() {
+        let _ = write!(text, "\nrank {number} {{\n");
+        let lines = dependencies(graph);
+        let mut lines = lines.iter().peekable();
+        for node in 0..graph.len() as u32 {
+            operation(&mut text, graph, node)?;
+            while let Some(&&(_, is_completion, of, on)) = lines.peek().filter(|line| line.0 == node) {
+                let verb = if is_completion { "requires" } else { "irequires" };
+                let _ = writeln!(text, "l{} {verb} l{}", of + 1, on + 1);
+                lines.next();
+            }
+        }
+        text.push_str("}\n");
     }
     Ok(text)
 }
 
-impl Rank {
-    fn put(&mut self, op: &Op) -> Result<(), InputError> {
-        match *op {
-            Op::Isend { peer, tag, bytes } => self.message(format!("send {bytes}b to {} tag {tag}", peer.get())),
-            Op::Irecv { peer, tag, bytes } => self.message(format!("recv {bytes}b from {} tag {tag}", peer.get())),
-            Op::Compute { duration } | Op::Sleep { duration } => self.rest(duration)?,
-            Op::WaitAll => self.join(),
-            Op::OneSided { .. } => unreachable!("refused before anything is written"),
-            // The format has no time that depends on memory.
-            Op::Copy { .. } | Op::IterationStart | Op::IterationEnd => {}
+fn operation(text: &mut String, graph: &Graph, node: u32) -> Result<(), InputError> {
+    let any = |number: Option<u32>| number.map_or_else(|| "-1".to_owned(), |number| number.to_string());
+    let op = graph.op(node);
+    let _ = write!(text, "l{}: ", node + 1);
+    let _ = match op {
+        GraphOp::Send { peer, tag, bytes } => write!(text, "send {bytes}b to {} tag {tag}", peer.get()),
+        GraphOp::Receive { peer, tag, bytes } => {
+            write!(text, "recv {bytes}b from {} tag {}", any(peer.map(|peer| peer.get())), any(tag))
         }
-        Ok(())
-    }
+        GraphOp::Compute { .. } | GraphOp::Copy { .. } => write!(text, "calc {}", nanoseconds(op)?),
+    };
+    let _ = match graph.stream(node) {
+        0 => writeln!(text),
+        cpu => writeln!(text, " cpu {cpu}"),
+    };
+    Ok(())
+}
 
-    fn message(&mut self, operation: String) {
-        let label = self.operation(&operation);
-        self.open.push(label);
-        self.before = Some(Before::Started(label));
+/// After which operation each dependency is written, whether it is on completion, of which operation, and on which.
+fn dependencies(graph: &Graph) -> Vec<(u32, bool, u32, u32)> {
+    let mut lines = Vec::new();
+    for on in 0..graph.len() as u32 {
+        lines.extend(graph.after(on).iter().map(|&of| (of.max(on), true, of, on)));
+        lines.extend(graph.after_start(on).iter().map(|&of| (of.max(on), false, of, on)));
     }
-
-    fn rest(&mut self, duration: Duration) -> Result<(), InputError> {
-        if !duration.as_ps().is_multiple_of(1000) {
-            return Err(InputError::new("sleep", duration.to_string(), "whole nanoseconds, in which GOAL counts"));
-        }
-        if !duration.is_zero() {
-            let label = self.operation(&format!("calc {}", duration.as_ps() / 1000));
-            self.before = Some(Before::Complete(label));
-        }
-        Ok(())
-    }
-
-    /// A wait for all: a calculation of nothing that requires them.
-    fn join(&mut self) {
-        if self.open.is_empty() {
-            return;
-        }
-        let label = self.operation("calc 0");
-        for message in std::mem::take(&mut self.open) {
-            let _ = writeln!(self.text, "l{label} requires l{message}");
-        }
-        self.before = Some(Before::Complete(label));
-    }
-
-    fn operation(&mut self, operation: &str) -> u64 {
-        self.label += 1;
-        let label = self.label;
-        let _ = writeln!(self.text, "l{label}: {operation}");
-        let _ = match self.before {
-            Some(Before::Started(other)) => writeln!(self.text, "l{label} irequires l{other}"),
-            Some(Before::Complete(other)) => writeln!(self.text, "l{label} requires l{other}"),
-            None => Ok(()),
-        };
-        label
-    }
+    lines.sort_unstable();
+    lines
 }

@@ -61,6 +61,11 @@ impl GraphBuilder {
         number
     }
 
+    /// How many streams it has.
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
     /// Adds an operation that starts when those of `after` are complete.
     ///
     /// # Panics
@@ -131,6 +136,7 @@ impl GraphBuilder {
         }
         self.edges.iter().for_each(|edge| waits[edge.node as usize] += 1);
         let dependants = self.edges.iter().map(|edge| edge.node).collect();
+        self.nodes.shrink_to_fit();
         let graph = Graph { streams: self.streams, nodes: self.nodes, ends, dependants, waits };
         match cycle(&graph) {
             Some(node) => Err(GraphCycle { node }),

@@ -84,7 +84,7 @@ fn a_recording_is_a_graph_of_what_was_called_and_of_what_was_computed_between() 
         l5: recv 8b from 0 tag 2\nl5 requires l4\nl6: send 8b to 0 tag 2\nl6 irequires l5\n\
         l7: calc 0\nl7 irequires l6\nl7 requires l5\nl7 requires l6\n}\n";
     assert_eq!(text, expected);
-    assert!(Goal { text, added_waits: true, ..Goal::default() }.programs().is_ok());
+    assert!(Goal { text, ..Goal::default() }.graphs().is_ok());
 }
 
 #[test]
@@ -126,8 +126,8 @@ fn every_collective_of_every_library_can_be_simulated() {
                 let rules = ReplayRules { rule: Rule::of(*library), ..ReplayRules::default() };
                 let made = read(&files).unwrap().goal(&rules);
                 let text = made.unwrap_or_else(|error| panic!("{} kind {kind}: {error}", library.name()));
-                let programs = Goal { text, added_waits: true, ..Goal::default() }.programs();
-                assert!(programs.is_ok(), "{} kind {kind}: {programs:?}", library.name());
+                let graphs = Goal { text, ..Goal::default() }.graphs();
+                assert!(graphs.is_ok(), "{} kind {kind}: {graphs:?}", library.name());
             }
         }
     }
@@ -237,7 +237,7 @@ proptest! {
             if let Ok(recording) = read(&[bytes, pair()[1].clone()])
                 && let Ok(text) = recording.goal(&ReplayRules::default())
             {
-                let _ = Goal { text, added_waits: true, ..Goal::default() }.programs();
+                let _ = Goal { text, ..Goal::default() }.graphs();
             }
         }
     }
