@@ -62,8 +62,13 @@ pub(crate) struct Matching {
 impl Matching {
     /// Posts a receive: returns the earliest message that matches, or stores the receive.
     pub fn post(&mut self, receive: Receive) -> Option<Unexpected> {
-        self.has_open |= receive.envelope.is_open();
-        match self.unexpected.iter().position(|message| receive.envelope.takes(message.envelope)) {
+        let place = if receive.envelope.is_open() {
+            self.has_open = true;
+            self.unexpected.iter().position(|message| receive.envelope.takes(message.envelope))
+        } else {
+            self.unexpected.iter().position(|message| receive.envelope == message.envelope)
+        };
+        match place {
             Some(place) => self.unexpected.remove(place),
             None => {
                 self.posted.push_back(receive);
