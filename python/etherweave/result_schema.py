@@ -47,6 +47,7 @@ until = "1ns"
 period = "1ns"
 ports = ["* - *"]
 flows = ["* -> *"]
+ranks = true
 """
 
 

@@ -953,6 +953,7 @@ class ObserveSpec(Table):
     flows: Key[Sequence[str], Sequence[str]]
     period: Key[str, str]
     ports: Key[Sequence[str], Sequence[str]]
+    ranks: Key[bool, bool]
     until: Key[str | None, str]
 
 class OnOff(Table):

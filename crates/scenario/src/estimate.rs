@@ -9,7 +9,7 @@ use etherweave_design::{DesignMemory, DesignSpec};
 use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength};
 use etherweave_primitives::{HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_routing::RoutingKind;
-use etherweave_sim::{FlowSelection, RunMemory, Sampling};
+use etherweave_sim::{ActivityRow, FlowSelection, RunMemory, Sampling};
 use etherweave_topology::{Node, Topology, TopologyKind};
 use etherweave_workload::TrafficSize;
 
@@ -28,6 +28,8 @@ const PORTS: (u64, u64) = (3, 23);
 const STREAMS: (u64, u64) = (3, 6);
 const FLOWS: (u64, u64) = (3, 7);
 const PORT_SAMPLES: (u64, u64) = (2, 12);
+const ACTIVITIES: (u64, u64) = (3, 4);
+const TRANSFERS: (u64, u64) = (1, 6);
 const FLOW_SAMPLES: (u64, u64) = (2, 11);
 /// Those of a curve and of observed channels and steps.
 const POINTS: (u64, u64) = (4, 32);
@@ -181,6 +183,8 @@ pub(crate) fn run(
     ];
     let tables = tables.into_iter().fold(0, u64::saturating_add);
     let (samples, sample_tables) = samples(scenario, topology, connections);
+    let (observed, observed_tables) = observed(scenario, sum(|size| size.messages.unwrap_or(0)));
+    let (samples, sample_tables) = (samples.saturating_add(observed), sample_tables.saturating_add(observed_tables));
     let routes = 4 * topology.switches() as u64 * switches_with_hosts(topology);
     let largest =
         (0..traffic.len()).max_by_key(|&job| (traffic[job].program_bytes, traffic[job].connections)).unwrap_or(0);
@@ -244,6 +248,15 @@ fn samples(scenario: &Scenario, topology: &Topology, connections: u64) -> (u64, 
     let tables = table(count.saturating_mul(kept), PORT_SAMPLES)
         .saturating_add(table(count.saturating_mul(flows), FLOW_SAMPLES));
     (Sampling::memory(count, ports, flows), tables)
+}
+
+/// What ranks note that send so many messages, and its tables [B].
+fn observed(scenario: &Scenario, messages: u64) -> (u64, u64) {
+    if !scenario.observe.as_ref().is_some_and(|observe| observe.ranks) {
+        return (0, 0);
+    }
+    let tables = table(ActivityRow::most(messages), ACTIVITIES).saturating_add(table(messages, TRANSFERS));
+    (ActivityRow::memory(messages), tables)
 }
 
 /// Priorities that packets may have, at most: those of jobs, or all where switches may change them.

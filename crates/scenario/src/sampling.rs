@@ -26,6 +26,9 @@ pub struct ObserveSpec {
     pub busiest: Option<u32>,
     /// Flows, each by its hosts: "host0 -> host8"; in names, `*` stands for any text: "* -> host8". Default none.
     pub flows: Vec<String>,
+    /// Whether to keep what each rank does when, and when its messages leave and arrive: tables `activities` and
+    /// `transfers`. Default false.
+    pub ranks: bool,
     /// Start of the first period, a multiple of `period`. Default "0s".
     pub from: Duration,
     /// End of the last period, a multiple of `period`. Absent: the end of the run, which `run.end` must bound.
@@ -37,7 +40,7 @@ impl Default for ObserveSpec {
     fn default() -> Self {
         let period = Duration::from_us(10);
         let (ports, flows) = (Vec::new(), Vec::new());
-        ObserveSpec { period, ports, busiest: None, flows, from: Duration::ZERO, until: None }
+        ObserveSpec { period, ports, busiest: None, flows, ranks: false, from: Duration::ZERO, until: None }
     }
 }
 
@@ -46,7 +49,7 @@ impl Default for ObserveSpec {
 /// # Errors
 /// Every selection of nothing.
 pub(crate) fn sampling(scenario: &Scenario, topology: &Topology) -> Result<Option<Sampling>, InputErrors> {
-    let Some(spec) = &scenario.observe else { return Ok(None) };
+    let Some(spec) = scenario.observe.as_ref().filter(|spec| spec.samples_any()) else { return Ok(None) };
     let mut errors = InputErrors::default();
     let mut ports = BTreeSet::new();
     for (number, selection) in spec.selected_ports().enumerate() {
@@ -77,13 +80,20 @@ impl ObserveSpec {
             InputError::unless(is_multiple, key, time, format!("a multiple of the period, {period}"))?;
         }
         InputError::unless(self.busiest != Some(0), "busiest", 0, "at least 1")?;
-        let is_empty = self.selected_ports().next().is_none() && self.flows.is_empty();
+        if self.ranks && !self.samples_any() {
+            return Ok(());
+        }
         let expected = "a list of ports or of flows, such as ports = [\"switches\"] or flows = [\"* -> *\"]";
-        InputError::unless(!is_empty, "ports", "neither ports nor flows", expected)?;
+        InputError::unless(self.samples_any(), "ports", "neither ports, flows nor ranks", expected)?;
         let expected = "a time that bounds the samples, as `run.end` does not";
         InputError::unless(end.or(until).is_some(), "until", "none", expected)?;
         let last = [until, end].into_iter().flatten().min().unwrap_or(from);
         InputError::unless(from < last, "from", from, format!("less than the end of the samples, {last}"))
+    }
+
+    /// Whether there are ports or flows to sample.
+    fn samples_any(&self) -> bool {
+        self.selected_ports().next().is_some() || !self.flows.is_empty()
     }
 
     /// Selections of ports: of the busiest ones without any, all ports of switches.

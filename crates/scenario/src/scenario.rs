@@ -297,6 +297,7 @@ pub(crate) fn experiment(
         stall_limit: scenario.run.stall_limit,
         capture,
         sampling,
+        observes_ranks: scenario.observe.as_ref().is_some_and(|observe| observe.ranks),
         fingerprint: scenario.run.fingerprint,
         topology,
     })

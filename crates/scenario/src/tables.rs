@@ -1,7 +1,9 @@
 //! A report as columns. Names carry their unit.
 
 use etherweave_primitives::{Duration, Time};
-use etherweave_sim::{FailureRow, FlowRow, FlowSampleRow, PortRow, PortSampleRow, Report, Samples, StreamRow};
+use etherweave_sim::{
+    ActivityRow, FailureRow, FlowRow, FlowSampleRow, PortRow, PortSampleRow, Report, Samples, StreamRow, TransferRow,
+};
 use etherweave_topology::{LinkClass, Topology};
 
 /// The values of a column.
@@ -28,6 +30,9 @@ pub struct Table {
 pub(crate) fn tables(report: &Report, topology: &Topology) -> Vec<Table> {
     let mut tables =
         vec![iterations(report, topology), ports(&report.ports), streams(&report.streams), flows(&report.flows)];
+    if let Some((activities, transfers)) = &report.observed {
+        tables.extend([activity_table(report, activities, topology), transfer_table(report, transfers)]);
+    }
     tables.extend((!report.failures.is_empty()).then(|| failures(&report.failures)));
     tables.extend(report.samples.iter().flat_map(|samples| [port_samples(samples), flow_samples(samples)]));
     tables
@@ -57,6 +62,38 @@ fn iterations(report: &Report, topology: &Topology) -> Table {
             ("iteration", integers(rows, |row| row.iteration.into())),
             ("start_ns", numbers(rows, |row| row.start.as_ns_f64())),
             ("duration_ns", numbers(rows, |row| row.duration.as_ns_f64())),
+        ],
+    }
+}
+
+/// What ranks did: the columns that a recorded program has, and those of jobs.
+fn activity_table(report: &Report, rows: &[ActivityRow], topology: &Topology) -> Table {
+    let host = |number: u32| topology.host_name(etherweave_primitives::HostId::new(number)).to_owned();
+    Table {
+        name: "activities",
+        columns: vec![
+            ("job", texts(rows, |row| report.jobs[row.job as usize].clone())),
+            ("rank", integers(rows, |row| row.rank.into())),
+            ("host", texts(rows, |row| host(row.host))),
+            ("stream", integers(rows, |row| row.stream.into())),
+            ("activity", texts(rows, |row| row.kind.name().to_owned())),
+            ("start_ns", numbers(rows, |row| row.start.as_ns_f64())),
+            ("end_ns", numbers(rows, |row| row.end.as_ns_f64())),
+        ],
+    }
+}
+
+fn transfer_table(report: &Report, rows: &[TransferRow]) -> Table {
+    Table {
+        name: "transfers",
+        columns: vec![
+            ("job", texts(rows, |row| report.jobs[row.job as usize].clone())),
+            ("source", integers(rows, |row| row.source.into())),
+            ("destination", integers(rows, |row| row.destination.into())),
+            ("tag", integers(rows, |row| row.tag.into())),
+            ("bytes", integers(rows, |row| row.bytes)),
+            ("start_ns", numbers(rows, |row| row.start.as_ns_f64())),
+            ("end_ns", numbers(rows, |row| row.end.as_ns_f64())),
         ],
     }
 }

@@ -55,6 +55,7 @@ fn main() {
         stall_limit,
         capture: Vec::new(),
         sampling: None,
+        observes_ranks: false,
         fingerprint: std::env::args().any(|word| word == "fingerprint"),
     };
     println!("tables {:?}", started.elapsed());

@@ -42,11 +42,11 @@ pub use engine::{Finish, Progress, Simulation};
 pub use estimate::RunMemory;
 pub use fingerprint::Fingerprint;
 pub use frame::pause::PauseFrame;
-pub use host::IterationRow;
+pub use host::{ActivityKind, IterationRow};
 pub use packet::{Packet, PacketKind, flags};
 pub use report::{
-    FailureRow, FlowRow, FlowSampleRow, LosslessDrop, PortRow, PortSampleRow, Report, SampledFlowName, SampledPortName,
-    Samples, StreamRow, Totals,
+    ActivityRow, FailureRow, FlowRow, FlowSampleRow, LosslessDrop, PortRow, PortSampleRow, Report, SampledFlowName,
+    SampledPortName, Samples, StreamRow, Totals, TransferRow,
 };
 pub use sampling::{FlowSelection, Sampling};
 pub use switch::paused::PauseCounters;

@@ -48,6 +48,7 @@ fn experiment() -> Experiment {
         stall_limit: Duration::from_ms(100_000_000),
         capture: vec![HostId::new(0)],
         sampling: None,
+        observes_ranks: false,
         fingerprint: false,
     }
 }

@@ -71,6 +71,7 @@ fn a_warm_run_allocates_less_than_once_in_ten_thousand_packet_hops() {
         stall_limit: Duration::from_ms(1_000),
         capture: Vec::new(),
         sampling: None,
+        observes_ranks: false,
         fingerprint: true,
     };
     let mut simulation = Simulation::build(&experiment, 1).unwrap();

@@ -16,6 +16,7 @@ from etherweave.cli.parameters import (
     Settings,
     Threads,
     directory,
+    output_file,
     output_option,
     overrides,
 )
@@ -61,6 +62,13 @@ def replay(
     ranks_per_node: Annotated[
         int, typer.Option(min=1, help="Number of ranks of a node, for rules that depend on it.")
     ] = 1,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the simulation as a trace for Perfetto or Chrome, .json or .json.gz.",
+        ),
+    ] = None,
     threads: Threads = ALL_PROCESSORS,
     memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
@@ -70,10 +78,13 @@ def replay(
     The exit code is 2 after a mistake, 130 after Ctrl-C.
     """
     from etherweave.replays import replay as simulated
+    from etherweave.traces import write_trace
 
     changes = overrides(settings)
     if output:
         directory(output)
+    if output_file("--trace", trace, ".json", ".gz"):
+        changes["observe.ranks"] = True
     with mistakes(etherweave.ScenarioError), run_progress(scenario.stem) as report:
         done = simulated(
             recording,
@@ -91,8 +102,11 @@ def replay(
         print_error(f"WARNING: {warning}")
     if done.result.is_partial:
         reject(f"{scenario}: the simulation did not end: {done.result.summary['finished']}")
-    if output:
-        done.result.save(output)
+    with mistakes():
+        if output:
+            done.result.save(output)
+        if trace:
+            write_trace(done.result, trace)
     print(json.dumps(done.to_json(), indent=2) if as_json else _text(done, scenario))
 
 

@@ -19,6 +19,7 @@ from etherweave.cli.parameters import (
     Settings,
     Threads,
     directory,
+    output_file,
     overrides,
 )
 from etherweave.cli.processes import is_first
@@ -33,6 +34,7 @@ etherweave run halo3d.toml -o result --set job.0.workload.halo3d.iterations=100
 etherweave run halo3d.toml --seed 7 --json > summary.json
 etherweave run jobs.toml --slowdown
 etherweave run halo3d.toml --compare-fidelity --set job.0.workload.halo3d.pex=4
+etherweave run halo3d.toml --trace halo3d.json.gz
 etherweave run halo3d.toml --pcap host3 --pcap host4=/tmp/four.pcapng --snap-length 128B"""
 
 
@@ -65,6 +67,14 @@ def run(
             help="Keep at most so many bytes of each captured frame, such as 128B; by default all.",
         ),
     ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write what ranks do, their messages and sampled ports as a trace for Perfetto "
+            "or Chrome, .json or .json.gz.",
+        ),
+    ] = None,
     memory_limit: MemoryLimit = None,
     slowdown: Annotated[
         bool,
@@ -95,13 +105,17 @@ def run(
         directory(output)
     if snap_length and not pcap:
         reject("--snap-length: no frames are captured; expected --pcap beside it")
+    if output_file("--trace", trace, ".json", ".gz"):
+        changes["observe.ranks"] = True
     if with_both:
-        if pcap or output:
-            reject("--compare-fidelity: expected neither --pcap nor --output beside it")
+        if pcap or output or trace:
+            reject("--compare-fidelity: expected neither --pcap, --output nor --trace beside it")
         return _compare(file, changes, threads, memory_limit, as_json)
     result = _simulate(file, changes, threads, _captures(pcap), memory_limit, snap_length)
     if output and is_first():
         _save(result, output)
+    if trace and is_first():
+        _trace(result, trace)
     alone = _alone(file, changes, threads, memory_limit, result) if slowdown else {}
     if is_first():
         print(_json(result, alone) if as_json else _text(result, alone))
@@ -190,6 +204,15 @@ def _compare(
 def _save(result: Result, output: Path) -> None:
     try:
         result.save(output)
+    except OSError as error:
+        reject(os_error(error))
+
+
+def _trace(result: Result, file: Path) -> None:
+    from etherweave.traces import write_trace
+
+    try:
+        write_trace(result, file)
     except OSError as error:
         reject(os_error(error))
 

@@ -39,10 +39,48 @@ fn a_run_has_tables_of_samples_only_where_they_are_asked_for() {
     assert_eq!(plain.summary.fingerprint, outcome.summary.fingerprint);
 }
 
+fn numbers<'a>(table: &'a Table, name: &str) -> &'a [f64] {
+    match table.columns.iter().find(|(column, _)| *column == name) {
+        Some((_, Column::Numbers(values))) => values,
+        _ => panic!("{name} is a column of numbers"),
+    }
+}
+
+/// Three ping-pongs: what a rank does fills its time, and every message that is sent arrives.
+#[test]
+fn ranks_that_are_observed_account_for_all_of_their_time_and_change_nothing() {
+    for bytes in [8, 1 << 20] {
+        let workload = format!("workload.osu_latency = {{ bytes = \"{bytes}B\", warm_up = 0, iterations = 3 }}");
+        let plain = format!("[topology.fat_tree]\n[[job]]\nname = \"j\"\n{workload}\n");
+        let outcome = start(&format!("{plain}[observe]\nranks = true\n"), None).unwrap().finish(&mut |_| true).0;
+        let without = start(&plain, None).unwrap().finish(&mut |_| true).0;
+        assert_eq!(outcome.summary.fingerprint, without.summary.fingerprint);
+        assert!(without.tables.iter().all(|table| table.name != "activities" && table.name != "transfers"));
+        check_activities(table(&outcome, "activities"));
+        let transfers = table(&outcome, "transfers");
+        let (sources, sizes) = (integers(transfers, "source"), integers(transfers, "bytes"));
+        for source in [0, 1] {
+            let own = sources.iter().zip(sizes).filter(|&(&from, &size)| (from, size) == (source, bytes));
+            assert_eq!(own.count(), 3, "{bytes} B from rank {source}");
+        }
+        let times = numbers(transfers, "start_ns").iter().zip(numbers(transfers, "end_ns"));
+        assert!(times.into_iter().all(|(start, end)| start < end));
+    }
+}
+
+/// Each activity of a rank begins when the one before it ends.
+fn check_activities(table: &Table) {
+    let ranks = integers(table, "rank");
+    let (starts, ends) = (numbers(table, "start_ns"), numbers(table, "end_ns"));
+    let pairs = (1..ranks.len()).filter(|&row| ranks[row] == ranks[row - 1]);
+    let joins = pairs.map(|row| assert_eq!(starts[row], ends[row - 1], "row {row}")).count();
+    assert_eq!(joins, ranks.len() - 2, "two ranks");
+}
+
 #[test]
 fn each_mistake_names_its_key_and_what_is_there() {
     let cases = [
-        ("", "x.toml:7:2: observe.ports: neither ports nor flows; expected a list of ports or of flows"),
+        ("", "x.toml:7:2: observe.ports: neither ports, flows nor ranks; expected a list of ports or of"),
         ("ports = [\"leaf9 - core0\"]", "x.toml:8:10: observe.ports.0: no port \"leaf9 - core0\"; expected nodes of"),
         ("ports = [\"switches\", \"leaf0\"]", "x.toml:8:22: observe.ports.1: no port \"leaf0\"; expected \"switches\""),
         (

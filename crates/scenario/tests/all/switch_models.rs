@@ -101,6 +101,7 @@ fn hosts(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span: Dur
         stall_limit: Duration::from_ms(1_000),
         capture: Vec::new(),
         sampling: None,
+        observes_ranks: false,
         fingerprint: false,
     };
     let until = |end: Duration| {

@@ -226,6 +226,7 @@ fn add_ranks(experiment: &Experiment, number: usize, layout: &Layout, shards: &m
             let entity = (number as u64) << 32 | rank as u64;
             state.interrupt(noise, Stream::new(experiment.params.seed, Purpose::HostNoise, entity));
         }
+        state.log = experiment.observes_ranks.then(Box::default);
         let role = Role::Rank(Box::new(state));
         let place = ranks_on_host[job.hosts[rank].index()];
         ranks_on_host[job.hosts[rank].index()] += 1;

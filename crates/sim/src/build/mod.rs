@@ -95,6 +95,8 @@ pub struct Experiment {
     pub capture: Vec<HostId>,
     /// Time series of ports and flows.
     pub sampling: Option<Sampling>,
+    /// Whether ranks note what they do when.
+    pub observes_ranks: bool,
     /// Whether to compute fingerprints.
     pub fingerprint: bool,
 }
@@ -169,7 +171,8 @@ impl Simulation {
         }
         let jobs = experiment.jobs.iter().map(|job| job.name.clone()).collect();
         let busiest_ports = experiment.sampling.as_ref().and_then(|sampling| sampling.busiest);
-        let names = ReportNames { topology: topology.clone(), jobs, busiest_ports };
+        let observes_ranks = experiment.observes_ranks;
+        let names = ReportNames { topology: topology.clone(), jobs, busiest_ports, observes_ranks };
         let division = Division { shards: shards.len(), workers: worker.of };
         let own = division.shards_of(worker.number);
         shards.truncate(own.end);

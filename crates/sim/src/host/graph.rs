@@ -16,6 +16,7 @@ use std::sync::Arc;
 use etherweave_primitives::Time;
 use etherweave_workload::{ExecutionStream, Graph, GraphOp};
 
+use super::activity::ActivityKind;
 use super::matching::{ANY_SOURCE, ANY_TAG, Envelope};
 use super::shared_memory::Neighbour;
 use super::tasks::TaskCost;
@@ -238,10 +239,19 @@ impl Shard {
             let state = &mut graph.streams[usize::from(stream)];
             if state.node.is_none() {
                 state.node = state.ready.pop_front();
-                let Some(node) = state.node else { return };
+                let Some(node) = state.node else { return self.observe_stream(rank, stream, ActivityKind::Wait) };
                 graph.started(node);
             }
             self.begin_node(rank, stream);
+        }
+    }
+
+    /// Notes what a stream does from now on.
+    #[inline]
+    fn observe_stream(&mut self, rank: ThreadIndex, stream: u8, kind: ActivityKind) {
+        let now = self.now;
+        if let Some(log) = self.rank(rank).log.as_deref_mut() {
+            log.enter(stream, kind, now);
         }
     }
 
@@ -258,6 +268,7 @@ impl Shard {
             return graph.complete(node);
         }
         let is_core = graph.graph.streams()[usize::from(stream)] == ExecutionStream::Core;
+        self.observe_stream(rank, stream, ActivityKind::of_graph(op));
         let (endpoint, cost) = match op {
             GraphOp::Send { peer, tag, bytes } => {
                 let endpoint = self.rank(rank).endpoint_of(peer.get());

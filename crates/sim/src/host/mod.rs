@@ -11,6 +11,7 @@
 //! network, one lookahead ahead of the bytes: bookkeeping of the simulator, never earlier than physics allows to use
 //! it.
 
+mod activity;
 mod buffer_drain;
 mod bus;
 mod completion_queue;
@@ -43,6 +44,8 @@ use etherweave_primitives::{Duration, Time};
 use crate::indices::{EndpointIndex, PortIndex};
 use crate::params::CommandStall;
 
+pub use activity::ActivityKind;
+pub(crate) use activity::{Activity, ActivityLog, MessageEnd};
 pub(crate) use buffer_drain::BufferDrain;
 pub(crate) use bus::{Bus, HostInterface};
 pub(crate) use core::{Core, OWN_CORE};

@@ -79,7 +79,9 @@ impl Shard {
             if !rank.is_started {
                 return;
             }
-            match rank.op() {
+            let op = rank.op();
+            rank.observe(op, now);
+            match op {
                 None if rank.graph.is_some() => return self.graph_next(thread),
                 None => return self.program_done(thread),
                 Some(Op::WaitAll) if rank.outstanding > 0 => return self.inbox_next(thread),
@@ -124,7 +126,12 @@ impl Shard {
     }
 
     pub(super) fn rank_done(&mut self, thread: ThreadIndex) {
-        self.rank(thread).is_done = true;
+        let now = self.now;
+        let rank = self.rank(thread);
+        rank.is_done = true;
+        if let Some(log) = &mut rank.log {
+            log.end(now);
+        }
         if !self.constants.is_background[self.threads[thread].job as usize] {
             self.totals.unfinished -= 1;
         }
@@ -233,7 +240,8 @@ impl Shard {
             Some(_) => EagerLimits::of_shared_memory(&self.constants.params.host.shared_memory),
             None => EagerLimits::of_mpi(self.constants.mpi()),
         };
-        let is_eager = limits.admit(tag, bytes);
+        let (is_eager, now) = (limits.admit(tag, bytes), self.now);
+        self.rank(thread).observe_sent(endpoint, tag, bytes, now);
         if is_eager {
             // Buffered: the request is complete once the bytes are handed over.
             self.send_message(thread, endpoint, MessageKind::Eager, tag, bytes, header + bytes - sent);
@@ -253,7 +261,11 @@ impl Shard {
     /// A message has found its receive.
     fn matched(&mut self, thread: ThreadIndex, message: Unexpected, node: u32) {
         let Envelope { endpoint, tag } = message.envelope;
+        let now = self.now;
         let rank = self.rank(thread);
+        if !message.is_rendezvous {
+            rank.observe_received(endpoint, tag, message.bytes, now);
+        }
         match &mut rank.graph {
             Some(graph) if message.is_rendezvous => {
                 graph.open(Request { endpoint, part: RequestPart::Receive(tag) }, node);
@@ -353,6 +365,8 @@ impl Shard {
                 }
             }
             MessageKind::ReadResponse => {
+                let now = self.now;
+                self.rank(thread).observe_received(endpoint, tag, bytes, now);
                 self.request_complete(thread, Request { endpoint, part: RequestPart::Receive(tag) });
                 self.send_message(thread, endpoint, MessageKind::Finished, tag, 0, header);
             }
@@ -360,6 +374,8 @@ impl Shard {
                 self.request_complete(thread, Request { endpoint, part: RequestPart::Send(tag) });
             }
             MessageKind::Payload => {
+                let now = self.now;
+                self.rank(thread).observe_received(endpoint, tag, bytes, now);
                 self.request_complete(thread, Request { endpoint, part: RequestPart::Receive(tag) });
             }
             MessageKind::ClearToSend => {

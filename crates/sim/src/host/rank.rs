@@ -6,6 +6,7 @@ use etherweave_primitives::{Duration, Stream, Time};
 use etherweave_workload::{Op, Program, ProgramCursor};
 
 use super::IterationRow;
+use super::activity::{ActivityKind, ActivityLog, MessageEnd};
 use super::graph::GraphState;
 use super::matching::Matching;
 use super::one_sided::OpenPut;
@@ -45,6 +46,8 @@ pub(crate) struct RankState {
     pub rows: Vec<IterationRow>,
     /// Interruptions of its computation, where there are any.
     noise: Option<Box<(Noise, Stream)>>,
+    /// What it does when, where the run observes its ranks.
+    pub log: Option<Box<ActivityLog>>,
 }
 
 impl RankState {
@@ -79,7 +82,41 @@ impl RankState {
             iteration_start: Time::ZERO,
             rows,
             noise: None,
+            log: None,
         }
+    }
+
+    /// Notes what a rank with a program is about to do.
+    #[inline]
+    pub(super) fn observe(&mut self, op: Option<Op>, now: Time) {
+        let Some(log) = self.log.as_deref_mut() else { return };
+        match op {
+            Some(Op::WaitAll) if self.outstanding > 0 => log.enter(0, ActivityKind::Wait, now),
+            Some(op) => {
+                if let Some(kind) = ActivityKind::of(op) {
+                    log.enter(0, kind, now);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Notes a message that is sent.
+    pub(super) fn observe_sent(&mut self, endpoint: EndpointIndex, tag: u32, bytes: u64, at: Time) {
+        let Some(mut log) = self.log.take() else { return };
+        log.sent.push(MessageEnd { peer: self.known_peer(endpoint), tag, bytes, at });
+        self.log = Some(log);
+    }
+
+    /// Notes a message whose receive is complete.
+    pub(super) fn observe_received(&mut self, endpoint: EndpointIndex, tag: u32, bytes: u64, at: Time) {
+        let Some(mut log) = self.log.take() else { return };
+        log.received.push(MessageEnd { peer: self.known_peer(endpoint), tag, bytes, at });
+        self.log = Some(log);
+    }
+
+    fn known_peer(&self, endpoint: EndpointIndex) -> u32 {
+        self.peer_of(endpoint).expect("messages are of peers")
     }
 
     /// Has the operating system interrupt its computation.

@@ -4,12 +4,13 @@ use etherweave_kernel::Processes;
 use etherweave_primitives::{ChannelId, HostId, Priority, Time};
 use etherweave_topology::Node;
 
+use super::activities::{ActivityRow, EndRow, transfers};
 use super::far::{FarEnds, FarPort};
 use super::part::ReportPart;
 use super::{FailureRow, FlowRow, LosslessDrop, PortRow, Report, StreamRow, Totals};
 use crate::engine::{Shard, ShardTotals, Simulation};
 use crate::fingerprint::Fingerprint;
-use crate::host::{Endpoint, IterationRow, ReceivedCounts, Role, SinkState};
+use crate::host::{ActivityLog, Endpoint, IterationRow, MessageEnd, ReceivedCounts, Role, SinkState};
 use crate::indices::PortIndex;
 use crate::losses::LostData;
 use crate::switch::buffer::Group;
@@ -31,6 +32,7 @@ impl Simulation {
             samples: self.samples_on(processes),
             totals: self.sums(&part.totals, part.packets_max),
             iterations: part.iterations,
+            observed: self.names.observes_ranks.then(|| (part.activities, transfers(part.sent, part.arrived))),
             ports: part.ports.into_iter().map(|(_, row)| row).collect(),
             streams: part.streams.into_iter().map(|(_, row)| row).collect(),
             flows: part.flows.into_iter().map(|(_, row)| row).collect(),
@@ -59,6 +61,9 @@ impl Simulation {
             packets_max: self.shards.iter().map(|shard| shard.packets.capacity_used() as u64).sum(),
             fingerprint,
             iterations: self.iterations(),
+            activities: self.activities(),
+            sent: self.message_ends(|log| &log.sent, EndRow::sent),
+            arrived: self.message_ends(|log| &log.received, EndRow::received),
             ports: self.ports(far),
             streams: self.streams(),
             flows: self.flows(far),
@@ -91,6 +96,32 @@ impl Simulation {
         let threads = self.shards.iter().flat_map(|shard| &shard.threads);
         let ranks = threads.filter_map(|thread| if let Role::Rank(rank) = &thread.role { Some(rank) } else { None });
         ranks.flat_map(|rank| rank.rows.iter().copied()).collect()
+    }
+
+    /// Logs of the ranks that have one, each with job, rank and host.
+    fn logs(&self) -> impl Iterator<Item = (u32, u32, u32, &ActivityLog)> {
+        let threads = self.shards.iter().flat_map(|shard| shard.threads.iter().map(move |thread| (shard, thread)));
+        threads.filter_map(|(shard, thread)| {
+            let Role::Rank(rank) = &thread.role else { return None };
+            let log = rank.log.as_deref()?;
+            Some((thread.job, rank.rank, shard.hosts[thread.host].id, log))
+        })
+    }
+
+    fn activities(&self) -> Vec<ActivityRow> {
+        let rows = |(job, rank, host, log)| {
+            let log: &ActivityLog = log;
+            log.activities.iter().map(move |activity| ActivityRow::of(job, rank, host, activity))
+        };
+        self.logs().flat_map(rows).collect()
+    }
+
+    fn message_ends(
+        &self,
+        ends: fn(&ActivityLog) -> &[MessageEnd],
+        row: fn(u32, u32, &MessageEnd) -> EndRow,
+    ) -> Vec<EndRow> {
+        self.logs().flat_map(|(job, rank, _, log)| ends(log).iter().map(move |end| row(job, rank, end))).collect()
     }
 
     /// All ports in the order of nodes.

@@ -1,5 +1,6 @@
 //! Results of a run: rows for tables, totals, and which ports and ranks wait in a stuck run.
 
+mod activities;
 mod collect;
 mod far;
 mod part;
@@ -14,6 +15,7 @@ use crate::fingerprint::Fingerprint;
 use crate::host::IterationRow;
 use crate::switch::paused::PauseCounters;
 
+pub use activities::{ActivityRow, TransferRow};
 pub use samples::{FlowSampleRow, PortSampleRow, SampledFlowName, SampledPortName, Samples};
 
 /// Names for rows.
@@ -22,6 +24,8 @@ pub(crate) struct ReportNames {
     pub jobs: Vec<String>,
     /// How many of the sampled ports have rows: those that sent most. Absent: all.
     pub busiest_ports: Option<u32>,
+    /// Whether ranks note what they do.
+    pub observes_ranks: bool,
 }
 
 /// Counters of one port and priority.
@@ -206,6 +210,8 @@ pub struct Report {
     pub jobs: Vec<String>,
     /// Measured iterations, by job, rank and iteration.
     pub iterations: Vec<IterationRow>,
+    /// What ranks did when, by job, rank and time, and messages between them, by job and time; where that is observed.
+    pub observed: Option<(Vec<ActivityRow>, Vec<TransferRow>)>,
     /// Counters of ports that counted anything.
     pub ports: Vec<PortRow>,
     /// Streams.

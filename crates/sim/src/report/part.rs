@@ -4,10 +4,11 @@ use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::{ChannelId, Time};
 use etherweave_topology::{LinkClass, Topology};
 
+use super::activities::{ActivityRow, EndRow};
 use super::{FailureRow, FlowRow, LosslessDrop, PortRow, StreamRow};
 use crate::engine::ShardTotals;
 use crate::fingerprint::Fingerprint;
-use crate::host::{IterationRow, Protocol};
+use crate::host::{ActivityKind, IterationRow, Protocol};
 use crate::losses::{Arrivals, LostData, Recovery, ResentData};
 use crate::switch::paused::PauseCounters;
 
@@ -18,6 +19,12 @@ pub(super) struct ReportPart {
     pub packets_max: u64,
     pub fingerprint: Option<Fingerprint>,
     pub iterations: Vec<IterationRow>,
+    /// What ranks did.
+    pub activities: Vec<ActivityRow>,
+    /// Messages that were sent.
+    pub sent: Vec<EndRow>,
+    /// Messages whose receives are complete.
+    pub arrived: Vec<EndRow>,
     /// By the channel that the port sends into.
     pub ports: Vec<(ChannelId, PortRow)>,
     /// By job.
@@ -44,6 +51,7 @@ impl ReportPart {
         let mut all = processes.gather(self).into_iter().fold(ReportPart::default(), ReportPart::and);
         let end = |channel: ChannelId| topology.channel(channel).from;
         all.iterations.sort_unstable_by_key(|row| (row.job, row.rank, row.iteration));
+        all.activities.sort_by_key(|row| (row.job, row.rank, row.start, row.stream));
         all.ports.sort_by_key(|&(channel, _)| end(channel));
         all.streams.sort_by_key(|(job, row)| (*job, row.stream));
         all.flows.sort_by_key(|(hosts, row)| (*hosts, row.bytes, row.packets));
@@ -75,6 +83,9 @@ impl ReportPart {
             self.fingerprint.get_or_insert_default().merge(fingerprint);
         }
         append(&mut self.iterations, next.iterations);
+        append(&mut self.activities, next.activities);
+        append(&mut self.sent, next.sent);
+        append(&mut self.arrived, next.arrived);
         append(&mut self.ports, next.ports);
         append(&mut self.streams, next.streams);
         append(&mut self.flows, next.flows);
@@ -95,11 +106,13 @@ fn append<T>(all: &mut Vec<T>, mut next: Vec<T>) {
 
 wire! {
     ReportPart {
-        totals, packets_max, fingerprint, iterations, ports, streams, flows, failures, losses, resent, received,
-        switch_drops, nic_drops
+        totals, packets_max, fingerprint, iterations, activities, sent, arrived, ports, streams, flows, failures,
+        losses, resent, received, switch_drops, nic_drops
     }
     Fingerprint { time, place, kind, length }
     IterationRow { job, rank, host, iteration, start, duration }
+    ActivityRow { job, rank, host, stream, start, end; kind: kind_number => kind_of }
+    EndRow { job, source, destination, tag, bytes, at }
     StreamRow { job, source_host, destination_host, stream, messages, bytes, start, end }
     FailureRow { node, port, peer, from, until, packets_lost, bytes_lost, last_loss, connections, recovered }
     LosslessDrop { node, port, peer, priorities, packets, bytes, pauses_damaged }
@@ -113,6 +126,14 @@ wire! {
         source_host, destination_host, bytes, packets, retransmissions, timeouts, out_of_order, naks, recovered;
         transport: transport_name => transport_of
     }
+}
+
+fn kind_number(kind: &ActivityKind) -> u8 {
+    *kind as u8
+}
+
+fn kind_of(number: u8) -> ActivityKind {
+    ActivityKind::ALL[usize::from(number)]
 }
 
 fn class_number(class: &LinkClass) -> u8 {

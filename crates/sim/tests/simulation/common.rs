@@ -65,6 +65,7 @@ pub fn experiment(topology: Topology, params: SimParams, jobs: Vec<Job>) -> Expe
         stall_limit: Duration::from_ms(1_000),
         capture: Vec::new(),
         sampling: None,
+        observes_ranks: false,
         fingerprint: true,
     }
 }

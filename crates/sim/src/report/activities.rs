@@ -1,0 +1,131 @@
+//! Rows of what ranks did, and of messages from one to another.
+
+use etherweave_primitives::Time;
+
+use crate::host::{Activity, ActivityKind, MessageEnd};
+
+/// A time that a rank spent on one kind of activity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ActivityRow {
+    /// Number of its job.
+    pub job: u32,
+    /// Rank in its job.
+    pub rank: u32,
+    /// Number of its host.
+    pub host: u32,
+    /// Number of the stream in its rank.
+    pub stream: u8,
+    /// What it did.
+    pub kind: ActivityKind,
+    /// From when.
+    pub start: Time,
+    /// Until when.
+    pub end: Time,
+}
+
+/// A message, from its send to the end of its receive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TransferRow {
+    /// Number of its job.
+    pub job: u32,
+    /// The sending rank.
+    pub source: u32,
+    /// The receiving rank.
+    pub destination: u32,
+    /// MPI tag.
+    pub tag: u32,
+    /// MPI payload [B].
+    pub bytes: u64,
+    /// When it was sent.
+    pub start: Time,
+    /// When its receive was complete.
+    pub end: Time,
+}
+
+/// One end of a message; equal messages in the order of time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct EndRow {
+    pub job: u32,
+    pub source: u32,
+    pub destination: u32,
+    pub tag: u32,
+    pub bytes: u64,
+    pub at: Time,
+}
+
+/// A message is posted on both sides, waited for, and comes after some computation.
+const ACTIVITIES_OF_MESSAGE: u64 = 4;
+
+impl ActivityRow {
+    /// Most rows that ranks leave which send so many messages.
+    pub fn most(messages: u64) -> u64 {
+        messages.saturating_mul(ACTIVITIES_OF_MESSAGE)
+    }
+
+    /// Memory of what ranks note that send so many messages, until it is tables [B].
+    pub fn memory(messages: u64) -> u64 {
+        let message = 2 * (size_of::<MessageEnd>() + size_of::<EndRow>()) + size_of::<TransferRow>();
+        let activity = size_of::<Activity>() + size_of::<ActivityRow>();
+        let activities = ActivityRow::most(messages).saturating_mul(activity as u64);
+        activities.saturating_add(messages.saturating_mul(message as u64))
+    }
+
+    pub(super) fn of(job: u32, rank: u32, host: u32, activity: &Activity) -> ActivityRow {
+        let Activity { stream, kind, start, end } = *activity;
+        ActivityRow { job, rank, host, stream, kind, start, end }
+    }
+}
+
+impl EndRow {
+    pub fn sent(job: u32, rank: u32, end: &MessageEnd) -> EndRow {
+        let MessageEnd { peer, tag, bytes, at } = *end;
+        EndRow { job, source: rank, destination: peer, tag, bytes, at }
+    }
+
+    pub fn received(job: u32, rank: u32, end: &MessageEnd) -> EndRow {
+        let MessageEnd { peer, tag, bytes, at } = *end;
+        EndRow { job, source: peer, destination: rank, tag, bytes, at }
+    }
+
+    fn is_other_end(&self, other: &EndRow) -> bool {
+        EndRow { at: other.at, ..*self } == *other
+    }
+}
+
+/// Both ends of every message that arrived: the nth of equal ones on one side is the nth on the other.
+pub(super) fn transfers(mut sent: Vec<EndRow>, mut received: Vec<EndRow>) -> Vec<TransferRow> {
+    sent.sort_unstable();
+    received.sort_unstable();
+    let mut ends = received.into_iter().peekable();
+    let mut rows: Vec<TransferRow> = Vec::with_capacity(sent.len());
+    for row in sent {
+        if let Some(EndRow { at: end, .. }) = ends.next_if(|end| end.is_other_end(&row)) {
+            let EndRow { job, source, destination, tag, bytes, at: start } = row;
+            rows.push(TransferRow { job, source, destination, tag, bytes, start, end });
+        }
+    }
+    rows.sort_unstable_by_key(|row| (row.job, row.start, row.source, row.destination, row.tag));
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_primitives::Duration;
+
+    use super::*;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    #[test]
+    fn the_nth_of_equal_messages_is_the_nth_on_the_other_side() {
+        let end = |source, destination, bytes, at| EndRow { job: 0, source, destination, tag: 7, bytes, at };
+        let sent = vec![end(1, 2, 8, at(5)), end(1, 2, 8, at(1)), end(1, 2, 9, at(2)), end(2, 1, 8, at(3))];
+        let received = vec![end(1, 2, 8, at(9)), end(1, 2, 9, at(4)), end(2, 1, 8, at(6))];
+        let rows = transfers(sent, received);
+        let times: Vec<_> = rows.iter().map(|row| (row.source, row.bytes, row.start, row.end)).collect();
+        // The message that was sent at 5 us has not arrived.
+        assert_eq!(times, [(1, 8, at(1), at(9)), (1, 9, at(2), at(4)), (2, 8, at(3), at(6))]);
+    }
+}

@@ -1,0 +1,73 @@
+"""Rank by time, and the time of an iteration, of schedules whose iterations are known."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import etherweave
+from etherweave.report import write_report
+from etherweave.report.run.timeline import Timeline, timelines
+
+ITERATIONS = 12
+
+
+def run(workload: dict[str, Any], ranks: int) -> etherweave.Result:
+    return etherweave.run(
+        {
+            "topology": {"single_switch": {"hosts": ranks}},
+            "observe": {"ranks": True},
+            "job": [{"name": "kernel", "workload": workload}],
+        }
+    )
+
+
+def the_timeline(result: etherweave.Result) -> Timeline:
+    (timeline,) = timelines(result)
+    return timeline
+
+
+def known_ns(result: etherweave.Result) -> float:
+    """Average the time from the start of an iteration to that of the next."""
+    rows = result.to_polars("iterations").sort("rank", "iteration")
+    starts = rows["start_ns"].to_numpy().reshape(-1, ITERATIONS)
+    return float(np.diff(starts, axis=1).mean())
+
+
+@pytest.mark.parametrize("benchmark", ["bt", "ft", "is", "lu", "mg", "sp"])
+def test_the_iteration_of_each_npb_kernel_is_found(benchmark: str) -> None:
+    keys = {"benchmark": benchmark, "class": "S", "ranks": 4, "iterations": ITERATIONS}
+    result = run({"npb": keys}, 4)
+    found = the_timeline(result).period()
+    assert found is not None
+    assert found.ns == pytest.approx(known_ns(result), rel=0.02)
+
+
+def test_of_conjugate_gradient_the_inner_iteration_is_found() -> None:
+    keys = {"class": "S", "ranks": 4, "iterations": 2, "compute": "20us"}
+    result = run({"npb_cg": keys}, 4)
+    timeline = the_timeline(result)
+    found = timeline.period()
+    assert found is not None
+    # Computation of 20 us and its messages; 25 of them in an outer iteration.
+    from_ns, until_ns = timeline.bounds_ns
+    assert 20e3 < found.ns < (until_ns - from_ns) / 50
+
+
+def test_the_report_of_a_run_shows_ranks_over_time(tmp_path: Path) -> None:
+    result = run({"npb": {"class": "S", "ranks": 4, "iterations": ITERATIONS}}, 4)
+    result.save(tmp_path)
+    page = write_report(tmp_path, tmp_path).read_text()
+    assert "Ranks over time" in page
+    assert "Some iterations" in page
+    assert (tmp_path / "ranks_kernel.svg").exists()
+    assert (tmp_path / "iterations_kernel.svg").exists()
+
+
+def test_ranks_that_are_not_observed_have_no_timeline() -> None:
+    scenario = {
+        "topology": {"single_switch": {"hosts": 2}},
+        "job": [{"name": "a", "workload": {"osu_latency": {}}}],
+    }
+    assert timelines(etherweave.run(scenario)) == []
