@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from etherweave import _core
-from etherweave.periods import Period, period, share
+from etherweave.report.periods import Period, period, share
 from etherweave.replays import RecordingFacts, facts
 from etherweave.report.page import Front, Page
 from etherweave.report.section import Builder, Section, Table

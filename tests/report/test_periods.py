@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from etherweave.periods import autocorrelation, period, share
+from etherweave.report.periods import autocorrelation, period, share
 
 
 def test_intervals_cover_what_lies_between_edges() -> None:
