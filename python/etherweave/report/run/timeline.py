@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from etherweave import _core
-from etherweave.report.periods import Period, period, share
 from etherweave.replays import RecordingFacts, facts
 from etherweave.report.page import Front, Page
+from etherweave.report.periods import Period, period, share
 from etherweave.report.section import Builder, Section, Table
 from etherweave.report.style import SERIES
 from etherweave.results import Result
