@@ -283,19 +283,6 @@ fn ranks_that_wait_for_each_other_for_ever_are_refused() {
 }
 
 /// Reads what may be a text; what is read is written and read back as the same.
-fn assert_text_is_read_or_refused(text: String) {
-    let Ok(ranks) = (Goal { text, iterations: 1 }).graphs() else { return };
-    let written = Goal::write(&Traffic::Graphs { ranks: ranks.clone(), iterations: 1 }).unwrap();
-    assert_eq!(graphs_of(&written), ranks);
-}
-
-fn assert_binary_is_read_or_refused(bytes: &[u8]) {
-    if let Ok(graphs) = binary::read(bytes) {
-        let taken: u64 = graphs.iter().map(Graph::memory).sum();
-        assert!(taken <= 24 * bytes.len() as u64, "{taken} B of {} B", bytes.len());
-    }
-}
-
 fn words() -> impl Strategy<Value = Vec<&'static str>> {
     let word = prop_oneof![
         Just("rank 0 {\n"),
@@ -340,29 +327,20 @@ fn damaged(good: &[u8], (changes, cut): &(Vec<(prop::sample::Index, u8)>, prop::
 proptest! {
     #[test]
     fn no_text_breaks_the_reader(words in words(), noise in "\\PC{0,20}") {
-        assert_text_is_read_or_refused(format!("num_ranks 2\n{}{noise}", words.concat()));
+        let text = format!("num_ranks 2\n{}{noise}", words.concat());
+        if let Ok(ranks) = (Goal { text, iterations: 1 }).graphs() {
+            let written = Goal::write(&Traffic::Graphs { ranks: ranks.clone(), iterations: 1 }).unwrap();
+            assert_eq!(graphs_of(&written), ranks);
+        }
     }
 
     #[test]
     fn no_damage_breaks_the_reader_of_binaries(damage in damage()) {
         let good = Goal::to_bytes(&goal(GRAPH).traffic().unwrap()).unwrap();
-        assert_binary_is_read_or_refused(&damaged(&good, &damage));
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000_000))]
-
-    #[test]
-    #[ignore = "a million inputs"]
-    fn a_million_texts_do_not_break_the_reader(words in words(), noise in "\\PC{0,20}") {
-        assert_text_is_read_or_refused(format!("num_ranks 2\n{}{noise}", words.concat()));
-    }
-
-    #[test]
-    #[ignore = "a million inputs"]
-    fn a_million_damages_do_not_break_the_reader_of_binaries(damage in damage()) {
-        let good = Goal::to_bytes(&goal(GRAPH).traffic().unwrap()).unwrap();
-        assert_binary_is_read_or_refused(&damaged(&good, &damage));
+        let bytes = damaged(&good, &damage);
+        if let Ok(graphs) = binary::read(&bytes) {
+            let taken: u64 = graphs.iter().map(Graph::memory).sum();
+            assert!(taken <= 24 * bytes.len() as u64, "{taken} B of {} B", bytes.len());
+        }
     }
 }
