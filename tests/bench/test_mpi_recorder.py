@@ -201,6 +201,64 @@ def test_a_replay_predicts_the_time_on_another_fabric(recorded: Path, tmp_path: 
     assert fast["error"] == fast["predicted_ns"] / fast["recorded_ns"] - 1
 
 
+CHALLENGE = """input of the HPC Challenge
+of two ranks
+HPL.out
+6 standard output
+1 order
+128
+1 block
+32
+0 rows first
+1 grid
+1
+2
+16.0
+1 panel factorisation
+2
+1 least columns
+4
+1 panels
+2
+1 recursive factorisation
+1
+1 broadcast
+1
+1 depth
+0
+2 swaps
+64
+0 L1 transposed
+0 U transposed
+1 equilibration
+8 alignment
+ignored
+0 orders of PTRANS
+0
+0 blocks of PTRANS
+0
+"""
+
+
+@pytest.mark.needs("hpcc")
+def test_all_tests_of_the_hpc_challenge_are_recorded_and_replayed(tmp_path: Path) -> None:
+    (tmp_path / "hpccinf.txt").write_text(CHALLENGE)
+    command = [*launcher(2), "-wdir", str(tmp_path), "hpcc"]
+    done = run_here("record", "-o", tmp_path / "files", "--json", "--", *command)
+    assert done.returncode == 0, done.stderr
+    assert "Success=1" in (tmp_path / "hpccoutf.txt").read_text()
+    facts = json.loads(done.stdout)
+    assert facts["calls"] > 10_000
+    words = ("replay", tmp_path / "files", "--on", fabric(tmp_path, 2), "--json")
+    replayed = run_here(*words)
+    assert replayed.returncode == 0, replayed.stderr
+    predicted = json.loads(replayed.stdout)
+    assert predicted["recorded"] == facts
+    assert predicted["predicted_ns"] > facts["compute_share"] * facts["span_ns"]
+    swifter = json.loads(run_here(*words, "--compute-scale", "0.5").stdout)
+    assert swifter["predicted_ns"] < predicted["predicted_ns"]
+
+
 def test_a_replay_needs_a_host_for_every_rank(recorded: Path, tmp_path: Path) -> None:
     done = run_here("replay", recorded, "--on", fabric(tmp_path, RANKS - 1))
     assert done.returncode == 2

@@ -3,7 +3,7 @@
 use etherweave_primitives::{HostId, InputError};
 use etherweave_sim::Job;
 use etherweave_topology::Topology;
-use etherweave_workload::{Amounts, Goal, Schedule, Traffic, programs_of_graphs};
+use etherweave_workload::{Amounts, Goal, Schedule, Traffic, check_progress, programs_of_graphs};
 
 use crate::ScenarioError;
 use crate::document::Document;
@@ -123,10 +123,15 @@ fn schedule(
     Ok(JobSchedule { name: job.name, hosts, amounts, bytes, traffic: job.traffic })
 }
 
-/// What the executor performs: of graphs the sequences that they are.
+/// What the executor performs: of graphs the sequences that they are, which must end whatever the library's sends wait
+/// for.
 fn programs(traffic: &Traffic) -> Result<Traffic, InputError> {
     match traffic {
-        Traffic::Graphs { ranks, iterations } => Ok(Traffic::Ranks(programs_of_graphs(ranks, *iterations)?)),
+        Traffic::Graphs { ranks, iterations } => {
+            let programs = programs_of_graphs(ranks, *iterations)?;
+            check_progress(&programs)?;
+            Ok(Traffic::Ranks(programs))
+        }
         Traffic::Ranks(_) | Traffic::Streams(_) => Ok(traffic.clone()),
     }
 }
@@ -162,6 +167,16 @@ mod tests {
         assert_eq!(read.traffic, Traffic::Ranks(fft.programs().unwrap()));
         assert_eq!((read.start.as_ps(), read.end.map(|end| end.as_ps())), (2_000_000, Some(1_000_000_000)));
         assert_eq!(read.warm_up_programs[0].blocks[1].repeat, 2);
+    }
+
+    #[test]
+    fn graphs_that_rely_on_eager_messages_are_not_for_a_library() {
+        let half = |peer| format!("a: send 8b to {peer}\nb: recv 8b from {peer}\nb requires a\n");
+        let text = format!("num_ranks 2\nrank 0 {{\n{}}}\nrank 1 {{\n{}}}\n", half(1), half(0));
+        let scenario =
+            format!("[topology.single_switch]\nhosts = 2\n[[job]]\nname = \"a\"\nworkload.goal.text = '''{text}'''");
+        let error = Schedules::of(&scenario, "eager.toml", &[], 0).unwrap_err().to_string();
+        assert!(error.contains("2 ranks wait for ever") && error.contains("whatever sends wait for"), "{error}");
     }
 
     #[test]

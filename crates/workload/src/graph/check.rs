@@ -21,7 +21,7 @@ struct Messages {
 
 /// Checks that over all ranks each send has its receive: as many per source, destination and tag, and of equal lengths;
 /// where a rank receives from any rank or with any tag, as many as can match. Where nobody does, also that all of it
-/// ends even if no send completes before its receive is posted.
+/// ends if every send completes at once.
 ///
 /// # Errors
 /// Names the first ranks that do not fit together, with tag and length, or that wait for ever.

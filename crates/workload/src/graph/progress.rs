@@ -1,4 +1,5 @@
-//! Graphs are run without time, on the strictest network: what ends there ends anywhere.
+//! Graphs are run without time, where every send completes at once: what waits there waits anywhere. Which sends wait
+//! for their receive is for a run to say: whoever relies on eager messages is simulated like that.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use super::{Graph, GraphOp};
 use crate::progress::{Channels, Request};
 
 /// Graphs that run.
-struct Rendezvous<'a> {
+struct Network<'a> {
     graphs: &'a [Arc<Graph>],
     /// What each node still waits for, by rank.
     waits: Vec<Vec<u32>>,
@@ -18,7 +19,7 @@ struct Rendezvous<'a> {
     channels: Channels,
 }
 
-/// Checks that all nodes complete even if no send does before its receive is posted, and that lengths agree.
+/// Checks that all nodes complete if every send does at once, and that lengths agree.
 pub(super) fn check_progress(graphs: &[Arc<Graph>]) -> Result<(), InputError> {
     let waits = graphs.iter().map(|graph| graph.waits.clone()).collect();
     let roots = |(rank, graph): (usize, &Arc<Graph>)| {
@@ -26,7 +27,7 @@ pub(super) fn check_progress(graphs: &[Arc<Graph>]) -> Result<(), InputError> {
         nodes.map(move |(node, _)| (rank, node as u32)).collect::<Vec<_>>()
     };
     let ready = graphs.iter().enumerate().flat_map(roots).collect();
-    let mut network = Rendezvous { graphs, waits, ready, channels: Channels::default() };
+    let mut network = Network { graphs, waits, ready, channels: Channels::default() };
     while let Some((rank, node)) = network.ready.pop_front() {
         network.start(rank, node)?;
     }
@@ -35,16 +36,17 @@ pub(super) fn check_progress(graphs: &[Arc<Graph>]) -> Result<(), InputError> {
     let Some(&first) = stuck.first() else { return Ok(()) };
     let (count, rank) = (stuck.len(), Rank::from_index(first));
     let found = format!("{count} ranks wait for ever, {rank} first{}", network.channels.open_request(first));
-    Err(InputError::new("programs", found, "programs that end whatever sends wait for"))
+    Err(InputError::new("programs", found, "programs that end if no send waits"))
 }
 
-impl Rendezvous<'_> {
+impl Network<'_> {
     fn start(&mut self, rank: usize, node: u32) -> Result<(), InputError> {
         let graph = &self.graphs[rank];
         self.release(rank, graph.after_start(node));
         match graph.op(node) {
             GraphOp::Send { peer, tag, bytes } => {
                 self.post((rank, peer.index(), tag), Request { bytes, node }, true)?;
+                self.release(rank, graph.after(node));
             }
             GraphOp::Receive { peer: Some(peer), tag: Some(tag), bytes } => {
                 self.post((peer.index(), rank, tag), Request { bytes, node }, false)?;
@@ -56,11 +58,9 @@ impl Rendezvous<'_> {
     }
 
     fn post(&mut self, channel: (usize, usize, u32), request: Request, is_send: bool) -> Result<(), InputError> {
-        let (own, peer) = if is_send { (channel.0, channel.1) } else { (channel.1, channel.0) };
         if let Some(other) = self.channels.post(channel, request, is_send)? {
-            let graphs = self.graphs;
-            self.release(own, graphs[own].after(request.node));
-            self.release(peer, graphs[peer].after(other.node));
+            let receive = if is_send { other } else { request };
+            self.release(channel.1, self.graphs[channel.1].after(receive.node));
         }
         Ok(())
     }
