@@ -552,6 +552,7 @@ class GlobalPause(Table):
 class Goal(Table):
     file: Key[str | None, str]
     iterations: Key[int, int]
+    sha256: Key[str | None, str]
     text: Key[str, str]
 
 class Gpcnet(Table):

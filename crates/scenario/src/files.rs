@@ -1,10 +1,13 @@
 //! What a scenario names instead of writing it out: profiles that come with Etherweave, and files beside the scenario.
-//! Names are replaced by what they stand for, so that the resolved scenario needs no file.
+//! Names are replaced by what they stand for, so that the resolved scenario needs no file, except for
+//! [traces](trace).
+
+pub(crate) mod trace;
 
 use std::path::Path;
 
 use etherweave_primitives::{InputError, InputErrors};
-use etherweave_workload::{Goal, HplInput};
+use etherweave_workload::HplInput;
 use toml::{Table, Value};
 
 use crate::ScenarioError;
@@ -90,14 +93,6 @@ const PROFILED: [Profiled; 8] = [
 const DESIGN: [(&str, &str); 2] = [("power_file", "power_text"), ("prices_file", "prices_text")];
 /// The key of `topology.custom` for a file, by its extension.
 const FORMATS: [(&str, &str); 4] = [("csv", "links"), ("graphml", "graphml"), ("xml", "graphml"), ("json", "json")];
-/// Traces in formats that are not read, by extension.
-const TRACES: [(&str, &str); 4] = [
-    ("otf2", "an OTF2 archive, which takes the C library otf2 to read"),
-    ("meta", "the list of a DUMPI trace, which takes the C library undumpi to read"),
-    ("et", CHAKRA),
-    ("chakra", CHAKRA),
-];
-const CHAKRA: &str = "a Chakra execution trace, whose collectives name no ranks";
 /// A key that stands for a file or a profile, for the schema: no parameter struct has it.
 pub(crate) struct NameKey {
     /// The definition of the table in the schema.
@@ -108,7 +103,7 @@ pub(crate) struct NameKey {
 }
 
 /// All of them.
-pub(crate) const NAMES: [NameKey; 12] = [
+pub(crate) const NAMES: [NameKey; 11] = [
     NameKey { table: "SharedMemoryParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "SwitchParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "MpiParams", key: PROFILE, description: PROFILE_DESCRIPTION },
@@ -130,11 +125,6 @@ pub(crate) const NAMES: [NameKey; 12] = [
         table: "Custom",
         key: "file",
         description: "File beside the scenario that lists the fabric: .csv (edges), .graphml or .xml (GraphML), .json.",
-    },
-    NameKey {
-        table: "Goal",
-        key: "file",
-        description: "File beside the scenario with the schedule: GOAL text or binary.",
     },
     NameKey { table: "Hpl", key: "file", description: "`HPL.dat` beside the scenario, in place of its keys here." },
 ];
@@ -167,11 +157,11 @@ pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
     errors.check(insert_profiles(&mut document.values));
     errors.check(insert_custom(document));
     for (file, text) in DESIGN {
-        errors.check(insert_text(document, &["design"], file, utf8, |_| Ok(text)));
+        errors.check(insert_text(document, &["design"], file, |_| Ok(text)));
     }
     let jobs = document.values.get("job").and_then(Value::as_array).map_or(0, Vec::len);
     for number in 0..jobs {
-        errors.check(insert_goal(document, &["job", &number.to_string(), "workload", "goal"]));
+        errors.check(trace::insert(document, &["job", &number.to_string(), "workload", "goal"]));
         errors.check(insert_hpl(document, &["job", &number.to_string(), "workload", "hpl"]));
     }
     errors.into_result().map_err(|errors| document.locate(errors))
@@ -217,7 +207,7 @@ pub(crate) fn complete(table: &mut Table, profile: Table) {
 }
 
 fn insert_custom(document: &mut Document) -> Result<(), InputError> {
-    insert_text(document, &["topology", "custom"], "file", utf8, |name| {
+    insert_text(document, &["topology", "custom"], "file", |name| {
         let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let format = FORMATS.iter().find(|(known, _)| *known == extension).map(|(_, format)| *format);
         let known: Vec<String> = FORMATS.iter().map(|(extension, _)| format!(".{extension}")).collect();
@@ -230,7 +220,6 @@ fn insert_text(
     document: &mut Document,
     path: &[&str],
     file: &str,
-    text_of: impl FnOnce(Vec<u8>) -> Result<String, String>,
     held: impl FnOnce(&str) -> Result<&'static str, (String, String)>,
 ) -> Result<(), InputError> {
     let Some(name) = table(&mut document.values, path).and_then(|table| table.remove(file)) else { return Ok(()) };
@@ -243,7 +232,7 @@ fn insert_text(
     if table(&mut document.values, path).is_some_and(|table| table.contains_key(text_key)) {
         return Err(error((format!("given beside {text_key}"), "only one of them".to_owned())));
     }
-    let text = read_bytes(&document.beside(&name)).and_then(text_of).map_err(|reason| {
+    let text = read(&document.beside(&name)).map_err(|reason| {
         error((format!("\"{name}\" cannot be read ({reason})"), "a file of text beside the scenario".to_owned()))
     })?;
     if let Some(table) = table(&mut document.values, path) {
@@ -251,23 +240,6 @@ fn insert_text(
         document.files.push((format!("{}.{text_key}", path.join(".")), key));
     }
     Ok(())
-}
-
-/// Replaces the key `file` of a GOAL schedule by its text, which that of a binary is too.
-fn insert_goal(document: &mut Document, path: &[&str]) -> Result<(), InputError> {
-    let text_of = |bytes: Vec<u8>| match Goal::text_of(&bytes) {
-        Some(text) => text.map_err(|error| format!("{}; expected {}", error.found, error.expected)),
-        None => utf8(bytes),
-    };
-    insert_text(document, path, "file", text_of, |name| {
-        let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        match TRACES.iter().find(|(known, _)| *known == extension) {
-            Some((_, format)) => {
-                Err((format!("\"{name}\", {format}"), "a schedule in GOAL, text or binary".to_owned()))
-            }
-            None => Ok("text"),
-        }
-    })
 }
 
 /// Replaces the key `file` of a Linpack by the keys that its `HPL.dat` says, none of which may stand beside it.
@@ -294,24 +266,17 @@ fn insert_hpl(document: &mut Document, path: &[&str]) -> Result<(), InputError> 
 
 /// The text of a regular file.
 pub(crate) fn read(path: &Path) -> Result<String, String> {
-    read_bytes(path).and_then(utf8)
+    let length = length(path)?;
+    if length > BYTES_MAX {
+        return Err(format!("{length} bytes, more than {BYTES_MAX}"));
+    }
+    std::fs::read_to_string(path).map_err(|error| error.to_string())
 }
 
-fn utf8(bytes: Vec<u8>) -> Result<String, String> {
-    String::from_utf8(bytes).map_err(|_| "stream did not contain valid UTF-8".to_owned())
-}
-
-/// What a regular file holds.
-fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
-    let reason = |error: std::io::Error| error.to_string();
-    let file = std::fs::metadata(path).map_err(reason)?;
-    if !file.is_file() {
-        return Err("not a regular file".to_owned());
-    }
-    if file.len() > BYTES_MAX {
-        return Err(format!("{} bytes, more than {BYTES_MAX}", file.len()));
-    }
-    std::fs::read(path).map_err(reason)
+/// The number of bytes of a regular file.
+fn length(path: &Path) -> Result<u64, String> {
+    let file = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if file.is_file() { Ok(file.len()) } else { Err("not a regular file".to_owned()) }
 }
 
 /// The table at a path of keys and numbers of elements.
@@ -334,39 +299,6 @@ mod tests {
     };
 
     use crate::Scenario;
-    use crate::Schedules;
-
-    const PAIR: &str = "num_ranks 2\nrank 0 {\na: send 8b to 1\n}\nrank 1 {\na: recv 8b from 0\n}\n";
-
-    fn scenario(goal: &str) -> String {
-        format!("[topology.single_switch]\nhosts = 2\n[[job]]\nname = \"a\"\nworkload.goal = {{ {goal} }}\n")
-    }
-
-    #[test]
-    fn a_schedule_is_read_from_beside_the_scenario() {
-        let directory = std::env::temp_dir().join(format!("etherweave-goal-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        std::fs::write(directory.join("pair.goal"), PAIR).unwrap();
-        std::fs::write(directory.join("cut.goal"), &PAIR[..40]).unwrap();
-        let origin = directory.join("a.toml");
-        let made = |goal: &str| Schedules::of(&scenario(goal), origin.to_str().unwrap(), &[], 0);
-        let whole = made("file = \"pair.goal\"").unwrap();
-        assert!(whole.resolved.contains("send 8b to 1") && whole.jobs[0].hosts.len() == 2);
-        let error = |goal: &str| made(goal).unwrap_err().to_string();
-        let both = error("file = \"pair.goal\", text = \"\"");
-        let (cut, missing) = (error("file = \"cut.goal\""), error("file = \"no.goal\""));
-        std::fs::remove_dir_all(&directory).unwrap();
-        assert!(cut.contains("a.toml:5:") && cut.contains("goal.file: line 5: r; expected `rank N {`"), "{cut}");
-        assert!(missing.contains("\"no.goal\" cannot be read (No such file"), "{missing}");
-        assert!(both.contains("given beside text"), "{both}");
-        assert!(error("file = 5").contains("5; expected the name of a file"));
-        for (name, format) in
-            [("a.otf2", "an OTF2 archive"), ("a.meta", "a DUMPI trace"), ("a.et", "a Chakra execution")]
-        {
-            let error = error(&format!("file = \"{name}\""));
-            assert!(error.contains(format) && error.contains("expected a schedule in GOAL"), "{error}");
-        }
-    }
 
     /// Keys of inner tables stay too, and a chosen variant is not mixed with the profile's.
     #[test]

@@ -254,6 +254,7 @@ pub(crate) fn read_values(
     if scenario.name.is_empty() {
         scenario.name = stem(origin).to_owned();
     }
+    files::trace::open(&mut scenario).map_err(|errors| document.locate(errors))?;
     Ok((document, scenario))
 }
 

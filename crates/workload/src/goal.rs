@@ -21,7 +21,7 @@ use std::sync::Arc;
 use etherweave_primitives::InputError;
 
 use crate::limits::at_least;
-use crate::{ExecutionStream, Graph, GraphBuilder, Traffic, check_graphs};
+use crate::{ExecutionStream, Graph, GraphBuilder, TraceFile, Traffic, check_graphs};
 
 /// Most ranks: numbers of ranks are checked before anything of that size is made.
 const RANKS_MAX: u64 = 1 << 20;
@@ -30,14 +30,30 @@ const TAG_MAX: u64 = u32::MAX as u64 - 1;
 /// Longest calculation, two months [ns].
 const CALC_MAX: u64 = 5_000_000 * 1_000_000_000;
 
+/// What is read of a file to learn how many ranks it has [B].
+const HEAD_BYTES: u64 = 1 << 20;
+/// The shortest operation, `calc 0` and the end of its line [B].
+const LINE_BYTES_MIN: u64 = 7;
+
 /// A schedule in a GOAL file (`goal`).
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Goal {
-    /// The file's content; `file = "NAME"` reads it from beside the scenario.
+    /// The schedule as text; `file = "NAME"` reads it from beside the scenario.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
+    /// File beside the scenario with the schedule: GOAL text or binary. The resolved scenario has a text of up to 1 MiB
+    /// in its place; of other files it keeps the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// SHA-256 that the file must have, in hexadecimal. Absent: any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// How often all of it is performed, each time an iteration, 1 or more.
     pub iterations: u32,
+    /// The file, once it is open; in place of the text.
+    #[serde(skip)]
+    pub content: Option<TraceFile>,
 }
 
 /// Two ranks that exchange a message.
@@ -56,24 +72,40 @@ s: send 8b to 0 tag 0
 
 impl Default for Goal {
     fn default() -> Goal {
-        Goal { text: PAIR.to_owned(), iterations: 1 }
+        Goal { text: PAIR.to_owned(), file: None, sha256: None, iterations: 1, content: None }
     }
 }
 
 impl Goal {
-    /// How many ranks it has, before anything is built; 0 when the text does not begin by saying so.
+    /// How many ranks it has, before anything is built; 0 when the file does not begin by saying so.
     pub(crate) fn ranks(&self) -> u64 {
-        reader::announced_ranks(&self.text).unwrap_or(0)
+        let Some(file) = &self.content else { return reader::announced_ranks(&self.text).unwrap_or(0) };
+        let head = file.head(HEAD_BYTES).unwrap_or_default();
+        if Goal::is_binary(&head) {
+            return binary::announced_ranks(&head).unwrap_or(0);
+        }
+        reader::announced_ranks(&String::from_utf8_lossy(&head)).unwrap_or(0)
+    }
+
+    /// Most operations and dependencies that it can have, before anything is built.
+    pub(crate) fn operations_max(&self) -> u64 {
+        let Some(file) = &self.content else { return self.text.lines().count() as u64 };
+        let is_binary = file.head(HEAD_BYTES).is_ok_and(|head| Goal::is_binary(&head));
+        file.length() / if is_binary { binary::NODE_BYTES as u64 } else { LINE_BYTES_MIN }
     }
 
     /// The graph of every rank.
     ///
     /// # Errors
-    /// When the text is no GOAL, or ranks do not fit together; with the line, or the ranks.
+    /// When it is no GOAL, or ranks do not fit together; with the line or the byte, or the ranks.
     pub fn graphs(&self) -> Result<Vec<Arc<Graph>>, InputError> {
         at_least("iterations", self.iterations, 1)?;
-        let graphs: Vec<Arc<Graph>> = reader::read(&self.text)?.into_iter().map(Arc::new).collect();
-        check_graphs(&graphs).map_err(|error| InputError { key: "text".to_owned(), ..error })?;
+        let (key, graphs) = match &self.content {
+            None => ("text", reader::read(&self.text)?),
+            Some(file) => ("file", of_file(&file.head(u64::MAX)?)?),
+        };
+        let graphs: Vec<Arc<Graph>> = graphs.into_iter().map(Arc::new).collect();
+        check_graphs(&graphs).map_err(|error| InputError { key: key.to_owned(), ..error })?;
         Ok(graphs)
     }
 
@@ -99,14 +131,20 @@ impl Goal {
         binary::write(&writer::graphs(traffic)?)
     }
 
-    /// The text of a binary, if it is one by its first bytes.
-    ///
-    /// # Errors
-    /// When it is damaged; with the byte.
-    pub fn text_of(bytes: &[u8]) -> Option<Result<String, InputError>> {
-        binary::is_goal(bytes)
-            .then(|| writer::text(&binary::read(bytes)?.into_iter().map(Arc::new).collect::<Vec<_>>()))
+    /// Whether a file is a binary, by its first bytes.
+    pub fn is_binary(head: &[u8]) -> bool {
+        binary::is_goal(head)
     }
+}
+
+/// The graphs of a text or a binary.
+fn of_file(bytes: &[u8]) -> Result<Vec<Graph>, InputError> {
+    if Goal::is_binary(bytes) {
+        return binary::read(bytes);
+    }
+    let text = str::from_utf8(bytes)
+        .map_err(|error| InputError::new("file", format!("byte {}: no UTF-8", error.valid_up_to()), "GOAL"))?;
+    reader::read(text).map_err(|error| InputError { key: "file".to_owned(), ..error })
 }
 
 /// Gives a graph streams up to number `cpu`.

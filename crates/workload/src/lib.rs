@@ -59,6 +59,7 @@ mod schedule;
 mod share;
 mod size;
 mod streams;
+mod trace;
 mod training;
 
 pub use all_to_all::AllToAll;
@@ -98,4 +99,5 @@ pub use schedule::{Schedule, ScheduleError};
 pub use share::Share;
 pub use size::TrafficSize;
 pub use streams::StreamSpec;
+pub use trace::{ReadAt, TraceFile};
 pub use training::{AcceleratorNode, Parallelism, Training, Transformer};

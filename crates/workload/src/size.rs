@@ -136,7 +136,7 @@ fn of_partners(ranks: u64, message: u64, messages: u64, outstanding: u64) -> Tra
 
 /// A line is an operation at most; what is sent is not read.
 fn of_goal(goal: &Goal, ranks: u64) -> TrafficSize {
-    let lines = goal.text.bytes().filter(|&byte| byte == b'\n').count() as u64;
+    let lines = goal.operations_max();
     let pairs = ranks.saturating_mul(ranks.saturating_sub(1)) / 2;
     TrafficSize {
         ranks,

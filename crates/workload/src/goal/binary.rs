@@ -23,7 +23,7 @@ use crate::{Graph, GraphBuilder, GraphOp, NodeId};
 const MAGIC: [u64; 2] = [4223, 2342];
 const MAGIC_BYTES: usize = 8;
 const HEADER_BYTES: usize = 6;
-const NODE_BYTES: usize = 39;
+pub(super) const NODE_BYTES: usize = 39;
 /// Any rank, any tag.
 const ANY: u32 = u32::MAX;
 const SEND: u8 = 1;
@@ -33,6 +33,11 @@ const CALC: u8 = 3;
 /// Whether a file is a binary by its magic number.
 pub(super) fn is_goal(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|first| MAGIC.contains(&u64::from_le_bytes(*first)))
+}
+
+/// The number of ranks in the header.
+pub(super) fn announced_ranks(head: &[u8]) -> Option<u64> {
+    Some(u64::from(u32::from_le_bytes(*head.get(MAGIC_BYTES..)?.first_chunk()?)))
 }
 
 /// A part of the file, which knows where it is.

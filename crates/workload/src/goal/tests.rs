@@ -50,6 +50,16 @@ fn graphs_of(text: &str) -> Vec<Arc<Graph>> {
     goal(text).graphs().unwrap()
 }
 
+/// What a file says whose content this is.
+fn of_file(bytes: Vec<u8>) -> Goal {
+    Goal { content: Some(TraceFile::new(bytes, String::new())), ..Goal::default() }
+}
+
+/// A binary as text.
+fn rewritten(bytes: Vec<u8>) -> String {
+    Goal::write(&of_file(bytes).traffic().unwrap()).unwrap()
+}
+
 /// All operations one after another, without marks; a wait for nothing is none.
 fn unrolled(program: &Program) -> Vec<Op> {
     let mut ops = Vec::new();
@@ -131,9 +141,9 @@ fn a_binary_has_the_same_graph_as_its_text() {
     let jobs = small_jobs().into_iter().chain([Goal { text: GRAPH.to_owned(), ..Goal::default() }.traffic().unwrap()]);
     for traffic in jobs {
         let bytes = Goal::to_bytes(&traffic).unwrap();
-        assert_eq!(Goal::text_of(&bytes).unwrap().unwrap(), Goal::write(&traffic).unwrap());
+        assert_eq!(rewritten(bytes), Goal::write(&traffic).unwrap());
     }
-    assert_eq!(Goal::text_of(GRAPH.as_bytes()), None);
+    assert_eq!(of_file(GRAPH.into()).graphs().unwrap(), graphs_of(GRAPH));
 }
 
 /// The layout of LogGOPSim's `Parser.hpp`, written out: rank 0 sends 10 B to rank 1 after 5 ns.
@@ -161,7 +171,7 @@ fn a_binary_has_the_layout_that_loggopsim_maps() {
                 rank 1 {\nr: recv 10b from 0 tag 3\n}\n";
     assert_eq!(Goal::to_bytes(&goal(text).traffic().unwrap()).unwrap(), expected);
     let used_up = [2342_u64.to_le_bytes().to_vec(), expected[8..].to_vec()].concat();
-    assert_eq!(graphs_of(&Goal::text_of(&used_up).unwrap().unwrap()), graphs_of(text));
+    assert_eq!(of_file(used_up).graphs().unwrap(), graphs_of(text));
 }
 
 #[test]
@@ -188,11 +198,11 @@ fn damage_of_a_binary_is_reported_with_its_byte() {
         (with(node(1) + 27, 9), "dependants of 4 bytes from 36 on"),
         (with(node(3), 9), "operation 9; expected one below 3"),
     ] {
-        let error = Goal::text_of(&bytes).unwrap().unwrap_err().to_string();
+        let error = of_file(bytes).graphs().unwrap_err().to_string();
         assert!(error.contains(message), "{message}: {error}");
     }
     // What the file says of the number of dependencies does not matter.
-    assert_eq!(Goal::text_of(&with(node(0), 200)).unwrap().unwrap(), GRAPH);
+    assert_eq!(rewritten(with(node(0), 200)), GRAPH);
 }
 
 #[test]
@@ -328,7 +338,7 @@ proptest! {
     #[test]
     fn no_text_breaks_the_reader(words in words(), noise in "\\PC{0,20}") {
         let text = format!("num_ranks 2\n{}{noise}", words.concat());
-        if let Ok(ranks) = (Goal { text, iterations: 1 }).graphs() {
+        if let Ok(ranks) = (Goal { text, ..Goal::default() }).graphs() {
             let written = Goal::write(&Traffic::Graphs { ranks: ranks.clone(), iterations: 1 }).unwrap();
             assert_eq!(graphs_of(&written), ranks);
         }

@@ -1,0 +1,278 @@
+//! Trace files: a resolved scenario has the text of small ones. Of the others it keeps path and SHA-256, and the file
+//! is read while it is needed.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use etherweave_primitives::{InputError, InputErrors};
+use etherweave_workload::{Goal, ReadAt, TraceFile, Workload};
+use sha2::{Digest, Sha256};
+use toml::{Table, Value};
+
+use super::{BYTES_MAX, length, table};
+use crate::Scenario;
+use crate::document::Document;
+
+/// Longest text that a resolved scenario has [B].
+const TEXT_MAX: u64 = 1 << 20;
+/// What is read at once to compute a digest [B].
+const CHUNK_BYTES: usize = 1 << 18;
+/// Traces in formats that are not read, by extension.
+const TRACES: [(&str, &str); 4] = [
+    ("otf2", "an OTF2 archive, which takes the C library otf2 to read"),
+    ("meta", "the list of a DUMPI trace, which takes the C library undumpi to read"),
+    ("et", CHAKRA),
+    ("chakra", CHAKRA),
+];
+const CHAKRA: &str = "a Chakra execution trace, whose collectives name no ranks";
+
+/// What is found, and what was expected.
+type Mismatch = (String, String);
+
+/// Replaces the key `file` of a trace by its text, or by its path and its SHA-256.
+pub(super) fn insert(document: &mut Document, path: &[&str]) -> Result<(), InputError> {
+    let Some(table) = table(&mut document.values, path) else { return Ok(()) };
+    let Some(name) = table.remove("file") else { return Ok(()) };
+    let has_text = table.get("text").is_some_and(|text| text.as_str() != Some(""));
+    let digest = table.remove("sha256");
+    let key = format!("{}.file", path.join("."));
+    let values = values(document, &name, has_text, digest.as_ref());
+    let values = values.map_err(|(found, expected)| InputError::new(&key, found, expected))?;
+    if values.contains_key("text") {
+        document.files.push((format!("{}.text", path.join(".")), key));
+    }
+    if let Some(table) = self::table(&mut document.values, path) {
+        table.extend(values);
+    }
+    Ok(())
+}
+
+/// The keys in place of `file`.
+fn values(document: &Document, name: &Value, has_text: bool, digest: Option<&Value>) -> Result<Table, Mismatch> {
+    let Value::String(name) = name else {
+        return Err((name.to_string(), "the name of a file as a string".to_owned()));
+    };
+    if has_text {
+        return Err(("given beside text".to_owned(), "only one of them".to_owned()));
+    }
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    if let Some((_, format)) = TRACES.iter().find(|(known, _)| *known == extension) {
+        return Err((format!("\"{name}\", {format}"), "a schedule in GOAL, text or binary".to_owned()));
+    }
+    let path = place(document, name);
+    let unreadable =
+        |reason: String| (format!("\"{name}\" cannot be read ({reason})"), "a file beside the scenario".to_owned());
+    let sha256 = sha256(&path).map_err(unreadable)?;
+    match digest {
+        Some(Value::String(expected)) if *expected != sha256 => {
+            let found = format!("\"{}\" has changed: its SHA-256 is {sha256}", path.display());
+            return Err((found, format!("{expected}, as the key sha256 says")));
+        }
+        Some(Value::String(_)) | None => {}
+        Some(other) => return Err((format!("the SHA-256 {other}"), "64 hexadecimal digits as a string".to_owned())),
+    }
+    let values = match text(&path).map_err(unreadable)? {
+        Some(text) => vec![("text", text)],
+        None => {
+            let path = std::path::absolute(&path).map_err(|error| unreadable(error.to_string()))?;
+            let path = path.into_os_string().into_string();
+            let path = path.map_err(|_| unreadable("its path is no UTF-8".to_owned()))?;
+            vec![("text", String::new()), ("file", path), ("sha256", sha256)]
+        }
+    };
+    Ok(values.into_iter().map(|(key, value)| (key.to_owned(), Value::String(value))).collect())
+}
+
+/// Where a file is: where its name says, or else beside the scenario.
+fn place(document: &Document, name: &str) -> PathBuf {
+    let named = document.beside(name);
+    let moved = Path::new(name).file_name().and_then(|name| name.to_str()).map(|name| document.beside(name));
+    moved.filter(|moved| !named.exists() && moved.exists()).unwrap_or(named)
+}
+
+/// The text of a file that is small and has one.
+fn text(path: &Path) -> Result<Option<String>, String> {
+    if length(path)? > TEXT_MAX {
+        return Ok(None);
+    }
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    if Goal::is_binary(&bytes) {
+        return Ok(None);
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| "stream did not contain valid UTF-8".to_owned())
+}
+
+/// The SHA-256 of a regular file, in hexadecimal.
+fn sha256(path: &Path) -> Result<String, String> {
+    length(path)?;
+    let reason = |error: io::Error| error.to_string();
+    let mut file = File::open(path).map_err(reason)?;
+    let (mut digest, mut bytes) = (Sha256::new(), vec![0; CHUNK_BYTES]);
+    loop {
+        match file.read(&mut bytes).map_err(reason)? {
+            0 => return Ok(format!("{:x}", digest.finalize())),
+            count => digest.update(&bytes[..count]),
+        }
+    }
+}
+
+/// Opens the trace files of a scenario whose names have been replaced.
+///
+/// # Errors
+/// Every file that cannot be opened.
+pub(crate) fn open(scenario: &mut Scenario) -> Result<(), InputErrors> {
+    let mut errors = InputErrors::default();
+    for (number, job) in scenario.job.iter_mut().enumerate() {
+        let Workload::Goal(goal) = &mut job.workload else { continue };
+        let Some(name) = &goal.file else { continue };
+        let opened = OpenFile::new(Path::new(name)).map_err(|reason| {
+            let key = format!("job.{number}.workload.goal.file");
+            InputError::new(key, format!("\"{name}\" cannot be read ({reason})"), "a file beside the scenario")
+        });
+        let sha256 = goal.sha256.clone().unwrap_or_default();
+        goal.content = errors.check(opened).map(|file| TraceFile::new(file, sha256));
+    }
+    errors.into_result()
+}
+
+/// A file, and how long it is.
+struct OpenFile {
+    file: File,
+    length: u64,
+}
+
+impl OpenFile {
+    /// Opens a file; a text is read whole, so that it has a longest length.
+    fn new(path: &Path) -> Result<OpenFile, String> {
+        let opened = OpenFile { length: length(path)?, file: File::open(path).map_err(|error| error.to_string())? };
+        let mut head = [0; 8];
+        let is_binary = opened.read_at(&mut head, 0).is_ok() && Goal::is_binary(&head);
+        if !is_binary && opened.length > BYTES_MAX {
+            return Err(format!("a text of {} bytes, more than {BYTES_MAX}", opened.length));
+        }
+        Ok(opened)
+    }
+}
+
+impl ReadAt for OpenFile {
+    fn length(&self) -> u64 {
+        self.length
+    }
+
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        self.file.read_exact_at(bytes, at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::{Run, Schedules};
+
+    const PAIR: &str = "num_ranks 2\nrank 0 {\na: send 8b to 1\n}\nrank 1 {\na: recv 8b from 0\n}\n";
+
+    /// A directory of a test, which is gone at its end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("etherweave-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(path.join("moved")).unwrap();
+            Folder(path)
+        }
+
+        fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+            std::fs::write(self.0.join(name), bytes).unwrap();
+        }
+
+        /// The place of a scenario in it.
+        fn origin(&self) -> String {
+            self.0.join("a.toml").display().to_string()
+        }
+
+        fn schedules(&self, goal: &str) -> Result<Schedules, crate::ScenarioError> {
+            Schedules::of(&scenario(goal), &self.origin(), &[], 0)
+        }
+
+        fn error(&self, goal: &str) -> String {
+            self.schedules(goal).unwrap_err().to_string()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn scenario(goal: &str) -> String {
+        format!("[topology.single_switch]\nhosts = 2\n[[job]]\nname = \"a\"\nworkload.goal = {{ {goal} }}\n")
+    }
+
+    #[test]
+    fn a_schedule_is_read_from_beside_the_scenario() {
+        let folder = Folder::new("goal");
+        folder.write("pair.goal", PAIR);
+        folder.write("cut.goal", &PAIR[..40]);
+        let whole = folder.schedules("file = \"pair.goal\"").unwrap();
+        assert!(whole.resolved.contains("send 8b to 1") && whole.jobs[0].hosts.len() == 2);
+        let both = folder.error("file = \"pair.goal\", text = \"num_ranks 1\"");
+        let (cut, missing) = (folder.error("file = \"cut.goal\""), folder.error("file = \"no.goal\""));
+        assert!(cut.contains("a.toml:5:") && cut.contains("goal.file: line 5: r; expected `rank N {`"), "{cut}");
+        assert!(missing.contains("\"no.goal\" cannot be read (No such file"), "{missing}");
+        assert!(both.contains("given beside text"), "{both}");
+        assert!(folder.error("file = 5").contains("5; expected the name of a file"));
+        for (name, format) in
+            [("a.otf2", "an OTF2 archive"), ("a.meta", "a DUMPI trace"), ("a.et", "a Chakra execution")]
+        {
+            let error = folder.error(&format!("file = \"{name}\""));
+            assert!(error.contains(format) && error.contains("expected a schedule in GOAL"), "{error}");
+        }
+    }
+
+    /// What a run leaves.
+    fn outcome(text: &str, origin: &str) -> Result<(String, Option<crate::outcome::HexFingerprint>), String> {
+        let run = Run::start(text, origin, &[], 1, &[]).map_err(|error| error.to_string())?;
+        let outcome = run.finish(&mut |_| true).0;
+        Ok((outcome.resolved, outcome.summary.fingerprint))
+    }
+
+    #[test]
+    fn of_large_texts_and_binaries_the_resolved_scenario_keeps_path_and_digest() {
+        let folder = Folder::new("trace");
+        folder.write("pair.goal", PAIR);
+        folder.write("large.goal", format!("{PAIR}//{}\n", " ".repeat(TEXT_MAX as usize)));
+        folder.write("pair.bin", folder.schedules("file = \"pair.goal\"").unwrap().jobs[0].goal_bytes().unwrap());
+        let small = outcome(&scenario("file = \"pair.goal\""), &folder.origin()).unwrap();
+        for name in ["large.goal", "pair.bin"] {
+            let found = outcome(&scenario(&format!("file = \"{name}\"")), &folder.origin()).unwrap();
+            let path = format!("file = \"{}\"", folder.0.join(name).display());
+            assert!(found.0.contains(&path) && !found.0.contains("text ="), "{}", found.0);
+            assert!(found.0.len() < 2 * small.0.len() && found.1 == small.1, "the same run in few bytes");
+            assert_eq!(outcome(&found.0, "other").unwrap(), found, "a resolved scenario reproduces itself");
+            // The file moves with the results.
+            let kept = folder.0.join("moved").join("scenario.toml");
+            std::fs::rename(folder.0.join(name), kept.with_file_name(name)).unwrap();
+            let moved = outcome(&found.0, kept.to_str().unwrap()).unwrap();
+            assert_eq!((moved.1, moved.0.contains("/moved/")), (found.1, true));
+            let missing = outcome(&found.0, "other").unwrap_err();
+            assert!(missing.contains("job.0.workload.goal.file") && missing.contains("cannot be read (No such"));
+            std::fs::write(kept.with_file_name(name), PAIR).unwrap();
+            let changed = outcome(&found.0, kept.to_str().unwrap()).unwrap_err();
+            assert!(changed.contains("has changed: its SHA-256 is"), "{changed}");
+        }
+    }
+
+    /// The digest of the message "abc" in FIPS 180-4.
+    #[test]
+    fn digests_are_those_of_sha256sum() {
+        let folder = Folder::new("digest");
+        folder.write("abc", "abc");
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sha256(&folder.0.join("abc")).unwrap(), expected);
+    }
+}
