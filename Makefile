@@ -90,7 +90,7 @@ $(VENV)/packages.stamp: requirements.lock
 	@touch $@
 
 $(VENV)/core.stamp: $(VENV)/packages.stamp pyproject.toml $(CORE)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras advise,bench,control,dask,report,dev,docs $(MPI) >&2
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras advise,bench,control,dask,otf2,report,dev,docs $(MPI) >&2
 	@touch $@
 
 .PHONY: help setup test test-fast wheel docs lock study bench lint format clean

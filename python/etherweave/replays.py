@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from etherweave import _core
+from etherweave.archives import recorded
 from etherweave.results import Result
 from etherweave.scenario import Overrides, ScenarioSource
 from etherweave.simulation import EstimateCallback, Progress, resolve, run
@@ -95,6 +96,7 @@ def replay(
     compute_scale: float = 1.0,
     library: str | None = None,
     ranks_per_node: int = 1,
+    keep: Path | None = None,
     threads: int = 1,
     progress: Callable[[Progress], bool] | None = None,
     memory_limit: str | None = None,
@@ -105,7 +107,7 @@ def replay(
     Parameters
     ----------
     directory
-        Files of the recorder, one for each rank.
+        Files of the recorder, one for each rank; or the anchor file of an OTF2 archive.
     scenario, overrides
         The fabric, and where the job's ranks are, as for :func:`etherweave.run`.
     compute_scale
@@ -115,17 +117,22 @@ def replay(
         the one that was recorded.
     ranks_per_node
         Number of ranks of a node, for rules that depend on it.
+    keep
+        Directory for the recording of an archive, which then stays.
     threads, progress, memory_limit, on_start
         As for :func:`etherweave.run`.
 
     Raises
     ------
+    ArchiveError
+        When an archive cannot be converted.
     ScenarioError
         When the recording or the scenario is wrong, or their numbers of ranks differ.
     OSError
         When a file cannot be read.
     """
-    recording = _core.Recording.read(directory)
+    with recorded(Path(directory), keep) as files:
+        recording = _core.Recording.read(files)
     described = facts(recording)
     rules = library or _named(scenario, overrides) or _recorded(described["library"])
     text = recording.goal(rules, ranks_per_node, compute_scale)

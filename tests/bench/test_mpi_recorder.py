@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 
 from etherweave import _core
+from etherweave.archives import recorded as recording_of
 from etherweave.bench.launchers.mpirun import user
 from etherweave.report import write_report
 from etherweave.traces import write_trace
@@ -257,6 +259,31 @@ def test_all_tests_of_the_hpc_challenge_are_recorded_and_replayed(tmp_path: Path
     assert predicted["predicted_ns"] > facts["compute_share"] * facts["span_ns"]
     swifter = json.loads(run_here(*words, "--compute-scale", "0.5").stdout)
     assert swifter["predicted_ns"] < predicted["predicted_ns"]
+    from support.otf2_archives import of_recording
+
+    # An archive says as much, but for what the recorder took and the names of hosts.
+    archive = of_recording(tmp_path / "files", tmp_path / "archive")
+    assert goal(archive, tmp_path / "kept") == goal(tmp_path / "files", tmp_path)
+
+
+def test_an_archive_of_a_recording_becomes_the_same_operations(
+    recorded: Path, tmp_path: Path
+) -> None:
+    from support.otf2_archives import of_recording
+
+    archive = of_recording(recorded, tmp_path / "archive")
+    # Sizes of pairs are not in it.
+    found, expected = (
+        re.sub(r"(l\d+: ....) \d+b", r"\1", goal(source, tmp_path / "kept"))
+        for source in (archive, recorded)
+    )
+    assert found == expected
+
+
+def goal(source: Path, keep: Path) -> str:
+    """Return the operations of a recording or an archive, without computation."""
+    with recording_of(source, keep) as files:
+        return _core.Recording.read(files).goal("open_mpi_4_1", 1, 0.0)
 
 
 def test_a_replay_needs_a_host_for_every_rank(recorded: Path, tmp_path: Path) -> None:

@@ -8,20 +8,22 @@ use crate::{File, Finding, Repository};
 const PACKAGE: &str = "python/etherweave/";
 
 /// The rooms that each room may import. A module beside the rooms (`run.py`) may import modules beside the rooms.
-pub const MAY_IMPORT: [(&str, &[&str]); 8] = [
-    ("cli", &["advise", "control", "bench", "report", "study", "sweeps", "linux"]),
+pub const MAY_IMPORT: [(&str, &[&str]); 9] = [
+    ("cli", &["advise", "archives", "control", "bench", "report", "study", "sweeps", "linux"]),
     ("control", &["linux"]),
     ("bench", &["linux"]),
-    ("report", &["advise", "bench", "study"]),
+    ("report", &["advise", "archives", "bench", "study"]),
     ("study", &["control", "bench", "sweeps"]),
     ("advise", &["sweeps"]),
+    ("archives", &[]),
     ("sweeps", &["bench"]),
     ("linux", &[]),
 ];
 
-/// Modules beside the rooms that may import some: what starts the package, and what names the functions that it offers,
-/// which load on first use.
-const FACES: [(&str, &[&str]); 2] = [("__main__.py", &["cli"]), ("__init__.py", &["report", "sweeps"])];
+/// Modules beside the rooms that may import some: what starts the package, what names the functions that it offers,
+/// which load on first use, and what replays recordings from anywhere.
+const FACES: [(&str, &[&str]); 3] =
+    [("__main__.py", &["cli"]), ("__init__.py", &["report", "sweeps"]), ("replays.py", &["archives"])];
 
 /// A room imports the rooms that the table allows, and modules beside the rooms; these import no room,
 /// but for [`FACES`].

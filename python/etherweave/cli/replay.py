@@ -29,12 +29,17 @@ if TYPE_CHECKING:
 EXAMPLES = """Examples:
 etherweave record -o recorded -- mpirun -np 4 ./program
 etherweave replay recorded --on fabric.toml
-etherweave replay recorded --on fabric.toml --compute-scale 0.5 --set switch.latency=1us"""
+etherweave replay recorded --on fabric.toml --compute-scale 0.5 --set switch.latency=1us
+etherweave replay scorep/traces.otf2 --on fabric.toml --keep recorded"""
 
 
 def replay(
     recording: Annotated[
-        Path, typer.Argument(metavar="RECORDING", help="Directory of `etherweave record`.")
+        Path,
+        typer.Argument(
+            metavar="RECORDING",
+            help="Directory of `etherweave record`, or the anchor file (.otf2) of an OTF2 archive.",
+        ),
     ],
     scenario: Annotated[
         Path,
@@ -62,6 +67,13 @@ def replay(
     ranks_per_node: Annotated[
         int, typer.Option(min=1, help="Number of ranks of a node, for rules that depend on it.")
     ] = 1,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIRECTORY",
+            help="Keep the recording that an archive becomes in this directory.",
+        ),
+    ] = None,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -77,15 +89,20 @@ def replay(
 
     The exit code is 2 after a mistake, 130 after Ctrl-C.
     """
+    from etherweave.archives import ArchiveError
     from etherweave.replays import replay as simulated
     from etherweave.traces import write_trace
 
     changes = overrides(settings)
     if output:
         directory(output)
+    if keep:
+        directory(keep)
+        if any(keep.glob("*.ewr")):
+            reject(f"{keep}: has a recording; expected another directory")
     if output_file("--trace", trace, ".json", ".gz"):
         changes["observe.ranks"] = True
-    with mistakes(etherweave.ScenarioError), run_progress(scenario.stem) as report:
+    with mistakes(etherweave.ScenarioError, ArchiveError), run_progress(scenario.stem) as report:
         done = simulated(
             recording,
             scenario,
@@ -93,6 +110,7 @@ def replay(
             compute_scale=compute_scale,
             library=library,
             ranks_per_node=ranks_per_node,
+            keep=keep,
             threads=threads,
             progress=report,
             memory_limit=memory_limit,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from etherweave.cli.exits import mistakes
+from etherweave.cli.exits import mistakes, reject
 
 EXAMPLES = """Examples:
 etherweave run halo3d.toml -o result
@@ -13,6 +13,7 @@ etherweave report result
 etherweave report result --beside measured
 etherweave report results/sandia-2020
 etherweave report calibrated
+etherweave report scorep/traces.otf2
 etherweave report results/monday --simulation simulated --topology fabric.toml"""
 
 
@@ -21,9 +22,8 @@ def report(
         Path,
         typer.Argument(
             exists=True,
-            file_okay=False,
             help="Directory that `run -o`, `record -o`, `bench run -o`, `calibrate -o` or `study` "
-            "wrote.",
+            "wrote, or the anchor file (.otf2) of an OTF2 archive.",
         ),
     ],
     beside: Annotated[
@@ -55,8 +55,16 @@ def report(
     ] = None,
 ) -> None:
     """Draw a result, a recording, a study, benchmarks or a calibration as one HTML page."""
+    from etherweave.archives import is_archive
     from etherweave.report import write_report
 
+    out = result
+    if result.is_file():
+        if not is_archive(result):
+            reject(
+                f"{result}: a file; expected a directory, or an archive's file that ends in .otf2"
+            )
+        out = result.parent
     with mistakes(ValueError):
-        page = write_report(result, result, beside or (), simulation or (), topology)
+        page = write_report(result, out, beside or (), simulation or (), topology)
     print(page)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from polars.exceptions import PolarsError
 
+from etherweave.archives import is_archive, recorded
 from etherweave.bench.tables import RESULTS
 from etherweave.report.animation import write_animation
 from etherweave.report.benchmarks.data import load_benchmarks
@@ -59,7 +60,7 @@ def write_report(
     source
         Directory of a result, of a study, which holds ``checks.json``, of benchmarks, which
         holds ``benchmarks.json``, of a calibration, which holds ``calibration.json``, or of a
-        recorded program.
+        recorded program; or the anchor file of an OTF2 archive.
     out
         Directory for the page and its figures; made when missing, may be the same.
     beside
@@ -81,6 +82,9 @@ def write_report(
         something beside anything but a result, or a simulation or topology beside anything else.
     """
     source, out = Path(source), Path(out)
+    if is_archive(source):
+        with recorded(source) as files:
+            return write_report(files, out, beside, simulation, topology)
     if (source / RESULTS).exists():
         if beside:
             raise ValueError(

@@ -21,8 +21,12 @@ const TEXT_MAX: u64 = 1 << 20;
 const CHUNK_BYTES: usize = 1 << 18;
 /// Traces in formats that are not read, by extension.
 const TRACES: [(&str, &str); 4] = [
-    ("otf2", "an OTF2 archive, which takes the C library otf2 to read"),
-    ("meta", "the list of a DUMPI trace, which takes the C library undumpi to read"),
+    ("otf2", "an OTF2 archive, which `etherweave replay` takes"),
+    (
+        "meta",
+        "the list of a DUMPI trace, whose library is not maintained since 2023: its dumpi2otf2 makes an OTF2 archive, \
+         which `etherweave replay` takes",
+    ),
     ("et", CHAKRA),
     ("chakra", CHAKRA),
 ];

@@ -1,0 +1,70 @@
+"""Traces of other tools as recordings: OTF2 archives, such as Score-P writes.
+
+:func:`recorded` gives the files of ``etherweave record`` for either. What an archive must have, and
+what it does not say: ``docs/guide/record.md``.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from etherweave.archives.errors import DAMAGED, ArchiveError
+
+__all__ = ["ArchiveError", "is_archive", "recorded"]
+
+_ANCHOR = ".otf2"
+_LIBRARY = "otf2"
+
+
+def is_archive(source: Path) -> bool:
+    """Return whether a path names an OTF2 archive, by its anchor file."""
+    return source.suffix == _ANCHOR
+
+
+@contextmanager
+def recorded(source: Path, keep: Path | None = None) -> Iterator[Path]:
+    """Give the directory of a recording: of an archive, one that is gone afterwards.
+
+    Parameters
+    ----------
+    source
+        Directory of ``etherweave record``, or the anchor file of an archive.
+    keep
+        Directory for the recording of an archive, which then stays.
+
+    Raises
+    ------
+    ArchiveError
+        When an archive cannot be converted.
+    OSError
+        When there is none, or the recording cannot be written.
+    """
+    if not is_archive(source):
+        yield source
+        return
+    with TemporaryDirectory(prefix="etherweave-") as temporary:
+        directory = keep or Path(temporary)
+        directory.mkdir(parents=True, exist_ok=True)
+        _convert(source, directory)
+        yield directory
+
+
+def _convert(anchor: Path, directory: Path) -> None:
+    with anchor.open("rb"):  # The library reports a missing file without its name.
+        pass
+    if find_spec(_LIBRARY) is None:
+        raise ArchiveError(
+            f"{anchor}: otf2 is not installed; expected: pip install 'etherweave[otf2]'"
+        )
+    # In a process of its own: damaged files may crash the library, which also reports on stderr.
+    words = [sys.executable, "-m", f"{__name__}.conversion", str(anchor), str(directory)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode == DAMAGED:
+        raise ArchiveError(f"{anchor}: {done.stdout.strip()}")
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise ArchiveError(f"{anchor}: is damaged; the library otf2 ended with {lines[-1]}")
