@@ -230,9 +230,11 @@ class Schedule:
         """Write the programs as GOAL text."""
     def goal_bytes(self) -> bytes:
         """Write the programs as GOAL binary."""
+    def chakra(self) -> list[bytes]:
+        """Write the programs as execution traces of Chakra, one of each rank."""
     @property
     def bytes(self) -> bytes:
-        """The file."""
+        """The file; an error for graphs that are no sequences."""
 
 @final
 class Recording:

@@ -149,6 +149,21 @@ class Cells(Table):
     response_factor: Key[float | None, float]
     size: Key[str | None, str]
 
+class Chakra(Table):
+    compute_scale: Key[float, float]
+    control_dependencies: Key[bool, bool]
+    file: Key[str | None, str]
+    groups: Key[Any, Any]
+    groups_file: Key[str | None, str]
+    iterations: Key[int, int]
+    library: Key[
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
+    ]
+    network_rate: Key[str | None, str]
+    per_teraflop: Key[str | None, str]
+    sha256: Key[str | None, str]
+
 class Collective(Table):
     alltoall: Key[CollectiveAlltoall, CollectiveAlltoall | Keys]
     allgather: Key[CollectiveAllgather, CollectiveAllgather | Keys]
@@ -1572,6 +1587,7 @@ class Workload(Table):
     gpcnet: Key[Gpcnet, Gpcnet | Keys]
     gpcnet_congestor: Key[GpcnetCongestor, GpcnetCongestor | Keys]
     training: Key[Training, Training | Keys]
+    chakra: Key[Chakra, Chakra | Keys]
     goal: Key[Goal, Goal | Keys]
     osu_latency: Key[OsuLatency, OsuLatency | Keys]
     osu_bw: Key[OsuBw, OsuBw | Keys]

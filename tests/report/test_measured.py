@@ -153,20 +153,66 @@ def test_schedules_are_written_for_other_programs(tmp_path: Path) -> None:
     scenario = {**SCENARIO, "run": {}, "host": {"timer_slack": "0s"}}
     file = tmp_path / "halo.toml"
     file.write_text(toml.document({**scenario, "job": [halo]}))
-    done = command("schedule", file, "-o", tmp_path / "out", "--goal", "--json")
+    done = command("schedule", file, "-o", tmp_path / "out", "--goal", "--chakra", "--json")
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)
-    assert [Path(name).name for name in row["files"]] == ["0.ews", "0.goal", "0.bin"]
+    names = ["0.ews", "0.goal", "0.bin", "0.{rank}.et"]
+    assert [Path(name).name for name in row["files"]] == names
     goal = (tmp_path / "out" / "0.goal").read_text()
-    # A scenario that names the text or the binary simulates the same.
+    # A scenario that names the text, the binary or the traces simulates the same.
     assert goal.startswith("num_ranks 4\n\nrank 0 {\nl1: recv 0b from")
     original = etherweave.run({**scenario, "job": [halo]})
-    for name in ("out/0.goal", "out/0.bin"):
-        job = {"name": "goal", "workload": {"goal": {"file": name}}}
+    for kind, name in [
+        ("goal", "out/0.goal"),
+        ("goal", "out/0.bin"),
+        ("chakra", "out/0.{rank}.et"),
+        ("chakra", "out"),
+    ]:
+        job = {"name": "trace", "workload": {kind: {"file": name}}}
         file.write_text(toml.document({**scenario, "job": [job]}))
         again = etherweave.run(file)
         assert again.summary["end_ns"] == original.summary["end_ns"]
         assert again.summary["packets_created"] == original.summary["packets_created"]
+
+
+def test_a_graph_that_is_no_sequence_is_written_as_traces(tmp_path: Path) -> None:
+    model = {
+        "layers": 2,
+        "hidden": 64,
+        "feed_forward": 256,
+        "key_value": 64,
+        "vocabulary": 100,
+        "sequence": 64,
+    }
+    training = {
+        "ranks": 4,
+        "batch": 4,
+        "parallel": {"tensor": 1, "pipeline": 2},
+        "node": {"accelerators": 1},
+        "model": model,
+    }
+    scenario = {"topology": {"single_switch": {"hosts": 4}}}
+    file = tmp_path / "step.toml"
+    file.write_text(
+        toml.document({**scenario, "job": [{"name": "step", "workload": {"training": training}}]})
+    )
+    done = command("schedule", file, "-o", tmp_path / "out", "--chakra")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{tmp_path}/out/0.{{rank}}.et\n"
+    assert "rank0 has 5 streams; expected a graph that is a sequence" in done.stderr
+    original = etherweave.run(file)
+    file.write_text(
+        toml.document(
+            {**scenario, "job": [{"name": "step", "workload": {"chakra": {"file": "out"}}}]}
+        )
+    )
+    assert etherweave.run(file).summary["end_ns"] == original.summary["end_ns"]
+    # Without a format, there is nothing else to write.
+    file.write_text(
+        toml.document({**scenario, "job": [{"name": "step", "workload": {"training": training}}]})
+    )
+    done = command("schedule", file, "-o", tmp_path / "none")
+    assert (done.returncode, (tmp_path / "none").exists()) == (2, False)
 
 
 def test_streams_have_no_goal(tmp_path: Path) -> None:

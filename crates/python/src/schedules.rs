@@ -89,10 +89,18 @@ impl Schedule {
         Ok(PyBytes::new(py, &written))
     }
 
+    /// The programs as execution traces of Chakra, one of each rank.
+    fn chakra<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let written = py.detach(|| self.job.chakra());
+        let written = written.map_err(|error| ScenarioError::new_err(format!("{}: {error}", self.job.name)))?;
+        Ok(written.iter().map(|trace| PyBytes::new(py, trace)).collect())
+    }
+
     /// The file.
     #[getter]
-    fn bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.job.bytes)
+    fn bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.job.bytes.as_ref().map_err(scenario_error)?;
+        Ok(PyBytes::new(py, bytes))
     }
 }
 

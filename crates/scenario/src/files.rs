@@ -2,6 +2,7 @@
 //! Names are replaced by what they stand for, so that the resolved scenario needs no file, except for
 //! [traces](trace).
 
+mod chakra;
 pub(crate) mod trace;
 
 use std::path::Path;
@@ -103,7 +104,7 @@ pub(crate) struct NameKey {
 }
 
 /// All of them.
-pub(crate) const NAMES: [NameKey; 11] = [
+pub(crate) const NAMES: [NameKey; 12] = [
     NameKey { table: "SharedMemoryParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "SwitchParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "MpiParams", key: PROFILE, description: PROFILE_DESCRIPTION },
@@ -125,6 +126,11 @@ pub(crate) const NAMES: [NameKey; 11] = [
         table: "Custom",
         key: "file",
         description: "File beside the scenario that lists the fabric: .csv (edges), .graphml or .xml (GraphML), .json.",
+    },
+    NameKey {
+        table: "Chakra",
+        key: "groups_file",
+        description: "File beside the scenario with process groups as ASTRA-sim has them, lists of ranks in JSON.",
     },
     NameKey { table: "Hpl", key: "file", description: "`HPL.dat` beside the scenario, in place of its keys here." },
 ];
@@ -162,6 +168,7 @@ pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
     let jobs = document.values.get("job").and_then(Value::as_array).map_or(0, Vec::len);
     for number in 0..jobs {
         errors.check(trace::insert(document, &["job", &number.to_string(), "workload", "goal"]));
+        errors.check(chakra::insert(document, &["job", &number.to_string(), "workload", "chakra"]));
         errors.check(insert_hpl(document, &["job", &number.to_string(), "workload", "hpl"]));
     }
     errors.into_result().map_err(|errors| document.locate(errors))

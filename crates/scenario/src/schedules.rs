@@ -3,7 +3,7 @@
 use etherweave_primitives::{HostId, InputError};
 use etherweave_sim::Job;
 use etherweave_topology::Topology;
-use etherweave_workload::{Amounts, Goal, Schedule, Traffic, check_progress, programs_of_graphs};
+use etherweave_workload::{Amounts, Chakra, Goal, Schedule, Traffic, check_progress, programs_of_graphs};
 
 use crate::ScenarioError;
 use crate::document::Document;
@@ -35,8 +35,8 @@ pub struct JobSchedule {
     pub hosts: Vec<String>,
     /// How much it is.
     pub amounts: Amounts,
-    /// The schedule, as [`Schedule::to_bytes`] writes it.
-    pub bytes: Vec<u8>,
+    /// The schedule, as [`Schedule::to_bytes`] writes it; an error for graphs that are no sequences, which have none.
+    pub bytes: Result<Vec<u8>, ScenarioError>,
     /// What it sends.
     traffic: Traffic,
 }
@@ -62,6 +62,14 @@ impl JobSchedule {
     pub fn goal_bytes(&self) -> Result<Vec<u8>, InputError> {
         Goal::to_bytes(&self.traffic)
     }
+
+    /// The same as execution traces of Chakra, one of each rank.
+    ///
+    /// # Errors
+    /// When it is one of streams, longer than such files should be, or receives from any rank or with any tag.
+    pub fn chakra(&self) -> Result<Vec<Vec<u8>>, InputError> {
+        Chakra::write(&self.traffic)
+    }
 }
 
 impl Schedules {
@@ -69,7 +77,7 @@ impl Schedules {
     /// times.
     ///
     /// # Errors
-    /// The first mistake in the scenario, or a warm-up that a schedule cannot have.
+    /// The first mistake in the scenario.
     pub fn of(
         text: &str,
         origin: &str,
@@ -89,7 +97,7 @@ impl Schedules {
             resolved: scenario.resolved(),
             rate_bps,
             end_ns: scenario.run.end.map(|end| end.as_ns_f64()),
-            jobs: jobs.collect::<Result<_, _>>()?,
+            jobs: jobs.collect(),
         })
     }
 }
@@ -104,7 +112,7 @@ fn schedule(
     topology: &Topology,
     (number, job): (usize, Job),
     warm_up: u32,
-) -> Result<JobSchedule, ScenarioError> {
+) -> JobSchedule {
     let amounts = Amounts::of(&job.traffic);
     let hosts = job.hosts.iter().map(|&host| topology.host_name(host).to_owned()).collect();
     let bytes = programs(&job.traffic).and_then(|traffic| {
@@ -118,9 +126,10 @@ fn schedule(
         schedule.with_warm_up(warm_up)?.to_bytes()
     });
     let bytes = bytes.map_err(|error| {
-        document.error(format!("job.{number}.workload"), format!("{}: {}", error.key, error.found), error.expected)
-    })?;
-    Ok(JobSchedule { name: job.name, hosts, amounts, bytes, traffic: job.traffic })
+        let key = if error.key.is_empty() { String::new() } else { format!("{}: ", error.key) };
+        document.error(format!("job.{number}.workload"), format!("{key}{}", error.found), error.expected)
+    });
+    JobSchedule { name: job.name, hosts, amounts, bytes, traffic: job.traffic }
 }
 
 /// What the executor performs: of graphs the sequences that they are, which must end whatever the library's sends wait
@@ -162,7 +171,7 @@ mod tests {
             (job.hosts.as_slice(), schedules.rate_bps),
             (["host2".into(), "host0".into()].as_slice(), 100_000_000_000)
         );
-        let read = Schedule::from_bytes(&job.bytes).unwrap();
+        let read = Schedule::from_bytes(job.bytes.as_ref().unwrap()).unwrap();
         let fft = Fft { pex: 2, pey: 1, pez: 1, iterations: 5, ..Fft::default() };
         assert_eq!(read.traffic, Traffic::Ranks(fft.programs().unwrap()));
         assert_eq!((read.start.as_ps(), read.end.map(|end| end.as_ps())), (2_000_000, Some(1_000_000_000)));
@@ -175,7 +184,8 @@ mod tests {
         let text = format!("num_ranks 2\nrank 0 {{\n{}}}\nrank 1 {{\n{}}}\n", half(1), half(0));
         let scenario =
             format!("[topology.single_switch]\nhosts = 2\n[[job]]\nname = \"a\"\nworkload.goal.text = '''{text}'''");
-        let error = Schedules::of(&scenario, "eager.toml", &[], 0).unwrap_err().to_string();
+        let schedules = Schedules::of(&scenario, "eager.toml", &[], 0).unwrap();
+        let error = schedules.jobs[0].bytes.as_ref().unwrap_err().to_string();
         assert!(error.contains("2 ranks wait for ever") && error.contains("whatever sends wait for"), "{error}");
     }
 

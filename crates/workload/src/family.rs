@@ -1,9 +1,9 @@
 //! The closed family of workloads: every member is listed here once.
 
 use crate::{
-    AllToAll, Fft, Goal, Gpcnet, GpcnetCongestor, Graph, Halo3d, HpccFft, HpccMpifft, HpccPtrans, HpccRandomAccess,
-    HpccRing, Hpl, Incast, Npb, NpbCg, Openfoam, OsuBibw, OsuBw, OsuCollective, OsuLatency, OsuOneSidedBw,
-    OsuOneSidedLatency, Permutation, PermutationStreams, Program, StreamSpec, Training,
+    AllToAll, Chakra, Fft, Goal, Gpcnet, GpcnetCongestor, Graph, Halo3d, HpccFft, HpccMpifft, HpccPtrans,
+    HpccRandomAccess, HpccRing, Hpl, Incast, Npb, NpbCg, Openfoam, OsuBibw, OsuBw, OsuCollective, OsuLatency,
+    OsuOneSidedBw, OsuOneSidedLatency, Permutation, PermutationStreams, Program, StreamSpec, Training,
 };
 use etherweave_primitives::InputErrors;
 use std::sync::Arc;
@@ -102,6 +102,8 @@ family! {
     GpcnetCongestor = "gpcnet_congestor": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// Training steps of a transformer.
     Training = "training": |parameters, _| parameters.traffic();
+    /// Execution traces of Chakra.
+    Chakra = "chakra": |parameters, _| Ok(parameters.traffic()?);
     /// A schedule in a GOAL file.
     Goal = "goal": |parameters, _| Ok(parameters.traffic()?);
     /// Ping-pong between two ranks.

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use etherweave_primitives::InputError;
 
+use crate::graph::graphs_of;
 use crate::limits::at_least;
 use crate::{ExecutionStream, Graph, GraphBuilder, TraceFile, Traffic, check_graphs};
 
@@ -120,7 +121,7 @@ impl Goal {
     /// When they have more operations than such a text should, or a time that is no whole number of nanoseconds; for
     /// streams.
     pub fn write(traffic: &Traffic) -> Result<String, InputError> {
-        writer::text(&writer::graphs(traffic)?)
+        writer::text(&graphs_of(traffic, "GOAL")?)
     }
 
     /// The same as a binary.
@@ -128,7 +129,7 @@ impl Goal {
     /// # Errors
     /// As [`Goal::write`].
     pub fn to_bytes(traffic: &Traffic) -> Result<Vec<u8>, InputError> {
-        binary::write(&writer::graphs(traffic)?)
+        binary::write(&graphs_of(traffic, "GOAL")?)
     }
 
     /// Whether a file is a binary, by its first bytes.

@@ -32,6 +32,7 @@
 
 mod builder;
 mod check;
+mod job;
 mod order;
 mod progress;
 
@@ -39,7 +40,9 @@ use etherweave_primitives::{Duration, Rank};
 
 pub use builder::{GraphBuilder, GraphCycle, NodeId};
 pub use check::check_graphs;
+pub(crate) use job::graphs_of;
 pub use order::programs_of_graphs;
+pub(crate) use order::topological;
 
 /// Stands for any rank and any tag; no tag of an operation.
 const ANY: u32 = u32::MAX;
@@ -75,6 +78,17 @@ pub enum GraphOp {
         /// Payload [B].
         bytes: u64,
     },
+}
+
+impl GraphOp {
+    /// The tag of a message, where it has one.
+    pub(crate) fn tag(self) -> Option<u32> {
+        match self {
+            GraphOp::Send { tag, .. } => Some(tag),
+            GraphOp::Receive { tag, .. } => tag,
+            GraphOp::Compute { .. } | GraphOp::Copy { .. } => None,
+        }
+    }
 }
 
 /// What performs the operations of a stream.

@@ -24,6 +24,7 @@
 mod all_to_all;
 mod amounts;
 pub mod arrival;
+mod chakra;
 mod check;
 pub mod collective;
 mod family;
@@ -65,6 +66,7 @@ mod training;
 pub use all_to_all::AllToAll;
 pub use amounts::Amounts;
 pub use arrival::{Arrival, ArrivalPlan, HostArrivals};
+pub use chakra::{Chakra, trace_name};
 pub use check::{bytes_sent, check};
 pub use family::{Traffic, Workload};
 pub use fft::Fft;

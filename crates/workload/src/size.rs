@@ -70,6 +70,10 @@ impl Workload {
                 let graphs = training.graphs_of(spread(self.ranks()))?;
                 Ok(of_graphs(&graphs, self.ranks(), training.iterations))
             }
+            Workload::Chakra(chakra) => {
+                let graphs = chakra.graphs_of(spread(self.ranks()).map(|rank| rank as usize))?;
+                Ok(of_graphs(&graphs, self.ranks(), chakra.iterations))
+            }
             Workload::Goal(goal) => Ok(of_goal(goal, self.ranks())),
             Workload::Permutation(permutation) => {
                 let size = of_partners(self.ranks(), permutation.bytes.get(), u64::from(permutation.iterations), 1);

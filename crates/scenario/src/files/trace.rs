@@ -30,10 +30,10 @@ const TRACES: [(&str, &str); 4] = [
     ("et", CHAKRA),
     ("chakra", CHAKRA),
 ];
-const CHAKRA: &str = "a Chakra execution trace, whose collectives name no ranks";
+const CHAKRA: &str = "a Chakra execution trace, which `workload.chakra` reads";
 
 /// What is found, and what was expected.
-type Mismatch = (String, String);
+pub(super) type Mismatch = (String, String);
 
 /// Replaces the key `file` of a trace by its text, or by its path and its SHA-256.
 pub(super) fn insert(document: &mut Document, path: &[&str]) -> Result<(), InputError> {
@@ -68,25 +68,33 @@ fn values(document: &Document, name: &Value, has_text: bool, digest: Option<&Val
     let path = place(document, name);
     let unreadable =
         |reason: String| (format!("\"{name}\" cannot be read ({reason})"), "a file beside the scenario".to_owned());
-    let sha256 = sha256(&path).map_err(unreadable)?;
-    match digest {
-        Some(Value::String(expected)) if *expected != sha256 => {
-            let found = format!("\"{}\" has changed: its SHA-256 is {sha256}", path.display());
-            return Err((found, format!("{expected}, as the key sha256 says")));
-        }
-        Some(Value::String(_)) | None => {}
-        Some(other) => return Err((format!("the SHA-256 {other}"), "64 hexadecimal digits as a string".to_owned())),
-    }
+    let sha256 = sha256([&path]).map_err(unreadable)?;
+    check_digest(&path, &sha256, digest)?;
     let values = match text(&path).map_err(unreadable)? {
         Some(text) => vec![("text", text)],
         None => {
-            let path = std::path::absolute(&path).map_err(|error| unreadable(error.to_string()))?;
-            let path = path.into_os_string().into_string();
-            let path = path.map_err(|_| unreadable("its path is no UTF-8".to_owned()))?;
-            vec![("text", String::new()), ("file", path), ("sha256", sha256)]
+            vec![("text", String::new()), ("file", absolute(&path).map_err(unreadable)?), ("sha256", sha256)]
         }
     };
     Ok(values.into_iter().map(|(key, value)| (key.to_owned(), Value::String(value))).collect())
+}
+
+/// Rejects a digest other than the one that is asked for.
+pub(super) fn check_digest(path: &Path, sha256: &str, expected: Option<&Value>) -> Result<(), Mismatch> {
+    match expected {
+        Some(Value::String(expected)) if expected != sha256 => {
+            let found = format!("\"{}\" has changed: its SHA-256 is {sha256}", path.display());
+            Err((found, format!("{expected}, as the key sha256 says")))
+        }
+        Some(Value::String(_)) | None => Ok(()),
+        Some(other) => Err((format!("the SHA-256 {other}"), "64 hexadecimal digits as a string".to_owned())),
+    }
+}
+
+/// A path from the root.
+pub(super) fn absolute(path: &Path) -> Result<String, String> {
+    let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+    path.into_os_string().into_string().map_err(|_| "its path is no UTF-8".to_owned())
 }
 
 /// Where a file is: where its name says, or else beside the scenario.
@@ -108,18 +116,21 @@ fn text(path: &Path) -> Result<Option<String>, String> {
     String::from_utf8(bytes).map(Some).map_err(|_| "stream did not contain valid UTF-8".to_owned())
 }
 
-/// The SHA-256 of a regular file, in hexadecimal.
-fn sha256(path: &Path) -> Result<String, String> {
-    length(path)?;
+/// The SHA-256 of regular files one after another, in hexadecimal.
+pub(super) fn sha256<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<String, String> {
     let reason = |error: io::Error| error.to_string();
-    let mut file = File::open(path).map_err(reason)?;
     let (mut digest, mut bytes) = (Sha256::new(), vec![0; CHUNK_BYTES]);
-    loop {
-        match file.read(&mut bytes).map_err(reason)? {
-            0 => return Ok(format!("{:x}", digest.finalize())),
-            count => digest.update(&bytes[..count]),
+    for path in paths {
+        length(path.as_ref())?;
+        let mut file = File::open(path).map_err(reason)?;
+        loop {
+            match file.read(&mut bytes).map_err(reason)? {
+                0 => break,
+                count => digest.update(&bytes[..count]),
+            }
         }
     }
+    Ok(format!("{:x}", digest.finalize()))
 }
 
 /// Opens the trace files of a scenario whose names have been replaced.
@@ -129,7 +140,10 @@ fn sha256(path: &Path) -> Result<String, String> {
 pub(crate) fn open(scenario: &mut Scenario) -> Result<(), InputErrors> {
     let mut errors = InputErrors::default();
     for (number, job) in scenario.job.iter_mut().enumerate() {
-        let Workload::Goal(goal) = &mut job.workload else { continue };
+        let Workload::Goal(goal) = &mut job.workload else {
+            errors.check(super::chakra::open(number, &mut job.workload));
+            continue;
+        };
         let Some(name) = &goal.file else { continue };
         let opened = OpenFile::new(Path::new(name)).map_err(|reason| {
             let key = format!("job.{number}.workload.goal.file");
@@ -277,6 +291,6 @@ mod tests {
         let folder = Folder::new("digest");
         folder.write("abc", "abc");
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(sha256(&folder.0.join("abc")).unwrap(), expected);
+        assert_eq!(sha256([folder.0.join("abc")]).unwrap(), expected);
     }
 }

@@ -20,8 +20,13 @@ fn shipped() -> Vec<(String, String)> {
     scenarios
 }
 
+/// The file of a scenario, beside which others may lie.
+fn origin(name: &str) -> String {
+    folder().join(format!("{name}.toml")).display().to_string()
+}
+
 fn run(name: &str, text: &str, threads: usize) -> Outcome {
-    let run = Run::start(text, &format!("{name}.toml"), &[], threads, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let run = Run::start(text, &origin(name), &[], threads, &[]).unwrap_or_else(|error| panic!("{error}"));
     run.finish(&mut |_| true).0
 }
 
@@ -69,12 +74,12 @@ fn fingerprints_are_those_on_record() {
 #[test]
 fn a_resolved_scenario_resolves_to_itself_and_runs_alike() {
     for (name, text) in shipped() {
-        let resolved = Scenario::parse(&text, &name, &[]).unwrap().resolved();
+        let resolved = Scenario::parse(&text, &origin(&name), &[]).unwrap().resolved();
         let again = Scenario::parse(&resolved, "other", &[]).unwrap_or_else(|error| panic!("{error}\n{resolved}"));
         assert_eq!(again.resolved(), resolved, "{name}");
     }
     let (name, text) = &shipped()[0];
-    let resolved = Scenario::parse(text, name, &[]).unwrap().resolved();
+    let resolved = Scenario::parse(text, &origin(name), &[]).unwrap().resolved();
     assert_eq!(line(name, &run(name, &resolved, 1)), line(name, &run(name, text, 1)));
 }
 

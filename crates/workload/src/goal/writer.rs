@@ -1,45 +1,11 @@
-//! Programs and graphs as GOAL text. A wait for all is a calculation of nothing that requires what it waits for.
+//! Graphs as GOAL text.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 
 use etherweave_primitives::{Duration, InputError};
 
-use crate::schedule::refuse_one_sided;
-use crate::{Block, ExecutionStream, Graph, GraphBuilder, GraphOp, Program, Traffic};
-
-/// Most operations of programs: some hundred megabytes of text.
-const OPERATIONS_MAX: u64 = 10_000_000;
-
-/// What is written of a job.
-///
-/// # Errors
-/// When its programs have more operations than a file should; for streams.
-pub(super) fn graphs(traffic: &Traffic) -> Result<Cow<'_, [Arc<Graph>]>, InputError> {
-    match traffic {
-        Traffic::Graphs { ranks, .. } => Ok(Cow::Borrowed(ranks)),
-        Traffic::Ranks(programs) => {
-            let count = |(block, times): (&Block, u64)| (block.ops.len() as u64).saturating_mul(times);
-            let count = programs.iter().flat_map(Program::counted).map(count).fold(0, u64::saturating_add);
-            if count > OPERATIONS_MAX {
-                let expected =
-                    format!("at most {OPERATIONS_MAX}: GOAL has no repetitions, so ask for fewer iterations");
-                return Err(InputError::new("iterations", format!("{count} operations"), expected));
-            }
-            refuse_one_sided(programs.iter(), "GOAL")?;
-            Ok(programs.iter().map(graph).collect())
-        }
-        Traffic::Streams(_) => Err(InputError::new("", "streams", "programs of ranks, which GOAL is about")),
-    }
-}
-
-fn graph(program: &Program) -> Arc<Graph> {
-    let mut builder = GraphBuilder::default();
-    let stream = builder.stream(ExecutionStream::Core);
-    builder.sequence(stream, program.ops(), &[]);
-    Arc::new(builder.build().expect("a sequence has no cycle"))
-}
+use crate::{Graph, GraphOp};
 
 /// A calculation in the unit of the format. The format has no time that depends on memory, so copies take none.
 pub(super) fn nanoseconds(op: GraphOp) -> Result<u64, InputError> {

@@ -61,6 +61,11 @@ impl GraphBuilder {
         number
     }
 
+    /// How many operations it has.
+    pub(crate) fn operations(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// How many streams it has.
     pub fn streams(&self) -> usize {
         self.streams.len()

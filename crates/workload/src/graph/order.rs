@@ -110,7 +110,7 @@ fn nodes(graph: &Graph) -> Result<Vec<OrderedNode>, String> {
 }
 
 /// Nodes in an order in which each comes after what it waits for, and else by number.
-fn topological(graph: &Graph) -> Vec<usize> {
+pub(crate) fn topological(graph: &Graph) -> Vec<usize> {
     let mut open = graph.waits().to_vec();
     let mut ready: BinaryHeap<_> = (0..open.len()).filter(|&node| open[node] == 0).map(Reverse).collect();
     let mut order = Vec::with_capacity(open.len());

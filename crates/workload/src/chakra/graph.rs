@@ -1,0 +1,94 @@
+//! A rank's nodes as a graph of operations.
+
+use std::collections::BTreeMap;
+
+use etherweave_primitives::{Duration, InputError};
+
+use super::OPERATIONS_MAX;
+use super::groups::Collectives;
+use super::node::{Activity, RankTrace, StreamName, TraceNode};
+use crate::collective::Rule;
+use crate::{ExecutionStream, Graph, GraphBuilder, GraphOp, NodeId};
+
+/// Most streams of a rank.
+const STREAMS_MAX: usize = 256;
+
+/// A graph that is made of a trace.
+pub(super) struct RankGraph<'a> {
+    trace: &'a RankTrace,
+    rank: u32,
+    graph: GraphBuilder,
+    streams: BTreeMap<StreamName, u8>,
+    /// Where each node begins, and where it is complete.
+    nodes: Vec<[NodeId; 2]>,
+}
+
+impl<'a> RankGraph<'a> {
+    pub fn new(trace: &'a RankTrace, rank: u32) -> RankGraph<'a> {
+        let (graph, nodes) = (GraphBuilder::default(), Vec::with_capacity(trace.nodes.len()));
+        RankGraph { trace, rank, graph, streams: BTreeMap::new(), nodes }
+    }
+
+    /// The graph, of at most `operations_max` operations.
+    ///
+    /// # Errors
+    /// When there are more, a node waits for one that does not exist or for itself, or a collective is too long.
+    pub fn build(
+        mut self,
+        collectives: &mut Collectives,
+        rule: &Rule,
+        operations_max: usize,
+    ) -> Result<Graph, InputError> {
+        self.add_streams()?;
+        for node in &self.trace.nodes {
+            self.add(node, collectives, rule)?;
+            if self.graph.operations() > operations_max {
+                let found = format_args!("more than {OPERATIONS_MAX} operations of all ranks");
+                return Err(node.error(found, "fewer ranks, or fewer collectives"));
+            }
+        }
+        for (node, &[begin, _]) in self.trace.nodes.iter().zip(&self.nodes) {
+            for other in self.trace.dependencies(node) {
+                self.graph.after(begin, &[self.nodes[other?][1]]);
+            }
+        }
+        let (trace, nodes) = (self.trace, self.nodes);
+        self.graph.build().map_err(|cycle| {
+            let place = nodes.partition_point(|[begin, _]| begin.get() <= cycle.node) - 1;
+            trace.nodes[place].error("waits for itself through others", "dependencies without a cycle")
+        })
+    }
+
+    fn add(&mut self, node: &TraceNode, collectives: &mut Collectives, rule: &Rule) -> Result<(), InputError> {
+        let stream = self.streams[&node.stream];
+        let ends = match &node.does {
+            Activity::Operation(op) => [self.graph.add(stream, *op, &[]); 2],
+            Activity::Collective(collective) => {
+                let ops = collectives.lower(self.rank, node, collective, rule)?;
+                let begin = self.graph.add(stream, GraphOp::Compute { duration: Duration::ZERO }, &[]);
+                [begin, self.graph.sequence(stream, &ops, &[begin]).unwrap_or(begin)]
+            }
+        };
+        self.nodes.push(ends);
+        Ok(())
+    }
+
+    /// The streams of all nodes, threads first.
+    fn add_streams(&mut self) -> Result<(), InputError> {
+        for node in &self.trace.nodes {
+            self.streams.insert(node.stream, 0);
+            if self.streams.len() > STREAMS_MAX {
+                return Err(node.error("one thread or stream more", format_args!("at most {STREAMS_MAX} of a rank")));
+            }
+        }
+        for (name, number) in &mut self.streams {
+            *number = self.graph.stream(match name {
+                StreamName::Thread(_) => ExecutionStream::Core,
+                StreamName::Accelerator(_) | StreamName::Computation | StreamName::Communication => {
+                    ExecutionStream::Accelerator
+                }
+            });
+        }
+        Ok(())
+    }
+}

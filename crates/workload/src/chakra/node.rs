@@ -1,0 +1,292 @@
+//! The nodes of a rank, each as what it does.
+
+use std::collections::BTreeMap;
+
+use etherweave_primitives::{Duration, InputError, Rank};
+
+use super::file::Messages;
+use super::message::{Attribute, GlobalMetadata, Node, Value, kind};
+use super::{Rules, attribute, groups};
+use crate::limits::MESSAGE_MAX;
+use crate::{GraphOp, TraceFile};
+
+/// Most nodes of a rank, and most that they wait for: what is kept of a trace while it is read takes at most 1 GiB.
+const NODES_MAX: usize = 1 << 22;
+const DEPENDENCIES_MAX: usize = 1 << 25;
+/// Longest computation, two months.
+const COMPUTE_MAX: Duration = Duration::from_us(5_000_000 * 1_000_000);
+/// How much of a name an error shows; kernels have long ones.
+const NAME_MAX: usize = 80;
+
+/// What is read of a rank's trace, nodes by their numbers.
+pub(super) struct RankTrace {
+    pub nodes: Vec<TraceNode>,
+    /// What each node waits for, one after another; see [`TraceNode::end`].
+    dependencies: Vec<u64>,
+    /// Members of process groups that the trace itself names; none: all ranks.
+    pub groups: BTreeMap<String, Vec<u32>>,
+}
+
+/// A node.
+pub(super) struct TraceNode {
+    pub id: u64,
+    pub name: Box<str>,
+    pub does: Activity,
+    pub stream: StreamName,
+    /// Where what it waits for begins and ends.
+    dependencies: [u32; 2],
+}
+
+/// What a node does.
+pub(super) enum Activity {
+    Operation(GraphOp),
+    Collective(CollectiveNode),
+}
+
+/// A part in a collective.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct CollectiveNode {
+    /// A number of `CollectiveCommType`.
+    pub kind: u8,
+    /// What each member puts in [B].
+    pub bytes: u64,
+    /// The process group; none for all ranks.
+    pub group: Option<Box<str>>,
+}
+
+/// What performs a node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum StreamName {
+    /// A thread of the CPU.
+    Thread(i64),
+    /// A stream of an accelerator that the trace numbers.
+    Accelerator(i64),
+    /// The accelerator, where the trace says no more.
+    Computation,
+    Communication,
+}
+
+impl RankTrace {
+    /// Reads a trace.
+    ///
+    /// # Errors
+    /// When it is damaged, or a node cannot be performed; with the byte, or the node.
+    pub fn read(file: &TraceFile, rank: u32, rules: &Rules) -> Result<RankTrace, InputError> {
+        let mut messages = Messages::of(file)?;
+        if messages.next::<GlobalMetadata>()?.is_none() {
+            return Err(InputError::new("", "an empty file", "a trace"));
+        }
+        let mut trace = RankTrace { nodes: Vec::new(), dependencies: Vec::new(), groups: BTreeMap::new() };
+        while let Some(node) = messages.next::<Node>()? {
+            trace.add(node, rank, rules)?;
+        }
+        trace.nodes.sort_by_key(|node| node.id);
+        match trace.nodes.windows(2).find(|pair| pair[0].id == pair[1].id) {
+            Some(pair) => Err(pair[1].error("a second node of this number", "a number for each node")),
+            None => Ok(trace),
+        }
+    }
+
+    fn add(&mut self, node: Node, rank: u32, rules: &Rules) -> Result<(), InputError> {
+        let error = |error: InputError| node_error(node.id, &node.name, error.found, error.expected);
+        if self.nodes.len() == NODES_MAX {
+            return Err(error(InputError::new("", "one node more", format_args!("at most {NODES_MAX} of a rank"))));
+        }
+        let does = activity(&node, rank, rules).map_err(error)?;
+        let stream = stream(&node, &does).map_err(error)?;
+        if let Some(values) = node.inputs.as_ref().filter(|_| node.kind == kind::METADATA) {
+            groups::read_torch(&values.values, &mut self.groups).map_err(error)?;
+        }
+        let mut others = node.data_dependencies;
+        if rules.control_dependencies {
+            others.extend(node.control_dependencies);
+        }
+        others.sort_unstable();
+        others.dedup();
+        let begin = self.dependencies.len();
+        self.dependencies.append(&mut others);
+        let end = self.dependencies.len();
+        if end > DEPENDENCIES_MAX {
+            let expected = format_args!("at most {DEPENDENCIES_MAX} of a rank");
+            return Err(error(InputError::new("", "more dependencies", expected)));
+        }
+        let name = node.name.into_boxed_str();
+        self.nodes.push(TraceNode { id: node.id, name, does, stream, dependencies: [begin as u32, end as u32] });
+        Ok(())
+    }
+
+    /// The places of the nodes that a node waits for.
+    ///
+    /// # Errors
+    /// When there is none of such a number.
+    pub fn dependencies(&self, node: &TraceNode) -> impl Iterator<Item = Result<usize, InputError>> {
+        let [begin, end] = node.dependencies;
+        self.dependencies[begin as usize..end as usize].iter().map(|id| {
+            self.nodes.binary_search_by_key(id, |other| other.id).map_err(|_| {
+                node.error(format_args!("waits for node {id}, which does not exist"), "a node of the same trace")
+            })
+        })
+    }
+
+    /// What it takes in memory [B].
+    #[cfg(test)]
+    pub fn memory(&self) -> usize {
+        let names: usize = self.nodes.iter().map(|node| node.name.len()).sum();
+        self.nodes.len() * size_of::<TraceNode>() + self.dependencies.len() * size_of::<u64>() + names
+    }
+}
+
+impl TraceNode {
+    /// What is wrong with it.
+    pub fn error(&self, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
+        node_error(self.id, &self.name, found, expected)
+    }
+}
+
+fn node_error(id: u64, name: &str, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
+    let name: String = name.chars().take(NAME_MAX).collect();
+    InputError::new("", format_args!("node {id} \"{name}\": {found}"), expected)
+}
+
+/// The attributes of a node, by name.
+struct Attributes<'a>(&'a [Attribute]);
+
+impl Attributes<'_> {
+    /// The last of this name, as protobuf takes the last of a field.
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.0.iter().rev().find(|one| one.name == name)?.value.as_ref()
+    }
+
+    fn integer(&self, name: &str) -> Result<Option<i128>, InputError> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let wrong = || InputError::new("", format_args!("{name} is no integer"), "an integer of any width");
+        value.integer().map(Some).ok_or_else(wrong)
+    }
+
+    fn required(&self, name: &str) -> Result<i128, InputError> {
+        self.integer(name)?.ok_or_else(|| InputError::new("", format_args!("no {name}"), "an attribute of this name"))
+    }
+
+    fn is_true(&self, name: &str) -> Result<bool, InputError> {
+        Ok(self.integer(name)?.is_some_and(|number| number != 0))
+    }
+
+    fn bytes(&self) -> Result<u64, InputError> {
+        within(attribute::SIZE, self.required(attribute::SIZE)?, MESSAGE_MAX.get())
+    }
+
+    fn rank(&self, name: &str) -> Result<Rank, InputError> {
+        Ok(Rank::new(within(name, self.required(name)?, (u32::MAX - 1).into())? as u32))
+    }
+
+    /// The upper half of all tags is written as negative numbers of 32 bits; -1 is none.
+    fn tag(&self) -> Result<u32, InputError> {
+        let tag = self.integer(attribute::TAG)?.unwrap_or(0);
+        let tag = if i32::try_from(tag).is_ok() { tag.rem_euclid(1 << u32::BITS) } else { tag };
+        Ok(within(attribute::TAG, tag, (u32::MAX - 1).into())? as u32)
+    }
+
+    /// A message's own end, if it is named.
+    fn check_own(&self, name: &str, rank: u32) -> Result<(), InputError> {
+        let own = self.integer(name)?.unwrap_or(rank.into());
+        InputError::unless(own == rank.into(), "", format_args!("{name} {own} in the trace of rank {rank}"), rank)
+    }
+}
+
+fn within(name: &str, number: i128, most: u64) -> Result<u64, InputError> {
+    let error = || InputError::new("", format_args!("{name} {number}"), format_args!("0 to {most}"));
+    u64::try_from(number).ok().filter(|&number| number <= most).ok_or_else(error)
+}
+
+fn activity(node: &Node, rank: u32, rules: &Rules) -> Result<Activity, InputError> {
+    let attributes = Attributes(&node.attributes);
+    let operation = match node.kind {
+        kind::METADATA => GraphOp::Compute { duration: Duration::ZERO },
+        kind::COMPUTE => GraphOp::Compute { duration: duration(node, &attributes, rules, true)? },
+        kind::LOAD | kind::STORE => GraphOp::Compute { duration: duration(node, &attributes, rules, false)? },
+        kind::SEND => {
+            attributes.check_own(attribute::SOURCE, rank)?;
+            let peer = attributes.rank(attribute::DESTINATION)?;
+            GraphOp::Send { peer, tag: attributes.tag()?, bytes: attributes.bytes()? }
+        }
+        kind::RECEIVE => {
+            attributes.check_own(attribute::DESTINATION, rank)?;
+            let peer = Some(attributes.rank(attribute::SOURCE)?);
+            GraphOp::Receive { peer, tag: Some(attributes.tag()?), bytes: attributes.bytes()? }
+        }
+        kind::COLLECTIVE => return collective(node, &attributes, rules),
+        other => return Err(InputError::new("", format_args!("a node of type {other}"), "a type from 1 to 7")),
+    };
+    Ok(Activity::Operation(operation))
+}
+
+/// The call of a collective on the CPU that says no more is a computation, beside the one of the accelerator.
+fn collective(node: &Node, attributes: &Attributes<'_>, rules: &Rules) -> Result<Activity, InputError> {
+    let Some(kind) = attributes.integer(attribute::COLLECTIVE)? else {
+        if attributes.is_true(attribute::IS_CPU)? {
+            let duration = duration(node, attributes, rules, false)?;
+            return Ok(Activity::Operation(GraphOp::Compute { duration }));
+        }
+        return Err(InputError::new("", format_args!("no {}", attribute::COLLECTIVE), "the type of the collective"));
+    };
+    if matches!(attributes.value(attribute::DIMENSIONS), Some(Value::Bools(of)) if of.values.contains(&false)) {
+        let found = format_args!("{} that leaves dimensions of a network out", attribute::DIMENSIONS);
+        return Err(InputError::new("", found, format_args!("{}, which names the members", attribute::GROUP)));
+    }
+    let group = match attributes.value(attribute::GROUP) {
+        Some(Value::Text(name)) => Some(name.clone()),
+        Some(value) => value.integer().map(|number| number.to_string()),
+        None => None,
+    };
+    let group = group.filter(|name| !name.is_empty()).map(String::into_boxed_str);
+    let kind = within(attribute::COLLECTIVE, kind, groups::BARRIER.into())? as u8;
+    let bytes = if kind == groups::BARRIER { 0 } else { attributes.bytes()? };
+    Ok(Activity::Collective(CollectiveNode { kind, bytes, group }))
+}
+
+/// How long a node takes: as it says, or by its operations.
+fn duration(
+    node: &Node,
+    attributes: &Attributes<'_>,
+    rules: &Rules,
+    is_computed: bool,
+) -> Result<Duration, InputError> {
+    let exact = attributes.integer(attribute::DURATION)?;
+    let ps = exact.unwrap_or(i128::from(node.duration_micros) * 1_000_000);
+    let operations = attributes.integer(attribute::OPERATIONS)?.unwrap_or(0);
+    let ps = match rules.per_teraflop {
+        _ if ps != 0 || operations == 0 || !is_computed => within("duration [ps]", ps, COMPUTE_MAX.as_ps())?,
+        Some(time) => {
+            let operations = within(attribute::OPERATIONS, operations, u64::MAX)?;
+            let ps = u128::from(operations) * u128::from(time.as_ps()) / 1_000_000_000_000;
+            within("duration [ps]", i128::try_from(ps).unwrap_or(i128::MAX), COMPUTE_MAX.as_ps())?
+        }
+        None => {
+            let found = format_args!("{operations} operations and no duration");
+            return Err(InputError::new("", found, "a duration, or `per_teraflop` in the scenario"));
+        }
+    };
+    let scaled = (ps as f64 * rules.compute_scale).round();
+    let found = format_args!("a computation of {scaled} ps");
+    InputError::unless(scaled <= COMPUTE_MAX.as_ps() as f64, "", found, format_args!("at most {COMPUTE_MAX}"))?;
+    // A scale of 1 changes nothing, and a time beyond 2^53 ps has no exact double.
+    Ok(Duration::from_ps(if rules.compute_scale == 1.0 { ps } else { scaled as u64 }))
+}
+
+fn stream(node: &Node, does: &Activity) -> Result<StreamName, InputError> {
+    let attributes = Attributes(&node.attributes);
+    let number = |name: &str| -> Result<Option<i64>, InputError> {
+        let wrong = |_| InputError::new("", format_args!("{name} of more than 64 bits"), "a number of a stream");
+        attributes.integer(name)?.map(i64::try_from).transpose().map_err(wrong)
+    };
+    let thread = number(attribute::THREAD)?;
+    if attributes.is_true(attribute::IS_CPU)? {
+        return Ok(StreamName::Thread(thread.unwrap_or(0)));
+    }
+    let is_computation = matches!(does, Activity::Operation(GraphOp::Compute { .. } | GraphOp::Copy { .. }));
+    Ok(match number(attribute::STREAM)?.or(thread) {
+        Some(number) => StreamName::Accelerator(number),
+        None if is_computation => StreamName::Computation,
+        None => StreamName::Communication,
+    })
+}
