@@ -105,14 +105,15 @@ int MPI_Waitsome(int count, MPI_Request requests[], int *done, int indices[], MP
     return code;
 }
 
-/* Tests without success leave no record: their time counts as computation, during which messages go on. */
+/* Tests without success leave no record, and those with success take no time: all of it counts as computation, during
+   which messages go on. Programs that poll would be slowed down by clocks. */
 int MPI_Test(MPI_Request *request, int *is_done, MPI_Status *status) {
     MPI_Status own;
     make_scratch(1, request);
-    struct call call = call_enter();
+    struct call call = poll_enter();
     status = status == MPI_STATUS_IGNORE ? &own : status;
     int code = PMPI_Test(request, is_done, status);
-    if (call_leave(&call) && *is_done) {
+    if (poll_leave(&call, *is_done && scratch.handles[0] != MPI_REQUEST_NULL)) {
         completed(&call, 1, NULL, status);
     }
     return code;
@@ -120,10 +121,10 @@ int MPI_Test(MPI_Request *request, int *is_done, MPI_Status *status) {
 
 int MPI_Testall(int count, MPI_Request requests[], int *is_done, MPI_Status statuses[]) {
     make_scratch(count, requests);
-    struct call call = call_enter();
+    struct call call = poll_enter();
     statuses = statuses == MPI_STATUSES_IGNORE ? scratch.statuses : statuses;
     int code = PMPI_Testall(count, requests, is_done, statuses);
-    if (call_leave(&call) && *is_done) {
+    if (poll_leave(&call, *is_done)) {
         completed(&call, count, NULL, statuses);
     }
     return code;
@@ -132,21 +133,21 @@ int MPI_Testall(int count, MPI_Request requests[], int *is_done, MPI_Status stat
 int MPI_Testany(int count, MPI_Request requests[], int *index, int *is_done, MPI_Status *status) {
     MPI_Status own;
     make_scratch(count, requests);
-    struct call call = call_enter();
+    struct call call = poll_enter();
     status = status == MPI_STATUS_IGNORE ? &own : status;
     int code = PMPI_Testany(count, requests, index, is_done, status);
-    if (call_leave(&call) && *is_done) {
-        completed(&call, *index != MPI_UNDEFINED, index, status);
+    if (poll_leave(&call, *is_done && *index != MPI_UNDEFINED)) {
+        completed(&call, 1, index, status);
     }
     return code;
 }
 
 int MPI_Testsome(int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]) {
     make_scratch(count, requests);
-    struct call call = call_enter();
+    struct call call = poll_enter();
     statuses = statuses == MPI_STATUSES_IGNORE ? scratch.statuses : statuses;
     int code = PMPI_Testsome(count, requests, done, indices, statuses);
-    if (call_leave(&call) && *done != MPI_UNDEFINED && *done > 0) {
+    if (poll_leave(&call, *done != MPI_UNDEFINED && *done > 0)) {
         completed(&call, *done, indices, statuses);
     }
     return code;

@@ -102,8 +102,18 @@ void record_end(void) {
     record_begin(RECORD_PAUSE, &pause);
 }
 
+struct call poll_enter(void) { return (struct call){0, 0, recorder.depth++ == 0 && recorder.is_on}; }
+
+int poll_leave(struct call *call, int has_found) {
+    recorder.depth--;
+    if (call->is_recorded && has_found) {
+        call->entry_ns = call->exit_ns = now_ns();
+    }
+    return call->is_recorded && has_found;
+}
+
 struct call call_enter(void) {
-    struct call call = {0, 0, recorder.depth++ == 0 && recorder.is_on};
+    struct call call = poll_enter();
     if (call.is_recorded) {
         call.entry_ns = now_ns();
     }

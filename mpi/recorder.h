@@ -68,6 +68,9 @@ void recording_end(void);
 struct call call_enter(void);
 /* Takes the time of the exit; whether the call is recorded. */
 int call_leave(struct call *call);
+/* The same of a call that waits for nothing: no time, and a record only if it found something. */
+struct call poll_enter(void);
+int poll_leave(struct call *call, int has_found);
 
 /* A record: its beginning, its numbers, its end. */
 void record_begin(enum record_kind kind, const struct call *call);

@@ -14,6 +14,7 @@ import pytest
 from etherweave import _core
 from etherweave.archives import recorded as recording_of
 from etherweave.bench.launchers.mpirun import user
+from etherweave.bench.measure.mpi_recorder import RecorderOverhead
 from etherweave.report import write_report
 from etherweave.traces import write_trace
 from support.command_line import run_here
@@ -303,6 +304,29 @@ def test_files_of_some_ranks_or_cut_ones_are_refused(recorded: Path, tmp_path: P
     assert (missing.returncode, "rank 2 of 3; expected rank 1 of 3" in missing.stderr) == (2, True)
     nowhere = run_here("replay", tmp_path / "none", *on)
     assert (nowhere.returncode, "No such file" in nowhere.stderr) == (2, True)
+
+
+def test_the_overhead_is_that_of_pairs(recorded: Path, tmp_path: Path) -> None:
+    command = [*launcher(RANKS), str(recorded.parent / "program")]
+    words = ("record", "-o", tmp_path / "files", "--measure", "2")
+    done = run_here(*words, "--json", "--", *command)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["overhead"]
+    assert [len(found[name]) for name in ("without_s", "with_s")] == [2, 2]
+    assert len(list((tmp_path / "files").glob("*.ewr"))) == RANKS
+    failing = run_here("record", "-o", tmp_path / "b", "--measure", "2", "--", "false")
+    assert (failing.returncode, "false ended with 1" in failing.stderr) == (1, True)
+
+
+def test_the_overhead_of_pairs_has_an_interval_where_they_are_many() -> None:
+    few = RecorderOverhead((1.0, 2.0, 4.0), (1.1, 2.0, 4.8))
+    assert few.parts == pytest.approx([0.1, 0.0, 0.2])
+    assert (few.to_json()["overhead"], few.interval) == (pytest.approx(0.1), None)
+    many = RecorderOverhead((1.0,) * 20, tuple(1 + number / 100 for number in range(20)))
+    interval = many.interval
+    assert interval is not None
+    # Of 20 values the 6th and the 15th bound the median with 95.9 %.
+    assert interval[:2] == pytest.approx((0.05, 0.14))
 
 
 def test_a_program_that_records_nothing_or_fails_is_an_error(

@@ -11,10 +11,12 @@ from etherweave.cli.exits import FAILED, mistakes, notice, print_error, reject
 from etherweave.cli.parameters import AsJson, directory, output_file, output_option
 
 if TYPE_CHECKING:
+    from etherweave.bench.measure.mpi_recorder import RecorderOverhead
     from etherweave.replays import RecordingFacts
 
 EXAMPLES = """Examples:
 etherweave record -o recorded -- mpirun -np 4 ./program
+etherweave record -o recorded --measure 20 -- mpirun -np 4 ./program
 etherweave record -o recorded -- srun --ntasks=64 ./program
 etherweave replay recorded --on fabric.toml"""
 SETTINGS = {"allow_interspersed_args": False}
@@ -37,6 +39,16 @@ def record(
             help="Write calls and messages as a trace for Perfetto or Chrome, .json or .json.gz.",
         ),
     ] = None,
+    pairs: Annotated[
+        int | None,
+        typer.Option(
+            "--measure",
+            metavar="PAIRS",
+            min=1,
+            help="Run the command so many times without and with the recorder, in turns, and print "
+            "by how much it takes longer; the last recording is kept.",
+        ),
+    ] = None,
     compiler: Annotated[str, typer.Option(help="Compiler of MPI programs in C.")] = "mpicc",
     as_json: AsJson = False,
 ) -> None:
@@ -52,7 +64,13 @@ def record(
     if any(output.glob("*.ewr")):
         reject(f"{output}: has a recording; expected another directory")
     with mistakes(MeasureError):
-        ended = mpi_recorder.run(command, mpi_recorder.library(compiler), output)
+        made = mpi_recorder.library(compiler)
+        done = (
+            mpi_recorder.overhead(command, made, output, pairs)
+            if pairs
+            else mpi_recorder.run(command, made, output)
+        )
+    overhead, ended = (None, done) if isinstance(done, int) else (done, 0)
     if ended:
         print_error(f"{command[0]} ended with {ended}: the recording is not complete")
         raise typer.Exit(FAILED)
@@ -69,9 +87,28 @@ def record(
         if trace:
             write_trace(recording, trace)
     if as_json:
-        print(json.dumps(described, indent=2))
-    else:
-        notice(recording_line(described))
+        measured = {"overhead": overhead.to_json()} if overhead else {}
+        print(json.dumps({**described, **measured}, indent=2))
+        return
+    notice(recording_line(described))
+    if overhead:
+        print(_overhead_line(overhead))
+
+
+def _overhead_line(overhead: "RecorderOverhead") -> str:
+    from etherweave.bench.statistics.quantiles import median
+
+    parts, interval = overhead.parts, overhead.interval
+    spread = (
+        f"95 % interval {interval.low:+.2%} to {interval.high:+.2%}"
+        if interval
+        else f"{min(parts):+.2%} to {max(parts):+.2%}"
+    )
+    return (
+        f"{len(parts)} pairs: {median(overhead.without_s):.3f} s without the recorder, "
+        f"{median(overhead.with_s):.3f} s with it; the median of the pairs is "
+        f"{median(parts):+.2%} ({spread})"
+    )
 
 
 def recording_line(facts: "RecordingFacts") -> str:

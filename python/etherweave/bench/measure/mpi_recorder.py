@@ -2,10 +2,13 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from etherweave.bench.measure.executor import Executor, build
+from etherweave.bench.statistics.quantiles import Interval, median, median_interval
 
 PARTS = (
     "recorder.c",
@@ -50,3 +53,63 @@ def run(command: Sequence[str], made: Executor, directory: Path) -> int:
     directory.mkdir(parents=True, exist_ok=True)
     environment = os.environ | variables(made, directory, os.environ)
     return subprocess.run(command, env=environment, check=False).returncode
+
+
+@dataclass(frozen=True)
+class RecorderOverhead:
+    """Whole times of a command without and with the recorder, in pairs [s]."""
+
+    without_s: tuple[float, ...]
+    with_s: tuple[float, ...]
+
+    @property
+    def parts(self) -> list[float]:
+        """By which part the time with the recorder is longer, of each pair."""
+        pairs = zip(self.without_s, self.with_s, strict=True)
+        return [recorded / plain - 1 for plain, recorded in pairs]
+
+    @property
+    def interval(self) -> Interval | None:
+        """Of the median of :attr:`parts`; none of few pairs."""
+        return median_interval(self.parts)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the figures."""
+        interval = self.interval
+        return {
+            "without_s": self.without_s,
+            "with_s": self.with_s,
+            "overhead": median(self.parts),
+            "interval": interval and [interval.low, interval.high],
+        }
+
+
+def overhead(
+    command: Sequence[str], made: Executor, directory: Path, pairs: int
+) -> RecorderOverhead | int:
+    """Run a command in pairs, without and with the recorder, each first in every other pair.
+
+    The directory has the recording of the last pair.
+
+    Returns
+    -------
+    RecorderOverhead or int
+        How the command ended, where it fails.
+
+    Raises
+    ------
+    OSError
+        When it cannot be started.
+    """
+    times: dict[bool, list[float]] = {False: [], True: []}
+    for pair in range(pairs):
+        for is_recorded in (pair % 2 == 0, pair % 2 == 1):
+            start_s = time.perf_counter()
+            if is_recorded:
+                ended = run(command, made, directory)
+            else:
+                ended = subprocess.run(command, check=False).returncode
+            times[is_recorded].append(time.perf_counter() - start_s)
+            if ended:
+                return ended
+    return RecorderOverhead(tuple(times[False]), tuple(times[True]))
