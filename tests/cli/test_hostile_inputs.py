@@ -1,5 +1,6 @@
 """Damaged files and odd arguments end every verb with one sentence, never with a traceback."""
 
+import gzip
 import json
 import os
 import random
@@ -49,6 +50,8 @@ def damages(file: Path) -> list[Damage]:
     some = [*hostile.kinds(), *hostile.octets(1)]
     if file.suffix == ".json":
         return some + hostile.values(file, 1)
+    if file.suffix in (".et", ".gz"):
+        return [*hostile.kinds(), *hostile.octets(1, 8)]
     if file.suffix == ".parquet":
         return some + hostile.columns(file)
     return some + hostile.lines(file, 1)
@@ -155,6 +158,30 @@ def test_a_damaged_study_is_reported_in_one_sentence(tmp_path: Path) -> None:
     assert offence(*words(home)) == ""
     assert (tmp_path / "out" / "report.html").exists()
     assert offences(home, tmp_path / "copy", words) == []
+
+
+def test_a_damaged_trace_is_reported_in_one_sentence(tmp_path: Path) -> None:
+    home = tmp_path / "whole"
+    home.mkdir()
+    for trace in (SCENARIOS / "chakra").iterdir():
+        (home / trace.stem).write_bytes(gzip.decompress(trace.read_bytes()))
+        (home / trace.name).write_bytes(trace.read_bytes())
+    (home / "groups.json").write_text('{"1": [0, 3]}')
+
+    def words(copy: Path) -> list[object]:
+        def job(name: str) -> dict[str, object]:
+            traces = {"file": str(copy / name), "groups_file": str(copy / "groups.json")}
+            return {"name": name, "workload": {"chakra": traces}}
+
+        jobs = [job("step.{rank}.et"), job("step.{rank}.et.gz")]
+        scenario = {"topology": {"single_switch": {"hosts": 8}}, "job": jobs}
+        file = tmp_path / "step.toml"
+        file.write_text(toml.document(scenario))
+        return ["run", file]
+
+    assert offence(*words(home)) == ""
+    # Each of the jobs may find a mistake.
+    assert offences(home, tmp_path / "copy", words, lines_max=2) == []
 
 
 def test_a_damaged_question_is_reported_in_one_sentence(tmp_path: Path) -> None:
