@@ -73,10 +73,10 @@ def events(tables: Mapping[str, Columns]) -> Iterator[Event]:
     hosts, threads = _Numbers(), _Numbers()
     place = _places(tables, hosts, threads)
     for host, number in hosts.items():
-        yield _named("process_name", number, 0, host)
+        yield from _process(host, number)
     for (job, rank), (process, thread) in place.items():
         yield _named("thread_name", process, thread, f"{job} rank {rank}")
-        yield _sorted(process, thread, rank)
+        yield _sorted("thread", process, thread, rank)
     yield from _iterations(tables.get("iterations", {}), place)
     yield from _activities(tables.get("activities", {}), place, threads)
     # A simulated message is sent at the end of an activity, a recorded one when its call begins.
@@ -107,9 +107,15 @@ def _named(kind: str, process: int, thread: int, name: str) -> Event:
     return {"ph": "M", "name": kind, "pid": process, "tid": thread, "args": {"name": name}}
 
 
-def _sorted(process: int, thread: int, place: int) -> Event:
+def _process(node: str, number: int) -> Iterator[Event]:
+    """Name a process; it stands where its first rank does, and not by its name."""
+    yield _named("process_name", number, 0, node)
+    yield _sorted("process", number, 0, number)
+
+
+def _sorted(kind: str, process: int, thread: int, place: int) -> Event:
     arguments = {"sort_index": place}
-    return {"ph": "M", "name": "thread_sort_index", "pid": process, "tid": thread} | {
+    return {"ph": "M", "name": f"{kind}_sort_index", "pid": process, "tid": thread} | {
         "args": arguments
     }
 
@@ -154,11 +160,12 @@ def _transfers(columns: Columns, place: _Places, edge_us: float) -> Iterator[Eve
     for number, row in enumerate(_rows(columns, *names)):
         job, source, destination, tag, size, start, end = row
         common = {"name": "message", "cat": "message", "id": number}
-        common["args"] = {"bytes": size, "tag": tag, "source": source, "destination": destination}
+        about = {"bytes": size, "tag": tag, "source": source, "destination": destination}
         from_, to = place.get((job, source)), place.get((job, destination))
         if from_ and to:
             start_us, end_us = start / 1e3 - edge_us, end / 1e3 - EDGE_US
-            yield {"ph": "s", **common, "pid": from_[0], "tid": from_[1], "ts": max(0.0, start_us)}
+            sent = {"ph": "s", **common, "pid": from_[0], "tid": from_[1], "args": about}
+            yield {**sent, "ts": max(0.0, start_us)}
             yield {"ph": "f", "bp": "e", **common, "pid": to[0], "tid": to[1]} | {
                 "ts": max(0.0, start_us, end_us)
             }
@@ -182,7 +189,7 @@ def _ports(columns: Columns, hosts: _Numbers) -> Iterator[Event]:
         process = hosts[node]
         if node not in known:
             known.add(node)
-            yield _named("process_name", process, 0, node)
+            yield from _process(node, process)
         for (track, _, unit), column in zip(_COUNTERS, values, strict=True):
             value = column[index] / duration_ns if unit == "part" else column[index]
             name = f"port {port} priority {priority} {track}"

@@ -25,7 +25,7 @@ FIELDS = {
     "M": {"name", "pid", "tid", "args"},
     "X": {"name", "cat", "pid", "tid", "ts", "dur"},
     "s": {"name", "cat", "id", "pid", "tid", "ts", "args"},
-    "f": {"name", "cat", "id", "pid", "tid", "ts", "args", "bp"},
+    "f": {"name", "cat", "id", "pid", "tid", "ts", "bp"},
     "C": {"name", "pid", "tid", "ts", "args"},
 }
 """Of each phase that a trace has, by the document that the module names."""
@@ -67,6 +67,20 @@ def test_every_row_is_an_event_and_slices_of_a_thread_nest(tmp_path: Path) -> No
         ends = [event["ts"] + event["dur"] for event in activities]
         starts = [event["ts"] for event in activities]
         assert all(end <= start + 1e-6 for end, start in zip(ends, starts[1:], strict=False))
+
+
+def test_hosts_stand_in_the_order_of_their_ranks_and_switches_below(tmp_path: Path) -> None:
+    _, events = traced(tmp_path)
+    named = {"process_name": "name", "process_sort_index": "sort_index"}
+    about: dict[str, dict[int, Any]] = {kind: {} for kind in named}
+    for event in events:
+        if event["name"] in named:
+            about[event["name"]][event["pid"]] = event["args"][named[event["name"]]]
+    names, places = about["process_name"], about["process_sort_index"]
+    assert names.keys() == places.keys()
+    *hosts, last = sorted(names, key=lambda process: places[process])
+    assert [names[process] for process in hosts] == [f"host{number}" for number in range(4)]
+    assert names[last].startswith("switch")
 
 
 def test_both_ends_of_a_message_lie_in_a_slice_of_their_threads(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ FIELDS = {
     "M": {"name", "pid", "tid", "args"},
     "X": {"name", "cat", "pid", "tid", "ts", "dur"},
     "s": {"name", "cat", "id", "pid", "tid", "ts", "args"},
-    "f": {"name", "cat", "id", "pid", "tid", "ts", "args", "bp"},
+    "f": {"name", "cat", "id", "pid", "tid", "ts", "bp"},
 }
 """Of each phase that the trace has, by the document that ``etherweave.traces`` names."""
 
