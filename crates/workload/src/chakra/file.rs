@@ -9,8 +9,8 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::TraceFile;
 
-/// Longest message [B].
-const MESSAGE_BYTES_MAX: u64 = 8 << 20;
+/// Longest message [B]; decoded it may take 85 times as much while its lists grow.
+const MESSAGE_BYTES_MAX: u64 = 4 << 20;
 /// Longest trace of a rank, not compressed [B].
 const BYTES_MAX: u64 = 1 << 30;
 /// What is read at once [B].

@@ -21,18 +21,16 @@ struct TorchGroup {
     ranks: Vec<u32>,
 }
 
-/// Adds the groups of what PyTorch notes when it makes them: JSON in a list in a string, or nothing.
+/// The groups of what PyTorch notes when it makes them: JSON in a list in a string, or nothing.
 ///
 /// # Errors
 /// When there is a list that is none of groups.
-pub(super) fn read_torch(values: &str, groups: &mut BTreeMap<String, Vec<u32>>) -> Result<(), InputError> {
-    let (Some(begin), Some(end)) = (values.find("[{"), values.rfind("}]")) else { return Ok(()) };
-    let json = values.get(begin..end + 2).unwrap_or_default();
-    let read: Vec<TorchGroup> = serde_json::from_str(json).map_err(|error| {
+pub(super) fn read_torch(values: &str) -> Result<impl Iterator<Item = (String, Vec<u32>)>, InputError> {
+    let json = values.find("[{").zip(values.rfind("}]")).and_then(|(begin, end)| values.get(begin..end + 2));
+    let read: Vec<TorchGroup> = serde_json::from_str(json.unwrap_or("[]")).map_err(|error| {
         InputError::new("", format_args!("process groups: {error}"), "a list with pg_name and ranks")
     })?;
-    groups.extend(read.into_iter().map(|group| (group.pg_name, group.ranks)));
-    Ok(())
+    Ok(read.into_iter().map(|group| (group.pg_name, group.ranks)))
 }
 
 /// Reads groups in the form of ASTRA-sim: an object with a list of ranks for each name.

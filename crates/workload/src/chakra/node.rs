@@ -10,12 +10,21 @@ use super::{Rules, attribute, groups};
 use crate::limits::MESSAGE_MAX;
 use crate::{GraphOp, TraceFile};
 
-/// Most nodes of a rank, and most that they wait for: what is kept of a trace while it is read takes at most 1 GiB.
-const NODES_MAX: usize = 1 << 22;
-const DEPENDENCIES_MAX: usize = 1 << 25;
+/// Most nodes of a rank, most that they wait for, and most members of its groups: what is kept of a trace while it is
+/// read takes less than 1 GiB, even where lists have twice the room that they need.
+const NODES_MAX: usize = 1 << 21;
+const DEPENDENCIES_MAX: usize = 1 << 24;
+const MEMBERS_MAX: usize = 1 << 24;
+/// What a group takes besides its members, in members.
+const GROUP_MEMBERS: usize = 32;
+const _: () = assert!(
+    NODES_MAX * (2 * size_of::<TraceNode>() + NAME_MAX + 16) + 16 * DEPENDENCIES_MAX + 12 * MEMBERS_MAX < 1 << 30
+);
 /// Longest computation, two months.
 const COMPUTE_MAX: Duration = Duration::from_us(5_000_000 * 1_000_000);
-/// How much of a name an error shows; kernels have long ones.
+/// What the name of the node says in which PyTorch notes its process groups.
+const PROCESS_GROUPS: &str = "process_group:init";
+/// How much of a name is kept for errors [B]; kernels have long ones.
 const NAME_MAX: usize = 80;
 
 /// What is read of a rank's trace, nodes by their numbers.
@@ -25,6 +34,8 @@ pub(super) struct RankTrace {
     dependencies: Vec<u64>,
     /// Members of process groups that the trace itself names; none: all ranks.
     pub groups: BTreeMap<String, Vec<u32>>,
+    /// How many they have been, and what the groups take besides.
+    members: usize,
 }
 
 /// A node.
@@ -76,7 +87,7 @@ impl RankTrace {
         if messages.next::<GlobalMetadata>()?.is_none() {
             return Err(InputError::new("", "an empty file", "a trace"));
         }
-        let mut trace = RankTrace { nodes: Vec::new(), dependencies: Vec::new(), groups: BTreeMap::new() };
+        let mut trace = RankTrace { nodes: Vec::new(), dependencies: Vec::new(), groups: BTreeMap::new(), members: 0 };
         while let Some(node) = messages.next::<Node>()? {
             trace.add(node, rank, rules)?;
         }
@@ -94,8 +105,9 @@ impl RankTrace {
         }
         let does = activity(&node, rank, rules).map_err(error)?;
         let stream = stream(&node, &does).map_err(error)?;
-        if let Some(values) = node.inputs.as_ref().filter(|_| node.kind == kind::METADATA) {
-            groups::read_torch(&values.values, &mut self.groups).map_err(error)?;
+        let has_groups = node.kind == kind::METADATA && node.name.contains(PROCESS_GROUPS);
+        if let Some(values) = node.inputs.as_ref().filter(|_| has_groups) {
+            self.add_groups(&values.values).map_err(error)?;
         }
         let mut others = node.data_dependencies;
         if rules.control_dependencies {
@@ -110,9 +122,18 @@ impl RankTrace {
             let expected = format_args!("at most {DEPENDENCIES_MAX} of a rank");
             return Err(error(InputError::new("", "more dependencies", expected)));
         }
-        let name = node.name.into_boxed_str();
+        let name = shortened(&node.name).into();
         self.nodes.push(TraceNode { id: node.id, name, does, stream, dependencies: [begin as u32, end as u32] });
         Ok(())
+    }
+
+    fn add_groups(&mut self, values: &str) -> Result<(), InputError> {
+        for (name, ranks) in groups::read_torch(values)? {
+            self.members += GROUP_MEMBERS + ranks.len();
+            self.groups.insert(name, ranks);
+        }
+        let expected = format_args!("at most {MEMBERS_MAX} of a rank");
+        InputError::unless(self.members <= MEMBERS_MAX, "", "more members of process groups", expected)
     }
 
     /// The places of the nodes that a node waits for.
@@ -143,9 +164,13 @@ impl TraceNode {
     }
 }
 
+/// The begin of a name, whole characters.
+fn shortened(name: &str) -> &str {
+    &name[..name.floor_char_boundary(NAME_MAX)]
+}
+
 fn node_error(id: u64, name: &str, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
-    let name: String = name.chars().take(NAME_MAX).collect();
-    InputError::new("", format_args!("node {id} \"{name}\": {found}"), expected)
+    InputError::new("", format_args!("node {id} \"{}\": {found}", shortened(name)), expected)
 }
 
 /// The attributes of a node, by name.

@@ -58,6 +58,13 @@ fn on_cpu(mut node: Node) -> Node {
     node
 }
 
+/// What PyTorch notes of its process groups.
+fn process_groups(values: &str) -> Node {
+    let inputs = Some(Values { values: values.to_owned() });
+    let name = "## process_group:init ##".to_owned();
+    Node { inputs, name, ..node(0, kind::METADATA, &[("is_cpu_op", 1)], &[]) }
+}
+
 fn refused(chakra: &Chakra) -> String {
     chakra.graphs().unwrap_err().to_string()
 }
@@ -244,10 +251,16 @@ fn groups_are_those_of_the_scenario_and_of_pytorch() {
     // What `str` makes of a list with a string.
     let text =
         r#"['[{"pg_name": "7", "ranks": [0, 2], "backend_config": "cuda:nccl"}, {"pg_name": "0", "ranks": []}]']"#;
-    let inputs = Some(Values { values: text.to_owned() });
-    let noted = Node { inputs, ..node(0, kind::METADATA, &[], &[]) };
+    let noted = process_groups(text);
     let of_trace = ranks(&[&[noted.clone(), barrier("7")], &[], &[noted.clone(), barrier("7")]]).graphs().unwrap();
     assert_eq!(messages(&of_trace[0]), [(2, 6, false), (2, 6, true)]);
+    let error = refused(&ranks(&[&[process_groups(r#"['[{"pg_name": 7}]']"#)]]));
+    assert!(
+        error.starts_with(
+            "file: rank 0: node 0 \"## process_group:init ##\": process groups: invalid type: integer `7`"
+        ),
+        "{error}"
+    );
     // An empty list is of all ranks, as no name is.
     let all = ranks(&[&[noted.clone(), barrier("0")], &[collective(5, 6, 12)]]);
     let error = refused(&all);
@@ -336,6 +349,10 @@ fn nodes_that_cannot_be_performed_are_named() {
     assert!(twice.contains("node 3 \"n3\": a second node of this number"), "{twice}");
     let cycle = refused(&ranks(&[&[compute(1, 1, &[]), compute(2, 1, &[3]), compute(3, 1, &[2])]]));
     assert!(cycle.contains("node 2 \"n2\": waits for itself through others"), "{cycle}");
+    // Of characters of three bytes 26 are 78 bytes, and 27 more than are shown.
+    let long = Node { name: "\u{20ac}".repeat(99), ..node(3, 0, &[], &[]) };
+    let long = refused(&ranks(&[&[long]]));
+    assert!(long.contains(&format!("node 3 \"{}\": a node of type 0", "\u{20ac}".repeat(26))), "{long}");
     let text = Attribute::new("comm_dst", Value::Text("1".to_owned()));
     let text = refused(&ranks(&[&[Node { attributes: vec![text], ..node(3, kind::SEND, &[], &[]) }]]));
     assert!(text.contains("comm_dst is no integer; expected an integer of any width"), "{text}");
@@ -439,8 +456,7 @@ fn damage_is_reported_with_its_byte() {
 /// Two ranks with all kinds of nodes, which fit together.
 fn good() -> [Vec<u8>; 2] {
     let text = r#"['[{"pg_name": "1", "ranks": [1, 0]}]']"#;
-    let noted =
-        Node { inputs: Some(Values { values: text.to_owned() }), ..node(0, kind::METADATA, &[("is_cpu_op", 1)], &[]) };
+    let noted = process_groups(text);
     let shared = |id| [noted.clone(), in_group("1", collective(id, 0, 64)), compute(8, 3, &[id])];
     [(5, send(9, 1, &[8])), (6, receive(9, 0, &[8]))]
         .map(|(id, message)| trace(&[shared(id).as_slice(), &[message]].concat()))
