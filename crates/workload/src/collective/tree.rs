@@ -58,21 +58,21 @@ impl Tree {
     }
 
     /// A number hangs below the one with its lowest bit replaced by the next higher one, or where there is none below
-    /// the one without it: odd numbers are leaves. `place` is the number of a member.
-    pub(super) fn balanced(member: &Member<'_>, place: impl Fn(u32, u32) -> u32) -> Tree {
-        let size = member.size();
+    /// the one without it: odd numbers are leaves. With the level of the number below the root, 0.
+    pub(super) fn balanced(number: u32, size: u32, member: impl Fn(u32) -> u32) -> (Tree, usize) {
         let parent = |number: u32| {
             let bit = number & number.wrapping_neg();
             let above = number ^ bit | bit << 1;
             (number > 0).then_some(if above < size { above } else { number ^ bit })
         };
-        let own = place(member.me, size);
-        let places = || (0..size).map(|other| (other, place(other, size)));
-        let parent_of_own = parent(own);
-        Tree {
-            parent: places().find(|(_, number)| Some(*number) == parent_of_own).map(|(other, _)| other),
-            children: places().filter(|(_, number)| parent(*number) == Some(own)).map(|(other, _)| other).collect(),
-        }
+        let bit = lowest_bit(number, size);
+        let lower = (number > 0 && bit > 1).then(|| number - bit / 2);
+        let higher = doublings(bit).rev().map(|bit| number + bit).find(|&child| child < size);
+        let tree = Tree {
+            parent: parent(number).map(&member),
+            children: lower.into_iter().chain(higher).map(member).collect(),
+        };
+        (tree, std::iter::successors(parent(number), |&number| parent(number)).count())
     }
 
     /// `chains` chains of members in a row, as equally long as can be, the first ones longer.
@@ -146,6 +146,11 @@ impl Tree {
             member.wait();
         }
     }
+}
+
+/// Levels of a balanced tree below its root.
+pub(super) fn balanced_levels(size: u32) -> usize {
+    doublings(size).count()
 }
 
 /// The lowest set bit of a number among `size`; of 0 a bit above all numbers.

@@ -1,29 +1,71 @@
 //! An all-reduce along two binary trees, half of the vector along each: who passes on in one is a leaf of the other,
 //! but for one member at most (P. Sanders, J. Speck, J. L. Träff, *Two-tree algorithms for full bandwidth broadcast,
-//! reduction and scan*, Parallel Computing 35(12), 2009). Their shape is that of NCCL (`src/graph/trees.cc`).
+//! reduction and scan*, Parallel Computing 35(12), 2009). Their shape is that of NCCL (`src/graph/trees.cc`), and as
+//! there segments flow up and down both at once (`runTreeSplit` in `src/device/all_reduce.h`).
+//!
+//! In step n a member of level l, in trees of d levels below their roots, deals with
+//!
+//! ```text
+//!   segment n - (d - l - 1)   from its children, which it adds
+//!           n - (d - l)       to its parent
+//!           n - (d + l - 1)   from its parent: the result
+//!           n - (d + l)       to its children
+//! ```
+//!
+//! so that each message is sent and received in the same step, and one segment of each tree is done with in every step.
 
 use super::Form;
 use crate::collective::layout::{Part, share_start};
-use crate::collective::tree::{Tree, segments};
-use crate::collective::{ELEMENT, Kind, Member};
+use crate::collective::tree::{Tree, balanced_levels, segments};
+use crate::collective::{Combining, ELEMENT, Kind, Member};
 
 pub(super) const FORMS: &[Form] = &[Form::segmented(Kind::Allreduce, allreduce)];
 
-/// Segment by segment to the roots, then back: both halves in turn.
+/// A tree with the level of the member, and what flows along it.
+struct Flow {
+    tree: (Tree, usize),
+    segments: Vec<Part>,
+}
+
 fn allreduce(member: &mut Member<'_>) {
-    let trees = [Tree::balanced(member, |me, _| me), Tree::balanced(member, second)];
-    let (total, segment) = (member.layout.total(), member.choice.segment);
-    let middle = share_start(total.div_ceil(ELEMENT), 2, 1) * ELEMENT;
-    let halves = [Part::Bytes(0, middle.min(total)), Part::Bytes(middle.min(total), total)];
-    let parts = halves.map(|half| segments(half, segment).collect::<Vec<_>>());
-    for number in 0..parts[0].len().max(parts[1].len()) {
-        let of_trees = || trees.iter().zip(&parts).filter_map(|(tree, parts)| Some((tree, *parts.get(number)?)));
-        of_trees().for_each(|(tree, part)| tree.collect(member, part));
-        of_trees().for_each(|(tree, part)| tree.spread(member, part));
+    let (total, segment, me, size) = (member.layout.total(), member.choice.segment, member.me, member.size());
+    let middle = (share_start(total.div_ceil(ELEMENT), 2, 1) * ELEMENT).min(total);
+    let parts = [Part::Bytes(0, middle), Part::Bytes(middle, total)].map(|half| segments(half, segment).collect());
+    // In the second tree members are mirrored where there are as many odd numbers as even ones, else moved.
+    let second = if size.is_multiple_of(2) {
+        Tree::balanced(size - 1 - me, size, |number| size - 1 - number)
+    } else {
+        Tree::balanced((me + size - 1) % size, size, |number| (number + 1) % size)
+    };
+    let [first_half, second_half] = parts;
+    let first = Flow { tree: Tree::balanced(me, size, |number| number), segments: first_half };
+    let flows = [first, Flow { tree: second, segments: second_half }];
+    let levels = balanced_levels(size);
+    let longest = flows.iter().map(|flow| flow.segments.len()).max().unwrap_or(0);
+    for step in 0..longest + 2 * levels {
+        let before = member.ops.len();
+        flows.iter().for_each(|flow| flow.step(member, step, levels));
+        if member.ops.len() > before {
+            member.wait();
+        }
     }
 }
 
-/// The place of a member in the second tree: mirrored where there are as many odd numbers as even ones, else moved.
-fn second(me: u32, size: u32) -> u32 {
-    if size.is_multiple_of(2) { size - 1 - me } else { (me + size - 1) % size }
+impl Flow {
+    fn step(&self, member: &mut Member<'_>, step: usize, levels: usize) {
+        let segment = |delay: usize| self.segments.get(step.checked_sub(delay)?).copied();
+        let (Tree { parent, children }, level) = &self.tree;
+        if let Some(part) = segment((levels - level).saturating_sub(1)) {
+            children.iter().for_each(|&child| member.receive(child, part, Combining::Add));
+        }
+        if let (Some(part), Some(parent)) = (segment(levels + level.saturating_sub(1)), *parent) {
+            member.receive(parent, part, Combining::Replace);
+        }
+        if let (Some(part), Some(parent)) = (segment(levels - level), *parent) {
+            member.send(parent, part);
+        }
+        if let Some(part) = segment(levels + level) {
+            children.iter().for_each(|&child| member.send(child, part));
+        }
+    }
 }

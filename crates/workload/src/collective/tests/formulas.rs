@@ -257,12 +257,13 @@ fn allreduce(algorithm: Algorithm, sizes: &Sizes) -> Expected {
                 time: least..=reduced + log * (segments + log),
             }
         }
-        // Both halves flow up and down a tree of at most log + 1 levels, two children below each member.
+        // Both halves flow up and down a tree of log levels, a segment of each in every step: at most four messages
+        // of a member.
         Algorithm::DoubleTree => Expected {
             messages: 4 * (p - 1) * segments.div_ceil(2),
             bytes: 2 * (p - 1) * vector,
             bytes_rank_max: None,
-            time: 2 * u64::from(p.ilog2())..=4 * (log + 1) * (segments + 1),
+            time: 2 * u64::from(p.ilog2())..=4 * (2 * log + segments.div_ceil(2)),
         },
         Algorithm::RecursiveDoubling => {
             let messages = core * partners + 2 * extra;
