@@ -56,6 +56,7 @@ CASES = [
     Case("flow_ring_65536", repeats=1),
     Case("flow_all_to_all_4096", repeats=1),
     Case("training_512", repeats=1),
+    Case("training_16384", repeats=1),
     Case("hpcc_256", repeats=1),
     Case("halo3d_48", counted={}),
     Case("halo3d_96", counted={}),

@@ -1180,6 +1180,7 @@ class Parallelism(Table):
     context: Key[int, int]
     expert: Key[int, int]
     interleave: Key[int, int]
+    outermost: Key[Literal["pipeline", "data"], Literal["pipeline", "data"]]
     pipeline: Key[int, int]
     sequence: Key[bool, bool]
     tensor: Key[int, int]
@@ -1540,6 +1541,7 @@ class Training(Table):
     per_teraflop: Key[str, str]
     ranks: Key[int, int]
     recompute: Key[bool, bool]
+    rounds: Key[int | None, int]
 
 class Transformer(Table):
     experts: Key[int, int]

@@ -102,4 +102,4 @@ pub use share::Share;
 pub use size::TrafficSize;
 pub use streams::StreamSpec;
 pub use trace::{ReadAt, TraceFile};
-pub use training::{AcceleratorNode, Parallelism, Training, Transformer};
+pub use training::{AcceleratorNode, Outermost, Parallelism, Training, Transformer};

@@ -1,7 +1,7 @@
 //! A training step of a transformer on many accelerators, each a rank with a network interface of its own.
 //!
 //! The model is divided four ways (`parallel`); accelerators are numbered with `tensor` running fastest, then
-//! `context`, `data`, `pipeline`, so that what exchanges most shares a node:
+//! `context`, `data`, `pipeline`, so that what exchanges most shares a node (`outermost` exchanges the last two):
 //!
 //! ```text
 //!   tensor     all-reduce behind each attention and each perceptron, forward and backward
@@ -32,8 +32,9 @@ use std::sync::Arc;
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
 
 use crate::collective::Library;
-use crate::limits::{COLLECTIVE_MAX, at_most, within};
+use crate::limits::{COLLECTIVE_MAX, at_least, at_most, within};
 use crate::{Graph, Traffic};
+use groups::Numbering;
 pub use model::Transformer;
 use pipeline::Pipeline;
 use step::Step;
@@ -43,6 +44,17 @@ const RANKS_MAX: u32 = 1 << 16;
 /// Micro-batches of a stage at most, and layers that they pass: each is written out.
 const MICRO_BATCHES_MAX: u32 = 1 << 14;
 const PASSES_MAX: u64 = 1 << 20;
+
+/// Which of the divisions has the largest strides between the numbers of accelerators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outermost {
+    /// Stages, the default: all data-parallel accelerators of a stage are neighbours.
+    #[default]
+    Pipeline,
+    /// Replicas: all stages of one are neighbours.
+    Data,
+}
 
 /// How the model is divided among accelerators (`parallel`). What is left is data-parallel.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -56,8 +68,11 @@ pub struct Parallelism {
     pub context: u32,
     /// Stages of layers.
     pub pipeline: u32,
-    /// Parts of the model in each stage; 2 or more are interleaved.
+    /// Parts of the model in each stage; 2 or more are interleaved. The first and the last part may have a layer less
+    /// than the others: `layers` two less than a multiple.
     pub interleave: u32,
+    /// What accelerators of the same server or pod are neighbours of: "pipeline" or "data".
+    pub outermost: Outermost,
     /// Data-parallel accelerators that share the experts of a layer.
     pub expert: u32,
     /// What data-parallel accelerators divide among them: 0 nothing, 1 the state of the optimizer, 2 gradients as
@@ -109,6 +124,10 @@ pub struct Training {
     /// Rate of an accelerator's network, by which `library = "nccl"` chooses; absent: 100 Gb/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_rate: Option<BitRate>,
+    /// Rings of more rounds take so many, 2 or more, each of as many times longer messages: all bytes, but fewer
+    /// latencies. For thousands of accelerators; absent: every round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
     /// How many steps, 1 or more; each is measured.
     pub iterations: u32,
 }
@@ -121,6 +140,7 @@ impl Default for Parallelism {
             context: 1,
             pipeline: 4,
             interleave: 1,
+            outermost: Outermost::Pipeline,
             expert: 1,
             zero: 0,
             bucket: Bytes::new(25 << 20),
@@ -150,6 +170,7 @@ impl Default for Training {
             per_teraflop: Duration::from_us(2_000),
             library: Library::Nccl,
             network_rate: Some(BitRate::from_gbps(400)),
+            rounds: None,
             iterations: 1,
         }
     }
@@ -190,19 +211,19 @@ impl Training {
         self.parallel.tensor.saturating_mul(self.parallel.context).saturating_mul(self.parallel.pipeline)
     }
 
-    /// Accelerators of a stage of the pipeline.
-    fn stage(&self) -> u32 {
-        self.ranks / self.parallel.pipeline
-    }
-
     fn pipeline(&self) -> Pipeline {
         let micro_batches = self.batch / (self.data() * self.micro_batch);
         Pipeline { stages: self.parallel.pipeline, parts: self.parallel.interleave, micro_batches }
     }
 
-    /// Layers of each part of a stage.
-    fn layers(&self) -> u32 {
-        self.model.layers / (self.parallel.pipeline * self.parallel.interleave)
+    /// Layers of a part of a stage: as many as of any other, but for the first and the last of all parts, which may
+    /// have one less.
+    fn layers(&self, stage: u32, part: u32) -> u32 {
+        let Parallelism { pipeline, interleave, .. } = self.parallel;
+        let parts = pipeline * interleave;
+        let is_end = (stage, part) == (0, 0) || (stage + 1, part + 1) == (pipeline, interleave);
+        let is_short = is_end && !self.model.layers.is_multiple_of(parts);
+        self.model.layers.div_ceil(parts) - u32::from(is_short)
     }
 
     fn check(&self) -> Result<(), InputErrors> {
@@ -222,6 +243,7 @@ impl Training {
             within("micro_batch", self.micro_batch, 1..=self.batch.max(1)),
             within("element_bytes", self.element_bytes, 1..=8),
             within("gradient_bytes", self.gradient_bytes, 1..=8),
+            self.rounds.map_or(Ok(()), |rounds| at_least("rounds", rounds, 2)),
             within("iterations", self.iterations, 1..=MICRO_BATCHES_MAX),
         ])?;
         self.check_ranks()?;
@@ -241,8 +263,10 @@ impl Training {
     fn check_model(&self) -> Result<(), InputError> {
         let Parallelism { tensor, context, pipeline, interleave, .. } = self.parallel;
         let parts = pipeline.saturating_mul(interleave);
-        let expected = format_args!("a multiple of {parts} (pipeline · interleave)");
-        InputError::unless(self.model.layers.is_multiple_of(parts), "model.layers", self.model.layers, expected)?;
+        let expected = format_args!("a multiple of {parts} (pipeline · interleave), or 2 less");
+        let layers = self.model.layers;
+        let is_even = layers.is_multiple_of(parts) || parts > 2 && (layers + 2).is_multiple_of(parts);
+        InputError::unless(is_even, "model.layers", layers, expected)?;
         let expected = format_args!("a multiple of {context} (context)");
         let is_shared = self.model.sequence.is_multiple_of(context);
         InputError::unless(is_shared, "model.sequence", self.model.sequence, expected)?;
@@ -258,7 +282,7 @@ impl Training {
         let found = format_args!("{micro_batches} micro-batches of each stage");
         let is_even = parts == 1 || micro_batches.is_multiple_of(stages);
         InputError::unless(is_even, "batch", found, format_args!("a multiple of {stages} stages, to interleave"))?;
-        let passes = u64::from(micro_batches) * u64::from(self.layers() * parts);
+        let passes = u64::from(micro_batches) * u64::from(self.model.layers.div_ceil(stages));
         let is_bounded = micro_batches <= MICRO_BATCHES_MAX && passes <= PASSES_MAX;
         let expected = format_args!("at most {MICRO_BATCHES_MAX}, of at most {PASSES_MAX} layers in all");
         InputError::unless(is_bounded, "batch", found, expected)
@@ -266,15 +290,15 @@ impl Training {
 
     /// Groups have equally many accelerators in each node, and stages are in nodes of their own.
     fn check_nodes(&self) -> Result<(), InputError> {
-        let Parallelism { tensor, context, pipeline, expert, .. } = self.parallel;
         let node = self.node.accelerators;
-        let stage = self.stage();
-        let extents = [tensor, tensor * context, tensor * context * expert, stage];
+        let Numbering { tensor, context, data, pipeline } = Numbering::new(self);
+        let sharing_experts = data.stride * self.parallel.expert;
+        let extents = [tensor.extent(), context.extent(), sharing_experts, data.extent(), pipeline.extent()];
         let is_even = extents.iter().all(|extent| extent.is_multiple_of(node) || node.is_multiple_of(*extent));
         let expected = format_args!("a divisor or a multiple of tensor, of tensor · context, and of these · expert");
         InputError::unless(is_even, "node.accelerators", node, expected)?;
-        let is_apart = pipeline == 1 || stage.is_multiple_of(node);
-        let expected = format_args!("a divisor of {stage}, the accelerators of a stage");
+        let is_apart = pipeline.size == 1 || pipeline.stride.is_multiple_of(node);
+        let expected = format_args!("a divisor of {}, the distance between stages", pipeline.stride);
         InputError::unless(is_apart, "node.accelerators", node, expected)
     }
 }

@@ -7,10 +7,10 @@
 //!   gradients                             a bucket behind every few of the last layers ── norm
 //! ```
 
-use etherweave_primitives::{Duration, Rank};
+use etherweave_primitives::Duration;
 
 use super::Training;
-use super::groups::{Exchange, Group, Groups, Operation};
+use super::groups::{Exchange, Group, Groups, Numbering, Operation};
 use super::pipeline::{Pass, Pipeline};
 use crate::{ExecutionStream, Graph, GraphBuilder, GraphOp, NodeId};
 
@@ -49,6 +49,8 @@ pub(super) struct Step<'a> {
     training: &'a Training,
     pipeline: Pipeline,
     rank: u32,
+    stage: u32,
+    numbering: Numbering,
     groups: Groups,
     graph: GraphBuilder,
     streams: Streams,
@@ -65,6 +67,7 @@ pub(super) struct Step<'a> {
 
 impl<'a> Step<'a> {
     pub fn new(training: &'a Training, rank: u32) -> Step<'a> {
+        let numbering = Numbering::new(training);
         let mut graph = GraphBuilder::default();
         let [compute, parameters, gradients, send, receive] =
             std::array::from_fn(|_| graph.stream(ExecutionStream::Accelerator));
@@ -72,6 +75,8 @@ impl<'a> Step<'a> {
             training,
             pipeline: training.pipeline(),
             rank,
+            stage: numbering.stage(rank),
+            numbering,
             groups: Groups::new(training, rank),
             graph,
             streams: Streams { compute, parameters, gradients, send, receive },
@@ -86,7 +91,7 @@ impl<'a> Step<'a> {
 
     /// The whole step.
     pub fn graph(mut self) -> Graph {
-        let stage = self.rank / self.training.stage();
+        let stage = self.stage;
         for pass in self.pipeline.passes(stage) {
             let (before, behind) = (self.pipeline.before(stage, pass.part), self.pipeline.behind(stage, pass.part));
             let (from, to) = if pass.is_forward { (before, behind) } else { (behind, before) };
@@ -94,7 +99,7 @@ impl<'a> Step<'a> {
                 self.receive(from, pass);
             }
             if pass.is_forward {
-                self.forward(behind.is_none());
+                self.forward(self.training.layers(stage, pass.part), behind.is_none());
             } else {
                 self.backward(pass, before.is_none(), behind.is_none());
             }
@@ -107,8 +112,8 @@ impl<'a> Step<'a> {
     }
 
     /// A micro-batch forward through the layers of a part, the last of which has the output layer.
-    fn forward(&mut self, is_last: bool) {
-        for _ in 0..self.training.layers() {
+    fn forward(&mut self, layers: u32, is_last: bool) {
+        for _ in 0..layers {
             self.gather_layer();
             self.layer(true);
         }
@@ -127,7 +132,7 @@ impl<'a> Step<'a> {
             self.compute(2 * training.model.output_operations());
             self.gradients(is_reduced, embedding);
         }
-        for _ in 0..training.layers() {
+        for _ in 0..training.layers(self.stage, pass.part) {
             self.gather_layer();
             if training.recompute {
                 self.layer(true);
@@ -197,12 +202,6 @@ impl<'a> Step<'a> {
         self.last = Some(self.graph.add(self.streams.compute, join, &after));
     }
 
-    /// The accelerator at a stage that has the same part of each matrix and the same sequences.
-    fn at_stage(&self, stage: u32) -> Rank {
-        let accelerators = self.training.stage();
-        Rank::new(stage * accelerators + self.rank % accelerators)
-    }
-
     /// The tag of what a pass takes in.
     fn tag(&self, pass: Pass) -> u32 {
         (pass.part * self.pipeline.micro_batches + pass.micro_batch) * 2 + u32::from(pass.is_forward)
@@ -210,7 +209,7 @@ impl<'a> Step<'a> {
 
     /// What a pass takes in is awaited from the start, and waited for before it computes.
     fn receive(&mut self, from: u32, pass: Pass) {
-        let (peer, tag) = (Some(self.at_stage(from)), Some(self.tag(pass)));
+        let (peer, tag) = (Some(self.numbering.at_stage(self.rank, from)), Some(self.tag(pass)));
         let receive = GraphOp::Receive { peer, tag, bytes: self.training.passed_on() };
         let received = self.graph.add(self.streams.receive, receive, &[]);
         self.wait_for(received);
@@ -218,7 +217,7 @@ impl<'a> Step<'a> {
 
     /// Sends what the next pass takes in.
     fn send(&mut self, to: u32, next: Pass) {
-        let (peer, tag) = (self.at_stage(to), self.tag(next));
+        let (peer, tag) = (self.numbering.at_stage(self.rank, to), self.tag(next));
         let send = GraphOp::Send { peer, tag, bytes: self.training.passed_on() };
         let computed = self.computed();
         self.graph.add(self.streams.send, send, computed.as_slice());
@@ -286,7 +285,7 @@ impl<'a> Step<'a> {
         let norm = self.groups.world.exchange(Operation::Allreduce, NORM, self.training);
         let norm = put(&mut self.graph, self.streams.gradients, &norm, &after);
         if matches!(self.training.parallel.zero, 1 | 2) {
-            self.gather(self.training.stage_parameters(self.rank / self.training.stage()), norm);
+            self.gather(self.training.stage_parameters(self.stage), norm);
         }
     }
 }
@@ -334,7 +333,8 @@ impl Training {
     /// Parameters of a stage, before they are divided by tensor.
     fn stage_parameters(&self, stage: u32) -> Share {
         let Share { dense, experts } = self.layer_parameters();
-        let layers = u64::from(self.layers() * self.parallel.interleave);
+        let layers: u32 = (0..self.parallel.interleave).map(|part| self.layers(stage, part)).sum();
+        let layers = u64::from(layers);
         let ends = u64::from(stage == 0) + u64::from(stage + 1 == self.parallel.pipeline);
         Share { dense: layers * dense + ends * self.model.embedding(), experts: layers * experts }
     }

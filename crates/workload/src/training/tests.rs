@@ -1,6 +1,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::{AcceleratorNode, Parallelism, Training, Transformer};
+use super::groups::Numbering;
+use super::{AcceleratorNode, Outermost, Parallelism, Training, Transformer};
 use crate::collective::Library;
 use crate::{Graph, GraphOp, check_graphs};
 
@@ -54,6 +55,8 @@ fn every_plan_sends_what_is_received() {
         Parallelism { expert: 2, context: 2, zero: 2, ..small().parallel },
         Parallelism { tensor: 2, expert: 2, zero: 3, ..small().parallel },
         Parallelism { bucket: Bytes::new(20_000), ..small().parallel },
+        Parallelism { tensor: 4, pipeline: 2, outermost: Outermost::Data, ..small().parallel },
+        Parallelism { tensor: 2, context: 2, expert: 2, outermost: Outermost::Data, ..small().parallel },
     ];
     for parallel in plans {
         for accelerators in [1, 2, 4] {
@@ -104,6 +107,47 @@ fn data_parallel_ranks_send_what_the_formulas_say() {
     near(of_zero(3), ring + 2 * of_layers);
 }
 
+/// Rings of which two rounds stand for seven send the same bytes in fewer messages.
+#[test]
+fn fewer_rounds_carry_all_bytes() {
+    let library = Library::OpenMpi40;
+    let all = Training { ranks: 8, library, network_rate: None, ..small() };
+    let few = Training { rounds: Some(2), ..all.clone() };
+    let [all, few] = [all, few].map(|training| training.graphs().unwrap());
+    assert_eq!(check_graphs(&few), Ok(()));
+    let sends = |graph: &Graph| graph.ops().filter(|op| matches!(op, GraphOp::Send { .. })).count();
+    assert!(sends(&few[3]) < sends(&all[3]), "{} {}", sends(&few[3]), sends(&all[3]));
+    let difference = sent(&few[3]).abs_diff(sent(&all[3]));
+    assert!(difference * 1_000 <= sent(&all[3]), "{} {}", sent(&few[3]), sent(&all[3]));
+}
+
+/// 126 layers on 16 stages of 8 parts, as those who trained Llama 3 did it: no layer in the first and the last part.
+#[test]
+fn the_first_and_the_last_part_may_have_a_layer_less() {
+    let parallel = Parallelism { pipeline: 16, interleave: 8, ..small().parallel };
+    let training = Training { model: Transformer { layers: 126, ..small().model }, parallel, ..small() };
+    assert_eq!([training.layers(0, 0), training.layers(15, 7)], [0, 0]);
+    let all: u32 = (0..16)
+        .flat_map(|stage| (0..8).map(move |part| (stage, part)))
+        .map(|(stage, part)| training.layers(stage, part))
+        .sum();
+    assert_eq!(all, 126);
+}
+
+/// Eight accelerators in two stages of two replicas that divide tensors by two.
+#[test]
+fn replicas_or_stages_are_outermost() {
+    let numbering = |outermost: Outermost| {
+        let parallel = Parallelism { tensor: 2, pipeline: 2, outermost, ..small().parallel };
+        Numbering::new(&Training { ranks: 8, parallel, ..small() })
+    };
+    let stages = |outermost: Outermost| (0..8).map(|rank| numbering(outermost).stage(rank)).collect::<Vec<_>>();
+    assert_eq!(stages(Outermost::Pipeline), [0, 0, 0, 0, 1, 1, 1, 1]);
+    assert_eq!(stages(Outermost::Data), [0, 0, 1, 1, 0, 0, 1, 1]);
+    assert_eq!(numbering(Outermost::Pipeline).at_stage(3, 1).get(), 7);
+    assert_eq!(numbering(Outermost::Data).at_stage(5, 1).get(), 7);
+}
+
 /// Activations to the next stage of each micro-batch; half of them where two accelerators share the tokens.
 #[test]
 fn stages_pass_activations_on() {
@@ -142,7 +186,10 @@ fn what_cannot_be_divided_is_refused() {
     let error = |keys: &str| toml::from_str::<Training>(keys).unwrap().graphs().unwrap_err().to_string();
     let expected = "ranks: 60; expected a multiple of 8 · 1 · 4 (tensor, context, pipeline)";
     assert_eq!(error("ranks = 60"), expected);
-    assert_eq!(error("model.layers = 81"), "model.layers: 81; expected a multiple of 4 (pipeline · interleave)");
+    assert_eq!(
+        error("model.layers = 81"),
+        "model.layers: 81; expected a multiple of 4 (pipeline · interleave), or 2 less"
+    );
     assert_eq!(error("batch = 15"), "batch: 15; expected a multiple of 2: 2 data-parallel micro-batches");
     let expected = "node.accelerators: 6; expected a divisor or a multiple of tensor, of tensor · context, and of \
                     these · expert";
