@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 import etherweave
@@ -54,6 +55,19 @@ def test_bars_keep_their_places_and_lengths() -> None:
 def test_a_line_across_the_panel_is_a_rule() -> None:
     _, rule = drawn(lambda axes: (axes.plot([0, 9], [0, 9]), axes.axvline(4, label="median")))
     assert (rule["kind"], rule["at"], rule["upright"]) == ("rule", [4], True)
+
+
+def test_areas_keep_how_much_they_hide_and_lines_their_width() -> None:
+    band, bars, messages = drawn(
+        lambda axes: (
+            axes.fill_between([0, 1], [0, 0], [1, 1], alpha=0.2, color="#0072b2"),
+            axes.add_collection(PolyCollection([[(0, 0), (1, 0), (1, 1)]], facecolors="#d55e00")),
+            axes.add_collection(LineCollection([[(0, 0), (1, 1)]], linewidths=0.3)),
+        )
+    )
+    assert [one["opacity"] for one in (band, bars, messages)] == [0.2, 1, 1]
+    # A point is 4/3 of a pixel of CSS.
+    assert [one["width"] for one in (band, bars, messages)] == [0, 0, 0.4]
 
 
 def test_a_map_keeps_its_cells_and_the_names_of_its_rows() -> None:

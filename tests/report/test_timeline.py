@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+from matplotlib.collections import LineCollection
 
 import etherweave
 from etherweave.report import write_report
-from etherweave.report.run.timeline import Timeline, timelines
+from etherweave.report.run.timeline import RECTANGLES_MAX, Timeline, detail, timelines
 
 ITERATIONS = 12
 
@@ -63,6 +65,22 @@ def test_the_report_of_a_run_shows_ranks_over_time(tmp_path: Path) -> None:
     assert "Some iterations" in page
     assert (tmp_path / "ranks_kernel.svg").exists()
     assert (tmp_path / "iterations_kernel.svg").exists()
+
+
+def test_the_detailed_picture_has_every_message_of_its_time() -> None:
+    result = run(
+        {"osu_collective": {"operation": {"alltoall": {"bytes": "8B"}}, "iterations": 40}}, 16
+    )
+    timeline = the_timeline(result)
+    assert len(timeline.transfers) > RECTANGLES_MAX
+    figure = detail(timeline).figure
+    assert figure is not None
+    (axes,) = figure.axes
+    (messages,) = (one for one in axes.collections if isinstance(one, LineCollection))
+    low, high = axes.get_xlim()
+    within = (pl.col("end_ns") > low * 1e6) & (pl.col("start_ns") < high * 1e6)
+    expected = len(timeline.transfers.filter(within))
+    assert len(messages.get_segments()) == pytest.approx(expected, abs=2)
 
 
 def test_ranks_that_are_not_observed_have_no_timeline() -> None:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgba
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -31,6 +31,8 @@ BYTES_MAX = 9_500_000
 """Of a page; figures beyond it stay pictures."""
 POINTS_MAX = 4_000
 """Of a line: of more, the lowest and the highest of equal shares are kept."""
+PIXELS = 96 / 72
+"""Of CSS in a point."""
 _DRAWN = (LineCollection, PathCollection, PolyCollection, QuadMesh)
 
 
@@ -217,13 +219,15 @@ def _shape(one: LineCollection | PolyCollection) -> Iterator[Values]:
     points = np.vstack(parts)
     is_area = isinstance(one, PolyCollection)
     colours = one.get_facecolor() if is_area else one.get_colors()  # type: ignore[union-attr]
-    colour = _hex(colours[0]) if len(colours) else "#888888"
+    colour: Any = colours[0] if len(colours) else "#888888"
     yield {
         "kind": "line",
         "mode": "lines",
         "name": _name(one.get_label()),
-        "colour": colour,
+        "colour": _hex(colour),
         "area": is_area,
+        "opacity": round(to_rgba(colour)[3], 3),
+        "width": 0 if is_area else round(PIXELS * float(np.max(one.get_linewidth())), 3),
         "x": _plain(points[:, 0]),
         "y": _plain(points[:, 1]),
     }

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,11 @@ CELLS = 400
 ITERATIONS = 4
 """Number of iterations of the detailed picture."""
 RECTANGLES_MAX = 4_000
-"""Of the detailed picture; it is shorter where more would be needed."""
+"""Of the detailed picture, and as many lines; it is shorter where more would be needed."""
+LINE_WIDTHS = (0.2, 0.6)
+"""Of messages: many are thin, or they would hide what the ranks do [pt]."""
+LINES_WIDE = 300.0
+"""Sum of the widths of lines between these [pt]."""
 MAP_CAPTION = (
     "A row for each rank. The colour is the part of the time that it spent in communication: in "
     "calls of MPI, or waiting for messages."
@@ -108,12 +113,12 @@ def communication_map(timeline: Timeline) -> Section:
     shares = [_share(own.get((rank,)), edges) for rank in ranks]
     figure = Figure(figsize=(9, 2.4 + 0.06 * min(len(ranks), 64)))
     axes = figure.subplots()
-    mesh = axes.pcolormesh(
-        edges / 1e6, np.arange(len(ranks) + 1) - 0.5, np.array(shares), vmin=0, vmax=1
-    )
+    look: dict[str, Any] = {"cmap": "cividis", "vmin": 0, "vmax": 1, "rasterized": True}
+    mesh = axes.pcolormesh(edges / 1e6, np.arange(len(ranks) + 1) - 0.5, np.array(shares), **look)
     figure.colorbar(mesh, ax=axes, label="communication")
     axes.set_xlabel("time [ms]")
     axes.set_ylabel("rank")
+    axes.invert_yaxis()  # As in the detailed picture, and in viewers of traces.
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_title(timeline.job)
     name = f"ranks_{timeline.job}"
@@ -156,15 +161,18 @@ def detail(timeline: Timeline) -> Section:
     _bars(axes, rows.filter(computes), "computation", _COMPUTES)
     _bars(axes, rows.filter(~computes), "communication", _COMMUNICATES)
     columns = ("start_ns", "end_ns", "source", "destination")
-    ends = messages.select(columns).head(RECTANGLES_MAX).rows()
+    ends = messages.select(columns).rows()
     lines = [[(start / 1e6, a), (end / 1e6, b)] for start, end, a, b in ends]
-    axes.add_collection(LineCollection(lines, colors=_MESSAGE, linewidths=0.6, label="messages"))
+    width = min(LINE_WIDTHS[1], max(LINE_WIDTHS[0], LINES_WIDE / max(1, len(lines))))
+    axes.add_collection(LineCollection(lines, colors=_MESSAGE, linewidths=width, label="messages"))
     axes.set_xlim(from_ns / 1e6, until_ns / 1e6)
     axes.set_ylim(ranks[-1] + 0.6, ranks[0] - 0.6)
     axes.set_xlabel("time [ms]")
     axes.set_ylabel("rank")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+    legend = axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+    for line in legend.get_lines():
+        line.set_linewidth(1.5)
     axes.grid(visible=False)
     return Section(f"iterations_{timeline.job}", "Some iterations", DETAIL_CAPTION, figure)
 
@@ -174,7 +182,8 @@ def _window(timeline: Timeline) -> tuple[float, float]:
     from_ns, until_ns = timeline.bounds_ns
     found, span = timeline.period(), until_ns - from_ns
     wanted = min(span, ITERATIONS * found.ns) if found else span
-    drawn = span * min(1.0, RECTANGLES_MAX / max(1, len(timeline.activities)))
+    most = max(1, len(timeline.activities), len(timeline.transfers))
+    drawn = span * min(1.0, RECTANGLES_MAX / most)
     length = min(wanted, drawn)
     start = from_ns + (span - length) / 2
     return start, start + length

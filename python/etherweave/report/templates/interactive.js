@@ -63,8 +63,8 @@ function traces(one, at, wanted, isFirst) {
   }
   return [{
     ...common, type: "scatter", mode: one.mode, x: one.x, y: one.y, connectgaps: false,
-    fill: one.area ? "toself" : "none", opacity: one.area ? 0.3 : 1,
-    line: { color: ink(one.colour), width: 1.5, shape: one.step ? "hv" : "linear" }, marker: { color: ink(one.colour), size: 5 },
+    fill: one.area ? "toself" : "none", fillcolor: ink(one.colour), opacity: one.opacity ?? 1,
+    line: { color: ink(one.colour), width: one.width ?? 1.5, shape: one.step ? "hv" : "linear" }, marker: { color: ink(one.colour), size: 5 },
   }];
 }
 
