@@ -6,6 +6,7 @@ use etherweave_kernel::LocalIndex;
 use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, Priority, Time};
 use etherweave_topology::LinkClass;
 
+use crate::fluid::{Branches, Tables};
 use crate::frame::size;
 use crate::host::{Bus, HostInterface};
 use crate::indices::PortIndex;
@@ -20,6 +21,8 @@ pub(crate) struct RunConstants {
     pub params: SimParams,
     /// Egress ports along all paths, one path after another; each numbered in its switch's shard.
     pub routes: Vec<PortIndex>,
+    /// In flow-level mode, what connections use where switches decide for every packet.
+    pub branches: Option<Branches>,
     /// What decides for every packet, where paths are not chosen per flow.
     pub packet_routing: Option<PreparedRouting>,
     /// By channel; empty where paths are chosen per flow.
@@ -184,6 +187,7 @@ impl RunConstants {
         RunConstants {
             params: params.clone(),
             routes: Vec::new(),
+            branches: None,
             packet_routing: None,
             link_classes: Vec::new(),
             scheduler: Scheduler::new(&params.ets, largest_frame),
@@ -206,6 +210,11 @@ impl RunConstants {
             is_background: Vec::new(),
             notes_losses: false,
         }
+    }
+
+    /// Where connections go, in flow-level mode.
+    pub fn fluid_tables(&self) -> Tables<'_> {
+        Tables { routes: &self.routes, branches: self.branches.as_ref() }
     }
 }
 

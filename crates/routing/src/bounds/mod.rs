@@ -19,10 +19,12 @@ mod channel_loads;
 mod demand;
 mod first_legs;
 mod groups;
+mod path_shares;
 mod walk;
 
 pub use channel_loads::{Bound, ChannelLoads, ClassLoad};
 pub use groups::host_groups;
+pub use path_shares::PathShares;
 
 use etherweave_primitives::{InputError, Time};
 use etherweave_topology::Topology;

@@ -75,6 +75,10 @@ impl<R: PacketRouting> PacketRouting for Checked<R> {
         self.routing.measures()
     }
 
+    fn goes_by_pauses(&self) -> bool {
+        self.routing.goes_by_pauses()
+    }
+
     fn oblivious(&self) -> Option<&dyn Oblivious> {
         self.routing.oblivious()
     }

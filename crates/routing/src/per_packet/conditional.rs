@@ -27,6 +27,10 @@ impl PacketRouting for Conditional {
         Some(2 * u32::from(out.channel) + u32::from(out.class == LinkClass::Local))
     }
 
+    fn goes_by_pauses(&self) -> bool {
+        true
+    }
+
     fn start(&self, packet: &mut RoutedPacket) {
         packet.route_state[VIA] = ANYWHERE;
     }

@@ -198,6 +198,11 @@ pub trait PacketRouting: Send + Sync + 'static {
         false
     }
 
+    /// Whether decisions ask which ports are [paused](LoadView::is_paused). By default not.
+    fn goes_by_pauses(&self) -> bool {
+        false
+    }
+
     /// Groups of hosts between which a simulation measures traffic for it, where it has not learnt what hosts will
     /// send. By default none.
     fn measures(&self) -> Option<MeasuredGroups> {

@@ -41,6 +41,68 @@ fn without_contention_both_take_the_same_time_within_three_percent() {
     }
 }
 
+/// Losses are found by timeout: otherwise packets that are overtaken are sent again, which flow-level mode has not.
+const OVERTAKING: &str = "[transport.roce]\nreliability = \"selective_repeat\"\nloss_detection = \"timeout\"\n\
+                          [flow_control.pfc]\npriorities = [0, 1, 2, 3, 4, 5]\n[[job]]\nname = \"job\"\n";
+
+/// A permutation of all hosts of a fabric.
+fn permutation(routing: &str, fabric: &str, ranks: u32, partner: &str) -> String {
+    let workload = format!("{{ ranks = {ranks}, bytes = \"2MB\", partner = {partner}, iterations = 1 }}");
+    format!("routing = \"{routing}\"\n[topology.{fabric}]\n{OVERTAKING}workload.permutation = {workload}\n")
+}
+
+/// No link is shared: a lone pair takes as long by any routing, whatever its paths.
+#[test]
+fn a_pair_whose_packets_take_several_paths_takes_the_same_time_within_three_percent() {
+    let routings = [
+        ("spray", "k_ary_fat_tree"),
+        ("adaptive_up", "k_ary_fat_tree"),
+        ("valiant_group", "dragonfly"),
+        ("ugal_local", "dragonfly"),
+        ("adaptive_minimal", "hyperx"),
+        ("valiant", "hyperx"),
+    ];
+    for (routing, fabric) in routings {
+        let pair = "placement.hosts = [0, 15]\nworkload.osu_";
+        for workload in
+            ["latency = { bytes = \"1KiB\", iterations = 200 }", "bw = { bytes = \"8MiB\", iterations = 4 }"]
+        {
+            let text = format!("routing = \"{routing}\"\n[topology.{fabric}]\n{OVERTAKING}{pair}{workload}\n");
+            let ratio = ratio(&text);
+            assert!((0.97..1.03).contains(&ratio), "{routing} {workload}: {ratio}");
+        }
+    }
+}
+
+/// What is measured of a loaded fabric; bounds are what docs/models/flow-level.md says.
+#[test]
+fn routings_that_look_at_no_queue_are_within_ten_percent_of_packets() {
+    let cases = [
+        permutation("spray", "k_ary_fat_tree", 16, "\"random\""),
+        permutation("valiant_group", "dragonfly", 72, "{ shift = 8 }"),
+        permutation("valiant", "hyperx", 64, "{ shift = 4 }"),
+    ];
+    for text in cases {
+        let ratio = ratio(&text);
+        assert!((0.9..1.1).contains(&ratio), "{text}: {ratio}");
+    }
+}
+
+/// Eight hosts of a group share the one link to the next: by it alone they take eight times as long as a free host,
+/// and by other groups up to half the links between groups are theirs.
+#[test]
+fn adaptive_routings_use_other_groups_where_minimal_links_are_full() {
+    let end = |routing: &str| {
+        let text = permutation(routing, "dragonfly", 72, "{ shift = 8 }");
+        run(&text, "flow", 1).unwrap().summary.end_ns
+    };
+    let [minimal, valiant, adaptive] = ["minimal", "valiant_group", "ugal_global"].map(end);
+    assert!(adaptive < valiant && 3.0 * valiant < minimal, "{minimal} {valiant} {adaptive}");
+    // A link of 100 Gb/s carries 2 MB of each of eight hosts, in packets of 4,096 B with 78 to 94 B beside them.
+    let serial = 8.0 * 2e6 * 8.0 / 100.0;
+    assert!((1.0..1.05).contains(&(minimal / serial)), "{minimal} {serial}");
+}
+
 /// Seven senders share a link: each message takes seven times as long as alone.
 #[test]
 fn senders_to_one_host_get_equal_shares() {
@@ -63,9 +125,11 @@ fn senders_to_one_host_get_equal_shares() {
 #[test]
 fn a_run_is_the_same_on_any_number_of_threads() {
     let text = "[topology.k_ary_fat_tree]\nk = 4\n[[job]]\nname = \"job\"\nworkload.all_to_all = { ranks = 16 }\n";
-    let [one, three] = [1, 3].map(|threads| run(text, "flow", threads).unwrap().summary);
-    assert_eq!((one.end_ns, &one.fingerprint, one.events), (three.end_ns, &three.fingerprint, three.events));
-    assert!(one.fingerprint.is_some_and(|fingerprint| fingerprint.t != "0"));
+    for text in [text, &permutation("ugal_local", "dragonfly", 72, "\"random\"")] {
+        let [one, three] = [1, 3].map(|threads| run(text, "flow", threads).unwrap().summary);
+        assert_eq!((one.end_ns, &one.fingerprint, one.events), (three.end_ns, &three.fingerprint, three.events));
+        assert!(one.fingerprint.is_some_and(|fingerprint| fingerprint.t != "0"));
+    }
 }
 
 #[test]
@@ -80,5 +144,10 @@ fn what_needs_packets_is_rejected_with_its_key() {
     for (more, expected) in cases {
         let error = refused(more);
         assert!(error.contains(expected), "{error}");
+    }
+    for (routing, fabric) in [("flowlet", "k_ary_fat_tree"), ("conditional", "dragonfly"), ("controller", "dragonfly")]
+    {
+        let error = run(&permutation(routing, fabric, 16, "\"random\""), "flow", 1).err().unwrap().to_string();
+        assert!(error.contains("routing: one that goes by pauses, by gaps between packets"), "{error}");
     }
 }

@@ -5,8 +5,8 @@ use etherweave_routing::{FlowKey, path};
 use etherweave_workload::{Op, Traffic};
 
 use super::layout::Layout;
-use super::{Experiment, Job, Paths, too_large};
-use crate::indices::PortIndex;
+use super::{Experiment, Job, Paths, branches, too_large};
+use crate::constants::RunConstants;
 
 /// A pair of ranks that exchange messages, or a stream.
 #[derive(Clone, Copy, Debug)]
@@ -76,21 +76,25 @@ fn pairs(traffic: &Traffic) -> Vec<(u32, u32)> {
     pairs
 }
 
-/// Appends the egress ports of both directions of every connection to `routes`; gives where each begins.
+/// Appends the egress ports of both directions of every connection to the routes; gives where each begins.
 pub(super) fn routes(
     experiment: &Experiment,
     layout: &Layout,
     connections: &[PlannedConnection],
-    routes: &mut Vec<PortIndex>,
+    constants: &mut RunConstants,
 ) -> Result<Vec<[u32; 2]>, InputError> {
     let topology = &experiment.topology;
     let (routing, selection) = match &experiment.paths {
         Paths::PerFlow { routing, selection } => (routing, selection),
         // Only what distinguishes the two ends of a connection.
-        Paths::PerPacket(_) => {
+        Paths::PerPacket(prepared) => {
+            if !experiment.params.fidelity.is_packet() {
+                branches::add(experiment, prepared, layout, connections, constants)?;
+            }
             return Ok((0..connections.len() as u32).map(|number| [2 * number, 2 * number + 1]).collect());
         }
     };
+    let routes = &mut constants.routes;
     let mut starts = Vec::with_capacity(connections.len());
     for (number, connection) in connections.iter().enumerate() {
         let [a, b] = connection.hosts(experiment);

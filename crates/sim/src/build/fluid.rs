@@ -16,10 +16,11 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
         return Ok(());
     }
     let classes = experiment.jobs.iter().map(|job| params.ets.class_of_priority[job.priority.index()]);
+    let needs_packets = matches!(&experiment.paths, Paths::PerPacket(prepared) if prepared.needs_packets());
     let has_shaper = params.nic.shaper.is_some() || params.switch.shaper.is_some();
     let conditions = [
         ("transport", "tcp", params.transport.roce().is_some()),
-        ("routing", "one that decides for every packet", matches!(experiment.paths, Paths::PerFlow { .. })),
+        ("routing", "one that goes by pauses, by gaps between packets or by what was measured", !needs_packets),
         ("switch.model", "input_queued", params.switch.model == SwitchModel::SharedBuffer),
         ("faults", "links that damage frames or fail", experiment.degraded.is_empty() && experiment.outages.is_empty()),
         ("nic.shaper", "a shaper", !has_shaper),
@@ -54,5 +55,6 @@ fn fluid(topology: &Topology, shard: &Shard) -> Fluid {
     let capacities = shard.channels.entries().map(capacity).collect();
     let hosts = (0..topology.hosts()).map(etherweave_primitives::HostId::from_index);
     let rates = hosts.map(|host| topology.channel(topology.host_channel(host)).rate);
-    Fluid::new(capacities, packet_time(&shard.constants, rates), topology.hosts())
+    let branches = shard.constants.branches.as_ref().map_or(1, |branches| branches.most);
+    Fluid::new(capacities, packet_time(&shard.constants, rates), topology.hosts(), branches)
 }

@@ -3,6 +3,7 @@
 //! Everything that can be decided once is decided here: which shard an entity belongs to, the path of every
 //! connection, how much headroom a port needs. The cost is linear in links and in connections times path length.
 
+mod branches;
 mod buffers;
 mod connections;
 mod crossbars;
@@ -143,7 +144,7 @@ impl Simulation {
         constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
         constants.notes_losses = !experiment.outages.is_empty();
         let (connections, neighbours) = connections::plan(experiment)?;
-        let starts = connections::routes(experiment, &layout, &connections, &mut constants.routes)?;
+        let starts = connections::routes(experiment, &layout, &connections, &mut constants)?;
         if let Paths::PerPacket(prepared) = &experiment.paths {
             constants.packet_routing = Some(prepared.clone());
             constants.link_classes = link_classes(topology);

@@ -1,5 +1,6 @@
 //! Max-min fair rates by progressive filling (Bertsekas and Gallager, *Data Networks*, 1992, section 6.5.2): all rates
-//! grow alike; those that meet a full link, or their own limit, stay where they are, and the others grow on.
+//! grow alike; those that meet a full link, or their own limit, stay where they are, and the others grow on. A flow may
+//! use less of a link than its rate, a *share* of it: that of a flow that is split over several links.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,8 +23,9 @@ pub(crate) struct MaxMin {
 struct Link {
     /// Capacity that is left.
     left: f64,
-    /// Flows whose rate is not known yet.
+    /// Flows whose rate is not known yet, and the sum of their shares.
     open: u32,
+    weight: f64,
     /// Where its members begin, and how many are noted.
     first: u32,
     noted: u32,
@@ -59,11 +61,11 @@ impl MaxMin {
         self.capacities[link as usize]
     }
 
-    /// The rates of flows over `links_of` each, none above its limit.
-    pub fn solve<'a, P: Iterator<Item = u32>>(
+    /// The rates of flows over `links_of` each, with their shares, none above its limit.
+    pub fn solve<P: Iterator<Item = (u32, f64)>>(
         &mut self,
         limits: &[f64],
-        links_of: impl Fn(u32) -> P + 'a,
+        links_of: impl Fn(u32) -> P,
         shares: &mut Vec<Share>,
     ) {
         let flows = limits.len() as u32;
@@ -78,7 +80,7 @@ impl MaxMin {
             if link.open == 0 {
                 continue;
             }
-            let share = (link.left / f64::from(link.open)).max(0.0);
+            let share = (link.left / link.weight).max(0.0);
             if share.to_bits() > noted {
                 self.shares.push(Reverse((share.to_bits(), number)));
                 continue;
@@ -98,27 +100,28 @@ impl MaxMin {
     }
 
     /// Counts the flows of every link, and lists them.
-    fn note_members<P: Iterator<Item = u32>>(&mut self, flows: u32, links_of: &impl Fn(u32) -> P) {
+    fn note_members<P: Iterator<Item = (u32, f64)>>(&mut self, flows: u32, links_of: &impl Fn(u32) -> P) {
         for number in self.touched.drain(..) {
             self.links[number as usize] = Link::default();
         }
-        for number in (0..flows).flat_map(links_of) {
+        for (number, share) in (0..flows).flat_map(links_of) {
             let link = &mut self.links[number as usize];
             if link.open == 0 {
                 self.touched.push(number);
             }
             link.open += 1;
+            link.weight += share;
         }
         let mut first = 0;
         for &number in &self.touched {
             let link = &mut self.links[number as usize];
             (link.first, link.left) = (first, self.capacities[number as usize]);
             first += link.open;
-            self.shares.push(Reverse(((link.left / f64::from(link.open)).to_bits(), number)));
+            self.shares.push(Reverse(((link.left / link.weight).to_bits(), number)));
         }
         self.members.resize(first as usize, 0);
         for flow in 0..flows {
-            for number in links_of(flow) {
+            for (number, _) in links_of(flow) {
                 let link = &mut self.links[number as usize];
                 self.members[(link.first + link.noted) as usize] = flow;
                 link.noted += 1;
@@ -137,7 +140,7 @@ impl MaxMin {
         None
     }
 
-    fn settle<P: Iterator<Item = u32>>(
+    fn settle<P: Iterator<Item = (u32, f64)>>(
         &mut self,
         flow: u32,
         share: Share,
@@ -145,9 +148,10 @@ impl MaxMin {
         shares: &mut [Share],
     ) {
         shares[flow as usize] = share;
-        for number in links_of(flow) {
+        for (number, part) in links_of(flow) {
             let link = &mut self.links[number as usize];
-            link.left -= share.rate;
+            link.left -= share.rate * part;
+            link.weight -= part;
             link.open -= 1;
         }
     }
@@ -159,10 +163,22 @@ mod tests {
 
     use super::*;
 
-    fn rates(capacities: &[f64], flows: &[Vec<u32>], limits: &[f64]) -> Vec<f64> {
+    /// Links of a flow, and the share of it that uses each.
+    type Path = Vec<(u32, f64)>;
+
+    fn whole(flows: &[Vec<u32>]) -> Vec<Path> {
+        flows.iter().map(|links| links.iter().map(|&link| (link, 1.0)).collect()).collect()
+    }
+
+    fn shared_rates(capacities: &[f64], flows: &[Path], limits: &[f64]) -> Vec<f64> {
         let mut shares = Vec::new();
-        MaxMin::new(capacities.to_vec()).solve(limits, |flow| flows[flow as usize].iter().copied(), &mut shares);
+        let mut links = MaxMin::new(capacities.to_vec());
+        links.solve(limits, |flow| flows[flow as usize].iter().copied(), &mut shares);
         shares.iter().map(|share| share.rate).collect()
+    }
+
+    fn rates(capacities: &[f64], flows: &[Vec<u32>], limits: &[f64]) -> Vec<f64> {
+        shared_rates(capacities, &whole(flows), limits)
     }
 
     /// Three flows of one link each beside one over both: the textbook's example with links of 1 and 2.
@@ -179,33 +195,43 @@ mod tests {
         assert_eq!(rates(&[3.0], &flows, &[0.5, 0.25, 0.125]), [0.5, 0.25, 0.125]);
     }
 
+    /// A flow that is sprayed over two links of 1, beside one that has a link of them for itself: both at 2/3.
+    #[test]
+    fn a_flow_that_is_split_is_limited_by_its_worst_link() {
+        let flows = [vec![(0, 0.5), (1, 0.5)], vec![(0, 1.0)]];
+        let found = shared_rates(&[1.0, 1.0], &flows, &[f64::INFINITY; 2]);
+        assert!(found.iter().all(|rate| (rate - 2.0 / 3.0).abs() < 1e-12), "{found:?}");
+        // Alone it fills both.
+        assert_eq!(shared_rates(&[1.0, 1.0], &flows[..1], &[f64::INFINITY]), [2.0]);
+    }
+
     #[test]
     fn a_solution_says_what_limits_each_flow() {
-        let flows = [vec![0, 1], vec![1]];
+        let flows = [vec![(0, 1.0), (1, 1.0)], vec![(1, 1.0)]];
         let mut shares = Vec::new();
         let mut links = MaxMin::new(vec![1.0, 4.0]);
         links.solve(&[f64::INFINITY, 2.0], |flow| flows[flow as usize].iter().copied(), &mut shares);
         assert_eq!(shares[0], Share { rate: 1.0, bottleneck: Some(0) });
         assert_eq!(shares[1], Share { rate: 2.0, bottleneck: None });
         // Nothing is left of an earlier solution.
-        links.solve(&[f64::INFINITY], |_| [1].into_iter(), &mut shares);
+        links.solve(&[f64::INFINITY], |_| [(1, 1.0)].into_iter(), &mut shares);
         assert_eq!(shares, [Share { rate: 4.0, bottleneck: Some(1) }]);
     }
 
     /// By small steps: every rate grows until a link is full or its limit is reached.
-    fn by_steps(capacities: &[f64], flows: &[Vec<u32>], limits: &[f64], step: f64) -> Vec<f64> {
+    fn by_steps(capacities: &[f64], flows: &[Path], limits: &[f64], step: f64) -> Vec<f64> {
         let mut rates = vec![0.0; flows.len()];
         let mut grows = vec![true; flows.len()];
+        let share = |flow: usize, link: u32| -> f64 {
+            flows[flow].iter().filter(|&&(other, _)| other == link).map(|&(_, share)| share).sum()
+        };
         while grows.iter().any(|&grows| grows) {
             for flow in 0..flows.len() {
                 let used = |link: u32| -> f64 {
-                    (0..flows.len()).filter(|&other| flows[other].contains(&link)).map(|other| rates[other]).sum()
+                    let of = |other: usize| share(other, link) * (rates[other] + if grows[other] { step } else { 0.0 });
+                    (0..flows.len()).map(of).sum()
                 };
-                let others = |link: u32| {
-                    (0..flows.len()).filter(|&other| grows[other] && flows[other].contains(&link)).count() as f64
-                };
-                let is_full =
-                    flows[flow].iter().any(|&link| used(link) + step * others(link) > capacities[link as usize]);
+                let is_full = flows[flow].iter().any(|&(link, _)| used(link) > capacities[link as usize]);
                 grows[flow] = grows[flow] && !is_full && rates[flow] + step <= limits[flow];
             }
             rates.iter_mut().zip(&grows).filter(|(_, grows)| **grows).for_each(|(rate, _)| *rate += step);
@@ -219,17 +245,20 @@ mod tests {
         #[test]
         fn rates_are_those_of_small_steps(
             capacities in prop::collection::vec(1.0..10.0_f64, 1..6),
-            flows in prop::collection::vec((prop::collection::btree_set(0..6_u32, 1..4), 0.5..20.0_f64), 1..8),
+            flows in prop::collection::vec(
+                (prop::collection::btree_map(0..6_u32, prop_oneof![Just(1.0), 0.5..1.0_f64], 1..4), 0.5..20.0_f64),
+                1..8,
+            ),
         ) {
-            let (paths, limits): (Vec<Vec<u32>>, Vec<f64>) = flows
+            let (paths, limits): (Vec<Path>, Vec<f64>) = flows
                 .into_iter()
                 .map(|(path, limit)| {
-                    let links: std::collections::BTreeSet<u32> =
-                        path.into_iter().map(|link| link % capacities.len() as u32).collect();
+                    let links: std::collections::BTreeMap<u32, f64> =
+                        path.into_iter().map(|(link, share)| (link % capacities.len() as u32, share)).collect();
                     (links.into_iter().collect(), limit)
                 })
                 .unzip();
-            let found = rates(&capacities, &paths, &limits);
+            let found = shared_rates(&capacities, &paths, &limits);
             let expected = by_steps(&capacities, &paths, &limits, 0.002);
             for (found, expected) in found.iter().zip(&expected) {
                 prop_assert!((found - expected).abs() < 0.05, "{found} {expected}");

@@ -5,8 +5,13 @@
 //! fullest link if that is more. Rates of all are solved anew when a connection began or ended on a full link, but not
 //! more often than switches would share it: they do so packet by packet. Nor is it worth it more often than in a small
 //! part of the time for which messages last. Until then capacity that became free stays free.
+//!
+//! Where switches decide for every packet, a connection has several branches. One that is split by fixed shares is one
+//! flow; adaptive ones are flows of their own, each of which grows until it meets a full link. Branches that are not
+//! minimal grow beside the minimal ones of connections that a link between switches limits otherwise.
 
 mod max_min;
+mod paths;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,9 +20,13 @@ use etherweave_primitives::{Duration, Time};
 
 use crate::indices::{EndpointIndex, PortIndex};
 use max_min::{MaxMin, Share};
+use paths::Flow;
+pub(crate) use paths::{Branch, BranchRange, Branches, Links, PathSet, Tables};
 
 /// A share of a link below which nothing is left of it.
 const FULL: f64 = 1e-9;
+/// Connections on a link that are fewer are none: sums of shares are rounded.
+const NONE: f64 = 1e-6;
 
 /// Rates hold for this part of the time that messages take on average.
 const PART: u64 = 64;
@@ -29,26 +38,8 @@ const COUNTED: u64 = 16;
 /// More than one full link.
 const SEVERAL: u32 = u32::MAX;
 
-/// The links of a connection.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Links {
-    /// The port of the host.
-    pub first: PortIndex,
-    /// The others, in the table of routes.
-    pub route: u32,
-    /// How many others.
-    pub count: u32,
-}
-
-impl Links {
-    /// Their ports, in order.
-    pub fn ports<'a>(&self, routes: &'a [PortIndex]) -> impl Iterator<Item = PortIndex> + use<'a> {
-        let route = self.route as usize;
-        std::iter::once(self.first).chain(routes[route..route + self.count as usize].iter().copied())
-    }
-}
-
 /// A connection that sends.
+#[derive(Clone, Copy)]
 struct Active {
     endpoint: EndpointIndex,
     links: Links,
@@ -59,6 +50,8 @@ struct Active {
     left: f64,
     since: Time,
     ends: Time,
+    /// Whether branches that are not used first have rates too.
+    uses_others: bool,
 }
 
 impl Active {
@@ -72,8 +65,14 @@ impl Active {
 pub(crate) struct Fluid {
     solver: MaxMin,
     active: Vec<Active>,
-    /// Of each link: the rates of its connections, and how many.
-    loads: Vec<(f64, u32)>,
+    /// Of each active connection and its branches: the rate, over the weight of the branch.
+    levels: Vec<f64>,
+    /// The most branches of a connection.
+    branches: usize,
+    /// Of each link: the rates of its connections, and how many, each counted by the share of it that uses the link.
+    loads: Vec<(f64, f64)>,
+    /// Of each link: parts of packets that it carried, and that are not counted yet.
+    uncounted: Vec<f64>,
     /// Ends of messages that lead, by connection; those of former rates among them.
     ends: BinaryHeap<Reverse<(Time, EndpointIndex)>>,
     /// When rates are solved anew, and not before.
@@ -88,6 +87,7 @@ pub(crate) struct Fluid {
     /// Rates of connections that were solved, and how many of the connections a lossless network would hold back.
     solutions: u64,
     held_back: u64,
+    flows: Vec<Flow>,
     shares: Vec<Share>,
     limits: Vec<f64>,
     /// Of each link: a solution, and the full link for which connections waited on it.
@@ -96,11 +96,15 @@ pub(crate) struct Fluid {
 }
 
 impl Fluid {
-    /// Nothing is sent yet over links of `capacities` [B/ps] by `hosts`, whose full packets take `packet` at the least.
-    pub fn new(capacities: Vec<f64>, packet: Duration, hosts: usize) -> Fluid {
+    /// Nothing is sent yet over links of `capacities` [B/ps] by `hosts`, whose full packets take `packet` at the least;
+    /// connections have at most so many branches.
+    pub fn new(capacities: Vec<f64>, packet: Duration, hosts: usize, branches: usize) -> Fluid {
         Fluid {
             active: Vec::new(),
-            loads: vec![(0.0, 0); capacities.len()],
+            levels: Vec::new(),
+            branches,
+            loads: vec![(0.0, 0.0); capacities.len()],
+            uncounted: vec![0.0; capacities.len()],
             waits_for: vec![(0, 0); capacities.len()],
             solver: MaxMin::new(capacities),
             ends: BinaryHeap::new(),
@@ -112,6 +116,7 @@ impl Fluid {
             scheduled: Time::MAX,
             solutions: 0,
             held_back: 0,
+            flows: Vec::new(),
             shares: Vec::new(),
             limits: Vec::new(),
             number: 0,
@@ -126,27 +131,34 @@ impl Fluid {
         links: Links,
         limit: f64,
         wire: u64,
-        routes: &[PortIndex],
+        tables: Tables<'_>,
     ) -> u32 {
-        let left = |link: PortIndex| {
+        let left = |(link, share): (PortIndex, f64)| {
             let (load, others) = self.loads[link.get() as usize];
             let capacity = self.solver.capacity(link.get());
-            (capacity - load).max(capacity / f64::from(others + 1))
+            (capacity - load).max(capacity * share / (others + share)) / share
         };
-        let rate = links.ports(routes).map(left).fold(limit, f64::min);
+        let (preferred, others) = links.branches(tables);
+        let at_hosts = [(links.first, 1.0), (links.last, 1.0)].map(left).into_iter().fold(limit, f64::min);
+        let rate = preferred.iter().flat_map(|branch| branch.links(tables)).map(left).fold(at_hosts, f64::min);
         let (mut is_least, mut is_shared) = (rate < limit, false);
-        for link in links.ports(routes) {
-            let capacity = self.solver.capacity(link.get());
-            let (load, others) = &mut self.loads[link.get() as usize];
-            is_shared |= *others > 0 && *load + rate > capacity * (1.0 - FULL);
-            is_least |= *load + rate > capacity * (1.0 + FULL);
-            (*load, *others) = (*load + rate, *others + 1);
+        for (link, share) in preferred.iter().flat_map(|&branch| links.flow(branch).links(tables)) {
+            let capacity = self.solver.capacity(link);
+            let (load, others) = &mut self.loads[link as usize];
+            is_shared |= *others > NONE && *load + share * rate > capacity * (1.0 - FULL);
+            is_least |= *load + share * rate > capacity * (1.0 + FULL);
+            (*load, *others) = (*load + share * rate, *others + share);
         }
-        let active = Active { endpoint, links, limit, rate, left: wire as f64, since: now, ends: Time::MAX };
-        self.active.push(active);
+        // Other branches may have more left.
+        let may_grow = rate < at_hosts && preferred.len() + others.len() > 1;
+        let levels = std::iter::repeat_n(rate, preferred.len()).chain(std::iter::repeat(0.0));
+        self.levels.extend(levels.take(self.branches));
+        let left = wire as f64;
+        let (since, ends, uses_others) = (now, Time::MAX, false);
+        self.active.push(Active { endpoint, links, limit, rate, left, since, ends, uses_others });
         let place = self.active.len() - 1;
         self.expect_end(place, now);
-        if is_least && is_shared {
+        if is_least && is_shared || may_grow {
             self.solve_soon(now);
         }
         place as u32
@@ -160,16 +172,24 @@ impl Fluid {
     }
 
     /// The connection at a place has nothing more to send; gives the connection that takes its place.
-    pub fn end(&mut self, now: Time, place: u32, routes: &[PortIndex]) -> Option<EndpointIndex> {
-        let Active { links, rate, .. } = self.active.swap_remove(place as usize);
+    pub fn end(&mut self, now: Time, place: u32, tables: Tables<'_>) -> Option<EndpointIndex> {
+        let Active { links, .. } = self.active.swap_remove(place as usize);
         let mut frees_others = false;
-        for link in links.ports(routes) {
-            let capacity = self.solver.capacity(link.get());
-            let (load, others) = &mut self.loads[link.get() as usize];
-            frees_others |= *others > 1 && *load > capacity * (1.0 - FULL);
-            *others -= 1;
-            *load = if *others == 0 { 0.0 } else { *load - rate };
+        let (own, last) = (place as usize * self.branches, self.active.len() * self.branches);
+        let (preferred, others) = links.branches(tables);
+        for (number, &branch) in preferred.iter().chain(others).enumerate() {
+            let level = self.levels[own + number];
+            let weight = if number < preferred.len() { 1.0 } else { 0.0 };
+            for (link, share) in links.flow(branch).links(tables) {
+                let capacity = self.solver.capacity(link);
+                let (load, count) = &mut self.loads[link as usize];
+                frees_others |= *count > share * weight + NONE && *load > capacity * (1.0 - FULL);
+                *count -= share * weight;
+                *load = if *count < NONE && others.is_empty() { 0.0 } else { (*load - share * level).max(0.0) };
+            }
         }
+        self.levels.copy_within(last.., own);
+        self.levels.truncate(last);
         if frees_others {
             self.solve_soon(now);
         }
@@ -213,29 +233,62 @@ impl Fluid {
         self.solve_at = Some(self.solve_at.map_or(earliest, |time| time.min(earliest)));
     }
 
+    /// Calls `count` with what each link between switches carried of a message of the connection at a place: packets
+    /// and bytes on the wire. A link that is used in part counts whole packets, and keeps the rest for later ones.
+    pub fn carried(
+        &mut self,
+        place: u32,
+        tables: Tables<'_>,
+        packets: u64,
+        wire: u64,
+        count: &mut impl FnMut(PortIndex, u64, u64),
+    ) {
+        let Active { links, rate, .. } = self.active[place as usize];
+        if let PathSet::One(branch) = links.paths {
+            return branch.links(tables).for_each(|(link, _)| count(link, packets, wire));
+        }
+        let (preferred, others) = links.branches(tables);
+        let levels = &self.levels[place as usize * self.branches..];
+        for (branch, level) in preferred.iter().chain(others).zip(levels) {
+            for (link, share) in branch.links(tables) {
+                let rest = &mut self.uncounted[link.get() as usize];
+                *rest += packets as f64 * share * level / rate;
+                let whole = rest.floor().max(0.0);
+                *rest -= whole;
+                count(link, whole as u64, (whole * wire as f64 / packets as f64).round() as u64);
+            }
+        }
+    }
+
     /// Solves the rates anew, if that is due.
-    pub fn solve(&mut self, now: Time, routes: &[PortIndex]) {
+    pub fn solve(&mut self, now: Time, tables: Tables<'_>) {
         if self.solve_at.is_none_or(|time| time > now) {
             return;
         }
         (self.solve_at, self.solved, self.number) = (None, now, self.number + 1);
-        self.limits.clear();
-        self.limits.extend(self.active.iter().map(|active| active.limit));
-        let active = &self.active;
-        let links_of = |flow: u32| active[flow as usize].links.ports(routes).map(PortIndex::get);
-        self.solver.solve(&self.limits, links_of, &mut self.shares);
+        self.fill(tables);
         if self.number % COUNTED == 1 {
-            self.count_held_back(routes);
+            self.count_held_back(tables);
         }
         let mut ends = std::mem::take(&mut self.ends).into_vec();
         ends.clear();
         let mut lasts = 0;
-        for (active, share) in self.active.iter_mut().zip(&self.shares) {
+        let mut shares = self.shares.iter();
+        for (active, levels) in self.active.iter_mut().zip(self.levels.chunks_exact_mut(self.branches)) {
             active.left -= active.rate * now.since(active.since).as_ps() as f64;
-            for link in active.links.ports(routes) {
-                self.loads[link.get() as usize].0 += share.rate - active.rate;
+            let links = active.links;
+            let (preferred, others) = links.branches(tables);
+            let used = preferred.len() + if active.uses_others { others.len() } else { 0 };
+            active.rate = 0.0;
+            for (number, (&branch, level)) in preferred.iter().chain(others).zip(levels).enumerate() {
+                let rate = if number < used { shares.next().expect("all flows have rates").rate } else { 0.0 };
+                for (link, part) in links.flow(branch).links(tables) {
+                    self.loads[link as usize].0 += (rate - *level) * part;
+                }
+                *level = rate;
+                active.rate += rate * f64::from(branch.weight);
             }
-            (active.rate, active.since) = (share.rate, now);
+            active.since = now;
             active.ends = now + active.lasts();
             lasts += active.lasts().as_ps();
             ends.push(Reverse((active.ends, active.endpoint)));
@@ -246,25 +299,71 @@ impl Fluid {
         self.interval = (self.packet * turns).max(Duration::from_ps(lasts / active as u64 / PART));
     }
 
+    /// Solves the levels of all branches: first of those that are used first; then, where a link between switches
+    /// limits some, of these and the others of the same connections together.
+    fn fill(&mut self, tables: Tables<'_>) {
+        self.flows.clear();
+        self.limits.clear();
+        for active in &self.active {
+            let (preferred, _) = active.links.branches(tables);
+            self.flows.extend(preferred.iter().map(|&branch| active.links.flow(branch)));
+            self.limits.extend(std::iter::repeat_n(active.limit, preferred.len()));
+        }
+        self.fill_flows(tables);
+        if self.branches > 1 && self.add_others(tables) {
+            self.fill_flows(tables);
+        }
+    }
+
+    fn fill_flows(&mut self, tables: Tables<'_>) {
+        let flows = &self.flows;
+        self.solver.solve(&self.limits, |flow| flows[flow as usize].links(tables), &mut self.shares);
+    }
+
+    /// Adds the other branches of connections that meet a full link between switches; says whether there are any.
+    fn add_others(&mut self, tables: Tables<'_>) -> bool {
+        self.flows.clear();
+        self.limits.clear();
+        let mut shares = self.shares.as_slice();
+        let mut are_added = false;
+        for active in &mut self.active {
+            let (preferred, others) = active.links.branches(tables);
+            let (own, next) = shares.split_at(preferred.len());
+            shares = next;
+            let is_between = |full: u32| full != active.links.first.get() && full != active.links.last.get();
+            active.uses_others = !others.is_empty() && own.iter().any(|own| own.bottleneck.is_some_and(is_between));
+            are_added |= active.uses_others;
+            self.flows.extend(preferred.iter().map(|&branch| active.links.flow(branch)));
+            self.limits.extend(std::iter::repeat_n(active.limit, preferred.len()));
+            if active.uses_others {
+                let weighted = preferred.iter().zip(own).map(|(branch, own)| f64::from(branch.weight) * own.rate);
+                let rate: f64 = weighted.sum();
+                self.flows.extend(others.iter().map(|&branch| active.links.flow(branch)));
+                self.limits.extend(std::iter::repeat_n((active.limit - rate).max(0.0), others.len()));
+            }
+        }
+        are_added
+    }
+
     /// Counts connections that would be held back in a lossless network: on one of their links others wait for a full
     /// link further on that they do not use themselves.
-    fn count_held_back(&mut self, routes: &[PortIndex]) {
-        for (active, share) in self.active.iter().zip(&self.shares) {
+    fn count_held_back(&mut self, tables: Tables<'_>) {
+        for (flow, share) in self.flows.iter().zip(&self.shares) {
             let Some(full) = share.bottleneck else { continue };
-            for link in active.links.ports(routes).take_while(|link| link.get() != full) {
-                let mark = &mut self.waits_for[link.get() as usize];
+            for (link, _) in flow.links(tables).take_while(|&(link, _)| link != full) {
+                let mark = &mut self.waits_for[link as usize];
                 let is_first = mark.0 != self.number || mark.1 == full;
                 *mark = (self.number, if is_first { full } else { SEVERAL });
             }
         }
-        for (active, share) in self.active.iter().zip(&self.shares) {
-            let uses = |full: u32| active.links.ports(routes).any(|link| link.get() == full);
-            let is_held = |link: PortIndex| {
-                let (number, full) = self.waits_for[link.get() as usize];
+        for (flow, share) in self.flows.iter().zip(&self.shares) {
+            let uses = |full: u32| flow.links(tables).any(|(link, _)| link == full);
+            let is_held = |(link, _): (u32, f64)| {
+                let (number, full) = self.waits_for[link as usize];
                 number == self.number && share.bottleneck != Some(full) && (full == SEVERAL || !uses(full))
             };
             self.solutions += 1;
-            self.held_back += u64::from(active.links.ports(routes).any(is_held));
+            self.held_back += u64::from(flow.links(tables).any(is_held));
         }
     }
 }

@@ -10,7 +10,7 @@ use super::mpi::operation;
 use crate::constants::{Overheads, RunConstants};
 use crate::engine::Shard;
 use crate::engine::event::{Event, Kind};
-use crate::fluid::Links;
+use crate::fluid::{Branch, Links, PathSet};
 use crate::indices::{EndpointIndex, PortIndex};
 use crate::params::{Reliability, RoceParams};
 use crate::transport::roce::Operation;
@@ -129,7 +129,7 @@ impl Shard {
         };
         let now = self.now;
         let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
-        let place = fluid.begin(now, endpoint, links, limit, wire, &self.constants.routes);
+        let place = fluid.begin(now, endpoint, links, limit, wire, self.constants.fluid_tables());
         let state = self.endpoints[endpoint].fluid();
         (state.place, state.limit) = (place, Some(limit));
         self.expect_fluid();
@@ -138,9 +138,15 @@ impl Shard {
     /// The links to the other end.
     fn fluid_links(&self, endpoint: EndpointIndex) -> Links {
         let end = &self.endpoints[endpoint];
+        let first = self.hosts[end.host].port;
+        if let Some(branches) = &self.constants.branches {
+            let last = self.ports[self.hosts[self.endpoints[end.remote].host].port].peer.port;
+            return Links { first, last, paths: PathSet::Several(branches.of_ends[end.route as usize]) };
+        }
         let route = &self.constants.routes[end.route as usize..];
-        let count = route.iter().position(|&port| self.ports[port].peer.is_host).expect("a route ends at a host") + 1;
-        Links { first: self.hosts[end.host].port, route: end.route, count: count as u32 }
+        let count = route.iter().position(|&port| self.ports[port].peer.is_host).expect("a route ends at a host");
+        let branch = Branch { route: end.route, count: count as u32, weight: 1.0 };
+        Links { first, last: route[count], paths: PathSet::One(branch) }
     }
 
     /// The window of a connection, in the time until a full packet of it is acknowledged [B/ps].
@@ -153,13 +159,13 @@ impl Shard {
         wire / round.as_ps() as f64
     }
 
-    /// From the first bit of a lone packet to its arrival.
+    /// From the first bit of a lone packet to its arrival, in the mean over its paths.
     fn fluid_latency(&self, links: &Links, wire: u32) -> Duration {
-        let hop = |port: PortIndex| {
+        let hop = |(port, share): (PortIndex, f64)| {
             let port = &self.ports[port];
-            port.serialization_time(wire).min(port.header_time) + port.delay
+            share * (port.serialization_time(wire).min(port.header_time) + port.delay).as_ps() as f64
         };
-        links.ports(&self.constants.routes).map(hop).fold(Duration::ZERO, |sum, hop| sum + hop)
+        Duration::from_ps(links.shares(self.constants.fluid_tables()).map(hop).sum::<f64>().round() as u64)
     }
 
     /// Sees to it that an event comes when something ends or rates change.
@@ -179,7 +185,7 @@ impl Shard {
             self.fluid_sent(endpoint);
         }
         let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
-        fluid.solve(now, &self.constants.routes);
+        fluid.solve(now, self.constants.fluid_tables());
         if fluid.scheduled <= now {
             fluid.scheduled = Time::MAX;
         }
@@ -198,10 +204,10 @@ impl Shard {
         let state = self.endpoints[endpoint].fluid();
         let load = state.waiting.pop_front().expect("an active connection has a message");
         let (place, next) = (state.place, state.waiting.front().copied());
-        self.count_fluid(endpoint, &links, &load);
+        self.count_fluid(endpoint, &links, place, &load);
         // What it took at its rate includes a packet on the slowest link.
-        let slowest = |port: PortIndex| self.ports[port].serialization_time(load.largest);
-        let of_packet = links.ports(&self.constants.routes).map(slowest).max().unwrap_or(Duration::ZERO);
+        let slowest = |(port, _): (PortIndex, f64)| self.ports[port].serialization_time(load.largest);
+        let of_packet = links.shares(self.constants.fluid_tables()).map(slowest).max().unwrap_or(Duration::ZERO);
         let latency = self.fluid_latency(&links, load.largest);
         let now = self.now;
         let arrives = now + (latency - of_packet.min(latency));
@@ -214,7 +220,7 @@ impl Shard {
         if let Some(next) = next {
             return fluid.go_on(now, place, next.wire);
         }
-        let moved = fluid.end(now, place, &self.constants.routes);
+        let moved = fluid.end(now, place, self.constants.fluid_tables());
         self.endpoints[endpoint].fluid().place = NOWHERE;
         if let Some(moved) = moved {
             self.endpoints[moved].fluid().place = place;
@@ -222,14 +228,18 @@ impl Shard {
     }
 
     /// Counts the packets of a message, as if each had been sent.
-    fn count_fluid(&mut self, endpoint: EndpointIndex, links: &Links, load: &Load) {
+    fn count_fluid(&mut self, endpoint: EndpointIndex, links: &Links, place: u32, load: &Load) {
         let priority = usize::from(self.endpoints[endpoint].priority);
-        for port in links.ports(&self.constants.routes) {
+        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
+        let mut count = |port: PortIndex, packets: u64, bytes: u64| {
             let counters = &mut self.ports[port].class_states[priority].counters;
-            counters.tx_packets += load.packets;
-            counters.tx_bytes += load.wire;
-            self.totals.hops += load.packets;
-        }
+            counters.tx_packets += packets;
+            counters.tx_bytes += bytes;
+            self.totals.hops += packets;
+        };
+        count(links.first, load.packets, load.wire);
+        count(links.last, load.packets, load.wire);
+        fluid.carried(place, self.constants.fluid_tables(), load.packets, load.wire, &mut count);
         self.totals.created += load.packets;
         self.totals.delivered += load.packets;
         self.endpoints[endpoint].fluid().packets += load.packets;

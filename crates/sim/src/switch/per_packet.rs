@@ -8,12 +8,12 @@
 
 use std::sync::Arc;
 
-use etherweave_primitives::{ChannelId, InputError, Priority, Time, mix};
+use etherweave_primitives::{ChannelId, HostId, InputError, Port as PortNumber, Priority, SwitchId, Time, mix};
 use etherweave_routing::{
-    FabricOf, HashScope, InputChannel, LoadView, MeasuredGroups, NextHop, PacketRouting, RoutedPacket, RoutingKind,
-    Saturation, Visit,
+    FabricOf, HashScope, InputChannel, LoadView, MeasuredGroups, NextHop, Oblivious, PacketRouting, RoutedPacket,
+    RoutingKind, Saturation, Visit,
 };
-use etherweave_topology::LinkClass;
+use etherweave_topology::{LinkClass, Node, Topology};
 
 use super::credits::PortCredits;
 use super::group_traffic::GroupTraffic;
@@ -32,8 +32,11 @@ trait SwitchRouting: Send + Sync {
     fn sees_other_switches(&self) -> bool;
     fn saturation(&self) -> Option<Saturation>;
     fn measures(&self) -> Option<MeasuredGroups>;
+    fn goes_by_pauses(&self) -> bool;
     fn start(&self, packet: &mut RoutedPacket);
     fn decide(&self, at: InputChannel, packet: &mut RoutedPacket, load: SwitchLoad<'_>) -> NextHop;
+    fn decide_beforehand(&self, at: InputChannel, packet: &mut RoutedPacket, load: FullPorts<'_>) -> NextHop;
+    fn oblivious(&self) -> Option<&dyn Oblivious>;
 }
 
 impl<R: PacketRouting> SwitchRouting for R {
@@ -57,12 +60,24 @@ impl<R: PacketRouting> SwitchRouting for R {
         PacketRouting::measures(self)
     }
 
+    fn goes_by_pauses(&self) -> bool {
+        PacketRouting::goes_by_pauses(self)
+    }
+
     fn start(&self, packet: &mut RoutedPacket) {
         PacketRouting::start(self, packet);
     }
 
     fn decide(&self, at: InputChannel, packet: &mut RoutedPacket, load: SwitchLoad<'_>) -> NextHop {
         PacketRouting::decide(self, at, packet, load)
+    }
+
+    fn decide_beforehand(&self, at: InputChannel, packet: &mut RoutedPacket, load: FullPorts<'_>) -> NextHop {
+        PacketRouting::decide(self, at, packet, load)
+    }
+
+    fn oblivious(&self) -> Option<&dyn Oblivious> {
+        PacketRouting::oblivious(self)
     }
 }
 
@@ -119,9 +134,104 @@ impl PreparedRouting {
         self.routing.saturation()
     }
 
+    /// Whether it depends on more than where load is: on pauses, or on time.
+    pub(crate) fn needs_packets(&self) -> bool {
+        let goes_by_gaps = matches!(self.routing.hash_scope(), HashScope::PerFlowlet { .. });
+        goes_by_gaps || self.routing.goes_by_pauses() || self.routing.measures().is_some()
+    }
+
+    /// The routing as one that looks at no queue.
+    pub(crate) fn oblivious(&self) -> Option<&dyn Oblivious> {
+        self.routing.oblivious()
+    }
+
+    /// How long packets keep their hash.
+    pub(crate) fn hash_scope(&self) -> HashScope {
+        self.routing.hash_scope()
+    }
+
+    /// The path of a packet between the switches of its hosts, on a fabric where the ports in `full` are full and all
+    /// else is idle, and whether it is not minimal.
+    pub(crate) fn path(&self, topology: &Topology, packet: RoutedPacket, full: &[(u32, u8)]) -> SampledPath {
+        let mut packet = packet;
+        self.routing.start(&mut packet);
+        let arrival = topology.channel(topology.host_channel(HostId::new(packet.src))).to;
+        let Node::Switch(first) = arrival.node else { unreachable!("a host's link leads to a switch") };
+        let mut at =
+            InputChannel { switch: first.get(), port: arrival.port.get() as u8, channel: 0, class: LinkClass::Host };
+        let mut channels = Vec::new();
+        loop {
+            let hop = self.routing.decide_beforehand(at, &mut packet, FullPorts { switch: at.switch, full });
+            let out = topology.out_channel(SwitchId::new(at.switch), PortNumber::new(hop.port.into()));
+            let channel = topology.channel(out);
+            let Node::Switch(next) = channel.to.node else {
+                return SampledPath { channels, is_misrouted: packet.is_misrouted };
+            };
+            packet.hops += 1;
+            channels.push(out);
+            let port = channel.to.port.get() as u8;
+            at = InputChannel { switch: next.get(), port, channel: hop.channel, class: channel.class };
+        }
+    }
+
     /// Groups of hosts between which it measures traffic.
     pub(crate) fn measures(&self) -> Option<MeasuredGroups> {
         self.routing.measures()
+    }
+}
+
+/// A path that a routing decided for, without a run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SampledPath {
+    /// Whether it left the minimal paths.
+    pub is_misrouted: bool,
+    /// Between switches, in order.
+    pub channels: Vec<ChannelId>,
+}
+
+/// The load of a switch of a fabric where some ports, each with its switch, are full, and all else is idle.
+#[derive(Clone, Copy)]
+struct FullPorts<'a> {
+    switch: u32,
+    full: &'a [(u32, u8)],
+}
+
+impl FullPorts<'_> {
+    /// What is queued for a full port [B], and what hosts sent towards it [percent].
+    const FULL: u32 = 1 << 20;
+}
+
+impl LoadView for FullPorts<'_> {
+    fn now_ns(&self) -> u64 {
+        0
+    }
+
+    fn occupancy(&self, port: u8, _channel: u8) -> u32 {
+        self.queued(port)
+    }
+
+    fn queued(&self, port: u8) -> u32 {
+        self.occupancy_at(self.switch, port, 0)
+    }
+
+    fn occupancy_at(&self, switch: u32, port: u8, _channel: u8) -> u32 {
+        if self.is_saturated(switch, port) { FullPorts::FULL } else { 0 }
+    }
+
+    fn is_saturated(&self, switch: u32, port: u8) -> bool {
+        self.full.contains(&(switch, port))
+    }
+
+    fn sent_percent(&self, _from: u16, _to: u16) -> u32 {
+        if self.full.is_empty() { 0 } else { FullPorts::FULL }
+    }
+
+    fn is_down(&self, _port: u8) -> bool {
+        false
+    }
+
+    fn is_paused(&self, port: u8, _channel: u8) -> bool {
+        self.is_saturated(self.switch, port)
     }
 }
 

@@ -80,6 +80,11 @@ impl CompiledRules {
         std::iter::successors(at(first), move |choice| at(choice.next))
     }
 
+    /// Whether any choice is inactive at times.
+    pub fn are_watched(&self) -> bool {
+        self.choices.iter().any(|choice| choice.watched.is_some())
+    }
+
     #[inline]
     pub fn targets(&self, choice: &CompiledRule) -> &[Target] {
         &self.targets[choice.first_target as usize..][..usize::from(choice.targets)]

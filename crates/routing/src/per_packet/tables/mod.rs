@@ -138,6 +138,10 @@ impl PacketRouting for CompiledTables {
         Some(self)
     }
 
+    fn goes_by_pauses(&self) -> bool {
+        self.trigger == Trigger::Pause && self.choices.are_watched()
+    }
+
     /// A switch distinguishes packets by what it matches: among the ports of a rule it hashes by flow.
     fn hash_scope(&self) -> HashScope {
         HashScope::PerFlow

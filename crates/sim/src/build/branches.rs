@@ -1,0 +1,151 @@
+//! Flow-level mode where switches decide for every packet: the branches of every connection.
+//!
+//! A routing that looks at no queue splits a connection by exact shares. For one that does, its own decisions say which
+//! paths there are: those on an idle fabric, a branch each, and those that are not minimal where the former are full.
+//! These are one branch by shares, since what a routing sees are queues near the source, and not the load further on.
+
+use std::collections::BTreeMap;
+
+use etherweave_primitives::{ChannelId, HostId, InputError, mix};
+use etherweave_routing::bounds::PathShares;
+use etherweave_routing::{HashScope, RoutedPacket};
+use etherweave_topology::{Node, Topology};
+
+use super::connections::PlannedConnection;
+use super::layout::Layout;
+use super::{Experiment, too_large};
+use crate::constants::RunConstants;
+use crate::fluid::{Branch, BranchRange, Branches};
+use crate::switch::per_packet::{PreparedRouting, SampledPath};
+
+/// Packets that are followed on the idle fabric, and again where their paths are full: a power of two, so that weights
+/// are exact.
+const SAMPLES: u32 = 16;
+
+/// Writes the branches of both directions of all connections.
+pub(super) fn add(
+    experiment: &Experiment,
+    prepared: &PreparedRouting,
+    layout: &Layout,
+    connections: &[PlannedConnection],
+    constants: &mut RunConstants,
+) -> Result<(), InputError> {
+    let (topology, seed) = (&experiment.topology, experiment.params.seed);
+    let mut table = Table { topology, layout, constants, branches: Branches::default() };
+    let mut shares = prepared.oblivious().map(|routing| PathShares::new(topology, routing));
+    // By what paths depend on: the switches of both hosts, or the host that sends and the switch of the other.
+    let mut known = BTreeMap::new();
+    for (number, connection) in connections.iter().enumerate() {
+        let [a, b] = connection.hosts(experiment);
+        for (side, (src, dst)) in [(a, b), (b, a)].into_iter().enumerate() {
+            let [from, to] = [src, dst].map(|host| topology.switch_of(host));
+            let range = if prepared.hash_scope() == HashScope::PerFlow {
+                let hash = mix(seed ^ !(2 * number as u64 + side as u64)) as u16;
+                table.add_samples(prepared, [src, dst], [hash].into_iter())
+            } else if let Some(shares) = &mut shares {
+                *known.entry((from.get(), to)).or_insert_with(|| table.add_shares(&shares.between(from, to)))
+            } else {
+                let hashes = spread(seed ^ u64::from(src.get()) << 32 ^ u64::from(to.get()));
+                *known.entry((src.get(), to)).or_insert_with(|| table.add_samples(prepared, [src, dst], hashes))
+            };
+            table.branches.of_ends.push(range);
+        }
+        if table.constants.routes.len() > u32::MAX as usize {
+            return Err(too_large("links of connections"));
+        }
+    }
+    let branches = table.branches;
+    constants.branches = Some(branches);
+    Ok(())
+}
+
+/// Hashes from any beginning, spread over all, as routings may use them in order.
+fn spread(seed: u64) -> impl Iterator<Item = u16> + Clone {
+    let first = mix(seed) as u16;
+    (0..SAMPLES).map(move |sample| first.wrapping_add(((sample << 16) / SAMPLES) as u16))
+}
+
+struct Table<'a> {
+    topology: &'a Topology,
+    layout: &'a Layout,
+    constants: &'a mut RunConstants,
+    branches: Branches,
+}
+
+impl Table<'_> {
+    /// One branch that is split.
+    fn add_shares(&mut self, shares: &[(ChannelId, f64)]) -> BranchRange {
+        self.add_split(shares);
+        self.range(1, 1)
+    }
+
+    /// Branches by the paths of packets with these hashes.
+    fn add_samples(
+        &mut self,
+        prepared: &PreparedRouting,
+        [src, dst]: [HostId; 2],
+        hashes: impl Iterator<Item = u16> + Clone,
+    ) -> BranchRange {
+        let paths = |full: &[(u32, u8)]| {
+            let path = |hash| {
+                let packet = RoutedPacket { src: src.get(), dst: dst.get(), hash, ..RoutedPacket::default() };
+                prepared.path(self.topology, packet, full)
+            };
+            hashes.clone().map(path).collect::<Vec<SampledPath>>()
+        };
+        let preferred = counted(paths(&[]));
+        let full: Vec<(u32, u8)> =
+            preferred.iter().flat_map(|(path, _)| &path.channels).map(|&channel| self.port(channel)).collect();
+        // A path by another place may be a minimal one all the same.
+        let is_minimal = |path: &SampledPath| preferred.iter().any(|(other, _)| other.channels == path.channels);
+        let others = paths(&full).into_iter().filter(|path| path.is_misrouted && !is_minimal(path));
+        let others: Vec<SampledPath> = others.collect();
+        let all = hashes.clone().count() as f32;
+        for (path, packets) in &preferred {
+            self.add_branch(path.channels.iter().copied(), *packets as f32 / all);
+        }
+        let mut shares = BTreeMap::new();
+        for &channel in others.iter().flat_map(|path| &path.channels) {
+            *shares.entry(channel).or_insert(0.0) += 1.0 / others.len() as f64;
+        }
+        let has_others = usize::from(!others.is_empty());
+        if has_others > 0 {
+            self.add_split(&shares.into_iter().collect::<Vec<_>>());
+        }
+        self.range(preferred.len(), preferred.len() + has_others)
+    }
+
+    /// A branch that is split.
+    fn add_split(&mut self, shares: &[(ChannelId, f64)]) {
+        self.branches.shares.resize(self.constants.routes.len(), 1.0);
+        self.branches.shares.extend(shares.iter().map(|&(_, share)| share as f32));
+        self.add_branch(shares.iter().map(|&(channel, _)| channel), 1.0);
+    }
+
+    fn add_branch(&mut self, channels: impl Iterator<Item = ChannelId>, weight: f32) {
+        let routes = &mut self.constants.routes;
+        let route = routes.len() as u32;
+        routes.extend(channels.map(|channel| self.layout.port(self.topology, channel).1));
+        self.branches.branches.push(Branch { route, count: routes.len() as u32 - route, weight });
+    }
+
+    /// The last branches.
+    fn range(&mut self, preferred: usize, count: usize) -> BranchRange {
+        self.branches.most = self.branches.most.max(count);
+        let first = (self.branches.branches.len() - count) as u32;
+        BranchRange { first, preferred: preferred as u16, count: count as u16 }
+    }
+
+    /// The switch that sends into a channel, and its port.
+    fn port(&self, channel: ChannelId) -> (u32, u8) {
+        let from = self.topology.channel(channel).from;
+        let Node::Switch(switch) = from.node else { unreachable!("paths lie between switches") };
+        (switch.get(), from.port.get() as u8)
+    }
+}
+
+/// Equal paths once, with how many there are.
+fn counted(mut paths: Vec<SampledPath>) -> Vec<(SampledPath, u32)> {
+    paths.sort();
+    paths.chunk_by(|a, b| a == b).map(|same| (same[0].clone(), same.len() as u32)).collect()
+}

@@ -1,0 +1,120 @@
+//! The links that a connection uses: one path, a path that is split at every switch, or several paths of which each
+//! takes what it can.
+
+use crate::indices::PortIndex;
+
+/// A part of a connection, between the links of both hosts: a path, or all links of one that is split.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Branch {
+    /// Its first link in the table of routes.
+    pub route: u32,
+    /// How many there are.
+    pub count: u32,
+    /// What it takes of the connection while no link limits it.
+    pub weight: f32,
+}
+
+/// Branches of a connection, in the table of branches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BranchRange {
+    /// The first of them.
+    pub first: u32,
+    /// How many are used first: their weights add up to 1.
+    pub preferred: u16,
+    /// How many there are.
+    pub count: u16,
+}
+
+/// What is between the hosts of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PathSet {
+    /// One path.
+    One(Branch),
+    /// Several branches.
+    Several(BranchRange),
+}
+
+/// The links of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Links {
+    /// The port of the host that sends.
+    pub first: PortIndex,
+    /// The port to the other host.
+    pub last: PortIndex,
+    /// What is between.
+    pub paths: PathSet,
+}
+
+/// Paths of connections whose packets take several.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Branches {
+    /// By the number of an end of a connection.
+    pub of_ends: Vec<BranchRange>,
+    /// One range after the other.
+    pub branches: Vec<Branch>,
+    /// Of each entry of the table of routes: how much of its branch uses the link. Empty where all is used.
+    pub shares: Vec<f32>,
+    /// The most branches of a connection.
+    pub most: usize,
+}
+
+/// Tables of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct Tables<'a> {
+    /// Links, path after path.
+    pub routes: &'a [PortIndex],
+    /// Where packets take several paths.
+    pub branches: Option<&'a Branches>,
+}
+
+/// A flow of the solver: a branch with the links of both hosts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flow {
+    pub first: PortIndex,
+    pub last: PortIndex,
+    pub branch: Branch,
+}
+
+impl Links {
+    /// Branches that are used first, and those that take what these cannot.
+    pub fn branches<'a>(&'a self, tables: Tables<'a>) -> (&'a [Branch], &'a [Branch]) {
+        match &self.paths {
+            PathSet::One(branch) => (std::slice::from_ref(branch), &[]),
+            PathSet::Several(range) => {
+                let table = tables.branches.expect("a run with several branches has a table of them");
+                let first = range.first as usize;
+                table.branches[first..first + usize::from(range.count)].split_at(usize::from(range.preferred))
+            }
+        }
+    }
+
+    /// The solver's flow of a branch.
+    pub fn flow(&self, branch: Branch) -> Flow {
+        Flow { first: self.first, last: self.last, branch }
+    }
+
+    /// All links of the branches that are used first, each with its share of the connection: those of both hosts once.
+    pub fn shares<'a>(&'a self, tables: Tables<'a>) -> impl Iterator<Item = (PortIndex, f64)> + 'a {
+        let between = self.branches(tables).0.iter().flat_map(move |branch| branch.links(tables));
+        std::iter::once((self.first, 1.0)).chain(between).chain(std::iter::once((self.last, 1.0)))
+    }
+}
+
+impl Branch {
+    /// Its links between switches, each with its share of the connection.
+    pub fn links(self, tables: Tables<'_>) -> impl Iterator<Item = (PortIndex, f64)> + '_ {
+        let shares = tables.branches.map_or(&[][..], |branches| &branches.shares);
+        let (start, weight) = (self.route as usize, f64::from(self.weight));
+        let share = move |place: usize| weight * shares.get(place).map_or(1.0, |&share| f64::from(share));
+        (start..start + self.count as usize).map(move |place| (tables.routes[place], share(place)))
+    }
+}
+
+impl Flow {
+    /// Its links, each with its share of the connection.
+    pub fn links(self, tables: Tables<'_>) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let weight = f64::from(self.branch.weight);
+        let between = self.branch.links(tables).map(|(port, share)| (port.get(), share));
+        std::iter::once((self.first.get(), weight)).chain(between).chain(std::iter::once((self.last.get(), weight)))
+    }
+}
