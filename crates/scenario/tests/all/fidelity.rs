@@ -103,18 +103,48 @@ fn adaptive_routings_use_other_groups_where_minimal_links_are_full() {
     assert!((1.0..1.05).contains(&(minimal / serial)), "{minimal} {serial}");
 }
 
+/// Of each stream [Gb/s].
+fn goodput(outcome: &Outcome) -> Vec<f64> {
+    let streams = outcome.tables.iter().find(|table| table.name == "streams").unwrap();
+    let (_, column) = streams.columns.iter().find(|(name, _)| *name == "goodput_gbps").unwrap();
+    let Column::Numbers(values) = column else { panic!("goodput is a number") };
+    values.clone()
+}
+
+/// Two jobs on one uplink of 100 Gb/s, 4,096 B of every 4,190 B on the wire: by weights of 75 and 25 three times as
+/// much for the first; behind a strict class nothing.
+#[test]
+fn jobs_in_several_classes_share_links_by_weight() {
+    let text = |weights: &str| {
+        let jobs = [("a", "0, 2", 0), ("b", "1, 3", 1)].map(|(name, hosts, priority)| {
+            format!(
+                "[[job]]\nname = \"{name}\"\npriority = {priority}\nplacement.hosts = [{hosts}]\n\
+                 workload.incast = {{ sources = 1 }}\n"
+            )
+        });
+        format!(
+            "run.end = \"10ms\"\nrun.warm_up = \"2ms\"\n[topology.fat_tree]\nleaves = 2\nhosts_per_leaf = 2\n\
+             cores = 1\nlinks_per_core = 1\n[flow_control.pfc]\npriorities = [0, 1]\n[ets]\nweights = {weights}\n{}{}",
+            jobs[0], jobs[1]
+        )
+    };
+    for (weights, shares) in [("[75, 25, 0, 0, 0, 0, 0, 0]", [0.75, 0.25]), ("[0, 100, 0, 0, 0, 0, 0, 0]", [1.0, 0.0])]
+    {
+        let [packet, flow] = ["packet", "flow"].map(|fidelity| goodput(&run(&text(weights), fidelity, 1).unwrap()));
+        for (number, share) in shares.into_iter().enumerate() {
+            let expected = share * 100.0 * 4096.0 / 4190.0;
+            assert!((flow[number] - expected).abs() < 1.0, "{weights}: {flow:?} {packet:?}");
+            assert!((flow[number] - packet[number]).abs() < 1.0, "{weights}: {flow:?} {packet:?}");
+        }
+    }
+}
+
 /// Seven senders share a link: each message takes seven times as long as alone.
 #[test]
 fn senders_to_one_host_get_equal_shares() {
     let text = "topology.single_switch = { hosts = 8, rate = \"100Gb/s\" }\nrun.end = \"20ms\"\nrun.warm_up = \"5ms\"\n\
                 [flow_control.pfc]\n[[job]]\nname = \"incast\"\nworkload.incast = { sources = 7 }\n";
     let [packet, flow] = ["packet", "flow"].map(|fidelity| run(text, fidelity, 1).unwrap());
-    let goodput = |outcome: &Outcome| -> Vec<f64> {
-        let streams = outcome.tables.iter().find(|table| table.name == "streams").unwrap();
-        let (_, column) = streams.columns.iter().find(|(name, _)| *name == "goodput_gbps").unwrap();
-        let Column::Numbers(values) = column else { panic!("goodput is a number") };
-        values.clone()
-    };
     let (packet, flow) = (goodput(&packet), goodput(&flow));
     assert_eq!((packet.len(), flow.len()), (7, 7));
     for rate in flow {

@@ -1,7 +1,8 @@
 //! Flow-level mode: what it cannot simulate, and the capacity of links.
 
+use std::collections::BTreeSet;
+
 use etherweave_primitives::{BitRate, InputError, InputErrors};
-use etherweave_topology::Topology;
 
 use super::{Experiment, Paths};
 use crate::engine::Shard;
@@ -15,7 +16,6 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
     if params.fidelity.is_packet() {
         return Ok(());
     }
-    let classes = experiment.jobs.iter().map(|job| params.ets.class_of_priority[job.priority.index()]);
     let needs_packets = matches!(&experiment.paths, Paths::PerPacket(prepared) if prepared.needs_packets());
     let has_shaper = params.nic.shaper.is_some() || params.switch.shaper.is_some();
     let conditions = [
@@ -27,7 +27,6 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
         ("nic.pcie.store_and_forward", "true", !params.nic.pcie.as_ref().is_some_and(|pcie| pcie.store_and_forward)),
         ("observe", "time series", experiment.sampling.is_none()),
         ("--pcap", "captured hosts", experiment.capture.is_empty()),
-        ("job", "jobs in several traffic classes", classes.collect::<std::collections::BTreeSet<_>>().len() <= 1),
         ("mpirun", "several processes", processes <= 1),
     ];
     let mut errors = InputErrors::default();
@@ -41,11 +40,12 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
 /// Prepares the one shard of a run in flow-level mode.
 pub(super) fn add(experiment: &Experiment, shards: &mut [Shard]) {
     if experiment.params.fidelity == Fidelity::Flow {
-        shards.iter_mut().for_each(|shard| shard.fluid = Some(Box::new(fluid(&experiment.topology, shard))));
+        shards.iter_mut().for_each(|shard| shard.fluid = Some(Box::new(fluid(experiment, shard))));
     }
 }
 
-fn fluid(topology: &Topology, shard: &Shard) -> Fluid {
+fn fluid(experiment: &Experiment, shard: &Shard) -> Fluid {
+    let (topology, ets) = (&experiment.topology, &experiment.params.ets);
     let bytes_per_ps = |rate: BitRate| rate.as_bps() as f64 / 8e12;
     // What a NIC takes is no more than what reaches the memory of its host.
     let capacity = |(port, &channel): (_, &_)| {
@@ -56,5 +56,8 @@ fn fluid(topology: &Topology, shard: &Shard) -> Fluid {
     let hosts = (0..topology.hosts()).map(etherweave_primitives::HostId::from_index);
     let rates = hosts.map(|host| topology.channel(topology.host_channel(host)).rate);
     let branches = shard.constants.branches.as_ref().map_or(1, |branches| branches.most);
-    Fluid::new(capacities, packet_time(&shard.constants, rates), topology.hosts(), branches)
+    let classes = experiment.jobs.iter().map(|job| usize::from(ets.class_of_priority[job.priority.index()]));
+    let classes: BTreeSet<usize> = classes.collect();
+    let classes = classes.into_iter().map(|class| (class, ets.weights[class])).collect();
+    Fluid::new(capacities, packet_time(&shard.constants, rates), topology.hosts(), branches, classes)
 }

@@ -7,7 +7,8 @@ use std::collections::BinaryHeap;
 
 /// What flows share: links of some capacity, numbered from 0.
 pub(crate) struct MaxMin {
-    capacities: Vec<f64>,
+    /// Each more than 0.
+    pub capacities: Vec<f64>,
     links: Vec<Link>,
     /// Links of the present flows.
     touched: Vec<u32>,
@@ -44,7 +45,7 @@ pub(crate) struct Share {
 }
 
 impl MaxMin {
-    /// Links of such capacities, each more than 0.
+    /// Links of such capacities.
     pub fn new(capacities: Vec<f64>) -> MaxMin {
         MaxMin {
             links: vec![Link::default(); capacities.len()],
@@ -54,11 +55,6 @@ impl MaxMin {
             shares: BinaryHeap::new(),
             limited: Vec::new(),
         }
-    }
-
-    /// Capacity of a link.
-    pub fn capacity(&self, link: u32) -> f64 {
-        self.capacities[link as usize]
     }
 
     /// The rates of flows over `links_of` each, with their shares, none above its limit.

@@ -10,6 +10,7 @@
 //! flow; adaptive ones are flows of their own, each of which grows until it meets a full link. Branches that are not
 //! minimal grow beside the minimal ones of connections that a link between switches limits otherwise.
 
+mod classes;
 mod max_min;
 mod paths;
 
@@ -19,7 +20,8 @@ use std::collections::BinaryHeap;
 use etherweave_primitives::{Duration, Time};
 
 use crate::indices::{EndpointIndex, PortIndex};
-use max_min::{MaxMin, Share};
+use classes::ClassLinks;
+use max_min::Share;
 use paths::Flow;
 pub(crate) use paths::{Branch, BranchRange, Branches, Links, PathSet, Tables};
 
@@ -32,6 +34,8 @@ const NONE: f64 = 1e-6;
 const PART: u64 = 64;
 /// Rates hold until each of so many connections of a host has sent a packet, if it has more.
 const CONNECTIONS: usize = 8;
+/// What a message lasts at most that does not move [ps].
+const NEVER: f64 = 1e18;
 /// How often it is counted what a lossless network would hold back: in every so many solutions.
 const COUNTED: u64 = 16;
 
@@ -57,13 +61,15 @@ struct Active {
 impl Active {
     /// How long its message still takes.
     fn lasts(&self) -> Duration {
-        Duration::from_ps((self.left.max(0.0) / self.rate).ceil() as u64)
+        Duration::from_ps((self.left.max(0.0) / self.rate).ceil().min(NEVER) as u64)
     }
 }
 
 /// All active connections of a run, and what they share.
 pub(crate) struct Fluid {
-    solver: MaxMin,
+    solver: ClassLinks,
+    /// The solver's number of each traffic class.
+    class_numbers: [u8; 8],
     active: Vec<Active>,
     /// Of each active connection and its branches: the rate, over the weight of the branch.
     levels: Vec<f64>,
@@ -97,16 +103,27 @@ pub(crate) struct Fluid {
 
 impl Fluid {
     /// Nothing is sent yet over links of `capacities` [B/ps] by `hosts`, whose full packets take `packet` at the least;
-    /// connections have at most so many branches.
-    pub fn new(capacities: Vec<f64>, packet: Duration, hosts: usize, branches: usize) -> Fluid {
+    /// connections have at most so many branches, and use these `classes`, with 0 for the weight of a strict one.
+    pub fn new(
+        capacities: Vec<f64>,
+        packet: Duration,
+        hosts: usize,
+        branches: usize,
+        mut classes: Vec<(usize, u8)>,
+    ) -> Fluid {
+        classes.sort_by_key(|&(class, weight)| (weight > 0, std::cmp::Reverse(class)));
+        let mut class_numbers = [0; 8];
+        (0..).zip(&classes).for_each(|(number, &(class, _))| class_numbers[class] = number);
+        let weights: Vec<f64> = classes.iter().map(|&(_, weight)| f64::from(weight)).collect();
         Fluid {
+            class_numbers,
             active: Vec::new(),
             levels: Vec::new(),
             branches,
             loads: vec![(0.0, 0.0); capacities.len()],
             uncounted: vec![0.0; capacities.len()],
-            waits_for: vec![(0, 0); capacities.len()],
-            solver: MaxMin::new(capacities),
+            waits_for: vec![(0, 0); capacities.len() * weights.len()],
+            solver: ClassLinks::new(capacities, weights),
             ends: BinaryHeap::new(),
             solve_at: None,
             solved: Time::ZERO,
@@ -128,7 +145,7 @@ impl Fluid {
         &mut self,
         now: Time,
         endpoint: EndpointIndex,
-        links: Links,
+        mut links: Links,
         limit: f64,
         wire: u64,
         tables: Tables<'_>,
@@ -138,6 +155,7 @@ impl Fluid {
             let capacity = self.solver.capacity(link.get());
             (capacity - load).max(capacity * share / (others + share)) / share
         };
+        links.class = self.class_numbers[usize::from(links.class)];
         let (preferred, others) = links.branches(tables);
         let at_hosts = [(links.first, 1.0), (links.last, 1.0)].map(left).into_iter().fold(limit, f64::min);
         let rate = preferred.iter().flat_map(|branch| branch.links(tables)).map(left).fold(at_hosts, f64::min);
@@ -290,7 +308,7 @@ impl Fluid {
             }
             active.since = now;
             active.ends = now + active.lasts();
-            lasts += active.lasts().as_ps();
+            lasts = active.lasts().as_ps().saturating_add(lasts);
             ends.push(Reverse((active.ends, active.endpoint)));
         }
         self.ends = BinaryHeap::from(ends);
@@ -316,21 +334,23 @@ impl Fluid {
     }
 
     fn fill_flows(&mut self, tables: Tables<'_>) {
-        let flows = &self.flows;
-        self.solver.solve(&self.limits, |flow| flows[flow as usize].links(tables), &mut self.shares);
+        let (flows, classes) = (&self.flows, self.solver.classes());
+        let links_of = |flow: u32| flows[flow as usize].links_of_class(tables, classes);
+        self.solver.solve(&self.limits, links_of, &mut self.shares);
     }
 
     /// Adds the other branches of connections that meet a full link between switches; says whether there are any.
     fn add_others(&mut self, tables: Tables<'_>) -> bool {
         self.flows.clear();
         self.limits.clear();
-        let mut shares = self.shares.as_slice();
+        let (mut shares, classes) = (self.shares.as_slice(), self.solver.classes());
         let mut are_added = false;
         for active in &mut self.active {
             let (preferred, others) = active.links.branches(tables);
             let (own, next) = shares.split_at(preferred.len());
             shares = next;
-            let is_between = |full: u32| full != active.links.first.get() && full != active.links.last.get();
+            let ends = [active.links.first, active.links.last].map(PortIndex::get);
+            let is_between = |full: u32| !ends.contains(&(full / classes));
             active.uses_others = !others.is_empty() && own.iter().any(|own| own.bottleneck.is_some_and(is_between));
             are_added |= active.uses_others;
             self.flows.extend(preferred.iter().map(|&branch| active.links.flow(branch)));
@@ -348,22 +368,23 @@ impl Fluid {
     /// Counts connections that would be held back in a lossless network: on one of their links others wait for a full
     /// link further on that they do not use themselves.
     fn count_held_back(&mut self, tables: Tables<'_>) {
+        let classes = self.solver.classes();
         for (flow, share) in self.flows.iter().zip(&self.shares) {
             let Some(full) = share.bottleneck else { continue };
-            for (link, _) in flow.links(tables).take_while(|&(link, _)| link != full) {
+            for (link, _) in flow.links_of_class(tables, classes).take_while(|&(link, _)| link != full) {
                 let mark = &mut self.waits_for[link as usize];
                 let is_first = mark.0 != self.number || mark.1 == full;
                 *mark = (self.number, if is_first { full } else { SEVERAL });
             }
         }
         for (flow, share) in self.flows.iter().zip(&self.shares) {
-            let uses = |full: u32| flow.links(tables).any(|(link, _)| link == full);
+            let uses = |full: u32| flow.links_of_class(tables, classes).any(|(link, _)| link == full);
             let is_held = |(link, _): (u32, f64)| {
                 let (number, full) = self.waits_for[link as usize];
                 number == self.number && share.bottleneck != Some(full) && (full == SEVERAL || !uses(full))
             };
             self.solutions += 1;
-            self.held_back += u64::from(flow.links(tables).any(is_held));
+            self.held_back += u64::from(flow.links_of_class(tables, classes).any(is_held));
         }
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct Links {
     pub last: PortIndex,
     /// What is between.
     pub paths: PathSet,
+    /// The traffic class; of an active connection, the solver's number of it.
+    pub class: u8,
 }
 
 /// Paths of connections whose packets take several.
@@ -73,6 +75,8 @@ pub(crate) struct Flow {
     pub first: PortIndex,
     pub last: PortIndex,
     pub branch: Branch,
+    /// The solver's number of its traffic class.
+    pub class: u8,
 }
 
 impl Links {
@@ -90,7 +94,7 @@ impl Links {
 
     /// The solver's flow of a branch.
     pub fn flow(&self, branch: Branch) -> Flow {
-        Flow { first: self.first, last: self.last, branch }
+        Flow { first: self.first, last: self.last, branch, class: self.class }
     }
 
     /// All links of the branches that are used first, each with its share of the connection: those of both hosts once.
@@ -111,6 +115,11 @@ impl Branch {
 }
 
 impl Flow {
+    /// Its links as the solver counts them: each class of each link is one.
+    pub fn links_of_class(self, tables: Tables<'_>, classes: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.links(tables).map(move |(link, share)| (link * classes + u32::from(self.class), share))
+    }
+
     /// Its links, each with its share of the connection.
     pub fn links(self, tables: Tables<'_>) -> impl Iterator<Item = (u32, f64)> + '_ {
         let weight = f64::from(self.branch.weight);

@@ -139,14 +139,15 @@ impl Shard {
     fn fluid_links(&self, endpoint: EndpointIndex) -> Links {
         let end = &self.endpoints[endpoint];
         let first = self.hosts[end.host].port;
+        let class = self.constants.scheduler.class(end.priority) as u8;
         if let Some(branches) = &self.constants.branches {
             let last = self.ports[self.hosts[self.endpoints[end.remote].host].port].peer.port;
-            return Links { first, last, paths: PathSet::Several(branches.of_ends[end.route as usize]) };
+            return Links { first, last, paths: PathSet::Several(branches.of_ends[end.route as usize]), class };
         }
         let route = &self.constants.routes[end.route as usize..];
         let count = route.iter().position(|&port| self.ports[port].peer.is_host).expect("a route ends at a host");
         let branch = Branch { route: end.route, count: count as u32, weight: 1.0 };
-        Links { first, last: route[count], paths: PathSet::One(branch) }
+        Links { first, last: route[count], paths: PathSet::One(branch), class }
     }
 
     /// The window of a connection, in the time until a full packet of it is acknowledged [B/ps].
