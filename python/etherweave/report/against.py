@@ -3,6 +3,9 @@
 Equal are the program, the metric, the size, the rate of the links, the transport, and, where the
 publication names them, its version, flow control and the number of ranks. Of figures with and
 without PFC those of the job's own kind count, if there are any. Second-hand figures are left out.
+
+Of nccl-tests count the figures that were published for each network interface, of large messages
+and whatever the fabric: others are of nodes of several accelerators, which a job has not.
 """
 
 import re
@@ -15,6 +18,9 @@ from etherweave.report.quantities import Fabric, Quantity
 _NAME = re.compile(r"(roce|tcp)\s*(v[12])?\b")
 _REMARK = re.compile(r"\s*\([^)]*\)")
 _RANKS = re.compile(r"\b(\d+) (?:MPI )?ranks\b")
+_EACH = "for each network interface"
+"""Conditions of a figure that holds at a link rate, for collectives of large messages."""
+_LARGE = 1 << 28
 _CENTRES = ("mean", "min", "max")
 """The ends of a published range of means are ``min`` and ``max``."""
 _ALIKE = 0.01
@@ -71,22 +77,31 @@ def published(
 
 
 def _is_of(quantity: Quantity, one: Reference) -> bool:
-    ranks = _RANKS.search(one.conditions)
+    if quantity.program == "nccl_tests":
+        is_same = one.program == quantity.test and _EACH in one.conditions
+        is_same = is_same and (quantity.size_bytes or 0) >= _LARGE
+    else:
+        ranks = _RANKS.search(one.conditions)
+        is_same = (one.program, one.test, one.table) == (quantity.program, quantity.test, "")
+        is_same = is_same and one.size_bytes == quantity.size_bytes
+        is_same = is_same and (ranks is None or int(ranks[1]) == quantity.ranks)
     return (
-        one.may_accept
+        is_same
+        and one.may_accept
         and one.crosses_a_network
         and one.value > 0
         and one.statistic in _CENTRES
-        and (one.program, one.test, one.table) == (quantity.program, quantity.test, "")
         and (one.metric, one.unit) == (quantity.metric.name, quantity.metric.unit)
-        and one.size_bytes == quantity.size_bytes
-        and (ranks is None or int(ranks[1]) == quantity.ranks)
     )
 
 
 def _is_on(fabric: Fabric, one: Reference) -> bool:
     found = fabric_name(one.fabric)
-    if found is None or one.link_bits_per_s is None:
+    if one.link_bits_per_s is None:
+        return False
+    if _EACH in one.conditions:
+        return abs(one.link_bits_per_s / 8 / fabric.medium.rate - 1) < _ALIKE
+    if found is None:
         return False
     own = fabric_name(fabric.words)
     assert own is not None, "a scenario's fabric has a name"

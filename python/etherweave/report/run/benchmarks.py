@@ -2,12 +2,14 @@
 
 from functools import partial
 
-from etherweave.report.quantities import quantities
+from etherweave.bench.references import Reference
+from etherweave.report.against import published
+from etherweave.report.quantities import fabric, quantities
 from etherweave.report.run.comparison import ComparedResults
 from etherweave.report.section import Builder, Section, Table
 from etherweave.units import amount, size_text
 
-_HEAD = ("job", "result", "test", "size", "ranks", "figure", "sampling error")
+_HEAD = ("job", "result", "test", "size", "ranks", "figure", "sampling error", "published")
 _TITLES = {
     "hpcc": "HPC Challenge",
     "npb": "NAS Parallel Benchmarks",
@@ -30,8 +32,13 @@ _CAPTIONS = {
     "training": "A step by its slowest accelerator, the operations of the model by that time for "
     "each accelerator, and what a step takes beyond its computation and its pipeline's bubble.",
     "nccl_tests": "The size of a collective over its time, by what of it each rank must move, so "
-    "that it compares to the rate of a rank's network (PERFORMANCE.md of nccl-tests).",
+    "that it compares to the rate of a rank's network (PERFORMANCE.md of nccl-tests). Published is "
+    "what its maintainers expect of each network interface at that rate from 256 MiB on.",
 }
+
+
+def _name(figure: Reference) -> str:
+    return f"{figure.printed}, {figure.fabric} ({figure.source.partition(',')[0]})"
 
 
 def _figures(beside: ComparedResults, program: str) -> Section | None:
@@ -41,6 +48,7 @@ def _figures(beside: ComparedResults, program: str) -> Section | None:
             *(size_text(one.size_bytes), f"{one.ranks:,}"),
             amount(one.median, one.metric.unit.value),
             "" if one.error is None else f"{one.error:.2%}",
+            "; ".join(map(_name, published(one, fabric(result)))),
         ]
         for result, label in zip(beside.results, beside.labels, strict=True)
         for one in quantities(result)
