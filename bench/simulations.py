@@ -97,12 +97,12 @@ print(json.dumps({
 """
 COMPARED = """
 import json, sys, etherweave
-def run(fidelity):
-    changed = {**json.loads(sys.argv[2]), "run.fidelity": fidelity}
+def run(changed):
     result = etherweave.run(sys.argv[1], overrides=changed, threads=1)
-    rows = result.to_polars("iterations")["duration_ns"]
-    return result.summary["wall_s"], rows.mean()
-(packets, slow), (flow, fast) = run("packet"), run("flow")
+    rows = result.to_polars("iterations")
+    first = rows.filter(rows["job"] == rows["job"][0])
+    return result.summary["wall_s"], first["duration_ns"].mean()
+(packets, slow), (flow, fast) = map(run, json.loads(sys.argv[2]))
 error = fast / slow - 1
 print(json.dumps({"packets_s": packets, "flow_s": flow, "times": packets / flow, "error": error}))
 """
@@ -113,7 +113,13 @@ def rows() -> list[Row]:
     cases = [
         Row(f"{case.name} on {case.threads}", functools.partial(measure, case)) for case in CASES
     ]
-    others = {"flow": flow, "trace_64": trace, "caminos": peer, "study": study}
+    others = {
+        "flow": flow,
+        "hybrid": hybrid,
+        "trace_64": trace,
+        "caminos": peer,
+        "study": study,
+    }
     return [*cases, *(Row(name, of) for name, of in others.items())]
 
 
@@ -159,9 +165,17 @@ def speed(name: str) -> float:
 
 def flow() -> dict[str, Any]:
     """Run bulk traffic in packets and in flow-level mode, with what the latter gets wrong."""
-    changed = {**size_of_job(bytes="64MiB"), "run.fidelity": "flow"}
-    found = child(COMPARED, str(HERE / "permutation_128.toml"), json.dumps(changed))
+    size = size_of_job(bytes="64MiB")
+    both = [{**size, "run.fidelity": fidelity} for fidelity in ("packet", "flow")]
+    found = child(COMPARED, str(HERE / "permutation_128.toml"), json.dumps(both))
     return {"row": "flow_permutation_128", **found}
+
+
+def hybrid() -> dict[str, Any]:
+    """Run a job in packets amid packets and amid messages, with what the latter get wrong of it."""
+    scenario = HERE.parent / "scenarios" / "hybrid.toml"
+    both = [{"job.1.fidelity": fidelity} for fidelity in ("packet", "flow")]
+    return {"row": "hybrid", **child(COMPARED, str(scenario), json.dumps(both))}
 
 
 def peer() -> dict[str, Any]:

@@ -1,12 +1,53 @@
 """Flow-level mode against packets: the same scenario by both, and how far they lie apart."""
 
+import tomllib
+from collections.abc import Mapping
 from typing import Any
 
 from etherweave.overview import overview
 from etherweave.results import Result
+from etherweave.scenario import Overrides, ScenarioSource
+from etherweave.simulation import resolve
 
 FIGURES = ("mean_us", "median_us", "p99_us", "goodput_gbps")
 """What is compared of iterations or streams, where there is any."""
+
+
+def fidelities(resolved: str) -> dict[str, str]:
+    """List by job how closely its messages are simulated: ``packet`` or ``flow``."""
+    scenario = tomllib.loads(resolved)
+    usual = scenario["run"].get("fidelity", "packet")
+    return {job["name"]: job.get("fidelity", usual) for job in scenario["job"]}
+
+
+def both_fidelities(
+    scenario: ScenarioSource, overrides: Overrides | None = None
+) -> tuple[dict[str, object], dict[str, object]]:
+    """Name the overrides of the two runs that are compared.
+
+    Parameters
+    ----------
+    scenario, overrides
+        As for :func:`etherweave.run`.
+
+    Returns
+    -------
+    tuple
+        Overrides for packets of all jobs, and for flow-level mode: of all jobs, or of those that
+        the scenario names where others stay in packets.
+    """
+    resolved = resolve(scenario, overrides)
+    of_jobs = [
+        f"job.{number}.fidelity"
+        for number, job in enumerate(tomllib.loads(resolved)["job"])
+        if "fidelity" in job
+    ]
+    packet, flow = (
+        {**(overrides or {}), **dict.fromkeys(("run.fidelity", *of_jobs), fidelity)}
+        for fidelity in ("packet", "flow")
+    )
+    is_mixed = len(set(fidelities(resolved).values())) > 1
+    return packet, dict(overrides or {}) if is_mixed else flow
 
 
 def compare_fidelity(packet: Result, flow: Result) -> dict[str, Any]:
@@ -15,14 +56,14 @@ def compare_fidelity(packet: Result, flow: Result) -> dict[str, Any]:
     Parameters
     ----------
     packet, flow
-        Results of runs with ``run.fidelity`` of these names.
+        Results of runs with the overrides of :func:`both_fidelities`.
 
     Returns
     -------
     dict
         ``figures``: a row for each ``job`` and ``figure`` with ``packet``, ``flow`` and ``error``,
-        (flow - packet) / packet. ``speed_up``: wall time of packets over that of flow-level mode.
-        ``end_error``: that of the end of the run.
+        (flow - packet) / packet. ``fidelities``: of the jobs of ``flow``. ``speed_up``: wall time
+        of packets over that of flow-level mode. ``end_error``: that of the end of the run.
     """
     by_packet, by_flow = (_figures(result) for result in (packet, flow))
     rows = [
@@ -39,6 +80,7 @@ def compare_fidelity(packet: Result, flow: Result) -> dict[str, Any]:
     ends = packet.summary["end_ns"], flow.summary["end_ns"]
     return {
         "figures": rows,
+        "fidelities": fidelities(flow.resolved),
         "end_error": ends[1] / ends[0] - 1 if ends[0] else 0.0,
         "speed_up": packet.summary["wall_s"] / max(flow.summary["wall_s"], 1e-9),
         "warnings": flow.summary["warnings"],
@@ -46,6 +88,6 @@ def compare_fidelity(packet: Result, flow: Result) -> dict[str, Any]:
 
 
 def _figures(result: Result) -> dict[tuple[str, str], float]:
-    figures = overview(result)
+    figures: Mapping[str, Any] = overview(result)
     jobs = [*figures["jobs"].items(), *figures["streams"].items()]
     return {(job, name): of[name] for job, of in jobs for name in FIGURES if of.get(name)}

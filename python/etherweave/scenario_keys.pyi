@@ -877,6 +877,7 @@ class InterconnectSpec(Table):
 class JobSpec(Table):
     background: Key[bool, bool]
     binding: Key[Binding, Binding | Keys | Literal["core", "socket"]]
+    fidelity: Key[Literal["packet", "flow"] | None, Literal["packet", "flow"]]
     name: Key[str | None, str]
     placement: Key[Placement, Placement | Keys]
     priority: Key[int, int]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import etherweave
-from etherweave.fidelity import compare_fidelity
+from etherweave.fidelity import both_fidelities, compare_fidelity, fidelities
 from support import command_line
 from support.documents import ROOT
 
@@ -53,4 +53,34 @@ def test_a_run_whose_packets_would_hold_each_other_back_is_warned_of() -> None:
     file, change = ROOT / "scenarios" / "permutation.toml", ("--set", 'run.fidelity="flow"')
     assert "WARNING" not in command("run", ROOT / "scenarios" / "flow_level.toml").stderr
     done = command("run", file, *change)
+    assert "WARNING: run.fidelity: in " in done.stderr
+
+
+HYBRID = ROOT / "scenarios" / "hybrid.toml"
+
+
+def test_jobs_of_either_kind_are_compared_with_packets_of_all() -> None:
+    packet, hybrid = both_fidelities(HYBRID)
+    assert packet == {"run.fidelity": "packet", "job.1.fidelity": "packet"}
+    assert hybrid == {}
+    assert fidelities(etherweave.resolve(HYBRID)) == {"halo": "packet", "others": "flow"}
+    of_flow = {"run.fidelity": "flow", "job.0.fidelity": "packet"}
+    assert both_fidelities(HYBRID, of_flow)[1] == of_flow
+    everything = {**SCENARIO, "job": [{**SCENARIO["job"][0], "fidelity": "packet"}]}
+    assert both_fidelities(everything)[1] == {"run.fidelity": "flow", "job.0.fidelity": "flow"}
+
+
+def test_a_hybrid_run_says_which_jobs_are_in_which_mode() -> None:
+    change = ("--set", "job.0.workload.halo3d.iterations=1")
+    done = command("run", HYBRID, *change)
+    assert done.stderr == ""
+    assert "in flow-level mode: others; in packets: halo" in done.stdout
+    found = json.loads(command("run", HYBRID, "--json", *change).stdout)
+    assert found["fidelities"] == {"halo": "packet", "others": "flow"}
+
+
+def test_a_hybrid_among_congestors_that_hold_others_back_is_warned_of() -> None:
+    file = ROOT / "scenarios" / "gpcnet.toml"
+    congestors = [f"--set=job.{number}.fidelity='flow'" for number in range(1, 5)]
+    done = command("run", file, *congestors)
     assert "WARNING: run.fidelity: in " in done.stderr

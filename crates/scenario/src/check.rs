@@ -26,7 +26,16 @@ pub(crate) fn scenario(scenario: &Scenario) -> Result<(), InputErrors> {
     }
     check_names(&mut errors, scenario);
     check_priorities(&mut errors, scenario);
+    errors.check(check_fidelity(scenario));
     errors.into_result()
+}
+
+/// Flow-level mode by jobs is for those beside others in packets.
+fn check_fidelity(scenario: &Scenario) -> Result<(), InputError> {
+    let has_packets = scenario.job.iter().any(|job| scenario.fidelity(job).is_packet());
+    let is_meant = has_packets || scenario.job.is_empty() || !scenario.run.fidelity.is_packet();
+    let expected = "run.fidelity = \"flow\", or a job in packets";
+    InputError::unless(is_meant, "job.0.fidelity", "flow for every job", expected)
 }
 
 fn check_run(errors: &mut InputErrors, scenario: &Scenario) {

@@ -217,7 +217,8 @@ pub(crate) fn run(
     let counted = traffic.iter().zip(&scenario.job).filter(|(_, job)| !job.background);
     let messages = counted.map(|(size, _)| size.messages.unwrap_or(0)).fold(0, u64::saturating_add);
     // Benchmarks know what packets take.
-    let packet_hops = packet_hops.filter(|_| scenario.run.fidelity.is_packet());
+    let has_packets = scenario.job.iter().any(|job| scenario.fidelity(job).is_packet());
+    let packet_hops = packet_hops.filter(|_| has_packets);
     let run_s = packet_hops.map(|packet_hops| {
         let switches = Switches { model: scenario.switch.model, decide_per_packet: !scenario.routing.is_by_flow() };
         RunTime::of_benchmarks().seconds(switches, topology.hosts(), packet_hops, messages)
@@ -306,7 +307,9 @@ fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64, topology
         let packets = (bytes / payload.max(1)).max(messages);
         Some(packets.saturating_add((packets / per_ack).max(messages)) as f64 * hops)
     };
-    let counts = |(_, job): &(&TrafficSize, &JobSpec)| carried.is_some() || !job.background;
+    let counts = |(_, job): &(&TrafficSize, &JobSpec)| {
+        scenario.fidelity(job).is_packet() && (carried.is_some() || !job.background)
+    };
     let counted = traffic.iter().zip(&scenario.job).filter(counts);
     counted.map(|(size, _)| of_job(size)).sum::<Option<f64>>().map(|hops| hops as u64)
 }

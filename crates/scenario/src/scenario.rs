@@ -132,6 +132,10 @@ pub struct JobSpec {
     /// Which core each rank of a host runs on, where `host.cores` says what cores there are. Default "core".
     #[serde(default)]
     pub binding: Binding,
+    /// How closely messages of the job are simulated; "flow" beside jobs in packets takes bandwidth from them, and
+    /// leaves them their share. Default: `run.fidelity`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fidelity: Option<Fidelity>,
 }
 
 impl JobSpec {
@@ -196,6 +200,11 @@ impl Scenario {
     /// The scenario with every default written out.
     pub fn resolved(&self) -> String {
         toml::to_string_pretty(self).expect("a scenario is a TOML table")
+    }
+
+    /// How closely messages of a job are simulated.
+    pub(crate) fn fidelity(&self, job: &JobSpec) -> Fidelity {
+        job.fidelity.unwrap_or(self.run.fidelity)
     }
 
     /// All parameters of the simulator.
@@ -334,6 +343,7 @@ fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputError
             priority: spec.priority,
             start: spec.start,
             is_background: spec.background,
+            fidelity: spec.fidelity,
         });
     }
     errors.into_result().map(|()| jobs)

@@ -36,6 +36,7 @@ fn main() {
         start: Duration::ZERO,
         is_background: false,
         binding: Binding::default(),
+        fidelity: None,
     };
     let transport = Transport::Roce(RoceParams { ack_every: 1, ..RoceParams::default() });
     let mut params = SimParams { transport, ..SimParams::default() };

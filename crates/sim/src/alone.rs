@@ -11,7 +11,7 @@ use crate::engine::{Shard, Switch};
 use crate::host::{Endpoint, Host, Intake, OWN_CORE, Protocol, RankState, Role, Thread};
 use crate::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use crate::packet::PacketKind;
-use crate::params::SimParams;
+use crate::params::{Fidelity, SimParams};
 use crate::switch::buffer::{Group, SharedBuffer};
 use crate::switch::port::{Owner, Peer, PeerLink, Port};
 use crate::transport::ShortQueue;
@@ -69,7 +69,7 @@ fn an_endpoint(shard: &Shard, host: HostIndex, number: u32) -> Endpoint {
         is_in_ring: false,
         owner_waits_for: u64::MAX,
         intake: Intake::default(),
-        protocol: Protocol::new(&shard.constants.params, RATE),
+        protocol: Protocol::new(&shard.constants.params, Fidelity::Packet, RATE),
         resent_last: Time::ZERO,
         incoming: ShortQueue::default(),
         remote_link: PeerLink::to_shard(ELSEWHERE),

@@ -31,6 +31,7 @@ fn experiment() -> Experiment {
         start: Duration::from_ms(3_600_000),
         is_background: false,
         binding: Binding::default(),
+        fidelity: None,
     };
     let mut params = SimParams::default();
     params.nic.drain_rate = BitRate::from_gbps(1_000);

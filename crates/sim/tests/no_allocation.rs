@@ -56,6 +56,7 @@ fn a_warm_run_allocates_less_than_once_in_ten_thousand_packet_hops() {
         start,
         is_background: false,
         binding: Binding::default(),
+        fidelity: None,
     };
     let experiment = Experiment {
         paths: Paths::PerFlow {

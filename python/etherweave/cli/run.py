@@ -24,6 +24,7 @@ from etherweave.cli.parameters import (
 )
 from etherweave.cli.processes import is_first
 from etherweave.cli.progress import print_start, run_progress
+from etherweave.fidelity import both_fidelities, compare_fidelity, fidelities
 from etherweave.overview import PAUSE_CAUSES, WORST_MOST, overview, rate_text
 from etherweave.results import Result
 from etherweave.slowdown import Slowdown, foreground, slowdowns
@@ -88,15 +89,16 @@ def run(
         bool,
         typer.Option(
             "--compare-fidelity",
-            help="Simulate packets and flow-level mode, and print how far their figures lie apart.",
+            help="Simulate packets of all jobs, and flow-level mode of those that the scenario "
+            "names or of all, and print how far their figures lie apart.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a scenario packet by packet, and print times, goodput, drops and pauses.
 
-    With `run.fidelity = "flow"` messages take max-min fair rates instead. The exit code is 2 after
-    a mistake, 3 after a deadlock, 130 after Ctrl-C.
+    With `run.fidelity = "flow"` messages take max-min fair rates instead, with `job.fidelity` those
+    of some jobs. The exit code is 2 after a mistake, 3 after a deadlock, 130 after Ctrl-C.
     """
     changes = overrides(settings)
     if seed is not None:
@@ -174,21 +176,29 @@ def _compare(
     as_json: bool,
 ) -> None:
     from etherweave.cli.design_page import print_table
-    from etherweave.fidelity import compare_fidelity
 
-    packet, flow = (
-        _simulate(file, {**changes, "run.fidelity": fidelity}, threads, {}, memory_limit, None)
-        for fidelity in ("packet", "flow")
-    )
+    try:
+        both = both_fidelities(file, changes)
+    except etherweave.ScenarioError as error:
+        reject(error)
+    except OSError as error:
+        reject(os_error(error))
+    packet, flow = (_simulate(file, one, threads, {}, memory_limit, None) for one in both)
     found = compare_fidelity(packet, flow)
     if not is_first():
         return
     if as_json:
         return print(json.dumps(found, indent=2))
-    print(f"{packet.summary['name']}: flow-level mode in 1/{found['speed_up']:.0f} of the time")
+    fidelities = found["fidelities"]
+    mode = "hybrid" if len(set(fidelities.values())) > 1 else "flow-level mode"
+    factor = found["speed_up"]
+    print(
+        f"{packet.summary['name']}: {mode} in 1/{factor:.{0 if factor >= 10 else 1}f} of the time"
+    )
     rows = [
         (
             row["job"],
+            fidelities[row["job"]],
             row["figure"],
             f"{row['packet']:.4g}",
             f"{row['flow']:.4g}",
@@ -196,7 +206,7 @@ def _compare(
         )
         for row in found["figures"]
     ]
-    print_table(("job", "figure", ">packet", ">flow", ">error"), rows)
+    print_table(("job", "by", "figure", ">all packets", f">{mode}", ">error"), rows)
     for warning in found["warnings"]:
         print_error(f"WARNING: {warning}")
 
@@ -242,7 +252,8 @@ def _exit(result: Result, output: Path | None) -> None:
 def _json(result: Result, alone: dict[str, Result]) -> str:
     jobs = {one.job: {**asdict(one), "factor": one.factor} for one in slowdowns(result, alone)}
     beside = {"slowdowns": jobs} if alone else {}
-    return json.dumps({**result.summary, **overview(result), **beside}, indent=2)
+    modes = {"fidelities": fidelities(result.resolved)}
+    return json.dumps({**result.summary, **overview(result), **modes, **beside}, indent=2)
 
 
 def _text(result: Result, alone: dict[str, Result]) -> str:
@@ -260,6 +271,7 @@ def _text(result: Result, alone: dict[str, Result]) -> str:
     return "\n".join(
         [
             head,
+            *_fidelity_lines(result),
             *job_lines(figures),
             *_drop_lines(figures),
             *_pause_lines(figures),
@@ -268,6 +280,16 @@ def _text(result: Result, alone: dict[str, Result]) -> str:
             *_gpcnet(result, alone),
         ]
     )
+
+
+def _fidelity_lines(result: Result) -> list[str]:
+    """Say which jobs are in flow-level mode and which are not, where there are both."""
+    by = dict[str, list[str]]()
+    for job, fidelity in fidelities(result.resolved).items():
+        by.setdefault(fidelity, []).append(job)
+    if len(by) == 1:
+        return []
+    return [f"  in flow-level mode: {', '.join(by['flow'])}; in packets: {', '.join(by['packet'])}"]
 
 
 def _slowdown_line(one: Slowdown) -> str:

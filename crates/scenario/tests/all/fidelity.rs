@@ -181,3 +181,100 @@ fn what_needs_packets_is_rejected_with_its_key() {
         assert!(error.contains("routing: one that goes by pauses, by gaps between packets"), "{error}");
     }
 }
+
+/// Sixteen hosts, of which four exchange halos packet by packet amid messages among the others.
+const HYBRID: &str = "[topology.k_ary_fat_tree]\nk = 4\n[flow_control.none]\n[[job]]\nname = \"halo\"\n\
+                      placement.random = {}\nworkload.halo3d = { pex = 2, pey = 2, pez = 1, nx = 60, ny = 60, \
+                      nz = 60, sleep = \"10us\", iterations = 5 }\n[[job]]\nname = \"others\"\nbackground = true\n\
+                      fidelity = \"flow\"\nplacement.random = {}\nworkload.permutation = { ranks = 12, \
+                      bytes = \"4MiB\", iterations = 1000 }\n";
+
+fn run_with(text: &str, changes: &[(&str, &str)], threads: usize) -> Result<Outcome, ScenarioError> {
+    let changes: Vec<_> = changes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Ok(Run::start(text, "x.toml", &changes, threads, &[])?.finish(&mut |_| true).0)
+}
+
+fn numbers(outcome: &Outcome, table: &str, column: &str) -> Vec<f64> {
+    let table = outcome.tables.iter().find(|one| one.name == table).unwrap();
+    let (_, column) = table.columns.iter().find(|(name, _)| *name == column).unwrap();
+    match column {
+        Column::Integers(values) => values.iter().map(|&value| value as f64).collect(),
+        Column::Numbers(values) => values.clone(),
+        Column::Texts(_) => panic!("a number"),
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[test]
+fn a_job_in_packets_beside_idle_messages_is_as_it_is_beside_idle_packets() {
+    let idle = ("job.1.start", "\"1s\"");
+    let hybrid = run_with(HYBRID, &[idle], 1).unwrap();
+    let packets = run_with(HYBRID, &[idle, ("job.1.fidelity", "\"packet\"")], 1).unwrap();
+    assert_eq!(hybrid.tables, packets.tables);
+    assert_eq!(hybrid.summary.fingerprint, packets.summary.fingerprint);
+    assert_eq!(hybrid.summary.end_ns, packets.summary.end_ns);
+}
+
+/// Of the shipped scenario; the guide to flow-level mode has the exact error.
+#[test]
+fn messages_slow_packets_down_about_as_packets_would() {
+    let iterations = |changes: &[(&str, &str)]| {
+        let outcome = run_with(include_str!("../../../../scenarios/hybrid.toml"), changes, 1).unwrap();
+        assert_eq!((outcome.summary.finished, outcome.summary.packets_dropped), ("complete", 0));
+        // Sixteen ranks, ten iterations.
+        mean(&numbers(&outcome, "iterations", "duration_ns")[..160])
+    };
+    let alone = iterations(&[("run.jobs", "[\"halo\"]")]);
+    let (packets, hybrid) = (iterations(&[("job.1.fidelity", "\"packet\"")]) / alone, iterations(&[]) / alone);
+    assert!(packets > 2.0, "{packets}");
+    assert!((hybrid / packets - 1.0).abs() < 0.1, "{hybrid} {packets}");
+}
+
+#[test]
+fn a_hybrid_run_is_the_same_on_any_number_of_threads() {
+    let [one, two, three] = [1, 2, 3].map(|threads| run_with(HYBRID, &[], threads).unwrap());
+    for other in [&two, &three] {
+        assert_eq!(one.tables, other.tables);
+        assert_eq!(one.summary.fingerprint, other.summary.fingerprint);
+    }
+}
+
+/// Two pairs of hosts share one link of 100 Gb/s between two switches.
+#[test]
+fn messages_and_packets_on_a_link_carry_no_more_than_it_does_and_share_it() {
+    let pair = |name: &str, hosts: &str, more: &str| {
+        format!("[[job]]\nname = \"{name}\"\n{more}placement.hosts = {hosts}\nworkload.incast = {{ sources = 1 }}\n")
+    };
+    let fabric = "[topology.fat_tree]\nleaves = 2\nhosts_per_leaf = 2\ncores = 1\nlinks_per_core = 1\n\
+                  uplink_rate = \"100Gb/s\"\nhost_rate = \"100Gb/s\"\n[flow_control.none]\n[run]\nend = \"20ms\"\n\
+                  warm_up = \"5ms\"\n";
+    let text =
+        format!("{fabric}{}{}", pair("packets", "[0, 2]", ""), pair("messages", "[1, 3]", "fidelity = \"flow\"\n"));
+    let outcome = run_with(&text, &[], 1).unwrap();
+    let rates = numbers(&outcome, "streams", "goodput_gbps");
+    let alone = run_with(&text, &[("run.jobs", "[\"packets\"]")], 1).unwrap();
+    let alone = numbers(&alone, "streams", "goodput_gbps")[0];
+    assert!(rates.iter().sum::<f64>() < 1.01 * alone, "{rates:?} {alone}");
+    assert!(rates.iter().all(|rate| (rate / alone - 0.5).abs() < 0.05), "{rates:?} {alone}");
+}
+
+#[test]
+fn what_flow_level_mode_rejects_is_rejected_for_single_jobs_and_all_of_them_are_no_hybrid() {
+    let refused = |changes: &[(&str, &str)]| run_with(HYBRID, changes, 1).err().unwrap().to_string();
+    let cases = [
+        (("transport", "{ tcp = {} }"), "transport: tcp; expected every job.fidelity = \"packet\" with it"),
+        (("job.0.fidelity", "\"flow\""), "job.0.fidelity: flow for every job; expected run.fidelity = \"flow\""),
+        (("job.1.fidelity", "\"fluid\""), "job.1.fidelity"),
+        (("job.1.priority", "3"), "jobs in several traffic classes, some in packets"),
+    ];
+    for (change, expected) in cases {
+        let error = refused(&[change]);
+        assert!(error.contains(expected), "{error}");
+    }
+    let all = [("job.0.fidelity", "\"flow\""), ("run.fidelity", "\"flow\""), ("job.1.background", "false")];
+    assert!(run_with(HYBRID, &[all[0], all[1], ("run.jobs", "[\"halo\"]")], 1).is_ok());
+    assert!(run_with(HYBRID, &[all[2], ("run.jobs", "[\"others\"]"), ("run.end", "\"1ms\"")], 1).is_ok());
+}

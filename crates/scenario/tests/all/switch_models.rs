@@ -89,6 +89,7 @@ fn hosts(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span: Dur
         start: Duration::ZERO,
         is_background: false,
         binding: Binding::default(),
+        fidelity: None,
     };
     let experiment = Experiment {
         topology: topology.clone(),

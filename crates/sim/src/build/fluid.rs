@@ -1,19 +1,39 @@
-//! Flow-level mode: what it cannot simulate, and the capacity of links.
+//! Flow-level mode: what it cannot simulate, the capacity of links, and which of them packets cross too.
 
 use std::collections::BTreeSet;
 
 use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use super::{Experiment, Paths};
+use crate::constants::RunConstants;
 use crate::engine::Shard;
-use crate::fluid::Fluid;
-use crate::host::fluid::packet_time;
-use crate::params::{Fidelity, SwitchModel};
+use crate::fluid::{BesidePackets, Fluid};
+use crate::host::fluid::{NOWHERE, packet_time};
+use crate::indices::PortIndex;
+use crate::params::{SwitchModel, Threshold};
+use crate::switch::impaired_link::Background;
+use crate::switch::port::Owner;
+
+/// Whether messages of a job are simulated, and not its packets.
+pub(super) fn is_used(experiment: &Experiment) -> bool {
+    experiment.jobs.iter().any(|job| !experiment.fidelity(job).is_packet())
+}
+
+/// Whether packets of a job are simulated.
+fn has_packets(experiment: &Experiment) -> bool {
+    experiment.jobs.iter().any(|job| experiment.fidelity(job).is_packet())
+}
+
+/// Traffic classes of jobs.
+fn classes(experiment: &Experiment) -> BTreeSet<usize> {
+    let ets = &experiment.params.ets;
+    experiment.jobs.iter().map(|job| usize::from(ets.class_of_priority[job.priority.index()])).collect()
+}
 
 /// Rejects what has no meaning without packets.
 pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), InputErrors> {
     let params = &experiment.params;
-    if params.fidelity.is_packet() {
+    if !is_used(experiment) {
         return Ok(());
     }
     let needs_packets = matches!(&experiment.paths, Paths::PerPacket(prepared) if prepared.needs_packets());
@@ -28,23 +48,38 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
         ("observe", "time series", experiment.sampling.is_none()),
         ("--pcap", "captured hosts", experiment.capture.is_empty()),
         ("mpirun", "several processes", processes <= 1),
+        (
+            "job",
+            "jobs in several traffic classes, some in packets",
+            !has_packets(experiment) || classes(experiment).len() <= 1,
+        ),
     ];
     let mut errors = InputErrors::default();
     for (key, found, holds) in conditions {
-        let expected = "run.fidelity = \"packet\" with it: flow-level mode has no packets to do it by";
+        let of = if params.fidelity.is_packet() { "every job.fidelity" } else { "run.fidelity" };
+        let expected = format!("{of} = \"packet\" with it: flow-level mode has no packets to do it by");
         errors.check(InputError::unless(holds, key, found, expected));
     }
     errors.into_result()
 }
 
-/// Prepares the one shard of a run in flow-level mode.
-pub(super) fn add(experiment: &Experiment, shards: &mut [Shard]) {
-    if experiment.params.fidelity == Fidelity::Flow {
-        shards.iter_mut().for_each(|shard| shard.fluid = Some(Box::new(fluid(experiment, shard))));
+/// Prepares the one shard of a run in flow-level mode. Beside packets, no two jobs share the links of a host.
+pub(super) fn add(experiment: &Experiment, connections: usize, shards: &mut [Shard]) {
+    let ([shard], true) = (shards, is_used(experiment)) else { return };
+    let has_packets = has_packets(experiment);
+    shard.fluid = Some(Box::new(fluid(experiment, shard, has_packets)));
+    if has_packets {
+        shard.places_in_packets.resize(2 * connections, NOWHERE);
+        let is_between = |port: &PortIndex| {
+            let port = &shard.ports[*port];
+            !port.peer.is_host && matches!(port.owner, Owner::Switch(_))
+        };
+        let ports: Vec<PortIndex> = shard.ports.indices().filter(is_between).collect();
+        ports.into_iter().for_each(|port| shard.impaired_link(port).background = Some(Background::default()));
     }
 }
 
-fn fluid(experiment: &Experiment, shard: &Shard) -> Fluid {
+fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
     let (topology, ets) = (&experiment.topology, &experiment.params.ets);
     let bytes_per_ps = |rate: BitRate| rate.as_bps() as f64 / 8e12;
     // What a NIC takes is no more than what reaches the memory of its host.
@@ -56,8 +91,24 @@ fn fluid(experiment: &Experiment, shard: &Shard) -> Fluid {
     let hosts = (0..topology.hosts()).map(etherweave_primitives::HostId::from_index);
     let rates = hosts.map(|host| topology.channel(topology.host_channel(host)).rate);
     let branches = shard.constants.branches.as_ref().map_or(1, |branches| branches.most);
-    let classes = experiment.jobs.iter().map(|job| usize::from(ets.class_of_priority[job.priority.index()]));
-    let classes: BTreeSet<usize> = classes.collect();
-    let classes = classes.into_iter().map(|class| (class, ets.weights[class])).collect();
-    Fluid::new(capacities, packet_time(&shard.constants, rates), topology.hosts(), branches, classes)
+    let classes = classes(experiment).into_iter().map(|class| (class, ets.weights[class])).collect();
+    let beside = has_packets.then(|| {
+        let (queue, packet) = (queue_max(&shard.constants), f64::from(shard.constants.largest_frame));
+        BesidePackets::new(shard.channels.len(), queue, packet)
+    });
+    Fluid::new(capacities, packet_time(&shard.constants, rates), topology.hosts(), branches, classes, beside)
+}
+
+/// Most that may wait for one port of a switch: of a threshold alpha, alpha / (1 + alpha) of the buffer (Choudhury and
+/// Hahne, *Dynamic queue length thresholds*, 1998, equation 3); under congestion control by marks no more than where
+/// every packet is marked.
+fn queue_max(constants: &RunConstants) -> f64 {
+    let switch = &constants.params.switch;
+    let threshold = match switch.ingress_threshold {
+        Threshold::Alpha(alpha) => switch.buffer.get() as f64 * alpha / (1.0 + alpha),
+        Threshold::Static(size) => size.get() as f64,
+    };
+    let reacts = constants.params.transport.roce().is_some_and(|roce| !roce.congestion_controls().is_empty());
+    let marked = switch.ecn.filter(|_| reacts).map_or(f64::INFINITY, |ecn| ecn.queue_max.get() as f64);
+    threshold.min(marked)
 }

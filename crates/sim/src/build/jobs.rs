@@ -128,7 +128,11 @@ fn add_endpoints(
                 is_in_ring: false,
                 owner_waits_for: u64::MAX,
                 intake: Intake::default(),
-                protocol: Protocol::new(&experiment.params, host_rate(&experiment.topology, hosts[side])),
+                protocol: Protocol::new(
+                    &experiment.params,
+                    experiment.fidelity(&experiment.jobs[connection.job]),
+                    host_rate(&experiment.topology, hosts[side]),
+                ),
                 incoming: ShortQueue::default(),
                 remote_link: PeerLink::to_shard(remote_shard as u32),
                 remote_port,

@@ -34,7 +34,7 @@ use crate::constants::RunConstants;
 use crate::degraded::DegradedLink;
 use crate::engine::Simulation;
 use crate::fingerprint::Fingerprint;
-use crate::params::{self, Binding, SimParams, SwitchModel};
+use crate::params::{self, Binding, Fidelity, SimParams, SwitchModel};
 use crate::report::ReportNames;
 use crate::sampling::Sampling;
 use crate::switch::per_packet::{PreparedRouting, link_classes};
@@ -57,6 +57,8 @@ pub struct Job {
     pub start: Duration,
     /// Whether the run may end without it.
     pub is_background: bool,
+    /// How closely its messages between hosts are simulated. Absent: as the parameters say.
+    pub fidelity: Option<Fidelity>,
 }
 
 /// What chooses the paths of packets.
@@ -102,6 +104,13 @@ pub struct Experiment {
     pub fingerprint: bool,
 }
 
+impl Experiment {
+    /// How closely messages of a job are simulated.
+    pub(crate) fn fidelity(&self, job: &Job) -> Fidelity {
+        job.fidelity.unwrap_or(self.params.fidelity)
+    }
+}
+
 /// The error of a number that does not fit its 24 bits.
 fn too_large(what: &str) -> InputError {
     InputError::new("", format!("too many {what} for one shard"), "fewer than 2^24")
@@ -132,7 +141,7 @@ impl Simulation {
         errors.into_result()?;
         let topology = &experiment.topology;
         // Rates of all connections are solved together.
-        let threads = if experiment.params.fidelity.is_packet() { threads } else { 1 };
+        let threads = if fluid::is_used(experiment) { 1 } else { threads };
         let layout = Layout::new(topology, if worker.of > 1 { worker.of } else { threads });
         let mut constants = RunConstants::new(&experiment.params, Duration::ZERO);
         constants.lookahead = fabric::lookahead(topology, &constants)?;
@@ -151,7 +160,7 @@ impl Simulation {
         }
         let constants = Arc::new(constants);
         let mut shards = fabric::shards(topology, &layout, &constants)?;
-        fluid::add(experiment, &mut shards);
+        fluid::add(experiment, connections.len(), &mut shards);
         degraded::add(experiment, &layout, &mut shards);
         outages::add(experiment, &layout, &mut shards);
         neighbour_loads::add(experiment, &layout, &mut shards);

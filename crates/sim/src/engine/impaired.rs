@@ -1,4 +1,5 @@
-//! Impaired links: they damage frames, fail for a time, or their sending port is behind a shaper.
+//! Impaired links: they damage frames, fail for a time, their sending port is behind a shaper, or messages of
+//! flow-level mode cross them too.
 //!
 //! Only few packets cross one. The check is where packets that leave their shard are handled, so that the others do not
 //! pay for it.
@@ -18,22 +19,42 @@ impl Shard {
         let link = self.ports[port].peer.link;
         if let Ok(shard) = link.resolve() {
             self.ports[port].peer.link = PeerLink::impaired(self.impaired_links.len());
-            self.impaired_links.push(ImpairedLink { shard, port, damage: None, shaper: None, outages: Vec::new() });
+            self.impaired_links.push(ImpairedLink {
+                shard,
+                port,
+                damage: None,
+                shaper: None,
+                outages: Vec::new(),
+                background: None,
+            });
         }
         self.impaired_links.get_mut(self.ports[port].peer.link).expect("the link is impaired now")
     }
 
-    /// The event at the far end for a packet that starts to be sent now; `key` is that of an intact packet.
-    pub(super) fn cross_link(&mut self, link: PeerLink, key: EventKey, handle: Handle) -> EventKey {
+    /// When a packet that starts to be sent now arrives at the far end, and by which event; `time` and `key` are those
+    /// of an intact packet on a link of its own.
+    pub(super) fn cross_link(
+        &mut self,
+        link: PeerLink,
+        mut time: Time,
+        key: EventKey,
+        handle: Handle,
+    ) -> (Time, EventKey) {
         let Packet { wire, .. } = self.packets[handle];
-        let Some(link) = self.impaired_links.get_mut(link) else { return key };
+        let Some(link) = self.impaired_links.get_mut(link) else { return (time, key) };
         if let Some(shaper) = &mut link.shaper {
             let port = &mut self.ports[link.port];
             port.busy_until = shaper.charge(self.now, port.busy_until, wire);
         }
+        if let (Some(background), Some(fluid)) = (&mut link.background, &self.fluid) {
+            let wait = fluid.wait(self.now, link.port, wire, &mut background.backlog);
+            time = (time + wait).max(background.next_arrival);
+            background.next_arrival = time + self.ports[link.port].serialization_time(wire);
+        }
         let packet = &mut self.packets[handle];
         packet.is_damaged |= link.damage.as_mut().is_some_and(|damage| damage.is_hit(self.now, wire));
-        if packet.is_damaged { self.key(key.place(), Kind::ArriveDamaged, 0) } else { key }
+        let key = if packet.is_damaged { self.key(key.place(), Kind::ArriveDamaged, 0) } else { key };
+        (time, key)
     }
 
     /// Takes a packet away that a failing link has lost; it would have arrived at `arrival`.

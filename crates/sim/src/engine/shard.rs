@@ -143,6 +143,8 @@ pub(crate) struct Shard {
     pub resent: Vec<ResentData>,
     /// Active connections, in flow-level mode.
     pub fluid: Option<Box<Fluid>>,
+    /// Of connections in packets: their places among those, where both exist.
+    pub places_in_packets: IndexVec<EndpointIndex, u32>,
     /// Links out of this shard that damage frames or have a shaper.
     pub impaired_links: ImpairedLinks,
 }
@@ -179,6 +181,7 @@ impl Shard {
             group_traffic: None,
             resent: Vec::new(),
             fluid: None,
+            places_in_packets: IndexVec::default(),
             impaired_links: ImpairedLinks::default(),
         }
     }
@@ -294,7 +297,7 @@ impl Shard {
         if key.kind() != Kind::Announce && self.impaired_links.is_cut(link, self.now, time) {
             return self.lose(link, time, handle);
         }
-        let key = self.cross_link(link, key, handle);
+        let (time, key) = self.cross_link(link, time, key, handle);
         match self.impaired_links.shard_at(link) {
             shard if shard == self.id => self.expect_packet(time, key, handle),
             shard => self.post_remote(shard, time, key, handle),

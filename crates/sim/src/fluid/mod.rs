@@ -9,7 +9,11 @@
 //! Where switches decide for every packet, a connection has several branches. One that is split by fixed shares is one
 //! flow; adaptive ones are flows of their own, each of which grows until it meets a full link. Branches that are not
 //! minimal grow beside the minimal ones of connections that a link between switches limits otherwise.
+//!
+//! Connections of jobs in packets take part while they have anything to send, so that messages leave them their share;
+//! how long their packets wait for messages is in [`beside`].
 
+mod beside;
 mod classes;
 mod max_min;
 mod paths;
@@ -20,6 +24,7 @@ use std::collections::BinaryHeap;
 use etherweave_primitives::{Duration, Time};
 
 use crate::indices::{EndpointIndex, PortIndex};
+pub(crate) use beside::{Backlog, BesidePackets};
 use classes::ClassLinks;
 use max_min::Share;
 use paths::Flow;
@@ -42,23 +47,51 @@ const COUNTED: u64 = 16;
 /// More than one full link.
 const SEVERAL: u32 = u32::MAX;
 
+/// What a connection may have in the network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    /// On the wire [B].
+    pub bytes: f64,
+    /// Until a full packet is acknowledged on an idle path [ps].
+    pub round: f64,
+}
+
 /// A connection that sends.
 #[derive(Clone, Copy)]
 struct Active {
     endpoint: EndpointIndex,
     links: Links,
-    /// What its window lets through [B/ps].
+    /// Those of its acknowledgements.
+    back: Links,
+    window: Window,
+    /// What it lets through [B/ps].
     limit: f64,
     rate: f64,
-    /// Of the message that leads, at `since` [B on the wire].
+    /// Of the message that leads, at `since` [B on the wire]; infinite where packets are simulated.
     left: f64,
+    /// Of messages behind it [B on the wire].
+    behind: f64,
     since: Time,
     ends: Time,
     /// Whether branches that are not used first have rates too.
     uses_others: bool,
+    /// What of it waits for the link that limits it [B]; known beside packets.
+    queued: f64,
 }
 
 impl Active {
+    /// Whether its packets are simulated, and not its messages.
+    fn is_in_packets(&self) -> bool {
+        self.left == f64::INFINITY
+    }
+
+    /// Its host sent at a rate for some time [ps], and acknowledgements take so much longer than on an idle path [ps];
+    /// what has not drained waits.
+    fn queue(&mut self, sent: f64, span: f64, answer: f64) {
+        let most = (self.left + self.behind).min(self.window.bytes - self.rate * (self.window.round + answer));
+        self.queued = (self.queued + (sent - self.rate) * span).min(most).max(0.0);
+    }
+
     /// How long its message still takes.
     fn lasts(&self) -> Duration {
         Duration::from_ps((self.left.max(0.0) / self.rate).ceil().min(NEVER) as u64)
@@ -79,6 +112,8 @@ pub(crate) struct Fluid {
     loads: Vec<(f64, f64)>,
     /// Of each link: parts of packets that it carried, and that are not counted yet.
     uncounted: Vec<f64>,
+    /// What packets see of links, where there are any.
+    beside: Option<BesidePackets>,
     /// Ends of messages that lead, by connection; those of former rates among them.
     ends: BinaryHeap<Reverse<(Time, EndpointIndex)>>,
     /// When rates are solved anew, and not before.
@@ -110,6 +145,7 @@ impl Fluid {
         hosts: usize,
         branches: usize,
         mut classes: Vec<(usize, u8)>,
+        beside: Option<BesidePackets>,
     ) -> Fluid {
         classes.sort_by_key(|&(class, weight)| (weight > 0, std::cmp::Reverse(class)));
         let mut class_numbers = [0; 8];
@@ -122,6 +158,7 @@ impl Fluid {
             branches,
             loads: vec![(0.0, 0.0); capacities.len()],
             uncounted: vec![0.0; capacities.len()],
+            beside,
             waits_for: vec![(0, 0); capacities.len() * weights.len()],
             solver: ClassLinks::new(capacities, weights),
             ends: BinaryHeap::new(),
@@ -140,16 +177,18 @@ impl Fluid {
         }
     }
 
-    /// A connection begins with a message of `wire` bytes; gives its place among the active.
+    /// A connection begins with a message of `wire` bytes, or to send packets if that is infinite, on the links there
+    /// and back; gives its place among the active.
     pub fn begin(
         &mut self,
         now: Time,
         endpoint: EndpointIndex,
-        mut links: Links,
-        limit: f64,
-        wire: u64,
+        [mut links, back]: [Links; 2],
+        window: Window,
+        wire: f64,
         tables: Tables<'_>,
     ) -> u32 {
+        let limit = window.bytes / window.round;
         let left = |(link, share): (PortIndex, f64)| {
             let (load, others) = self.loads[link.get() as usize];
             let capacity = self.solver.capacity(link.get());
@@ -171,9 +210,24 @@ impl Fluid {
         let may_grow = rate < at_hosts && preferred.len() + others.len() > 1;
         let levels = std::iter::repeat_n(rate, preferred.len()).chain(std::iter::repeat(0.0));
         self.levels.extend(levels.take(self.branches));
-        let left = wire as f64;
-        let (since, ends, uses_others) = (now, Time::MAX, false);
-        self.active.push(Active { endpoint, links, limit, rate, left, since, ends, uses_others });
+        let active = Active {
+            endpoint,
+            links,
+            back,
+            window,
+            limit,
+            rate,
+            left: wire,
+            behind: 0.0,
+            since: now,
+            ends: Time::MAX,
+            uses_others: false,
+            queued: 0.0,
+        };
+        if let Some(beside) = self.beside.as_mut().filter(|_| !active.is_in_packets()) {
+            links.shares(tables).for_each(|(link, share)| beside.begin(link, share, share * rate));
+        }
+        self.active.push(active);
         let place = self.active.len() - 1;
         self.expect_end(place, now);
         if is_least && is_shared || may_grow {
@@ -182,16 +236,31 @@ impl Fluid {
         place as u32
     }
 
-    /// The connection at a place has another message to send.
-    pub fn go_on(&mut self, now: Time, place: u32, wire: u64) {
+    /// The connection at a place will have another message to send [B on the wire].
+    pub fn post(&mut self, place: u32, wire: f64) {
+        self.active[place as usize].behind += wire;
+    }
+
+    /// The connection at a place has another message to send, which was posted.
+    pub fn go_on(&mut self, now: Time, place: u32, wire: f64) {
         let active = &mut self.active[place as usize];
-        (active.left, active.since) = (wire as f64, now);
+        (active.left, active.behind, active.since) = (wire, active.behind - wire, now);
         self.expect_end(place as usize, now);
+    }
+
+    /// The connection at a place, in packets, has so much more to send [B on the wire], of at most a window.
+    pub fn widen(&mut self, now: Time, place: u32, wire: f64, most: f64) {
+        let window = &mut self.active[place as usize].window;
+        if window.bytes < most {
+            window.bytes = (window.bytes + wire).min(most);
+            self.solve_soon(now);
+        }
     }
 
     /// The connection at a place has nothing more to send; gives the connection that takes its place.
     pub fn end(&mut self, now: Time, place: u32, tables: Tables<'_>) -> Option<EndpointIndex> {
-        let Active { links, .. } = self.active.swap_remove(place as usize);
+        let ended = self.active.swap_remove(place as usize);
+        let links = ended.links;
         let mut frees_others = false;
         let (own, last) = (place as usize * self.branches, self.active.len() * self.branches);
         let (preferred, others) = links.branches(tables);
@@ -204,6 +273,9 @@ impl Fluid {
                 frees_others |= *count > share * weight + NONE && *load > capacity * (1.0 - FULL);
                 *count -= share * weight;
                 *load = if *count < NONE && others.is_empty() { 0.0 } else { (*load - share * level).max(0.0) };
+                if let Some(beside) = self.beside.as_mut().filter(|_| !ended.is_in_packets()) {
+                    beside.end(link, share * weight, share * level);
+                }
             }
         }
         self.levels.copy_within(last.., own);
@@ -242,8 +314,17 @@ impl Fluid {
 
     fn expect_end(&mut self, place: usize, now: Time) {
         let active = &mut self.active[place];
+        if active.is_in_packets() {
+            return;
+        }
         active.ends = now + active.lasts();
         self.ends.push(Reverse((active.ends, active.endpoint)));
+    }
+
+    /// How long a packet of `wire` bytes waits for messages at a link.
+    pub fn wait(&self, now: Time, link: PortIndex, wire: u32, backlog: &mut Backlog) -> Duration {
+        let beside = self.beside.as_ref().expect("packets wait where they are simulated");
+        beside.wait(now, link, self.solver.capacity(link.get()), wire, backlog)
     }
 
     fn solve_soon(&mut self, now: Time) {
@@ -284,6 +365,7 @@ impl Fluid {
             return;
         }
         (self.solve_at, self.solved, self.number) = (None, now, self.number + 1);
+        self.limit_packets(tables);
         self.fill(tables);
         if self.number % COUNTED == 1 {
             self.count_held_back(tables);
@@ -291,30 +373,66 @@ impl Fluid {
         let mut ends = std::mem::take(&mut self.ends).into_vec();
         ends.clear();
         let mut lasts = 0;
-        let mut shares = self.shares.iter();
+        let mut shares = self.shares.as_slice();
         for (active, levels) in self.active.iter_mut().zip(self.levels.chunks_exact_mut(self.branches)) {
-            active.left -= active.rate * now.since(active.since).as_ps() as f64;
+            let span = now.since(active.since).as_ps() as f64;
+            active.left -= active.rate * span;
             let links = active.links;
+            let mut beside = self.beside.as_mut().filter(|_| !active.is_in_packets());
+            if let Some(beside) = &beside {
+                let (_, of_host) = self.loads[links.first.get() as usize];
+                let answer = beside.waits(&active.back, tables, &self.solver);
+                active.queue(self.solver.capacity(links.first.get()) / of_host, span, answer);
+            }
             let (preferred, others) = links.branches(tables);
             let used = preferred.len() + if active.uses_others { others.len() } else { 0 };
+            let (own, next) = shares.split_at(used);
+            shares = next;
             active.rate = 0.0;
             for (number, (&branch, level)) in preferred.iter().chain(others).zip(levels).enumerate() {
-                let rate = if number < used { shares.next().expect("all flows have rates").rate } else { 0.0 };
+                let rate = own.get(number).map_or(0.0, |share| share.rate);
                 for (link, part) in links.flow(branch).links(tables) {
                     self.loads[link as usize].0 += (rate - *level) * part;
+                    if let Some(beside) = &mut beside {
+                        beside.change(link, (rate - *level) * part);
+                    }
                 }
                 *level = rate;
                 active.rate += rate * f64::from(branch.weight);
             }
             active.since = now;
+            if active.is_in_packets() {
+                continue;
+            }
+            if let Some(beside) = beside {
+                let of = |(branch, share): (&Branch, &Share)| f64::from(branch.weight) * share.rate / active.rate;
+                let flows = preferred.iter().chain(others).zip(own);
+                flows.for_each(|flow| beside.queue(flow.1.bottleneck, active.queued * of(flow)));
+            }
             active.ends = now + active.lasts();
             lasts = active.lasts().as_ps().saturating_add(lasts);
             ends.push(Reverse((active.ends, active.endpoint)));
         }
+        let messages = ends.len();
         self.ends = BinaryHeap::from(ends);
-        let active = self.active.len().max(1);
-        let turns = (active / self.hosts / CONNECTIONS).max(1) as u64;
-        self.interval = (self.packet * turns).max(Duration::from_ps(lasts / active as u64 / PART));
+        let turns = (self.active.len() / self.hosts / CONNECTIONS).max(1) as u64;
+        self.interval = (self.packet * turns).max(Duration::from_ps(lasts / messages.max(1) as u64 / PART));
+        if let Some(beside) = &mut self.beside {
+            beside.settle();
+            // What waits changes while rates stay.
+            if messages > 0 {
+                self.solve_soon(now);
+            }
+        }
+    }
+
+    /// What windows of connections in packets let through: acknowledgements take longer where messages wait.
+    fn limit_packets(&mut self, tables: Tables<'_>) {
+        let Some(beside) = &self.beside else { return };
+        for active in self.active.iter_mut().filter(|active| active.is_in_packets()) {
+            let waits = [active.links, active.back].map(|links| beside.waits(&links, tables, &self.solver));
+            active.limit = active.window.bytes / (active.window.round + waits[0] + waits[1]);
+        }
     }
 
     /// Solves the levels of all branches: first of those that are used first; then, where a link between switches

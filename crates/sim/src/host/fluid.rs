@@ -7,16 +7,17 @@ use etherweave_topology::reverse;
 
 use super::message::MessageKind;
 use super::mpi::operation;
+use super::protocol::Protocol;
 use crate::constants::{Overheads, RunConstants};
 use crate::engine::Shard;
 use crate::engine::event::{Event, Kind};
-use crate::fluid::{Branch, Links, PathSet};
+use crate::fluid::{Branch, Links, PathSet, Window};
 use crate::indices::{EndpointIndex, PortIndex};
 use crate::params::{Reliability, RoceParams};
 use crate::transport::roce::Operation;
 
 /// The place of a connection that is not active.
-const NOWHERE: u32 = u32::MAX;
+pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// Both directions of a connection at one host.
 pub(crate) struct FluidState {
@@ -32,8 +33,8 @@ pub(crate) struct FluidState {
     in_network: VecDeque<Load>,
     /// When the last of them arrives.
     arrives: Time,
-    /// What its window lets through, once that is known [B/ps].
-    limit: Option<f64>,
+    /// Once it is known.
+    window: Option<Window>,
 }
 
 /// A message on the wire.
@@ -59,7 +60,7 @@ impl FluidState {
             waiting: VecDeque::new(),
             in_network: VecDeque::new(),
             arrives: Time::ZERO,
-            limit: None,
+            window: None,
         }
     }
 
@@ -116,23 +117,68 @@ impl Shard {
         let load = load(bytes, end, operation(kind), params, &constants.overheads);
         state.waiting.push_back(load);
         if state.place == NOWHERE {
-            self.fluid_begin(endpoint, load.wire);
+            let links = self.fluid_links(endpoint);
+            let window = self.endpoints[endpoint].fluid().window.unwrap_or_else(|| self.fluid_window(&links));
+            self.endpoints[endpoint].fluid().window = Some(window);
+            self.fluid_begin(endpoint, links, window, load.wire as f64);
+        } else {
+            let (place, fluid) = (state.place, self.fluid.as_mut());
+            fluid.expect("a run in flow-level mode has it").post(place, load.wire as f64);
         }
         end
     }
 
-    fn fluid_begin(&mut self, endpoint: EndpointIndex, wire: u64) {
-        let links = self.fluid_links(endpoint);
-        let limit = match self.endpoints[endpoint].fluid().limit {
-            Some(limit) => limit,
-            None => self.fluid_limit(&links),
-        };
-        let now = self.now;
+    fn fluid_begin(&mut self, endpoint: EndpointIndex, links: Links, window: Window, wire: f64) {
+        let (now, both) = (self.now, [links, self.fluid_links(self.endpoints[endpoint].remote)]);
         let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
-        let place = fluid.begin(now, endpoint, links, limit, wire, self.constants.fluid_tables());
-        let state = self.endpoints[endpoint].fluid();
-        (state.place, state.limit) = (place, Some(limit));
+        let place = fluid.begin(now, endpoint, both, window, wire, self.constants.fluid_tables());
+        *self.active_place(endpoint) = place;
         self.expect_fluid();
+    }
+
+    /// Where a connection, in packets or not, stands among the active.
+    fn active_place(&mut self, endpoint: EndpointIndex) -> &mut u32 {
+        match &mut self.endpoints[endpoint].protocol {
+            Protocol::Fluid(state) => &mut state.place,
+            Protocol::Roce(_) | Protocol::Tcp(_) => &mut self.places_in_packets[endpoint],
+        }
+    }
+
+    /// A connection in packets has a message to send, beside others in flow-level mode.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn packets_posted(&mut self, endpoint: EndpointIndex, bytes: u64, operation: Operation) {
+        let constants = std::sync::Arc::clone(&self.constants);
+        let wire = load(bytes, 0, operation, super::roce::params(&constants), &constants.overheads).wire as f64;
+        let links = self.fluid_links(endpoint);
+        let window = self.fluid_window(&links);
+        let (now, place) = (self.now, *self.active_place(endpoint));
+        if place == NOWHERE {
+            let window = Window { bytes: window.bytes.min(wire), ..window };
+            return self.fluid_begin(endpoint, links, window, f64::INFINITY);
+        }
+        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
+        fluid.widen(now, place, wire, window.bytes);
+        self.expect_fluid();
+    }
+
+    /// All that a connection in packets had to send has arrived.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn packets_acknowledged(&mut self, endpoint: EndpointIndex) {
+        if *self.active_place(endpoint) != NOWHERE {
+            self.fluid_end(endpoint);
+            self.expect_fluid();
+        }
+    }
+
+    /// A connection has nothing more to send.
+    fn fluid_end(&mut self, endpoint: EndpointIndex) {
+        let (now, place) = (self.now, std::mem::replace(self.active_place(endpoint), NOWHERE));
+        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
+        if let Some(moved) = fluid.end(now, place, self.constants.fluid_tables()) {
+            *self.active_place(moved) = place;
+        }
     }
 
     /// The links to the other end.
@@ -150,14 +196,14 @@ impl Shard {
         Links { first, last: route[count], paths: PathSet::One(branch), class }
     }
 
-    /// The window of a connection, in the time until a full packet of it is acknowledged [B/ps].
-    fn fluid_limit(&self, links: &Links) -> f64 {
+    /// The window of a connection, and the time until a full packet of it is acknowledged.
+    fn fluid_window(&self, links: &Links) -> Window {
         let constants = &self.constants;
         let (packet, acknowledgement) = (constants.largest_frame, constants.overheads.ack);
         let round = self.fluid_latency(links, packet) + self.fluid_latency(links, acknowledgement);
         let params = super::roce::params(constants);
-        let wire = params.window.get() as f64 * f64::from(packet) / params.path_mtu.get() as f64;
-        wire / round.as_ps() as f64
+        let bytes = params.window.get() as f64 * f64::from(packet) / params.path_mtu.get() as f64;
+        Window { bytes, round: round.as_ps() as f64 }
     }
 
     /// From the first bit of a lone packet to its arrival, in the mean over its paths.
@@ -218,13 +264,9 @@ impl Shard {
         let (arrives, port) = (state.arrives, self.hosts[self.endpoints[endpoint].host].port);
         self.schedule_at(arrives, port, Kind::FluidArrive, endpoint.get());
         let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
-        if let Some(next) = next {
-            return fluid.go_on(now, place, next.wire);
-        }
-        let moved = fluid.end(now, place, self.constants.fluid_tables());
-        self.endpoints[endpoint].fluid().place = NOWHERE;
-        if let Some(moved) = moved {
-            self.endpoints[moved].fluid().place = place;
+        match next {
+            Some(next) => fluid.go_on(now, place, next.wire as f64),
+            None => self.fluid_end(endpoint),
         }
     }
 

@@ -68,9 +68,9 @@ pub(crate) struct ReceivedCounts {
 
 impl Protocol {
     /// A fresh connection at a NIC of `rate`.
-    pub fn new(params: &SimParams, rate: BitRate) -> Protocol {
+    pub fn new(params: &SimParams, fidelity: Fidelity, rate: BitRate) -> Protocol {
         match &params.transport {
-            Transport::Roce(_) if params.fidelity == Fidelity::Flow => Protocol::Fluid(Box::new(FluidState::new())),
+            Transport::Roce(_) if fidelity == Fidelity::Flow => Protocol::Fluid(Box::new(FluidState::new())),
             Transport::Roce(roce) => Protocol::Roce(RoceState::new(roce, rate)),
             Transport::Tcp(tcp) => Protocol::Tcp(Box::new(TcpState::new(tcp, params.host.cpu.offload.get() as u32))),
         }
@@ -160,7 +160,7 @@ impl Endpoint {
         }
     }
 
-    /// The place among the active connections of flow-level mode, if it has one.
+    /// The place among the active connections of flow-level mode, if its messages are simulated and it has one.
     pub(super) fn fluid_place(&self) -> Option<u32> {
         match &self.protocol {
             Protocol::Fluid(state) => state.place(),

@@ -80,6 +80,9 @@ impl Shard {
         let place = self.hosts[end.host].port;
         let is_held = fetch.is_some() && end.roce().requester.hold();
         let posted = end.roce().requester.post(self.now, bytes, operation);
+        if self.fluid.is_some() {
+            self.packets_posted(endpoint, bytes, operation);
+        }
         match fetch.filter(|_| is_held) {
             Some(fetch) => self.schedule(fetch, place, Kind::Pacing, endpoint.get()),
             None => self.roce_wake(endpoint),
@@ -214,6 +217,10 @@ impl Shard {
         let answer = Acknowledgement { cumulative: packet.acknowledged, sequence: packet.word, is_negative, report };
         requester.on_acknowledgement(self.now, &answer);
         let acknowledged = requester.acknowledged();
+        if self.fluid.is_some() && self.endpoints[endpoint].roce().requester.is_idle() {
+            self.packets_acknowledged(endpoint);
+        }
+        let requester = &mut self.endpoints[endpoint].roce().requester;
         if let Some(time) = requester.restart_timer(self.now, params(&self.constants)) {
             let place = self.hosts[self.endpoints[endpoint].host].port;
             self.schedule_at(time, place, Kind::TransportTimer, endpoint.get());

@@ -1,10 +1,11 @@
-//! Links with bit errors, a shaper or outages.
+//! Links with bit errors, a shaper, outages, or messages of flow-level mode beside packets.
 
 use etherweave_primitives::Time;
 
 use super::port::PeerLink;
 use super::shaper::Shaper;
 use crate::degraded::DegradedChannel;
+use crate::fluid::Backlog;
 use crate::indices::PortIndex;
 use crate::losses::LostData;
 use crate::packet::Packet;
@@ -51,7 +52,7 @@ impl ImpairedLinks {
     }
 }
 
-/// A link with bit errors, a shaper or outages, seen from its sending port.
+/// Such a link, seen from its sending port.
 #[derive(Debug)]
 pub(crate) struct ImpairedLink {
     /// The shard of the port at its end.
@@ -64,6 +65,17 @@ pub(crate) struct ImpairedLink {
     pub shaper: Option<Shaper>,
     /// When the link is down, and what that cost.
     pub outages: Vec<LinkOutage>,
+    /// Messages of flow-level mode that cross it too.
+    pub background: Option<Background>,
+}
+
+/// What packets beside messages of flow-level mode need to know of their link.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Background {
+    /// What those before have left.
+    pub backlog: Backlog,
+    /// When the next can arrive: none overtakes another.
+    pub next_arrival: Time,
 }
 
 /// A time for which a link is down, and what it has lost in one direction.

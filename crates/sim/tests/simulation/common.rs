@@ -47,6 +47,7 @@ pub fn job_of(traffic: Traffic, priority: Priority) -> Job {
         start: Duration::ZERO,
         is_background: false,
         binding: Binding::default(),
+        fidelity: None,
     }
 }
 

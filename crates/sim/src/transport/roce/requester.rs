@@ -375,6 +375,11 @@ impl Requester {
         self.acknowledged
     }
 
+    /// Whether all that was posted is acknowledged.
+    pub fn is_idle(&self) -> bool {
+        self.acknowledged == self.posted
+    }
+
     /// Sent and not acknowledged [B].
     pub fn in_flight(&self) -> u64 {
         self.next - self.acknowledged
