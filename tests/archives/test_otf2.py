@@ -162,6 +162,7 @@ def test_an_archive_is_replayed_and_drawn_as_a_recording_is(tmp_path: Path, verb
     if verb == "report":
         page = write_report(source, tmp_path)
         assert "Ranks over time" in page.read_text()
+        assert "<h1>archive</h1>" in page.read_text()
         assert run_here("report", source).stdout == f"{source.parent / 'report.html'}\n"
         return
     on = tmp_path / "fabric.toml"
@@ -189,6 +190,20 @@ def test_what_a_recording_cannot_have_is_refused(tmp_path: Path) -> None:
     done = run_here("replay", anchor(tmp_path, with_puts), "--on", on)
     assert done.returncode == 2
     assert "rank 0: RmaPut, which is not recorded; expected a program that" in done.stderr
+
+
+def test_a_send_without_its_receive_is_named_by_ranks_tag_and_size(tmp_path: Path) -> None:
+    def lost(archive: Archive) -> None:
+        started(archive)
+        send = events.MpiSend(2_000, 1, archive.world, 42, 100)
+        archive.call(0, "MPI_Send", 2_000, 2_100, send)
+        ended(archive)
+
+    on = tmp_path / "fabric.toml"
+    on.write_text(FABRIC.format(hosts=2))
+    done = run_here("replay", anchor(tmp_path, lost), "--on", on)
+    assert done.returncode == 2
+    assert "rank0 sends a message of 100 B under tag 42 that rank1 does not receive" in done.stderr
 
 
 def lonely(archive: Archive) -> None:

@@ -47,7 +47,7 @@ def recorded(source: Path, keep: Path | None = None) -> Iterator[Path]:
         yield source
         return
     with TemporaryDirectory(prefix="etherweave-") as temporary:
-        directory = keep or Path(temporary)
+        directory = keep or Path(temporary) / source.absolute().parent.name
         directory.mkdir(parents=True, exist_ok=True)
         _convert(source, directory)
         yield directory

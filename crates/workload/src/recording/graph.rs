@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, Rank};
 
 use super::collectives::Collectives;
 use super::{Call, Completion, Message, RankRecording, Recording, ReplayRules};
 use crate::Op;
+use crate::check::{Balance, add, settled};
 use crate::collective::TAG_BASE;
 
 /// Numbers for the tags of the text: of an application in a group, or of a collective.
@@ -30,6 +31,8 @@ struct Writer<'a> {
     rules: &'a ReplayRules,
     collectives: &'a Collectives,
     tags: &'a mut Tags,
+    /// Messages of the application, by group: the text has other tags, which errors must not name.
+    balances: &'a mut BTreeMap<usize, Balance>,
     text: &'a mut String,
     /// Labels are numbers.
     label: u64,
@@ -48,7 +51,7 @@ pub(super) fn write(
     collectives: &Collectives,
 ) -> Result<String, InputError> {
     let mut text = format!("num_ranks {}\n", recording.ranks().len());
-    let mut tags = Tags::new();
+    let (mut tags, mut balances) = (Tags::new(), BTreeMap::new());
     for rank in recording.ranks() {
         let _ = write!(text, "\nrank {} {{\n", rank.rank);
         let mut writer = Writer {
@@ -56,6 +59,7 @@ pub(super) fn write(
             rules,
             collectives,
             tags: &mut tags,
+            balances: &mut balances,
             text: &mut text,
             label: 0,
             after: None,
@@ -65,6 +69,9 @@ pub(super) fn write(
         };
         writer.write()?;
         text.push_str("}\n");
+    }
+    for balance in balances.values() {
+        balance.iter().try_for_each(|(&channel, &open)| settled(channel, open, balance))?;
     }
     Ok(text)
 }
@@ -187,6 +194,9 @@ impl Writer<'_> {
 
     fn message(&mut self, verb: &str, way: &str, message: &Message) -> u64 {
         let group = self.collectives.group(self.rank.rank, message.communicator);
+        let (own, peer) = (Rank::new(self.rank.rank), Rank::new(message.peer));
+        let (source, sink, count) = if verb == "send" { (own, peer, 1) } else { (peer, own, -1) };
+        add(self.balances.entry(group).or_default(), (source, sink, message.tag), count, message.bytes);
         let tag = self.tag(group, message.tag, 0);
         let label = self.operation(&format!("{verb} {}b {way} {} tag {tag}", message.bytes, message.peer));
         self.after = Some(After::Start(label));

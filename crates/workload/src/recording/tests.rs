@@ -162,6 +162,7 @@ fn mistakes_are_reported_with_rank_or_byte() {
     };
     let unsupported = File::new(1, 2).record(13, 0, 0, &[3, 87, 105, 110]).end();
     let endless = File::new(1, 2).record(7, 0, 0, &[0, 0, 0, 0, 8]).end();
+    let lost = File::new(1, 2).record(4, 0, 90, &[0, 0, 7, 100]).end();
     let end = first.len();
     let cut = format!("0.ewr: byte {}: the file ends within a record; expected a recording of a program", end - 1);
     let long = format!("0.ewr: byte {end}: 1 bytes more; expected the end of the file");
@@ -183,6 +184,10 @@ fn mistakes_are_reported_with_rank_or_byte() {
         (vec![barrier(0), call(&[4, 1, 1, 1, 8])], "1.ewr: byte 63: communicator 1; expected a number below 1"),
         (vec![barrier(0), call(&[4, 0, 2, 1, 8])], "1.ewr: byte 64: root 2; expected a number below 2"),
         (vec![barrier(0), call(&[4, 0, 1, 2, 8, 8])], "1.ewr: byte 62: bcast of 2 members with 2 sizes; expected one"),
+        (
+            vec![File::new(0, 2).end(), lost],
+            "programs: rank1 waits for a message of 100 B under tag 7 that rank0 does not send; expected a send",
+        ),
         (vec![File::new(0, 2).end(), unsupported], "rank 1: Win, which is not recorded; expected a program that"),
         (vec![File::new(0, 2).end(), endless], "rank 1: request 0, a receive from anybody that never ends"),
         (
