@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -299,6 +301,19 @@ def test_damaged_archives_are_refused_with_their_name(tmp_path: Path) -> None:
     assert refusal(source).startswith(f"{source}: ")
     done = run_here("replay", tmp_path / "none.otf2", "--on", tmp_path / "fabric.toml")
     assert (done.returncode, "none.otf2: No such file" in done.stderr) == (2, True)
+
+
+def test_an_archive_that_the_library_never_opens_or_crashes_on_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = anchor(tmp_path, pair)
+    for code, message in (
+        (-signal.SIGALRM, "is damaged; the library otf2 does not end opening it"),
+        (-signal.SIGABRT, f"is damaged; the library otf2 ended with exit code {-signal.SIGABRT}"),
+    ):
+        ended = subprocess.CompletedProcess[str]((), code, "", "")
+        monkeypatch.setattr("etherweave.archives.subprocess.run", lambda *_, of=ended, **__: of)
+        assert refusal(source) == f"{source}: {message}"
 
 
 def test_a_missing_library_is_named_with_what_installs_it(

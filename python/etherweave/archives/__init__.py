@@ -4,6 +4,7 @@
 what it does not say: ``docs/guide/record.md``.
 """
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,6 +66,8 @@ def _convert(anchor: Path, directory: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode == DAMAGED:
         raise ArchiveError(f"{anchor}: {done.stdout.strip()}")
+    if done.returncode == -signal.SIGALRM:
+        raise ArchiveError(f"{anchor}: is damaged; the library otf2 does not end opening it")
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise ArchiveError(f"{anchor}: is damaged; the library otf2 ended with {lines[-1]}")

@@ -1,5 +1,6 @@
 """OTF2 archives as recordings: definitions say who the ranks are, events what they do."""
 
+import signal
 import sys
 from collections.abc import Iterable
 from contextlib import closing
@@ -12,6 +13,10 @@ from otf2.definitions import Comm, Group, InterComm, Location
 from etherweave.archives.errors import DAMAGED, ArchiveError
 from etherweave.archives.ranks import NANOSECONDS, OF_MESSAGES, Archive, Rank
 
+OPEN_LIMIT_S = 60
+"""To open an archive, with a second more for :data:`_DEFINITION_BYTES` of definitions [s]."""
+_DEFINITION_BYTES = 100_000
+
 
 def convert(anchor: Path, directory: Path) -> None:
     """Write the recording of an archive, a file for each rank; event by event.
@@ -19,9 +24,12 @@ def convert(anchor: Path, directory: Path) -> None:
     Raises
     ------
     ArchiveError
-        When it has what a recording cannot have. The library has errors of its own for damage.
+        When it has what a recording cannot have. The library has errors of its own for damage; a
+        damaged anchor can make it search for ever, after which SIGALRM ends the process.
     """
+    signal.alarm(OPEN_LIMIT_S + anchor.with_suffix(".def").stat().st_size // _DEFINITION_BYTES)
     with closing(otf2.reader.Reader(str(anchor))) as trace:
+        signal.alarm(0)
         _convert(trace, directory)
 
 
