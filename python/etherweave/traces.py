@@ -15,18 +15,26 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from etherweave import _core
 from etherweave.results import Result
+
+if TYPE_CHECKING:
+    import pyarrow
 
 FORMAT = "https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU"
 EDGE_US = 1e-3
 """Before the end of a slice, so that an arrow there belongs to that slice [us]."""
 
+ROWS = 1 << 16
+"""Rows of a table that are in memory as Python's values at once."""
+ABSENT = {"job": "recorded", "stream": 0}
+"""Values of columns that tables of a recorded program, which is one job of one thread, lack."""
+
 Event: TypeAlias = dict[str, Any]
-Columns: TypeAlias = Mapping[str, list[Any]]
-"""Of a table, by name."""
+Tables: TypeAlias = "Mapping[str, pyarrow.Table]"
+"""Tables by name."""
 
 
 class _Numbers(dict[str, int]):
@@ -46,7 +54,7 @@ def write_trace(source: Result | _core.Recording, file: Path) -> None:
         Of a run with ``observe.ranks`` ranks have activities and messages, with ``observe.ports``
         ports have counters.
     file
-        Is written event by event.
+        Is written event by event, and tables are read part by part.
 
     Raises
     ------
@@ -62,7 +70,7 @@ def write_trace(source: Result | _core.Recording, file: Path) -> None:
         out.write("\n]}\n")
 
 
-def events(tables: Mapping[str, Columns]) -> Iterator[Event]:
+def events(tables: Tables) -> Iterator[Event]:
     """Make the events of some tables; those that are missing have none.
 
     Parameters
@@ -77,30 +85,42 @@ def events(tables: Mapping[str, Columns]) -> Iterator[Event]:
     for (job, rank), (process, thread) in place.items():
         yield _named("thread_name", process, thread, f"{job} rank {rank}")
         yield _sorted("thread", process, thread, rank)
-    yield from _iterations(tables.get("iterations", {}), place)
-    yield from _activities(tables.get("activities", {}), place, threads)
+    yield from _iterations(tables, place)
+    yield from _activities(tables, place, threads)
     # A simulated message is sent at the end of an activity, a recorded one when its call begins.
-    edge_us = EDGE_US if "stream" in tables.get("activities", {}) else 0.0
-    yield from _transfers(tables.get("transfers", {}), place, edge_us)
-    yield from _ports(tables.get("port_samples", {}), hosts)
+    activities = tables.get("activities")
+    is_simulated = activities is not None and "stream" in activities.column_names
+    yield from _transfers(tables, place, EDGE_US if is_simulated else 0.0)
+    yield from _ports(tables, hosts)
 
 
 _Places: TypeAlias = dict[tuple[str, int], tuple[int, int]]
 """Process and thread of a rank, by job and rank."""
 
 
-def _places(tables: Mapping[str, Columns], hosts: _Numbers, threads: _Numbers) -> _Places:
+def _places(tables: Tables, hosts: _Numbers, threads: _Numbers) -> _Places:
     place: _Places = {}
     for name in ("iterations", "activities"):
-        for row in _rows(tables.get(name, {}), "job", "rank", "host"):
-            job, rank, host = row
+        for job, rank, host in _rows(tables, name, "job", "rank", "host"):
             place.setdefault((job, rank), (hosts[host], threads[f"{job} {rank}"]))
     return place
 
 
-def _rows(columns: Columns, *names: str) -> Iterator[tuple[Any, ...]]:
-    if columns:
-        yield from zip(*(columns[name] for name in names), strict=True)
+def _rows(tables: Tables, name: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+    """Read rows of a table, part by part; none of one that is missing."""
+    if name not in tables:
+        return
+    table = tables[name]
+    known = set(table.column_names)
+    for start in range(0, table.num_rows, ROWS):
+        part = table.slice(start, ROWS)
+        yield from zip(
+            *(
+                part[column].to_pylist() if column in known else [ABSENT[column]] * len(part)
+                for column in columns
+            ),
+            strict=True,
+        )
 
 
 def _named(kind: str, process: int, thread: int, name: str) -> Event:
@@ -130,21 +150,18 @@ def _complete(
     }
 
 
-def _iterations(columns: Columns, place: _Places) -> Iterator[Event]:
+def _iterations(tables: Tables, place: _Places) -> Iterator[Event]:
     names = ("job", "rank", "iteration", "start_ns", "duration_ns")
-    for job, rank, iteration, start, duration in _rows(columns, *names):
+    for job, rank, iteration, start, duration in _rows(tables, "iterations", *names):
         name = f"iteration {iteration}"
         yield _complete(name, "iteration", place[job, rank], start, start + duration)
 
 
-def _activities(columns: Columns, place: _Places, threads: _Numbers) -> Iterator[Event]:
+def _activities(tables: Tables, place: _Places, threads: _Numbers) -> Iterator[Event]:
     """Yield activities; each stream of a rank beyond the first has a thread of its own."""
-    streams = columns.get("stream") or [0] * len(columns.get("job", []))
-    names = ("job", "rank", "activity", "start_ns", "end_ns")
+    names = ("job", "rank", "stream", "activity", "start_ns", "end_ns")
     known: set[str] = set()
-    for stream, (job, rank, activity, start, end) in zip(
-        streams, _rows(columns, *names), strict=True
-    ):
+    for job, rank, stream, activity, start, end in _rows(tables, "activities", *names):
         process, thread = place[job, rank]
         if stream:
             key = f"{job} {rank} stream {stream}"
@@ -155,9 +172,9 @@ def _activities(columns: Columns, place: _Places, threads: _Numbers) -> Iterator
         yield _complete(activity, "activity", (process, thread), start, end)
 
 
-def _transfers(columns: Columns, place: _Places, edge_us: float) -> Iterator[Event]:
+def _transfers(tables: Tables, place: _Places, edge_us: float) -> Iterator[Event]:
     names = ("job", "source", "destination", "tag", "bytes", "start_ns", "end_ns")
-    for number, row in enumerate(_rows(columns, *names)):
+    for number, row in enumerate(_rows(tables, "transfers", *names)):
         job, source, destination, tag, size, start, end = row
         common = {"name": "message", "cat": "message", "id": number}
         about = {"bytes": size, "tag": tag, "source": source, "destination": destination}
@@ -179,19 +196,19 @@ _COUNTERS = (
 """Track, column and unit of what is counted at a port."""
 
 
-def _ports(columns: Columns, hosts: _Numbers) -> Iterator[Event]:
+def _ports(tables: Tables, hosts: _Numbers) -> Iterator[Event]:
     """Yield counters of ports at the end of each period; a pause is a part of the period."""
     names = ("time_ns", "duration_ns", "node", "port", "priority")
     known: set[str] = set()
-    values = [columns[column] for _, column, _ in _COUNTERS] if columns else []
-    for index, row in enumerate(_rows(columns, *names)):
-        time_ns, duration_ns, node, port, priority = row
+    counted = (column for _, column, _ in _COUNTERS)
+    for row in _rows(tables, "port_samples", *names, *counted):
+        time_ns, duration_ns, node, port, priority, *values = row
         process = hosts[node]
         if node not in known:
             known.add(node)
             yield from _process(node, process)
-        for (track, _, unit), column in zip(_COUNTERS, values, strict=True):
-            value = column[index] / duration_ns if unit == "part" else column[index]
+        for (track, _, unit), counted_value in zip(_COUNTERS, values, strict=True):
+            value = counted_value / duration_ns if unit == "part" else counted_value
             name = f"port {port} priority {priority} {track}"
             yield {"ph": "C", "name": name, "pid": process, "tid": 0} | {
                 "ts": time_ns / 1e3,
@@ -199,20 +216,15 @@ def _ports(columns: Columns, hosts: _Numbers) -> Iterator[Event]:
             }
 
 
-def _of_result(result: Result) -> dict[str, Columns]:
-    return {
-        name: {column: result.values(name, column) for column in result.columns(name)}
-        for name in ("activities", "transfers", "iterations", "port_samples")
-    }
+def _of_result(result: Result) -> Tables:
+    names = ("activities", "transfers", "iterations", "port_samples")
+    return {name: result.tables[name] for name in names if name in result.tables}
 
 
-def _of_recording(recording: _core.Recording) -> dict[str, Columns]:
-    """Read the tables of a recorded program, which is one job."""
-    return {
-        name: {column: table.values(column) for column in table.columns}
-        | {"job": ["recorded"] * len(table)}
-        for name, table in recording.tables().items()
-    }
+def _of_recording(recording: _core.Recording) -> Tables:
+    import pyarrow
+
+    return {name: pyarrow.table(table) for name, table in recording.tables().items()}
 
 
 @contextmanager
