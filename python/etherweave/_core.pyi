@@ -56,6 +56,9 @@ def run(
 ) -> Run:
     """Simulate; ``progress`` returns whether to continue, ``on_start`` gets the estimate."""
 
+def convert_goal(text: str | PathLike[str], binary: str | PathLike[str]) -> None:
+    """Write a GOAL text as GOAL binary."""
+
 def schedules(
     text: str, origin: str, overrides: Sequence[tuple[str, str]], warm_up: int
 ) -> Schedules:
@@ -226,10 +229,10 @@ class Schedule:
     @property
     def amounts(self) -> str:
         """How much it is, as JSON."""
-    def goal(self) -> str:
-        """Write the programs as GOAL text."""
-    def goal_bytes(self) -> bytes:
-        """Write the programs as GOAL binary."""
+    def write_goal(self, file: str | PathLike[str]) -> None:
+        """Write the programs or graphs as GOAL text."""
+    def write_goal_binary(self, file: str | PathLike[str]) -> None:
+        """Write the programs or graphs as GOAL binary."""
     def chakra(self) -> list[bytes]:
         """Write the programs as execution traces of Chakra, one of each rank."""
     @property

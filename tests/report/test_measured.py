@@ -158,6 +158,10 @@ def test_schedules_are_written_for_other_programs(tmp_path: Path) -> None:
     (row,) = json.loads(done.stdout)
     names = ["0.ews", "0.goal", "0.bin", "0.{rank}.et"]
     assert [Path(name).name for name in row["files"]] == names
+    # The text becomes the binary without a scenario, too.
+    done = command("schedule", tmp_path / "out/0.goal", "-o", tmp_path / "converted")
+    assert done.stdout == f"{tmp_path}/converted/0.bin\n"
+    assert Path(done.stdout.strip()).read_bytes() == (tmp_path / "out/0.bin").read_bytes()
     goal = (tmp_path / "out" / "0.goal").read_text()
     # A scenario that names the text, the binary or the traces simulates the same.
     assert goal.startswith("num_ranks 4\n\nrank 0 {\nl1: recv 0b from")
@@ -213,6 +217,18 @@ def test_a_graph_that_is_no_sequence_is_written_as_traces(tmp_path: Path) -> Non
     )
     done = command("schedule", file, "-o", tmp_path / "none")
     assert (done.returncode, (tmp_path / "none").exists()) == (2, False)
+
+
+def test_a_mistake_in_a_goal_text_leaves_no_binary(tmp_path: Path) -> None:
+    file = tmp_path / "cut.goal"
+    file.write_text("num_ranks 2\nrank 0 {\na: calc\n}\n")
+    done = command("schedule", file, "-o", tmp_path / "out")
+    assert (done.returncode, list((tmp_path / "out").iterdir())) == (2, [])
+    message = "text: line 3: a : calc; expected `send`, `recv`, `calc`, `requires` or `}`"
+    assert done.stderr == f"{file}: {message}\n"
+    done = command("schedule", file, "-o", tmp_path / "out", "--goal")
+    assert done.returncode == 2
+    assert done.stderr.startswith("--set, --goal, --chakra: beside the GOAL text")
 
 
 def test_streams_have_no_goal(tmp_path: Path) -> None:

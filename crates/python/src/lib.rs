@@ -31,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use crate::run::{Run, figures, foresee, resolve, run, schema, sweep};
     #[pymodule_export]
-    use crate::schedules::{Schedule, Schedules, executor_sources, schedules};
+    use crate::schedules::{Schedule, Schedules, convert_goal, executor_sources, schedules};
     #[pymodule_export]
     use crate::table::Table;
 

@@ -1,5 +1,10 @@
 //! Schedules for Python: a scenario's text goes in, files for the executor come out; and the executor's own sources.
 
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+
+use etherweave_scenario::InputError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -76,17 +81,14 @@ impl Schedule {
         self.job.amounts_json()
     }
 
-    /// The programs as GOAL text.
-    fn goal(&self, py: Python<'_>) -> PyResult<String> {
-        let written = py.detach(|| self.job.goal());
-        written.map_err(|error| ScenarioError::new_err(format!("{}: {error}", self.job.name)))
+    /// Writes the programs or graphs as GOAL text.
+    fn write_goal(&self, py: Python<'_>, file: PathBuf) -> PyResult<()> {
+        py.detach(|| write(&file, &self.job.name, |mut out| self.job.goal(&mut out)))
     }
 
-    /// The programs as GOAL binary.
-    fn goal_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let written = py.detach(|| self.job.goal_bytes());
-        let written = written.map_err(|error| ScenarioError::new_err(format!("{}: {error}", self.job.name)))?;
-        Ok(PyBytes::new(py, &written))
+    /// Writes the programs or graphs as GOAL binary.
+    fn write_goal_binary(&self, py: Python<'_>, file: PathBuf) -> PyResult<()> {
+        py.detach(|| write(&file, &self.job.name, |out| self.job.goal_binary(out)))
     }
 
     /// The programs as execution traces of Chakra, one of each rank.
@@ -102,6 +104,25 @@ impl Schedule {
         let bytes = self.job.bytes.as_ref().map_err(scenario_error)?;
         Ok(PyBytes::new(py, bytes))
     }
+}
+
+/// Writes a file, which is removed if there is a mistake in what is written.
+fn write(file: &Path, of: &str, content: impl FnOnce(BufWriter<File>) -> Result<(), InputError>) -> PyResult<()> {
+    let result = content(BufWriter::new(File::create(file)?));
+    result.map_err(|error| {
+        // What is left of it would look like a schedule.
+        let _ = std::fs::remove_file(file);
+        ScenarioError::new_err(format!("{of}: {error}"))
+    })
+}
+
+/// Writes a GOAL text as GOAL binary.
+#[pyfunction]
+pub fn convert_goal(py: Python<'_>, text: PathBuf, binary: PathBuf) -> PyResult<()> {
+    py.detach(|| {
+        let lines = BufReader::new(File::open(&text)?);
+        write(&binary, &text.display().to_string(), |out| etherweave_scenario::convert_goal(lines, out))
+    })
 }
 
 /// The jobs of a scenario as schedules; each program runs once before it counts, every block at most `warm_up` times.

@@ -6,7 +6,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputError, InputE
 use etherweave_sim::Job;
 use etherweave_sim::params::{self, Binding, CoreParams, FlowControl};
 use etherweave_topology::Topology;
-use etherweave_workload::{Graph, GraphOp, Op, Program, Traffic, Workload};
+use etherweave_workload::{Graph, Op, Program, Traffic, Workload};
 
 use crate::{JobSpec, Scenario, routing};
 
@@ -231,8 +231,7 @@ fn check_streams(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
 }
 
 fn longest_computation(graphs: &[Arc<Graph>]) -> Duration {
-    let computation = |op| if let GraphOp::Compute { duration } = op { duration } else { Duration::ZERO };
-    graphs.iter().flat_map(|graph| graph.ops()).map(computation).max().unwrap_or(Duration::ZERO)
+    graphs.iter().map(|graph| graph.facts().computation_max).max().unwrap_or(Duration::ZERO)
 }
 
 fn longest_rest(programs: &[Program]) -> Duration {

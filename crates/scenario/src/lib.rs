@@ -59,7 +59,7 @@ pub use recorded::{RecordedFacts, RecordedProgram};
 pub use run::{Run, RunOptions};
 pub use sampling::ObserveSpec;
 pub use scenario::{JobSpec, RunSpec, Scenario, sweep};
-pub use schedules::{JobSchedule, Schedules};
+pub use schedules::{JobSchedule, Schedules, convert_goal};
 pub use sweep::{AxisSpec, SampleMethod, SampleSpec, Scale, SweepSpec};
 pub use tables::{Column, Table};
 

@@ -1,5 +1,7 @@
 //! A scenario's jobs as schedules that a program elsewhere executes: the very programs that a run simulates.
 
+use std::io::{BufRead, Seek, Write};
+
 use etherweave_primitives::{HostId, InputError};
 use etherweave_sim::Job;
 use etherweave_topology::Topology;
@@ -47,20 +49,20 @@ impl JobSchedule {
         serde_json::to_string(&self.amounts).expect("amounts are JSON")
     }
 
-    /// The programs or graphs as GOAL text.
+    /// Writes the programs or graphs as GOAL text, rank by rank.
     ///
     /// # Errors
-    /// When it is one of streams, or longer than such a text should be.
-    pub fn goal(&self) -> Result<String, InputError> {
-        Goal::write(&self.traffic)
+    /// When it is one of streams, or a rank has more operations than memory should; when `out` fails.
+    pub fn goal(&self, out: &mut impl Write) -> Result<(), InputError> {
+        Goal::write(&self.traffic, out)
     }
 
     /// The same as GOAL binary.
     ///
     /// # Errors
     /// As [`JobSchedule::goal`].
-    pub fn goal_bytes(&self) -> Result<Vec<u8>, InputError> {
-        Goal::to_bytes(&self.traffic)
+    pub fn goal_binary(&self, out: impl Write + Seek) -> Result<(), InputError> {
+        Goal::write_binary(&self.traffic, out)
     }
 
     /// The same as execution traces of Chakra, one of each rank.
@@ -70,6 +72,14 @@ impl JobSchedule {
     pub fn chakra(&self) -> Result<Vec<Vec<u8>>, InputError> {
         Chakra::write(&self.traffic)
     }
+}
+
+/// Writes a GOAL text as a binary, with one rank of it in memory at a time.
+///
+/// # Errors
+/// When it is no GOAL, or its ranks are not in order; with the line. When `text` or `out` fails.
+pub fn convert_goal(text: impl BufRead, out: impl Write + Seek) -> Result<(), InputError> {
+    Goal::convert(text, out)
 }
 
 impl Schedules {

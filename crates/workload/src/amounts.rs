@@ -2,7 +2,7 @@
 
 use etherweave_primitives::Duration;
 
-use crate::{Graph, GraphOp, Op, Program, StreamSpec, Traffic};
+use crate::{Graph, MessageSum, Op, Program, StreamSpec, Traffic};
 
 /// Sums over a job, and the most that one rank has. Endless streams count once per message of their window.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize)]
@@ -83,17 +83,10 @@ fn load(program: &Program) -> RankLoad {
 }
 
 fn graph_load(graph: &Graph, iterations: u32) -> RankLoad {
-    let mut load = RankLoad::default();
-    let repeat = u64::from(iterations);
-    for op in graph.ops() {
-        match op {
-            GraphOp::Send { bytes, .. } => add(&mut load.sent, repeat, bytes),
-            GraphOp::Receive { bytes, .. } => add(&mut load.received, repeat, bytes),
-            GraphOp::Compute { duration } => rest(&mut load, repeat, duration),
-            GraphOp::Copy { .. } => {}
-        }
-    }
-    load
+    let often = |once: u64| once.saturating_mul(iterations.into());
+    let all = |sum: MessageSum| [often(sum.messages), often(sum.bytes)];
+    let facts = graph.facts();
+    RankLoad { sent: all(facts.sent), received: all(facts.received), rest_ps: often(facts.computed_ps) }
 }
 
 fn add(sum: &mut [u64; 2], messages: u64, bytes: u64) {

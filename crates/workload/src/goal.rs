@@ -16,10 +16,12 @@ mod lines;
 mod reader;
 mod writer;
 
+use std::io::{BufRead, Seek, Write};
 use std::sync::Arc;
 
 use etherweave_primitives::InputError;
 
+use self::binary::BinaryWriter;
 use crate::graph::graphs_of;
 use crate::limits::at_least;
 use crate::{ExecutionStream, Graph, GraphBuilder, TraceFile, Traffic, check_graphs};
@@ -91,8 +93,13 @@ impl Goal {
     /// Most operations and dependencies that it can have, before anything is built.
     pub(crate) fn operations_max(&self) -> u64 {
         let Some(file) = &self.content else { return self.text.lines().count() as u64 };
-        let is_binary = file.head(HEAD_BYTES).is_ok_and(|head| Goal::is_binary(&head));
-        file.length() / if is_binary { binary::NODE_BYTES as u64 } else { LINE_BYTES_MIN }
+        file.length() / if self.is_in_file() { binary::NODE_BYTES as u64 } else { LINE_BYTES_MIN }
+    }
+
+    /// Whether its graphs stay in the file while they are performed.
+    pub(crate) fn is_in_file(&self) -> bool {
+        let head = self.content.as_ref().and_then(|file| file.head(binary::MAGIC_BYTES as u64).ok());
+        head.is_some_and(|head| Goal::is_binary(&head))
     }
 
     /// The graph of every rank.
@@ -103,7 +110,7 @@ impl Goal {
         at_least("iterations", self.iterations, 1)?;
         let (key, graphs) = match &self.content {
             None => ("text", reader::read(&self.text)?),
-            Some(file) => ("file", of_file(&file.head(u64::MAX)?)?),
+            Some(file) => ("file", of_file(file)?),
         };
         let graphs: Vec<Arc<Graph>> = graphs.into_iter().map(Arc::new).collect();
         check_graphs(&graphs).map_err(|error| InputError { key: key.to_owned(), ..error })?;
@@ -114,22 +121,33 @@ impl Goal {
         Ok(Traffic::Graphs { ranks: self.graphs()?, iterations: self.iterations })
     }
 
-    /// Programs or graphs as GOAL text: repetitions of programs one after another, without marks of iterations; of
-    /// graphs one.
+    /// Writes programs or graphs as GOAL text, rank by rank: repetitions of programs one after another, without marks
+    /// of iterations; of graphs one.
     ///
     /// # Errors
-    /// When they have more operations than such a text should, or a time that is no whole number of nanoseconds; for
-    /// streams.
-    pub fn write(traffic: &Traffic) -> Result<String, InputError> {
-        writer::text(&graphs_of(traffic, "GOAL")?)
+    /// When a rank has more operations than memory should, or a time that is no whole number of nanoseconds; for
+    /// streams; when `out` fails.
+    pub fn write(traffic: &Traffic, out: &mut impl Write) -> Result<(), InputError> {
+        writer::text(traffic, out)
     }
 
     /// The same as a binary.
     ///
     /// # Errors
     /// As [`Goal::write`].
-    pub fn to_bytes(traffic: &Traffic) -> Result<Vec<u8>, InputError> {
-        binary::write(&graphs_of(traffic, "GOAL")?)
+    pub fn write_binary(traffic: &Traffic, out: impl Write + Seek) -> Result<(), InputError> {
+        let graphs = graphs_of(traffic, "GOAL")?;
+        let mut binary = BinaryWriter::new(out, traffic.ranks())?;
+        graphs.into_iter().try_for_each(|graph| binary.rank(&graph))?;
+        binary.finish()
+    }
+
+    /// Writes a GOAL text as a binary, with one rank of it in memory at a time.
+    ///
+    /// # Errors
+    /// When it is no GOAL, or its ranks are not in order; with the line. When `text` or `out` fails.
+    pub fn convert(text: impl BufRead, out: impl Write + Seek) -> Result<(), InputError> {
+        reader::convert(text, out)
     }
 
     /// Whether a file is a binary, by its first bytes.
@@ -138,12 +156,13 @@ impl Goal {
     }
 }
 
-/// The graphs of a text or a binary.
-fn of_file(bytes: &[u8]) -> Result<Vec<Graph>, InputError> {
-    if Goal::is_binary(bytes) {
-        return binary::read(bytes);
+/// The graphs of a text, in memory, or of a binary, in its file.
+fn of_file(file: &TraceFile) -> Result<Vec<Graph>, InputError> {
+    if Goal::is_binary(&file.head(binary::MAGIC_BYTES as u64)?) {
+        return binary::open(file);
     }
-    let text = str::from_utf8(bytes)
+    let bytes = file.head(u64::MAX)?;
+    let text = str::from_utf8(&bytes)
         .map_err(|error| InputError::new("file", format!("byte {}: no UTF-8", error.valid_up_to()), "GOAL"))?;
     reader::read(text).map_err(|error| InputError { key: "file".to_owned(), ..error })
 }

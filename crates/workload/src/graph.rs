@@ -32,20 +32,28 @@
 
 mod builder;
 mod check;
+mod facts;
 mod job;
+mod nodes;
 mod order;
 mod progress;
+mod run;
+mod window;
 
-use etherweave_primitives::{Duration, Rank};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use etherweave_primitives::{Duration, InputError, Rank};
 
 pub use builder::{GraphBuilder, GraphCycle, NodeId};
 pub use check::check_graphs;
+pub use facts::{GraphFacts, MessageSum};
 pub(crate) use job::graphs_of;
+pub use nodes::NodeLists;
 pub use order::programs_of_graphs;
 pub(crate) use order::topological;
-
-/// Stands for any rank and any tag; no tag of an operation.
-const ANY: u32 = u32::MAX;
+pub use run::GraphRun;
+pub(crate) use window::{BLOCK_BYTES, BLOCK_NODES, ReadNodes};
 
 /// An operation of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,75 +108,73 @@ pub enum ExecutionStream {
     Accelerator,
 }
 
-/// The operations of a rank, numbered from 0. Lists of all nodes one after another: a node takes 36 B, and 4 B for each
-/// operation that waits for it.
+/// The operations of a rank, numbered from 0: in memory, or in a file whose nodes are read while they are performed
+/// ([`GraphRun`]).
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Graph {
     streams: Vec<ExecutionStream>,
-    nodes: Vec<Node>,
-    /// Of each node, where its dependants on completion and those on start end; they begin where those of the node
-    /// before end.
-    ends: Vec<[u32; 2]>,
-    dependants: Vec<u32>,
-    /// How many operations each node waits for.
-    waits: Vec<u32>,
+    facts: GraphFacts,
+    nodes: Nodes,
 }
 
-/// An operation without what it does not have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Node {
-    /// Payload [B] or time [ps].
-    amount: u64,
-    peer: u32,
-    tag: u32,
-    kind: NodeKind,
-    stream: u8,
+/// Where the nodes of a graph are.
+#[derive(Clone, Debug)]
+enum Nodes {
+    Memory(NodeLists),
+    /// So many in a file.
+    File(Arc<dyn ReadNodes>, u32),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum NodeKind {
-    Send,
-    Receive,
-    Compute,
-    Copy,
-}
-
-impl Node {
-    fn new(op: GraphOp, stream: u8) -> Node {
-        let (kind, amount, peer, tag) = match op {
-            GraphOp::Send { peer, tag, bytes } => (NodeKind::Send, bytes, peer.get(), tag),
-            GraphOp::Receive { peer, tag, bytes } => {
-                (NodeKind::Receive, bytes, peer.map_or(ANY, Rank::get), tag.unwrap_or(ANY))
-            }
-            GraphOp::Compute { duration } => (NodeKind::Compute, duration.as_ps(), 0, 0),
-            GraphOp::Copy { bytes } => (NodeKind::Copy, bytes, 0, 0),
-        };
-        Node { amount, peer, tag, kind, stream }
+impl Default for Nodes {
+    fn default() -> Nodes {
+        Nodes::Memory(NodeLists::default())
     }
+}
 
-    fn op(self) -> GraphOp {
-        let named = |number: u32| Some(number).filter(|&number| number != ANY);
-        let bytes = self.amount;
-        match self.kind {
-            NodeKind::Send => GraphOp::Send { peer: Rank::new(self.peer), tag: self.tag, bytes },
-            NodeKind::Receive => {
-                GraphOp::Receive { peer: named(self.peer).map(Rank::new), tag: named(self.tag), bytes }
-            }
-            NodeKind::Compute => GraphOp::Compute { duration: Duration::from_ps(bytes) },
-            NodeKind::Copy => GraphOp::Copy { bytes },
+/// Of a file each is equal to itself only.
+impl PartialEq for Nodes {
+    fn eq(&self, other: &Nodes) -> bool {
+        match (self, other) {
+            (Nodes::Memory(own), Nodes::Memory(other)) => own == other,
+            (Nodes::File(own, _), Nodes::File(other, _)) => Arc::ptr_eq(own, other),
+            (Nodes::Memory(_), Nodes::File(..)) | (Nodes::File(..), Nodes::Memory(_)) => false,
         }
     }
 }
 
+impl Eq for Nodes {}
+
 impl Graph {
+    fn in_memory(streams: Vec<ExecutionStream>, nodes: NodeLists) -> Graph {
+        Graph { streams, facts: GraphFacts::of(nodes.ops()), nodes: Nodes::Memory(nodes) }
+    }
+
+    /// A graph of `count` nodes in a file, with what they are in all.
+    pub(crate) fn in_file(
+        streams: Vec<ExecutionStream>,
+        facts: GraphFacts,
+        source: Arc<dyn ReadNodes>,
+        count: u32,
+    ) -> Graph {
+        Graph { streams, facts, nodes: Nodes::File(source, count) }
+    }
+
     /// Number of operations.
     pub fn len(&self) -> usize {
-        self.nodes.len()
+        match &self.nodes {
+            Nodes::Memory(nodes) => nodes.len(),
+            Nodes::File(_, count) => *count as usize,
+        }
     }
 
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+        self.len() == 0
+    }
+
+    /// Whether its nodes stay in a file.
+    pub fn is_in_file(&self) -> bool {
+        matches!(self.nodes, Nodes::File(..))
     }
 
     /// Its execution streams, by number.
@@ -176,63 +182,35 @@ impl Graph {
         &self.streams
     }
 
-    /// The operation of a node.
-    #[inline]
-    pub fn op(&self, node: u32) -> GraphOp {
-        self.nodes[node as usize].op()
+    /// Its operations in all.
+    pub fn facts(&self) -> &GraphFacts {
+        &self.facts
     }
 
-    /// The stream that performs a node.
-    #[inline]
-    pub fn stream(&self, node: u32) -> u8 {
-        self.nodes[node as usize].stream
+    /// All its nodes, in memory.
+    ///
+    /// # Errors
+    /// When they are in a file that cannot be read.
+    pub fn nodes(&self) -> Result<Cow<'_, NodeLists>, InputError> {
+        let (source, count) = match &self.nodes {
+            Nodes::Memory(nodes) => return Ok(Cow::Borrowed(nodes)),
+            Nodes::File(source, count) => (source, *count),
+        };
+        let (mut nodes, mut block) = (NodeLists::default(), NodeLists::default());
+        for first in (0..count).step_by(BLOCK_NODES as usize) {
+            source.read(first, BLOCK_NODES.min(count - first), &mut block)?;
+            nodes.append(&block);
+        }
+        Ok(Cow::Owned(nodes))
     }
 
-    /// All operations, by number.
-    pub fn ops(&self) -> impl Iterator<Item = GraphOp> {
-        self.nodes.iter().map(|node| node.op())
-    }
-
-    /// How many operations each node waits for, by number.
-    pub fn waits(&self) -> &[u32] {
-        &self.waits
-    }
-
-    /// Nodes that wait for the completion of `node`, lowest first.
-    #[inline]
-    pub fn after(&self, node: u32) -> &[u32] {
-        let begin = node.checked_sub(1).map_or(0, |before| self.ends[before as usize][1]);
-        &self.dependants[begin as usize..self.ends[node as usize][0] as usize]
-    }
-
-    /// Nodes that wait for the start of `node`, lowest first.
-    #[inline]
-    pub fn after_start(&self, node: u32) -> &[u32] {
-        let [begin, end] = self.ends[node as usize];
-        &self.dependants[begin as usize..end as usize]
-    }
-
-    /// What it takes in memory [B].
+    /// What it takes in memory before it runs [B].
     pub fn memory(&self) -> u64 {
-        let lists = self.nodes.len() * (size_of::<Node>() + size_of::<[u32; 2]>()) + 4 * self.waits.len();
-        (size_of::<Graph>() + lists + 4 * self.dependants.len() + self.streams.len()) as u64
-    }
-
-    /// Ranks that it names.
-    pub fn peers(&self) -> impl Iterator<Item = Rank> {
-        self.ops().filter_map(|op| match op {
-            GraphOp::Send { peer, .. } => Some(peer),
-            GraphOp::Receive { peer, .. } => peer,
-            GraphOp::Compute { .. } | GraphOp::Copy { .. } => None,
-        })
-    }
-
-    /// Messages that it sends, and their payload [B].
-    pub fn sent(&self) -> (u64, u64) {
-        self.nodes
-            .iter()
-            .filter(|node| node.kind == NodeKind::Send)
-            .fold((0, 0), |(messages, bytes): (u64, u64), node| (messages + 1, bytes.saturating_add(node.amount)))
+        let lists = match &self.nodes {
+            Nodes::Memory(nodes) => nodes.memory(),
+            Nodes::File(..) => 0,
+        };
+        size_of::<Graph>() as u64 + lists + self.streams.len() as u64 + 4 * self.facts.peers().len() as u64
     }
 }
 

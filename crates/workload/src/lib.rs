@@ -72,7 +72,10 @@ pub use family::{Traffic, Workload};
 pub use fft::Fft;
 pub use goal::Goal;
 pub use gpcnet::{Gpcnet, GpcnetCongestion, GpcnetCongestor, GpcnetTest};
-pub use graph::{ExecutionStream, Graph, GraphBuilder, GraphCycle, GraphOp, NodeId, check_graphs, programs_of_graphs};
+pub use graph::{
+    ExecutionStream, Graph, GraphBuilder, GraphCycle, GraphFacts, GraphOp, GraphRun, MessageSum, NodeId, NodeLists,
+    check_graphs, programs_of_graphs,
+};
 pub use groups::{HostGroups, HostRange};
 pub use halo3d::{Boundary, Halo3d};
 pub use hpcc_fft::{FftScope, HpccFft};

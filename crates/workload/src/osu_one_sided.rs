@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn files_of_sends_and_receives_refuse_one_sided_operations() {
         let traffic = Traffic::Ranks(OsuOneSidedLatency::default().programs().unwrap());
-        let goal = Goal::write(&traffic).unwrap_err().to_string();
+        let goal = Goal::write(&traffic, &mut Vec::new()).unwrap_err().to_string();
         let schedule = Schedule::new("put", traffic).to_bytes().unwrap_err().to_string();
         assert!(goal.contains("one-sided operations; expected sends and receives: GOAL has no windows"), "{goal}");
         assert!(schedule.contains("the executor has no windows of memory for put, get"), "{schedule}");

@@ -24,7 +24,14 @@ struct Posted {
 
 /// Requests without a counterpart, by source, destination and tag.
 #[derive(Default)]
-pub(crate) struct Channels(BTreeMap<(usize, usize, u32), Posted>);
+pub(crate) struct Channels {
+    posted: BTreeMap<(usize, usize, u32), Posted>,
+    /// How many channels had a request when those without one were removed last.
+    open: usize,
+}
+
+/// Channels without a request that are kept: most are used again.
+const CHANNELS_KEPT: usize = 1 << 16;
 
 struct RankState<'a> {
     ops: std::iter::Peekable<Box<dyn Iterator<Item = &'a Op> + 'a>>,
@@ -110,15 +117,36 @@ impl Rendezvous<'_> {
 impl Channels {
     /// A request of `rank` that has no counterpart.
     pub fn open_request(&self, rank: usize) -> String {
-        let request = self.0.iter().find_map(|(&(from, to, tag), posted)| {
+        let request = self.posted.iter().find_map(|(&(from, to, tag), posted)| {
             let (from_rank, to_rank) = (Rank::from_index(from), Rank::from_index(to));
             let sends = from == rank && !posted.sends.is_empty();
             let receives = to == rank && !posted.receives.is_empty();
-            let sent = || format!(", for {to_rank} to receive under tag {tag}");
-            let received = || format!(", for {from_rank} to send under tag {tag}");
+            let first = |requests: &VecDeque<Request>| requests.front().map_or(0, |request| request.bytes);
+            let sent = || format!(", for {to_rank} to receive under tag {tag} ({} B)", first(&posted.sends));
+            let received = || format!(", for {from_rank} to send under tag {tag} ({} B)", first(&posted.receives));
             sends.then(sent).or_else(|| receives.then(received))
         });
         request.unwrap_or_default()
+    }
+
+    /// Removes channels without a request where they are most, so that tags which are used once take no memory.
+    fn forget_empty(&mut self) {
+        if self.posted.len() > 2 * self.open + CHANNELS_KEPT {
+            self.posted.retain(|_, posted| !posted.sends.is_empty() || !posted.receives.is_empty());
+            self.open = self.posted.len();
+        }
+    }
+
+    /// Rejects a send without a receive.
+    ///
+    /// # Errors
+    /// Names the first.
+    pub fn check_sends(&self) -> Result<(), InputError> {
+        let open = self.posted.iter().find_map(|(channel, posted)| Some((channel, posted.sends.front()?)));
+        let Some((&(from, to, tag), request)) = open else { return Ok(()) };
+        let (from, to, bytes) = (Rank::from_index(from), Rank::from_index(to), request.bytes);
+        let found = format!("{from} sends a message of {bytes} B under tag {tag} that {to} does not receive");
+        Err(InputError::new("programs", found, "a receive for every send"))
     }
 
     /// Posts a request; gives the counterpart, if it has one.
@@ -132,7 +160,8 @@ impl Channels {
         is_send: bool,
     ) -> Result<Option<Request>, InputError> {
         let (from, to, tag) = channel;
-        let posted = self.0.entry(channel).or_default();
+        self.forget_empty();
+        let posted = self.posted.entry(channel).or_default();
         let (own, others) =
             if is_send { (&mut posted.sends, &mut posted.receives) } else { (&mut posted.receives, &mut posted.sends) };
         let Some(other) = others.pop_front() else {

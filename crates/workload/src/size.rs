@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use etherweave_primitives::InputErrors;
 
-use crate::{Block, Goal, Graph, GraphOp, Op, Program, StreamSpec, Workload};
+use crate::graph::BLOCK_BYTES;
+use crate::{Block, Goal, Graph, Op, Program, StreamSpec, Workload};
 
 /// Ranks whose programs stand for all.
 const SAMPLES: u64 = 8;
@@ -16,6 +17,9 @@ const SAMPLES: u64 = 8;
 const PERMUTATION_OPS: u64 = 5;
 /// What a line of a GOAL file takes in memory [B]: an operation with what a run keeps of it, or a dependency.
 const LINE_BYTES: u64 = 48;
+
+/// Blocks of a graph in a file that a rank has in memory at once, as far as is known before it runs.
+const WINDOW_BLOCKS: u64 = 4;
 
 /// How much a workload is; sums over all its ranks. Numbers stop at the largest instead of wrapping.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -142,10 +146,11 @@ fn of_partners(ranks: u64, message: u64, messages: u64, outstanding: u64) -> Tra
 fn of_goal(goal: &Goal, ranks: u64) -> TrafficSize {
     let lines = goal.operations_max();
     let pairs = ranks.saturating_mul(ranks.saturating_sub(1)) / 2;
+    let window = WINDOW_BLOCKS * BLOCK_BYTES + size_of::<Graph>() as u64;
     TrafficSize {
         ranks,
         receivers: ranks,
-        program_bytes: lines * LINE_BYTES + ranks.saturating_mul(size_of::<Graph>() as u64),
+        program_bytes: if goal.is_in_file() { ranks.saturating_mul(window) } else { lines * LINE_BYTES },
         connections: pairs.min(lines),
         rows: ranks.saturating_mul(u64::from(goal.iterations)),
         messages: Some(lines.saturating_mul(u64::from(goal.iterations))),
@@ -161,16 +166,15 @@ fn of_graphs(graphs: &[Arc<Graph>], ranks: u64, iterations: u32) -> TrafficSize 
         |sum: u64| (u128::from(sum) * u128::from(ranks) / graphs.len().max(1) as u128).min(u64::MAX.into()) as u64;
     let sum = |value: fn(&Graph) -> u64| all(graphs.iter().map(|graph| value(graph)).fold(0, u64::saturating_add));
     let often = |once: u64| once.saturating_mul(iterations.into());
-    let length = |op| if let GraphOp::Send { bytes, .. } = op { bytes } else { 0 };
-    let largest = graphs.iter().flat_map(|graph| graph.ops()).map(length).max().unwrap_or(0);
+    let largest = graphs.iter().map(|graph| graph.facts().sent_max).max().unwrap_or(0);
     TrafficSize {
         ranks,
         receivers: ranks,
         program_bytes: sum(Graph::memory),
-        connections: sum(|graph| graph.peers().collect::<BTreeSet<_>>().len() as u64).div_ceil(2),
+        connections: sum(|graph| graph.facts().peers().len() as u64).div_ceil(2),
         rows: often(ranks),
-        messages: Some(often(sum(|graph| graph.sent().0))),
-        bytes: Some(often(sum(|graph| graph.sent().1))),
+        messages: Some(often(sum(|graph| graph.facts().sent.messages))),
+        bytes: Some(often(sum(|graph| graph.facts().sent.bytes))),
         burst_bytes: sum(|graph| graph.streams().len() as u64).saturating_mul(largest),
     }
 }
@@ -252,7 +256,7 @@ mod tests {
             Traffic::Ranks(programs) => programs.iter().map(peers).sum::<u64>().div_ceil(2),
             Traffic::Streams(streams) => streams.len() as u64,
             Traffic::Graphs { ranks, .. } => {
-                let peers = |graph: &Arc<Graph>| graph.peers().collect::<BTreeSet<_>>().len() as u64;
+                let peers = |graph: &Arc<Graph>| graph.facts().peers().len() as u64;
                 ranks.iter().map(peers).sum::<u64>().div_ceil(2)
             }
         };

@@ -8,14 +8,17 @@ import typer
 
 import etherweave
 from etherweave import _core
-from etherweave.cli.exits import mistakes, notice
+from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
 from etherweave.scenario import literals, read
 
 EXAMPLES = """Examples:
 etherweave schedule halo3d.toml -o schedules
 etherweave schedule halo3d.toml -o schedules --goal --set job.0.workload.halo3d.iterations=10
-etherweave schedule training.toml -o schedules --chakra"""
+etherweave schedule training.toml -o schedules --chakra
+etherweave schedule trace.goal -o schedules"""
+
+GOAL = ".goal"
 
 
 def schedule(
@@ -35,8 +38,15 @@ def schedule(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the schedule of each job for the MPI executor, and print the file names."""
+    """Write the schedule of each job for the MPI executor, and print the file names.
+
+    A GOAL text (.goal) in place of a scenario is written as GOAL binary, rank by rank.
+    """
     directory(output)
+    if file.suffix == GOAL:
+        if settings or goal or chakra:
+            reject(f"--set, --goal, --chakra: beside the GOAL text {file}; expected a scenario")
+        return _convert(file, output / f"{file.stem}.bin", as_json)
     with mistakes(etherweave.ScenarioError):
         text, origin = read(file)
         made = _core.schedules(text, origin, literals(overrides(settings)), warm_up)
@@ -52,19 +62,27 @@ def schedule(
 
 def _write(job: _core.Schedule, stem: Path, goal: bool, chakra: bool) -> list[str]:
     """Write the files of a job, named by its number, and return their names."""
-    contents: dict[str, bytes] = {}
+    executed = b""
     try:
-        contents[".ews"] = job.bytes
+        executed = job.bytes
     except etherweave.ScenarioError as error:
         if not goal and not chakra:
             raise
         notice(f"{job.name}: no schedule for the MPI executor ({error})")
-    if goal:
-        contents |= {".goal": job.goal().encode(), ".bin": job.goal_bytes()}
-    traces = job.chakra() if chakra else []
-    ranks = {f".{rank}.et": trace for rank, trace in enumerate(traces)}
     stem.parent.mkdir(parents=True, exist_ok=True)
-    for suffix, content in (contents | ranks).items():
-        stem.with_suffix(suffix).write_bytes(content)
-    names = [*contents, ".{rank}.et"] if chakra else contents
-    return [str(stem.with_suffix(suffix)) for suffix in names]
+    if goal:
+        job.write_goal(stem.with_suffix(GOAL))
+        job.write_goal_binary(stem.with_suffix(".bin"))
+    for rank, trace in enumerate(job.chakra() if chakra else []):
+        stem.with_suffix(f".{rank}.et").write_bytes(trace)
+    if executed:
+        stem.with_suffix(".ews").write_bytes(executed)
+    written = {".ews": executed, GOAL: goal, ".bin": goal, ".{rank}.et": chakra}
+    return [str(stem.with_suffix(suffix)) for suffix, is_written in written.items() if is_written]
+
+
+def _convert(text: Path, binary: Path, as_json: bool) -> None:
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    with mistakes(etherweave.ScenarioError):
+        _core.convert_goal(text, binary)
+    print(json.dumps({"files": [str(binary)]}, indent=2) if as_json else binary)

@@ -225,8 +225,8 @@ mod tests {
         for workload in [HALO, "osu_collective = { ranks = 8, operation.allreduce.bytes = \"64KiB\", iterations = 3 }"]
         {
             folder.write("a.{rank}.et", workload);
-            let goal = Schedules::of(&scenario(workload), "a.toml", &[], 0).unwrap().jobs[0].goal().unwrap();
-            std::fs::write(folder.0.join("a.goal"), goal).unwrap();
+            let schedules = Schedules::of(&scenario(workload), "a.toml", &[], 0).unwrap();
+            schedules.jobs[0].goal(&mut std::fs::File::create(folder.0.join("a.goal")).unwrap()).unwrap();
             let (_, end, fingerprint) = folder.run("chakra.file = \"a.{rank}.et\"").unwrap();
             let (_, goal_end, goal_fingerprint) = folder.run("goal.file = \"a.goal\"").unwrap();
             assert_eq!((end, fingerprint), (goal_end, goal_fingerprint), "{workload}");

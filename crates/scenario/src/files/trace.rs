@@ -264,7 +264,8 @@ mod tests {
         let folder = Folder::new("trace");
         folder.write("pair.goal", PAIR);
         folder.write("large.goal", format!("{PAIR}//{}\n", " ".repeat(TEXT_MAX as usize)));
-        folder.write("pair.bin", folder.schedules("file = \"pair.goal\"").unwrap().jobs[0].goal_bytes().unwrap());
+        let pair = folder.schedules("file = \"pair.goal\"").unwrap();
+        pair.jobs[0].goal_binary(File::create(folder.0.join("pair.bin")).unwrap()).unwrap();
         let small = outcome(&scenario("file = \"pair.goal\""), &folder.origin()).unwrap();
         for name in ["large.goal", "pair.bin"] {
             let found = outcome(&scenario(&format!("file = \"{name}\"")), &folder.origin()).unwrap();

@@ -56,7 +56,7 @@ fn peers(traffic: &Traffic, rank: usize, peers: &mut Vec<u32>) {
         Traffic::Ranks(programs) => {
             peers.extend(programs[rank].distinct_ops().filter_map(Op::peer).map(Rank::get));
         }
-        Traffic::Graphs { ranks, .. } => peers.extend(ranks[rank].peers().map(Rank::get)),
+        Traffic::Graphs { ranks, .. } => peers.extend(ranks[rank].facts().peers().iter().map(|peer| peer.get())),
         Traffic::Streams(_) => {}
     }
 }

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use etherweave_primitives::Time;
-use etherweave_workload::{ExecutionStream, Graph, GraphOp};
+use etherweave_workload::{ExecutionStream, Graph, GraphOp, GraphRun};
 
 use super::activity::ActivityKind;
 use super::matching::{ANY_SOURCE, ANY_TAG, Envelope};
@@ -57,19 +57,30 @@ struct StreamState {
     sent: u64,
 }
 
+/// The streams of a rank, and which of them may have something to do.
+struct Streams {
+    states: Vec<StreamState>,
+    woken: VecDeque<u8>,
+}
+
+impl Streams {
+    #[inline]
+    fn ready(&mut self, node: u32, stream: u8) {
+        let ready = &mut self.states[usize::from(stream)].ready;
+        if ready.is_empty() {
+            self.woken.push_back(stream);
+        }
+        ready.push_back(node);
+    }
+}
+
 /// See the module.
 pub(crate) struct GraphState {
-    graph: Arc<Graph>,
+    run: GraphRun,
     /// Iterations left, the present one included.
     iterations: u32,
     start: Time,
-    /// What each node still waits for.
-    waits: Vec<u32>,
-    /// Nodes that are not complete.
-    left: usize,
-    streams: Vec<StreamState>,
-    /// Streams that may have something to do.
-    woken: VecDeque<u8>,
+    streams: Streams,
     /// The stream that handles what has arrived.
     handler: Option<u8>,
     /// Requests and their nodes.
@@ -80,16 +91,14 @@ impl GraphState {
     /// A graph that is performed so often from `start` on.
     pub fn new(graph: Arc<Graph>, iterations: u32, start: Time) -> GraphState {
         let count = graph.streams().len().max(1);
+        let states = (0..count).map(|_| StreamState::default()).collect();
         let mut state = GraphState {
-            waits: Vec::new(),
-            left: 0,
-            streams: (0..count).map(|_| StreamState::default()).collect(),
-            woken: VecDeque::new(),
-            handler: None,
-            requests: VecDeque::new(),
-            graph,
+            run: GraphRun::new(graph),
             iterations,
             start,
+            streams: Streams { states, woken: VecDeque::new() },
+            handler: None,
+            requests: VecDeque::new(),
         };
         state.begin(start);
         state
@@ -105,50 +114,39 @@ impl GraphState {
         self.requests.len()
     }
 
+    /// Why it does not go on, if it cannot be read any more.
+    pub fn failure(&self) -> Option<String> {
+        self.run.failure().map(ToString::to_string)
+    }
+
     /// Begins an iteration: what waits for nothing is ready.
     fn begin(&mut self, now: Time) {
         self.start = now;
-        self.waits.clear();
-        self.waits.extend_from_slice(self.graph.waits());
-        self.left = self.graph.len();
-        for node in 0..self.graph.len() as u32 {
-            if self.waits[node as usize] == 0 {
-                self.ready(node);
-            }
-        }
+        let streams = &mut self.streams;
+        self.run.begin(|node, stream| streams.ready(node, stream));
     }
 
-    fn ready(&mut self, node: u32) {
-        let stream = self.graph.stream(node);
-        let ready = &mut self.streams[usize::from(stream)].ready;
-        if ready.is_empty() {
-            self.woken.push_back(stream);
+    /// Whether a stream has an operation, the next one if it has none in progress: that starts, and what waits for its
+    /// start is released.
+    fn has_operation(&mut self, stream: u8) -> bool {
+        let state = &mut self.streams.states[usize::from(stream)];
+        if state.node.is_some() {
+            return true;
         }
-        ready.push_back(node);
-    }
-
-    /// One dependency of a node is met.
-    fn release(&mut self, node: u32) {
-        let waits = &mut self.waits[node as usize];
-        *waits -= 1;
-        if *waits == 0 {
-            self.ready(node);
+        let Some(node) = state.ready.pop_front() else { return false };
+        state.node = Some(node);
+        let streams = &mut self.streams;
+        let starts = self.run.start(node, |node, stream| streams.ready(node, stream));
+        if !starts {
+            self.streams.states[usize::from(stream)].node = None;
         }
-    }
-
-    /// Releases what waits for the start of a node.
-    fn started(&mut self, node: u32) {
-        for place in 0..self.graph.after_start(node).len() {
-            self.release(self.graph.after_start(node)[place]);
-        }
+        starts
     }
 
     /// A node is complete.
     pub(super) fn complete(&mut self, node: u32) {
-        self.left -= 1;
-        for place in 0..self.graph.after(node).len() {
-            self.release(self.graph.after(node)[place]);
-        }
+        let streams = &mut self.streams;
+        self.run.complete(node, |node, stream| streams.ready(node, stream));
     }
 
     /// Keeps a request of a node.
@@ -176,7 +174,7 @@ impl GraphState {
 
     /// Whether a stream handles what arrives.
     fn is_handler(&self, stream: usize) -> bool {
-        let streams = self.graph.streams();
+        let streams = self.run.graph().streams();
         streams.get(stream) != Some(&ExecutionStream::Accelerator) || !streams.contains(&ExecutionStream::Core)
     }
 }
@@ -202,10 +200,10 @@ impl Shard {
         }
         self.handler_done(rank);
         loop {
-            while let Some(stream) = self.graph(rank).woken.pop_front() {
+            while let Some(stream) = self.graph(rank).streams.woken.pop_front() {
                 self.run_stream(rank, stream);
             }
-            if self.graph(rank).left > 0 || self.rank(rank).is_done {
+            if self.graph(rank).run.left() > 0 || self.rank(rank).is_done {
                 break;
             }
             self.graph_iteration_end(rank);
@@ -228,19 +226,15 @@ impl Shard {
         {
             let graph = self.graph(rank);
             graph.handler = None;
-            graph.woken.push_back(stream);
+            graph.streams.woken.push_back(stream);
         }
     }
 
     /// Has an idle stream begin its next operation.
     fn run_stream(&mut self, rank: ThreadIndex, stream: u8) {
         while self.is_stream_idle(rank, stream) {
-            let graph = self.graph(rank);
-            let state = &mut graph.streams[usize::from(stream)];
-            if state.node.is_none() {
-                state.node = state.ready.pop_front();
-                let Some(node) = state.node else { return self.observe_stream(rank, stream, ActivityKind::Wait) };
-                graph.started(node);
+            if !self.graph(rank).has_operation(stream) {
+                return self.observe_stream(rank, stream, ActivityKind::Wait);
             }
             self.begin_node(rank, stream);
         }
@@ -258,16 +252,16 @@ impl Shard {
     /// Begins the present operation of a stream, or the next fragment of its message. A join takes no time.
     fn begin_node(&mut self, rank: ThreadIndex, stream: u8) {
         let graph = self.graph(rank);
-        let state = &mut graph.streams[usize::from(stream)];
+        let state = &mut graph.streams.states[usize::from(stream)];
         let (node, sent) = (state.node.expect("the stream has an operation"), state.sent);
-        let op = graph.graph.op(node);
+        let op = graph.run.op(node);
         if let GraphOp::Compute { duration } = op
             && duration.is_zero()
         {
             state.node = None;
             return graph.complete(node);
         }
-        let is_core = graph.graph.streams()[usize::from(stream)] == ExecutionStream::Core;
+        let is_core = graph.run.graph().streams()[usize::from(stream)] == ExecutionStream::Core;
         self.observe_stream(rank, stream, ActivityKind::of_graph(op));
         let (endpoint, cost) = match op {
             GraphOp::Send { peer, tag, bytes } => {
@@ -296,17 +290,17 @@ impl Shard {
     pub(super) fn graph_step_done(&mut self, rank: ThreadIndex, thread: ThreadIndex, endpoint: EndpointIndex) {
         let stream = (thread.get() - rank.get()) as u8;
         let graph = self.graph(rank);
-        graph.woken.push_back(stream);
-        let state = &mut graph.streams[usize::from(stream)];
+        graph.streams.woken.push_back(stream);
+        let state = &mut graph.streams.states[usize::from(stream)];
         let (node, sent) = (state.node.expect("a step has an operation"), state.sent);
-        let op = graph.graph.op(node);
+        let op = graph.run.op(node);
         if let GraphOp::Send { tag, bytes, .. } = op
             && let Some(piece) = self.send_fragment(endpoint, tag, bytes, sent)
         {
-            self.graph(rank).streams[usize::from(stream)].sent += piece;
+            self.graph(rank).streams.states[usize::from(stream)].sent += piece;
             return;
         }
-        let state = &mut self.graph(rank).streams[usize::from(stream)];
+        let state = &mut self.graph(rank).streams.states[usize::from(stream)];
         (state.node, state.sent) = (None, 0);
         match op {
             GraphOp::Send { tag, bytes, .. } => {
@@ -328,7 +322,7 @@ impl Shard {
         if self.graph(rank).handler.is_some() || self.threads[rank].inbox.is_empty() {
             return;
         }
-        let count = self.graph(rank).streams.len();
+        let count = self.graph(rank).streams.states.len();
         let mut streams = (0..count).filter(|&stream| self.is_stream_idle(rank, stream as u8));
         let Role::Rank(state) = &self.threads[rank].role else { unreachable!("a rank has a thread of its own") };
         let graph = state.graph.as_ref().expect("the rank performs a graph");

@@ -210,6 +210,16 @@ impl RankState {
         self.outstanding -= 1;
     }
 
+    /// Whether it performs a graph, of which operations have numbers.
+    pub fn performs_graph(&self) -> bool {
+        self.graph.is_some()
+    }
+
+    /// Why its graph does not go on, if its file cannot be read.
+    pub fn graph_failure(&self) -> Option<String> {
+        self.graph.as_ref()?.failure()
+    }
+
     /// Requests that are not complete.
     pub fn open_requests(&self) -> u32 {
         match &self.graph {

@@ -53,11 +53,15 @@ impl Simulation {
 
     fn waiting_rank(&self, shard: &Shard, thread: &Thread) -> Option<String> {
         let Role::Rank(rank) = &thread.role else { return None };
+        let job = &self.names.jobs[thread.job as usize];
+        let host = self.host_name(shard.hosts[thread.host].id);
+        if let Some(failure) = rank.graph_failure() {
+            return Some(format!("job {job}: rank {} on {host} cannot go on: {failure}", rank.rank));
+        }
         if rank.is_done || rank.open_requests() == 0 {
             return None;
         }
-        let job = &self.names.jobs[thread.job as usize];
-        let host = self.host_name(shard.hosts[thread.host].id);
+        let is_graph = rank.performs_graph();
         let from = |receive: &Receive| {
             let source = match receive.envelope.endpoint {
                 ANY_SOURCE => "any rank".to_owned(),
@@ -67,7 +71,8 @@ impl Simulation {
                 ANY_TAG => "any tag".to_owned(),
                 tag => format!("tag {tag}"),
             };
-            format!("a message of {source} with {tag}")
+            let operation = if is_graph { format!(" (operation {})", receive.node) } else { String::new() };
+            format!("a message of {source} with {tag}{operation}")
         };
         let posted: Vec<String> = rank.matching.posted().iter().take(3).map(from).collect();
         let what = if posted.is_empty() { "sends to complete".to_owned() } else { posted.join(", ") };

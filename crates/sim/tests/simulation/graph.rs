@@ -1,5 +1,6 @@
 //! Ranks that perform graphs: as sequences where a graph is one, and more than those where it is not.
 
+use std::io::Cursor;
 use std::sync::Arc;
 
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, Priority, Rank, Time};
@@ -8,8 +9,8 @@ use etherweave_sim::{Experiment, Finish, Job, Report, Simulation};
 use etherweave_topology::{Family, FatTree};
 use etherweave_workload::collective::Collective;
 use etherweave_workload::{
-    AllToAll, ExecutionStream, Fft, Graph, GraphBuilder, GraphOp, OsuBibw, OsuCollective, OsuLatency, Program, Traffic,
-    Workload,
+    AllToAll, ExecutionStream, Fft, Goal, Graph, GraphBuilder, GraphOp, OsuBibw, OsuCollective, OsuLatency, Program,
+    TraceFile, Traffic, Workload,
 };
 
 use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
@@ -97,6 +98,66 @@ fn a_program_takes_exactly_as_long_as_a_graph() {
                 let expected = (sequence.totals.end, sequence.fingerprint, sequence.totals.created);
                 assert_eq!(found, expected, "{} {ranks_per_host}", workload.name());
             }
+        }
+    }
+}
+
+/// The same job as GOAL: with its graphs in memory, of a text, and in the file of a binary.
+fn as_goal(traffic: &Traffic) -> [Traffic; 2] {
+    let (mut text, mut binary) = (Vec::new(), Cursor::new(Vec::new()));
+    Goal::write(traffic, &mut text).unwrap();
+    Goal::write_binary(traffic, &mut binary).unwrap();
+    let Traffic::Graphs { iterations, .. } = *traffic else { panic!("graphs") };
+    [text, binary.into_inner()].map(|bytes| {
+        let is_binary = Goal::is_binary(&bytes);
+        let content = Some(TraceFile::new(bytes, String::new()));
+        let ranks = Goal { content, ..Goal::default() }.graphs().unwrap();
+        assert!(ranks.iter().all(|graph| graph.is_in_file() == is_binary));
+        Traffic::Graphs { ranks, iterations }
+    })
+}
+
+/// Streams side by side, receives from any rank, several iterations; one and two ranks per host.
+#[test]
+fn a_graph_in_a_file_is_performed_as_one_in_memory_on_any_number_of_threads() {
+    let operation = Collective::Allreduce { bytes: Bytes::new(1 << 14) };
+    let workloads = [
+        Workload::OsuCollective(OsuCollective {
+            ranks: 6,
+            operation,
+            warm_up: 1,
+            iterations: 20,
+            ..OsuCollective::default()
+        }),
+        Workload::AllToAll(AllToAll { ranks: 6, iterations: 8, ..AllToAll::default() }),
+    ];
+    let sequences = workloads.iter().map(|workload| {
+        let Traffic::Ranks(programs) = workload.traffic(1).unwrap() else { panic!("ranks") };
+        Traffic::Graphs { ranks: programs.iter().map(of_program).collect(), iterations: 2 }
+    });
+    let any = GraphOp::Receive { peer: None, tag: None, bytes: 1 << 12 };
+    let sink = graph(&[CORE; 3], |builder| {
+        for step in 0..300 {
+            let received = builder.chain((step % 2) as u8, any);
+            let computed = builder.add(2, compute(1), &[received]);
+            builder.after_start(computed, &[received]);
+        }
+    });
+    let source = |rank: u32| {
+        graph(&[CORE; 2], |builder| {
+            for step in 0..100 {
+                let work = builder.chain(0, compute(u64::from(rank)));
+                builder.add(1, send(0, step, 1 << 12), &[work]);
+            }
+        })
+    };
+    let many_to_one = Traffic::Graphs { ranks: vec![sink, source(1), source(2), source(3)], iterations: 3 };
+    for traffic in sequences.chain([many_to_one]) {
+        for params in [roce(), tcp()] {
+            let on_any_threads = |traffic| assert_same_on_any_threads(&on_switch(params.clone(), traffic));
+            let [in_memory, in_file] = as_goal(&traffic).map(on_any_threads);
+            assert_eq!(in_file.fingerprint, in_memory.fingerprint);
+            assert_eq!(in_file.iterations, in_memory.iterations);
         }
     }
 }
@@ -237,5 +298,5 @@ fn a_rank_that_waits_for_any_message_for_ever_is_reported() {
     let Finish::Stuck(report) = Simulation::build(&experiment, 1).unwrap().run(Time::MAX, &mut |_| true) else {
         panic!("no rank sends")
     };
-    assert_eq!(report, "job job: rank 0 on host0 waits for 1 requests: a message of any rank with tag 7");
+    assert_eq!(report, "job job: rank 0 on host0 waits for 1 requests: a message of any rank with tag 7 (operation 0)");
 }

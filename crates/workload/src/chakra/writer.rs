@@ -1,15 +1,13 @@
 //! Graphs as traces. A dependency on a start, which Chakra does not have, becomes one on all that this start waits for:
 //! streams perform what is ready at once in the order of numbers.
 
-use std::sync::Arc;
-
 use etherweave_primitives::InputError;
 use prost::Message;
 
 use super::message::{Attribute, GlobalMetadata, Node, Value, kind};
 use super::{attribute, groups};
 use crate::graph::{graphs_of, topological};
-use crate::{ExecutionStream, Graph, GraphOp, Traffic};
+use crate::{ExecutionStream, Graph, GraphOp, NodeLists, Traffic};
 
 /// The version of the schema.
 const VERSION: &str = "0.0.4";
@@ -19,14 +17,14 @@ const VERSION: &str = "0.0.4";
 /// # Errors
 /// When a job has more operations than files should, or a rank receives from any rank or with any tag; for streams.
 pub(super) fn traces(traffic: &Traffic) -> Result<Vec<Vec<u8>>, InputError> {
-    graphs_of(traffic, "Chakra")?.iter().enumerate().map(|(rank, graph)| trace(graph, rank)).collect()
+    graphs_of(traffic, "Chakra")?.enumerate().map(|(rank, graph)| trace(&graph, rank)).collect()
 }
 
-fn trace(graph: &Arc<Graph>, rank: usize) -> Result<Vec<u8>, InputError> {
+fn trace(graph: &Graph, rank: usize) -> Result<Vec<u8>, InputError> {
     let mut bytes = begin();
-    let dependencies = dependencies(graph);
-    for (number, dependencies) in dependencies.into_iter().enumerate() {
-        let node = node(graph, number as u32).ok_or_else(|| {
+    let nodes = graph.nodes()?;
+    for (number, dependencies) in dependencies(&nodes).into_iter().enumerate() {
+        let node = node(&nodes, graph.streams(), number as u32).ok_or_else(|| {
             let found = format_args!("operation {number} of rank {rank} receives from any rank or with any tag");
             InputError::new("", found, "receives that name both, which Chakra takes")
         })?;
@@ -46,7 +44,7 @@ fn push(bytes: &mut Vec<u8>, message: &impl Message) {
 }
 
 /// What each node waits for to be complete, lowest first.
-fn dependencies(graph: &Graph) -> Vec<Vec<u64>> {
+fn dependencies(graph: &NodeLists) -> Vec<Vec<u64>> {
     let mut complete: Vec<Vec<u64>> = vec![Vec::new(); graph.len()];
     let mut started: Vec<Vec<u32>> = vec![Vec::new(); graph.len()];
     for on in 0..graph.len() as u32 {
@@ -64,7 +62,7 @@ fn dependencies(graph: &Graph) -> Vec<Vec<u64>> {
     complete
 }
 
-fn node(graph: &Graph, number: u32) -> Option<Node> {
+fn node(graph: &NodeLists, streams: &[ExecutionStream], number: u32) -> Option<Node> {
     let integer = |name, number| Attribute::new(name, Value::Int64(number));
     let message = |name, peer: u32, tag: u32, bytes: u64| {
         let peer = Attribute::new(name, Value::Int32(peer as i32));
@@ -85,7 +83,7 @@ fn node(graph: &Graph, number: u32) -> Option<Node> {
         GraphOp::Copy { .. } => ("copy", kind::COMPUTE, Vec::new(), 0),
     };
     let stream = graph.stream(number);
-    let is_cpu = graph.streams()[usize::from(stream)] == ExecutionStream::Core;
+    let is_cpu = streams[usize::from(stream)] == ExecutionStream::Core;
     attributes.push(Attribute::new(attribute::IS_CPU, Value::Bool(is_cpu)));
     attributes.push(integer(if is_cpu { attribute::THREAD } else { attribute::STREAM }, stream.into()));
     let id = number.into();

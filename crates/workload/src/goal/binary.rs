@@ -7,21 +7,24 @@
 //!          dependants on completion: count u32, place in the appendix u32; dependants on start: the same
 //! ```
 //!
-//! Nothing is trusted: the reader takes places and counts only if they lie within the file, and counts itself what each
-//! node waits for. What it makes takes at most 24 times the bytes that it reads.
+//! Nothing is trusted: places and counts are taken only if they lie within the file, and every number of dependencies
+//! is compared with the appendix before anything is simulated. Nodes stay in the file, and are read in blocks while
+//! they are performed.
 
+use std::io::{Seek, SeekFrom, Write};
 use std::sync::Arc;
 
 use etherweave_primitives::{Duration, InputError, Rank};
 
-use super::writer::nanoseconds;
-use super::{CALC_MAX, RANKS_MAX, cores};
+use super::writer::{nanoseconds, written};
+use super::{CALC_MAX, RANKS_MAX};
+use crate::graph::{BLOCK_NODES, GraphFacts, NodeLists, ReadNodes};
 use crate::limits::MESSAGE_MAX;
-use crate::{Graph, GraphBuilder, GraphOp, NodeId};
+use crate::{ExecutionStream, Graph, GraphOp, TraceFile};
 
-/// A file, and one that LogGOPSim has used up.
+/// A file, and one whose numbers of dependencies LogGOPSim has used up.
 const MAGIC: [u64; 2] = [4223, 2342];
-const MAGIC_BYTES: usize = 8;
+pub(super) const MAGIC_BYTES: usize = 8;
 const HEADER_BYTES: usize = 6;
 pub(super) const NODE_BYTES: usize = 39;
 /// Any rank, any tag.
@@ -40,180 +43,360 @@ pub(super) fn announced_ranks(head: &[u8]) -> Option<u64> {
     Some(u64::from(u32::from_le_bytes(*head.get(MAGIC_BYTES..)?.first_chunk()?)))
 }
 
-/// A part of the file, which knows where it is.
-#[derive(Clone, Copy)]
-struct Part<'a> {
-    bytes: &'a [u8],
-    at: usize,
+/// A part of the file.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// Where it begins.
+    at: u64,
+    length: u64,
 }
 
 /// The error about a byte of the file.
-fn byte_error(at: usize, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
+fn byte_error(at: u64, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
     InputError::new("file", format!("byte {at}: {found}"), expected)
 }
 
-impl<'a> Part<'a> {
+impl Part {
     /// So many bytes from a place on, which may be beyond the end.
-    fn part(self, from: u64, length: u64, what: &str) -> Result<Part<'a>, InputError> {
-        let end = from.checked_add(length).filter(|&end| end <= self.bytes.len() as u64);
-        let Some(end) = end else {
-            let found = format!("{what} of {length} bytes from {from} on, in {} bytes", self.bytes.len());
-            return Err(byte_error(self.at, found, "a place within"));
-        };
-        Ok(Part { bytes: &self.bytes[from as usize..end as usize], at: self.at + from as usize })
-    }
-
-    /// A number of at most eight bytes, which lies within.
-    fn number<const N: usize>(self, from: usize) -> u64 {
-        let mut number = [0; 8];
-        number[..N].copy_from_slice(&self.bytes[from..from + N]);
-        u64::from_le_bytes(number)
-    }
-
-    fn u32(self, from: usize) -> u32 {
-        self.number::<4>(from) as u32
+    fn part(self, from: u64, length: u64, what: &str) -> Result<Part, InputError> {
+        let is_within = from.checked_add(length).is_some_and(|end| end <= self.length);
+        let found = format_args!("{what} of {length} bytes from {from} on, in {} bytes", self.length);
+        if is_within {
+            Ok(Part { at: self.at + from, length })
+        } else {
+            Err(byte_error(self.at, found, "a place within"))
+        }
     }
 }
 
-/// Reads a file that [`is_goal`].
+fn expected_below(count: u32) -> String {
+    format!("one below {count}")
+}
+
+/// A number of at most eight bytes, which lies within.
+fn number<const N: usize>(bytes: &[u8], from: usize) -> u64 {
+    let mut number = [0; 8];
+    number[..N].copy_from_slice(&bytes[from..from + N]);
+    u64::from_le_bytes(number)
+}
+
+fn number_32(bytes: &[u8], from: usize) -> u32 {
+    number::<4>(bytes, from) as u32
+}
+
+/// Opens a file that [`is_goal`]: checks every node, and leaves it where it is.
 ///
 /// # Errors
-/// When a place or a count lies outside of it, or an operation is none; with the byte.
-pub(super) fn read(bytes: &[u8]) -> Result<Vec<Graph>, InputError> {
-    let file = Part { bytes: &bytes[MAGIC_BYTES..], at: MAGIC_BYTES };
-    let header = file.part(0, HEADER_BYTES as u64, "a header")?;
-    let ranks = u64::from(header.u32(0));
-    if !(1..=RANKS_MAX).contains(&ranks) {
+/// When a place or a count lies outside of it, an operation is none, or numbers of dependencies are not those of the
+/// appendix; with the byte.
+pub(super) fn open(trace: &TraceFile) -> Result<Vec<Graph>, InputError> {
+    if number::<8>(&trace.head(MAGIC_BYTES as u64)?, 0) != MAGIC[0] {
+        let found = "a file that LogGOPSim has used up, as its first number says";
+        return Err(byte_error(0, found, "one as txt2bin makes it"));
+    }
+    let file = Part { at: 0, length: trace.length() };
+    let file = file.part(MAGIC_BYTES as u64, file.length - MAGIC_BYTES as u64, "a file")?;
+    let mut header = [0; HEADER_BYTES];
+    trace.read_at(&mut header, file.part(0, HEADER_BYTES as u64, "a header")?.at)?;
+    let ranks = number_32(&header, 0);
+    if !(1..=RANKS_MAX).contains(&ranks.into()) {
         return Err(byte_error(file.at, format!("{ranks} ranks"), format!("1 to {RANKS_MAX}")));
     }
-    let places = file.part(HEADER_BYTES as u64, 16 * ranks, "places of ranks")?;
-    // Ranks that lay on each other would take more memory than the file.
-    let mut behind = HEADER_BYTES as u64 + 16 * ranks;
+    let mut behind = HEADER_BYTES as u64 + 16 * u64::from(ranks);
+    let places = file.part(HEADER_BYTES as u64, behind - HEADER_BYTES as u64, "places of ranks")?;
     let mut graphs = Vec::with_capacity(ranks as usize);
-    for rank in 0..ranks as usize {
-        let [start, end] = [places.number::<8>(16 * rank), places.number::<8>(16 * rank + 8)];
+    for rank in 0..ranks {
+        let (mut place, at) = ([0; 16], places.at + 16 * u64::from(rank));
+        trace.read_at(&mut place, at)?;
+        let [start, end] = [0, 8].map(|from| number::<8>(&place, from));
         if start < behind || end < start {
             let expected = format!("a start from {behind} on and an end behind it");
-            return Err(byte_error(places.at + 16 * rank, format!("rank {rank} from {start} to {end}"), expected));
+            return Err(byte_error(at, format!("rank {rank} from {start} to {end}"), expected));
         }
         behind = end;
         let part = file.part(start, end - start, &format!("rank {rank}"))?;
-        graphs.push(rank_graph(part, rank as u32, ranks as u32)?);
+        graphs.push(RankNodes::new(trace, part, rank, ranks)?.graph()?);
     }
     Ok(graphs)
 }
 
-fn rank_graph(part: Part<'_>, rank: u32, ranks: u32) -> Result<Graph, InputError> {
-    let counts = part.part(0, 8, "counts")?;
-    let (count, roots) = (counts.u32(0), u64::from(counts.u32(4)));
-    let nodes = part.part(8 + 4 * roots, u64::from(count) * NODE_BYTES as u64, "nodes")?;
-    let from = 8 + 4 * roots + nodes.bytes.len() as u64;
-    let appendix = part.part(from, part.bytes.len() as u64 - from, "dependants")?;
-    let mut graph = GraphBuilder::default();
-    let ids = (0..count as usize).map(|number| {
-        let node =
-            Part { bytes: &nodes.bytes[number * NODE_BYTES..][..NODE_BYTES], at: nodes.at + number * NODE_BYTES };
-        let op = operation(node, rank, ranks)?;
-        let cpu = node.bytes[21];
-        cores(&mut graph, cpu);
-        Ok(graph.add(cpu, op, &[]))
-    });
-    let ids: Vec<NodeId> = ids.collect::<Result<_, InputError>>()?;
-    // Each entry of the appendix belongs to one node: more dependencies than entries would outgrow the file.
-    let mut left = appendix.bytes.len() as u64 / 4;
-    for (&on, node) in ids.iter().zip(nodes.bytes.chunks_exact(NODE_BYTES)) {
-        let node = Part { bytes: node, at: nodes.at + NODE_BYTES * on.get() as usize };
-        for (at, is_start) in [(23, false), (31, true)] {
-            let (length, place) = (u64::from(node.u32(at)), u64::from(node.u32(at + 4)));
-            if length == 0 {
-                continue;
+/// The nodes of a rank.
+#[derive(Clone, Debug)]
+struct RankNodes {
+    trace: TraceFile,
+    rank: u32,
+    ranks: u32,
+    /// How many nodes there are.
+    count: u32,
+    roots: Part,
+    nodes: Part,
+    appendix: Part,
+}
+
+impl RankNodes {
+    fn new(trace: &TraceFile, part: Part, rank: u32, ranks: u32) -> Result<RankNodes, InputError> {
+        let mut counts = [0; 8];
+        trace.read_at(&mut counts, part.part(0, 8, "counts")?.at)?;
+        let [count, roots] = [0, 4].map(|from| number_32(&counts, from));
+        let roots = part.part(8, 4 * u64::from(roots), "roots")?;
+        let nodes = part.part(8 + roots.length, u64::from(count) * NODE_BYTES as u64, "nodes")?;
+        let from = 8 + roots.length + nodes.length;
+        let appendix = part.part(from, part.length - from, "dependants")?;
+        Ok(RankNodes { trace: trace.clone(), rank, ranks, count, roots, nodes, appendix })
+    }
+
+    /// Reads all nodes once, in blocks.
+    fn graph(self) -> Result<Graph, InputError> {
+        let (mut nodes, mut facts, mut roots) = (NodeLists::default(), GraphFacts::default(), Roots::default());
+        let (mut cpu_max, mut waits, mut left) = (0, 0_u64, self.appendix.length / 4);
+        for first in (0..self.count).step_by(BLOCK_NODES as usize) {
+            self.read_within(first, BLOCK_NODES.min(self.count - first), &mut nodes, &mut left)?;
+            for (place, op) in nodes.ops().enumerate() {
+                facts.add(op);
+                cpu_max = cpu_max.max(nodes.stream(place as u32));
+                waits += u64::from(nodes.waits()[place]);
+                roots.check(&self, first + place as u32, nodes.waits()[place] == 0)?;
             }
-            let beyond = || byte_error(node.at + at, format!("{length} dependants"), format!("at most {left} more"));
-            left = left.checked_sub(length).ok_or_else(beyond)?;
-            let list = appendix.part(4 * place, 4 * length, "dependants")?;
-            for (index, entry) in list.bytes.chunks_exact(4).enumerate() {
-                let number = u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
-                let of = ids.get(number as usize).ok_or_else(|| {
-                    byte_error(list.at + 4 * index, format!("operation {number}"), format!("one below {count}"))
-                })?;
-                if is_start { graph.after_start(*of, &[on]) } else { graph.after(*of, &[on]) }
+        }
+        roots.check_end(&self)?;
+        let dependants = self.appendix.length / 4 - left;
+        if waits != dependants {
+            let found = format!("nodes that wait for {waits} operations in all, and {dependants} dependants");
+            return Err(byte_error(self.nodes.at, found, "equal numbers"));
+        }
+        let streams = vec![ExecutionStream::Core; if self.count == 0 { 0 } else { usize::from(cpu_max) + 1 }];
+        let count = self.count;
+        Ok(Graph::in_file(streams, facts.finished(), Arc::new(self), count))
+    }
+
+    /// As [`ReadNodes::read`], with at most so many dependants, of which those that are read are taken.
+    fn read_within(&self, first: u32, count: u32, nodes: &mut NodeLists, left: &mut u64) -> Result<(), InputError> {
+        let mut bytes = [0; BLOCK_NODES as usize * NODE_BYTES];
+        let bytes = &mut bytes[..count as usize * NODE_BYTES];
+        let at = self.nodes.at + u64::from(first) * NODE_BYTES as u64;
+        self.trace.read_at(bytes, at)?;
+        nodes.clear();
+        let mut entries = Entries::new(self);
+        for (place, node) in bytes.chunks_exact(NODE_BYTES).enumerate() {
+            let at = at + (place * NODE_BYTES) as u64;
+            nodes.push(operation(node, at, self.rank, self.ranks)?, node[21], number_32(node, 0));
+            for (from, is_start) in [(23, false), (31, true)] {
+                let [length, place] = [from, from + 4].map(|from| u64::from(number_32(node, from)));
+                if length == 0 {
+                    continue;
+                }
+                let beyond =
+                    || byte_error(at + from as u64, format!("{length} dependants"), format!("at most {left} more"));
+                *left = left.checked_sub(length).ok_or_else(beyond)?;
+                entries.put([4 * place, 4 * length], is_start, nodes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ReadNodes for RankNodes {
+    fn read(&self, first: u32, count: u32, nodes: &mut NodeLists) -> Result<(), InputError> {
+        self.read_within(first, count, nodes, &mut (self.appendix.length / 4))
+    }
+
+    fn read_roots(&self, from: u32, roots: &mut Vec<u32>) -> Result<(), InputError> {
+        let from = 4 * u64::from(from);
+        let mut bytes = [0; 4 * BLOCK_NODES as usize];
+        let length = (self.roots.length - from).min(bytes.len() as u64) as usize;
+        self.trace.read_at(&mut bytes[..length], self.roots.at + from)?;
+        roots.extend(bytes[..length].chunks_exact(4).map(|entry| number_32(entry, 0)));
+        match roots.iter().find(|&&root| root >= self.count) {
+            Some(root) => Err(byte_error(self.roots.at, format!("root {root}"), expected_below(self.count))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The list of roots, compared with the nodes that wait for nothing.
+#[derive(Default)]
+struct Roots {
+    /// Read and not compared.
+    read: std::vec::IntoIter<u32>,
+    /// How many have been compared.
+    compared: u32,
+}
+
+impl Roots {
+    /// Compares a node, the lowest first.
+    fn check(&mut self, of: &RankNodes, node: u32, waits_for_nothing: bool) -> Result<(), InputError> {
+        if !waits_for_nothing {
+            return Ok(());
+        }
+        match self.next(of)? {
+            Some(root) if root == node => Ok(()),
+            other => {
+                let found = other.map_or_else(|| "the end of the roots".to_owned(), |root| format!("root {root}"));
+                let at = of.roots.at + 4 * u64::from(self.compared - u32::from(other.is_some()));
+                Err(byte_error(at, found, format!("{node}, which waits for nothing")))
             }
         }
     }
-    graph.build().map_err(|cycle| {
-        let found = "an operation that waits for itself through others";
-        byte_error(nodes.at + NODE_BYTES * cycle.node as usize, found, "dependencies without a cycle")
-    })
+
+    fn check_end(&mut self, of: &RankNodes) -> Result<(), InputError> {
+        let at = of.roots.at + 4 * u64::from(self.compared);
+        let rest = self.next(of)?;
+        rest.map_or(Ok(()), |root| Err(byte_error(at, format!("root {root}"), "the end of the roots")))
+    }
+
+    fn next(&mut self, of: &RankNodes) -> Result<Option<u32>, InputError> {
+        if self.read.as_slice().is_empty() {
+            let mut roots = Vec::new();
+            of.read_roots(self.compared, &mut roots)?;
+            self.read = roots.into_iter();
+        }
+        let next = self.read.next();
+        self.compared += u32::from(next.is_some());
+        Ok(next)
+    }
 }
 
-fn operation(node: Part<'_>, rank: u32, ranks: u32) -> Result<GraphOp, InputError> {
-    let (kind, peer, size, tag) = (node.bytes[4], node.u32(5), node.number::<8>(9), node.u32(17));
+/// Reads lists of the appendix: mostly each begins where the one before ends.
+struct Entries<'a> {
+    of: &'a RankNodes,
+    bytes: [u8; 1024],
+    /// What of the appendix has been read.
+    begin: u64,
+    end: u64,
+}
+
+impl<'a> Entries<'a> {
+    fn new(of: &'a RankNodes) -> Entries<'a> {
+        Entries { of, bytes: [0; 1024], begin: 0, end: 0 }
+    }
+
+    /// Adds a list of so many bytes from a place on to the last of `nodes`.
+    fn put(&mut self, [from, length]: [u64; 2], is_start: bool, nodes: &mut NodeLists) -> Result<(), InputError> {
+        let (of, list) = (self.of, self.of.appendix.part(from, length, "dependants")?);
+        let mut failure = None;
+        let entries = (0..length / 4).map_while(|index| {
+            let entry = self.entry(from + 4 * index).and_then(|number| {
+                let found = || byte_error(list.at + 4 * index, format!("operation {number}"), expected_below(of.count));
+                Some(number).filter(|&number| number < of.count).ok_or_else(found)
+            });
+            entry.map_err(|error| failure = Some(error)).ok()
+        });
+        nodes.extend(is_start, entries);
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// The entry at a place within.
+    fn entry(&mut self, from: u64) -> Result<u32, InputError> {
+        if from < self.begin || from >= self.end {
+            let length = (self.of.appendix.length - from).min(self.bytes.len() as u64) / 4 * 4;
+            self.of.trace.read_at(&mut self.bytes[..length as usize], self.of.appendix.at + from)?;
+            (self.begin, self.end) = (from, from + length);
+        }
+        Ok(number_32(&self.bytes, (from - self.begin) as usize))
+    }
+}
+
+/// The operation of a node that begins at byte `at`.
+fn operation(node: &[u8], at: u64, rank: u32, ranks: u32) -> Result<GraphOp, InputError> {
+    let (kind, peer, size, tag) = (node[4], number_32(node, 5), number::<8>(node, 9), number_32(node, 17));
     let named = |number: u32| Some(number).filter(|&number| number != ANY);
     let most = if kind == CALC { CALC_MAX } else { MESSAGE_MAX.get() };
     if size > most {
-        return Err(byte_error(node.at + 9, format!("a size of {size}"), format!("at most {most}")));
+        return Err(byte_error(at + 9, format!("a size of {size}"), format!("at most {most}")));
     }
     let is_peer = (peer < ranks && peer != rank) || (peer == ANY && kind == RECEIVE);
     if kind != CALC && !is_peer {
         let found = format!("rank {rank} exchanges with {peer} in a job of {ranks} ranks");
-        return Err(byte_error(node.at + 5, found, "another rank of the job"));
+        return Err(byte_error(at + 5, found, "another rank of the job"));
     }
     match (kind, named(tag)) {
         (SEND, Some(tag)) => Ok(GraphOp::Send { peer: Rank::new(peer), tag, bytes: size }),
-        (SEND, None) => Err(byte_error(node.at + 17, "a send with any tag", "the number of a tag")),
+        (SEND, None) => Err(byte_error(at + 17, "a send with any tag", "the number of a tag")),
         (RECEIVE, tag) => Ok(GraphOp::Receive { peer: named(peer).map(Rank::new), tag, bytes: size }),
         (CALC, _) => Ok(GraphOp::Compute { duration: Duration::from_ns(size) }),
-        (other, _) => Err(byte_error(node.at + 4, format!("operation of kind {other}"), "1, 2 or 3")),
+        (other, _) => Err(byte_error(at + 4, format!("operation of kind {other}"), "1, 2 or 3")),
     }
 }
 
-/// Writes a file.
-///
-/// # Errors
-/// When a time is no whole number of nanoseconds.
-pub(super) fn write(graphs: &[Arc<Graph>]) -> Result<Vec<u8>, InputError> {
-    let cpu_max = graphs.iter().map(|graph| graph.streams().len()).max().unwrap_or(0).saturating_sub(1) as u8;
-    let mut bytes = MAGIC[0].to_le_bytes().to_vec();
-    bytes.extend((graphs.len() as u32).to_le_bytes());
-    bytes.extend([cpu_max, 0]);
-    let places = bytes.len();
-    bytes.resize(places + 16 * graphs.len(), 0);
-    for (rank, graph) in graphs.iter().enumerate() {
-        let start = bytes.len() - MAGIC_BYTES;
-        write_rank(&mut bytes, graph)?;
-        let end = bytes.len() - MAGIC_BYTES;
-        for (word, value) in [start, end].into_iter().enumerate() {
-            bytes[places + 16 * rank + 8 * word..][..8].copy_from_slice(&(value as u64).to_le_bytes());
-        }
+/// Writes a file, rank by rank.
+pub(super) struct BinaryWriter<W> {
+    out: W,
+    /// Where ranks begin and end, from behind the magic number.
+    places: Vec<[u64; 2]>,
+    cpu_max: u8,
+}
+
+impl<W: Write + Seek> BinaryWriter<W> {
+    /// Begins a file for so many ranks.
+    pub fn new(mut out: W, ranks: u32) -> Result<BinaryWriter<W>, InputError> {
+        let header = [&MAGIC[0].to_le_bytes()[..], &ranks.to_le_bytes(), &[0, 0]].concat();
+        written(out.write_all(&header).and_then(|()| out.write_all(&vec![0; 16 * ranks as usize])))?;
+        Ok(BinaryWriter { out, places: Vec::with_capacity(ranks as usize), cpu_max: 0 })
     }
+
+    /// Writes the next rank.
+    ///
+    /// # Errors
+    /// When a time is no whole number of nanoseconds, or nothing can be written.
+    pub fn rank(&mut self, graph: &Graph) -> Result<(), InputError> {
+        self.cpu_max = self.cpu_max.max(graph.streams().len().saturating_sub(1) as u8);
+        let start = self.place()?;
+        self.put(&*graph.nodes()?)?;
+        let end = self.place()?;
+        self.places.push([start, end]);
+        Ok(())
+    }
+
+    fn place(&mut self) -> Result<u64, InputError> {
+        written(self.out.stream_position()).map(|position| position - MAGIC_BYTES as u64)
+    }
+
+    fn put(&mut self, graph: &NodeLists) -> Result<(), InputError> {
+        let nodes = 0..graph.len() as u32;
+        let roots: Vec<u32> = nodes.clone().filter(|&node| graph.waits()[node as usize] == 0).collect();
+        self.numbers([nodes.end, roots.len() as u32].into_iter().chain(roots))?;
+        let mut place = 0;
+        for node in nodes.clone() {
+            let bytes = node_bytes(graph, node, &mut place)?;
+            written(self.out.write_all(&bytes))?;
+        }
+        self.numbers(nodes.flat_map(|node| graph.after(node).iter().chain(graph.after_start(node)).copied()))
+    }
+
+    fn numbers(&mut self, numbers: impl IntoIterator<Item = u32>) -> Result<(), InputError> {
+        numbers.into_iter().try_for_each(|number| written(self.out.write_all(&number.to_le_bytes())))
+    }
+
+    /// Writes where the ranks are.
+    pub fn finish(mut self) -> Result<(), InputError> {
+        let places: Vec<u8> = self.places.iter().flatten().flat_map(|place| place.to_le_bytes()).collect();
+        let header = [&[self.cpu_max, 0][..], &places].concat();
+        let begin = SeekFrom::Start((MAGIC_BYTES + HEADER_BYTES - 2) as u64);
+        written(self.out.seek(begin).and_then(|_| self.out.write_all(&header)).and_then(|()| self.out.flush()))
+    }
+}
+
+/// A node; `place` is that of the next dependant in the appendix.
+fn node_bytes(graph: &NodeLists, node: u32, place: &mut u32) -> Result<[u8; NODE_BYTES], InputError> {
+    let op = graph.op(node);
+    let (kind, peer, size, tag) = match op {
+        GraphOp::Send { peer, tag, bytes } => (SEND, peer.get(), bytes, tag),
+        GraphOp::Receive { peer, tag, bytes } => (RECEIVE, peer.map_or(ANY, Rank::get), bytes, tag.unwrap_or(ANY)),
+        GraphOp::Compute { .. } | GraphOp::Copy { .. } => (CALC, 0, nanoseconds(op)?, 0),
+    };
+    let [after, after_start] = [graph.after(node), graph.after_start(node)].map(|list| {
+        let count = list.len() as u32;
+        *place += count;
+        [count, *place - count]
+    });
+    let mut bytes = [0; NODE_BYTES];
+    bytes[..4].copy_from_slice(&graph.waits()[node as usize].to_le_bytes());
+    bytes[4] = kind;
+    bytes[5..9].copy_from_slice(&peer.to_le_bytes());
+    bytes[9..17].copy_from_slice(&size.to_le_bytes());
+    bytes[17..21].copy_from_slice(&tag.to_le_bytes());
+    bytes[21] = graph.stream(node);
+    let lists = after.into_iter().chain(after_start).zip(bytes[23..].chunks_exact_mut(4));
+    lists.for_each(|(number, place)| place.copy_from_slice(&number.to_le_bytes()));
     Ok(bytes)
-}
-
-fn write_rank(bytes: &mut Vec<u8>, graph: &Graph) -> Result<(), InputError> {
-    let nodes = 0..graph.len() as u32;
-    let roots: Vec<u32> = nodes.clone().filter(|&node| graph.waits()[node as usize] == 0).collect();
-    bytes.extend([nodes.end, roots.len() as u32].into_iter().chain(roots).flat_map(u32::to_le_bytes));
-    let mut place = 0;
-    for node in nodes.clone() {
-        let op = graph.op(node);
-        let (kind, peer, size, tag) = match op {
-            GraphOp::Send { peer, tag, bytes } => (SEND, peer.get(), bytes, tag),
-            GraphOp::Receive { peer, tag, bytes } => (RECEIVE, peer.map_or(ANY, Rank::get), bytes, tag.unwrap_or(ANY)),
-            GraphOp::Compute { .. } | GraphOp::Copy { .. } => (CALC, 0, nanoseconds(op)?, 0),
-        };
-        bytes.extend(graph.waits()[node as usize].to_le_bytes());
-        bytes.push(kind);
-        bytes.extend(peer.to_le_bytes());
-        bytes.extend(size.to_le_bytes());
-        bytes.extend(tag.to_le_bytes());
-        bytes.extend([graph.stream(node), 0]);
-        for list in [graph.after(node), graph.after_start(node)] {
-            let count = list.len() as u32;
-            bytes.extend([count, place].into_iter().flat_map(u32::to_le_bytes));
-            place += count;
-        }
-    }
-    let lists = nodes.flat_map(|node| graph.after(node).iter().chain(graph.after_start(node)));
-    bytes.extend(lists.flat_map(|number| number.to_le_bytes()));
-    Ok(())
 }

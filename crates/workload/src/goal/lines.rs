@@ -6,21 +6,33 @@ pub(super) struct GoalLine<'a> {
     pub words: Vec<&'a str>,
 }
 
-/// Lines with words. A comment is `//` to the end of its line, or `/*` to `*/`, over several lines if need be.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = GoalLine<'_>> {
-    let mut in_comment = false;
-    text.lines().enumerate().filter_map(move |(index, line)| {
-        let mut words = Vec::new();
-        let mut rest = line;
+/// Takes lines apart, one after another. A comment is `//` to the end of its line, or `/*` to `*/`, over several lines
+/// if need be.
+#[derive(Default)]
+pub(super) struct LineReader {
+    number: usize,
+    in_comment: bool,
+}
+
+impl LineReader {
+    /// How many lines there have been.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The next line, if it has words.
+    pub fn line<'a>(&mut self, line: &'a str) -> Option<GoalLine<'a>> {
+        self.number += 1;
+        let (mut words, mut rest) = (Vec::new(), line);
         while !rest.is_empty() {
-            rest = if in_comment {
-                after_comment(rest, &mut in_comment)
+            rest = if self.in_comment {
+                after_comment(rest, &mut self.in_comment)
             } else {
-                split(rest, &mut words, &mut in_comment)
+                split(rest, &mut words, &mut self.in_comment)
             };
         }
-        (!words.is_empty()).then_some(GoalLine { number: index + 1, words })
-    })
+        (!words.is_empty()).then_some(GoalLine { number: self.number, words })
+    }
 }
 
 /// What follows the end of a comment.

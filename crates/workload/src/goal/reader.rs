@@ -1,75 +1,142 @@
 //! A GOAL text as a graph for each rank.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, Read, Seek, Write};
 
 use etherweave_primitives::{Duration, InputError, Rank};
 
-use super::lines::{GoalLine, lines};
+use super::binary::BinaryWriter;
+use super::lines::{GoalLine, LineReader};
 use super::{CALC_MAX, RANKS_MAX, TAG_MAX, cores, line_error};
 use crate::limits::MESSAGE_MAX;
 use crate::{Graph, GraphBuilder, GraphOp, NodeId};
 
+/// Longest line of a text that is converted [B].
+const LINE_MAX: u64 = 1 << 20;
+
 /// What is being read.
-struct Reader<'a> {
-    ranks: u64,
-    graphs: Vec<Option<Graph>>,
-    open: Option<OpenRank<'a>>,
+struct Reader {
+    lines: LineReader,
+    /// How many ranks there are; not known before the first line.
+    ranks: Option<u64>,
+    /// Ranks that have been read.
+    read: Vec<bool>,
+    open: Option<OpenRank>,
+    /// The last line with words.
+    last: usize,
 }
 
 /// The rank whose operations are being read.
-struct OpenRank<'a> {
+struct OpenRank {
     rank: u64,
     graph: GraphBuilder,
     /// Where each operation stands.
     lines: Vec<usize>,
-    labels: BTreeMap<&'a str, NodeId>,
+    labels: BTreeMap<Box<str>, NodeId>,
 }
+
+/// A rank and its graph.
+type ReadRank = (u64, Graph);
 
 /// The number of ranks that the text begins with.
 pub(super) fn announced_ranks(text: &str) -> Option<u64> {
-    let first = lines(text).next()?;
+    let mut lines = LineReader::default();
+    let first = text.lines().find_map(|line| lines.line(line))?;
+    ranks(&first)
+}
+
+fn ranks(first: &GoalLine<'_>) -> Option<u64> {
     let ["num_ranks", count] = first.words.as_slice() else { return None };
     count.parse().ok()
 }
 
 /// Reads a text.
 pub(super) fn read(text: &str) -> Result<Vec<Graph>, InputError> {
-    let ranks = announced_ranks(text).filter(|ranks| (1..=RANKS_MAX).contains(ranks));
-    let Some(ranks) = ranks else {
-        let first = lines(text).next();
-        let (line, words) = first.map_or((1, "nothing".to_owned()), |line| (line.number, line.words.join(" ")));
-        return Err(line_error(line, words, format!("`num_ranks` and a number from 1 to {RANKS_MAX}")));
-    };
-    let graphs = (0..ranks).map(|_| None).collect();
-    let mut reader = Reader { ranks, graphs, open: None };
-    let mut last = 1;
-    for line in lines(text).skip(1) {
-        last = line.number;
-        reader.line(&line)?;
-    }
-    match reader.open {
-        Some(open) => Err(line_error(last, format!("the text ends inside of rank {}", open.rank), "`}`")),
-        None => Ok(reader.graphs.into_iter().map(Option::unwrap_or_default).collect()),
-    }
-}
-
-impl<'a> Reader<'a> {
-    fn line(&mut self, line: &GoalLine<'a>) -> Result<(), InputError> {
-        match (&mut self.open, line.words.as_slice()) {
-            (None, ["rank", rank, "{"]) => self.begin(line, rank),
-            (None, _) => Err(line_error(line.number, line.words.join(" "), "`rank N {`")),
-            (Some(_), ["}"]) => self.end(),
-            (Some(open), [label, verb @ ("requires" | "irequires"), other]) => open.depend(line, label, verb, other),
-            (Some(open), [label, ":", operation @ ..]) if is_label(label) => {
-                open.operation(line, Some(label), operation, self.ranks)
-            }
-            (Some(open), operation) => open.operation(line, None, operation, self.ranks),
+    let (mut reader, mut graphs) = (Reader::new(), Vec::new());
+    for line in text.lines() {
+        if let Some((rank, graph)) = reader.line(line)? {
+            graphs.resize(graphs.len().max(rank as usize + 1), Graph::default());
+            graphs[rank as usize] = graph;
         }
     }
+    graphs.resize(reader.end()? as usize, Graph::default());
+    Ok(graphs)
+}
 
-    fn begin(&mut self, line: &GoalLine<'_>, rank: &str) -> Result<(), InputError> {
-        let rank = number(line, rank, "rank", self.ranks - 1)?;
-        if self.graphs[rank as usize].is_some() {
+/// Writes a text as a binary.
+pub(super) fn convert(mut text: impl BufRead, out: impl Write + Seek) -> Result<(), InputError> {
+    let (mut reader, mut line, mut out, mut next) = (Reader::new(), String::new(), Some(out), 0);
+    let mut binary = None;
+    while next_line(&mut text, &mut line, reader.lines.number() + 1)? {
+        let read = reader.line(&line)?;
+        if let (Some(ranks), Some(out)) = (reader.ranks, out.take_if(|_| reader.ranks.is_some())) {
+            binary = Some(BinaryWriter::new(out, ranks as u32)?);
+        }
+        if let (Some((rank, graph)), Some(binary)) = (read, &mut binary) {
+            if rank < next {
+                let found = format!("the end of rank {rank} behind rank {}", next - 1);
+                return Err(line_error(reader.last, found, "ranks in order"));
+            }
+            (next..rank).try_for_each(|_| binary.rank(&Graph::default()))?;
+            binary.rank(&graph)?;
+            next = rank + 1;
+        }
+    }
+    let ranks = reader.end()?;
+    let mut binary = binary.expect("a text without mistakes begins with its ranks");
+    (next..ranks).try_for_each(|_| binary.rank(&Graph::default()))?;
+    binary.finish()
+}
+
+/// Reads a line; whether there is one.
+fn next_line(text: &mut impl BufRead, line: &mut String, number: usize) -> Result<bool, InputError> {
+    line.clear();
+    let read = text.take(LINE_MAX).read_line(line);
+    let length = read.map_err(|error| line_error(number, format!("it cannot be read ({error})"), "GOAL"))?;
+    if length as u64 == LINE_MAX && !line.ends_with('\n') {
+        return Err(line_error(number, format!("{LINE_MAX} bytes without an end"), "shorter lines"));
+    }
+    Ok(length > 0)
+}
+
+impl Reader {
+    fn new() -> Reader {
+        Reader { lines: LineReader::default(), ranks: None, read: Vec::new(), open: None, last: 1 }
+    }
+
+    /// Takes the next line; gives a rank that it ends.
+    fn line(&mut self, line: &str) -> Result<Option<ReadRank>, InputError> {
+        let Some(line) = self.lines.line(line) else { return Ok(None) };
+        self.last = line.number;
+        let Some(ranks) = self.ranks else { return self.announce(&line).map(|()| None) };
+        match (&mut self.open, line.words.as_slice()) {
+            (None, ["rank", rank, "{"]) => self.begin(&line, rank, ranks)?,
+            (None, _) => return Err(line_error(line.number, line.words.join(" "), "`rank N {`")),
+            (Some(_), ["}"]) => return self.end_rank(),
+            (Some(open), [label, verb @ ("requires" | "irequires"), other]) => {
+                open.depend(&line, label, verb, other)?
+            }
+            (Some(open), [label, ":", operation @ ..]) if is_label(label) => {
+                open.operation(&line, Some(label), operation, ranks)?;
+            }
+            (Some(open), operation) => open.operation(&line, None, operation, ranks)?,
+        }
+        Ok(None)
+    }
+
+    /// The first line.
+    fn announce(&mut self, line: &GoalLine<'_>) -> Result<(), InputError> {
+        self.ranks = ranks(line).filter(|ranks| (1..=RANKS_MAX).contains(ranks));
+        match self.ranks {
+            Some(ranks) => self.read = vec![false; ranks as usize],
+            None => return Err(no_ranks(line.number, &line.words.join(" "))),
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, line: &GoalLine<'_>, rank: &str, ranks: u64) -> Result<(), InputError> {
+        let rank = number(line, rank, "rank", ranks - 1)?;
+        if self.read[rank as usize] {
             return Err(line_error(line.number, format!("rank {rank} twice"), "each rank once"));
         }
         let (graph, lines, labels) = (GraphBuilder::default(), Vec::new(), BTreeMap::new());
@@ -77,19 +144,32 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), InputError> {
-        let Some(open) = self.open.take() else { return Ok(()) };
+    fn end_rank(&mut self) -> Result<Option<ReadRank>, InputError> {
+        let Some(open) = self.open.take() else { return Ok(None) };
         let graph = open.graph.build().map_err(|cycle| {
             let line = open.lines[cycle.node as usize];
             line_error(line, "an operation that waits for itself through others", "dependencies without a cycle")
         })?;
-        self.graphs[open.rank as usize] = Some(graph);
-        Ok(())
+        self.read[open.rank as usize] = true;
+        Ok(Some((open.rank, graph)))
+    }
+
+    /// The text ends; gives how many ranks it has.
+    fn end(self) -> Result<u64, InputError> {
+        match (self.open, self.ranks) {
+            (Some(open), _) => Err(line_error(self.last, format!("the text ends inside of rank {}", open.rank), "`}`")),
+            (None, Some(ranks)) => Ok(ranks),
+            (None, None) => Err(no_ranks(1, "nothing")),
+        }
     }
 }
 
-impl<'a> OpenRank<'a> {
-    fn depend(&mut self, line: &GoalLine<'a>, label: &str, verb: &str, other: &str) -> Result<(), InputError> {
+fn no_ranks(line: usize, found: &str) -> InputError {
+    line_error(line, found, format!("`num_ranks` and a number from 1 to {RANKS_MAX}"))
+}
+
+impl OpenRank {
+    fn depend(&mut self, line: &GoalLine<'_>, label: &str, verb: &str, other: &str) -> Result<(), InputError> {
         let node = |label: &str| {
             let known = self.labels.get(label).copied();
             known.ok_or_else(|| line_error(line.number, format!("no operation {label} so far"), "a label of this rank"))
@@ -105,8 +185,8 @@ impl<'a> OpenRank<'a> {
 
     fn operation(
         &mut self,
-        line: &GoalLine<'a>,
-        label: Option<&'a str>,
+        line: &GoalLine<'_>,
+        label: Option<&str>,
         words: &[&str],
         ranks: u64,
     ) -> Result<(), InputError> {
@@ -126,7 +206,7 @@ impl<'a> OpenRank<'a> {
         let node = self.graph.add(cpu, op, &[]);
         self.lines.push(line.number);
         if let Some(label) = label
-            && self.labels.insert(label, node).is_some()
+            && self.labels.insert(label.into(), node).is_some()
         {
             return Err(line_error(line.number, format!("label {label} twice"), "another label for each operation"));
         }

@@ -2,7 +2,8 @@
 
 use etherweave_primitives::Duration;
 
-use super::{ANY, ExecutionStream, Graph, GraphOp, Node};
+use super::nodes::ANY;
+use super::{ExecutionStream, Graph, GraphOp, NodeLists};
 use crate::Op;
 
 /// A node of the graph that is being built.
@@ -45,7 +46,7 @@ pub struct GraphBuilder {
     streams: Vec<ExecutionStream>,
     /// The last node of each stream that was chained.
     chained: Vec<Option<NodeId>>,
-    nodes: Vec<Node>,
+    nodes: Vec<(GraphOp, u8)>,
     edges: Vec<Edge>,
 }
 
@@ -81,7 +82,7 @@ impl GraphBuilder {
             assert!(tag != ANY, "the highest number of 32 bits means any tag");
         }
         let node = NodeId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 operations"));
-        self.nodes.push(Node::new(op, stream));
+        self.nodes.push((op, stream));
         self.after(node, after);
         node
     }
@@ -130,30 +131,27 @@ impl GraphBuilder {
         // By what is waited for, completion first, and by number: each list is in its place.
         self.edges.sort_unstable_by_key(|edge| (edge.on, edge.is_start, edge.node));
         let mut waits = vec![0; self.nodes.len()];
-        let mut ends = Vec::with_capacity(self.nodes.len());
-        let mut at = 0;
-        for node in 0..self.nodes.len() as u32 {
-            let ends_of = [false, true].map(|is_start| {
-                at += self.edges[at..].iter().take_while(|edge| edge.on == node && edge.is_start == is_start).count();
-                u32::try_from(at).expect("fewer than 2^32 dependencies")
-            });
-            ends.push(ends_of);
-        }
         self.edges.iter().for_each(|edge| waits[edge.node as usize] += 1);
-        let dependants = self.edges.iter().map(|edge| edge.node).collect();
-        self.nodes.shrink_to_fit();
-        let graph = Graph { streams: self.streams, nodes: self.nodes, ends, dependants, waits };
-        match cycle(&graph) {
+        let mut edges = self.edges.iter().peekable();
+        let mut nodes = NodeLists::with_capacity(self.nodes.len(), self.edges.len());
+        for (node, (&(op, stream), waits)) in self.nodes.iter().zip(waits).enumerate() {
+            nodes.push(op, stream, waits);
+            for is_start in [false, true] {
+                let of_node = |edge: &&Edge| edge.on == node as u32 && edge.is_start == is_start;
+                nodes.extend(is_start, std::iter::from_fn(|| edges.next_if(of_node).map(|edge| edge.node)));
+            }
+        }
+        match cycle(&nodes) {
             Some(node) => Err(GraphCycle { node }),
-            None => Ok(graph),
+            None => Ok(Graph::in_memory(self.streams, nodes)),
         }
     }
 }
 
 /// The lowest node that never starts.
-fn cycle(graph: &Graph) -> Option<u32> {
-    let mut waits = graph.waits.clone();
-    let nodes = 0..graph.nodes.len() as u32;
+fn cycle(graph: &NodeLists) -> Option<u32> {
+    let mut waits = graph.waits().to_vec();
+    let nodes = 0..graph.len() as u32;
     let mut ready: Vec<u32> = nodes.clone().filter(|&node| waits[node as usize] == 0).collect();
     while let Some(node) = ready.pop() {
         for &next in graph.after(node).iter().chain(graph.after_start(node)) {

@@ -1,7 +1,6 @@
 //! The graphs of a job, for formats of traces. In the graph of a program a wait for all is a computation of nothing
 //! that waits for what it is for.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use etherweave_primitives::InputError;
@@ -9,26 +8,30 @@ use etherweave_primitives::InputError;
 use crate::schedule::refuse_one_sided;
 use crate::{Block, ExecutionStream, Graph, GraphBuilder, Program, Traffic};
 
-/// Most operations of programs: some hundred megabytes of text.
+/// Most operations of the program of a rank: one is in memory at a time.
 const OPERATIONS_MAX: u64 = 10_000_000;
+
+/// The graphs of a job, made rank by rank.
+type Graphs<'a> = Box<dyn Iterator<Item = Arc<Graph>> + 'a>;
 
 /// What a file of this format has of a job.
 ///
 /// # Errors
-/// When its programs have more operations than a file should; for streams.
-pub(crate) fn graphs_of<'a>(traffic: &'a Traffic, format: &str) -> Result<Cow<'a, [Arc<Graph>]>, InputError> {
+/// When a program has more operations than a graph in memory should; for streams.
+pub(crate) fn graphs_of<'a>(traffic: &'a Traffic, format: &str) -> Result<Graphs<'a>, InputError> {
     match traffic {
-        Traffic::Graphs { ranks, .. } => Ok(Cow::Borrowed(ranks)),
+        Traffic::Graphs { ranks, .. } => Ok(Box::new(ranks.iter().cloned())),
         Traffic::Ranks(programs) => {
             let count = |(block, times): (&Block, u64)| (block.ops.len() as u64).saturating_mul(times);
-            let count = programs.iter().flat_map(Program::counted).map(count).fold(0, u64::saturating_add);
-            if count > OPERATIONS_MAX {
+            let operations = |program: &Program| program.counted().map(count).fold(0, u64::saturating_add);
+            let most = programs.iter().map(operations).max().unwrap_or(0);
+            if most > OPERATIONS_MAX {
                 let expected =
                     format!("at most {OPERATIONS_MAX}: {format} has no repetitions, so ask for fewer iterations");
-                return Err(InputError::new("iterations", format!("{count} operations"), expected));
+                return Err(InputError::new("iterations", format!("{most} operations of a rank"), expected));
             }
             refuse_one_sided(programs.iter(), format)?;
-            Ok(programs.iter().map(graph).collect())
+            Ok(Box::new(programs.iter().map(graph)))
         }
         Traffic::Streams(_) => {
             Err(InputError::new("", "streams", format_args!("programs of ranks, which {format} is about")))

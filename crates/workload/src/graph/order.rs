@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
-use super::{Graph, GraphOp};
+use super::{Graph, GraphOp, NodeLists};
 use crate::program::iteration;
 use crate::{Block, Op, Program};
 
@@ -58,17 +58,21 @@ struct Sequence<'a> {
 /// receives that leave their source or tag open.
 pub fn programs_of_graphs(graphs: &[Arc<Graph>], iterations: u32) -> Result<Vec<Program>, InputError> {
     let program = |(rank, graph): (usize, &Arc<Graph>)| {
-        let ops = sequence(graph).map_err(|found| {
+        let error = |found| {
             let found = format!("{} has {found}", Rank::from_index(rank));
             InputError::new("", found, "a graph that is a sequence of posts and waits for all")
-        })?;
+        };
+        if graph.streams().len() > 1 {
+            return Err(error(format!("{} streams", graph.streams().len())));
+        }
+        let ops = sequence(&*graph.nodes()?).map_err(error)?;
         Ok(Program::new([Block::measured(iteration(ops), iterations)]))
     };
     graphs.iter().enumerate().map(program).collect()
 }
 
 /// The operations of a rank, one after another; or what is in their place.
-fn sequence(graph: &Graph) -> Result<Vec<Op>, String> {
+fn sequence(graph: &NodeLists) -> Result<Vec<Op>, String> {
     let nodes = nodes(graph)?;
     let mut sequence = Sequence {
         nodes: &nodes,
@@ -87,10 +91,7 @@ fn sequence(graph: &Graph) -> Result<Vec<Op>, String> {
     Ok(sequence.ops)
 }
 
-fn nodes(graph: &Graph) -> Result<Vec<OrderedNode>, String> {
-    if graph.streams().len() > 1 {
-        return Err(format!("{} streams", graph.streams().len()));
-    }
+fn nodes(graph: &NodeLists) -> Result<Vec<OrderedNode>, String> {
     let node = |op| {
         let op = match op {
             GraphOp::Send { peer, tag, bytes } => Op::Isend { peer, tag, bytes },
@@ -110,7 +111,7 @@ fn nodes(graph: &Graph) -> Result<Vec<OrderedNode>, String> {
 }
 
 /// Nodes in an order in which each comes after what it waits for, and else by number.
-pub(crate) fn topological(graph: &Graph) -> Vec<usize> {
+pub(crate) fn topological(graph: &NodeLists) -> Vec<usize> {
     let mut open = graph.waits().to_vec();
     let mut ready: BinaryHeap<_> = (0..open.len()).filter(|&node| open[node] == 0).map(Reverse).collect();
     let mut order = Vec::with_capacity(open.len());

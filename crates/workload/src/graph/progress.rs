@@ -1,78 +1,142 @@
 //! Graphs are run without time, where every send completes at once: what waits there waits anywhere. Which sends wait
 //! for their receive is for a run to say: whoever relies on eager messages is simulated like that.
+//!
+//! What is in progress is in memory, of nodes that are in a file as of messages, and a bit for each operation.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use etherweave_primitives::{InputError, Rank};
 
-use super::{Graph, GraphOp};
+use super::{Graph, GraphOp, GraphRun};
 use crate::progress::{Channels, Request};
 
 /// Graphs that run.
-struct Network<'a> {
-    graphs: &'a [Arc<Graph>],
-    /// What each node still waits for, by rank.
-    waits: Vec<Vec<u32>>,
-    /// Nodes that may start.
+struct Network {
+    ranks: Vec<CheckedRun>,
+    /// Nodes that may start, by rank.
     ready: VecDeque<(usize, u32)>,
     channels: Channels,
 }
 
-/// Checks that all nodes complete if every send does at once, and that lengths agree.
+/// A graph that runs, each of whose nodes starts once.
+struct CheckedRun {
+    rank: Rank,
+    run: GraphRun,
+    /// Nodes that have started, as bits.
+    started: Vec<u64>,
+}
+
+/// Checks that all nodes complete if every send does at once, that lengths agree, and that no message is left.
 pub(super) fn check_progress(graphs: &[Arc<Graph>]) -> Result<(), InputError> {
-    let waits = graphs.iter().map(|graph| graph.waits.clone()).collect();
-    let roots = |(rank, graph): (usize, &Arc<Graph>)| {
-        let nodes = graph.waits.iter().enumerate().filter(|&(_, &waits)| waits == 0);
-        nodes.map(move |(node, _)| (rank, node as u32)).collect::<Vec<_>>()
-    };
-    let ready = graphs.iter().enumerate().flat_map(roots).collect();
-    let mut network = Network { graphs, waits, ready, channels: Channels::default() };
+    let (mut ranks, mut ready) = (Vec::with_capacity(graphs.len()), VecDeque::new());
+    for (rank, graph) in graphs.iter().enumerate() {
+        ranks.push(CheckedRun::begin(rank, graph, |node| ready.push_back((rank, node)))?);
+    }
+    let mut network = Network { ranks, ready, channels: Channels::default() };
     while let Some((rank, node)) = network.ready.pop_front() {
         network.start(rank, node)?;
     }
-    let is_stuck = |rank: &usize| network.waits[*rank].iter().any(|&waits| waits > 0);
-    let stuck: Vec<usize> = (0..graphs.len()).filter(is_stuck).collect();
-    let Some(&first) = stuck.first() else { return Ok(()) };
-    let (count, rank) = (stuck.len(), Rank::from_index(first));
-    let found = format!("{count} ranks wait for ever, {rank} first{}", network.channels.open_request(first));
-    Err(InputError::new("programs", found, "programs that end if no send waits"))
+    network.check_end(graphs)
 }
 
-impl Network<'_> {
+/// Checks that no operation of a graph waits for itself, whatever its messages do.
+pub(super) fn check_cycles(rank: usize, graph: &Arc<Graph>) -> Result<(), InputError> {
+    let mut ready = VecDeque::new();
+    let mut run = CheckedRun::begin(rank, graph, |node| ready.push_back(node))?;
+    while let Some(node) = ready.pop_front() {
+        run.start(node, |node| ready.push_back(node))?;
+        run.complete(node, |node| ready.push_back(node))?;
+    }
+    match run.lowest_waiting() {
+        Some(node) => Err(run.error(node, "waits for itself through others", "dependencies without a cycle")),
+        None => Ok(()),
+    }
+}
+
+impl CheckedRun {
+    fn begin(rank: usize, graph: &Arc<Graph>, mut ready: impl FnMut(u32)) -> Result<CheckedRun, InputError> {
+        let mut run = GraphRun::new(graph.clone());
+        run.begin(|node, _| ready(node));
+        let started = vec![0; graph.len().div_ceil(64)];
+        CheckedRun { rank: Rank::from_index(rank), run, started }.checked()
+    }
+
+    fn start(&mut self, node: u32, mut ready: impl FnMut(u32)) -> Result<(), InputError> {
+        let (word, bit) = (&mut self.started[node as usize / 64], 1 << (node % 64));
+        if *word & bit != 0 {
+            return Err(self.error(node, "starts twice", "as many dependencies as it waits for"));
+        }
+        *word |= bit;
+        self.run.start(node, |node, _| ready(node));
+        self.check_failure()
+    }
+
+    fn complete(&mut self, node: u32, mut ready: impl FnMut(u32)) -> Result<(), InputError> {
+        self.run.complete(node, |node, _| ready(node));
+        self.check_failure()
+    }
+
+    fn checked(self) -> Result<CheckedRun, InputError> {
+        self.check_failure().map(|()| self)
+    }
+
+    fn check_failure(&self) -> Result<(), InputError> {
+        let failure = self.run.failure().cloned();
+        failure.map_or(Ok(()), |error| Err(InputError { found: format!("{}: {}", self.rank, error.found), ..error }))
+    }
+
+    fn error(&self, node: u32, found: &str, expected: &str) -> InputError {
+        InputError::new("file", format!("{}: operation {node} {found}", self.rank), expected)
+    }
+
+    /// The first node that has not started.
+    fn lowest_waiting(&self) -> Option<u32> {
+        let word = self.started.iter().position(|&word| word != u64::MAX)?;
+        let node = 64 * word as u32 + self.started[word].trailing_ones();
+        (u64::from(node) < self.run.graph().len() as u64).then_some(node)
+    }
+}
+
+impl Network {
     fn start(&mut self, rank: usize, node: u32) -> Result<(), InputError> {
-        let graph = &self.graphs[rank];
-        self.release(rank, graph.after_start(node));
-        match graph.op(node) {
+        let ready = &mut self.ready;
+        self.ranks[rank].start(node, |node| ready.push_back((rank, node)))?;
+        match self.ranks[rank].run.op(node) {
             GraphOp::Send { peer, tag, bytes } => {
                 self.post((rank, peer.index(), tag), Request { bytes, node }, true)?;
-                self.release(rank, graph.after(node));
+                self.complete(rank, node)
             }
             GraphOp::Receive { peer: Some(peer), tag: Some(tag), bytes } => {
-                self.post((peer.index(), rank, tag), Request { bytes, node }, false)?;
+                self.post((peer.index(), rank, tag), Request { bytes, node }, false)
             }
             GraphOp::Receive { .. } => unreachable!("only receives that name rank and tag are run"),
-            GraphOp::Compute { .. } | GraphOp::Copy { .. } => self.release(rank, graph.after(node)),
+            GraphOp::Compute { .. } | GraphOp::Copy { .. } => self.complete(rank, node),
         }
-        Ok(())
     }
 
     fn post(&mut self, channel: (usize, usize, u32), request: Request, is_send: bool) -> Result<(), InputError> {
-        if let Some(other) = self.channels.post(channel, request, is_send)? {
-            let receive = if is_send { other } else { request };
-            self.release(channel.1, self.graphs[channel.1].after(receive.node));
+        match self.channels.post(channel, request, is_send)? {
+            Some(other) => self.complete(channel.1, if is_send { other.node } else { request.node }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    /// One dependency less for each of `nodes`.
-    fn release(&mut self, rank: usize, nodes: &[u32]) {
-        for &node in nodes {
-            let waits = &mut self.waits[rank][node as usize];
-            *waits -= 1;
-            if *waits == 0 {
-                self.ready.push_back((rank, node));
-            }
-        }
+    fn complete(&mut self, rank: usize, node: u32) -> Result<(), InputError> {
+        let ready = &mut self.ready;
+        self.ranks[rank].complete(node, |node| ready.push_back((rank, node)))
+    }
+
+    /// Checks that nothing is left when nothing is ready.
+    fn check_end(&self, graphs: &[Arc<Graph>]) -> Result<(), InputError> {
+        let is_stuck = |rank: &usize| self.ranks[*rank].run.left() > 0;
+        let stuck: Vec<usize> = (0..graphs.len()).filter(is_stuck).collect();
+        let Some(&first) = stuck.first() else { return self.channels.check_sends() };
+        check_cycles(first, &graphs[first])?;
+        let (count, rank) = (stuck.len(), Rank::from_index(first));
+        let waiting = self.ranks[first].lowest_waiting();
+        let waiting = waiting.map_or_else(String::new, |node| format!("; its operation {node} does not start"));
+        let found = format!("{count} ranks wait for ever, {rank} first{}{waiting}", self.channels.open_request(first));
+        Err(InputError::new("programs", found, "programs that end if no send waits"))
     }
 }

@@ -48,6 +48,7 @@ fn a_node_releases_what_waits_for_its_start_and_what_waits_for_its_completion() 
     let second = builder.add(stream, receive(None, Some(7)), &[first]);
     builder.after_start(third, &[second, first]);
     let graph = builder.build().unwrap();
+    let graph = graph.nodes().unwrap();
     assert_eq!((graph.after(0), graph.after_start(0)), ([1, 2].as_slice(), [1].as_slice()));
     assert_eq!((graph.after(2), graph.after_start(2)), ([].as_slice(), [1].as_slice()));
     assert_eq!(graph.waits(), [0, 3, 1]);
@@ -60,6 +61,7 @@ fn a_chain_goes_on_where_its_stream_stopped() {
     let [gpu, core] = [ExecutionStream::Accelerator, ExecutionStream::Core].map(|stream| builder.stream(stream));
     let nodes = [gpu, core, gpu, core].map(|stream| builder.chain(stream, compute(1)));
     let graph = builder.build().unwrap();
+    let graph = graph.nodes().unwrap();
     assert_eq!(nodes.map(|node| graph.after(node.get()).to_vec()), [vec![2], vec![3], vec![], vec![]]);
     assert_eq!([0, 1, 2, 3].map(|node| graph.stream(node)), [gpu, core, gpu, core]);
 }
@@ -130,6 +132,7 @@ fn a_sequence_starts_its_messages_in_order_and_joins_them_where_it_waits() {
     let before = builder.add(stream, compute(1), &[]);
     let last = builder.sequence(stream, &ops, &[before]).unwrap();
     let graph = builder.build().unwrap();
+    let graph = graph.nodes().unwrap();
     let expected = [compute(1), receive(Some(1), Some(3)), send(1, 3), compute(0), compute(2), send(1, 4), compute(0)];
     assert_eq!(graph.ops().collect::<Vec<_>>(), expected);
     let after: Vec<_> = (0..7).map(|node| graph.after(node).to_vec()).collect();
@@ -153,5 +156,5 @@ fn programs_of_ranks_are_graphs_that_end() {
         .collect();
     assert_eq!(check_graphs(&graphs), Ok(()));
     let sent: u64 = programs.iter().map(crate::bytes_sent).sum();
-    assert_eq!(graphs.iter().map(|graph| graph.sent().1).sum::<u64>(), sent);
+    assert_eq!(graphs.iter().map(|graph| graph.facts().sent.bytes).sum::<u64>(), sent);
 }

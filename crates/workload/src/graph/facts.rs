@@ -1,0 +1,100 @@
+//! What a graph has in all, so that nobody reads its nodes to learn it.
+
+use etherweave_primitives::{Duration, Rank};
+
+use super::GraphOp;
+
+/// Messages and their payload.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct MessageSum {
+    /// How many.
+    pub messages: u64,
+    /// Their payload, at most the largest number [B].
+    pub bytes: u64,
+}
+
+impl MessageSum {
+    fn add(&mut self, bytes: u64) {
+        self.messages += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+}
+
+/// Sums over the operations of a graph.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct GraphFacts {
+    /// What it sends.
+    pub sent: MessageSum,
+    /// What it receives.
+    pub received: MessageSum,
+    /// Its largest message sent [B].
+    pub sent_max: u64,
+    /// Its computations on all streams, at most the largest number [ps].
+    pub computed_ps: u64,
+    /// Its longest computation.
+    pub computation_max: Duration,
+    /// Whether it receives from any rank or with any tag.
+    pub has_open_receives: bool,
+    /// Ranks that it names; in order and each once after [`GraphFacts::finished`].
+    peers: Vec<Rank>,
+    /// How many of them there are after the last time that they were put in order.
+    ordered: usize,
+}
+
+impl GraphFacts {
+    /// Those of operations.
+    pub(crate) fn of(ops: impl Iterator<Item = GraphOp>) -> GraphFacts {
+        let mut facts = GraphFacts::default();
+        ops.for_each(|op| facts.add(op));
+        facts.finished()
+    }
+
+    /// Adds an operation.
+    pub(crate) fn add(&mut self, op: GraphOp) {
+        match op {
+            GraphOp::Send { peer, bytes, .. } => {
+                self.sent.add(bytes);
+                self.sent_max = self.sent_max.max(bytes);
+                self.name(peer);
+            }
+            GraphOp::Receive { peer, tag, bytes } => {
+                self.received.add(bytes);
+                self.has_open_receives |= peer.is_none() || tag.is_none();
+                peer.into_iter().for_each(|peer| self.name(peer));
+            }
+            GraphOp::Compute { duration } => {
+                self.computed_ps = self.computed_ps.saturating_add(duration.as_ps());
+                self.computation_max = self.computation_max.max(duration);
+            }
+            GraphOp::Copy { .. } => {}
+        }
+    }
+
+    fn name(&mut self, peer: Rank) {
+        if self.peers.last() != Some(&peer) {
+            self.peers.push(peer);
+        }
+        // Twice what there was at the last time, so that the list never outgrows what it is about.
+        if self.peers.len() > 2 * self.ordered + 64 {
+            self.order();
+        }
+    }
+
+    fn order(&mut self) {
+        self.peers.sort_unstable();
+        self.peers.dedup();
+        self.ordered = self.peers.len();
+    }
+
+    /// The facts when all operations have been added.
+    pub(crate) fn finished(mut self) -> GraphFacts {
+        self.order();
+        self.peers.shrink_to_fit();
+        self
+    }
+
+    /// Ranks that it names, in order.
+    pub fn peers(&self) -> &[Rank] {
+        &self.peers
+    }
+}
