@@ -2,10 +2,11 @@
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from etherweave.overview import overview
-from etherweave.results import Result
+from etherweave.results import FidelityError, Result
 from etherweave.scenario import Overrides, ScenarioSource
 from etherweave.simulation import resolve
 
@@ -85,6 +86,35 @@ def compare_fidelity(packet: Result, flow: Result) -> dict[str, Any]:
         "speed_up": packet.summary["wall_s"] / max(flow.summary["wall_s"], 1e-9),
         "warnings": flow.summary["warnings"],
     }
+
+
+def with_errors(flow: Result, compared: dict[str, Any]) -> Result:
+    """Give a result of flow-level mode the errors that a comparison found.
+
+    Parameters
+    ----------
+    flow
+        The result that was compared.
+    compared
+        What :func:`compare_fidelity` returned.
+    """
+    errors: list[FidelityError] = [
+        {"job": row["job"], "figure": row["figure"], "error": row["error"]}
+        for row in compared["figures"]
+    ]
+    return replace(flow, summary={**flow.summary, "fidelity_errors": errors})
+
+
+def error_text(result: Result) -> str | None:
+    """Say how wrong a result of flow-level mode is, or that nobody knows; nothing of others."""
+    if '\nfidelity = "flow"\n' not in result.resolved:
+        return None
+    errors = result.summary.get("fidelity_errors")
+    if not errors:
+        return "not measured; `etherweave run FILE --compare-fidelity` does"
+    worst = max(errors, key=lambda row: abs(row["error"]))
+    of_worst = f"{worst['error']:+.1%} at most, of {worst['figure']} of {worst['job']}"
+    return f"{of_worst} ({len(errors)} figures)"
 
 
 def _figures(result: Result) -> dict[tuple[str, str], float]:

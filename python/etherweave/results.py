@@ -75,6 +75,17 @@ class Measured(TypedDict):
     """Longest time by which a rank started after the agreed instant [ns]."""
 
 
+class FidelityError(TypedDict):
+    """A figure of flow-level mode against that of packets."""
+
+    job: str
+    """Name of the job."""
+    figure: str
+    """Which figure of it: mean_us, median_us, p99_us, goodput_gbps."""
+    error: float
+    """(flow - packet) / packet."""
+
+
 class Summary(TypedDict):
     """The figures of a whole run. Those of the simulator are missing when it was measured."""
 
@@ -122,6 +133,8 @@ class Summary(TypedDict):
     """What a reader must not overlook, such as losses in a lossless priority."""
     measured: NotRequired[Measured]
     """How it was measured, when it was not simulated."""
+    fidelity_errors: NotRequired[list[FidelityError]]
+    """What flow-level mode is wrong by, when packets were simulated beside it."""
 
 
 def parse_summary(text: str) -> Summary:

@@ -1,12 +1,18 @@
 """Flow-level mode beside packets."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import etherweave
-from etherweave.fidelity import both_fidelities, compare_fidelity, fidelities
+from etherweave.fidelity import (
+    both_fidelities,
+    compare_fidelity,
+    error_text,
+    fidelities,
+)
 from support import command_line
 from support.documents import ROOT
 
@@ -43,8 +49,29 @@ def test_the_command_line_prints_both() -> None:
     assert {row["figure"] for row in found["figures"]} >= {"mean_us", "median_us", "p99_us"}
 
 
-def test_a_comparison_writes_nothing() -> None:
-    done = command("run", ROOT / "scenarios" / "first.toml", "--compare-fidelity", "-o", "result")
+def test_a_comparison_keeps_flow_level_mode_with_its_errors(tmp_path: Path) -> None:
+    file, home = ROOT / "scenarios" / "flow_level.toml", tmp_path / "result"
+    change = ("--set", 'job.0.workload.osu_collective.operation.allreduce.bytes="1MiB"')
+    assert command("run", file, "--compare-fidelity", *change, "-o", home).returncode == 0
+    result = etherweave.Result.load(home)
+    errors = result.summary["fidelity_errors"]
+    assert {(row["job"], row["figure"]) for row in errors} >= {("allreduce", "mean_us")}
+    worst = max((row["error"] for row in errors), key=abs)
+    assert str(error_text(result)).startswith(f"{worst:+.1%} at most, of ")
+    assert command("report", home).returncode == 0
+    assert "error against packets" in (home / "report.html").read_text()
+
+
+def test_a_run_in_flow_level_mode_says_that_its_error_was_not_measured() -> None:
+    change = ("--set", 'job.0.workload.osu_collective.operation.allreduce.bytes="1MiB"')
+    done = command("run", ROOT / "scenarios" / "flow_level.toml", *change)
+    assert "flow-level mode, error against packets: not measured" in done.stdout
+    assert "error against packets" not in command("run", ROOT / "scenarios" / "first.toml").stdout
+
+
+def test_a_comparison_writes_no_frames_and_no_trace() -> None:
+    file = ROOT / "scenarios" / "first.toml"
+    done = command("run", file, "--compare-fidelity", "--trace", "x.json")
     assert done.returncode == 2
     assert "--compare-fidelity: expected neither" in done.stderr
 

@@ -24,7 +24,13 @@ from etherweave.cli.parameters import (
 )
 from etherweave.cli.processes import is_first
 from etherweave.cli.progress import print_start, run_progress
-from etherweave.fidelity import both_fidelities, compare_fidelity, fidelities
+from etherweave.fidelity import (
+    both_fidelities,
+    compare_fidelity,
+    error_text,
+    fidelities,
+    with_errors,
+)
 from etherweave.overview import PAUSE_CAUSES, WORST_MOST, overview, rate_text
 from etherweave.results import Result
 from etherweave.slowdown import Slowdown, foreground, slowdowns
@@ -90,7 +96,8 @@ def run(
         typer.Option(
             "--compare-fidelity",
             help="Simulate packets of all jobs, and flow-level mode of those that the scenario "
-            "names or of all, and print how far their figures lie apart.",
+            "names or of all, and print how far their figures lie apart; with --output, keep the "
+            "result of flow-level mode with these errors.",
         ),
     ] = False,
     as_json: AsJson = False,
@@ -110,9 +117,9 @@ def run(
     if output_file("--trace", trace, ".json", ".gz"):
         changes["observe.ranks"] = True
     if with_both:
-        if pcap or output or trace:
-            reject("--compare-fidelity: expected neither --pcap, --output nor --trace beside it")
-        return _compare(file, changes, threads, memory_limit, as_json)
+        if pcap or trace:
+            reject("--compare-fidelity: expected neither --pcap nor --trace beside it")
+        return _compare(file, changes, threads, memory_limit, output, as_json)
     result = _simulate(file, changes, threads, _captures(pcap), memory_limit, snap_length)
     if output and is_first():
         _save(result, output)
@@ -173,6 +180,7 @@ def _compare(
     changes: dict[str, object],
     threads: int,
     memory_limit: str | None,
+    output: Path | None,
     as_json: bool,
 ) -> None:
     from etherweave.cli.design_page import print_table
@@ -187,6 +195,8 @@ def _compare(
     found = compare_fidelity(packet, flow)
     if not is_first():
         return
+    if output:
+        _save(with_errors(flow, found), output)
     if as_json:
         return print(json.dumps(found, indent=2))
     fidelities = found["fidelities"]
@@ -283,13 +293,16 @@ def _text(result: Result, alone: dict[str, Result]) -> str:
 
 
 def _fidelity_lines(result: Result) -> list[str]:
-    """Say which jobs are in flow-level mode and which are not, where there are both."""
+    """Say which jobs are in flow-level mode and which are not, and how large its error is."""
     by = dict[str, list[str]]()
     for job, fidelity in fidelities(result.resolved).items():
         by.setdefault(fidelity, []).append(job)
+    error = error_text(result)
+    lines = [f"  flow-level mode, error against packets: {error}"] if error else []
     if len(by) == 1:
-        return []
-    return [f"  in flow-level mode: {', '.join(by['flow'])}; in packets: {', '.join(by['packet'])}"]
+        return lines
+    both = f"  in flow-level mode: {', '.join(by['flow'])}; in packets: {', '.join(by['packet'])}"
+    return [both, *lines]
 
 
 def _slowdown_line(one: Slowdown) -> str:

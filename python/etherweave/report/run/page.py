@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from etherweave.fidelity import error_text
 from etherweave.report.page import Front, Page
 from etherweave.report.run import benchmarks, osu
 from etherweave.report.run.comparison import (
@@ -84,7 +85,9 @@ def _front(result: Result, beside: ComparedResults) -> Front:
     summary = result.summary
     lead = f"The run {ENDS[summary['finished']]}, at {summary['end_ns'] / 1e6:,.6g} ms."
     of_summary = _measured_facts if "measured" in summary else _facts
-    facts = [*of_summary(summary), *result.machine.items()]
+    error = error_text(result)
+    of_fidelity = [("error against packets", error)] if error else []
+    facts = [*of_summary(summary), *of_fidelity, *result.machine.items()]
     others = [warning for other in beside.results[1:] for warning in other.summary["warnings"]]
     warnings = [*summary["warnings"], *others, *beside.differences]
     return Front(summary["name"], lead, facts, warnings, summary.get("stuck_report") or "")
