@@ -10,8 +10,8 @@ use super::node::{Activity, RankTrace, StreamName, TraceNode};
 use crate::collective::Rule;
 use crate::{ExecutionStream, Graph, GraphBuilder, GraphOp, NodeId};
 
-/// Most streams of a rank.
-const STREAMS_MAX: usize = 256;
+/// Most streams of a rank that a trace names; with one more, numbers have 8 bits.
+const STREAMS_MAX: usize = 255;
 
 /// A graph that is made of a trace.
 pub(super) struct RankGraph<'a> {
@@ -73,7 +73,8 @@ impl<'a> RankGraph<'a> {
         Ok(())
     }
 
-    /// The streams of all nodes, threads first.
+    /// The streams of all nodes, threads first. Where threads may be busy while the accelerator communicates, a thread
+    /// with nothing else to do handles its messages, as that of NCCL does.
     fn add_streams(&mut self) -> Result<(), InputError> {
         for node in &self.trace.nodes {
             self.streams.insert(node.stream, 0);
@@ -88,6 +89,11 @@ impl<'a> RankGraph<'a> {
                     ExecutionStream::Accelerator
                 }
             });
+        }
+        let is_thread = |name: &StreamName| matches!(name, StreamName::Thread(_));
+        let communicates = |node: &TraceNode| !is_thread(&node.stream) && node.does.is_communication();
+        if self.streams.keys().any(is_thread) && self.trace.nodes.iter().any(communicates) {
+            self.graph.stream(ExecutionStream::Core);
         }
         Ok(())
     }

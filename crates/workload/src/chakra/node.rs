@@ -54,6 +54,13 @@ pub(super) enum Activity {
     Collective(CollectiveNode),
 }
 
+impl Activity {
+    /// Whether it sends or receives.
+    pub fn is_communication(&self) -> bool {
+        !matches!(self, Activity::Operation(GraphOp::Compute { .. } | GraphOp::Copy { .. }))
+    }
+}
+
 /// A part in a collective.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct CollectiveNode {
@@ -308,10 +315,9 @@ fn stream(node: &Node, does: &Activity) -> Result<StreamName, InputError> {
     if attributes.is_true(attribute::IS_CPU)? {
         return Ok(StreamName::Thread(thread.unwrap_or(0)));
     }
-    let is_computation = matches!(does, Activity::Operation(GraphOp::Compute { .. } | GraphOp::Copy { .. }));
     Ok(match number(attribute::STREAM)?.or(thread) {
         Some(number) => StreamName::Accelerator(number),
-        None if is_computation => StreamName::Computation,
-        None => StreamName::Communication,
+        None if does.is_communication() => StreamName::Communication,
+        None => StreamName::Computation,
     })
 }

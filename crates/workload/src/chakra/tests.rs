@@ -171,9 +171,13 @@ fn nodes_are_performed_by_threads_and_accelerators() {
     ];
     let graph = &ranks(&[&nodes]).graphs().unwrap()[0];
     let (core, accelerator) = (ExecutionStream::Core, ExecutionStream::Accelerator);
-    // Threads 4 and 9, stream 7, computation, communication.
-    assert_eq!(graph.streams(), [core, core, accelerator, accelerator, accelerator]);
+    // Threads 4 and 9, stream 7, computation, communication, and who handles messages.
+    assert_eq!(graph.streams(), [core, core, accelerator, accelerator, accelerator, core]);
     assert_eq!([0, 1, 2, 3, 4, 5].map(|node| graph.nodes().unwrap().stream(node)), [3, 1, 2, 4, 0, 2]);
+    // Nobody else is needed where there is no thread, or where it is the one that communicates.
+    let streams = |nodes: &[Node]| ranks(&[nodes]).graphs().unwrap()[0].streams().to_vec();
+    assert_eq!(streams(&[collective(3, 9, 0)]), [accelerator]);
+    assert_eq!(streams(&[on_cpu(collective(3, 9, 0)), compute(0, 1, &[])]), [core, accelerator]);
 }
 
 #[test]
