@@ -13,7 +13,17 @@ import polars as pl
 import pytest
 
 from etherweave.results import Result
-from etherweave.sweeps import ExecutorError, SweepStore, executor, executors, load_sweep, sweep
+from etherweave.sweeps import (
+    ExecutorError,
+    FlowFirst,
+    SweepError,
+    SweepStore,
+    executor,
+    executors,
+    load_sweep,
+    shortlist,
+    sweep,
+)
 from support.command_line import run_here
 from support.sweeps import contents, start, wait_for, write
 
@@ -212,3 +222,47 @@ def test_tables_of_runs_are_kept_on_request_and_added_to_a_sweep_without_them(
         result = Result.load(home / "tables" / run)
         assert result.summary["packet_hops"] == hops
         assert result.machine["core"].startswith(result.summary["version"])
+
+
+def test_packets_are_simulated_of_points_that_are_close_in_flow_level_mode(tmp_path: Path) -> None:
+    what, home = load_sweep(write(tmp_path)), tmp_path / "out"
+    first = FlowFirst("end_ns", close=3)
+    close = shortlist(what, home, first, executor("local", 2))
+    flow = SweepStore(home / "flow").table()
+    axes = [key for key in what.axes if key != "seed"]
+    means = flow.group_by(axes).agg(pl.col("end_ns").mean())
+    expected = means.filter(pl.col("end_ns") <= 3 * pl.col("end_ns").min())
+    assert 1 < expected.height < RUNS // 2
+    assert {tuple(map(point.get, axes)) for point in close.points()} == set(
+        expected.select(axes).iter_rows()
+    )
+    done = sweep(close, home, executor("local", 2))
+    assert done.to_polars().height == done.carried_out == 2 * expected.height
+    assert "run.fidelity" not in done.to_polars().columns
+    # All of both stages is kept.
+    again = shortlist(what, home, first, executor("local", 1))
+    assert list(again.points()) == list(close.points())
+    assert sweep(again, home, executor("local", 1)).carried_out == 0
+    largest = shortlist(what, home, FlowFirst("goodput_gbps", 1.0, is_largest_best=True))
+    best = flow.group_by(axes).agg(pl.col("goodput_gbps").mean()).sort("goodput_gbps")[-1]
+    assert {tuple(map(point.get, axes)) for point in largest.points()} == set(
+        best.select(axes).iter_rows()
+    )
+
+
+def test_what_flow_level_mode_cannot_simulate_is_left_for_packets(tmp_path: Path) -> None:
+    path = write(tmp_path, sources="values = [4]", seeds=1)
+    more = '[[sweep.axis]]\nkey = "switch.model"\nvalues = ["shared_buffer", "input_queued"]\n'
+    path.write_text(path.read_text() + more)
+    close = shortlist(load_sweep(path), tmp_path / "out", FlowFirst("end_ns", close=1))
+    models = [point["switch.model"] for point in close.points()]
+    assert sorted(map(str, models)) == ["input_queued"] * 3 + ["shared_buffer"]
+    with pytest.raises(SweepError, match=r"end_us: no figure; expected one of .*end_ns, "):
+        shortlist(load_sweep(path), tmp_path / "out", FlowFirst("end_us"))
+
+
+def test_the_command_says_how_many_points_are_close(tmp_path: Path) -> None:
+    words = ["sweep", str(write(tmp_path)), "-o", str(tmp_path / "out"), "--flow-first", "end_ns"]
+    done = run_here(*words, "--close", "1", "--workers", "1")
+    assert "2 of 24 runs are left for packets" in done.stderr
+    assert "2 of 2 runs finished; 2 now" in done.stdout

@@ -13,7 +13,7 @@ from etherweave.advise.sensitivity import Effect, effects, trajectories
 from etherweave.advise.simulated import FLOW, SEED, Draw, MixSweep, Times, times
 from etherweave.advise.unknowns import Unknown
 from etherweave.simulation import ScenarioError
-from etherweave.sweeps import Executor, SweepResult, sweep
+from etherweave.sweeps import Executor, SweepResult, near, sweep
 
 FLOW_FIRST = FIDELITIES[1]
 
@@ -52,8 +52,8 @@ def shortlist(prepared: Prepared, runner: Runner) -> tuple[list[str], list[str]]
         return names, []
     scores = {name: evaluation.score(name, draws)[0] for name in evaluation.fabrics}
     shares = {name: score / max(scores.values()) for name, score in scores.items()}
-    near = 1 / question.settings.close
-    far = [name for name, one in shares.items() if one < near and name != question.baseline]
+    close = {*near(scores, question.settings.close), question.baseline}
+    far = [name for name in scores if name not in close]
     reasons = [
         f"{name}: {shares[name]:.0%} of the best by messages at max-min fair rates; not simulated "
         "packet by packet."

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 EXAMPLES = """Examples:
 etherweave sweep scenarios/sweep/incast.toml --dry-run
 etherweave sweep scenarios/sweep/incast.toml -o results/incast
+etherweave sweep incast.toml --flow-first streams.incast.mean_us --close 1.5
 etherweave sweep incast.toml --executor dask=scheduler.json
 etherweave sweep incast.toml --executor "slurm=--partition=batch --time=60" --workers 64
 etherweave sweep status results/incast
@@ -57,6 +58,29 @@ def run_verb(
             "--tables", help="Keep the whole result of each run, in `tables/` of the directory."
         ),
     ] = False,
+    flow_first: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Run all points in flow-level mode first, in `flow/` of the directory, and packet "
+            "by packet only those whose COLUMN of the dataset is close to the best.",
+        ),
+    ] = None,
+    close: Annotated[
+        float,
+        typer.Option(
+            metavar="FACTOR",
+            min=1.0,
+            help="Take as close what is within this factor of the best, with --flow-first.",
+        ),
+    ] = 1.25,
+    largest: Annotated[
+        bool,
+        typer.Option(
+            "--largest",
+            help="Take the largest figure as the best, with --flow-first, not the least.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Carry out the runs that have no result yet, and write the dataset.
@@ -65,14 +89,34 @@ def run_verb(
     were lost, whose rows say why, with 2 after a mistake.
     """
     from etherweave import ScenarioError
-    from etherweave.sweeps import SweepError, executor, expect, load_sweep
+    from etherweave.sweeps import (
+        FlowFirst,
+        SweepError,
+        executor,
+        expect,
+        in_flow,
+        load_sweep,
+        shortlist,
+    )
     from etherweave.sweeps import sweep as carry_out
 
     home = directory(output or Path("results") / file.stem)
     with mistakes(ScenarioError, SweepError, ValueError):
         what, on = load_sweep(file), executor(where, workers)
+        if dry_run and flow_first:
+            notice("Of the runs in flow-level mode; packets of those that are close come after.")
+            return print_expectation(expect(in_flow(what), home / "flow", on), as_json)
         if dry_run:
             return print_expectation(expect(what, home, on), as_json)
+        if flow_first:
+            first = FlowFirst(flow_first, close, largest)
+            with terminable(), study_progress(what.name, "runs in flow-level mode") as on_progress:
+                near = shortlist(what, home, first, on, on_progress)
+            notice(
+                f"{len(near):,} of {len(what):,} runs are left for packets: {flow_first} by "
+                f"messages is within {close:g} of the best"
+            )
+            what = near
         with terminable(), study_progress(what.name, "runs") as on_progress:
             done = carry_out(what, home, on, on_progress, tables=tables)
     _print_result(done, as_json)

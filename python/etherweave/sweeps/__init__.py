@@ -8,11 +8,13 @@ order of the points. So neither executor nor interruption changes a byte of it.
 from etherweave.sweeps.executors import Executor, ExecutorError, WorkerError, executor
 from etherweave.sweeps.points import Sweep, SweepError, load_sweep
 from etherweave.sweeps.running import SweepResult, expect, sweep
+from etherweave.sweeps.shortlist import FlowFirst, in_flow, near, shortlist
 from etherweave.sweeps.store import SweepStatus, SweepStore
 
 __all__ = [
     "Executor",
     "ExecutorError",
+    "FlowFirst",
     "Sweep",
     "SweepError",
     "SweepResult",
@@ -21,6 +23,9 @@ __all__ = [
     "WorkerError",
     "executor",
     "expect",
+    "in_flow",
     "load_sweep",
+    "near",
+    "shortlist",
     "sweep",
 ]
