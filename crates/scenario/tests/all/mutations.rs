@@ -103,8 +103,12 @@ fn shipped() -> Vec<(PathBuf, String)> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml") && !path.ends_with("study.toml"));
     paths.sort();
     let text = |path: &Path| {
-        let beside = path.with_file_name("HPL.dat").display().to_string();
-        fs::read_to_string(path).unwrap().replace("\"HPL.dat\"", &format!("{beside:?}"))
+        let named = |part: &str| {
+            let beside = path.with_file_name(part);
+            let stands = Path::new(&beside.display().to_string().replace("{rank}", "0")).is_file();
+            if stands { beside.display().to_string() } else { part.to_string() }
+        };
+        fs::read_to_string(path).unwrap().split('"').map(named).collect::<Vec<_>>().join("\"")
     };
     paths.into_iter().map(|path| (path.clone(), text(&path))).collect()
 }
