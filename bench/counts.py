@@ -13,8 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-LOOP = "*Simulation*::run_on"
-"""The main loop of the simulator of hosts: valgrind counts it without the set-up."""
+LOOP = "etherweave_sim::engine::run::Simulation::run_on"
+"""The main loop of the simulator of hosts: valgrind counts it without the set-up.
+
+The whole name: of two functions that match, one within the other, the inner one ends the counting.
+"""
 CHILD = """
 import json, sys, etherweave
 result = etherweave.run(sys.argv[1], json.loads(sys.argv[2]), threads=1)
@@ -51,8 +54,9 @@ def collect(words: list[str], *options: str) -> tuple[str, dict[str, int]]:
         )
     rows = re.findall(r"^==\d+== (Events|Collected)\s*: (.*)$", done.stderr, re.MULTILINE)
     table = {name: values.split() for name, values in rows}
-    totals = zip(table["Events"], map(int, table["Collected"]), strict=True)
-    return done.stdout, dict(totals)
+    totals = [int(value) for value in table["Collected"]]
+    assert any(totals), f"valgrind counted nothing: {' '.join(options)}"
+    return done.stdout, dict(zip(table["Events"], totals, strict=True))
 
 
 def per_hop(totals: Mapping[str, int], hops: int) -> dict[str, Any]:
