@@ -18,6 +18,8 @@ pub(crate) struct MaxMin {
     shares: BinaryHeap<Reverse<(u64, u32)>>,
     /// Flows by their own limits, the least last.
     limited: Vec<u32>,
+    /// Flows whose rates are not known yet.
+    open: u32,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -54,6 +56,7 @@ impl MaxMin {
             members: Vec::new(),
             shares: BinaryHeap::new(),
             limited: Vec::new(),
+            open: 0,
         }
     }
 
@@ -71,21 +74,23 @@ impl MaxMin {
         self.limited.clear();
         self.limited.extend((0..flows).filter(|&flow| limits[flow as usize].is_finite()));
         self.limited.sort_by(|&a, &b| limits[b as usize].total_cmp(&limits[a as usize]).then(b.cmp(&a)));
-        while let Some(Reverse((noted, number))) = self.shares.pop() {
+        self.open = flows;
+        while let Some(&Reverse((noted, number))) = self.shares.peek().filter(|_| self.open > 0) {
             let link = self.links[number as usize];
+            let share = (link.left / link.weight).max(0.0);
             if link.open == 0 {
+                self.shares.pop();
                 continue;
             }
-            let share = (link.left / link.weight).max(0.0);
             if share.to_bits() > noted {
-                self.shares.push(Reverse((share.to_bits(), number)));
+                *self.shares.peek_mut().expect("it has been looked at") = Reverse((share.to_bits(), number));
                 continue;
             }
             if let Some(flow) = self.next_limited(share, limits, shares) {
                 self.settle(flow, Share { rate: limits[flow as usize], bottleneck: None }, &links_of, shares);
-                self.shares.push(Reverse((share.to_bits(), number)));
                 continue;
             }
+            self.shares.pop();
             for place in link.first..link.first + link.noted {
                 let flow = self.members[place as usize];
                 if shares[flow as usize].rate == OPEN {
@@ -100,28 +105,31 @@ impl MaxMin {
         for number in self.touched.drain(..) {
             self.links[number as usize] = Link::default();
         }
-        for (number, share) in (0..flows).flat_map(links_of) {
+        (0..flows).flat_map(links_of).for_each(|(number, share)| {
             let link = &mut self.links[number as usize];
             if link.open == 0 {
                 self.touched.push(number);
             }
             link.open += 1;
             link.weight += share;
-        }
+        });
         let mut first = 0;
-        for &number in &self.touched {
+        let mut noted = std::mem::take(&mut self.shares).into_vec();
+        noted.clear();
+        noted.extend(self.touched.iter().map(|&number| {
             let link = &mut self.links[number as usize];
             (link.first, link.left) = (first, self.capacities[number as usize]);
             first += link.open;
-            self.shares.push(Reverse(((link.left / link.weight).to_bits(), number)));
-        }
+            Reverse(((link.left / link.weight).to_bits(), number))
+        }));
+        self.shares = BinaryHeap::from(noted);
         self.members.resize(first as usize, 0);
         for flow in 0..flows {
-            for (number, _) in links_of(flow) {
+            links_of(flow).for_each(|(number, _)| {
                 let link = &mut self.links[number as usize];
                 self.members[(link.first + link.noted) as usize] = flow;
                 link.noted += 1;
-            }
+            });
         }
     }
 
@@ -144,12 +152,13 @@ impl MaxMin {
         shares: &mut [Share],
     ) {
         shares[flow as usize] = share;
-        for (number, part) in links_of(flow) {
+        self.open -= 1;
+        links_of(flow).for_each(|(number, part)| {
             let link = &mut self.links[number as usize];
             link.left -= share.rate * part;
             link.weight -= part;
             link.open -= 1;
-        }
+        });
     }
 }
 
