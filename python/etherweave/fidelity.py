@@ -13,12 +13,23 @@ from etherweave.simulation import resolve
 FIGURES = ("mean_us", "median_us", "p99_us", "goodput_gbps")
 """What is compared of iterations or streams, where there is any."""
 
+MODES = {"packet": "packets", "flow": "flow-level mode"}
+"""What is simulated of the messages of a job, by fidelity."""
+
 
 def fidelities(resolved: str) -> dict[str, str]:
     """List by job how closely its messages are simulated: ``packet`` or ``flow``."""
     scenario = tomllib.loads(resolved)
-    usual = scenario["run"].get("fidelity", "packet")
-    return {job["name"]: job.get("fidelity", usual) for job in scenario["job"]}
+    usual = scenario.get("run", {}).get("fidelity", "packet")
+    return {job["name"]: job.get("fidelity", usual) for job in scenario.get("job", [])}
+
+
+def mode_labels(result: Result) -> dict[str, str]:
+    """Name each job with how it is simulated, where not all jobs are alike; else none."""
+    by_job = fidelities(result.resolved)
+    if "measured" in result.summary or len(set(by_job.values())) < 2:
+        return {}
+    return {job: f"{job} ({MODES[fidelity]})" for job, fidelity in by_job.items()}
 
 
 def both_fidelities(
@@ -107,7 +118,7 @@ def with_errors(flow: Result, compared: dict[str, Any]) -> Result:
 
 def error_text(result: Result) -> str | None:
     """Say how wrong a result of flow-level mode is, or that nobody knows; nothing of others."""
-    if '\nfidelity = "flow"\n' not in result.resolved:
+    if "measured" in result.summary or '\nfidelity = "flow"\n' not in result.resolved:
         return None
     errors = result.summary.get("fidelity_errors")
     if not errors:

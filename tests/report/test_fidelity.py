@@ -1,6 +1,7 @@
 """Flow-level mode beside packets."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,15 @@ from etherweave.fidelity import (
     compare_fidelity,
     error_text,
     fidelities,
+    mode_labels,
+    with_errors,
 )
+from etherweave.report.run.comparison import ComparedResults, iteration_times
+from etherweave.report.run.hosts import iterations, streams
+from etherweave.report.run.modes import modes
 from support import command_line
 from support.documents import ROOT
+from support.measured_results import measurement
 
 command = command_line.run
 
@@ -102,8 +109,100 @@ def test_a_hybrid_run_says_which_jobs_are_in_which_mode() -> None:
     done = command("run", HYBRID, *change)
     assert done.stderr == ""
     assert "in flow-level mode: others; in packets: halo" in done.stdout
+    assert "  halo (packets): 16 iterations, mean " in done.stdout
     found = json.loads(command("run", HYBRID, "--json", *change).stdout)
     assert found["fidelities"] == {"halo": "packet", "others": "flow"}
+
+
+PAIRS: dict[str, Any] = {
+    "topology": {"single_switch": {"hosts": 6}},
+    "job": [
+        {"name": "near", "workload": {"osu_latency": {"bytes": "8B", "iterations": 4}}},
+        {
+            "name": "far",
+            "fidelity": "flow",
+            "workload": {"osu_bw": {"bytes": "1MiB", "iterations": 4}},
+        },
+        {
+            "name": "last",
+            "fidelity": "flow",
+            "workload": {"incast": {"sources": 1, "messages": 4}},
+        },
+    ],
+}
+
+
+def packets_of_all() -> etherweave.Result:
+    return etherweave.run(PAIRS, both_fidelities(PAIRS)[0])
+
+
+def test_figures_of_each_job_of_a_hybrid_say_how_it_was_simulated() -> None:
+    hybrid = etherweave.run(PAIRS)
+    of_iterations, of_streams = iterations(hybrid), streams(hybrid)
+    assert of_iterations
+    assert of_streams
+    jobs = [row[0] for row in of_iterations.tables[0].rows]
+    assert jobs == ["near (packets)", "far (flow-level mode)"]
+    assert {row[0] for row in of_streams.tables[0].rows} == {"last (flow-level mode)"}
+    plain = iterations(packets_of_all())
+    assert plain
+    assert [row[0] for row in plain.tables[0].rows] == ["near", "far"]
+
+
+def test_a_hybrid_lists_its_jobs_with_their_errors() -> None:
+    hybrid, packets = etherweave.run(PAIRS), packets_of_all()
+    known = with_errors(hybrid, compare_fidelity(packets, hybrid))
+    assert modes(packets) is None
+    section, measured = modes(hybrid), modes(known)
+    assert section
+    assert measured
+    assert list(section.tables[0].rows) == [
+        ["near", "packets"],
+        ["far", "flow-level mode"],
+        ["last", "flow-level mode"],
+    ]
+    assert "were not measured" in section.caption
+    (table,) = measured.tables
+    assert table.head[2:] == (
+        "error of mean",
+        "error of median",
+        "error of 99 %",
+        "error of goodput",
+    )
+    near, far, last = table.rows
+    assert near[5] == far[5] == "–"
+    assert last[5].endswith("%")
+    (error,) = (
+        row["error"]
+        for row in known.summary["fidelity_errors"]
+        if (row["job"], row["figure"]) == ("far", "mean_us")
+    )
+    assert far[2] == f"{error:+.1%}"
+
+
+def test_results_side_by_side_say_of_each_job_how_it_was_simulated() -> None:
+    hybrid, packets = etherweave.run(PAIRS), packets_of_all()
+    section = iteration_times(ComparedResults([hybrid, packets]))
+    assert section
+    assert [row[:2] for row in section.tables[0].rows] == [
+        ["near", "simulated 1, packets (hybrid)"],
+        ["near", "simulated 2, packets"],
+        ["far", "simulated 1, flow-level mode (hybrid)"],
+        ["far", "simulated 2, packets"],
+    ]
+    alike = ComparedResults([packets, packets])
+    assert alike.labels_of("near") == alike.labels
+
+
+def test_a_measured_job_was_simulated_by_nothing() -> None:
+    hybrid = etherweave.run(PAIRS)
+    measured = replace(hybrid, summary={**hybrid.summary, "measured": measurement(1)})
+    assert error_text(measured) is None
+    assert mode_labels(measured) == {}
+    assert ComparedResults([hybrid, measured]).labels_of("near") == [
+        "simulated, packets (hybrid)",
+        "measured",
+    ]
 
 
 def test_a_hybrid_among_congestors_that_hold_others_back_is_warned_of() -> None:

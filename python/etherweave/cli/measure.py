@@ -211,4 +211,4 @@ def _text(result: "Result") -> str:
         f"messages: {facts['messages']:,} with {facts['payload_bytes']:,} B; "
         f"clocks within {facts['clock_error_ns_max'] / 1e3:.1f} us"
     )
-    return "\n".join([head, *job_lines(overview(result))])
+    return "\n".join([head, *job_lines(result, overview(result))])

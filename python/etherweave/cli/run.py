@@ -29,6 +29,7 @@ from etherweave.fidelity import (
     compare_fidelity,
     error_text,
     fidelities,
+    mode_labels,
     with_errors,
 )
 from etherweave.overview import PAUSE_CAUSES, WORST_MOST, overview, rate_text
@@ -282,7 +283,7 @@ def _text(result: Result, alone: dict[str, Result]) -> str:
         [
             head,
             *_fidelity_lines(result),
-            *job_lines(figures),
+            *job_lines(result, figures),
             *_drop_lines(figures),
             *_pause_lines(figures),
             *_failure_lines(figures),
@@ -324,13 +325,16 @@ def _gpcnet(result: Result, alone: dict[str, Result]) -> list[str]:
     ]
 
 
-def job_lines(figures: dict[str, Any]) -> list[str]:
+def job_lines(result: Result, figures: dict[str, Any]) -> list[str]:
     """Write the iteration times and the streams of an overview, a line for each job."""
+    labels = mode_labels(result)
     lines = [
-        f"  {job}: {times['iterations']} iterations, {_times(times)}"
+        f"  {labels.get(job, job)}: {times['iterations']} iterations, {_times(times)}"
         for job, times in figures["jobs"].items()
     ]
-    return lines + [_stream_line(job, one) for job, one in figures["streams"].items()]
+    return lines + [
+        _stream_line(labels.get(job, job), one) for job, one in figures["streams"].items()
+    ]
 
 
 def _times(times: dict[str, float]) -> str:

@@ -44,13 +44,17 @@ def _name(figure: Reference) -> str:
 def _figures(beside: ComparedResults, program: str) -> Section | None:
     rows = [
         [
-            *(one.job, label, f"{one.test} {one.metric.name}".replace("_", " ")),
+            *(
+                one.job,
+                beside.labels_of(one.job)[place],
+                f"{one.test} {one.metric.name}".replace("_", " "),
+            ),
             *(size_text(one.size_bytes), f"{one.ranks:,}"),
             amount(one.median, one.metric.unit.value),
             "" if one.error is None else f"{one.error:.2%}",
             "; ".join(map(_name, published(one, fabric(result)))),
         ]
-        for result, label in zip(beside.results, beside.labels, strict=True)
+        for place, result in enumerate(beside.results)
         for one in quantities(result)
         if one.program == program
     ]

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import cycle
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 
 from etherweave.bench.metrics import ITERATION_TIME
 from etherweave.bench.references import Reference
+from etherweave.fidelity import MODES, fidelities
 from etherweave.report.against import published
 from etherweave.report.quantities import Fabric, fabric, quantities
 from etherweave.report.section import Section, Table
@@ -51,6 +53,19 @@ class ComparedResults:
             for one, number in zip(kinds, numbers, strict=True)
         ]
 
+    def labels_of(self, job: str) -> list[str]:
+        """Name them beside a job: with how it was simulated, where not all jobs are alike."""
+        if len({mode for own in self._modes for mode in own.values()}) < 2:
+            return self.labels
+        return [
+            f"{label}, {own[job]}" if job in own else label
+            for label, own in zip(self.labels, self._modes, strict=True)
+        ]
+
+    @cached_property
+    def _modes(self) -> list[dict[str, str]]:
+        return [_modes(result) for result in self.results]
+
     @property
     def differences(self) -> list[str]:
         """Name the jobs whose workloads differ between results, which cannot be compared."""
@@ -61,6 +76,13 @@ class ComparedResults:
             for job in workloads
             if job in first and workloads[job] != first[job]
         ]
+
+
+def _modes(result: Result) -> dict[str, str]:
+    """Say of each simulated job how it was simulated."""
+    by_job = fidelities(result.resolved) if kind(result) == "simulated" else {}
+    hybrid = " (hybrid)" if len(set(by_job.values())) > 1 else ""
+    return {job: f"{MODES[fidelity]}{hybrid}" for job, fidelity in by_job.items()}
 
 
 def kind(result: Result) -> str:
@@ -80,10 +102,11 @@ def iteration_times(beside: ComparedResults) -> Section | None:
     rows = []
     for axes, job in zip(panels, jobs, strict=True):
         parts = [table.filter(pl.col("job") == job) for table in tables]
-        _draw_shares(axes, job, [part["duration_ns"] / 1e3 for part in parts], beside.labels)
+        labels = beside.labels_of(job)
+        _draw_shares(axes, job, [part["duration_ns"] / 1e3 for part in parts], labels)
         _draw_published(axes, known.get(job, []))
         axes.legend(**ASIDE)
-        rows += _iteration_rows(job, parts, beside.labels)
+        rows += _iteration_rows(job, parts, labels)
     return Section(
         "beside",
         "Simulated and measured",
@@ -185,6 +208,8 @@ _GOODPUT_HEAD = ("job", "result", "goodput [Gb/s]", "ratio")
 
 class _GoodputBar(NamedTuple):
     job: str
+    result: int
+    """Its place among the results."""
     label: str
     """Of the result."""
     rate: float
@@ -216,12 +241,12 @@ def _goodput_bars(beside: ComparedResults) -> Iterator[_GoodputBar]:
     ]
     for job in in_several(tables):
         rates = [_rate(table.filter(pl.col("job") == job)) for table in tables]
-        for result, label, rate, known in zip(
-            beside.results, beside.labels, rates, incasts, strict=True
+        for place, (result, label, rate, known) in enumerate(
+            zip(beside.results, beside.labels_of(job), rates, incasts, strict=True)
         ):
             where = fabric(result) if job in known else None
             figures = published(known[job], where) if where else []
-            yield _GoodputBar(job, label, rate, ratio(rate, rates[0]), where, figures)
+            yield _GoodputBar(job, place, label, rate, ratio(rate, rates[0]), where, figures)
 
 
 def _rate(rows: pl.DataFrame) -> float:
@@ -230,9 +255,8 @@ def _rate(rows: pl.DataFrame) -> float:
 
 
 def _draw_goodput(axes: Axes, bars: Sequence[_GoodputBar]) -> None:
-    labels = list(dict.fromkeys(bar.label for bar in bars))
     for place, bar in enumerate(bars):
-        colour = SERIES[labels.index(bar.label) % len(SERIES)]
+        colour = SERIES[bar.result % len(SERIES)]
         axes.barh(place, bar.rate, 0.7, color=colour, label=bar.label)
         for figure in bar.figures:
             look: dict[str, Any] = {"color": INK, "markersize": 6, "mec": "white"}
@@ -265,10 +289,11 @@ def published_figures(beside: ComparedResults) -> Section | None:
 
 
 def _published_rows(beside: ComparedResults) -> Iterator[list[str]]:
-    for result, label in zip(beside.results, beside.labels, strict=True):
+    for place, result in enumerate(beside.results):
         found = quantities(result)
         where = fabric(result) if found else None
         for one in found:
+            label = beside.labels_of(one.job)[place]
             assert where is not None, "a result with jobs has a fabric"
             unit = one.metric.unit.value
             name = " ".join(filter(None, (one.program, one.test, one.metric.name)))

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from etherweave.fidelity import mode_labels
 from etherweave.report.section import Section, Table
 from etherweave.report.style import INK, POINTS_MAX, SERIES
 from etherweave.results import Result
@@ -19,7 +20,7 @@ ITERATIONS_CAPTION = (
 
 def iterations(result: Result) -> Section | None:
     """Show the distribution of each job's iteration times."""
-    rows = result.to_polars("iterations")
+    rows = _rows(result, "iterations")
     if rows.is_empty():
         return None
     jobs = rows.group_by("job", maintain_order=True)
@@ -29,6 +30,11 @@ def iterations(result: Result) -> Section | None:
     for number, (axes, (job, times)) in enumerate(zip(panels, parts, strict=True)):
         _histogram(axes, job, times, SERIES[number % len(SERIES)])
     return Section("iterations", "Iteration times", ITERATIONS_CAPTION, figure, [_statistics(rows)])
+
+
+def _rows(result: Result, table: str) -> pl.DataFrame:
+    """Read a table; its jobs say how they were simulated, where not all are alike."""
+    return result.to_polars(table).with_columns(pl.col("job").replace(mode_labels(result)))
 
 
 def _histogram(axes: Axes, job: str, times: pl.Series, colour: str) -> None:
@@ -74,7 +80,7 @@ NODES_CAPTION = (
 
 def nodes(result: Result) -> Section | None:
     """Show iteration times by rank, a panel for each job."""
-    rows = result.to_polars("iterations")
+    rows = _rows(result, "iterations")
     if rows.is_empty():
         return None
     parts = list(rows.group_by("job", maintain_order=True))
@@ -111,7 +117,7 @@ STREAMS_CAPTION = (
 
 def streams(result: Result) -> Section | None:
     """Show the goodput of each stream, and its sum at each destination."""
-    rows = result.to_polars("streams")
+    rows = _rows(result, "streams")
     if rows.is_empty():
         return None
     figure = Figure(figsize=(9, 2.8))

@@ -85,17 +85,18 @@ def _panel_of(metric: Metric, program: str) -> str:
 
 
 def _lines(beside: ComparedResults) -> Iterator[_TestLine]:
-    for result, label in zip(beside.results, beside.labels, strict=True):
-        found: dict[tuple[str, int], list[Quantity]] = {}
+    for place, result in enumerate(beside.results):
+        found: dict[tuple[str, int, str], list[Quantity]] = {}
         for one in quantities(result):
             if one.size_bytes is not None and not one.test:
-                found.setdefault((one.program, one.ranks), []).append(one)
+                label = beside.labels_of(one.job)[place]
+                found.setdefault((one.program, one.ranks, label), []).append(one)
         where = fabric(result) if found else None
         for points in found.values():
             points.sort(key=lambda one: one.size_bytes or 0)
         pings = [points[0] for points in found.values() if points[0].metric is LATENCY]
         alpha = pings[0].median if pings else 0.0
-        for points in found.values():
+        for (_, _, label), points in found.items():
             assert where is not None, "a result with jobs has a fabric"
             yield _TestLine(label, "measured" not in result.summary, where, alpha, points)
 

@@ -13,6 +13,7 @@ from etherweave.report.run.comparison import (
     published_figures,
 )
 from etherweave.report.run.hosts import iterations, nodes, streams
+from etherweave.report.run.modes import modes
 from etherweave.report.run.ports import counters, failures, flows, pauses, utilisation
 from etherweave.report.run.samples import flow_series, link_maps, port_series
 from etherweave.report.run.timeline import sections as rank_sections
@@ -20,6 +21,7 @@ from etherweave.report.section import Builder
 from etherweave.results import Result, Summary
 
 SIMULATED: list[Builder[Result]] = [
+    modes,
     iterations,
     nodes,
     streams,

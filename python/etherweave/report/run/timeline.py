@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from etherweave import _core
+from etherweave.fidelity import mode_labels
 from etherweave.replays import RecordingFacts, facts
 from etherweave.report.page import Front, Page
 from etherweave.report.periods import Period, period, share
@@ -48,6 +49,8 @@ class Timeline:
     """What the ranks of one job did, and their messages."""
 
     job: str
+    title: str
+    """The job's name, with how it was simulated where not all jobs are alike."""
     activities: pl.DataFrame
     """``rank``, ``activity``, ``start_ns`` and ``end_ns``."""
     transfers: pl.DataFrame
@@ -77,8 +80,11 @@ def timelines(result: Result) -> list[Timeline]:
     if not result.columns("activities"):
         return []
     activities, transfers = result.to_polars("activities"), result.to_polars("transfers")
+    labels = mode_labels(result)
     return [
-        Timeline(str(job), own, transfers.filter(pl.col("job") == job))
+        Timeline(
+            str(job), labels.get(str(job), str(job)), own, transfers.filter(pl.col("job") == job)
+        )
         for (job,), own in activities.group_by("job", maintain_order=True)
     ]
 
@@ -86,9 +92,8 @@ def timelines(result: Result) -> list[Timeline]:
 def recorded_timeline(recording: _core.Recording) -> Timeline:
     """Read the activities of a recorded program."""
     tables = recording.tables()
-    return Timeline(
-        "recorded", pl.DataFrame(tables["activities"]), pl.DataFrame(tables["transfers"])
-    )
+    activities, transfers = (pl.DataFrame(tables[name]) for name in ("activities", "transfers"))
+    return Timeline("recorded", "recorded", activities, transfers)
 
 
 def sections(result: Result) -> list[Builder[Result]]:
@@ -120,7 +125,7 @@ def communication_map(timeline: Timeline) -> Section:
     axes.set_ylabel("rank")
     axes.invert_yaxis()  # As in the detailed picture, and in viewers of traces.
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_title(timeline.job)
+    axes.set_title(timeline.title)
     name = f"ranks_{timeline.job}"
     return Section(name, "Ranks over time", MAP_CAPTION, figure, [_facts(timeline)])
 
