@@ -337,7 +337,7 @@ impl<W: Write + Seek> BinaryWriter<W> {
     /// Writes the next rank.
     ///
     /// # Errors
-    /// When a time is no whole number of nanoseconds, or nothing can be written.
+    /// When nothing can be written.
     pub fn rank(&mut self, graph: &Graph) -> Result<(), InputError> {
         self.cpu_max = self.cpu_max.max(graph.streams().len().saturating_sub(1) as u8);
         let start = self.place()?;
@@ -357,8 +357,7 @@ impl<W: Write + Seek> BinaryWriter<W> {
         self.numbers([nodes.end, roots.len() as u32].into_iter().chain(roots))?;
         let mut place = 0;
         for node in nodes.clone() {
-            let bytes = node_bytes(graph, node, &mut place)?;
-            written(self.out.write_all(&bytes))?;
+            written(self.out.write_all(&node_bytes(graph, node, &mut place)))?;
         }
         self.numbers(nodes.flat_map(|node| graph.after(node).iter().chain(graph.after_start(node)).copied()))
     }
@@ -377,12 +376,12 @@ impl<W: Write + Seek> BinaryWriter<W> {
 }
 
 /// A node; `place` is that of the next dependant in the appendix.
-fn node_bytes(graph: &NodeLists, node: u32, place: &mut u32) -> Result<[u8; NODE_BYTES], InputError> {
+fn node_bytes(graph: &NodeLists, node: u32, place: &mut u32) -> [u8; NODE_BYTES] {
     let op = graph.op(node);
     let (kind, peer, size, tag) = match op {
         GraphOp::Send { peer, tag, bytes } => (SEND, peer.get(), bytes, tag),
         GraphOp::Receive { peer, tag, bytes } => (RECEIVE, peer.map_or(ANY, Rank::get), bytes, tag.unwrap_or(ANY)),
-        GraphOp::Compute { .. } | GraphOp::Copy { .. } => (CALC, 0, nanoseconds(op)?, 0),
+        GraphOp::Compute { .. } | GraphOp::Copy { .. } => (CALC, 0, nanoseconds(op), 0),
     };
     let [after, after_start] = [graph.after(node), graph.after_start(node)].map(|list| {
         let count = list.len() as u32;
@@ -398,5 +397,5 @@ fn node_bytes(graph: &NodeLists, node: u32, place: &mut u32) -> Result<[u8; NODE
     bytes[21] = graph.stream(node);
     let lists = after.into_iter().chain(after_start).zip(bytes[23..].chunks_exact_mut(4));
     lists.for_each(|(number, place)| place.copy_from_slice(&number.to_le_bytes()));
-    Ok(bytes)
+    bytes
 }

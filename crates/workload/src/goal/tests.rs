@@ -223,9 +223,9 @@ fn damage_of_a_binary_is_reported_with_its_byte() {
 }
 
 #[test]
-fn a_message_is_written_as_loggopsim_reads_it() {
+fn a_message_is_written_as_loggopsim_reads_it_and_times_are_rounded() {
     let send = Op::Isend { peer: Rank::new(1), tag: 7, bytes: 10 };
-    let compute = Op::Compute { duration: Duration::from_us(2) };
+    let compute = Op::Compute { duration: Duration::from_ps(1_999_500) };
     let program = Program::new([Block::unmeasured(vec![send, Op::WaitAll, compute])]);
     let text = text_of(&Traffic::Ranks(vec![program, Program::default()]));
     let expected = "num_ranks 2\n\nrank 0 {\nl1: send 10b to 1 tag 7\nl2: calc 0\nl2 irequires l1\nl2 requires l1\n\

@@ -12,12 +12,10 @@ pub(super) fn written<T>(result: io::Result<T>) -> Result<T, InputError> {
     result.map_err(|error| InputError::new("file", format!("cannot be written ({error})"), "room for the schedule"))
 }
 
-/// A calculation in the unit of the format. The format has no time that depends on memory, so copies take none.
-pub(super) fn nanoseconds(op: GraphOp) -> Result<u64, InputError> {
+/// A calculation in the unit of the format, rounded. It has no time that depends on memory, so copies take none.
+pub(super) fn nanoseconds(op: GraphOp) -> u64 {
     let duration = if let GraphOp::Compute { duration } = op { duration } else { Duration::ZERO };
-    let is_whole = duration.as_ps().is_multiple_of(1000);
-    InputError::unless(is_whole, "sleep", duration, "whole nanoseconds, in which GOAL counts")?;
-    Ok(duration.as_ps() / 1000)
+    (duration.as_ps() + 500) / 1000
 }
 
 /// Labels are numbers from 1, and an operation is followed by its dependencies on itself and on those before it, and by
@@ -37,7 +35,7 @@ fn rank_text(graph: &NodeLists, out: &mut impl Write) -> Result<(), InputError> 
     let lines = dependencies(graph);
     let mut lines = lines.iter().peekable();
     for node in 0..graph.len() as u32 {
-        written(writeln!(out, "l{}: {}", node + 1, operation(graph, node)?))?;
+        written(writeln!(out, "l{}: {}", node + 1, operation(graph, node)))?;
         while let Some(&(_, is_completion, of, on)) = lines.next_if(|line| line.0 == node) {
             let verb = if is_completion { "requires" } else { "irequires" };
             written(writeln!(out, "l{} {verb} l{}", of + 1, on + 1))?;
@@ -46,7 +44,7 @@ fn rank_text(graph: &NodeLists, out: &mut impl Write) -> Result<(), InputError> 
     Ok(())
 }
 
-fn operation(graph: &NodeLists, node: u32) -> Result<String, InputError> {
+fn operation(graph: &NodeLists, node: u32) -> String {
     let any = |number: Option<u32>| number.map_or_else(|| "-1".to_owned(), |number| number.to_string());
     let op = graph.op(node);
     let text = match op {
@@ -54,12 +52,12 @@ fn operation(graph: &NodeLists, node: u32) -> Result<String, InputError> {
         GraphOp::Receive { peer, tag, bytes } => {
             format!("recv {bytes}b from {} tag {}", any(peer.map(|peer| peer.get())), any(tag))
         }
-        GraphOp::Compute { .. } | GraphOp::Copy { .. } => format!("calc {}", nanoseconds(op)?),
+        GraphOp::Compute { .. } | GraphOp::Copy { .. } => format!("calc {}", nanoseconds(op)),
     };
-    Ok(match graph.stream(node) {
+    match graph.stream(node) {
         0 => text,
         cpu => format!("{text} cpu {cpu}"),
-    })
+    }
 }
 
 /// After which operation each dependency is written, whether it is on completion, of which operation, and on which.
