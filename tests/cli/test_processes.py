@@ -118,7 +118,8 @@ def test_a_capture_is_the_same_whichever_process_writes_it(tmp_path: Path) -> No
 
 def test_a_stuck_run_names_what_waits_in_all_processes(tmp_path: Path) -> None:
     # Every host sends two switches on, through buffers that others fill: a cyclic dependency.
-    links = "".join(f"h{i},s{i},100Gb/s,3m\\ns{i},s{(i + 1) % 5},40Gb/s,20m\\n" for i in range(5))
+    # Pauses of slow links last long, so that few are repeated until the run gives up.
+    links = "".join(f"h{i},s{i},1Gb/s,3m\\ns{i},s{(i + 1) % 5},400Mb/s,20m\\n" for i in range(5))
     scenario = tmp_path / "stuck.toml"
     scenario.write_text(
         f'routing = "shortest_path"\n[topology.custom]\nhosts = 5\nlinks = "{links}"\n'
