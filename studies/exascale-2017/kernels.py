@@ -56,7 +56,7 @@ def metrics() -> dict[str, Metric]:
 def iteration_ms(name: str, results: Results) -> float:
     """Find the time of an iteration by the autocorrelation of communication [ms]."""
     (timeline,) = timelines(results[f"table_2.kernel.{name}"])
-    found = timeline.period()
+    found = timeline.period
     return found.ns * 1e-6 if found else nan
 
 

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from etherweave.report.periods import autocorrelation, period, share
+from etherweave.report.periods import Intervals, autocorrelation, period
 
 
 def test_intervals_cover_what_lies_between_edges() -> None:
     starts, ends = np.array([0.0, 15.0, 5.0]), np.array([10.0, 25.0, 25.0])
     # 0-10: all of the first and half of 10 of the last; 10-20: half of the second, all of the last.
-    assert share(starts, ends, np.array([0.0, 10.0, 20.0, 30.0])).tolist() == [15, 15, 10]
+    assert Intervals(starts, ends).share(0, 30, 3) == pytest.approx([1.5, 1.5, 1])
 
 
 def test_a_sine_correlates_with_itself_a_period_later_and_opposes_itself_half_of_it_later() -> None:
     values = np.sin(np.arange(4000) * 2 * np.pi / 100)
-    correlated = autocorrelation(values)
+    correlated = autocorrelation(values, 100)
     assert correlated[[0, 50, 100]] == pytest.approx([1, -1, 1], abs=1e-3)
 
 
@@ -52,8 +52,58 @@ def test_phases_that_look_alike_are_no_iteration_when_their_lengths_alternate() 
     assert found.ns == pytest.approx(1e6, rel=0.01)
 
 
-def test_what_does_not_repeat_has_no_period() -> None:
-    starts = np.sort(np.random.default_rng(2).uniform(0, 1e9, 300))
-    assert period(starts, starts + 1e6) is None
+def test_the_correlation_does_not_depend_on_where_cells_begin() -> None:
+    # Short calls, 21 1/3 cells apart: the lag of three times as many is a whole number of cells.
+    starts, ends = iterations(np.full(12, 256 / 12), [(0.0, 0.01), (0.3, 0.31), (0.35, 0.36)])
+    found = period(starts, ends)
+    assert found is not None
+    assert found.ns == pytest.approx(256 / 12, rel=0.01)
+
+
+def test_iterations_are_found_beside_a_longer_start_and_end() -> None:
+    # A rank waits for long, clocks are compared in bursts before and after; ten iterations take
+    # a quarter of the time.
+    starts, ends = iterations(np.full(10, 0.6e6), [(0.0, 0.1), (0.6, 0.62)])
+    before = 20.8e6 + np.arange(60) * 5e3 + np.random.default_rng(3).uniform(0, 2e3, 60)
+    clocks = np.concatenate([before, before + 7.2e6])
+    found = period(
+        np.concatenate([[0.1e6], clocks, 21.6e6 + starts]),
+        np.concatenate([[20.0e6], clocks + 2e3, 21.6e6 + ends]),
+    )
+    assert found is not None
+    assert found.ns == pytest.approx(0.6e6, rel=0.01)
+    assert found.correlation > 0.8
+    assert 20e6 < found.from_ns < found.until_ns < 29e6
+    assert found.iterations == pytest.approx((found.until_ns - found.from_ns) / found.ns)
+
+
+def random_calls(random: np.random.Generator, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Communicate without iterations."""
+    if kind == "few":
+        starts = random.uniform(0, 1e9, 20)
+        return starts, starts + 2e7
+    if kind == "many":
+        starts = random.uniform(0, 1e9, 1000)
+        return starts, starts + random.exponential(1e5, 1000)
+    if kind == "clusters":
+        clusters = random.uniform(0, 1e9, (12, 1))
+        starts = (clusters + random.exponential(2e6, (12, 30))).ravel()
+        return starts, starts + 1e4
+    gaps = random.pareto(1.2, 200) if kind == "heavy tail" else random.uniform(0.5, 1.5, 100)
+    starts = np.cumsum(gaps) * 1e6
+    return starts, starts + 0.2e6
+
+
+@pytest.mark.parametrize("kind", ["few", "many", "clusters", "heavy tail", "uneven gaps"])
+def test_random_calls_have_no_period(kind: str) -> None:
+    for seed in range(5):
+        assert period(*random_calls(np.random.default_rng(seed), kind)) is None
+
+
+def test_what_happens_once_or_twice_has_no_period() -> None:
+    burst = np.random.default_rng(4).uniform(0, 1e6, 40)
+    starts = np.concatenate([burst, burst + 5e8])
+    assert period(burst, burst + 100) is None
+    assert period(starts, starts + 100) is None
     assert period(np.array([]), np.array([])) is None
     assert period(np.array([0.0]), np.array([1e9])) is None

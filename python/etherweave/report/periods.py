@@ -2,8 +2,9 @@
 
 References
 ----------
-Box, Jenkins, Reinsel, Ljung, "Time Series Analysis", 5th edition (2015), section 2.1.5: the
-estimate of the autocorrelation; here each lag is divided by the number of its own terms.
+Talkin, "A robust algorithm for pitch tracking (RAPT)", in "Speech Coding and Synthesis" (1995):
+the correlation at a lag, divided by what both stretches of time have themselves, and the preference
+for short lags that correlate nearly as well as the best.
 """
 
 from collections.abc import Iterator
@@ -16,16 +17,22 @@ Floats = npt.NDArray[np.float64]
 
 CELLS = (1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 16)
 """Of the time, over which communication is summed: wide ones forgive that iterations differ."""
-LAG_MIN = 8
+STEPS = 4
+"""Of a cell, by which one begins after the other: a lag need not be a whole number of cells."""
+LAG_MIN = 16
 """Of the lags of a number of cells; shorter ones belong to narrower cells [cells]."""
-MARGIN = 0.1
-"""Part of the calls that is left out at each end, where a program starts up and cleans up."""
-CORRELATION_MIN = 0.5
-"""Of a period; below it nothing repeats."""
+PARTS = tuple(2 ** (-halvings / 2) for halvings in range(7))
+"""Of the time, the longest first: a program starts up and cleans up, without iterations."""
+PERIODS_MIN = 3
+"""Of the whole time; a part has one more, since the best of many parts agrees sooner by chance."""
+CORRELATION_MIN = 0.5**0.5
+"""Of a period, which explains half of the variance (the square); below it nothing repeats."""
 NEAR_BEST = 0.9
 """Part of the best correlation with which a shorter lag is preferred to its multiples."""
 MULTIPLES = 5
-"""Of a lag, over which its correlation is averaged: phases within an iteration soon lose step."""
+"""Of a lag, which are followed: the time of several periods is less rounded."""
+ROUNDING = 1e-9
+"""Of the sum of squares: what varies less is constant."""
 PEAKS = 50
 """Highest of a number of cells that are compared."""
 
@@ -36,34 +43,62 @@ class Period(NamedTuple):
     ns: float
     """From the beginning of one to that of the next [ns]."""
     correlation: float
-    """Of communication with itself some periods later; 1 when every iteration is the same."""
+    """Of communication with itself a period or two later; 1 when every iteration is the same."""
+    from_ns: float
+    """Beginning of the part of the time in which iterations were found [ns]."""
+    until_ns: float
+    """Its end [ns]."""
+
+    @property
+    def iterations(self) -> float:
+        """How many such times that part has."""
+        return (self.until_ns - self.from_ns) / self.ns
 
 
-def share(starts_ns: Floats, ends_ns: Floats, edges_ns: Floats) -> Floats:
-    """Return the time that intervals cover between each edge and the next [ns].
+class Intervals:
+    """Intervals of time, which may overlap; each counts."""
 
-    Intervals may overlap; each counts.
+    def __init__(self, starts_ns: Floats, ends_ns: Floats) -> None:
+        self._starts, self._ends = np.sort(starts_ns), np.sort(ends_ns)
+
+    def share(self, from_ns: float, until_ns: float, cells: int) -> Floats:
+        """Return which part of each of a number of cells they cover, in sum."""
+        begun, ended = (
+            _later(ordered, from_ns, until_ns, cells) for ordered in (self._starts, self._ends)
+        )
+        return begun - ended
+
+
+def _later(ordered_ns: Floats, from_ns: float, until_ns: float, cells: int) -> Floats:
+    """Sum which part of each cell is later than each instant; exact where a cell has none."""
+    before, until = np.searchsorted(ordered_ns, [from_ns, until_ns])
+    place = (ordered_ns[before:until] - from_ns) * (cells / (until_ns - from_ns))
+    cell = np.minimum(place.astype(np.int64), cells - 1)
+    own = np.bincount(cell, weights=cell + 1 - place, minlength=cells)
+    count = np.bincount(cell, minlength=cells)
+    later: Floats = before + np.cumsum(count) - count + own
+    return later
+
+
+def _sums(values: Floats) -> Floats:
+    return np.concatenate([[0.0], np.cumsum(values)])
+
+
+def autocorrelation(values: Floats, lags: int) -> Floats:
+    """Correlate values with themselves at each lag up to a number below theirs.
+
+    Each sum is divided by the root of what both of its stretches have with themselves.
     """
-    return np.diff(_covered(np.sort(starts_ns), edges_ns) - _covered(np.sort(ends_ns), edges_ns))
-
-
-def _covered(ordered_ns: Floats, edges_ns: Floats) -> Floats:
-    """Sum the time from each instant to each later edge."""
-    sums = np.concatenate([[0.0], np.cumsum(ordered_ns)])
-    count = np.searchsorted(ordered_ns, edges_ns)
-    covered: Floats = count * edges_ns - sums[count]
-    return covered
-
-
-def autocorrelation(values: Floats) -> Floats:
-    """Correlate values with themselves at each lag up to half their number."""
     centred = values - values.mean()
     size = 1 << (2 * len(values) - 1).bit_length()
     spectrum = np.fft.rfft(centred, size)
-    sums = np.fft.irfft(spectrum * spectrum.conj(), size)[: len(values) // 2 + 1]
-    terms = len(values) - np.arange(len(sums))
-    variance = float(centred @ centred) / len(values)
-    correlated: Floats = sums / terms / variance if variance > 0 else np.zeros(len(sums))
+    sums = np.fft.irfft(spectrum * spectrum.conj(), size)[: lags + 1]
+    energy = _sums(centred * centred)
+    lag = np.arange(lags + 1)
+    own = np.sqrt(energy[len(values) - lag] * (energy[-1] - energy[lag]))
+    # Of values, or a stretch of them, without variation only rounding is left.
+    is_known = own > ROUNDING * max(energy[-1], float(values @ values))
+    correlated: Floats = np.divide(sums, own, out=np.zeros(lags + 1), where=is_known)
     return correlated
 
 
@@ -73,43 +108,63 @@ def period(starts_ns: Floats, ends_ns: Floats) -> Period | None:
     Parameters
     ----------
     starts_ns, ends_ns
-        When each rank communicates, in any order, over at least two iterations [ns].
+        When each rank communicates, in any order [ns].
 
     Returns
     -------
     Period
-        The shortest that correlates nearly as well as the best; None when nothing repeats.
+        Of the longest part of the time in which communication repeats, the shortest that
+        correlates nearly as well as the best; None when nothing repeats.
     """
     if not len(starts_ns):
         return None
-    from_ns, until_ns = map(float, np.quantile(starts_ns, [MARGIN, 1 - MARGIN]))
-    if until_ns <= from_ns:
-        return None
-    found = [one for cells in CELLS for one in _peaks(starts_ns, ends_ns, from_ns, until_ns, cells)]
-    # Where there are some, lags whose multiples could be looked at: one alone may agree by chance.
-    found = [one for one in found if 4 * one.ns <= until_ns - from_ns] or found
+    intervals = Intervals(starts_ns, ends_ns)
+    from_ns, until_ns = float(starts_ns.min()), float(ends_ns.max())
+    for part in PARTS:
+        length = part * (until_ns - from_ns)
+        starts = np.linspace(from_ns, until_ns - length, 1 + round(4 * (1 / part - 1)))
+        found = [_shortest(intervals, start, start + length, part) for start in map(float, starts)]
+        if best := max(filter(None, found), key=lambda one: one.correlation, default=None):
+            return best
+    return None
+
+
+def _shortest(intervals: Intervals, from_ns: float, until_ns: float, part: float) -> Period | None:
+    """Find the period of a part; its narrowest cells are those of the whole time."""
+    found = [
+        Period(ns, correlation, from_ns, until_ns)
+        for cells in CELLS
+        if cells <= CELLS[-1] * part
+        for ns, correlation in _peaks(intervals, from_ns, until_ns, cells, part < 1)
+    ]
     best = max((one.correlation for one in found), default=0.0)
     near = [one for one in found if one.correlation >= NEAR_BEST * best]
     return min(near, key=lambda one: one.ns, default=None)
 
 
 def _peaks(
-    starts_ns: Floats, ends_ns: Floats, from_ns: float, until_ns: float, cells: int
-) -> Iterator[Period]:
-    """Yield lags, beyond the values' own extent, at which the correlation has a peak."""
-    values = share(starts_ns, ends_ns, np.linspace(from_ns, until_ns, cells + 1))
-    correlation = autocorrelation(values)
+    intervals: Intervals, from_ns: float, until_ns: float, cells: int, is_part: bool
+) -> Iterator[tuple[float, float]]:
+    """Yield lags, beyond the values' own extent, at which the correlation has a peak, and it."""
+    steps = STEPS * cells
+    sums = _sums(intervals.share(from_ns, until_ns, steps))
+    most = steps // (PERIODS_MIN + is_part)
+    correlation = autocorrelation(sums[STEPS:] - sums[:-STEPS], 2 * most)
     falling = np.flatnonzero(correlation < CORRELATION_MIN)
     if not len(falling):
         return
     inner = correlation[1:-1]
     is_peak = (inner >= correlation[:-2]) & (inner > correlation[2:]) & (inner >= CORRELATION_MIN)
     lags = np.flatnonzero(is_peak) + 1
-    lags = lags[(lags > falling[0]) & (lags >= LAG_MIN)]
+    lags = lags[(lags > falling[0]) & (lags >= LAG_MIN * STEPS) & (lags <= most)]
     for lag in lags[np.argsort(-correlation[lags], kind="stable")][:PEAKS]:
         multiples = list(_multiples(correlation, int(lag)))
-        mean = float(correlation[multiples].mean())
-        yield Period(multiples[-1] / len(multiples) * (until_ns - from_ns) / cells, mean)
+        # What changes slowly correlates at every lag: only what rises above that is a period's.
+        slow = max(0.0, float(correlation[lag - lag // 2 : lag + lag // 2].mean()))
+        # What repeats, repeats twice: of a part of a period, the second lag is another part.
+        lower = (float(correlation[multiples[:2]].min()) - slow) / (1 - slow)
+        if lower >= CORRELATION_MIN:
+            yield multiples[-1] / len(multiples) * (until_ns - from_ns) / steps, lower
 
 
 def _multiples(correlation: Floats, lag: int) -> Iterator[int]:

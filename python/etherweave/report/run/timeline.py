@@ -1,6 +1,7 @@
 """Ranks over time: who computes and who communicates when, of a run or a recorded program."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from etherweave import _core
 from etherweave.fidelity import mode_labels
 from etherweave.replays import RecordingFacts, facts
 from etherweave.report.page import Front, Page
-from etherweave.report.periods import Period, period, share
+from etherweave.report.periods import Intervals, Period, period
 from etherweave.report.section import Builder, Section, Table
 from etherweave.report.style import SERIES
 from etherweave.results import Result
@@ -69,6 +70,7 @@ class Timeline:
         """Activities that are communication."""
         return self.activities.filter(~pl.col("activity").is_in(COMPUTE))
 
+    @cached_property
     def period(self) -> Period | None:
         """Find the time of an iteration; None when nothing repeats."""
         own = self.communication
@@ -115,7 +117,7 @@ def communication_map(timeline: Timeline) -> Section:
     edges = np.linspace(from_ns, until_ns, CELLS + 1)
     own = timeline.communication.partition_by("rank", as_dict=True)
     ranks = sorted(timeline.activities["rank"].unique())
-    shares = [_share(own.get((rank,)), edges) for rank in ranks]
+    shares = [_share(own.get((rank,)), from_ns, until_ns) for rank in ranks]
     figure = Figure(figsize=(9, 2.4 + 0.06 * min(len(ranks), 64)))
     axes = figure.subplots()
     look: dict[str, Any] = {"cmap": "cividis", "vmin": 0, "vmax": 1, "rasterized": True}
@@ -130,28 +132,40 @@ def communication_map(timeline: Timeline) -> Section:
     return Section(name, "Ranks over time", MAP_CAPTION, figure, [_facts(timeline)])
 
 
-def _share(rows: pl.DataFrame | None, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _share(rows: pl.DataFrame | None, from_ns: float, until_ns: float) -> npt.NDArray[np.float64]:
     if rows is None:
-        return np.zeros(len(edges) - 1)
-    covered = share(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy(), edges)
-    return np.clip(covered / np.diff(edges), 0, 1)
+        return np.zeros(CELLS)
+    intervals = Intervals(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
+    return np.clip(intervals.share(from_ns, until_ns, CELLS), 0, 1)
 
 
 def _facts(timeline: Timeline) -> Table:
-    found, (from_ns, until_ns) = timeline.period(), timeline.bounds_ns
+    found, (from_ns, until_ns) = timeline.period, timeline.bounds_ns
     time = pl.col("end_ns") - pl.col("start_ns")
     spent = float(timeline.communication.select(time.sum()).item() or 0)
     ranks = timeline.activities["rank"].n_unique()
     cells = [f"{ranks:,}", f"{(until_ns - from_ns) / 1e6:,.3f}"]
     cells.append(f"{spent / ranks / (until_ns - from_ns):.1%}")
-    cells += [f"{found.ns / 1e6:,.4g}", f"{found.correlation:.2f}"] if found else ["–", "–"]
-    cells.append(f"{(until_ns - from_ns) / found.ns:,.1f}" if found else "–")
-    head = ("ranks", "time [ms]", "communication", "iteration [ms]", "correlation", "iterations")
+    cells += _iteration(found, from_ns) if found else ["none found", "–", "–", "–"]
+    head = ("ranks", "time [ms]", "communication", "iteration [ms]", "correlation")
+    of_part = ("where [ms]", "iterations there")
     caption = (
         "The iteration is the shortest time after which communication, summed over ranks, "
-        "correlates with itself nearly as well as after any other."
+        "correlates with itself nearly as well as after any other, in the longest part of the "
+        "time in which it repeats."
     )
-    return Table(head, [cells], caption)
+    return Table((*head, *of_part), [cells], caption)
+
+
+def _iteration(found: Period, origin_ns: float) -> list[str]:
+    start, end = ((one - origin_ns) / 1e6 for one in (found.from_ns, found.until_ns))
+    where = f"{start:,.3f} to {end:,.3f}"
+    return [
+        f"{found.ns / 1e6:,.4g}",
+        f"{found.correlation:.2f}",
+        where,
+        f"{found.iterations:,.1f}",
+    ]
 
 
 def detail(timeline: Timeline) -> Section:
@@ -184,8 +198,9 @@ def detail(timeline: Timeline) -> Section:
 
 def _window(timeline: Timeline) -> tuple[float, float]:
     """Choose some iterations in the middle, or as much of it as can be drawn."""
-    from_ns, until_ns = timeline.bounds_ns
-    found, span = timeline.period(), until_ns - from_ns
+    found = timeline.period
+    from_ns, until_ns = (found.from_ns, found.until_ns) if found else timeline.bounds_ns
+    span = until_ns - from_ns
     wanted = min(span, ITERATIONS * found.ns) if found else span
     most = max(1, len(timeline.activities), len(timeline.transfers))
     drawn = span * min(1.0, RECTANGLES_MAX / most)
