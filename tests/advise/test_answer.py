@@ -175,18 +175,23 @@ def test_a_scenario_of_several_jobs_is_a_job_whose_time_is_that_of_the_slowest(
     assert slow.jobs[0].time_us.value > 16 * 2**20 * 8 / 25e3
 
 
+SHAPER = 'nic.shaper = { rate = "90Gb/s", burst = "64KiB" }\n'
+
+
 def test_fabrics_that_are_far_behind_by_messages_are_not_simulated_by_packets(
     tmp_path: Path,
 ) -> None:
     third = FAST.replace("fast", "faster").replace("100-roce", "200-roce")
     over_tcp = FAST.replace("fast", "tcp").replace("100-roce", "100-tcp")
+    shaped = FAST.replace("fast", "shaped") + SHAPER
     settings = 'fidelity = "flow first"\nrank = "throughput"\n' + SETTINGS
-    found = asked(tmp_path, settings, FAST, SLOW, third, over_tcp, JOB)
-    # At 25 Gb/s the stream takes eight times as long; TCP has no flow-level mode, and the first is
-    # the baseline.
-    assert [one.fabric for one in found.standings] == ["faster", "fast", "tcp"]
-    (far,) = (one for one in found.left_out if one.startswith("slow: "))
-    assert "of the best by messages at max-min fair rates" in far
+    found = asked(tmp_path, settings, FAST, SLOW, third, over_tcp, shaped, JOB)
+    # At 25 Gb/s the stream takes eight times as long, and a core moves 30 Gb/s over TCP; shapers
+    # need packets, and the first is the baseline.
+    assert [one.fabric for one in found.standings] == ["faster", "fast", "shaped"]
+    for name in ("slow", "tcp"):
+        (far,) = (one for one in found.left_out if one.startswith(f"{name}: "))
+        assert "of the best by messages at max-min fair rates" in far
     # What the answer rests on: four samples of three fabrics.
     assert found.runs == 3 * 4
 

@@ -102,6 +102,9 @@ pub(crate) fn finished(finish: &Finish) -> (&'static str, Option<String>) {
 /// Share of rates from which on flow-level mode is said not to suit a run.
 const HELD_BACK_MAX: f64 = 0.01;
 
+/// Share of rates from which on losses over TCP are expected.
+const LIMITED_MAX: f64 = 0.01;
+
 /// A warning for each port that lost what it must not lose, and for what flow-level mode leaves out.
 pub(crate) fn warnings(report: &Report) -> Vec<String> {
     let unfit = report.held_back.filter(|&share| share > HELD_BACK_MAX).map(|share| {
@@ -109,7 +112,11 @@ pub(crate) fn warnings(report: &Report) -> Vec<String> {
             "connections share links with others that wait for a full link elsewhere, and lossless Ethernet holds";
         format!("run.fidelity: in {:.0} % of rates {held} them back, which \"flow\" does not simulate", 100.0 * share)
     });
-    report.lossless_drops.iter().map(lost).chain(unfit).collect()
+    let lossy = report.may_be_lost.filter(|&share| share > LIMITED_MAX).map(|share| {
+        let full = "are limited by a full link behind a switch, where TCP may lose packets";
+        format!("run.fidelity: {:.0} % of rates {full}, which \"flow\" does not simulate", 100.0 * share)
+    });
+    report.lossless_drops.iter().map(lost).chain(unfit).chain(lossy).collect()
 }
 
 fn lost(drop: &LosslessDrop) -> String {

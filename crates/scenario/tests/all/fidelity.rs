@@ -152,10 +152,80 @@ fn senders_to_one_host_get_equal_shares() {
     }
 }
 
+/// Mean iterations in flow-level mode over those with packets.
+fn ratio_of_iterations(text: &str) -> f64 {
+    let [packet, flow] = ["packet", "flow"].map(|fidelity| {
+        let outcome = run(text, fidelity, 1).unwrap();
+        assert_eq!(outcome.summary.finished, "complete", "{text}");
+        mean(&numbers(&outcome, "iterations", "duration_ns"))
+    });
+    flow / packet
+}
+
+/// A lone small message takes as long to the picosecond, whatever its parts are; long ones within two percent.
+#[test]
+fn lone_pairs_over_tcp_take_the_same_time_within_two_percent() {
+    let fabrics = [
+        "[flow_control.none]\n[topology.single_switch]\nhosts = 2\nrate = \"100Gb/s\"",
+        "[flow_control.pfc]\npriorities = [0]\n[topology.single_switch]\nhosts = 2\nrate = \"10Gb/s\"",
+        "switch.forwarding = \"store_and_forward\"\n[topology.k_ary_fat_tree]\nk = 4",
+        "[host.receive]\nmoderation.fixed = { period = \"8us\", count = 64 }\n[topology.dragonfly]",
+        "[host]\ncpu.merge_frames = 8\nmemory_rate = \"60Gb/s\"\n[topology.single_switch]\nhosts = 2",
+    ];
+    let workloads = [
+        ("latency = { bytes = \"8B\", iterations = 100 }", 1e-6),
+        ("latency = { bytes = \"8KiB\", iterations = 100 }", 1e-6),
+        ("latency = { bytes = \"64KiB\", iterations = 50 }", 0.005),
+        ("latency = { bytes = \"1MiB\", iterations = 20 }", 0.02),
+        ("bw = { bytes = \"8MiB\", iterations = 2 }", 0.02),
+    ];
+    for (fabric, (workload, error)) in fabrics.iter().flat_map(|fabric| workloads.map(|workload| (fabric, workload))) {
+        let text = format!("{fabric}\n[transport.tcp]\n[[job]]\nname = \"pair\"\nworkload.osu_{workload}\n");
+        let ratio = ratio_of_iterations(&text);
+        assert!((ratio - 1.0).abs() < error, "{fabric} {workload}: {ratio}");
+    }
+}
+
+/// Ranks write and read in turn, so their threads limit them.
+#[test]
+fn collectives_over_tcp_take_the_same_time_within_three_percent() {
+    let cases = [("allreduce", "8B"), ("allreduce", "256KiB"), ("alltoall", "64KiB"), ("alltoall", "1MiB")];
+    for (operation, bytes) in cases {
+        let workload =
+            format!("osu_collective = {{ operation.{operation}.bytes = \"{bytes}\", ranks = 8, iterations = 3 }}");
+        let ratio = ratio_of_iterations(&format!(
+            "topology.single_switch = {{ hosts = 8 }}\n[transport.tcp]\n[[job]]\nname = \"job\"\nworkload.{workload}\n"
+        ));
+        assert!((ratio - 1.0).abs() < 0.03, "{operation} {bytes}: {ratio}");
+    }
+}
+
+/// Without flow control the full link would lose packets, which is said.
+#[test]
+fn senders_over_tcp_to_one_host_get_equal_shares() {
+    let text = |flow_control: &str| {
+        format!(
+            "topology.single_switch = {{ hosts = 8, rate = \"100Gb/s\" }}\nrun.end = \"20ms\"\n\
+             run.warm_up = \"5ms\"\n[transport.tcp]\n[flow_control.{flow_control}]\n[[job]]\nname = \"incast\"\n\
+             workload.incast = {{ sources = 7, message = \"1MiB\" }}\n"
+        )
+    };
+    let [packet, flow] = ["packet", "flow"].map(|fidelity| goodput(&run(&text("pfc"), fidelity, 1).unwrap()));
+    let [packet, mean] = [&packet, &flow].map(|rates| mean(rates));
+    assert!((mean / packet - 1.0).abs() < 0.01, "{mean} {packet}");
+    assert!(flow.iter().all(|rate| (rate / mean - 1.0).abs() < 0.05), "{flow:?}");
+    for (flow_control, warns) in [("none", true), ("pfc", false)] {
+        let outcome = run(&text(flow_control), "flow", 1).unwrap();
+        let is_warned = outcome.summary.warnings.iter().any(|warning| warning.contains("where TCP may lose packets"));
+        assert_eq!(is_warned, warns, "{:?}", outcome.summary.warnings);
+    }
+}
+
 #[test]
 fn a_run_is_the_same_on_any_number_of_threads() {
     let text = "[topology.k_ary_fat_tree]\nk = 4\n[[job]]\nname = \"job\"\nworkload.all_to_all = { ranks = 16 }\n";
-    for text in [text, &permutation("ugal_local", "dragonfly", 72, "\"random\"")] {
+    let over_tcp = format!("[transport.tcp]\n{text}");
+    for text in [text, &over_tcp, &permutation("ugal_local", "dragonfly", 72, "\"random\"")] {
         let [one, three] = [1, 3].map(|threads| run(text, "flow", threads).unwrap().summary);
         assert_eq!((one.end_ns, &one.fingerprint, one.events), (three.end_ns, &three.fingerprint, three.events));
         assert!(one.fingerprint.is_some_and(|fingerprint| fingerprint.t != "0"));
@@ -167,7 +237,6 @@ fn what_needs_packets_is_rejected_with_its_key() {
     let refused =
         |more: &str| run(&format!("{more}\n{PAIR}workload.osu_latency = {{}}\n"), "flow", 1).err().unwrap().to_string();
     let cases = [
-        ("transport.tcp = {}", "transport: tcp; expected run.fidelity = \"packet\""),
         ("switch.shaper = { rate = \"10Gb/s\", burst = \"16KiB\" }", "nic.shaper"),
         ("observe = { period = \"1us\", until = \"1ms\", ports = [\"switches\"] }", "observe: time series"),
     ];
@@ -265,7 +334,10 @@ fn messages_and_packets_on_a_link_carry_no_more_than_it_does_and_share_it() {
 fn what_flow_level_mode_rejects_is_rejected_for_single_jobs_and_all_of_them_are_no_hybrid() {
     let refused = |changes: &[(&str, &str)]| run_with(HYBRID, changes, 1).err().unwrap().to_string();
     let cases = [
-        (("transport", "{ tcp = {} }"), "transport: tcp; expected every job.fidelity = \"packet\" with it"),
+        (
+            ("transport", "{ tcp = {} }"),
+            "transport: tcp beside jobs in packets; expected every job.fidelity = \"packet\" with it",
+        ),
         (("job.0.fidelity", "\"flow\""), "job.0.fidelity: flow for every job; expected run.fidelity = \"flow\""),
         (("job.1.fidelity", "\"fluid\""), "job.1.fidelity"),
         (("job.1.priority", "3"), "jobs in several traffic classes, some in packets"),

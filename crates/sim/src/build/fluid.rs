@@ -7,7 +7,7 @@ use etherweave_primitives::{BitRate, InputError, InputErrors};
 use super::{Experiment, Paths};
 use crate::constants::RunConstants;
 use crate::engine::Shard;
-use crate::fluid::{BesidePackets, Fluid};
+use crate::fluid::{BesidePackets, Fluid, MESSAGE_PARTS, SEGMENT_PARTS};
 use crate::host::fluid::{NOWHERE, packet_time};
 use crate::indices::PortIndex;
 use crate::params::{SwitchModel, Threshold};
@@ -39,12 +39,13 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
     let needs_packets = matches!(&experiment.paths, Paths::PerPacket(prepared) if prepared.needs_packets());
     let has_shaper = params.nic.shaper.is_some() || params.switch.shaper.is_some();
     let conditions = [
-        ("transport", "tcp", params.transport.roce().is_some()),
+        ("transport", "tcp beside jobs in packets", params.transport.roce().is_some() || !has_packets(experiment)),
         ("routing", "one that goes by pauses, by gaps between packets or by what was measured", !needs_packets),
         ("switch.model", "input_queued", params.switch.model == SwitchModel::SharedBuffer),
         ("faults", "links that damage frames or fail", experiment.degraded.is_empty() && experiment.outages.is_empty()),
         ("nic.shaper", "a shaper", !has_shaper),
         ("nic.pcie.store_and_forward", "true", !params.nic.pcie.as_ref().is_some_and(|pcie| pcie.store_and_forward)),
+        ("nic.command_stall", "stops of reception", params.nic.command_stall.is_none()),
         ("observe", "time series", experiment.sampling.is_none()),
         ("--pcap", "captured hosts", experiment.capture.is_empty()),
         ("mpirun", "several processes", processes <= 1),
@@ -96,7 +97,8 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
         let (queue, packet) = (queue_max(&shard.constants), f64::from(shard.constants.largest_frame));
         BesidePackets::new(shard.channels.len(), queue, packet)
     });
-    Fluid::new(capacities, packet_time(&shard.constants, rates), topology.hosts(), branches, classes, beside)
+    let parts = if shard.constants.is_tcp() { SEGMENT_PARTS } else { MESSAGE_PARTS };
+    Fluid::new(capacities, packet_time(&shard.constants, rates), topology.hosts(), branches, parts, classes, beside)
 }
 
 /// Most that may wait for one port of a switch: of a threshold alpha, alpha / (1 + alpha) of the buffer (Choudhury and

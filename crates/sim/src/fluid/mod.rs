@@ -35,13 +35,15 @@ const FULL: f64 = 1e-9;
 /// Connections on a link that are fewer are none: sums of shares are rounded.
 const NONE: f64 = 1e-6;
 
-/// Rates hold for this part of the time that messages take on average.
-const PART: u64 = 64;
+/// Rates hold for one of so many parts of the time that messages take on average,
+pub(crate) const MESSAGE_PARTS: u64 = 64;
+/// or segments of TCP, many of which are a message.
+pub(crate) const SEGMENT_PARTS: u64 = 4;
 /// Rates hold until each of so many connections of a host has sent a packet, if it has more.
 const CONNECTIONS: usize = 8;
 /// What a message lasts at most that does not move [ps].
 const NEVER: f64 = 1e18;
-/// How often it is counted what a lossless network would hold back: in every so many solutions.
+/// How often it is counted what limits rates: in every so many solutions, as many fewer as these are rarer.
 const COUNTED: u64 = 16;
 
 /// More than one full link.
@@ -54,6 +56,11 @@ pub(crate) struct Window {
     pub bytes: f64,
     /// Until a full packet is acknowledged on an idle path [ps].
     pub round: f64,
+}
+
+impl Window {
+    /// No limit.
+    pub const OPEN: Window = Window { bytes: f64::INFINITY, round: 1.0 };
 }
 
 /// A connection that sends.
@@ -122,12 +129,16 @@ pub(crate) struct Fluid {
     /// The time of a packet, and for how long the present rates hold.
     packet: Duration,
     interval: Duration,
+    /// Of the time for which messages last.
+    parts: u64,
     hosts: usize,
     /// When the event is due that is scheduled.
     pub scheduled: Time,
-    /// Rates of connections that were solved, and how many of the connections a lossless network would hold back.
+    /// Rates of connections that were solved, how many of the connections a lossless network would hold back, and how
+    /// many links limit that are not their hosts'.
     solutions: u64,
     held_back: u64,
+    limited: u64,
     flows: Vec<Flow>,
     shares: Vec<Share>,
     limits: Vec<f64>,
@@ -138,12 +149,14 @@ pub(crate) struct Fluid {
 
 impl Fluid {
     /// Nothing is sent yet over links of `capacities` [B/ps] by `hosts`, whose full packets take `packet` at the least;
-    /// connections have at most so many branches, and use these `classes`, with 0 for the weight of a strict one.
+    /// connections have at most so many branches, and use these `classes`, with 0 for the weight of a strict one. Rates
+    /// hold for one of so many `parts` of the time that messages take.
     pub fn new(
         capacities: Vec<f64>,
         packet: Duration,
         hosts: usize,
         branches: usize,
+        parts: u64,
         mut classes: Vec<(usize, u8)>,
         beside: Option<BesidePackets>,
     ) -> Fluid {
@@ -166,10 +179,12 @@ impl Fluid {
             solved: Time::ZERO,
             packet,
             interval: packet,
+            parts,
             hosts,
             scheduled: Time::MAX,
             solutions: 0,
             held_back: 0,
+            limited: 0,
             flows: Vec::new(),
             shares: Vec::new(),
             limits: Vec::new(),
@@ -306,6 +321,16 @@ impl Fluid {
         self.held_back as f64 / self.solutions.max(1) as f64
     }
 
+    /// What a link carries [B/ps].
+    pub fn capacity(&self, link: PortIndex) -> f64 {
+        self.solver.capacity(link.get())
+    }
+
+    /// The share of rates that a link behind a switch limits.
+    pub fn limited(&self) -> f64 {
+        self.limited as f64 / self.solutions.max(1) as f64
+    }
+
     /// When there is something to do next.
     pub fn next(&self) -> Time {
         let end = self.ends.peek().map_or(Time::MAX, |&Reverse((time, _))| time);
@@ -367,7 +392,7 @@ impl Fluid {
         (self.solve_at, self.solved, self.number) = (None, now, self.number + 1);
         self.limit_packets(tables);
         self.fill(tables);
-        if self.number % COUNTED == 1 {
+        if (self.number - 1).is_multiple_of(COUNTED * self.parts / MESSAGE_PARTS) {
             self.count_held_back(tables);
         }
         let mut ends = std::mem::take(&mut self.ends).into_vec();
@@ -416,7 +441,7 @@ impl Fluid {
         let messages = ends.len();
         self.ends = BinaryHeap::from(ends);
         let turns = (self.active.len() / self.hosts / CONNECTIONS).max(1) as u64;
-        self.interval = (self.packet * turns).max(Duration::from_ps(lasts / messages.max(1) as u64 / PART));
+        self.interval = (self.packet * turns).max(Duration::from_ps(lasts / messages.max(1) as u64 / self.parts));
         if let Some(beside) = &mut self.beside {
             beside.settle();
             // What waits changes while rates stay.
@@ -502,6 +527,7 @@ impl Fluid {
                 number == self.number && share.bottleneck != Some(full) && (full == SEVERAL || !uses(full))
             };
             self.solutions += 1;
+            self.limited += u64::from(share.bottleneck.is_some_and(|full| full / classes != flow.first.get()));
             self.held_back += u64::from(flow.links_of_class(tables, classes).any(is_held));
         }
     }

@@ -3,6 +3,7 @@
 use etherweave_primitives::{Duration, Time};
 
 use super::moderation::{AdaptiveModeration, QueueTotals};
+use super::segments::FrameTrain;
 use crate::params::{Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams, TransmitParams};
 
 /// See the module.
@@ -62,6 +63,23 @@ impl CompletionQueue {
             self.raised_at = now;
         } else if self.completions == 1 || self.timer == ModerationTimer::Completion {
             self.raised_at = now + self.profile.period;
+        }
+    }
+
+    /// Frames are complete, one after another, while nothing polls.
+    pub fn complete_train(&mut self, train: &FrameTrain) {
+        let before = self.completions;
+        self.completions += train.frames;
+        let ModerationProfile { period, count } = self.profile;
+        let expired = match self.timer {
+            ModerationTimer::Completion if train.gap() < period => train.last + period,
+            ModerationTimer::Event if before > 0 => self.raised_at,
+            ModerationTimer::Completion | ModerationTimer::Event => train.first + period,
+        };
+        let is_full = self.completions >= count;
+        let full = train.first + train.gap() * u64::from(count.saturating_sub(before + 1));
+        if before == 0 || self.raised_at > train.first {
+            self.raised_at = if is_full { expired.min(full) } else { expired };
         }
     }
 

@@ -35,18 +35,22 @@ pub(crate) struct FluidState {
     arrives: Time,
     /// Once it is known.
     window: Option<Window>,
+    /// Whether what it sends is being handed over.
+    is_fed: bool,
 }
 
 /// A message on the wire.
 #[derive(Clone, Copy)]
-struct Load {
+pub(super) struct Load {
     /// Where it ends in the stream.
-    end: u64,
-    bytes: u64,
-    packets: u64,
+    pub end: u64,
+    pub bytes: u64,
+    pub packets: u64,
     /// All packets [B], and the largest of them.
-    wire: u64,
-    largest: u32,
+    pub wire: u64,
+    pub largest: u32,
+    /// It is handed over bit by bit until then.
+    pub until: Time,
 }
 
 impl FluidState {
@@ -61,7 +65,13 @@ impl FluidState {
             in_network: VecDeque::new(),
             arrives: Time::ZERO,
             window: None,
+            is_fed: false,
         }
+    }
+
+    /// Messages that have not been sent.
+    pub fn unsent(&self) -> usize {
+        self.waiting.len()
     }
 
     /// Its place among the active connections, if it sends.
@@ -103,7 +113,8 @@ fn load(bytes: u64, end: u64, operation: Operation, params: &RoceParams, overhea
         _ => u64::from(first) + u64::from(last) + (packets - 2) * u64::from(other),
     };
     let largest = first + if packets == 1 { tail as u32 } else { payload as u32 };
-    Load { end, bytes, packets, wire: headers + (packets - 1) * payload + tail, largest }
+    let wire = headers + (packets - 1) * payload + tail;
+    Load { end, bytes, packets, wire, largest, until: Time::ZERO }
 }
 
 impl Shard {
@@ -114,18 +125,30 @@ impl Shard {
         let state = self.endpoints[endpoint].fluid();
         state.posted += bytes;
         let end = state.posted;
-        let load = load(bytes, end, operation(kind), params, &constants.overheads);
+        self.fluid_load(endpoint, load(bytes, end, operation(kind), params, &constants.overheads));
+        end
+    }
+
+    /// A connection has something more to send.
+    pub(super) fn fluid_load(&mut self, endpoint: EndpointIndex, load: Load) {
+        let state = self.endpoints[endpoint].fluid();
         state.waiting.push_back(load);
         if state.place == NOWHERE {
-            let links = self.fluid_links(endpoint);
-            let window = self.endpoints[endpoint].fluid().window.unwrap_or_else(|| self.fluid_window(&links));
-            self.endpoints[endpoint].fluid().window = Some(window);
-            self.fluid_begin(endpoint, links, window, load.wire as f64);
+            self.fluid_start(endpoint, &load);
         } else {
             let (place, fluid) = (state.place, self.fluid.as_mut());
             fluid.expect("a run in flow-level mode has it").post(place, load.wire as f64);
         }
-        end
+    }
+
+    /// A connection begins to send.
+    fn fluid_start(&mut self, endpoint: EndpointIndex, load: &Load) {
+        let (now, links) = (self.now, self.fluid_links(endpoint));
+        let window = self.endpoints[endpoint].fluid().window.unwrap_or_else(|| self.fluid_window(&links));
+        let state = self.endpoints[endpoint].fluid();
+        (state.window, state.is_fed) = (Some(window), load.until > now);
+        let fed = Window { bytes: load.wire as f64, round: load.until.since(now).as_ps() as f64 };
+        self.fluid_begin(endpoint, links, if load.until > now { fed } else { window }, load.wire as f64);
     }
 
     fn fluid_begin(&mut self, endpoint: EndpointIndex, links: Links, window: Window, wire: f64) {
@@ -139,8 +162,8 @@ impl Shard {
     /// Where a connection, in packets or not, stands among the active.
     fn active_place(&mut self, endpoint: EndpointIndex) -> &mut u32 {
         match &mut self.endpoints[endpoint].protocol {
-            Protocol::Fluid(state) => &mut state.place,
-            Protocol::Roce(_) | Protocol::Tcp(_) => &mut self.places_in_packets[endpoint],
+            Protocol::Roce(_) => &mut self.places_in_packets[endpoint],
+            Protocol::Fluid(_) | Protocol::Tcp(_) => &mut self.endpoints[endpoint].fluid().place,
         }
     }
 
@@ -182,7 +205,7 @@ impl Shard {
     }
 
     /// The links to the other end.
-    fn fluid_links(&self, endpoint: EndpointIndex) -> Links {
+    pub(super) fn fluid_links(&self, endpoint: EndpointIndex) -> Links {
         let end = &self.endpoints[endpoint];
         let first = self.hosts[end.host].port;
         let class = self.constants.scheduler.class(end.priority) as u8;
@@ -201,13 +224,13 @@ impl Shard {
         let constants = &self.constants;
         let (packet, acknowledgement) = (constants.largest_frame, constants.overheads.ack);
         let round = self.fluid_latency(links, packet) + self.fluid_latency(links, acknowledgement);
-        let params = super::roce::params(constants);
+        let Some(params) = constants.params.transport.roce() else { return Window::OPEN };
         let bytes = params.window.get() as f64 * f64::from(packet) / params.path_mtu.get() as f64;
         Window { bytes, round: round.as_ps() as f64 }
     }
 
     /// From the first bit of a lone packet to its arrival, in the mean over its paths.
-    fn fluid_latency(&self, links: &Links, wire: u32) -> Duration {
+    pub(super) fn fluid_latency(&self, links: &Links, wire: u32) -> Duration {
         let hop = |(port, share): (PortIndex, f64)| {
             let port = &self.ports[port];
             share * (port.serialization_time(wire).min(port.header_time) + port.delay).as_ps() as f64
@@ -250,7 +273,7 @@ impl Shard {
         let links = self.fluid_links(endpoint);
         let state = self.endpoints[endpoint].fluid();
         let load = state.waiting.pop_front().expect("an active connection has a message");
-        let (place, next) = (state.place, state.waiting.front().copied());
+        let (place, next, is_fed) = (state.place, state.waiting.front().copied(), state.is_fed);
         self.count_fluid(endpoint, &links, place, &load);
         // What it took at its rate includes a packet on the slowest link.
         let slowest = |(port, _): (PortIndex, f64)| self.ports[port].serialization_time(load.largest);
@@ -265,8 +288,15 @@ impl Shard {
         self.schedule_at(arrives, port, Kind::FluidArrive, endpoint.get());
         let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
         match next {
+            Some(next) if is_fed || next.until > now => {
+                self.fluid_end(endpoint);
+                self.fluid_start(endpoint, &next);
+            }
             Some(next) => fluid.go_on(now, place, next.wire as f64),
             None => self.fluid_end(endpoint),
+        }
+        if self.constants.is_tcp() {
+            self.segment_sent(endpoint, latency);
         }
     }
 
@@ -293,13 +323,16 @@ impl Shard {
         self.totals.last_progress = self.now;
         let load = self.endpoints[endpoint].fluid().in_network.pop_front().expect("what arrives was sent");
         let remote = self.endpoints[endpoint].remote;
-        self.received(remote, load.bytes);
-        while let Some(message) = self.endpoints[remote].take_complete(load.end) {
-            self.deliver(remote, message);
-        }
         if let Some(fingerprint) = &mut self.fingerprint {
             let last = self.hosts[self.endpoints[remote].host].port;
             fingerprint.add_message(self.now, reverse(self.channels[last]), load.wire);
+        }
+        if self.constants.is_tcp() {
+            return self.segment_arrived(endpoint);
+        }
+        self.received(remote, load.bytes);
+        while let Some(message) = self.endpoints[remote].take_complete(load.end) {
+            self.deliver(remote, message);
         }
         let links = self.fluid_links(remote);
         let latency = self.fluid_latency(&links, self.constants.overheads.ack);

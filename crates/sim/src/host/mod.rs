@@ -31,6 +31,7 @@ mod rank;
 mod receive_queue;
 mod roce;
 pub(crate) mod rss;
+mod segments;
 mod shared_memory;
 mod socket;
 mod softirq;

@@ -72,7 +72,11 @@ impl Protocol {
         match &params.transport {
             Transport::Roce(_) if fidelity == Fidelity::Flow => Protocol::Fluid(Box::new(FluidState::new())),
             Transport::Roce(roce) => Protocol::Roce(RoceState::new(roce, rate)),
-            Transport::Tcp(tcp) => Protocol::Tcp(Box::new(TcpState::new(tcp, params.host.cpu.offload.get() as u32))),
+            Transport::Tcp(tcp) => {
+                let mut state = TcpState::new(tcp, params.host.cpu.offload.get() as u32);
+                state.flow = (fidelity == Fidelity::Flow).then(Box::default);
+                Protocol::Tcp(Box::new(state))
+            }
         }
     }
 
@@ -154,9 +158,8 @@ impl Endpoint {
     pub(super) fn fluid(&mut self) -> &mut FluidState {
         match &mut self.protocol {
             Protocol::Fluid(state) => state,
-            Protocol::Roce(_) | Protocol::Tcp(_) => {
-                unreachable!("asked for the state of flow-level mode of another endpoint")
-            }
+            Protocol::Tcp(state) => &mut state.flow.as_mut().expect("asked for it in flow-level mode").fluid,
+            Protocol::Roce(_) => unreachable!("asked for the state of flow-level mode of another endpoint"),
         }
     }
 
@@ -164,7 +167,8 @@ impl Endpoint {
     pub(super) fn fluid_place(&self) -> Option<u32> {
         match &self.protocol {
             Protocol::Fluid(state) => state.place(),
-            Protocol::Roce(_) | Protocol::Tcp(_) => None,
+            Protocol::Tcp(state) => state.flow.as_ref().and_then(|flow| flow.fluid.place()),
+            Protocol::Roce(_) => None,
         }
     }
 

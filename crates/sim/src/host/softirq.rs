@@ -10,10 +10,12 @@ use etherweave_primitives::{Duration, Time};
 
 use super::OWN_CORE;
 use super::receive_queue::Softirq;
+use super::segments::{BatchSizes, FrameTrain};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::indices::{EndpointIndex, HostIndex, ReceiveQueueIndex};
-use crate::packet::{Handle, NO_PACKET, PacketKind, flags};
+use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, flags};
+use crate::params::CpuCosts;
 use crate::transport::tcp::{Ack, AckAction, SegmentArrival};
 
 /// Frames that a poll takes at most (Linux: `NAPI_POLL_WEIGHT`).
@@ -25,6 +27,24 @@ struct FrameBatch {
     data: u32,
     acks: u32,
     merged: u32,
+    handles: u32,
+    /// In flow-level mode: when the first frame came, and what is left to do when the last has come.
+    first: Time,
+    tail: Duration,
+}
+
+impl FrameBatch {
+    /// A segment is as many frames, of which the last batch has those that [`Packet::word`] says.
+    #[inline(never)]
+    fn add_train(&mut self, packet: &Packet, frames: u32, costs: &CpuCosts) {
+        let at_once = (costs.offload.get() / u64::from(packet.payload / frames).max(1)).clamp(1, BUDGET as u64) as u32;
+        if self.data == 1 {
+            self.first = Time::from_ps(packet.acknowledged);
+        }
+        self.data += frames - 1;
+        self.merged += frames.div_ceil(at_once) - 1;
+        self.tail = costs.receive_batch + costs.receive_frame * u64::from(BatchSizes::from_word(packet.word).last);
+    }
 }
 
 /// Connections that a batch has touched, in the order of their first frames.
@@ -49,6 +69,13 @@ impl Shard {
     }
 
     fn queue_frame(&mut self, number: ReceiveQueueIndex, handle: Handle) {
+        self.append_frame(number, handle);
+        if self.receive_queues[number].complete(self.now) {
+            self.expect_interrupt(number);
+        }
+    }
+
+    fn append_frame(&mut self, number: ReceiveQueueIndex, handle: Handle) {
         self.packets[handle].next = NO_PACKET;
         let queue = &mut self.receive_queues[number];
         queue.occupancy += 1;
@@ -58,8 +85,34 @@ impl Shard {
             self.packets[queue.frames.1].next = handle;
         }
         queue.frames.1 = handle;
-        if queue.complete(self.now) {
-            self.expect_interrupt(number);
+    }
+
+    /// A segment has come whole, in flow-level mode: its first frame has had its interrupt, or was polled.
+    pub(super) fn queue_segment(&mut self, number: ReceiveQueueIndex, handle: Handle, train: &FrameTrain) {
+        self.append_frame(number, handle);
+        let costs = &self.constants.params.host.cpu;
+        let queue = &mut self.receive_queues[number];
+        let is_idle = !matches!(queue.softirq, Softirq::Running(_));
+        let was_polled = train.first <= queue.polled_until && train.keeps_polling(costs);
+        let waits = is_idle && !(was_polled && queue.softirq == Softirq::Armed);
+        if waits {
+            queue.complete_train(train);
+        }
+        let due = if waits { queue.raised_at() + costs.interrupt } else { train.first };
+        let wait = due.since(train.first);
+        self.packets[handle].word = train.batch_sizes(wait, costs).to_word();
+        match queue.softirq {
+            Softirq::Armed if waits => {
+                queue.softirq = Softirq::Scheduled;
+                let taken_at = train.last_taken_at(wait, costs);
+                self.expect_softirq(number, taken_at.max(self.now));
+            }
+            Softirq::Armed => {
+                queue.poll();
+                self.begin_batch(number);
+            }
+            Softirq::Scheduled => self.expect_interrupt(number),
+            Softirq::Running(_) => {}
         }
     }
 
@@ -76,7 +129,7 @@ impl Shard {
         let due = queue.raised_at() + self.constants.params.host.cpu.interrupt;
         // An interrupt that is postponed finds that out when it comes.
         if before == Softirq::Armed || due < queue.due {
-            self.expect_softirq(number, due);
+            self.expect_softirq(number, due.max(self.now));
         }
     }
 
@@ -101,11 +154,13 @@ impl Shard {
                 if due > self.now {
                     return self.expect_softirq(number, due);
                 }
+                queue.free_at = queue.free_at.max(due);
                 queue.interrupt(self.now);
                 queue.poll();
                 self.begin_batch(number);
             }
             Softirq::Running(frames) => {
+                queue.polled_until = self.now;
                 queue.poll();
                 self.finish_batch(number, frames);
                 self.begin_batch(number);
@@ -116,20 +171,21 @@ impl Shard {
     /// Works on the frames that wait; without any, arms the interrupt.
     fn begin_batch(&mut self, number: ReceiveQueueIndex) {
         let batch = self.measure_batch(number);
-        let frames = batch.data + batch.acks;
         let params = &self.constants.params.host;
         let queue = &mut self.receive_queues[number];
-        if frames == 0 {
+        if batch.handles == 0 {
             return self.arm(number);
         }
-        queue.softirq = Softirq::Running(frames);
+        queue.softirq = Softirq::Running(batch.handles);
         let (data, acks, merged) = (u64::from(batch.data), u64::from(batch.acks), u64::from(batch.merged));
         let costs = &params.cpu;
         let cost: Duration = costs.receive_batch * merged + costs.receive_frame * data + costs.acknowledgement * acks;
-        let done = match queue.core {
-            OWN_CORE => self.now + cost,
-            core => self.cores[core].interrupt(self.now, cost),
+        queue.began = queue.free_at.max(batch.first);
+        queue.free_at = match queue.core {
+            OWN_CORE => queue.began + cost,
+            core => self.cores[core].interrupt(queue.began, cost),
         };
+        let done = queue.free_at.max(self.now + batch.tail);
         self.expect_softirq(number, done);
     }
 
@@ -164,9 +220,17 @@ impl Shard {
                     state.merged_frames = if is_first || is_full { 1 } else { state.merged_frames + 1 };
                     batch.merged += u32::from(is_first || is_full);
                     batch.data += 1;
+                    if state.flow.is_some() {
+                        let frames = state.frames(packet.payload);
+                        batch.add_train(packet, frames, costs);
+                        let behind = state.merged_frames + frames - 2;
+                        batch.merged += behind / merge_frames;
+                        state.merged_frames = behind % merge_frames + 1;
+                    }
                 }
                 PacketKind::Ack | PacketKind::Nak | PacketKind::Cnp | PacketKind::Announcement => batch.acks += 1,
             }
+            batch.handles += 1;
             bytes += u64::from(packet.payload);
             handle = packet.next;
         }
@@ -204,9 +268,16 @@ impl Shard {
         let queue = &mut self.receive_queues[number];
         let packet = self.packets.remove(queue.frames.0);
         queue.frames.0 = packet.next;
-        queue.took(packet.wire);
         self.totals.delivered += 1;
         let state = self.endpoints[packet.endpoint].tcp();
+        if let Some(flow) = &mut state.flow
+            && packet.kind == PacketKind::Data
+            && state.receiver.readable() == 0
+        {
+            let frames = packet.payload.div_ceil(state.mss).max(1);
+            flow.readable([queue.began, queue.free_at], &packet, frames, &self.constants.params.host.cpu);
+        }
+        queue.took(state.frames(packet.payload), packet.wire);
         if !std::mem::replace(&mut state.is_touched, true) {
             touched.endpoints[touched.count] = packet.endpoint;
             touched.count += 1;
@@ -220,6 +291,9 @@ impl Shard {
                 window_reduced: packet.has(flags::WINDOW_REDUCED),
                 timestamp: packet.sent,
             };
+            if state.flow.is_some() {
+                state.receiver.open_to(arrival.seq + u64::from(arrival.len));
+            }
             if state.receiver.changes_echo(&arrival) {
                 self.send_ack(packet.endpoint);
             }

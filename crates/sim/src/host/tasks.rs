@@ -5,7 +5,7 @@ use etherweave_primitives::{Bytes, Duration};
 use super::OWN_CORE;
 use super::message::MessageKind;
 use super::shared_memory::Neighbour;
-use super::thread::{Role, Task};
+use super::thread::{Role, Task, Thread};
 use crate::engine::Shard;
 use crate::engine::event::{Event, Kind, PrefetchHint};
 use crate::indices::{EndpointIndex, HostIndex, ThreadIndex};
@@ -76,6 +76,19 @@ impl Shard {
         self.queue.push(Event { time: done, key, bits: 0, hint });
     }
 
+    /// What is left of a read: in flow-level mode its thread has read as bytes came, if it had nothing else to do.
+    fn left_of_read(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, bytes: u64, whole: TaskCost) -> TaskCost {
+        let costs = &self.constants.params.host.cpu;
+        let Some(flow) = &mut self.endpoints[endpoint].tcp().flow else { return whole };
+        let Thread { free_at, core, .. } = self.threads[thread];
+        // A core that is shared has had something else to do.
+        let from = if core == OWN_CORE { free_at.max(flow.readable_at) } else { self.now };
+        let done = from + whole.time;
+        let tail = costs.receive_call + per_kib(costs.receive_per_kib, bytes.min(flow.last_batch));
+        flow.read_at = done;
+        TaskCost { time: done.since(self.now).max(tail.min(whole.time)), ..whole }
+    }
+
     /// How long a task takes with others: what threads of a host copy follows each other at the rate of its memory.
     fn time_with_memory(&mut self, host: HostIndex, cost: TaskCost) -> Duration {
         match self.constants.params.host.memory_rate {
@@ -116,6 +129,7 @@ impl Shard {
         }
         self.totals.last_progress = self.now;
         let task = self.threads[thread].current.take().expect("a task is in progress");
+        self.threads[thread].free_at = self.now;
         match task {
             Task::Step(endpoint) => self.step_done(thread, endpoint),
             Task::Handle(endpoint, message) => self.handle_message(self.rank_thread(thread), endpoint, message),
@@ -157,14 +171,18 @@ impl Shard {
             Task::Write(endpoint, _) => {
                 let (bytes, calls) = self.write_size(endpoint);
                 let costs = &self.constants.params.host.cpu;
-                let call = TaskCost::of(costs.send_call * calls);
-                (Task::Write(endpoint, bytes), call.and_copy(costs.send_per_kib, bytes))
+                let cost = TaskCost::of(costs.send_call * calls).and_copy(costs.send_per_kib, bytes);
+                if bytes > costs.offload.get() {
+                    self.begin_write(endpoint, bytes, cost.time);
+                }
+                (Task::Write(endpoint, bytes), cost)
             }
             Task::Read(endpoint, _) => {
                 let (bytes, calls) = self.read_size(thread, endpoint);
                 let costs = &self.constants.params.host.cpu;
                 let call = TaskCost::of(costs.receive_call * calls);
-                (Task::Read(endpoint, bytes), call.and_copy(costs.receive_per_kib, bytes))
+                let whole = call.and_copy(costs.receive_per_kib, bytes);
+                (Task::Read(endpoint, bytes), self.left_of_read(thread, endpoint, bytes, whole))
             }
             Task::Handle(endpoint, message) if Neighbour::of(endpoint).is_some() => {
                 (task, self.constants.params.host.shared_memory.handling_cost(&message))

@@ -8,6 +8,7 @@ use etherweave_primitives::Time;
 use super::Endpoint;
 use super::graph::{Request, RequestPart};
 use super::message::MessageKind;
+use super::segments;
 use super::socket::PendingWrite;
 use super::thread::{Role, Task};
 use crate::constants::RunConstants;
@@ -44,7 +45,8 @@ impl Shard {
         let written = if is_inline { length.min(state.sender.send_buffer_free()) } else { 0 };
         if written < length {
             let completes = kind == MessageKind::Payload;
-            state.writes.push_back(PendingWrite { left: length - written, is_new: written == 0, completes });
+            let piece = segments::piece(length, self.constants.params.host.cpu.offload.get());
+            state.writes.push_back(PendingWrite { left: length - written, piece, is_new: written == 0, completes });
         }
         if written > 0 {
             state.leave_by(state.channels.of_thread);
@@ -59,9 +61,10 @@ impl Shard {
     pub(super) fn tcp_write_stream(&mut self, thread: ThreadIndex) {
         let source = self.source(thread);
         let (endpoint, left) = (source.endpoint, source.bytes);
+        let piece = segments::piece(left, self.constants.params.host.cpu.offload.get());
         let state = self.endpoints[endpoint].tcp();
         state.posted += left;
-        state.writes.push_back(PendingWrite { left, is_new: true, completes: true });
+        state.writes.push_back(PendingWrite { left, piece, is_new: true, completes: true });
         self.expect_write(endpoint);
     }
 
@@ -85,18 +88,25 @@ impl Shard {
         let is_stream = matches!(self.threads[end.thread].role, Role::Source(_));
         let state = end.tcp();
         let first = state.writes.front().expect("a write was assigned for it");
-        let bytes = first.left.min(offload).min(state.sender.send_buffer_free());
-        (bytes, u64::from(first.is_new || !is_stream))
+        let PendingWrite { left, piece, is_new, .. } = *first;
+        let free = state.sender.send_buffer_free();
+        let most = if is_new || !self.moves_much(endpoint) { offload } else { segments::most(left, piece, offload) };
+        let bytes = left.min(most).min(free);
+        let calls = if is_stream { u64::from(is_new) } else { bytes.div_ceil(offload).max(1) };
+        (bytes, calls)
     }
 
     /// Bytes have been copied into the socket.
     pub(super) fn write_done(&mut self, endpoint: EndpointIndex, bytes: u64) {
+        let offload = self.constants.params.host.cpu.offload.get();
         let end = &mut self.endpoints[endpoint];
         let thread = end.thread;
         let state = end.tcp();
         state.is_write_assigned = false;
-        state.leave_by(state.channels.of_thread);
-        state.sender.write(bytes);
+        if bytes <= offload {
+            state.leave_by(state.channels.of_thread);
+            state.sender.write(bytes);
+        }
         let first = state.writes.front_mut().expect("a write is in progress");
         first.left -= bytes;
         first.is_new = false;
@@ -125,17 +135,22 @@ impl Shard {
     /// How much the next read moves, and how many calls that is.
     pub(super) fn read_size(&mut self, thread: ThreadIndex, endpoint: EndpointIndex) -> (u64, u64) {
         let largest = 2 * self.constants.params.host.cpu.offload.get();
-        let bytes = self.endpoints[endpoint].tcp().receiver.readable().min(largest);
+        let readable = self.endpoints[endpoint].tcp().receiver.readable();
+        let bytes = if self.moves_much(endpoint) { readable } else { readable.min(largest) };
         let calls = match &self.threads[thread].role {
             Role::Sink(sink) => bytes.div_ceil(sink.bytes),
-            Role::Rank(_) | Role::GraphStream(_) | Role::Source(_) => 1,
+            Role::Rank(_) | Role::GraphStream(_) | Role::Source(_) => bytes.div_ceil(largest).max(1),
         };
         (bytes, calls)
     }
 
     /// Bytes have been copied out of the socket.
     pub(super) fn read_done(&mut self, endpoint: EndpointIndex, bytes: u64) {
+        let thread = self.endpoints[endpoint].thread;
         let state = self.endpoints[endpoint].tcp();
+        if let Some(flow) = &state.flow {
+            self.threads[thread].free_at = flow.read_at;
+        }
         state.is_read_assigned = false;
         state.leave_by(state.channels.of_thread);
         state.consumed += bytes;
@@ -167,7 +182,9 @@ impl Shard {
         if state.queued <= state.limit {
             state.fill(now);
         }
-        if !state.backlog.is_empty() {
+        if state.flow.is_some() {
+            self.send_segments(endpoint);
+        } else if !state.backlog.is_empty() {
             self.activate(endpoint);
         }
         self.set_timer(endpoint);
@@ -188,8 +205,13 @@ impl Shard {
         if blocks > 0 {
             packet.side = self.packets.insert_side(ack.sack);
         }
-        let channel = self.endpoints[endpoint].tcp().channel();
-        self.send_control(endpoint, packet);
+        let state = self.endpoints[endpoint].tcp();
+        let (channel, is_flow) = (state.channel(), state.flow.is_some());
+        if is_flow {
+            self.send_idle(endpoint, packet);
+        } else {
+            self.send_control(endpoint, packet);
+        }
         if let Some(channel) = channel {
             self.sent_by(channel, 1, wire.into());
         }

@@ -52,6 +52,8 @@ pub(crate) struct Thread {
     pub core: CoreIndex,
     /// What interrupts had taken of the core when the present task began; `None` while it needs no shared core.
     pub interrupts: Option<Duration>,
+    /// When its last task was done; in flow-level mode when that could have been.
+    pub free_at: Time,
     /// What is to be done.
     pub inbox: VecDeque<Task>,
     /// What is being done.
@@ -63,7 +65,7 @@ pub(crate) struct Thread {
 impl Thread {
     /// An idle thread.
     pub fn new(host: HostIndex, job: u32, core: CoreIndex, role: Role) -> Thread {
-        Thread { host, job, core, interrupts: None, inbox: VecDeque::new(), current: None, role }
+        Thread { host, job, core, interrupts: None, free_at: Time::ZERO, inbox: VecDeque::new(), current: None, role }
     }
 
     /// Begins to fetch what it will do next.

@@ -88,6 +88,17 @@ pub struct ReceiveParams {
     pub timer: ModerationTimer,
 }
 
+impl ReceiveParams {
+    /// The longest that moderation makes a frame wait.
+    pub(crate) fn period_max(&self) -> Duration {
+        match &self.moderation {
+            Moderation::Off {} => Duration::ZERO,
+            Moderation::Fixed(profile) => profile.period,
+            Moderation::Adaptive(_) => self.timer.receive_profiles()[PROFILES - 1].period,
+        }
+    }
+}
+
 impl Default for ReceiveParams {
     fn default() -> Self {
         ReceiveParams { queues: 32, ring: 1024, moderation: Moderation::Off {}, timer: ModerationTimer::Completion }

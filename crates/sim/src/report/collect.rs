@@ -40,6 +40,7 @@ impl Simulation {
             lossless_drops: rows(part.switch_drops).chain(rows(part.nic_drops)).collect(),
             fingerprint: part.fingerprint,
             held_back: self.held_back(),
+            may_be_lost: self.may_be_lost(),
             captured: self.shards.iter().flat_map(|shard| &shard.captures).map(|port| port.capture.clone()).collect(),
         }
     }
@@ -48,6 +49,13 @@ impl Simulation {
     fn held_back(&self) -> Option<f64> {
         let shard = self.shards.first().filter(|shard| shard.constants.nic_pause_mask != 0)?;
         shard.fluid.as_ref().map(|fluid| fluid.held_back())
+    }
+
+    /// See [`Report::may_be_lost`].
+    fn may_be_lost(&self) -> Option<f64> {
+        let is_lossy = |shard: &&Shard| shard.constants.nic_pause_mask == 0 && !shard.credits.are_used();
+        let shard = self.shards.first().filter(is_lossy).filter(|shard| shard.constants.is_tcp())?;
+        shard.fluid.as_ref().map(|fluid| fluid.limited())
     }
 
     /// What the shards of this process have measured.

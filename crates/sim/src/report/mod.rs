@@ -231,6 +231,9 @@ pub struct Report {
     /// Flow-level mode under lossless flow control: the share of solved rates of connections that it would hold back,
     /// because on a link of theirs others wait for a full link that they do not use.
     pub held_back: Option<f64>,
+    /// Flow-level mode over TCP without flow control: the share of solved rates that a link behind a switch limits,
+    /// where packets may be lost.
+    pub may_be_lost: Option<f64>,
     /// Frames at the captured ports that were not written to files, in no order of the ports.
     pub captured: Vec<Capture>,
 }

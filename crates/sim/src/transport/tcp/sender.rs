@@ -103,6 +103,8 @@ pub struct Sender {
     pub(super) tail_probe: Option<TailProbe>,
     pub(super) forced: Option<Forced>,
     pub(super) reduced: bool,
+    /// What may be unacknowledged though windows are smaller, as they hold nothing back [B].
+    floor: u64,
     /// Pacing has held a segment back.
     is_held: bool,
     pub(super) counters: SenderCounters,
@@ -135,6 +137,7 @@ impl Sender {
             tail_probe: None,
             forced: None,
             reduced: false,
+            floor: 0,
             is_held: false,
             counters: SenderCounters::default(),
         }
@@ -219,19 +222,33 @@ impl Sender {
 
     /// How much the application may write now [B].
     pub fn send_buffer_free(&self) -> u64 {
-        self.buffer.limit().saturating_sub(self.written - self.scoreboard.una())
+        self.buffer_limit().saturating_sub(self.written - self.scoreboard.una())
+    }
+
+    fn buffer_limit(&self) -> u64 {
+        self.buffer.limit().max(self.floor)
     }
 
     /// Whether the application may start to write `bytes`: they fit, or, where they never could, a third of the buffer
     /// is free (`sk_stream_is_writeable` of Linux).
     pub fn is_writable(&self, bytes: u64) -> bool {
-        let limit = self.buffer.limit();
+        let limit = self.buffer_limit();
         self.send_buffer_free() >= if bytes <= limit { bytes } else { limit.div_ceil(3) }
     }
 
     /// Congestion window [B].
     pub fn congestion_window(&self) -> u64 {
         self.congestion.window()
+    }
+
+    /// What may be unacknowledged, by both windows [B].
+    pub fn window(&self) -> u64 {
+        self.congestion.window().min(self.window_end - self.scoreboard.una())
+    }
+
+    /// Lets so much be unacknowledged at least, where windows are known to hold nothing back.
+    pub fn open(&mut self, bytes: u64) {
+        self.floor = bytes;
     }
 
     /// Slow-start threshold [B].
@@ -319,7 +336,7 @@ impl Sender {
         if is_first {
             self.usage.before_first(now, self.round_trip.timeout(), &mut self.congestion);
         }
-        let quota = self.congestion.window().saturating_sub(self.scoreboard.in_flight());
+        let quota = self.congestion.window().max(self.floor).saturating_sub(self.scoreboard.in_flight());
         let len = self.sendable(len_max.min(quota));
         if len == 0 {
             self.arm_persist(now);
@@ -331,7 +348,8 @@ impl Sender {
     /// How much of the unsent data makes a segment: all of it, or whole segment sizes (silly window avoidance,
     /// RFC 9293, section 3.8.6.2.1, without Nagle's algorithm).
     fn sendable(&self, quota: u64) -> u64 {
-        let quota = quota.min(self.window_end.saturating_sub(self.scoreboard.sent_to()));
+        let window_end = self.window_end.max(self.scoreboard.una() + self.floor);
+        let quota = quota.min(window_end.saturating_sub(self.scoreboard.sent_to()));
         let unsent = self.unsent();
         if unsent <= quota { unsent } else { quota / self.mss * self.mss }
     }
