@@ -107,3 +107,4 @@ def test_what_happens_once_or_twice_has_no_period() -> None:
     assert period(starts, starts + 100) is None
     assert period(np.array([]), np.array([])) is None
     assert period(np.array([0.0]), np.array([1e9])) is None
+    assert period(np.array([5.0]), np.array([5.0])) is None

@@ -54,6 +54,11 @@ class Period(NamedTuple):
         """How many such times that part has."""
         return (self.until_ns - self.from_ns) / self.ns
 
+    def scaled(self, unit_ns: float, origin_ns: float) -> "Period":
+        """Give its times from units since an origin."""
+        times = (origin_ns + unit_ns * one for one in (self.from_ns, self.until_ns))
+        return Period(self.ns * unit_ns, self.correlation, *times)
+
 
 class Intervals:
     """Intervals of time, which may overlap; each counts."""
@@ -118,37 +123,38 @@ def period(starts_ns: Floats, ends_ns: Floats) -> Period | None:
     """
     if not len(starts_ns):
         return None
-    intervals = Intervals(starts_ns, ends_ns)
     from_ns, until_ns = float(starts_ns.min()), float(ends_ns.max())
+    if until_ns <= from_ns:
+        return None
+    steps = STEPS * CELLS[-1]
+    sums = _sums(Intervals(starts_ns, ends_ns).share(from_ns, until_ns, steps))
     for part in PARTS:
-        length = part * (until_ns - from_ns)
-        starts = np.linspace(from_ns, until_ns - length, 1 + round(4 * (1 / part - 1)))
-        found = [_shortest(intervals, start, start + length, part) for start in map(float, starts)]
+        length = round(part * steps)
+        starts = np.linspace(0, steps - length, 1 + round(4 * (1 / part - 1))).round()
+        found = [_shortest(sums, int(start), length) for start in starts]
         if best := max(filter(None, found), key=lambda one: one.correlation, default=None):
-            return best
+            return best.scaled((until_ns - from_ns) / steps, from_ns)
     return None
 
 
-def _shortest(intervals: Intervals, from_ns: float, until_ns: float, part: float) -> Period | None:
-    """Find the period of a part; its narrowest cells are those of the whole time."""
+def _shortest(sums: Floats, start: int, length: int) -> Period | None:
+    """Find the period of a part, in steps of the narrowest cells."""
+    periods = PERIODS_MIN + (length + 1 < len(sums))
     found = [
-        Period(ns, correlation, from_ns, until_ns)
-        for cells in CELLS
-        if cells <= CELLS[-1] * part
-        for ns, correlation in _peaks(intervals, from_ns, until_ns, cells, part < 1)
+        Period(lag * stride, correlation, start, start + length)
+        for stride in (CELLS[-1] // cells for cells in CELLS)
+        for lag, correlation in _peaks(sums[start : start + length + 1 : stride], periods)
     ]
     best = max((one.correlation for one in found), default=0.0)
     near = [one for one in found if one.correlation >= NEAR_BEST * best]
     return min(near, key=lambda one: one.ns, default=None)
 
 
-def _peaks(
-    intervals: Intervals, from_ns: float, until_ns: float, cells: int, is_part: bool
-) -> Iterator[tuple[float, float]]:
+def _peaks(sums: Floats, periods: int) -> Iterator[tuple[float, float]]:
     """Yield lags, beyond the values' own extent, at which the correlation has a peak, and it."""
-    steps = STEPS * cells
-    sums = _sums(intervals.share(from_ns, until_ns, steps))
-    most = steps // (PERIODS_MIN + is_part)
+    if len(sums) <= STEPS * CELLS[0]:
+        return
+    most = (len(sums) - 1) // periods
     correlation = autocorrelation(sums[STEPS:] - sums[:-STEPS], 2 * most)
     falling = np.flatnonzero(correlation < CORRELATION_MIN)
     if not len(falling):
@@ -164,7 +170,7 @@ def _peaks(
         # What repeats, repeats twice: of a part of a period, the second lag is another part.
         lower = (float(correlation[multiples[:2]].min()) - slow) / (1 - slow)
         if lower >= CORRELATION_MIN:
-            yield multiples[-1] / len(multiples) * (until_ns - from_ns) / steps, lower
+            yield multiples[-1] / len(multiples), lower
 
 
 def _multiples(correlation: Floats, lag: int) -> Iterator[int]:
