@@ -169,6 +169,22 @@ mod tests {
         assert_eq!(raised(ModerationTimer::Completion, fixed(8, 9), &[0, 8, 9]), [8, 8, 8]);
     }
 
+    /// Three frames at 0, `gap` and twice that [us], one by one or as a train that is known when it has come.
+    #[test]
+    fn frames_of_a_train_raise_the_interrupt_when_they_would_one_by_one() {
+        for timer in [ModerationTimer::Completion, ModerationTimer::Event] {
+            for (moderation, gap) in
+                [(Moderation::Off {}, 3), (fixed(8, 9), 3), (fixed(8, 9), 8), (fixed(8, 3), 3), (fixed(8, 2), 9)]
+            {
+                let params = ReceiveParams { timer, moderation: moderation.clone(), ..ReceiveParams::default() };
+                let mut queue = CompletionQueue::of_receive(&params);
+                queue.complete_train(&FrameTrain { first: at(0), last: at(2 * gap), frames: 3 });
+                let one_by_one = raised(timer, moderation, &[0, gap, 2 * gap]);
+                assert_eq!(queue.raised_at(), at(one_by_one[2]), "{params:?} {gap}");
+            }
+        }
+    }
+
     #[test]
     fn a_fresh_adaptive_queue_waits_as_its_driver_sets_it() {
         assert_eq!(raised(ModerationTimer::Completion, Moderation::Adaptive(Default::default()), &[0]), [32]);

@@ -27,6 +27,7 @@ struct FrameBatch {
     data: u32,
     acks: u32,
     merged: u32,
+    /// Entries of the queue: frames, or segments of flow-level mode.
     handles: u32,
     /// In flow-level mode: when the first frame came, and what is left to do when the last has come.
     first: Time,
