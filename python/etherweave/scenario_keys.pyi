@@ -928,12 +928,20 @@ class MpiParams(Table):
     handling_overhead: Key[str, str]
     header: Key[str, str]
     profile: Key[
-        Literal["ucx-1.6", "ucx-1.15", "ucx-1.16", "ucx-1.18", "openmpi-4.0"] | None,
-        Literal["ucx-1.6", "ucx-1.15", "ucx-1.16", "ucx-1.18", "openmpi-4.0"],
+        Literal["ucx-1.6", "ucx-1.15", "ucx-1.16", "ucx-1.18", "openmpi-4.0", "nccl-2.21"] | None,
+        Literal["ucx-1.6", "ucx-1.15", "ucx-1.16", "ucx-1.18", "openmpi-4.0", "nccl-2.21"],
     ]
     receive_overhead: Key[str, str]
     self_per_kib: Key[str, str]
     send_overhead: Key[str, str]
+
+class NcclTests(Table):
+    iterations: Key[int, int]
+    network_rate: Key[str, str]
+    node: Key[AcceleratorNode, AcceleratorNode | Keys]
+    operation: Key[Collective, Collective | Keys | Literal["barrier"]]
+    ranks: Key[int, int]
+    rounds: Key[int | None, int]
 
 class NicParams(Table):
     command_stall: Key[CommandStall, CommandStall | Keys]
@@ -1183,6 +1191,7 @@ class Parallelism(Table):
     interleave: Key[int, int]
     outermost: Key[Literal["pipeline", "data"], Literal["pipeline", "data"]]
     pipeline: Key[int, int]
+    prefetch: Key[bool, bool]
     sequence: Key[bool, bool]
     tensor: Key[int, int]
     zero: Key[int, int]
@@ -1589,6 +1598,7 @@ class Workload(Table):
     hpl: Key[Hpl, Hpl | Keys]
     gpcnet: Key[Gpcnet, Gpcnet | Keys]
     gpcnet_congestor: Key[GpcnetCongestor, GpcnetCongestor | Keys]
+    nccl_tests: Key[NcclTests, NcclTests | Keys]
     training: Key[Training, Training | Keys]
     chakra: Key[Chakra, Chakra | Keys]
     goal: Key[Goal, Goal | Keys]

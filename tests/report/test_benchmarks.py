@@ -183,6 +183,25 @@ def test_bus_bandwidth_stands_beside_what_was_published() -> None:
     assert (small, large) == ("", "12 GB/s, any (NVIDIA/nccl-tests issue #119)")
 
 
+def test_accelerators_of_a_node_share_a_bus_bandwidth() -> None:
+    """Two servers of four: a ring that fills every interface, by either fidelity."""
+    text = Path("scenarios/nccl_tests.toml").read_text(encoding="utf-8")
+    facts = {"ranks": 8, "node": {"accelerators": 4}, "network_rate": "400Gb/s", "iterations": 2}
+    facts |= {"operation": {"allreduce": {"bytes": "256MiB"}}}
+    for fidelity in ("flow", "packet"):
+        scenario = tomllib.loads(text) | {"run": {"fidelity": fidelity}}
+        scenario["topology"]["rail_optimised"] |= {"rails": 4, "servers": 2, "servers_per_pod": 2}
+        scenario["job"][0]["workload"]["nccl_tests"] = facts
+        result = etherweave.run(scenario)
+        call, bus = quantities(result)
+        assert bus.values == pytest.approx([(256 << 20) / call.median * 2 * 7 / 8])
+        assert 0.9 < bus.median / (4 * 50e9) < 0.97
+        beside = ComparedResults([result])
+        (section,) = [one for build in benchmarks.sections if (one := build(beside)) is not None]
+        (*_, none), (*_, expected) = section.tables[0].rows
+        assert (none, expected.count("4 × 4")) == ("", 2)
+
+
 @pytest.mark.parametrize(
     ("operation", "algorithm"),
     [({"allreduce": {"bytes": "16MiB"}}, "ring"), ({"alltoall": {"bytes": "256KiB"}}, "pairwise")],

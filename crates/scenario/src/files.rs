@@ -48,6 +48,7 @@ const MPI: &[(&str, &str)] = &[
     ("ucx-1.16", include_str!("../../../profiles/mpi/ucx-1.16.toml")),
     ("ucx-1.18", include_str!("../../../profiles/mpi/ucx-1.18.toml")),
     ("openmpi-4.0", include_str!("../../../profiles/mpi/openmpi-4.0.toml")),
+    ("nccl-2.21", include_str!("../../../profiles/mpi/nccl-2.21.toml")),
 ];
 
 /// Profiles of MPI libraries between ranks of a host.

@@ -2,8 +2,8 @@
 
 use crate::{
     AllToAll, Chakra, Fft, Goal, Gpcnet, GpcnetCongestor, Graph, Halo3d, HpccFft, HpccMpifft, HpccPtrans,
-    HpccRandomAccess, HpccRing, Hpl, Incast, Npb, NpbCg, Openfoam, OsuBibw, OsuBw, OsuCollective, OsuLatency,
-    OsuOneSidedBw, OsuOneSidedLatency, Permutation, PermutationStreams, Program, StreamSpec, Training,
+    HpccRandomAccess, HpccRing, Hpl, Incast, NcclTests, Npb, NpbCg, Openfoam, OsuBibw, OsuBw, OsuCollective,
+    OsuLatency, OsuOneSidedBw, OsuOneSidedLatency, Permutation, PermutationStreams, Program, StreamSpec, Training,
 };
 use etherweave_primitives::InputErrors;
 use std::sync::Arc;
@@ -100,6 +100,8 @@ family! {
     Gpcnet = "gpcnet": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
     /// A congestor of GPCNeT.
     GpcnetCongestor = "gpcnet_congestor": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// One collective of NCCL after another, on accelerators in nodes.
+    NcclTests = "nccl_tests": |parameters, _| parameters.traffic();
     /// Training steps of a transformer.
     Training = "training": |parameters, _| parameters.traffic();
     /// Execution traces of Chakra.

@@ -21,6 +21,7 @@
 //! assert_eq!((programs.len(), bytes_sent(&programs[0])), (48, 3_916_800));
 //! ```
 
+mod accelerators;
 mod all_to_all;
 mod amounts;
 pub mod arrival;
@@ -42,6 +43,7 @@ mod hpcc_ring;
 mod hpl;
 mod incast;
 mod limits;
+mod nccl_tests;
 mod npb;
 mod openfoam;
 mod osu;
@@ -63,6 +65,7 @@ mod streams;
 mod trace;
 mod training;
 
+pub use accelerators::AcceleratorNode;
 pub use all_to_all::AllToAll;
 pub use amounts::Amounts;
 pub use arrival::{Arrival, ArrivalPlan, HostArrivals};
@@ -85,6 +88,7 @@ pub use hpcc_random_access::HpccRandomAccess;
 pub use hpcc_ring::HpccRing;
 pub use hpl::{GridOrder, Hpl, HplInput, PanelBroadcast, RowSwap};
 pub use incast::Incast;
+pub use nccl_tests::NcclTests;
 pub use npb::{Npb, NpbBenchmark, NpbCg, NpbClass};
 pub use openfoam::{Openfoam, PressureSolver};
 pub use osu::{OsuBibw, OsuBw, OsuLatency};
@@ -105,4 +109,4 @@ pub use share::Share;
 pub use size::TrafficSize;
 pub use streams::StreamSpec;
 pub use trace::{ReadAt, TraceFile};
-pub use training::{AcceleratorNode, Outermost, Parallelism, Training, Transformer};
+pub use training::{Outermost, Parallelism, Training, Transformer};

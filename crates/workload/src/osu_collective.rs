@@ -121,6 +121,7 @@ impl OsuCollective {
             leaves: self.ranks_per_leaf,
             samples: self.samples,
             is_nonblocking: self.compute.is_some(),
+            ..Rule::default()
         }
     }
 

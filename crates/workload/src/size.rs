@@ -74,6 +74,10 @@ impl Workload {
                 let graphs = training.graphs_of(spread(self.ranks()))?;
                 Ok(of_graphs(&graphs, self.ranks(), training.iterations))
             }
+            Workload::NcclTests(tests) => {
+                let graphs = tests.graphs_of(spread(self.ranks()))?;
+                Ok(of_graphs(&graphs, self.ranks(), tests.iterations))
+            }
             Workload::Chakra(chakra) => {
                 let graphs = chakra.graphs_of(spread(self.ranks()).map(|rank| rank as usize))?;
                 Ok(of_graphs(&graphs, self.ranks(), chakra.iterations))

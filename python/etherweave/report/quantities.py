@@ -77,6 +77,8 @@ class Quantity(NamedTuple):
     """Whether it is the very workload of the publications, for one that they do not describe."""
     error: float | None = None
     """Of its samples, relative, as half of them show it."""
+    interfaces: int = 1
+    """Network interfaces of a node that share the number."""
 
     @property
     def median(self) -> float:
@@ -209,14 +211,26 @@ def _collective(job: _Job) -> list[Quantity]:
         values, error = tuple(_mean(rows) for rows in job.rows), None
     found = [Quantity(job.name, program, "", CALL_TIME, size, ranks, values, error=error)]
     if job.facts["library"] == "nccl" and name in _NCCL_TESTS and size is not None:
-        test, moved, blocks = _NCCL_TESTS[name]
-        whole = size * (ranks if blocks else 1)
-        rates = tuple(whole * moved(ranks) / value for value in values)
-        bus = Quantity(
-            job.name, "nccl_tests", test, BANDWIDTH_BUS, whole, ranks, rates, error=error
-        )
-        found.append(bus)
+        found.append(_bus(job, name, size, values)._replace(error=error))
     return found
+
+
+def _nccl_tests(job: _Job) -> list[Quantity]:
+    """Take a collective as the programs of nccl-tests do: its mean time, and its bus bandwidth."""
+    ((name, facts),) = job.facts["operation"].items()
+    values = tuple(_mean(rows) for rows in job.rows)
+    bus = _bus(job, name, _block(facts["bytes"]), values)
+    call = bus._replace(metric=CALL_TIME, values=values)
+    return [call, bus._replace(interfaces=int(job.facts["node"]["accelerators"]))]
+
+
+def _bus(job: _Job, name: str, size: int, values: tuple[float, ...]) -> Quantity:
+    """Return the bus bandwidth of a collective of so many bytes that takes these times."""
+    test, moved, blocks = _NCCL_TESTS[name]
+    ranks = int(job.facts["ranks"])
+    whole = size * (ranks if blocks else 1)
+    rates = tuple(whole * moved(ranks) / value for value in values)
+    return Quantity(job.name, "nccl_tests", test, BANDWIDTH_BUS, whole, ranks, rates)
 
 
 _NCCL_TESTS: dict[str, tuple[str, Callable[[int], float], bool]] = {
@@ -372,6 +386,7 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     **dict.fromkeys(CHALLENGE, _challenge),
     "npb": _parallel_benchmark,
     "openfoam": _solver,
+    "nccl_tests": _nccl_tests,
     "training": _training,
 }
 """By the names of workloads."""

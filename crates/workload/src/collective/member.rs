@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use etherweave_primitives::Rank;
+
 use super::algorithm::Choice;
 use super::layout::{Layout, Part};
 use super::{Communicator, Kind, Rule, TAG_BASE};
-use crate::Op;
+use crate::{GraphOp, Op};
 
 /// What a receiver does with what it gets; it costs no time here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +19,9 @@ pub(super) enum Combining {
     /// Adds it to what it passes on, but not to its own result.
     AddForOthers,
 }
+
+/// Bits of a tag above the kind of a collective, below the context of its communicator.
+const FLOW_SHIFT: u32 = 7;
 
 /// A member that writes down its operations.
 pub(super) struct Member<'a> {
@@ -162,13 +167,30 @@ impl<'a> Member<'a> {
     }
 
     pub(super) fn send(&mut self, to: u32, part: Part) {
-        let bytes = self.wire(self.layout.length(part, to));
-        self.push(Op::Isend { peer: self.group.members[to as usize], tag: self.tag, bytes }, part, Combining::Replace);
+        let (peer, bytes) = self.message(part, to, to);
+        self.push(Op::Isend { peer, tag: self.tag, bytes }, part, Combining::Replace);
     }
 
     pub(super) fn receive(&mut self, from: u32, part: Part, combining: Combining) {
-        let bytes = self.wire(self.layout.length(part, self.me));
-        self.push(Op::Irecv { peer: self.group.members[from as usize], tag: self.tag, bytes }, part, combining);
+        let (peer, bytes) = self.message(part, from, self.me);
+        self.push(Op::Irecv { peer, tag: self.tag, bytes }, part, combining);
+    }
+
+    /// The rank of a member, and how long a message with this part is for `receiver` [B].
+    fn message(&self, part: Part, peer: u32, receiver: u32) -> (Rank, u64) {
+        (self.group.members[peer as usize], self.wire(self.layout.length(part, receiver)))
+    }
+
+    /// Sends in a graph; `flow` keeps messages apart that flow beside each other.
+    pub(super) fn send_op(&self, to: u32, part: Part, flow: u32) -> GraphOp {
+        let (peer, bytes) = self.message(part, to, to);
+        GraphOp::Send { peer, tag: self.tag | flow << FLOW_SHIFT, bytes }
+    }
+
+    /// Receives in a graph.
+    pub(super) fn receive_op(&self, from: u32, part: Part, flow: u32) -> GraphOp {
+        let (peer, bytes) = self.message(part, from, self.me);
+        GraphOp::Receive { peer: Some(peer), tag: Some(self.tag | flow << FLOW_SHIFT), bytes }
     }
 
     pub(super) fn wait(&mut self) {

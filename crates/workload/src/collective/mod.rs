@@ -37,7 +37,7 @@ use member::{Combining, Member};
 pub use protocol::Protocol;
 pub use rule::Rule;
 
-use crate::Op;
+use crate::{GraphOp, Op};
 
 /// Tags from here up belong to collectives; applications stay below.
 pub const TAG_BASE: u32 = 1 << 31;
@@ -222,6 +222,13 @@ impl Communicator {
     }
 }
 
+/// An operation of a collective in a graph.
+pub(crate) struct FlowOp {
+    pub op: GraphOp,
+    /// The operations before that it waits for, by number.
+    pub after: Vec<u32>,
+}
+
 impl Collective {
     /// The schedule of member `me` of `group`, with the algorithm that `rule` picks.
     ///
@@ -229,6 +236,21 @@ impl Collective {
     /// When `group` has no member `me` or no root, or [`Rule::check`] refuses the combination.
     pub fn lower(&self, rule: &Rule, group: &Communicator, me: u32) -> Vec<Op> {
         self.lowered(rule, group, me).ops
+    }
+
+    /// The same as operations that start when those that they wait for are complete, where these are no sequence.
+    ///
+    /// # Panics
+    /// As [`Collective::lower`].
+    pub(crate) fn flow(&self, rule: &Rule, group: &Communicator, me: u32) -> Option<Vec<FlowOp>> {
+        let layout = self.layout(group.size());
+        let choice = rule.choice(self.kind(), &layout);
+        let has_flow = choice.algorithm == Algorithm::DoubleTree;
+        has_flow.then(|| {
+            let mut member = Member::new(group, me, self.kind(), layout, 0);
+            member.choice = choice;
+            algorithm::flow_ops(&member)
+        })
     }
 
     fn lowered<'a>(&self, rule: &Rule, group: &'a Communicator, me: u32) -> Member<'a> {

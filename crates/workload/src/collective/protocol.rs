@@ -31,6 +31,15 @@ impl Protocol {
         bytes.div_ceil(data) * unit
     }
 
+    /// Longest messages that may be on the way to a member: its buffer has eight slots, of which a slice of `Simple`
+    /// has two.
+    pub(super) fn in_flight(self) -> usize {
+        match self {
+            Protocol::Ll | Protocol::Ll128 => 8,
+            Protocol::Simple => 4,
+        }
+    }
+
     /// Data of a slot of its buffers, the longest message [B]: 512 KiB of 4 MiB for `Simple`, of which a slice has two;
     /// 8 lines x 512 of 16 B; 120 words of 128 x 640 x 8 B.
     pub(super) fn slot(self) -> u64 {

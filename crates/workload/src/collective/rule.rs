@@ -23,6 +23,9 @@ pub struct Rule {
     pub protocol: Option<Protocol>,
     /// Rate of a member's network, by which NCCL chooses; none: 100 Gb/s.
     pub network_rate: Option<BitRate>,
+    /// Accelerators of the node of each member, itself included, that take part as it does, each by an interface of
+    /// its own: NCCL chooses for all of them; none: 1.
+    pub accelerators: Option<u32>,
     /// Members in a row that share a node, the last ones fewer; none: each has one of its own.
     pub nodes: Option<u32>,
     /// Members in a row whose nodes share a leaf switch, a multiple of `nodes`.

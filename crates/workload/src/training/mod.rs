@@ -11,10 +11,7 @@
 //!   data       gradients, in buckets that leave while the backward pass goes on; parameters where they are divided
 //! ```
 //!
-//! A graph of operations per rank (`step.rs`). What stays within a node of `node.accelerators` takes the time of a
-//! formula: its NVLink or the like is no part of the simulated network. A collective of several accelerators in each
-//! node is done in the node, then across nodes by accelerators of the same place, then in the node, as NCCL's rings
-//! use all interfaces of a node.
+//! A graph of operations per rank (`step.rs`), whose collectives are those of `accelerators.rs`.
 //! Sources: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", SC 2021 (tensor,
 //! pipeline); Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", 2022 (sequence);
 //! Rajbhandari et al., "ZeRO", SC 2020; Li et al., "PyTorch Distributed", VLDB 2020 (buckets); Grattafiori et
@@ -31,6 +28,7 @@ use std::sync::Arc;
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
 
+use crate::accelerators::{AcceleratorNode, Accelerators};
 use crate::collective::Library;
 use crate::limits::{COLLECTIVE_MAX, at_least, at_most, within};
 use crate::{Graph, Traffic};
@@ -78,21 +76,12 @@ pub struct Parallelism {
     /// What data-parallel accelerators divide among them: 0 nothing, 1 the state of the optimizer, 2 gradients as
     /// well, 3 parameters as well (ZeRO, or FSDP).
     pub zero: u32,
+    /// Whether, with `zero` of 1 or 2, the parameters of a layer are gathered while the layer before computes, on the
+    /// first way forward of a step, as FSDP does, instead of all at its end.
+    pub prefetch: bool,
     /// Gradients of layers are exchanged together once they have so many bytes; the default is that of PyTorch's
     /// DistributedDataParallel.
     pub bucket: Bytes,
-}
-
-/// Accelerators that are joined by links of their own (`node`).
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct AcceleratorNode {
-    /// How many; 1 where there are no such links.
-    pub accelerators: u32,
-    /// Bus bandwidth of a collective in the node, as nccl-tests prints it.
-    pub rate: BitRate,
-    /// What each collective in the node takes besides.
-    pub latency: Duration,
 }
 
 /// Training steps (`training`).
@@ -143,15 +132,9 @@ impl Default for Parallelism {
             outermost: Outermost::Pipeline,
             expert: 1,
             zero: 0,
+            prefetch: false,
             bucket: Bytes::new(25 << 20),
         }
-    }
-}
-
-impl Default for AcceleratorNode {
-    /// Eight H100 joined by NVLink: what a health check of a provider expects (460 GB/s), and an assumed latency.
-    fn default() -> AcceleratorNode {
-        AcceleratorNode { accelerators: 8, rate: BitRate::from_gbps(3_680), latency: Duration::from_us(10) }
     }
 }
 
@@ -201,6 +184,12 @@ impl Training {
         Ok(Traffic::Graphs { ranks: self.graphs()?, iterations: self.iterations })
     }
 
+    /// What joins its accelerators.
+    fn accelerators(&self) -> Accelerators<'_> {
+        let Training { node, library, network_rate, rounds, .. } = self;
+        Accelerators { node, library: *library, network_rate: *network_rate, rounds: *rounds }
+    }
+
     /// Accelerators that have the same part of the model, and other sequences.
     fn data(&self) -> u32 {
         self.ranks / self.share()
@@ -238,6 +227,7 @@ impl Training {
             within("parallel.interleave", parallel.interleave, 1..=self.model.layers.max(1)),
             one("expert", parallel.expert),
             within("parallel.zero", parallel.zero, 0..=3),
+            self.check_prefetch(),
             at_most("parallel.bucket", parallel.bucket, COLLECTIVE_MAX),
             within("node.accelerators", self.node.accelerators, 1..=self.ranks),
             within("micro_batch", self.micro_batch, 1..=self.batch.max(1)),
@@ -248,6 +238,12 @@ impl Training {
         ])?;
         self.check_ranks()?;
         InputErrors::all([self.check_model(), self.check_batch(), self.check_nodes()])
+    }
+
+    fn check_prefetch(&self) -> Result<(), InputError> {
+        let Parallelism { zero, prefetch, .. } = self.parallel;
+        let expected = "false, or `parallel.zero` of 1 or 2 with it: 3 gathers ahead by itself";
+        InputError::unless(!prefetch || matches!(zero, 1 | 2), "parallel.prefetch", prefetch, expected)
     }
 
     fn check_ranks(&self) -> Result<(), InputError> {

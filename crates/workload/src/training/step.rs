@@ -3,15 +3,16 @@
 //! ```text
 //!   compute     forward 0 ── forward 1 ── backward 0 ── ... ── backward of the last micro-batch
 //!   pipeline    receive, receive, ..., and a send behind each pass
-//!   parameters  (ZeRO 3) those of the next layer, gathered while one computes
+//!   parameters  (ZeRO 3, or `prefetch`) those of the next layer, gathered while one computes
 //!   gradients                             a bucket behind every few of the last layers ── norm
 //! ```
 
 use etherweave_primitives::Duration;
 
 use super::Training;
-use super::groups::{Exchange, Group, Groups, Numbering, Operation};
+use super::groups::{Groups, Numbering};
 use super::pipeline::{Pass, Pipeline};
+use crate::accelerators::{Exchange, Group, Operation};
 use crate::{ExecutionStream, Graph, GraphBuilder, GraphOp, NodeId};
 
 /// Size of the sum of the squares of all gradients [B].
@@ -42,6 +43,8 @@ struct Streams {
     gradients: u8,
     send: u8,
     receive: u8,
+    /// The links of the node, which are busy beside messages; the computation, where there are none.
+    links: u8,
 }
 
 /// An accelerator that writes down its step.
@@ -71,6 +74,7 @@ impl<'a> Step<'a> {
         let mut graph = GraphBuilder::default();
         let [compute, parameters, gradients, send, receive] =
             std::array::from_fn(|_| graph.stream(ExecutionStream::Accelerator));
+        let links = if training.node.accelerators > 1 { graph.stream(ExecutionStream::Accelerator) } else { compute };
         Step {
             training,
             pipeline: training.pipeline(),
@@ -79,7 +83,7 @@ impl<'a> Step<'a> {
             numbering,
             groups: Groups::new(training, rank),
             graph,
-            streams: Streams { compute, parameters, gradients, send, receive },
+            streams: Streams { compute, parameters, gradients, send, receive, links },
             last: None,
             pending: Duration::ZERO,
             waiting: Share::default(),
@@ -99,7 +103,7 @@ impl<'a> Step<'a> {
                 self.receive(from, pass);
             }
             if pass.is_forward {
-                self.forward(self.training.layers(stage, pass.part), behind.is_none());
+                self.forward(pass, before.is_none(), behind.is_none());
             } else {
                 self.backward(pass, before.is_none(), behind.is_none());
             }
@@ -111,14 +115,21 @@ impl<'a> Step<'a> {
         self.graph.build().expect("operations wait for earlier ones only")
     }
 
-    /// A micro-batch forward through the layers of a part, the last of which has the output layer.
-    fn forward(&mut self, layers: u32, is_last: bool) {
-        for _ in 0..layers {
-            self.gather_layer();
+    /// A micro-batch forward through the layers of a part, the first of which has the embedding and the last the output
+    /// layer.
+    fn forward(&mut self, pass: Pass, is_first: bool, is_last: bool) {
+        let training = self.training;
+        let embedding = Share { dense: training.model.embedding(), experts: 0 };
+        if is_first {
+            self.gather_ahead(pass, embedding);
+        }
+        for _ in 0..training.layers(self.stage, pass.part) {
+            self.gather_ahead(pass, training.layer_parameters());
             self.layer(true);
         }
         if is_last {
-            self.compute(self.training.model.output_operations());
+            self.gather_ahead(pass, embedding);
+            self.compute(training.model.output_operations());
         }
     }
 
@@ -133,7 +144,7 @@ impl<'a> Step<'a> {
             self.gradients(is_reduced, embedding);
         }
         for _ in 0..training.layers(self.stage, pass.part) {
-            self.gather_layer();
+            self.gather_ahead(pass, training.layer_parameters());
             if training.recompute {
                 self.layer(true);
             }
@@ -177,12 +188,18 @@ impl<'a> Step<'a> {
 
     /// An exchange on the way of the computation.
     fn exchange(&mut self, group: impl Fn(&Groups) -> &Group, operation: Operation, bytes: u64) {
-        let Exchange { in_node, ops } = group(&self.groups).exchange(operation, bytes, self.training);
-        self.pending += in_node;
-        if !ops.is_empty() {
-            let computed = self.computed();
-            self.last = self.graph.sequence(self.streams.compute, &ops, computed.as_slice());
+        let exchange = group(&self.groups).exchange(operation, bytes, &self.training.accelerators());
+        match exchange.within_node() {
+            Some(duration) => self.pending += duration,
+            None => {
+                let computed = self.computed();
+                self.last = self.put(&exchange, self.streams.compute, computed.as_slice());
+            }
         }
+    }
+
+    fn put(&mut self, exchange: &Exchange, stream: u8, after: &[NodeId]) -> Option<NodeId> {
+        exchange.put(&mut self.graph, stream, self.streams.links, after)
     }
 
     /// The last work on the way of the computation, with all that was pending.
@@ -223,13 +240,20 @@ impl<'a> Step<'a> {
         self.graph.add(self.streams.send, send, computed.as_slice());
     }
 
-    /// With ZeRO 3: the parameters of a layer, which are gathered as soon as the layer before begins.
-    fn gather_layer(&mut self) {
-        if self.training.parallel.zero < 3 {
+    /// The parameters of a layer, which are gathered as soon as the layer before begins: in each pass with ZeRO 3, on
+    /// the first way forward with `prefetch`.
+    fn gather_ahead(&mut self, pass: Pass, parameters: Share) {
+        let is_first = pass.is_forward && pass.micro_batch == 0;
+        let is_gathered = match self.training.parallel.zero {
+            0 => false,
+            1 | 2 => self.training.parallel.prefetch && is_first,
+            _ => true,
+        };
+        if !is_gathered {
             return;
         }
         let began = self.layer_began;
-        self.gather(self.training.layer_parameters(), began);
+        self.gather(parameters, began);
         if let Some(gathered) = self.gathered {
             self.wait_for(gathered);
         }
@@ -242,7 +266,7 @@ impl<'a> Step<'a> {
         let exchanges = self.exchanges(Operation::Allgather, parameters, size);
         for exchange in exchanges {
             let after: Vec<NodeId> = self.gathered.into_iter().chain(began).collect();
-            self.gathered = put(&mut self.graph, stream, &exchange, &after).or(self.gathered);
+            self.gathered = self.put(&exchange, stream, &after).or(self.gathered);
         }
     }
 
@@ -264,7 +288,7 @@ impl<'a> Step<'a> {
         let computed = self.computed();
         for exchange in self.exchanges(operation, waiting, self.training.gradient_bytes) {
             let after: Vec<NodeId> = self.reduced.into_iter().chain(computed).collect();
-            self.reduced = put(&mut self.graph, self.streams.gradients, &exchange, &after).or(self.reduced);
+            self.reduced = self.put(&exchange, self.streams.gradients, &after).or(self.reduced);
         }
     }
 
@@ -273,28 +297,22 @@ impl<'a> Step<'a> {
         let (groups, training) = (&self.groups, self.training);
         let of_group = |group: &Group, parameters: u64| -> Vec<Exchange> {
             let bytes = parameters / u64::from(training.parallel.tensor) * u64::from(size);
-            pieces(bytes).map(|piece| group.exchange(operation, piece, training)).collect()
+            pieces(bytes).map(|piece| group.exchange(operation, piece, &training.accelerators())).collect()
         };
         let dense = of_group(&groups.data, parameters.dense);
         dense.into_iter().chain(of_group(&groups.expert_data, parameters.experts)).collect()
     }
 
-    /// All gradients are there: their norm, and with ZeRO 1 and 2 the parameters that others have brought up to date.
+    /// All gradients are there: their norm, and with ZeRO 1 and 2 the parameters that others have brought up to date,
+    /// unless the next step gathers them.
     fn finish(&mut self) {
         let after: Vec<NodeId> = self.computed().into_iter().chain(self.reduced).collect();
-        let norm = self.groups.world.exchange(Operation::Allreduce, NORM, self.training);
-        let norm = put(&mut self.graph, self.streams.gradients, &norm, &after);
-        if matches!(self.training.parallel.zero, 1 | 2) {
+        let norm = self.groups.world.exchange(Operation::Allreduce, NORM, &self.training.accelerators());
+        let norm = self.put(&norm, self.streams.gradients, &after);
+        if matches!(self.training.parallel.zero, 1 | 2) && !self.training.parallel.prefetch {
             self.gather(self.training.stage_parameters(self.stage), norm);
         }
     }
-}
-
-/// Adds what an exchange takes in its node, then its messages.
-fn put(graph: &mut GraphBuilder, stream: u8, exchange: &Exchange, after: &[NodeId]) -> Option<NodeId> {
-    let in_node = GraphOp::Compute { duration: exchange.in_node };
-    let first = (!exchange.in_node.is_zero()).then(|| graph.add(stream, in_node, after));
-    graph.sequence(stream, &exchange.ops, first.as_ref().map_or(after, std::slice::from_ref)).or(first)
 }
 
 /// A vector in pieces of equal length but for the last.

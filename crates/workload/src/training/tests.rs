@@ -53,6 +53,7 @@ fn every_plan_sends_what_is_received() {
         Parallelism { pipeline: 2, interleave: 2, ..small().parallel },
         Parallelism { expert: 4, zero: 1, ..small().parallel },
         Parallelism { expert: 2, context: 2, zero: 2, ..small().parallel },
+        Parallelism { pipeline: 2, interleave: 2, zero: 2, prefetch: true, ..small().parallel },
         Parallelism { tensor: 2, expert: 2, zero: 3, ..small().parallel },
         Parallelism { bucket: Bytes::new(20_000), ..small().parallel },
         Parallelism { tensor: 4, pipeline: 2, outermost: Outermost::Data, ..small().parallel },
@@ -104,7 +105,31 @@ fn data_parallel_ranks_send_what_the_formulas_say() {
     near(of_zero(1), 2 * ring);
     near(of_zero(2), 2 * ring);
     let of_layers = 2 * (elements - 2 * small().model.embedding()) * (d - 1) / d;
-    near(of_zero(3), ring + 2 * of_layers);
+    let of_ends = 2 * 2 * small().model.embedding() * (d - 1) / d;
+    near(of_zero(3), ring + 2 * of_layers + of_ends);
+}
+
+/// The same bytes as at the end of a step, before what takes them: of the first layer from the start of the step on,
+/// of each further one while the layer before computes.
+#[test]
+fn parameters_are_gathered_ahead_of_their_layers() {
+    let of_prefetch = |prefetch: bool| {
+        let parallel = Parallelism { zero: 1, prefetch, pipeline: 2, ..small().parallel };
+        let training = Training { ranks: 8, library: Library::OpenMpi40, network_rate: None, parallel, ..small() };
+        let graphs = training.graphs().unwrap();
+        assert_eq!(check_graphs(&graphs), Ok(()));
+        graphs[0].clone()
+    };
+    let [end, ahead] = [false, true].map(of_prefetch);
+    assert_eq!(sent(&end), sent(&ahead));
+    // What precedes the first computation of a layer: nothing, or the embedding and two layers.
+    let first_sent = |graph: &Graph| {
+        let ops: Vec<GraphOp> = graph.nodes().unwrap().ops().collect();
+        let first = ops.iter().position(|op| matches!(op, GraphOp::Compute { duration } if !duration.is_zero()));
+        ops[..first.unwrap()].iter().filter(|op| matches!(op, GraphOp::Send { .. })).count()
+    };
+    assert_eq!(first_sent(&end), 0);
+    assert!(first_sent(&ahead) >= 3, "{}", first_sent(&ahead));
 }
 
 /// Rings of which two rounds stand for seven send the same bytes in fewer messages.
@@ -196,6 +221,9 @@ fn what_cannot_be_divided_is_refused() {
     assert_eq!(error("node.accelerators = 6"), expected);
     let expected = "parallel.expert: 2; expected a divisor of 2, the data-parallel accelerators, and of 1 experts";
     assert_eq!(error("parallel.expert = 2"), expected);
+    let expected = "parallel.prefetch: true; expected false, or `parallel.zero` of 1 or 2 with it: 3 gathers ahead by \
+                    itself";
+    assert_eq!(error("parallel.prefetch = true"), expected);
     let expected = "batch: 5 micro-batches of each stage; expected a multiple of 4 stages, to interleave";
     assert_eq!(error("batch = 10\nparallel.interleave = 2"), expected);
 }

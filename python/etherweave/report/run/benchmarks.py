@@ -4,7 +4,7 @@ from functools import partial
 
 from etherweave.bench.references import Reference
 from etherweave.report.against import published
-from etherweave.report.quantities import fabric, quantities
+from etherweave.report.quantities import Quantity, fabric, quantities
 from etherweave.report.run.comparison import ComparedResults
 from etherweave.report.section import Builder, Section, Table
 from etherweave.units import amount, size_text
@@ -37,8 +37,9 @@ _CAPTIONS = {
 }
 
 
-def _name(figure: Reference) -> str:
-    return f"{figure.printed}, {figure.fabric} ({figure.source.partition(',')[0]})"
+def _name(figure: Reference, one: Quantity) -> str:
+    times = f"{one.interfaces} × " if one.interfaces > 1 else ""
+    return f"{times}{figure.printed}, {figure.fabric} ({figure.source.partition(',')[0]})"
 
 
 def _figures(beside: ComparedResults, program: str) -> Section | None:
@@ -52,7 +53,7 @@ def _figures(beside: ComparedResults, program: str) -> Section | None:
             *(size_text(one.size_bytes), f"{one.ranks:,}"),
             amount(one.median, one.metric.unit.value),
             "" if one.error is None else f"{one.error:.2%}",
-            "; ".join(map(_name, published(one, fabric(result)))),
+            "; ".join(_name(figure, one) for figure in published(one, fabric(result))),
         ]
         for place, result in enumerate(beside.results)
         for one in quantities(result)

@@ -13,11 +13,15 @@
 //! ```
 //!
 //! so that each message is sent and received in the same step, and one segment of each tree is done with in every step.
+//!
+//! In a graph nobody waits for a step: each segment goes on as soon as it is there, as in NCCL, whose halves of a block
+//! of threads serve up and down.
 
 use super::Form;
+use crate::GraphOp;
 use crate::collective::layout::{Part, share_start};
 use crate::collective::tree::{Tree, balanced_levels, segments};
-use crate::collective::{Combining, ELEMENT, Kind, Member};
+use crate::collective::{Combining, ELEMENT, FlowOp, Kind, Member, Protocol};
 
 pub(super) const FORMS: &[Form] = &[Form::segmented(Kind::Allreduce, allreduce)];
 
@@ -27,7 +31,8 @@ struct Flow {
     segments: Vec<Part>,
 }
 
-fn allreduce(member: &mut Member<'_>) {
+/// Both trees of a member.
+fn flows(member: &Member<'_>) -> [Flow; 2] {
     let (total, segment, me, size) = (member.layout.total(), member.choice.segment, member.me, member.size());
     let middle = (share_start(total.div_ceil(ELEMENT), 2, 1) * ELEMENT).min(total);
     let parts = [Part::Bytes(0, middle), Part::Bytes(middle, total)].map(|half| segments(half, segment).collect());
@@ -39,8 +44,19 @@ fn allreduce(member: &mut Member<'_>) {
     };
     let [first_half, second_half] = parts;
     let first = Flow { tree: Tree::balanced(me, size, |number| number), segments: first_half };
-    let flows = [first, Flow { tree: second, segments: second_half }];
-    let levels = balanced_levels(size);
+    [first, Flow { tree: second, segments: second_half }]
+}
+
+/// In a graph.
+pub(in crate::collective) fn flow_ops(member: &Member<'_>) -> Vec<FlowOp> {
+    let mut ops = Vec::new();
+    flows(member).iter().zip(0..).for_each(|(flow, number)| flow.put(member, number, &mut ops));
+    ops
+}
+
+fn allreduce(member: &mut Member<'_>) {
+    let flows = flows(member);
+    let levels = balanced_levels(member.size());
     let longest = flows.iter().map(|flow| flow.segments.len()).max().unwrap_or(0);
     for step in 0..longest + 2 * levels {
         let before = member.ops.len();
@@ -52,6 +68,35 @@ fn allreduce(member: &mut Member<'_>) {
 }
 
 impl Flow {
+    /// Each segment is sent up when all children have sent theirs, and down when the parent, or at the root all
+    /// children have. Of one kind of message so many are open as the receiver has slots.
+    fn put(&self, member: &Member<'_>, number: u32, ops: &mut Vec<FlowOp>) {
+        let Tree { parent, children } = &self.tree.0;
+        let in_flight = member.choice.protocol.unwrap_or(Protocol::Simple).in_flight();
+        let mut begun: Vec<Vec<u32>> = Vec::new();
+        for (place, &part) in self.segments.iter().enumerate() {
+            let mut own = Vec::new();
+            let mut add = |op: GraphOp, after: &[u32]| {
+                let slot = place.checked_sub(in_flight).map(|before| begun[before][own.len()]);
+                own.push(ops.len() as u32);
+                ops.push(FlowOp { op, after: after.iter().copied().chain(slot).collect() });
+                ops.len() as u32 - 1
+            };
+            let up: Vec<u32> = children.iter().map(|&child| add(member.receive_op(child, part, number), &[])).collect();
+            let result = match *parent {
+                Some(parent) => {
+                    add(member.send_op(parent, part, number), &up);
+                    vec![add(member.receive_op(parent, part, number), &[])]
+                }
+                None => up,
+            };
+            for &child in children {
+                add(member.send_op(child, part, number), &result);
+            }
+            begun.push(own);
+        }
+    }
+
     fn step(&self, member: &mut Member<'_>, step: usize, levels: usize) {
         let segment = |delay: usize| self.segments.get(step.checked_sub(delay)?).copied();
         let (Tree { parent, children }, level) = &self.tree;

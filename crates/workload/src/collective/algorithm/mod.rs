@@ -26,6 +26,7 @@ mod scatter_ring;
 mod split_binary_tree;
 
 use super::{Kind, Member, Protocol};
+pub(super) use double_tree::flow_ops;
 
 /// Writes down what a member does.
 type Lower = fn(&mut Member<'_>);

@@ -29,6 +29,8 @@ pub(super) struct Ask {
     pub is_nonblocking: bool,
     /// Rate of a member's network.
     pub network_rate: BitRate,
+    /// Accelerators of a node for each member.
+    pub accelerators: u32,
 }
 
 impl Ask {
@@ -44,6 +46,7 @@ impl Ask {
             nodes,
             is_nonblocking: rule.is_nonblocking,
             network_rate,
+            accelerators: rule.accelerators.unwrap_or(1),
         }
     }
 
@@ -124,6 +127,6 @@ libraries! {
     Mpich4 = "mpich_4": mpich_4;
     /// The default scores of the transport layer UCP of UCC, for memory of hosts.
     Ucc = "ucc": ucc;
-    /// The cost model of NCCL 2.21 for ranks with a node and a NIC each.
+    /// The cost model of NCCL 2.21 for accelerators with a NIC each.
     Nccl = "nccl": nccl;
 }

@@ -1,5 +1,7 @@
-//! The cost model of NCCL 2.21.5 (`src/graph/tuning.cc`) for ranks with a node and a NIC each: the algorithm and the
-//! protocol with the smallest latency plus bytes by bandwidth. Channels share the NIC, so all of them are one here.
+//! The cost model of NCCL 2.21.5 (`src/graph/tuning.cc`) for accelerators with a NIC each: the algorithm and the
+//! protocol with the smallest latency plus bytes by bandwidth. Channels share the NIC, so all of them are one here. Of
+//! several accelerators in each node a member has its share of the bytes and an equal NIC, and hops between them are
+//! those of NVLink.
 //!
 //! What it does not have (scans, gathers, ...) is made of sends and receives, all at once.
 //!
@@ -10,25 +12,29 @@ use etherweave_primitives::Bytes;
 use super::{Algorithm, Ask, Choice, Kind, open_mpi_4_1};
 use crate::collective::Protocol;
 
-/// What an algorithm and a protocol take: `baseLat`, `hwLat` of the network [ns], share of the bandwidth [per mille].
+/// What an algorithm and a protocol take: `baseLat`, `hwLat` of the network and of NVLink [ns], share of the bandwidth
+/// [per mille].
 struct Costs {
     protocol: Protocol,
     base_ns: i64,
     hop_ns: i64,
+    node_ns: i64,
     efficiency: u64,
 }
 
-/// A ring: half of the bytes are flags; 0.7 for one rank in a node.
+/// A ring: half of the bytes of `LL` are flags, and 0.7 is for one rank in a node.
 const RING: [Costs; 3] = [
-    Costs { protocol: Protocol::Ll, base_ns: 6_600, hop_ns: 2_700, efficiency: 500 },
-    Costs { protocol: Protocol::Ll128, base_ns: 14_000, hop_ns: 4_000, efficiency: 700 },
-    Costs { protocol: Protocol::Simple, base_ns: 8_400, hop_ns: 14_000, efficiency: 1_000 },
+    Costs { protocol: Protocol::Ll, base_ns: 6_600, hop_ns: 2_700, node_ns: 600, efficiency: 500 },
+    Costs { protocol: Protocol::Ll128, base_ns: 14_000, hop_ns: 4_000, node_ns: 1_900, efficiency: 700 },
+    Costs { protocol: Protocol::Simple, base_ns: 8_400, hop_ns: 14_000, node_ns: 3_400, efficiency: 1_000 },
 ];
+/// Share of the bandwidth of a ring of `LL128` where nodes have several ranks.
+const RING_LL128: u64 = 920;
 /// Trees: 0.92 of the bandwidth; of `LL` 1/3.8 of that, of `LL128` 120/128.
 const TREE: [Costs; 3] = [
-    Costs { protocol: Protocol::Ll, base_ns: 6_800, hop_ns: 5_000, efficiency: 242 },
-    Costs { protocol: Protocol::Ll128, base_ns: 14_000, hop_ns: 8_500, efficiency: 863 },
-    Costs { protocol: Protocol::Simple, base_ns: 0, hop_ns: 28_000, efficiency: 920 },
+    Costs { protocol: Protocol::Ll, base_ns: 6_800, hop_ns: 5_000, node_ns: 600, efficiency: 242 },
+    Costs { protocol: Protocol::Ll128, base_ns: 14_000, hop_ns: 8_500, node_ns: 1_250, efficiency: 863 },
+    Costs { protocol: Protocol::Simple, base_ns: 0, hop_ns: 28_000, node_ns: 28_000, efficiency: 920 },
 ];
 
 pub(super) fn choice(ask: &Ask) -> Choice {
@@ -53,7 +59,25 @@ fn allreduce(ask: &Ask) -> Choice {
     let rings = RING.iter().map(|costs| (ring_ns(ask, costs), Algorithm::Ring, costs.protocol));
     let trees = TREE.iter().map(|costs| (tree_ns(ask, costs), Algorithm::DoubleTree, costs.protocol));
     let (_, algorithm, protocol) = rings.chain(trees).min_by_key(|(time, _, _)| *time).expect("six of them");
-    carried(algorithm, protocol)
+    match (algorithm, protocol) {
+        (Algorithm::DoubleTree, Protocol::Ll128) => {
+            Choice { segment: Some(tree_segment(ask, protocol.slot())), ..carried(algorithm, protocol) }
+        }
+        _ => carried(algorithm, protocol),
+    }
+}
+
+/// Shorter segments where few of them would pass the trees (`calcCollChunking` in `src/enqueue.cc`): halves of a slot
+/// until there are 64 for each of 1 + log2 nodes + 0.1 n steps, divided by n accelerators in a node, but not below
+/// 128 KiB; then until there are 16, but not below 32 KiB.
+fn tree_segment(ask: &Ask, slot: u64) -> u64 {
+    let accelerators = u64::from(ask.accelerators);
+    let steps = 10 * (1 + u64::from(ask.size.ilog2())) + accelerators;
+    [(64, 128 << 10), (16, 32 << 10)].into_iter().fold(slot, |segment, (count, least)| {
+        let halves = std::iter::successors(Some(segment), |half| Some(half / 2));
+        let is_short = |half: &u64| *half <= least || ask.total / half * 10 * accelerators >= steps * count;
+        halves.into_iter().find(is_short).expect("halves become as short as the least")
+    })
 }
 
 fn ring(ask: &Ask, algorithm: Algorithm) -> Choice {
@@ -65,33 +89,42 @@ fn carried(algorithm: Algorithm, protocol: Protocol) -> Choice {
     Choice { protocol: Some(protocol), ..Choice::segmented(algorithm, protocol.slot()) }
 }
 
-/// All hops are between nodes; the model counts two more of them in an all-reduce than it has steps, at the overhead
-/// of the network for the difference.
+/// Of the steps those from node to node take a hop of the network, and the model counts two more of these in an
+/// all-reduce than pass its nodes; the others take one of NVLink, or the overhead of the network if that is more.
 fn ring_ns(ask: &Ask, costs: &Costs) -> i64 {
-    let ranks = i64::from(ask.size);
+    let (nodes, ranks) = (i64::from(ask.size), ranks(ask));
     let (steps, hops) = if ask.kind == Kind::Allreduce {
-        (2 * (ranks - 1), 2 * ranks)
+        (2 * (ranks - 1), 2 * nodes)
     } else if matches!(ask.kind, Kind::Bcast | Kind::Reduce) {
-        (ranks, ranks)
+        (ranks, nodes)
     } else {
-        (ranks - 1, ranks - 1)
+        (ranks - 1, nodes - 1)
     };
     let overhead = if costs.protocol == Protocol::Simple { 3_000 } else { 1_000 };
-    let latency = costs.base_ns + (steps - hops) * overhead + hops * costs.hop_ns;
-    let is_long = ask.total >= 64 * u64::from(ask.size);
+    let in_node = if ask.accelerators == 1 { overhead } else { costs.node_ns.max(overhead) };
+    let latency = costs.base_ns + (steps - hops) * in_node + hops * costs.hop_ns;
+    let is_long = ask.total >= 64 * ranks.unsigned_abs();
     let has_plateau = ask.kind == Kind::Allreduce && costs.protocol == Protocol::Simple && is_long;
     // The plateau of rings: 1.4 times the latency.
     let latency = if has_plateau { latency * 7 / 5 } else { latency };
     // Bytes by bandwidth of the algorithm, that of the bus by n / steps.
-    latency + transfer_ns(ask, costs) * steps / ranks
+    let is_shared = costs.protocol == Protocol::Ll128 && ask.accelerators > 1;
+    latency + transfer_ns(ask, if is_shared { RING_LL128 } else { costs.efficiency }) * steps / ranks
 }
 
-/// Up and down both trees; each byte passes a NIC twice.
+/// Up and down both trees, along a chain in each node; each byte passes a NIC twice.
 fn tree_ns(ask: &Ask, costs: &Costs) -> i64 {
-    costs.base_ns + 2 * i64::from(ask.size.ilog2()) * costs.hop_ns + 2 * transfer_ns(ask, costs)
+    let in_node = i64::from(ask.accelerators - 1) * costs.node_ns;
+    let hops = 2 * (in_node + i64::from(ask.size.ilog2()) * costs.hop_ns);
+    costs.base_ns + hops + 2 * transfer_ns(ask, costs.efficiency)
 }
 
-fn transfer_ns(ask: &Ask, costs: &Costs) -> i64 {
+/// How many accelerators take part.
+fn ranks(ask: &Ask) -> i64 {
+    i64::from(ask.size) * i64::from(ask.accelerators)
+}
+
+fn transfer_ns(ask: &Ask, efficiency: u64) -> i64 {
     let once = ask.network_rate.serialization_time(Bytes::new(ask.total));
-    (once.as_ps() / costs.efficiency).min(i64::MAX as u64 / 8) as i64
+    (once.as_ps() / efficiency).min(i64::MAX as u64 / 8) as i64
 }

@@ -5,9 +5,10 @@ use std::ops::RangeInclusive;
 
 use etherweave_primitives::Bytes;
 
-use super::super::{Algorithm, Kind, Library, Rule};
+use super::super::{Algorithm, FlowOp, Kind, Library, Rule};
 use super::execution::{Memory, State, executed};
 use super::{collective, named};
+use crate::{GraphOp, Op};
 
 /// Block of a member or a pair [B].
 const BLOCK: u64 = 24;
@@ -464,4 +465,43 @@ fn assert_levels(kind: Kind, ranks: u32, node: u32) {
     let context = format!("{kind:?} on {nodes} nodes of {node}");
     assert_eq!(states.iter().map(|state| state.messages).sum::<u64>(), messages, "messages: {context}");
     assert_eq!(states.iter().map(|state| state.now).max(), Some(time), "time: {context}");
+}
+
+/// In a graph the trees of NCCL send the same messages as in steps, and a result goes down only after all have joined
+/// it: what a member sends waits for the segments of all below it, or for that of its parent.
+#[test]
+fn flows_of_two_trees_are_those_of_its_steps() {
+    for size in 2..20 {
+        let segment = Some(Bytes::new(800));
+        let rule = Rule { algorithm: Some(Algorithm::DoubleTree), segment, ..Rule::default() };
+        let group = crate::collective::Communicator::world(size);
+        let allreduce = collective(Kind::Allreduce, 8_000, 0, size);
+        let mut sent_to = vec![0; size as usize];
+        for me in 0..size {
+            let flow = allreduce.flow(&rule, &group, me).unwrap();
+            let mut steps: Vec<_> = allreduce.lower(&rule, &group, me).iter().filter_map(sent_in_steps).collect();
+            let mut flown: Vec<_> = flow.iter().filter_map(|one| sent_in_flow(one.op)).collect();
+            flown.iter().for_each(|&(peer, _)| sent_to[peer as usize] += 1);
+            steps.sort_unstable();
+            flown.sort_unstable();
+            assert_eq!(flown, steps, "{me} of {size}");
+            let is_passed_on = |one: &FlowOp| one.after.iter().any(|&earlier| is_receive(flow[earlier as usize].op));
+            let interior = flow.iter().any(|one| is_receive(one.op) && one.after.is_empty());
+            assert!(interior && flow.iter().filter(|one| !is_receive(one.op)).any(is_passed_on), "{me} of {size}");
+        }
+        // Ten segments in all, each up and down one tree of size - 1 edges.
+        assert_eq!(sent_to.iter().sum::<u32>(), 10 * 2 * (size - 1));
+    }
+}
+
+fn is_receive(op: GraphOp) -> bool {
+    matches!(op, GraphOp::Receive { .. })
+}
+
+fn sent_in_steps(op: &Op) -> Option<(u32, u64)> {
+    if let Op::Isend { peer, bytes, .. } = op { Some((peer.get(), *bytes)) } else { None }
+}
+
+fn sent_in_flow(op: GraphOp) -> Option<(u32, u64)> {
+    if let GraphOp::Send { peer, bytes, .. } = op { Some((peer.get(), bytes)) } else { None }
 }

@@ -3,7 +3,7 @@
 use etherweave_primitives::Bytes;
 
 use super::collective;
-use crate::collective::{Algorithm, Collective, Kind, Library, Rule};
+use crate::collective::{Algorithm, Collective, Kind, Library, Protocol, Rule};
 
 /// Checks what a library picks for (kind, ranks, bytes).
 fn check(library: Library, cases: &[(Kind, u32, u64, Algorithm)]) {
@@ -188,6 +188,38 @@ fn nccl_takes_what_its_model_makes_the_fastest() {
         ops.iter().find_map(|op| if let crate::Op::Isend { bytes, .. } = op { Some(*bytes) } else { None }).unwrap()
     };
     assert_eq!([sent(800), sent(1 << 26)], [1_600, 1 << 26], "LL beside Simple");
+}
+
+/// On 16 nodes of eight, 64 times (1 + 4 + 0.8) / 8 are 46 segments: 25 MiB have 42 slots of 614,400 B, and 85 halves.
+/// On nodes of two it is 64 or 16 times 2.6: 4 MiB have 27 quarters, 54 eighths, and the first rule ends below 128 KiB.
+#[test]
+fn nccl_passes_shorter_segments_along_its_trees() {
+    let segment = |accelerators, bytes| {
+        let rule = Rule { accelerators: Some(accelerators), ..Rule::of(Library::Nccl) };
+        let choice = rule.choice(Kind::Allreduce, &collective(Kind::Allreduce, bytes, 0, 16).layout(16));
+        assert_eq!((choice.algorithm, choice.protocol), (Algorithm::DoubleTree, Some(Protocol::Ll128)));
+        choice.segment
+    };
+    assert_eq!(segment(8, 25 << 20), Some(307_200));
+    assert_eq!(segment(2, 4 << 20), Some(76_800));
+}
+
+/// 20 MB for each of 16 interfaces of 100 Gb/s, T = 1.6 ms. Alone in their nodes, by `Simple`:
+///
+/// - a ring takes 1.4 (8.4 - 2 · 3 + 32 · 14) us + 30/16 T = 3.63 ms;
+/// - trees take 8 · 28 us + 2 T / 0.92 = 3.70 ms.
+///
+/// With eight in each node, by `LL128`:
+///
+/// - a ring takes 14 + 222 · 1.9 + 32 · 4 us + 254/128 T / 0.92 = 4.01 ms;
+/// - trees take 14 + 2 (7 · 1.25 + 4 · 8.5) us + 2 T / 0.863 = 3.81 ms.
+#[test]
+fn nccl_counts_the_accelerators_of_nodes() {
+    let picked = |accelerators| {
+        let rule = Rule { accelerators, ..Rule::of(Library::Nccl) };
+        rule.algorithm(&collective(Kind::Allreduce, 20_000_000, 0, 16), 16)
+    };
+    assert_eq!([None, Some(1), Some(8)].map(picked), [Algorithm::Ring, Algorithm::Ring, Algorithm::DoubleTree]);
 }
 
 #[test]

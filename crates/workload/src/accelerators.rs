@@ -1,0 +1,285 @@
+//! Accelerators in nodes: each a rank with a network interface of its own, and what several of them do together.
+//!
+//! What stays within a node takes the time of a formula: its NVLink or the like is no part of the simulated network. A
+//! collective of several accelerators in each node passes between nodes among accelerators of the same place, each with
+//! a share of it, and meanwhile in the nodes, as NCCL's channels do it in pieces:
+//!
+//! ```text
+//!   ring through 2 nodes of 4, channel 0           channel 1 ...
+//!   ┌─ 0 → 1 → 2 → 3 ═ rail 0 ═ 4 → 5 → 6 → 7 ═ rail 0 ┐
+//!   └──────────────────────────────────────────────────┘
+//!   sent on each rail of a vector of V bytes: 2 (8 - 1) / 8 · V / 4, of which 4 - 1 hops of 4 are in the node
+//! ```
+//!
+//! Source: `src/graph/tuning.cc` and `src/graph/connect.cc` of NCCL 2.21.5.
+
+use etherweave_primitives::{BitRate, Bytes, Duration, Rank};
+
+use crate::collective::{Algorithm, Collective, Communicator, FlowOp, Library, Rule};
+use crate::{GraphBuilder, GraphOp, NodeId, Op};
+
+/// Accelerators that are joined by links of their own (`node`).
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AcceleratorNode {
+    /// How many; 1 where there are no such links.
+    pub accelerators: u32,
+    /// Bus bandwidth of a collective in the node, as nccl-tests prints it.
+    pub rate: BitRate,
+    /// What each collective in the node takes besides.
+    pub latency: Duration,
+}
+
+impl Default for AcceleratorNode {
+    /// Eight H100 joined by NVLink: what a health check of a provider expects (460 GB/s), and an assumed latency.
+    fn default() -> AcceleratorNode {
+        AcceleratorNode { accelerators: 8, rate: BitRate::from_gbps(3_680), latency: Duration::from_us(10) }
+    }
+}
+
+/// What joins accelerators, and whose algorithms they take between nodes.
+pub(crate) struct Accelerators<'a> {
+    pub node: &'a AcceleratorNode,
+    pub library: Library,
+    pub network_rate: Option<BitRate>,
+    pub rounds: Option<u32>,
+}
+
+/// The accelerators of a collective, as one of them sees them.
+pub(crate) struct Group {
+    /// Those that have its place in their nodes, one of each node.
+    across: Communicator,
+    /// Its number among them.
+    me: u32,
+    /// How many of the group each node has.
+    in_node: u32,
+}
+
+/// What a collective takes: its start in the node, then transfers in the node beside messages between nodes.
+pub(crate) struct Exchange {
+    latency: Duration,
+    in_node: Duration,
+    messages: Messages,
+}
+
+/// Messages between nodes.
+enum Messages {
+    None,
+    /// Started one after another.
+    Sequence(Vec<Op>),
+    /// Each when those that it waits for are there.
+    Flow(Vec<FlowOp>),
+}
+
+impl Messages {
+    /// Adds them behind `after`; gives nodes that are complete when all are.
+    fn put(&self, graph: &mut GraphBuilder, stream: u8, after: &[NodeId]) -> Vec<NodeId> {
+        match self {
+            Messages::None => Vec::new(),
+            Messages::Sequence(ops) => graph.sequence(stream, ops, after).into_iter().collect(),
+            Messages::Flow(ops) => {
+                let mut nodes: Vec<NodeId> = Vec::with_capacity(ops.len());
+                let mut is_last = vec![true; ops.len()];
+                for FlowOp { op, after: earlier } in ops {
+                    let waits: Vec<NodeId> = earlier.iter().map(|&one| nodes[one as usize]).collect();
+                    nodes.push(graph.add(stream, *op, if waits.is_empty() { after } else { &waits }));
+                    earlier.iter().for_each(|&one| is_last[one as usize] = false);
+                }
+                nodes.into_iter().zip(is_last).filter_map(|(node, is_last)| is_last.then_some(node)).collect()
+            }
+        }
+    }
+}
+
+impl Exchange {
+    /// How long it takes, where no message leaves the node.
+    pub fn within_node(&self) -> Option<Duration> {
+        matches!(self.messages, Messages::None).then(|| self.latency + self.in_node)
+    }
+
+    /// Adds it behind what it waits for: messages to `stream`, transfers in the node to `links`. Gives a node that is
+    /// complete when all of it is, if there is any.
+    pub fn put(&self, graph: &mut GraphBuilder, stream: u8, links: u8, after: &[NodeId]) -> Option<NodeId> {
+        let compute = |graph: &mut GraphBuilder, stream: u8, duration: Duration, after: &[NodeId]| {
+            (!duration.is_zero()).then(|| graph.add(stream, GraphOp::Compute { duration }, after))
+        };
+        if let Some(duration) = self.within_node() {
+            return compute(graph, stream, duration, after);
+        }
+        let first = compute(graph, stream, self.latency, after);
+        let after = first.as_ref().map_or(after, std::slice::from_ref);
+        let in_node = compute(graph, links, self.in_node, after);
+        let mut last = self.messages.put(graph, stream, after);
+        last.extend(in_node);
+        match last[..] {
+            [] => first,
+            [only] => Some(only),
+            _ => Some(graph.add(stream, GraphOp::Compute { duration: Duration::ZERO }, &last)),
+        }
+    }
+}
+
+/// What a group does with a vector, or with a block for each pair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Operation {
+    Allreduce,
+    ReduceScatter,
+    Allgather,
+    Alltoall,
+}
+
+impl Group {
+    /// The group of `members` in two dimensions, the lower numbers first, that `rank` is one of; `context` keeps its
+    /// messages apart. Every node has equally many of them.
+    pub fn new([inner, outer]: [Members; 2], rank: u32, context: u8, node: &AcceleratorNode) -> Group {
+        let in_node = inner.in_node(node) * outer.in_node(node);
+        let number = inner.number(rank) + inner.size * outer.number(rank);
+        let first = rank - inner.number(rank) * inner.stride - outer.number(rank) * outer.stride;
+        let member = |number: u32| first + number % inner.size * inner.stride + number / inner.size * outer.stride;
+        let across = (number % in_node..inner.size * outer.size).step_by(in_node as usize);
+        let across = across.map(|number| Rank::new(member(number))).collect();
+        Group { across: Communicator::new(across, context), me: number / in_node, in_node }
+    }
+
+    /// How many members.
+    pub fn size(&self) -> u32 {
+        self.across.size() * self.in_node
+    }
+
+    /// Whether messages leave the node.
+    fn has_messages(&self) -> bool {
+        self.across.size() > 1
+    }
+
+    /// What an operation on `bytes` takes: of a vector, the whole of it; of pairs, the block of each.
+    pub fn exchange(&self, operation: Operation, bytes: u64, accelerators: &Accelerators) -> Exchange {
+        let (nodes, in_node) = (u64::from(self.across.size()), u64::from(self.in_node));
+        let collective = match operation {
+            Operation::Allreduce => Collective::Allreduce { bytes: Bytes::new(bytes.div_ceil(in_node)) },
+            Operation::ReduceScatter => Collective::ReduceScatter { bytes: Bytes::new(bytes.div_ceil(in_node)) },
+            Operation::Allgather => Collective::Allgather { bytes: Bytes::new(bytes.div_ceil(in_node * nodes)) },
+            // What all of a node have for one of another node: that one's place in the node sends it.
+            Operation::Alltoall => Collective::Alltoall { bytes: Bytes::new(bytes * in_node) },
+        };
+        let messages = if self.has_messages() { self.messages(&collective, accelerators) } else { Messages::None };
+        let latency = if in_node == 1 { Duration::ZERO } else { accelerators.node.latency };
+        Exchange { latency, in_node: self.time_in_node(operation, bytes, accelerators.node), messages }
+    }
+
+    /// What passes between nodes. A ring of n accelerators passes (n - 1) / n of a share around, however few nodes
+    /// there are; with `rounds`, a longer one is carried out by so many of its rounds, each with the bytes of those
+    /// that it stands for.
+    fn messages(&self, collective: &Collective, accelerators: &Accelerators) -> Messages {
+        let Accelerators { library, network_rate, rounds, .. } = *accelerators;
+        let rule = Rule { network_rate, accelerators: Some(self.in_node), ..Rule::of(library) };
+        let nodes = self.across.size();
+        if let Some(flow) = collective.flow(&rule, &self.across, self.me) {
+            return Messages::Flow(flow);
+        }
+        if rule.algorithm(collective, nodes) != Algorithm::Ring {
+            return Messages::Sequence(collective.lower(&rule, &self.across, self.me));
+        }
+        let rounds = rounds.filter(|&rounds| rounds < nodes - 1);
+        let some = Rule { algorithm: Some(Algorithm::Ring), samples: rounds, ..Rule::default() };
+        let mut ops = collective.lower(if rounds.is_some() { &some } else { &rule }, &self.across, self.me);
+        let (all, in_nodes) = (u64::from(self.size() - 1), u64::from(self.in_node * rounds.unwrap_or(nodes - 1)));
+        for op in &mut ops {
+            if let Op::Isend { bytes, .. } | Op::Irecv { bytes, .. } = op {
+                *bytes = *bytes * all / in_nodes;
+            }
+        }
+        Messages::Sequence(ops)
+    }
+
+    /// By the definition of bus bandwidth: n accelerators move (n - 1)/n of a vector, twice for an all-reduce; of
+    /// pairs, what each has for the others of its node, or for their places in other nodes.
+    fn time_in_node(&self, operation: Operation, bytes: u64, node: &AcceleratorNode) -> Duration {
+        let in_node = u64::from(self.in_node);
+        if in_node == 1 {
+            return Duration::ZERO;
+        }
+        let others = in_node - 1;
+        let moved = match operation {
+            Operation::Allreduce => 2 * bytes * others / in_node,
+            Operation::ReduceScatter | Operation::Allgather => bytes * others / in_node,
+            Operation::Alltoall => bytes * others * u64::from(self.across.size()),
+        };
+        node.rate.serialization_time(Bytes::new(moved))
+    }
+}
+
+/// Accelerators so many numbers apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Members {
+    pub stride: u32,
+    pub size: u32,
+}
+
+impl Members {
+    /// A dimension of one.
+    pub const ALONE: Members = Members { stride: 1, size: 1 };
+
+    /// Where the next dimension's numbers begin.
+    pub fn extent(self) -> u32 {
+        self.stride * self.size
+    }
+
+    /// The place of an accelerator among them.
+    pub fn number(self, rank: u32) -> u32 {
+        rank / self.stride % self.size
+    }
+
+    /// How many of them a node has.
+    fn in_node(self, node: &AcceleratorNode) -> u32 {
+        (node.accelerators / self.stride).clamp(1, self.size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ExecutionStream;
+
+    /// All of so many accelerators in nodes of four, as the first sees them.
+    fn exchange(ranks: u32, operation: Operation, bytes: u64, rounds: Option<u32>) -> Exchange {
+        let node = AcceleratorNode { accelerators: 4, rate: BitRate::from_gbps(8), latency: Duration::from_us(1) };
+        let accelerators = Accelerators { node: &node, library: Library::Nccl, network_rate: None, rounds };
+        let all = Members { stride: 1, size: ranks };
+        Group::new([all, Members::ALONE], 0, 0, &node).exchange(operation, bytes, &accelerators)
+    }
+
+    fn sent(exchange: &Exchange) -> u64 {
+        let Messages::Sequence(ops) = &exchange.messages else { panic!("a ring is a sequence") };
+        ops.iter().map(|op| if let Op::Isend { bytes, .. } = op { *bytes } else { 0 }).sum()
+    }
+
+    /// V = 128 MB, a quarter of it on each rail, of which a ring of n passes (n - 1) / n, twice to reduce. In the node
+    /// 3/4 of it pass each link, twice to reduce, at 1 GB/s.
+    #[test]
+    fn rings_pass_all_accelerators_by_every_interface() {
+        let bytes = 128_000_000;
+        for rounds in [None, Some(2)] {
+            let reduce = exchange(8, Operation::Allreduce, bytes, rounds);
+            assert_eq!((sent(&reduce), reduce.in_node), (2 * 28_000_000, Duration::from_ms(192)));
+            let gather = exchange(32, Operation::Allgather, bytes, rounds);
+            assert_eq!(gather.in_node, Duration::from_ms(96));
+            assert!((30_999_990..=31_000_000).contains(&sent(&gather)), "{} of whole bytes", sent(&gather));
+        }
+        assert_eq!(exchange(4, Operation::Allreduce, bytes, None).within_node(), Some(Duration::from_us(192_001)));
+    }
+
+    /// What passes the node begins with the messages, and both are awaited.
+    #[test]
+    fn a_node_and_the_network_are_busy_at_once() {
+        let mut graph = GraphBuilder::default();
+        let streams = [(); 2].map(|()| graph.stream(ExecutionStream::Accelerator));
+        let last = exchange(8, Operation::ReduceScatter, 8_000, None).put(&mut graph, streams[0], streams[1], &[]);
+        let graph = graph.build().unwrap();
+        let nodes = graph.nodes().unwrap();
+        let is_transfer = |op| op == GraphOp::Compute { duration: Duration::from_us(6) };
+        let transfer = nodes.ops().position(is_transfer).unwrap() as u32;
+        let first_message = nodes.ops().position(|op| op.tag().is_some()).unwrap() as u32;
+        assert!([transfer, first_message].iter().all(|node| nodes.after(0).contains(node)));
+        assert!(nodes.after(transfer).contains(&last.unwrap().get()));
+    }
+}
