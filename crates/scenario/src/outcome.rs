@@ -1,6 +1,6 @@
 //! What a run leaves: tables, the resolved scenario, and its figures in short.
 
-use etherweave_sim::{Fingerprint, Finish, LosslessDrop, Report};
+use etherweave_sim::{Fingerprint, Finish, LeftOut, LosslessDrop, Report};
 
 use crate::Table;
 
@@ -99,24 +99,35 @@ pub(crate) fn finished(finish: &Finish) -> (&'static str, Option<String>) {
     }
 }
 
-/// Share of rates from which on flow-level mode is said not to suit a run.
-const HELD_BACK_MAX: f64 = 0.01;
-
-/// Share of rates from which on losses over TCP are expected.
-const LIMITED_MAX: f64 = 0.01;
+/// The share of a run from which on it is said that flow-level mode leaves something out of it.
+const LEFT_OUT_MAX: f64 = 0.01;
 
 /// A warning for each port that lost what it must not lose, and for what flow-level mode leaves out.
 pub(crate) fn warnings(report: &Report) -> Vec<String> {
-    let unfit = report.held_back.filter(|&share| share > HELD_BACK_MAX).map(|share| {
-        let held =
-            "connections share links with others that wait for a full link elsewhere, and lossless Ethernet holds";
-        format!("run.fidelity: in {:.0} % of rates {held} them back, which \"flow\" does not simulate", 100.0 * share)
-    });
-    let lossy = report.may_be_lost.filter(|&share| share > LIMITED_MAX).map(|share| {
-        let full = "are limited by a full link behind a switch, where TCP may lose packets";
-        format!("run.fidelity: {:.0} % of rates {full}, which \"flow\" does not simulate", 100.0 * share)
-    });
-    report.lossless_drops.iter().map(lost).chain(unfit).chain(lossy).collect()
+    report.lossless_drops.iter().map(lost).chain(left_out(&report.left_out)).collect()
+}
+
+fn left_out(shares: &LeftOut) -> impl Iterator<Item = String> + use<> {
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    let full = |share: f64| format!("{} of rates are limited by a full link behind a switch, where", percent(share));
+    let elsewhere =
+        "share links with others that wait for a full link elsewhere, and lossless Ethernet holds them back";
+    let again = "transport.roce.loss_detection = \"time\" sends some again (\"timeout\" none)";
+    let warnings = [
+        (shares.held_back, format!("in {} of rates connections {elsewhere}", percent(shares.held_back))),
+        (shares.lost, format!("{} packets may be lost", full(shares.lost))),
+        (shares.controlled, format!("{} congestion control sets them", full(shares.controlled))),
+        (
+            shares.overtaken,
+            format!("packets of {} of connections overtake each other, and {again}", percent(shares.overtaken)),
+        ),
+        (
+            shares.moderated,
+            format!("{} of segments are several frames, whose interrupts are moderated", percent(shares.moderated)),
+        ),
+    ];
+    let concerns = warnings.into_iter().filter(|&(share, _)| share > LEFT_OUT_MAX);
+    concerns.map(|(_, what)| format!("run.fidelity: {what}, which \"flow\" does not simulate"))
 }
 
 fn lost(drop: &LosslessDrop) -> String {

@@ -45,8 +45,8 @@ pub use frame::pause::PauseFrame;
 pub use host::{ActivityKind, IterationRow};
 pub use packet::{Packet, PacketKind, flags};
 pub use report::{
-    ActivityRow, FailureRow, FlowRow, FlowSampleRow, LosslessDrop, PortRow, PortSampleRow, Report, SampledFlowName,
-    SampledPortName, Samples, StreamRow, Totals, TransferRow,
+    ActivityRow, FailureRow, FlowRow, FlowSampleRow, LeftOut, LosslessDrop, PortRow, PortSampleRow, Report,
+    SampledFlowName, SampledPortName, Samples, StreamRow, Totals, TransferRow,
 };
 pub use sampling::{FlowSelection, Sampling};
 pub use switch::paused::PauseCounters;

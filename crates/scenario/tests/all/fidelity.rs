@@ -64,9 +64,9 @@ fn a_pair_whose_packets_take_several_paths_takes_the_same_time_within_three_perc
     ];
     for (routing, fabric) in routings {
         let pair = "placement.hosts = [0, 15]\nworkload.osu_";
-        for workload in
-            ["latency = { bytes = \"1KiB\", iterations = 200 }", "bw = { bytes = \"8MiB\", iterations = 4 }"]
-        {
+        let sizes = ["1KiB", "4KiB", "6KiB", "8KiB", "64KiB"];
+        let latencies = sizes.map(|bytes| format!("latency = {{ bytes = \"{bytes}\", iterations = 200 }}"));
+        for workload in latencies.into_iter().chain(["bw = { bytes = \"8MiB\", iterations = 4 }".to_owned()]) {
             let text = format!("routing = \"{routing}\"\n[topology.{fabric}]\n{OVERTAKING}{pair}{workload}\n");
             let ratio = ratio(&text);
             assert!((0.97..1.03).contains(&ratio), "{routing} {workload}: {ratio}");
@@ -101,6 +101,22 @@ fn adaptive_routings_use_other_groups_where_minimal_links_are_full() {
     // A link of 100 Gb/s carries 2 MB of each of eight hosts, in packets of 4,096 B with 78 to 94 B beside them.
     let serial = 8.0 * 2e6 * 8.0 / 100.0;
     assert!((1.0..1.05).contains(&(minimal / serial)), "{minimal} {serial}");
+}
+
+/// A message that is in transit at the end of the warm-up or of the run counts by what of it has come in the time
+/// between: a share of a link is its share however long messages are.
+#[test]
+fn messages_that_have_not_come_whole_count_in_part() {
+    for message in ["64KiB", "1MiB", "8MiB", "64MiB"] {
+        let text = format!(
+            "topology.single_switch = {{ hosts = 5, rate = \"100Gb/s\" }}\nrun.end = \"3ms\"\nrun.warm_up = \"1ms\"\n\
+             [[job]]\nname = \"incast\"\nworkload.incast = {{ sources = 4, streams_per_source = 1, \
+             message = \"{message}\" }}\n"
+        );
+        let [packet, flow] = ["packet", "flow"].map(|fidelity| goodput(&run(&text, fidelity, 1).unwrap()));
+        let [packet, flow] = [packet, flow].map(|rates| rates.iter().sum::<f64>());
+        assert!((flow / packet - 1.0).abs() < 0.01, "{message}: {flow} {packet}");
+    }
 }
 
 /// Of each stream [Gb/s].
@@ -139,7 +155,8 @@ fn jobs_in_several_classes_share_links_by_weight() {
     }
 }
 
-/// Seven senders share a link: each message takes seven times as long as alone.
+/// Seven senders share a link: each message takes seven times as long as alone. All begin at once and stay equal,
+/// to a packet in 15 ms [Gb/s].
 #[test]
 fn senders_to_one_host_get_equal_shares() {
     let text = "topology.single_switch = { hosts = 8, rate = \"100Gb/s\" }\nrun.end = \"20ms\"\nrun.warm_up = \"5ms\"\n\
@@ -147,9 +164,9 @@ fn senders_to_one_host_get_equal_shares() {
     let [packet, flow] = ["packet", "flow"].map(|fidelity| run(text, fidelity, 1).unwrap());
     let (packet, flow) = (goodput(&packet), goodput(&flow));
     assert_eq!((packet.len(), flow.len()), (7, 7));
-    for rate in flow {
-        assert!((rate / packet[0] - 1.0).abs() < 0.03, "{rate} {}", packet[0]);
-    }
+    assert!((flow[0] / packet[0] - 1.0).abs() < 0.03, "{flow:?} {packet:?}");
+    let packet = 4190.0 * 8.0 / 15e6;
+    assert!(flow.iter().all(|rate| (rate - flow[0]).abs() < packet), "{flow:?}");
 }
 
 /// Mean iterations in flow-level mode over those with packets.
@@ -215,9 +232,100 @@ fn senders_over_tcp_to_one_host_get_equal_shares() {
     assert!((mean / packet - 1.0).abs() < 0.01, "{mean} {packet}");
     assert!(flow.iter().all(|rate| (rate / mean - 1.0).abs() < 0.05), "{flow:?}");
     for (flow_control, warns) in [("none", true), ("pfc", false)] {
-        let outcome = run(&text(flow_control), "flow", 1).unwrap();
-        let is_warned = outcome.summary.warnings.iter().any(|warning| warning.contains("where TCP may lose packets"));
-        assert_eq!(is_warned, warns, "{:?}", outcome.summary.warnings);
+        assert_eq!(is_warned(&text(flow_control), "flow", "where packets may be lost"), warns, "{flow_control}");
+    }
+}
+
+/// Whether a run ends with a warning that contains some words.
+fn is_warned(text: &str, fidelity: &str, words: &str) -> bool {
+    run(text, fidelity, 1).unwrap().summary.warnings.iter().any(|warning| warning.contains(words))
+}
+
+/// Only where packets wait on one of several paths; a lone pair has all links for itself, and by one path nothing
+/// overtakes.
+#[test]
+fn packets_that_overtake_each_other_are_warned_of_where_they_are_sent_again() {
+    let loaded = |routing: &str, fabric: &str| permutation(routing, fabric, 16, "{ shift = 8 }");
+    let pair = format!(
+        "routing = \"valiant_group\"\n[topology.dragonfly]\n{OVERTAKING}placement.hosts = [0, 15]\n\
+         workload.osu_bw = {{}}\n"
+    );
+    let cases = [
+        (loaded("spray", "k_ary_fat_tree"), true),
+        (loaded("valiant_group", "dragonfly"), true),
+        (loaded("ugal_local", "dragonfly"), true),
+        (loaded("minimal", "dragonfly"), false),
+        (loaded("ecmp", "k_ary_fat_tree"), false),
+        (pair, false),
+    ];
+    for (by_timeout, expected) in cases {
+        let by_time = by_timeout.replace("\"timeout\"", "\"time\"");
+        let words = "transport.roce.loss_detection = \"time\" sends some again";
+        assert_eq!(is_warned(&by_time, "flow", words), expected, "{by_time}");
+        assert!(!is_warned(&by_time, "packet", words) && !is_warned(&by_timeout, "flow", words), "{by_time}");
+    }
+}
+
+/// Seven windows of 1 MiB at one link, less what drains: more than 8/9 of 4 MB wait, and less than 8/9 of 16 MiB. Of
+/// seventy windows more does, however short messages are.
+#[test]
+fn roce_without_flow_control_is_warned_of_where_more_waits_than_a_switch_holds() {
+    let text = |more: &str, messages: &str| {
+        format!(
+            "topology.single_switch = {{ hosts = 8, rate = \"100Gb/s\" }}\nrun.end = \"3ms\"\n{more}\n[[job]]\n\
+             name = \"incast\"\nworkload.incast = {{ sources = 7, {messages} }}\n"
+        )
+    };
+    let (long, short) = ("message = \"8MiB\"", "message = \"64KiB\", streams_per_source = 10");
+    let cases = [
+        ("[flow_control.none]\n[switch]\nbuffer = \"4MB\"", long, true),
+        ("[flow_control.none]", long, false),
+        ("[flow_control.none]", short, true),
+        ("[flow_control.pfc]\n[switch]\nbuffer = \"4MB\"", long, false),
+    ];
+    for (more, messages, expected) in cases {
+        let text = text(more, messages);
+        assert_eq!(is_warned(&text, "flow", "where packets may be lost"), expected, "{text}");
+        let lost = run(&text, "packet", 1).unwrap().summary.packets_dropped;
+        assert_eq!(lost > 0, expected, "{more}: {lost}");
+    }
+}
+
+#[test]
+fn congestion_control_at_full_links_is_warned_of() {
+    let text = |sources: u32, more: &str| {
+        format!(
+            "topology.single_switch = {{ hosts = 8 }}\nrun.end = \"3ms\"\n{more}\n[[job]]\nname = \"incast\"\n\
+             workload.incast = {{ sources = {sources} }}\n"
+        )
+    };
+    let ecn = "switch.ecn = { queue_min = \"50kB\", queue_max = \"200kB\", share_max = 0.1 }\ntransport";
+    for (sources, transport, expected) in [
+        (4, format!("{ecn}.roce.dcqcn = {{}}"), true),
+        (1, format!("{ecn}.roce.dcqcn = {{}}"), false),
+        (4, "transport.roce = {}".to_owned(), false),
+        (4, format!("{ecn}.tcp.ecn = true"), true),
+        (4, "transport.tcp = {}".to_owned(), false),
+    ] {
+        let text = text(sources, &transport);
+        assert_eq!(is_warned(&text, "flow", "where congestion control sets them"), expected, "{text}");
+    }
+}
+
+/// What is one frame comes alike; of a long message several frames do.
+#[test]
+fn moderated_interrupts_of_long_messages_are_warned_of() {
+    for (bytes, more, expected) in [
+        ("1MiB", "host.profile = \"mlnx-ofed-4.6\"", true),
+        ("8B", "host.profile = \"mlnx-ofed-4.6\"", false),
+        ("1MiB", "host.receive.moderation.fixed = { period = \"32us\", count = 64 }", true),
+        ("1MiB", "", false),
+    ] {
+        let text = format!(
+            "topology.single_switch.hosts = 2\ntransport.tcp = {{}}\n{more}\n[[job]]\nname = \"pair\"\n\
+             workload.osu_latency = {{ bytes = \"{bytes}\", iterations = 20 }}\n"
+        );
+        assert_eq!(is_warned(&text, "flow", "interrupts are moderated"), expected, "{text}");
     }
 }
 

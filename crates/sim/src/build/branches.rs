@@ -6,21 +6,22 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_primitives::{ChannelId, HostId, InputError, mix};
+use etherweave_primitives::{Bytes, ChannelId, HostId, InputError, mix};
 use etherweave_routing::bounds::PathShares;
 use etherweave_routing::{HashScope, RoutedPacket};
 use etherweave_topology::{Node, Topology};
 
 use super::connections::PlannedConnection;
+use super::fabric;
 use super::layout::Layout;
 use super::{Experiment, too_large};
 use crate::constants::RunConstants;
-use crate::fluid::{Branch, BranchRange, Branches};
+use crate::fluid::{Branch, BranchRange, Branches, LATENCIES, PathLatency};
 use crate::switch::per_packet::{PreparedRouting, SampledPath};
 
 /// Packets that are followed on the idle fabric, and again where their paths are full: a power of two, so that weights
 /// are exact.
-const SAMPLES: u32 = 16;
+const SAMPLES: u32 = LATENCIES as u32;
 
 /// Writes the branches of both directions of all connections.
 pub(super) fn add(
@@ -43,7 +44,11 @@ pub(super) fn add(
                 let hash = mix(seed ^ !(2 * number as u64 + side as u64)) as u16;
                 table.add_samples(prepared, [src, dst], [hash].into_iter())
             } else if let Some(shares) = &mut shares {
-                *known.entry((from.get(), to)).or_insert_with(|| table.add_shares(&shares.between(from, to)))
+                let hashes = spread(seed ^ u64::from(from.get()) << 32 ^ u64::from(to.get()));
+                *known.entry((from.get(), to)).or_insert_with(|| {
+                    let paths = counted(table.paths(prepared, [src, dst], hashes, &[]));
+                    table.add_shares(&shares.between(from, to), &paths)
+                })
             } else {
                 let hashes = spread(seed ^ u64::from(src.get()) << 32 ^ u64::from(to.get()));
                 *known.entry((src.get(), to)).or_insert_with(|| table.add_samples(prepared, [src, dst], hashes))
@@ -73,26 +78,35 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// One branch that is split.
-    fn add_shares(&mut self, shares: &[(ChannelId, f64)]) -> BranchRange {
+    /// One branch that is split; some of its paths say how their latencies differ.
+    fn add_shares(&mut self, shares: &[(ChannelId, f64)], paths: &[(SampledPath, u32)]) -> BranchRange {
         self.add_split(shares);
-        self.range(1, 1)
+        self.range(1, 1, paths)
+    }
+
+    /// The paths of packets with these hashes, where some ports are full.
+    fn paths(
+        &self,
+        prepared: &PreparedRouting,
+        [src, dst]: [HostId; 2],
+        hashes: impl Iterator<Item = u16>,
+        full: &[(u32, u8)],
+    ) -> Vec<SampledPath> {
+        let path = |hash| {
+            let packet = RoutedPacket { src: src.get(), dst: dst.get(), hash, ..RoutedPacket::default() };
+            prepared.path(self.topology, packet, full)
+        };
+        hashes.map(path).collect()
     }
 
     /// Branches by the paths of packets with these hashes.
     fn add_samples(
         &mut self,
         prepared: &PreparedRouting,
-        [src, dst]: [HostId; 2],
+        hosts: [HostId; 2],
         hashes: impl Iterator<Item = u16> + Clone,
     ) -> BranchRange {
-        let paths = |full: &[(u32, u8)]| {
-            let path = |hash| {
-                let packet = RoutedPacket { src: src.get(), dst: dst.get(), hash, ..RoutedPacket::default() };
-                prepared.path(self.topology, packet, full)
-            };
-            hashes.clone().map(path).collect::<Vec<SampledPath>>()
-        };
+        let paths = |full: &[(u32, u8)]| self.paths(prepared, hosts, hashes.clone(), full);
         let preferred = counted(paths(&[]));
         let full: Vec<(u32, u8)> =
             preferred.iter().flat_map(|(path, _)| &path.channels).map(|&channel| self.port(channel)).collect();
@@ -112,7 +126,7 @@ impl Table<'_> {
         if has_others > 0 {
             self.add_split(&shares.into_iter().collect::<Vec<_>>());
         }
-        self.range(preferred.len(), preferred.len() + has_others)
+        self.range(preferred.len(), preferred.len() + has_others, &preferred)
     }
 
     /// A branch that is split.
@@ -129,11 +143,41 @@ impl Table<'_> {
         self.branches.branches.push(Branch { route, count: routes.len() as u32 - route, weight });
     }
 
-    /// The last branches.
-    fn range(&mut self, preferred: usize, count: usize) -> BranchRange {
+    /// The latency of a full packet between the switches of its hosts, on an idle path [ps].
+    fn latency(&self, path: &SampledPath) -> u64 {
+        let constants = &*self.constants;
+        let bytes = if constants.is_cut_through { constants.header_bytes } else { constants.largest_frame };
+        let hop = |&channel: &ChannelId| {
+            let channel = self.topology.channel(channel);
+            let time = channel.rate.serialization_time(Bytes::new(u64::from(bytes)));
+            (time + fabric::delay(channel, &constants.params)).as_ps()
+        };
+        path.channels.iter().map(hop).sum()
+    }
+
+    /// Adds the latencies of paths, each of so many packets, unless they are equal; says how many there are.
+    fn add_latencies(&mut self, paths: &[(SampledPath, u32)]) -> u16 {
+        let mut packets = BTreeMap::new();
+        for (path, count) in paths {
+            *packets.entry(self.latency(path)).or_insert(0.0) += f64::from(*count);
+        }
+        let all: f64 = packets.values().sum();
+        let mean = packets.iter().map(|(&latency, count)| latency as f64 * count).sum::<f64>() / all;
+        let several = if packets.len() > 1 { packets } else { BTreeMap::new() };
+        let latencies = several
+            .iter()
+            .map(|(&latency, count)| PathLatency { above_mean: latency as f64 - mean, share: count / all });
+        self.branches.latencies.extend(latencies);
+        several.len() as u16
+    }
+
+    /// The last branches, packets of which take some paths on an idle fabric.
+    fn range(&mut self, preferred: usize, count: usize, paths: &[(SampledPath, u32)]) -> BranchRange {
+        let latency = self.branches.latencies.len() as u32;
+        let latencies = self.add_latencies(paths);
         self.branches.most = self.branches.most.max(count);
         let first = (self.branches.branches.len() - count) as u32;
-        BranchRange { first, preferred: preferred as u16, count: count as u16 }
+        BranchRange { first, preferred: preferred as u16, count: count as u16, latency, latencies }
     }
 
     /// The switch that sends into a channel, and its port.

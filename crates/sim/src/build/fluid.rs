@@ -10,7 +10,7 @@ use crate::engine::Shard;
 use crate::fluid::{BesidePackets, Fluid, MESSAGE_PARTS, SEGMENT_PARTS};
 use crate::host::fluid::{NOWHERE, packet_time};
 use crate::indices::PortIndex;
-use crate::params::{SwitchModel, Threshold};
+use crate::params::{SwitchModel, SwitchParams, Threshold};
 use crate::switch::impaired_link::Background;
 use crate::switch::port::Owner;
 
@@ -98,19 +98,25 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
         BesidePackets::new(shard.channels.len(), queue, packet)
     });
     let parts = if shard.constants.is_tcp() { SEGMENT_PARTS } else { MESSAGE_PARTS };
+    let switch = &experiment.params.switch;
     Fluid::new(capacities, packet_time(&shard.constants, rates), topology.hosts(), branches, parts, classes, beside)
+        .with_queues(most_waiting(switch, switch.egress_threshold))
 }
 
-/// Most that may wait for one port of a switch: of a threshold alpha, alpha / (1 + alpha) of the buffer (Choudhury and
-/// Hahne, *Dynamic queue length thresholds*, 1998, equation 3); under congestion control by marks no more than where
-/// every packet is marked.
+/// Most that may wait for one port of a switch: under congestion control by marks no more than where every packet is
+/// marked.
 fn queue_max(constants: &RunConstants) -> f64 {
     let switch = &constants.params.switch;
-    let threshold = match switch.ingress_threshold {
-        Threshold::Alpha(alpha) => switch.buffer.get() as f64 * alpha / (1.0 + alpha),
-        Threshold::Static(size) => size.get() as f64,
-    };
     let reacts = constants.params.transport.roce().is_some_and(|roce| !roce.congestion_controls().is_empty());
     let marked = switch.ecn.filter(|_| reacts).map_or(f64::INFINITY, |ecn| ecn.queue_max.get() as f64);
-    threshold.min(marked)
+    most_waiting(switch, switch.ingress_threshold).min(marked)
+}
+
+/// Most that a threshold lets wait: of alpha, alpha / (1 + alpha) of the buffer (Choudhury and Hahne, *Dynamic queue
+/// length thresholds*, 1998, equation 3).
+fn most_waiting(switch: &SwitchParams, threshold: Threshold) -> f64 {
+    match threshold {
+        Threshold::Alpha(alpha) => switch.buffer.get() as f64 * alpha / (1.0 + alpha),
+        Threshold::Static(size) => size.get() as f64,
+    }
 }

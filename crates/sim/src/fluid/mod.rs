@@ -15,6 +15,7 @@
 
 mod beside;
 mod classes;
+mod latest;
 mod max_min;
 mod paths;
 
@@ -26,12 +27,15 @@ use etherweave_primitives::{Duration, Time};
 use crate::indices::{EndpointIndex, PortIndex};
 pub(crate) use beside::{Backlog, BesidePackets};
 use classes::ClassLinks;
+pub(crate) use latest::{Departures, LATENCIES, PathLatency, lateness};
 use max_min::Share;
 use paths::Flow;
 pub(crate) use paths::{Branch, BranchRange, Branches, Links, PathSet, Tables};
 
 /// A share of a link below which nothing is left of it.
 const FULL: f64 = 1e-9;
+/// A share of a link from which on packets that are sent by others overtake those that wait for it.
+const BUSY: f64 = 0.5;
 /// Connections on a link that are fewer are none: sums of shares are rounded.
 const NONE: f64 = 1e-6;
 
@@ -134,11 +138,21 @@ pub(crate) struct Fluid {
     hosts: usize,
     /// When the event is due that is scheduled.
     pub scheduled: Time,
-    /// Rates of connections that were solved, how many of the connections a lossless network would hold back, and how
-    /// many links limit that are not their hosts'.
+    /// Rates of connections that were solved, how many of the connections a lossless network would hold back, how many
+    /// links limit that are not their hosts', and of those how many have more waiting than a switch holds.
     solutions: u64,
     held_back: u64,
     limited: u64,
+    overflowing: u64,
+    /// Connections that began, and how many of them with packets that overtake each other.
+    begun: u64,
+    overtaken: u64,
+    /// Segments of TCP, and those of several frames that meet moderated interrupts.
+    segments: u64,
+    moderated: u64,
+    /// Most that may wait in a switch for one link, and what would for each [B].
+    queue_max: f64,
+    queues: Vec<f64>,
     flows: Vec<Flow>,
     shares: Vec<Share>,
     limits: Vec<f64>,
@@ -185,11 +199,23 @@ impl Fluid {
             solutions: 0,
             held_back: 0,
             limited: 0,
+            overflowing: 0,
+            begun: 0,
+            overtaken: 0,
+            segments: 0,
+            moderated: 0,
+            queue_max: f64::INFINITY,
+            queues: Vec::new(),
             flows: Vec::new(),
             shares: Vec::new(),
             limits: Vec::new(),
             number: 0,
         }
+    }
+
+    /// Switches hold at most so much for a link [B].
+    pub fn with_queues(self, queue_max: f64) -> Fluid {
+        Fluid { queue_max, queues: vec![0.0; self.loads.len()], ..self }
     }
 
     /// A connection begins with a message of `wire` bytes, or to send packets if that is infinite, on the links there
@@ -213,14 +239,18 @@ impl Fluid {
         let (preferred, others) = links.branches(tables);
         let at_hosts = [(links.first, 1.0), (links.last, 1.0)].map(left).into_iter().fold(limit, f64::min);
         let rate = preferred.iter().flat_map(|branch| branch.links(tables)).map(left).fold(at_hosts, f64::min);
-        let (mut is_least, mut is_shared) = (rate < limit, false);
+        let (mut is_least, mut is_shared, mut is_overtaken) = (rate < limit, false, false);
+        let ends = [links.first.get(), links.last.get()];
         for (link, share) in preferred.iter().flat_map(|&branch| links.flow(branch).links(tables)) {
             let capacity = self.solver.capacity(link);
-            let (load, others) = &mut self.loads[link as usize];
-            is_shared |= *others > NONE && *load + share * rate > capacity * (1.0 - FULL);
+            let (load, count) = &mut self.loads[link as usize];
+            let is_part = (share < 1.0 || !others.is_empty()) && !ends.contains(&link);
+            is_overtaken |= is_part && *count > NONE && *load + share * rate > capacity * BUSY;
+            is_shared |= *count > NONE && *load + share * rate > capacity * (1.0 - FULL);
             is_least |= *load + share * rate > capacity * (1.0 + FULL);
-            (*load, *others) = (*load + share * rate, *others + share);
+            (*load, *count) = (*load + share * rate, *count + share);
         }
+        (self.begun, self.overtaken) = (self.begun + 1, self.overtaken + u64::from(is_overtaken));
         // Other branches may have more left.
         let may_grow = rate < at_hosts && preferred.len() + others.len() > 1;
         let levels = std::iter::repeat_n(rate, preferred.len()).chain(std::iter::repeat(0.0));
@@ -321,6 +351,17 @@ impl Fluid {
         self.held_back as f64 / self.solutions.max(1) as f64
     }
 
+    /// What is left of the message that leads at a place [B on the wire].
+    pub fn left(&self, place: u32, now: Time) -> f64 {
+        let active = &self.active[place as usize];
+        active.left - active.rate * now.since(active.since).as_ps() as f64
+    }
+
+    /// The rate of the connection at a place [B/ps].
+    pub fn rate(&self, place: u32) -> f64 {
+        self.active[place as usize].rate
+    }
+
     /// What a link carries [B/ps].
     pub fn capacity(&self, link: PortIndex) -> f64 {
         self.solver.capacity(link.get())
@@ -329,6 +370,26 @@ impl Fluid {
     /// The share of rates that a link behind a switch limits.
     pub fn limited(&self) -> f64 {
         self.limited as f64 / self.solutions.max(1) as f64
+    }
+
+    /// The share of rates that such a link limits, for which more waits than a switch holds.
+    pub fn overflowing(&self) -> f64 {
+        self.overflowing as f64 / self.solutions.max(1) as f64
+    }
+
+    /// The share of connections whose packets overtake each other.
+    pub fn overtaken(&self) -> f64 {
+        self.overtaken as f64 / self.begun.max(1) as f64
+    }
+
+    /// A segment of TCP has come.
+    pub fn count_segment(&mut self, is_moderated: bool) {
+        (self.segments, self.moderated) = (self.segments + 1, self.moderated + u64::from(is_moderated));
+    }
+
+    /// The share of segments of several frames that meet moderated interrupts.
+    pub fn moderated(&self) -> f64 {
+        self.moderated as f64 / self.segments.max(1) as f64
     }
 
     /// When there is something to do next.
@@ -392,7 +453,9 @@ impl Fluid {
         (self.solve_at, self.solved, self.number) = (None, now, self.number + 1);
         self.limit_packets(tables);
         self.fill(tables);
-        if (self.number - 1).is_multiple_of(COUNTED * self.parts / MESSAGE_PARTS) {
+        // The first are counted all, as short runs have no others.
+        let is_counted = self.number <= COUNTED || self.number.is_multiple_of(COUNTED * self.parts / MESSAGE_PARTS);
+        if is_counted {
             self.count_held_back(tables);
         }
         let mut ends = std::mem::take(&mut self.ends).into_vec();
@@ -437,6 +500,9 @@ impl Fluid {
             active.ends = now + active.lasts();
             lasts = active.lasts().as_ps().saturating_add(lasts);
             ends.push(Reverse((active.ends, active.endpoint)));
+        }
+        if is_counted && !self.queues.is_empty() {
+            self.count_overflowing(tables);
         }
         let messages = ends.len();
         self.ends = BinaryHeap::from(ends);
@@ -530,5 +596,31 @@ impl Fluid {
             self.limited += u64::from(share.bottleneck.is_some_and(|full| full / classes != flow.first.get()));
             self.held_back += u64::from(flow.links_of_class(tables, classes).any(is_held));
         }
+    }
+
+    /// Counts flows at links for which more would wait than a switch holds: what hosts send of a message before it has
+    /// drained, up to the window, or that if more messages follow.
+    fn count_overflowing(&mut self, tables: Tables<'_>) {
+        let classes = self.solver.classes();
+        let mut shares = self.shares.as_slice();
+        for active in &self.active {
+            let Links { first, .. } = active.links;
+            let (preferred, others) = active.links.branches(tables);
+            let used = preferred.len() + if active.uses_others { others.len() } else { 0 };
+            let (own, next) = shares.split_at(used);
+            shares = next;
+            let sent = self.solver.capacity(first.get()) / self.loads[first.get() as usize].1;
+            // Who has several messages to send goes on with others.
+            let unsent = if active.behind > 0.0 { f64::INFINITY } else { active.left * (1.0 - active.rate / sent) };
+            let waits = unsent.min(active.window.bytes - active.rate * active.window.round).max(0.0);
+            for (branch, share) in preferred.iter().chain(others).zip(own) {
+                if let Some(full) = share.bottleneck.map(|full| full / classes).filter(|&full| full != first.get()) {
+                    self.queues[full as usize] += waits * f64::from(branch.weight) * share.rate / active.rate;
+                }
+            }
+        }
+        let fulls = || self.shares.iter().filter_map(|share| share.bottleneck).map(|full| (full / classes) as usize);
+        self.overflowing += fulls().filter(|&full| self.queues[full] > self.queue_max).count() as u64;
+        fulls().for_each(|full| self.queues[full] = 0.0);
     }
 }

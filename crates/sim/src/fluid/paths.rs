@@ -1,6 +1,7 @@
 //! The links that a connection uses: one path, a path that is split at every switch, or several paths of which each
 //! takes what it can.
 
+use super::latest::PathLatency;
 use crate::indices::PortIndex;
 
 /// A part of a connection, between the links of both hosts: a path, or all links of one that is split.
@@ -23,6 +24,9 @@ pub(crate) struct BranchRange {
     pub preferred: u16,
     /// How many there are.
     pub count: u16,
+    /// Its first entry in the table of latencies, and how many there are: none if all paths have the same.
+    pub latency: u32,
+    pub latencies: u16,
 }
 
 /// What is between the hosts of a connection.
@@ -56,6 +60,8 @@ pub(crate) struct Branches {
     pub branches: Vec<Branch>,
     /// Of each entry of the table of routes: how much of its branch uses the link. Empty where all is used.
     pub shares: Vec<f32>,
+    /// Latencies of paths: of each connection the least first.
+    pub latencies: Vec<PathLatency>,
     /// The most branches of a connection.
     pub most: usize,
 }
@@ -89,6 +95,16 @@ impl Links {
                 let first = range.first as usize;
                 table.branches[first..first + usize::from(range.count)].split_at(usize::from(range.preferred))
             }
+        }
+    }
+
+    /// Latencies of its paths on an idle fabric, if they differ.
+    pub fn latencies<'a>(&self, tables: Tables<'a>) -> &'a [PathLatency] {
+        match (&self.paths, tables.branches) {
+            (&PathSet::Several(BranchRange { latency, latencies, .. }), Some(branches)) => {
+                &branches.latencies[latency as usize..latency as usize + usize::from(latencies)]
+            }
+            (PathSet::One(_) | PathSet::Several(_), _) => &[],
         }
     }
 

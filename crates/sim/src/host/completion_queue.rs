@@ -83,6 +83,11 @@ impl CompletionQueue {
         }
     }
 
+    /// Whether an interrupt may wait for more.
+    pub fn is_moderated(&self) -> bool {
+        self.adaptive.is_some() || self.profile.count > 1 && !self.profile.period.is_zero()
+    }
+
     /// When the NIC raises the interrupt, as things stand, or has.
     pub fn raised_at(&self) -> Time {
         self.raised_at

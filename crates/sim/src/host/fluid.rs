@@ -11,7 +11,7 @@ use super::protocol::Protocol;
 use crate::constants::{Overheads, RunConstants};
 use crate::engine::Shard;
 use crate::engine::event::{Event, Kind};
-use crate::fluid::{Branch, Links, PathSet, Window};
+use crate::fluid::{Branch, Departures, Links, PathSet, Window, lateness};
 use crate::indices::{EndpointIndex, PortIndex};
 use crate::params::{Reliability, RoceParams};
 use crate::transport::roce::Operation;
@@ -51,6 +51,14 @@ pub(super) struct Load {
     pub largest: u32,
     /// It is handed over bit by bit until then.
     pub until: Time,
+    /// Since when it drains, or waits to.
+    pub began: Time,
+}
+
+/// What of `bytes` has come by `time`, if they come evenly from `began` until `end`.
+fn come_by(time: Time, bytes: u64, [began, end]: [Time; 2]) -> u64 {
+    let (part, all) = (time.min(end).since(began).as_ps(), end.since(began).as_ps().max(1));
+    (u128::from(bytes) * u128::from(part) / u128::from(all)) as u64
 }
 
 impl FluidState {
@@ -114,7 +122,7 @@ fn load(bytes: u64, end: u64, operation: Operation, params: &RoceParams, overhea
     };
     let largest = first + if packets == 1 { tail as u32 } else { payload as u32 };
     let wire = headers + (packets - 1) * payload + tail;
-    Load { end, bytes, packets, wire, largest, until: Time::ZERO }
+    Load { end, bytes, packets, wire, largest, until: Time::ZERO, began: Time::ZERO }
 }
 
 impl Shard {
@@ -131,8 +139,9 @@ impl Shard {
 
     /// A connection has something more to send.
     pub(super) fn fluid_load(&mut self, endpoint: EndpointIndex, load: Load) {
+        let now = self.now;
         let state = self.endpoints[endpoint].fluid();
-        state.waiting.push_back(load);
+        state.waiting.push_back(Load { began: now, ..load });
         if state.place == NOWHERE {
             self.fluid_start(endpoint, &load);
         } else {
@@ -238,13 +247,29 @@ impl Shard {
         Duration::from_ps(links.shares(self.constants.fluid_tables()).map(hop).sum::<f64>().round() as u64)
     }
 
+    /// How much later the last packet of a message, and of those `before` it that have not arrived, arrives than at the
+    /// mean latency, where paths have several.
+    fn fluid_lateness(&self, links: &Links, place: u32, before: u64, load: &Load) -> Duration {
+        let latencies = links.latencies(self.constants.fluid_tables());
+        let Some(params) = self.constants.params.transport.roce().filter(|_| !latencies.is_empty()) else {
+            return Duration::ZERO;
+        };
+        let fluid = self.fluid.as_ref().expect("a run in flow-level mode has it");
+        let missing = load.packets * params.path_mtu.get() - load.bytes;
+        let gap = f64::from(load.largest) / fluid.rate(place);
+        let tail = (u64::from(load.largest).saturating_sub(missing)) as f64 / fluid.rate(place);
+        let late = lateness(latencies, Departures { packets: before + load.packets, gap, tail });
+        Duration::from_ps(late.max(0.0).round() as u64)
+    }
+
     /// Sees to it that an event comes when something ends or rates change.
     fn expect_fluid(&mut self) {
         let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
         let next = fluid.next();
         if next < fluid.scheduled {
             fluid.scheduled = next;
-            self.schedule_at(next, PortIndex::new(0), Kind::FluidDue, 0);
+            // After all else at that time, so that what begins at once shares links at once.
+            self.schedule_at(next, PortIndex::new(u32::MAX), Kind::FluidDue, 0);
         }
     }
 
@@ -270,17 +295,19 @@ impl Shard {
 
     /// The message that leads has left its last bottleneck: it arrives, and the next follows.
     fn fluid_sent(&mut self, endpoint: EndpointIndex) {
-        let links = self.fluid_links(endpoint);
+        let (now, links) = (self.now, self.fluid_links(endpoint));
         let state = self.endpoints[endpoint].fluid();
         let load = state.waiting.pop_front().expect("an active connection has a message");
+        state.waiting.iter_mut().take(1).for_each(|next| next.began = now);
         let (place, next, is_fed) = (state.place, state.waiting.front().copied(), state.is_fed);
         self.count_fluid(endpoint, &links, place, &load);
         // What it took at its rate includes a packet on the slowest link.
         let slowest = |(port, _): (PortIndex, f64)| self.ports[port].serialization_time(load.largest);
         let of_packet = links.shares(self.constants.fluid_tables()).map(slowest).max().unwrap_or(Duration::ZERO);
         let latency = self.fluid_latency(&links, load.largest);
-        let now = self.now;
-        let arrives = now + (latency - of_packet.min(latency));
+        let before = self.endpoints[endpoint].fluid().in_network.iter().map(|load| load.packets).sum();
+        let late = self.fluid_lateness(&links, place, before, &load);
+        let arrives = now + (latency - of_packet.min(latency)) + late;
         let state = self.endpoints[endpoint].fluid();
         state.arrives = state.arrives.max(arrives);
         state.in_network.push_back(load);
@@ -331,6 +358,10 @@ impl Shard {
             return self.segment_arrived(endpoint);
         }
         self.received(remote, load.bytes);
+        let (now, warm_up) = (self.now, self.constants.warm_up);
+        if now >= warm_up {
+            self.endpoints[remote].warm_up_intake += come_by(warm_up, load.bytes, [load.began, now]);
+        }
         while let Some(message) = self.endpoints[remote].take_complete(load.end) {
             self.deliver(remote, message);
         }
@@ -342,6 +373,22 @@ impl Shard {
             let key = self.key(port, Kind::FluidAcknowledged, endpoint.get());
             self.queue.push(Event::new(self.now + latency, key, load.end as u32));
         }
+    }
+
+    /// What of messages to an endpoint has come since the warm-up, of those that have not come whole at the end [B].
+    pub(crate) fn fluid_partly_come(&self, endpoint: EndpointIndex, end: Time) -> u64 {
+        // Without flow-level mode the sender may be in another shard.
+        let Some(fluid) = &self.fluid else { return 0 };
+        let Protocol::Fluid(state) = &self.endpoints[self.endpoints[endpoint].remote].protocol else { return 0 };
+        let since_warm_up = |bytes, began: Time| bytes - come_by(self.constants.warm_up, bytes, [began, end]);
+        let sent = state.in_network.iter();
+        let sent = sent.map(|load| (come_by(end, load.bytes, [load.began, state.arrives]), load.began));
+        let drains = state.waiting.front().zip(state.place());
+        let drains = drains.map(|(load, place)| {
+            let left = (fluid.left(place, end) / load.wire as f64).clamp(0.0, 1.0);
+            ((load.bytes as f64 * (1.0 - left)) as u64, load.began)
+        });
+        sent.chain(drains).map(|(bytes, began)| since_warm_up(bytes, began)).sum()
     }
 
     /// The sender learns what has arrived: all below an offset with these lower bits, less than 4 GiB ago.

@@ -81,6 +81,11 @@ impl ReceiveQueue {
         self.receive.complete_train(train);
     }
 
+    /// Whether an interrupt of what is received may wait for more.
+    pub(super) fn is_moderated(&self) -> bool {
+        self.receive.is_moderated()
+    }
+
     /// The NIC has sent a segment of `frames` and `bytes` in all. Whether it needs an interrupt.
     pub(super) fn sent(&mut self, now: Time, frames: u64, bytes: u64) -> bool {
         let transmit = self.transmit.as_mut().expect("segments have a queue where interrupts for them are modelled");

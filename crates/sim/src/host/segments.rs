@@ -225,7 +225,7 @@ impl Shard {
             let packets = bytes.div_ceil(state.mss.into()).max(1);
             let wire = packets * u64::from(overhead) + bytes;
             let largest = overhead + segment.len.min(state.mss);
-            let load = Load { end, bytes, packets, wire, largest, until: flow.written_at(end) };
+            let load = Load { end, bytes, packets, wire, largest, until: flow.written_at(end), began: now };
             self.fluid_load(endpoint, load);
         }
     }

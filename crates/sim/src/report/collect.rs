@@ -39,23 +39,9 @@ impl Simulation {
             failures: part.failures.into_iter().map(|(_, row)| row).collect(),
             lossless_drops: rows(part.switch_drops).chain(rows(part.nic_drops)).collect(),
             fingerprint: part.fingerprint,
-            held_back: self.held_back(),
-            may_be_lost: self.may_be_lost(),
+            left_out: self.left_out(),
             captured: self.shards.iter().flat_map(|shard| &shard.captures).map(|port| port.capture.clone()).collect(),
         }
-    }
-
-    /// See [`Report::held_back`].
-    fn held_back(&self) -> Option<f64> {
-        let shard = self.shards.first().filter(|shard| shard.constants.nic_pause_mask != 0)?;
-        shard.fluid.as_ref().map(|fluid| fluid.held_back())
-    }
-
-    /// See [`Report::may_be_lost`].
-    fn may_be_lost(&self) -> Option<f64> {
-        let is_lossy = |shard: &&Shard| shard.constants.nic_pause_mask == 0 && !shard.credits.are_used();
-        let shard = self.shards.first().filter(is_lossy).filter(|shard| shard.constants.is_tcp())?;
-        shard.fluid.as_ref().map(|fluid| fluid.limited())
     }
 
     /// What the shards of this process have measured.
@@ -213,7 +199,7 @@ impl Simulation {
             destination_host: self.host_name(destination),
             stream: sink.stream,
             messages: intake.bytes / sink.bytes,
-            bytes: intake.bytes - warm_up_intake,
+            bytes: intake.bytes - warm_up_intake + shard.fluid_partly_come(sink.endpoint, self.end),
             start: sink.start.max(shard.constants.warm_up),
             end: if is_whole { intake.last } else { self.end },
         }

@@ -3,6 +3,7 @@
 mod activities;
 mod collect;
 mod far;
+mod left_out;
 mod part;
 mod samples;
 mod waits;
@@ -16,6 +17,7 @@ use crate::host::IterationRow;
 use crate::switch::paused::PauseCounters;
 
 pub use activities::{ActivityRow, TransferRow};
+pub use left_out::LeftOut;
 pub use samples::{FlowSampleRow, PortSampleRow, SampledFlowName, SampledPortName, Samples};
 
 /// Names for rows.
@@ -228,12 +230,8 @@ pub struct Report {
     pub totals: Totals,
     /// Fingerprint of all events.
     pub fingerprint: Option<Fingerprint>,
-    /// Flow-level mode under lossless flow control: the share of solved rates of connections that it would hold back,
-    /// because on a link of theirs others wait for a full link that they do not use.
-    pub held_back: Option<f64>,
-    /// Flow-level mode over TCP without flow control: the share of solved rates that a link behind a switch limits,
-    /// where packets may be lost.
-    pub may_be_lost: Option<f64>,
+    /// What flow-level mode leaves out.
+    pub left_out: LeftOut,
     /// Frames at the captured ports that were not written to files, in no order of the ports.
     pub captured: Vec<Capture>,
 }

@@ -1,0 +1,63 @@
+//! What flow-level mode leaves out of a run, and how much of the run that concerns.
+
+use crate::engine::{Shard, Simulation};
+use crate::params::LossDetection;
+
+/// Shares of what was solved for connections in flow-level mode, 0 where a run simulates what is left out or has none
+/// of it.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct LeftOut {
+    /// Rates that lossless flow control would hold back, because on a link of the connection others wait for a full
+    /// link that it does not use.
+    pub held_back: f64,
+    /// Rates that a link behind a switch limits, where packets may be lost: over RoCE only where more would wait than
+    /// the switch holds.
+    pub lost: f64,
+    /// Rates that a link behind a switch limits, where a congestion control would set them.
+    pub controlled: f64,
+    /// Connections whose packets overtake each other, since some of them wait with others' for links of which they use
+    /// more than half: some are sent again.
+    pub overtaken: f64,
+    /// Segments of several frames of TCP whose interrupts wait for more: with packets they meet other acknowledgements,
+    /// and adaptive moderation takes other steps.
+    pub moderated: f64,
+}
+
+impl Simulation {
+    pub(super) fn left_out(&self) -> LeftOut {
+        let Some((shard, fluid)) = self.shards.first().and_then(|shard| Some((shard, shard.fluid.as_ref()?))) else {
+            return LeftOut::default();
+        };
+        // Of TCP it is not known how much waits in switches.
+        let lost = if shard.constants.is_tcp() { fluid.limited() } else { fluid.overflowing() };
+        let of = |share: f64, applies: bool| if applies { share } else { 0.0 };
+        LeftOut {
+            held_back: of(fluid.held_back(), shard.constants.nic_pause_mask != 0),
+            lost: of(lost, shard.may_lose_packets()),
+            controlled: of(fluid.limited(), shard.controls_congestion()),
+            overtaken: of(fluid.overtaken(), shard.resends_what_is_overtaken()),
+            moderated: fluid.moderated(),
+        }
+    }
+}
+
+impl Shard {
+    /// Whether connections are in a priority that no flow control protects.
+    fn may_lose_packets(&self) -> bool {
+        let is_lossy = |priority: u8| self.constants.nic_pause_mask & 1 << priority == 0;
+        !self.credits.are_used() && self.endpoints.iter().any(|endpoint| is_lossy(endpoint.priority))
+    }
+
+    /// Whether hosts slow down by what they see of queues before anything is lost.
+    fn controls_congestion(&self) -> bool {
+        let params = &self.constants.params;
+        let is_marked = params.switch.ecn.is_some() && params.transport.tcp().is_some_and(|tcp| tcp.ecn);
+        is_marked || params.transport.roce().is_some_and(|roce| !roce.congestion_controls().is_empty())
+    }
+
+    /// Whether connections take packets for lost that others have overtaken. Go-back-N is warned of before a run.
+    fn resends_what_is_overtaken(&self) -> bool {
+        let roce = self.constants.params.transport.roce();
+        roce.is_some_and(|roce| roce.loss_detection == LossDetection::Time)
+    }
+}
