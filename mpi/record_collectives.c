@@ -10,12 +10,12 @@ struct blocks {
 
 static void begin(const struct call *call, enum collective_kind kind, int root, MPI_Comm comm,
                   const MPI_Request *handle) {
-    uint64_t number = communicator_number(comm); /* before the record */
+    struct communicator *members = communicator_of(comm); /* before the record */
     record_begin(handle ? RECORD_ICOLLECTIVE : RECORD_COLLECTIVE, call);
     record_put((uint64_t)kind);
-    record_put(number);
+    record_put(members->number);
     if (handle) {
-        struct request request = {request_number(), 0, 0, 0, 0, 0, 0, comm};
+        struct request request = {.number = request_number(), .is_active = 1, .members = members};
         record_put(request_add(*handle, request)->number);
     }
     record_put((uint64_t)root);
@@ -45,7 +45,7 @@ static void listed(struct call *call, enum collective_kind kind, int root, MPI_C
     if (!call_leave(call)) {
         return;
     }
-    int members = communicator_size(comm);
+    int members = communicator_of(comm)->size;
     begin(call, kind, root, comm, handle);
     record_put((uint64_t)(members * ((first.counts != NULL) + (second.counts != NULL))));
     if (first.counts) {
@@ -70,7 +70,7 @@ static int64_t block(const void *sent, int sent_count, MPI_Datatype sent_type, i
 
 static int64_t sum(const int counts[], MPI_Datatype type, MPI_Comm comm) {
     int64_t elements = 0;
-    for (int member = 0; member < communicator_size(comm); member++) {
+    for (int member = 0; member < communicator_of(comm)->size; member++) {
         elements += counts[member];
     }
     return type_bytes(elements, type);

@@ -8,10 +8,10 @@ int MPI_Init(int *count, char ***words) {
     return code;
 }
 
-/* Records are of one thread at a time: MPI may provide less than is required. */
+/* Records are of one thread at a time: the program is given no more, and a program that ignores it has what it needs. */
 int MPI_Init_thread(int *count, char ***words, int required, int *provided) {
-    required = required > MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED : required;
     int code = PMPI_Init_thread(count, words, required, provided);
+    *provided = *provided > MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED : *provided;
     recording_start();
     return code;
 }
@@ -30,7 +30,7 @@ static void made(struct call *call, MPI_Comm comm) {
         if (is_inter) {
             record_unsupported(&at_once, "an intercommunicator");
         } else if (call_leave(&at_once)) {
-            communicator_number(comm);
+            communicator_of(comm);
         }
     }
 }
@@ -59,15 +59,19 @@ MAKES(Intercomm_create, WORDS(MPI_Comm local, int leader, MPI_Comm peers, int re
       WORDS(local, leader, peers, remote, tag))
 MAKES(Intercomm_merge, WORDS(MPI_Comm parent, int is_high), WORDS(parent, is_high))
 
-int MPI_Comm_free(MPI_Comm *comm) {
-    struct call call = call_enter();
-    if (call.is_recorded) {
-        communicator_forget(*comm);
+#define FREES(NAME)                                                                                                    \
+    int MPI_##NAME(MPI_Comm *comm) {                                                                                   \
+        struct call call = call_enter();                                                                               \
+        if (call.is_recorded) {                                                                                        \
+            communicator_forget(*comm);                                                                                \
+        }                                                                                                              \
+        int code = PMPI_##NAME(comm);                                                                                  \
+        record_other(&call);                                                                                           \
+        return code;                                                                                                   \
     }
-    int code = PMPI_Comm_free(comm);
-    record_other(&call);
-    return code;
-}
+
+FREES(Comm_free)
+FREES(Comm_disconnect)
 
 /* What exchanges messages that no record has: a replay refuses such a recording. */
 #define UNSUPPORTED(NAME, PARAMETERS, NAMES)                                                                           \
@@ -78,18 +82,48 @@ int MPI_Comm_free(MPI_Comm *comm) {
         return code;                                                                                                   \
     }
 
-UNSUPPORTED(Win_create,
-            WORDS(void *base, MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *window),
+#define SPAWN MPI_Info info, int root, MPI_Comm comm, MPI_Comm *children
+#define SPAWN_NAMES info, root, comm, children
+
+UNSUPPORTED(Win_create, WORDS(void *base, MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *window),
             WORDS(base, bytes, unit, info, comm, window))
-UNSUPPORTED(Win_allocate,
+UNSUPPORTED(Win_allocate, WORDS(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window),
+            WORDS(bytes, unit, info, comm, base, window))
+UNSUPPORTED(Win_allocate_shared,
             WORDS(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window),
             WORDS(bytes, unit, info, comm, base, window))
 UNSUPPORTED(Win_create_dynamic, WORDS(MPI_Info info, MPI_Comm comm, MPI_Win *window), WORDS(info, comm, window))
-UNSUPPORTED(Neighbor_allgather,
-            WORDS(const void *sent, int sent_count, MPI_Datatype sent_type, void *buffer, int count, MPI_Datatype type,
-                  MPI_Comm comm),
-            WORDS(sent, sent_count, sent_type, buffer, count, type, comm))
-UNSUPPORTED(Neighbor_alltoall,
-            WORDS(const void *sent, int sent_count, MPI_Datatype sent_type, void *buffer, int count, MPI_Datatype type,
-                  MPI_Comm comm),
-            WORDS(sent, sent_count, sent_type, buffer, count, type, comm))
+UNSUPPORTED(Comm_spawn, WORDS(const char *command, char *words[], int most, SPAWN, int codes[]),
+            WORDS(command, words, most, SPAWN_NAMES, codes))
+UNSUPPORTED(Comm_spawn_multiple,
+            WORDS(int count, char *commands[], char **words[], const int most[], const MPI_Info infos[], int root,
+                  MPI_Comm comm, MPI_Comm *children, int codes[]),
+            WORDS(count, commands, words, most, infos, root, comm, children, codes))
+UNSUPPORTED(Comm_accept, WORDS(const char *port, SPAWN), WORDS(port, SPAWN_NAMES))
+UNSUPPORTED(Comm_connect, WORDS(const char *port, SPAWN), WORDS(port, SPAWN_NAMES))
+UNSUPPORTED(Comm_join, WORDS(int socket, MPI_Comm *comm), WORDS(socket, comm))
+
+/* Collectives of neighbours, also those that go on. */
+#define NEIGHBORS(NAME, PARAMETERS, NAMES)                                                                             \
+    UNSUPPORTED(Neighbor_##NAME, WORDS(PARAMETERS, MPI_Comm comm), WORDS(NAMES, comm))                                  \
+    UNSUPPORTED(Ineighbor_##NAME, WORDS(PARAMETERS, MPI_Comm comm, MPI_Request *request), WORDS(NAMES, comm, request))
+
+NEIGHBORS(allgather,
+          WORDS(const void *sent, int sent_count, MPI_Datatype sent_type, void *buffer, int count, MPI_Datatype type),
+          WORDS(sent, sent_count, sent_type, buffer, count, type))
+NEIGHBORS(allgatherv,
+          WORDS(const void *sent, int sent_count, MPI_Datatype sent_type, void *buffer, const int counts[],
+                const int places[], MPI_Datatype type),
+          WORDS(sent, sent_count, sent_type, buffer, counts, places, type))
+NEIGHBORS(alltoall,
+          WORDS(const void *sent, int sent_count, MPI_Datatype sent_type, void *buffer, int count, MPI_Datatype type),
+          WORDS(sent, sent_count, sent_type, buffer, count, type))
+NEIGHBORS(alltoallv,
+          WORDS(const void *sent, const int sent_counts[], const int sent_places[], MPI_Datatype sent_type,
+                void *buffer, const int counts[], const int places[], MPI_Datatype type),
+          WORDS(sent, sent_counts, sent_places, sent_type, buffer, counts, places, type))
+NEIGHBORS(alltoallw,
+          WORDS(const void *sent, const int sent_counts[], const MPI_Aint sent_places[],
+                const MPI_Datatype sent_types[], void *buffer, const int counts[], const MPI_Aint places[],
+                const MPI_Datatype types[]),
+          WORDS(sent, sent_counts, sent_places, sent_types, buffer, counts, places, types))

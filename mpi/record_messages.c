@@ -1,4 +1,6 @@
 /* Wrappers of messages between two ranks. */
+#include <stdlib.h>
+
 #include "recorder.h"
 
 enum mode { MODE_STANDARD, MODE_SYNCHRONOUS, MODE_READY, MODE_BUFFERED };
@@ -8,28 +10,29 @@ struct message {
     int peer, tag;
     int64_t bytes;
     MPI_Comm comm;
+    struct communicator *members; /* known before a record of the message begins */
 };
 
 static void put_send(const struct message *message, int mode) {
     record_put((uint64_t)mode);
-    record_put(communicator_number(message->comm));
-    record_put(communicator_world(message->comm, message->peer));
+    record_put(message->members->number);
+    record_put((uint64_t)message->members->worlds[message->peer]);
     record_put((uint64_t)message->tag);
     record_put((uint64_t)message->bytes);
 }
 
-static void put_received(MPI_Comm comm, const MPI_Status *status) {
-    record_put(communicator_number(comm));
-    record_put(communicator_world(comm, status->MPI_SOURCE));
+static void put_received(const struct communicator *members, const MPI_Status *status) {
+    record_put(members->number);
+    record_put((uint64_t)members->worlds[status->MPI_SOURCE]);
     record_put((uint64_t)status->MPI_TAG);
     record_put((uint64_t)status_bytes(status));
 }
 
-static void sent(struct call *call, const struct message *message, int mode) {
+static void sent(struct call *call, struct message *message, int mode) {
     if (!call_leave(call)) {
         return;
     }
-    communicator_number(message->comm); /* before the record */
+    message->members = communicator_of(message->comm);
     if (message->peer == MPI_PROC_NULL) {
         record_begin(RECORD_OTHER, call);
     } else {
@@ -43,8 +46,8 @@ static void sent(struct call *call, const struct message *message, int mode) {
 static uint64_t or_any(int number, int any, uint64_t known) { return number == any ? 0 : known + 1; }
 
 static void put_posted(const struct message *message) {
-    uint64_t peer = message->peer == MPI_ANY_SOURCE ? 0 : communicator_world(message->comm, message->peer);
-    record_put(communicator_number(message->comm));
+    uint64_t peer = message->peer == MPI_ANY_SOURCE ? 0 : (uint64_t)message->members->worlds[message->peer];
+    record_put(message->members->number);
     record_put(or_any(message->peer, MPI_ANY_SOURCE, peer));
     record_put(or_any(message->tag, MPI_ANY_TAG, (uint64_t)message->tag));
     record_put((uint64_t)message->bytes);
@@ -63,15 +66,15 @@ static void begun(struct call *call, const struct message *message, int mode, ui
 }
 
 static struct request request_of(const struct message *message, int mode, int is_persistent) {
-    return (struct request){request_number(), mode < 0,       is_persistent,  mode,
-                            message->peer,    message->tag, message->bytes, message->comm};
+    return (struct request){request_number(), mode < 0,     is_persistent,  !is_persistent, mode,
+                            message->peer,    message->tag, message->bytes, message->members};
 }
 
-static void posted(struct call *call, const struct message *message, int mode, MPI_Request handle) {
+static void posted(struct call *call, struct message *message, int mode, MPI_Request handle) {
     if (!call_leave(call)) {
         return;
     }
-    communicator_number(message->comm);
+    message->members = communicator_of(message->comm);
     if (message->peer == MPI_PROC_NULL) {
         record_begin(RECORD_OTHER, call);
         record_end();
@@ -80,10 +83,11 @@ static void posted(struct call *call, const struct message *message, int mode, M
     }
 }
 
-static void prepared(struct call *call, const struct message *message, int mode, MPI_Request handle) {
+static void prepared(struct call *call, struct message *message, int mode, MPI_Request handle) {
     int is_recorded = call->is_recorded;
     record_other(call);
-    if (is_recorded && message->peer != MPI_PROC_NULL) {
+    if (is_recorded) {
+        message->members = communicator_of(message->comm);
         request_add(handle, request_of(message, mode, 1));
     }
 }
@@ -92,7 +96,7 @@ static void prepared(struct call *call, const struct message *message, int mode,
     int MPI_##NAME(const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {               \
         struct call call = call_enter();                                                                               \
         int code = PMPI_##NAME(buffer, count, type, peer, tag, comm);                                                  \
-        sent(&call, &(struct message){peer, tag, type_bytes(count, type), comm}, MODE);                                \
+        sent(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, MODE);                                \
         return code;                                                                                                   \
     }
 
@@ -101,7 +105,7 @@ static void prepared(struct call *call, const struct message *message, int mode,
                    MPI_Request *request) {                                                                             \
         struct call call = call_enter();                                                                               \
         int code = PMPI_##NAME(buffer, count, type, peer, tag, comm, request);                                         \
-        RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm}, MODE, *request);                  \
+        RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, MODE, *request);                  \
         return code;                                                                                                   \
     }
 
@@ -110,7 +114,7 @@ static void prepared(struct call *call, const struct message *message, int mode,
                    MPI_Request *request) {                                                                             \
         struct call call = call_enter();                                                                               \
         int code = PMPI_##NAME(buffer, count, type, peer, tag, comm, request);                                         \
-        RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm}, -1, *request);                    \
+        RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, -1, *request);                    \
         return code;                                                                                                   \
     }
 
@@ -130,20 +134,21 @@ RECEIVE_REQUEST(Irecv, posted)
 RECEIVE_REQUEST(Recv_init, prepared)
 
 static void received(struct call *call, MPI_Comm comm, const MPI_Status *status, int is_sent,
-                     const struct message *message) {
+                     struct message *message) {
     if (!call_leave(call)) {
         return;
     }
-    communicator_number(comm);
+    struct communicator *members = communicator_of(comm);
     int is_received = status->MPI_SOURCE != MPI_PROC_NULL;
     enum record_kind both = is_received ? RECORD_SEND_RECEIVE : RECORD_SEND;
     enum record_kind one = is_received ? RECORD_RECEIVE : RECORD_OTHER;
     record_begin(is_sent ? both : one, call);
     if (is_sent) {
+        message->members = members;
         put_send(message, MODE_STANDARD);
     }
     if (is_received) {
-        put_received(comm, status);
+        put_received(members, status);
     }
     record_end();
 }
@@ -164,7 +169,7 @@ int MPI_Sendrecv(const void *sent_buffer, int sent_count, MPI_Datatype sent_type
     status = status == MPI_STATUS_IGNORE ? &own : status;
     int code = PMPI_Sendrecv(sent_buffer, sent_count, sent_type, to, sent_tag, buffer, count, type, from, tag, comm,
                              status);
-    struct message message = {to, sent_tag, type_bytes(sent_count, sent_type), comm};
+    struct message message = {to, sent_tag, type_bytes(sent_count, sent_type), comm, NULL};
     received(&call, comm, status, to != MPI_PROC_NULL, &message);
     return code;
 }
@@ -175,25 +180,32 @@ int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int to, int
     struct call call = call_enter();
     status = status == MPI_STATUS_IGNORE ? &own : status;
     int code = PMPI_Sendrecv_replace(buffer, count, type, to, sent_tag, from, tag, comm, status);
-    struct message message = {to, sent_tag, type_bytes(count, type), comm};
+    struct message message = {to, sent_tag, type_bytes(count, type), comm, NULL};
     received(&call, comm, status, to != MPI_PROC_NULL, &message);
     return code;
 }
 
-/* Every start of a persistent request is an operation of its own. */
+/* Every start of a persistent request is an operation of its own. Requests that are not known are of collectives, or of
+   messages in parts. */
 static void started(struct call *call, int count, const MPI_Request *handles) {
     if (!call_leave(call)) {
         return;
     }
     struct call at_once = {call->exit_ns, call->exit_ns, 1};
+    int is_known = 1;
     for (int index = 0; index < count; index++) {
         struct request *request = request_find(handles[index]);
-        if (request) {
+        is_known &= request != NULL;
+        if (request && request->peer != MPI_PROC_NULL) {
             request->number = request_number();
-            struct message message = {request->peer, request->tag, request->bytes, request->comm};
-            communicator_number(message.comm);
+            request->is_active = 1;
+            struct message message = {request->peer, request->tag, request->bytes, MPI_COMM_NULL, request->members};
             begun(index == 0 ? call : &at_once, &message, request->mode, request->number);
         }
+    }
+    if (!is_known) {
+        struct call unknown = call_enter();
+        record_unsupported(&unknown, "MPI_Start of a persistent collective");
     }
 }
 
@@ -208,5 +220,103 @@ int MPI_Startall(int count, MPI_Request requests[]) {
     struct call call = call_enter();
     int code = PMPI_Startall(count, requests);
     started(&call, count, requests);
+    return code;
+}
+
+/* A message that a probe has set aside for a receive of its own. */
+struct matched {
+    MPI_Message handle;
+    struct communicator *members;
+    int peer, tag;
+    struct matched *next;
+};
+static struct matched *all_matched;
+
+static void keep_matched(MPI_Message handle, MPI_Comm comm, const MPI_Status *status) {
+    struct matched *made = malloc(sizeof *made);
+    if (!made) {
+        PMPI_Abort(MPI_COMM_WORLD, 3);
+        return;
+    }
+    *made = (struct matched){handle, communicator_of(comm), status->MPI_SOURCE, status->MPI_TAG, all_matched};
+    communicator_hold(made->members);
+    all_matched = made;
+}
+
+/* Takes one out of the list; none of a message from nobody. */
+static struct matched *take_matched(MPI_Message handle) {
+    for (struct matched **at = &all_matched; *at; at = &(*at)->next) {
+        if ((*at)->handle == handle) {
+            struct matched *found = *at;
+            *at = found->next;
+            return found;
+        }
+    }
+    return NULL;
+}
+
+static void drop_matched(struct matched *matched) {
+    communicator_release(matched->members);
+    free(matched);
+}
+
+int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
+    MPI_Status own;
+    struct call call = call_enter();
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    int code = PMPI_Mprobe(source, tag, comm, message, status);
+    int is_recorded = call.is_recorded;
+    record_other(&call);
+    if (is_recorded && status->MPI_SOURCE != MPI_PROC_NULL) {
+        keep_matched(*message, comm, status);
+    }
+    return code;
+}
+
+int MPI_Improbe(int source, int tag, MPI_Comm comm, int *is_there, MPI_Message *message, MPI_Status *status) {
+    MPI_Status own;
+    struct call call = poll_enter();
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    int code = PMPI_Improbe(source, tag, comm, is_there, message, status);
+    if (poll_leave(&call, *is_there) && status->MPI_SOURCE != MPI_PROC_NULL) {
+        keep_matched(*message, comm, status);
+    }
+    return code;
+}
+
+int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
+    MPI_Status own;
+    MPI_Message handle = *message;
+    struct call call = call_enter();
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    int code = PMPI_Mrecv(buffer, count, type, message, status);
+    if (call_leave(&call)) {
+        struct matched *matched = take_matched(handle);
+        record_begin(matched ? RECORD_RECEIVE : RECORD_OTHER, &call);
+        if (matched) {
+            put_received(matched->members, status);
+            drop_matched(matched);
+        }
+        record_end();
+    }
+    return code;
+}
+
+int MPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request) {
+    MPI_Message handle = *message;
+    struct call call = call_enter();
+    int code = PMPI_Imrecv(buffer, count, type, message, request);
+    if (call_leave(&call)) {
+        struct matched *matched = take_matched(handle);
+        if (matched) {
+            int64_t bytes = type_bytes(count, type);
+            struct message posted = {matched->peer, matched->tag, bytes, MPI_COMM_NULL, matched->members};
+            begun(&call, &posted, -1, request_add(*request, request_of(&posted, -1, 0))->number);
+            drop_matched(matched);
+        } else {
+            record_begin(RECORD_OTHER, &call);
+            record_end();
+        }
+    }
     return code;
 }

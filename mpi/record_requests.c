@@ -36,22 +36,24 @@ static void put_completed(MPI_Request handle, struct request *request, const MPI
     record_put(request->number + 1);
     record_put((uint64_t)(request->is_receive + is_cancelled));
     if (request->is_receive && !is_cancelled) {
-        record_put(communicator_world(request->comm, status->MPI_SOURCE));
+        record_put((uint64_t)request->members->worlds[status->MPI_SOURCE]);
         record_put((uint64_t)status->MPI_TAG);
         record_put((uint64_t)status_bytes(status));
     }
+    request->is_active = 0;
     if (!request->is_persistent) {
         request_remove(handle);
     }
 }
 
-/* Requests at `indices` of the scratch are complete, all of them without a list. Those to nobody are not known. */
+/* Requests at `indices` of the scratch are complete, all of them without a list. Those to nobody are not known, and
+   persistent ones may be inactive. */
 static void completed(const struct call *call, int count, const int *indices, const MPI_Status *statuses) {
     record_begin(RECORD_COMPLETE, call);
     for (int at = 0; at < count; at++) {
         MPI_Request handle = scratch.handles[indices ? indices[at] : at];
         struct request *request = request_find(handle);
-        if (request) {
+        if (request && request->is_active) {
             put_completed(handle, request, &statuses[at]);
         }
     }
@@ -159,8 +161,8 @@ int MPI_Request_free(MPI_Request *request) {
     int code = PMPI_Request_free(request);
     if (call_leave(&call)) {
         struct request *freed = request_find(handle);
-        record_begin(freed && !freed->is_persistent ? RECORD_FREE : RECORD_OTHER, &call);
-        if (freed && !freed->is_persistent) {
+        record_begin(freed && freed->is_active ? RECORD_FREE : RECORD_OTHER, &call);
+        if (freed && freed->is_active) {
             record_put(freed->number);
         }
         request_remove(handle);
@@ -174,19 +176,5 @@ int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
     struct call call = call_enter();
     int code = PMPI_Probe(source, tag, comm, status);
     record_other(&call);
-    return code;
-}
-
-int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
-    struct call call = call_enter();
-    int code = PMPI_Mprobe(source, tag, comm, message, status);
-    record_unsupported(&call, "MPI_Mprobe");
-    return code;
-}
-
-int MPI_Improbe(int source, int tag, MPI_Comm comm, int *is_there, MPI_Message *message, MPI_Status *status) {
-    struct call call = call_enter();
-    int code = PMPI_Improbe(source, tag, comm, is_there, message, status);
-    record_unsupported(&call, "MPI_Improbe");
     return code;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,27 +13,24 @@
 enum { VERSION = 1, BUFFER_BYTES = 1 << 20, NUMBER_BYTES = 10, TRIALS = 1000, EXIT_PLACE = 3 };
 enum { NAME_BYTES = 4096, TEXT_MAX = 255 };
 
-/* A communicator that has been used. */
-struct communicator {
-    MPI_Comm handle;
-    uint64_t number;
-    int size;
-    int *worlds; /* of its members */
-};
-
 static struct {
-    int depth, is_on;
+    int has_started, is_on;
     unsigned char bytes[BUFFER_BYTES + BUFFER_BYTES / 16];
     size_t used;
     int64_t last_ns; /* end of the last record */
     uint64_t records, cost_ns;
     int64_t ahead_ns;
-    struct communicator *communicators;
+    struct communicator **communicators; /* whose handles are not freed */
     size_t communicator_count;
     uint64_t communicator_next;
 } recorder;
 /* Not open: -1. */
 static int file = -1;
+/* Calls that this thread is in: one of the program, and those that MPI makes in it. */
+static _Thread_local int depth __attribute__((tls_model("initial-exec")));
+/* Whether a thread is in a call of the program, and whether another one has been in one at the same time: records are of
+   one thread at a time, and end then. */
+static atomic_int is_inside, are_concurrent;
 
 static void *grown(void *list, size_t bytes) {
     void *larger = realloc(list, bytes);
@@ -102,10 +100,26 @@ void record_end(void) {
     record_begin(RECORD_PAUSE, &pause);
 }
 
-struct call poll_enter(void) { return (struct call){0, 0, recorder.depth++ == 0 && recorder.is_on}; }
+struct call poll_enter(void) {
+    if (depth++ > 0 || !recorder.is_on) {
+        return (struct call){0, 0, 0};
+    }
+    if (atomic_load_explicit(&is_inside, memory_order_relaxed)) {
+        atomic_store_explicit(&are_concurrent, 1, memory_order_relaxed);
+    }
+    atomic_store_explicit(&is_inside, 1, memory_order_relaxed);
+    return (struct call){0, 0, !atomic_load_explicit(&are_concurrent, memory_order_relaxed)};
+}
+
+static void leave(struct call *call) {
+    if (--depth == 0) {
+        atomic_store_explicit(&is_inside, 0, memory_order_relaxed);
+    }
+    call->is_recorded &= !atomic_load_explicit(&are_concurrent, memory_order_relaxed);
+}
 
 int poll_leave(struct call *call, int has_found) {
-    recorder.depth--;
+    leave(call);
     if (call->is_recorded && has_found) {
         call->entry_ns = call->exit_ns = now_ns();
     }
@@ -121,7 +135,7 @@ struct call call_enter(void) {
 }
 
 int call_leave(struct call *call) {
-    recorder.depth--;
+    leave(call);
     if (call->is_recorded) {
         call->exit_ns = now_ns();
     }
@@ -153,8 +167,9 @@ static uint64_t record_cost_ns(void) {
         call.exit_ns = now_ns();
         recorder.last_ns = call.entry_ns;
         record_begin(RECORD_SEND, &call);
-        record_put(communicator_number(MPI_COMM_WORLD));
-        record_put(communicator_world(MPI_COMM_WORLD, 0));
+        const struct communicator *world = communicator_of(MPI_COMM_WORLD);
+        record_put(world->number);
+        record_put((uint64_t)world->worlds[0]);
         record_put(1);
         record_put(1 << 20);
         record_end();
@@ -194,33 +209,49 @@ static void put_head(struct offset offset) {
 
 /* By calls that are not the program's. */
 static struct offset compared_clocks(void) {
-    recorder.depth++;
+    depth++;
     struct offset offset = clock_offset(MPI_COMM_WORLD);
     PMPI_Barrier(MPI_COMM_WORLD);
-    recorder.depth--;
+    depth--;
     return offset;
+}
+
+/* Opens the file of a rank, unless any rank finds one: that of a program which ran before, or which started this one. */
+static int open_file(const char *directory) {
+    char name[NAME_BYTES];
+    int rank, is_there;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int length = snprintf(name, sizeof name, "%s/%d.ewr", directory, rank);
+    file = length > 0 && length < NAME_BYTES ? open(name, O_WRONLY | O_CREAT | O_EXCL, 0666) : -1;
+    is_there = file < 0 && errno == EEXIST;
+    if (file < 0 && !is_there) {
+        fprintf(stderr, "recorder: %s: %s\n", name, strerror(errno));
+        PMPI_Abort(MPI_COMM_WORLD, EXIT_PLACE);
+    }
+    PMPI_Allreduce(MPI_IN_PLACE, &is_there, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (is_there && file >= 0) {
+        close(file);
+        unlink(name);
+        file = -1;
+    }
+    if (is_there && rank == 0) {
+        fprintf(stderr, "recorder: %s has the recording of another program, so this one is not recorded\n", directory);
+    }
+    return file >= 0;
 }
 
 void recording_start(void) {
     const char *directory = getenv("ETHERWEAVE_RECORD");
-    char name[NAME_BYTES];
-    int rank;
-    if (!directory) {
+    if (!directory || !open_file(directory)) {
         return;
     }
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    int length = snprintf(name, sizeof name, "%s/%d.ewr", directory, rank);
-    file = length > 0 && length < NAME_BYTES ? open(name, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
-    if (file < 0) {
-        fprintf(stderr, "recorder: %s: %s\n", name, strerror(errno));
-        PMPI_Abort(MPI_COMM_WORLD, EXIT_PLACE);
-    }
+    recorder.has_started = 1;
     struct offset offset = compared_clocks();
     recorder.ahead_ns = offset.ahead_ns;
     recorder.last_ns = now_ns();
     put_head(offset);
     struct call pause = {recorder.last_ns, 0, 1};
-    communicator_number(MPI_COMM_WORLD);
+    communicator_of(MPI_COMM_WORLD);
     recorder.cost_ns = record_cost_ns();
     requests_start();
     pause.exit_ns = now_ns();
@@ -229,9 +260,18 @@ void recording_start(void) {
 }
 
 void recording_end(void) {
-    struct call call = call_enter();
-    if (call_leave(&call)) {
-        int64_t drift_ns = compared_clocks().ahead_ns - recorder.ahead_ns;
+    if (!recorder.has_started) {
+        return;
+    }
+    /* On all ranks, whether or not the file of one could be written. */
+    struct call call = {now_ns(), 0, 1};
+    int64_t drift_ns = compared_clocks().ahead_ns - recorder.ahead_ns;
+    call.exit_ns = call.entry_ns;
+    if (are_concurrent) {
+        record_begin(RECORD_UNSUPPORTED, &call);
+        put_text("calls of several threads at once");
+    }
+    if (recorder.is_on) {
         record_begin(RECORD_END, &call);
         record_put(recorder.records);
         record_put(recorder.cost_ns);
@@ -271,36 +311,40 @@ static void put_communicator(const struct communicator *made) {
     }
 }
 
-static struct communicator *known(MPI_Comm comm) {
-    struct communicator *list = recorder.communicators;
+struct communicator *communicator_of(MPI_Comm comm) {
     for (size_t index = 0; index < recorder.communicator_count; index++) {
-        if (list[index].handle == comm) {
-            return &list[index];
+        if (recorder.communicators[index]->handle == comm) {
+            return recorder.communicators[index];
         }
     }
     size_t count = recorder.communicator_count++;
-    recorder.communicators = grown(list, (count + 1) * sizeof *list);
-    struct communicator *made = &recorder.communicators[count];
-    *made = (struct communicator){comm, recorder.communicator_next++, 0, NULL};
+    recorder.communicators = grown(recorder.communicators, (count + 1) * sizeof *recorder.communicators);
+    struct communicator *made = grown(NULL, sizeof *made);
+    *made = (struct communicator){comm, recorder.communicator_next++, 0, NULL, 1};
+    recorder.communicators[count] = made;
     PMPI_Comm_size(comm, &made->size);
     made->worlds = world_ranks(comm, made->size);
     put_communicator(made);
     return made;
 }
 
-uint64_t communicator_number(MPI_Comm comm) { return known(comm)->number; }
-
-uint64_t communicator_world(MPI_Comm comm, int rank) { return (uint64_t)known(comm)->worlds[rank]; }
-
-int communicator_size(MPI_Comm comm) { return known(comm)->size; }
-
 void communicator_forget(MPI_Comm comm) {
     for (size_t index = 0; index < recorder.communicator_count; index++) {
-        if (recorder.communicators[index].handle == comm) {
-            free(recorder.communicators[index].worlds);
+        struct communicator *freed = recorder.communicators[index];
+        if (freed->handle == comm) {
             recorder.communicators[index] = recorder.communicators[--recorder.communicator_count];
+            communicator_release(freed);
             return;
         }
+    }
+}
+
+void communicator_hold(struct communicator *members) { members->holders++; }
+
+void communicator_release(struct communicator *members) {
+    if (--members->holders == 0) {
+        free(members->worlds);
+        free(members);
     }
 }
 

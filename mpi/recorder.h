@@ -51,14 +51,24 @@ struct call {
     int is_recorded; /* 0 for calls that MPI makes itself, and before and after recording */
 };
 
-/* A request that has not been seen complete. */
+/* A communicator that has been used. Requests keep it after the program has freed its handle. */
+struct communicator {
+    MPI_Comm handle;
+    uint64_t number;
+    int size;
+    int *worlds;      /* ranks in the world of its members */
+    uint64_t holders; /* the handle, and requests */
+};
+
+/* A request that has not been seen complete, or a persistent one. */
 struct request {
     uint64_t number;
     int is_receive, is_persistent;
-    int mode; /* of a send, -1 for a receive */
+    int is_active; /* not of a persistent one before its start and after its completion */
+    int mode;      /* of a send, -1 for a receive */
     int peer, tag; /* of a persistent one, in its communicator */
     int64_t bytes;
-    MPI_Comm comm;
+    struct communicator *members;
 };
 
 /* Starts and ends recording; between MPI_Init and MPI_Finalize. */
@@ -81,13 +91,12 @@ void record_end(void);
 void record_other(struct call *call);
 void record_unsupported(struct call *call, const char *name);
 
-/* The number of a communicator; its first use writes its members. */
-uint64_t communicator_number(MPI_Comm comm);
-/* The rank in the world of a member. */
-uint64_t communicator_world(MPI_Comm comm, int rank);
-/* How many processes a collective of a communicator concerns. */
-int communicator_size(MPI_Comm comm);
+/* The communicator of a handle; its first use writes its members. */
+struct communicator *communicator_of(MPI_Comm comm);
+/* The handle is free, and may come again for another communicator. */
 void communicator_forget(MPI_Comm comm);
+void communicator_hold(struct communicator *members);
+void communicator_release(struct communicator *members);
 
 int64_t type_bytes(int64_t count, MPI_Datatype type);
 int64_t status_bytes(const MPI_Status *status);

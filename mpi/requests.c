@@ -90,7 +90,9 @@ struct request *request_find(MPI_Request handle) {
 
 struct request *request_add(MPI_Request handle, struct request request) {
     struct request *stale = handle == table.shared ? NULL : request_find(handle);
+    communicator_hold(request.members);
     if (stale) {
+        communicator_release(stale->members);
         *stale = request;
         return stale;
     }
@@ -115,6 +117,7 @@ static void close_gap(size_t gap) {
 void request_remove(MPI_Request handle) {
     struct request *found = request_find(handle);
     if (found) {
+        communicator_release(found->members);
         struct entry *entry = (struct entry *)((unsigned char *)found - offsetof(struct entry, request));
         close_gap((size_t)(entry - table.entries));
         table.used--;

@@ -95,6 +95,12 @@ def test_goodput_is_the_mean_over_launches(simulated: Result, measured: Result) 
 
 def test_results_are_called_by_how_they_came_about(simulated: Result, measured: Result) -> None:
     assert ComparedResults([simulated, measured]).labels == ["simulated", "measured"]
+    other = dataclasses.replace(simulated, summary={**simulated.summary, "name": "dragonfly"})
+    assert ComparedResults([simulated, other, measured]).labels == [
+        f"simulated {simulated.summary['name']}",
+        "simulated dragonfly",
+        "measured",
+    ]
     assert ComparedResults([measured, simulated, measured]).labels == [
         *("measured 1", "simulated", "measured 2")
     ]
@@ -224,8 +230,7 @@ def test_a_mistake_in_a_goal_text_leaves_no_binary(tmp_path: Path) -> None:
     file.write_text("num_ranks 2\nrank 0 {\na: calc\n}\n")
     done = command("schedule", file, "-o", tmp_path / "out")
     assert (done.returncode, list((tmp_path / "out").iterdir())) == (2, [])
-    message = "text: line 3: a : calc; expected `send`, `recv`, `calc`, `requires` or `}`"
-    assert done.stderr == f"{file}: {message}\n"
+    assert done.stderr.startswith(f"{file}: text: line 3: a : calc; expected `send Nb to RANK`, ")
     done = command("schedule", file, "-o", tmp_path / "out", "--goal")
     assert done.returncode == 2
     assert done.stderr.startswith("--set, --goal, --chakra: beside the GOAL text")

@@ -1,10 +1,11 @@
 //! A recorded program: the files of a directory, as tables and as a schedule.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use etherweave_primitives::InputError;
 use etherweave_workload::collective::{Library, Rule};
-use etherweave_workload::{RankRecording, Recording, ReplayRules, Transfer};
+use etherweave_workload::{Call, RankRecording, Recording, ReplayRules, Transfer};
 
 use crate::tables::{Column, Table, integers, numbers, texts};
 
@@ -37,6 +38,8 @@ pub struct RecordedFacts {
     pub record_ns_max: u64,
     /// By how much a clock may be wrong [ns].
     pub clock_error_ns_max: u64,
+    /// Functions whose messages are not recorded, each once: a replay refuses them.
+    pub not_recorded: Vec<String>,
 }
 
 /// Something that a rank did.
@@ -64,6 +67,7 @@ impl RecordedProgram {
                 files.push((path.display().to_string(), std::fs::read(&path).map_err(|reason| named(&path, reason))?));
             }
         }
+        files.sort();
         let recording = Recording::read(files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())));
         let within = |error: InputError| match error.key.as_str() {
             "" => error.within(&directory.display().to_string()),
@@ -93,7 +97,17 @@ impl RecordedProgram {
             recorder_share: recorder_ns as f64 / all_ns,
             record_ns_max: most(|rank| rank.cost_ns),
             clock_error_ns_max: most(|rank| rank.clock_error_ns),
+            not_recorded: self.not_recorded(),
         }
+    }
+
+    fn not_recorded(&self) -> Vec<String> {
+        let records = self.recording.ranks().iter().flat_map(|rank| &rank.records);
+        let names = records.filter_map(|record| match &record.call {
+            Call::Unsupported(name) => Some(name.clone()),
+            _ => None,
+        });
+        names.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The same as JSON.

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,6 +10,7 @@ import typer
 import etherweave
 from etherweave.cli.exits import FAILED, mistakes, notice, print_error, reject
 from etherweave.cli.parameters import AsJson, directory, output_file, output_option
+from etherweave.machine import usable_processors
 
 if TYPE_CHECKING:
     from etherweave.bench.measure.mpi_recorder import RecorderOverhead
@@ -72,8 +74,10 @@ def record(
         )
     overhead, ended = (None, done) if isinstance(done, int) else (done, 0)
     if ended:
-        print_error(f"{command[0]} ended with {ended}: the recording is not complete")
-        raise typer.Exit(FAILED)
+        state = "complete" if _is_complete(output) else "not complete"
+        print_error(f"{command[0]} ended with {ended}: the recording is {state}")
+        if state != "complete":
+            raise typer.Exit(FAILED)
     if not any(output.glob("*.ewr")):
         print_error(NOTHING)
         raise typer.Exit(FAILED)
@@ -86,13 +90,42 @@ def record(
         described = facts(recording)
         if trace:
             write_trace(recording, trace)
+    _warn(described)
     if as_json:
         measured = {"overhead": overhead.to_json()} if overhead else {}
         print(json.dumps({**described, **measured}, indent=2))
-        return
-    notice(recording_line(described))
-    if overhead:
-        print(_overhead_line(overhead))
+    else:
+        notice(recording_line(described))
+        if overhead:
+            print(_overhead_line(overhead))
+    if ended:
+        raise typer.Exit(FAILED)
+
+
+def _is_complete(output: Path) -> bool:
+    """Check whether all ranks have called MPI_Finalize: a program may fail behind it."""
+    from etherweave import _core
+
+    try:
+        _core.Recording.read(output)
+    except etherweave.ScenarioError:
+        return False
+    return True
+
+
+def _warn(described: "RecordingFacts") -> None:
+    """Say what makes a replay wrong or impossible."""
+    processors = usable_processors()
+    if described["hosts"] == [gethostname()] and described["ranks"] > processors:
+        print_error(
+            f"WARNING: {described['ranks']} ranks shared the {processors} processors of this host: "
+            "times of calls and of computation contain waiting for a processor"
+        )
+    if lost := described["not_recorded"]:
+        print_error(
+            f"WARNING: {', '.join(lost)}: messages are not recorded; `etherweave replay` refuses "
+            "this recording"
+        )
 
 
 def _overhead_line(overhead: "RecorderOverhead") -> str:

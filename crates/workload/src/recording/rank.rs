@@ -183,6 +183,9 @@ impl RankRecording {
 }
 
 fn head(bytes: &mut Bytes<'_>) -> Result<RankRecording, InputError> {
+    if bytes.left() == 0 {
+        return Err(Bytes::error(0, "an empty file", "a recording of a program that called MPI_Finalize"));
+    }
     let magic = bytes.take(MAGIC.len()).ok().filter(|magic| *magic == MAGIC);
     magic.ok_or_else(|| Bytes::error(0, "no recording", "a file that begins with EWRECORD"))?;
     let version = bytes.fixed(4)?;

@@ -104,6 +104,10 @@ def overhead(
     times: dict[bool, list[float]] = {False: [], True: []}
     for pair in range(pairs):
         for is_recorded in (pair % 2 == 0, pair % 2 == 1):
+            if is_recorded:
+                # The recorder leaves files of another program alone.
+                for earlier in directory.glob("*.ewr"):
+                    earlier.unlink()
             start_s = time.perf_counter()
             if is_recorded:
                 ended = run(command, made, directory)

@@ -1,0 +1,284 @@
+"""What programs may do to the recorder: rare calls are recorded, what is not recorded is said."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from etherweave import _core
+from etherweave.bench.launchers.mpirun import user
+from support.command_line import COMMAND, run_here
+
+pytestmark = pytest.mark.needs("mpicc", "mpirun")
+RANKS = 3
+HEAD = r"""
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static int rank, ranks, up, down;
+static double a[100], b[100];
+"""
+MAIN = """
+int main(int count, char **words) {{
+    int provided;
+    MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks;
+    {body}
+    MPI_Finalize();
+    return 0;
+}}
+"""
+RING = """
+    MPI_Irecv(b, 10, MPI_DOUBLE, down, 5, comm, &q[0]);
+    MPI_Isend(a, 10, MPI_DOUBLE, up, 5, comm, &q[1]);
+"""
+
+
+def program(directory: Path, body: str, before: str = "") -> list[str]:
+    """Compile a program; return the command that starts it on three ranks."""
+    source, made = directory / "program.c", directory / "program"
+    source.write_text(HEAD + before + MAIN.format(body=body))
+    subprocess.run(["mpicc", "-o", str(made), str(source), "-lpthread"], check=True)
+    launcher = ["mpirun", *user(), "--oversubscribe", "--timeout", "60"]
+    return [*launcher, "-np", str(RANKS), str(made)]
+
+
+def record(
+    directory: Path, body: str, before: str = ""
+) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """Record a program; return the recording, and how `record` ended."""
+    command = program(directory, body, before)
+    files = directory / "files"
+    return files, run_here("record", "-o", files, "--json", "--", *command)
+
+
+def messages(files: Path) -> list[tuple[int, int, int]]:
+    """Return source, destination and bytes of all messages, in order of these."""
+    transfers = pl.DataFrame(_core.Recording.read(files).tables()["transfers"])
+    return sorted(transfers.select("source", "destination", "bytes").rows())
+
+
+def ring(rounds: int) -> list[tuple[int, int, int]]:
+    """Return messages of ten numbers from each rank to the next."""
+    return sorted((rank, (rank + 1) % RANKS, 80) for rank in range(RANKS) for _ in range(rounds))
+
+
+def test_waits_for_persistent_requests_that_are_not_started_find_nothing(tmp_path: Path) -> None:
+    body = """
+        MPI_Request q[2];
+        int at, is_done;
+        MPI_Send_init(a, 10, MPI_DOUBLE, up, 5, MPI_COMM_WORLD, &q[0]);
+        MPI_Recv_init(b, 10, MPI_DOUBLE, down, 5, MPI_COMM_WORLD, &q[1]);
+        MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+        for (int round = 0; round < 3; round++) {
+            MPI_Startall(2, q);
+            MPI_Waitany(2, q, &at, MPI_STATUS_IGNORE);
+            MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+            MPI_Testall(2, q, &is_done, MPI_STATUSES_IGNORE);
+        }
+        MPI_Request_free(&q[0]);
+        MPI_Request_free(&q[1]);
+    """
+    files, done = record(tmp_path, body)
+    assert done.returncode == 0, done.stderr
+    assert messages(files) == ring(3)
+
+
+def test_a_communicator_may_be_freed_while_its_messages_go_on(tmp_path: Path) -> None:
+    body = f"""
+        for (int round = 0; round < 20; round++) {{
+            MPI_Comm comm, other;
+            MPI_Request q[2];
+            MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+            {RING}
+            MPI_Comm_free(&comm);
+            MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &other);
+            MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+            MPI_Comm_free(&other);
+        }}
+    """
+    files, done = record(tmp_path, body)
+    assert done.returncode == 0, done.stderr
+    assert messages(files) == ring(20)
+
+
+def test_a_handle_that_comes_again_is_another_communicator(tmp_path: Path) -> None:
+    body = f"""
+        for (int round = 0; round < 20; round++) {{
+            MPI_Comm comm;
+            MPI_Request q[2];
+            int sign = round % 2 ? 1 : -1, own = rank;
+            MPI_Comm_split(MPI_COMM_WORLD, 0, sign * rank, &comm);
+            MPI_Comm_rank(comm, &own);
+            up = (own + ranks + sign) % ranks, down = (own + ranks - sign) % ranks;
+            {RING}
+            MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+            MPI_Comm_disconnect(&comm);
+        }}
+    """
+    files, done = record(tmp_path, body)
+    assert done.returncode == 0, done.stderr
+    assert messages(files) == ring(20)
+
+
+def test_matched_probes_give_their_messages_to_their_receives(tmp_path: Path) -> None:
+    body = """
+        MPI_Comm comm = MPI_COMM_WORLD;
+        MPI_Message message;
+        MPI_Status status;
+        MPI_Request q[2];
+        for (int round = 0; round < 3; round++) {
+            MPI_Isend(a, 10, MPI_DOUBLE, up, 5, comm, &q[1]);
+            MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &message, MPI_STATUS_IGNORE);
+            MPI_Mrecv(b, 100, MPI_DOUBLE, &message, round ? &status : MPI_STATUS_IGNORE);
+            MPI_Wait(&q[1], MPI_STATUS_IGNORE);
+            MPI_Barrier(comm);
+            MPI_Isend(a, 10, MPI_DOUBLE, up, 5, comm, &q[1]);
+            for (int is_there = 0; !is_there;) {
+                MPI_Improbe(down, 5, comm, &is_there, &message, &status);
+            }
+            MPI_Imrecv(b, 100, MPI_DOUBLE, &message, &q[0]);
+            MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+            MPI_Barrier(comm);
+        }
+        MPI_Mprobe(MPI_PROC_NULL, 5, comm, &message, &status);
+        MPI_Mrecv(b, 100, MPI_DOUBLE, &message, &status);
+    """
+    files, done = record(tmp_path, body)
+    assert (done.returncode, "not recorded" in done.stderr) == (0, False), done.stderr
+    assert messages(files) == ring(6)
+
+
+@pytest.mark.parametrize(("processors", "is_said"), [(RANKS - 1, True), (RANKS, False)])
+def test_ranks_that_share_processors_are_a_warning(
+    processors: int, is_said: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("etherweave.cli.record.usable_processors", lambda: processors)
+    _, done = record(tmp_path, "MPI_Barrier(MPI_COMM_WORLD);")
+    warning = f"WARNING: {RANKS} ranks shared the {processors} processors of this host"
+    assert (done.returncode, warning in done.stderr) == (0, is_said), done.stderr
+
+
+def test_a_program_that_ran_before_keeps_its_recording(tmp_path: Path) -> None:
+    words = " ".join(
+        program(tmp_path, "MPI_Send(a, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);")
+    )
+    files = tmp_path / "files"
+    done = subprocess.run(
+        [*COMMAND, "record", "-o", files, "--json", "--", "sh", "-c", f"{words}; {words}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, json.loads(done.stdout)["ranks"]) == (0, RANKS)
+    assert "has the recording of another program, so this one is not recorded" in done.stderr
+
+
+def test_a_file_that_cannot_grow_ends_the_recording_and_not_the_program(tmp_path: Path) -> None:
+    body = """
+        if (rank == 1) {
+            struct rlimit most = {1000, 1000};
+            signal(SIGXFSZ, SIG_IGN);
+            setrlimit(RLIMIT_FSIZE, &most);
+        }
+        for (int call = 0; call < 400000; call++) {
+            MPI_Send(a, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+        }
+    """
+    _, done = record(tmp_path, body)
+    assert done.returncode == 2
+    assert "1.ewr: byte 1000: the file ends within a record; expected a recording" in done.stderr
+
+
+THREADS = """
+static void *calls(void *tag) {
+    for (int round = 0; round < 200; round++) {
+        MPI_Request request;
+        MPI_Irecv(b, 10, MPI_DOUBLE, down, *(int *)tag, MPI_COMM_WORLD, &request);
+        usleep(10);
+        MPI_Send(a, 10, MPI_DOUBLE, up, *(int *)tag, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return NULL;
+}
+"""
+THREADED = """
+    pthread_t threads[2];
+    int tags[2] = {1, 2};
+    for (int at = 0; at < 2; at++) {
+        pthread_create(&threads[at], NULL, calls, &tags[at]);
+    }
+    for (int at = 0; at < 2; at++) {
+        pthread_join(threads[at], NULL);
+    }
+"""
+TOPOLOGY = """
+    MPI_Comm comm;
+    MPI_Request request;
+    int one[1] = {10}, none[1] = {0};
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &down, one, 1, &up, one, MPI_INFO_NULL, 0,
+                                   &comm);
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "before"),
+    [
+        ("calls of several threads at once", THREADED, THREADS),
+        (
+            "MPI_Win_allocate_shared",
+            """
+            MPI_Win window;
+            double *base;
+            MPI_Win_allocate_shared(80, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
+            MPI_Win_free(&window);
+            """,
+            "",
+        ),
+        (
+            "MPI_Neighbor_alltoallv",
+            TOPOLOGY
+            + "MPI_Neighbor_alltoallv(a, one, none, MPI_DOUBLE, b, one, none, MPI_DOUBLE, comm);",
+            "",
+        ),
+        (
+            "MPI_Ineighbor_allgather",
+            TOPOLOGY
+            + "MPI_Ineighbor_allgather(a, 10, MPI_DOUBLE, b, 10, MPI_DOUBLE, comm, &request);"
+            "MPI_Wait(&request, MPI_STATUS_IGNORE);",
+            "",
+        ),
+    ],
+)
+def test_what_is_not_recorded_is_said(name: str, body: str, before: str, tmp_path: Path) -> None:
+    files, done = record(tmp_path, body, before)
+    assert done.returncode == 0, done.stderr
+    assert f"WARNING: {name}: messages are not recorded" in done.stderr
+    assert json.loads(done.stdout)["not_recorded"] == [name]
+    with pytest.raises(_core.ScenarioError, match=f"{name}, which is not recorded"):
+        _core.Recording.read(files).goal("open_mpi_4_1", 1, 1.0)
+    assert run_here("report", files).returncode == 0
+    assert name in (files / "report.html").read_text()
+
+
+def test_a_program_that_fails_behind_mpi_finalize_is_recorded(tmp_path: Path) -> None:
+    files, done = record(tmp_path, "MPI_Barrier(MPI_COMM_WORLD); MPI_Finalize(); return 3;")
+    assert (done.returncode, json.loads(done.stdout)["ranks"]) == (1, RANKS)
+    assert "mpirun ended with 3: the recording is complete" in done.stderr
+    assert "barrier" in _core.Recording.read(files).tables()["activities"].values("activity")
+
+
+def test_a_program_that_ends_without_mpi_finalize_leaves_no_recording(tmp_path: Path) -> None:
+    files, done = record(tmp_path, "MPI_Barrier(MPI_COMM_WORLD); _exit(0);")
+    assert (done.returncode, "the recording is not complete" in done.stderr) == (1, True)
+    with pytest.raises(
+        _core.ScenarioError, match="an empty file; expected a recording of a program"
+    ):
+        _core.Recording.read(files)
