@@ -56,8 +56,12 @@ def run(
 ) -> Run:
     """Simulate; ``progress`` returns whether to continue, ``on_start`` gets the estimate."""
 
-def convert_goal(text: str | PathLike[str], binary: str | PathLike[str]) -> None:
-    """Write a GOAL text as GOAL binary."""
+def convert_goal(
+    text: str | PathLike[str],
+    binary: str | PathLike[str],
+    progress: Callable[[int, int], object] | None = None,
+) -> None:
+    """Write a GOAL text as GOAL binary; ``progress`` gets how much of the text is read [B]."""
 
 def schedules(
     text: str, origin: str, overrides: Sequence[tuple[str, str]], warm_up: int

@@ -1,14 +1,14 @@
-"""Recorded programs on other fabrics: what was measured, and what a simulation predicts."""
+"""Recorded programs and traces on other fabrics: what was measured, what a simulation predicts."""
 
 import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from etherweave import _core
-from etherweave.archives import recorded
+from etherweave.archives import is_archive, recorded
 from etherweave.results import Result
 from etherweave.scenario import Overrides, ScenarioSource
 from etherweave.simulation import EstimateCallback, Progress, resolve, run
@@ -20,6 +20,12 @@ _LIBRARIES = {
     "MPICH Version: 4": "mpich_4",
 }
 """Libraries whose rules are known, by the beginning of what MPI says of itself."""
+JOB = "program"
+"""Name of the job where the scenario has none."""
+RECORDED = ".ewr"
+"""How the names of the recorder's files end."""
+RANK = "{rank}"
+"""Stands for the number of a rank in the names of Chakra's files."""
 LIBRARY = "open_mpi_4_1"
 """Rules for a recording of any other library."""
 
@@ -44,15 +50,18 @@ class RecordingFacts(TypedDict):
     """Time of a record, on the rank where it takes longest [ns]."""
     clock_error_ns_max: int
     """Error of a clock against that of rank 0 [ns]."""
+    not_recorded: list[str]
+    """Functions whose messages are not recorded; a replay refuses them."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A recorded program and its simulation."""
+    """A recorded program, or a trace, and its simulation."""
 
-    recorded: RecordingFacts
-    library: str
-    """Whose rules carried out collectives."""
+    recorded: RecordingFacts | None
+    """None of a trace, which does not say what was measured."""
+    library: str | None
+    """Whose rules carried out collectives; None where the trace or its defaults say so."""
     compute_scale: float
     result: Result
     """Of the simulation; the program is one iteration of the job."""
@@ -66,9 +75,9 @@ class Replay:
         return float(max(ends) - min(starts))
 
     @property
-    def error(self) -> float:
+    def error(self) -> float | None:
         """By which part the prediction differs from the recording."""
-        return self.predicted_ns / self.recorded["span_ns"] - 1
+        return self.recorded and self.predicted_ns / self.recorded["span_ns"] - 1
 
     def to_json(self) -> dict[str, object]:
         """Return the figures."""
@@ -76,7 +85,7 @@ class Replay:
             "recorded": self.recorded,
             "library": self.library,
             "compute_scale": self.compute_scale,
-            "recorded_ns": self.recorded["span_ns"],
+            "recorded_ns": self.recorded and self.recorded["span_ns"],
             "predicted_ns": self.predicted_ns,
             "error": self.error,
         }
@@ -89,7 +98,7 @@ def facts(recording: _core.Recording) -> RecordingFacts:
 
 
 def replay(
-    directory: str | Path,
+    source: str | Path,
     scenario: ScenarioSource,
     overrides: Overrides | None = None,
     *,
@@ -102,16 +111,19 @@ def replay(
     memory_limit: str | None = None,
     on_start: EstimateCallback | None = None,
 ) -> Replay:
-    """Simulate a recorded program in place of the first job of a scenario.
+    """Simulate a recorded program or a trace, in place of the first job of a scenario if any.
 
     Parameters
     ----------
-    directory
-        Files of the recorder, one for each rank; or the anchor file of an OTF2 archive.
+    source
+        Directory of the recorder's files, one for each rank; or the anchor file of an OTF2 archive;
+        or a trace: a GOAL text or binary, or Chakra's files by their folder or by their name with
+        ``{rank}`` in it.
     scenario, overrides
         The fabric, and where the job's ranks are, as for :func:`etherweave.run`.
     compute_scale
-        Factor of the time between calls: 0.5 for processors that are twice as fast.
+        Factor of the time between calls, or of the computation in traces of Chakra: 0.5 for
+        processors that are twice as fast.
     library
         Whose rules carry out collectives; by default the one that the scenario's job names, else
         the one that was recorded.
@@ -127,31 +139,105 @@ def replay(
     ArchiveError
         When an archive cannot be converted.
     ScenarioError
-        When the recording or the scenario is wrong, or their numbers of ranks differ.
+        When the recording or the scenario is wrong, or their numbers of ranks differ; when a trace
+        cannot have one of these options.
     OSError
         When a file cannot be read.
     """
-    with recorded(Path(directory), keep) as files:
-        recording = _core.Recording.read(files)
-    described = facts(recording)
-    rules = library or _named(scenario, overrides) or _recorded(described["library"])
-    text = recording.goal(rules, ranks_per_node, compute_scale)
-    workload = {"goal": {"text": text}}
+    source = Path(source)
+    described: RecordingFacts | None = None
+    rules = library
+    if kind := trace_kind(source):
+        workload = _trace(source, kind, compute_scale, library)
+        _only_of_recordings(source, ranks_per_node, keep)
+        first = _first_job(scenario, overrides)
+    else:
+        with recorded(source, keep) as files:
+            recording = _core.Recording.read(files)
+        described = facts(recording)
+        first = _first_job(scenario, overrides)
+        rules = library or _named(first) or _recorded(described["library"])
+        workload = {"goal": {"text": recording.goal(rules, ranks_per_node, compute_scale)}}
     result = run(
         scenario,
-        {**(overrides or {}), "job.0.workload": workload},
+        {**(overrides or {}), **_as_first(first, workload)},
         threads=threads,
         progress=progress,
         memory_limit=memory_limit,
         on_start=on_start,
     )
+    _check_end(result, first, described)
     return Replay(described, rules, compute_scale, result)
 
 
-def _named(scenario: ScenarioSource, overrides: Overrides | None) -> str | None:
-    """Return the library that the workload of the first job names."""
-    (first, *_) = tomllib.loads(resolve(scenario, overrides))["job"]
-    (keys,) = first["workload"].values()
+def trace_kind(source: Path) -> str | None:
+    """Return the workload that reads a trace, or None of a recording or an archive."""
+    if RANK in source.name:
+        return "chakra"
+    if source.is_dir():
+        names = {path.name for path in source.iterdir()}
+        is_recording = not names or any(name.endswith(RECORDED) for name in names)
+        return None if is_recording else "chakra"
+    is_trace = source.exists() and source.suffix != RECORDED and not is_archive(source)
+    return "goal" if is_trace else None
+
+
+def _trace(
+    source: Path, kind: str, compute_scale: float, library: str | None
+) -> dict[str, dict[str, object]]:
+    """Return a workload for a trace."""
+    file: dict[str, object] = {"file": str(source.absolute())}
+    if kind == "chakra":
+        chosen = {"library": library} if library else {}
+        return {kind: file | {"compute_scale": compute_scale} | chosen}
+    if compute_scale != 1.0 or library:
+        raise _core.ScenarioError(
+            f"{source}: a GOAL trace with another factor of computation, or another library; "
+            "expected a recording, or traces of Chakra"
+        )
+    return {kind: file}
+
+
+def _only_of_recordings(source: Path, ranks_per_node: int, keep: Path | None) -> None:
+    if ranks_per_node != 1 or keep:
+        raise _core.ScenarioError(
+            f"{source}: a trace with a number of ranks of a node, or to be kept; expected a "
+            "recording or an archive"
+        )
+
+
+def _first_job(scenario: ScenarioSource, overrides: Overrides | None) -> Mapping[str, Any] | None:
+    """Return the first job of a scenario, which may be a fabric alone."""
+    jobs = tomllib.loads(resolve(scenario, overrides)).get("job", [])
+    return next(iter(jobs), None)
+
+
+def _as_first(first: Mapping[str, Any] | None, workload: Mapping[str, object]) -> Overrides:
+    """Put a workload in place of that of the first job, or make a job for it."""
+    if first is None:
+        return {"job": [{"name": JOB, "workload": workload}]}
+    return {"job.0.workload": workload}
+
+
+def _check_end(
+    result: Result, first: Mapping[str, Any] | None, described: RecordingFacts | None
+) -> None:
+    """Reject a run that ends before all ranks of the program do."""
+    name = first["name"] if first else JOB
+    ended = result.values("iterations", "job").count(name)
+    expected = described["ranks"] if described else 1
+    has_others = len(tomllib.loads(result.resolved)["job"]) > 1
+    is_cut = ended < expected or not (described or has_others)
+    if result.summary["finished"] == "time_limit" and is_cut:
+        raise _core.ScenarioError(
+            f"{result.summary['name']}: run.end: {name} has not ended then; expected a later end, "
+            "or none"
+        )
+
+
+def _named(first: Mapping[str, Any] | None) -> str | None:
+    """Return the library that the workload of a job names."""
+    (keys,) = first["workload"].values() if first else ({},)
     named: str | None = keys.get("library")
     return named
 

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from etherweave import toml
-from etherweave.inputs import read_text
+from etherweave.inputs import InputError, read_text
 
 ScenarioSource: TypeAlias = str | Path | Mapping[str, object]
 Overrides: TypeAlias = Mapping[str, object]
+
+TRACES = (".goal", ".bin", ".et", ".ewr", ".otf2")
+"""How names of files end that are traces, or parts of recordings."""
 
 
 def read(scenario: ScenarioSource) -> tuple[str, str]:
@@ -21,10 +24,14 @@ def read(scenario: ScenarioSource) -> tuple[str, str]:
     Raises
     ------
     OSError
-        When a file cannot be read: :class:`etherweave.inputs.InputError` when it is no text.
+        When a file cannot be read: :class:`etherweave.inputs.InputError` when it is no text, or a
+        trace.
     """
     if isinstance(scenario, Mapping):
         return toml.document(scenario), "<scenario>"
+    if Path(scenario).suffix in TRACES and Path(scenario).is_file():
+        reason = "a trace; expected a scenario, on which `etherweave replay` simulates the trace"
+        raise InputError(scenario, reason)
     return read_text(scenario), str(scenario)
 
 

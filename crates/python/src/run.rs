@@ -2,17 +2,17 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
 use etherweave_scenario::{Column, Outcome, RunOptions, Scenario};
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::error::scenario_error;
+use crate::error::{os_error, scenario_error};
 use crate::processes::{agree, processes};
 use crate::table::Table;
 
@@ -131,7 +131,7 @@ pub fn run(
                 .map_err(|error| scenario_error(&error))?;
             // Before the run: a file that cannot be written is reported at once.
             let own = hosts.iter().zip(&files).filter(|(host, _)| run.has_capture(host));
-            let files = own.map(|(host, file)| Ok((host, create(file)?))).collect::<PyResult<Vec<_>>>()?;
+            let files = own.map(|(host, file)| Ok((host, create(Path::new(file))?))).collect::<PyResult<Vec<_>>>()?;
             for (host, file) in files {
                 run.capture_to(host, BufWriter::new(Watched { file, has_failed: has_failed.clone() }))?;
             }
@@ -172,18 +172,8 @@ impl Write for Watched {
     }
 }
 
-/// An empty file, or Python's error with its name.
-fn create(file: &str) -> PyResult<File> {
-    File::create(file).map_err(|error| match error.raw_os_error() {
-        Some(number) => PyOSError::new_err((number, reason(&error), file.to_owned())),
-        None => error.into(),
-    })
-}
-
-/// What went wrong, without the number that Python appends itself.
-fn reason(error: &std::io::Error) -> String {
-    let message = error.to_string();
-    message.split(" (os error").next().unwrap_or(&message).to_owned()
+fn create(file: &Path) -> PyResult<File> {
+    File::create(file).map_err(|error| os_error(file, error))
 }
 
 /// Passes progress on to Python, seldom enough to cost nothing.

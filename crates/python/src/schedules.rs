@@ -1,14 +1,17 @@
 //! Schedules for Python: a scenario's text goes in, files for the executor come out; and the executor's own sources.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::{self, BufReader, BufWriter, Read};
 use std::path::{Path, PathBuf};
 
 use etherweave_scenario::InputError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::error::{ScenarioError, scenario_error};
+use crate::error::{ScenarioError, os_error, scenario_error};
+
+/// Of a text that is read at once [B]: some milliseconds' work.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// The jobs of a scenario, as files that the executor reads.
 #[pyclass(frozen, module = "etherweave._core")]
@@ -106,22 +109,58 @@ impl Schedule {
     }
 }
 
-/// Writes a file, which is removed if there is a mistake in what is written.
+/// Writes a file, which has its name when it is whole: what is left of an interrupted one would look like a schedule.
 fn write(file: &Path, of: &str, content: impl FnOnce(BufWriter<File>) -> Result<(), InputError>) -> PyResult<()> {
-    let result = content(BufWriter::new(File::create(file)?));
-    result.map_err(|error| {
-        // What is left of it would look like a schedule.
-        let _ = std::fs::remove_file(file);
-        ScenarioError::new_err(format!("{of}: {error}"))
-    })
+    let mut part = file.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    let made = File::create(&part).map_err(|error| os_error(&part, error))?;
+    match content(BufWriter::new(made)) {
+        Ok(()) => std::fs::rename(&part, file).map_err(|error| os_error(file, error)),
+        Err(error) => {
+            let _ = std::fs::remove_file(&part);
+            Err(ScenarioError::new_err(format!("{of}: {error}")))
+        }
+    }
 }
 
-/// Writes a GOAL text as GOAL binary.
+/// A file of which Python learns after each piece how much has been read, so that Ctrl-C takes effect.
+struct ReportedFile {
+    file: File,
+    read: u64,
+    length: u64,
+    progress: Option<Py<PyAny>>,
+    failure: Option<PyErr>,
+}
+
+impl Read for ReportedFile {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let answer = Python::attach(|py| {
+            py.check_signals()?;
+            self.progress.as_ref().map(|progress| progress.call1(py, (self.read, self.length))).transpose()
+        });
+        if let Err(failure) = answer {
+            self.failure = Some(failure);
+            return Err(io::Error::other("interrupted"));
+        }
+        let count = self.file.read(bytes)?;
+        self.read += count as u64;
+        Ok(count)
+    }
+}
+
+/// Writes a GOAL text as GOAL binary; `progress` gets the bytes that have been read, and those of the text.
 #[pyfunction]
-pub fn convert_goal(py: Python<'_>, text: PathBuf, binary: PathBuf) -> PyResult<()> {
+#[pyo3(signature = (text, binary, progress=None))]
+pub fn convert_goal(py: Python<'_>, text: PathBuf, binary: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<()> {
     py.detach(|| {
-        let lines = BufReader::new(File::open(&text)?);
-        write(&binary, &text.display().to_string(), |out| etherweave_scenario::convert_goal(lines, out))
+        let file = File::open(&text).map_err(|error| os_error(&text, error))?;
+        let length = file.metadata().map_err(|error| os_error(&text, error))?.len();
+        let file = ReportedFile { file, read: 0, length, progress, failure: None };
+        let mut lines = BufReader::with_capacity(PIECE_BYTES, file);
+        let of = text.display().to_string();
+        let result = write(&binary, &of, |out| etherweave_scenario::convert_goal(&mut lines, out));
+        lines.into_inner().failure.map_or(result, Err)
     })
 }
 

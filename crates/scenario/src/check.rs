@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputError, InputErrors, Priority};
 use etherweave_sim::Job;
-use etherweave_sim::params::{self, Binding, CoreParams, FlowControl};
+use etherweave_sim::params::{self, Binding, CoreParams, FlowControl, NicParams};
 use etherweave_topology::Topology;
 use etherweave_workload::{Graph, Op, Program, Traffic, Workload};
 
@@ -142,8 +142,27 @@ pub(crate) fn binding(number: usize, job: &JobSpec, cores: Option<&CoreParams>) 
     InputError::unless(core < count, key, format!("core {core}"), format!("a core of the host's {count}, from 0"))
 }
 
+/// What must be known before a run, a line each.
+pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
+    let nic = slow_nic(scenario, topology);
+    [routing::warnings(scenario, topology), shared_cores(scenario), nic.into_iter().collect()].concat()
+}
+
+/// Links of hosts that are faster than the NIC which a scenario has unless it describes another.
+fn slow_nic(scenario: &Scenario, topology: &Topology) -> Option<String> {
+    let (nic, default) = (&scenario.nic, NicParams::default().drain_rate);
+    let is_drained = scenario.transport.roce().is_some() && nic.pcie.is_none() && !scenario.job.is_empty();
+    let rate = |host| topology.channel(topology.host_channel(HostId::from_index(host))).rate;
+    let fastest = (0..topology.hosts()).map(rate).max().filter(|&rate| rate > default)?;
+    let text = format!(
+        "nic.drain_rate: {default}, the default, behind links of hosts of {fastest}: they receive no faster; \
+         interconnect.profile, nic.pcie or nic.drain_rate describes another NIC"
+    );
+    (is_drained && nic.drain_rate == default).then_some(text)
+}
+
 /// A line for each job of which ranks share cores.
-pub(crate) fn shared_cores(scenario: &Scenario) -> Vec<String> {
+fn shared_cores(scenario: &Scenario) -> Vec<String> {
     let Some(cores) = &scenario.host.cores else { return Vec::new() };
     let line = |job: &JobSpec| {
         let (ranks, cores) = (job.ranks_per_host, cores.count());

@@ -16,7 +16,7 @@ use etherweave_workload::TrafficSize;
 use crate::memory::MemoryLimit;
 use crate::run_time::{RunTime, Switches};
 use crate::scenario::{generate, read};
-use crate::{JobSpec, OpenLoopSpec, Scenario, ScenarioError, check, routing, sampling};
+use crate::{JobSpec, OpenLoopSpec, Scenario, ScenarioError, check, sampling};
 
 /// A text in a column, and lent to Python [B].
 const TEXT: u64 = 24 + 32 + 16;
@@ -146,7 +146,7 @@ fn table(rows: u64, (texts, numbers): (u64, u64)) -> u64 {
 pub fn foresee(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Estimate, ScenarioError> {
     let (document, scenario) = read(text, origin, overrides)?;
     let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
-    let warnings = [routing::warnings(&scenario, &topology), check::shared_cores(&scenario)].concat();
+    let warnings = check::warnings(&scenario, &topology);
     let estimate = run(&scenario, &topology, 0, None).map_err(|error| document.locate(error))?;
     Ok(Estimate { warnings, ..estimate })
 }

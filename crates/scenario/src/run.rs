@@ -14,7 +14,7 @@ use crate::memory::MemoryLimit;
 use crate::outcome::{Summary, finished, warnings};
 use crate::scenario::{Scenario, experiment, read};
 use crate::tables::tables;
-use crate::{Estimate, Outcome, ScenarioError, routing};
+use crate::{Estimate, Outcome, ScenarioError};
 
 /// A simulation that has been built and not yet run.
 pub struct Run {
@@ -80,8 +80,7 @@ impl Run {
         })?;
         let simulation = Simulation::build_for(options.process, &experiment, options.threads.max(1));
         let simulation = simulation.map_err(|error| document.locate(error))?;
-        estimate.warnings.extend(routing::warnings(&scenario, &experiment.topology));
-        estimate.warnings.extend(check::shared_cores(&scenario));
+        estimate.warnings.extend(check::warnings(&scenario, &experiment.topology));
         let (topology, setup) = (experiment.topology, started.elapsed());
         Ok(Run { scenario, estimate, topology, simulation, snap_length, setup })
     }

@@ -33,6 +33,8 @@ CountCallback: TypeAlias = Callable[[int, int, str], None]
 """Takes the number of items done, their total, and the name of the last."""
 PointCallback: TypeAlias = Callable[[int, int, str], bool]
 """Takes the number of points done, their total, and the next; returns whether to continue."""
+ByteCallback: TypeAlias = Callable[[int, int], None]
+"""Takes how much of a file is done, and its length [B]."""
 LaunchCallback: TypeAlias = "Callable[[LaunchFacts], None]"
 """Takes the progress of a measurement."""
 
@@ -126,6 +128,13 @@ def point_progress(name: str) -> Iterator[PointCallback]:
             return True
 
         yield report_and_continue
+
+
+@contextmanager
+def byte_progress(name: str) -> Iterator[ByteCallback]:
+    """Show how much of a file is done, and the time left."""
+    with study_progress(name, "MiB") as report:
+        yield lambda done, length: report(done >> 20, max(length >> 20, 1), "MiB")
 
 
 @contextmanager

@@ -30,7 +30,9 @@ EXAMPLES = """Examples:
 etherweave record -o recorded -- mpirun -np 4 ./program
 etherweave replay recorded --on fabric.toml
 etherweave replay recorded --on fabric.toml --compute-scale 0.5 --set switch.latency=1us
-etherweave replay scorep/traces.otf2 --on fabric.toml --keep recorded"""
+etherweave replay scorep/traces.otf2 --on fabric.toml --keep recorded
+etherweave replay trace.goal --on fabric.toml
+etherweave replay traces/ --on fabric.toml"""
 
 
 def replay(
@@ -38,7 +40,9 @@ def replay(
         Path,
         typer.Argument(
             metavar="RECORDING",
-            help="Directory of `etherweave record`, or the anchor file (.otf2) of an OTF2 archive.",
+            help="Directory of `etherweave record`, or the anchor file (.otf2) of an OTF2 archive; "
+            "or a trace: a GOAL text or binary, or Chakra's files by their folder or as "
+            "NAME.{rank}.et.",
         ),
     ],
     scenario: Annotated[
@@ -46,15 +50,18 @@ def replay(
         typer.Option(
             "--on",
             metavar="SCENARIO",
-            help="Scenario whose fabric and first placement the program gets; its workload is "
-            "replaced.",
+            help="Scenario whose fabric the program gets; it takes the place of the first job's "
+            "workload, if there is a job.",
         ),
     ],
     output: Annotated[Path | None, output_option("Directory for the result.")] = None,
     settings: Settings = None,
     compute_scale: Annotated[
         float,
-        typer.Option(min=0.0, help="Factor of the time between calls of MPI."),
+        typer.Option(
+            min=0.0,
+            help="Factor of the time between calls of MPI, or of computation in a Chakra trace.",
+        ),
     ] = 1.0,
     library: Annotated[
         str | None,
@@ -85,7 +92,7 @@ def replay(
     memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a recorded program on a fabric, and print recorded and predicted time.
+    """Simulate a recorded program or a trace on a fabric, and print recorded and predicted time.
 
     The exit code is 2 after a mistake, 130 after Ctrl-C.
     """
@@ -129,10 +136,12 @@ def replay(
 
 
 def _text(done: "Replay", scenario: Path) -> str:
+    predicted = f"{done.predicted_ns / 1e6:,.3f} ms predicted"
+    if done.recorded is None:
+        return f"{scenario.stem}: {predicted}"
     computed = done.recorded["compute_share"] * done.recorded["span_ns"] / 1e6
-    predicted = (
+    return (
+        f"{recording_line(done.recorded)}\n"
         f"{scenario.stem}, collectives of {done.library}, {done.compute_scale:g} of the "
-        f"{computed:,.3f} ms of computation: {done.predicted_ns / 1e6:,.3f} ms predicted, "
-        f"{done.error:+.1%} against the recording"
+        f"{computed:,.3f} ms of computation: {predicted}, {done.error:+.1%} against the recording"
     )
-    return f"{recording_line(done.recorded)}\n{predicted}"

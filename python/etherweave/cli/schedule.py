@@ -10,6 +10,7 @@ import etherweave
 from etherweave import _core
 from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
+from etherweave.cli.progress import byte_progress
 from etherweave.scenario import literals, read
 
 EXAMPLES = """Examples:
@@ -82,7 +83,7 @@ def _write(job: _core.Schedule, stem: Path, goal: bool, chakra: bool) -> list[st
 
 
 def _convert(text: Path, binary: Path, as_json: bool) -> None:
-    binary.parent.mkdir(parents=True, exist_ok=True)
-    with mistakes(etherweave.ScenarioError):
-        _core.convert_goal(text, binary)
+    with mistakes(etherweave.ScenarioError), byte_progress(binary.name) as report:
+        binary.parent.mkdir(parents=True, exist_ok=True)
+        _core.convert_goal(text, binary, report)
     print(json.dumps({"files": [str(binary)]}, indent=2) if as_json else binary)

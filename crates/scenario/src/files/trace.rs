@@ -66,8 +66,8 @@ fn values(document: &Document, name: &Value, has_text: bool, digest: Option<&Val
         return Err((format!("\"{name}\", {format}"), "a schedule in GOAL, text or binary".to_owned()));
     }
     let path = place(document, name);
-    let unreadable =
-        |reason: String| (format!("\"{name}\" cannot be read ({reason})"), "a file beside the scenario".to_owned());
+    let expected = "a GOAL text or binary beside the scenario, not compressed";
+    let unreadable = |reason: String| (format!("\"{name}\" cannot be read ({reason})"), expected.to_owned());
     let sha256 = sha256([&path]).map_err(unreadable)?;
     check_digest(&path, &sha256, digest)?;
     let values = match text(&path).map_err(unreadable)? {
@@ -113,7 +113,7 @@ fn text(path: &Path) -> Result<Option<String>, String> {
     if Goal::is_binary(&bytes) {
         return Ok(None);
     }
-    String::from_utf8(bytes).map(Some).map_err(|_| "stream did not contain valid UTF-8".to_owned())
+    String::from_utf8(bytes).map(Some).map_err(|_| "it is no text in UTF-8".to_owned())
 }
 
 /// The SHA-256 of regular files one after another, in hexadecimal.

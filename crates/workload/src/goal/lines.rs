@@ -23,6 +23,8 @@ impl LineReader {
     /// The next line, if it has words.
     pub fn line<'a>(&mut self, line: &'a str) -> Option<GoalLine<'a>> {
         self.number += 1;
+        // Editors of Windows begin texts in UTF-8 with a byte order mark.
+        let line = if self.number == 1 { line.trim_start_matches('\u{feff}') } else { line };
         let (mut words, mut rest) = (Vec::new(), line);
         while !rest.is_empty() {
             rest = if self.in_comment {

@@ -198,7 +198,8 @@ impl OpenRank {
                 (GraphOp::Compute { duration }, rest)
             }
             _ => {
-                return Err(line_error(line.number, line.words.join(" "), "`send`, `recv`, `calc`, `requires` or `}`"));
+                let expected = "`send Nb to RANK`, `recv Nb from RANK`, `calc N`, `LABEL requires LABEL` or `}`";
+                return Err(line_error(line.number, line.words.join(" "), expected));
             }
         };
         let cpu = places(line, rest)?;

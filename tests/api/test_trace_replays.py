@@ -1,0 +1,154 @@
+"""Traces in GOAL and Chakra: simulated on the fabric of any scenario, and converted."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from etherweave.results import Result
+from support.command_line import COMMAND, run_here
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+FABRIC = (
+    '[topology.single_switch]\nhosts = 4\n[[job]]\nname = "a"\nworkload.osu_latency = {}\n'
+    "placement.hosts = [3, 1]\n"
+)
+GOAL = "num_ranks 2\nrank 0 {\nsend 10b to 1\n}\nrank 1 {\nrecv 10b from 0\n}\n"
+
+
+@pytest.fixture
+def fabric(tmp_path: Path) -> Path:
+    file = tmp_path / "fabric.toml"
+    file.write_text(FABRIC)
+    return file
+
+
+def predicted(*words: object) -> float:
+    done = run_here("replay", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["recorded"], found["recorded_ns"], found["error"]) == (None, None, None)
+    span_ns: float = found["predicted_ns"]
+    return span_ns
+
+
+def test_a_goal_trace_is_replayed_as_text_and_as_binary(fabric: Path, tmp_path: Path) -> None:
+    text, result = tmp_path / "trace.txt", tmp_path / "result"
+    text.write_text(GOAL)
+    assert run_here("schedule", text.rename(tmp_path / "t.goal"), "-o", tmp_path).returncode == 0
+    span_ns = predicted(tmp_path / "t.goal", "--on", fabric, "-o", result)
+    assert span_ns == predicted(tmp_path / "t.bin", "--on", fabric)
+    assert {"host1", "host3"} <= set(Result.load(result).values("iterations", "host"))
+    slow = ("--set", "topology.single_switch.rate=1Gb/s")
+    assert predicted(tmp_path / "t.goal", "--on", fabric, *slow) > span_ns
+    line = run_here("replay", tmp_path / "t.goal", "--on", fabric).stdout
+    assert line == f"fabric: {span_ns / 1e6:,.3f} ms predicted\n"
+
+
+def test_a_fabric_without_jobs_is_enough(fabric: Path, tmp_path: Path) -> None:
+    (trace := tmp_path / "t.goal").write_text(GOAL)
+    bare, result = tmp_path / "bare.toml", tmp_path / "result"
+    bare.write_text("topology.single_switch.hosts = 4\n")
+    assert predicted(trace, "--on", bare, "-o", result) == predicted(trace, "--on", fabric)
+    assert set(Result.load(result).values("iterations", "job")) == {"program"}
+
+
+def test_a_run_that_ends_before_the_trace_gives_no_time(fabric: Path, tmp_path: Path) -> None:
+    (trace := tmp_path / "t.goal").write_text(GOAL)
+    done = run_here("replay", trace, "--on", fabric, "--set", "run.end=1us")
+    assert done.returncode == 2
+    assert done.stderr == ("fabric: run.end: a has not ended then; expected a later end, or none\n")
+
+
+def test_traces_of_chakra_are_replayed_by_their_folder_or_pattern(
+    fabric: Path, tmp_path: Path
+) -> None:
+    on = ("--on", fabric, "--set", "job.0.placement.hosts=[0,1,2,3]")
+    folder = SCENARIOS / "chakra"
+    span_ns = predicted(folder, *on)
+    assert span_ns == predicted(folder / "step.{rank}.et.gz", *on)
+    assert predicted(folder, *on, "--compute-scale", "0.5") < span_ns
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("t.goal", "--compute-scale", "2"), "t.goal: a GOAL trace with another factor"),
+        (("t.goal", "--library", "mpich_4"), "t.goal: a GOAL trace with another factor"),
+        (("t.goal", "--ranks-per-node", "2"), "t.goal: a trace with a number of ranks of a node"),
+        (("t.goal", "--keep", "kept"), "t.goal: a trace with a number of ranks of a node"),
+        (("none.goal",), "none.goal: No such file"),
+        (("empty",), "empty: no files; expected a file for each rank, ending in .ewr"),
+        (("t.goal.gz",), "cannot be read (it is no text in UTF-8); expected a GOAL text or binary"),
+    ],
+)
+def test_what_a_trace_has_not_is_refused(
+    words: tuple[str, ...],
+    message: str,
+    fabric: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.goal").write_text(GOAL)
+    Path("t.goal.gz").write_bytes(gzip.compress(GOAL.encode()))
+    Path("empty").mkdir()
+    done = run_here("replay", *words, "--on", fabric)
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize("verb", ["run", "show", "design"])
+def test_a_trace_in_place_of_a_scenario_is_a_mistake(verb: str, tmp_path: Path) -> None:
+    (trace := tmp_path / "t.goal").write_text(GOAL)
+    done = run_here(verb, trace)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{trace}: a trace; expected a scenario, on which")
+
+
+def test_a_text_of_windows_is_read(fabric: Path, tmp_path: Path) -> None:
+    plain, windows = tmp_path / "plain.goal", tmp_path / "windows.goal"
+    plain.write_text(GOAL)
+    windows.write_bytes(b"\xef\xbb\xbf" + GOAL.replace("\n", "\r\n").encode())
+    assert predicted(plain, "--on", fabric) == predicted(windows, "--on", fabric)
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "message"),
+    [
+        ("none.goal", "out", "none.goal: No such file or directory"),
+        ("folder.goal", "out", "folder.goal: text: line 1: it cannot be read (Is a directory"),
+        ("t.goal", "/proc/none", "/proc/none: No such file or directory"),
+    ],
+)
+def test_a_conversion_names_the_file_that_is_wrong(
+    text: str, output: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.goal").write_text(GOAL)
+    Path("folder.goal").mkdir()
+    done = run_here("schedule", text, "-o", output)
+    assert (done.returncode, done.stderr[: len(message)]) == (2, message)
+
+
+def test_an_interrupted_conversion_leaves_what_was_there(tmp_path: Path) -> None:
+    binary = tmp_path / "t.bin"
+    binary.write_bytes(b"before")
+    os.mkfifo(text := tmp_path / "t.goal")
+    process = subprocess.Popen([*COMMAND, "schedule", text, "-o", tmp_path], stderr=subprocess.PIPE)
+    with suppress(BrokenPipeError), text.open("w") as pipe:
+        pipe.write("num_ranks 2\nrank 0 {\n")
+        pipe.flush()
+        while not (tmp_path / "t.bin.part").exists():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        for _ in range(1 << 15):
+            pipe.write("calc 10\n" * 10)
+    process.communicate(timeout=60)
+    assert (process.returncode, binary.read_bytes()) == (130, b"before")
+    assert not (tmp_path / "t.bin.part").exists()
