@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -204,7 +205,10 @@ def test_fabrics_that_are_far_behind_by_messages_are_not_simulated_by_packets(
         ((SETTINGS, SLOW, FAST), "job: []; expected one that sends"),
         (("samples = 1\n", SLOW, FAST, JOB), "samples: 1; expected 2 to 1,024"),
         (("sample = 1\n", SLOW, FAST, JOB), "unknown key 'sample'"),
-        (("trajectories = 1\n", SLOW, FAST, JOB), "trajectories: 1; expected 0"),
+        (
+            ("trajectories = 1\n", SLOW, FAST, JOB),
+            "trajectories: 1; expected 0, which leaves them out, or 2 and more",
+        ),
         (("rank = 'price'\n", SLOW, FAST, JOB), "expected price_performance or throughput"),
         (("fidelity = 'flow'\n", SLOW, FAST, JOB), "expected packet or flow first"),
         (("baseline = 'x'\n", SLOW, FAST, JOB), "baseline: 'x'; expected one of"),
@@ -279,7 +283,16 @@ def test_the_verb_prints_the_ranking_json_and_a_page(tmp_path: Path) -> None:
 def test_a_dry_run_says_how_many_runs_there_are_and_carries_out_none(tmp_path: Path) -> None:
     done = run_here("advise", write(tmp_path), "-o", tmp_path / "out", "--dry-run")
     assert "8 points: 8 runs to carry out, 0 finished" in done.stdout
+    assert "for what moves" not in done.stdout
     assert not (tmp_path / "out").exists()
+    settings = SETTINGS.replace("trajectories = 0", "trajectories = 2")
+    more = run_here("advise", write(tmp_path, settings, SLOW, FAST, JOB), "--dry-run").stdout
+    found = re.search(
+        r"then, for what moves the lead of the first two: at most some (\d+) runs", more
+    )
+    assert found
+    # Both trajectories begin somewhere and change one unknown after another, on two fabrics.
+    assert int(found[1]) % 4 == 0 and int(found[1]) > 2 * 2 * 2
 
 
 @pytest.mark.slow

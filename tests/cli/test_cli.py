@@ -83,6 +83,17 @@ def test_a_reader_that_has_enough_ends_a_verb_in_silence() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("verb", ["design", "show"])
+def test_a_full_disk_behind_standard_output_is_one_line(verb: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        words = [*command_line.COMMAND, verb, str(SCENARIOS / "lab/dragonfly_72.toml")]
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1:] == [
+        "the output cannot be written: No space left on device"
+    ]
+
+
 def test_python_runs_the_package_as_the_command_line() -> None:
     words = [sys.executable, "-m", "etherweave", "--version"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
@@ -188,6 +199,17 @@ def test_losses_in_a_lossless_priority_are_reported_by_port() -> None:
     )
     lost = [int(packets) for packets in re.findall(lost_text, done.stderr, re.MULTILINE)]
     assert sum(lost) == json.loads(done.stdout)["packets_dropped"] > 0
+
+
+def test_links_that_are_faster_than_the_default_nic_are_a_warning(tmp_path: Path) -> None:
+    file = tmp_path / "fast.toml"
+    fabric = '[topology.single_switch]\nhosts = 2\nrate = "400Gb/s"\n'
+    file.write_text(f'{fabric}[[job]]\nname = "a"\nworkload.osu_bw = {{}}\n')
+    warning = "WARNING: nic.drain_rate: 107Gb/s, the default, behind links of hosts of 400Gb/s"
+    for verb in ("run", "show"):
+        assert warning in here(verb, file).stderr
+    for other in ("nic.drain_rate=428Gb/s", "transport={tcp={}}"):
+        assert "drain_rate" not in here("show", file, "--set", other).stderr
 
 
 def test_packets_damaged_on_a_bad_cable_are_reported_without_a_warning() -> None:

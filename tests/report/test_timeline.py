@@ -37,6 +37,34 @@ def starts_apart_ns(result: etherweave.Result) -> np.ndarray:
     return np.diff(starts, axis=1)
 
 
+GRAPH = """num_ranks 2
+rank 0 {
+one: calc 10000 cpu 0
+two: calc 20000 cpu 0
+two requires one
+wait: recv 8b from 1 cpu 1
+last: calc 5000 cpu 0
+last requires wait
+}
+rank 1 {
+first: calc 45000
+result: send 8b to 0
+result requires first
+}
+"""
+
+
+def test_a_rank_computes_while_one_of_its_streams_does() -> None:
+    rows = the_timeline(run({"goal": {"text": GRAPH}}, 2)).activities.filter(pl.col("rank") == 0)
+    # Its other stream waits from the start until the message of rank 1 arrives.
+    names = rows["activity"].to_list()
+    assert names == ["compute", "communication", "compute"]
+    starts, ends = rows["start_ns"].to_list(), rows["end_ns"].to_list()
+    assert starts[1:] == ends[:-1]
+    assert (starts[0], ends[0], ends[2] - starts[2]) == (0, 30_000, 5_000)
+    assert ends[1] > 45_000
+
+
 @pytest.mark.parametrize("benchmark", ["bt", "ft", "is", "lu", "mg", "sp"])
 @pytest.mark.parametrize(
     ("class_", "ranks", "count"), [("S", 4, 12), ("S", 4, 6), ("S", 16, 6), ("W", 4, 6)]

@@ -184,6 +184,19 @@ def test_a_dry_run_says_what_is_left_and_carries_nothing_out(tmp_path: Path) -> 
     assert not (tmp_path / "out").exists()
 
 
+def test_a_dry_run_leaves_mistakes_of_single_points_to_the_sweep(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    text = path.read_text()
+    axis = '[[sweep.axis]]\nkey = "job.0.workload.incast.sources"\nvalues = [{}]\n'
+    head = text[: text.index("[sweep")]
+    path.write_text(head + axis.format("1, 1000"))
+    done = run_here("sweep", path, "-o", tmp_path / "out", "--dry-run")
+    assert (done.returncode, "2 runs to carry out" in done.stdout) == (0, True), done.stderr
+    path.write_text(head + axis.format("1000, 1001"))
+    done = run_here("sweep", path, "-o", tmp_path / "out", "--dry-run")
+    assert (done.returncode, "job.0.workload" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [

@@ -9,6 +9,7 @@ from etherweave.advise.answer import Answer, JobTime, Standing, answer
 from etherweave.advise.prepared import Prepared, prepare
 from etherweave.advise.question import AdviseError, Question, load_question
 from etherweave.advise.sensitivity import Effect
+from etherweave.advise.stages import trajectory_runs
 
 __all__ = [
     "AdviseError",
@@ -21,4 +22,5 @@ __all__ = [
     "answer",
     "load_question",
     "prepare",
+    "trajectory_runs",
 ]

@@ -211,7 +211,8 @@ def _check(settings: Settings, file: str) -> None:
         if not low <= value <= high:
             raise AdviseError(f"{file}: {key}: {value}; expected {low} to {high:,}")
     if settings.trajectories == 1:
-        raise AdviseError(f"{file}: trajectories: 1; expected 0, which leaves them out, or more")
+        expected = "0, which leaves them out, or 2 and more"
+        raise AdviseError(f"{file}: trajectories: 1; expected {expected}")
     choices = {"rank": (settings.rank, GOALS), "fidelity": (settings.fidelity, FIDELITIES)}
     for key, (choice, known) in choices.items():
         if choice not in known:

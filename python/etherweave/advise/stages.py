@@ -102,6 +102,19 @@ def screen(
     return Screening(effects(varied, rows, leads, settings.seed), [], done)
 
 
+def trajectory_runs(prepared: Prepared) -> int:
+    """Return how many runs the trajectories of the first two candidates take.
+
+    Which two fabrics lead is known after the other runs only; theirs are about as many, less those
+    that an unknown, such as a price, does not change.
+    """
+    question, pair = prepared.question, prepared.fabrics[:2]
+    if not question.settings.trajectories or len(pair) < 2:
+        return 0
+    _, rows = _trajectories(prepared, pair)
+    return len(pair) * len(rows) * len(question.jobs)
+
+
 def _trajectories(prepared: Prepared, pair: Sequence[str]) -> tuple[dict[str, Unknown], list[Draw]]:
     """Choose the trajectories of the unknowns of two fabrics."""
     question, every = prepared.question, dict[str, Unknown]()

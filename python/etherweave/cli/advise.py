@@ -67,14 +67,19 @@ def run_verb(
     """
     require("advise", *(("report",) if html else ()))
     from etherweave import ScenarioError
-    from etherweave.advise import AdviseError, answer, load_question, prepare
+    from etherweave.advise import AdviseError, answer, load_question, prepare, trajectory_runs
     from etherweave.sweeps import ExecutorError, SweepError, executor, expect
 
     home = directory(output or Path("results") / file.stem)
     with mistakes(ScenarioError, AdviseError, SweepError, ExecutorError, ValueError):
         prepared, on = prepare(load_question(file)), executor(where, workers)
         if dry_run:
-            return print_expectation(expect(prepared.sweep(prepared.fabrics), home, on), as_json)
+            print_expectation(expect(prepared.sweep(prepared.fabrics), home, on), as_json)
+            if (more := trajectory_runs(prepared)) and not as_json:
+                print(
+                    f"  then, for what moves the lead of the first two: at most some {more:,} runs"
+                )
+            return None
         with terminable(), study_progress(file.stem, "runs") as on_progress:
             found = answer(prepared, home, on, on_progress)
     if as_json:

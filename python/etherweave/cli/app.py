@@ -13,7 +13,8 @@ VERBS = {
     "in us.",
     "schedule": "Write the schedule of each job for the MPI executor, and print the file names.",
     "record": "Run an MPI program, record its calls with their times, and print what they took.",
-    "replay": "Simulate a recorded program on a fabric, and print recorded and predicted time.",
+    "replay": "Simulate a recorded program or a trace on a fabric, and print recorded and "
+    "predicted time.",
     "curve": "Simulate synthetic traffic at several loads, and print latency and throughput.",
     "sweep": "Run a scenario at many values of its keys, and keep all figures as one dataset.",
     "observe": "Simulate one point of a scenario's synthetic traffic, and print which links are "

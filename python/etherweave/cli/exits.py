@@ -1,5 +1,6 @@
 """How the command line ends beside success, and what it prints on standard error."""
 
+import errno
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ STUCK = 3
 """Exit code of a simulation in which no event could make progress."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 + SIGINT, as shells count."""
+OUTPUT_ENDS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors of an output that is a pipe which was closed, or a file on a full disk."""
 
 
 def notice(text: object) -> None:
@@ -31,7 +34,14 @@ def print_error(message: object) -> None:
 
 def os_error(error: OSError) -> str:
     """Write an error of the operating system with the file first and without its number."""
+    if ends_output(error):
+        return f"the output cannot be written: {error.strerror}"
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+
+
+def ends_output(error: OSError) -> bool:
+    """Return whether output cannot be written: a closed pipe, or a full disk."""
+    return error.filename is None and error.errno in OUTPUT_ENDS
 
 
 def reject(mistake: object) -> NoReturn:

@@ -127,8 +127,8 @@ def expected(
     if not left:
         return Expectation(points, finished, 0, 0.0, 0.0, 0, 0, math.nan)
     step = -(-len(left) // SAMPLES)
-    some = left[::step]
-    known, base = estimates(what, some), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    some, known = _estimable(what, left[::step])
+    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     measured, end = [], time.monotonic() + PILOTS_S
     for at in pilots(known):
         if time.monotonic() < end and (seconds := _measure(what, some[at])):
@@ -152,6 +152,20 @@ def expected(
         ROW_BYTES * (finished + len(left)),
         statistics.median(errors) if errors else math.nan,
     )
+
+
+def _estimable(what: Sweep, runs: Sequence[Run]) -> tuple[list[Run], list[RunEstimate]]:
+    """Estimate runs, without those whose mistake shows only there, which a sweep records."""
+    some, known, mistakes = list[Run](), list[RunEstimate](), list[_core.ScenarioError]()
+    for run in runs:
+        try:
+            known += estimates(what, [run])
+            some.append(run)
+        except _core.ScenarioError as error:
+            mistakes.append(error)
+    if not some:
+        raise mistakes[0]
+    return some, known
 
 
 def _measure(what: Sweep, run: Run) -> float:

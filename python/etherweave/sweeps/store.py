@@ -172,11 +172,13 @@ class SweepStore:
             assert whole is not None, "a group has a run"
             table = whole.take(numbers)
             (fresh / folder).mkdir(parents=True, exist_ok=True)
-            parquet.write_table(
-                table.drop_columns(list(sweep.partition)),
-                fresh / folder / "part-0.parquet",
-                write_page_checksum=True,
-            )
+            part = fresh / folder / "part-0.parquet"
+            try:
+                parquet.write_table(
+                    table.drop_columns(list(sweep.partition)), part, write_page_checksum=True
+                )
+            except OSError as error:  # pyarrow does not say which file
+                raise OSError(error.errno, error.strerror, str(part)) from None
         if (self.home / DATASET).exists():
             (self.home / DATASET).rename(old)
         fresh.rename(self.home / DATASET)

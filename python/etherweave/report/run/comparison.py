@@ -45,13 +45,15 @@ class ComparedResults:
 
     @property
     def labels(self) -> list[str]:
-        """What they are called: how they came about, with a number where that is not enough."""
-        kinds = [kind(result) for result in self.results]
-        numbers = [kinds[:place].count(one) + 1 for place, one in enumerate(kinds)]
-        return [
-            f"{one} {number}" if kinds.count(one) > 1 else one
-            for one, number in zip(kinds, numbers, strict=True)
-        ]
+        """What they are called: how they came about, with a name where that is not enough.
+
+        Names are those of their scenarios, or numbers where two of these are alike.
+        """
+        named = [(kind(result), result.summary["name"]) for result in self.results]
+        kinds = [one for one, _ in named]
+        if len(set(named)) < len(named):
+            named = [(one, str(kinds[:at].count(one) + 1)) for at, one in enumerate(kinds)]
+        return [f"{one} {name}" if kinds.count(one) > 1 else one for one, name in named]
 
     def labels_of(self, job: str) -> list[str]:
         """Name them beside a job: with how it was simulated, where not all jobs are alike."""

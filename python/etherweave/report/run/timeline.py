@@ -36,7 +36,8 @@ LINES_WIDE = 300.0
 """Sum of the widths of lines between these [pt]."""
 MAP_CAPTION = (
     "A row for each rank. The colour is the part of the time that it spent in communication: in "
-    "calls of MPI, or waiting for messages."
+    "calls of MPI, or waiting for messages. While one of its streams computes, a rank computes: "
+    "communication of its other streams is hidden then."
 )
 DETAIL_CAPTION = (
     "Blue: computation; orange: communication, waiting included; yellow: messages between two "
@@ -53,7 +54,7 @@ class Timeline:
     title: str
     """The job's name, with how it was simulated where not all jobs are alike."""
     activities: pl.DataFrame
-    """``rank``, ``activity``, ``start_ns`` and ``end_ns``."""
+    """``rank``, ``activity``, ``start_ns`` and ``end_ns``; those of a rank do not overlap."""
     transfers: pl.DataFrame
     """``source``, ``destination``, ``start_ns`` and ``end_ns``."""
 
@@ -85,10 +86,47 @@ def timelines(result: Result) -> list[Timeline]:
     labels = mode_labels(result)
     return [
         Timeline(
-            str(job), labels.get(str(job), str(job)), own, transfers.filter(pl.col("job") == job)
+            str(job),
+            labels.get(str(job), str(job)),
+            _of_ranks(own),
+            transfers.filter(pl.col("job") == job),
         )
         for (job,), own in activities.group_by("job", maintain_order=True)
     ]
+
+
+def _of_ranks(activities: pl.DataFrame) -> pl.DataFrame:
+    """Join the streams of each rank; a rank of one stream stays as it is."""
+    if activities["stream"].n_unique() == 1:
+        return activities
+    return pl.concat(_exposed(own) for own in activities.partition_by("rank"))
+
+
+def _exposed(streams: pl.DataFrame) -> pl.DataFrame:
+    """Say when any stream of a rank computes, and when one communicates while none computes."""
+    computes = streams["activity"].is_in(COMPUTE).to_numpy()
+    starts, ends = streams["start_ns"].to_numpy(), streams["end_ns"].to_numpy()
+    times = np.concatenate([starts, ends])
+    order = np.argsort(times, kind="stable")
+    steps = np.where(np.concatenate([computes, computes]), len(streams) + 1, 1)
+    steps[len(streams) :] *= -1
+    # Below the step of a stream that computes are only those that communicate.
+    open_steps = np.cumsum(steps[order])
+    state = np.where(open_steps > len(streams), 2, np.minimum(open_steps, 1))
+    times = times[order]
+    lasts = np.append(times[1:] > times[:-1], [False])  # The last of equal instants counts.
+    times, state = times[lasts], state[lasts]
+    changes = np.append([True], state[1:] != state[:-1])
+    times, state = np.append(times[changes], ends.max()), state[changes]
+    made = pl.DataFrame(
+        {
+            "rank": np.full(len(state), streams["rank"][0], dtype=np.uint64),
+            "activity": np.array(["", "communication", COMPUTE[0]])[state],
+            "start_ns": times[:-1],
+            "end_ns": times[1:],
+        }
+    )
+    return made.filter(pl.col("activity") != "")
 
 
 def recorded_timeline(recording: _core.Recording) -> Timeline:
@@ -249,4 +287,6 @@ def _front(source: Path, described: RecordingFacts) -> Front:
         ("recorder", f"{described['recorder_share']:.2%} of the time"),
         ("clocks within", f"{described['clock_error_ns_max'] / 1e3:,.3g} us"),
     ]
+    if lost := described["not_recorded"]:
+        rows.append(("not recorded", ", ".join(lost)))
     return Front(source.absolute().name, lead, rows)
