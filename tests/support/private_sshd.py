@@ -20,6 +20,7 @@ PidFile none
 StrictModes no
 UsePAM no
 SetEnv HOME={directory}
+AcceptEnv TMPDIR
 """
 """A user's own profile would be read at each login: half a second on some machines."""
 _CLIENT = """\
@@ -32,7 +33,12 @@ Host n1 n2
     StrictHostKeyChecking no
     UserKnownHostsFile /dev/null
     LogLevel ERROR
+Host n1
+    SetEnv TMPDIR={directory}/n1
+Host n2
+    SetEnv TMPDIR={directory}/n2
 """
+"""Each host has temporary files of its own: there Open MPI's daemons make directories of one name."""
 
 
 @contextmanager
@@ -59,6 +65,8 @@ def _prepare(directory: Path) -> int:
     values = {"port": port, "directory": directory, "user": getpass.getuser()}
     (directory / "server").write_text(_SERVER.format(**values))
     (directory / "client").write_text(_CLIENT.format(**values))
+    for host in ("n1", "n2"):
+        (directory / host).mkdir()
     Path("/run/sshd").mkdir(exist_ok=True)  # Where sshd shuts its unprivileged half in.
     return port
 
