@@ -38,7 +38,7 @@ Host n1
 Host n2
     SetEnv TMPDIR={directory}/n2
 """
-"""Each host has temporary files of its own: there Open MPI's daemons make directories of one name."""
+"""Each host has temporary files of its own: Open MPI's daemons make directories of one name."""
 
 
 @contextmanager
