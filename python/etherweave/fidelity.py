@@ -1,14 +1,17 @@
 """Flow-level mode against packets: the same scenario by both, and how far they lie apart."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
-from etherweave.overview import overview
+from etherweave.overview import distribution, ended_streams, overview
 from etherweave.results import FidelityError, Result
 from etherweave.scenario import Overrides, ScenarioSource
 from etherweave.simulation import resolve
+
+_Stream: TypeAlias = tuple[str, str, str, int]
+"""Job, sender, receiver and number of a stream."""
 
 FIGURES = ("mean_us", "median_us", "p99_us", "goodput_gbps")
 """What is compared of iterations or streams, where there is any."""
@@ -74,10 +77,12 @@ def compare_fidelity(packet: Result, flow: Result) -> dict[str, Any]:
     -------
     dict
         ``figures``: a row for each ``job`` and ``figure`` with ``packet``, ``flow`` and ``error``,
-        (flow - packet) / packet. ``fidelities``: of the jobs of ``flow``. ``speed_up``: wall time
-        of packets over that of flow-level mode. ``end_error``: that of the end of the run.
+        (flow - packet) / packet; completion times are those of streams that have ended in both.
+        ``fidelities``: of the jobs of ``flow``. ``speed_up``: wall time of packets over that of
+        flow-level mode. ``end_error``: that of the end of the run.
     """
-    by_packet, by_flow = (_figures(result) for result in (packet, flow))
+    ended = _times_us(packet).keys() & _times_us(flow).keys()
+    by_packet, by_flow = (_figures(result, ended) for result in (packet, flow))
     rows = [
         {
             "job": job,
@@ -128,7 +133,36 @@ def error_text(result: Result) -> str | None:
     return f"{of_worst} ({len(errors)} figures)"
 
 
-def _figures(result: Result) -> dict[tuple[str, str], float]:
+def _figures(result: Result, ended: Set[_Stream]) -> dict[tuple[str, str], float]:
     figures: Mapping[str, Any] = overview(result)
-    jobs = [*figures["jobs"].items(), *figures["streams"].items()]
+    times = _completion(result, ended)
+    streams = {
+        job: times.get(job, {}) | {"goodput_gbps": of["goodput_gbps"]}
+        for job, of in figures["streams"].items()
+    }
+    jobs = [*figures["jobs"].items(), *streams.items()]
     return {(job, name): of[name] for job, of in jobs for name in FIGURES if of.get(name)}
+
+
+def _completion(result: Result, ended: Set[_Stream]) -> dict[str, dict[str, float]]:
+    """Describe the completion times of these streams by job."""
+    times_us: dict[str, list[float]] = {}
+    for stream, time_us in _times_us(result).items():
+        if stream in ended:
+            times_us.setdefault(stream[0], []).append(time_us)
+    return {job: distribution(times) for job, times in times_us.items()}
+
+
+def _times_us(result: Result) -> dict[_Stream, float]:
+    """Return the completion times of the streams that have ended [us]."""
+    if "streams" not in result.tables:
+        return {}
+    columns = ("job", "source_host", "destination_host", "stream", "start_ns", "end_ns")
+    rows = zip(*(result.values("streams", name) for name in columns), strict=True)
+    return {
+        (job, source, destination, stream): (end_ns - start_ns) / 1e3
+        for (job, source, destination, stream, start_ns, end_ns), has_ended in zip(
+            rows, ended_streams(result), strict=True
+        )
+        if has_ended
+    }

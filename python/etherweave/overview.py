@@ -6,8 +6,9 @@ for tables, so that a short run stays short.
 """
 
 import math
+import tomllib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from etherweave.results import Result
 
@@ -73,25 +74,47 @@ def distribution(times_us: Sequence[float]) -> dict[str, float]:
     }
 
 
+def ended_streams(result: Result) -> list[bool]:
+    """Say of each stream, in the order of the table, whether it has ended.
+
+    A stream that would go on, or start later, ends with the run. In a complete run these are
+    streams of jobs in the background, for which the run does not wait.
+    """
+    run_end_ns, is_complete = result.summary["end_ns"], result.summary["finished"] == "complete"
+    others = _background(result)
+    return [
+        start <= end and (end < run_end_ns or (is_complete and job not in others))
+        for job, start, end in _rows(result, "streams", "job", "start_ns", "end_ns")
+    ]
+
+
+def _background(result: Result) -> set[str]:
+    jobs = tomllib.loads(result.resolved).get("job", [])
+    return {job["name"] for job in jobs if job["background"]}
+
+
 def _streams(result: Result) -> dict[str, dict[str, float]]:
-    """Describe streams by job; a stream that would go on, or start later, ends with the run."""
-    run_end_ns = math.inf
-    if result.summary["finished"] != "complete":
-        run_end_ns = result.summary["end_ns"]
-    jobs: dict[str, list[tuple[float, float, int]]] = {}
-    for job, *stream in _rows(result, "streams", "job", "start_ns", "end_ns", "bytes"):
-        jobs.setdefault(job, []).append((stream[0], stream[1], stream[2]))
-    return {job: _stream_figures(streams, run_end_ns) for job, streams in jobs.items()}
+    """Describe streams by job; one that has not ended has no completion time."""
+    jobs: dict[str, list[_Stream]] = {}
+    rows = _rows(result, "streams", "job", "start_ns", "end_ns", "bytes")
+    for (job, start_ns, end_ns, size), has_ended in zip(rows, ended_streams(result), strict=True):
+        jobs.setdefault(job, []).append(_Stream(start_ns, end_ns, size, has_ended))
+    return {job: _stream_figures(streams) for job, streams in jobs.items()}
 
 
-def _stream_figures(
-    streams: Sequence[tuple[float, float, int]], run_end_ns: float
-) -> dict[str, float]:
-    begun = [stream for stream in streams if stream[0] <= stream[1]]
-    times_us = [(end - start) / 1e3 for start, end, _ in begun if end < run_end_ns]
-    ends, starts = [end for _, end, _ in begun], [start for start, _, _ in begun]
+class _Stream(NamedTuple):
+    start_ns: float
+    end_ns: float
+    size: int
+    has_ended: bool
+
+
+def _stream_figures(streams: Sequence[_Stream]) -> dict[str, float]:
+    begun = [one for one in streams if one.start_ns <= one.end_ns]
+    times_us = [(one.end_ns - one.start_ns) / 1e3 for one in begun if one.has_ended]
+    ends, starts = [one.end_ns for one in begun], [one.start_ns for one in begun]
     span_ns = max(ends, default=0.0) - min(starts, default=0.0)
-    size = sum(size for _, _, size in begun)
+    size = sum(one.size for one in begun)
     return {
         "streams": len(streams),
         "complete": len(times_us),

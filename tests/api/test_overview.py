@@ -14,10 +14,12 @@ PAUSES = {"tx_pause_packets": 0, "tx_pause_duration_ns": 0.0}
 APART = {"tx_pause_xoff_packets": 0, "tx_pause_refresh_packets": 0, "tx_pause_xon_packets": 0}
 
 
-def figures(finished: str = "complete", **rows: list[dict[str, Any]]) -> dict[str, Any]:
+def figures(
+    finished: str = "complete", resolved: str = "", **rows: list[dict[str, Any]]
+) -> dict[str, Any]:
     tables = {name: pyarrow.Table.from_pylist(rows) for name, rows in rows.items()}
     summary: Any = {"finished": finished, "end_ns": 4e6}
-    return overview(Result(tables, summary, "", {}))
+    return overview(Result(tables, summary, resolved, {}))
 
 
 def iterations(job: str, *durations_us: float) -> list[dict[str, Any]]:
@@ -41,6 +43,15 @@ def test_streams_that_would_go_on_when_the_run_ends_are_not_complete() -> None:
     assert cut["goodput_gbps"] == 30
     assert (cut["streams"]["a"]["complete"], cut["streams"]["a"]["max_us"]) == (1, 2000)
     assert figures(streams=rows)["streams"]["a"]["complete"] == 2
+
+
+def test_streams_of_the_background_that_a_complete_run_cuts_off_are_not_complete() -> None:
+    row = {"start_ns": 0.0, "end_ns": 4e6, "bytes": 10, "goodput_gbps": 1.0}
+    rows = [{**row, "job": "a"}, {**row, "job": "b"}, {**row, "job": "b", "end_ns": 3e6}]
+    jobs = "job = [{ name = 'a', background = false }, { name = 'b', background = true }]"
+    found = figures(resolved=jobs, streams=rows)["streams"]
+    assert (found["a"]["complete"], found["a"]["max_us"]) == (1, 4000)
+    assert (found["b"]["complete"], found["b"]["max_us"]) == (1, 3000)
 
 
 def test_streams_that_would_start_after_the_run_has_ended_are_not_complete() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 
 import etherweave
@@ -43,6 +44,42 @@ def test_figures_of_both_stand_side_by_side_with_their_error() -> None:
     assert mean["error"] == pytest.approx(mean["flow"] / mean["packet"] - 1)
     assert abs(mean["error"]) < 0.03
     assert abs(found["end_error"]) < 0.03
+
+
+CUT_OFF: dict[str, Any] = {
+    "topology": {"single_switch": {"hosts": 6}},
+    "job": [
+        {"name": "pair", "workload": {"osu_bw": {"bytes": "1MiB", "iterations": 4}}},
+        {
+            "name": "incast",
+            "background": True,
+            "workload": {"incast": {"sources": 3, "message": "1GiB", "messages": 1}},
+        },
+    ],
+}
+
+
+def test_messages_that_the_end_of_the_run_cuts_off_have_no_completion_to_compare() -> None:
+    found = compare_fidelity(*(etherweave.run(CUT_OFF, one) for one in both_fidelities(CUT_OFF)))
+    assert {row["figure"] for row in found["figures"] if row["job"] == "pair"} >= {"mean_us"}
+    assert {row["figure"] for row in found["figures"] if row["job"] == "incast"} == {"goodput_gbps"}
+
+
+def ending(result: etherweave.Result, *ends_ns: float) -> etherweave.Result:
+    """Let the streams of a result end at other times."""
+    streams = result.tables["streams"]
+    at = streams.column_names.index("end_ns")
+    changed = streams.set_column(at, "end_ns", pyarrow.array(ends_ns))
+    return replace(result, tables={**result.tables, "streams": changed})
+
+
+def test_completion_times_are_compared_of_streams_that_have_ended_in_both() -> None:
+    packet, flow = (etherweave.run(CUT_OFF, one) for one in both_fidelities(CUT_OFF))
+    of_packet = ending(packet, packet.summary["end_ns"], 4e6, 1e6)
+    of_flow = ending(flow, 1e6, 2e6, flow.summary["end_ns"])
+    rows = compare_fidelity(of_packet, of_flow)["figures"]
+    (mean,) = (row for row in rows if (row["job"], row["figure"]) == ("incast", "mean_us"))
+    assert (mean["packet"], mean["flow"], mean["error"]) == (4000, 2000, -0.5)
 
 
 def test_the_command_line_prints_both() -> None:
