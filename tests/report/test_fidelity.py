@@ -113,11 +113,12 @@ def test_a_run_in_flow_level_mode_says_that_its_error_was_not_measured() -> None
     assert "error against packets" not in command("run", ROOT / "scenarios" / "first.toml").stdout
 
 
-def test_a_comparison_writes_no_frames_and_no_trace() -> None:
+@pytest.mark.parametrize("beside", [["--trace", "x.json"], ["--pcap", "host0"], ["--slowdown"]])
+def test_a_comparison_writes_no_frames_and_no_trace_and_no_slowdown(beside: list[str]) -> None:
     file = ROOT / "scenarios" / "first.toml"
-    done = command("run", file, "--compare-fidelity", "--trace", "x.json")
+    done = command_line.run_here("run", file, "--compare-fidelity", *beside)
     assert done.returncode == 2
-    assert "--compare-fidelity: expected neither" in done.stderr
+    assert "--compare-fidelity: expected none of --pcap, --trace and --slowdown" in done.stderr
 
 
 def test_a_run_whose_packets_would_hold_each_other_back_is_warned_of() -> None:

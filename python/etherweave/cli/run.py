@@ -118,8 +118,8 @@ def run(
     if output_file("--trace", trace, ".json", ".gz"):
         changes["observe.ranks"] = True
     if with_both:
-        if pcap or trace:
-            reject("--compare-fidelity: expected neither --pcap nor --trace beside it")
+        if pcap or trace or slowdown:
+            reject("--compare-fidelity: expected none of --pcap, --trace and --slowdown beside it")
         return _compare(file, changes, threads, memory_limit, output, as_json)
     result = _simulate(file, changes, threads, _captures(pcap), memory_limit, snap_length)
     if output and is_first():
