@@ -99,9 +99,22 @@ def compare_fidelity(packet: Result, flow: Result) -> dict[str, Any]:
         "figures": rows,
         "fidelities": fidelities(flow.resolved),
         "end_error": ends[1] / ends[0] - 1 if ends[0] else 0.0,
-        "speed_up": packet.summary["wall_s"] / max(flow.summary["wall_s"], 1e-9),
+        "speed_up": max(packet.summary["wall_s"], 1e-9) / max(flow.summary["wall_s"], 1e-9),
         "warnings": flow.summary["warnings"],
     }
+
+
+def time_text(speed_up: float) -> str:
+    """Say what flow-level mode takes of the time of packets.
+
+    Examples
+    --------
+    >>> time_text(26.4), time_text(4.34), time_text(0.2)
+    ('1/26 of the time', '1/4.3 of the time', '5 times the time')
+    """
+    factor = max(speed_up, 1 / speed_up)
+    digits = f"{factor:.{0 if factor >= 10 else 1}f}".removesuffix(".0")
+    return f"1/{digits} of the time" if speed_up >= 1 else f"{digits} times the time"
 
 
 def with_errors(flow: Result, compared: dict[str, Any]) -> Result:

@@ -15,6 +15,7 @@ from etherweave.fidelity import (
     error_text,
     fidelities,
     mode_labels,
+    time_text,
     with_errors,
 )
 from etherweave.report.run.comparison import ComparedResults, iteration_times
@@ -119,6 +120,23 @@ def test_a_comparison_writes_no_frames_and_no_trace_and_no_slowdown(beside: list
     done = command_line.run_here("run", file, "--compare-fidelity", *beside)
     assert done.returncode == 2
     assert "--compare-fidelity: expected none of --pcap, --trace and --slowdown" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("speed_up", "expected"),
+    [
+        (10.4, "1/10 of the time"),
+        (2.5, "1/2.5 of the time"),
+        (1.0, "1/1 of the time"),
+        (0.4, "2.5 times the time"),
+        (0.2, "5 times the time"),
+        (0.01, "100 times the time"),
+    ],
+)
+def test_a_comparison_says_how_much_faster_or_slower_flow_level_mode_is(
+    speed_up: float, expected: str
+) -> None:
+    assert time_text(speed_up) == expected
 
 
 def test_a_run_whose_packets_would_hold_each_other_back_is_warned_of() -> None:

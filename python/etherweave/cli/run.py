@@ -30,6 +30,7 @@ from etherweave.fidelity import (
     error_text,
     fidelities,
     mode_labels,
+    time_text,
     with_errors,
 )
 from etherweave.overview import PAUSE_CAUSES, WORST_MOST, overview, rate_text
@@ -202,10 +203,7 @@ def _compare(
         return print(json.dumps(found, indent=2))
     fidelities = found["fidelities"]
     mode = "hybrid" if len(set(fidelities.values())) > 1 else "flow-level mode"
-    factor = found["speed_up"]
-    print(
-        f"{packet.summary['name']}: {mode} in 1/{factor:.{0 if factor >= 10 else 1}f} of the time"
-    )
+    print(f"{packet.summary['name']}: {mode} in {time_text(found['speed_up'])}")
     rows = [
         (
             row["job"],
