@@ -12,6 +12,7 @@ import pandas
 import polars as pl
 import pytest
 
+from etherweave.fidelity import fidelities
 from etherweave.results import Result
 from etherweave.sweeps import (
     ExecutorError,
@@ -20,6 +21,7 @@ from etherweave.sweeps import (
     SweepStore,
     executor,
     executors,
+    in_fidelity,
     load_sweep,
     shortlist,
     sweep,
@@ -261,6 +263,41 @@ def test_packets_are_simulated_of_points_that_are_close_in_flow_level_mode(tmp_p
     assert {tuple(map(point.get, axes)) for point in largest.points()} == set(
         best.select(axes).iter_rows()
     )
+
+
+@pytest.mark.parametrize(("run", "job"), [("flow", None), ("flow", "packet"), ("packet", "packet")])
+def test_flow_first_is_flow_for_all_jobs_and_then_packets_whatever_the_scenario_names(
+    run: str, job: str | None, tmp_path: Path
+) -> None:
+    path, home = write(tmp_path, sources="values = [4]", seeds=1), tmp_path / "out"
+    text = path.read_text() + f'[run]\nfidelity = "{run}"\n'
+    path.write_text(text.replace("[[job]]", f'[[job]]\nfidelity = "{job}"') if job else text)
+    flow = in_fidelity(load_sweep(path), "flow")
+    packet = shortlist(load_sweep(path), home, FlowFirst("end_ns", 1.0), executor("local", 1))
+    assert sweep(flow, home / "flow").carried_out == 0
+    for what, expected in ((flow, "flow"), (packet, "packet")):
+        found = [fidelities(what.resolve(point)) for point in what.points()]
+        assert found
+        assert all(one == {"incast": expected} for one in found)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("run.fidelity", '"flow"'),
+        ("job.0.fidelity", '"flow"'),
+        ("job.0", '{ name = "a", fidelity = "flow", workload.incast.sources = 2 }'),
+        ("job", '[{ name = "a", fidelity = "packet", workload.incast.sources = 2 }]'),
+    ],
+)
+def test_an_axis_of_fidelity_beside_flow_first_is_a_mistake(
+    key: str, value: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, seeds=1)
+    text = path.read_text() + f'[[sweep.axis]]\nkey = "{key}"\nvalues = [{value}]\n'
+    path.write_text(text.replace('key = "job.0.workload.incast.sources"', 'key = "nic.xoff"'))
+    with pytest.raises(SweepError, match=f"{key}: an axis of fidelity; expected none beside"):
+        shortlist(load_sweep(path), tmp_path / "out", FlowFirst("end_ns"))
 
 
 def test_what_flow_level_mode_cannot_simulate_is_left_for_packets(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def run_verb(
         SweepError,
         executor,
         expect,
-        in_flow,
+        in_fidelity,
         load_sweep,
         shortlist,
     )
@@ -105,7 +105,7 @@ def run_verb(
         what, on = load_sweep(file), executor(where, workers)
         if dry_run and flow_first:
             notice("Of the runs in flow-level mode; packets of those that are close come after.")
-            return print_expectation(expect(in_flow(what), home / "flow", on), as_json)
+            return print_expectation(expect(in_fidelity(what, "flow"), home / "flow", on), as_json)
         if dry_run:
             return print_expectation(expect(what, home, on), as_json)
         if flow_first:

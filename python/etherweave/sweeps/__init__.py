@@ -8,7 +8,7 @@ order of the points. So neither executor nor interruption changes a byte of it.
 from etherweave.sweeps.executors import Executor, ExecutorError, WorkerError, executor
 from etherweave.sweeps.points import Sweep, SweepError, load_sweep
 from etherweave.sweeps.running import SweepResult, expect, sweep
-from etherweave.sweeps.shortlist import FlowFirst, in_flow, near, shortlist
+from etherweave.sweeps.shortlist import FlowFirst, in_fidelity, near, shortlist
 from etherweave.sweeps.store import SweepStatus, SweepStore
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "WorkerError",
     "executor",
     "expect",
-    "in_flow",
+    "in_fidelity",
     "load_sweep",
     "near",
     "shortlist",

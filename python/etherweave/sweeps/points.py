@@ -7,7 +7,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,8 @@ class Sweep:
     """Axes, the last varying fastest; seeds are the last."""
     partition: Sequence[str]
     """Axes whose values are directories of the dataset."""
+    overrides: Mapping[str, object] = field(default_factory=dict, kw_only=True)
+    """Values of further keys, the same at every point."""
 
     @property
     def axes(self) -> list[str]:
@@ -81,7 +83,10 @@ class Sweep:
         ScenarioError
             When it has a mistake there.
         """
-        return _core.resolve(self.text, self.origin, literals(point))
+        return _core.resolve(self.text, self.origin, self._literals(point))
+
+    def _literals(self, point: Mapping[str, object]) -> list[tuple[str, str]]:
+        return literals({**point, **self.overrides})
 
     def runs(self) -> Iterator[Run]:
         """Resolve every point; one with a mistake is a run that fails.
@@ -98,7 +103,7 @@ class Sweep:
                 valid = True
             except _core.ScenarioError as error:
                 first = first or str(error)
-                yield Run(point, _hash(f"{self.text}\n{literals(point)}"), str(error))
+                yield Run(point, _hash(f"{self.text}\n{self._literals(point)}"), str(error))
         if not valid:
             raise SweepError(first)
 

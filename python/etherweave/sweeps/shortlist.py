@@ -1,12 +1,14 @@
 """Flow-level mode first, and packets only of the points that lie close to the best one."""
 
 import json
+import re
 import statistics
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from etherweave.sweeps.executors import Executor, executor
 from etherweave.sweeps.points import Sweep, SweepError
@@ -15,7 +17,7 @@ from etherweave.sweeps.running import sweep
 Name = TypeVar("Name", bound=Hashable)
 FLOW = "flow"
 """Directory of the runs in flow-level mode, in that of the sweep."""
-_FIDELITY = "run.fidelity"
+_FIDELITY = re.compile(r"(run|job\.\d+)\.fidelity")
 
 
 @dataclass(frozen=True)
@@ -42,17 +44,31 @@ def near(scores: Mapping[Name, float], close: float) -> set[Name]:
     return {name for name, score in scores.items() if score * close >= best}
 
 
-def in_flow(what: Sweep) -> Sweep:
-    """Make the same sweep in flow-level mode.
+def in_fidelity(what: Sweep, fidelity: Literal["packet", "flow"]) -> Sweep:
+    """Make the same sweep with all jobs in packets, or all in flow-level mode.
 
     Raises
     ------
     SweepError
-        When the fidelity is an axis already.
+        When an axis has the fidelity already.
     """
-    if _FIDELITY in what.axes:
-        raise SweepError(f"{_FIDELITY}: an axis of {what.name}; expected none beside flow first")
-    return replace(what, groups=[([_FIDELITY], [(FLOW,)]), *what.groups])
+    for keys, rows in what.groups:
+        for key, values in zip(keys, zip(*rows, strict=True), strict=True):
+            if any(_has_fidelity(key, value) for value in values):
+                raise SweepError(f"{key}: an axis of fidelity; expected none beside flow first")
+    jobs = tomllib.loads(what.text).get("job", [])
+    own = [f"job.{number}.fidelity" for number, job in enumerate(jobs) if "fidelity" in job]
+    fixed = dict.fromkeys(("run.fidelity", *own), fidelity)
+    return replace(what, overrides={**what.overrides, **fixed})
+
+
+def _has_fidelity(key: str, value: object) -> bool:
+    """Return whether a value of a key says how closely a run or a job is simulated."""
+    if isinstance(value, Mapping):
+        return any(_has_fidelity(f"{key}.{name}", one) for name, one in value.items())
+    if isinstance(value, list):
+        return any(_has_fidelity(f"{key}.{number}", one) for number, one in enumerate(value))
+    return _FIDELITY.fullmatch(key) is not None
 
 
 def shortlist(
@@ -65,16 +81,17 @@ def shortlist(
     """Carry out a sweep in flow-level mode; gives the points that are left for packets.
 
     Points that flow-level mode does not simulate are among them. Its runs are a sweep in ``flow``
-    of the directory.
+    of the directory. All jobs are in flow-level mode there, and in packets at the points that are
+    left, whatever fidelity the scenario names.
 
     Raises
     ------
     SweepError
-        When flow-level mode simulates no point, or no run has the figure.
+        When flow-level mode simulates no point, no run has the figure, or an axis is a fidelity.
     ExecutorError, OSError
         As from :func:`sweep`.
     """
-    flow = in_flow(what)
+    flow, packet = in_fidelity(what, "flow"), in_fidelity(what, "packet")
     found = sweep(flow, Path(directory) / FLOW, executor, on_progress).to_polars()
     known = [
         name for name, kind in found.schema.items() if kind.is_numeric() and name not in flow.axes
@@ -98,7 +115,7 @@ def shortlist(
         for point, _ in points
         if (place := _place(point)) in chosen or place not in means
     ]
-    return replace(what, groups=[(what.axes, rows)])
+    return replace(packet, groups=[(what.axes, rows)])
 
 
 def _place(point: Mapping[str, object]) -> str:
