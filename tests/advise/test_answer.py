@@ -12,6 +12,7 @@ import pytest
 from etherweave import ScenarioError
 from etherweave.advise import AdviseError, Answer, answer, load_question, prepare
 from etherweave.advise.bills import bill
+from etherweave.fidelity import fidelities
 from etherweave.sweeps import executor
 from support import private_slurm
 from support.command_line import run_here
@@ -174,6 +175,29 @@ def test_a_scenario_of_several_jobs_is_a_job_whose_time_is_that_of_the_slowest(
     slow = next(one for one in found.standings if one.fabric == "slow")
     # A window of 4 x 4 MiB at 25 Gb/s takes at least 5.4 ms.
     assert slow.jobs[0].time_us.value > 16 * 2**20 * 8 / 25e3
+
+
+def simulated(home: Path, job: str) -> list[dict[str, str]]:
+    """Return how jobs are simulated in the samples of a question whose fabrics name flow."""
+    flow = '[common]\nrun.fidelity = "flow"\n'
+    prepared = prepare(load_question(write(home, SETTINGS, flow, SLOW, FAST, job)))
+    runs = prepared.sweep(prepared.fabrics)
+    return [fidelities(runs.resolve(point)) for point in runs.points()]
+
+
+def test_samples_are_simulated_by_packets_whatever_the_fidelity_of_the_fabrics(
+    tmp_path: Path,
+) -> None:
+    assert simulated(tmp_path, JOB) == [{"stream": "packet"}] * 8
+
+
+def test_a_job_that_names_flow_level_mode_is_simulated_so(tmp_path: Path) -> None:
+    in_flow = JOB + 'fidelity = "flow"\n'
+    assert simulated(tmp_path, in_flow) == [{"stream": "flow"}] * 8
+    others = in_flow.replace("stream", "others") + "background = true\n"
+    (tmp_path / "jobs.toml").write_text(JOB + others)
+    both = '[[job]]\nname = "both"\nscenario = "jobs.toml"\n'
+    assert simulated(tmp_path, both) == [{"stream": "packet", "others": "flow"}] * 8
 
 
 SHAPER = 'nic.shaper = { rate = "90Gb/s", burst = "64KiB" }\n'

@@ -136,6 +136,11 @@ class Job:
         """Names of the jobs whose end is waited for."""
         return [str(one.get("name")) for one in self.jobs if not one.get("background")]
 
+    @property
+    def in_flow(self) -> list[str]:
+        """Names of the jobs that the file wants in flow-level mode in all samples."""
+        return [str(one.get("name")) for one in self.jobs if one.get("fidelity") == "flow"]
+
 
 @dataclass(frozen=True)
 class Question:

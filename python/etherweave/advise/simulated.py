@@ -82,16 +82,23 @@ class MixSweep(Sweep):
             When the job does not fit the fabric.
         """
         fabric, draw = str(point["fabric"]), self.draws[point["sample"]]
-        flow = {"run.fidelity": "flow"} if draw.sample == FLOW else {}
+        job = self.jobs[str(point["job"])]
         keys = {
-            **flow,
             **drawn(self.unknowns[fabric], draw.shares),
-            "job": self.jobs[str(point["job"])].jobs,
+            **_simulated(job, draw),
             "seed": draw.seed,
-            "name": self.jobs[str(point["job"])].name,
+            "name": job.name,
             "design": {},
         }
         return self.candidates[fabric].resolve(keys)
+
+
+def _simulated(job: Job, draw: Draw) -> dict[str, object]:
+    """Say of all jobs how they are simulated: in packets unless the sample or the job differs."""
+    if draw.sample == FLOW:
+        return {"run.fidelity": "flow", "job": [{**one, "fidelity": "flow"} for one in job.jobs]}
+    is_flow = len(job.in_flow) == len(job.jobs)
+    return {"run.fidelity": "flow" if is_flow else "packet", "job": job.jobs}
 
 
 def samples(question: Question, unknowns: Sequence[Unknown]) -> list[Draw]:
