@@ -20,11 +20,26 @@ MODES = {"packet": "packets", "flow": "flow-level mode"}
 """What is simulated of the messages of a job, by fidelity."""
 
 
+_LEFT_OUT = "run.fidelity: "
+"""How warnings begin of what flow-level mode leaves out of a run."""
+
+
 def fidelities(resolved: str) -> dict[str, str]:
     """List by job how closely its messages are simulated: ``packet`` or ``flow``."""
     scenario = tomllib.loads(resolved)
     usual = scenario.get("run", {}).get("fidelity", "packet")
     return {job["name"]: job.get("fidelity", usual) for job in scenario.get("job", [])}
+
+
+def leaves_out(message: str) -> bool:
+    """Return whether warnings of a run say that flow-level mode left something out of it.
+
+    Parameters
+    ----------
+    message
+        Of a run in a dataset: its warnings, with semicolons between them.
+    """
+    return any(warning.startswith(_LEFT_OUT) for warning in message.split("; "))
 
 
 def mode_labels(result: Result) -> dict[str, str]:

@@ -200,6 +200,7 @@ def test_a_job_that_names_flow_level_mode_is_simulated_so(tmp_path: Path) -> Non
     assert simulated(tmp_path, both) == [{"stream": "packet", "others": "flow"}] * 8
 
 
+FLOW_FIRST = 'fidelity = "flow first"\nrank = "throughput"\n' + SETTINGS
 SHAPER = 'nic.shaper = { rate = "90Gb/s", burst = "64KiB" }\n'
 
 
@@ -209,16 +210,31 @@ def test_fabrics_that_are_far_behind_by_messages_are_not_simulated_by_packets(
     third = FAST.replace("fast", "faster").replace("100-roce", "200-roce")
     over_tcp = FAST.replace("fast", "tcp").replace("100-roce", "100-tcp")
     shaped = FAST.replace("fast", "shaped") + SHAPER
-    settings = 'fidelity = "flow first"\nrank = "throughput"\n' + SETTINGS
-    found = asked(tmp_path, settings, FAST, SLOW, third, over_tcp, shaped, JOB)
+    moderated = over_tcp.replace('"tcp"', '"moderated"') + 'host.profile = "mlnx-ofed-4.6"\n'
+    found = asked(tmp_path, FLOW_FIRST, FAST, SLOW, third, over_tcp, shaped, moderated, JOB)
     # At 25 Gb/s the stream takes eight times as long, and a core moves 30 Gb/s over TCP; shapers
-    # need packets, and the first is the baseline.
-    assert [one.fabric for one in found.standings] == ["faster", "fast", "shaped"]
+    # need packets, the first is the baseline, and moderated interrupts are warned of.
+    order = ["faster", "fast", "shaped", "moderated"]
+    assert [one.fabric for one in found.standings] == order
     for name in ("slow", "tcp"):
         (far,) = (one for one in found.left_out if one.startswith(f"{name}: "))
         assert "of the best by messages at max-min fair rates" in far
-    # What the answer rests on: four samples of three fabrics.
-    assert found.runs == 3 * 4
+    # What the answer rests on: four samples of four fabrics.
+    assert found.runs == 4 * 4
+
+
+def test_a_fabric_of_which_flow_level_mode_warns_is_not_the_best_that_others_are_far_from(
+    tmp_path: Path,
+) -> None:
+    over_tcp = FAST.replace("fast", "tcp").replace("100-roce", "100-tcp")
+    moderated = over_tcp.replace('"tcp"', '"moderated"') + 'host.profile = "mlnx-ofed-4.6"\n'
+    first, second = (
+        SLOW.replace("slow", name) + 'topology.single_switch.rate = "10Gb/s"\n'
+        for name in ("first", "second")
+    )
+    found = asked(tmp_path, FLOW_FIRST, first, second, moderated, JOB)
+    # The stream takes twice as long at 10 Gb/s as by the core, which moves 30 Gb/s over TCP.
+    assert {one.fabric for one in found.standings} == {"first", "second", "moderated"}
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """The runs of every job on every fabric: a sweep whose axes are fabric, job and sample."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etherweave.advise.question import Candidate, Job, Question
 from etherweave.advise.unknowns import Unknown, drawn, share
+from etherweave.fidelity import leaves_out
 from etherweave.sweeps import Sweep
 
 if TYPE_CHECKING:
@@ -118,14 +119,19 @@ class Times:
     """Of a fabric and a job, in every sample [us]; only of those whose samples all ended well."""
     failures: Mapping[tuple[str, str], str]
     """Why others have no times."""
+    warned: Set[tuple[str, str]]
+    """Those of which flow-level mode left something out."""
 
 
 def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
     """Read times of jobs from the dataset of a sweep."""
     found: dict[tuple[str, str], dict[int, float]] = {}
     failures: dict[tuple[str, str], str] = {}
+    warned: set[tuple[str, str]] = set()
     for row in table.iter_rows(named=True):
         cell = (row["fabric"], row["job"])
+        if leaves_out(row["message"]):
+            warned.add(cell)
         time_us = [_time_us(row, name) for name in jobs[row["job"]].timed]
         if row["ended"] == "complete" and all(map(math.isfinite, time_us)):
             found.setdefault(cell, {})[row["sample"]] = max(time_us)
@@ -135,7 +141,7 @@ def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
                 unfinished if row["ended"] == "complete" else f"ended as {row['ended']}"
             )
     good = {cell: values for cell, values in found.items() if cell not in failures}
-    return Times(good, failures)
+    return Times(good, failures, warned)
 
 
 def _time_us(row: Mapping[str, Any], job: str) -> float:

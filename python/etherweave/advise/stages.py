@@ -35,8 +35,9 @@ class Runner:
 def shortlist(prepared: Prepared, runner: Runner) -> tuple[list[str], list[str]]:
     """Choose the fabrics that are simulated packet by packet; with why others are not.
 
-    Messages of a job at max-min fair rates take a fraction of the time of packets. What they cannot
-    simulate, such as TCP, goes on to packets, as the baseline does.
+    Messages of a job at max-min fair rates take a fraction of the time of packets. Fabrics that
+    they cannot simulate, such as those that route by flowlets, and those of which they leave
+    something out go on to packets, as the baseline does, and play no part in which is the best.
     """
     question, names = prepared.question, prepared.fabrics
     if question.settings.fidelity != FLOW_FIRST:
@@ -51,12 +52,15 @@ def shortlist(prepared: Prepared, runner: Runner) -> tuple[list[str], list[str]]
     except AdviseError:  # No fabric can be simulated so.
         return names, []
     scores = {name: evaluation.score(name, draws)[0] for name in evaluation.fabrics}
-    shares = {name: score / max(scores.values()) for name, score in scores.items()}
-    close = {*near(scores, question.settings.close), question.baseline}
-    far = [name for name in scores if name not in close]
+    whole = {name: scores[name] for name in scores if name not in {one for one, _ in found.warned}}
+    if not whole:
+        return names, []
+    best = max(whole.values())
+    close = {*near(whole, question.settings.close), question.baseline}
+    far = [name for name in whole if name not in close]
     reasons = [
-        f"{name}: {shares[name]:.0%} of the best by messages at max-min fair rates; not simulated "
-        "packet by packet."
+        f"{name}: {whole[name] / best:.0%} of the best by messages at max-min fair rates; not "
+        "simulated packet by packet."
         for name in far
     ]
     return [name for name in names if name not in far], reasons

@@ -22,7 +22,7 @@ from etherweave.cli.progress import size_text, study_progress
 from etherweave.cli.verbs import FileGroup, nested
 
 if TYPE_CHECKING:
-    from etherweave.sweeps import SweepResult, SweepStatus
+    from etherweave.sweeps import FlowFirst, Sweep, SweepResult, SweepStatus
     from etherweave.sweeps.cost import Expectation
 
 EXAMPLES = """Examples:
@@ -112,16 +112,30 @@ def run_verb(
             first = FlowFirst(flow_first, close, largest)
             with terminable(), study_progress(what.name, "runs in flow-level mode") as on_progress:
                 near = shortlist(what, home, first, on, on_progress)
-            notice(
-                f"{len(near):,} of {len(what):,} runs are left for packets: {flow_first} by "
-                f"messages is within {close:g} of the best"
-            )
+            _print_left(what, near, home, first)
             what = near
         with terminable(), study_progress(what.name, "runs") as on_progress:
             done = carry_out(what, home, on, on_progress, tables=tables)
     _print_result(done, as_json)
     if done.status.failed or done.status.lost:
         raise typer.Exit(FAILED)
+
+
+def _print_left(what: "Sweep", near: "Sweep", home: Path, first: "FlowFirst") -> None:
+    """Print how many runs flow-level mode has left for packets, and why."""
+    from etherweave.fidelity import leaves_out
+    from etherweave.sweeps import SweepStore
+
+    notice(
+        f"{len(near):,} of {len(what):,} runs are left for packets: {first.figure} in flow-level "
+        f"mode is within {first.close:g} of the best, or is not known"
+    )
+    runs = SweepStore(home / "flow").table().select("ended", "message").rows()
+    if warned := sum(ended == "complete" and leaves_out(message) for ended, message in runs):
+        notice(
+            f"{warned:,} of {len(runs):,} runs in flow-level mode ended with a warning of what "
+            "it leaves out, and are left for packets"
+        )
 
 
 def print_expectation(found: "Expectation", as_json: bool) -> None:

@@ -8,11 +8,15 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
+from etherweave.fidelity import leaves_out
 from etherweave.sweeps.executors import Executor, executor
 from etherweave.sweeps.points import Sweep, SweepError
 from etherweave.sweeps.running import sweep
+
+if TYPE_CHECKING:
+    import polars
 
 Name = TypeVar("Name", bound=Hashable)
 FLOW = "flow"
@@ -80,7 +84,8 @@ def shortlist(
 ) -> Sweep:
     """Carry out a sweep in flow-level mode; gives the points that are left for packets.
 
-    Points that flow-level mode does not simulate are among them. Its runs are a sweep in ``flow``
+    Points that flow-level mode does not simulate, or of which it warns that it leaves something
+    out, are among them, and play no part in which is the best. Its runs are a sweep in ``flow``
     of the directory. All jobs are in flow-level mode there, and in packets at the points that are
     left, whatever fidelity the scenario names.
 
@@ -98,24 +103,36 @@ def shortlist(
     ]
     if first.figure not in known:
         raise SweepError(f"{first.figure}: no figure; expected one of {', '.join(known)}")
-    complete = found.filter(found["ended"] == "complete")
-    figures = dict(complete.select("run", first.figure).drop_nulls().iter_rows())
-    points = list(zip(what.points(), flow.runs(), strict=True))
-    # A point without its seed, and the figures of its seeds.
-    seeds: dict[str, list[float]] = defaultdict(list)
-    for point, run in points:
-        if run.id in figures:
-            seeds[_place(point)].append(figures[run.id])
-    means = {place: statistics.mean(values) for place, values in seeds.items()}
+    means = _means(what, flow, _figures(found, first.figure))
     if not first.is_largest_best:
         means = {place: 1 / max(value, 1e-300) for place, value in means.items()}
     chosen = near(means, first.close) if means else set()
     rows = [
         tuple(point.values())
-        for point, _ in points
+        for point in what.points()
         if (place := _place(point)) in chosen or place not in means
     ]
     return replace(packet, groups=[(what.axes, rows)])
+
+
+def _figures(found: "polars.DataFrame", figure: str) -> dict[str, float]:
+    """Read a figure of the runs that flow-level mode simulates and leaves nothing out of."""
+    complete = found.filter(found["ended"] == "complete")
+    rows = complete.select("run", "message", figure).drop_nulls().iter_rows()
+    return {run: value for run, message, value in rows if not leaves_out(message)}
+
+
+def _means(what: Sweep, flow: Sweep, figures: Mapping[str, float]) -> dict[str, float]:
+    """Return the mean over the seeds of each point whose runs all have the figure."""
+    seeds: dict[str, list[float | None]] = defaultdict(list)
+    for point, run in zip(what.points(), flow.runs(), strict=True):
+        seeds[_place(point)].append(figures.get(run.id))
+    known = {place: [one for one in of if one is not None] for place, of in seeds.items()}
+    return {
+        place: statistics.mean(values)
+        for place, values in known.items()
+        if len(values) == len(seeds[place])
+    }
 
 
 def _place(point: Mapping[str, object]) -> str:
