@@ -107,6 +107,12 @@ def test_a_comparison_keeps_flow_level_mode_with_its_errors(tmp_path: Path) -> N
     assert "error against packets" in (home / "report.html").read_text()
 
 
+def test_errors_that_were_not_measured_are_null_in_json() -> None:
+    for change in ((), ("--set", 'run.fidelity="flow"')):
+        done = command_line.run_here("run", ROOT / "scenarios" / "first.toml", "--json", *change)
+        assert json.loads(done.stdout)["fidelity_errors"] is None
+
+
 def test_a_run_in_flow_level_mode_says_that_its_error_was_not_measured() -> None:
     change = ("--set", 'job.0.workload.osu_collective.operation.allreduce.bytes="1MiB"')
     done = command("run", ROOT / "scenarios" / "flow_level.toml", *change)

@@ -261,7 +261,8 @@ def _exit(result: Result, output: Path | None) -> None:
 def _json(result: Result, alone: dict[str, Result]) -> str:
     jobs = {one.job: {**asdict(one), "factor": one.factor} for one in slowdowns(result, alone)}
     beside = {"slowdowns": jobs} if alone else {}
-    modes = {"fidelities": fidelities(result.resolved)}
+    errors = result.summary.get("fidelity_errors")
+    modes = {"fidelities": fidelities(result.resolved), "fidelity_errors": errors}
     return json.dumps({**result.summary, **overview(result), **modes, **beside}, indent=2)
 
 
