@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from etherweave.overview import distribution, ended_streams, overview
-from etherweave.results import FidelityError, Result
+from etherweave.results import FidelityError, Result, Summary
 from etherweave.scenario import Overrides, ScenarioSource
 from etherweave.simulation import resolve
 
@@ -29,6 +29,12 @@ def fidelities(resolved: str) -> dict[str, str]:
     scenario = tomllib.loads(resolved)
     usual = scenario.get("run", {}).get("fidelity", "packet")
     return {job["name"]: job.get("fidelity", usual) for job in scenario.get("job", [])}
+
+
+def fidelity(resolved: str) -> str:
+    """Name the fidelity of a run: ``packet`` or ``flow`` of all jobs, else ``mixed``."""
+    (first, *others) = {*fidelities(resolved).values()} or {"packet"}
+    return "mixed" if others else first
 
 
 def leaves_out(message: str) -> bool:
@@ -147,6 +153,12 @@ def with_errors(flow: Result, compared: dict[str, Any]) -> Result:
         for row in compared["figures"]
     ]
     return replace(flow, summary={**flow.summary, "fidelity_errors": errors})
+
+
+def error_max(summary: Summary) -> float | None:
+    """Return the largest error of a figure of flow-level mode; None when none was measured."""
+    errors = summary.get("fidelity_errors")
+    return max(abs(row["error"]) for row in errors) if errors else None
 
 
 def error_text(result: Result) -> str | None:

@@ -12,6 +12,7 @@ import etherweave
 from etherweave.fidelity import (
     both_fidelities,
     compare_fidelity,
+    error_max,
     error_text,
     fidelities,
     mode_labels,
@@ -111,6 +112,14 @@ def test_errors_that_were_not_measured_are_null_in_json() -> None:
     for change in ((), ("--set", 'run.fidelity="flow"')):
         done = command_line.run_here("run", ROOT / "scenarios" / "first.toml", "--json", *change)
         assert json.loads(done.stdout)["fidelity_errors"] is None
+
+
+def test_the_largest_error_of_a_result_is_that_of_its_summary() -> None:
+    packet, flow = (etherweave.run(SCENARIO, one) for one in both_fidelities(SCENARIO))
+    assert error_max(flow.summary) is None
+    compared = compare_fidelity(packet, flow)
+    largest = max(abs(row["error"]) for row in compared["figures"])
+    assert error_max(with_errors(flow, compared).summary) == largest
 
 
 def test_a_run_in_flow_level_mode_says_that_its_error_was_not_measured() -> None:

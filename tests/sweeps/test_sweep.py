@@ -344,8 +344,46 @@ def test_what_flow_level_mode_cannot_simulate_is_left_for_packets(tmp_path: Path
         shortlist(load_sweep(path), tmp_path / "out", FlowFirst("end_us"))
 
 
+def test_the_dataset_says_of_each_run_how_it_was_simulated(tmp_path: Path) -> None:
+    path = write(tmp_path, sources="values = [2]", seeds=1)
+    second = path.read_text().split("[sweep]")[0].partition("[[job]]")[2]
+    second = second.replace('"incast"', '"second"').replace("[[job]]", "")
+    text = path.read_text().replace("[sweep]", f"[[job]]{second}[sweep]")
+    axis = '[[sweep.axis]]\nkey = "run.fidelity"\nvalues = ["packet", "flow"]\n'
+    axis += '[[sweep.axis]]\nkey = "job.1.fidelity"\nvalues = ["packet", "flow"]\n'
+    path.write_text(text.replace("1kB", "4kB") + axis)
+    done = sweep(load_sweep(path), tmp_path / "out", executor("local", 1))
+    rows = done.to_polars().filter(pl.col("ended") == "complete")
+    found = set(rows.select("run.fidelity", "job.1.fidelity", "fidelity").iter_rows())
+    assert found == {
+        ("packet", "packet", "packet"),
+        ("packet", "flow", "mixed"),
+        ("flow", "packet", "mixed"),
+        ("flow", "flow", "flow"),
+    }
+    assert rows["fidelity_error_max"].to_list() == [None] * rows.height
+    assert rows["fidelity_error_max"].dtype == pl.Float64
+    assert done.runs_by_fidelity == dict(rows["fidelity"].value_counts().iter_rows())
+
+
+def test_a_sweep_in_flow_level_mode_says_that_its_error_was_not_measured(tmp_path: Path) -> None:
+    path, home = write(tmp_path, sources="values = [4]", seeds=1), tmp_path / "out"
+    words = ("sweep", path, "-o", home, "--workers", "1")
+    assert "flow-level mode" not in run_here(*words).stdout
+    path.write_text(path.read_text() + '[run]\nfidelity = "flow"\n')
+    assert "  flow-level mode, error not measured: 3 runs\n" in run_here(*words).stdout
+    found = json.loads(run_here(*words, "--json").stdout)
+    assert (found["runs_by_fidelity"], found["fidelity_error_max"]) == ({"flow": 3}, None)
+    drawn = run_here("sweep", "plot", home, "x=job.0.workload.incast.message", "y=end_ns")
+    assert "flow-level mode, error not measured: 3 runs" in drawn.stderr
+
+
 def test_the_command_says_how_many_points_are_close(tmp_path: Path) -> None:
     words = ["sweep", str(write(tmp_path)), "-o", str(tmp_path / "out"), "--flow-first", "end_ns"]
     done = run_here(*words, "--close", "1", "--workers", "1")
-    assert "2 of 24 runs are left for packets" in done.stderr
+    assert (
+        "2 of 24 runs are left for packets: end_ns in flow-level mode, error not measured, is"
+        in (done.stderr)
+    )
+    assert "flow-level mode" not in done.stdout
     assert "2 of 2 runs finished; 2 now" in done.stdout

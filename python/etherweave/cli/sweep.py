@@ -2,6 +2,8 @@
 
 import json
 import math
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -128,7 +130,7 @@ def _print_left(what: "Sweep", near: "Sweep", home: Path, first: "FlowFirst") ->
 
     notice(
         f"{len(near):,} of {len(what):,} runs are left for packets: {first.figure} in flow-level "
-        f"mode is within {first.close:g} of the best, or is not known"
+        f"mode, error not measured, is within {first.close:g} of the best, or is not known"
     )
     runs = SweepStore(home / "flow").table().select("ended", "message").rows()
     if warned := sum(ended == "complete" and leaves_out(message) for ended, message in runs):
@@ -159,15 +161,25 @@ def _print_result(done: "SweepResult", as_json: bool) -> None:
     model = done.model
     if as_json:
         errors = model and {"error": model.error, "error_median": model.error_median}
-        return print(json.dumps({**facts, "cost_model": errors}, indent=2))
+        modes = {"runs_by_fidelity": done.runs_by_fidelity, "fidelity_error_max": None}
+        return print(json.dumps({**facts, **modes, "cost_model": errors}, indent=2))
     print(f"{_line(done.status)}; {done.carried_out:,} now")
     print(f"Dataset: {done.dataset}")
+    if text := _flow_text(done.runs_by_fidelity):
+        print(text)
     if model:
         notice(
             f"Cost model, from {model.measured} of the runs: {model.error:+.0%} of the time of "
             f"all, {model.error_median:.0%} of that of one in the median"
         )
     return None
+
+
+def _flow_text(runs: Mapping[str, int]) -> str | None:
+    """Say how many runs have figures of flow-level mode; a sweep does not measure their error."""
+    counts = {"runs": runs.get("flow", 0), "runs with some jobs": runs.get("mixed", 0)}
+    found = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+    return f"  flow-level mode, error not measured: {found}" if found else None
 
 
 def _line(status: "SweepStatus") -> str:
@@ -215,7 +227,10 @@ def plot_verb(
 
     with mistakes(SweepError, ValueError):
         assert path is not None, "an output has a default"
-        print(draw_sweep(SweepStore(home).table(), dict(_pair(one) for one in columns), path))
+        table = SweepStore(home).table()
+        print(draw_sweep(table, dict(_pair(one) for one in columns), path))
+    if text := _flow_text(Counter(table["fidelity"]) if "fidelity" in table.columns else {}):
+        notice(text.strip())
 
 
 def _pair(text: str) -> tuple[str, str]:

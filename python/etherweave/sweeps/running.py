@@ -2,12 +2,14 @@
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etherweave import _core
+from etherweave.fidelity import error_max, fidelity
 from etherweave.machine import machine
 from etherweave.overview import overview
 from etherweave.results import CoreTables, Result, parse_summary
@@ -47,6 +49,8 @@ class SweepResult:
     status: SweepStatus
     carried_out: int
     """Runs that were carried out now; the others had a record."""
+    runs_by_fidelity: Mapping[str, int]
+    """How many runs were simulated by ``packet``, ``flow``, or jobs of both, ``mixed``."""
     model: CostModel | None
     """What the cost model would have predicted; None for few measured runs."""
 
@@ -105,7 +109,10 @@ def sweep(
                     on_progress(count - len(left) + done, count, run)
         finally:
             dataset = store.write_dataset(what, runs, records)
-    return SweepResult(dataset, store.status(), done, _model(what, runs, records))
+    found = (records[run.id].get("fidelity") for run in runs if run.id in records)
+    by_fidelity = Counter(one for one in found if one)
+    model = _model(what, runs, records)
+    return SweepResult(dataset, store.status(), done, dict(by_fidelity), model)
 
 
 def _carried_out(
@@ -145,7 +152,9 @@ def carry_out(task: tuple[str, str | None]) -> Record:
     figures["fingerprint"] = "".join(fingerprint.values()) if fingerprint else None  # type: ignore[arg-type]
     message = summary.get("stuck_report") or "; ".join(summary["warnings"])
     figures |= _flat("", overview(result))
-    return _record(summary["finished"], message, figures, time.thread_time() - start)
+    record = _record(summary["finished"], message, figures, time.thread_time() - start)
+    modes = {"fidelity": fidelity(done.resolved), "fidelity_error_max": error_max(summary)}
+    return {**record, **modes}
 
 
 def _record(

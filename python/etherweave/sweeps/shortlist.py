@@ -14,6 +14,7 @@ from etherweave.fidelity import leaves_out
 from etherweave.sweeps.executors import Executor, executor
 from etherweave.sweeps.points import Sweep, SweepError
 from etherweave.sweeps.running import sweep
+from etherweave.sweeps.store import ERROR
 
 if TYPE_CHECKING:
     import polars
@@ -98,8 +99,9 @@ def shortlist(
     """
     flow, packet = in_fidelity(what, "flow"), in_fidelity(what, "packet")
     found = sweep(flow, Path(directory) / FLOW, executor, on_progress).to_polars()
+    others = {*flow.axes, ERROR}
     known = [
-        name for name, kind in found.schema.items() if kind.is_numeric() and name not in flow.axes
+        name for name, kind in found.schema.items() if kind.is_numeric() and name not in others
     ]
     if first.figure not in known:
         raise SweepError(f"{first.figure}: no figure; expected one of {', '.join(known)}")

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     import pyarrow
 
 Record: TypeAlias = dict[str, Any]
-"""What a run leaves: ``ended``, ``message``, ``figures``, and what it took."""
+"""What a run leaves: ``ended``, ``message``, ``fidelity``, ``figures``, and what it took."""
 PLAN, DATASET = "sweep.json", "runs"
+ERROR = "fidelity_error_max"
+"""Column of the largest error of a figure of flow-level mode; null: not measured."""
 FAILED = ("mistake", "stuck")
 """Endings of runs that have no figures to compare."""
 LOST = "lost"
@@ -230,14 +232,16 @@ class Journal:
 
 
 def _table(sweep: Sweep, runs: Sequence[Run], records: Mapping[str, Record]) -> "pyarrow.Table":
-    """Make a row of each run: axes, hash, ending, message, figures."""
+    """Make a row of each run: axes, hash, ending, message, fidelity with its error, figures."""
     import pyarrow
 
     found = [records[run.id] for run in runs]
     columns = {key: _axis([run.point[key] for run in runs]) for key in sweep.axes}
     columns["run"] = pyarrow.array([run.id for run in runs])
-    for key in ("ended", "message"):
-        columns[key] = pyarrow.array([record[key] for record in found], pyarrow.string())
+    for key in ("ended", "message", "fidelity"):
+        columns[key] = pyarrow.array([record.get(key) for record in found], pyarrow.string())
+    errors = [record.get(ERROR) for record in found]
+    columns[ERROR] = pyarrow.array(errors, pyarrow.float64())
     names = dict.fromkeys(name for record in found for name in record["figures"])
     for name in sorted(names):
         columns[name] = pyarrow.array([record["figures"].get(name) for record in found])
