@@ -191,6 +191,17 @@ def test_samples_are_simulated_by_packets_whatever_the_fidelity_of_the_fabrics(
     assert simulated(tmp_path, JOB) == [{"stream": "packet"}] * 8
 
 
+def test_an_answer_says_which_of_its_figures_are_of_flow_level_mode(tmp_path: Path) -> None:
+    in_flow = JOB + 'fidelity = "flow"\n'
+    write(tmp_path, SETTINGS, SLOW, FAST, in_flow)
+    done = run_here(
+        "advise", tmp_path / "question.toml", "-o", tmp_path / "out", "--html", tmp_path
+    )
+    assert "In flow-level mode, error not measured:\n  stream: stream on all fabrics" in done.stdout
+    assert "in flow-level mode, error not measured" in (tmp_path / "report.html").read_text()
+    assert asked(tmp_path, SETTINGS, SLOW, FAST, JOB).flow_level == []
+
+
 def test_a_job_that_names_flow_level_mode_is_simulated_so(tmp_path: Path) -> None:
     in_flow = JOB + 'fidelity = "flow"\n'
     assert simulated(tmp_path, in_flow) == [{"stream": "flow"}] * 8
@@ -218,7 +229,8 @@ def test_fabrics_that_are_far_behind_by_messages_are_not_simulated_by_packets(
     assert [one.fabric for one in found.standings] == order
     for name in ("slow", "tcp"):
         (far,) = (one for one in found.left_out if one.startswith(f"{name}: "))
-        assert "of the best by messages at max-min fair rates" in far
+        assert "of the best in flow-level mode, error not measured" in far
+    assert found.flow_level == ["slow, tcp: left out, and not simulated packet by packet."]
     # What the answer rests on: four samples of four fabrics.
     assert found.runs == 4 * 4
 

@@ -82,6 +82,8 @@ class Answer:
     """Different runs that the answer rests on."""
     carried_out: int
     """Those that were carried out now; the others had a result."""
+    flow_level: Sequence[str]
+    """What rests on flow-level mode, whose error was not measured; empty where nothing does."""
 
 
 def answer(
@@ -132,6 +134,7 @@ def answer(
         prepared.fixed,
         (screened.done or done).status.runs,
         done.carried_out + (screened.done.carried_out if screened.done else 0),
+        [*_jobs_in_flow(question), *_chosen_in_flow(prepared.fabrics, fabrics)],
     )
 
 
@@ -171,6 +174,21 @@ def _job_time(evaluation: Evaluation, name: str, job: str, draws: Sequence[Draw]
     found = Interval.of(evaluation.time_us(name, job, draws))
     relative = found.value / evaluation.reference[job]
     return JobTime(job, evaluation.weights[job], found, relative)
+
+
+def _jobs_in_flow(question: Question) -> list[str]:
+    """Say which jobs are in flow-level mode because they name it."""
+    return [
+        f"{one.name}: {', '.join(one.in_flow)} on all fabrics, as `fidelity` of the job says."
+        for one in question.jobs
+        if one.in_flow
+    ]
+
+
+def _chosen_in_flow(every: Sequence[str], close: Sequence[str]) -> list[str]:
+    """Say which fabrics flow-level mode has left out."""
+    far = [name for name in every if name not in close]
+    return [f"{', '.join(far)}: left out, and not simulated packet by packet."] if far else []
 
 
 def _without_nodes(question: Question) -> list[str]:

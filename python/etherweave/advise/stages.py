@@ -59,7 +59,7 @@ def shortlist(prepared: Prepared, runner: Runner) -> tuple[list[str], list[str]]
     close = {*near(whole, question.settings.close), question.baseline}
     far = [name for name in whole if name not in close]
     reasons = [
-        f"{name}: {whole[name] / best:.0%} of the best by messages at max-min fair rates; not "
+        f"{name}: {whole[name] / best:.0%} of the best in flow-level mode, error not measured; not "
         "simulated packet by packet."
         for name in far
     ]

@@ -159,7 +159,11 @@ def _print(found: "Answer") -> None:
     print_table(_right(job_head(found), 1), map(job_row, found.standings))
     print()
     print(textwrap.fill(found.decides, WIDTH))
-    for title, lines in (("Left out", found.left_out), ("Not modelled", found.not_modelled)):
+    for title, lines in (
+        ("Left out", found.left_out),
+        ("In flow-level mode, error not measured", found.flow_level),
+        ("Not modelled", found.not_modelled),
+    ):
         if lines:
             print(f"{title}:")
         for line in lines:

@@ -139,6 +139,9 @@ def _unknowns(found: Answer) -> Section | None:
 
 def _missing(found: Answer) -> Section:
     tables = [Table(("not modelled",), [(one,) for one in found.not_modelled])]
+    if found.flow_level:
+        rows = [(one,) for one in found.flow_level]
+        tables.insert(0, Table(("in flow-level mode, error not measured",), rows))
     if found.left_out:
         tables.insert(0, Table(("left out",), [(one,) for one in found.left_out]))
     if found.fixed:
