@@ -32,9 +32,9 @@ def fidelities(resolved: str) -> dict[str, str]:
 
 
 def fidelity(resolved: str) -> str:
-    """Name the fidelity of a run: ``packet`` or ``flow`` of all jobs, else ``mixed``."""
+    """Name the fidelity of a run: ``packet`` or ``flow`` of all jobs, else ``hybrid``."""
     (first, *others) = {*fidelities(resolved).values()} or {"packet"}
-    return "mixed" if others else first
+    return "hybrid" if others else first
 
 
 def leaves_out(message: str) -> bool:
@@ -82,8 +82,8 @@ def both_fidelities(
         {**(overrides or {}), **dict.fromkeys(("run.fidelity", *of_jobs), fidelity)}
         for fidelity in ("packet", "flow")
     )
-    is_mixed = len(set(fidelities(resolved).values())) > 1
-    return packet, dict(overrides or {}) if is_mixed else flow
+    is_hybrid = len(set(fidelities(resolved).values())) > 1
+    return packet, dict(overrides or {}) if is_hybrid else flow
 
 
 def compare_fidelity(packet: Result, flow: Result) -> dict[str, Any]:

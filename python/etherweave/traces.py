@@ -1,8 +1,9 @@
 """Runs and recorded programs as traces that Perfetto and Chrome show: JSON, streamed to a file.
 
 Hosts are processes, ranks their threads. Activities and iterations are complete events (``X``),
-messages are flows (``s`` and ``f``), queues, rates and pauses of sampled ports are counters
-(``C``). Times are microseconds.
+messages are flows (``s`` and ``f``) that end at an instant (``i``), queues, rates and pauses of
+sampled ports are counters (``C``). Times are microseconds, in whole nanoseconds: Perfetto rounds
+the start and the duration of a slice each for itself, and slices of fractions would overlap.
 
 References
 ----------
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 FORMAT = "https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU"
-EDGE_US = 1e-3
-"""Before the end of a slice, so that an arrow there belongs to that slice [us]."""
+EDGE_NS = 1
+"""Before the end of a slice, so that an arrow there belongs to that slice [ns]."""
 
 ROWS = 1 << 16
 """Rows of a table that are in memory as Python's values at once."""
@@ -87,10 +88,13 @@ def events(tables: Tables) -> Iterator[Event]:
         yield _sorted("thread", process, thread, rank)
     yield from _iterations(tables, place)
     yield from _activities(tables, place, threads)
+    messages = _of_messages(place, threads)
+    for (job, rank), (process, thread) in messages.items():
+        yield _named("thread_name", process, thread, f"{job} rank {rank} messages")
     # A simulated message is sent at the end of an activity, a recorded one when its call begins.
     activities = tables.get("activities")
     is_simulated = activities is not None and "stream" in activities.column_names
-    yield from _transfers(tables, place, EDGE_US if is_simulated else 0.0)
+    yield from _transfers(tables, place, messages, EDGE_NS if is_simulated else 0)
     yield from _ports(tables, hosts)
 
 
@@ -144,10 +148,16 @@ def _complete(
     name: str, category: str, place: tuple[int, int], start_ns: float, end_ns: float
 ) -> Event:
     process, thread = place
+    start = _whole(start_ns)
     return {"ph": "X", "name": name, "cat": category, "pid": process, "tid": thread} | {
-        "ts": start_ns / 1e3,
-        "dur": (end_ns - start_ns) / 1e3,
+        "ts": start / 1e3,
+        "dur": (_whole(end_ns) - start) / 1e3,
     }
+
+
+def _whole(time_ns: float) -> int:
+    """Round to nanoseconds what is known to the picosecond: halves of ends that meet alike."""
+    return round(round(time_ns, 3))
 
 
 def _iterations(tables: Tables, place: _Places) -> Iterator[Event]:
@@ -172,20 +182,41 @@ def _activities(tables: Tables, place: _Places, threads: _Numbers) -> Iterator[E
         yield _complete(activity, "activity", (process, thread), start, end)
 
 
-def _transfers(tables: Tables, place: _Places, edge_us: float) -> Iterator[Event]:
+def _of_messages(place: _Places, threads: _Numbers) -> _Places:
+    """Find threads for messages of ranks of several streams: tables do not say whose they are."""
+    return {
+        (job, rank): (process, threads[f"{job} {rank} messages"])
+        for (job, rank), (process, _) in place.items()
+        if f"{job} {rank} stream 1" in threads
+    }
+
+
+def _transfers(
+    tables: Tables, threads: _Places, messages: _Places, edge_ns: int
+) -> Iterator[Event]:
+    """Yield an arrow for each message, and its arrival, where Perfetto ends the arrow."""
     names = ("job", "source", "destination", "tag", "bytes", "start_ns", "end_ns")
+    place = threads | messages
     for number, row in enumerate(_rows(tables, "transfers", *names)):
         job, source, destination, tag, size, start, end = row
         common = {"name": "message", "cat": "message", "id": number}
         about = {"bytes": size, "tag": tag, "source": source, "destination": destination}
         from_, to = place.get((job, source)), place.get((job, destination))
         if from_ and to:
-            start_us, end_us = start / 1e3 - edge_us, end / 1e3 - EDGE_US
-            sent = {"ph": "s", **common, "pid": from_[0], "tid": from_[1], "args": about}
-            yield {**sent, "ts": max(0.0, start_us)}
-            yield {"ph": "f", "bp": "e", **common, "pid": to[0], "tid": to[1]} | {
-                "ts": max(0.0, start_us, end_us)
-            }
+            sent_ns = max(0, _whole(start) - edge_ns)
+            arrived_ns = max(sent_ns, _whole(end) - EDGE_NS)
+            sent = {"pid": from_[0], "tid": from_[1], "ts": sent_ns / 1e3}
+            arrived = {"pid": to[0], "tid": to[1], "ts": arrived_ns / 1e3}
+            if (job, source) in messages:
+                yield _instant("send", sent)
+            yield {"ph": "s", **common, **sent, "args": about}
+            yield _instant("arrival", arrived)
+            yield {"ph": "f", "bp": "e", **common, **arrived}
+
+
+def _instant(name: str, at: Event) -> Event:
+    """Make what an arrow begins or ends at."""
+    return {"ph": "i", "s": "t", "name": name, "cat": "message", **at}
 
 
 _COUNTERS = (

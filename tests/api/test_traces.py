@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import etherweave
+from etherweave.traces import events as trace_events
 from etherweave.traces import write_trace
 from support.command_line import run_here
 
@@ -26,6 +27,7 @@ FIELDS = {
     "X": {"name", "cat", "pid", "tid", "ts", "dur"},
     "s": {"name", "cat", "id", "pid", "tid", "ts", "args"},
     "f": {"name", "cat", "id", "pid", "tid", "ts", "bp"},
+    "i": {"name", "cat", "s", "pid", "tid", "ts"},
     "C": {"name", "pid", "tid", "ts", "args"},
 }
 """Of each phase that a trace has, by the document that the module names."""
@@ -59,7 +61,8 @@ def test_every_row_is_an_event_and_slices_of_a_thread_nest(tmp_path: Path) -> No
     assert counts["X", "activity"] == len(result.values("activities", "rank"))
     assert counts["X", "iteration"] == len(result.values("iterations", "rank"))
     messages = len(result.values("transfers", "tag"))
-    assert counts["s", "message"] == counts["f", "message"] == messages > 0
+    assert [counts[phase, "message"] for phase in "sif"] == [messages] * 3
+    assert messages > 0
     assert counts["C", None] == 3 * len(result.values("port_samples", "time_ns"))
     for thread in {event["tid"] for event in events if event["ph"] == "X"}:
         own = [event for event in events if event["ph"] == "X" and event["tid"] == thread]
@@ -67,6 +70,35 @@ def test_every_row_is_an_event_and_slices_of_a_thread_nest(tmp_path: Path) -> No
         ends = [event["ts"] + event["dur"] for event in activities]
         starts = [event["ts"] for event in activities]
         assert all(end <= start + 1e-6 for end, start in zip(ends, starts[1:], strict=False))
+
+
+def test_slices_begin_and_end_at_whole_nanoseconds_and_arrows_at_a_slice_or_instant(
+    tmp_path: Path,
+) -> None:
+    """Perfetto rounds to them: of slices with fractions it finds that they overlap."""
+    _, events = traced(tmp_path)
+    timed = [event for event in events if event["ph"] in "Xsif"]
+    times = [event[key] * 1e3 for event in timed for key in ("ts", "dur") if key in event]
+    assert all(abs(time - round(time)) < 1e-6 for time in times)
+    instants = {(one["pid"], one["tid"], one["ts"]) for one in events if one["ph"] == "i"}
+    slices: dict[int, list[tuple[float, float]]] = {}
+    for one in events:
+        if one["ph"] == "X" and one["name"] == "send":
+            slices.setdefault(one["tid"], []).append((one["ts"], one["ts"] + one["dur"]))
+    for event in events:
+        if event["ph"] == "f":
+            assert (event["pid"], event["tid"], event["ts"]) in instants
+        if event["ph"] == "s":
+            assert any(start <= event["ts"] < end for start, end in slices[event["tid"]])
+
+
+def test_messages_of_ranks_with_several_streams_have_a_thread_of_their_own() -> None:
+    scenario = Path(__file__).parents[2] / "scenarios/chakra.toml"
+    result = etherweave.run(scenario, {"observe.ranks": True})
+    events = list(trace_events(result.tables))
+    names = {one["args"]["name"]: one["tid"] for one in events if one["name"] == "thread_name"}
+    threads = {one["tid"] for one in events if one["ph"] in "sf"}
+    assert threads == {names[f"step rank {rank} messages"] for rank in range(4)}
 
 
 def test_hosts_stand_in_the_order_of_their_ranks_and_switches_below(tmp_path: Path) -> None:

@@ -170,6 +170,7 @@ FIELDS = {
     "X": {"name", "cat", "pid", "tid", "ts", "dur"},
     "s": {"name", "cat", "id", "pid", "tid", "ts", "args"},
     "f": {"name", "cat", "id", "pid", "tid", "ts", "bp"},
+    "i": {"name", "cat", "s", "pid", "tid", "ts"},
 }
 """Of each phase that the trace has, by the document that ``etherweave.traces`` names."""
 
@@ -190,7 +191,7 @@ def test_a_trace_has_every_call_and_both_ends_of_each_message(
     counts = Counter(event["ph"] for event in events)
     tables = recording.tables()
     assert counts["X"] == len(tables["activities"])
-    assert counts["s"] == counts["f"] == len(tables["transfers"])
+    assert counts["s"] == counts["i"] == counts["f"] == len(tables["transfers"])
 
 
 def test_a_replay_predicts_the_time_on_another_fabric(recorded: Path, tmp_path: Path) -> None:

@@ -357,8 +357,8 @@ def test_the_dataset_says_of_each_run_how_it_was_simulated(tmp_path: Path) -> No
     found = set(rows.select("run.fidelity", "job.1.fidelity", "fidelity").iter_rows())
     assert found == {
         ("packet", "packet", "packet"),
-        ("packet", "flow", "mixed"),
-        ("flow", "packet", "mixed"),
+        ("packet", "flow", "hybrid"),
+        ("flow", "packet", "hybrid"),
         ("flow", "flow", "flow"),
     }
     assert rows["fidelity_error_max"].to_list() == [None] * rows.height

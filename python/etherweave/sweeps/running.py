@@ -50,7 +50,7 @@ class SweepResult:
     carried_out: int
     """Runs that were carried out now; the others had a record."""
     runs_by_fidelity: Mapping[str, int]
-    """How many runs were simulated by ``packet``, ``flow``, or jobs of both, ``mixed``."""
+    """How many runs were simulated by ``packet``, ``flow``, or jobs of both, ``hybrid``."""
     model: CostModel | None
     """What the cost model would have predicted; None for few measured runs."""
 
