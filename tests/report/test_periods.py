@@ -4,12 +4,17 @@ import numpy as np
 import pytest
 
 from etherweave.report.periods import Intervals, autocorrelation, period
+from support.random_calls import KINDS, mistaken
 
 
 def test_intervals_cover_what_lies_between_edges() -> None:
     starts, ends = np.array([0.0, 15.0, 5.0]), np.array([10.0, 25.0, 25.0])
     # 0-10: all of the first and half of 10 of the last; 10-20: half of the second, all of the last.
     assert Intervals(starts, ends).share(0, 30, 3) == pytest.approx([1.5, 1.5, 1])
+
+
+def test_intervals_that_have_begun_are_counted_before_each_edge() -> None:
+    assert list(Intervals(np.array([0.0, 15.0, 5.0]), np.zeros(3)).begun(0, 30, 3)) == [0, 2, 3, 3]
 
 
 def test_a_sine_correlates_with_itself_a_period_later_and_opposes_itself_half_of_it_later() -> None:
@@ -77,27 +82,41 @@ def test_iterations_are_found_beside_a_longer_start_and_end() -> None:
     assert found.iterations == pytest.approx((found.until_ns - found.from_ns) / found.ns)
 
 
-def random_calls(random: np.random.Generator, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Communicate without iterations."""
-    if kind == "few":
-        starts = random.uniform(0, 1e9, 20)
-        return starts, starts + 2e7
-    if kind == "many":
-        starts = random.uniform(0, 1e9, 1000)
-        return starts, starts + random.exponential(1e5, 1000)
-    if kind == "clusters":
-        clusters = random.uniform(0, 1e9, (12, 1))
-        starts = (clusters + random.exponential(2e6, (12, 30))).ravel()
-        return starts, starts + 1e4
-    gaps = random.pareto(1.2, 200) if kind == "heavy tail" else random.uniform(0.5, 1.5, 100)
-    starts = np.cumsum(gaps) * 1e6
-    return starts, starts + 0.2e6
+@pytest.mark.parametrize("count", [2_000, 4_000, 10_000, 100_000])
+def test_many_iterations_are_not_taken_for_their_multiples(count: int) -> None:
+    starts, ends = iterations(np.full(count, 1e6), [(0.5, 0.7)])
+    found = period(starts, ends)
+    assert found is not None
+    assert found.ns == pytest.approx(1e6, rel=0.01)
 
 
-@pytest.mark.parametrize("kind", ["few", "many", "clusters", "heavy tail", "uneven gaps"])
+@pytest.mark.parametrize("share", [0.002, 0.005, 0.01, 0.02])
+@pytest.mark.parametrize("deviation", [0.01, 0.02])
+@pytest.mark.parametrize("count", [100, 400])
+def test_iterations_that_communicate_for_a_short_time_are_not_taken_for_their_multiples(
+    count: int, deviation: float, share: float
+) -> None:
+    lengths = np.random.default_rng(1).normal(1e6, deviation * 1e6, count)
+    starts, ends = iterations(lengths, [(0.5, 0.5 + share)])
+    found = period(starts, ends)
+    assert found is not None
+    assert found.ns == pytest.approx(lengths.mean(), rel=0.01)
+
+
+def test_single_calls_that_wait_long_do_not_hide_the_iterations() -> None:
+    # Of 3,000 short calls ten wait for more than all others in sum, as for a processor.
+    random = np.random.default_rng(2)
+    starts, ends = iterations(random.normal(1e6, 2e3, 3_000), [(0.5, 0.501)])
+    waits = random.choice(len(starts), 10, replace=False)
+    ends[waits] += random.uniform(0.3e6, 0.4e6, 10)
+    found = period(starts, ends)
+    assert found is not None
+    assert found.ns == pytest.approx(1e6, rel=0.01)
+
+
+@pytest.mark.parametrize("kind", list(KINDS)[1:])
 def test_random_calls_have_no_period(kind: str) -> None:
-    for seed in range(5):
-        assert period(*random_calls(np.random.default_rng(seed), kind)) is None
+    assert mistaken(kind, 5) == 0
 
 
 def test_what_happens_once_or_twice_has_no_period() -> None:

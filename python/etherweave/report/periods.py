@@ -7,19 +7,20 @@ the correlation at a lag, divided by what both stretches of time have themselves
 for short lags that correlate nearly as well as the best.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
-CELLS = (1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 16)
+CELLS = tuple(1 << bits for bits in range(8, 17))
 """Of the time, over which communication is summed: wide ones forgive that iterations differ."""
 STEPS = 4
 """Of a cell, by which one begins after the other: a lag need not be a whole number of cells."""
-LAG_MIN = 16
+LAG_MIN = 8
 """Of the lags of a number of cells; shorter ones belong to narrower cells [cells]."""
 PARTS = tuple(2 ** (-halvings / 2) for halvings in range(7))
 """Of the time, the longest first: a program starts up and cleans up, without iterations."""
@@ -33,8 +34,8 @@ MULTIPLES = 5
 """Of a lag, which are followed: the time of several periods is less rounded."""
 ROUNDING = 1e-9
 """Of the sum of squares: what varies less is constant."""
-PEAKS = 50
-"""Highest of a number of cells that are compared."""
+WINDOW_PERIODS = 64
+"""Of a part's middle, in which shorter periods are looked for: its cells are narrower."""
 
 
 class Period(NamedTuple):
@@ -73,6 +74,11 @@ class Intervals:
         )
         return begun - ended
 
+    def begun(self, from_ns: float, until_ns: float, cells: int) -> Floats:
+        """Count those that have begun before each edge of a number of cells."""
+        edges = np.linspace(from_ns, until_ns, cells + 1)
+        return np.searchsorted(self._starts, edges).astype(np.float64)
+
 
 def _later(ordered_ns: Floats, from_ns: float, until_ns: float, cells: int) -> Floats:
     """Sum which part of each cell is later than each instant; exact where a cell has none."""
@@ -94,17 +100,25 @@ def autocorrelation(values: Floats, lags: int) -> Floats:
 
     Each sum is divided by the root of what both of its stretches have with themselves.
     """
-    centred = values - values.mean()
-    size = 1 << (2 * len(values) - 1).bit_length()
+    mean = values.mean()
+    centred = values - mean
+    size = _fast(len(values) + lags)
     spectrum = np.fft.rfft(centred, size)
-    sums = np.fft.irfft(spectrum * spectrum.conj(), size)[: lags + 1]
+    power = np.square(spectrum.real) + np.square(spectrum.imag)
+    sums = np.fft.irfft(power, size)[: lags + 1]
     energy = _sums(centred * centred)
     lag = np.arange(lags + 1)
     own = np.sqrt(energy[len(values) - lag] * (energy[-1] - energy[lag]))
     # Of values, or a stretch of them, without variation only rounding is left.
-    is_known = own > ROUNDING * max(energy[-1], float(values @ values))
+    is_known = own > ROUNDING * (energy[-1] + len(values) * mean * mean)
     correlated: Floats = np.divide(sums, own, out=np.zeros(lags + 1), where=is_known)
     return correlated
+
+
+def _fast(size: int) -> int:
+    """Choose a size of which a Fourier transform is fast: no factor beyond one of three."""
+    power: int = 1 << (size - 1).bit_length()
+    return power * 3 // 4 if size <= power * 3 // 4 else power
 
 
 def period(starts_ns: Floats, ends_ns: Floats) -> Period | None:
@@ -126,14 +140,44 @@ def period(starts_ns: Floats, ends_ns: Floats) -> Period | None:
     from_ns, until_ns = float(starts_ns.min()), float(ends_ns.max())
     if until_ns <= from_ns:
         return None
+    calls = Intervals(starts_ns, ends_ns)
+    found = _search(calls, from_ns, until_ns, PARTS)
+    while found and (shorter := _shorter(calls, found)):
+        found = shorter
+    return found
+
+
+def _search(
+    calls: Intervals, from_ns: float, until_ns: float, parts: Sequence[float]
+) -> Period | None:
+    """Find the period of the longest part of a stretch of time in which anything repeats."""
     steps = STEPS * CELLS[-1]
-    sums = _sums(Intervals(starts_ns, ends_ns).share(from_ns, until_ns, steps))
-    for part in PARTS:
+    covered = _sums(calls.share(from_ns, until_ns, steps))
+    begun = calls.begun(from_ns, until_ns, steps)
+    for part in parts:
         length = round(part * steps)
         starts = np.linspace(0, steps - length, 1 + round(4 * (1 / part - 1))).round()
-        found = [_shortest(sums, int(start), length) for start in starts]
-        if best := max(filter(None, found), key=lambda one: one.correlation, default=None):
-            return best.scaled((until_ns - from_ns) / steps, from_ns)
+        found = [
+            (one.correlation * weight, one)
+            for sums, weight in ((covered, 1), (begun, NEAR_BEST))
+            for start in starts
+            if (one := _shortest(sums, int(start), length))
+        ]
+        if found:
+            return max(found)[1].scaled((until_ns - from_ns) / steps, from_ns)
+    return None
+
+
+def _shorter(calls: Intervals, found: Period) -> Period | None:
+    """Find a shorter period, of which the cells of the whole time were too wide."""
+    middle, half = (found.from_ns + found.until_ns) / 2, WINDOW_PERIODS / 2 * found.ns
+    if middle - half < found.from_ns:
+        return None
+    inner = _search(calls, middle - half, middle + half, PARTS[:1])
+    if not inner or inner.correlation < NEAR_BEST * found.correlation:
+        return None
+    if inner.ns < NEAR_BEST * found.ns:
+        return inner._replace(from_ns=found.from_ns, until_ns=found.until_ns)
     return None
 
 
@@ -163,14 +207,28 @@ def _peaks(sums: Floats, periods: int) -> Iterator[tuple[float, float]]:
     is_peak = (inner >= correlation[:-2]) & (inner > correlation[2:]) & (inner >= CORRELATION_MIN)
     lags = np.flatnonzero(is_peak) + 1
     lags = lags[(lags > falling[0]) & (lags >= LAG_MIN * STEPS) & (lags <= most)]
-    for lag in lags[np.argsort(-correlation[lags], kind="stable")][:PEAKS]:
+    # What changes slowly correlates at every lag: only what rises above that is a period's.
+    slow = _around(correlation, lags)
+    is_above = _above(correlation[lags], slow) >= CORRELATION_MIN
+    for lag, low in zip(lags[is_above], slow[is_above], strict=True):
         multiples = list(_multiples(correlation, int(lag)))
-        # What changes slowly correlates at every lag: only what rises above that is a period's.
-        slow = max(0.0, float(correlation[lag - lag // 2 : lag + lag // 2].mean()))
         # What repeats, repeats twice: of a part of a period, the second lag is another part.
-        lower = (float(correlation[multiples[:2]].min()) - slow) / (1 - slow)
+        lower = float(_above(correlation[multiples[:2]].min(), low))
         if lower >= CORRELATION_MIN:
-            yield multiples[-1] / len(multiples), lower
+            yield float(multiples[-1] / len(multiples)), lower
+
+
+def _around(correlation: Floats, lags: Integers) -> Floats:
+    """Average the correlation over a lag around each; nothing below zero."""
+    sums = _sums(correlation)
+    half = lags // 2
+    mean: Floats = (sums[lags + half] - sums[lags - half]) / (2 * half)
+    return np.maximum(mean, 0)
+
+
+def _above(correlation: Floats, slow: Floats) -> Floats:
+    """Give the part of what a slow change leaves."""
+    return (correlation - slow) / (1 - slow)
 
 
 def _multiples(correlation: Floats, lag: int) -> Iterator[int]:
