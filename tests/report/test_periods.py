@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from etherweave.report.periods import Intervals, autocorrelation, period
+from etherweave.report.intervals import Intervals
+from etherweave.report.periods import autocorrelation, period
 from support.random_calls import KINDS, mistaken
 
 
@@ -79,7 +80,42 @@ def test_iterations_are_found_beside_a_longer_start_and_end() -> None:
     assert found.ns == pytest.approx(0.6e6, rel=0.01)
     assert found.correlation > 0.8
     assert 20e6 < found.from_ns < found.until_ns < 29e6
-    assert found.iterations == pytest.approx((found.until_ns - found.from_ns) / found.ns)
+    assert found.iterations == pytest.approx(10, abs=2)
+
+
+@pytest.mark.parametrize("after_ns", [0, 33e6, 50e6])
+@pytest.mark.parametrize("before_ns", [0, 33e6, 50e6])
+@pytest.mark.parametrize("phases", [[(0.1, 0.3)], [(0.1, 0.3), (0.7, 0.72)], [(0.05, 0.95)]])
+def test_idle_time_before_and_behind_iterations_does_not_count(
+    phases: list[tuple[float, float]], before_ns: float, after_ns: float
+) -> None:
+    starts, ends = iterations(np.full(50, 1e6), phases)
+    last = before_ns + 50e6 + after_ns
+    outer = np.array([0.0, last - 1e3])  # The program's start and end.
+    found = period(
+        np.concatenate([outer, before_ns + starts]),
+        np.concatenate([outer + 1e3, before_ns + ends]),
+    )
+    assert found is not None
+    assert found.ns == pytest.approx(1e6, rel=0.01)
+    assert found.iterations == pytest.approx(50, abs=1)
+    assert found.from_ns == pytest.approx(before_ns, abs=1e6)
+    assert found.until_ns == pytest.approx(before_ns + 50e6, abs=1e6)
+
+
+def test_idle_time_between_iterations_does_not_count() -> None:
+    starts, ends = iterations(np.full(50, 1e6), [(0.1, 0.3)])
+    found = period(np.concatenate([starts, starts + 90e6]), np.concatenate([ends, ends + 90e6]))
+    assert found is not None
+    assert found.iterations == pytest.approx(100, abs=1)
+    assert (found.from_ns, found.until_ns) == (0.1e6, 139.3e6)
+
+
+def test_all_of_many_iterations_are_counted() -> None:
+    lengths = np.random.default_rng(5).normal(1e6, 2e4, 20_000)
+    found = period(*iterations(lengths, [(0.5, 0.6)]))
+    assert found is not None
+    assert found.iterations == pytest.approx(20_000, rel=0.002)
 
 
 @pytest.mark.parametrize("count", [2_000, 4_000, 10_000, 100_000])

@@ -77,6 +77,7 @@ def test_the_iteration_of_each_npb_kernel_is_found(
     found = the_timeline(result).period
     assert found is not None
     assert found.ns == pytest.approx(starts_apart_ns(result).mean(), rel=0.01)
+    assert found.iterations == pytest.approx(count, abs=1)
 
 
 @pytest.mark.parametrize(("class_", "ranks"), [("S", 4), ("S", 16), ("W", 4)])

@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from etherweave.report.intervals import Floats, Intervals, sums_of
+from etherweave.report.repetition import Stretch, stretches
+
 Integers = npt.NDArray[np.int64]
 
 CELLS = tuple(1 << bits for bits in range(8, 17))
@@ -46,53 +48,16 @@ class Period(NamedTuple):
     correlation: float
     """Of communication with itself a period or two later; 1 when every iteration is the same."""
     from_ns: float
-    """Beginning of the part of the time in which iterations were found [ns]."""
+    """Beginning of the time in which iterations were found [ns]."""
     until_ns: float
     """Its end [ns]."""
-
-    @property
-    def iterations(self) -> float:
-        """How many such times that part has."""
-        return (self.until_ns - self.from_ns) / self.ns
+    iterations: int = 0
+    """Number of iterations there."""
 
     def scaled(self, unit_ns: float, origin_ns: float) -> "Period":
         """Give its times from units since an origin."""
-        times = (origin_ns + unit_ns * one for one in (self.from_ns, self.until_ns))
-        return Period(self.ns * unit_ns, self.correlation, *times)
-
-
-class Intervals:
-    """Intervals of time, which may overlap; each counts."""
-
-    def __init__(self, starts_ns: Floats, ends_ns: Floats) -> None:
-        self._starts, self._ends = np.sort(starts_ns), np.sort(ends_ns)
-
-    def share(self, from_ns: float, until_ns: float, cells: int) -> Floats:
-        """Return which part of each of a number of cells they cover, in sum."""
-        begun, ended = (
-            _later(ordered, from_ns, until_ns, cells) for ordered in (self._starts, self._ends)
-        )
-        return begun - ended
-
-    def begun(self, from_ns: float, until_ns: float, cells: int) -> Floats:
-        """Count those that have begun before each edge of a number of cells."""
-        edges = np.linspace(from_ns, until_ns, cells + 1)
-        return np.searchsorted(self._starts, edges).astype(np.float64)
-
-
-def _later(ordered_ns: Floats, from_ns: float, until_ns: float, cells: int) -> Floats:
-    """Sum which part of each cell is later than each instant; exact where a cell has none."""
-    before, until = np.searchsorted(ordered_ns, [from_ns, until_ns])
-    place = (ordered_ns[before:until] - from_ns) * (cells / (until_ns - from_ns))
-    cell = np.minimum(place.astype(np.int64), cells - 1)
-    own = np.bincount(cell, weights=cell + 1 - place, minlength=cells)
-    count = np.bincount(cell, minlength=cells)
-    later: Floats = before + np.cumsum(count) - count + own
-    return later
-
-
-def _sums(values: Floats) -> Floats:
-    return np.concatenate([[0.0], np.cumsum(values)])
+        start, end = (origin_ns + unit_ns * one for one in (self.from_ns, self.until_ns))
+        return Period(self.ns * unit_ns, self.correlation, start, end)
 
 
 def autocorrelation(values: Floats, lags: int) -> Floats:
@@ -106,7 +71,7 @@ def autocorrelation(values: Floats, lags: int) -> Floats:
     spectrum = np.fft.rfft(centred, size)
     power = np.square(spectrum.real) + np.square(spectrum.imag)
     sums = np.fft.irfft(power, size)[: lags + 1]
-    energy = _sums(centred * centred)
+    energy = sums_of(centred * centred)
     lag = np.arange(lags + 1)
     own = np.sqrt(energy[len(values) - lag] * (energy[-1] - energy[lag]))
     # Of values, or a stretch of them, without variation only rounding is left.
@@ -144,7 +109,15 @@ def period(starts_ns: Floats, ends_ns: Floats) -> Period | None:
     found = _search(calls, from_ns, until_ns, PARTS)
     while found and (shorter := _shorter(calls, found)):
         found = shorter
-    return found
+    return found and _counted(calls, found, (from_ns, until_ns))
+
+
+def _counted(calls: Intervals, found: Period, bounds_ns: tuple[float, float]) -> Period:
+    """Count iterations where communication repeats, which is not all of the part."""
+    where = stretches(calls, bounds_ns, found.ns, CORRELATION_MIN)
+    where = where or [Stretch(found.from_ns, found.until_ns)]
+    count = sum(one.iterations(found.ns) for one in where)
+    return found._replace(from_ns=where[0].from_ns, until_ns=where[-1].until_ns, iterations=count)
 
 
 def _search(
@@ -152,7 +125,7 @@ def _search(
 ) -> Period | None:
     """Find the period of the longest part of a stretch of time in which anything repeats."""
     steps = STEPS * CELLS[-1]
-    covered = _sums(calls.share(from_ns, until_ns, steps))
+    covered = sums_of(calls.share(from_ns, until_ns, steps))
     begun = calls.begun(from_ns, until_ns, steps)
     for part in parts:
         length = round(part * steps)
@@ -220,7 +193,7 @@ def _peaks(sums: Floats, periods: int) -> Iterator[tuple[float, float]]:
 
 def _around(correlation: Floats, lags: Integers) -> Floats:
     """Average the correlation over a lag around each; nothing below zero."""
-    sums = _sums(correlation)
+    sums = sums_of(correlation)
     half = lags // 2
     mean: Floats = (sums[lags + half] - sums[lags - half]) / (2 * half)
     return np.maximum(mean, 0)

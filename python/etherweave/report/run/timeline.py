@@ -16,8 +16,9 @@ from matplotlib.ticker import MaxNLocator
 from etherweave import _core
 from etherweave.fidelity import mode_labels
 from etherweave.replays import RecordingFacts, facts
+from etherweave.report.intervals import Intervals
 from etherweave.report.page import Front, Page
-from etherweave.report.periods import Intervals, Period, period
+from etherweave.report.periods import Period, period
 from etherweave.report.section import Builder, Section, Table
 from etherweave.report.style import SERIES
 from etherweave.results import Result
@@ -190,7 +191,7 @@ def _facts(timeline: Timeline) -> Table:
     caption = (
         "The iteration is the shortest time after which communication, summed over ranks, "
         "correlates with itself nearly as well as after any other, in the longest part of the "
-        "time in which it repeats."
+        "time in which it repeats. Where it does not repeat, iterations are not counted."
     )
     return Table((*head, *of_part), [cells], caption)
 
@@ -202,7 +203,7 @@ def _iteration(found: Period, origin_ns: float) -> list[str]:
         f"{found.ns / 1e6:,.4g}",
         f"{found.correlation:.2f}",
         where,
-        f"{found.iterations:,.1f}",
+        f"{found.iterations:,}",
     ]
 
 
