@@ -6,11 +6,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 import etherweave
 from etherweave.report import write_report
-from etherweave.report.run.timeline import RECTANGLES_MAX, Timeline, detail, timelines
+from etherweave.report.run.rank_detail import RECTANGLES_MAX, WindowRequest, detail
+from etherweave.report.run.timeline import Timeline, timelines
+from etherweave.report.section import Section
 
 ITERATIONS = 12
 
@@ -100,20 +103,124 @@ def test_the_report_of_a_run_shows_ranks_over_time(tmp_path: Path) -> None:
     assert (tmp_path / "iterations_kernel.svg").exists()
 
 
-def test_the_detailed_picture_has_every_message_of_its_time() -> None:
-    result = run(
-        {"osu_collective": {"operation": {"alltoall": {"bytes": "8B"}}, "iterations": 40}}, 16
-    )
-    timeline = the_timeline(result)
+def drawn(timeline: Timeline, request: WindowRequest | None = None) -> tuple[Section, Axes]:
+    """Draw some of the time in detail."""
+    section = detail(timeline, request)
+    assert section is not None
+    assert section.figure is not None
+    (axes,) = section.figure.axes
+    return section, axes
+
+
+ALLTOALL = {"osu_collective": {"operation": {"alltoall": {"bytes": "8B"}}, "iterations": 100}}
+
+
+@pytest.fixture(scope="module")
+def alltoall() -> Timeline:
+    """Has more messages than can be drawn."""
+    timeline = the_timeline(run(ALLTOALL, 16))
     assert len(timeline.transfers) > RECTANGLES_MAX
-    figure = detail(timeline).figure
-    assert figure is not None
-    (axes,) = figure.axes
+    return timeline
+
+
+def test_the_detailed_picture_has_every_message_of_its_time(alltoall: Timeline) -> None:
+    _, axes = drawn(alltoall)
     (messages,) = (one for one in axes.collections if isinstance(one, LineCollection))
     low, high = axes.get_xlim()
     within = (pl.col("end_ns") > low * 1e6) & (pl.col("start_ns") < high * 1e6)
-    expected = len(timeline.transfers.filter(within))
+    expected = len(alltoall.transfers.filter(within))
     assert len(messages.get_segments()) == pytest.approx(expected, abs=2)
+    assert expected <= RECTANGLES_MAX
+
+
+def made(iterations: int, calls: int) -> Timeline:
+    """Two ranks compute for 800 us and communicate for 200 us, in a number of calls."""
+    times = 1e6 * np.arange(iterations)
+    starts = (times[:, None] + 0.8e6 + 0.2e6 / calls * np.arange(calls)).ravel()
+    frames = [
+        {"activity": "compute", "start_ns": times, "end_ns": times + 0.8e6},
+        {"activity": "allreduce", "start_ns": starts, "end_ns": starts + 0.2e6 / calls},
+    ]
+    rows = [pl.DataFrame(one | {"rank": rank}) for one in frames for rank in (0, 1)]
+    names = ("source", "destination", "start_ns", "end_ns")
+    none = pl.DataFrame({name: np.array([], float) for name in names})
+    return Timeline("made", "made", pl.concat(rows), none)
+
+
+@pytest.mark.parametrize(
+    # An iteration has two computations, and twice the calls.
+    ("calls", "expected"),
+    [(1, 4), (1_000, 4), (1_500, 3), (2_000, 2), (3_000, 1)],
+)
+def test_four_iterations_are_drawn_or_as_many_as_there_is_room_for(
+    calls: int, expected: int
+) -> None:
+    section, axes = drawn(made(12, calls))
+    low, high = axes.get_xlim()
+    assert high - low == pytest.approx(expected, rel=0.01)
+    assert section.title == "Some iterations"
+
+
+def test_a_part_of_an_iteration_is_drawn_where_there_is_no_room_for_one() -> None:
+    _, axes = drawn(made(12, 10_000))
+    low, high = axes.get_xlim()
+    # Calls lie close to each other for 200 us.
+    assert 0.09 < high - low < 1
+
+
+def test_a_window_that_is_asked_for_is_drawn() -> None:
+    section, axes = drawn(made(12, 1), WindowRequest(2.5e6, 7e6))
+    assert axes.get_xlim() == (2.5, 7)
+    assert section.title == "Some of the time"
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        (WindowRequest(from_ns=10e6), (10, 12)),
+        (WindowRequest(until_ns=2e6), (0, 2)),
+        (WindowRequest(10e6, 99e6), (10, 12)),
+    ],
+)
+def test_a_window_reaches_to_the_ends_of_the_time(
+    request_: WindowRequest, expected: tuple[float, float]
+) -> None:
+    _, axes = drawn(made(12, 1), request_)
+    assert axes.get_xlim() == pytest.approx(expected)
+
+
+def test_a_window_with_too_much_in_it_is_shortened_and_the_caption_says_so() -> None:
+    section, axes = drawn(made(12, 1_000), WindowRequest(from_ns=1.8e6))
+    assert axes.get_xlim()[0] == 1.8
+    # The fifth 2,000 calls, and five computations of each rank, are more than 10,000.
+    assert 5.9 < axes.get_xlim()[1] < 6
+    assert "Drawn is the time until" in section.caption
+
+
+def test_what_does_not_repeat_is_not_headed_iterations() -> None:
+    section, axes = drawn(made(1, 1))
+    assert section.title == "Some of the time"
+    assert axes.get_xlim() == (0, 1)
+
+
+def test_a_window_outside_of_the_time_is_an_error_with_the_time() -> None:
+    with pytest.raises(ValueError, match=r"from 13 ms until 14 ms: .* some of 0 ms to 12 ms"):
+        WindowRequest(13e6, 14e6).check([made(12, 1)])
+
+
+def test_a_window_that_ends_before_it_begins_is_an_error() -> None:
+    with pytest.raises(ValueError, match="from 7 ms until 5 ms: expected the earlier time first"):
+        WindowRequest(7e6, 5e6)
+
+
+def test_a_window_of_a_run_without_ranks_is_an_error(tmp_path: Path) -> None:
+    scenario = {
+        "topology": {"single_switch": {"hosts": 2}},
+        "job": [{"name": "a", "workload": {"osu_latency": {}}}],
+    }
+    etherweave.run(scenario).save(tmp_path)
+    with pytest.raises(ValueError, match=r"expected a recording, or a run with observe\.ranks"):
+        write_report(tmp_path, tmp_path, window=WindowRequest(0, 1e6))
 
 
 def test_ranks_that_are_not_observed_have_no_timeline() -> None:

@@ -1,11 +1,14 @@
 """The verb ``report``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from etherweave.cli.exits import mistakes, reject
+
+if TYPE_CHECKING:
+    from etherweave.report import WindowRequest
 
 EXAMPLES = """Examples:
 etherweave run halo3d.toml -o result
@@ -14,6 +17,7 @@ etherweave report result --beside measured
 etherweave report results/sandia-2020
 etherweave report calibrated
 etherweave report scorep/traces.otf2
+etherweave report recorded --from 20ms --until 25ms
 etherweave report results/monday --simulation simulated --topology fabric.toml"""
 
 
@@ -53,6 +57,23 @@ def report(
             "whose hosts are those of the site, in order.",
         ),
     ] = None,
+    begin: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="TIME",
+            help="Draw ranks in detail from this time on, such as 20ms; by default some "
+            "iterations.",
+        ),
+    ] = None,
+    end: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="TIME",
+            help="Draw ranks in detail until this time, such as 25ms; by default some iterations.",
+        ),
+    ] = None,
 ) -> None:
     """Draw a result, a recording, a study, benchmarks or a calibration as one HTML page."""
     from etherweave.archives import is_archive
@@ -66,5 +87,16 @@ def report(
             )
         out = result.parent
     with mistakes(ValueError):
-        page = write_report(result, out, beside or (), simulation or (), topology)
+        window = _window(begin, end)
+        page = write_report(result, out, beside or (), simulation or (), topology, window)
     print(page)
+
+
+def _window(begin: str | None, end: str | None) -> "WindowRequest | None":
+    from etherweave.report import WindowRequest
+    from etherweave.units import time_of
+
+    if begin is None and end is None:
+        return None
+    times_ns = (None if one is None else 1e9 * time_of(one) for one in (begin, end))
+    return WindowRequest(*times_ns)

@@ -9,7 +9,9 @@ simulating. Whatever a page shows is in the tables of its results, or was publis
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from polars.exceptions import PolarsError
 
@@ -25,13 +27,15 @@ from etherweave.report.drawing import draw_fabric
 from etherweave.report.heat import draw_heat
 from etherweave.report.metrics import draw_metrics
 from etherweave.report.run.page import write_run
-from etherweave.report.run.timeline import is_recording, write_recording
+from etherweave.report.run.rank_detail import WindowRequest
+from etherweave.report.run.recording import is_recording, write_recording
 from etherweave.report.study.page import write_study
 from etherweave.report.sweep import plot
 from etherweave.results import Result
 from etherweave.study import CHECKS, load_study_result
 
 __all__ = [
+    "WindowRequest",
     "draw_curves",
     "draw_fabric",
     "draw_heat",
@@ -52,6 +56,7 @@ def write_report(
     beside: Sequence[Path] = (),
     simulation: Sequence[Path] = (),
     topology: Path | None = None,
+    window: WindowRequest | None = None,
 ) -> Path:
     """Write the report of a result, a study, benchmarks, a calibration or a recording.
 
@@ -67,6 +72,8 @@ def write_report(
         Directories of results of the same jobs, such as what was measured.
     simulation, topology
         What to show beside benchmarks, and where their hosts sit; see :func:`load_benchmarks`.
+    window
+        The window of time in which ranks are drawn in detail, of a recording or a result.
 
     Returns
     -------
@@ -79,12 +86,15 @@ def write_report(
         When the source holds none of these.
     ValueError
         When another version wrote the source, in a format that this one does not know, or there is
-        something beside anything but a result, or a simulation or topology beside anything else.
+        something beside anything but a result, or a simulation or topology beside anything else,
+        or a window without ranks in it.
     """
     source, out = Path(source), Path(out)
     if is_archive(source):
         with recorded(source) as files:
-            return write_report(files, out, beside, simulation, topology)
+            return write_report(files, out, beside, simulation, topology, window)
+    if window and _has_no_ranks(source):
+        window.check([])
     if (source / RESULTS).exists():
         if beside:
             raise ValueError(
@@ -96,14 +106,20 @@ def write_report(
         raise ValueError(
             f"{source}: no benchmarks that a simulation or a topology could stand beside"
         )
-    for is_kind, name, write in _ALONE:
+    of_recording: _Alone = (is_recording, "a recording", partial(write_recording, request=window))
+    for is_kind, name, write in [*_ALONE, of_recording]:
         if is_kind(source):
             if beside:
                 raise ValueError(
                     f"{source}: {name}; expected a result, which others can stand beside"
                 )
             return write(source, out)
-    return write_run(Result.load(source), out, [Result.load(other) for other in beside])
+    others = [Result.load(other) for other in beside]
+    return write_run(Result.load(source), out, others, window)
+
+
+def _has_no_ranks(source: Path) -> bool:
+    return (source / RESULTS).exists() or any(is_kind(source) for is_kind, _, _ in _ALONE)
 
 
 def _write_study(source: Path, out: Path) -> Path:
@@ -122,13 +138,13 @@ def _damage(source: Path, verb: str) -> Iterator[None]:
         raise ValueError(f"{source}: {found}; expected what `etherweave {verb}` wrote") from error
 
 
-_ALONE: list[tuple[Callable[[Path], bool], str, Callable[[Path, Path], Path]]] = [
+_Alone: TypeAlias = tuple[Callable[[Path], bool], str, Callable[[Path, Path], Path]]
+_ALONE: list[_Alone] = [
     (lambda source: (source / CHECKS).exists(), "a study", _write_study),
     (
         is_calibration,
         "a calibration",
         lambda source, out: write_calibration(load_calibration(source), out),
     ),
-    (is_recording, "a recording", write_recording),
 ]
-"""What has a page and nothing beside it: how to know it, its name, and what writes its page."""
+"""What has a page, but no ranks: how to know it, its name, and what writes its page."""

@@ -15,8 +15,9 @@ from etherweave.report.run.comparison import (
 from etherweave.report.run.hosts import iterations, nodes, streams
 from etherweave.report.run.modes import modes
 from etherweave.report.run.ports import counters, failures, flows, pauses, utilisation
+from etherweave.report.run.rank_detail import WindowRequest
+from etherweave.report.run.rank_detail import sections as rank_sections
 from etherweave.report.run.samples import flow_series, link_maps, port_series
-from etherweave.report.run.timeline import sections as rank_sections
 from etherweave.report.section import Builder
 from etherweave.results import Result, Summary
 
@@ -57,7 +58,9 @@ ENDS = {
 }
 
 
-def write_run(result: Result, out: Path, others: Sequence[Result] = ()) -> Path:
+def write_run(
+    result: Result, out: Path, others: Sequence[Result] = (), request: WindowRequest | None = None
+) -> Path:
     """Write a run's page into a directory; returns the page's path.
 
     Parameters
@@ -68,14 +71,17 @@ def write_run(result: Result, out: Path, others: Sequence[Result] = ()) -> Path:
         Made when missing.
     others
         Results of the same jobs, to be shown beside it.
+    request
+        The window of time in which ranks are drawn in detail.
     """
+    of_ranks = rank_sections(result, request)
     page = Page(out)
     beside = ComparedResults([result, *others])
     if others:
         page.show(COMPARED, beside)
     page.show(REFERENCES, beside)
     page.show(MEASURED if "measured" in result.summary else SIMULATED, result)
-    page.show(rank_sections(result), result)
+    page.show(of_ranks, result)
     scenarios = [
         (f"Resolved scenario, {label}" if others else "Resolved scenario", one.resolved)
         for one, label in zip(beside.results, beside.labels, strict=True)

@@ -2,49 +2,30 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from etherweave import _core
 from etherweave.fidelity import mode_labels
-from etherweave.replays import RecordingFacts, facts
 from etherweave.report.intervals import Intervals
-from etherweave.report.page import Front, Page
 from etherweave.report.periods import Period, period
-from etherweave.report.section import Builder, Section, Table
-from etherweave.report.style import SERIES
+from etherweave.report.section import Section, Table
 from etherweave.results import Result
 
 COMPUTE = ("compute", "sleep")
 """Activities that are no communication."""
 CELLS = 400
 """Of the map of all time."""
-ITERATIONS = 4
-"""Number of iterations of the detailed picture."""
-RECTANGLES_MAX = 4_000
-"""Of the detailed picture, and as many lines; it is shorter where more would be needed."""
-LINE_WIDTHS = (0.2, 0.6)
-"""Of messages: many are thin, or they would hide what the ranks do [pt]."""
-LINES_WIDE = 300.0
-"""Sum of the widths of lines between these [pt]."""
 MAP_CAPTION = (
     "A row for each rank. The colour is the part of the time that it spent in communication: in "
     "calls of MPI, or waiting for messages. While one of its streams computes, a rank computes: "
     "communication of its other streams is hidden then."
 )
-DETAIL_CAPTION = (
-    "Blue: computation; orange: communication, waiting included; yellow: messages between two "
-    "ranks, from the send to the end of the receive."
-)
-_COMPUTES, _COMMUNICATES, _MESSAGE = SERIES[0], SERIES[1], "#f0c000"
 
 
 @dataclass(frozen=True)
@@ -137,19 +118,6 @@ def recorded_timeline(recording: _core.Recording) -> Timeline:
     return Timeline("recorded", "recorded", activities, transfers)
 
 
-def sections(result: Result) -> list[Builder[Result]]:
-    """Return the builders of a run's timelines, one after another."""
-    return [builder for one in timelines(result) for builder in (_map_of(one), _detail_of(one))]
-
-
-def _map_of(timeline: Timeline) -> Builder[Result]:
-    return lambda _: communication_map(timeline)
-
-
-def _detail_of(timeline: Timeline) -> Builder[Result]:
-    return lambda _: detail(timeline)
-
-
 def communication_map(timeline: Timeline) -> Section:
     """Draw the part of the time that each rank communicates, and name the time of an iteration."""
     from_ns, until_ns = timeline.bounds_ns
@@ -185,7 +153,7 @@ def _facts(timeline: Timeline) -> Table:
     ranks = timeline.activities["rank"].n_unique()
     cells = [f"{ranks:,}", f"{(until_ns - from_ns) / 1e6:,.3f}"]
     cells.append(f"{spent / ranks / (until_ns - from_ns):.1%}")
-    cells += _iteration(found, from_ns) if found else ["none found", "–", "–", "–"]
+    cells += _iteration(found) if found else ["none found", "–", "–", "–"]
     head = ("ranks", "time [ms]", "communication", "iteration [ms]", "correlation")
     of_part = ("where [ms]", "iterations there")
     caption = (
@@ -196,98 +164,11 @@ def _facts(timeline: Timeline) -> Table:
     return Table((*head, *of_part), [cells], caption)
 
 
-def _iteration(found: Period, origin_ns: float) -> list[str]:
-    start, end = ((one - origin_ns) / 1e6 for one in (found.from_ns, found.until_ns))
-    where = f"{start:,.3f} to {end:,.3f}"
+def _iteration(found: Period) -> list[str]:
+    where = f"{found.from_ns / 1e6:,.3f} to {found.until_ns / 1e6:,.3f}"
     return [
         f"{found.ns / 1e6:,.4g}",
         f"{found.correlation:.2f}",
         where,
         f"{found.iterations:,}",
     ]
-
-
-def detail(timeline: Timeline) -> Section:
-    """Draw some iterations from the middle, as bars of each rank, with their messages."""
-    from_ns, until_ns = _window(timeline)
-    within = (pl.col("end_ns") > from_ns) & (pl.col("start_ns") < until_ns)
-    rows, messages = timeline.activities.filter(within), timeline.transfers.filter(within)
-    ranks = sorted(timeline.activities["rank"].unique())
-    figure = Figure(figsize=(9, 1.6 + 0.12 * min(len(ranks), 64)))
-    axes = figure.subplots()
-    computes = pl.col("activity").is_in(COMPUTE)
-    _bars(axes, rows.filter(computes), "computation", _COMPUTES)
-    _bars(axes, rows.filter(~computes), "communication", _COMMUNICATES)
-    columns = ("start_ns", "end_ns", "source", "destination")
-    ends = messages.select(columns).rows()
-    lines = [[(start / 1e6, a), (end / 1e6, b)] for start, end, a, b in ends]
-    width = min(LINE_WIDTHS[1], max(LINE_WIDTHS[0], LINES_WIDE / max(1, len(lines))))
-    axes.add_collection(LineCollection(lines, colors=_MESSAGE, linewidths=width, label="messages"))
-    axes.set_xlim(from_ns / 1e6, until_ns / 1e6)
-    axes.set_ylim(ranks[-1] + 0.6, ranks[0] - 0.6)
-    axes.set_xlabel("time [ms]")
-    axes.set_ylabel("rank")
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    legend = axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
-    for line in legend.get_lines():
-        line.set_linewidth(1.5)
-    axes.grid(visible=False)
-    return Section(f"iterations_{timeline.job}", "Some iterations", DETAIL_CAPTION, figure)
-
-
-def _window(timeline: Timeline) -> tuple[float, float]:
-    """Choose some iterations in the middle, or as much of it as can be drawn."""
-    found = timeline.period
-    from_ns, until_ns = (found.from_ns, found.until_ns) if found else timeline.bounds_ns
-    span = until_ns - from_ns
-    wanted = min(span, ITERATIONS * found.ns) if found else span
-    most = max(1, len(timeline.activities), len(timeline.transfers))
-    drawn = span * min(1.0, RECTANGLES_MAX / most)
-    length = min(wanted, drawn)
-    start = from_ns + (span - length) / 2
-    return start, start + length
-
-
-def _bars(axes: Axes, rows: pl.DataFrame, label: str, colour: str) -> None:
-    bars = [
-        _rectangle(rank, low / 1e6, high / 1e6)
-        for rank, low, high in rows.select("rank", "start_ns", "end_ns").rows()
-    ]
-    axes.add_collection(PolyCollection(bars, facecolors=colour, linewidths=0, label=label))
-
-
-def _rectangle(rank: int, left: float, right: float) -> list[tuple[float, float]]:
-    return [(left, rank - 0.4), (right, rank - 0.4), (right, rank + 0.4), (left, rank + 0.4)]
-
-
-def is_recording(source: Path) -> bool:
-    """Return whether a directory has files of the recorder."""
-    return any(source.glob("*.ewr"))
-
-
-def write_recording(source: Path, out: Path) -> Path:
-    """Write the page of a recorded program into a directory; returns the page's path."""
-    try:
-        recording = _core.Recording.read(source)
-    except _core.ScenarioError as error:
-        raise ValueError(error) from None
-    page, timeline = Page(out), recorded_timeline(recording)
-    page.show([communication_map, detail], timeline)
-    return page.write(_front(source, facts(recording)), [])
-
-
-def _front(source: Path, described: RecordingFacts) -> Front:
-    lead = (
-        f"{described['ranks']} ranks ran for {described['span_ns'] / 1e6:,.6g} ms with "
-        f"{described['library']}."
-    )
-    rows = [
-        ("hosts", ", ".join(described["hosts"])),
-        ("calls", f"{described['calls']:,}"),
-        ("computation", f"{described['compute_share']:.1%} of the time"),
-        ("recorder", f"{described['recorder_share']:.2%} of the time"),
-        ("clocks within", f"{described['clock_error_ns_max'] / 1e3:,.3g} us"),
-    ]
-    if lost := described["not_recorded"]:
-        rows.append(("not recorded", ", ".join(lost)))
-    return Front(source.absolute().name, lead, rows)
