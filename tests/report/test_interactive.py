@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 import etherweave
 from etherweave.report import page, write_report
 from etherweave.report.interactive import POINTS_MAX, figure_values
+from etherweave.report.style import WholeNumbers
 from support.documents import ROOT
 
 MB = 1e6
@@ -78,6 +79,26 @@ def test_a_map_keeps_its_cells_and_the_names_of_its_rows() -> None:
     (cells,) = drawn(draw)
     assert cells["z"] == [[1, 2], [3, None]]
     assert (cells["x"], cells["names"]) == ([5, 15], ["leaf0", "leaf1"])
+
+
+def test_a_map_keeps_the_label_of_its_colour_scale() -> None:
+    def draw(axes: Any) -> None:
+        mesh = axes.pcolormesh([0, 10, 20], [0, 1], [[1, 2]])
+        axes.figure.colorbar(mesh, ax=axes, label="communication")
+
+    (cells,) = drawn(draw)
+    assert cells["scale"] == "communication"
+
+
+def test_an_axis_of_whole_numbers_is_known_as_such() -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1])
+    axes.yaxis.set_major_locator(WholeNumbers())
+    values = figure_values(figure)
+    assert values is not None
+    (panel,) = values["panels"]
+    assert (panel["x"]["whole"], panel["y"]["whole"]) == (False, True)
 
 
 def test_a_figure_with_an_image_stays_a_picture() -> None:
@@ -147,15 +168,37 @@ def test_a_page_without_room_keeps_pictures(
     assert "<script" not in text
 
 
+def shown_by_browser(page: Path, profile: Path) -> str:
+    """Give the elements of a page when its scripts have run."""
+    words = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    options = [f"--user-data-dir={profile}", "--virtual-time-budget=20000"]
+    return subprocess.check_output(
+        [*words, *options, f"file://{page}"], stderr=subprocess.DEVNULL, text=True
+    )
+
+
+@pytest.mark.needs("chromium")
+def test_ranks_have_ticks_at_whole_numbers_and_maps_their_labels(tmp_path: Path) -> None:
+    scenario = {
+        "topology": {"single_switch": {"hosts": 2}},
+        "observe": {"ranks": True},
+        "job": [{"name": "a", "workload": {"osu_latency": {}}}],
+    }
+    etherweave.run(scenario).save(tmp_path)
+    shown = shown_by_browser(write_report(tmp_path, tmp_path), tmp_path / "profile")
+    parts = {part.partition('"')[0]: part for part in shown.split('<section id="')[1:]}
+    shown = parts["ranks_a"] + parts["iterations_a"]
+    ticks = re.findall(r'<g class="ytick"><text[^>]*>([^<]*)</text>', shown)
+    assert set(ticks) == {"0", "1"}
+    assert len(re.findall(r'<text class="ytitle"[^>]*>rank</text>', shown)) == 2
+    assert len(re.findall(r"<text[^>]*>communication</text>", parts["ranks_a"])) == 1
+
+
 @pytest.mark.needs("chromium")
 def test_a_slider_shows_the_values_at_its_time(
     result: etherweave.Result, report: Path, tmp_path: Path
 ) -> None:
-    words = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
-    options = [f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000"]
-    shown = subprocess.check_output(
-        [*words, *options, f"file://{report}"], stderr=subprocess.DEVNULL, text=True
-    )
+    shown = shown_by_browser(report, tmp_path)
     assert shown.count('class="interactive"') == len(figures(report.read_text()))
     assert 'aria-valuetext="510 us"' in shown
     # The slider starts in the middle: of 100 periods of 10 us the 51st.

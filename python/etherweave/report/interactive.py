@@ -25,6 +25,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedFormatter, FuncFormatter
 
+from etherweave.report.style import WholeNumbers
+
 Values: TypeAlias = dict[str, Any]
 
 BYTES_MAX = 9_500_000
@@ -113,6 +115,7 @@ def _axis(axis: Axis) -> Values:
         "label": axis.get_label_text(),
         "log": axis.get_scale() == "log",
         "range": _plain([low, high]),
+        "whole": isinstance(axis.get_major_locator(), WholeNumbers),
     }
     if isinstance(axis.get_major_formatter(), (FixedFormatter, FuncFormatter)):
         names = [label.get_text() for label in axis.get_ticklabels()]
@@ -198,6 +201,7 @@ def _map(axes: Axes, mesh: QuadMesh) -> Values:
         "names": _names(axes.yaxis, (down[1:] + down[:-1]) / 2),
         "columns": _names(axes.xaxis, (across[1:] + across[:-1]) / 2),
         "z": [_plain(row) for row in grid],
+        "scale": _plain_text(mesh.colorbar.ax.get_ylabel()) if mesh.colorbar else "",
         "range": _plain([low or 0, high or 0]),
     }
 

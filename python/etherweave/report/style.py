@@ -13,7 +13,7 @@ from matplotlib.axis import Axis
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from etherweave.report.bounds import Medium
 from etherweave.study import PublishedValue
@@ -70,6 +70,13 @@ DASHES: list[Any] = [(0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)), (0, (8, 3))]
 _FEW = 1000
 """A narrower range of values has ticks at 2 and 5, too."""
 _HALO = [effects.withStroke(linewidth=3.5, foreground="white")]
+
+
+class WholeNumbers(MaxNLocator):
+    """Places the ticks of what is counted, such as ranks."""
+
+    def __init__(self) -> None:
+        super().__init__(integer=True)
 
 
 @contextmanager

@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from etherweave.report.benchmarks.data import Benchmarks
 from etherweave.report.section import FOLDED_FROM, Section, Table
-from etherweave.report.style import ASIDE, DASHES, POINTS_MAX, SERIES
+from etherweave.report.style import ASIDE, DASHES, POINTS_MAX, SERIES, WholeNumbers
 
 DISTRIBUTIONS_CAPTION = (
     "The share of launches that are no further above or below the median of their point than this. "
@@ -90,7 +89,7 @@ def _figure(benchmarks: Benchmarks) -> Figure | None:
         axes.plot(middle["round"] + shift, middle["spread"], label=str(fabric), **look)
     axes.set_yscale("symlog", linthresh=1)
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(WholeNumbers())
     axes.set_xlabel("round of launches")
     axes.set_ylabel("from the median [%]")
     axes.legend(**ASIDE)

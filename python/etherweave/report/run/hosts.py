@@ -4,11 +4,10 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from etherweave.fidelity import mode_labels
 from etherweave.report.section import Section, Table
-from etherweave.report.style import INK, POINTS_MAX, SERIES
+from etherweave.report.style import INK, POINTS_MAX, SERIES, WholeNumbers
 from etherweave.results import Result
 
 BINS = 60
@@ -132,7 +131,7 @@ def streams(result: Result) -> Section | None:
     axes.set_xlabel("stream")
     axes.set_ylabel("goodput [Gb/s]")
     axes.set_ylim(bottom=0)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(WholeNumbers())
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
     return Section(
         "streams", "Goodput of streams", STREAMS_CAPTION, figure, [_by_destination(rows)]

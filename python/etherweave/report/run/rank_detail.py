@@ -8,11 +8,10 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from etherweave.report.run.timeline import COMPUTE, Timeline, communication_map, timelines
 from etherweave.report.section import Builder, Section
-from etherweave.report.style import SERIES
+from etherweave.report.style import SERIES, WholeNumbers
 from etherweave.results import Result
 
 ITERATIONS = 4
@@ -164,7 +163,7 @@ def _drawn(timeline: Timeline, shown: Window) -> Figure:
     axes.set_ylim(ranks[-1] + 0.6, ranks[0] - 0.6)
     axes.set_xlabel("time [ms]")
     axes.set_ylabel("rank")
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_locator(WholeNumbers())
     legend = axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
     for line in legend.get_lines():
         line.set_linewidth(1.5)

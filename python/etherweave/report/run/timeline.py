@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from etherweave import _core
 from etherweave.fidelity import mode_labels
 from etherweave.report.intervals import Intervals
 from etherweave.report.periods import Period, period
 from etherweave.report.section import Section, Table
+from etherweave.report.style import WholeNumbers
 from etherweave.results import Result
 
 COMPUTE = ("compute", "sleep")
@@ -133,7 +133,7 @@ def communication_map(timeline: Timeline) -> Section:
     axes.set_xlabel("time [ms]")
     axes.set_ylabel("rank")
     axes.invert_yaxis()  # As in the detailed picture, and in viewers of traces.
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_locator(WholeNumbers())
     axes.set_title(timeline.title)
     name = f"ranks_{timeline.job}"
     return Section(name, "Ranks over time", MAP_CAPTION, figure, [_facts(timeline)])

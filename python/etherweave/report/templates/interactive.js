@@ -28,16 +28,33 @@ function namesOf(panels) {
   return [...new Set(names)];
 }
 
+// The label of the colour scale that maps of one range share.
+function scaleOf(one, panels) {
+  const alike = panels.flatMap((panel) => panel.series).filter((other) => other.kind === "map" && `${other.range}` === `${one.range}`);
+  return alike.find((other) => other.scale)?.scale ?? "";
+}
+
 function chosenRows(one, wanted) {
   return one.names.map((_, row) => row).filter((row) => one.names[row].toLowerCase().includes(wanted));
 }
 
+// Of about eight ticks at whole numbers.
+function wholeStep([low, high]) {
+  const least = Math.abs(high - low) / 8;
+  const power = 10 ** Math.max(0, Math.floor(Math.log10(least)));
+  return power * ([1, 2, 5].find((factor) => factor * power >= least) ?? 10);
+}
+
+function ticksOf(axis) {
+  if (axis.ticks) return { tickmode: "array", tickvals: axis.ticks[0], ticktext: axis.ticks[1] };
+  return axis.whole ? { tickmode: "linear", tick0: 0, dtick: wholeStep(axis.range) } : {};
+}
+
 function axisOf(axis, place, other, domain) {
-  const ticks = axis.ticks ? { tickmode: "array", tickvals: axis.ticks[0], ticktext: axis.ticks[1] } : {};
   const ends = axis.log ? axis.range.map(Math.log10) : axis.range;
   return {
     title: { text: axis.label, standoff: 6 }, type: axis.log ? "log" : "linear", range: ends, domain,
-    anchor: other, automargin: true, gridcolor: shade("--rule"), zeroline: false, linecolor: shade("--faint"), ...ticks,
+    anchor: other, automargin: true, gridcolor: shade("--rule"), zeroline: false, linecolor: shade("--faint"), ...ticksOf(axis),
   };
 }
 
@@ -50,7 +67,7 @@ function traces(one, at, wanted, isFirst) {
       ...common, type: "heatmap", x: one.x, y: rows.map((row) => one.names[row]), z: rows.map((row) => one.z[row]),
       zmin: one.range[0], zmax: one.range[1], colorscale: "Cividis", hoverongaps: false, showscale: isFirst,
       customdata: rows.map(() => one.columns), hovertemplate: "%{y}<br>%{customdata}: %{z}<extra></extra>",
-      colorbar: { thickness: 10, x: 1, y: (at.domain.y[0] + at.domain.y[1]) / 2, len: at.domain.y[1] - at.domain.y[0] },
+      colorbar: { title: { text: at.scale, side: "right" }, thickness: 10, x: 1, y: (at.domain.y[0] + at.domain.y[1]) / 2, len: at.domain.y[1] - at.domain.y[0] },
     }];
   }
   if (one.name !== "" && !one.name.toLowerCase().includes(wanted)) return [];
@@ -117,6 +134,16 @@ class Interactive {
     figure.insertBefore(this.box, this.picture);
     this.plot.addEventListener("keydown", (event) => this.press(event));
     this.show(true);
+    this.plot.on("plotly_relayout", () => this.keepWhole());
+  }
+
+  // Ticks at whole numbers, closer to each other as a reader zooms.
+  keepWhole() {
+    const { layout } = this.plot;
+    const axes = Object.keys(layout).filter((name) => /^[xy]axis/.test(name) && layout[name].tickmode === "linear");
+    const changed = axes.filter((name) => layout[name].dtick !== wholeStep(layout[name].range));
+    if (changed.length === 0) return;
+    Plotly.relayout(this.plot, Object.fromEntries(changed.map((name) => [`${name}.dtick`, wholeStep(layout[name].range)])));
   }
 
   timesOf() {
@@ -162,7 +189,7 @@ class Interactive {
       const [x, y] = [`x${place ? place + 1 : ""}`, `y${place ? place + 1 : ""}`];
       const isMap = panel.series.some((one) => one.kind === "map");
       layout[`xaxis${x.slice(1)}`] = { ...axisOf(panel.x, x, y, domains[place].x), ...(this.times.length && place ? { matches: "x" } : {}) };
-      layout[`yaxis${y.slice(1)}`] = { ...axisOf(panel.y, y, x, domains[place].y), ...(isMap ? { type: "category", range: undefined, autorange: "reversed", tickmode: "auto", title: "" } : {}) };
+      layout[`yaxis${y.slice(1)}`] = { ...axisOf(panel.y, y, x, domains[place].y), ...(isMap ? { type: "category", range: undefined, autorange: "reversed", tickmode: "auto" } : {}) };
       layout.shapes.push(...rules(panel, x, y));
       const above = { x: 0, y: 1, xref: `${x} domain`, yref: `${y} domain`, xanchor: "left", yanchor: "bottom", showarrow: false };
       if (panel.title) layout.annotations.push({ ...above, text: `<b>${panel.title}</b>` });
@@ -171,7 +198,7 @@ class Interactive {
         const id = one.kind === "map" ? `map of ${one.range}` : one.name;
         const isFirst = !seen.has(id);
         seen.add(id);
-        return traces(one, { x, y, domain: domains[place] }, this.wanted, isFirst);
+        return traces(one, { x, y, domain: domains[place], scale: scaleOf(one, this.panels) }, this.wanted, isFirst);
       });
     });
     this.fixed = layout.shapes;
