@@ -150,6 +150,7 @@ def test_single_calls_that_wait_long_do_not_hide_the_iterations() -> None:
     assert found.ns == pytest.approx(1e6, rel=0.01)
 
 
+# Of the first kind, 30 equal calls, one series in twenty repeats by chance.
 @pytest.mark.parametrize("kind", list(KINDS)[1:])
 def test_random_calls_have_no_period(kind: str) -> None:
     assert mistaken(kind, 5) == 0

@@ -43,6 +43,7 @@ def after(gaps: Floats) -> tuple[Floats, Floats]:
 
 
 KINDS: dict[str, Callable[[Random], tuple[Floats, Floats]]] = {
+    "30 gaps, exponential": lambda random: after(random.exponential(1, 30)),
     "30 exponential": lambda random: exponential(random, 30),
     "300 exponential": lambda random: exponential(random, 300),
     "20 uniform": lambda random: uniform(random, 20, 2e7),
