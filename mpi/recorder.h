@@ -6,6 +6,7 @@
 #define ETHERWEAVE_RECORDER_H
 
 #include <mpi.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* What a record is about. */

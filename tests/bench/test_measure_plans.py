@@ -24,6 +24,7 @@ from etherweave.bench.measure import (
     MeasureLimits,
     executor,
     measure,
+    mpi_recorder,
     rank_placement,
 )
 from etherweave.bench.measure.estimate import LOCAL_BYTES_PER_S, MESSAGE_S, START_S, estimate
@@ -239,6 +240,17 @@ def test_a_compiler_that_is_missing_or_fails_is_an_error(tmp_path: Path) -> None
     with pytest.raises(MeasureError, match=r"rejects the executor:\nbroken"):
         executor.build(str(refuses), into=tmp_path / "cache")
     assert not list((tmp_path / "cache").iterdir())
+
+
+def test_an_error_of_a_compiler_names_the_program_and_has_ten_lines(tmp_path: Path) -> None:
+    refuses = tmp_path / "mpicc"
+    refuses.write_text("#!/bin/sh\nseq 12 >&2\nexit 1\n")
+    refuses.chmod(0o755)
+    with pytest.raises(MeasureError) as raised:
+        executor.build(str(refuses), mpi_recorder.PARTS, into=tmp_path / "cache")
+    first, *lines = str(raised.value).splitlines()
+    assert first.endswith("rejects the recorder:")
+    assert lines == [*map(str, range(1, 11)), "(2 lines more)"]
 
 
 SAYING = """#!/bin/sh

@@ -3,6 +3,7 @@
 import json
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 import pytest
@@ -41,22 +42,38 @@ RING = """
 """
 
 
-def program(directory: Path, body: str, before: str = "") -> list[str]:
+class Library(NamedTuple):
+    """An MPI library: its compiler, and its launcher with options."""
+
+    compiler: str
+    launcher: tuple[str, ...]
+
+
+DEFAULT = Library("mpicc", ("mpirun", *user(), "--oversubscribe", "--timeout", "60"))
+MPICH = Library("mpicc.mpich", ("mpirun.mpich",))
+NEEDS_MPICH = pytest.mark.needs("mpicc.mpich", "mpirun.mpich")
+LIBRARIES = [
+    pytest.param(DEFAULT, id="default"),
+    pytest.param(MPICH, id="mpich", marks=NEEDS_MPICH),
+]
+
+
+def program(directory: Path, body: str, before: str = "", library: Library = DEFAULT) -> list[str]:
     """Compile a program; return the command that starts it on three ranks."""
     source, made = directory / "program.c", directory / "program"
     source.write_text(HEAD + before + MAIN.format(body=body))
-    subprocess.run(["mpicc", "-o", str(made), str(source), "-lpthread"], check=True)
-    launcher = ["mpirun", *user(), "--oversubscribe", "--timeout", "60"]
-    return [*launcher, "-np", str(RANKS), str(made)]
+    subprocess.run([library.compiler, "-o", str(made), str(source), "-lpthread"], check=True)
+    return [*library.launcher, "-np", str(RANKS), str(made)]
 
 
 def record(
-    directory: Path, body: str, before: str = ""
+    directory: Path, body: str, before: str = "", library: Library = DEFAULT
 ) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """Record a program; return the recording, and how `record` ended."""
-    command = program(directory, body, before)
+    command = program(directory, body, before, library)
     files = directory / "files"
-    return files, run_here("record", "-o", files, "--json", "--", *command)
+    words = ("-o", files, "--compiler", library.compiler, "--json", "--", *command)
+    return files, run_here("record", *words)
 
 
 def messages(files: Path) -> list[tuple[int, int, int]]:
@@ -70,7 +87,10 @@ def ring(rounds: int) -> list[tuple[int, int, int]]:
     return sorted((rank, (rank + 1) % RANKS, 80) for rank in range(RANKS) for _ in range(rounds))
 
 
-def test_waits_for_persistent_requests_that_are_not_started_find_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_waits_for_persistent_requests_that_are_not_started_find_nothing(
+    library: Library, tmp_path: Path
+) -> None:
     body = """
         MPI_Request q[2];
         int at, is_done;
@@ -86,7 +106,7 @@ def test_waits_for_persistent_requests_that_are_not_started_find_nothing(tmp_pat
         MPI_Request_free(&q[0]);
         MPI_Request_free(&q[1]);
     """
-    files, done = record(tmp_path, body)
+    files, done = record(tmp_path, body, library=library)
     assert done.returncode == 0, done.stderr
     assert messages(files) == ring(3)
 

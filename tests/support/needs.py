@@ -120,6 +120,7 @@ NEEDS = {
         is_machine_wide=True,
     ),
     "mpicc": Need(("mpicc",), ("libopenmpi-dev",)),
+    "mpicc.mpich": Need(("mpicc.mpich",), ("libmpich-dev",)),
     "mpirun": Need(("mpirun",), ("openmpi-bin",)),
     "mpirun.openmpi": Need(("mpirun.openmpi",), ("openmpi-bin",)),
     "mpirun.mpich": Need(("mpirun.mpich",), ("mpich",)),

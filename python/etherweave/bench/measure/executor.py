@@ -26,6 +26,8 @@ FLAGS = ("-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2")
 PARTS = ("executor.c", "program.c", "records.c", "streams.c", "clocks.c", "schedule.c")
 TIMEOUT_S = 120.0
 """Time limit of a compiler [s]."""
+LINES_MAX = 10
+"""Lines of a compiler's output in an error: the first mistake leads to the others."""
 
 
 class Executor(NamedTuple):
@@ -105,8 +107,17 @@ def _compile(
         words = [*compiler, "-o", str(made), *(str(place / part) for part in parts)]
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
         if done.returncode != 0:
-            raise MeasureError(f"{' '.join(compiler)} rejects the executor:\n{done.stderr.strip()}")
+            raise MeasureError(_rejected(compiler, parts, done.stderr))
         made.replace(program)
+
+
+def _rejected(compiler: Sequence[str], parts: Sequence[str], output: str) -> str:
+    """Return what a compiler does not compile, and the beginning of what it printed."""
+    lines = output.strip().splitlines()
+    left = len(lines) - LINES_MAX
+    more = [f"({left} lines more)"] if left > 0 else []
+    text = "\n".join([*lines[:LINES_MAX], *more])
+    return f"{' '.join(compiler)} rejects the {Path(parts[0]).stem}:\n{text}"
 
 
 def _output(words: Sequence[str]) -> str:
