@@ -22,14 +22,12 @@ static void begin(const struct call *call, enum collective_kind kind, int root, 
 }
 
 /* A collective with one size. */
-static void collective(struct call *call, enum collective_kind kind, int root, int64_t bytes, MPI_Comm comm,
+static void collective(const struct call *call, enum collective_kind kind, int root, int64_t bytes, MPI_Comm comm,
                        const MPI_Request *handle) {
-    if (call_leave(call)) {
-        begin(call, kind, root, comm, handle);
-        record_put(1);
-        record_put((uint64_t)bytes);
-        record_end();
-    }
+    begin(call, kind, root, comm, handle);
+    record_put(1);
+    record_put((uint64_t)bytes);
+    record_end();
 }
 
 static void put_blocks(struct blocks blocks, int members) {
@@ -40,11 +38,8 @@ static void put_blocks(struct blocks blocks, int members) {
 }
 
 /* A collective with a list of sizes, or two; a member without a list has none. */
-static void listed(struct call *call, enum collective_kind kind, int root, MPI_Comm comm, const MPI_Request *handle,
-                   struct blocks first, struct blocks second) {
-    if (!call_leave(call)) {
-        return;
-    }
+static void listed(const struct call *call, enum collective_kind kind, int root, MPI_Comm comm,
+                   const MPI_Request *handle, struct blocks first, struct blocks second) {
     int members = communicator_of(comm)->size;
     begin(call, kind, root, comm, handle);
     record_put((uint64_t)(members * ((first.counts != NULL) + (second.counts != NULL))));
@@ -92,16 +87,20 @@ static int64_t sum(const int counts[], MPI_Datatype type, MPI_Comm comm) {
 #define FORMS(NAME, INAME, PARAMETERS, NAMES, RECORDED)                                                                \
     int MPI_##NAME(PARAMETERS, MPI_Comm comm) {                                                                        \
         const MPI_Request *handle = NULL;                                                                              \
-        struct call call = call_enter();                                                                               \
-        int code = PMPI_##NAME(NAMES, comm);                                                                           \
-        RECORDED;                                                                                                      \
-        return code;                                                                                                   \
+        struct call call = call_enter(__func__);                                                                       \
+        call.code = PMPI_##NAME(NAMES, comm);                                                                          \
+        if (call_leave(&call)) {                                                                                       \
+            RECORDED;                                                                                                  \
+        }                                                                                                              \
+        return call.code;                                                                                              \
     }                                                                                                                  \
     int MPI_##INAME(PARAMETERS, MPI_Comm comm, MPI_Request *handle) {                                                  \
-        struct call call = call_enter();                                                                               \
-        int code = PMPI_##INAME(NAMES, comm, handle);                                                                  \
-        RECORDED;                                                                                                      \
-        return code;                                                                                                   \
+        struct call call = call_enter(__func__);                                                                       \
+        call.code = PMPI_##INAME(NAMES, comm, handle);                                                                 \
+        if (call_leave(&call)) {                                                                                       \
+            RECORDED;                                                                                                  \
+        }                                                                                                              \
+        return call.code;                                                                                              \
     }
 #define WORDS(...) __VA_ARGS__
 #define ONE_SIZE(KIND, ROOT, BYTES) collective(&call, COLLECTIVE_##KIND, ROOT, BYTES, comm, handle)
@@ -156,15 +155,19 @@ FORMS(Alltoallw, Ialltoallw,
             OF_TYPES(counts, types)))
 
 int MPI_Barrier(MPI_Comm comm) {
-    struct call call = call_enter();
-    int code = PMPI_Barrier(comm);
-    collective(&call, COLLECTIVE_BARRIER, 0, 0, comm, NULL);
-    return code;
+    struct call call = call_enter(__func__);
+    call.code = PMPI_Barrier(comm);
+    if (call_leave(&call)) {
+        collective(&call, COLLECTIVE_BARRIER, 0, 0, comm, NULL);
+    }
+    return call.code;
 }
 
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request *handle) {
-    struct call call = call_enter();
-    int code = PMPI_Ibarrier(comm, handle);
-    collective(&call, COLLECTIVE_BARRIER, 0, 0, comm, handle);
-    return code;
+    struct call call = call_enter(__func__);
+    call.code = PMPI_Ibarrier(comm, handle);
+    if (call_leave(&call)) {
+        collective(&call, COLLECTIVE_BARRIER, 0, 0, comm, handle);
+    }
+    return call.code;
 }

@@ -4,15 +4,19 @@
 
 int MPI_Init(int *count, char ***words) {
     int code = PMPI_Init(count, words);
-    recording_start();
+    if (code == MPI_SUCCESS) {
+        recording_start();
+    }
     return code;
 }
 
 /* Records are of one thread at a time: the program is given no more, and a program that ignores it has what it needs. */
 int MPI_Init_thread(int *count, char ***words, int required, int *provided) {
     int code = PMPI_Init_thread(count, words, required, provided);
-    *provided = *provided > MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED : *provided;
-    recording_start();
+    if (code == MPI_SUCCESS) {
+        *provided = *provided > MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED : *provided;
+        recording_start();
+    }
     return code;
 }
 
@@ -22,11 +26,11 @@ int MPI_Finalize(void) {
 }
 
 static void made(struct call *call, MPI_Comm comm) {
-    int is_recorded = call->is_recorded, is_inter = 0;
+    int is_inter = 0;
     record_other(call);
-    if (is_recorded && comm != MPI_COMM_NULL) {
+    if (call->is_recorded && call->code == MPI_SUCCESS && comm != MPI_COMM_NULL) {
         PMPI_Comm_test_inter(comm, &is_inter);
-        struct call at_once = call_enter();
+        struct call at_once = call_enter(call->name);
         if (is_inter) {
             record_unsupported(&at_once, "an intercommunicator");
         } else if (call_leave(&at_once)) {
@@ -37,10 +41,10 @@ static void made(struct call *call, MPI_Comm comm) {
 
 #define MAKES(NAME, PARAMETERS, NAMES)                                                                                 \
     int MPI_##NAME(PARAMETERS, MPI_Comm *comm) {                                                                       \
-        struct call call = call_enter();                                                                               \
-        int code = PMPI_##NAME(NAMES, comm);                                                                           \
+        struct call call = call_enter(__func__);                                                                       \
+        call.code = PMPI_##NAME(NAMES, comm);                                                                          \
         made(&call, *comm);                                                                                            \
-        return code;                                                                                                   \
+        return call.code;                                                                                              \
     }
 #define WORDS(...) __VA_ARGS__
 
@@ -61,13 +65,13 @@ MAKES(Intercomm_merge, WORDS(MPI_Comm parent, int is_high), WORDS(parent, is_hig
 
 #define FREES(NAME)                                                                                                    \
     int MPI_##NAME(MPI_Comm *comm) {                                                                                   \
-        struct call call = call_enter();                                                                               \
+        struct call call = call_enter(__func__);                                                                       \
         if (call.is_recorded) {                                                                                        \
             communicator_forget(*comm);                                                                                \
         }                                                                                                              \
-        int code = PMPI_##NAME(comm);                                                                                  \
+        call.code = PMPI_##NAME(comm);                                                                                 \
         record_other(&call);                                                                                           \
-        return code;                                                                                                   \
+        return call.code;                                                                                              \
     }
 
 FREES(Comm_free)
@@ -76,10 +80,10 @@ FREES(Comm_disconnect)
 /* What exchanges messages that no record has: a replay refuses such a recording. */
 #define UNSUPPORTED(NAME, PARAMETERS, NAMES)                                                                           \
     int MPI_##NAME(PARAMETERS) {                                                                                       \
-        struct call call = call_enter();                                                                               \
-        int code = PMPI_##NAME(NAMES);                                                                                 \
+        struct call call = call_enter(__func__);                                                                       \
+        call.code = PMPI_##NAME(NAMES);                                                                                \
         record_unsupported(&call, "MPI_" #NAME);                                                                       \
-        return code;                                                                                                   \
+        return call.code;                                                                                              \
     }
 
 #define SPAWN MPI_Info info, int root, MPI_Comm comm, MPI_Comm *children
@@ -105,7 +109,7 @@ UNSUPPORTED(Comm_join, WORDS(int socket, MPI_Comm *comm), WORDS(socket, comm))
 
 /* Collectives of neighbours, also those that go on. */
 #define NEIGHBORS(NAME, PARAMETERS, NAMES)                                                                             \
-    UNSUPPORTED(Neighbor_##NAME, WORDS(PARAMETERS, MPI_Comm comm), WORDS(NAMES, comm))                                  \
+    UNSUPPORTED(Neighbor_##NAME, WORDS(PARAMETERS, MPI_Comm comm), WORDS(NAMES, comm))                                 \
     UNSUPPORTED(Ineighbor_##NAME, WORDS(PARAMETERS, MPI_Comm comm, MPI_Request *request), WORDS(NAMES, comm, request))
 
 NEIGHBORS(allgather,

@@ -28,10 +28,7 @@ static void put_received(const struct communicator *members, const MPI_Status *s
     record_put((uint64_t)status_bytes(status));
 }
 
-static void sent(struct call *call, struct message *message, int mode) {
-    if (!call_leave(call)) {
-        return;
-    }
+static void sent(const struct call *call, struct message *message, int mode) {
     message->members = communicator_of(message->comm);
     if (message->peer == MPI_PROC_NULL) {
         record_begin(RECORD_OTHER, call);
@@ -54,7 +51,7 @@ static void put_posted(const struct message *message) {
 }
 
 /* An operation has begun; `mode` is -1 for a receive. */
-static void begun(struct call *call, const struct message *message, int mode, uint64_t number) {
+static void begun(const struct call *call, const struct message *message, int mode, uint64_t number) {
     record_begin(mode < 0 ? RECORD_IRECEIVE : RECORD_ISEND, call);
     record_put(number);
     if (mode < 0) {
@@ -70,10 +67,7 @@ static struct request request_of(const struct message *message, int mode, int is
                             message->peer,    message->tag, message->bytes, message->members};
 }
 
-static void posted(struct call *call, struct message *message, int mode, MPI_Request handle) {
-    if (!call_leave(call)) {
-        return;
-    }
+static void posted(const struct call *call, struct message *message, int mode, MPI_Request handle) {
     message->members = communicator_of(message->comm);
     if (message->peer == MPI_PROC_NULL) {
         record_begin(RECORD_OTHER, call);
@@ -83,39 +77,43 @@ static void posted(struct call *call, struct message *message, int mode, MPI_Req
     }
 }
 
-static void prepared(struct call *call, struct message *message, int mode, MPI_Request handle) {
-    int is_recorded = call->is_recorded;
-    record_other(call);
-    if (is_recorded) {
-        message->members = communicator_of(message->comm);
-        request_add(handle, request_of(message, mode, 1));
-    }
+static void prepared(const struct call *call, struct message *message, int mode, MPI_Request handle) {
+    record_begin(RECORD_OTHER, call);
+    record_end();
+    message->members = communicator_of(message->comm);
+    request_add(handle, request_of(message, mode, 1));
 }
 
 #define SEND(NAME, MODE)                                                                                               \
     int MPI_##NAME(const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {               \
-        struct call call = call_enter();                                                                               \
-        int code = PMPI_##NAME(buffer, count, type, peer, tag, comm);                                                  \
-        sent(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, MODE);                                \
-        return code;                                                                                                   \
+        struct call call = call_enter(__func__);                                                                       \
+        call.code = PMPI_##NAME(buffer, count, type, peer, tag, comm);                                                 \
+        if (call_leave(&call)) {                                                                                       \
+            sent(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, MODE);                      \
+        }                                                                                                              \
+        return call.code;                                                                                              \
     }
 
 #define SEND_REQUEST(NAME, MODE, RECORDED)                                                                             \
     int MPI_##NAME(const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,                 \
                    MPI_Request *request) {                                                                             \
-        struct call call = call_enter();                                                                               \
-        int code = PMPI_##NAME(buffer, count, type, peer, tag, comm, request);                                         \
-        RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, MODE, *request);                  \
-        return code;                                                                                                   \
+        struct call call = call_enter(__func__);                                                                       \
+        call.code = PMPI_##NAME(buffer, count, type, peer, tag, comm, request);                                        \
+        if (call_leave(&call)) {                                                                                       \
+            RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, MODE, *request);        \
+        }                                                                                                              \
+        return call.code;                                                                                              \
     }
 
 #define RECEIVE_REQUEST(NAME, RECORDED)                                                                                \
     int MPI_##NAME(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,                       \
                    MPI_Request *request) {                                                                             \
-        struct call call = call_enter();                                                                               \
-        int code = PMPI_##NAME(buffer, count, type, peer, tag, comm, request);                                         \
-        RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, -1, *request);                    \
-        return code;                                                                                                   \
+        struct call call = call_enter(__func__);                                                                       \
+        call.code = PMPI_##NAME(buffer, count, type, peer, tag, comm, request);                                        \
+        if (call_leave(&call)) {                                                                                       \
+            RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, -1, *request);          \
+        }                                                                                                              \
+        return call.code;                                                                                              \
     }
 
 SEND(Send, MODE_STANDARD)
@@ -133,13 +131,11 @@ SEND_REQUEST(Bsend_init, MODE_BUFFERED, prepared)
 RECEIVE_REQUEST(Irecv, posted)
 RECEIVE_REQUEST(Recv_init, prepared)
 
-static void received(struct call *call, MPI_Comm comm, const MPI_Status *status, int is_sent,
-                     struct message *message) {
-    if (!call_leave(call)) {
-        return;
-    }
+/* A receive, and the message that the call sent too, if any. */
+static void received(const struct call *call, MPI_Comm comm, const MPI_Status *status, struct message *message) {
     struct communicator *members = communicator_of(comm);
     int is_received = status->MPI_SOURCE != MPI_PROC_NULL;
+    int is_sent = message && message->peer != MPI_PROC_NULL;
     enum record_kind both = is_received ? RECORD_SEND_RECEIVE : RECORD_SEND;
     enum record_kind one = is_received ? RECORD_RECEIVE : RECORD_OTHER;
     record_begin(is_sent ? both : one, call);
@@ -155,34 +151,38 @@ static void received(struct call *call, MPI_Comm comm, const MPI_Status *status,
 
 int MPI_Recv(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status *status) {
     MPI_Status own;
-    struct call call = call_enter();
+    struct call call = call_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    int code = PMPI_Recv(buffer, count, type, peer, tag, comm, status);
-    received(&call, comm, status, 0, NULL);
-    return code;
+    call.code = PMPI_Recv(buffer, count, type, peer, tag, comm, status);
+    if (call_leave(&call)) {
+        received(&call, comm, status, NULL);
+    }
+    return call.code;
 }
 
 int MPI_Sendrecv(const void *sent_buffer, int sent_count, MPI_Datatype sent_type, int to, int sent_tag, void *buffer,
                  int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status) {
     MPI_Status own;
-    struct call call = call_enter();
+    struct call call = call_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    int code = PMPI_Sendrecv(sent_buffer, sent_count, sent_type, to, sent_tag, buffer, count, type, from, tag, comm,
+    call.code = PMPI_Sendrecv(sent_buffer, sent_count, sent_type, to, sent_tag, buffer, count, type, from, tag, comm,
                              status);
-    struct message message = {to, sent_tag, type_bytes(sent_count, sent_type), comm, NULL};
-    received(&call, comm, status, to != MPI_PROC_NULL, &message);
-    return code;
+    if (call_leave(&call)) {
+        received(&call, comm, status, &(struct message){to, sent_tag, type_bytes(sent_count, sent_type), comm, NULL});
+    }
+    return call.code;
 }
 
 int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int to, int sent_tag, int from, int tag,
                          MPI_Comm comm, MPI_Status *status) {
     MPI_Status own;
-    struct call call = call_enter();
+    struct call call = call_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    int code = PMPI_Sendrecv_replace(buffer, count, type, to, sent_tag, from, tag, comm, status);
-    struct message message = {to, sent_tag, type_bytes(count, type), comm, NULL};
-    received(&call, comm, status, to != MPI_PROC_NULL, &message);
-    return code;
+    call.code = PMPI_Sendrecv_replace(buffer, count, type, to, sent_tag, from, tag, comm, status);
+    if (call_leave(&call)) {
+        received(&call, comm, status, &(struct message){to, sent_tag, type_bytes(count, type), comm, NULL});
+    }
+    return call.code;
 }
 
 /* Every start of a persistent request is an operation of its own. Requests that are not known are of collectives, or of
@@ -191,7 +191,8 @@ static void started(struct call *call, int count, const MPI_Request *handles) {
     if (!call_leave(call)) {
         return;
     }
-    struct call at_once = {call->exit_ns, call->exit_ns, 1};
+    struct call at_once = *call;
+    at_once.entry_ns = call->exit_ns;
     int is_known = 1;
     for (int index = 0; index < count; index++) {
         struct request *request = request_find(handles[index]);
@@ -204,23 +205,23 @@ static void started(struct call *call, int count, const MPI_Request *handles) {
         }
     }
     if (!is_known) {
-        struct call unknown = call_enter();
+        struct call unknown = call_enter(call->name);
         record_unsupported(&unknown, "MPI_Start of a persistent collective");
     }
 }
 
 int MPI_Start(MPI_Request *request) {
-    struct call call = call_enter();
-    int code = PMPI_Start(request);
+    struct call call = call_enter(__func__);
+    call.code = PMPI_Start(request);
     started(&call, 1, request);
-    return code;
+    return call.code;
 }
 
 int MPI_Startall(int count, MPI_Request requests[]) {
-    struct call call = call_enter();
-    int code = PMPI_Startall(count, requests);
+    struct call call = call_enter(__func__);
+    call.code = PMPI_Startall(count, requests);
     started(&call, count, requests);
-    return code;
+    return call.code;
 }
 
 /* A message that a probe has set aside for a receive of its own. */
@@ -262,34 +263,33 @@ static void drop_matched(struct matched *matched) {
 
 int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
     MPI_Status own;
-    struct call call = call_enter();
+    struct call call = call_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    int code = PMPI_Mprobe(source, tag, comm, message, status);
-    int is_recorded = call.is_recorded;
+    call.code = PMPI_Mprobe(source, tag, comm, message, status);
     record_other(&call);
-    if (is_recorded && status->MPI_SOURCE != MPI_PROC_NULL) {
+    if (call.is_recorded && call.code == MPI_SUCCESS && status->MPI_SOURCE != MPI_PROC_NULL) {
         keep_matched(*message, comm, status);
     }
-    return code;
+    return call.code;
 }
 
 int MPI_Improbe(int source, int tag, MPI_Comm comm, int *is_there, MPI_Message *message, MPI_Status *status) {
     MPI_Status own;
-    struct call call = poll_enter();
+    struct call call = poll_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    int code = PMPI_Improbe(source, tag, comm, is_there, message, status);
+    call.code = PMPI_Improbe(source, tag, comm, is_there, message, status);
     if (poll_leave(&call, *is_there) && status->MPI_SOURCE != MPI_PROC_NULL) {
         keep_matched(*message, comm, status);
     }
-    return code;
+    return call.code;
 }
 
 int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
     MPI_Status own;
     MPI_Message handle = *message;
-    struct call call = call_enter();
+    struct call call = call_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    int code = PMPI_Mrecv(buffer, count, type, message, status);
+    call.code = PMPI_Mrecv(buffer, count, type, message, status);
     if (call_leave(&call)) {
         struct matched *matched = take_matched(handle);
         record_begin(matched ? RECORD_RECEIVE : RECORD_OTHER, &call);
@@ -299,13 +299,13 @@ int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, 
         }
         record_end();
     }
-    return code;
+    return call.code;
 }
 
 int MPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request) {
     MPI_Message handle = *message;
-    struct call call = call_enter();
-    int code = PMPI_Imrecv(buffer, count, type, message, request);
+    struct call call = call_enter(__func__);
+    call.code = PMPI_Imrecv(buffer, count, type, message, request);
     if (call_leave(&call)) {
         struct matched *matched = take_matched(handle);
         if (matched) {
@@ -318,5 +318,5 @@ int MPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
             record_end();
         }
     }
-    return code;
+    return call.code;
 }

@@ -53,7 +53,8 @@ static void completed(const struct call *call, int count, const int *indices, co
     for (int at = 0; at < count; at++) {
         MPI_Request handle = scratch.handles[indices ? indices[at] : at];
         struct request *request = request_find(handle);
-        if (request && request->is_active) {
+        int is_complete = call->code == MPI_SUCCESS || statuses[at].MPI_ERROR == MPI_SUCCESS;
+        if (request && request->is_active && is_complete) {
             put_completed(handle, request, &statuses[at]);
         }
     }
@@ -61,50 +62,60 @@ static void completed(const struct call *call, int count, const int *indices, co
     record_end();
 }
 
+/* Whether some requests of a list failed: then each status says whether its request is complete. */
+static int has_failed_in_part(struct call *call) {
+    int class = MPI_SUCCESS;
+    if (call->is_recorded && call->code != MPI_SUCCESS) {
+        PMPI_Error_class(call->code, &class);
+        call->entry_ns = call->exit_ns;
+    }
+    return class == MPI_ERR_IN_STATUS;
+}
+
 int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     MPI_Status own;
     make_scratch(1, request);
-    struct call call = call_enter();
+    struct call call = call_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    int code = PMPI_Wait(request, status);
+    call.code = PMPI_Wait(request, status);
     if (call_leave(&call)) {
         completed(&call, 1, NULL, status);
     }
-    return code;
+    return call.code;
 }
 
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     make_scratch(count, requests);
-    struct call call = call_enter();
+    struct call call = call_enter(__func__);
     statuses = statuses == MPI_STATUSES_IGNORE ? scratch.statuses : statuses;
-    int code = PMPI_Waitall(count, requests, statuses);
-    if (call_leave(&call)) {
+    call.code = PMPI_Waitall(count, requests, statuses);
+    if (call_leave(&call) || has_failed_in_part(&call)) {
         completed(&call, count, NULL, statuses);
     }
-    return code;
+    return call.code;
 }
 
 int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status) {
     MPI_Status own;
     make_scratch(count, requests);
-    struct call call = call_enter();
+    struct call call = call_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    int code = PMPI_Waitany(count, requests, index, status);
+    call.code = PMPI_Waitany(count, requests, index, status);
     if (call_leave(&call)) {
         completed(&call, *index != MPI_UNDEFINED, index, status);
     }
-    return code;
+    return call.code;
 }
 
 int MPI_Waitsome(int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]) {
     make_scratch(count, requests);
-    struct call call = call_enter();
+    struct call call = call_enter(__func__);
     statuses = statuses == MPI_STATUSES_IGNORE ? scratch.statuses : statuses;
-    int code = PMPI_Waitsome(count, requests, done, indices, statuses);
-    if (call_leave(&call)) {
+    call.code = PMPI_Waitsome(count, requests, done, indices, statuses);
+    if (call_leave(&call) || has_failed_in_part(&call)) {
         completed(&call, *done == MPI_UNDEFINED ? 0 : *done, indices, statuses);
     }
-    return code;
+    return call.code;
 }
 
 /* Tests without success leave no record, and those with success take no time: all of it counts as computation, during
@@ -112,53 +123,53 @@ int MPI_Waitsome(int count, MPI_Request requests[], int *done, int indices[], MP
 int MPI_Test(MPI_Request *request, int *is_done, MPI_Status *status) {
     MPI_Status own;
     make_scratch(1, request);
-    struct call call = poll_enter();
+    struct call call = poll_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    int code = PMPI_Test(request, is_done, status);
+    call.code = PMPI_Test(request, is_done, status);
     if (poll_leave(&call, *is_done && scratch.handles[0] != MPI_REQUEST_NULL)) {
         completed(&call, 1, NULL, status);
     }
-    return code;
+    return call.code;
 }
 
 int MPI_Testall(int count, MPI_Request requests[], int *is_done, MPI_Status statuses[]) {
     make_scratch(count, requests);
-    struct call call = poll_enter();
+    struct call call = poll_enter(__func__);
     statuses = statuses == MPI_STATUSES_IGNORE ? scratch.statuses : statuses;
-    int code = PMPI_Testall(count, requests, is_done, statuses);
-    if (poll_leave(&call, *is_done)) {
+    call.code = PMPI_Testall(count, requests, is_done, statuses);
+    if (poll_leave(&call, *is_done) || has_failed_in_part(&call)) {
         completed(&call, count, NULL, statuses);
     }
-    return code;
+    return call.code;
 }
 
 int MPI_Testany(int count, MPI_Request requests[], int *index, int *is_done, MPI_Status *status) {
     MPI_Status own;
     make_scratch(count, requests);
-    struct call call = poll_enter();
+    struct call call = poll_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    int code = PMPI_Testany(count, requests, index, is_done, status);
+    call.code = PMPI_Testany(count, requests, index, is_done, status);
     if (poll_leave(&call, *is_done && *index != MPI_UNDEFINED)) {
         completed(&call, 1, index, status);
     }
-    return code;
+    return call.code;
 }
 
 int MPI_Testsome(int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]) {
     make_scratch(count, requests);
-    struct call call = poll_enter();
+    struct call call = poll_enter(__func__);
     statuses = statuses == MPI_STATUSES_IGNORE ? scratch.statuses : statuses;
-    int code = PMPI_Testsome(count, requests, done, indices, statuses);
-    if (poll_leave(&call, *done != MPI_UNDEFINED && *done > 0)) {
+    call.code = PMPI_Testsome(count, requests, done, indices, statuses);
+    if (poll_leave(&call, *done != MPI_UNDEFINED && *done > 0) || has_failed_in_part(&call)) {
         completed(&call, *done, indices, statuses);
     }
-    return code;
+    return call.code;
 }
 
 int MPI_Request_free(MPI_Request *request) {
     MPI_Request handle = *request;
-    struct call call = call_enter();
-    int code = PMPI_Request_free(request);
+    struct call call = call_enter(__func__);
+    call.code = PMPI_Request_free(request);
     if (call_leave(&call)) {
         struct request *freed = request_find(handle);
         record_begin(freed && freed->is_active ? RECORD_FREE : RECORD_OTHER, &call);
@@ -168,13 +179,13 @@ int MPI_Request_free(MPI_Request *request) {
         request_remove(handle);
         record_end();
     }
-    return code;
+    return call.code;
 }
 
 /* A probe waits for a message that the receive after it takes. */
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
-    struct call call = call_enter();
-    int code = PMPI_Probe(source, tag, comm, status);
+    struct call call = call_enter(__func__);
+    call.code = PMPI_Probe(source, tag, comm, status);
     record_other(&call);
-    return code;
+    return call.code;
 }

@@ -94,21 +94,23 @@ void record_end(void) {
     if (recorder.used < BUFFER_BYTES) {
         return;
     }
-    struct call pause = {now_ns(), 0, 1};
+    struct call pause = {now_ns(), 0, 1, NULL, MPI_SUCCESS};
     flush();
     pause.exit_ns = now_ns();
     record_begin(RECORD_PAUSE, &pause);
 }
 
-struct call poll_enter(void) {
+struct call poll_enter(const char *name) {
+    struct call call = {.name = name, .code = MPI_SUCCESS};
     if (depth++ > 0 || !recorder.is_on) {
-        return (struct call){0, 0, 0};
+        return call;
     }
     if (atomic_load_explicit(&is_inside, memory_order_relaxed)) {
         atomic_store_explicit(&are_concurrent, 1, memory_order_relaxed);
     }
     atomic_store_explicit(&is_inside, 1, memory_order_relaxed);
-    return (struct call){0, 0, !atomic_load_explicit(&are_concurrent, memory_order_relaxed)};
+    call.is_recorded = !atomic_load_explicit(&are_concurrent, memory_order_relaxed);
+    return call;
 }
 
 static void leave(struct call *call) {
@@ -118,16 +120,30 @@ static void leave(struct call *call) {
     call->is_recorded &= !atomic_load_explicit(&are_concurrent, memory_order_relaxed);
 }
 
-int poll_leave(struct call *call, int has_found) {
-    leave(call);
-    if (call->is_recorded && has_found) {
-        call->entry_ns = call->exit_ns = now_ns();
+/* What has failed may have left anything in the places of its results. */
+static int has_failed(const struct call *call) {
+    if (call->code == MPI_SUCCESS) {
+        return 0;
     }
-    return call->is_recorded && has_found;
+    char text[TEXT_MAX];
+    snprintf(text, sizeof text, "%s that failed", call->name);
+    record_begin(RECORD_UNSUPPORTED, call);
+    put_text(text);
+    record_end();
+    return 1;
 }
 
-struct call call_enter(void) {
-    struct call call = poll_enter();
+int poll_leave(struct call *call, int has_found) {
+    leave(call);
+    if (!call->is_recorded || (!has_found && call->code == MPI_SUCCESS)) {
+        return 0;
+    }
+    call->entry_ns = call->exit_ns = now_ns();
+    return !has_failed(call);
+}
+
+struct call call_enter(const char *name) {
+    struct call call = poll_enter(name);
     if (call.is_recorded) {
         call.entry_ns = now_ns();
     }
@@ -136,10 +152,11 @@ struct call call_enter(void) {
 
 int call_leave(struct call *call) {
     leave(call);
-    if (call->is_recorded) {
-        call->exit_ns = now_ns();
+    if (!call->is_recorded) {
+        return 0;
     }
-    return call->is_recorded;
+    call->exit_ns = now_ns();
+    return !has_failed(call);
 }
 
 void record_other(struct call *call) {
@@ -163,7 +180,7 @@ static uint64_t record_cost_ns(void) {
     uint64_t records = recorder.records;
     int64_t start_ns = now_ns(), last_ns = recorder.last_ns;
     for (int trial = 0; trial < TRIALS; trial++) {
-        struct call call = {now_ns(), 0, 1};
+        struct call call = {now_ns(), 0, 1, NULL, MPI_SUCCESS};
         call.exit_ns = now_ns();
         recorder.last_ns = call.entry_ns;
         record_begin(RECORD_SEND, &call);
@@ -250,7 +267,7 @@ void recording_start(void) {
     recorder.ahead_ns = offset.ahead_ns;
     recorder.last_ns = now_ns();
     put_head(offset);
-    struct call pause = {recorder.last_ns, 0, 1};
+    struct call pause = {recorder.last_ns, 0, 1, NULL, MPI_SUCCESS};
     communicator_of(MPI_COMM_WORLD);
     recorder.cost_ns = record_cost_ns();
     requests_start();
@@ -264,7 +281,7 @@ void recording_end(void) {
         return;
     }
     /* On all ranks, whether or not the file of one could be written. */
-    struct call call = {now_ns(), 0, 1};
+    struct call call = {now_ns(), 0, 1, NULL, MPI_SUCCESS};
     int64_t drift_ns = compared_clocks().ahead_ns - recorder.ahead_ns;
     call.exit_ns = call.entry_ns;
     if (are_concurrent) {
@@ -302,7 +319,7 @@ static int *world_ranks(MPI_Comm comm, int size) {
 
 /* Its record stands before that of the call which uses it, and takes no time. */
 static void put_communicator(const struct communicator *made) {
-    struct call call = {recorder.last_ns, recorder.last_ns, 1};
+    struct call call = {recorder.last_ns, recorder.last_ns, 1, NULL, MPI_SUCCESS};
     record_begin(RECORD_COMMUNICATOR, &call);
     record_put(made->number);
     record_put((uint64_t)made->size);

@@ -50,6 +50,8 @@ enum collective_kind {
 struct call {
     int64_t entry_ns, exit_ns;
     int is_recorded; /* 0 for calls that MPI makes itself, and before and after recording */
+    const char *name;
+    int code; /* what MPI returned */
 };
 
 /* A communicator that has been used. Requests keep it after the program has freed its handle. */
@@ -76,11 +78,11 @@ struct request {
 void recording_start(void);
 void recording_end(void);
 
-struct call call_enter(void);
-/* Takes the time of the exit; whether the call is recorded. */
+struct call call_enter(const char *name);
+/* Takes the time of the exit; whether the call is recorded and did not fail. The record of one that failed has its name. */
 int call_leave(struct call *call);
 /* The same of a call that waits for nothing: no time, and a record only if it found something. */
-struct call poll_enter(void);
+struct call poll_enter(const char *name);
 int poll_leave(struct call *call, int has_found);
 
 /* A record: its beginning, its numbers, its end. */
@@ -88,7 +90,7 @@ void record_begin(enum record_kind kind, const struct call *call);
 void record_put(uint64_t number);
 void record_end(void);
 
-/* A record without numbers, or with the name of a function. */
+/* The end of a call that has a record without numbers, or with a name. */
 void record_other(struct call *call);
 void record_unsupported(struct call *call, const char *name);
 

@@ -25,9 +25,12 @@ static int rank, ranks, up, down;
 static double a[100], b[100];
 """
 MAIN = """
+#ifndef THREADS
+#define THREADS MPI_THREAD_MULTIPLE
+#endif
 int main(int count, char **words) {{
     int provided;
-    MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Init_thread(&count, &words, THREADS, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks;
@@ -246,12 +249,47 @@ TOPOLOGY = """
     MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &down, one, 1, &up, one, MPI_INFO_NULL, 0,
                                    &comm);
 """
+RETURN_ERRORS = "MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);"
+"""As few programs do: MPI's own choice is to end the program."""
+ONE_THREAD = "#define THREADS MPI_THREAD_SINGLE"
+"""Of several, Open MPI 4.1 never returns from a wait for a list in which a request fails."""
+TRUNCATED = f"""
+    {RETURN_ERRORS}
+    MPI_Request q[3];
+    MPI_Irecv(b, 1, MPI_DOUBLE, down, 5, MPI_COMM_WORLD, &q[0]);
+    MPI_Irecv(b + 1, 10, MPI_DOUBLE, down, 6, MPI_COMM_WORLD, &q[1]);
+    MPI_Isend(a, 10, MPI_DOUBLE, up, 6, MPI_COMM_WORLD, &q[2]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Send(a, 2, MPI_DOUBLE, up, 5, MPI_COMM_WORLD);
+"""
+"""The first receive fails, as its message is longer; the others succeed."""
 
 
 @pytest.mark.parametrize(
     ("name", "body", "before"),
     [
         ("calls of several threads at once", THREADED, THREADS),
+        (
+            "MPI_Send that failed",
+            RETURN_ERRORS + "MPI_Send(a, 1, MPI_INT, 100000000, 0, MPI_COMM_WORLD);",
+            "",
+        ),
+        (
+            "MPI_Bcast that failed",
+            RETURN_ERRORS + "MPI_Bcast(a, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD);",
+            "",
+        ),
+        (
+            "MPI_Wait that failed",
+            TRUNCATED
+            + "MPI_Wait(&q[0], MPI_STATUS_IGNORE); MPI_Waitall(2, q + 1, MPI_STATUSES_IGNORE);",
+            ONE_THREAD,
+        ),
+        (
+            "MPI_Waitall that failed",
+            TRUNCATED + "MPI_Waitall(3, q, MPI_STATUSES_IGNORE);",
+            ONE_THREAD,
+        ),
         (
             "MPI_Win_allocate_shared",
             """
@@ -286,6 +324,28 @@ def test_what_is_not_recorded_is_said(name: str, body: str, before: str, tmp_pat
         _core.Recording.read(files).goal("open_mpi_4_1", 1, 1.0)
     assert run_here("report", files).returncode == 0
     assert name in (files / "report.html").read_text()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "MPI_Waitall(3, q, MPI_STATUSES_IGNORE); MPI_Waitall(2, q + 1, MPI_STATUSES_IGNORE);",
+        """
+        for (int sum = 0, done, at[3]; sum < 3; sum += done) {
+            MPI_Waitsome(3, q, &done, at, MPI_STATUSES_IGNORE);
+        }
+        """,
+    ],
+)
+def test_of_requests_that_failed_in_part_the_others_are_complete(
+    wait: str, library: Library, tmp_path: Path
+) -> None:
+    files, done = record(tmp_path, TRUNCATED + wait, ONE_THREAD, library)
+    assert done.returncode == 0, done.stderr
+    (failed,) = json.loads(done.stdout)["not_recorded"]
+    assert failed.endswith("that failed")
+    assert set(ring(1)) <= set(messages(files))
 
 
 def test_a_program_that_fails_behind_mpi_finalize_is_recorded(tmp_path: Path) -> None:
