@@ -92,7 +92,7 @@ static int64_t sum(const int counts[], MPI_Datatype type, MPI_Comm comm) {
         if (call_leave(&call)) {                                                                                       \
             RECORDED;                                                                                                  \
         }                                                                                                              \
-        return call.code;                                                                                              \
+        return call_return(&call);                                                                                     \
     }                                                                                                                  \
     int MPI_##INAME(PARAMETERS, MPI_Comm comm, MPI_Request *handle) {                                                  \
         struct call call = call_enter(__func__);                                                                       \
@@ -100,7 +100,7 @@ static int64_t sum(const int counts[], MPI_Datatype type, MPI_Comm comm) {
         if (call_leave(&call)) {                                                                                       \
             RECORDED;                                                                                                  \
         }                                                                                                              \
-        return call.code;                                                                                              \
+        return call_return(&call);                                                                                     \
     }
 #define WORDS(...) __VA_ARGS__
 #define ONE_SIZE(KIND, ROOT, BYTES) collective(&call, COLLECTIVE_##KIND, ROOT, BYTES, comm, handle)
@@ -160,7 +160,7 @@ int MPI_Barrier(MPI_Comm comm) {
     if (call_leave(&call)) {
         collective(&call, COLLECTIVE_BARRIER, 0, 0, comm, NULL);
     }
-    return call.code;
+    return call_return(&call);
 }
 
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request *handle) {
@@ -169,5 +169,5 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request *handle) {
     if (call_leave(&call)) {
         collective(&call, COLLECTIVE_BARRIER, 0, 0, comm, handle);
     }
-    return call.code;
+    return call_return(&call);
 }

@@ -10,12 +10,24 @@ int MPI_Init(int *count, char ***words) {
     return code;
 }
 
-/* Records are of one thread at a time: the program is given no more, and a program that ignores it has what it needs. */
+/* Records are of one thread at a time: the program is given no more, and one that ignores it has what it needs. */
+static int at_most_serialized(int level) {
+    return level > MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED : level;
+}
+
 int MPI_Init_thread(int *count, char ***words, int required, int *provided) {
     int code = PMPI_Init_thread(count, words, required, provided);
     if (code == MPI_SUCCESS) {
-        *provided = *provided > MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED : *provided;
+        *provided = at_most_serialized(*provided);
         recording_start();
+    }
+    return code;
+}
+
+int MPI_Query_thread(int *provided) {
+    int code = PMPI_Query_thread(provided);
+    if (code == MPI_SUCCESS) {
+        *provided = at_most_serialized(*provided);
     }
     return code;
 }
@@ -30,10 +42,10 @@ static void made(struct call *call, MPI_Comm comm) {
     record_other(call);
     if (call->is_recorded && call->code == MPI_SUCCESS && comm != MPI_COMM_NULL) {
         PMPI_Comm_test_inter(comm, &is_inter);
-        struct call at_once = call_enter(call->name);
         if (is_inter) {
-            record_unsupported(&at_once, "an intercommunicator");
-        } else if (call_leave(&at_once)) {
+            call->entry_ns = call->exit_ns;
+            record_unsupported(call, "an intercommunicator");
+        } else {
             communicator_of(comm);
         }
     }
@@ -44,7 +56,7 @@ static void made(struct call *call, MPI_Comm comm) {
         struct call call = call_enter(__func__);                                                                       \
         call.code = PMPI_##NAME(NAMES, comm);                                                                          \
         made(&call, *comm);                                                                                            \
-        return call.code;                                                                                              \
+        return call_return(&call);                                                                                     \
     }
 #define WORDS(...) __VA_ARGS__
 
@@ -71,7 +83,7 @@ MAKES(Intercomm_merge, WORDS(MPI_Comm parent, int is_high), WORDS(parent, is_hig
         }                                                                                                              \
         call.code = PMPI_##NAME(comm);                                                                                 \
         record_other(&call);                                                                                           \
-        return call.code;                                                                                              \
+        return call_return(&call);                                                                                     \
     }
 
 FREES(Comm_free)
@@ -83,7 +95,7 @@ FREES(Comm_disconnect)
         struct call call = call_enter(__func__);                                                                       \
         call.code = PMPI_##NAME(NAMES);                                                                                \
         record_unsupported(&call, "MPI_" #NAME);                                                                       \
-        return call.code;                                                                                              \
+        return call_return(&call);                                                                                     \
     }
 
 #define SPAWN MPI_Info info, int root, MPI_Comm comm, MPI_Comm *children

@@ -91,7 +91,7 @@ static void prepared(const struct call *call, struct message *message, int mode,
         if (call_leave(&call)) {                                                                                       \
             sent(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, MODE);                      \
         }                                                                                                              \
-        return call.code;                                                                                              \
+        return call_return(&call);                                                                                     \
     }
 
 #define SEND_REQUEST(NAME, MODE, RECORDED)                                                                             \
@@ -102,7 +102,7 @@ static void prepared(const struct call *call, struct message *message, int mode,
         if (call_leave(&call)) {                                                                                       \
             RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, MODE, *request);        \
         }                                                                                                              \
-        return call.code;                                                                                              \
+        return call_return(&call);                                                                                     \
     }
 
 #define RECEIVE_REQUEST(NAME, RECORDED)                                                                                \
@@ -113,7 +113,7 @@ static void prepared(const struct call *call, struct message *message, int mode,
         if (call_leave(&call)) {                                                                                       \
             RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, -1, *request);          \
         }                                                                                                              \
-        return call.code;                                                                                              \
+        return call_return(&call);                                                                                     \
     }
 
 SEND(Send, MODE_STANDARD)
@@ -157,7 +157,7 @@ int MPI_Recv(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_
     if (call_leave(&call)) {
         received(&call, comm, status, NULL);
     }
-    return call.code;
+    return call_return(&call);
 }
 
 int MPI_Sendrecv(const void *sent_buffer, int sent_count, MPI_Datatype sent_type, int to, int sent_tag, void *buffer,
@@ -170,7 +170,7 @@ int MPI_Sendrecv(const void *sent_buffer, int sent_count, MPI_Datatype sent_type
     if (call_leave(&call)) {
         received(&call, comm, status, &(struct message){to, sent_tag, type_bytes(sent_count, sent_type), comm, NULL});
     }
-    return call.code;
+    return call_return(&call);
 }
 
 int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int to, int sent_tag, int from, int tag,
@@ -182,7 +182,7 @@ int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int to, int
     if (call_leave(&call)) {
         received(&call, comm, status, &(struct message){to, sent_tag, type_bytes(count, type), comm, NULL});
     }
-    return call.code;
+    return call_return(&call);
 }
 
 /* Every start of a persistent request is an operation of its own. Requests that are not known are of collectives, or of
@@ -205,8 +205,7 @@ static void started(struct call *call, int count, const MPI_Request *handles) {
         }
     }
     if (!is_known) {
-        struct call unknown = call_enter(call->name);
-        record_unsupported(&unknown, "MPI_Start of a persistent collective");
+        record_unsupported(&at_once, "MPI_Start of a persistent collective");
     }
 }
 
@@ -214,14 +213,14 @@ int MPI_Start(MPI_Request *request) {
     struct call call = call_enter(__func__);
     call.code = PMPI_Start(request);
     started(&call, 1, request);
-    return call.code;
+    return call_return(&call);
 }
 
 int MPI_Startall(int count, MPI_Request requests[]) {
     struct call call = call_enter(__func__);
     call.code = PMPI_Startall(count, requests);
     started(&call, count, requests);
-    return call.code;
+    return call_return(&call);
 }
 
 /* A message that a probe has set aside for a receive of its own. */
@@ -270,7 +269,7 @@ int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Sta
     if (call.is_recorded && call.code == MPI_SUCCESS && status->MPI_SOURCE != MPI_PROC_NULL) {
         keep_matched(*message, comm, status);
     }
-    return call.code;
+    return call_return(&call);
 }
 
 int MPI_Improbe(int source, int tag, MPI_Comm comm, int *is_there, MPI_Message *message, MPI_Status *status) {
@@ -281,7 +280,7 @@ int MPI_Improbe(int source, int tag, MPI_Comm comm, int *is_there, MPI_Message *
     if (poll_leave(&call, *is_there) && status->MPI_SOURCE != MPI_PROC_NULL) {
         keep_matched(*message, comm, status);
     }
-    return call.code;
+    return call_return(&call);
 }
 
 int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
@@ -299,7 +298,7 @@ int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, 
         }
         record_end();
     }
-    return call.code;
+    return call_return(&call);
 }
 
 int MPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request) {
@@ -318,5 +317,5 @@ int MPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
             record_end();
         }
     }
-    return call.code;
+    return call_return(&call);
 }

@@ -4,21 +4,19 @@
 
 #include "recorder.h"
 
-/* Handles as they were before the call, and room for what is known of each afterwards. */
-static struct {
+/* Handles as they were before the call of a thread, and room for what is known of each afterwards. */
+static _Thread_local struct {
     MPI_Request *handles;
     MPI_Status *statuses;
-    int *indices;
     int size;
-} scratch;
+} scratch __attribute__((tls_model("initial-exec")));
 
 static void make_scratch(int count, const MPI_Request *handles) {
     if (count > scratch.size) {
         size_t size = (size_t)count;
         scratch.handles = realloc(scratch.handles, size * sizeof *scratch.handles);
         scratch.statuses = realloc(scratch.statuses, size * sizeof *scratch.statuses);
-        scratch.indices = realloc(scratch.indices, size * sizeof *scratch.indices);
-        if (!scratch.handles || !scratch.statuses || !scratch.indices) {
+        if (!scratch.handles || !scratch.statuses) {
             PMPI_Abort(MPI_COMM_WORLD, 3);
         }
         scratch.size = count;
@@ -81,7 +79,7 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     if (call_leave(&call)) {
         completed(&call, 1, NULL, status);
     }
-    return call.code;
+    return call_return(&call);
 }
 
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
@@ -92,7 +90,7 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     if (call_leave(&call) || has_failed_in_part(&call)) {
         completed(&call, count, NULL, statuses);
     }
-    return call.code;
+    return call_return(&call);
 }
 
 int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status) {
@@ -104,7 +102,7 @@ int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *statu
     if (call_leave(&call)) {
         completed(&call, *index != MPI_UNDEFINED, index, status);
     }
-    return call.code;
+    return call_return(&call);
 }
 
 int MPI_Waitsome(int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]) {
@@ -115,7 +113,7 @@ int MPI_Waitsome(int count, MPI_Request requests[], int *done, int indices[], MP
     if (call_leave(&call) || has_failed_in_part(&call)) {
         completed(&call, *done == MPI_UNDEFINED ? 0 : *done, indices, statuses);
     }
-    return call.code;
+    return call_return(&call);
 }
 
 /* Tests without success leave no record, and those with success take no time: all of it counts as computation, during
@@ -129,7 +127,7 @@ int MPI_Test(MPI_Request *request, int *is_done, MPI_Status *status) {
     if (poll_leave(&call, *is_done && scratch.handles[0] != MPI_REQUEST_NULL)) {
         completed(&call, 1, NULL, status);
     }
-    return call.code;
+    return call_return(&call);
 }
 
 int MPI_Testall(int count, MPI_Request requests[], int *is_done, MPI_Status statuses[]) {
@@ -140,7 +138,7 @@ int MPI_Testall(int count, MPI_Request requests[], int *is_done, MPI_Status stat
     if (poll_leave(&call, *is_done) || has_failed_in_part(&call)) {
         completed(&call, count, NULL, statuses);
     }
-    return call.code;
+    return call_return(&call);
 }
 
 int MPI_Testany(int count, MPI_Request requests[], int *index, int *is_done, MPI_Status *status) {
@@ -152,7 +150,7 @@ int MPI_Testany(int count, MPI_Request requests[], int *index, int *is_done, MPI
     if (poll_leave(&call, *is_done && *index != MPI_UNDEFINED)) {
         completed(&call, 1, index, status);
     }
-    return call.code;
+    return call_return(&call);
 }
 
 int MPI_Testsome(int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]) {
@@ -163,7 +161,7 @@ int MPI_Testsome(int count, MPI_Request requests[], int *done, int indices[], MP
     if (poll_leave(&call, *done != MPI_UNDEFINED && *done > 0) || has_failed_in_part(&call)) {
         completed(&call, *done, indices, statuses);
     }
-    return call.code;
+    return call_return(&call);
 }
 
 int MPI_Request_free(MPI_Request *request) {
@@ -179,7 +177,7 @@ int MPI_Request_free(MPI_Request *request) {
         request_remove(handle);
         record_end();
     }
-    return call.code;
+    return call_return(&call);
 }
 
 /* A probe waits for a message that the receive after it takes. */
@@ -187,5 +185,5 @@ int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
     struct call call = call_enter(__func__);
     call.code = PMPI_Probe(source, tag, comm, status);
     record_other(&call);
-    return call.code;
+    return call_return(&call);
 }

@@ -28,7 +28,7 @@ static struct {
 static int file = -1;
 /* Calls that this thread is in: one of the program, and those that MPI makes in it. */
 static _Thread_local int depth __attribute__((tls_model("initial-exec")));
-/* Whether a thread is in a call of the program, and whether another one has been in one at the same time: records are of
+/* Whether a thread is in a call of the program or writes its record, and whether another one has been in one at the same time: records are of
    one thread at a time, and end then. */
 static atomic_int is_inside, are_concurrent;
 
@@ -105,19 +105,18 @@ struct call poll_enter(const char *name) {
     if (depth++ > 0 || !recorder.is_on) {
         return call;
     }
-    if (atomic_load_explicit(&is_inside, memory_order_relaxed)) {
+    if (atomic_exchange_explicit(&is_inside, 1, memory_order_acquire)) {
         atomic_store_explicit(&are_concurrent, 1, memory_order_relaxed);
     }
-    atomic_store_explicit(&is_inside, 1, memory_order_relaxed);
     call.is_recorded = !atomic_load_explicit(&are_concurrent, memory_order_relaxed);
     return call;
 }
 
-static void leave(struct call *call) {
+int call_return(const struct call *call) {
     if (--depth == 0) {
-        atomic_store_explicit(&is_inside, 0, memory_order_relaxed);
+        atomic_store_explicit(&is_inside, 0, memory_order_release);
     }
-    call->is_recorded &= !atomic_load_explicit(&are_concurrent, memory_order_relaxed);
+    return call->code;
 }
 
 /* What has failed may have left anything in the places of its results. */
@@ -133,9 +132,13 @@ static int has_failed(const struct call *call) {
     return 1;
 }
 
+static int is_recorded(struct call *call) {
+    call->is_recorded &= !atomic_load_explicit(&are_concurrent, memory_order_relaxed);
+    return call->is_recorded;
+}
+
 int poll_leave(struct call *call, int has_found) {
-    leave(call);
-    if (!call->is_recorded || (!has_found && call->code == MPI_SUCCESS)) {
+    if (!is_recorded(call) || (!has_found && call->code == MPI_SUCCESS)) {
         return 0;
     }
     call->entry_ns = call->exit_ns = now_ns();
@@ -151,8 +154,7 @@ struct call call_enter(const char *name) {
 }
 
 int call_leave(struct call *call) {
-    leave(call);
-    if (!call->is_recorded) {
+    if (!is_recorded(call)) {
         return 0;
     }
     call->exit_ns = now_ns();

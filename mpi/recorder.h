@@ -84,6 +84,8 @@ int call_leave(struct call *call);
 /* The same of a call that waits for nothing: no time, and a record only if it found something. */
 struct call poll_enter(const char *name);
 int poll_leave(struct call *call, int has_found);
+/* The end of a wrapper, when its records are written; what MPI returned. */
+int call_return(const struct call *call);
 
 /* A record: its beginning, its numbers, its end. */
 void record_begin(enum record_kind kind, const struct call *call);

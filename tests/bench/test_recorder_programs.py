@@ -326,6 +326,44 @@ def test_what_is_not_recorded_is_said(name: str, body: str, before: str, tmp_pat
     assert name in (files / "report.html").read_text()
 
 
+LISTS = """
+static void *calls(void *tag) {
+    int own = *(int *)tag;
+    double in[100], out[100] = {0};
+    for (int round = 0; round < 300; round++) {
+        MPI_Request q[200];
+        int most = 1 + round * own % 100;
+        for (int at = 0; at < most; at++) {
+            MPI_Irecv(in + at, 1, MPI_DOUBLE, down, own, MPI_COMM_WORLD, q + 2 * at);
+            MPI_Isend(out + at, 1, MPI_DOUBLE, up, own, MPI_COMM_WORLD, q + 2 * at + 1);
+        }
+        MPI_Waitall(2 * most, q, MPI_STATUSES_IGNORE);
+    }
+    return NULL;
+}
+"""
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_threads_may_wait_for_lists_at_once(library: Library, tmp_path: Path) -> None:
+    _, done = record(tmp_path, THREADED, LISTS, library)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["not_recorded"] == ["calls of several threads at once"]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_both_functions_for_the_level_of_threads_agree(library: Library, tmp_path: Path) -> None:
+    body = """
+        int level;
+        MPI_Query_thread(&level);
+        if (level != MPI_THREAD_SERIALIZED || provided != level) {
+            MPI_Abort(MPI_COMM_WORLD, 4);
+        }
+    """
+    _, done = record(tmp_path, body, library=library)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize(
     "wait",
