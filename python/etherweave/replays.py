@@ -1,6 +1,7 @@
 """Recorded programs and traces on other fabrics: what was measured, what a simulation predicts."""
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,12 +15,12 @@ from etherweave.scenario import Overrides, ScenarioSource
 from etherweave.simulation import EstimateCallback, Progress, resolve, run
 
 _LIBRARIES = {
-    "Open MPI v4.0": "open_mpi_4_0",
-    "Open MPI v4.1": "open_mpi_4_1",
-    "Open MPI v5": "open_mpi_5_0",
-    "MPICH Version: 4": "mpich_4",
+    r"Open MPI v4\.0\b": "open_mpi_4_0",
+    r"Open MPI v4\.1\b": "open_mpi_4_1",
+    r"Open MPI v5\b": "open_mpi_5_0",
+    r"MPICH Version:\s*4\b": "mpich_4",
 }
-"""Libraries whose rules are known, by the beginning of what MPI says of itself."""
+"""Libraries whose rules are known, by a pattern of the beginning of what MPI says of itself."""
 JOB = "program"
 """Name of the job where the scenario has none."""
 RECORDED = ".ewr"
@@ -65,6 +66,8 @@ class Replay:
     compute_scale: float
     result: Result
     """Of the simulation; the program is one iteration of the job."""
+    warnings: tuple[str, ...] = ()
+    """Of the replay, besides those of the simulation."""
 
     @property
     def predicted_ns(self) -> float:
@@ -88,6 +91,7 @@ class Replay:
             "recorded_ns": self.recorded and self.recorded["span_ns"],
             "predicted_ns": self.predicted_ns,
             "error": self.error,
+            "warnings": self.warnings,
         }
 
 
@@ -147,6 +151,7 @@ def replay(
     source = Path(source)
     described: RecordingFacts | None = None
     rules = library
+    warnings: tuple[str, ...] = ()
     if kind := trace_kind(source):
         workload = _trace(source, kind, compute_scale, library)
         _only_of_recordings(source, ranks_per_node, keep)
@@ -156,7 +161,9 @@ def replay(
             recording = _core.Recording.read(files)
         described = facts(recording)
         first = _first_job(scenario, overrides)
-        rules = library or _named(first) or _recorded(described["library"])
+        rules = library or _named(first)
+        if rules is None:
+            rules, warnings = _recorded(described["library"])
         workload = {"goal": {"text": recording.goal(rules, ranks_per_node, compute_scale)}}
     result = run(
         scenario,
@@ -167,7 +174,7 @@ def replay(
         on_start=on_start,
     )
     _check_end(result, first, described)
-    return Replay(described, rules, compute_scale, result)
+    return Replay(described, rules, compute_scale, result, warnings)
 
 
 def trace_kind(source: Path) -> str | None:
@@ -242,6 +249,10 @@ def _named(first: Mapping[str, Any] | None) -> str | None:
     return named
 
 
-def _recorded(version: str) -> str:
-    known = (rules for name, rules in _LIBRARIES.items() if version.startswith(name))
-    return next(known, LIBRARY)
+def _recorded(version: str) -> tuple[str, tuple[str, ...]]:
+    """Return whose rules a recorded library has, and a warning where they are unknown."""
+    for pattern, rules in _LIBRARIES.items():
+        if re.match(pattern, version):
+            return rules, ()
+    name = " ".join(version.split())
+    return LIBRARY, (f"the rules of {name} for collectives are not known: {LIBRARY} was taken",)

@@ -205,6 +205,43 @@ def test_a_replay_predicts_the_time_on_another_fabric(recorded: Path, tmp_path: 
     assert fast["error"] == fast["predicted_ns"] / fast["recorded_ns"] - 1
 
 
+@pytest.mark.parametrize(
+    ("version", "rules"),
+    [
+        ("Open MPI v4.0.5", "open_mpi_4_0"),
+        ("Open MPI v4.1.4", "open_mpi_4_1"),
+        ("Open MPI v5.0.0", "open_mpi_5_0"),
+        ("MPICH Version: 4.2.1", "mpich_4"),
+        ("MPICH Version:\t4.0.2", "mpich_4"),
+        ("MPICH Version:      4.1", "mpich_4"),
+        ("MPICH Version:\t3.4", None),
+        ("Open MPI v4.10.0", None),
+        ("Intel(R) MPI Library 2021.9", None),
+    ],
+)
+def test_collectives_have_the_rules_of_the_recorded_library(
+    version: str, rules: str | None, recorded: Path, tmp_path: Path
+) -> None:
+    files = of_library(recorded, tmp_path / "files", version)
+    done = run_here("replay", files, "--on", fabric(tmp_path, RANKS), "--json")
+    assert json.loads(done.stdout)["library"] == (rules or "open_mpi_4_1")
+    name = " ".join(version.split())
+    warning = f"the rules of {name} for collectives are not known: open_mpi_4_1 was taken"
+    assert (warning in done.stderr) == (rules is None), done.stderr
+
+
+def of_library(recorded: Path, files: Path, version: str) -> Path:
+    """Copy a recording, with another library; its name is the second text of the head."""
+    shutil.copytree(recorded, files)
+    for path in files.glob("*.ewr"):
+        head, text = path.read_bytes(), version.encode()
+        host = 40
+        library = host + 1 + head[host]
+        rest = library + 1 + head[library]
+        path.write_bytes(head[:library] + bytes([len(text)]) + text + head[rest:])
+    return files
+
+
 CHALLENGE = """input of the HPC Challenge
 of two ranks
 HPL.out

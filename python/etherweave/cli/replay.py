@@ -123,7 +123,7 @@ def replay(
             memory_limit=memory_limit,
             on_start=partial(print_start, scenario.stem),
         )
-    for warning in done.result.summary["warnings"]:
+    for warning in (*done.warnings, *done.result.summary["warnings"]):
         print_error(f"WARNING: {warning}")
     if done.result.is_partial:
         reject(f"{scenario}: the simulation did not end: {done.result.summary['finished']}")
