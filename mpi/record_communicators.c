@@ -75,6 +75,33 @@ MAKES(Intercomm_create, WORDS(MPI_Comm local, int leader, MPI_Comm peers, int re
       WORDS(local, leader, peers, remote, tag))
 MAKES(Intercomm_merge, WORDS(MPI_Comm parent, int is_high), WORDS(parent, is_high))
 
+MAKES(Dist_graph_create_adjacent,
+      WORDS(MPI_Comm parent, int source_count, const int sources[], const int source_weights[], int count,
+            const int targets[], const int weights[], MPI_Info info, int reorder),
+      WORDS(parent, source_count, sources, source_weights, count, targets, weights, info, reorder))
+MAKES(Dist_graph_create,
+      WORDS(MPI_Comm parent, int count, const int sources[], const int degrees[], const int targets[],
+            const int weights[], MPI_Info info, int reorder),
+      WORDS(parent, count, sources, degrees, targets, weights, info, reorder))
+#if MPI_VERSION >= 4
+MAKES(Comm_create_from_group, WORDS(MPI_Group group, const char *name, MPI_Info info, MPI_Errhandler handler),
+      WORDS(group, name, info, handler))
+#endif
+
+/* A duplicate may not be used before its request is complete, but has its group at once. */
+#define DUPLICATES(NAME, PARAMETERS, NAMES)                                                                            \
+    int MPI_##NAME(PARAMETERS, MPI_Comm *comm, MPI_Request *request) {                                                 \
+        struct call call = call_enter(__func__);                                                                       \
+        call.code = PMPI_##NAME(NAMES, comm, request);                                                                 \
+        made(&call, *comm);                                                                                            \
+        return call_return(&call);                                                                                     \
+    }
+
+DUPLICATES(Comm_idup, MPI_Comm parent, parent)
+#if MPI_VERSION >= 4
+DUPLICATES(Comm_idup_with_info, WORDS(MPI_Comm parent, MPI_Info info), WORDS(parent, info))
+#endif
+
 #define FREES(NAME)                                                                                                    \
     int MPI_##NAME(MPI_Comm *comm) {                                                                                   \
         struct call call = call_enter(__func__);                                                                       \

@@ -368,8 +368,8 @@ void communicator_release(struct communicator *members) {
 }
 
 int64_t type_bytes(int64_t count, MPI_Datatype type) {
-    int bytes = 0;
-    PMPI_Type_size(type, &bytes);
+    MPI_Count bytes = 0;
+    PMPI_Type_size_x(type, &bytes);
     return count * bytes;
 }
 

@@ -151,6 +151,47 @@ def test_a_handle_that_comes_again_is_another_communicator(tmp_path: Path) -> No
     assert messages(files) == ring(20)
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_communicators_are_numbered_as_made(library: Library, tmp_path: Path) -> None:
+    body = """
+        MPI_Comm made[4];
+        MPI_Request q[2];
+        for (int at = 0; at < 2; at++) {
+            MPI_Comm_idup(MPI_COMM_WORLD, &made[at], q);
+            MPI_Wait(q, MPI_STATUS_IGNORE);
+        }
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &down, &ranks, 1, &up, &ranks,
+                                       MPI_INFO_NULL, 0, &made[2]);
+        MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &rank, (int[]){1}, &up, &ranks, MPI_INFO_NULL, 0,
+                              &made[3]);
+        for (int at = 0; at < 4; at++) {
+            MPI_Comm comm = made[rank == 0 ? at : 3 - at];
+            MPI_Sendrecv(a, 10, MPI_DOUBLE, rank, 5, b, 10, MPI_DOUBLE, rank, 5, comm,
+                         MPI_STATUS_IGNORE);
+        }
+        for (int at = 0; at < 4; at++) {
+            MPI_Bcast(a, at + 1, MPI_DOUBLE, at % ranks, made[at]);
+        }
+    """
+    files, done = record(tmp_path, body, library=library)
+    assert (done.returncode, "not recorded" in done.stderr) == (0, False), done.stderr
+    # Members of a communicator whose numbers differ would disagree on its broadcast.
+    assert "send 32b" in _core.Recording.read(files).goal("mpich_4", 1, 0.0)
+
+
+def test_a_type_may_have_more_bytes_than_an_int_counts(tmp_path: Path) -> None:
+    body = """
+        MPI_Datatype type;
+        MPI_Type_contiguous(1 << 30, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        MPI_Bcast(a, 1, type, 0, MPI_COMM_SELF);
+    """
+    files, done = record(tmp_path, body)
+    assert done.returncode == 0, done.stderr
+    # The broadcast is the only record with 2^32, which LEB128 writes like this.
+    assert b"\x80\x80\x80\x80\x10" in (files / "0.ewr").read_bytes()
+
+
 def test_matched_probes_give_their_messages_to_their_receives(tmp_path: Path) -> None:
     body = """
         MPI_Comm comm = MPI_COMM_WORLD;
