@@ -2,8 +2,8 @@
    made, which all their members share. What they exchange meanwhile is not recorded. */
 #include "recorder.h"
 
-int MPI_Init(int *count, char ***words) {
-    int code = PMPI_Init(count, words);
+WRAPPER(Init, (int *count, char ***words), (count, words)) {
+    int code = REAL(Init)(count, words);
     if (code == MPI_SUCCESS) {
         recording_start();
     }
@@ -15,8 +15,8 @@ static int at_most_serialized(int level) {
     return level > MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED : level;
 }
 
-int MPI_Init_thread(int *count, char ***words, int required, int *provided) {
-    int code = PMPI_Init_thread(count, words, required, provided);
+WRAPPER(Init_thread, (int *count, char ***words, int required, int *provided), (count, words, required, provided)) {
+    int code = REAL(Init_thread)(count, words, required, provided);
     if (code == MPI_SUCCESS) {
         *provided = at_most_serialized(*provided);
         recording_start();
@@ -24,17 +24,17 @@ int MPI_Init_thread(int *count, char ***words, int required, int *provided) {
     return code;
 }
 
-int MPI_Query_thread(int *provided) {
-    int code = PMPI_Query_thread(provided);
+WRAPPER(Query_thread, (int *provided), (provided)) {
+    int code = REAL(Query_thread)(provided);
     if (code == MPI_SUCCESS) {
         *provided = at_most_serialized(*provided);
     }
     return code;
 }
 
-int MPI_Finalize(void) {
+WRAPPER(Finalize, (void), ()) {
     recording_end();
-    return PMPI_Finalize();
+    return REAL(Finalize)();
 }
 
 static void made(struct call *call, MPI_Comm comm) {
@@ -52,9 +52,9 @@ static void made(struct call *call, MPI_Comm comm) {
 }
 
 #define MAKES(NAME, PARAMETERS, NAMES)                                                                                 \
-    int MPI_##NAME(PARAMETERS, MPI_Comm *comm) {                                                                       \
+    WRAPPER(NAME, (PARAMETERS, MPI_Comm *comm), (NAMES, comm)) {                                                       \
         struct call call = call_enter(__func__);                                                                       \
-        call.code = PMPI_##NAME(NAMES, comm);                                                                          \
+        call.code = REAL(NAME)(NAMES, comm);                                                                           \
         made(&call, *comm);                                                                                            \
         return call_return(&call);                                                                                     \
     }
@@ -90,9 +90,9 @@ MAKES(Comm_create_from_group, WORDS(MPI_Group group, const char *name, MPI_Info 
 
 /* A duplicate may not be used before its request is complete, but has its group at once. */
 #define DUPLICATES(NAME, PARAMETERS, NAMES)                                                                            \
-    int MPI_##NAME(PARAMETERS, MPI_Comm *comm, MPI_Request *request) {                                                 \
+    WRAPPER(NAME, (PARAMETERS, MPI_Comm *comm, MPI_Request *request), (NAMES, comm, request)) {                        \
         struct call call = call_enter(__func__);                                                                       \
-        call.code = PMPI_##NAME(NAMES, comm, request);                                                                 \
+        call.code = REAL(NAME)(NAMES, comm, request);                                                                  \
         made(&call, *comm);                                                                                            \
         return call_return(&call);                                                                                     \
     }
@@ -103,12 +103,12 @@ DUPLICATES(Comm_idup_with_info, WORDS(MPI_Comm parent, MPI_Info info), WORDS(par
 #endif
 
 #define FREES(NAME)                                                                                                    \
-    int MPI_##NAME(MPI_Comm *comm) {                                                                                   \
+    WRAPPER(NAME, (MPI_Comm *comm), (comm)) {                                                                          \
         struct call call = call_enter(__func__);                                                                       \
         if (call.is_recorded) {                                                                                        \
             communicator_forget(*comm);                                                                                \
         }                                                                                                              \
-        call.code = PMPI_##NAME(comm);                                                                                 \
+        call.code = REAL(NAME)(comm);                                                                                  \
         record_other(&call);                                                                                           \
         return call_return(&call);                                                                                     \
     }
@@ -116,57 +116,35 @@ DUPLICATES(Comm_idup_with_info, WORDS(MPI_Comm parent, MPI_Info info), WORDS(par
 FREES(Comm_free)
 FREES(Comm_disconnect)
 
-/* What exchanges messages that no record has: a replay refuses such a recording. */
-#define UNSUPPORTED(NAME, PARAMETERS, NAMES)                                                                           \
-    int MPI_##NAME(PARAMETERS) {                                                                                       \
-        struct call call = call_enter(__func__);                                                                       \
-        call.code = PMPI_##NAME(NAMES);                                                                                \
-        record_unsupported(&call, "MPI_" #NAME);                                                                       \
-        return call_return(&call);                                                                                     \
-    }
-
+/* What exchanges messages that no record has. */
 #define SPAWN MPI_Info info, int root, MPI_Comm comm, MPI_Comm *children
 #define SPAWN_NAMES info, root, comm, children
 
-UNSUPPORTED(Win_create, WORDS(void *base, MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *window),
-            WORDS(base, bytes, unit, info, comm, window))
-UNSUPPORTED(Win_allocate, WORDS(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window),
-            WORDS(bytes, unit, info, comm, base, window))
+UNSUPPORTED(Win_create, (void *base, MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *window),
+            (base, bytes, unit, info, comm, window))
+UNSUPPORTED(Win_allocate, (MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window),
+            (bytes, unit, info, comm, base, window))
 UNSUPPORTED(Win_allocate_shared,
-            WORDS(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window),
-            WORDS(bytes, unit, info, comm, base, window))
-UNSUPPORTED(Win_create_dynamic, WORDS(MPI_Info info, MPI_Comm comm, MPI_Win *window), WORDS(info, comm, window))
-UNSUPPORTED(Comm_spawn, WORDS(const char *command, char *words[], int most, SPAWN, int codes[]),
-            WORDS(command, words, most, SPAWN_NAMES, codes))
+            (MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window),
+            (bytes, unit, info, comm, base, window))
+#if MPI_VERSION >= 4
+UNSUPPORTED(Win_create_c,
+            (void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info, MPI_Comm comm, MPI_Win *window),
+            (base, bytes, unit, info, comm, window))
+UNSUPPORTED(Win_allocate_c,
+            (MPI_Aint bytes, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window),
+            (bytes, unit, info, comm, base, window))
+UNSUPPORTED(Win_allocate_shared_c,
+            (MPI_Aint bytes, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window),
+            (bytes, unit, info, comm, base, window))
+#endif
+UNSUPPORTED(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win *window), (info, comm, window))
+UNSUPPORTED(Comm_spawn, (const char *command, char *words[], int most, SPAWN, int codes[]),
+            (command, words, most, SPAWN_NAMES, codes))
 UNSUPPORTED(Comm_spawn_multiple,
-            WORDS(int count, char *commands[], char **words[], const int most[], const MPI_Info infos[], int root,
+            (int count, char *commands[], char **words[], const int most[], const MPI_Info infos[], int root,
                   MPI_Comm comm, MPI_Comm *children, int codes[]),
-            WORDS(count, commands, words, most, infos, root, comm, children, codes))
-UNSUPPORTED(Comm_accept, WORDS(const char *port, SPAWN), WORDS(port, SPAWN_NAMES))
-UNSUPPORTED(Comm_connect, WORDS(const char *port, SPAWN), WORDS(port, SPAWN_NAMES))
-UNSUPPORTED(Comm_join, WORDS(int socket, MPI_Comm *comm), WORDS(socket, comm))
-
-/* Collectives of neighbours, also those that go on. */
-#define NEIGHBORS(NAME, PARAMETERS, NAMES)                                                                             \
-    UNSUPPORTED(Neighbor_##NAME, WORDS(PARAMETERS, MPI_Comm comm), WORDS(NAMES, comm))                                 \
-    UNSUPPORTED(Ineighbor_##NAME, WORDS(PARAMETERS, MPI_Comm comm, MPI_Request *request), WORDS(NAMES, comm, request))
-
-NEIGHBORS(allgather,
-          WORDS(const void *sent, int sent_count, MPI_Datatype sent_type, void *buffer, int count, MPI_Datatype type),
-          WORDS(sent, sent_count, sent_type, buffer, count, type))
-NEIGHBORS(allgatherv,
-          WORDS(const void *sent, int sent_count, MPI_Datatype sent_type, void *buffer, const int counts[],
-                const int places[], MPI_Datatype type),
-          WORDS(sent, sent_count, sent_type, buffer, counts, places, type))
-NEIGHBORS(alltoall,
-          WORDS(const void *sent, int sent_count, MPI_Datatype sent_type, void *buffer, int count, MPI_Datatype type),
-          WORDS(sent, sent_count, sent_type, buffer, count, type))
-NEIGHBORS(alltoallv,
-          WORDS(const void *sent, const int sent_counts[], const int sent_places[], MPI_Datatype sent_type,
-                void *buffer, const int counts[], const int places[], MPI_Datatype type),
-          WORDS(sent, sent_counts, sent_places, sent_type, buffer, counts, places, type))
-NEIGHBORS(alltoallw,
-          WORDS(const void *sent, const int sent_counts[], const MPI_Aint sent_places[],
-                const MPI_Datatype sent_types[], void *buffer, const int counts[], const MPI_Aint places[],
-                const MPI_Datatype types[]),
-          WORDS(sent, sent_counts, sent_places, sent_types, buffer, counts, places, types))
+            (count, commands, words, most, infos, root, comm, children, codes))
+UNSUPPORTED(Comm_accept, (const char *port, SPAWN), (port, SPAWN_NAMES))
+UNSUPPORTED(Comm_connect, (const char *port, SPAWN), (port, SPAWN_NAMES))
+UNSUPPORTED(Comm_join, (int socket, MPI_Comm *comm), (socket, comm))

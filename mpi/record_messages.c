@@ -84,53 +84,6 @@ static void prepared(const struct call *call, struct message *message, int mode,
     request_add(handle, request_of(message, mode, 1));
 }
 
-#define SEND(NAME, MODE)                                                                                               \
-    int MPI_##NAME(const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {               \
-        struct call call = call_enter(__func__);                                                                       \
-        call.code = PMPI_##NAME(buffer, count, type, peer, tag, comm);                                                 \
-        if (call_leave(&call)) {                                                                                       \
-            sent(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, MODE);                      \
-        }                                                                                                              \
-        return call_return(&call);                                                                                     \
-    }
-
-#define SEND_REQUEST(NAME, MODE, RECORDED)                                                                             \
-    int MPI_##NAME(const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,                 \
-                   MPI_Request *request) {                                                                             \
-        struct call call = call_enter(__func__);                                                                       \
-        call.code = PMPI_##NAME(buffer, count, type, peer, tag, comm, request);                                        \
-        if (call_leave(&call)) {                                                                                       \
-            RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, MODE, *request);        \
-        }                                                                                                              \
-        return call_return(&call);                                                                                     \
-    }
-
-#define RECEIVE_REQUEST(NAME, RECORDED)                                                                                \
-    int MPI_##NAME(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,                       \
-                   MPI_Request *request) {                                                                             \
-        struct call call = call_enter(__func__);                                                                       \
-        call.code = PMPI_##NAME(buffer, count, type, peer, tag, comm, request);                                        \
-        if (call_leave(&call)) {                                                                                       \
-            RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, -1, *request);          \
-        }                                                                                                              \
-        return call_return(&call);                                                                                     \
-    }
-
-SEND(Send, MODE_STANDARD)
-SEND(Ssend, MODE_SYNCHRONOUS)
-SEND(Rsend, MODE_READY)
-SEND(Bsend, MODE_BUFFERED)
-SEND_REQUEST(Isend, MODE_STANDARD, posted)
-SEND_REQUEST(Issend, MODE_SYNCHRONOUS, posted)
-SEND_REQUEST(Irsend, MODE_READY, posted)
-SEND_REQUEST(Ibsend, MODE_BUFFERED, posted)
-SEND_REQUEST(Send_init, MODE_STANDARD, prepared)
-SEND_REQUEST(Ssend_init, MODE_SYNCHRONOUS, prepared)
-SEND_REQUEST(Rsend_init, MODE_READY, prepared)
-SEND_REQUEST(Bsend_init, MODE_BUFFERED, prepared)
-RECEIVE_REQUEST(Irecv, posted)
-RECEIVE_REQUEST(Recv_init, prepared)
-
 /* A receive, and the message that the call sent too, if any. */
 static void received(const struct call *call, MPI_Comm comm, const MPI_Status *status, struct message *message) {
     struct communicator *members = communicator_of(comm);
@@ -147,42 +100,6 @@ static void received(const struct call *call, MPI_Comm comm, const MPI_Status *s
         put_received(members, status);
     }
     record_end();
-}
-
-int MPI_Recv(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status *status) {
-    MPI_Status own;
-    struct call call = call_enter(__func__);
-    status = status == MPI_STATUS_IGNORE ? &own : status;
-    call.code = PMPI_Recv(buffer, count, type, peer, tag, comm, status);
-    if (call_leave(&call)) {
-        received(&call, comm, status, NULL);
-    }
-    return call_return(&call);
-}
-
-int MPI_Sendrecv(const void *sent_buffer, int sent_count, MPI_Datatype sent_type, int to, int sent_tag, void *buffer,
-                 int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status) {
-    MPI_Status own;
-    struct call call = call_enter(__func__);
-    status = status == MPI_STATUS_IGNORE ? &own : status;
-    call.code = PMPI_Sendrecv(sent_buffer, sent_count, sent_type, to, sent_tag, buffer, count, type, from, tag, comm,
-                             status);
-    if (call_leave(&call)) {
-        received(&call, comm, status, &(struct message){to, sent_tag, type_bytes(sent_count, sent_type), comm, NULL});
-    }
-    return call_return(&call);
-}
-
-int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int to, int sent_tag, int from, int tag,
-                         MPI_Comm comm, MPI_Status *status) {
-    MPI_Status own;
-    struct call call = call_enter(__func__);
-    status = status == MPI_STATUS_IGNORE ? &own : status;
-    call.code = PMPI_Sendrecv_replace(buffer, count, type, to, sent_tag, from, tag, comm, status);
-    if (call_leave(&call)) {
-        received(&call, comm, status, &(struct message){to, sent_tag, type_bytes(count, type), comm, NULL});
-    }
-    return call_return(&call);
 }
 
 /* Every start of a persistent request is an operation of its own. Requests that are not known are of collectives, or of
@@ -209,16 +126,16 @@ static void started(struct call *call, int count, const MPI_Request *handles) {
     }
 }
 
-int MPI_Start(MPI_Request *request) {
+WRAPPER(Start, (MPI_Request *request), (request)) {
     struct call call = call_enter(__func__);
-    call.code = PMPI_Start(request);
+    call.code = REAL(Start)(request);
     started(&call, 1, request);
     return call_return(&call);
 }
 
-int MPI_Startall(int count, MPI_Request requests[]) {
+WRAPPER(Startall, (int count, MPI_Request requests[]), (count, requests)) {
     struct call call = call_enter(__func__);
-    call.code = PMPI_Startall(count, requests);
+    call.code = REAL(Startall)(count, requests);
     started(&call, count, requests);
     return call_return(&call);
 }
@@ -260,11 +177,12 @@ static void drop_matched(struct matched *matched) {
     free(matched);
 }
 
-int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
+WRAPPER(Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status),
+        (source, tag, comm, message, status)) {
     MPI_Status own;
     struct call call = call_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    call.code = PMPI_Mprobe(source, tag, comm, message, status);
+    call.code = REAL(Mprobe)(source, tag, comm, message, status);
     record_other(&call);
     if (call.is_recorded && call.code == MPI_SUCCESS && status->MPI_SOURCE != MPI_PROC_NULL) {
         keep_matched(*message, comm, status);
@@ -272,50 +190,83 @@ int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Sta
     return call_return(&call);
 }
 
-int MPI_Improbe(int source, int tag, MPI_Comm comm, int *is_there, MPI_Message *message, MPI_Status *status) {
+WRAPPER(Improbe, (int source, int tag, MPI_Comm comm, int *is_there, MPI_Message *message, MPI_Status *status),
+        (source, tag, comm, is_there, message, status)) {
     MPI_Status own;
     struct call call = poll_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    call.code = PMPI_Improbe(source, tag, comm, is_there, message, status);
+    call.code = REAL(Improbe)(source, tag, comm, is_there, message, status);
     if (poll_leave(&call, *is_there) && status->MPI_SOURCE != MPI_PROC_NULL) {
         keep_matched(*message, comm, status);
     }
     return call_return(&call);
 }
 
-int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
-    MPI_Status own;
-    MPI_Message handle = *message;
-    struct call call = call_enter(__func__);
-    status = status == MPI_STATUS_IGNORE ? &own : status;
-    call.code = PMPI_Mrecv(buffer, count, type, message, status);
-    if (call_leave(&call)) {
-        struct matched *matched = take_matched(handle);
-        record_begin(matched ? RECORD_RECEIVE : RECORD_OTHER, &call);
-        if (matched) {
-            put_received(matched->members, status);
-            drop_matched(matched);
-        }
-        record_end();
+#define SEND(NAME, MODE)                                                                                               \
+    WRAPPER(NAME, (const void *buffer, COUNT count, MPI_Datatype type, int peer, int tag, MPI_Comm comm),              \
+            (buffer, count, type, peer, tag, comm)) {                                                                  \
+        struct call call = call_enter(__func__);                                                                       \
+        call.code = REAL(NAME)(buffer, count, type, peer, tag, comm);                                                  \
+        if (call_leave(&call)) {                                                                                       \
+            sent(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, MODE);                      \
+        }                                                                                                              \
+        return call_return(&call);                                                                                     \
     }
-    return call_return(&call);
+
+#define SEND_REQUEST(NAME, MODE, RECORDED)                                                                             \
+    WRAPPER(NAME, (const void *buffer, COUNT count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,               \
+                   MPI_Request *request),                                                                              \
+            (buffer, count, type, peer, tag, comm, request)) {                                                         \
+        struct call call = call_enter(__func__);                                                                       \
+        call.code = REAL(NAME)(buffer, count, type, peer, tag, comm, request);                                         \
+        if (call_leave(&call)) {                                                                                       \
+            RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, MODE, *request);        \
+        }                                                                                                              \
+        return call_return(&call);                                                                                     \
+    }
+
+#define RECEIVE_REQUEST(NAME, RECORDED)                                                                                \
+    WRAPPER(NAME, (void *buffer, COUNT count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,                     \
+                   MPI_Request *request),                                                                              \
+            (buffer, count, type, peer, tag, comm, request)) {                                                         \
+        struct call call = call_enter(__func__);                                                                       \
+        call.code = REAL(NAME)(buffer, count, type, peer, tag, comm, request);                                         \
+        if (call_leave(&call)) {                                                                                       \
+            RECORDED(&call, &(struct message){peer, tag, type_bytes(count, type), comm, NULL}, -1, *request);          \
+        }                                                                                                              \
+        return call_return(&call);                                                                                     \
+    }
+
+/* Every function with a count, and those of MPI 4 for large counts. */
+#define COUNT int
+#define SIZED(NAME) NAME
+#include "sized_messages.h"
+#if MPI_VERSION >= 4
+#undef COUNT
+#undef SIZED
+#define COUNT MPI_Count
+#define SIZED(NAME) NAME##_c
+#include "sized_messages.h"
+
+/* Messages in parts: what starts them sends nothing that is recorded, and is no persistent collective. */
+static void partitioned(struct call *call, MPI_Comm comm, const MPI_Request *handle) {
+    record_unsupported(call, call->name);
+    if (call->is_recorded && call->code == MPI_SUCCESS) {
+        struct request request = {.is_persistent = 1, .peer = MPI_PROC_NULL, .members = communicator_of(comm)};
+        request_add(*handle, request);
+    }
 }
 
-int MPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request) {
-    MPI_Message handle = *message;
-    struct call call = call_enter(__func__);
-    call.code = PMPI_Imrecv(buffer, count, type, message, request);
-    if (call_leave(&call)) {
-        struct matched *matched = take_matched(handle);
-        if (matched) {
-            int64_t bytes = type_bytes(count, type);
-            struct message posted = {matched->peer, matched->tag, bytes, MPI_COMM_NULL, matched->members};
-            begun(&call, &posted, -1, request_add(*request, request_of(&posted, -1, 0))->number);
-            drop_matched(matched);
-        } else {
-            record_begin(RECORD_OTHER, &call);
-            record_end();
-        }
+#define PARTITIONED(NAME, BUFFER)                                                                                      \
+    WRAPPER(NAME, (BUFFER, int parts, MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,            \
+                   MPI_Info info, MPI_Request *request),                                                               \
+            (buffer, parts, count, type, peer, tag, comm, info, request)) {                                            \
+        struct call call = call_enter(__func__);                                                                       \
+        call.code = REAL(NAME)(buffer, parts, count, type, peer, tag, comm, info, request);                            \
+        partitioned(&call, comm, request);                                                                             \
+        return call_return(&call);                                                                                     \
     }
-    return call_return(&call);
-}
+
+PARTITIONED(Psend_init, const void *buffer)
+PARTITIONED(Precv_init, void *buffer)
+#endif

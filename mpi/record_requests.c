@@ -70,46 +70,48 @@ static int has_failed_in_part(struct call *call) {
     return class == MPI_ERR_IN_STATUS;
 }
 
-int MPI_Wait(MPI_Request *request, MPI_Status *status) {
+WRAPPER(Wait, (MPI_Request *request, MPI_Status *status), (request, status)) {
     MPI_Status own;
     make_scratch(1, request);
     struct call call = call_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    call.code = PMPI_Wait(request, status);
+    call.code = REAL(Wait)(request, status);
     if (call_leave(&call)) {
         completed(&call, 1, NULL, status);
     }
     return call_return(&call);
 }
 
-int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+WRAPPER(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]), (count, requests, statuses)) {
     make_scratch(count, requests);
     struct call call = call_enter(__func__);
     statuses = statuses == MPI_STATUSES_IGNORE ? scratch.statuses : statuses;
-    call.code = PMPI_Waitall(count, requests, statuses);
+    call.code = REAL(Waitall)(count, requests, statuses);
     if (call_leave(&call) || has_failed_in_part(&call)) {
         completed(&call, count, NULL, statuses);
     }
     return call_return(&call);
 }
 
-int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status) {
+WRAPPER(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *status),
+        (count, requests, index, status)) {
     MPI_Status own;
     make_scratch(count, requests);
     struct call call = call_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    call.code = PMPI_Waitany(count, requests, index, status);
+    call.code = REAL(Waitany)(count, requests, index, status);
     if (call_leave(&call)) {
         completed(&call, *index != MPI_UNDEFINED, index, status);
     }
     return call_return(&call);
 }
 
-int MPI_Waitsome(int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]) {
+WRAPPER(Waitsome, (int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]),
+        (count, requests, done, indices, statuses)) {
     make_scratch(count, requests);
     struct call call = call_enter(__func__);
     statuses = statuses == MPI_STATUSES_IGNORE ? scratch.statuses : statuses;
-    call.code = PMPI_Waitsome(count, requests, done, indices, statuses);
+    call.code = REAL(Waitsome)(count, requests, done, indices, statuses);
     if (call_leave(&call) || has_failed_in_part(&call)) {
         completed(&call, *done == MPI_UNDEFINED ? 0 : *done, indices, statuses);
     }
@@ -118,56 +120,59 @@ int MPI_Waitsome(int count, MPI_Request requests[], int *done, int indices[], MP
 
 /* Tests without success leave no record, and those with success take no time: all of it counts as computation, during
    which messages go on. Programs that poll would be slowed down by clocks. */
-int MPI_Test(MPI_Request *request, int *is_done, MPI_Status *status) {
+WRAPPER(Test, (MPI_Request *request, int *is_done, MPI_Status *status), (request, is_done, status)) {
     MPI_Status own;
     make_scratch(1, request);
     struct call call = poll_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    call.code = PMPI_Test(request, is_done, status);
+    call.code = REAL(Test)(request, is_done, status);
     if (poll_leave(&call, *is_done && scratch.handles[0] != MPI_REQUEST_NULL)) {
         completed(&call, 1, NULL, status);
     }
     return call_return(&call);
 }
 
-int MPI_Testall(int count, MPI_Request requests[], int *is_done, MPI_Status statuses[]) {
+WRAPPER(Testall, (int count, MPI_Request requests[], int *is_done, MPI_Status statuses[]),
+        (count, requests, is_done, statuses)) {
     make_scratch(count, requests);
     struct call call = poll_enter(__func__);
     statuses = statuses == MPI_STATUSES_IGNORE ? scratch.statuses : statuses;
-    call.code = PMPI_Testall(count, requests, is_done, statuses);
+    call.code = REAL(Testall)(count, requests, is_done, statuses);
     if (poll_leave(&call, *is_done) || has_failed_in_part(&call)) {
         completed(&call, count, NULL, statuses);
     }
     return call_return(&call);
 }
 
-int MPI_Testany(int count, MPI_Request requests[], int *index, int *is_done, MPI_Status *status) {
+WRAPPER(Testany, (int count, MPI_Request requests[], int *index, int *is_done, MPI_Status *status),
+        (count, requests, index, is_done, status)) {
     MPI_Status own;
     make_scratch(count, requests);
     struct call call = poll_enter(__func__);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    call.code = PMPI_Testany(count, requests, index, is_done, status);
+    call.code = REAL(Testany)(count, requests, index, is_done, status);
     if (poll_leave(&call, *is_done && *index != MPI_UNDEFINED)) {
         completed(&call, 1, index, status);
     }
     return call_return(&call);
 }
 
-int MPI_Testsome(int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]) {
+WRAPPER(Testsome, (int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]),
+        (count, requests, done, indices, statuses)) {
     make_scratch(count, requests);
     struct call call = poll_enter(__func__);
     statuses = statuses == MPI_STATUSES_IGNORE ? scratch.statuses : statuses;
-    call.code = PMPI_Testsome(count, requests, done, indices, statuses);
+    call.code = REAL(Testsome)(count, requests, done, indices, statuses);
     if (poll_leave(&call, *done != MPI_UNDEFINED && *done > 0) || has_failed_in_part(&call)) {
         completed(&call, *done, indices, statuses);
     }
     return call_return(&call);
 }
 
-int MPI_Request_free(MPI_Request *request) {
+WRAPPER(Request_free, (MPI_Request *request), (request)) {
     MPI_Request handle = *request;
     struct call call = call_enter(__func__);
-    call.code = PMPI_Request_free(request);
+    call.code = REAL(Request_free)(request);
     if (call_leave(&call)) {
         struct request *freed = request_find(handle);
         record_begin(freed && freed->is_active ? RECORD_FREE : RECORD_OTHER, &call);
@@ -181,9 +186,9 @@ int MPI_Request_free(MPI_Request *request) {
 }
 
 /* A probe waits for a message that the receive after it takes. */
-int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
+WRAPPER(Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status), (source, tag, comm, status)) {
     struct call call = call_enter(__func__);
-    call.code = PMPI_Probe(source, tag, comm, status);
+    call.code = REAL(Probe)(source, tag, comm, status);
     record_other(&call);
     return call_return(&call);
 }

@@ -28,8 +28,8 @@ static struct {
 static int file = -1;
 /* Calls that this thread is in: one of the program, and those that MPI makes in it. */
 static _Thread_local int depth __attribute__((tls_model("initial-exec")));
-/* Whether a thread is in a call of the program or writes its record, and whether another one has been in one at the same time: records are of
-   one thread at a time, and end then. */
+/* Whether a thread is in a call of the program or writes its record, and whether another one has been at the same time:
+   records are of one thread at a time, and end then. */
 static atomic_int is_inside, are_concurrent;
 
 static void *grown(void *list, size_t bytes) {

@@ -79,7 +79,7 @@ void recording_start(void);
 void recording_end(void);
 
 struct call call_enter(const char *name);
-/* Takes the time of the exit; whether the call is recorded and did not fail. The record of one that failed has its name. */
+/* Takes the time of the exit; whether the call is recorded and did not fail. One that failed is recorded by its name. */
 int call_leave(struct call *call);
 /* The same of a call that waits for nothing: no time, and a record only if it found something. */
 struct call poll_enter(const char *name);
@@ -105,6 +105,22 @@ void communicator_release(struct communicator *members);
 
 int64_t type_bytes(int64_t count, MPI_Datatype type);
 int64_t status_bytes(const MPI_Status *status);
+
+/* A wrapper: its name without MPI_, its parameters and their names, each in parentheses; its body follows. The function
+   of MPI itself is REAL(NAME). */
+#define WRAPPER(NAME, PARAMETERS, NAMES) WRAPPER_OF(NAME, PARAMETERS, NAMES)
+#define WRAPPER_OF(NAME, PARAMETERS, NAMES) int MPI_##NAME PARAMETERS
+#define REAL(NAME) REAL_OF(NAME)
+#define REAL_OF(NAME) PMPI_##NAME
+
+/* A wrapper of what exchanges messages that no record has: a replay refuses such a recording. */
+#define UNSUPPORTED(NAME, PARAMETERS, NAMES)                                                                           \
+    WRAPPER(NAME, PARAMETERS, NAMES) {                                                                                 \
+        struct call call = call_enter(__func__);                                                                       \
+        call.code = REAL(NAME) NAMES;                                                                                  \
+        record_unsupported(&call, call.name);                                                                          \
+        return call_return(&call);                                                                                     \
+    }
 
 /* Requests by handle. Handles that MPI shares between operations that are complete at once have several entries. */
 void requests_start(void);

@@ -1,6 +1,7 @@
 """What programs may do to the recorder: rare calls are recorded, what is not recorded is said."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
@@ -218,6 +219,97 @@ def test_matched_probes_give_their_messages_to_their_receives(tmp_path: Path) ->
     files, done = record(tmp_path, body)
     assert (done.returncode, "not recorded" in done.stderr) == (0, False), done.stderr
     assert messages(files) == ring(6)
+
+
+SIZED = """
+    COUNT counts[3] = {1, 2, 3};
+    PLACE places[3] = {0, 1, 3};
+    MPI_Request q[2];
+    SIZED(MPI_Isend)(a, 10, MPI_DOUBLE, up, 5, MPI_COMM_WORLD, &q[0]);
+    SIZED(MPI_Recv)(b, 10, MPI_DOUBLE, down, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+    SIZED(MPI_Recv_init)(b, 20, MPI_DOUBLE, down, 6, MPI_COMM_WORLD, &q[0]);
+    SIZED(MPI_Ssend_init)(a, 20, MPI_DOUBLE, up, 6, MPI_COMM_WORLD, &q[1]);
+    MPI_Startall(2, q);
+    MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+    SIZED(MPI_Sendrecv)(a, 30, MPI_DOUBLE, up, 7, b, 30, MPI_DOUBLE, down, 7, MPI_COMM_WORLD,
+                        MPI_STATUS_IGNORE);
+    SIZED(MPI_Bcast)(a, 40, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    SIZED(MPI_Gatherv)(a, rank + 1, MPI_DOUBLE, b, counts, places, MPI_DOUBLE, 1, MPI_COMM_WORLD);
+    SIZED(MPI_Reduce_scatter)(a, b, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    for (int at = 0; at < 3; at++) {
+        counts[at] = 1;
+    }
+    SIZED(MPI_Ialltoallv)(a, counts, places, MPI_DOUBLE, b, counts, places, MPI_DOUBLE,
+                          MPI_COMM_WORLD, q);
+    MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+"""
+PLAIN_COUNTS = """
+#define COUNT int
+#define PLACE int
+#define SIZED(NAME) NAME
+"""
+LARGE_COUNTS = """
+#define COUNT MPI_Count
+#define PLACE MPI_Aint
+#define SIZED(NAME) NAME##_c
+"""
+
+
+def operations(files: Path) -> list[str]:
+    """Return sends and receives of a replay in the order of ranks, without their labels."""
+    text = _core.Recording.read(files).goal("mpich_4", 1, 0.0)
+    return re.findall("^rank.*|(?:send|recv) .*", text, re.MULTILINE)
+
+
+@NEEDS_MPICH
+def test_functions_for_large_counts_are_recorded_like_the_others(tmp_path: Path) -> None:
+    found = []
+    for name, before in (("plain", PLAIN_COUNTS), ("large", LARGE_COUNTS)):
+        (tmp_path / name).mkdir()
+        files, done = record(tmp_path / name, SIZED, before, MPICH)
+        assert (done.returncode, "not recorded" in done.stderr) == (0, False), done.stderr
+        found.append(operations(files))
+    plain, large = found
+    assert plain == large
+    # Three messages of each rank, and those of the collectives.
+    assert len(plain) > 2 * 3 * RANKS
+
+
+@NEEDS_MPICH
+@pytest.mark.parametrize(
+    ("names", "body"),
+    [
+        (
+            ["MPI_Isendrecv"],
+            "MPI_Isendrecv(a, 1, MPI_INT, up, 5, b, 1, MPI_INT, down, 5, MPI_COMM_WORLD, q);",
+        ),
+        (
+            ["MPI_Precv_init", "MPI_Psend_init"],
+            """
+            MPI_Precv_init(b, 2, 5, MPI_DOUBLE, down, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &q[0]);
+            MPI_Psend_init(a, 2, 5, MPI_DOUBLE, up, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &q[1]);
+            MPI_Startall(2, q);
+            MPI_Pready_range(0, 1, q[1]);
+            """,
+        ),
+        (
+            ["MPI_Start of a persistent collective"],
+            """
+            MPI_Bcast_init_c(a, 5, MPI_DOUBLE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &q[0]);
+            MPI_Start(&q[0]);
+            """,
+        ),
+    ],
+)
+def test_functions_of_mpi_4_that_are_not_recorded_are_said(
+    names: list[str], body: str, tmp_path: Path
+) -> None:
+    whole = f"MPI_Request q[2] = {{MPI_REQUEST_NULL, MPI_REQUEST_NULL}}; {body}"
+    whole += "MPI_Waitall(2, q, MPI_STATUSES_IGNORE);"
+    _, done = record(tmp_path, whole, library=MPICH)
+    assert done.returncode == 0, done.stderr
+    assert sorted(json.loads(done.stdout)["not_recorded"]) == names
 
 
 @pytest.mark.parametrize(("processors", "is_said"), [(RANKS - 1, True), (RANKS, False)])
