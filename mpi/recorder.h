@@ -79,7 +79,7 @@ void recording_start(void);
 void recording_end(void);
 
 struct call call_enter(const char *name);
-/* Takes the time of the exit; whether the call is recorded and did not fail. One that failed is recorded by its name. */
+/* Takes the time of the exit; whether the call is recorded and did not fail. One that failed has its name recorded. */
 int call_leave(struct call *call);
 /* The same of a call that waits for nothing: no time, and a record only if it found something. */
 struct call poll_enter(const char *name);
@@ -106,12 +106,26 @@ void communicator_release(struct communicator *members);
 int64_t type_bytes(int64_t count, MPI_Datatype type);
 int64_t status_bytes(const MPI_Status *status);
 
+/* A function of the libraries behind the recorder. */
+void *function_of(const char *name);
+/* Whether an address is in MPI's functions for Fortran. */
+int is_from_fortran(const void *caller);
+
 /* A wrapper: its name without MPI_, its parameters and their names, each in parentheses; its body follows. The function
-   of MPI itself is REAL(NAME). */
+   of MPI itself is REAL(NAME). The profiling name is called by functions for Fortran, and by MPI for messages of its
+   own. */
 #define WRAPPER(NAME, PARAMETERS, NAMES) WRAPPER_OF(NAME, PARAMETERS, NAMES)
-#define WRAPPER_OF(NAME, PARAMETERS, NAMES) int MPI_##NAME PARAMETERS
+#define WRAPPER_OF(NAME, PARAMETERS, NAMES)                                                                            \
+    static __typeof__(&PMPI_##NAME) real_##NAME;                                                                       \
+    __attribute__((constructor)) static void find_##NAME(void) {                                                       \
+        *(void **)&real_##NAME = function_of("PMPI_" #NAME);                                                           \
+    }                                                                                                                  \
+    int PMPI_##NAME PARAMETERS {                                                                                       \
+        return is_from_fortran(__builtin_return_address(0)) ? MPI_##NAME NAMES : real_##NAME NAMES;                    \
+    }                                                                                                                  \
+    int MPI_##NAME PARAMETERS
 #define REAL(NAME) REAL_OF(NAME)
-#define REAL_OF(NAME) PMPI_##NAME
+#define REAL_OF(NAME) real_##NAME
 
 /* A wrapper of what exchanges messages that no record has: a replay refuses such a recording. */
 #define UNSUPPORTED(NAME, PARAMETERS, NAMES)                                                                           \

@@ -47,14 +47,15 @@ RING = """
 
 
 class Library(NamedTuple):
-    """An MPI library: its compiler, and its launcher with options."""
+    """An MPI library: its compilers, and its launcher with options."""
 
     compiler: str
+    fortran: str
     launcher: tuple[str, ...]
 
 
-DEFAULT = Library("mpicc", ("mpirun", *user(), "--oversubscribe", "--timeout", "60"))
-MPICH = Library("mpicc.mpich", ("mpirun.mpich",))
+DEFAULT = Library("mpicc", "mpif90", ("mpirun", *user(), "--oversubscribe", "--timeout", "60"))
+MPICH = Library("mpicc.mpich", "mpif90.mpich", ("mpirun.mpich",))
 NEEDS_MPICH = pytest.mark.needs("mpicc.mpich", "mpirun.mpich")
 LIBRARIES = [
     pytest.param(DEFAULT, id="default"),
@@ -382,6 +383,138 @@ TOPOLOGY = """
     MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &down, one, 1, &up, one, MPI_INFO_NULL, 0,
                                    &comm);
 """
+FORTRAN = """
+program ring
+{use}
+implicit none
+{include}
+integer :: error, rank, ranks, up, down, at, round
+logical :: is_done
+double precision :: a(100), b(100)
+{request} :: q(2)
+{communicator} :: part
+call MPI_Init(error)
+call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
+up = mod(rank + 1, ranks)
+down = mod(rank + ranks - 1, ranks)
+a = 0
+call MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, part, error)
+call MPI_Irecv(b, 10, MPI_DOUBLE_PRECISION, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, q(1), error)
+call MPI_Isend(a, 10, MPI_DOUBLE_PRECISION, up, 5, MPI_COMM_WORLD, q(2), error)
+call MPI_Waitall(2, q, MPI_STATUSES_IGNORE, error)
+call MPI_Send_init(a, 20, MPI_DOUBLE_PRECISION, up, 6, MPI_COMM_WORLD, q(1), error)
+call MPI_Recv_init(b, 20, MPI_DOUBLE_PRECISION, down, 6, MPI_COMM_WORLD, q(2), error)
+do round = 1, 2
+call MPI_Startall(2, q, error)
+call MPI_Waitany(2, q, at, MPI_STATUS_IGNORE, error)
+call MPI_Waitany(2, q, at, MPI_STATUS_IGNORE, error)
+end do
+call MPI_Request_free(q(1), error)
+call MPI_Request_free(q(2), error)
+call MPI_Sendrecv(a, 30, MPI_DOUBLE_PRECISION, up, 7, b, 30, MPI_DOUBLE_PRECISION, down, 7, &
+    MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
+call MPI_Bcast(a, 40, MPI_DOUBLE_PRECISION, 1, part, error)
+call MPI_Allreduce(a, b, 50, MPI_DOUBLE_PRECISION, MPI_SUM, part, error)
+call MPI_Iallreduce(a, b, 60, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, q(1), error)
+is_done = .false.
+do while (.not. is_done)
+call MPI_Test(q(1), is_done, MPI_STATUS_IGNORE, error)
+end do
+call MPI_Comm_free(part, error)
+call MPI_Finalize(error)
+end program
+"""
+TWIN = """
+    MPI_Request q[2];
+    MPI_Comm part;
+    int at, is_done = 0;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &part);
+    MPI_Irecv(b, 10, MPI_DOUBLE, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &q[0]);
+    MPI_Isend(a, 10, MPI_DOUBLE, up, 5, MPI_COMM_WORLD, &q[1]);
+    MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+    MPI_Send_init(a, 20, MPI_DOUBLE, up, 6, MPI_COMM_WORLD, &q[0]);
+    MPI_Recv_init(b, 20, MPI_DOUBLE, down, 6, MPI_COMM_WORLD, &q[1]);
+    for (int round = 0; round < 2; round++) {
+        MPI_Startall(2, q);
+        MPI_Waitany(2, q, &at, MPI_STATUS_IGNORE);
+        MPI_Waitany(2, q, &at, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&q[0]);
+    MPI_Request_free(&q[1]);
+    MPI_Sendrecv(a, 30, MPI_DOUBLE, up, 7, b, 30, MPI_DOUBLE, down, 7, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Bcast(a, 40, MPI_DOUBLE, 1, part);
+    MPI_Allreduce(a, b, 50, MPI_DOUBLE, MPI_SUM, part);
+    MPI_Iallreduce(a, b, 60, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &q[0]);
+    while (!is_done) {
+        MPI_Test(&q[0], &is_done, MPI_STATUS_IGNORE);
+    }
+    MPI_Comm_free(&part);
+"""
+PLAIN = {"use": "", "include": "", "request": "integer", "communicator": "integer"}
+INTERFACES = {
+    "mpif.h": PLAIN | {"include": "include 'mpif.h'"},
+    "mpi": PLAIN | {"use": "use mpi"},
+    "mpi_f08": {
+        "use": "use mpi_f08",
+        "include": "",
+        "request": "type(MPI_Request)",
+        "communicator": "type(MPI_Comm)",
+    },
+}
+"""Of MPI for Fortran: what declares it, and its types of handles."""
+
+
+def fortran(directory: Path, words: dict[str, str], library: Library) -> list[str]:
+    """Compile the program in Fortran; return the command that starts it."""
+    source, made = directory / "ring.f90", directory / "ring"
+    source.write_text(FORTRAN.format_map(words))
+    subprocess.run([library.fortran, "-o", str(made), str(source)], check=True, cwd=directory)
+    return [*library.launcher, "-np", str(RANKS), str(made)]
+
+
+def calls(files: Path) -> list[tuple[int, str]]:
+    """Return the calls of each rank in their order, without computation."""
+    activities = pl.DataFrame(_core.Recording.read(files).tables()["activities"])
+    calls = activities.filter(pl.col("activity") != "compute")
+    return calls.sort("rank", "start_ns", maintain_order=True).select("rank", "activity").rows()
+
+
+@pytest.mark.needs("gfortran")
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_program_in_fortran_is_recorded_like_its_twin_in_c(
+    library: Library, tmp_path: Path
+) -> None:
+    files, done = record(tmp_path, TWIN, library=library)
+    assert done.returncode == 0, done.stderr
+    expected = operations(files), calls(files)
+    for name, words in INTERFACES.items():
+        command = fortran(tmp_path, words, library)
+        options = ("-o", tmp_path / name, "--compiler", library.compiler, "--", *command)
+        done = run_here("record", *options)
+        assert (done.returncode, "not recorded" in done.stderr) == (0, False), done.stderr
+        assert (operations(tmp_path / name), calls(tmp_path / name)) == expected, name
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_messages_of_mpi_itself_for_files_are_not_recorded(
+    library: Library, tmp_path: Path
+) -> None:
+    body = f"""
+        MPI_File file;
+        MPI_File_open(MPI_COMM_WORLD, "{tmp_path}/data", MPI_MODE_CREATE | MPI_MODE_RDWR,
+                      MPI_INFO_NULL, &file);
+        MPI_File_write_at_all(file, rank * 800, a, 100, MPI_DOUBLE, MPI_STATUS_IGNORE);
+        MPI_File_close(&file);
+        MPI_Barrier(MPI_COMM_WORLD);
+    """
+    files, done = record(tmp_path, body, library=library)
+    assert done.returncode == 0, done.stderr
+    # The end of the program leaves a record as well.
+    assert [name for _, name in calls(files)] == ["barrier", "other"] * RANKS
+
+
 RETURN_ERRORS = "MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);"
 """As few programs do: MPI's own choice is to end the program."""
 ONE_THREAD = "#define THREADS MPI_THREAD_SINGLE"

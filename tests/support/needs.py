@@ -121,6 +121,7 @@ NEEDS = {
     ),
     "mpicc": Need(("mpicc",), ("libopenmpi-dev",)),
     "mpicc.mpich": Need(("mpicc.mpich",), ("libmpich-dev",)),
+    "gfortran": Need(("gfortran",), ("gfortran",)),
     "mpirun": Need(("mpirun",), ("openmpi-bin",)),
     "mpirun.openmpi": Need(("mpirun.openmpi",), ("openmpi-bin",)),
     "mpirun.mpich": Need(("mpirun.mpich",), ("mpich",)),

@@ -23,8 +23,8 @@ etherweave record -o recorded -- srun --ntasks=64 ./program
 etherweave replay recorded --on fabric.toml"""
 SETTINGS = {"allow_interspersed_args": False}
 NOTHING = (
-    "nothing was recorded: expected a program that calls MPI_Init from C or C++, linked "
-    "dynamically with the MPI of --compiler, and on other hosts the variables LD_PRELOAD and "
+    "nothing was recorded: expected a program that calls MPI_Init, linked dynamically with the MPI "
+    "of --compiler, and on other hosts the variables LD_PRELOAD and "
     "ETHERWEAVE_RECORD (mpirun -x)"
 )
 

@@ -50,6 +50,7 @@ def build(
     *,
     into: Path | None = None,
     flags: Sequence[str] = (),
+    libraries: Sequence[str] = (),
     modules: tuple[str, ...] = (),
 ) -> Executor:
     """Compile a program, unless the cache has it.
@@ -64,6 +65,8 @@ def build(
         Directory of compiled programs; the cache unless given.
     flags
         Beyond ``FLAGS``.
+    libraries
+        Options that name libraries, which stand behind the sources.
     modules
         Environment modules to load before the compiler is called; they may provide it.
 
@@ -82,10 +85,10 @@ def build(
         )
     sources = dict(_core.executor_sources())
     words = [*FLAGS, *flags]
-    key = _key([*call, version, _output([*call, "-show"]), *words, *parts], sources)
+    key = _key([*call, version, _output([*call, "-show"]), *words, *parts, *libraries], sources)
     program = (into or cache()) / f"{Path(parts[0]).stem}-{key}"
     if not program.exists():
-        _compile([*call, *words], parts, sources, program)
+        _compile([*call, *words], parts, libraries, sources, program)
     return Executor(program, version)
 
 
@@ -95,7 +98,11 @@ def _key(words: Sequence[str], sources: Mapping[str, str]) -> str:
 
 
 def _compile(
-    compiler: Sequence[str], parts: Sequence[str], sources: Mapping[str, str], program: Path
+    compiler: Sequence[str],
+    parts: Sequence[str],
+    libraries: Sequence[str],
+    sources: Mapping[str, str],
+    program: Path,
 ) -> None:
     program.parent.mkdir(parents=True, exist_ok=True)
     # On the same file system, so that the program takes its place whole.
@@ -105,6 +112,7 @@ def _compile(
             (place / name).write_text(text, encoding="utf-8")
         made = place / program.name
         words = [*compiler, "-o", str(made), *(str(place / part) for part in parts)]
+        words += libraries
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
         if done.returncode != 0:
             raise MeasureError(_rejected(compiler, parts, done.stderr))

@@ -17,9 +17,11 @@ PARTS = (
     "record_requests.c",
     "record_collectives.c",
     "record_communicators.c",
+    "fortran.c",
     "clocks.c",
 )
 FLAGS = ("-shared", "-fPIC")
+LIBRARIES = ("-ldl",)
 DIRECTORY = "ETHERWEAVE_RECORD"
 """Variable that names the directory of the files."""
 PRELOAD = "LD_PRELOAD"
@@ -33,7 +35,7 @@ def library(compiler: str = "mpicc") -> Executor:
     MeasureError
         When there is no such compiler, or it rejects the sources.
     """
-    return build(compiler, PARTS, flags=FLAGS)
+    return build(compiler, PARTS, flags=FLAGS, libraries=LIBRARIES)
 
 
 def variables(made: Executor, directory: Path, inherited: Mapping[str, str]) -> dict[str, str]:
