@@ -12,6 +12,8 @@
 
 enum { VERSION = 1, BUFFER_BYTES = 1 << 20, NUMBER_BYTES = 10, TRIALS = 1000, EXIT_PLACE = 3 };
 enum { NAME_BYTES = 4096, TEXT_MAX = 255 };
+/* Where the head has the part of the time that the rank waited for a processor [ppm]. */
+enum { WAITED_AT = 20, WAITED_BYTES = 4 };
 
 static struct {
     int has_started, is_on;
@@ -20,6 +22,7 @@ static struct {
     int64_t last_ns; /* end of the last record */
     uint64_t records, cost_ns;
     int64_t ahead_ns;
+    int64_t start_ns, waited_ns; /* when recording began, and how long the thread had waited for a processor then */
     struct communicator **communicators; /* whose handles are not freed */
     size_t communicator_count;
     uint64_t communicator_next;
@@ -206,6 +209,33 @@ static void put_fixed(uint64_t number, int bytes) {
     }
 }
 
+/* How long this thread has been ready to run without a processor [ns]: the second number of schedstat (proc(5)); 0 where
+   the kernel does not count it. */
+static int64_t waited_ns(void) {
+    long long used = 0, waited = 0;
+    FILE *counts = fopen("/proc/thread-self/schedstat", "r");
+    if (counts) {
+        if (fscanf(counts, "%lld %lld", &used, &waited) != 2) {
+            waited = 0;
+        }
+        fclose(counts);
+    }
+    return waited;
+}
+
+/* Into the head, whose place for it has 0 until the end. */
+static void write_waited(int64_t end_ns) {
+    int64_t elapsed_ns = end_ns - recorder.start_ns, waited = waited_ns() - recorder.waited_ns;
+    int64_t millionths = elapsed_ns > 0 ? (int64_t)(1e6 * (double)waited / (double)elapsed_ns) : 0;
+    unsigned char bytes[WAITED_BYTES];
+    for (int at = 0; at < WAITED_BYTES; at++) {
+        bytes[at] = (unsigned char)(millionths >> 8 * at);
+    }
+    if (file >= 0 && pwrite(file, bytes, sizeof bytes, WAITED_AT) != (ssize_t)sizeof bytes) {
+        fprintf(stderr, "recorder: %s\n", strerror(errno));
+    }
+}
+
 static void put_head(struct offset offset) {
     char host[MPI_MAX_PROCESSOR_NAME], library[MPI_MAX_LIBRARY_VERSION_STRING];
     int rank, ranks, length;
@@ -273,7 +303,8 @@ void recording_start(void) {
     communicator_of(MPI_COMM_WORLD);
     recorder.cost_ns = record_cost_ns();
     requests_start();
-    pause.exit_ns = now_ns();
+    recorder.waited_ns = waited_ns();
+    recorder.start_ns = pause.exit_ns = now_ns();
     record_begin(RECORD_PAUSE, &pause);
     recorder.is_on = 1;
 }
@@ -297,6 +328,7 @@ void recording_end(void) {
         record_put(drift_ns < 0 ? 2 * (uint64_t)-drift_ns - 1 : 2 * (uint64_t)drift_ns);
         recorder.is_on = 0;
         flush();
+        write_waited(call.entry_ns);
     }
     if (file >= 0 && close(file) != 0) {
         fprintf(stderr, "recorder: %s\n", strerror(errno));

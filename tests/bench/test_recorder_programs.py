@@ -1,6 +1,7 @@
 """What programs may do to the recorder: rare calls are recorded, what is not recorded is said."""
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -321,6 +322,23 @@ def test_ranks_that_share_processors_are_a_warning(
     _, done = record(tmp_path, "MPI_Barrier(MPI_COMM_WORLD);")
     warning = f"WARNING: {RANKS} ranks shared the {processors} processors of this host"
     assert (done.returncode, warning in done.stderr) == (0, is_said), done.stderr
+
+
+def test_ranks_that_wait_for_a_processor_are_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("etherweave.cli.record.usable_processors", lambda: RANKS)
+    body = "for (double end = MPI_Wtime() + 0.5; MPI_Wtime() < end;) {}"
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        _, done = record(tmp_path, body)
+    finally:
+        os.sched_setaffinity(0, before)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING: a rank waited for a processor during " in done.stderr
+    # Three ranks compute on one processor, so each waits for two thirds of the time.
+    assert 0.5 < json.loads(done.stdout)["processor_wait_max"] < 1
 
 
 def test_a_program_that_ran_before_keeps_its_recording(tmp_path: Path) -> None:

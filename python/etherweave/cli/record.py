@@ -21,6 +21,8 @@ etherweave record -o recorded -- mpirun -np 4 ./program
 etherweave record -o recorded --measure 20 -- mpirun -np 4 ./program
 etherweave record -o recorded -- srun --ntasks=64 ./program
 etherweave replay recorded --on fabric.toml"""
+WAITED_MAX = 0.01
+"""Part of the time for which a rank may wait for a processor without a warning."""
 SETTINGS = {"allow_interspersed_args": False}
 NOTHING = (
     "nothing was recorded: expected a program that calls MPI_Init, linked dynamically with the MPI "
@@ -90,10 +92,11 @@ def record(
         described = facts(recording)
         if trace:
             write_trace(recording, trace)
-    _warn(described)
+    waited = mpi_recorder.processor_wait(output)
+    _warn(described, waited)
     if as_json:
         measured = {"overhead": overhead.to_json()} if overhead else {}
-        print(json.dumps({**described, **measured}, indent=2))
+        print(json.dumps({**described, "processor_wait_max": waited, **measured}, indent=2))
     else:
         notice(recording_line(described))
         if overhead:
@@ -113,13 +116,19 @@ def _is_complete(output: Path) -> bool:
     return True
 
 
-def _warn(described: "RecordingFacts") -> None:
+def _warn(described: "RecordingFacts", waited: float) -> None:
     """Say what makes a replay wrong or impossible."""
     processors = usable_processors()
     if described["hosts"] == [gethostname()] and described["ranks"] > processors:
         print_error(
             f"WARNING: {described['ranks']} ranks shared the {processors} processors of this host: "
             "times of calls and of computation contain waiting for a processor"
+        )
+    elif waited > WAITED_MAX:
+        print_error(
+            f"WARNING: a rank waited for a processor during {waited:.1%} of the time: times of "
+            "calls and of computation contain that; expected a processor for each rank, and "
+            "nothing else on it"
         )
     if lost := described["not_recorded"]:
         print_error(
