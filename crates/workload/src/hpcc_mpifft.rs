@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
 
 use crate::collective::{Algorithm, Collective, Communicator, Library, Rule};
-use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
+use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, positive, within};
 use crate::program::iteration;
 use crate::{Block, Op, Program};
 
@@ -73,6 +73,7 @@ impl HpccMpifft {
             InputError::unless(is_power, "ranks", self.ranks, expected),
             within("log2_local", self.log2_local, self.ranks.max(1).ilog2()..=40),
             at_least("iterations", self.iterations, 1),
+            self.copy_rate.map_or(Ok(()), |rate| positive("copy_rate", rate)),
         ])?;
         let all = Collective::Alltoall { bytes: self.block() };
         at_most("log2_local", self.block(), COLLECTIVE_MAX)?;
@@ -142,5 +143,12 @@ mod tests {
         assert_eq!(error.to_string(), "log2_local: 5; expected 6 to 40");
         let error = HpccMpifft { ranks: 12, ..HpccMpifft::default() }.programs().unwrap_err().to_string();
         assert_eq!(error, "ranks: 12; expected a power of two from 2 to 4096");
+    }
+
+    #[test]
+    fn a_copy_without_a_rate_is_refused() {
+        let copy_rate = Some(BitRate::from_bps(0));
+        let error = HpccMpifft { copy_rate, ..HpccMpifft::default() }.programs().unwrap_err().to_string();
+        assert_eq!(error, "copy_rate: 0Gb/s; expected more than 0");
     }
 }

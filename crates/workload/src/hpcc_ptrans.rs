@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration, InputErrors, Purpose, Rank, Stream};
 
 use crate::collective::{Collective, Communicator, Library, Rule};
-use crate::limits::{at_least, within};
+use crate::limits::{at_least, positive, within};
 use crate::program::iteration;
 use crate::{Block, Op, Program};
 
@@ -74,6 +74,7 @@ impl HpccPtrans {
             at_least("size", self.size, 1),
             at_least("block", self.block, 1),
             at_least("iterations", self.iterations, 1),
+            self.copy_rate.map_or(Ok(()), |rate| positive("copy_rate", rate)),
         ])?;
         let world = Communicator::world(self.rows * self.columns);
         let grid = Grid::new(self, seed);

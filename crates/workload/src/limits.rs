@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use etherweave_primitives::{Bytes, InputError};
+use etherweave_primitives::{BitRate, Bytes, InputError};
 
 /// Largest message between two ranks: sums over a run stay countable.
 pub(crate) const MESSAGE_MAX: Bytes = Bytes::new(1 << 40);
@@ -26,6 +26,11 @@ pub(crate) fn at_least(key: &str, value: u32, least: u32) -> Result<(), InputErr
 pub(crate) fn within(key: &str, value: u32, range: RangeInclusive<u32>) -> Result<(), InputError> {
     let expected = format_args!("{} to {}", range.start(), range.end());
     InputError::unless(range.contains(&value), key, value, expected)
+}
+
+/// An error about a rate of nothing, by which no time can be computed.
+pub(crate) fn positive(key: &str, rate: BitRate) -> Result<(), InputError> {
+    InputError::unless(!rate.is_zero(), key, "0Gb/s", "more than 0")
 }
 
 /// An error about a size above `most`.

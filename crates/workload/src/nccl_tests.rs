@@ -6,7 +6,7 @@ use etherweave_primitives::{BitRate, Bytes, InputError, InputErrors};
 
 use crate::accelerators::{AcceleratorNode, Accelerators, Group, Members, Operation};
 use crate::collective::{Collective, Library};
-use crate::limits::{ALL_PAIRS_MAX, at_least, within};
+use crate::limits::{ALL_PAIRS_MAX, at_least, positive, within};
 use crate::{ExecutionStream, Graph, GraphBuilder, Traffic};
 
 /// Most accelerators.
@@ -84,6 +84,8 @@ impl NcclTests {
         let node = self.node.accelerators;
         InputErrors::all([
             within("node.accelerators", node, 1..=self.ranks),
+            positive("node.rate", self.node.rate),
+            positive("network_rate", self.network_rate),
             self.rounds.map_or(Ok(()), |rounds| at_least("rounds", rounds, 2)),
             at_least("iterations", self.iterations, 1),
         ])?;
@@ -135,6 +137,8 @@ mod tests {
         assert_eq!(error("operation.gather = { root = 0, bytes = \"1kB\" }"), expected);
         let expected = "ranks: 8192; expected 2 to 4096";
         assert_eq!(error("ranks = 8192\noperation.alltoall.bytes = \"1kB\""), expected);
+        assert_eq!(error("node.rate = \"0Gb/s\""), "node.rate: 0Gb/s; expected more than 0");
+        assert_eq!(error("network_rate = \"0Gb/s\""), "network_rate: 0Gb/s; expected more than 0");
         assert_eq!(error("rounds = 1"), "rounds: 1; expected at least 2");
     }
 }

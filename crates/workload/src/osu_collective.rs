@@ -183,6 +183,13 @@ mod tests {
     }
 
     #[test]
+    fn a_network_without_a_rate_is_refused() {
+        let keys = "operation.allreduce.bytes = \"1MiB\"\nlibrary = \"nccl\"\nnetwork_rate = \"0Gb/s\"";
+        let error = toml::from_str::<OsuCollective>(keys).unwrap().programs().unwrap_err().to_string();
+        assert_eq!(error, "network_rate: 0Gb/s; expected more than 0");
+    }
+
+    #[test]
     fn the_barrier_after_a_call_is_outside_its_iteration() {
         let programs = OsuCollective::default().programs().unwrap();
         let ops = &programs[0].blocks[2].ops;

@@ -6,7 +6,7 @@ use super::algorithm::Choice;
 use super::layout::Layout;
 use super::library::{Ask, Library};
 use super::{Algorithm, Collective, Kind, Protocol};
-use crate::limits::{COLLECTIVE_MAX, WINDOW_MAX, at_most, within};
+use crate::limits::{COLLECTIVE_MAX, WINDOW_MAX, at_most, positive, within};
 
 /// What a library picks, or what is named.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -62,9 +62,10 @@ impl Rule {
     ///
     /// # Errors
     /// When the algorithm does not perform the collective, or not on so many ranks; when the segment has no effect, or
-    /// makes too many messages.
+    /// makes too many messages; when the network has no rate.
     pub fn check(&self, collective: &Collective, ranks: u32) -> Result<(), InputErrors> {
         let kind = collective.kind();
+        self.network_rate.map_or(Ok(()), |rate| positive("network_rate", rate))?;
         InputErrors::all([
             self.check_algorithm(kind, ranks),
             self.check_segment(collective),

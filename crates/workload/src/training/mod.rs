@@ -30,7 +30,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
 
 use crate::accelerators::{AcceleratorNode, Accelerators};
 use crate::collective::Library;
-use crate::limits::{COLLECTIVE_MAX, at_least, at_most, within};
+use crate::limits::{COLLECTIVE_MAX, at_least, at_most, positive, within};
 use crate::{Graph, Traffic};
 use groups::Numbering;
 pub use model::Transformer;
@@ -230,6 +230,8 @@ impl Training {
             self.check_prefetch(),
             at_most("parallel.bucket", parallel.bucket, COLLECTIVE_MAX),
             within("node.accelerators", self.node.accelerators, 1..=self.ranks),
+            positive("node.rate", self.node.rate),
+            self.network_rate.map_or(Ok(()), |rate| positive("network_rate", rate)),
             within("micro_batch", self.micro_batch, 1..=self.batch.max(1)),
             within("element_bytes", self.element_bytes, 1..=8),
             within("gradient_bytes", self.gradient_bytes, 1..=8),

@@ -219,6 +219,8 @@ fn what_cannot_be_divided_is_refused() {
     let expected = "node.accelerators: 6; expected a divisor or a multiple of tensor, of tensor · context, and of \
                     these · expert";
     assert_eq!(error("node.accelerators = 6"), expected);
+    assert_eq!(error("node.rate = \"0Gb/s\""), "node.rate: 0Gb/s; expected more than 0");
+    assert_eq!(error("network_rate = \"0Gb/s\""), "network_rate: 0Gb/s; expected more than 0");
     let expected = "parallel.expert: 2; expected a divisor of 2, the data-parallel accelerators, and of 1 experts";
     assert_eq!(error("parallel.expert = 2"), expected);
     let expected = "parallel.prefetch: true; expected false, or `parallel.zero` of 1 or 2 with it: 3 gathers ahead by \
