@@ -5,9 +5,9 @@
 //!
 //! What it does not have (scans, gathers, ...) is made of sends and receives, all at once.
 //!
-//! Left out: its corrections of trees by size, most bandwidths of a channel, and algorithms in switches.
+//! Left out: bandwidths of a channel, and algorithms in switches.
 
-use etherweave_primitives::Bytes;
+use etherweave_primitives::{BitRate, Bytes};
 
 use super::{Algorithm, Ask, Choice, Kind, open_mpi_4_1};
 use crate::collective::Protocol;
@@ -36,6 +36,15 @@ const TREE: [Costs; 3] = [
     Costs { protocol: Protocol::Ll128, base_ns: 14_000, hop_ns: 8_500, node_ns: 1_250, efficiency: 863 },
     Costs { protocol: Protocol::Simple, base_ns: 0, hop_ns: 28_000, node_ns: 28_000, efficiency: 920 },
 ];
+
+/// Most that `LL` carries in all of a node, of two nodes and of more (`llMaxBws`: 39.0 and 20.4 GB/s, hosts with
+/// processors of Intel; with those of AMD 22.5 and 19.0).
+const LL_MAX: [BitRate; 2] = [BitRate::from_gbps(312), BitRate::from_bps(163_200_000_000)];
+
+/// Tenths of the bandwidth that trees reach, by powers of two of the size from 64 B on (`treeCorrectionFactor`).
+const TREE_LL: [u64; 23] = [10, 10, 10, 10, 9, 8, 7, 7, 7, 7, 6, 5, 4, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10];
+const TREE_LL128: [u64; 23] = [10, 10, 10, 10, 10, 9, 8, 8, 8, 7, 6, 6, 6, 6, 6, 6, 8, 9, 9, 9, 9, 10, 10];
+const TREE_SIMPLE: [u64; 23] = [9, 9, 9, 9, 9, 9, 9, 8, 7, 6, 6, 5, 5, 5, 5, 6, 7, 8, 7, 7, 8, 9, 9];
 
 pub(super) fn choice(ask: &Ask) -> Choice {
     match ask.kind {
@@ -109,14 +118,27 @@ fn ring_ns(ask: &Ask, costs: &Costs) -> i64 {
     let latency = if has_plateau { latency * 7 / 5 } else { latency };
     // Bytes by bandwidth of the algorithm, that of the bus by n / steps.
     let is_shared = costs.protocol == Protocol::Ll128 && ask.accelerators > 1;
-    latency + transfer_ns(ask, if is_shared { RING_LL128 } else { costs.efficiency }) * steps / ranks
+    latency + transfer_ns(ask, costs.protocol, if is_shared { RING_LL128 } else { costs.efficiency }) * steps / ranks
 }
 
 /// Up and down both trees, along a chain in each node; each byte passes a NIC twice.
 fn tree_ns(ask: &Ask, costs: &Costs) -> i64 {
     let in_node = i64::from(ask.accelerators - 1) * costs.node_ns;
     let hops = 2 * (in_node + i64::from(ask.size.ilog2()) * costs.hop_ns);
-    costs.base_ns + hops + 2 * transfer_ns(ask, costs.efficiency)
+    costs.base_ns
+        + hops
+        + 2 * transfer_ns(ask, costs.protocol, costs.efficiency) * 10 / tree_tenths(ask, costs.protocol)
+}
+
+/// What trees reach of their bandwidth at the size of a whole vector, in tenths.
+fn tree_tenths(ask: &Ask, protocol: Protocol) -> i64 {
+    let tenths = match protocol {
+        Protocol::Ll => TREE_LL,
+        Protocol::Ll128 => TREE_LL128,
+        Protocol::Simple => TREE_SIMPLE,
+    };
+    let place = (whole(ask) / 64).max(1).ilog2();
+    tenths.get(place as usize).map_or(10, |&tenths| tenths as i64)
 }
 
 /// How many accelerators take part.
@@ -124,7 +146,17 @@ fn ranks(ask: &Ask) -> i64 {
     i64::from(ask.size) * i64::from(ask.accelerators)
 }
 
-fn transfer_ns(ask: &Ask, efficiency: u64) -> i64 {
-    let once = ask.network_rate.serialization_time(Bytes::new(ask.total));
-    (once.as_ps() / efficiency).min(i64::MAX as u64 / 8) as i64
+/// The vector of a collective, of which each accelerator of a node has its share [B].
+fn whole(ask: &Ask) -> u64 {
+    ask.total.saturating_mul(u64::from(ask.accelerators))
+}
+
+/// The share of a member by its network, in per mille of its rate; with `LL` at least the whole of it by `LL_MAX`.
+fn transfer_ns(ask: &Ask, protocol: Protocol, efficiency: u64) -> i64 {
+    let by_network = ask.network_rate.serialization_time(Bytes::new(ask.total)).as_ps() / efficiency;
+    let by_node = match protocol {
+        Protocol::Ll => LL_MAX[usize::from(ask.size > 2)].serialization_time(Bytes::new(whole(ask))).as_ps() / 1_000,
+        Protocol::Ll128 | Protocol::Simple => 0,
+    };
+    by_network.max(by_node).min(i64::MAX as u64 / 32) as i64
 }

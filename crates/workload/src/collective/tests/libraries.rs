@@ -1,6 +1,6 @@
 //! What libraries pick, on both sides of their thresholds.
 
-use etherweave_primitives::Bytes;
+use etherweave_primitives::{BitRate, Bytes};
 
 use super::collective;
 use crate::collective::{Algorithm, Collective, Kind, Library, Protocol, Rule};
@@ -190,12 +190,14 @@ fn nccl_takes_what_its_model_makes_the_fastest() {
     assert_eq!([sent(800), sent(1 << 26)], [1_600, 1 << 26], "LL beside Simple");
 }
 
-/// On 16 nodes of eight, 64 times (1 + 4 + 0.8) / 8 are 46 segments: 25 MiB have 42 slots of 614,400 B, and 85 halves.
+/// On 16 nodes of eight with 400 Gb/s each, 64 times (1 + 4 + 0.8) / 8 are 46 segments: 25 MiB have 42 slots of
+/// 614,400 B, and 85 halves.
 /// On nodes of two it is 64 or 16 times 2.6: 4 MiB have 27 quarters, 54 eighths, and the first rule ends below 128 KiB.
 #[test]
 fn nccl_passes_shorter_segments_along_its_trees() {
     let segment = |accelerators, bytes| {
-        let rule = Rule { accelerators: Some(accelerators), ..Rule::of(Library::Nccl) };
+        let network_rate = Some(BitRate::from_gbps(400));
+        let rule = Rule { accelerators: Some(accelerators), network_rate, ..Rule::of(Library::Nccl) };
         let choice = rule.choice(Kind::Allreduce, &collective(Kind::Allreduce, bytes, 0, 16).layout(16));
         assert_eq!((choice.algorithm, choice.protocol), (Algorithm::DoubleTree, Some(Protocol::Ll128)));
         choice.segment
@@ -204,15 +206,45 @@ fn nccl_passes_shorter_segments_along_its_trees() {
     assert_eq!(segment(2, 4 << 20), Some(76_800));
 }
 
+/// Eight accelerators of 400 Gb/s in each node, by the formulas of `tuning.cc` of NCCL 2.21.5. Two examples:
+///
+/// - 256 KiB, four nodes, by trees: `LL` takes 6.8 + 2 (7 · 0.6 + 2 · 5) us + 2 · 262,144 B / 20.4 GB/s / 0.4 = 99 us,
+///   where the limit of the node counts, `LL128` 14 + 2 (7 · 1.25 + 2 · 8.5) us + 2 · 32,768 B / 50 GB/s / 0.863 / 0.6
+///   = 68 us;
+/// - 32 MiB, two nodes, by `LL128`: trees take 14 + 2 (7 · 1.25 + 8.5) us + 2 · 4 MiB / 50 GB/s / 0.863 / 0.9 =
+///   264.5 us, a ring takes 14 + 26 · 1.9 + 4 · 4 us + 30/16 · 4 MiB / 50 GB/s / 0.92 = 250.4 us.
+#[test]
+fn nccl_leaves_a_protocol_at_the_sizes_of_its_formulas() {
+    let network_rate = Some(BitRate::from_gbps(400));
+    let picked = |nodes, bytes: u64| {
+        let rule = Rule { accelerators: Some(8), network_rate, ..Rule::of(Library::Nccl) };
+        let choice = rule.choice(Kind::Allreduce, &collective(Kind::Allreduce, bytes / 8, 0, nodes).layout(nodes));
+        (choice.algorithm, choice.protocol.unwrap())
+    };
+    let (tree, ring) = (Algorithm::DoubleTree, Algorithm::Ring);
+    for (nodes, log2_bytes) in [(2, 18), (4, 18), (16, 18), (64, 18), (512, 19)] {
+        assert_eq!(picked(nodes, 1 << (log2_bytes - 1)), (tree, Protocol::Ll), "{nodes} nodes");
+        assert_eq!(picked(nodes, 1 << log2_bytes), (tree, Protocol::Ll128), "{nodes} nodes");
+    }
+    for (nodes, log2_bytes) in [(2, 25), (4, 28), (16, 31)] {
+        assert_eq!(picked(nodes, 1 << (log2_bytes - 1)), (tree, Protocol::Ll128), "{nodes} nodes");
+        assert_eq!(picked(nodes, 1 << log2_bytes), (ring, Protocol::Ll128), "{nodes} nodes");
+    }
+    for (nodes, log2_bytes) in [(2, 29), (4, 30), (16, 32)] {
+        assert_eq!(picked(nodes, 1 << log2_bytes), (ring, Protocol::Simple), "{nodes} nodes");
+    }
+    assert_eq!(picked(64, 1 << 31), (tree, Protocol::Simple));
+}
+
 /// 20 MB for each of 16 interfaces of 100 Gb/s, T = 1.6 ms. Alone in their nodes, by `Simple`:
 ///
 /// - a ring takes 1.4 (8.4 - 2 · 3 + 32 · 14) us + 30/16 T = 3.63 ms;
-/// - trees take 8 · 28 us + 2 T / 0.92 = 3.70 ms.
+/// - trees take 8 · 28 us + 2 T / 0.92 / 0.7 = 5.19 ms.
 ///
 /// With eight in each node, by `LL128`:
 ///
 /// - a ring takes 14 + 222 · 1.9 + 32 · 4 us + 254/128 T / 0.92 = 4.01 ms;
-/// - trees take 14 + 2 (7 · 1.25 + 4 · 8.5) us + 2 T / 0.863 = 3.81 ms.
+/// - trees take 14 + 2 (7 · 1.25 + 4 · 8.5) us + 2 T / 0.863 = 3.81 ms: 160 MB together, where nothing is corrected.
 #[test]
 fn nccl_counts_the_accelerators_of_nodes() {
     let picked = |accelerators| {
