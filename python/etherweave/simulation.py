@@ -169,6 +169,38 @@ def resolve(scenario: ScenarioSource, overrides: Overrides | None = None) -> str
     return _core.Fabric.parse(text, origin, changes).resolved
 
 
+class StepTimes(TypedDict):
+    """Parts of a training step that are known before it is simulated."""
+
+    operations: float
+    """Operations of the model for all tokens; what is computed again does not count."""
+    computation_s: float
+    """Computation of an accelerator, the mean over stages [s]."""
+    bubble_s: float
+    """What stages wait for each other where all take the same time [s]."""
+    imbalance_s: float
+    """What they wait more because some take longer [s]."""
+    in_node_s: float
+    """What collectives within the nodes add, by their formula [s]."""
+
+
+def step_times(training: Mapping[str, object]) -> StepTimes:
+    """Return the parts of a training step that no message delays.
+
+    Parameters
+    ----------
+    training
+        The workload, as a resolved scenario has it.
+
+    Returns
+    -------
+    StepTimes
+        Its operations, and times that are added to each other.
+    """
+    times: StepTimes = json.loads(_core.step_times(json.dumps(training)))
+    return times
+
+
 class Figure(TypedDict):
     """A figure of an interconnect in a scenario."""
 

@@ -228,7 +228,7 @@ def test_some_rounds_of_a_collective_stand_for_all(
 def test_training_steps_count_operations_and_what_is_exposed() -> None:
     text = Path("scenarios/training.toml").read_text(encoding="utf-8")
     result = etherweave.run(tomllib.loads(text))
-    step, rate, exposed = quantities(result)
+    step, rate, imbalance, exposed, in_nodes = quantities(result)
     slowest = result.to_polars("iterations")["duration_ns"].to_numpy().max() * 1e-9
     assert step.values == pytest.approx([slowest])
     # GPT-2: 12 layers of 4 h^2 and 8 h^2 parameters, and the output layer; 1,024 tokens attend to
@@ -238,9 +238,38 @@ def test_training_steps_count_operations_and_what_is_exposed() -> None:
     assert rate.values == pytest.approx([done / 16 / slowest])
     assert exposed.values == pytest.approx([slowest - done / 16 * 5e-15])
     assert 0 < exposed.median < slowest
+    assert (imbalance.median, in_nodes.median) == (0, 0), "one stage, and no matrix that is shared"
     (section,) = [
         section
         for build in benchmarks.sections
         if (section := build(ComparedResults([result]))) is not None
     ]
     assert section.title == "Training steps"
+
+
+def test_the_slowest_stage_is_no_communication() -> None:
+    """Two stages of a layer each, the last with an output layer that takes as long as the layer."""
+    model = {
+        **{"layers": 2, "hidden": 1024, "feed_forward": 4096, "is_gated": False},
+        **{"key_value": 1024, "vocabulary": 12 * 1024 + 64, "sequence": 64},
+    }
+    training = {
+        **{"ranks": 4, "batch": 8, "model": model, "per_teraflop": "2s"},
+        "parallel": {"tensor": 2, "pipeline": 2},
+        "node": {"accelerators": 2, "latency": "0ns"},
+    }
+    result = etherweave.run(
+        {
+            "topology": {"single_switch": {"hosts": 4}},
+            "job": [{"name": "job", "workload": {"training": training}}],
+        }
+    )
+    step, rate, imbalance, exposed, in_nodes = quantities(result)
+    # Forward and backward 6 operations for each of 12 h^2 + S h; two accelerators share them.
+    layer = 6 * 64 * (12 * 1024**2 + 64 * 1024) / 2 * 2e-12
+    # Eight micro-batches through the last stage of two such, and one through the first: 17, not
+    # nine times the mean of one and two, which is 13.5.
+    assert imbalance.values == pytest.approx([(17 - 13.5) * layer])
+    assert exposed.values == pytest.approx([step.median - 17 * layer])
+    assert rate.values == pytest.approx([8 * 3 / 2 * layer / 2e-12 / step.median])
+    assert 0 < in_nodes.median < exposed.median < 0.05 * step.median

@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use crate::recorded::Recording;
     #[pymodule_export]
-    use crate::run::{Run, figures, foresee, resolve, run, schema, sweep};
+    use crate::run::{Run, figures, foresee, resolve, run, schema, step_times, sweep};
     #[pymodule_export]
     use crate::schedules::{Schedule, Schedules, convert_goal, executor_sources, schedules};
     #[pymodule_export]

@@ -12,7 +12,7 @@ use etherweave_scenario::{Column, Outcome, RunOptions, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::error::{os_error, scenario_error};
+use crate::error::{ScenarioError, os_error, scenario_error};
 use crate::processes::{agree, processes};
 use crate::table::Table;
 
@@ -99,6 +99,12 @@ pub fn figures(text: &str, origin: &str, overrides: Vec<(String, String)>) -> Py
 pub fn foresee(py: Python<'_>, text: &str, origin: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
     let estimate = py.detach(|| etherweave_scenario::foresee(text, origin, &overrides));
     estimate.map(|estimate| estimate.to_json()).map_err(|error| scenario_error(&error))
+}
+
+/// The parts of a training step that are known before it is simulated, as JSON, of the table of its workload as JSON.
+#[pyfunction]
+pub fn step_times(training: &str) -> PyResult<String> {
+    etherweave_scenario::step_times(training).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
 /// Simulates; `pcap` are hosts to capture and a file for the frames of each, `snap_length` is what is kept of a frame;

@@ -36,6 +36,7 @@ mod run_time;
 mod sampling;
 mod scenario;
 mod schedules;
+mod step_times;
 mod sweep;
 mod tables;
 
@@ -60,6 +61,7 @@ pub use run::{Run, RunOptions};
 pub use sampling::ObserveSpec;
 pub use scenario::{JobSpec, RunSpec, Scenario, sweep};
 pub use schedules::{JobSchedule, Schedules, convert_goal};
+pub use step_times::step_times;
 pub use sweep::{AxisSpec, SampleMethod, SampleSpec, Scale, SweepSpec};
 pub use tables::{Column, Table};
 

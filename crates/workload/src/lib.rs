@@ -109,4 +109,4 @@ pub use share::Share;
 pub use size::TrafficSize;
 pub use streams::StreamSpec;
 pub use trace::{ReadAt, TraceFile};
-pub use training::{Outermost, Parallelism, Training, Transformer};
+pub use training::{Outermost, Parallelism, StepTimes, Training, Transformer};

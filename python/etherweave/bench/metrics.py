@@ -41,7 +41,17 @@ ITERATION_TIME = _less("iteration_time", Unit.SECONDS, "One iteration of an appl
 EXPOSED = _less(
     "exposed_communication",
     Unit.SECONDS,
-    "A step less its computation and the bubble of its pipeline.",
+    "A step less its computation, the bubble of its pipeline and the imbalance of its stages.",
+)
+EXPOSED_IN_NODES = _less(
+    "exposed_communication_in_nodes",
+    Unit.SECONDS,
+    "Of that, collectives within nodes that the computation waits for, by their formula.",
+)
+IMBALANCE = _less(
+    "imbalance_of_stages",
+    Unit.SECONDS,
+    "What stages of a pipeline wait for the slowest of them, beyond its bubble.",
 )
 ELAPSED = _less("elapsed", Unit.SECONDS, "The timed part of a run.")
 BANDWIDTH = _more("bandwidth", Unit.BYTES_PER_SECOND, "Payload in one direction of one pair.")

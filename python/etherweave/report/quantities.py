@@ -24,7 +24,9 @@ from etherweave.bench.metrics import (
     CALL_TIME,
     ELAPSED,
     EXPOSED,
+    EXPOSED_IN_NODES,
     FLOP_RATE,
+    IMBALANCE,
     ITERATION_TIME,
     LATENCY,
     MESSAGE_RATE,
@@ -33,8 +35,8 @@ from etherweave.bench.metrics import (
 from etherweave.fabrics import fabric as build
 from etherweave.report.bounds import TCP_HEADERS, Medium, roce, tcp
 from etherweave.results import Result
-from etherweave.simulation import resolve
-from etherweave.units import size_of, time_of
+from etherweave.simulation import resolve, step_times
+from etherweave.units import size_of
 
 _LENGTH = "iterations"
 """The key of a workload that says how long it goes on, and not what it is."""
@@ -315,40 +317,23 @@ def _parallel_benchmark(job: _Job) -> list[Quantity]:
 def _training(job: _Job) -> list[Quantity]:
     """Take training steps: their time, the operations of the model by it, and what is waited for.
 
-    The slowest accelerator counts. Backward takes twice the operations of forward; what is computed
-    again counts as time, not as operations (Narayanan et al., SC 2021). The bubble is (stages - 1)
-    of (parts · micro-batches).
+    The slowest accelerator counts. Stages that differ make all wait for the slowest, which is no
+    communication: it has a row of its own.
     """
-    facts, model, parallel = job.facts, job.facts["model"], job.facts["parallel"]
-    ranks, stages = int(facts["ranks"]), int(parallel["pipeline"])
-    tokens = int(facts["batch"]) * int(model["sequence"])
-    layers, output = _token_operations(model)
-    done = 3 * tokens * (layers + output)
-    again = tokens * layers if facts["recompute"] else 0
-    micro_batches = int(facts["batch"]) * int(parallel["tensor"]) * int(parallel["context"])
-    micro_batches = micro_batches * stages // (ranks * int(facts["micro_batch"]))
-    bubble = (stages - 1) / (int(parallel["interleave"]) * micro_batches)
-    computing = (done + again) / ranks * time_of(facts["per_teraflop"]) / 1e12 * (1 + bubble)
+    ranks, parts = int(job.facts["ranks"]), step_times(job.facts)
+    computing = parts["computation_s"] + parts["bubble_s"] + parts["imbalance_s"]
     steps = tuple(float(slowest(rows).mean()) for rows in job.rows)
     figures = [
         (ITERATION_TIME, steps),
-        (FLOP_RATE, tuple(done / ranks / step for step in steps)),
+        (FLOP_RATE, tuple(parts["operations"] / ranks / step for step in steps)),
+        (IMBALANCE, (parts["imbalance_s"],)),
         (EXPOSED, tuple(step - computing for step in steps)),
+        (EXPOSED_IN_NODES, (parts["in_node_s"],)),
     ]
     return [
         Quantity(job.name, "training", "", metric, None, ranks, values, is_as_published=False)
         for metric, values in figures
     ]
-
-
-def _token_operations(model: Mapping[str, Any]) -> tuple[int, int]:
-    """Count the operations of a token forward through all layers, and in the output layer."""
-    width = int(model["hidden"])
-    attention = 2 * width * (width + int(model["key_value"]))
-    perceptron = (3 if model["is_gated"] else 2) * width * int(model["feed_forward"])
-    active = attention + int(model["experts_per_token"]) * perceptron
-    layer = 2 * (active + int(model["sequence"]) * width)
-    return int(model["layers"]) * layer, 2 * int(model["vocabulary"]) * width
 
 
 def _solver(job: _Job) -> list[Quantity]:

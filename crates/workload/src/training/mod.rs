@@ -20,9 +20,11 @@
 //! Not modelled: the optimizer's time, kernels that do not overlap with copies, imbalance of experts, memory.
 
 mod groups;
+mod layer;
 mod model;
 mod pipeline;
 mod step;
+mod step_times;
 
 use std::sync::Arc;
 
@@ -36,6 +38,7 @@ use groups::Numbering;
 pub use model::Transformer;
 use pipeline::Pipeline;
 use step::Step;
+pub use step_times::StepTimes;
 
 /// Most accelerators.
 const RANKS_MAX: u32 = 1 << 16;

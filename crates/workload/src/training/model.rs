@@ -110,17 +110,17 @@ impl Transformer {
     pub(super) fn output_operations(&self) -> u64 {
         OPERATIONS_OF_PARAMETER * self.embedding()
     }
+
+    /// Operations for a token on its way forward through all layers; backward it takes twice as many.
+    pub(super) fn operations(&self) -> u64 {
+        let layer = self.attention_operations() + self.perceptron_operations();
+        u64::from(self.layers) * layer + self.output_operations()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Operations for a token forward, and backward, which takes twice as many.
-    fn operations(model: &Transformer) -> u64 {
-        let layer = model.attention_operations() + model.perceptron_operations();
-        3 * (u64::from(model.layers) * layer + model.output_operations())
-    }
 
     /// 70.6 G parameters (the publication says 70 B), and the 6 operations for each of them and token that are a rule
     /// of thumb, without the embedding and with the attention to the sequence.
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(model.parameters(), 80 * (150_994_944 + 704_643_072) + 2 * 1_050_673_152);
         let of_parameters = 6 * (model.parameters() - model.embedding());
         let of_attention = 6 * 80 * 8_192 * 8_192;
-        assert_eq!(operations(&model), of_parameters + of_attention);
+        assert_eq!(3 * model.operations(), of_parameters + of_attention);
     }
 
     /// Mixtral 8x7B: 46.7 G parameters, of which a token takes 12.9 G (Jiang et al., "Mixtral of Experts", 2024).
@@ -148,7 +148,7 @@ mod tests {
         };
         assert_eq!(mixtral.parameters() / 100_000_000, 467);
         let attended = 3 * 32 * 2 * 4_096 * 4_096;
-        let active = (operations(&mixtral) - attended) / 6 + mixtral.embedding();
+        let active = (3 * mixtral.operations() - attended) / 6 + mixtral.embedding();
         assert_eq!((active + 50_000_000) / 100_000_000, 129);
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", SC 2021, section 2.2.
 
+use etherweave_primitives::Duration;
+
 /// A micro-batch on its way through a part of the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Pass {
@@ -49,6 +51,25 @@ impl Pipeline {
         Pass { is_forward, part, micro_batch: number / round * self.stages + number % self.stages }
     }
 
+    /// When the last pass ends, where each takes its time and begins as soon as that before it in its stage and that of
+    /// its micro-batch in the stage before are complete.
+    pub fn elapsed(&self, time: impl Fn(u32, Pass) -> Duration) -> Duration {
+        let orders: Vec<Vec<Pass>> = (0..self.stages).map(|stage| self.passes(stage)).collect();
+        let mut ends = PassEnds::new(self);
+        let mut done = vec![(0, Duration::ZERO); orders.len()];
+        while done.iter().zip(&orders).any(|((number, _), order)| *number < order.len()) {
+            for (stage, (number, last)) in (0..).zip(&mut done) {
+                while let Some(&pass) = orders[stage as usize].get(*number) {
+                    let Some(ready) = ends.ready(self, stage, pass) else { break };
+                    *last = ready.max(*last) + time(stage, pass);
+                    ends.insert(stage, pass, *last);
+                    *number += 1;
+                }
+            }
+        }
+        done.into_iter().map(|(_, end)| end).max().unwrap_or(Duration::ZERO)
+    }
+
     /// The stage and part before a part of a stage, in the order of layers.
     pub fn before(&self, stage: u32, part: u32) -> Option<(u32, u32)> {
         match (stage, part) {
@@ -69,9 +90,63 @@ impl Pipeline {
     }
 }
 
+/// When passes end, as far as it is known.
+struct PassEnds {
+    parts: u32,
+    micro_batches: u32,
+    /// Backward and forward, by stage, part and micro-batch.
+    ends: [Vec<Option<Duration>>; 2],
+}
+
+impl PassEnds {
+    fn new(pipeline: &Pipeline) -> PassEnds {
+        let Pipeline { stages, parts, micro_batches } = *pipeline;
+        let none = vec![None; (stages * parts) as usize * micro_batches as usize];
+        PassEnds { parts, micro_batches, ends: [none.clone(), none] }
+    }
+
+    fn place(&self, stage: u32, pass: Pass) -> usize {
+        (stage * self.parts + pass.part) as usize * self.micro_batches as usize + pass.micro_batch as usize
+    }
+
+    fn insert(&mut self, stage: u32, pass: Pass, end: Duration) {
+        let place = self.place(stage, pass);
+        self.ends[usize::from(pass.is_forward)][place] = Some(end);
+    }
+
+    /// When what a pass takes in is there.
+    fn ready(&self, pipeline: &Pipeline, stage: u32, pass: Pass) -> Option<Duration> {
+        let from = if pass.is_forward { pipeline.before(stage, pass.part) } else { pipeline.behind(stage, pass.part) };
+        let Some((stage, part)) = from else { return Some(Duration::ZERO) };
+        self.ends[usize::from(pass.is_forward)][self.place(stage, Pass { part, ..pass })]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn elapsed(pipeline: Pipeline, forward: impl Fn(u32) -> u64) -> Duration {
+        pipeline.elapsed(|stage, pass| Duration::from_us(forward(stage) * if pass.is_forward { 1 } else { 2 }))
+    }
+
+    /// Of s stages each pass of m micro-batches takes F forward and B backward: (m + s - 1) (F + B), with v parts
+    /// (m v + s - 1) (F + B) (Narayanan et al., section 2.2).
+    #[test]
+    fn equal_stages_wait_for_the_bubble_of_the_formula() {
+        for (stages, parts, micro_batches) in [(1, 1, 3), (4, 1, 9), (4, 1, 4), (4, 3, 8), (2, 2, 4)] {
+            let pipeline = Pipeline { stages, parts, micro_batches };
+            let expected = u64::from(micro_batches * parts + stages - 1) * 3;
+            assert_eq!(elapsed(pipeline, |_| 1), Duration::from_us(expected), "{pipeline:?}");
+        }
+    }
+
+    /// Each micro-batch takes 3 us in three stages and 6 us in the last: 8 · 6 + 3 · 3.
+    #[test]
+    fn the_slowest_stage_limits_all_of_them() {
+        let pipeline = Pipeline { stages: 4, parts: 1, micro_batches: 8 };
+        assert_eq!(elapsed(pipeline, |stage| 1 + u64::from(stage == 3)), Duration::from_us(57));
+    }
 
     fn text(pipeline: Pipeline, stage: u32) -> String {
         let one = |pass: Pass| {

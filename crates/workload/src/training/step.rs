@@ -11,6 +11,7 @@ use etherweave_primitives::Duration;
 
 use super::Training;
 use super::groups::{Groups, Numbering};
+use super::layer::Work;
 use super::pipeline::{Pass, Pipeline};
 use crate::accelerators::{Exchange, Group, Operation};
 use crate::{ExecutionStream, Graph, GraphBuilder, GraphOp, NodeId};
@@ -157,37 +158,23 @@ impl<'a> Step<'a> {
         self.reduce();
     }
 
-    /// A layer, backward with twice the computation. Keys and values come from all of the context, and their gradients
-    /// go back.
+    /// A layer, what it computes and exchanges one after another.
     fn layer(&mut self, is_forward: bool) {
-        let (training, model) = (self.training, &self.training.model);
-        let times = if is_forward { 1 } else { 2 };
-        let activation = training.activation();
-        let keys = training.tokens() * 2 * u64::from(model.key_value) * u64::from(training.element_bytes)
-            / u64::from(training.parallel.tensor);
-        let routed = training.passed_on() * u64::from(model.experts_per_token) / u64::from(self.groups.expert.size());
-        self.exchange(|groups| &groups.context, Operation::Allgather, keys);
-        self.compute(times * model.attention_operations());
-        if !is_forward {
-            self.exchange(|groups| &groups.context, Operation::ReduceScatter, keys);
+        for work in self.training.layer(is_forward) {
+            match work {
+                Work::Compute { operations } => self.compute(operations),
+                Work::Exchange { group, operation, bytes } => self.exchange(group, operation, bytes),
+            }
         }
-        self.exchange(|groups| &groups.tensor, Operation::Allreduce, activation);
-        self.exchange(|groups| &groups.expert, Operation::Alltoall, routed);
-        self.compute(times * model.perceptron_operations());
-        self.exchange(|groups| &groups.expert, Operation::Alltoall, routed);
-        self.exchange(|groups| &groups.tensor, Operation::Allreduce, activation);
     }
 
     /// Computes so many operations for each token.
     fn compute(&mut self, operations: u64) {
-        let parallel = &self.training.parallel;
-        let sharing = u128::from(parallel.tensor) * u128::from(parallel.context);
-        let operations = u128::from(operations) * u128::from(self.training.tokens()) / sharing;
-        self.pending += Duration::from_ps((operations * u128::from(self.training.per_teraflop.as_ps()) / TERA) as u64);
+        self.pending += self.training.computing(operations);
     }
 
     /// An exchange on the way of the computation.
-    fn exchange(&mut self, group: impl Fn(&Groups) -> &Group, operation: Operation, bytes: u64) {
+    fn exchange(&mut self, group: fn(&Groups) -> &Group, operation: Operation, bytes: u64) {
         let exchange = group(&self.groups).exchange(operation, bytes, &self.training.accelerators());
         match exchange.within_node() {
             Some(duration) => self.pending += duration,
@@ -324,18 +311,25 @@ fn pieces(bytes: u64) -> impl Iterator<Item = u64> {
 
 impl Training {
     /// Tokens of a micro-batch, before they are divided by context.
-    fn tokens(&self) -> u64 {
+    pub(super) fn tokens(&self) -> u64 {
         u64::from(self.micro_batch) * u64::from(self.model.sequence)
     }
 
+    /// How long an accelerator computes so many operations for each token of a micro-batch.
+    pub(super) fn computing(&self, operations: u64) -> Duration {
+        let sharing = u128::from(self.parallel.tensor) * u128::from(self.parallel.context);
+        let operations = u128::from(operations) * u128::from(self.tokens()) / sharing;
+        Duration::from_ps((operations * u128::from(self.per_teraflop.as_ps()) / TERA) as u64)
+    }
+
     /// Activations of a micro-batch between layers [B].
-    fn activation(&self) -> u64 {
+    pub(super) fn activation(&self) -> u64 {
         let width = u64::from(self.model.hidden) * u64::from(self.element_bytes);
         self.tokens() / u64::from(self.parallel.context) * width
     }
 
     /// What of them an accelerator passes on, to the next stage or to experts [B].
-    fn passed_on(&self) -> u64 {
+    pub(super) fn passed_on(&self) -> u64 {
         self.activation() / if self.parallel.sequence { u64::from(self.parallel.tensor) } else { 1 }
     }
 

@@ -6,7 +6,7 @@ use crate::collective::Library;
 use crate::{Graph, GraphOp, check_graphs};
 
 /// 4 layers of width 64, so that a step is small.
-fn small() -> Training {
+pub(super) fn small() -> Training {
     let model = Transformer {
         layers: 4,
         hidden: 64,
@@ -35,9 +35,7 @@ fn computed(graph: &Graph) -> Duration {
 
 /// Operations of a step, by the rule that backward takes twice as many as forward.
 fn operations(training: &Training) -> u64 {
-    let (model, tokens) = (&training.model, u64::from(training.batch) * u64::from(training.model.sequence));
-    let layer = model.attention_operations() + model.perceptron_operations();
-    3 * tokens * (u64::from(model.layers) * layer + model.output_operations())
+    3 * u64::from(training.batch) * u64::from(training.model.sequence) * training.model.operations()
 }
 
 /// The time of one accelerator for so many operations.

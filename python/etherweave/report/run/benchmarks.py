@@ -29,8 +29,11 @@ _CAPTIONS = {
     "sample makes.",
     "npb": _SAMPLED.format("iterations"),
     "openfoam": _SAMPLED.format("steps"),
-    "training": "A step by its slowest accelerator, the operations of the model by that time for "
-    "each accelerator, and what a step takes beyond its computation and its pipeline's bubble.",
+    "training": "A step by its slowest accelerator, and the operations of the model by that time "
+    "for each accelerator. Stages that have the embedding or the output layer take longer than "
+    "others, and all wait for the slowest: imbalance. What a step takes beyond its computation, "
+    "the bubble of its pipeline and that imbalance is exposed communication; of it, collectives "
+    "within nodes that the computation waits for take the time of a formula.",
     "nccl_tests": "The size of a collective over its time, by what of it each rank must move, so "
     "that it compares to the rate of a rank's network (PERFORMANCE.md of nccl-tests). Published is "
     "what its maintainers expect of each network interface at that rate from 256 MiB on.",
