@@ -106,6 +106,14 @@ def test_results_are_called_by_how_they_came_about(simulated: Result, measured: 
     ]
 
 
+def test_a_warning_names_its_result_where_there_are_several(
+    simulated: Result, measured: Result
+) -> None:
+    assert ComparedResults([measured]).warnings == ["7 ranks shared 1 host"]
+    assert ComparedResults([simulated, measured]).warnings == ["measured: 7 ranks shared 1 host"]
+    assert ComparedResults([measured, simulated]).warnings == ["measured: 7 ranks shared 1 host"]
+
+
 def test_another_workload_is_reported(simulated: Result, measured: Result) -> None:
     longer = etherweave.run(SCENARIO, {"job.0.workload.fft.iterations": 10})
     assert ComparedResults([simulated, measured]).differences == []
@@ -129,7 +137,7 @@ def test_a_report_shows_both(tmp_path: Path, simulated: Result, measured: Result
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "simulated" / "report.html").read_text()
     assert "Simulated and measured" in page
-    assert "7 ranks shared 1 host" in page
+    assert "measured: 7 ranks shared 1 host" in page
     assert "Resolved scenario, measured" in page
     assert (tmp_path / "simulated" / "beside.svg").exists()
 

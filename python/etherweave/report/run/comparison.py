@@ -69,6 +69,15 @@ class ComparedResults:
         return [_modes(result) for result in self.results]
 
     @property
+    def warnings(self) -> list[str]:
+        """List the warnings of all results; of several, each with the label of its result."""
+        return [
+            f"{label}: {warning}" if len(self.results) > 1 else warning
+            for result, label in zip(self.results, self.labels, strict=True)
+            for warning in result.summary["warnings"]
+        ]
+
+    @property
     def differences(self) -> list[str]:
         """Name the jobs whose workloads differ between results, which cannot be compared."""
         first, *others = [_workloads(result) for result in self.results]

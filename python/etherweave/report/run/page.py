@@ -96,8 +96,7 @@ def _front(result: Result, beside: ComparedResults) -> Front:
     error = error_text(result)
     of_fidelity = [("error against packets", error)] if error else []
     facts = [*of_summary(summary), *of_fidelity, *result.machine.items()]
-    others = [warning for other in beside.results[1:] for warning in other.summary["warnings"]]
-    warnings = [*summary["warnings"], *others, *beside.differences]
+    warnings = [*beside.warnings, *beside.differences]
     return Front(summary["name"], lead, facts, warnings, summary.get("stuck_report") or "")
 
 
