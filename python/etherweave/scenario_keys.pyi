@@ -1559,6 +1559,7 @@ class Transformer(Table):
     feed_forward: Key[int, int]
     hidden: Key[int, int]
     is_gated: Key[bool, bool]
+    is_tied: Key[bool, bool]
     key_value: Key[int, int]
     layers: Key[int, int]
     sequence: Key[int, int]

@@ -141,6 +141,11 @@ impl Group {
         Group { across: Communicator::new(across, context), me: number / in_node, in_node }
     }
 
+    /// The group of these, each in a node of its own, as the one with this number among them sees it.
+    pub fn apart(ranks: Vec<Rank>, me: u32, context: u8) -> Group {
+        Group { across: Communicator::new(ranks, context), me, in_node: 1 }
+    }
+
     /// How many members.
     pub fn size(&self) -> u32 {
         self.across.size() * self.in_node

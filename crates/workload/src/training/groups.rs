@@ -14,6 +14,8 @@ pub(super) struct Groups {
     pub data: Group,
     pub expert_data: Group,
     pub world: Group,
+    /// The first and the last stage, if it is in one and both have the same embedding.
+    pub embedding: Option<Group>,
 }
 
 /// How accelerators are numbered.
@@ -57,7 +59,8 @@ impl Numbering {
 
 impl Groups {
     pub fn new(training: &Training, rank: u32) -> Groups {
-        let Numbering { tensor, context, data, .. } = Numbering::new(training);
+        let numbering = Numbering::new(training);
+        let Numbering { tensor, context, data, .. } = numbering;
         let expert = Members { size: training.parallel.expert, ..data };
         let expert_data = Members { stride: expert.extent(), size: data.size / expert.size };
         let world = Members { stride: 1, size: training.ranks };
@@ -69,6 +72,16 @@ impl Groups {
             expert: group([expert, Members::ALONE], 3),
             data: group([context, data], 4),
             expert_data: group([context, expert_data], 5),
+            embedding: embedding(training, &numbering, rank),
         }
     }
+}
+
+/// Those of the first and the last stage that have the same part of the embedding, in nodes of their own.
+fn embedding(training: &Training, numbering: &Numbering, rank: u32) -> Option<Group> {
+    let ends = [0, training.parallel.pipeline - 1];
+    let is_twice = training.model.is_tied && !training.is_embedding_reused();
+    let me = ends.iter().position(|&stage| is_twice && stage == numbering.stage(rank))?;
+    let ranks = ends.map(|stage| numbering.at_stage(rank, stage));
+    Some(Group::apart(ranks.to_vec(), me as u32, 6))
 }

@@ -203,6 +203,11 @@ impl Training {
         self.parallel.tensor.saturating_mul(self.parallel.context).saturating_mul(self.parallel.pipeline)
     }
 
+    /// Whether the output layer takes the embedding of the same accelerator.
+    fn is_embedding_reused(&self) -> bool {
+        self.model.is_tied && self.parallel.pipeline == 1
+    }
+
     fn pipeline(&self) -> Pipeline {
         let micro_batches = self.batch / (self.data() * self.micro_batch);
         Pipeline { stages: self.parallel.pipeline, parts: self.parallel.interleave, micro_batches }

@@ -33,6 +33,8 @@ pub struct Transformer {
     pub key_value: u32,
     /// Tokens that it knows: rows of the embedding and of the output layer.
     pub vocabulary: u32,
+    /// Whether the output layer has the parameters of the embedding, as in GPT-2.
+    pub is_tied: bool,
     /// Tokens of a sequence.
     pub sequence: u32,
     /// Perceptrons of a layer, 1 for a dense model.
@@ -50,6 +52,7 @@ impl Default for Transformer {
             is_gated: true,
             key_value: 1_024,
             vocabulary: 128_256,
+            is_tied: false,
             sequence: 8_192,
             experts: 1,
             experts_per_token: 1,
@@ -92,7 +95,8 @@ impl Transformer {
     /// Parameters of the whole model.
     pub fn parameters(&self) -> u64 {
         let layer = self.attention() + u64::from(self.experts) * self.perceptron();
-        u64::from(self.layers) * layer + 2 * self.embedding()
+        let ends = if self.is_tied { 1 } else { 2 };
+        u64::from(self.layers) * layer + ends * self.embedding()
     }
 
     /// Operations for a token on its way forward through an attention. It attends to half of the sequence on
@@ -131,6 +135,28 @@ mod tests {
         let of_parameters = 6 * (model.parameters() - model.embedding());
         let of_attention = 6 * 80 * 8_192 * 8_192;
         assert_eq!(3 * model.operations(), of_parameters + of_attention);
+    }
+
+    /// GPT-2 of 124 M parameters (Radford et al., "Language Models are Unsupervised Multitask Learners", 2019, as its
+    /// checkpoint has them), of which 0.9 M for positions, biases and norms are left out: 12 layers of 12 h^2, and
+    /// one embedding, which is the output layer too.
+    #[test]
+    fn an_embedding_that_is_the_output_layer_counts_once() {
+        let gpt_2 = Transformer {
+            layers: 12,
+            hidden: 768,
+            feed_forward: 3_072,
+            is_gated: false,
+            key_value: 768,
+            vocabulary: 50_257,
+            is_tied: true,
+            sequence: 1_024,
+            ..Transformer::default()
+        };
+        assert_eq!(gpt_2.parameters(), 12 * 12 * 768 * 768 + 50_257 * 768);
+        assert_eq!(gpt_2.parameters().div_ceil(1_000_000), 124);
+        let apart = Transformer { is_tied: false, ..gpt_2.clone() };
+        assert_eq!(gpt_2.operations(), apart.operations());
     }
 
     /// Mixtral 8x7B: 46.7 G parameters, of which a token takes 12.9 G (Jiang et al., "Mixtral of Experts", 2024).

@@ -129,7 +129,9 @@ impl<'a> Step<'a> {
             self.layer(true);
         }
         if is_last {
-            self.gather_ahead(pass, embedding);
+            if !training.is_embedding_reused() {
+                self.gather_ahead(pass, embedding);
+            }
             self.compute(training.model.output_operations());
         }
     }
@@ -142,7 +144,9 @@ impl<'a> Step<'a> {
         let embedding = Share { dense: training.model.embedding(), experts: 0 };
         if is_last {
             self.compute(2 * training.model.output_operations());
-            self.gradients(is_reduced, embedding);
+            if !training.is_embedding_reused() {
+                self.gradients(is_reduced, embedding);
+            }
         }
         for _ in 0..training.layers(self.stage, pass.part) {
             self.gather_ahead(pass, training.layer_parameters());
@@ -272,10 +276,26 @@ impl<'a> Step<'a> {
     fn reduce(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
         let operation = if self.training.parallel.zero == 0 { Operation::Allreduce } else { Operation::ReduceScatter };
+        let exchanges = self.exchanges(operation, waiting, self.training.gradient_bytes);
+        self.exchange_gradients(&exchanges);
+    }
+
+    /// The gradients of an embedding that the first and the last stage have are added up, as Megatron-LM does it.
+    fn reduce_embedding(&mut self) {
+        let Some(group) = &self.groups.embedding else { return };
+        let elements = self.training.model.embedding() / u64::from(self.training.parallel.tensor);
+        let exchange = |bytes| group.exchange(Operation::Allreduce, bytes, &self.training.accelerators());
+        let exchanges: Vec<Exchange> =
+            pieces(elements * u64::from(self.training.gradient_bytes)).map(exchange).collect();
+        self.exchange_gradients(&exchanges);
+    }
+
+    /// Gradients leave after those before, as soon as they are computed.
+    fn exchange_gradients(&mut self, exchanges: &[Exchange]) {
         let computed = self.computed();
-        for exchange in self.exchanges(operation, waiting, self.training.gradient_bytes) {
+        for exchange in exchanges {
             let after: Vec<NodeId> = self.reduced.into_iter().chain(computed).collect();
-            self.reduced = self.put(&exchange, self.streams.gradients, &after).or(self.reduced);
+            self.reduced = self.put(exchange, self.streams.gradients, &after).or(self.reduced);
         }
     }
 
@@ -293,6 +313,7 @@ impl<'a> Step<'a> {
     /// All gradients are there: their norm, and with ZeRO 1 and 2 the parameters that others have brought up to date,
     /// unless the next step gathers them.
     fn finish(&mut self) {
+        self.reduce_embedding();
         let after: Vec<NodeId> = self.computed().into_iter().chain(self.reduced).collect();
         let norm = self.groups.world.exchange(Operation::Allreduce, NORM, &self.training.accelerators());
         let norm = self.put(&norm, self.streams.gradients, &after);
@@ -347,7 +368,8 @@ impl Training {
         let Share { dense, experts } = self.layer_parameters();
         let layers: u32 = (0..self.parallel.interleave).map(|part| self.layers(stage, part)).sum();
         let layers = u64::from(layers);
-        let ends = u64::from(stage == 0) + u64::from(stage + 1 == self.parallel.pipeline);
+        let has_output = stage + 1 == self.parallel.pipeline && !self.is_embedding_reused();
+        let ends = u64::from(stage == 0) + u64::from(has_output);
         Share { dense: layers * dense + ends * self.model.embedding(), experts: layers * experts }
     }
 }

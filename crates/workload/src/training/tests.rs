@@ -60,7 +60,7 @@ fn every_plan_sends_what_is_received() {
     for parallel in plans {
         for accelerators in [1, 2, 4] {
             let experts = parallel.expert.max(2);
-            let model = Transformer { experts, experts_per_token: 2, ..small().model };
+            let model = Transformer { experts, experts_per_token: 2, is_tied: accelerators == 2, ..small().model };
             let node = AcceleratorNode { accelerators, ..AcceleratorNode::default() };
             let training =
                 Training { ranks: 16, batch: 32, model, node, recompute: true, parallel: parallel.clone(), ..small() };
@@ -128,6 +128,23 @@ fn parameters_are_gathered_ahead_of_their_layers() {
     };
     assert_eq!(first_sent(&end), 0);
     assert!(first_sent(&ahead) >= 3, "{}", first_sent(&ahead));
+}
+
+/// In one stage the gradients of the embedding are exchanged once; in two stages both have them for a group of their
+/// own, and then add them up: two of them send all of it to each other in halves, twice.
+#[test]
+fn an_embedding_that_is_the_output_layer_has_one_gradient() {
+    let sent_by = |ranks: u32, is_tied: bool, pipeline: u32| {
+        let model = Transformer { is_tied, ..small().model };
+        let parallel = Parallelism { pipeline, ..small().parallel };
+        let training = Training { ranks, model, parallel, library: Library::OpenMpi40, network_rate: None, ..small() };
+        let graphs = training.graphs().unwrap();
+        assert_eq!(check_graphs(&graphs), Ok(()));
+        sent(&graphs[0])
+    };
+    let embedding = 4 * small().model.embedding();
+    assert_eq!(sent_by(4, false, 1) - sent_by(4, true, 1), embedding * 2 * 3 / 4);
+    assert_eq!(sent_by(2, true, 2) - sent_by(2, false, 2), embedding);
 }
 
 /// Rings of which two rounds stand for seven send the same bytes in fewer messages.
