@@ -1185,7 +1185,7 @@ class OsuOneSidedLatency(Table):
     warm_up: Key[int, int]
 
 class Parallelism(Table):
-    bucket: Key[str, str]
+    bucket: Key[str | None, str]
     context: Key[int, int]
     expert: Key[int, int]
     interleave: Key[int, int]

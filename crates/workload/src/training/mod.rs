@@ -32,7 +32,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
 
 use crate::accelerators::{AcceleratorNode, Accelerators};
 use crate::collective::Library;
-use crate::limits::{COLLECTIVE_MAX, at_least, at_most, positive, within};
+use crate::limits::{COLLECTIVE_MAX, at_least, positive, within};
 use crate::{Graph, Traffic};
 use groups::Numbering;
 pub use model::Transformer;
@@ -45,6 +45,8 @@ const RANKS_MAX: u32 = 1 << 16;
 /// Micro-batches of a stage at most, and layers that they pass: each is written out.
 const MICRO_BATCHES_MAX: u32 = 1 << 14;
 const PASSES_MAX: u64 = 1 << 20;
+/// Parts of the gradients of a stage at most: each is exchanged.
+const GRADIENT_PARTS_MAX: u64 = 1 << 14;
 
 /// Which of the divisions has the largest strides between the numbers of accelerators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -82,9 +84,10 @@ pub struct Parallelism {
     /// Whether, with `zero` of 1 or 2, the parameters of a layer are gathered while the layer before computes, on the
     /// first way forward of a step, as FSDP does, instead of all at its end.
     pub prefetch: bool,
-    /// Gradients of layers are exchanged together once they have so many bytes; the default is that of PyTorch's
-    /// DistributedDataParallel.
-    pub bucket: Bytes,
+    /// Gradients are exchanged in parts of at most so many bytes. Absent: those of a layer at once, of small layers
+    /// together once they have 25 MiB, as PyTorch's DistributedDataParallel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<Bytes>,
 }
 
 /// Training steps (`training`).
@@ -136,7 +139,7 @@ impl Default for Parallelism {
             expert: 1,
             zero: 0,
             prefetch: false,
-            bucket: Bytes::new(25 << 20),
+            bucket: None,
         }
     }
 }
@@ -236,7 +239,6 @@ impl Training {
             one("expert", parallel.expert),
             within("parallel.zero", parallel.zero, 0..=3),
             self.check_prefetch(),
-            at_most("parallel.bucket", parallel.bucket, COLLECTIVE_MAX),
             within("node.accelerators", self.node.accelerators, 1..=self.ranks),
             positive("node.rate", self.node.rate),
             self.network_rate.map_or(Ok(()), |rate| positive("network_rate", rate)),
@@ -247,13 +249,22 @@ impl Training {
             within("iterations", self.iterations, 1..=MICRO_BATCHES_MAX),
         ])?;
         self.check_ranks()?;
-        InputErrors::all([self.check_model(), self.check_batch(), self.check_nodes()])
+        InputErrors::all([self.check_model(), self.check_batch(), self.check_nodes()])?;
+        Ok(self.check_bucket()?)
     }
 
     fn check_prefetch(&self) -> Result<(), InputError> {
         let Parallelism { zero, prefetch, .. } = self.parallel;
         let expected = "false, or `parallel.zero` of 1 or 2 with it: 3 gathers ahead by itself";
         InputError::unless(!prefetch || matches!(zero, 1 | 2), "parallel.prefetch", prefetch, expected)
+    }
+
+    fn check_bucket(&self) -> Result<(), InputError> {
+        let Some(bucket) = self.parallel.bucket else { return Ok(()) };
+        let longest = (0..self.parallel.pipeline).map(|stage| self.gradients_of_stage(stage)).max().unwrap_or(0);
+        let least = Bytes::new(longest.div_ceil(GRADIENT_PARTS_MAX).max(1));
+        let expected = format_args!("{least} to {COLLECTIVE_MAX}, for at most {GRADIENT_PARTS_MAX} parts");
+        InputError::unless((least..=COLLECTIVE_MAX).contains(&bucket), "parallel.bucket", bucket, expected)
     }
 
     fn check_ranks(&self) -> Result<(), InputError> {

@@ -22,6 +22,9 @@ const NORM: u64 = 8;
 const TERA: u128 = 1_000_000_000_000;
 /// Largest vector of a collective [B]: longer ones are divided.
 const PIECE_MAX: u64 = 1 << 30;
+/// Gradients that are enough for an exchange, unless `bucket` says how many are: the default of PyTorch's
+/// DistributedDataParallel [B].
+const BUCKET: u64 = 25 << 20;
 
 /// Parameters of an accelerator that all data-parallel ones have, and those of its experts.
 #[derive(Clone, Copy, Default)]
@@ -254,7 +257,7 @@ impl<'a> Step<'a> {
     /// Gathers parameters after those before, not before `began` is complete.
     fn gather(&mut self, parameters: Share, began: Option<NodeId>) {
         let (stream, size) = (self.streams.parameters, self.training.element_bytes);
-        let exchanges = self.exchanges(Operation::Allgather, parameters, size);
+        let exchanges = self.exchanges(Operation::Allgather, parameters, size, PIECE_MAX);
         for exchange in exchanges {
             let after: Vec<NodeId> = self.gathered.into_iter().chain(began).collect();
             self.gathered = self.put(&exchange, stream, &after).or(self.gathered);
@@ -267,7 +270,8 @@ impl<'a> Step<'a> {
             self.waiting.add(parameters);
         }
         let bytes = (self.waiting.dense + self.waiting.experts) * u64::from(self.training.gradient_bytes);
-        if bytes / u64::from(self.training.parallel.tensor) >= self.training.parallel.bucket.get() {
+        let enough = self.training.parallel.bucket.map_or(BUCKET, |bucket| bucket.get());
+        if bytes / u64::from(self.training.parallel.tensor) >= enough {
             self.reduce();
         }
     }
@@ -276,7 +280,7 @@ impl<'a> Step<'a> {
     fn reduce(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
         let operation = if self.training.parallel.zero == 0 { Operation::Allreduce } else { Operation::ReduceScatter };
-        let exchanges = self.exchanges(operation, waiting, self.training.gradient_bytes);
+        let exchanges = self.exchanges(operation, waiting, self.training.gradient_bytes, self.training.gradients_max());
         self.exchange_gradients(&exchanges);
     }
 
@@ -286,7 +290,9 @@ impl<'a> Step<'a> {
         let elements = self.training.model.embedding() / u64::from(self.training.parallel.tensor);
         let exchange = |bytes| group.exchange(Operation::Allreduce, bytes, &self.training.accelerators());
         let exchanges: Vec<Exchange> =
-            pieces(elements * u64::from(self.training.gradient_bytes)).map(exchange).collect();
+            pieces(elements * u64::from(self.training.gradient_bytes), self.training.gradients_max())
+                .map(exchange)
+                .collect();
         self.exchange_gradients(&exchanges);
     }
 
@@ -299,12 +305,13 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Exchanges of elements of `size` bytes, one for each of these parameters, among those who share them.
-    fn exchanges(&self, operation: Operation, parameters: Share, size: u32) -> Vec<Exchange> {
+    /// Exchanges of elements of `size` bytes, one for each of these parameters, among those who share them, each of
+    /// `most` bytes at most.
+    fn exchanges(&self, operation: Operation, parameters: Share, size: u32, most: u64) -> Vec<Exchange> {
         let (groups, training) = (&self.groups, self.training);
         let of_group = |group: &Group, parameters: u64| -> Vec<Exchange> {
             let bytes = parameters / u64::from(training.parallel.tensor) * u64::from(size);
-            pieces(bytes).map(|piece| group.exchange(operation, piece, &training.accelerators())).collect()
+            pieces(bytes, most).map(|piece| group.exchange(operation, piece, &training.accelerators())).collect()
         };
         let dense = of_group(&groups.data, parameters.dense);
         dense.into_iter().chain(of_group(&groups.expert_data, parameters.experts)).collect()
@@ -323,9 +330,9 @@ impl<'a> Step<'a> {
     }
 }
 
-/// A vector in pieces of equal length but for the last.
-fn pieces(bytes: u64) -> impl Iterator<Item = u64> {
-    let count = bytes.div_ceil(PIECE_MAX);
+/// A vector in pieces of at most `most` bytes, of equal length but for the last.
+fn pieces(bytes: u64, most: u64) -> impl Iterator<Item = u64> {
+    let count = bytes.div_ceil(most);
     let piece = bytes.div_ceil(count.max(1));
     (0..count).map(move |number| piece.min(bytes - number * piece))
 }
@@ -361,6 +368,17 @@ impl Training {
             1 => Share { dense: self.model.attention() + perceptrons, experts: 0 },
             _ => Share { dense: self.model.attention(), experts: perceptrons },
         }
+    }
+
+    /// Longest exchange of gradients [B].
+    fn gradients_max(&self) -> u64 {
+        self.parallel.bucket.map_or(PIECE_MAX, |bucket| bucket.get().min(PIECE_MAX))
+    }
+
+    /// Gradients of an accelerator of a stage [B].
+    pub(super) fn gradients_of_stage(&self, stage: u32) -> u64 {
+        let Share { dense, experts } = self.stage_parameters(stage);
+        (dense + experts) / u64::from(self.parallel.tensor) * u64::from(self.gradient_bytes)
     }
 
     /// Parameters of a stage, before they are divided by tensor.

@@ -53,7 +53,7 @@ fn every_plan_sends_what_is_received() {
         Parallelism { expert: 2, context: 2, zero: 2, ..small().parallel },
         Parallelism { pipeline: 2, interleave: 2, zero: 2, prefetch: true, ..small().parallel },
         Parallelism { tensor: 2, expert: 2, zero: 3, ..small().parallel },
-        Parallelism { bucket: Bytes::new(20_000), ..small().parallel },
+        Parallelism { bucket: Some(Bytes::new(20_000)), ..small().parallel },
         Parallelism { tensor: 4, pipeline: 2, outermost: Outermost::Data, ..small().parallel },
         Parallelism { tensor: 2, context: 2, expert: 2, outermost: Outermost::Data, ..small().parallel },
     ];
@@ -145,6 +145,27 @@ fn an_embedding_that_is_the_output_layer_has_one_gradient() {
     let embedding = 4 * small().model.embedding();
     assert_eq!(sent_by(4, false, 1) - sent_by(4, true, 1), embedding * 2 * 3 / 4);
     assert_eq!(sent_by(2, true, 2) - sent_by(2, false, 2), embedding);
+}
+
+/// Four accelerators reduce 147,456 B of each layer, and 65,536 B of the embedding and the output layer. A ring sends a
+/// quarter of a part at a time: of 20,000 B at most in 8 and 4 parts, 6 messages each.
+#[test]
+fn gradients_are_exchanged_in_parts_of_the_bucket() {
+    let of_bucket = |bucket: Option<u64>| {
+        let parallel = Parallelism { bucket: bucket.map(Bytes::new), ..small().parallel };
+        let training = Training { library: Library::OpenMpi40, network_rate: None, parallel, ..small() };
+        training.graphs().unwrap()[0].clone()
+    };
+    let longest = |graph: &Graph| {
+        let of_op = |op| if let GraphOp::Send { bytes, .. } = op { bytes } else { 0 };
+        graph.nodes().unwrap().ops().map(of_op).max().unwrap()
+    };
+    let [whole, parts] = [None, Some(20_000)].map(of_bucket);
+    assert_eq!(sent(&whole), sent(&parts));
+    assert!(longest(&parts) <= 20_000 / 4, "{}", longest(&parts));
+    let messages = |graph: &Graph| graph.nodes().unwrap().ops().filter(|op| op.tag().is_some()).count();
+    let of_norm = messages(&of_bucket(Some(1 << 30))) - 2 * 6;
+    assert_eq!(messages(&parts) - of_norm, 2 * 6 * (4 * 8 + 2 * 4));
 }
 
 /// Rings of which two rounds stand for seven send the same bytes in fewer messages.
@@ -241,6 +262,8 @@ fn what_cannot_be_divided_is_refused() {
     let expected = "parallel.prefetch: true; expected false, or `parallel.zero` of 1 or 2 with it: 3 gathers ahead by \
                     itself";
     assert_eq!(error("parallel.prefetch = true"), expected);
+    let expected = "parallel.bucket: 0B; expected 554304B to 2147483647B, for at most 16384 parts";
+    assert_eq!(error("parallel.bucket = \"0B\""), expected);
     let expected = "batch: 5 micro-batches of each stage; expected a multiple of 4 stages, to interleave";
     assert_eq!(error("batch = 10\nparallel.interleave = 2"), expected);
 }
