@@ -8,7 +8,7 @@ use etherweave_sim::params::{self, Binding, CoreParams, FlowControl, NicParams};
 use etherweave_topology::Topology;
 use etherweave_workload::{Graph, Op, Program, Traffic, Workload};
 
-use crate::{JobSpec, Scenario, routing};
+use crate::{JobSpec, Scenario, nodes, routing};
 
 /// Longest run: with any delay on top, far below the 213 days that a clock of picoseconds counts.
 pub(crate) const RUN_MAX: Duration = Duration::from_ms(5_000_000_000);
@@ -145,7 +145,8 @@ pub(crate) fn binding(number: usize, job: &JobSpec, cores: Option<&CoreParams>) 
 /// What must be known before a run, a line each.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
     let nic = slow_nic(scenario, topology);
-    [routing::warnings(scenario, topology), shared_cores(scenario), nic.into_iter().collect()].concat()
+    let nodes = nodes::warnings(scenario);
+    [routing::warnings(scenario, topology), shared_cores(scenario), nic.into_iter().collect(), nodes].concat()
 }
 
 /// Links of hosts that are faster than the NIC which a scenario has unless it describes another.

@@ -24,6 +24,7 @@ mod files;
 mod interconnect;
 mod measured;
 mod memory;
+mod nodes;
 mod observation;
 mod open_loop;
 mod outcome;

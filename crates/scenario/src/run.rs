@@ -14,7 +14,7 @@ use crate::memory::MemoryLimit;
 use crate::outcome::{Summary, finished, warnings};
 use crate::scenario::{Scenario, experiment, read};
 use crate::tables::tables;
-use crate::{Estimate, Outcome, ScenarioError};
+use crate::{Estimate, Outcome, ScenarioError, nodes};
 
 /// A simulation that has been built and not yet run.
 pub struct Run {
@@ -81,6 +81,7 @@ impl Run {
         let simulation = Simulation::build_for(options.process, &experiment, options.threads.max(1));
         let simulation = simulation.map_err(|error| document.locate(error))?;
         estimate.warnings.extend(check::warnings(&scenario, &experiment.topology));
+        estimate.warnings.extend(nodes::placement_warnings(&scenario, &experiment.jobs));
         let (topology, setup) = (experiment.topology, started.elapsed());
         Ok(Run { scenario, estimate, topology, simulation, snap_length, setup })
     }

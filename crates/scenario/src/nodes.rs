@@ -1,0 +1,76 @@
+//! Whether accelerators that share a node are in a server of the fabric, as far as a topology has servers.
+
+use etherweave_primitives::HostId;
+use etherweave_sim::Job;
+use etherweave_topology::TopologyKind;
+
+use crate::{JobSpec, Scenario};
+
+/// Accelerators of a node of a job that has some.
+fn node_size(job: &JobSpec) -> Option<u32> {
+    job.workload.node().map(|node| node.accelerators).filter(|&size| size > 1)
+}
+
+/// NICs of a server.
+fn server_size(scenario: &Scenario) -> Option<u32> {
+    if let TopologyKind::RailOptimised(topology) = &scenario.topology { Some(topology.rails) } else { None }
+}
+
+/// A line for each job whose nodes are no servers by their size.
+pub(crate) fn warnings(scenario: &Scenario) -> Vec<String> {
+    let Some(server) = server_size(scenario) else { return Vec::new() };
+    let line = |(number, job): (usize, &JobSpec)| {
+        let node = node_size(job).filter(|&node| node != server)?;
+        let name = job.workload.name();
+        Some(format!(
+            "job.{number}.workload.{name}.node.accelerators: {node}; the servers of the topology have {server}"
+        ))
+    };
+    scenario.job.iter().enumerate().filter_map(line).collect()
+}
+
+/// A line for each job of whose nodes some are in several servers, though they have their size.
+pub(crate) fn placement_warnings(scenario: &Scenario, jobs: &[Job]) -> Vec<String> {
+    let Some(server) = server_size(scenario) else { return Vec::new() };
+    let line = |job: &Job| {
+        let spec = scenario.job.iter().find(|spec| spec.name == job.name)?;
+        let node = node_size(spec).filter(|&node| node == server)?;
+        let is_scattered = |hosts: &&[HostId]| hosts.iter().any(|host| host.get() / server != hosts[0].get() / server);
+        let count = job.hosts.chunks(node as usize).filter(is_scattered).count();
+        let text = format!(
+            "{}: {count} of its nodes of {node} accelerators have hosts of several servers; placement and rank_order \
+             determine where its ranks are",
+            job.name
+        );
+        (count > 0).then_some(text)
+    };
+    jobs.iter().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Run;
+
+    /// What a run on eight servers of two says of eight accelerators in nodes of so many.
+    fn warnings(node: u32, keys: &str) -> Vec<String> {
+        let model = "{ layers = 1, hidden = 64, feed_forward = 64, key_value = 64, vocabulary = 64, sequence = 64 }";
+        let text = format!(
+            "topology.rail_optimised = {{ rails = 2, servers = 8, host_rate = \"100Gb/s\" }}\n\
+             [[job]]\nname = \"step\"\n{keys}\n[job.workload.training]\n\
+             ranks = 8\nbatch = 8\nnode.accelerators = {node}\n\
+             parallel = {{ tensor = 1, pipeline = 1 }}\nmodel = {model}\n"
+        );
+        Run::start(&text, "x.toml", &[], 1, &[]).unwrap().estimate().warnings.clone()
+    }
+
+    #[test]
+    fn nodes_that_are_no_servers_are_reported() {
+        let sizes = "job.0.workload.training.node.accelerators: 8; the servers of the topology have 2";
+        assert_eq!(warnings(8, ""), [sizes]);
+        assert_eq!(warnings(1, ""), Vec::<String>::new(), "no links in nodes");
+        assert_eq!(warnings(2, ""), Vec::<String>::new());
+        let places = "step: 4 of its nodes of 2 accelerators have hosts of several servers; placement and rank_order \
+                      determine where its ranks are";
+        assert_eq!(warnings(2, "placement.linear.first = 1"), [places]);
+    }
+}
