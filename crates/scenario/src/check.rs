@@ -274,6 +274,7 @@ fn check_rest(scenario: &Scenario, number: usize, longest: Duration) -> Result<(
     let key = format!("job.{number}.workload.{}", scenario.job[number].workload.name());
     InputError::unless(longest <= RUN_MAX, &key, format!("a rest of {longest}"), format!("at most {RUN_MAX}"))?;
     let (limit, longest) = (scenario.run.stall_limit, longest + scenario.host.timer_slack);
-    let expected = format!("more than {longest}, which job.{number} sleeps: that is waiting, not stuck");
+    let rounded = Duration::from_us(longest.as_ps().div_ceil(1_000_000));
+    let expected = format!("more than {rounded}, which job.{number} sleeps or computes: that is waiting, not stuck");
     InputError::unless(limit > longest, "run.stall_limit", limit, expected)
 }

@@ -350,7 +350,7 @@ fn times_of_runs_and_jobs() {
         ),
         (&job("osu_latency = {}\nstart = \"20us\""), "job.0.start: 20us; expected less than the end of the run, 20us"),
         (&format!("run = {{}}\n{}", job("osu_latency = {}\nstart = \"20s\"")), "run.stall_limit: 10s; expected more"),
-        (&nap, "run.stall_limit: 10s; expected more than 10000050us, which job.0 sleeps"),
+        (&nap, "run.stall_limit: 10s; expected more than 10000050us, which job.0 sleeps or computes"),
         (&job("osu_latency = {}\nbackground = true"), "job.0.background: true; expected false for one job at least"),
         (&format!("run.jobs = [\"k\"]\n{}", job("osu_latency = {}")), "run.jobs: k; expected names of jobs: j"),
         (&two, "job.1.name: j twice; expected another name for each job"),

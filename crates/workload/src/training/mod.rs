@@ -116,7 +116,7 @@ pub struct Training {
     pub per_teraflop: Duration,
     /// Whose decisions pick the algorithms of collectives between nodes.
     pub library: Library,
-    /// Rate of an accelerator's network, by which `library = "nccl"` chooses; absent: 100 Gb/s.
+    /// Rate of an accelerator's network, by which `library = "nccl"` chooses. Default "400Gb/s".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_rate: Option<BitRate>,
     /// Rings of more rounds take so many, 2 or more, each of as many times longer messages: all bytes, but fewer

@@ -2,9 +2,11 @@
 //!
 //! A layer has an attention (queries and output of the whole width, keys and values of their own) and a perceptron,
 //! dense or one per expert. Norms and biases are left out: they are less than a thousandth of the parameters.
-//! Sources: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", SC 2021, section 5.1
-//! for the operations, of which a causal attention needs half; Grattafiori et al., "The Llama 3 Herd of Models",
-//! 2024, table 3 for the default.
+//! Operations are those of the model alone, as in the MFU of Chowdhery et al., "PaLM: Scaling Language Modeling with
+//! Pathways", JMLR 2023, appendix B, but for the attention, which is causal and needs half of what they count.
+//! Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", SC 2021, count the whole
+//! attention, and what is computed again. Source of the default: Grattafiori et al., "The Llama 3 Herd of Models",
+//! 2024, table 3.
 
 use etherweave_primitives::InputErrors;
 

@@ -17,7 +17,7 @@ pub struct StepTimes {
     pub computation_s: f64,
     /// What stages wait for each other where all take the same time [s].
     pub bubble_s: f64,
-    /// What they wait more because some take longer: the first and the last have the embedding and the output layer [s].
+    /// What they wait more because some take longer: the last has the output layer [s].
     pub imbalance_s: f64,
     /// What collectives within the nodes add, by their formula, of those that the computation waits for [s].
     pub in_node_s: f64,
