@@ -1,5 +1,6 @@
 """Recorded programs and traces on other fabrics: what was measured, what a simulation predicts."""
 
+import errno
 import json
 import re
 import tomllib
@@ -11,8 +12,8 @@ from typing import Any, TypedDict
 from etherweave import _core
 from etherweave.archives import is_archive, recorded
 from etherweave.results import Result
-from etherweave.scenario import Overrides, ScenarioSource
-from etherweave.simulation import EstimateCallback, Progress, resolve, run
+from etherweave.scenario import Overrides, ScenarioSource, read
+from etherweave.simulation import EstimateCallback, Progress, run
 
 _LIBRARIES = {
     r"Open MPI v4\.0\b": "open_mpi_4_0",
@@ -25,6 +26,15 @@ JOB = "program"
 """Name of the job where the scenario has none."""
 RECORDED = ".ewr"
 """How the names of the recorder's files end."""
+WORKLOAD = "job.0.workload."
+"""How keys of the program's workload begin."""
+TRACE_KEYS = ("file", "text", "sha256")
+"""Keys of a workload that name its trace."""
+MISSING = (
+    "No such file or directory; expected the directory of a recording, an OTF2 archive (.otf2), or "
+    "a trace in GOAL or Chakra"
+)
+"""What is said of a recording or a trace that does not exist."""
 RANK = "{rank}"
 """Stands for the number of a rank in the names of Chakra's files."""
 LIBRARY = "open_mpi_4_1"
@@ -64,6 +74,8 @@ class Replay:
     library: str | None
     """Whose rules carried out collectives; None where the trace or its defaults say so."""
     compute_scale: float
+    job: str
+    """Name of the job that performs it."""
     result: Result
     """Of the simulation; the program is one iteration of the job."""
     warnings: tuple[str, ...] = ()
@@ -72,10 +84,10 @@ class Replay:
     @property
     def predicted_ns(self) -> float:
         """From the first start to the last end of a rank [ns]."""
-        starts = self.result.values("iterations", "start_ns")
-        spans = self.result.values("iterations", "duration_ns")
-        ends = [start + span for start, span in zip(starts, spans, strict=True)]
-        return float(max(ends) - min(starts))
+        columns = ("job", "start_ns", "duration_ns")
+        rows = zip(*(self.result.values("iterations", one) for one in columns), strict=True)
+        spans = [(start, start + span) for job, start, span in rows if job == self.job]
+        return float(max(end for _, end in spans) - min(start for start, _ in spans))
 
     @property
     def error(self) -> float | None:
@@ -106,7 +118,7 @@ def replay(
     scenario: ScenarioSource,
     overrides: Overrides | None = None,
     *,
-    compute_scale: float = 1.0,
+    compute_scale: float | None = None,
     library: str | None = None,
     ranks_per_node: int = 1,
     keep: Path | None = None,
@@ -124,10 +136,11 @@ def replay(
         or a trace: a GOAL text or binary, or Chakra's files by their folder or by their name with
         ``{rank}`` in it.
     scenario, overrides
-        The fabric, and where the job's ranks are, as for :func:`etherweave.run`.
+        The fabric, and where the job's ranks are, as for :func:`etherweave.run`. A first job with a
+        workload for such traces keeps its other keys, such as ``groups``.
     compute_scale
         Factor of the time between calls, or of the computation in traces of Chakra: 0.5 for
-        processors that are twice as fast.
+        processors that are twice as fast; by default what the scenario's job has, else 1.
     library
         Whose rules carry out collectives; by default the one that the scenario's job names, else
         the one that was recorded.
@@ -149,32 +162,79 @@ def replay(
         When a file cannot be read.
     """
     source = Path(source)
+    if not (source.exists() or RANK in source.name):
+        raise FileNotFoundError(errno.ENOENT, MISSING, str(source))
     described: RecordingFacts | None = None
     rules = library
     warnings: tuple[str, ...] = ()
+    given = _first_job(scenario, overrides)
     if kind := trace_kind(source):
-        workload = _trace(source, kind, compute_scale, library)
+        keys = _trace(source, kind, given, compute_scale, library)
         _only_of_recordings(source, ranks_per_node, keep)
-        first = _first_job(scenario, overrides)
     else:
         with recorded(source, keep) as files:
             recording = _core.Recording.read(files)
-        described = facts(recording)
-        first = _first_job(scenario, overrides)
-        rules = library or _named(first)
+        kind, described = "goal", facts(recording)
+        rules = library or _named(given)
         if rules is None:
             rules, warnings = _recorded(described["library"])
-        workload = {"goal": {"text": recording.goal(rules, ranks_per_node, compute_scale)}}
-    result = run(
-        scenario,
-        {**(overrides or {}), **_as_first(first, workload)},
-        threads=threads,
-        progress=progress,
-        memory_limit=memory_limit,
-        on_start=on_start,
-    )
-    _check_end(result, first, described)
-    return Replay(described, rules, compute_scale, result, warnings)
+        keys = {"text": recording.goal(rules, ranks_per_node, _or_one(compute_scale))}
+    changes = _as_first(given, {kind: keys}, overrides or {})
+    try:
+        result = run(
+            scenario,
+            changes,
+            threads=threads,
+            progress=progress,
+            memory_limit=memory_limit,
+            on_start=on_start,
+        )
+    except _core.ScenarioError as error:
+        lines = str(error).splitlines()
+        place = ErrorPlace(source, read(scenario)[1], kind)
+        has_own = any(key.startswith("job") for key in overrides or {})
+        raise _core.ScenarioError("\n".join(place.named(line, has_own) for line in lines)) from None
+    first = tomllib.loads(result.resolved)["job"][0]
+    _check_end(result, first["name"], described)
+    scale = first["workload"][kind].get("compute_scale", _or_one(compute_scale))
+    return Replay(described, rules, scale, first["name"], result, warnings)
+
+
+@dataclass(frozen=True)
+class ErrorPlace:
+    """What errors are about that the core finds in an override: the trace, or the scenario."""
+
+    source: Path
+    """The recording or the trace, as its user names it."""
+    origin: str
+    """The scenario."""
+    kind: str
+    """The workload that reads the trace."""
+
+    def named(self, line: str, has_own: bool) -> str:
+        """Return an error that begins with the file that it is about.
+
+        Parameters
+        ----------
+        line
+            What the core says.
+        has_own
+            Whether the user overrides keys of jobs too.
+        """
+        override = f"override: {WORKLOAD}{self.kind}."
+        for key in ("file", "text"):
+            if line.startswith(of_trace := f"{override}{key}: "):
+                return self._of_trace(line.removeprefix(of_trace))
+        about_job = line.startswith("override: job") and not has_own
+        return f"{self.origin}:{line.removeprefix('override:')}" if about_job else line
+
+    def _of_trace(self, reason: str) -> str:
+        """Name the trace; errors about one of several files have its absolute path in front."""
+        if self.kind != "chakra":
+            return f"{self.source}: {reason}"
+        folder = self.source if self.source.is_dir() else self.source.parent
+        reason = reason.replace(f"{folder.absolute()}/", "" if folder == Path() else f"{folder}/")
+        return reason.replace(str(self.source.absolute()), str(self.source))
 
 
 def trace_kind(source: Path) -> str | None:
@@ -190,19 +250,28 @@ def trace_kind(source: Path) -> str | None:
 
 
 def _trace(
-    source: Path, kind: str, compute_scale: float, library: str | None
-) -> dict[str, dict[str, object]]:
-    """Return a workload for a trace."""
-    file: dict[str, object] = {"file": str(source.absolute())}
-    if kind == "chakra":
-        chosen = {"library": library} if library else {}
-        return {kind: file | {"compute_scale": compute_scale} | chosen}
-    if compute_scale != 1.0 or library:
+    source: Path,
+    kind: str,
+    given: Mapping[str, Any] | None,
+    compute_scale: float | None,
+    library: str | None,
+) -> dict[str, object]:
+    """Return the keys of a workload for a trace: those of the scenario's job, with another file."""
+    options = {"compute_scale": compute_scale, "library": library}
+    chosen = {key: value for key, value in options.items() if value is not None}
+    if kind == "goal" and (_or_one(compute_scale) != 1.0 or library):
         raise _core.ScenarioError(
             f"{source}: a GOAL trace with another factor of computation, or another library; "
             "expected a recording, or traces of Chakra"
         )
-    return {kind: file}
+    written = _workload(given).get(kind, {})
+    kept = {key: value for key, value in written.items() if key not in TRACE_KEYS}
+    file = {"file": str(source.absolute())}
+    return {**kept, **file, **(chosen if kind == "chakra" else {})}
+
+
+def _or_one(compute_scale: float | None) -> float:
+    return 1.0 if compute_scale is None else compute_scale
 
 
 def _only_of_recordings(source: Path, ranks_per_node: int, keep: Path | None) -> None:
@@ -214,39 +283,58 @@ def _only_of_recordings(source: Path, ranks_per_node: int, keep: Path | None) ->
 
 
 def _first_job(scenario: ScenarioSource, overrides: Overrides | None) -> Mapping[str, Any] | None:
-    """Return the first job of a scenario, which may be a fabric alone."""
-    jobs = tomllib.loads(resolve(scenario, overrides)).get("job", [])
-    return next(iter(jobs), None)
+    """Return the first job as a scenario has it, or None of a fabric alone."""
+    text, _ = read(scenario)
+    try:
+        jobs = (overrides or {}).get("job") or tomllib.loads(text).get("job")
+    except (ValueError, RecursionError):  # the core says what is wrong with it
+        return None
+    return next(iter(jobs), None) if isinstance(jobs, list) else None
 
 
-def _as_first(first: Mapping[str, Any] | None, workload: Mapping[str, object]) -> Overrides:
-    """Put a workload in place of that of the first job, or make a job for it."""
-    if first is None:
-        return {"job": [{"name": JOB, "workload": workload}]}
-    return {"job.0.workload": workload}
+def _workload(given: Mapping[str, Any] | None) -> Mapping[str, Mapping[str, Any]]:
+    """Return the tables of a job's workload: one, where the scenario has no mistake there."""
+    workload = given.get("workload") if isinstance(given, Mapping) else None
+    tables = workload.items() if isinstance(workload, Mapping) else ()
+    return {kind: keys for kind, keys in tables if isinstance(keys, Mapping)}
 
 
-def _check_end(
-    result: Result, first: Mapping[str, Any] | None, described: RecordingFacts | None
-) -> None:
+def _as_first(
+    given: Mapping[str, Any] | None, workload: Mapping[str, object], overrides: Overrides
+) -> Overrides:
+    """Put a workload in place of that of the first job, or make a job for it.
+
+    Overrides of the job's keys follow; those of another workload of it have no effect.
+    """
+    (kind,) = workload
+    others = {key: value for key, value in overrides.items() if not key.startswith("job.0.")}
+    own = {
+        key: value
+        for key, value in overrides.items()
+        if key.startswith("job.0.")
+        and (not f"{key}.".startswith(WORKLOAD) or key.startswith(f"{WORKLOAD}{kind}."))
+    }
+    if given is None:
+        return {**others, "job": [{"name": JOB, "workload": workload}], **own}
+    return {**others, "job.0.workload": workload, **own}
+
+
+def _check_end(result: Result, job: str, described: RecordingFacts | None) -> None:
     """Reject a run that ends before all ranks of the program do."""
-    name = first["name"] if first else JOB
-    ended = result.values("iterations", "job").count(name)
+    ended = result.values("iterations", "job").count(job)
     expected = described["ranks"] if described else 1
     has_others = len(tomllib.loads(result.resolved)["job"]) > 1
     is_cut = ended < expected or not (described or has_others)
     if result.summary["finished"] == "time_limit" and is_cut:
         raise _core.ScenarioError(
-            f"{result.summary['name']}: run.end: {name} has not ended then; expected a later end, "
+            f"{result.summary['name']}: run.end: {job} has not ended then; expected a later end, "
             "or none"
         )
 
 
-def _named(first: Mapping[str, Any] | None) -> str | None:
+def _named(given: Mapping[str, Any] | None) -> str | None:
     """Return the library that the workload of a job names."""
-    (keys,) = first["workload"].values() if first else ({},)
-    named: str | None = keys.get("library")
-    return named
+    return next((keys.get("library") for keys in _workload(given).values()), None)
 
 
 def _recorded(version: str) -> tuple[str, tuple[str, ...]]:

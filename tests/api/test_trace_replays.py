@@ -59,6 +59,16 @@ def test_a_fabric_without_jobs_is_enough(fabric: Path, tmp_path: Path) -> None:
     assert set(Result.load(result).values("iterations", "job")) == {"program"}
 
 
+def test_the_time_is_that_of_the_trace_beside_longer_jobs(fabric: Path, tmp_path: Path) -> None:
+    (trace := tmp_path / "t.goal").write_text(GOAL)
+    both = tmp_path / "both.toml"
+    other = '[[job]]\nname = "b"\nworkload.osu_latency = {}\nplacement.hosts = [0, 2]\n'
+    both.write_text(FABRIC + other)
+    assert predicted(trace, "--on", both) == pytest.approx(
+        predicted(trace, "--on", fabric), rel=0.01
+    )
+
+
 def test_a_run_that_ends_before_the_trace_gives_no_time(fabric: Path, tmp_path: Path) -> None:
     (trace := tmp_path / "t.goal").write_text(GOAL)
     done = run_here("replay", trace, "--on", fabric, "--set", "run.end=1us")
