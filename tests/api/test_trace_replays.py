@@ -20,6 +20,19 @@ FABRIC = (
     "placement.hosts = [3, 1]\n"
 )
 GOAL = "num_ranks 2\nrank 0 {\nsend 10b to 1\n}\nrank 1 {\nrecv 10b from 0\n}\n"
+BOTH_SEND_FIRST = """num_ranks 2
+rank 0 {
+s: send 1000000b to 1
+r: recv 1000000b from 1
+r requires s
+}
+rank 1 {
+s: send 1000000b to 0
+r: recv 1000000b from 0
+r requires s
+}
+"""
+"""Ends only where a send does not wait for its receive."""
 
 
 @pytest.fixture
@@ -67,6 +80,19 @@ def test_the_time_is_that_of_the_trace_beside_longer_jobs(fabric: Path, tmp_path
     assert predicted(trace, "--on", both) == pytest.approx(
         predicted(trace, "--on", fabric), rel=0.01
     )
+
+
+def test_a_stuck_replay_names_the_ranks_that_wait_and_keeps_its_result(
+    fabric: Path, tmp_path: Path
+) -> None:
+    (trace := tmp_path / "t.goal").write_text(BOTH_SEND_FIRST)
+    result, drawn = tmp_path / "result", tmp_path / "trace.json"
+    done = run_here("replay", trace, "--on", fabric, "-o", result, "--trace", drawn)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert f"Stuck: the result in {result} is partial." in done.stderr
+    assert "No event can make progress:\njob a: rank 0 on host3 waits for" in done.stderr
+    assert Result.load(result).summary["finished"] == "stuck"
+    assert json.loads(drawn.read_text())["traceEvents"]
 
 
 def test_a_run_that_ends_before_the_trace_gives_no_time(fabric: Path, tmp_path: Path) -> None:

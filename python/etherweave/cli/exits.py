@@ -4,11 +4,14 @@ import errno
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 from etherweave.linux.processes import handled
+
+if TYPE_CHECKING:
+    from etherweave.results import Summary
 
 FAILED = 1
 """Exit code of a check that failed, or of a machine that failed."""
@@ -48,6 +51,28 @@ def reject(mistake: object) -> NoReturn:
     """Print a user's mistake in one line and end with :data:`USAGE`."""
     print_error(mistake)
     raise typer.Exit(USAGE)
+
+
+def exit_as(summary: "Summary", kept: str) -> None:
+    """Print the warnings of a run, and end as it ended where it is partial.
+
+    Parameters
+    ----------
+    summary
+        Figures of the run.
+    kept
+        What of a partial run there is: ``"the result in DIRECTORY"``.
+    """
+    for warning in summary["warnings"]:
+        print_error(f"WARNING: {warning}")
+    finished = summary["finished"]
+    if finished in ("interrupted", "stuck"):
+        print_error(f"{finished.capitalize()}: {kept} is partial.")
+    if finished == "stuck":
+        print_error(f"No event can make progress:\n{summary.get('stuck_report')}")
+        raise typer.Exit(STUCK)
+    if finished == "interrupted":
+        raise typer.Exit(INTERRUPTED)
 
 
 @contextmanager

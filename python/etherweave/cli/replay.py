@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import etherweave
-from etherweave.cli.exits import mistakes, print_error, reject
+from etherweave.cli.exits import exit_as, mistakes, print_error, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
@@ -57,12 +57,13 @@ def replay(
     output: Annotated[Path | None, output_option("Directory for the result.")] = None,
     settings: Settings = None,
     compute_scale: Annotated[
-        float,
+        float | None,
         typer.Option(
             min=0.0,
-            help="Factor of the time between calls of MPI, or of computation in a Chakra trace.",
+            help="Factor of the time between calls of MPI, or of computation in a Chakra trace; by "
+            "default that of the scenario's job, else 1.",
         ),
-    ] = 1.0,
+    ] = None,
     library: Annotated[
         str | None,
         typer.Option(
@@ -94,7 +95,7 @@ def replay(
 ) -> None:
     """Simulate a recorded program or a trace on a fabric, and print recorded and predicted time.
 
-    The exit code is 2 after a mistake, 130 after Ctrl-C.
+    The exit code is 2 after a mistake, 3 after a deadlock, 130 after Ctrl-C.
     """
     from etherweave.archives import ArchiveError
     from etherweave.replays import replay as simulated
@@ -123,15 +124,14 @@ def replay(
             memory_limit=memory_limit,
             on_start=partial(print_start, scenario.stem),
         )
-    for warning in (*done.warnings, *done.result.summary["warnings"]):
+    for warning in done.warnings:
         print_error(f"WARNING: {warning}")
-    if done.result.is_partial:
-        reject(f"{scenario}: the simulation did not end: {done.result.summary['finished']}")
     with mistakes():
         if output:
             done.result.save(output)
         if trace:
             write_trace(done.result, trace)
+    exit_as(done.result.summary, f"the result in {output}" if output else "the simulation")
     print(json.dumps(done.to_json(), indent=2) if as_json else _text(done, scenario))
 
 

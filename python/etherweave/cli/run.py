@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import etherweave
-from etherweave.cli.exits import INTERRUPTED, STUCK, os_error, print_error, reject
+from etherweave.cli.exits import exit_as, os_error, print_error, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
@@ -130,7 +130,7 @@ def run(
     alone = _alone(file, changes, threads, memory_limit, result) if slowdown else {}
     if is_first():
         print(_json(result, alone) if as_json else _text(result, alone))
-    _exit(result, output)
+    exit_as(result.summary, f"the result in {output}" if output else "what is printed")
 
 
 def _simulate(
@@ -243,19 +243,6 @@ def _captures(pcap: list[str] | None) -> dict[str, str | Path]:
     if len(files) < len(pairs) or len(set(files.values())) < len(pairs):
         reject("--pcap: expected each host once, and a file of its own for each")
     return files
-
-
-def _exit(result: Result, output: Path | None) -> None:
-    for warning in result.summary["warnings"]:
-        print_error(f"WARNING: {warning}")
-    if result.is_partial:
-        where = f"the result in {output}" if output else "what is printed"
-        print_error(f"{result.summary['finished'].capitalize()}: {where} is partial.")
-    if result.summary["finished"] == "stuck":
-        print_error(f"No event can make progress:\n{result.summary.get('stuck_report')}")
-        raise typer.Exit(STUCK)
-    if result.summary["finished"] == "interrupted":
-        raise typer.Exit(INTERRUPTED)
 
 
 def _json(result: Result, alone: dict[str, Result]) -> str:
