@@ -112,6 +112,40 @@ def test_traces_of_chakra_are_replayed_by_their_folder_or_pattern(
     assert predicted(folder, *on, "--compute-scale", "0.5") < span_ns
 
 
+def test_the_workload_of_a_job_keeps_its_other_keys(tmp_path: Path) -> None:
+    (trace := tmp_path / "t.goal").write_text(GOAL)
+    (scenario := tmp_path / "s.toml").write_text(
+        'topology.single_switch.hosts = 4\n[[job]]\nname = "a"\n[job.workload.goal]\n'
+        'file = "none.goal"\nsha256 = "00"\niterations = 3\n'
+    )
+    done = run_here("replay", trace, "--on", scenario, "-o", tmp_path / "result")
+    assert done.returncode == 0, done.stderr
+    assert set(Result.load(tmp_path / "result").values("iterations", "iteration")) == {0, 1, 2}
+    half, given = SCENARIOS / "chakra.toml", ("--compute-scale", "1")
+    assert predicted(SCENARIOS / "chakra", "--on", half) < predicted(
+        SCENARIOS / "chakra", "--on", half, *given
+    )
+
+
+@pytest.mark.parametrize("has_job", [False, True])
+def test_settings_of_the_first_job_apply_to_the_trace(
+    has_job: bool, fabric: Path, tmp_path: Path
+) -> None:
+    (trace := tmp_path / "t.goal").write_text(GOAL)
+    if not has_job:
+        fabric.write_text("topology.single_switch.hosts = 4\n")
+    settings = ("--set", "job.0.workload.goal.iterations=3", "--set", "job.0.name=x")
+    result = tmp_path / "result"
+    predicted(trace, "--on", fabric, *settings, "-o", result)
+    rows = Result.load(result).values("iterations", "job")
+    assert rows == ["x"] * 6
+    control = ("--set", "job.0.workload.chakra.control_dependencies=false")
+    groups = ("--set", "job.0.workload.chakra.groups={ 7 = [0, 9] }")
+    on = ("--on", fabric, *control, *groups, "--set", "job.0.placement.hosts=[0,1,2,3]")
+    wrong = run_here("replay", SCENARIOS / "chakra", *on)
+    assert "job.0.workload.chakra.groups.7: rank 9 of a job of 4 ranks" in wrong.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
