@@ -114,6 +114,11 @@ impl GraphState {
         self.requests.len()
     }
 
+    /// The operations of these requests.
+    pub fn open_operations(&self) -> impl Iterator<Item = (u32, GraphOp)> {
+        self.requests.iter().map(|&(_, node)| (node, self.run.op(node)))
+    }
+
     /// Why it does not go on, if it cannot be read any more.
     pub fn failure(&self) -> Option<String> {
         self.run.failure().map(ToString::to_string)

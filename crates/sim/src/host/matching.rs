@@ -98,6 +98,11 @@ impl Matching {
     pub fn posted(&self) -> &VecDeque<Receive> {
         &self.posted
     }
+
+    /// Messages that no receive has taken, for the report of a stuck run.
+    pub fn unexpected(&self) -> &VecDeque<Unexpected> {
+        &self.unexpected
+    }
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub(crate) use bus::{Bus, HostInterface};
 pub(crate) use core::{Core, OWN_CORE};
 pub(crate) use endpoint::{Endpoint, Intake, lines};
 pub(crate) use graph::GraphState;
-pub(crate) use matching::{ANY_SOURCE, ANY_TAG, Receive};
+pub(crate) use matching::{ANY_SOURCE, ANY_TAG, Envelope, Receive};
 pub(crate) use protocol::{Protocol, ReceivedCounts};
 pub(crate) use rank::RankState;
 pub(crate) use receive_queue::ReceiveQueue;

@@ -251,6 +251,16 @@ impl Shard {
         !is_eager
     }
 
+    /// Why a send to a peer waits for its receive.
+    pub(crate) fn reason_of_rendezvous(&self, endpoint: EndpointIndex) -> String {
+        let library = match Neighbour::of(endpoint) {
+            Some(_) => "shared_memory",
+            None if self.constants.is_tcp() => "mpi_tcp",
+            None => "mpi_roce",
+        };
+        format!("longer than host.{library}.eager_max")
+    }
+
     /// Posts a receive, which belongs to an operation of a graph or is one of a sequence.
     pub(super) fn irecv(&mut self, thread: ThreadIndex, envelope: Envelope, node: u32) {
         if let Some(message) = self.rank(thread).matching.post(Receive { envelope, node }) {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use etherweave_primitives::{Duration, Stream, Time};
-use etherweave_workload::{Op, Program, ProgramCursor};
+use etherweave_workload::{GraphOp, Op, Program, ProgramCursor};
 
 use super::IterationRow;
 use super::activity::{ActivityKind, ActivityLog, MessageEnd};
@@ -162,6 +162,11 @@ impl RankState {
         self.peers.iter().find(|&&(_, own)| own == endpoint).map(|&(rank, _)| rank)
     }
 
+    /// The endpoint to a peer, if it has one.
+    pub fn endpoint_to(&self, peer: u32) -> Option<EndpointIndex> {
+        self.peers.iter().find(|&&(rank, _)| rank == peer).map(|&(_, endpoint)| endpoint)
+    }
+
     /// Begins to fetch the present operation and the next, and the peer after the last: programs often go through
     /// their peers in order.
     #[inline]
@@ -218,6 +223,11 @@ impl RankState {
     /// Why its graph does not go on, if its file cannot be read.
     pub fn graph_failure(&self) -> Option<String> {
         self.graph.as_ref()?.failure()
+    }
+
+    /// Operations of its graph whose requests are open, without receives that no message matches.
+    pub fn matched_operations(&self) -> impl Iterator<Item = (u32, GraphOp)> {
+        self.graph.iter().flat_map(|graph| graph.open_operations())
     }
 
     /// Requests that are not complete.

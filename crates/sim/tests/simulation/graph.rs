@@ -298,5 +298,5 @@ fn a_rank_that_waits_for_any_message_for_ever_is_reported() {
     let Finish::Stuck(report) = Simulation::build(&experiment, 1).unwrap().run(Time::MAX, &mut |_| true) else {
         panic!("no rank sends")
     };
-    assert_eq!(report, "job job: rank 0 on host0 waits for 1 requests: a message of any rank with tag 7 (operation 0)");
+    assert_eq!(report, "job job: rank 0 on host0 waits for 1 request: a message of any rank with tag 7 (operation 0)");
 }

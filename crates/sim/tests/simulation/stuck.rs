@@ -1,10 +1,12 @@
 //! A run without progress reports which ports and ranks wait for what.
 
-use etherweave_primitives::{Bytes, HostId, Priority, Rank, Time};
+use std::sync::Arc;
+
+use etherweave_primitives::{Bytes, Duration, HostId, Priority, Rank, Time};
 use etherweave_sim::params::Threshold;
 use etherweave_sim::{Finish, Simulation};
 use etherweave_topology::{Custom, Family};
-use etherweave_workload::{Block, Op, Program, StreamSpec, Traffic};
+use etherweave_workload::{Block, ExecutionStream, GraphBuilder, GraphOp, Op, Program, StreamSpec, Traffic};
 
 use crate::common::{experiment, job_of, one_switch, roce};
 
@@ -17,7 +19,51 @@ fn a_rank_that_waits_for_ever_is_reported() {
     let Finish::Stuck(report) = Simulation::build(&experiment, 1).unwrap().run(Time::MAX, &mut |_| true) else {
         panic!("no rank sends")
     };
-    assert_eq!(report, "job job: rank 0 on host0 waits for 1 requests: a message of rank 1 with tag 7");
+    assert_eq!(report, "job job: rank 0 on host0 waits for 1 request: a message of rank 1 with tag 7");
+}
+
+/// What a run that ends stuck says.
+fn stuck_report(traffic: Traffic) -> String {
+    let experiment = experiment(one_switch(2), roce(), vec![job_of(traffic, Priority::new(0))]);
+    match Simulation::build(&experiment, 1).unwrap().run(Time::MAX, &mut |_| true) {
+        Finish::Stuck(report) => report,
+        other => panic!("no receive is posted: {other:?}"),
+    }
+}
+
+const BYTES: u64 = 1_000_000;
+
+fn waiting_line(rank: u32, operation: &str) -> String {
+    let peer = 1 - rank;
+    format!(
+        "job job: rank {rank} on host{rank} waits for 1 request: a send of {BYTES} B to rank {peer} with tag \
+         7{operation}, longer than host.mpi_roce.eager_max"
+    )
+}
+
+#[test]
+fn sends_of_sequences_that_no_receive_takes_are_named() {
+    let program = |peer| {
+        let (peer, tag) = (Rank::new(peer), 7);
+        let send = [Op::Isend { peer, tag, bytes: BYTES }, Op::WaitAll];
+        Program::new([Block::unmeasured([&send[..], &[Op::Irecv { peer, tag, bytes: BYTES }, Op::WaitAll]].concat())])
+    };
+    let report = stuck_report(Traffic::Ranks(vec![program(1), program(0)]));
+    assert_eq!(report, [waiting_line(0, ""), waiting_line(1, "")].join("\n"));
+}
+
+#[test]
+fn sends_of_graphs_that_no_receive_takes_are_named_with_their_operation() {
+    let graph = |peer| {
+        let mut graph = GraphBuilder::default();
+        let (stream, peer, bytes) = (graph.stream(ExecutionStream::Core), Rank::new(peer), BYTES);
+        graph.chain(stream, GraphOp::Compute { duration: Duration::from_us(1) });
+        graph.chain(stream, GraphOp::Send { peer, tag: 7, bytes });
+        graph.chain(stream, GraphOp::Receive { peer: Some(peer), tag: Some(7), bytes });
+        Arc::new(graph.build().unwrap())
+    };
+    let report = stuck_report(Traffic::Graphs { ranks: vec![graph(1), graph(0)], iterations: 1 });
+    assert_eq!(report, [waiting_line(0, " (operation 1)"), waiting_line(1, " (operation 1)")].join("\n"));
 }
 
 /// Five switches in a ring; every host sends two switches on, so that each link waits for the next.
