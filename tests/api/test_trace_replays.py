@@ -153,7 +153,10 @@ def test_settings_of_the_first_job_apply_to_the_trace(
         (("t.goal", "--library", "mpich_4"), "t.goal: a GOAL trace with another factor"),
         (("t.goal", "--ranks-per-node", "2"), "t.goal: a trace with a number of ranks of a node"),
         (("t.goal", "--keep", "kept"), "t.goal: a trace with a number of ranks of a node"),
-        (("none.goal",), "none.goal: No such file"),
+        (("none.goal",), "none.goal: No such file or directory; expected the directory of a rec"),
+        (("cycle.goal",), "cycle.goal: line 3: an operation that waits for itself"),
+        (("traces",), "traces/0.0.et: byte 0: "),
+        (("traces/0.{rank}.et",), "traces/0.0.et: byte 0: "),
         (("empty",), "empty: no files; expected a file for each rank, ending in .ewr"),
         (("t.goal.gz",), "cannot be read (it is no text in UTF-8); expected a GOAL text or binary"),
     ],
@@ -169,8 +172,19 @@ def test_what_a_trace_has_not_is_refused(
     Path("t.goal").write_text(GOAL)
     Path("t.goal.gz").write_bytes(gzip.compress(GOAL.encode()))
     Path("empty").mkdir()
+    Path("cycle.goal").write_text("num_ranks 1\nrank 0 {\na: calc 1\na requires a\n}\n")
+    Path("traces").mkdir()
+    Path("traces/0.0.et").write_bytes(b"\7")
     done = run_here("replay", *words, "--on", fabric)
     assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+    assert "override" not in done.stderr
+
+
+def test_an_error_of_the_job_names_the_scenario(tmp_path: Path) -> None:
+    (trace := tmp_path / "t.goal").write_text(GOAL)
+    (bare := tmp_path / "bare.toml").write_text("topology.single_switch.hosts = 1\n")
+    done = run_here("replay", trace, "--on", bare)
+    assert (done.returncode, done.stderr.startswith(f"{bare}: job.0")) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize("verb", ["run", "show", "design"])
