@@ -67,6 +67,16 @@ pub(crate) fn check_peer(rank: Rank, peer: Rank, ranks: usize) -> Result<(), Inp
     InputError::unless(is_other, "peer", found, "another rank of the job")
 }
 
+/// "1 message", "2 messages".
+pub(crate) fn counted(count: i128, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Which of the two lacks others where there are so many sends and receives.
+pub(crate) fn lacking(sends: i128, receives: i128) -> &'static str {
+    if sends < receives { "a send for every receive" } else { "a receive for every send" }
+}
+
 /// Adds so many messages of a length to a channel; receives count below zero.
 pub(crate) fn add(balance: &mut Balance, channel: (Rank, Rank, u32), messages: i128, bytes: u64) {
     let open = balance.entry(channel).or_default();

@@ -36,6 +36,7 @@ mod facts;
 mod job;
 mod nodes;
 mod order;
+mod own_messages;
 mod progress;
 mod run;
 mod window;
@@ -52,6 +53,7 @@ pub(crate) use job::graphs_of;
 pub use nodes::NodeLists;
 pub use order::programs_of_graphs;
 pub(crate) use order::topological;
+pub(crate) use own_messages::{OwnMessage, OwnMessages};
 pub use run::GraphRun;
 pub(crate) use window::{BLOCK_BYTES, BLOCK_NODES, ReadNodes};
 

@@ -62,8 +62,7 @@ pub fn check_progress(programs: &[Program]) -> Result<(), InputError> {
     let mut states = network.ranks.iter_mut().enumerate();
     let stuck: Vec<usize> = states.by_ref().filter_map(|(rank, state)| state.ops.peek().map(|_| rank)).collect();
     if let Some(&first) = stuck.first() {
-        let (count, rank) = (stuck.len(), Rank::from_index(first));
-        let found = format!("{count} ranks wait for ever, {rank} first{}", network.channels.open_request(first));
+        let found = format!("{}{}", waiting_ranks(&stuck), network.channels.open_request(first));
         return Err(InputError::new("programs", found, "programs that end whatever sends wait for"));
     }
     match network.ranks.iter().position(|rank| rank.open > 0) {
@@ -73,6 +72,15 @@ pub fn check_progress(programs: &[Program]) -> Result<(), InputError> {
             "a wait after the last message",
         )),
         None => Ok(()),
+    }
+}
+
+/// Says that these ranks wait, one at least.
+pub(crate) fn waiting_ranks(ranks: &[usize]) -> String {
+    let first = Rank::from_index(ranks[0]);
+    match ranks.len() {
+        1 => format!("{first} waits for ever"),
+        count => format!("{count} ranks wait for ever, {first} first"),
     }
 }
 

@@ -113,9 +113,17 @@ pub(super) fn open(trace: &TraceFile) -> Result<Vec<Graph>, InputError> {
             let expected = format!("a start from {behind} on and an end behind it");
             return Err(byte_error(at, format!("rank {rank} from {start} to {end}"), expected));
         }
+        if end > file.length {
+            let found = format!("rank {rank} from {start} to {end}, in {} bytes", file.length);
+            return Err(byte_error(at, found, "a place within"));
+        }
         behind = end;
         let part = file.part(start, end - start, &format!("rank {rank}"))?;
         graphs.push(RankNodes::new(trace, part, rank, ranks)?.graph()?);
+    }
+    if behind < file.length {
+        let found = format!("{} bytes behind the last rank", file.length - behind);
+        return Err(byte_error(file.at + behind, found, "the end of the file"));
     }
     Ok(graphs)
 }
@@ -305,6 +313,10 @@ fn operation(node: &[u8], at: u64, rank: u32, ranks: u32) -> Result<GraphOp, Inp
         return Err(byte_error(at + 9, format!("a size of {size}"), format!("at most {most}")));
     }
     let is_peer = (peer < ranks && peer != rank) || (peer == ANY && kind == RECEIVE);
+    if kind != CALC && peer == rank {
+        let expected = "another rank of the job; in a text such messages are copies";
+        return Err(byte_error(at + 5, format!("a message of rank {rank} to itself"), expected));
+    }
     if kind != CALC && !is_peer {
         let found = format!("rank {rank} exchanges with {peer} in a job of {ranks} ranks");
         return Err(byte_error(at + 5, found, "another rank of the job"));

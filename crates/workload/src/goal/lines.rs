@@ -11,13 +11,19 @@ pub(super) struct GoalLine<'a> {
 #[derive(Default)]
 pub(super) struct LineReader {
     number: usize,
-    in_comment: bool,
+    /// The line in which the present comment begins.
+    comment: Option<usize>,
 }
 
 impl LineReader {
     /// How many lines there have been.
     pub fn number(&self) -> usize {
         self.number
+    }
+
+    /// The line in which a comment begins that has not ended.
+    pub fn open_comment(&self) -> Option<usize> {
+        self.comment
     }
 
     /// The next line, if it has words.
@@ -27,35 +33,34 @@ impl LineReader {
         let line = if self.number == 1 { line.trim_start_matches('\u{feff}') } else { line };
         let (mut words, mut rest) = (Vec::new(), line);
         while !rest.is_empty() {
-            rest = if self.in_comment {
-                after_comment(rest, &mut self.in_comment)
-            } else {
-                split(rest, &mut words, &mut self.in_comment)
+            rest = match self.comment {
+                Some(_) => after_comment(rest, &mut self.comment),
+                None => self.split(rest, &mut words),
             };
         }
         (!words.is_empty()).then_some(GoalLine { number: self.number, words })
     }
+
+    /// Takes words up to the next comment; gives what follows its beginning.
+    fn split<'a>(&mut self, rest: &'a str, words: &mut Vec<&'a str>) -> &'a str {
+        let line = rest.find("//").unwrap_or(rest.len());
+        let block = rest.find("/*").unwrap_or(rest.len());
+        let code = &rest[..line.min(block)];
+        code.split_whitespace().for_each(|word| pieces(word, words));
+        self.comment = (block < line).then_some(self.number);
+        if self.comment.is_some() { &rest[block + 2..] } else { "" }
+    }
 }
 
 /// What follows the end of a comment.
-fn after_comment<'a>(rest: &'a str, in_comment: &mut bool) -> &'a str {
+fn after_comment<'a>(rest: &'a str, comment: &mut Option<usize>) -> &'a str {
     match rest.split_once("*/") {
         Some((_, after)) => {
-            *in_comment = false;
+            *comment = None;
             after
         }
         None => "",
     }
-}
-
-/// Takes words up to the next comment; gives what follows its beginning.
-fn split<'a>(rest: &'a str, words: &mut Vec<&'a str>, in_comment: &mut bool) -> &'a str {
-    let line = rest.find("//").unwrap_or(rest.len());
-    let block = rest.find("/*").unwrap_or(rest.len());
-    let code = &rest[..line.min(block)];
-    code.split_whitespace().for_each(|word| pieces(word, words));
-    *in_comment = block < line;
-    if *in_comment { &rest[block + 2..] } else { "" }
 }
 
 /// `10b` is a number and a unit, `l1:` a label and a colon, `{` a word of its own.

@@ -8,6 +8,7 @@ use etherweave_primitives::{Duration, InputError, Rank};
 use super::binary::BinaryWriter;
 use super::lines::{GoalLine, LineReader};
 use super::{CALC_MAX, RANKS_MAX, TAG_MAX, cores, line_error};
+use crate::graph::{OwnMessage, OwnMessages};
 use crate::limits::MESSAGE_MAX;
 use crate::{Graph, GraphBuilder, GraphOp, NodeId};
 
@@ -19,6 +20,8 @@ struct Reader {
     lines: LineReader,
     /// How many ranks there are; not known before the first line.
     ranks: Option<u64>,
+    /// The line that says so.
+    announced: usize,
     /// Ranks that have been read.
     read: Vec<bool>,
     open: Option<OpenRank>,
@@ -33,6 +36,7 @@ struct OpenRank {
     /// Where each operation stands.
     lines: Vec<usize>,
     labels: BTreeMap<Box<str>, NodeId>,
+    own: OwnMessages,
 }
 
 /// A rank and its graph.
@@ -73,19 +77,16 @@ pub(super) fn convert(mut text: impl BufRead, out: impl Write + Seek) -> Result<
             binary = Some(BinaryWriter::new(out, ranks as u32)?);
         }
         if let (Some((rank, graph)), Some(binary)) = (read, &mut binary) {
-            if rank < next {
-                let found = format!("the end of rank {rank} behind rank {}", next - 1);
+            if rank != next {
+                let found = format!("the end of rank {rank} in place of rank {next}");
                 return Err(line_error(reader.last, found, "ranks in order"));
             }
-            (next..rank).try_for_each(|_| binary.rank(&Graph::default()))?;
             binary.rank(&graph)?;
-            next = rank + 1;
+            next += 1;
         }
     }
-    let ranks = reader.end()?;
-    let mut binary = binary.expect("a text without mistakes begins with its ranks");
-    (next..ranks).try_for_each(|_| binary.rank(&Graph::default()))?;
-    binary.finish()
+    reader.end()?;
+    binary.expect("a text without mistakes begins with its ranks").finish()
 }
 
 /// Reads a line; whether there is one.
@@ -101,7 +102,7 @@ fn next_line(text: &mut impl BufRead, line: &mut String, number: usize) -> Resul
 
 impl Reader {
     fn new() -> Reader {
-        Reader { lines: LineReader::default(), ranks: None, read: Vec::new(), open: None, last: 1 }
+        Reader { lines: LineReader::default(), ranks: None, announced: 1, read: Vec::new(), open: None, last: 1 }
     }
 
     /// Takes the next line; gives a rank that it ends.
@@ -126,6 +127,7 @@ impl Reader {
 
     /// The first line.
     fn announce(&mut self, line: &GoalLine<'_>) -> Result<(), InputError> {
+        self.announced = line.number;
         self.ranks = ranks(line).filter(|ranks| (1..=RANKS_MAX).contains(ranks));
         match self.ranks {
             Some(ranks) => self.read = vec![false; ranks as usize],
@@ -140,12 +142,15 @@ impl Reader {
             return Err(line_error(line.number, format!("rank {rank} twice"), "each rank once"));
         }
         let (graph, lines, labels) = (GraphBuilder::default(), Vec::new(), BTreeMap::new());
-        self.open = Some(OpenRank { rank, graph, lines, labels });
+        self.open = Some(OpenRank { rank, graph, lines, labels, own: OwnMessages::default() });
         Ok(())
     }
 
     fn end_rank(&mut self) -> Result<Option<ReadRank>, InputError> {
         let Some(open) = self.open.take() else { return Ok(None) };
+        if let Some((node, error)) = open.own.unmatched() {
+            return Err(line_error(open.lines[node.get() as usize], error.found, error.expected));
+        }
         let graph = open.graph.build().map_err(|cycle| {
             let line = open.lines[cycle.node as usize];
             line_error(line, "an operation that waits for itself through others", "dependencies without a cycle")
@@ -156,13 +161,22 @@ impl Reader {
 
     /// The text ends; gives how many ranks it has.
     fn end(self) -> Result<u64, InputError> {
+        if let Some(line) = self.lines.open_comment() {
+            return Err(line_error(line, "a comment without an end", "`*/`"));
+        }
         match (self.open, self.ranks) {
             (Some(open), _) => Err(line_error(self.last, format!("the text ends inside of rank {}", open.rank), "`}`")),
-            (None, Some(ranks)) => Ok(ranks),
+            (None, Some(ranks)) => match self.read.iter().position(|is_read| !is_read) {
+                Some(rank) => Err(line_error(self.announced, format!("no rank {rank}"), EVERY_RANK)),
+                None => Ok(ranks),
+            },
             (None, None) => Err(no_ranks(1, "nothing")),
         }
     }
 }
+
+/// What the text has for each rank.
+const EVERY_RANK: &str = "`rank N {` and `}` for each of the ranks that `num_ranks` announces";
 
 fn no_ranks(line: usize, found: &str) -> InputError {
     line_error(line, found, format!("`num_ranks` and a number from 1 to {RANKS_MAX}"))
@@ -191,8 +205,8 @@ impl OpenRank {
         ranks: u64,
     ) -> Result<(), InputError> {
         let (op, rest) = match words {
-            ["send", bytes, "b", "to", peer, rest @ ..] => self.send(line, [bytes, peer], rest, ranks)?,
-            ["recv", bytes, "b", "from", peer, rest @ ..] => self.receive(line, [bytes, peer], rest, ranks)?,
+            ["send", bytes, "b", "to", peer, rest @ ..] => OpenRank::send(line, [bytes, peer], rest, ranks)?,
+            ["recv", bytes, "b", "from", peer, rest @ ..] => OpenRank::receive(line, [bytes, peer], rest, ranks)?,
             ["calc", ns, rest @ ..] => {
                 let duration = Duration::from_ns(number(line, ns, "calculation", CALC_MAX)?);
                 (GraphOp::Compute { duration }, rest)
@@ -204,7 +218,7 @@ impl OpenRank {
         };
         let cpu = places(line, rest)?;
         cores(&mut self.graph, cpu);
-        let node = self.graph.add(cpu, op, &[]);
+        let node = self.add(line, cpu, op)?;
         self.lines.push(line.number);
         if let Some(label) = label
             && self.labels.insert(label.into(), node).is_some()
@@ -214,40 +228,50 @@ impl OpenRank {
         Ok(())
     }
 
+    fn add(&mut self, line: &GoalLine<'_>, cpu: u8, op: GraphOp) -> Result<NodeId, InputError> {
+        let message = match op {
+            GraphOp::Send { peer, tag, bytes } if u64::from(peer.get()) == self.rank => {
+                OwnMessage { is_send: true, tag, bytes }
+            }
+            GraphOp::Receive { peer: Some(peer), tag, bytes } if u64::from(peer.get()) == self.rank => {
+                let any =
+                    || line_error(line.number, "a receive from the rank itself with any tag", "the number of a tag");
+                OwnMessage { is_send: false, tag: tag.ok_or_else(any)?, bytes }
+            }
+            _ => return Ok(self.graph.add(cpu, op, &[])),
+        };
+        let added = self.own.add(&mut self.graph, cpu, message);
+        added.map_err(|error| line_error(line.number, error.found, error.expected))
+    }
+
     fn send<'w>(
-        &self,
         line: &GoalLine<'_>,
         [bytes, peer]: [&str; 2],
         rest: &'w [&'w str],
         ranks: u64,
     ) -> Result<(GraphOp, &'w [&'w str]), InputError> {
         let bytes = number(line, bytes, "message", MESSAGE_MAX.get())?;
-        let peer = self.peer(line, peer, ranks)?;
+        let peer = peer_rank(line, peer, ranks)?;
         let (tag, rest) = tag(line, rest)?;
         let tag = tag.ok_or_else(|| line_error(line.number, "a send with any tag", "the number of a tag"))?;
         Ok((GraphOp::Send { peer, tag, bytes }, rest))
     }
 
     fn receive<'w>(
-        &self,
         line: &GoalLine<'_>,
         [bytes, peer]: [&str; 2],
         rest: &'w [&'w str],
         ranks: u64,
     ) -> Result<(GraphOp, &'w [&'w str]), InputError> {
         let bytes = number(line, bytes, "message", MESSAGE_MAX.get())?;
-        let peer = if peer == "-1" { None } else { Some(self.peer(line, peer, ranks)?) };
+        let peer = if peer == "-1" { None } else { Some(peer_rank(line, peer, ranks)?) };
         let (tag, rest) = tag(line, rest)?;
         Ok((GraphOp::Receive { peer, tag, bytes }, rest))
     }
+}
 
-    fn peer(&self, line: &GoalLine<'_>, peer: &str, ranks: u64) -> Result<Rank, InputError> {
-        let peer = number(line, peer, "peer", ranks - 1)?;
-        if peer == self.rank {
-            return Err(line_error(line.number, format!("a message of rank {peer} to itself"), "another rank"));
-        }
-        Ok(Rank::new(peer as u32))
-    }
+fn peer_rank(line: &GoalLine<'_>, peer: &str, ranks: u64) -> Result<Rank, InputError> {
+    number(line, peer, "peer", ranks - 1).map(|peer| Rank::new(peer as u32))
 }
 
 /// The tag that follows, 0 if none does; `None` for any.

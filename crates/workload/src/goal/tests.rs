@@ -208,10 +208,12 @@ fn damage_of_a_binary_is_reported_with_its_byte() {
         (with(11, 1), "byte 8: 16777219 ranks; expected 1 to"),
         (good[..60].to_vec(), "byte 8: places of ranks of 48 bytes from 6 on, in 52 bytes"),
         (with(14, 200), "byte 14: rank 0 from 200 to"),
+        (with(49, 1), "byte 46: rank 2 from"),
+        ([good.clone(), vec![0; 3]].concat(), "3 bytes behind the last rank; expected the end of the file"),
         (with(30, 5), "byte 30: rank 1 from 5 to"),
         (with(14 + 3 * 16 + 3, 1), "byte 62: nodes of"),
         (with(node(1) + 4, 7), "operation of kind 7; expected 1, 2 or 3"),
-        (with(node(1) + 5, 0), "rank 0 exchanges with 0 in a job of 3 ranks"),
+        (with(node(1) + 5, 0), "a message of rank 0 to itself; expected another rank of the job; in a text such"),
         (with(node(1) + 14, 2), "a size of 2199023255560; expected at most"),
         (with(node(2) + 24, 1), "256 dependants; expected at most"),
         (with(node(1) + 27, 9), "dependants of 4 bytes from 36 on"),
@@ -284,8 +286,19 @@ fn mistakes_are_reported_with_their_line() {
         (rank("l1: send 10b to -1"), "line 3: peer -1; expected a number up to 1"),
         (rank("l1: send 10b to 1 tag -1"), "line 3: a send with any tag; expected the number of a tag"),
         (rank("l1: recv 10b from 1 tag 3 cpu 256"), "line 3: cpu 256; expected a number up to 255"),
-        (rank("l1: recv 10b from -1"), "rank0 has 1 receives like one from any rank with tag 0, for 0 messages"),
-        (rank("l1: send 10b to 0"), "line 3: a message of rank 0 to itself; expected another rank"),
+        (
+            rank("l1: recv 10b from -1"),
+            "rank0 has 1 receive like one of 10 B from any rank with tag 0, for 0 messages; expected a send",
+        ),
+        (
+            rank("l1: send 10b to 0"),
+            "line 3: a send to the rank itself of 10 B under tag 0; expected a receive from itself under this tag",
+        ),
+        (rank("l1: send 8b to 0\nl2: recv 9b from 0"), "line 4: a message to the rank itself of 9 B meets 8 B"),
+        (rank("l2: recv 9b from 0 tag -1"), "line 3: a receive from the rank itself with any tag"),
+        (rank("/* a calculation\nl1: calc 5"), "line 3: a comment without an end; expected `*/`"),
+        ("num_ranks 3\nrank 1 {\n}\n".into(), "line 1: no rank 0; expected `rank N {` and `}` for each"),
+        ("// a job\nnum_ranks 2".into(), "line 2: no rank 0; expected"),
         (rank("l1: send 9999999999999b to 1"), "line 3: message 9999999999999; expected a number up to"),
         (rank("l1: calc 99999999999999999999"), "line 3: calculation 99999999999999999999; expected"),
         (rank("l1 requires l2"), "line 3: no operation l1 so far; expected a label of this rank"),
@@ -309,6 +322,27 @@ fn ranks_that_wait_for_each_other_for_ever_are_refused() {
     );
 }
 
+/// A rank that sends to itself under two tags.
+const OWN: &str = "num_ranks 1
+rank 0 {
+r: recv 9b from 0 tag 1
+c: calc 5
+c requires r
+s: send 8b to 0
+t: recv 8b from 0
+u: send 9b to 0 tag 1
+}
+";
+
+#[test]
+fn a_message_of_a_rank_to_itself_is_a_copy_that_its_receive_waits_for() {
+    let graph = &graphs_of(OWN)[0];
+    let nodes = graph.nodes().unwrap();
+    assert_eq!([2, 4].map(|node| nodes.op(node)), [8, 9].map(|bytes| GraphOp::Copy { bytes }));
+    assert_eq!([2, 4, 0].map(|node| nodes.after(node)), [[3], [0], [1]]);
+    assert_eq!((graph.facts().sent.messages, graph.facts().peers()), (0, [].as_slice()));
+}
+
 /// Reads what may be a text; what is read is written and read back as the same.
 fn words() -> impl Strategy<Value = Vec<&'static str>> {
     let word = prop_oneof![
@@ -320,6 +354,7 @@ fn words() -> impl Strategy<Value = Vec<&'static str>> {
         Just("send 8b to 1"),
         Just("recv 8b from 0"),
         Just("recv 8b from -1"),
+        Just("recv 8b from 1"),
         Just("calc 0"),
         Just("calc 7"),
         Just(" tag 1"),
@@ -420,13 +455,15 @@ fn graphs_in_a_file_that_do_not_end_name_rank_and_operation() {
     let error = refused(vec![rank(&[message(1, true)]), rank(&[])]);
     assert!(error.contains("rank0 sends a message of 8 B under tag 5 that rank1 does not receive"), "{error}");
     let error = refused(vec![rank(&[compute()]), rank(&[compute(), message(0, false), compute()])]);
-    assert!(
-        error.contains("1 ranks wait for ever, rank1 first, for rank0 to send under tag 5 (8 B); its operation 2 does"),
-        "{error}"
-    );
+    let expected = "rank1 waits for ever, for rank0 to send under tag 5 (8 B); its operation 2 does not start; \
+                    expected a send for every receive";
+    assert!(error.contains(expected), "{error}");
     let open = GraphOp::Receive { peer: None, tag: None, bytes: 8 };
     let error = refused(vec![rank(&[message(1, true)]), rank(&[open, open])]);
-    assert!(error.contains("1 messages sent and 2 received over all ranks"), "{error}");
+    assert!(
+        error.contains("1 messages sent and 2 received over all ranks; expected a send for every receive"),
+        "{error}"
+    );
 }
 
 /// Where numbers of a node are in a file of one rank: behind a header of 14 B, the place of the rank, counts, one root.
@@ -503,14 +540,14 @@ fn a_text_becomes_a_binary_rank_by_rank() {
         let mut bytes = Cursor::new(Vec::new());
         Goal::convert(text.as_bytes(), &mut bytes).map(|()| bytes.into_inner())
     };
-    for text in [DISSEMINATION, GRAPH, "num_ranks 3\nrank 1 {\n}\n"] {
+    for text in [DISSEMINATION, GRAPH, OWN] {
         assert_eq!(converted(text).unwrap(), binary_of(&goal(text).traffic().unwrap()));
     }
     for (text, message) in [
         (String::new(), "line 1: nothing; expected `num_ranks`"),
         (
             "num_ranks 2\nrank 1 {\n}\nrank 0 {\n}\n".into(),
-            "line 5: the end of rank 0 behind rank 1; expected ranks in",
+            "line 3: the end of rank 1 in place of rank 0; expected ranks in order",
         ),
         ("num_ranks 2\nrank 1 {\nl1: calc\n}\n".into(), "line 3: l1 : calc; expected `send Nb to RANK`"),
         ("num_ranks 2\nrank 1 {\n".into(), "line 2: the text ends inside of rank 1"),
@@ -523,11 +560,16 @@ fn a_text_becomes_a_binary_rank_by_rank() {
 
 proptest! {
     #[test]
-    fn no_text_breaks_the_reader(words in words(), noise in "\\PC{0,20}") {
-        let text = format!("num_ranks 2\n{}{noise}", words.concat());
+    fn no_text_breaks_the_reader(words in [words(), words()], noise in "\\PC{0,20}", has_ranks in any::<bool>()) {
+        let [first, second] = words.map(|words| words.concat());
+        let text = match has_ranks {
+            true => format!("num_ranks 2\nrank 0 {{\n{first}\n}}\nrank 1 {{\n{second}\n}}\n{noise}"),
+            false => format!("num_ranks 2\n{first}{noise}"),
+        };
         if let Ok(ranks) = (Goal { text, ..Goal::default() }).graphs() {
-            let written = text_of(&Traffic::Graphs { ranks: ranks.clone(), iterations: 1 });
-            assert_eq!(graphs_of(&written), ranks);
+            let written = |ranks| text_of(&Traffic::Graphs { ranks, iterations: 1 });
+            let once = written(ranks);
+            assert_eq!(written(graphs_of(&once)), once);
         }
     }
 

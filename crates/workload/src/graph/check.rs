@@ -6,17 +6,20 @@ use std::sync::Arc;
 use etherweave_primitives::{InputError, Rank};
 
 use super::{Graph, GraphOp, progress};
-use crate::check::{Balance, add, check_peer, settled};
+use crate::check::{Balance, add, check_peer, counted, lacking, settled};
 
 /// Source and tag of a receive that leaves one of them open.
 type Wildcard = (Option<Rank>, Option<u32>);
+
+/// How many such receives a rank has, and the length of the first [B].
+type Wildcards = BTreeMap<Wildcard, (i128, u64)>;
 
 /// What all ranks send and receive.
 #[derive(Default)]
 struct Messages {
     named: Balance,
     /// Receives from any rank or with any tag, by their rank.
-    wildcards: BTreeMap<Rank, BTreeMap<Wildcard, i128>>,
+    wildcards: BTreeMap<Rank, Wildcards>,
 }
 
 /// Checks that over all ranks each send has its receive: as many per source, destination and tag, and of equal lengths;
@@ -52,7 +55,7 @@ fn check_sums(graphs: &[Arc<Graph>]) -> Result<(), InputError> {
     let sent = sum(|graph| graph.facts().sent.messages);
     let received = sum(|graph| graph.facts().received.messages);
     let found = format_args!("{sent} messages sent and {received} received over all ranks");
-    InputError::unless(sent == received, "programs", found, "a receive for every send")
+    InputError::unless(sent == received, "programs", found, lacking(sent.into(), received.into()))
 }
 
 impl Messages {
@@ -62,8 +65,8 @@ impl Messages {
             GraphOp::Receive { peer: Some(peer), tag: Some(tag), bytes } => {
                 add(&mut self.named, (peer, rank, tag), -1, bytes);
             }
-            GraphOp::Receive { peer, tag, .. } => {
-                *self.wildcards.entry(rank).or_default().entry((peer, tag)).or_default() += 1;
+            GraphOp::Receive { peer, tag, bytes } => {
+                self.wildcards.entry(rank).or_default().entry((peer, tag)).or_insert((0, bytes)).0 += 1;
             }
             GraphOp::Compute { .. } | GraphOp::Copy { .. } => {}
         }
@@ -78,7 +81,7 @@ impl Messages {
                 continue;
             };
             let matching = [(Some(source), None), (None, Some(tag)), (None, None)];
-            let taken: i128 = matching.iter().filter_map(|wildcard| wildcards.get(wildcard)).sum();
+            let taken: i128 = matching.iter().filter_map(|wildcard| wildcards.get(wildcard)).map(|one| one.0).sum();
             if messages < 0 || messages > taken {
                 settled(channel, (messages, bytes), &self.named)?;
             }
@@ -91,12 +94,13 @@ impl Messages {
 }
 
 /// Rejects a number of messages other than that of the receives which leave source or tag open.
-fn balanced(sink: Rank, wildcards: &BTreeMap<Wildcard, i128>, messages: i128) -> Result<(), InputError> {
-    let receives: i128 = wildcards.values().sum();
-    let (source, tag) = wildcards.keys().next().copied().unwrap_or_default();
+fn balanced(sink: Rank, wildcards: &Wildcards, messages: i128) -> Result<(), InputError> {
+    let receives: i128 = wildcards.values().map(|one| one.0).sum();
+    let ((source, tag), (_, bytes)) =
+        wildcards.first_key_value().map_or_else(Default::default, |(key, one)| (*key, *one));
     let source = source.map_or_else(|| "any rank".to_owned(), |rank| rank.to_string());
     let tag = tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
-    let found =
-        format_args!("{sink} has {receives} receives like one from {source} with {tag}, for {messages} messages");
-    InputError::unless(receives == messages, "programs", found, "a receive for every send")
+    let (posted, sent) = (counted(receives, "receive"), counted(messages, "message"));
+    let found = format_args!("{sink} has {posted} like one of {bytes} B from {source} with {tag}, for {sent}");
+    InputError::unless(receives == messages, "programs", found, lacking(messages, receives))
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use etherweave_primitives::{InputError, Rank};
 
 use super::{Graph, GraphOp, GraphRun};
-use crate::progress::{Channels, Request};
+use crate::progress::{Channels, Request, waiting_ranks};
 
 /// Graphs that run.
 struct Network {
@@ -133,10 +133,9 @@ impl Network {
         let stuck: Vec<usize> = (0..graphs.len()).filter(is_stuck).collect();
         let Some(&first) = stuck.first() else { return self.channels.check_sends() };
         check_cycles(first, &graphs[first])?;
-        let (count, rank) = (stuck.len(), Rank::from_index(first));
         let waiting = self.ranks[first].lowest_waiting();
         let waiting = waiting.map_or_else(String::new, |node| format!("; its operation {node} does not start"));
-        let found = format!("{count} ranks wait for ever, {rank} first{}{waiting}", self.channels.open_request(first));
-        Err(InputError::new("programs", found, "programs that end if no send waits"))
+        let found = format!("{}{}{waiting}", waiting_ranks(&stuck), self.channels.open_request(first));
+        Err(InputError::new("programs", found, "a send for every receive, before what waits for it"))
     }
 }
