@@ -81,6 +81,8 @@ pub struct Chakra {
 
 /// How nodes are read.
 struct Rules {
+    /// How many ranks there are.
+    ranks: u32,
     control_dependencies: bool,
     compute_scale: f64,
     per_teraflop: Option<Duration>,
@@ -124,6 +126,7 @@ impl Chakra {
     pub(crate) fn graphs_of(&self, ranks: impl Iterator<Item = usize>) -> Result<Vec<Arc<Graph>>, InputError> {
         self.check()?;
         let rules = Rules {
+            ranks: self.content.len() as u32,
             control_dependencies: self.control_dependencies,
             compute_scale: self.compute_scale,
             per_teraflop: self.per_teraflop,

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_primitives::{Duration, InputError};
+use etherweave_primitives::{Duration, InputError, Rank};
 
 use super::OPERATIONS_MAX;
 use super::groups::Collectives;
 use super::node::{Activity, RankTrace, StreamName, TraceNode};
 use crate::collective::Rule;
+use crate::graph::{OwnMessage, OwnMessages};
 use crate::{ExecutionStream, Graph, GraphBuilder, GraphOp, NodeId};
 
 /// Most streams of a rank that a trace names; with one more, numbers have 8 bits.
@@ -19,6 +20,7 @@ pub(super) struct RankGraph<'a> {
     rank: u32,
     graph: GraphBuilder,
     streams: BTreeMap<StreamName, u8>,
+    own: OwnMessages,
     /// Where each node begins, and where it is complete.
     nodes: Vec<[NodeId; 2]>,
 }
@@ -26,7 +28,7 @@ pub(super) struct RankGraph<'a> {
 impl<'a> RankGraph<'a> {
     pub fn new(trace: &'a RankTrace, rank: u32) -> RankGraph<'a> {
         let (graph, nodes) = (GraphBuilder::default(), Vec::with_capacity(trace.nodes.len()));
-        RankGraph { trace, rank, graph, streams: BTreeMap::new(), nodes }
+        RankGraph { trace, rank, graph, streams: BTreeMap::new(), own: OwnMessages::default(), nodes }
     }
 
     /// The graph, of at most `operations_max` operations.
@@ -53,16 +55,34 @@ impl<'a> RankGraph<'a> {
             }
         }
         let (trace, nodes) = (self.trace, self.nodes);
+        let of_operation =
+            |operation: u32| &trace.nodes[nodes.partition_point(|[begin, _]| begin.get() <= operation) - 1];
+        if let Some((operation, error)) = self.own.unmatched() {
+            return Err(of_operation(operation.get()).error(error.found, error.expected));
+        }
         self.graph.build().map_err(|cycle| {
-            let place = nodes.partition_point(|[begin, _]| begin.get() <= cycle.node) - 1;
-            trace.nodes[place].error("waits for itself through others", "dependencies without a cycle")
+            of_operation(cycle.node).error("waits for itself through others", "dependencies without a cycle")
         })
+    }
+
+    /// Adds an operation; a message to the rank itself is a copy.
+    fn add_operation(&mut self, node: &TraceNode, stream: u8, op: GraphOp) -> Result<NodeId, InputError> {
+        let own = Rank::new(self.rank);
+        let message = match op {
+            GraphOp::Send { peer, tag, bytes } if peer == own => OwnMessage { is_send: true, tag, bytes },
+            GraphOp::Receive { peer: Some(peer), tag: Some(tag), bytes } if peer == own => {
+                OwnMessage { is_send: false, tag, bytes }
+            }
+            _ => return Ok(self.graph.add(stream, op, &[])),
+        };
+        let added = self.own.add(&mut self.graph, stream, message);
+        added.map_err(|error| node.error(error.found, error.expected))
     }
 
     fn add(&mut self, node: &TraceNode, collectives: &mut Collectives, rule: &Rule) -> Result<(), InputError> {
         let stream = self.streams[&node.stream];
         let ends = match &node.does {
-            Activity::Operation(op) => [self.graph.add(stream, *op, &[]); 2],
+            Activity::Operation(op) => [self.add_operation(node, stream, *op)?; 2],
             Activity::Collective(collective) => {
                 let ops = collectives.lower(self.rank, node, collective, rule)?;
                 let begin = self.graph.add(stream, GraphOp::Compute { duration: Duration::ZERO }, &[]);

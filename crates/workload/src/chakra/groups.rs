@@ -7,8 +7,8 @@ use etherweave_primitives::{Bytes, InputError, Rank};
 
 use super::node::{Activity, CollectiveNode, RankTrace, TraceNode};
 use crate::Op;
-use crate::collective::{Collective, Communicator, Rule, TAG_BASE};
-use crate::limits::{COLLECTIVE_MAX, MESSAGE_MAX};
+use crate::collective::{Collective, Communicator, Library, Rule, TAG_BASE};
+use crate::limits::MESSAGE_MAX;
 
 /// The numbers of the first collective and of the one without a size.
 pub(super) const ALL_REDUCE: i64 = 0;
@@ -18,18 +18,34 @@ pub(super) const BARRIER: u8 = 9;
 #[derive(serde::Deserialize)]
 struct TorchGroup {
     pg_name: String,
+    /// Empty: all ranks.
     ranks: Vec<u32>,
+    group_size: Option<i64>,
+}
+
+impl TorchGroup {
+    /// Rejects a number of members that its list does not have, or the job of so many ranks.
+    fn check(&self, ranks: u32) -> Result<(), InputError> {
+        let (members, expected) = match self.ranks.len() {
+            0 => (i64::from(ranks), format!("{ranks}, a trace for each: a group without a list has all ranks")),
+            count => (count as i64, format!("{count}, as many as its list has")),
+        };
+        let size = self.group_size.unwrap_or(members);
+        let found = format_args!("group_size {size} of group \"{}\"", self.pg_name);
+        InputError::unless(size == members, "", found, expected)
+    }
 }
 
 /// The groups of what PyTorch notes when it makes them: JSON in a list in a string, or nothing.
 ///
 /// # Errors
-/// When there is a list that is none of groups.
-pub(super) fn read_torch(values: &str) -> Result<impl Iterator<Item = (String, Vec<u32>)>, InputError> {
+/// When there is a list that is none of groups, or a group has another number of members in a job of so many ranks.
+pub(super) fn read_torch(values: &str, ranks: u32) -> Result<impl Iterator<Item = (String, Vec<u32>)>, InputError> {
     let json = values.find("[{").zip(values.rfind("}]")).and_then(|(begin, end)| values.get(begin..end + 2));
     let read: Vec<TorchGroup> = serde_json::from_str(json.unwrap_or("[]")).map_err(|error| {
         InputError::new("", format_args!("process groups: {error}"), "a list with pg_name and ranks")
     })?;
+    read.iter().try_for_each(|group| group.check(ranks))?;
     Ok(read.into_iter().map(|group| (group.pg_name, group.ranks)))
 }
 
@@ -198,7 +214,7 @@ impl Collectives {
         let (group, place) = (membership.group, membership.lowered);
         membership.lowered += 1;
         let communicator = &self.groups[group].communicator;
-        let operation = operation(node, collective, communicator.size())?;
+        let operation = operation(node, collective, communicator.size(), rule.library)?;
         let mut ops = operation.lower(rule, communicator, membership.me);
         for op in &mut ops {
             if let Op::Isend { tag, .. } | Op::Irecv { tag, .. } = op {
@@ -273,7 +289,12 @@ const NAMES: [&str; BARRIER as usize + 1] = [
 ];
 
 /// The collective of a node, on what each of so many members puts in. The first member is the root.
-fn operation(node: &TraceNode, collective: &CollectiveNode, members: u32) -> Result<Collective, InputError> {
+fn operation(
+    node: &TraceNode,
+    collective: &CollectiveNode,
+    members: u32,
+    library: Library,
+) -> Result<Collective, InputError> {
     let (whole, block) = (Bytes::new(collective.bytes), Bytes::new(collective.bytes.div_ceil(members.into())));
     let operation = match collective.kind {
         0 => Collective::Allreduce { bytes: whole },
@@ -291,10 +312,13 @@ fn operation(node: &TraceNode, collective: &CollectiveNode, members: u32) -> Res
     // What is gathered lies in one piece.
     let gathered = matches!(operation, Collective::Allgather { .. } | Collective::Gather { .. });
     let total = collective.bytes.saturating_mul(if gathered { members.into() } else { 1 });
-    let is_long = whole > COLLECTIVE_MAX || total > MESSAGE_MAX.get();
+    let most = library.block_max();
+    let is_long = whole > most || total > MESSAGE_MAX.get();
     let found = format_args!("{} of {whole} of {members} members", NAMES[usize::from(collective.kind)]);
     match is_long {
-        true => Err(node.error(found, format_args!("at most {COLLECTIVE_MAX} of each, {MESSAGE_MAX} in all"))),
+        true => {
+            Err(node.error(found, format_args!("at most {most} of each with {}, {MESSAGE_MAX} in all", library.name())))
+        }
         false => Ok(operation),
     }
 }

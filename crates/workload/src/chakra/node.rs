@@ -24,8 +24,10 @@ const _: () = assert!(
 const COMPUTE_MAX: Duration = Duration::from_us(5_000_000 * 1_000_000);
 /// What the name of the node says in which PyTorch notes its process groups.
 const PROCESS_GROUPS: &str = "process_group:init";
+/// The highest number of 32 bits means any tag.
+const TAG_MAX: u32 = u32::MAX - 1;
 /// How much of a name is kept for errors [B]; kernels have long ones.
-const NAME_MAX: usize = 80;
+const NAME_MAX: usize = 79;
 
 /// What is read of a rank's trace, nodes by their numbers.
 pub(super) struct RankTrace {
@@ -44,8 +46,8 @@ pub(super) struct TraceNode {
     pub name: Box<str>,
     pub does: Activity,
     pub stream: StreamName,
-    /// Where what it waits for begins and ends.
-    dependencies: [u32; 2],
+    /// Where what it waits for begins, those that only `ctrl_deps` names, and where all of it ends.
+    dependencies: [u32; 3],
 }
 
 /// What a node does.
@@ -114,28 +116,34 @@ impl RankTrace {
         let stream = stream(&node, &does).map_err(error)?;
         let has_groups = node.kind == kind::METADATA && node.name.contains(PROCESS_GROUPS);
         if let Some(values) = node.inputs.as_ref().filter(|_| has_groups) {
-            self.add_groups(&values.values).map_err(error)?;
+            self.add_groups(&values.values, rules.ranks).map_err(error)?;
         }
-        let mut others = node.data_dependencies;
-        if rules.control_dependencies {
-            others.extend(node.control_dependencies);
-        }
-        others.sort_unstable();
-        others.dedup();
         let begin = self.dependencies.len();
-        self.dependencies.append(&mut others);
+        self.dependencies.append(&mut sorted(node.data_dependencies));
+        let control = self.dependencies.len();
+        if rules.control_dependencies {
+            let mut others = sorted(node.control_dependencies);
+            others.retain(|id| self.dependencies[begin..].binary_search(id).is_err());
+            self.dependencies.append(&mut others);
+        }
         let end = self.dependencies.len();
         if end > DEPENDENCIES_MAX {
             let expected = format_args!("at most {DEPENDENCIES_MAX} of a rank");
             return Err(error(InputError::new("", "more dependencies", expected)));
         }
         let name = shortened(&node.name).into();
-        self.nodes.push(TraceNode { id: node.id, name, does, stream, dependencies: [begin as u32, end as u32] });
+        self.nodes.push(TraceNode {
+            id: node.id,
+            name,
+            does,
+            stream,
+            dependencies: [begin, control, end].map(|place| place as u32),
+        });
         Ok(())
     }
 
-    fn add_groups(&mut self, values: &str) -> Result<(), InputError> {
-        for (name, ranks) in groups::read_torch(values)? {
+    fn add_groups(&mut self, values: &str, ranks: u32) -> Result<(), InputError> {
+        for (name, ranks) in groups::read_torch(values, ranks)? {
             self.members += GROUP_MEMBERS + ranks.len();
             self.groups.insert(name, ranks);
         }
@@ -148,11 +156,10 @@ impl RankTrace {
     /// # Errors
     /// When there is none of such a number.
     pub fn dependencies(&self, node: &TraceNode) -> impl Iterator<Item = Result<usize, InputError>> {
-        let [begin, end] = node.dependencies;
-        self.dependencies[begin as usize..end as usize].iter().map(|id| {
-            self.nodes.binary_search_by_key(id, |other| other.id).map_err(|_| {
-                node.error(format_args!("waits for node {id}, which does not exist"), "a node of the same trace")
-            })
+        let [begin, control, end] = node.dependencies.map(|place| place as usize);
+        (begin..end).map(move |place| {
+            let id = self.dependencies[place];
+            self.nodes.binary_search_by_key(&id, |other| other.id).map_err(|_| node.missing(id, place >= control))
         })
     }
 
@@ -165,10 +172,28 @@ impl RankTrace {
 }
 
 impl TraceNode {
+    /// It waits for a node that is none.
+    fn missing(&self, id: u64, is_control: bool) -> InputError {
+        let missing = |list: &str, expected| {
+            self.error(format_args!("waits for node {id} of {list}, which does not exist"), expected)
+        };
+        if !is_control {
+            return missing("data_deps", "a node of the same trace");
+        }
+        missing("ctrl_deps", "a node of the same trace, or `control_dependencies = false`, without ctrl_deps")
+    }
+
     /// What is wrong with it.
     pub fn error(&self, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
         node_error(self.id, &self.name, found, expected)
     }
+}
+
+/// Numbers in order, each once.
+fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
 }
 
 /// The begin of a name, whole characters.
@@ -207,15 +232,18 @@ impl Attributes<'_> {
         within(attribute::SIZE, self.required(attribute::SIZE)?, MESSAGE_MAX.get())
     }
 
-    fn rank(&self, name: &str) -> Result<Rank, InputError> {
-        Ok(Rank::new(within(name, self.required(name)?, (u32::MAX - 1).into())? as u32))
+    /// One of so many ranks.
+    fn rank(&self, name: &str, ranks: u32) -> Result<Rank, InputError> {
+        Ok(Rank::new(within(name, self.required(name)?, u64::from(ranks) - 1)? as u32))
     }
 
     /// The upper half of all tags is written as negative numbers of 32 bits; -1 is none.
     fn tag(&self) -> Result<u32, InputError> {
-        let tag = self.integer(attribute::TAG)?.unwrap_or(0);
-        let tag = if i32::try_from(tag).is_ok() { tag.rem_euclid(1 << u32::BITS) } else { tag };
-        Ok(within(attribute::TAG, tag, (u32::MAX - 1).into())? as u32)
+        let named = self.integer(attribute::TAG)?.unwrap_or(0);
+        let tag = if i32::try_from(named).is_ok() { named.rem_euclid(1 << u32::BITS) } else { named };
+        let expected = format_args!("0 to {TAG_MAX}, or {} to -2 for the upper half of them", i32::MIN);
+        let error = || InputError::new("", format_args!("{} {named}", attribute::TAG), expected);
+        u32::try_from(tag).ok().filter(|&tag| tag <= TAG_MAX).ok_or_else(error)
     }
 
     /// A message's own end, if it is named.
@@ -238,12 +266,12 @@ fn activity(node: &Node, rank: u32, rules: &Rules) -> Result<Activity, InputErro
         kind::LOAD | kind::STORE => GraphOp::Compute { duration: duration(node, &attributes, rules, false)? },
         kind::SEND => {
             attributes.check_own(attribute::SOURCE, rank)?;
-            let peer = attributes.rank(attribute::DESTINATION)?;
+            let peer = attributes.rank(attribute::DESTINATION, rules.ranks)?;
             GraphOp::Send { peer, tag: attributes.tag()?, bytes: attributes.bytes()? }
         }
         kind::RECEIVE => {
             attributes.check_own(attribute::DESTINATION, rank)?;
-            let peer = Some(attributes.rank(attribute::SOURCE)?);
+            let peer = Some(attributes.rank(attribute::SOURCE, rules.ranks)?);
             GraphOp::Receive { peer, tag: Some(attributes.tag()?), bytes: attributes.bytes()? }
         }
         kind::COLLECTIVE => return collective(node, &attributes, rules),

@@ -259,6 +259,14 @@ fn groups_are_those_of_the_scenario_and_of_pytorch() {
     let noted = process_groups(text);
     let of_trace = ranks(&[&[noted.clone(), barrier("7")], &[], &[noted.clone(), barrier("7")]]).graphs().unwrap();
     assert_eq!(messages(&of_trace[0]), [(2, 6, false), (2, 6, true)]);
+    for (list, size, message) in [
+        ("", 8, "group_size 8 of group \"a\"; expected 1, a trace for each: a group without a list has all ranks"),
+        ("0", 2, "group_size 2 of group \"a\"; expected 1, as many as its list has"),
+    ] {
+        let values = format!("['[{{\"pg_name\": \"a\", \"ranks\": [{list}], \"group_size\": {size}}}]']");
+        let error = refused(&ranks(&[&[process_groups(&values)]]));
+        assert!(error.contains(message), "{error}");
+    }
     let error = refused(&ranks(&[&[process_groups(r#"['[{"pg_name": 7}]']"#)]]));
     assert!(
         error.starts_with(
@@ -334,20 +342,29 @@ fn nodes_that_cannot_be_performed_are_named() {
     let long = 1 << 41;
     for (node, message) in [
         (node(3, 0, &[], &[]), "a node of type 0; expected a type from 1 to 7"),
-        (compute(3, 1, &[4]), "waits for node 4, which does not exist; expected a node of the same trace"),
+        (compute(3, 1, &[4]), "waits for node 4 of data_deps, which does not exist; expected a node of the same trace"),
         (compute(3, 1, &[3]), "waits for itself through others; expected dependencies without a cycle"),
         (node(3, kind::SEND, &[("comm_size", 8)], &[]), "no comm_dst; expected an attribute of this name"),
-        (node(3, kind::SEND, &[("comm_dst", 1)], &[]), "no comm_size; expected"),
+        (node(3, kind::SEND, &[("comm_dst", 0)], &[]), "no comm_size; expected"),
         (node(3, kind::SEND, &[("comm_dst", -1), ("comm_size", 8)], &[]), "comm_dst -1; expected 0 to"),
-        (node(3, kind::SEND, &[("comm_dst", 1), ("comm_size", long)], &[]), "comm_size 2199023255552; expected 0 to"),
+        (node(3, kind::SEND, &[("comm_dst", 0), ("comm_size", long)], &[]), "comm_size 2199023255552; expected 0 to"),
+        (node(3, kind::SEND, &[("comm_dst", 9), ("comm_size", 8)], &[]), "comm_dst 9; expected 0 to 0"),
+        (
+            node(3, kind::SEND, &[("comm_dst", 0), ("comm_size", 8), ("comm_tag", -1)], &[]),
+            "comm_tag -1; expected 0 to 4294967294, or -2147483648 to -2 for the upper half of them",
+        ),
+        (
+            send(3, 0, &[]),
+            "a send to the rank itself of 8 B under tag 0; expected a receive from itself under this tag",
+        ),
+        (receive(3, 0, &[]), "a receive from the rank itself of 8 B under tag 0; expected a send to itself"),
         (
             node(3, kind::SEND, &[("comm_src", 1), ("comm_dst", 1)], &[]),
             "comm_src 1 in the trace of rank 0; expected 0",
         ),
-        (node(3, kind::RECEIVE, &[("comm_tag", long), ("comm_src", 1)], &[]), "comm_tag 2199023255552; expected"),
+        (node(3, kind::RECEIVE, &[("comm_tag", long), ("comm_src", 0)], &[]), "comm_tag 2199023255552; expected"),
         (node(3, kind::COLLECTIVE, &[("comm_size", 8)], &[]), "no comm_type; expected the type of the collective"),
         (collective(3, 10, 8), "comm_type 10; expected 0 to 9"),
-        (collective(3, 0, 1 << 31), "ALL_REDUCE of 2GiB of 1 members; expected at most"),
         (compute(3, u64::MAX, &[]), "duration [ps] 18446744073709551615000000; expected 0 to"),
     ] {
         let error = refused(&ranks(&[&[node]]));
@@ -371,6 +388,28 @@ fn nodes_that_cannot_be_performed_are_named() {
     assert!(some.contains("involved_dim that leaves dimensions of a network out; expected pg_name"), "{some}");
 }
 
+/// MPI counts bytes in an `int`, NCCL and UCC do not.
+#[test]
+fn only_libraries_of_mpi_bound_collectives_by_an_int() {
+    let large = [collective(3, 0, 1 << 31)];
+    let by = |library| Chakra { library, ..ranks(&[&large, &large]) };
+    for library in [Library::Nccl, Library::Ucc] {
+        let sent: u64 = by(library).graphs().unwrap().iter().map(|graph| graph.facts().sent.bytes).sum();
+        assert!(sent >= 2 << 31, "{library:?}: {sent}");
+    }
+    let error = refused(&by(Library::Mpich4));
+    let expected = "node 3 \"n3\": ALL_REDUCE of 2GiB of 2 members; expected at most 2147483647B of each with mpich_4";
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn a_message_of_a_rank_to_itself_is_a_copy_that_its_receive_waits_for() {
+    let graph = &ranks(&[&[receive(1, 0, &[]), compute(2, 1, &[1]), send(3, 0, &[])]]).graphs().unwrap()[0];
+    let nodes = graph.nodes().unwrap();
+    assert_eq!(nodes.op(2), GraphOp::Copy { bytes: 8 });
+    assert_eq!((nodes.after(2), nodes.after(0)), ([0].as_slice(), [1].as_slice()));
+}
+
 #[test]
 fn the_call_of_a_collective_on_the_cpu_is_a_computation() {
     let call = on_cpu(Node { duration_micros: 85, ..node(0, kind::COLLECTIVE, &[], &[]) });
@@ -382,7 +421,10 @@ fn the_call_of_a_collective_on_the_cpu_is_a_computation() {
 fn control_dependencies_can_be_left_out() {
     let child = Node { control_dependencies: vec![99], ..compute(1, 1, &[0]) };
     let with = ranks(&[&[compute(0, 1, &[]), child]]);
-    assert!(refused(&with).contains("waits for node 99, which does not exist"));
+    let dangling = refused(&with);
+    let expected = "waits for node 99 of ctrl_deps, which does not exist; expected a node of the same trace, or \
+                    `control_dependencies = false`";
+    assert!(dangling.contains(expected), "{dangling}");
     let without = Chakra { control_dependencies: false, ..with }.graphs().unwrap();
     assert_eq!(without[0].nodes().unwrap().waits(), [0, 1]);
 }
@@ -400,7 +442,7 @@ fn ranks_that_do_not_fit_together_are_named() {
             ranks(&[&[send(0, 1, &[])], &[]]),
             "file: rank0 sends a message of 8 B under tag 0 that rank1 does not receive",
         ),
-        (ranks(&[&[send(0, 2, &[])], &[]]), "file: rank0 exchanges with rank2 in a job of 2 ranks"),
+        (ranks(&[&[send(0, 2, &[])], &[]]), "file: rank 0: node 0 \"n0\": comm_dst 2; expected 0 to 1"),
         (
             ranks(&[&[], &[receive(0, 0, &[])]]),
             "file: rank1 waits for a message of 8 B under tag 0 that rank0 does not send",
@@ -486,7 +528,7 @@ proptest! {
         // One in a few is cut.
         first.truncate(cut.index(4 * first.len()));
         let length = first.len();
-        let rules = Rules { control_dependencies: true, compute_scale: 1.0, per_teraflop: None };
+        let rules = Rules { ranks: 2, control_dependencies: true, compute_scale: 1.0, per_teraflop: None };
         if let Ok(read) = RankTrace::read(&TraceFile::new(first.clone(), String::new()), 0, &rules) {
             assert!(read.memory() <= 64 * length, "{} B of {length} B", read.memory());
         }

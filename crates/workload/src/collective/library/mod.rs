@@ -8,11 +8,12 @@ mod open_mpi_4_1;
 mod open_mpi_5_0;
 mod ucc;
 
-use etherweave_primitives::BitRate;
+use etherweave_primitives::{BitRate, Bytes};
 
 use super::algorithm::Choice;
 use super::layout::Layout;
 use super::{Algorithm, ELEMENT, Kind, Rule};
+use crate::limits::{COLLECTIVE_MAX, MESSAGE_MAX};
 
 /// What a library is asked: a collective and its sizes.
 pub(super) struct Ask {
@@ -113,6 +114,16 @@ macro_rules! libraries {
             }
         }
     };
+}
+
+impl Library {
+    /// Largest block of its collectives: MPI counts bytes in an `int`.
+    pub(crate) fn block_max(self) -> Bytes {
+        match self {
+            Library::OpenMpi40 | Library::OpenMpi41 | Library::OpenMpi50 | Library::Mpich4 => COLLECTIVE_MAX,
+            Library::Ucc | Library::Nccl => MESSAGE_MAX,
+        }
+    }
 }
 
 libraries! {
