@@ -10,7 +10,7 @@ use etherweave_primitives::InputError;
 use etherweave_workload::{Chakra, ReadAt, TraceFile, Workload, trace_name};
 use toml::{Table, Value};
 
-use super::trace::{Mismatch, absolute, check_digest, sha256};
+use super::trace::{DUMPI, Mismatch, absolute, check_digest, is_dumpi, sha256};
 use super::{length, read, table};
 use crate::document::Document;
 
@@ -77,11 +77,13 @@ fn pattern(path: PathBuf) -> Result<PathBuf, String> {
     if !path.is_dir() {
         return Ok(path);
     }
-    let patterns: BTreeSet<String> = names(&path)?.iter().filter_map(|name| pattern_of(name)).collect();
+    let names = names(&path)?;
+    let patterns: BTreeSet<String> = names.iter().filter_map(|name| pattern_of(name)).collect();
     let mut patterns = patterns.iter();
     match (patterns.next(), patterns.next()) {
         (Some(pattern), None) => Ok(path.join(pattern)),
         (Some(one), Some(other)) => Err(format!("both {one} and {other}")),
+        (None, _) if names.iter().any(|name| is_dumpi(name)) => Err(format!("a folder with {DUMPI}")),
         (None, _) => Err(format!("no file NAME.{RANK}.et in this folder")),
     }
 }
@@ -296,6 +298,9 @@ mod tests {
             let error = error(workload);
             assert!(error.contains(message), "{message}: {error}");
         }
+        std::fs::create_dir(folder.0.join("dumpi")).unwrap();
+        std::fs::write(folder.0.join("dumpi/dumpi-1-0000.bin"), "").unwrap();
+        assert!(error("file = \"dumpi\"").contains("(a folder with a DUMPI trace, whose library is not maintained"));
         std::fs::write(folder.0.join("groups.json"), "{\"1\": 5}").unwrap();
         let groups = error("file = \"traces\", groups_file = \"groups.json\"");
         assert!(groups.contains("expected an object with a list of ranks for each group"), "{groups}");

@@ -20,16 +20,11 @@ const TEXT_MAX: u64 = 1 << 20;
 /// What is read at once to compute a digest [B].
 const CHUNK_BYTES: usize = 1 << 18;
 /// Traces in formats that are not read, by extension.
-const TRACES: [(&str, &str); 4] = [
-    ("otf2", "an OTF2 archive, which `etherweave replay` takes"),
-    (
-        "meta",
-        "the list of a DUMPI trace, whose library is not maintained since 2023: its dumpi2otf2 makes an OTF2 archive, \
-         which `etherweave replay` takes",
-    ),
-    ("et", CHAKRA),
-    ("chakra", CHAKRA),
-];
+const TRACES: [(&str, &str); 4] =
+    [("otf2", "an OTF2 archive, which `etherweave replay` takes"), ("meta", DUMPI), ("et", CHAKRA), ("chakra", CHAKRA)];
+/// What is said of DUMPI's files.
+pub(super) const DUMPI: &str = "a DUMPI trace, whose library is not maintained since 2023: its dumpi2otf2 makes an \
+                                OTF2 archive, which `etherweave replay` takes";
 const CHAKRA: &str = "a Chakra execution trace, which `workload.chakra` reads";
 
 /// What is found, and what was expected.
@@ -61,8 +56,7 @@ fn values(document: &Document, name: &Value, has_text: bool, digest: Option<&Val
     if has_text {
         return Err(("given beside text".to_owned(), "only one of them".to_owned()));
     }
-    let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    if let Some((_, format)) = TRACES.iter().find(|(known, _)| *known == extension) {
+    if let Some(format) = other_format(name) {
         return Err((format!("\"{name}\", {format}"), "a schedule in GOAL, text or binary".to_owned()));
     }
     let path = place(document, name);
@@ -77,6 +71,19 @@ fn values(document: &Document, name: &Value, has_text: bool, digest: Option<&Val
         }
     };
     Ok(values.into_iter().map(|(key, value)| (key.to_owned(), Value::String(value))).collect())
+}
+
+/// The format of a trace that is not read here, by the name of its file.
+fn other_format(name: &str) -> Option<&'static str> {
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let known = TRACES.iter().find(|(known, _)| *known == extension).map(|(_, format)| *format);
+    known.or_else(|| is_dumpi(name).then_some(DUMPI))
+}
+
+/// Whether DUMPI gives its files such a name: `dumpi-TIME-RANK.bin`, with a list that ends in `.meta`.
+pub(super) fn is_dumpi(name: &str) -> bool {
+    let file = Path::new(name).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    file.ends_with(".meta") || (file.starts_with("dumpi-") && file.ends_with(".bin"))
 }
 
 /// Rejects a digest other than the one that is asked for.
@@ -244,9 +251,12 @@ mod tests {
         assert!(missing.contains("\"no.goal\" cannot be read (No such file"), "{missing}");
         assert!(both.contains("given beside text"), "{both}");
         assert!(folder.error("file = 5").contains("5; expected the name of a file"));
-        for (name, format) in
-            [("a.otf2", "an OTF2 archive"), ("a.meta", "a DUMPI trace"), ("a.et", "a Chakra execution")]
-        {
+        for (name, format) in [
+            ("a.otf2", "an OTF2 archive"),
+            ("a.meta", "a DUMPI trace"),
+            ("dumpi-1-0000.bin", "a DUMPI trace"),
+            ("a.et", "a Chakra execution"),
+        ] {
             let error = folder.error(&format!("file = \"{name}\""));
             assert!(error.contains(format) && error.contains("expected a schedule in GOAL"), "{error}");
         }
