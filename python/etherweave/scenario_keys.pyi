@@ -1299,7 +1299,7 @@ class RunSpec(Table):
     fidelity: Key[Literal["packet", "flow"] | None, Literal["packet", "flow"]]
     fingerprint: Key[bool, bool]
     jobs: Key[Sequence[str] | None, Sequence[str]]
-    stall_limit: Key[str, str]
+    stall_limit: Key[str | None, str]
     warm_up: Key[str, str]
 
 class SampleSpec(Table):

@@ -1,15 +1,15 @@
 //! Whether the parts of a scenario fit each other: its run, its jobs, its fabric.
 
-use std::sync::Arc;
-
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputError, InputErrors, Priority};
 use etherweave_sim::Job;
 use etherweave_sim::params::{self, Binding, CoreParams, FlowControl, NicParams};
 use etherweave_topology::Topology;
-use etherweave_workload::{Graph, Op, Program, Traffic, Workload};
+use etherweave_workload::{Op, Program, Traffic, Workload};
 
 use crate::{JobSpec, Scenario, nodes, routing};
 
+/// Simulated time without progress after which a run is stuck, unless a job rests for longer.
+const STALL_LIMIT: Duration = Duration::from_ms(10_000);
 /// Longest run: with any delay on top, far below the 213 days that a clock of picoseconds counts.
 pub(crate) const RUN_MAX: Duration = Duration::from_ms(5_000_000_000);
 /// Most iterations that a run records, a row each, over all ranks.
@@ -55,9 +55,9 @@ fn check_run(errors: &mut InputErrors, scenario: &Scenario) {
     errors.check(check_memory(scenario));
 }
 
-/// The first wait that the limit would take for the end of all progress.
+/// The first wait that a limit which is given would take for the end of all progress.
 fn check_stall_limit(scenario: &Scenario) -> Result<(), InputError> {
-    let limit = scenario.run.stall_limit;
+    let Some(limit) = scenario.run.stall_limit else { return Ok(()) };
     for (number, job) in scenario.job.iter().enumerate() {
         let expected = format!("more than {}, when job.{number} starts: that is waiting, not stuck", job.start);
         InputError::unless(limit > job.start, "run.stall_limit", limit, expected)?;
@@ -65,6 +65,15 @@ fn check_stall_limit(scenario: &Scenario) -> Result<(), InputError> {
     let timeout = scenario.transport.first_timeout();
     let expected = format!("more than a retransmission timeout, {timeout}: that is waiting, not stuck");
     InputError::unless(limit > timeout, "run.stall_limit", limit, expected)
+}
+
+/// The limit that is given, or one that no wait of these jobs reaches which is none.
+pub(crate) fn stall_limit(scenario: &Scenario, jobs: &[Job]) -> Duration {
+    let starts = scenario.job.iter().map(|job| job.start);
+    let rests = jobs.iter().map(|job| longest_rest(&job.traffic) + scenario.host.timer_slack);
+    let longest = starts.chain(rests).fold(scenario.transport.first_timeout(), Duration::max);
+    let raised = if longest < STALL_LIMIT { STALL_LIMIT } else { longest + STALL_LIMIT };
+    scenario.run.stall_limit.unwrap_or(raised)
 }
 
 fn check_names(errors: &mut InputErrors, scenario: &Scenario) {
@@ -203,14 +212,12 @@ pub(crate) fn built(scenario: &Scenario, topology: &Topology, jobs: &[Job]) -> R
 fn check_programs(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
     let mut rows = 0;
     for (number, job) in jobs.iter().enumerate() {
-        let (longest, iterations) = match &job.traffic {
-            Traffic::Ranks(programs) => (longest_rest(programs), programs.iter().map(Program::iterations).sum()),
-            Traffic::Graphs { ranks, iterations } => {
-                (longest_computation(ranks), u64::from(*iterations) * ranks.len() as u64)
-            }
+        let (what, iterations) = match &job.traffic {
+            Traffic::Ranks(programs) => ("sleeps or computes", programs.iter().map(Program::iterations).sum()),
+            Traffic::Graphs { ranks, iterations } => ("computes", u64::from(*iterations) * ranks.len() as u64),
             Traffic::Streams(_) => continue,
         };
-        check_rest(scenario, number, longest)?;
+        check_rest(scenario, number, longest_rest(&job.traffic), what)?;
         rows += iterations;
         check_rows(scenario, number, rows)?;
     }
@@ -250,11 +257,18 @@ fn check_streams(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
     InputError::unless(has_streams || warm_up.is_zero(), "run.warm_up", warm_up, expected)
 }
 
-fn longest_computation(graphs: &[Arc<Graph>]) -> Duration {
-    graphs.iter().map(|graph| graph.facts().computation_max).max().unwrap_or(Duration::ZERO)
+/// The longest time that a rank does nothing but compute or sleep.
+fn longest_rest(traffic: &Traffic) -> Duration {
+    match traffic {
+        Traffic::Ranks(programs) => longest_of_programs(programs),
+        Traffic::Graphs { ranks, .. } => {
+            ranks.iter().map(|graph| graph.facts().computation_max).max().unwrap_or(Duration::ZERO)
+        }
+        Traffic::Streams(_) => Duration::ZERO,
+    }
 }
 
-fn longest_rest(programs: &[Program]) -> Duration {
+fn longest_of_programs(programs: &[Program]) -> Duration {
     let rest = |op: &Op| match *op {
         Op::Sleep { duration } | Op::Compute { duration } => duration,
         Op::Isend { .. }
@@ -269,12 +283,22 @@ fn longest_rest(programs: &[Program]) -> Duration {
     ops.map(rest).max().unwrap_or(Duration::ZERO)
 }
 
-/// Rejects rests beyond the longest run, and those that would look like a run without progress.
-fn check_rest(scenario: &Scenario, number: usize, longest: Duration) -> Result<(), InputError> {
+/// Rejects rests beyond the longest run, and those that would look like a run without progress; `what` says what a rank
+/// does meanwhile.
+fn check_rest(scenario: &Scenario, number: usize, longest: Duration, what: &str) -> Result<(), InputError> {
     let key = format!("job.{number}.workload.{}", scenario.job[number].workload.name());
-    InputError::unless(longest <= RUN_MAX, &key, format!("a rest of {longest}"), format!("at most {RUN_MAX}"))?;
-    let (limit, longest) = (scenario.run.stall_limit, longest + scenario.host.timer_slack);
-    let rounded = Duration::from_us(longest.as_ps().div_ceil(1_000_000));
-    let expected = format!("more than {rounded}, which job.{number} sleeps or computes: that is waiting, not stuck");
+    InputError::unless(
+        longest <= RUN_MAX,
+        &key,
+        format!("{what} for {}", seconds(longest)),
+        format!("at most {RUN_MAX}"),
+    )?;
+    let Some(limit) = scenario.run.stall_limit else { return Ok(()) };
+    let longest = longest + scenario.host.timer_slack;
+    let expected = format!("more than {}, for which job.{number} {what}: that is waiting, not stuck", seconds(longest));
     InputError::unless(limit > longest, "run.stall_limit", limit, expected)
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{}s", time.as_ps() as f64 / 1e12)
 }

@@ -158,8 +158,10 @@ pub struct RunSpec {
     pub end: Option<Duration>,
     /// Start of the measurement of the goodput of streams. Default "0s".
     pub warm_up: Duration,
-    /// Simulated time without progress after which the run ends as stuck. Default "10s".
-    pub stall_limit: Duration,
+    /// Simulated time without progress after which the run ends as stuck. Absent: 10 s, and so much more than the
+    /// latest start of a job, the longest computation or the longest sleep where that is 10 s or longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stall_limit: Option<Duration>,
     /// Whether to compute the fingerprint. Default true.
     pub fingerprint: bool,
     /// Names of the jobs that run; the others keep their hosts and stay idle. Absent: all.
@@ -173,8 +175,8 @@ pub struct RunSpec {
 
 impl Default for RunSpec {
     fn default() -> Self {
-        let (warm_up, stall_limit) = (Duration::ZERO, Duration::from_ms(10_000));
-        RunSpec { end: None, warm_up, stall_limit, fingerprint: true, jobs: None, fidelity: Fidelity::Packet }
+        let (end, warm_up, stall_limit) = (None, Duration::ZERO, None);
+        RunSpec { end, warm_up, stall_limit, fingerprint: true, jobs: None, fidelity: Fidelity::Packet }
     }
 }
 
@@ -296,6 +298,7 @@ pub(crate) fn experiment(
         return Err(locate(errors));
     };
     check::built(scenario, &topology, &jobs).map_err(|error| document.locate(error))?;
+    let stall_limit = check::stall_limit(scenario, &jobs);
     jobs.retain(|job| scenario.run.has(&job.name));
     Ok(Experiment {
         paths,
@@ -304,7 +307,7 @@ pub(crate) fn experiment(
         degraded,
         outages,
         warm_up: scenario.run.warm_up,
-        stall_limit: scenario.run.stall_limit,
+        stall_limit,
         capture,
         sampling,
         observes_ranks: scenario.observe.as_ref().is_some_and(|observe| observe.ranks),

@@ -337,6 +337,10 @@ fn messages_and_ranks() {
 #[test]
 fn times_of_runs_and_jobs() {
     let two = format!("{}\n{}", job("osu_latency = {}"), job("osu_latency = {}"));
+    // Rank 1 waits for 15 s.
+    let text = "num_ranks 2\\nrank 0 {\\na: calc 15000000000\\nb: send 8b to 1\\nb requires a\\n}\\n\
+                rank 1 {\\nrecv 8b from 0\\n}\\n";
+    let trace = job(&format!("goal.text = \"{text}\""));
     let nap = job("halo3d = { pex = 2, pey = 2, pez = 1, sleep = \"10s\" }");
     rejects(&[
         ("run.end = \"0s\"", "run.end: 0ps; expected more than 0 and at most 5000000s"),
@@ -349,8 +353,18 @@ fn times_of_runs_and_jobs() {
             "run.warm_up: 1us; expected none without streams",
         ),
         (&job("osu_latency = {}\nstart = \"20us\""), "job.0.start: 20us; expected less than the end of the run, 20us"),
-        (&format!("run = {{}}\n{}", job("osu_latency = {}\nstart = \"20s\"")), "run.stall_limit: 10s; expected more"),
-        (&nap, "run.stall_limit: 10s; expected more than 10000050us, which job.0 sleeps or computes"),
+        (
+            &format!("run.stall_limit = \"10s\"\n{}", job("osu_latency = {}\nstart = \"20s\"")),
+            "run.stall_limit: 10s; expected more than 20s, when job.0 starts",
+        ),
+        (
+            &format!("run.stall_limit = \"10s\"\n{nap}"),
+            "run.stall_limit: 10s; expected more than 10.00005s, for which job.0 sleeps or computes",
+        ),
+        (
+            &format!("run.stall_limit = \"15s\"\n{trace}"),
+            "run.stall_limit: 15s; expected more than 15.00005s, for which job.0 computes: that is waiting",
+        ),
         (&job("osu_latency = {}\nbackground = true"), "job.0.background: true; expected false for one job at least"),
         (&format!("run.jobs = [\"k\"]\n{}", job("osu_latency = {}")), "run.jobs: k; expected names of jobs: j"),
         (&two, "job.1.name: j twice; expected another name for each job"),
@@ -360,5 +374,6 @@ fn times_of_runs_and_jobs() {
             "transport.roce.dcqcn.rpg_min_rate: 200Gb/s; expected at most the rate of a host's link, 100Gb/s",
         ),
     ]);
+    runs(&[&format!("run.end = \"16s\"\n{trace}")]);
     runs(&[&format!("run.stall_limit = \"11s\"\nrun.end = \"1ms\"\n{nap}").replace("\"10s\"", "\"10us\"")]);
 }
