@@ -184,7 +184,6 @@ pub(crate) fn run(
     let tables = tables.into_iter().fold(0, u64::saturating_add);
     let (samples, sample_tables) = samples(scenario, topology, connections);
     let (observed, observed_tables) = observed(scenario, sum(|size| size.messages.unwrap_or(0)));
-    let (samples, sample_tables) = (samples.saturating_add(observed), sample_tables.saturating_add(observed_tables));
     let routes = 4 * topology.switches() as u64 * switches_with_hosts(topology);
     let largest =
         (0..traffic.len()).max_by_key(|&job| (traffic[job].program_bytes, traffic[job].connections)).unwrap_or(0);
@@ -196,8 +195,8 @@ pub(crate) fn run(
     let building = memory.building.saturating_add(routes);
     let report = memory.report.saturating_add(tables);
     let transient = building.max(memory.packets.saturating_add(report));
-    let sampled = samples.saturating_add(sample_tables);
-    let kept = [memory.fabric, memory.programs, memory.connections, transient, sampled];
+    let (sampled, noted) = (samples.saturating_add(sample_tables), observed.saturating_add(observed_tables));
+    let kept = [memory.fabric, memory.programs, memory.connections, transient, sampled, noted];
     let peak = kept.into_iter().fold(0, u64::saturating_add);
     let parts = vec![
         Part::fabric(memory.fabric),
@@ -211,7 +210,14 @@ pub(crate) fn run(
         Part::new("packets", memory.packets, window, "a smaller window, or less buffer in switches"),
         Part::new("tables", report, &job, "fewer iterations, ranks or connections"),
         Part::new("samples", sampled, "observe.period", "a longer period, a shorter time, or fewer ports and flows"),
+        Part::new(
+            "activities and messages of ranks",
+            noted,
+            "observe.ranks",
+            "fewer operations of ranks, or neither `observe.ranks` nor --trace",
+        ),
     ];
+    let tables = tables.saturating_add(sample_tables).saturating_add(observed_tables);
     let captured = captured_bytes(scenario, &traffic, captures as u64, snap_length);
     let packet_hops = packet_hops(scenario, &traffic, links_taken(scenario, topology, hops), topology);
     let counted = traffic.iter().zip(&scenario.job).filter(|(_, job)| !job.background);
@@ -224,7 +230,7 @@ pub(crate) fn run(
         RunTime::of_benchmarks().seconds(switches, topology.hosts(), packet_hops, messages)
     });
     Ok(Estimate {
-        disk_bytes: (tables.saturating_add(sample_tables) / COMPRESSION).saturating_add(captured),
+        disk_bytes: (tables / COMPRESSION).saturating_add(captured),
         packet_hops,
         run_s,
         ..Estimate::of_parts(parts, peak)

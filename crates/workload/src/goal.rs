@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 use etherweave_primitives::InputError;
 
-use self::binary::BinaryWriter;
-use crate::graph::graphs_of;
+use self::binary::{BinaryWriter, RankCounts};
+use crate::graph::{BLOCK_BYTES, BLOCK_NODES, graphs_of};
 use crate::limits::at_least;
 use crate::{ExecutionStream, Graph, GraphBuilder, TraceFile, Traffic, check_graphs};
 
@@ -37,6 +37,9 @@ const CALC_MAX: u64 = 5_000_000 * 1_000_000_000;
 const HEAD_BYTES: u64 = 1 << 20;
 /// The shortest operation, `calc 0` and the end of its line [B].
 const LINE_BYTES_MIN: u64 = 7;
+
+/// What an operation under way takes besides its block: it is ready, then a request and a message [B].
+const REQUEST_BYTES: u64 = 32;
 
 /// A schedule in a GOAL file (`goal`).
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -94,6 +97,18 @@ impl Goal {
     pub(crate) fn operations_max(&self) -> u64 {
         let Some(file) = &self.content else { return self.text.lines().count() as u64 };
         file.length() / if self.is_in_file() { binary::NODE_BYTES as u64 } else { LINE_BYTES_MIN }
+    }
+
+    /// What its ranks have in memory while they perform operations that wait for nothing, all at once [B]; 0 of a text,
+    /// which is in memory, and of a file that has a mistake.
+    pub(crate) fn window_bytes(&self) -> u64 {
+        let file = self.content.as_ref().filter(|_| self.is_in_file());
+        let counts = file.and_then(|file| binary::counts(file).ok()).unwrap_or_default();
+        let of_rank = |rank: &RankCounts| {
+            let blocks = rank.roots.min(rank.nodes.div_ceil(BLOCK_NODES.into()));
+            blocks * BLOCK_BYTES + rank.roots * REQUEST_BYTES
+        };
+        counts.iter().map(of_rank).fold(0, u64::saturating_add)
     }
 
     /// Whether its graphs stay in the file while they are performed.

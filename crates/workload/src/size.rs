@@ -151,10 +151,11 @@ fn of_goal(goal: &Goal, ranks: u64) -> TrafficSize {
     let lines = goal.operations_max();
     let pairs = ranks.saturating_mul(ranks.saturating_sub(1)) / 2;
     let window = WINDOW_BLOCKS * BLOCK_BYTES + size_of::<Graph>() as u64;
+    let windows = ranks.saturating_mul(window).saturating_add(goal.window_bytes());
     TrafficSize {
         ranks,
         receivers: ranks,
-        program_bytes: if goal.is_in_file() { ranks.saturating_mul(window) } else { lines * LINE_BYTES },
+        program_bytes: if goal.is_in_file() { windows } else { lines * LINE_BYTES },
         connections: pairs.min(lines),
         rows: ranks.saturating_mul(u64::from(goal.iterations)),
         messages: Some(lines.saturating_mul(u64::from(goal.iterations))),

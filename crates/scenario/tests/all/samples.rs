@@ -132,6 +132,14 @@ fn samples_that_cannot_fit_are_refused() {
 }
 
 #[test]
+fn what_ranks_note_is_a_part_of_the_memory_of_its_own() {
+    let text = with("ranks = true").replace("osu_latency = {}", "osu_latency = { iterations = 10000000 }");
+    let Err(error) = start(&text, Some("64MiB")) else { panic!("20,000,000 messages fit into 64 MiB") };
+    assert!(error.contains("observe.ranks: about ") && error.contains("activities and messages of ranks "), "{error}");
+    assert!(error.contains("fewer operations of ranks, or neither `observe.ranks` nor --trace"), "{error}");
+}
+
+#[test]
 fn open_loops_refuse_what_only_a_run_samples() {
     let text = "[topology.dragonfly]\np = 1\na = 2\nh = 1\n[observe]\nports = [\"switches\"]\n";
     let fabric = Fabric::parse(text, "x.toml", &[]).unwrap();

@@ -43,6 +43,29 @@ pub(super) fn announced_ranks(head: &[u8]) -> Option<u64> {
     Some(u64::from(u32::from_le_bytes(*head.get(MAGIC_BYTES..)?.first_chunk()?)))
 }
 
+/// Nodes of a rank, and how many of them wait for nothing.
+pub(super) struct RankCounts {
+    pub nodes: u64,
+    pub roots: u64,
+}
+
+/// Those of every rank, before anything is checked: none more than the file has room for.
+///
+/// # Errors
+/// When the file ends before.
+pub(super) fn counts(trace: &TraceFile) -> Result<Vec<RankCounts>, InputError> {
+    let begin = MAGIC_BYTES + HEADER_BYTES;
+    let ranks = announced_ranks(&trace.head(begin as u64)?).unwrap_or(0).min(trace.length() / 16);
+    let places = trace.head(begin as u64 + 16 * ranks)?;
+    let counts = |place: &[u8]| {
+        let (mut counts, start) = ([0; 8], number::<8>(place, 0).min(trace.length()));
+        trace.read_at(&mut counts, start + MAGIC_BYTES as u64)?;
+        let nodes = u64::from(number_32(&counts, 0)).min(trace.length() / NODE_BYTES as u64);
+        Ok(RankCounts { nodes, roots: u64::from(number_32(&counts, 4)).min(nodes) })
+    };
+    places.get(begin..).unwrap_or_default().chunks_exact(16).map(counts).collect()
+}
+
 /// A part of the file.
 #[derive(Clone, Copy, Debug)]
 struct Part {

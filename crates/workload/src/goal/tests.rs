@@ -440,6 +440,22 @@ fn of_a_graph_in_a_file_only_what_is_in_progress_is_in_memory() {
     }
 }
 
+/// 6,400 operations are in 100 blocks of 64, each of 40 B, with 32 B besides; those of a chain are in a few.
+#[test]
+fn memory_of_a_binary_counts_what_waits_for_nothing() {
+    let size = |is_chain: bool| {
+        let (mut builder, stream) = one_stream();
+        for _ in 0..6_400 {
+            let _ = if is_chain { builder.chain(stream, compute()) } else { builder.add(stream, compute(), &[]) };
+        }
+        let ranks = vec![Arc::new(builder.build().unwrap())];
+        let goal = of_file(binary_of(&Traffic::Graphs { ranks, iterations: 1 }));
+        Workload::Goal(goal).size().unwrap().program_bytes
+    };
+    assert!((6_400 * 72..6_400 * 80).contains(&size(false)), "{}", size(false));
+    assert!(size(true) < 6 * 64 * 40, "{}", size(true));
+}
+
 #[test]
 fn graphs_in_a_file_that_do_not_end_name_rank_and_operation() {
     let message = |peer, is_send| match (Rank::new(peer), is_send) {
