@@ -582,7 +582,10 @@ proptest! {
             true => format!("num_ranks 2\nrank 0 {{\n{first}\n}}\nrank 1 {{\n{second}\n}}\n{noise}"),
             false => format!("num_ranks 2\n{first}{noise}"),
         };
+        let length = text.len() as u64;
         if let Ok(ranks) = (Goal { text, ..Goal::default() }).graphs() {
+            let memory: u64 = ranks.iter().map(|rank| rank.memory() - size_of::<Graph>() as u64).sum();
+            assert!(memory <= 16 * length, "{memory} B of {length} B");
             let written = |ranks| text_of(&Traffic::Graphs { ranks, iterations: 1 });
             let once = written(ranks);
             assert_eq!(written(graphs_of(&once)), once);
@@ -596,6 +599,8 @@ proptest! {
         let bytes = damaged(&good, &damage);
         // Graphs that pass the checks run to their end.
         if let Ok(graphs) = of_file(bytes).graphs() {
+            let memory = graphs.iter().map(|graph| graph.memory()).max().unwrap_or(0);
+            assert!(memory <= size_of::<Graph>() as u64 + 256 + 4 * 3, "{memory} B of a graph in its file");
             let nodes: Vec<_> = graphs.iter().map(|graph| graph.nodes().unwrap().into_owned()).collect();
             let in_memory = graphs.iter().zip(nodes).map(|(graph, nodes)| (graph.facts(), GraphFacts::of(nodes.ops())));
             in_memory.for_each(|(facts, again)| assert_eq!(*facts, again));
