@@ -237,43 +237,6 @@ class ErrorPlace:
         return reason.replace(str(self.source.absolute()), str(self.source))
 
 
-@dataclass(frozen=True)
-class ErrorPlace:
-    """What errors are about that the core finds in an override: the trace, or the scenario."""
-
-    source: Path
-    """The recording or the trace, as its user names it."""
-    origin: str
-    """The scenario."""
-    kind: str
-    """The workload that reads the trace."""
-
-    def named(self, line: str, has_own: bool) -> str:
-        """Return an error that begins with the file that it is about.
-
-        Parameters
-        ----------
-        line
-            What the core says.
-        has_own
-            Whether the user overrides keys of jobs too.
-        """
-        override = f"override: {WORKLOAD}{self.kind}."
-        for key in ("file", "text"):
-            if line.startswith(of_trace := f"{override}{key}: "):
-                return self._of_trace(line.removeprefix(of_trace))
-        about_job = line.startswith("override: job") and not has_own
-        return f"{self.origin}:{line.removeprefix('override:')}" if about_job else line
-
-    def _of_trace(self, reason: str) -> str:
-        """Name the trace; errors about one of several files have its absolute path in front."""
-        if self.kind != "chakra":
-            return f"{self.source}: {reason}"
-        folder = self.source if self.source.is_dir() else self.source.parent
-        reason = reason.replace(f"{folder.absolute()}/", "" if folder == Path() else f"{folder}/")
-        return reason.replace(str(self.source.absolute()), str(self.source))
-
-
 def trace_kind(source: Path) -> str | None:
     """Return the workload that reads a trace, or None of a recording or an archive."""
     if RANK in source.name:

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use etherweave_primitives::{BitRate, Duration, InputError};
 
 use crate::collective::{Library, Rule};
-use crate::limits::at_least;
+use crate::limits::{at_least, positive};
 use crate::{Graph, TraceFile, Traffic, check_graphs};
 use graph::RankGraph;
 use groups::Collectives;
@@ -153,6 +153,7 @@ impl Chakra {
 
     fn check(&self) -> Result<(), InputError> {
         at_least("iterations", self.iterations, 1)?;
+        self.network_rate.map_or(Ok(()), |rate| positive("network_rate", rate))?;
         let scale = self.compute_scale;
         InputError::unless(scale.is_finite() && scale >= 0.0, "compute_scale", scale, "a number of 0 or more")?;
         let ranks = self.content.len();
