@@ -7,7 +7,7 @@ use etherweave_primitives::{BitRate, InputError, InputErrors};
 use super::{Experiment, Paths};
 use crate::constants::RunConstants;
 use crate::engine::Shard;
-use crate::fluid::{BesidePackets, Fluid, MESSAGE_PARTS, SEGMENT_PARTS};
+use crate::fluid::{BesidePackets, Fluid, FluidParams, MESSAGE_PARTS, SEGMENT_PARTS};
 use crate::host::fluid::{NOWHERE, packet_time};
 use crate::indices::PortIndex;
 use crate::params::{SwitchModel, SwitchParams, Threshold};
@@ -99,8 +99,16 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
     });
     let parts = if shard.constants.is_tcp() { SEGMENT_PARTS } else { MESSAGE_PARTS };
     let switch = &experiment.params.switch;
-    Fluid::new(capacities, packet_time(&shard.constants, rates), topology.hosts(), branches, parts, classes, beside)
-        .with_queues(most_waiting(switch, switch.egress_threshold))
+    Fluid::new(FluidParams {
+        capacities,
+        packet: packet_time(&shard.constants, rates),
+        hosts: topology.hosts(),
+        branches,
+        parts,
+        classes,
+        queue_max: most_waiting(switch, switch.egress_threshold),
+        beside,
+    })
 }
 
 /// Most that may wait for one port of a switch: under congestion control by marks no more than where every packet is

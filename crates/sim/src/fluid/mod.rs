@@ -13,9 +13,11 @@
 //! Connections of jobs in packets take part while they have anything to send, so that messages leave them their share;
 //! how long their packets wait for messages is in [`beside`].
 
+mod active;
 mod beside;
 mod classes;
 mod latest;
+mod left_out;
 mod max_min;
 mod paths;
 
@@ -25,9 +27,13 @@ use std::collections::BinaryHeap;
 use etherweave_primitives::{Duration, Time};
 
 use crate::indices::{EndpointIndex, PortIndex};
+use active::Active;
+pub(crate) use active::Window;
 pub(crate) use beside::{Backlog, BesidePackets};
 use classes::ClassLinks;
 pub(crate) use latest::{Departures, LATENCIES, PathLatency, lateness};
+pub(crate) use left_out::LeftOutCounts;
+use left_out::Solution;
 use max_min::Share;
 use paths::Flow;
 pub(crate) use paths::{Branch, BranchRange, Branches, Links, PathSet, Tables};
@@ -45,70 +51,6 @@ pub(crate) const MESSAGE_PARTS: u64 = 64;
 pub(crate) const SEGMENT_PARTS: u64 = 4;
 /// Rates hold until each of so many connections of a host has sent a packet, if it has more.
 const CONNECTIONS: usize = 8;
-/// What a message lasts at most that does not move [ps].
-const NEVER: f64 = 1e18;
-/// How often it is counted what limits rates: in every so many solutions, as many fewer as these are rarer.
-const COUNTED: u64 = 16;
-
-/// More than one full link.
-const SEVERAL: u32 = u32::MAX;
-
-/// What a connection may have in the network.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Window {
-    /// On the wire [B].
-    pub bytes: f64,
-    /// Until a full packet is acknowledged on an idle path [ps].
-    pub round: f64,
-}
-
-impl Window {
-    /// No limit.
-    pub const OPEN: Window = Window { bytes: f64::INFINITY, round: 1.0 };
-}
-
-/// A connection that sends.
-#[derive(Clone, Copy)]
-struct Active {
-    endpoint: EndpointIndex,
-    links: Links,
-    /// Those of its acknowledgements.
-    back: Links,
-    window: Window,
-    /// What it lets through [B/ps].
-    limit: f64,
-    rate: f64,
-    /// Of the message that leads, at `since` [B on the wire]; infinite where packets are simulated.
-    left: f64,
-    /// Of messages behind it [B on the wire].
-    behind: f64,
-    since: Time,
-    ends: Time,
-    /// Whether branches that are not used first have rates too.
-    uses_others: bool,
-    /// What of it waits for the link that limits it [B]; known beside packets.
-    queued: f64,
-}
-
-impl Active {
-    /// Whether its packets are simulated, and not its messages.
-    fn is_in_packets(&self) -> bool {
-        self.left == f64::INFINITY
-    }
-
-    /// Its host sent at a rate for some time [ps], and acknowledgements take so much longer than on an idle path [ps];
-    /// what has not drained waits.
-    fn queue(&mut self, sent: f64, span: f64, answer: f64) {
-        let most = (self.left + self.behind).min(self.window.bytes - self.rate * (self.window.round + answer));
-        self.queued = (self.queued + (sent - self.rate) * span).min(most).max(0.0);
-    }
-
-    /// How long its message still takes.
-    fn lasts(&self) -> Duration {
-        Duration::from_ps((self.left.max(0.0) / self.rate).ceil().min(NEVER) as u64)
-    }
-}
-
 /// All active connections of a run, and what they share.
 pub(crate) struct Fluid {
     solver: ClassLinks,
@@ -138,43 +80,38 @@ pub(crate) struct Fluid {
     hosts: usize,
     /// When the event is due that is scheduled.
     pub scheduled: Time,
-    /// Rates of connections that were solved, how many of the connections a lossless network would hold back, how many
-    /// links limit that are not their hosts', and of those how many have more waiting than a switch holds.
-    solutions: u64,
-    held_back: u64,
-    limited: u64,
-    overflowing: u64,
-    /// Connections that began, and how many of them with packets that overtake each other.
-    begun: u64,
-    overtaken: u64,
-    /// Segments of TCP, and those of several frames that meet moderated interrupts.
-    segments: u64,
-    moderated: u64,
-    /// Most that may wait in a switch for one link, and what would for each [B].
-    queue_max: f64,
-    queues: Vec<f64>,
+    /// What packets would do otherwise.
+    pub left_out: LeftOutCounts,
     flows: Vec<Flow>,
     shares: Vec<Share>,
     limits: Vec<f64>,
-    /// Of each link: a solution, and the full link for which connections waited on it.
-    waits_for: Vec<(u64, u32)>,
-    number: u64,
+}
+
+/// What a run is made of.
+pub(crate) struct FluidParams {
+    /// Of each link [B/ps].
+    pub capacities: Vec<f64>,
+    /// The time of a full packet at the least.
+    pub packet: Duration,
+    /// How many there are.
+    pub hosts: usize,
+    /// The most branches of a connection.
+    pub branches: usize,
+    /// Rates hold for one of so many parts of the time that messages take.
+    pub parts: u64,
+    /// Traffic classes that are used, each with its weight: 0 of a strict one.
+    pub classes: Vec<(usize, u8)>,
+    /// Most that may wait in a switch for one link [B].
+    pub queue_max: f64,
+    /// What packets see of links, where there are any.
+    pub beside: Option<BesidePackets>,
 }
 
 impl Fluid {
-    /// Nothing is sent yet over links of `capacities` [B/ps] by `hosts`, whose full packets take `packet` at the least;
-    /// connections have at most so many branches, and use these `classes`, with 0 for the weight of a strict one. Rates
-    /// hold for one of so many `parts` of the time that messages take.
-    pub fn new(
-        capacities: Vec<f64>,
-        packet: Duration,
-        hosts: usize,
-        branches: usize,
-        parts: u64,
-        mut classes: Vec<(usize, u8)>,
-        beside: Option<BesidePackets>,
-    ) -> Fluid {
-        classes.sort_by_key(|&(class, weight)| (weight > 0, std::cmp::Reverse(class)));
+    /// Nothing is sent yet.
+    pub fn new(params: FluidParams) -> Fluid {
+        let FluidParams { capacities, packet, hosts, branches, parts, mut classes, queue_max, beside } = params;
+        classes.sort_by_key(|&(class, weight)| (weight > 0, Reverse(class)));
         let mut class_numbers = [0; 8];
         (0..).zip(&classes).for_each(|(number, &(class, _))| class_numbers[class] = number);
         let weights: Vec<f64> = classes.iter().map(|&(_, weight)| f64::from(weight)).collect();
@@ -186,7 +123,7 @@ impl Fluid {
             loads: vec![(0.0, 0.0); capacities.len()],
             uncounted: vec![0.0; capacities.len()],
             beside,
-            waits_for: vec![(0, 0); capacities.len() * weights.len()],
+            left_out: LeftOutCounts::new(capacities.len(), weights.len(), queue_max),
             solver: ClassLinks::new(capacities, weights),
             ends: BinaryHeap::new(),
             solve_at: None,
@@ -196,26 +133,10 @@ impl Fluid {
             parts,
             hosts,
             scheduled: Time::MAX,
-            solutions: 0,
-            held_back: 0,
-            limited: 0,
-            overflowing: 0,
-            begun: 0,
-            overtaken: 0,
-            segments: 0,
-            moderated: 0,
-            queue_max: f64::INFINITY,
-            queues: Vec::new(),
             flows: Vec::new(),
             shares: Vec::new(),
             limits: Vec::new(),
-            number: 0,
         }
-    }
-
-    /// Switches hold at most so much for a link [B].
-    pub fn with_queues(self, queue_max: f64) -> Fluid {
-        Fluid { queue_max, queues: vec![0.0; self.loads.len()], ..self }
     }
 
     /// A connection begins with a message of `wire` bytes, or to send packets if that is infinite, on the links there
@@ -250,7 +171,7 @@ impl Fluid {
             is_least |= *load + share * rate > capacity * (1.0 + FULL);
             (*load, *count) = (*load + share * rate, *count + share);
         }
-        (self.begun, self.overtaken) = (self.begun + 1, self.overtaken + u64::from(is_overtaken));
+        self.left_out.count_begun(is_overtaken);
         // Other branches may have more left.
         let may_grow = rate < at_hosts && preferred.len() + others.len() > 1;
         let levels = std::iter::repeat_n(rate, preferred.len()).chain(std::iter::repeat(0.0));
@@ -346,11 +267,6 @@ impl Fluid {
         None
     }
 
-    /// The share of rates whose connections a lossless network would hold back.
-    pub fn held_back(&self) -> f64 {
-        self.held_back as f64 / self.solutions.max(1) as f64
-    }
-
     /// What is left of the message that leads at a place [B on the wire].
     pub fn left(&self, place: u32, now: Time) -> f64 {
         let active = &self.active[place as usize];
@@ -365,31 +281,6 @@ impl Fluid {
     /// What a link carries [B/ps].
     pub fn capacity(&self, link: PortIndex) -> f64 {
         self.solver.capacity(link.get())
-    }
-
-    /// The share of rates that a link behind a switch limits.
-    pub fn limited(&self) -> f64 {
-        self.limited as f64 / self.solutions.max(1) as f64
-    }
-
-    /// The share of rates that such a link limits, for which more waits than a switch holds.
-    pub fn overflowing(&self) -> f64 {
-        self.overflowing as f64 / self.solutions.max(1) as f64
-    }
-
-    /// The share of connections whose packets overtake each other.
-    pub fn overtaken(&self) -> f64 {
-        self.overtaken as f64 / self.begun.max(1) as f64
-    }
-
-    /// A segment of TCP has come.
-    pub fn count_segment(&mut self, is_moderated: bool) {
-        (self.segments, self.moderated) = (self.segments + 1, self.moderated + u64::from(is_moderated));
-    }
-
-    /// The share of segments of several frames that meet moderated interrupts.
-    pub fn moderated(&self) -> f64 {
-        self.moderated as f64 / self.segments.max(1) as f64
     }
 
     /// When there is something to do next.
@@ -450,17 +341,28 @@ impl Fluid {
         if self.solve_at.is_none_or(|time| time > now) {
             return;
         }
-        (self.solve_at, self.solved, self.number) = (None, now, self.number + 1);
+        (self.solve_at, self.solved) = (None, now);
         self.limit_packets(tables);
         self.fill(tables);
-        // The first are counted all, as short runs have no others.
-        let is_counted = self.number <= COUNTED || self.number.is_multiple_of(COUNTED * self.parts / MESSAGE_PARTS);
-        if is_counted {
-            self.count_held_back(tables);
+        let lasts = self.apply_rates(now, tables);
+        self.count_left_out(tables);
+        let turns = (self.active.len() / self.hosts / CONNECTIONS).max(1) as u64;
+        let messages = self.ends.len();
+        self.interval = (self.packet * turns).max(Duration::from_ps(lasts / messages.max(1) as u64 / self.parts));
+        if let Some(beside) = &mut self.beside {
+            beside.settle();
+            // What waits changes while rates stay.
+            if messages > 0 {
+                self.solve_soon(now);
+            }
         }
+    }
+
+    /// Lets messages go on at the rates that were solved; returns how long all of them last in sum [ps].
+    fn apply_rates(&mut self, now: Time, tables: Tables<'_>) -> u64 {
         let mut ends = std::mem::take(&mut self.ends).into_vec();
         ends.clear();
-        let mut lasts = 0;
+        let mut lasts: u64 = 0;
         let mut shares = self.shares.as_slice();
         for (active, levels) in self.active.iter_mut().zip(self.levels.chunks_exact_mut(self.branches)) {
             let span = now.since(active.since).as_ps() as f64;
@@ -472,12 +374,11 @@ impl Fluid {
                 let answer = beside.waits(&active.back, tables, &self.solver);
                 active.queue(self.solver.capacity(links.first.get()) / of_host, span, answer);
             }
-            let (preferred, others) = links.branches(tables);
-            let used = preferred.len() + if active.uses_others { others.len() } else { 0 };
-            let (own, next) = shares.split_at(used);
+            let (branches, _) = links.all_branches(tables);
+            let (own, next) = shares.split_at(active.used_branches(tables).len());
             shares = next;
             active.rate = 0.0;
-            for (number, (&branch, level)) in preferred.iter().chain(others).zip(levels).enumerate() {
+            for (number, (&branch, level)) in branches.iter().zip(levels).enumerate() {
                 let rate = own.get(number).map_or(0.0, |share| share.rate);
                 for (link, part) in links.flow(branch).links(tables) {
                     self.loads[link as usize].0 += (rate - *level) * part;
@@ -494,27 +395,30 @@ impl Fluid {
             }
             if let Some(beside) = beside {
                 let of = |(branch, share): (&Branch, &Share)| f64::from(branch.weight) * share.rate / active.rate;
-                let flows = preferred.iter().chain(others).zip(own);
+                let flows = branches.iter().zip(own);
                 flows.for_each(|flow| beside.queue(flow.1.bottleneck, active.queued * of(flow)));
             }
             active.ends = now + active.lasts();
-            lasts = active.lasts().as_ps().saturating_add(lasts);
+            lasts = lasts.saturating_add(active.lasts().as_ps());
             ends.push(Reverse((active.ends, active.endpoint)));
         }
-        if is_counted && !self.queues.is_empty() {
-            self.count_overflowing(tables);
-        }
-        let messages = ends.len();
         self.ends = BinaryHeap::from(ends);
-        let turns = (self.active.len() / self.hosts / CONNECTIONS).max(1) as u64;
-        self.interval = (self.packet * turns).max(Duration::from_ps(lasts / messages.max(1) as u64 / self.parts));
-        if let Some(beside) = &mut self.beside {
-            beside.settle();
-            // What waits changes while rates stay.
-            if messages > 0 {
-                self.solve_soon(now);
-            }
+        lasts
+    }
+
+    /// Counts what packets would do otherwise at these rates, in some solutions.
+    fn count_left_out(&mut self, tables: Tables<'_>) {
+        if !self.left_out.next_solution(self.parts) {
+            return;
         }
+        let (flows, shares, classes) = (self.flows.as_slice(), self.shares.as_slice(), self.solver.classes());
+        let solution = Solution { flows, shares, classes, tables };
+        self.left_out.count_held_back(&solution);
+        let sent = |active: &Active| {
+            let first = active.links.first.get();
+            self.solver.capacity(first) / self.loads[first as usize].1
+        };
+        self.left_out.count_overflowing(&solution, &self.active, sent);
     }
 
     /// What windows of connections in packets let through: acknowledgements take longer where messages wait.
@@ -572,55 +476,5 @@ impl Fluid {
             }
         }
         are_added
-    }
-
-    /// Counts connections that would be held back in a lossless network: on one of their links others wait for a full
-    /// link further on that they do not use themselves.
-    fn count_held_back(&mut self, tables: Tables<'_>) {
-        let classes = self.solver.classes();
-        for (flow, share) in self.flows.iter().zip(&self.shares) {
-            let Some(full) = share.bottleneck else { continue };
-            for (link, _) in flow.links_of_class(tables, classes).take_while(|&(link, _)| link != full) {
-                let mark = &mut self.waits_for[link as usize];
-                let is_first = mark.0 != self.number || mark.1 == full;
-                *mark = (self.number, if is_first { full } else { SEVERAL });
-            }
-        }
-        for (flow, share) in self.flows.iter().zip(&self.shares) {
-            let uses = |full: u32| flow.links_of_class(tables, classes).any(|(link, _)| link == full);
-            let is_held = |(link, _): (u32, f64)| {
-                let (number, full) = self.waits_for[link as usize];
-                number == self.number && share.bottleneck != Some(full) && (full == SEVERAL || !uses(full))
-            };
-            self.solutions += 1;
-            self.limited += u64::from(share.bottleneck.is_some_and(|full| full / classes != flow.first.get()));
-            self.held_back += u64::from(flow.links_of_class(tables, classes).any(is_held));
-        }
-    }
-
-    /// Counts flows at links for which more would wait than a switch holds: what hosts send of a message before it has
-    /// drained, up to the window, or that if more messages follow.
-    fn count_overflowing(&mut self, tables: Tables<'_>) {
-        let classes = self.solver.classes();
-        let mut shares = self.shares.as_slice();
-        for active in &self.active {
-            let Links { first, .. } = active.links;
-            let (preferred, others) = active.links.branches(tables);
-            let used = preferred.len() + if active.uses_others { others.len() } else { 0 };
-            let (own, next) = shares.split_at(used);
-            shares = next;
-            let sent = self.solver.capacity(first.get()) / self.loads[first.get() as usize].1;
-            // Who has several messages to send goes on with others.
-            let unsent = if active.behind > 0.0 { f64::INFINITY } else { active.left * (1.0 - active.rate / sent) };
-            let waits = unsent.min(active.window.bytes - active.rate * active.window.round).max(0.0);
-            for (branch, share) in preferred.iter().chain(others).zip(own) {
-                if let Some(full) = share.bottleneck.map(|full| full / classes).filter(|&full| full != first.get()) {
-                    self.queues[full as usize] += waits * f64::from(branch.weight) * share.rate / active.rate;
-                }
-            }
-        }
-        let fulls = || self.shares.iter().filter_map(|share| share.bottleneck).map(|full| (full / classes) as usize);
-        self.overflowing += fulls().filter(|&full| self.queues[full] > self.queue_max).count() as u64;
-        fulls().for_each(|full| self.queues[full] = 0.0);
     }
 }

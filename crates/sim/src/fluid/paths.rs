@@ -86,16 +86,22 @@ pub(crate) struct Flow {
 }
 
 impl Links {
-    /// Branches that are used first, and those that take what these cannot.
-    pub fn branches<'a>(&'a self, tables: Tables<'a>) -> (&'a [Branch], &'a [Branch]) {
+    /// All its branches, and how many of them are used first.
+    pub fn all_branches<'a>(&'a self, tables: Tables<'a>) -> (&'a [Branch], usize) {
         match &self.paths {
-            PathSet::One(branch) => (std::slice::from_ref(branch), &[]),
+            PathSet::One(branch) => (std::slice::from_ref(branch), 1),
             PathSet::Several(range) => {
                 let table = tables.branches.expect("a run with several branches has a table of them");
                 let first = range.first as usize;
-                table.branches[first..first + usize::from(range.count)].split_at(usize::from(range.preferred))
+                (&table.branches[first..first + usize::from(range.count)], usize::from(range.preferred))
             }
         }
+    }
+
+    /// Branches that are used first, and those that take what these cannot.
+    pub fn branches<'a>(&'a self, tables: Tables<'a>) -> (&'a [Branch], &'a [Branch]) {
+        let (all, preferred) = self.all_branches(tables);
+        all.split_at(preferred)
     }
 
     /// Latencies of its paths on an idle fabric, if they differ.

@@ -94,7 +94,7 @@ impl Shard {
         let costs = &self.constants.params.host.cpu;
         let queue = &mut self.receive_queues[number];
         let fluid = self.fluid.as_mut().expect("segments come whole in flow-level mode");
-        fluid.count_segment(queue.is_moderated() && train.frames > 1);
+        fluid.left_out.count_segment(queue.is_moderated() && train.frames > 1);
         let is_idle = !matches!(queue.softirq, Softirq::Running(_));
         let was_polled = train.first <= queue.polled_until && train.keeps_polling(costs);
         let waits = is_idle && !(was_polled && queue.softirq == Softirq::Armed);

@@ -25,18 +25,20 @@ pub struct LeftOut {
 
 impl Simulation {
     pub(super) fn left_out(&self) -> LeftOut {
-        let Some((shard, fluid)) = self.shards.first().and_then(|shard| Some((shard, shard.fluid.as_ref()?))) else {
+        let Some((shard, counts)) =
+            self.shards.first().and_then(|shard| Some((shard, &shard.fluid.as_ref()?.left_out)))
+        else {
             return LeftOut::default();
         };
         // Of TCP it is not known how much waits in switches.
-        let lost = if shard.constants.is_tcp() { fluid.limited() } else { fluid.overflowing() };
+        let lost = if shard.constants.is_tcp() { counts.limited() } else { counts.overflowing() };
         let of = |share: f64, applies: bool| if applies { share } else { 0.0 };
         LeftOut {
-            held_back: of(fluid.held_back(), shard.constants.nic_pause_mask != 0),
+            held_back: of(counts.held_back(), shard.constants.nic_pause_mask != 0),
             lost: of(lost, shard.may_lose_packets()),
-            controlled: of(fluid.limited(), shard.controls_congestion()),
-            overtaken: of(fluid.overtaken(), shard.resends_what_is_overtaken()),
-            moderated: fluid.moderated(),
+            controlled: of(counts.limited(), shard.controls_congestion()),
+            overtaken: of(counts.overtaken(), shard.resends_what_is_overtaken()),
+            moderated: counts.moderated(),
         }
     }
 }

@@ -1,0 +1,71 @@
+//! A connection that sends, and what is left of its messages.
+
+use etherweave_primitives::{Duration, Time};
+
+use super::paths::{Branch, Links, Tables};
+use crate::indices::EndpointIndex;
+
+/// What a message lasts at most that does not move [ps].
+const NEVER: f64 = 1e18;
+
+/// What a connection may have in the network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    /// On the wire [B].
+    pub bytes: f64,
+    /// Until a full packet is acknowledged on an idle path [ps].
+    pub round: f64,
+}
+
+impl Window {
+    /// No limit.
+    pub const OPEN: Window = Window { bytes: f64::INFINITY, round: 1.0 };
+}
+
+/// A connection that sends.
+#[derive(Clone, Copy)]
+pub(super) struct Active {
+    pub endpoint: EndpointIndex,
+    pub links: Links,
+    /// Those of its acknowledgements.
+    pub back: Links,
+    pub window: Window,
+    /// What it lets through [B/ps].
+    pub limit: f64,
+    pub rate: f64,
+    /// Of the message that leads, at `since` [B on the wire]; infinite where packets are simulated.
+    pub left: f64,
+    /// Of messages behind it [B on the wire].
+    pub behind: f64,
+    pub since: Time,
+    pub ends: Time,
+    /// Whether branches that are not used first have rates too.
+    pub uses_others: bool,
+    /// What of it waits for the link that limits it [B]; known beside packets.
+    pub queued: f64,
+}
+
+impl Active {
+    /// Whether its packets are simulated, and not its messages.
+    pub fn is_in_packets(&self) -> bool {
+        self.left == f64::INFINITY
+    }
+
+    /// Branches that have rates, in the order of the solver's flows.
+    pub fn used_branches<'a>(&'a self, tables: Tables<'a>) -> &'a [Branch] {
+        let (all, preferred) = self.links.all_branches(tables);
+        if self.uses_others { all } else { &all[..preferred] }
+    }
+
+    /// Its host sent at a rate for some time [ps], and acknowledgements take so much longer than on an idle path [ps];
+    /// what has not drained waits.
+    pub fn queue(&mut self, sent: f64, span: f64, answer: f64) {
+        let most = (self.left + self.behind).min(self.window.bytes - self.rate * (self.window.round + answer));
+        self.queued = (self.queued + (sent - self.rate) * span).min(most).max(0.0);
+    }
+
+    /// How long its message still takes.
+    pub fn lasts(&self) -> Duration {
+        Duration::from_ps((self.left.max(0.0) / self.rate).ceil().min(NEVER) as u64)
+    }
+}
