@@ -115,6 +115,13 @@ fn left_out(shares: &LeftOut) -> impl Iterator<Item = String> + use<> {
     let again = "transport.roce.loss_detection = \"time\" sends some again (\"timeout\" none)";
     let warnings = [
         (shares.held_back, format!("in {} of rates connections {elsewhere}", percent(shares.held_back))),
+        (
+            shares.delayed,
+            format!(
+                "{} of connections begin behind packets of others that take longer than their messages",
+                percent(shares.delayed)
+            ),
+        ),
         (shares.lost, format!("{} packets may be lost", full(shares.lost))),
         (shares.controlled, format!("{} congestion control sets them", full(shares.controlled))),
         (

@@ -155,6 +155,73 @@ fn jobs_in_several_classes_share_links_by_weight() {
     }
 }
 
+/// Two jobs of a stream each on one uplink of 100 Gb/s.
+fn pairs_on_an_uplink(more: &str, [first, second]: [&str; 2]) -> String {
+    format!(
+        "[topology.fat_tree]\nleaves = 2\nhosts_per_leaf = 2\ncores = 1\nlinks_per_core = 1\nuplink_rate = \"100Gb/s\"\n\
+         [flow_control.pfc]\npriorities = [0, 1]\n{more}\n[[job]]\nname = \"a\"\nplacement.hosts = [2, 0]\n\
+         workload.{first}\n[[job]]\nname = \"b\"\nplacement.hosts = [3, 1]\npriority = 1\nworkload.{second}\n"
+    )
+}
+
+/// The second job waits until the first has ended, and then has the link for itself: 20 MiB in 1.72 ms.
+#[test]
+fn a_class_that_a_strict_one_stopped_goes_on_when_that_has_ended() {
+    for (message, messages) in [("64KiB", 320), ("1MiB", 20)] {
+        let incast = format!("incast = {{ sources = 1, message = \"{message}\", messages = {messages} }}");
+        let text = pairs_on_an_uplink("[ets]\nweights = [0, 100, 0, 0, 0, 0, 0, 0]", [&incast, &incast]);
+        let alone = 20.0 * f64::from(1 << 20) * 8.0 * 4190.0 / 4096.0 / 100.0;
+        for fidelity in ["packet", "flow"] {
+            let ends = numbers(&run(&text, fidelity, 1).unwrap(), "streams", "end_ns");
+            let expected = [alone, 2.0 * alone];
+            let are_close = ends.iter().zip(expected).all(|(end, expected)| (end / expected - 1.0).abs() < 0.03);
+            assert!(are_close, "{message} {fidelity}: {ends:?} {expected:?}");
+        }
+    }
+}
+
+/// Rates are solved as often as the short messages end: the link never carries more than it can for long. Messages of
+/// 64 KiB, one at a time, have their share of the link, however long the others are.
+#[test]
+fn short_messages_share_a_link_with_long_ones_of_any_length() {
+    let short = "incast = { sources = 1, message = \"64KiB\", messages = 400, outstanding = 1 }";
+    for (message, is_hybrid) in [("1MiB", false), ("4GiB", false), ("4GiB", true)] {
+        let long = format!("incast = {{ sources = 1, message = \"{message}\" }}");
+        let text = |more: &str| {
+            let run = "[transport.roce]\nwindow = \"64KiB\"\n[run]\nend = \"4ms\"";
+            pairs_on_an_uplink(run, [short, &long]).replace("priority = 1", more)
+        };
+        let packet = goodput(&run(&text(""), "packet", 1).unwrap());
+        let flow = match is_hybrid {
+            true => run(&text("fidelity = \"flow\""), "packet", 1),
+            false => run(&text(""), "flow", 1),
+        };
+        let flow = goodput(&flow.unwrap());
+        assert!(flow.iter().sum::<f64>() < 1.01 * 97.8, "{message}: {flow:?}");
+        assert!((flow[0] / packet[0] - 1.0).abs() < 0.1, "{message}: {flow:?} {packet:?}");
+    }
+}
+
+/// The responder acknowledges every sixteen packets, so a window of 64 KiB is acknowledged at once, 15 packets later
+/// than the first of them would be; a selectively repeating requester is 1,024 packets ahead at most.
+#[test]
+fn windows_limit_a_lone_pair_as_they_do_with_packets() {
+    let cases = [
+        ("20m", "window = \"64KiB\""),
+        ("200m", "window = \"64KiB\""),
+        ("1km", "window = \"256KiB\""),
+        ("5km", "window = \"4MiB\"\npath_mtu = \"1KiB\"\nreliability = \"selective_repeat\""),
+        ("20m", "hpcc = {}\nreliability = \"selective_repeat\"\nack_every = 1"),
+    ];
+    for (cable, roce) in cases {
+        let ratio = ratio_of_iterations(&format!(
+            "topology.single_switch = {{ hosts = 2, cable = \"{cable}\" }}\n[flow_control.pfc]\n[transport.roce]\n{roce}\n\
+             [[job]]\nname = \"pair\"\nworkload.osu_bw = {{ bytes = \"4MiB\", iterations = 2 }}\n"
+        ));
+        assert!((ratio - 1.0).abs() < 0.03, "{cable} {roce}: {ratio}");
+    }
+}
+
 /// Seven senders share a link: each message takes seven times as long as alone. All begin at once and stay equal,
 /// to a packet in 15 ms [Gb/s].
 #[test]
@@ -282,12 +349,50 @@ fn roce_without_flow_control_is_warned_of_where_more_waits_than_a_switch_holds()
         ("[flow_control.none]", long, false),
         ("[flow_control.none]", short, true),
         ("[flow_control.pfc]\n[switch]\nbuffer = \"4MB\"", long, false),
+        // What one host has sent is more than an input may hold.
+        ("[flow_control.none]\n[switch]\ningress_threshold.static = \"512kB\"", long, true),
     ];
     for (more, messages, expected) in cases {
         let text = text(more, messages);
         assert_eq!(is_warned(&text, "flow", "where packets may be lost"), expected, "{text}");
         let lost = run(&text, "packet", 1).unwrap().summary.packets_dropped;
         assert_eq!(lost > 0, expected, "{more}: {lost}");
+    }
+}
+
+/// Two windows of 1 MiB wait at the uplink, which carries them in 168 us: messages of 8 B come behind them.
+#[test]
+fn messages_behind_long_queues_of_others_are_warned_of() {
+    let long = "incast = { sources = 1 }";
+    for (bytes, uplinks, expected) in [("8B", 1, true), ("64KiB", 1, true), ("8B", 8, false)] {
+        let short = format!("osu_latency = {{ bytes = \"{bytes}\", iterations = 20 }}");
+        let text = pairs_on_an_uplink("", [&short, long]).replace("priority = 1", "background = true");
+        let text = text
+            .replace("hosts_per_leaf = 2", "hosts_per_leaf = 3")
+            .replace("cores = 1", &format!("cores = {uplinks}"));
+        let text = text.replace("[2, 0]", "[3, 0]").replace("[3, 1]", "[4, 1]");
+        let other =
+            "[[job]]\nname = \"c\"\nbackground = true\nplacement.hosts = [5, 2]\nworkload.incast = { sources = 1 }\n";
+        let words = "behind packets of others that take longer";
+        assert_eq!(is_warned(&format!("{text}{other}"), "flow", words), expected, "{bytes} {uplinks}");
+    }
+}
+
+/// Eleven hosts send to one; a twelfth finds room on the uplink that three of them wait on, and changes no rate.
+#[test]
+fn who_finds_room_on_a_link_on_which_others_wait_is_warned_of() {
+    let text = |victim: &str| {
+        format!(
+            "transport.roce.window = \"16MiB\"\n[topology.fat_tree]\nleaves = 3\nhosts_per_leaf = 16\ncores = 1\n\
+             links_per_core = 1\nuplink_rate = \"400Gb/s\"\n[flow_control.pfc]\n[[job]]\nname = \"in\"\n\
+             placement.hosts = [32, 0, 1, 2, 16, 17, 18, 19, 20, 21, 22, 23]\n\
+             workload.incast = {{ sources = 11, message = \"4MiB\", messages = 1 }}\n[[job]]\nname = \"victim\"\n\
+             start = \"1ms\"\nplacement.hosts = {victim}\nworkload.osu_bw = {{ bytes = \"64KiB\", iterations = 3 }}\n"
+        )
+    };
+    // From the leaf of three senders to that of the receiver; within a leaf.
+    for (victim, expected) in [("[8, 33]", true), ("[8, 9]", false)] {
+        assert_eq!(is_warned(&text(victim), "flow", "wait for a full link elsewhere"), expected, "{victim}");
     }
 }
 
@@ -416,6 +521,22 @@ fn a_hybrid_run_is_the_same_on_any_number_of_threads() {
     for other in [&two, &three] {
         assert_eq!(one.tables, other.tables);
         assert_eq!(one.summary.fingerprint, other.summary.fingerprint);
+    }
+}
+
+/// Both notations mean the same, whatever the routing.
+#[test]
+fn hybrid_runs_have_routings_that_decide_for_every_packet() {
+    for (routing, fabric) in
+        [("spray", "k_ary_fat_tree"), ("adaptive_up", "k_ary_fat_tree"), ("ugal_local", "dragonfly")]
+    {
+        let job =
+            "workload.permutation = { ranks = 4 }\n[[job]]\nname = \"other\"\nworkload.permutation = { ranks = 4 }\n";
+        let text = format!("routing = \"{routing}\"\n[topology.{fabric}]\n{OVERTAKING}{job}");
+        let of_job = run_with(&text, &[("job.1.fidelity", "\"flow\"")], 1).unwrap();
+        let of_run = run_with(&text, &[("run.fidelity", "\"flow\""), ("job.0.fidelity", "\"packet\"")], 1).unwrap();
+        assert_eq!(of_job.tables, of_run.tables, "{routing}");
+        assert_eq!((of_job.summary.finished, of_job.summary.packets_dropped), ("complete", 0));
     }
 }
 

@@ -5,7 +5,7 @@ use etherweave_routing::{FlowKey, path};
 use etherweave_workload::{Op, Traffic};
 
 use super::layout::Layout;
-use super::{Experiment, Job, Paths, branches, too_large};
+use super::{Experiment, Job, Paths, branches, fluid, too_large};
 use crate::constants::RunConstants;
 
 /// A pair of ranks that exchange messages, or a stream.
@@ -88,7 +88,7 @@ pub(super) fn routes(
         Paths::PerFlow { routing, selection } => (routing, selection),
         // Only what distinguishes the two ends of a connection.
         Paths::PerPacket(prepared) => {
-            if !experiment.params.fidelity.is_packet() {
+            if fluid::is_used(experiment) {
                 branches::add(experiment, prepared, layout, connections, constants)?;
             }
             return Ok((0..connections.len() as u32).map(|number| [2 * number, 2 * number + 1]).collect());

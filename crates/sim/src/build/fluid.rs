@@ -7,7 +7,7 @@ use etherweave_primitives::{BitRate, InputError, InputErrors};
 use super::{Experiment, Paths};
 use crate::constants::RunConstants;
 use crate::engine::Shard;
-use crate::fluid::{BesidePackets, Fluid, FluidParams, MESSAGE_PARTS, SEGMENT_PARTS};
+use crate::fluid::{BesidePackets, Fluid, FluidParams, MESSAGE_PARTS, QueueLimits, SEGMENT_PARTS};
 use crate::host::fluid::{NOWHERE, packet_time};
 use crate::indices::PortIndex;
 use crate::params::{SwitchModel, SwitchParams, Threshold};
@@ -106,7 +106,10 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
         branches,
         parts,
         classes,
-        queue_max: most_waiting(switch, switch.egress_threshold),
+        queue_limits: QueueLimits {
+            egress: most_waiting(switch, switch.egress_threshold),
+            ingress: most_waiting(switch, switch.ingress_threshold),
+        },
         beside,
     })
 }

@@ -1,5 +1,7 @@
 //! A connection that sends, and what is left of its messages.
 
+use std::ops::{AddAssign, SubAssign};
+
 use etherweave_primitives::{Duration, Time};
 
 use super::paths::{Branch, Links, Tables};
@@ -7,6 +9,12 @@ use crate::indices::EndpointIndex;
 
 /// What a message lasts at most that does not move [ps].
 const NEVER: f64 = 1e18;
+/// So few messages end in a picosecond that it is none.
+const PER_PS_MIN: f64 = 1e-15;
+/// Rates are solved so many times as rarely for messages in packets: their packets share links meanwhile.
+const PACKET_PARTS: f64 = 16.0;
+/// Messages that last no more than so many packets end before rates are solved, and do not count.
+const SHORT: f64 = 4.0;
 
 /// What a connection may have in the network.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +43,8 @@ pub(super) struct Active {
     pub rate: f64,
     /// Of the message that leads, at `since` [B on the wire]; infinite where packets are simulated.
     pub left: f64,
+    /// That message whole [B on the wire]; where packets are simulated, what is posted of a window counts.
+    pub whole: f64,
     /// Of messages behind it [B on the wire].
     pub behind: f64,
     pub since: Time,
@@ -64,8 +74,42 @@ impl Active {
         self.queued = (self.queued + (sent - self.rate) * span).min(most).max(0.0);
     }
 
+    /// How often its messages end at its rate.
+    pub fn ends(&self, packet: Duration) -> Ends {
+        let lasts = if self.is_in_packets() { PACKET_PARTS * self.window.bytes } else { self.whole } / self.rate;
+        let is_long = lasts > SHORT * packet.as_ps() as f64;
+        if is_long { Ends { connections: 1.0, per_ps: 1.0 / lasts } } else { Ends::default() }
+    }
+
     /// How long its message still takes.
     pub fn lasts(&self) -> Duration {
         Duration::from_ps((self.left.max(0.0) / self.rate).ceil().min(NEVER) as u64)
+    }
+}
+
+/// How often messages of some connections end.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Ends {
+    connections: f64,
+    /// In a picosecond.
+    per_ps: f64,
+}
+
+impl Ends {
+    /// The mean time between two ends of a connection [ps], if there is one.
+    pub fn between(self) -> Option<f64> {
+        (self.connections > 0.5).then(|| self.connections / self.per_ps.max(PER_PS_MIN))
+    }
+}
+
+impl AddAssign for Ends {
+    fn add_assign(&mut self, other: Ends) {
+        *self = Ends { connections: self.connections + other.connections, per_ps: self.per_ps + other.per_ps };
+    }
+}
+
+impl SubAssign for Ends {
+    fn sub_assign(&mut self, other: Ends) {
+        *self = Ends { connections: self.connections - other.connections, per_ps: self.per_ps - other.per_ps };
     }
 }

@@ -2,7 +2,7 @@
 
 use super::active::Active;
 use super::max_min::Share;
-use super::paths::{Flow, Tables};
+use super::paths::{Flow, Links, Tables};
 
 /// How often it is counted what limits rates: in every so many solutions, as many fewer as these are rarer.
 const COUNTED: u64 = 16;
@@ -19,19 +19,56 @@ pub(crate) struct LeftOutCounts {
     held_back: u64,
     limited: u64,
     overflowing: u64,
-    /// Connections that began, and how many of them with packets that overtake each other.
+    /// Connections that began, how many of them with packets that overtake each other, how many a lossless network
+    /// would hold back, and how many behind queues that take longer than their messages.
     begun: u64,
     overtaken: u64,
+    begun_held_back: u64,
+    begun_behind: u64,
     /// Segments of TCP, and those of several frames that meet moderated interrupts.
     segments: u64,
     moderated: u64,
-    /// Most that may wait in a switch for one link, and what would for each [B].
-    queue_max: f64,
-    queues: Vec<f64>,
+    queue_limits: QueueLimits,
+    /// What would wait for each class of each link in the solution that was counted last, and for which of them it does.
+    queues: Vec<LinkQueue>,
+    queued: Vec<u32>,
     /// Of each link of each class: a solution, and the full link for which connections waited on it.
     waits_for: Vec<(u64, u32)>,
-    /// The solution that is counted, from 1.
+    /// The number of solutions, and which of them was counted last.
     number: u64,
+    counted: u64,
+}
+
+/// Most that waits in a switch [B].
+#[derive(Clone, Copy)]
+pub(crate) struct QueueLimits {
+    /// For one link.
+    pub egress: f64,
+    /// Of what came by one link.
+    pub ingress: f64,
+}
+
+/// What would wait for a class of a link.
+#[derive(Clone, Copy, Default)]
+struct LinkQueue {
+    bytes: f64,
+    /// Connections that it limits.
+    flows: f64,
+}
+
+/// A connection that begins.
+pub(super) struct Begun<'a> {
+    pub links: &'a Links,
+    /// Its first message [B on the wire].
+    pub wire: f64,
+    pub classes: u32,
+    pub tables: Tables<'a>,
+}
+
+/// What a link carries.
+pub(super) struct LinkLoad {
+    pub is_full: bool,
+    pub connections: f64,
 }
 
 /// A solution of all rates.
@@ -44,9 +81,8 @@ pub(super) struct Solution<'a> {
 }
 
 impl LeftOutCounts {
-    /// Nothing is counted yet on so many `links`, each shared by so many `classes`. Switches hold at most `queue_max`
-    /// bytes for a link.
-    pub fn new(links: usize, classes: usize, queue_max: f64) -> LeftOutCounts {
+    /// Nothing is counted yet on so many `links`, each shared by so many `classes`.
+    pub fn new(links: usize, classes: usize, queue_limits: QueueLimits) -> LeftOutCounts {
         LeftOutCounts {
             solutions: 0,
             held_back: 0,
@@ -54,18 +90,28 @@ impl LeftOutCounts {
             overflowing: 0,
             begun: 0,
             overtaken: 0,
+            begun_held_back: 0,
+            begun_behind: 0,
             segments: 0,
             moderated: 0,
-            queue_max,
-            queues: vec![0.0; links],
+            queue_limits,
+            queues: vec![LinkQueue::default(); links * classes],
+            queued: Vec::new(),
             waits_for: vec![(0, 0); links * classes],
             number: 0,
+            counted: 0,
         }
     }
 
-    /// The share of rates whose connections a lossless network would hold back.
+    /// The share of rates whose connections a lossless network would hold back, or that of connections which it would
+    /// when they begin, if that is more: who finds room changes no rates.
     pub fn held_back(&self) -> f64 {
-        share(self.held_back, self.solutions)
+        share(self.held_back, self.solutions).max(share(self.begun_held_back, self.begun))
+    }
+
+    /// The share of connections that begin behind queues that take longer than their messages.
+    pub fn delayed(&self) -> f64 {
+        share(self.begun_behind, self.begun)
     }
 
     /// The share of rates that a link behind a switch limits.
@@ -93,16 +139,38 @@ impl LeftOutCounts {
         (self.segments, self.moderated) = (self.segments + 1, self.moderated + u64::from(is_moderated));
     }
 
-    /// A connection begins.
-    pub(super) fn count_begun(&mut self, is_overtaken: bool) {
-        (self.begun, self.overtaken) = (self.begun + 1, self.overtaken + u64::from(is_overtaken));
+    /// A connection begins, before its links carry it.
+    pub(super) fn count_begun(&mut self, begun: &Begun<'_>, load: impl Fn(u32) -> LinkLoad) {
+        let &Begun { links, wire, classes, tables } = begun;
+        let (preferred, _) = links.branches(tables);
+        let (mut is_held, mut is_behind) = (false, false);
+        for flow in preferred.iter().map(|&branch| links.flow(branch)) {
+            let is_far = |full: u32| load(full / classes).is_full && !flow.uses(full, tables, classes);
+            is_held |= flow.links_of_class(tables, classes).any(|(link, _)| self.is_held(link, is_far));
+            is_behind |= flow.links_of_class(tables, classes).any(|(link, _)| {
+                let LinkLoad { is_full, connections } = load(link / classes);
+                is_full && self.queues[link as usize].bytes > wire * (connections + 1.0)
+            });
+        }
+        self.begun += 1;
+        self.begun_held_back += u64::from(is_held);
+        self.begun_behind += u64::from(is_behind);
+    }
+
+    /// Packets of a connection that begins overtake each other.
+    pub(super) fn count_overtaken(&mut self) {
+        self.overtaken += 1;
     }
 
     /// Begins with the next solution, of those that hold for one of so many `parts` of the time of messages; says
     /// whether it is counted. The first are all, as short runs have no others.
     pub(super) fn next_solution(&mut self, parts: u64) -> bool {
         self.number += 1;
-        self.number <= COUNTED || self.number.is_multiple_of(COUNTED * parts / PARTS)
+        let is_counted = self.number <= COUNTED || self.number.is_multiple_of(COUNTED * parts / PARTS);
+        if is_counted {
+            self.counted = self.number;
+        }
+        is_counted
     }
 
     /// Counts connections that would be held back in a lossless network: on one of their links others wait for a full
@@ -118,15 +186,18 @@ impl LeftOutCounts {
             }
         }
         for (flow, share) in flows.iter().zip(shares) {
-            let uses = |full: u32| flow.links_of_class(tables, classes).any(|(link, _)| link == full);
-            let is_held = |(link, _): (u32, f64)| {
-                let (number, full) = self.waits_for[link as usize];
-                number == self.number && share.bottleneck != Some(full) && (full == SEVERAL || !uses(full))
-            };
+            let is_far = |full: u32| share.bottleneck != Some(full) && !flow.uses(full, tables, classes);
+            let is_held = flow.links_of_class(tables, classes).any(|(link, _)| self.is_held(link, is_far));
             self.solutions += 1;
             self.limited += u64::from(share.bottleneck.is_some_and(|full| full / classes != flow.first.get()));
-            self.held_back += u64::from(flow.links_of_class(tables, classes).any(is_held));
+            self.held_back += u64::from(is_held);
         }
+    }
+
+    /// Whether packets on a link are held back by others that wait on it: for several full links, or for one that is far.
+    fn is_held(&self, link: u32, is_far: impl Fn(u32) -> bool) -> bool {
+        let (number, full) = self.waits_for[link as usize];
+        number == self.counted && number > 0 && (full == SEVERAL || is_far(full))
     }
 
     /// Counts flows at links for which more would wait than a switch holds: what hosts send of a message before it has
@@ -139,6 +210,7 @@ impl LeftOutCounts {
         sent: impl Fn(&Active) -> f64,
     ) {
         let &Solution { shares, classes, tables, .. } = solution;
+        self.queued.drain(..).for_each(|link| self.queues[link as usize] = LinkQueue::default());
         let mut left = shares;
         for active in connections {
             let branches = active.used_branches(tables);
@@ -150,14 +222,19 @@ impl LeftOutCounts {
             let waits = unsent.min(active.window.bytes - active.rate * active.window.round).max(0.0);
             let is_host = |full: u32| full == active.links.first.get();
             for (branch, share) in branches.iter().zip(own) {
-                if let Some(full) = share.bottleneck.map(|full| full / classes).filter(|&full| !is_host(full)) {
-                    self.queues[full as usize] += waits * f64::from(branch.weight) * share.rate / active.rate;
+                let Some(full) = share.bottleneck.filter(|&full| !is_host(full / classes)) else { continue };
+                let queue = &mut self.queues[full as usize];
+                if queue.flows == 0.0 {
+                    self.queued.push(full);
                 }
+                queue.bytes += waits * f64::from(branch.weight) * share.rate / active.rate;
+                queue.flows += 1.0;
             }
         }
-        let fulls = || shares.iter().filter_map(|share| share.bottleneck).map(|full| (full / classes) as usize);
-        self.overflowing += fulls().filter(|&full| self.queues[full] > self.queue_max).count() as u64;
-        fulls().for_each(|full| self.queues[full] = 0.0);
+        let QueueLimits { egress, ingress } = self.queue_limits;
+        let overflows = |queue: &LinkQueue| queue.bytes > egress.min(ingress * queue.flows);
+        let queues = self.queued.iter().map(|&link| &self.queues[link as usize]);
+        self.overflowing += queues.filter(|queue| overflows(queue)).map(|queue| queue.flows as u64).sum::<u64>();
     }
 }
 

@@ -27,13 +27,13 @@ use std::collections::BinaryHeap;
 use etherweave_primitives::{Duration, Time};
 
 use crate::indices::{EndpointIndex, PortIndex};
-use active::Active;
 pub(crate) use active::Window;
+use active::{Active, Ends};
 pub(crate) use beside::{Backlog, BesidePackets};
 use classes::ClassLinks;
 pub(crate) use latest::{Departures, LATENCIES, PathLatency, lateness};
-pub(crate) use left_out::LeftOutCounts;
-use left_out::Solution;
+use left_out::{Begun, LinkLoad, Solution};
+pub(crate) use left_out::{LeftOutCounts, QueueLimits};
 use max_min::Share;
 use paths::Flow;
 pub(crate) use paths::{Branch, BranchRange, Branches, Links, PathSet, Tables};
@@ -45,7 +45,7 @@ const BUSY: f64 = 0.5;
 /// Connections on a link that are fewer are none: sums of shares are rounded.
 const NONE: f64 = 1e-6;
 
-/// Rates hold for one of so many parts of the time that messages take on average,
+/// Rates hold for one of so many parts of the mean time between two ends of messages of a connection,
 pub(crate) const MESSAGE_PARTS: u64 = 64;
 /// or segments of TCP, many of which are a message.
 pub(crate) const SEGMENT_PARTS: u64 = 4;
@@ -72,11 +72,13 @@ pub(crate) struct Fluid {
     /// When rates are solved anew, and not before.
     solve_at: Option<Time>,
     solved: Time,
-    /// The time of a packet, and for how long the present rates hold.
+    /// The time of a packet.
     packet: Duration,
-    interval: Duration,
-    /// Of the time for which messages last.
+    /// Ends of messages of all connections; rates hold for one of so many parts of the mean time between two.
+    message_ends: Ends,
     parts: u64,
+    /// For how long rates hold that were solved last; those of the present if that is less.
+    interval: Duration,
     hosts: usize,
     /// When the event is due that is scheduled.
     pub scheduled: Time,
@@ -101,8 +103,8 @@ pub(crate) struct FluidParams {
     pub parts: u64,
     /// Traffic classes that are used, each with its weight: 0 of a strict one.
     pub classes: Vec<(usize, u8)>,
-    /// Most that may wait in a switch for one link [B].
-    pub queue_max: f64,
+    /// Most that may wait in a switch.
+    pub queue_limits: QueueLimits,
     /// What packets see of links, where there are any.
     pub beside: Option<BesidePackets>,
 }
@@ -110,7 +112,7 @@ pub(crate) struct FluidParams {
 impl Fluid {
     /// Nothing is sent yet.
     pub fn new(params: FluidParams) -> Fluid {
-        let FluidParams { capacities, packet, hosts, branches, parts, mut classes, queue_max, beside } = params;
+        let FluidParams { capacities, packet, hosts, branches, parts, mut classes, queue_limits, beside } = params;
         classes.sort_by_key(|&(class, weight)| (weight > 0, Reverse(class)));
         let mut class_numbers = [0; 8];
         (0..).zip(&classes).for_each(|(number, &(class, _))| class_numbers[class] = number);
@@ -123,12 +125,13 @@ impl Fluid {
             loads: vec![(0.0, 0.0); capacities.len()],
             uncounted: vec![0.0; capacities.len()],
             beside,
-            left_out: LeftOutCounts::new(capacities.len(), weights.len(), queue_max),
+            left_out: LeftOutCounts::new(capacities.len(), weights.len(), queue_limits),
             solver: ClassLinks::new(capacities, weights),
             ends: BinaryHeap::new(),
             solve_at: None,
             solved: Time::ZERO,
             packet,
+            message_ends: Ends::default(),
             interval: packet,
             parts,
             hosts,
@@ -157,6 +160,11 @@ impl Fluid {
             (capacity - load).max(capacity * share / (others + share)) / share
         };
         links.class = self.class_numbers[usize::from(links.class)];
+        let begun = Begun { links: &links, wire, classes: self.solver.classes(), tables };
+        self.left_out.count_begun(&begun, |link| {
+            let (load, connections) = self.loads[link as usize];
+            LinkLoad { is_full: load > self.solver.capacity(link) * (1.0 - FULL), connections }
+        });
         let (preferred, others) = links.branches(tables);
         let at_hosts = [(links.first, 1.0), (links.last, 1.0)].map(left).into_iter().fold(limit, f64::min);
         let rate = preferred.iter().flat_map(|branch| branch.links(tables)).map(left).fold(at_hosts, f64::min);
@@ -171,7 +179,9 @@ impl Fluid {
             is_least |= *load + share * rate > capacity * (1.0 + FULL);
             (*load, *count) = (*load + share * rate, *count + share);
         }
-        self.left_out.count_begun(is_overtaken);
+        if is_overtaken {
+            self.left_out.count_overtaken();
+        }
         // Other branches may have more left.
         let may_grow = rate < at_hosts && preferred.len() + others.len() > 1;
         let levels = std::iter::repeat_n(rate, preferred.len()).chain(std::iter::repeat(0.0));
@@ -184,6 +194,7 @@ impl Fluid {
             limit,
             rate,
             left: wire,
+            whole: wire,
             behind: 0.0,
             since: now,
             ends: Time::MAX,
@@ -193,6 +204,7 @@ impl Fluid {
         if let Some(beside) = self.beside.as_mut().filter(|_| !active.is_in_packets()) {
             links.shares(tables).for_each(|(link, share)| beside.begin(link, share, share * rate));
         }
+        self.message_ends += active.ends(self.packet);
         self.active.push(active);
         let place = self.active.len() - 1;
         self.expect_end(place, now);
@@ -210,15 +222,19 @@ impl Fluid {
     /// The connection at a place has another message to send, which was posted.
     pub fn go_on(&mut self, now: Time, place: u32, wire: f64) {
         let active = &mut self.active[place as usize];
-        (active.left, active.behind, active.since) = (wire, active.behind - wire, now);
+        self.message_ends -= active.ends(self.packet);
+        (active.left, active.whole, active.behind, active.since) = (wire, wire, active.behind - wire, now);
+        self.message_ends += active.ends(self.packet);
         self.expect_end(place as usize, now);
     }
 
     /// The connection at a place, in packets, has so much more to send [B on the wire], of at most a window.
     pub fn widen(&mut self, now: Time, place: u32, wire: f64, most: f64) {
-        let window = &mut self.active[place as usize].window;
-        if window.bytes < most {
-            window.bytes = (window.bytes + wire).min(most);
+        let active = &mut self.active[place as usize];
+        if active.window.bytes < most {
+            self.message_ends -= active.ends(self.packet);
+            active.window.bytes = (active.window.bytes + wire).min(most);
+            self.message_ends += active.ends(self.packet);
             self.solve_soon(now);
         }
     }
@@ -226,6 +242,7 @@ impl Fluid {
     /// The connection at a place has nothing more to send; gives the connection that takes its place.
     pub fn end(&mut self, now: Time, place: u32, tables: Tables<'_>) -> Option<EndpointIndex> {
         let ended = self.active.swap_remove(place as usize);
+        self.message_ends -= ended.ends(self.packet);
         let links = ended.links;
         let mut frees_others = false;
         let (own, last) = (place as usize * self.branches, self.active.len() * self.branches);
@@ -305,7 +322,8 @@ impl Fluid {
     }
 
     fn solve_soon(&mut self, now: Time) {
-        let earliest = now.max(self.solved + self.interval);
+        let present = self.message_ends.between().map_or(self.interval, |between| self.interval_of(between));
+        let earliest = now.max(self.solved + self.interval.min(present));
         self.solve_at = Some(self.solve_at.map_or(earliest, |time| time.min(earliest)));
     }
 
@@ -344,25 +362,28 @@ impl Fluid {
         (self.solve_at, self.solved) = (None, now);
         self.limit_packets(tables);
         self.fill(tables);
-        let lasts = self.apply_rates(now, tables);
+        self.apply_rates(now, tables);
         self.count_left_out(tables);
-        let turns = (self.active.len() / self.hosts / CONNECTIONS).max(1) as u64;
-        let messages = self.ends.len();
-        self.interval = (self.packet * turns).max(Duration::from_ps(lasts / messages.max(1) as u64 / self.parts));
         if let Some(beside) = &mut self.beside {
             beside.settle();
             // What waits changes while rates stay.
-            if messages > 0 {
+            if !self.ends.is_empty() {
                 self.solve_soon(now);
             }
         }
     }
 
-    /// Lets messages go on at the rates that were solved; returns how long all of them last in sum [ps].
-    fn apply_rates(&mut self, now: Time, tables: Tables<'_>) -> u64 {
+    /// For how long rates hold at least, with so much time between two ends of messages [ps]. Of messages of different lengths those count that end often: the long ones beside them
+    /// would last while others begin, and links would carry more than they can.
+    fn interval_of(&self, between: f64) -> Duration {
+        let turns = (self.active.len() / self.hosts / CONNECTIONS).max(1) as u64;
+        (self.packet * turns).max(Duration::from_ps((between / self.parts as f64) as u64))
+    }
+
+    /// Lets messages go on at the rates that were solved.
+    fn apply_rates(&mut self, now: Time, tables: Tables<'_>) {
         let mut ends = std::mem::take(&mut self.ends).into_vec();
         ends.clear();
-        let mut lasts: u64 = 0;
         let mut shares = self.shares.as_slice();
         for (active, levels) in self.active.iter_mut().zip(self.levels.chunks_exact_mut(self.branches)) {
             let span = now.since(active.since).as_ps() as f64;
@@ -399,11 +420,12 @@ impl Fluid {
                 flows.for_each(|flow| beside.queue(flow.1.bottleneck, active.queued * of(flow)));
             }
             active.ends = now + active.lasts();
-            lasts = lasts.saturating_add(active.lasts().as_ps());
             ends.push(Reverse((active.ends, active.endpoint)));
         }
         self.ends = BinaryHeap::from(ends);
-        lasts
+        self.message_ends = Ends::default();
+        self.active.iter().for_each(|active| self.message_ends += active.ends(self.packet));
+        self.interval = self.interval_of(self.message_ends.between().unwrap_or(0.0));
     }
 
     /// Counts what packets would do otherwise at these rates, in some solutions.

@@ -142,6 +142,11 @@ impl Flow {
         self.links(tables).map(move |(link, share)| (link * classes + u32::from(self.class), share))
     }
 
+    /// Whether a link, as the solver counts it, is one of its links.
+    pub fn uses(self, link: u32, tables: Tables<'_>, classes: u32) -> bool {
+        self.links_of_class(tables, classes).any(|(own, _)| own == link)
+    }
+
     /// Its links, each with its share of the connection.
     pub fn links(self, tables: Tables<'_>) -> impl Iterator<Item = (u32, f64)> + '_ {
         let weight = f64::from(self.branch.weight);

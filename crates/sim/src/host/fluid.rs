@@ -228,14 +228,24 @@ impl Shard {
         Links { first, last: route[count], paths: PathSet::One(branch), class }
     }
 
-    /// The window of a connection, and the time until a full packet of it is acknowledged.
+    /// The window of a connection, and the time until a full packet of it is acknowledged: the responder waits for
+    /// `ack_every` packets.
     fn fluid_window(&self, links: &Links) -> Window {
         let constants = &self.constants;
         let (packet, acknowledgement) = (constants.largest_frame, constants.overheads.ack);
         let round = self.fluid_latency(links, packet) + self.fluid_latency(links, acknowledgement);
         let Some(params) = constants.params.transport.roce() else { return Window::OPEN };
-        let bytes = params.window.get() as f64 * f64::from(packet) / params.path_mtu.get() as f64;
-        Window { bytes, round: round.as_ps() as f64 }
+        let mut packets = params.window.get() as f64 / params.path_mtu.get() as f64;
+        if params.reliability == Reliability::SelectiveRepeat {
+            packets = packets.min(f64::from(params.psn_range));
+        }
+        let ports = links.shares(constants.fluid_tables()).map(|(port, _)| &self.ports[port]);
+        let gap = ports.map(|port| port.serialization_time(packet)).max().unwrap_or(Duration::ZERO);
+        let round = round.as_ps() as f64 + (f64::from(params.ack_every).min(packets) - 1.0) * gap.as_ps() as f64;
+        let bytes = packets * f64::from(packet);
+        // HPCC keeps links below a part of their rate.
+        let most = params.hpcc.as_ref().map_or(f64::INFINITY, |hpcc| f64::from(hpcc.utilisation) / 100.0);
+        Window { bytes: bytes.min(most * round * f64::from(packet) / gap.as_ps() as f64), round }
     }
 
     /// From the first bit of a lone packet to its arrival, in the mean over its paths.

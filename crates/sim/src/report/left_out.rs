@@ -7,9 +7,11 @@ use crate::params::LossDetection;
 /// of it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct LeftOut {
-    /// Rates that lossless flow control would hold back, because on a link of the connection others wait for a full
-    /// link that it does not use.
+    /// Rates, or connections that begin, that lossless flow control would hold back, because on a link of the
+    /// connection others wait for a full link that it does not use.
     pub held_back: f64,
+    /// Connections that begin behind packets of others, which take longer than their messages take at their share.
+    pub delayed: f64,
     /// Rates that a link behind a switch limits, where packets may be lost: over RoCE only where more would wait than
     /// the switch holds.
     pub lost: f64,
@@ -35,6 +37,7 @@ impl Simulation {
         let of = |share: f64, applies: bool| if applies { share } else { 0.0 };
         LeftOut {
             held_back: of(counts.held_back(), shard.constants.nic_pause_mask != 0),
+            delayed: counts.delayed(),
             lost: of(lost, shard.may_lose_packets()),
             controlled: of(counts.limited(), shard.controls_congestion()),
             overtaken: of(counts.overtaken(), shard.resends_what_is_overtaken()),
