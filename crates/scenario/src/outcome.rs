@@ -101,6 +101,8 @@ pub(crate) fn finished(finish: &Finish) -> (&'static str, Option<String>) {
 
 /// The share of a run from which on it is said that flow-level mode leaves something out of it.
 const LEFT_OUT_MAX: f64 = 0.01;
+/// The share of connections behind queues from which on that is said: each is delayed once, and the others are not.
+const DELAYED_MAX: f64 = 0.05;
 
 /// A warning for each port that lost what it must not lose, and for what flow-level mode leaves out.
 pub(crate) fn warnings(report: &Report) -> Vec<String> {
@@ -114,27 +116,30 @@ fn left_out(shares: &LeftOut) -> impl Iterator<Item = String> + use<> {
         "share links with others that wait for a full link elsewhere, and lossless Ethernet holds them back";
     let again = "transport.roce.loss_detection = \"time\" sends some again (\"timeout\" none)";
     let warnings = [
-        (shares.held_back, format!("in {} of rates connections {elsewhere}", percent(shares.held_back))),
+        (shares.held_back, format!("in {} of rates connections {elsewhere}", percent(shares.held_back)), LEFT_OUT_MAX),
         (
             shares.delayed,
             format!(
                 "{} of connections begin behind packets of others that take longer than their messages",
                 percent(shares.delayed)
             ),
+            DELAYED_MAX,
         ),
-        (shares.lost, format!("{} packets may be lost", full(shares.lost))),
-        (shares.controlled, format!("{} congestion control sets them", full(shares.controlled))),
+        (shares.lost, format!("{} packets may be lost", full(shares.lost)), LEFT_OUT_MAX),
+        (shares.controlled, format!("{} congestion control sets them", full(shares.controlled)), LEFT_OUT_MAX),
         (
             shares.overtaken,
             format!("packets of {} of connections overtake each other, and {again}", percent(shares.overtaken)),
+            LEFT_OUT_MAX,
         ),
         (
             shares.moderated,
             format!("{} of segments are several frames, whose interrupts are moderated", percent(shares.moderated)),
+            LEFT_OUT_MAX,
         ),
     ];
-    let concerns = warnings.into_iter().filter(|&(share, _)| share > LEFT_OUT_MAX);
-    concerns.map(|(_, what)| format!("run.fidelity: {what}, which \"flow\" does not simulate"))
+    let concerns = warnings.into_iter().filter(|&(share, _, max)| share > max);
+    concerns.map(|(_, what, _)| format!("run.fidelity: {what}, which \"flow\" does not simulate"))
 }
 
 fn lost(drop: &LosslessDrop) -> String {
