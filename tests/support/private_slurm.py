@@ -35,6 +35,7 @@ StateSaveLocation={directory}/state
 TmpFS={directory}/tmp/%n
 ProctrackType=proctrack/pgid
 TaskPlugin=task/none
+TaskProlog={directory}/task_prolog
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
@@ -48,6 +49,13 @@ PartitionName=all Nodes=n[1-4] Default=YES State=UP
 """
 
 
+_PROLOG = """\
+#!/bin/sh
+echo "export TMPDIR={directory}/tmp/$SLURMD_NODENAME"
+"""
+"""Each node has temporary files of its own: MPI libraries make directories of one name."""
+
+
 @contextmanager
 def running() -> Iterator[Path]:
     """Let it run while the block lasts; gives the file that SLURM_CONF must name."""
@@ -55,6 +63,9 @@ def running() -> Iterator[Path]:
     try:
         for name in ("state", *(f"{kind}/{node}" for kind in ("spool", "tmp") for node in NODES)):
             (directory / name).mkdir(parents=True)
+        prolog = directory / "task_prolog"
+        prolog.write_text(_PROLOG.format(directory=directory))
+        prolog.chmod(0o755)
         file = directory / "slurm.conf"
         file.write_text(_configuration(directory))
         _start_munge(directory)

@@ -167,7 +167,7 @@ fn pairs_on_an_uplink(more: &str, [first, second]: [&str; 2]) -> String {
 /// The second job waits until the first has ended, and then has the link for itself: 20 MiB in 1.72 ms.
 #[test]
 fn a_class_that_a_strict_one_stopped_goes_on_when_that_has_ended() {
-    for (message, messages) in [("64KiB", 320), ("1MiB", 20)] {
+    for (message, messages) in [("4KiB", 5120), ("64KiB", 320), ("1MiB", 20)] {
         let incast = format!("incast = {{ sources = 1, message = \"{message}\", messages = {messages} }}");
         let text = pairs_on_an_uplink("[ets]\nweights = [0, 100, 0, 0, 0, 0, 0, 0]", [&incast, &incast]);
         let alone = 20.0 * f64::from(1 << 20) * 8.0 * 4190.0 / 4096.0 / 100.0;

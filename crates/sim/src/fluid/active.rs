@@ -13,8 +13,10 @@ const NEVER: f64 = 1e18;
 const PER_PS_MIN: f64 = 1e-15;
 /// Rates are solved so many times as rarely for messages in packets: their packets share links meanwhile.
 const PACKET_PARTS: f64 = 16.0;
-/// Messages that last no more than so many packets end before rates are solved, and do not count.
+/// Messages that last no more than so many packets end before rates are solved.
 const SHORT: f64 = 4.0;
+/// A connection with less of a link waits for others: it is in a class that a strict one has stopped.
+const STOPPED: f64 = 2.0 * super::classes::LEAST;
 
 /// What a connection may have in the network.
 #[derive(Clone, Copy, Debug)]
@@ -75,15 +77,30 @@ impl Active {
     }
 
     /// How often its messages end at its rate.
-    pub fn ends(&self, packet: Duration) -> Ends {
+    pub fn ends(&self, counted: &Counted) -> Ends {
         let lasts = if self.is_in_packets() { PACKET_PARTS * self.window.bytes } else { self.whole } / self.rate;
-        let is_long = lasts > SHORT * packet.as_ps() as f64;
-        if is_long { Ends { connections: 1.0, per_ps: 1.0 / lasts } } else { Ends::default() }
+        let counts = lasts > counted.lasts_min && self.rate > counted.rate_min;
+        if counts { Ends { connections: 1.0, per_ps: 1.0 / lasts } } else { Ends::default() }
     }
 
     /// How long its message still takes.
     pub fn lasts(&self) -> Duration {
         Duration::from_ps((self.left.max(0.0) / self.rate).ceil().min(NEVER) as u64)
+    }
+}
+
+/// Messages whose ends count: others do not show how long rates may hold.
+#[derive(Clone, Copy)]
+pub(super) struct Counted {
+    /// They last longer than this [ps], at a higher rate than this [B/ps].
+    lasts_min: f64,
+    rate_min: f64,
+}
+
+impl Counted {
+    /// Where a full packet takes `packet` at the least, and every link has this capacity [B/ps] at least.
+    pub fn new(packet: Duration, capacity_min: f64) -> Counted {
+        Counted { lasts_min: SHORT * packet.as_ps() as f64, rate_min: STOPPED * capacity_min }
     }
 }
 

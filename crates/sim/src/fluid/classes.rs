@@ -12,7 +12,7 @@ const ROUNDS: u32 = 16;
 /// A change of less of a link ends the rounds.
 const SETTLED: f64 = 1e-4;
 /// What a class has of a link that others fill: its messages wait, and do not stop for ever.
-const LEAST: f64 = 1e-6;
+pub(super) const LEAST: f64 = 1e-6;
 /// What is noted of a class that does not use a link.
 const ABSENT: f64 = -1.0;
 

@@ -28,7 +28,7 @@ use etherweave_primitives::{Duration, Time};
 
 use crate::indices::{EndpointIndex, PortIndex};
 pub(crate) use active::Window;
-use active::{Active, Ends};
+use active::{Active, Counted, Ends};
 pub(crate) use beside::{Backlog, BesidePackets};
 use classes::ClassLinks;
 pub(crate) use latest::{Departures, LATENCIES, PathLatency, lateness};
@@ -76,6 +76,7 @@ pub(crate) struct Fluid {
     packet: Duration,
     /// Ends of messages of all connections; rates hold for one of so many parts of the mean time between two.
     message_ends: Ends,
+    counted: Counted,
     parts: u64,
     /// For how long rates hold that were solved last; those of the present if that is less.
     interval: Duration,
@@ -116,6 +117,7 @@ impl Fluid {
         classes.sort_by_key(|&(class, weight)| (weight > 0, Reverse(class)));
         let mut class_numbers = [0; 8];
         (0..).zip(&classes).for_each(|(number, &(class, _))| class_numbers[class] = number);
+        let counted = Counted::new(packet, capacities.iter().copied().fold(f64::INFINITY, f64::min));
         let weights: Vec<f64> = classes.iter().map(|&(_, weight)| f64::from(weight)).collect();
         Fluid {
             class_numbers,
@@ -132,6 +134,7 @@ impl Fluid {
             solved: Time::ZERO,
             packet,
             message_ends: Ends::default(),
+            counted,
             interval: packet,
             parts,
             hosts,
@@ -204,7 +207,7 @@ impl Fluid {
         if let Some(beside) = self.beside.as_mut().filter(|_| !active.is_in_packets()) {
             links.shares(tables).for_each(|(link, share)| beside.begin(link, share, share * rate));
         }
-        self.message_ends += active.ends(self.packet);
+        self.message_ends += active.ends(&self.counted);
         self.active.push(active);
         let place = self.active.len() - 1;
         self.expect_end(place, now);
@@ -222,9 +225,9 @@ impl Fluid {
     /// The connection at a place has another message to send, which was posted.
     pub fn go_on(&mut self, now: Time, place: u32, wire: f64) {
         let active = &mut self.active[place as usize];
-        self.message_ends -= active.ends(self.packet);
+        self.message_ends -= active.ends(&self.counted);
         (active.left, active.whole, active.behind, active.since) = (wire, wire, active.behind - wire, now);
-        self.message_ends += active.ends(self.packet);
+        self.message_ends += active.ends(&self.counted);
         self.expect_end(place as usize, now);
     }
 
@@ -232,9 +235,9 @@ impl Fluid {
     pub fn widen(&mut self, now: Time, place: u32, wire: f64, most: f64) {
         let active = &mut self.active[place as usize];
         if active.window.bytes < most {
-            self.message_ends -= active.ends(self.packet);
+            self.message_ends -= active.ends(&self.counted);
             active.window.bytes = (active.window.bytes + wire).min(most);
-            self.message_ends += active.ends(self.packet);
+            self.message_ends += active.ends(&self.counted);
             self.solve_soon(now);
         }
     }
@@ -242,7 +245,7 @@ impl Fluid {
     /// The connection at a place has nothing more to send; gives the connection that takes its place.
     pub fn end(&mut self, now: Time, place: u32, tables: Tables<'_>) -> Option<EndpointIndex> {
         let ended = self.active.swap_remove(place as usize);
-        self.message_ends -= ended.ends(self.packet);
+        self.message_ends -= ended.ends(&self.counted);
         let links = ended.links;
         let mut frees_others = false;
         let (own, last) = (place as usize * self.branches, self.active.len() * self.branches);
@@ -424,7 +427,7 @@ impl Fluid {
         }
         self.ends = BinaryHeap::from(ends);
         self.message_ends = Ends::default();
-        self.active.iter().for_each(|active| self.message_ends += active.ends(self.packet));
+        self.active.iter().for_each(|active| self.message_ends += active.ends(&self.counted));
         self.interval = self.interval_of(self.message_ends.between().unwrap_or(0.0));
     }
 
