@@ -158,9 +158,10 @@ fn jobs_in_several_classes_share_links_by_weight() {
 /// Two jobs of a stream each on one uplink of 100 Gb/s.
 fn pairs_on_an_uplink(more: &str, [first, second]: [&str; 2]) -> String {
     format!(
-        "[topology.fat_tree]\nleaves = 2\nhosts_per_leaf = 2\ncores = 1\nlinks_per_core = 1\nuplink_rate = \"100Gb/s\"\n\
-         [flow_control.pfc]\npriorities = [0, 1]\n{more}\n[[job]]\nname = \"a\"\nplacement.hosts = [2, 0]\n\
-         workload.{first}\n[[job]]\nname = \"b\"\nplacement.hosts = [3, 1]\npriority = 1\nworkload.{second}\n"
+        "[topology.fat_tree]\nleaves = 2\nhosts_per_leaf = 2\ncores = 1\nlinks_per_core = 1\n\
+         uplink_rate = \"100Gb/s\"\n[flow_control.pfc]\npriorities = [0, 1]\n{more}\n[[job]]\nname = \"a\"\n\
+         placement.hosts = [2, 0]\nworkload.{first}\n[[job]]\nname = \"b\"\nplacement.hosts = [3, 1]\n\
+         priority = 1\nworkload.{second}\n"
     )
 }
 
@@ -215,8 +216,8 @@ fn windows_limit_a_lone_pair_as_they_do_with_packets() {
     ];
     for (cable, roce) in cases {
         let ratio = ratio_of_iterations(&format!(
-            "topology.single_switch = {{ hosts = 2, cable = \"{cable}\" }}\n[flow_control.pfc]\n[transport.roce]\n{roce}\n\
-             [[job]]\nname = \"pair\"\nworkload.osu_bw = {{ bytes = \"4MiB\", iterations = 2 }}\n"
+            "topology.single_switch = {{ hosts = 2, cable = \"{cable}\" }}\n[flow_control.pfc]\n[transport.roce]\n\
+             {roce}\n[[job]]\nname = \"pair\"\nworkload.osu_bw = {{ bytes = \"4MiB\", iterations = 2 }}\n"
         ));
         assert!((ratio - 1.0).abs() < 0.03, "{cable} {roce}: {ratio}");
     }

@@ -29,7 +29,8 @@ pub(crate) struct LeftOutCounts {
     segments: u64,
     moderated: u64,
     queue_limits: QueueLimits,
-    /// What would wait for each class of each link in the solution that was counted last, and for which of them it does.
+    /// What would wait for each class of each link in the solution that was counted last, and for which something
+    /// would.
     queues: Vec<LinkQueue>,
     queued: Vec<u32>,
     /// Of each link of each class: a solution, and the full link for which connections waited on it.
@@ -194,7 +195,8 @@ impl LeftOutCounts {
         }
     }
 
-    /// Whether packets on a link are held back by others that wait on it: for several full links, or for one that is far.
+    /// Whether packets on a link are held back by others that wait on it: for several full links, or for one that is
+    /// far.
     fn is_held(&self, link: u32, is_far: impl Fn(u32) -> bool) -> bool {
         let (number, full) = self.waits_for[link as usize];
         number == self.counted && number > 0 && (full == SEVERAL || is_far(full))

@@ -376,8 +376,9 @@ impl Fluid {
         }
     }
 
-    /// For how long rates hold at least, with so much time between two ends of messages [ps]. Of messages of different lengths those count that end often: the long ones beside them
-    /// would last while others begin, and links would carry more than they can.
+    /// For how long rates hold at least, with so much time between two ends of messages [ps]. Of messages of different
+    /// lengths those count that end often: the long ones beside them would last while others begin, and links would
+    /// carry more than they can.
     fn interval_of(&self, between: f64) -> Duration {
         let turns = (self.active.len() / self.hosts / CONNECTIONS).max(1) as u64;
         (self.packet * turns).max(Duration::from_ps((between / self.parts as f64) as u64))
