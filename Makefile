@@ -5,7 +5,6 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 ROWS ?= *
-CASES ?= 1000000
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 VENV := .venv
@@ -66,11 +65,6 @@ $(VENV)/studies: $(wildcard studies/*)
 	@rm -rf $@ && mkdir $@
 	@for study in $^; do ln -s $(CURDIR)/$$study $@/$$(basename $$study | tr - _); done
 
-fuzz: ## Give each reader a million texts and files that may be damaged (CASES=10000 for fewer)
-	PROPTEST_CASES=$(CASES) cargo test --package etherweave-workload --lib -- breaks_the_reader changed_bytes_are_refused
-	PROPTEST_CASES=$(CASES) cargo test --package etherweave-topology --package etherweave-scenario --test all -- \
-		text_never_panics lines_never_panic
-
 lint: setup $(VENV)/studies ## Check formatting, lints and types
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- --deny warnings
@@ -99,4 +93,4 @@ $(VENV)/core.stamp: $(VENV)/packages.stamp pyproject.toml $(CORE)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras advise,bench,control,dask,otf2,report,dev,docs $(MPI) >&2
 	@touch $@
 
-.PHONY: help setup test test-fast wheel docs lock study bench fuzz lint format clean
+.PHONY: help setup test test-fast wheel docs lock study bench lint format clean

@@ -156,6 +156,12 @@ def test_random_calls_have_no_period(kind: str) -> None:
     assert mistaken(kind, 5) == 0
 
 
+def test_few_equal_calls_at_random_times_have_no_period() -> None:
+    for seed in range(5):
+        starts = np.random.default_rng(seed).uniform(0, 1e9, 20)
+        assert period(starts, starts + 2e7) is None
+
+
 def test_what_happens_once_or_twice_has_no_period() -> None:
     burst = np.random.default_rng(4).uniform(0, 1e6, 40)
     starts = np.concatenate([burst, burst + 5e8])
