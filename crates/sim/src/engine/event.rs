@@ -47,7 +47,8 @@ pub enum Kind {
     /// A message is in the queue of a rank of the same host. Index: the sender's thread. Handle: the packet that
     /// carries it.
     Handover,
-    /// A received packet has been written to memory by a NIC that holds packets whole. Handle: the packet.
+    /// A received packet has been written to memory by a NIC that holds packets whole. Index: its number among those
+    /// of the NIC. Handle: the packet.
     Written,
     /// Flow-level mode: messages have been sent, or rates change.
     FluidDue,
@@ -96,14 +97,18 @@ impl Kind {
 /// Where and what, as one number: `place` (32 bits), kind (8 bits), index (24 bits).
 ///
 /// Only events at one place compete for order, and places of one entity are numbered alike in every
-/// shard layout, so simultaneous events of an entity are always served in the same order.
+/// shard layout, so simultaneous events of an entity are always served in the same order. So that there is one, no two
+/// of them that differ have one key: the index distinguishes what place and kind do not (decision 0012).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct EventKey(u64);
 
 impl EventKey {
+    /// How many different indices there are.
+    pub const INDICES: u32 = 1 << 24;
+
     /// The key of `kind` at `place`.
     pub fn new(place: PortIndex, kind: Kind, index: u32) -> EventKey {
-        debug_assert!(index < 1 << 24, "an index of an event has 24 bits");
+        debug_assert!(index < EventKey::INDICES, "an index of an event has 24 bits");
         EventKey(u64::from(place.get()) << 32 | (kind as u64) << 24 | u64::from(index))
     }
 
@@ -199,6 +204,12 @@ impl Event {
     #[inline(always)]
     pub fn packet(&self) -> Handle {
         Handle::new(self.bits)
+    }
+
+    /// Whether it makes no difference which of two events of one time and key is served first: they are equal, or sort
+    /// themselves where they arrive.
+    pub fn is_exchangeable(&self, other: &Event) -> bool {
+        self.bits == other.bits || self.key.kind() == Kind::Announce
     }
 
     /// The order of service: time, then key.

@@ -155,6 +155,11 @@ impl EventQueue {
         }
         self.current.pop();
         self.len -= 1;
+        debug_assert!(
+            self.current.last().is_none_or(|next| next.order() != event.order() || event.is_exchangeable(next)),
+            "two different events of one time and key have no order: {event:?}, {:?}",
+            self.current.last()
+        );
         Some(event)
     }
 

@@ -98,6 +98,8 @@ pub(crate) struct Nic {
     pub buffer: BufferDrain,
     /// Endpoint of the packet before.
     pub last_endpoint: EndpointIndex,
+    /// Packets that it has begun to write to memory, modulo 2^24: those that are written at one time have this order.
+    pub writes: u32,
     /// Whether the switch is paused.
     pub is_pausing: bool,
     /// The longest that it ever took to empty the buffer.
@@ -112,6 +114,7 @@ impl Host {
         let nic = Nic {
             buffer: BufferDrain::new(id, stall),
             last_endpoint: EndpointIndex::NONE,
+            writes: 0,
             is_pausing: false,
             backlog_max: Duration::ZERO,
             out_of_buffer: [0; 8],

@@ -5,7 +5,7 @@ use etherweave_primitives::Duration;
 use super::Endpoint;
 use super::bus::HostInterface;
 use crate::engine::Shard;
-use crate::engine::event::Kind;
+use crate::engine::event::{EventKey, Kind};
 use crate::indices::{EndpointIndex, HostIndex, PortIndex};
 use crate::packet::{Handle, Packet, PacketKind};
 
@@ -131,11 +131,19 @@ impl Shard {
             return self.drop_at_nic(host, handle);
         }
         if self.constants.nic.interface.as_ref().is_some_and(HostInterface::holds_packets) {
-            let host = &self.hosts[host];
-            let written_at = self.now + host.nic.buffer.wait(self.now);
-            return self.expect_packet(written_at, self.key(host.port, Kind::Written, 0), handle);
+            return self.expect_written(host, handle);
         }
         self.hand_over(handle);
+    }
+
+    /// A packet is being written to memory. One without payload is written at the same time as the one before it: they
+    /// keep their order.
+    fn expect_written(&mut self, host: HostIndex, handle: Handle) {
+        let host = &mut self.hosts[host];
+        let number = host.nic.writes;
+        host.nic.writes = (number + 1) % EventKey::INDICES;
+        let (port, written_at) = (host.port, self.now + host.nic.buffer.wait(self.now));
+        self.expect_packet(written_at, self.key(port, Kind::Written, number), handle);
     }
 
     /// A packet is where the NIC works on it.

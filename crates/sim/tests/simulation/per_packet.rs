@@ -25,7 +25,7 @@ fn lossless(mut params: SimParams, priorities: u8) -> SimParams {
 }
 
 /// Every host sends a message to the one `offset` hosts on.
-fn shift(topology: &Topology, offset: u32, bytes: u64) -> Traffic {
+pub fn shift(topology: &Topology, offset: u32, bytes: u64) -> Traffic {
     let hosts = topology.hosts() as u32;
     let stream = |src: u32| StreamSpec {
         src_rank: Rank::new(src),
@@ -45,7 +45,7 @@ fn with_routing(topology: &Topology, prepared: PreparedRouting, params: SimParam
 }
 
 /// Every routing that runs, on every small fabric that it is for.
-fn each(mut check: impl FnMut(RoutingKind, &Topology, PreparedRouting)) {
+pub fn each(mut check: impl FnMut(RoutingKind, &Topology, PreparedRouting)) {
     static DEFAULT: LazyLock<TableParams> = LazyLock::new(TableParams::default);
     for small::Small { kind, topology, .. } in &small::all() {
         let tables = FabricTables { kind, topology, params: &DEFAULT };

@@ -1,24 +1,109 @@
 //! The number of threads changes how long a run takes and nothing else.
 
+use etherweave_primitives::{Bytes, Duration, Priority, Time};
+use etherweave_sim::params::{
+    Credits, FlowControl, LossDetection, Pcie, Pfc, Reliability, SimParams, SwitchModel, Transport,
+};
+use etherweave_sim::{Experiment, Paths, Report, Simulation, Totals};
+use etherweave_topology::{Family, FatTree, Topology};
+use etherweave_workload::{Fft, Permutation, Traffic, Workload};
+
 use crate::common::{experiment, job, job_of, roce, run, tcp};
-use etherweave_primitives::{Bytes, Priority};
-use etherweave_sim::params::{FlowControl, SimParams};
-use etherweave_sim::{Experiment, Report};
-use etherweave_topology::{Family, FatTree};
-use etherweave_workload::{Fft, Permutation, Workload};
+use crate::credits::{frames, stream};
 
 pub fn assert_same_on_any_threads(experiment: &Experiment) -> Report {
     let alone = run(experiment, 1);
     for threads in [2, 3, 7] {
-        let together = run(experiment, threads);
-        assert_eq!(together.fingerprint, alone.fingerprint, "{threads} threads");
-        assert_eq!(together.iterations, alone.iterations, "{threads} threads");
-        assert_eq!(together.ports, alone.ports, "{threads} threads");
-        assert_eq!(together.flows, alone.flows, "{threads} threads");
-        assert_eq!(together.totals.end, alone.totals.end, "{threads} threads");
-        assert_eq!(together.totals.packet_hops, alone.totals.packet_hops, "{threads} threads");
+        assert_same(&run(experiment, threads), &alone, &format!("{threads} threads"));
     }
     alone
+}
+
+/// Asserts that all that two reports of `what` say is equal, but for what depends on shards: the memory that each took.
+pub fn assert_same(one: &Report, other: &Report, what: &str) {
+    let totals = |report: &Report| Totals { packets_max: 0, ..report.totals };
+    assert_eq!(totals(one), totals(other), "{what}");
+    assert_eq!(one.fingerprint, other.fingerprint, "{what}");
+    assert_eq!(one.iterations, other.iterations, "{what}");
+    assert_eq!(one.ports, other.ports, "{what}");
+    assert_eq!(one.streams, other.streams, "{what}");
+    assert_eq!(one.flows, other.flows, "{what}");
+    assert_eq!(one.failures, other.failures, "{what}");
+    assert_eq!(one.lossless_drops, other.lossless_drops, "{what}");
+    assert_eq!(one.samples, other.samples, "{what}");
+    assert_eq!(one.observed, other.observed, "{what}");
+}
+
+/// NICs that write packets to memory whole, and a retransmission timeout below a round trip under load.
+fn impatient(mut params: SimParams, reliability: Reliability) -> SimParams {
+    params.nic.pcie = Some(Pcie { store_and_forward: true, ..Pcie::default() });
+    let Transport::Roce(roce) = &mut params.transport else { unreachable!("these are of RoCE") };
+    (roce.reliability, roce.retransmission_timeout) = (reliability, Duration::from_us(12));
+    if reliability == Reliability::SelectiveRepeat {
+        roce.loss_detection = LossDetection::Timeout;
+    }
+    params
+}
+
+/// Flow controls and models of switches, for a routing that takes so many priorities.
+fn networks(priorities: u8) -> Vec<(FlowControl, SwitchModel)> {
+    let priorities: Vec<Priority> = (0..priorities).map(Priority::new).collect();
+    let pfc = FlowControl::Pfc(Pfc { priorities: priorities.clone(), ..Pfc::default() });
+    let credits = FlowControl::Credits(Credits { priorities: priorities.clone(), ..frames(3) });
+    let mut networks = vec![
+        (FlowControl::None {}, SwitchModel::SharedBuffer),
+        (pfc, SwitchModel::SharedBuffer),
+        (credits.clone(), SwitchModel::SharedBuffer),
+        (credits, SwitchModel::InputQueued),
+    ];
+    if priorities.len() == 1 {
+        networks.push((FlowControl::GlobalPause(Default::default()), SwitchModel::SharedBuffer));
+    }
+    networks
+}
+
+/// Every host sends to another, and to host 0.
+fn crossing_and_incast(topology: &Topology) -> Traffic {
+    let hosts = topology.hosts() as u32;
+    let of_host = |src: u32| [(src + hosts / 2 + 1) % hosts, 0].into_iter().filter(move |&dst| dst != src);
+    let pairs = (0..hosts).flat_map(|src| of_host(src).map(move |dst| (src, dst)));
+    Traffic::Streams(pairs.map(|(src, dst)| stream(src, dst, 9_000, Some(2))).collect())
+}
+
+fn run_to(experiment: &Experiment, threads: usize, span: Duration) -> Report {
+    let mut simulation = Simulation::build(experiment, threads).unwrap();
+    simulation.run(Time::ZERO + span, &mut |_| true);
+    simulation.report()
+}
+
+/// Every decision per packet on every small fabric, under every flow control and model of a switch; go-back-N and
+/// selective repeat in turn, whose timers expire.
+#[test]
+fn every_decision_per_packet_with_any_flow_control_is_the_same_on_any_threads() {
+    let (mut turn, mut timeouts) = (0_usize, [0; 2]);
+    crate::per_packet::each(|routing, topology, prepared| {
+        for (flow_control, model) in networks(prepared.priorities()) {
+            let reliability = [Reliability::GoBackN, Reliability::SelectiveRepeat][turn % 2];
+            let threads = [2, 3, 7][turn % 3];
+            let mut params = SimParams { flow_control, ..impatient(roce(), reliability) };
+            params.switch.model = model;
+            if model == SwitchModel::SharedBuffer {
+                params.switch.buffer = Bytes::new(8_000_000);
+            }
+            let what = format!("{} on {} switches, {params:?}, {threads} threads", routing.name(), topology.switches());
+            let job = job_of(crossing_and_incast(topology), Priority::new(0));
+            let experiment = experiment(topology.clone(), params, vec![job]);
+            let experiment = Experiment { paths: Paths::PerPacket(prepared.clone()), ..experiment };
+            let [alone, together] = [1, threads].map(|threads| run_to(&experiment, threads, Duration::from_us(60)));
+            assert_same(&together, &alone, &what);
+            timeouts[turn % 2] += alone.flows.iter().map(|flow| flow.timeouts).sum::<u64>();
+            turn += 1;
+        }
+        // Of four networks, each has another reliability on the next fabric.
+        turn += 1;
+    });
+    println!("{turn} runs, {timeouts:?} timeouts");
+    assert!(turn > 160 && timeouts.iter().all(|&count| count > 1_000), "{turn} runs, {timeouts:?} timeouts");
 }
 
 fn permutation(params: SimParams) -> Experiment {
