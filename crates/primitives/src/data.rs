@@ -123,6 +123,11 @@ impl ByteTime {
     pub const fn of(self, bytes: u32) -> Duration {
         Duration::from_ps((bytes as u64 * self.0).div_ceil(1 << 10))
     }
+
+    /// How many whole bytes pass in `span`.
+    pub const fn bytes_in(self, span: Duration) -> u64 {
+        (((span.as_ps() as u128) << 10) / self.0 as u128) as u64
+    }
 }
 
 impl Length {

@@ -82,7 +82,7 @@ pub use per_packet::{
     ButterflyUgalLocal, ClosPlan, Conditional, Controller, ControllerParams, DragonflyMinimal, DragonflyPlan, FabricOf,
     FabricPlan, HashScope, InputChannel, KnownTraffic, LoadView, MeasuredGroups, NextHop, Oblivious, Outage,
     OutputChannel, PacketRouting, Piggyback, ProgressiveAdaptive, RoutedPacket, Saturation, ShortestPath, TableSource,
-    UgalGlobal, UgalLocal, UpByHash, Valiant, ValiantGroup, ValiantSwitch, WalkTarget, tables,
+    UgalGlobal, UgalLocal, UpByHash, Valiant, ValiantGroup, ValiantSwitch, WalkTarget, hops_max, tables,
 };
 pub use proof::{DeadlockProof, Verdict, prove};
 pub use table::RoutingTable;

@@ -61,8 +61,6 @@ pub mod flags {
     pub const READ_REQUEST: u8 = ECN_ECHO;
     /// RoCE: the message is an RDMA READ response.
     pub const READ: u8 = 64;
-    /// Held until its tail is in: a faster output follows.
-    pub const STORED: u8 = 128;
 }
 
 /// One packet. 64 bytes.
@@ -138,6 +136,8 @@ pub struct Packets {
     free: Vec<Handle>,
     /// By handle, where packets are routed one by one; otherwise empty.
     routes: IndexVec<Handle, PacketRoute>,
+    /// When the last byte of each packet is in the node where the packet is, by handle; empty where nothing is asserted.
+    tails: IndexVec<Handle, Time>,
     sides: Vec<SackBlocks>,
     sides_free: Vec<u32>,
     /// By place in the side slab, where switches write telemetry; otherwise empty.
@@ -148,13 +148,28 @@ impl Packets {
     /// Puts a packet in.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> Handle {
-        match self.free.pop() {
+        let handle = match self.free.pop() {
             Some(handle) => {
                 self.slots[handle] = packet;
                 handle
             }
             None => self.grow(packet),
+        };
+        if cfg!(debug_assertions) {
+            self.set_tail(handle, Time::ZERO);
         }
+        handle
+    }
+
+    /// Notes when the last byte of a packet is in the node where it is: of one that is made there, from the start.
+    pub(crate) fn set_tail(&mut self, handle: Handle, time: Time) {
+        self.tails.resize(self.slots.len(), Time::ZERO);
+        self.tails[handle] = time;
+    }
+
+    /// When the last byte of a packet is in the node where it is; counted where debug assertions are on.
+    pub(crate) fn tail(&self, handle: Handle) -> Time {
+        self.tails.get(handle).copied().unwrap_or_default()
     }
 
     /// Makes room for so many packets.

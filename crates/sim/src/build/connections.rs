@@ -105,6 +105,7 @@ pub(super) fn routes(
             let flow = FlowKey { src, dst, entropy };
             let channels =
                 path(topology, routing, selection, &flow).map_err(|error| InputError::new("routing", error, ""))?;
+            assert!(channels.len() <= topology.switches() + 1, "the path of a flow visits no switch twice");
             routes.extend(channels[1..].iter().map(|&channel| layout.port(topology, channel).1));
         }
         starts.push(start);

@@ -56,6 +56,9 @@ pub enum Kind {
     FluidArrive,
     /// Flow-level mode: the sender learns what has arrived. Index: its endpoint. Handle: the lower bits of the offset.
     FluidAcknowledged,
+    /// The tail of a packet is in a cut-through switch, which it leaves by a faster link than it came by. Handle: the
+    /// packet.
+    Stored,
 }
 
 impl Kind {
@@ -63,12 +66,18 @@ impl Kind {
     pub fn has_packet(self) -> bool {
         matches!(
             self,
-            Kind::Arrive | Kind::Deliver | Kind::Announce | Kind::ArriveDamaged | Kind::Handover | Kind::Written
+            Kind::Arrive
+                | Kind::Deliver
+                | Kind::Announce
+                | Kind::ArriveDamaged
+                | Kind::Handover
+                | Kind::Written
+                | Kind::Stored
         )
     }
 
     /// All, by number.
-    const ALL: [Kind; 22] = [
+    const ALL: [Kind; 23] = [
         Kind::Arrive,
         Kind::Deliver,
         Kind::PauseArrive,
@@ -91,6 +100,7 @@ impl Kind {
         Kind::FluidDue,
         Kind::FluidArrive,
         Kind::FluidAcknowledged,
+        Kind::Stored,
     ];
 }
 

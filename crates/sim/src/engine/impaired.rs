@@ -57,7 +57,14 @@ impl Shard {
         (time, key)
     }
 
-    /// Takes a packet away that a failing link has lost; it would have arrived at `arrival`.
+    /// When the last byte of the packet that is being sent is through an impaired link: later than its arrival at a
+    /// cut-through switch.
+    pub(super) fn tail_leaves(&mut self, link: PeerLink) -> Time {
+        let ports = &self.ports;
+        self.impaired_links.get_mut(link).map_or(self.now, |link| ports[link.port].busy_until + ports[link.port].delay)
+    }
+
+    /// Takes a packet away that a failing link has lost; its last byte would have been there at `arrival`.
     pub(super) fn lose(&mut self, link: PeerLink, arrival: Time, handle: Handle) {
         let packet = self.packets.remove(handle);
         if let Some(link) = self.impaired_links.get_mut(link) {

@@ -90,6 +90,7 @@ impl Simulation {
             shard.credits.settle(self.end);
             shard.crossbars.end(self.end);
             shard.end_samples(self.end);
+            shard.assert_ports_within_capacity(self.end);
         }
         self.assert_credits_are_conserved();
         match reason {

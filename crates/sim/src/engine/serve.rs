@@ -49,6 +49,7 @@ impl Shard {
                 self.fetch();
             }
             while let Some(event) = self.queue.pop_current(end) {
+                debug_assert!(event.time >= self.now, "time does not go back: {event:?} at {:?}", self.now);
                 self.now = event.time;
                 self.totals.events += 1;
                 self.dispatch(event);
@@ -212,6 +213,10 @@ impl Shard {
             Kind::FluidAcknowledged => self.fluid_acknowledged(EndpointIndex::new(index), event.bits),
             Kind::Handover => self.handover(ThreadIndex::new(index), event.packet()),
             Kind::Written => self.hand_over(event.packet()),
+            Kind::Stored => {
+                self.note_arrival(place, event.packet());
+                self.stored(place, event.packet());
+            }
             Kind::PauseArriveDamaged => self.pause_arrive_damaged(place, PauseFrame::unpack(event.bits)),
         }
     }
@@ -219,6 +224,9 @@ impl Shard {
     #[inline(always)]
     fn arrive(&mut self, port: PortIndex, event: Event) {
         self.note_arrival(port, event.packet());
+        if cfg!(debug_assertions) {
+            self.packets.set_tail(event.packet(), self.tail_time(port, event.packet()));
+        }
         if self.constants.packet_routing.is_some() {
             return self.arrive_undecided(port, event.packet());
         }

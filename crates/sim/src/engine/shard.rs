@@ -236,6 +236,7 @@ impl Shard {
         debug_assert!(port.busy_until <= self.now, "one packet at a time on a wire");
         let duration = port.serialization_time(wire);
         port.busy_until = self.now + duration;
+        debug_assert!(self.packets.tail(handle) <= port.busy_until, "no byte is sent before it is there");
         let counters = &mut port.class_states[usize::from(priority)].counters;
         counters.tx_packets += 1;
         counters.tx_bytes += u64::from(wire);
@@ -294,8 +295,11 @@ impl Shard {
 
     #[inline(never)]
     fn post_over(&mut self, link: PeerLink, time: Time, key: EventKey, handle: Handle) {
-        if key.kind() != Kind::Announce && self.impaired_links.is_cut(link, self.now, time) {
-            return self.lose(link, time, handle);
+        if key.kind() != Kind::Announce {
+            let until = self.tail_leaves(link).max(time);
+            if self.impaired_links.is_cut(link, self.now, until) {
+                return self.lose(link, until, handle);
+            }
         }
         let (time, key) = self.cross_link(link, time, key, handle);
         match self.impaired_links.shard_at(link) {
@@ -387,6 +391,17 @@ impl Shard {
     #[inline]
     pub fn key(&self, place: PortIndex, kind: Kind, index: u32) -> EventKey {
         EventKey::new(place, kind, index)
+    }
+
+    /// Asserts that every port has sent packets no faster than its rate. Messages of flow-level mode are not sent by
+    /// ports.
+    ///
+    /// # Panics
+    /// When one has.
+    pub(super) fn assert_ports_within_capacity(&self, end: Time) {
+        if self.fluid.is_none() {
+            self.ports.iter().for_each(|port| port.assert_within_capacity(end, self.constants.largest_frame));
+        }
     }
 
     /// The switch that a port belongs to.

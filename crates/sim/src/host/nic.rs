@@ -115,6 +115,7 @@ impl Shard {
     /// A packet is in the NIC's receive buffer.
     #[inline]
     pub(crate) fn arrive_at_host(&mut self, host: HostIndex, handle: Handle) {
+        debug_assert!(self.is_destination(host, handle), "a packet arrives at the host that it is for");
         if self.packets[handle].is_damaged {
             return self.arrive_damaged(self.hosts[host].port, handle);
         }
@@ -122,6 +123,12 @@ impl Shard {
             self.capture_packet(self.hosts[host].port, handle, false);
         }
         self.take_packet(host, handle);
+    }
+
+    /// Whether a packet is for a host.
+    fn is_destination(&self, host: HostIndex, handle: Handle) -> bool {
+        let endpoint = self.packets[handle].endpoint;
+        self.endpoints.get(endpoint).is_some_and(|end| end.host == host)
     }
 
     /// Kernel bypass: the NIC works on the packet by itself, when its buffer has room.

@@ -407,7 +407,7 @@ impl Shard {
         for event in self.queue.pending() {
             let port = &mut ports[event.key.place()];
             match event.key.kind() {
-                Kind::Arrive | Kind::Deliver | Kind::ArriveDamaged => {
+                Kind::Arrive | Kind::Deliver | Kind::ArriveDamaged | Kind::Stored => {
                     let Packet { priority, wire, .. } = self.packets[event.packet()];
                     port[usize::from(priority)].packets += self.credits.units(wire);
                 }

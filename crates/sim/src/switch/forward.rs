@@ -1,6 +1,6 @@
 //! The path of a packet through a switch: arrival, admission, queue, transmission.
 
-use etherweave_primitives::mix;
+use etherweave_primitives::{Time, mix};
 
 use crate::engine::Shard;
 use crate::engine::event::Kind;
@@ -14,10 +14,16 @@ impl Shard {
     /// A packet has come in by `ingress` and will leave by `egress` with `priority`.
     #[inline(always)]
     pub(crate) fn arrive_at_switch(&mut self, ingress: PortIndex, egress: PortIndex, priority: u8, handle: Handle) {
-        let class = self.constants.scheduler.class(priority);
-        if self.must_wait_for_tail(ingress, egress, handle) {
+        if self.must_wait_for_tail(ingress, egress) {
             return self.wait_for_tail(ingress, handle);
         }
+        self.forward(ingress, egress, priority, handle);
+    }
+
+    /// As much of a packet is in as must be before it leaves by `egress`.
+    #[inline(always)]
+    fn forward(&mut self, ingress: PortIndex, egress: PortIndex, priority: u8, handle: Handle) {
+        let class = self.constants.scheduler.class(priority);
         let packet = &mut self.packets[handle];
         packet.route += 1;
         packet.ingress = ingress;
@@ -33,24 +39,47 @@ impl Shard {
     }
 
     /// A cut-through packet bound for a faster output would underrun: it must be stored first.
-    fn must_wait_for_tail(&self, ingress: PortIndex, egress: PortIndex, handle: Handle) -> bool {
-        self.constants.may_underrun
-            && self.ports[egress].is_faster_than(&self.ports[ingress])
-            && !self.packets[handle].has(flags::STORED)
+    #[inline(always)]
+    pub(super) fn must_wait_for_tail(&self, ingress: PortIndex, egress: PortIndex) -> bool {
+        self.constants.may_underrun && self.ports[egress].is_faster_than(&self.ports[ingress])
     }
 
     #[cold]
     #[inline(never)]
-    fn wait_for_tail(&mut self, ingress: PortIndex, handle: Handle) {
-        let packet = &mut self.packets[handle];
+    pub(super) fn wait_for_tail(&mut self, ingress: PortIndex, handle: Handle) {
+        let time = self.tail_time(ingress, handle);
+        self.expect_packet(time, self.key(ingress, Kind::Stored, 0), handle);
+    }
+
+    /// When the tail of a packet is in whose head has come in by `ingress` now.
+    pub(crate) fn tail_time(&self, ingress: PortIndex, handle: Handle) -> Time {
+        let behind_head = match self.constants.is_cut_through {
+            true => self.packets[handle].wire.saturating_sub(self.constants.header_bytes),
+            false => 0,
+        };
+        self.now + self.ports[ingress].serialization_time(behind_head)
+    }
+
+    /// All of a packet is in that had to wait for its tail: it is forwarded as it was decided when its head came.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn stored(&mut self, ingress: PortIndex, handle: Handle) {
+        let packet = &self.packets[handle];
         if packet.is_damaged {
             return self.discard_damaged(ingress, handle);
         }
-        packet.flags |= flags::STORED;
-        let port = &self.ports[ingress];
-        let rest = packet.wire.saturating_sub(self.constants.header_bytes);
-        let time = self.now + port.serialization_time(rest);
-        self.expect_packet(time, self.key(ingress, Kind::Arrive, 0), handle);
+        if self.constants.packet_routing.is_some() {
+            return self.forward_decided(ingress, handle);
+        }
+        let (egress, priority) = (self.constants.routes[packet.route as usize], packet.priority);
+        self.forward(ingress, egress, priority, handle);
+    }
+
+    /// Forwards a packet by the port for which its routing has decided.
+    pub(super) fn forward_decided(&mut self, ingress: PortIndex, handle: Handle) {
+        let route = *self.packets.route(handle);
+        self.forward(ingress, route.egress, route.next_priority(), handle);
+        self.report_load(&route);
     }
 
     /// Takes a packet into the shared buffer, or drops it; pauses the sender when it must. Whether it must be queued.

@@ -281,10 +281,10 @@ impl Shard {
     pub(super) fn arrive_at_input(&mut self, ingress: PortIndex, handle: Handle) {
         self.packets[handle].ingress = ingress;
         let packet = self.packets[handle];
-        let rest = self.ports[ingress].serialization_time(packet.wire.saturating_sub(self.constants.header_bytes));
+        let tail = self.tail_time(ingress, handle);
         let port = &mut self.crossbars.ports[ingress];
         port.newest = handle;
-        port.tail = if self.constants.is_cut_through { self.now + rest } else { self.now };
+        port.tail = tail;
         port.occupied |= 1 << packet.priority;
         let is_free = port.input_free <= self.now && !port.input_wakes;
         self.hold_by_credits(ingress, &packet);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use etherweave_primitives::{ChannelId, HostId, InputError, Port as PortNumber, Priority, SwitchId, Time, mix};
 use etherweave_routing::{
     FabricOf, HashScope, InputChannel, LoadView, MeasuredGroups, NextHop, Oblivious, PacketRouting, RoutedPacket,
-    RoutingKind, Saturation, Visit,
+    RoutingKind, Saturation, Visit, hops_max,
 };
 use etherweave_topology::{LinkClass, Node, Topology};
 
@@ -23,7 +23,7 @@ use super::neighbour_loads::NeighbourLoads;
 use super::port::Port;
 use crate::engine::Shard;
 use crate::indices::{EndpointIndex, PortIndex};
-use crate::packet::{Handle, PacketRoute, flags};
+use crate::packet::{Handle, PacketRoute};
 
 /// A routing whose decisions see the load of a switch of this simulation.
 trait SwitchRouting: Send + Sync {
@@ -86,6 +86,7 @@ impl<R: PacketRouting> SwitchRouting for R {
 pub struct PreparedRouting {
     kind: RoutingKind,
     routing: Arc<dyn SwitchRouting>,
+    hops_max: u32,
 }
 
 impl std::fmt::Debug for PreparedRouting {
@@ -94,14 +95,15 @@ impl std::fmt::Debug for PreparedRouting {
     }
 }
 
-/// Makes a routing that may be kept.
-struct Keep;
+/// Makes a routing that may be kept, and counts the links between switches that a packet crosses at most.
+struct Keep<'a>(&'a Topology);
 
-impl Visit for Keep {
-    type Output = Arc<dyn SwitchRouting>;
+impl Visit for Keep<'_> {
+    type Output = (Arc<dyn SwitchRouting>, u32);
 
     fn visit<R: PacketRouting>(self, routing: R) -> Self::Output {
-        Arc::new(routing)
+        let hops_max = hops_max(&routing, self.0);
+        (Arc::new(routing), hops_max)
     }
 }
 
@@ -111,7 +113,9 @@ impl PreparedRouting {
     /// # Errors
     /// When it does not work on the fabric.
     pub fn new<'a>(kind: RoutingKind, fabric: impl Into<FabricOf<'a>>) -> Result<PreparedRouting, InputError> {
-        Ok(PreparedRouting { kind, routing: kind.with(fabric, Keep)? })
+        let fabric = fabric.into();
+        let (routing, hops_max) = kind.with(fabric, Keep(fabric.topology))?;
+        Ok(PreparedRouting { kind, routing, hops_max })
     }
 
     /// What a scenario calls the routing.
@@ -172,6 +176,14 @@ impl PreparedRouting {
             let port = channel.to.port.get() as u8;
             at = InputChannel { switch: next.get(), port, channel: hop.channel, class: channel.class };
         }
+    }
+
+    /// Asserts that a packet crosses no more links between switches than the routing allows.
+    #[inline]
+    fn assert_hops(&self, packet: &RoutedPacket) {
+        let RoutedPacket { src, dst, hops, .. } = *packet;
+        let (max, name) = (self.hops_max, self.name());
+        assert!(u32::from(hops) <= max, "{name}: hop {hops} from host {src} to {dst}; expected at most {max}");
     }
 
     /// Groups of hosts between which it measures traffic.
@@ -364,19 +376,18 @@ impl Shard {
         flowlet.count
     }
 
-    /// A packet has come in by `ingress`; where it leaves is decided once.
+    /// A packet has come in by `ingress`; where it leaves is decided.
     #[inline(never)]
     pub(crate) fn arrive_undecided(&mut self, ingress: PortIndex, handle: Handle) {
         if self.crossbars.are_used() {
             // It is decided when the packet leads its queue.
             return self.arrive_at_input(ingress, handle);
         }
-        if !self.packets[handle].has(flags::STORED) {
-            self.decide_route(ingress, handle);
+        let egress = self.decide_route(ingress, handle);
+        if self.must_wait_for_tail(ingress, egress) {
+            return self.wait_for_tail(ingress, handle);
         }
-        let route = *self.packets.route(handle);
-        self.arrive_at_switch(ingress, route.egress, route.next_priority(), handle);
-        self.report_load(&route);
+        self.forward_decided(ingress, handle);
     }
 
     /// Decides the port by which a packet leaves that has come in by `ingress`.
@@ -421,6 +432,7 @@ impl Shard {
         if self.link_class(route.egress) != LinkClass::Host {
             route.channel = hop.channel;
             route.routed.hops += 1;
+            prepared.assert_hops(&route.routed);
         }
     }
 

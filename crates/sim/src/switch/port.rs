@@ -309,6 +309,16 @@ impl Port {
         (0..Priority::COUNT).map(|priority| self.class_states[priority].counters.tx_bytes).sum()
     }
 
+    /// Asserts that it has sent no more than its rate allows until `end`, and the frame that it was sending then.
+    ///
+    /// # Panics
+    /// When it has.
+    pub fn assert_within_capacity(&self, end: Time, largest_frame: u32) {
+        let (sent, time) = (self.sent(), end.since(Time::ZERO) + self.serialization_time(largest_frame));
+        let capacity = self.byte_time.bytes_in(time);
+        assert!(sent <= capacity, "a port has sent {sent} B until {end:?}; expected at most {capacity} B by its rate");
+    }
+
     /// Its rate, as exact as the time of a mebibyte.
     pub fn rate(&self) -> BitRate {
         const MEBIBYTE: u32 = 1 << 20;

@@ -18,6 +18,7 @@ mod losslessness;
 mod moderation;
 mod one_sided;
 mod per_packet;
+mod rates;
 mod samples;
 mod send_buffer;
 mod shaped;
