@@ -226,7 +226,7 @@ impl Shard {
     fn port_sample(&self, now: Time, index: PortIndex, priority: u8) -> PortSample {
         let port = &self.ports[index];
         let bit = usize::from(priority);
-        let counters = &port.class_states[bit].counters;
+        let counters = port.counters(bit);
         let (rx_pause, tx_pause) = port.paused().durations(now, self.held_pauses(index), bit);
         PortSample {
             occupancy: self.occupancy(now, index, priority),
@@ -248,7 +248,7 @@ impl Shard {
             None if self.crossbars.are_used() => self.crossbars.queued(index, usize::from(priority)).0.into(),
             None => {
                 let class = self.constants.scheduler.class(priority);
-                self.ports[index].class_states[class].queue.bytes.into()
+                self.ports[index].queue(class).bytes.into()
             }
         }
     }

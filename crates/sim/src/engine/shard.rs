@@ -237,7 +237,7 @@ impl Shard {
         let duration = port.serialization_time(wire);
         port.busy_until = self.now + duration;
         debug_assert!(self.packets.tail(handle) <= port.busy_until, "no byte is sent before it is there");
-        let counters = &mut port.class_states[usize::from(priority)].counters;
+        let counters = port.counters_mut(usize::from(priority));
         counters.tx_packets += 1;
         counters.tx_bytes += u64::from(wire);
         let (peer, arrival) = (port.peer, self.now + duration.min(port.header_time) + port.delay);

@@ -342,7 +342,7 @@ impl Shard {
         let priority = usize::from(self.endpoints[endpoint].priority);
         let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
         let mut count = |port: PortIndex, packets: u64, bytes: u64| {
-            let counters = &mut self.ports[port].class_states[priority].counters;
+            let counters = self.ports[port].counters_mut(priority);
             counters.tx_packets += packets;
             counters.tx_bytes += bytes;
             self.totals.hops += packets;

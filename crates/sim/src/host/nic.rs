@@ -197,7 +197,7 @@ impl Shard {
         let packet = self.packets.remove(handle);
         self.packets.remove_side(packet.side);
         let port = self.hosts[host].port;
-        let counters = &mut self.ports[port].class_states[usize::from(packet.priority)].counters;
+        let counters = self.ports[port].counters_mut(usize::from(packet.priority));
         counters.drops += 1;
         counters.drop_bytes += u64::from(packet.wire);
         self.totals.dropped += 1;

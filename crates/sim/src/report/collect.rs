@@ -140,7 +140,7 @@ impl Simulation {
         let channel = self.names.topology.channel(shard.channels[index]);
         let port = &shard.ports[index];
         let bit = priority.index();
-        let own = &port.class_states[bit].counters;
+        let own = port.counters(bit);
         let (rx_packets, rx_bytes) = far.sent[bit];
         PortRow {
             node,
@@ -298,7 +298,7 @@ impl Simulation {
             let is_host = matches!(self.names.topology.channel(shard.channels[port]).from.node, Node::Host(_));
             for priority in Priority::all().filter(|priority| shard.constants.nic_pause_mask & 1 << priority.get() != 0)
             {
-                let counters = &shard.ports[port].class_states[priority.index()].counters;
+                let counters = shard.ports[port].counters(priority.index());
                 if is_host && counters.drops > 0 {
                     let (node, number, peer) = self.port_names(shard.channels[port]);
                     let (packets, bytes) = (counters.drops, counters.drop_bytes);
@@ -339,7 +339,7 @@ fn occupancy(shard: &Shard, index: PortIndex, priority: Priority) -> u64 {
         }
         None if shard.crossbars.are_used() => shard.crossbars.queued(index, priority.index()).1.into(),
         None => {
-            u64::from(shard.ports[index].class_states[shard.constants.scheduler.class(priority.get())].queue.bytes_max)
+            u64::from(shard.ports[index].queue(shard.constants.scheduler.class(priority.get())).bytes_max)
         }
     }
 }

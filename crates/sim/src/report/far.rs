@@ -26,7 +26,7 @@ wire! {
 
 impl FarPort {
     fn of(port: &Port) -> FarPort {
-        let counters = |priority| &port.class_states[priority].counters;
+        let counters = |priority| port.counters(priority);
         FarPort {
             sent: std::array::from_fn(|priority| (counters(priority).tx_packets, counters(priority).tx_bytes)),
             pauses_damaged: port.paused().fcs_errors.iter().sum(),

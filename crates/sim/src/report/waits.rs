@@ -41,7 +41,7 @@ impl Simulation {
             let (node, number, peer) = self.port_names(shard.channels[index]);
             let bytes = |priority| match shard.crossbars.are_used() && shard.host_of_port(index).is_none() {
                 true => shard.bytes_waiting_for(index, priority),
-                false => port.class_states[shard.constants.scheduler.class(priority as u8)].queue.bytes,
+                false => port.queue(shard.constants.scheduler.class(priority as u8)).bytes,
             };
             let mut add = |priority, why: &str| {
                 let waiting = bytes(priority);

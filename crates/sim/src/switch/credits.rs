@@ -251,7 +251,7 @@ impl Shard {
         let Packet { priority, wire, .. } = self.packets[handle];
         let bytes = wire - PREAMBLE_AND_GAP;
         let switch = self.switch_of_port(egress);
-        let queued = self.ports[egress].class_states[class].queue.bytes;
+        let queued = self.ports[egress].queue(class).bytes;
         let group = self.constants.group(ingress, priority);
         let buffer = &mut self.switches[switch].buffer;
         let is_taken =

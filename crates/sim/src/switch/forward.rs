@@ -89,7 +89,7 @@ impl Shard {
         let group_index = self.constants.group_of_priority[usize::from(priority)];
         let is_lossless = self.constants.pause_mask_of_group[group_index] != 0;
         let switch = self.switch_of_port(egress);
-        let queued = self.ports[egress].class_states[class].queue.bytes;
+        let queued = self.ports[egress].queue(class).bytes;
         let buffer = &mut self.switches[switch].buffer;
         if !is_lossless {
             if self.credits.are_used() {
@@ -113,7 +113,7 @@ impl Shard {
     pub(super) fn drop_packet(&mut self, egress: PortIndex, handle: Handle) -> bool {
         let packet = self.packets.remove(handle);
         self.packets.remove_side(packet.side);
-        let counters = &mut self.ports[egress].class_states[usize::from(packet.priority)].counters;
+        let counters = self.ports[egress].counters_mut(usize::from(packet.priority));
         counters.drops += 1;
         counters.drop_bytes += u64::from(packet.wire);
         self.totals.dropped += 1;
@@ -180,14 +180,14 @@ impl Shard {
     #[inline(always)]
     pub(super) fn mark(&mut self, egress: PortIndex, class: usize, handle: Handle) {
         let Some(ecn) = self.constants.ecn else { return };
-        let queued = self.ports[egress].class_states[class].queue.bytes;
+        let queued = self.ports[egress].queue(class).bytes;
         let packet = &mut self.packets[handle];
         if packet.has(flags::ECN_CAPABLE)
             && is_marked(&ecn, queued, mix(self.constants.params.seed) ^ packet.offset ^ self.now.as_ps())
         {
             packet.flags |= flags::CONGESTION;
             let priority = usize::from(packet.priority);
-            self.ports[egress].class_states[priority].counters.marks += 1;
+            self.ports[egress].counters_mut(priority).marks += 1;
         }
     }
 

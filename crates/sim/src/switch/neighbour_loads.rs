@@ -160,7 +160,7 @@ impl Shard {
         let Some(queue) = number else { return };
         let bytes = match self.crossbars.are_used() {
             true => self.credits.ports[egress].channels[usize::from(priority)].taken() * self.credits.unit,
-            false => port.class_states[class].queue.bytes,
+            false => port.queue(class).bytes,
         };
         if std::mem::replace(&mut neighbours.reported[queue as usize], bytes) == bytes {
             return;

@@ -293,7 +293,7 @@ impl LoadView for SwitchLoad<'_> {
         if self.crossbars.are_used() {
             return self.ahead(port, usize::from(self.base + channel));
         }
-        self.ports[usize::from(port)].class_states[self.class(channel)].queue.bytes
+        self.ports[usize::from(port)].queue(self.class(channel)).bytes
     }
 
     fn queued(&self, port: u8) -> u32 {

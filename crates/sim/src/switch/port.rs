@@ -130,15 +130,14 @@ impl ClassQueue {
     }
 }
 
-/// The queue of a traffic class beside the counters of the priority of that number: usually they belong together, and
-/// then they share a cache line.
+/// The queue of a traffic class beside the counters of the priority of that number, which may belong to another class:
+/// [`Port::queue`] takes a class, [`Port::counters`] a priority. Usually the numbers are equal, and then both share a
+/// cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct ClassState {
-    /// Of the class.
-    pub queue: ClassQueue,
-    /// Of the priority.
-    pub counters: PriorityCounters,
+struct ClassState {
+    queue: ClassQueue,
+    counters: PriorityCounters,
 }
 
 impl ClassState {
@@ -149,7 +148,7 @@ impl ClassState {
 /// behind a pointer.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub struct ClassStates {
+struct ClassStates {
     rest: Box<Rest>,
     first: ClassState,
 }
@@ -221,7 +220,7 @@ pub struct Port {
     /// Class that is served now in the weighted round robin.
     pub turn: u8,
     /// The queue of each traffic class, and the counters of each priority.
-    pub class_states: ClassStates,
+    class_states: ClassStates,
 }
 
 impl Port {
@@ -249,6 +248,30 @@ impl Port {
                 first: ClassState::EMPTY,
             },
         }
+    }
+
+    /// The queue of a traffic class.
+    #[inline]
+    pub fn queue(&self, class: usize) -> &ClassQueue {
+        &self.class_states[class].queue
+    }
+
+    /// The queue of a traffic class, to be changed.
+    #[inline]
+    pub fn queue_mut(&mut self, class: usize) -> &mut ClassQueue {
+        &mut self.class_states[class].queue
+    }
+
+    /// The counters of a priority.
+    #[inline]
+    pub fn counters(&self, priority: usize) -> &PriorityCounters {
+        &self.class_states[priority].counters
+    }
+
+    /// The counters of a priority, to be changed.
+    #[inline]
+    pub fn counters_mut(&mut self, priority: usize) -> &mut PriorityCounters {
+        &mut self.class_states[priority].counters
     }
 
     /// From the last bit of a pause frame to its effect at the peer: propagation and reaction time.
@@ -301,12 +324,12 @@ impl Port {
 
     /// What waits in the queues of all classes [B on the wire].
     pub fn queued(&self) -> u32 {
-        crate::frame::pause::priorities(self.waiting).map(|class| self.class_states[class].queue.bytes).sum()
+        crate::frame::pause::priorities(self.waiting).map(|class| self.queue(class).bytes).sum()
     }
 
     /// What it has sent in all [B on the wire].
     pub fn sent(&self) -> u64 {
-        (0..Priority::COUNT).map(|priority| self.class_states[priority].counters.tx_bytes).sum()
+        (0..Priority::COUNT).map(|priority| self.counters(priority).tx_bytes).sum()
     }
 
     /// Asserts that it has sent no more than its rate allows until `end`, and the frame that it was sending then.
@@ -328,21 +351,21 @@ impl Port {
     /// The packet that leads the queue of a class with waiting packets.
     pub fn first(&self, class: usize) -> Handle {
         debug_assert!(self.waiting & 1 << class != 0, "the class has packets");
-        self.class_states[class].queue.head
+        self.queue(class).head
     }
 
     /// Adds a packet to the queue of a class.
     #[inline]
     pub fn enqueue(&mut self, class: usize, packets: &mut Packets, handle: Handle) {
-        self.class_states[class].queue.enqueue(packets, handle);
+        self.queue_mut(class).enqueue(packets, handle);
         self.waiting |= 1 << class;
     }
 
     /// Takes the first packet of a class.
     #[inline]
     pub fn dequeue(&mut self, class: usize, packets: &Packets) -> Handle {
-        let handle = self.class_states[class].queue.dequeue(packets);
-        if self.class_states[class].queue.is_empty() {
+        let handle = self.queue_mut(class).dequeue(packets);
+        if self.queue(class).is_empty() {
             self.waiting &= !(1 << class);
         }
         handle
@@ -370,10 +393,10 @@ mod tests {
             Duration::ZERO,
         );
         for class in [3, 0, 7, 3] {
-            assert!(port.class_states[class].queue.is_empty());
-            port.class_states[class].counters.tx_packets += 1;
+            assert!(port.queue(class).is_empty());
+            port.counters_mut(class).tx_packets += 1;
         }
-        let sent: Vec<u64> = (0..8).map(|class| port.class_states[class].counters.tx_packets).collect();
+        let sent: Vec<u64> = (0..8).map(|class| port.counters(class).tx_packets).collect();
         assert_eq!(sent, [1, 0, 0, 2, 0, 0, 0, 1]);
     }
 }

@@ -55,14 +55,14 @@ impl Scheduler {
     #[inline]
     pub fn charge(&self, port: &mut Port, class: usize, bytes: u32, still_waits: bool) {
         let has_share = self.quantum[class] > 0;
-        let deficit = &mut port.class_states[class].queue.deficit;
+        let deficit = &mut port.queue_mut(class).deficit;
         *deficit = if still_waits && has_share { *deficit - bytes as i32 } else { 0 };
     }
 
     /// A class that is alone takes turn after turn: what others leave it is not held against it when they come.
     #[inline]
     fn turn_alone(&self, port: &mut Port, class: usize) -> usize {
-        let deficit = &mut port.class_states[class].queue.deficit;
+        let deficit = &mut port.queue_mut(class).deficit;
         if *deficit <= 0 {
             *deficit += self.quantum[class];
         }
@@ -73,13 +73,13 @@ impl Scheduler {
     fn next_turn(&self, port: &mut Port, eligible: u8) -> usize {
         loop {
             let class = usize::from(port.turn);
-            if eligible & 1 << class != 0 && port.class_states[class].queue.deficit > 0 {
+            if eligible & 1 << class != 0 && port.queue(class).deficit > 0 {
                 return class;
             }
             port.turn = (port.turn + 1) % 8;
             let next = usize::from(port.turn);
             if eligible & 1 << next != 0 {
-                port.class_states[next].queue.deficit += self.quantum[next];
+                port.queue_mut(next).deficit += self.quantum[next];
             }
         }
     }
@@ -128,6 +128,6 @@ mod tests {
         let mut port = port();
         let shared = sent(&scheduler, &mut port, 0b1000_0001, 600_000);
         assert_eq!((shared[0], shared[7]), (0, 600_000 * u64::from(FRAME)));
-        assert_eq!(port.class_states[7].queue.deficit, 0);
+        assert_eq!(port.queue(7).deficit, 0);
     }
 }
