@@ -8,6 +8,7 @@ use etherweave_primitives::Time;
 use etherweave_routing::RoutedPacket;
 
 use crate::engine::memory::{prefer_huge_pages, prefetch};
+use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::indices::{EndpointIndex, PortIndex};
 use crate::transport::SackBlocks;
 use crate::transport::telemetry::PathTelemetry;
@@ -102,6 +103,12 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// What its frame takes of a memory: preamble and gap are on the wire only [B].
+    #[inline]
+    pub fn stored(&self) -> u32 {
+        self.wire - PREAMBLE_AND_GAP
+    }
+
     /// Whether all bits of `flag` are set.
     pub fn has(&self, flag: u8) -> bool {
         self.flags & flag == flag

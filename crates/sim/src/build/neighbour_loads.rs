@@ -11,6 +11,7 @@ use etherweave_topology::{Channel, LinkClass, Node, Topology};
 use super::layout::Layout;
 use super::{Experiment, Paths, fabric};
 use crate::engine::Shard;
+use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::switch::neighbour_loads::{NeighbourLoads, QueueNumbers};
 
 /// Gives shards what a routing needs that compares the queues of several switches.
@@ -21,7 +22,7 @@ pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]
     }
     let topology = &experiment.topology;
     let numbers = Arc::new(numbers(experiment, shards[0].constants.scheduler.class_of_priority));
-    let frame = shards[0].constants.largest_frame;
+    let frame = shards[0].constants.largest_frame - PREAMBLE_AND_GAP;
     let saturation =
         prepared.saturation().map(|saturation| Saturation { packets: saturation.packets * frame, ..saturation });
     let delay = local_delay(experiment).max(shards[0].constants.lookahead);

@@ -3,11 +3,9 @@
 use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, Time};
 
 use super::BufferDrain;
+use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::packet::Packet;
 use crate::params::{CommandStall, NicParams, Pcie, Transport};
-
-/// Preamble and gap between frames, which no NIC writes anywhere [B].
-const PREAMBLE_AND_GAP: u32 = 20;
 
 /// What packets of a run take of the bus.
 #[derive(Clone, Debug)]

@@ -248,8 +248,8 @@ impl Shard {
 
     /// Takes a packet that credits do not cover into the shared pool, or drops it.
     fn admit_beside_credits(&mut self, ingress: PortIndex, egress: PortIndex, class: usize, handle: Handle) -> bool {
-        let Packet { priority, wire, .. } = self.packets[handle];
-        let bytes = wire - PREAMBLE_AND_GAP;
+        let packet = &self.packets[handle];
+        let (priority, bytes) = (packet.priority, packet.stored());
         let switch = self.switch_of_port(egress);
         let queued = self.ports[egress].queue(class).bytes;
         let group = self.constants.group(ingress, priority);

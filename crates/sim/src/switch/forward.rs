@@ -4,7 +4,6 @@ use etherweave_primitives::{Time, mix};
 
 use crate::engine::Shard;
 use crate::engine::event::Kind;
-use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::indices::{PortIndex, SwitchIndex};
 use crate::packet::{Handle, Packet, flags};
 use crate::params::EcnMarking;
@@ -84,8 +83,8 @@ impl Shard {
 
     /// Takes a packet into the shared buffer, or drops it; pauses the sender when it must. Whether it must be queued.
     fn admit(&mut self, ingress: PortIndex, egress: PortIndex, class: usize, handle: Handle) -> bool {
-        let Packet { priority, wire, .. } = self.packets[handle];
-        let bytes = wire - PREAMBLE_AND_GAP;
+        let packet = &self.packets[handle];
+        let (priority, bytes) = (packet.priority, packet.stored());
         let group_index = self.constants.group_of_priority[usize::from(priority)];
         let is_lossless = self.constants.pause_mask_of_group[group_index] != 0;
         let switch = self.switch_of_port(egress);
@@ -150,10 +149,10 @@ impl Shard {
     /// Frees the buffer of a packet that leaves by `egress`, and resumes the sender when the group allows it.
     #[inline]
     pub(super) fn release(&mut self, egress: PortIndex, held: &Packet) {
-        let Packet { ingress, priority, wire, .. } = *held;
+        let Packet { ingress, priority, .. } = *held;
         let switch = self.switch_of_port(egress);
         let group = &mut self.groups[self.constants.group(ingress, priority)];
-        if self.switches[switch].buffer.release(group, wire - PREAMBLE_AND_GAP) {
+        if self.switches[switch].buffer.release(group, held.stored()) {
             self.resume_group(switch, ingress, self.constants.group_of_priority[usize::from(priority)]);
         }
     }

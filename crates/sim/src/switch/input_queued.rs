@@ -25,6 +25,7 @@ use super::port::{ClassQueue, Port};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::frame::pause::priorities;
+use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::indices::{InputQueueIndex, PortIndex};
 use crate::packet::{Handle, NO_PACKET};
 use crate::params::Arbiter;
@@ -50,7 +51,7 @@ pub(crate) struct Crossbars {
     arbiter: Arbiter,
     /// Depth of the queue of an output [B].
     output_queue: u32,
-    /// The largest frame [B on the wire].
+    /// The largest frame, as buffers count [B].
     largest_frame: u32,
 }
 
@@ -162,9 +163,10 @@ impl CrossbarPort {
 }
 
 impl Crossbars {
-    /// Without ports yet. Outputs have queues of `output_queue` bytes, and no packet is longer than `largest_frame`.
+    /// Without ports yet. Outputs have queues of `output_queue` bytes, and no packet is longer than `largest_frame`
+    /// on the wire.
     pub fn new(arbiter: Arbiter, output_queue: u32, largest_frame: u32) -> Crossbars {
-        Crossbars { arbiter, output_queue, largest_frame, ..Crossbars::default() }
+        Crossbars { arbiter, output_queue, largest_frame: largest_frame - PREAMBLE_AND_GAP, ..Crossbars::default() }
     }
 
     /// Adds `count` ports of one node, through whose crossbar a byte takes `byte`.
@@ -188,7 +190,7 @@ impl Crossbars {
         !self.ports.is_empty()
     }
 
-    /// What waits in the queue of an input port and priority, now and at most [B on the wire].
+    /// What waits in the queue of an input port and priority, now and at most, as buffers count [B].
     pub fn queued(&self, port: PortIndex, priority: usize) -> (u32, u32) {
         let queue = &self.queues[InputQueueIndex::of(port, priority as u8)].packets;
         (queue.bytes, queue.bytes_max)
@@ -205,7 +207,7 @@ impl Crossbars {
         is_idle || output.queued() + self.largest_frame <= self.output_queue
     }
 
-    /// The largest frame [B on the wire].
+    /// The largest frame, as buffers count [B].
     pub fn largest_frame(&self) -> u32 {
         self.largest_frame
     }
@@ -511,7 +513,7 @@ impl Shard {
         }
     }
 
-    /// What waits in input queues whose first packet wants to leave by a port with a priority [B on the wire].
+    /// What waits in input queues whose first packet wants to leave by a port with a priority, as buffers count [B].
     pub(crate) fn bytes_waiting_for(&self, egress: PortIndex, priority: usize) -> u32 {
         let crossbars = &self.crossbars;
         let queues = crossbars.waiting(egress).map(|input| &crossbars.queues[input].packets);

@@ -58,7 +58,7 @@ pub enum Owner {
 pub struct ClassQueue {
     head: Handle,
     tail: Handle,
-    /// Waiting [B on the wire].
+    /// Waiting, as buffers count: frames without preamble and gap [B].
     pub bytes: u32,
     /// Deficit of the round robin [B].
     pub deficit: i32,
@@ -117,7 +117,7 @@ impl ClassQueue {
             packets[self.tail].next = handle;
         }
         self.tail = handle;
-        self.bytes += packets[handle].wire;
+        self.bytes += packets[handle].stored();
         self.bytes_max = self.bytes_max.max(self.bytes);
     }
 
@@ -125,7 +125,7 @@ impl ClassQueue {
     pub(super) fn dequeue(&mut self, packets: &Packets) -> Handle {
         let handle = self.head;
         self.head = packets[handle].next;
-        self.bytes -= packets[handle].wire;
+        self.bytes -= packets[handle].stored();
         handle
     }
 }
@@ -322,7 +322,7 @@ impl Port {
         (queue.head, queue.tail)
     }
 
-    /// What waits in the queues of all classes [B on the wire].
+    /// What waits in the queues of all classes, as buffers count [B].
     pub fn queued(&self) -> u32 {
         crate::frame::pause::priorities(self.waiting).map(|class| self.queue(class).bytes).sum()
     }

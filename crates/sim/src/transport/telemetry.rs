@@ -13,7 +13,7 @@ pub struct PortTelemetry {
     pub time: Time,
     /// Sent by the port in all [B on the wire] (`txBytes`).
     pub sent: u64,
-    /// Waiting at the port [B on the wire] (`qLen`).
+    /// Waiting at the port, as buffers count [B] (`qLen`).
     pub queued: u32,
     /// Which port of the run: stands for its part of `pathID`.
     pub port: u32,

@@ -10,8 +10,8 @@ use crate::common::{experiment, job, roce, run_for, selective};
 
 /// Threshold of marking [packets].
 const THRESHOLD: u64 = 60;
-/// A packet on the wire [B]: 4 KiB and its headers, with an address each.
-const PACKET: u64 = 4_096 + 102;
+/// A packet in a buffer [B]: 4 KiB and its headers, with an address each, without preamble and gap.
+const PACKET: u64 = 4_096 + 82;
 
 /// `sources` send without end to one host over a switch that marks from [`THRESHOLD`] packets on, on cables of 1 km; a
 /// sample of all ports each microsecond from 2 ms on.
