@@ -338,8 +338,6 @@ fn occupancy(shard: &Shard, index: PortIndex, priority: Priority) -> u64 {
             shard.constants.nic.rate.bytes_in(nic.backlog_max).get()
         }
         None if shard.crossbars.are_used() => shard.crossbars.queued(index, priority.index()).1.into(),
-        None => {
-            u64::from(shard.ports[index].queue(shard.constants.scheduler.class(priority.get())).bytes_max)
-        }
+        None => u64::from(shard.ports[index].queue(shard.constants.scheduler.class(priority.get())).bytes_max),
     }
 }

@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Duration, Length, Priority, Time};
 use etherweave_routing::RoutingKind;
 use etherweave_sim::frame::size::RoceSizes;
-use etherweave_sim::params::{Credits, FlowControl, Forwarding, RoceVersion, SimParams, SwitchModel, SwitchParams};
+use etherweave_sim::params::{FlowControl, Forwarding, RoceVersion, SimParams, SwitchModel, SwitchParams};
 use etherweave_sim::{Experiment, Paths, PreparedRouting, Report};
 use etherweave_topology::{Custom, Family, FatTree, Topology};
 
@@ -101,7 +101,7 @@ fn input_queued(params: SimParams) -> SimParams {
 /// Shared buffers without flow control and with credits, and input-queued switches.
 fn models(forwarding: Forwarding) -> [SimParams; 3] {
     let params = || lossy(forwarding);
-    [params(), with_credits(params(), Credits { buffer: frames(16).buffer, ..Credits::default() }), input_queued(params())]
+    [params(), with_credits(params(), frames(16)), input_queued(params())]
 }
 
 const FORWARDINGS: [Forwarding; 2] = [Forwarding::CutThrough, Forwarding::StoreAndForward];
