@@ -22,7 +22,9 @@
 mod agreement;
 mod arbiter;
 mod barrier;
+mod crew;
 mod division;
+mod generation;
 mod index_vec;
 mod mpi;
 mod processes;
@@ -31,6 +33,7 @@ mod wire;
 
 pub use agreement::{Agreement, Exchange, Outbox};
 pub use arbiter::Arbiter;
+pub use crew::serve_windows;
 pub use division::{Division, Worker};
 pub use index_vec::{IndexVec, LocalIndex};
 pub use processes::{ProcessEnd, Processes};

@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use crate::barrier::{Barrier, Breaker};
+use crate::barrier::Barrier;
+use crate::generation::Breaker;
 use crate::{Agreement, Exchange, Outbox};
 
 /// What the threads of a run share.
@@ -35,7 +36,7 @@ impl<O: Outbox, A: Agreement> Threads<O, A> {
     /// The end of one of the threads.
     pub fn end(&self, number: usize) -> ThreadEnd<'_, O, A> {
         let outboxes = (0..self.workers).map(|_| O::default()).collect();
-        ThreadEnd { threads: self, number, outboxes, met: 0, _breaker: Breaker(&self.barrier) }
+        ThreadEnd { threads: self, number, outboxes, met: 0, _breaker: Breaker(&self.barrier.generation) }
     }
 }
 
@@ -55,10 +56,18 @@ impl<O: Outbox, A: Agreement> Exchange<O, A> for ThreadEnd<'_, O, A> {
         &mut self.outboxes
     }
 
-    fn meet(&mut self, own: A, mut receive: impl FnMut(&mut O)) -> A {
+    fn meet(&mut self, own: A, receive: impl FnMut(&mut O)) -> A {
+        self.leave(own);
+        self.threads.barrier.wait();
+        self.take(receive)
+    }
+}
+
+impl<O: Outbox, A: Agreement> ThreadEnd<'_, O, A> {
+    /// Leaves what this worker has for all others, and what it knows, at the end of a window.
+    pub fn leave(&mut self, own: A) {
         let Window { outboxes, known } = &self.threads.windows[self.met % 2];
         let workers = self.threads.workers;
-        self.met += 1;
         // What a thread does to its own shards stays with it: one outbox, where others have one more for each window.
         for (to, outbox) in self.outboxes.iter_mut().enumerate() {
             if to != self.number && !outbox.is_empty() {
@@ -66,7 +75,13 @@ impl<O: Outbox, A: Agreement> Exchange<O, A> for ThreadEnd<'_, O, A> {
             }
         }
         *lock(&known[self.number]) = own;
-        self.threads.barrier.wait();
+    }
+
+    /// Takes what all others have left, when all have; returns what they know together.
+    pub fn take(&mut self, mut receive: impl FnMut(&mut O)) -> A {
+        let Window { outboxes, known } = &self.threads.windows[self.met % 2];
+        let workers = self.threads.workers;
+        self.met += 1;
         for from in 0..workers {
             if from == self.number {
                 receive_some(&mut self.outboxes[from], &mut receive);

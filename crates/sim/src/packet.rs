@@ -143,7 +143,7 @@ pub struct Packets {
     free: Vec<Handle>,
     /// By handle, where packets are routed one by one; otherwise empty.
     routes: IndexVec<Handle, PacketRoute>,
-    /// When the last byte of each packet is in the node where the packet is, by handle; empty where nothing is asserted.
+    /// When the last byte of each packet is in the node where it is, by handle; empty where nothing is asserted.
     tails: IndexVec<Handle, Time>,
     sides: Vec<SackBlocks>,
     sides_free: Vec<u32>,

@@ -1,6 +1,9 @@
 //! A simulation: shards, and the windows in which they run.
 
-use etherweave_kernel::{Agreement, Division, Exchange, Processes, Threads};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use etherweave_kernel::{Agreement, Division, Exchange, Processes, ThreadEnd, Threads, serve_windows};
 use etherweave_primitives::{Duration, Time};
 
 use super::remote::{RunState, WorkerOutbox, post};
@@ -101,18 +104,24 @@ impl Simulation {
         }
     }
 
-    /// A thread to each shard.
+    /// A thread to each shard; those that would wait serve shards of others.
     fn run_on_threads(&mut self, limits: &Limits, may_continue: &mut dyn FnMut(&Shard) -> bool) -> StopReason {
         let division = self.division.among(self.shards.len());
         let threads = &Threads::new(division.workers);
-        let (first, others) = self.shards.split_first_mut().expect("a simulation has a shard");
-        std::thread::scope(|scope| {
-            for (number, shard) in others.iter_mut().enumerate() {
-                let (own, end) = (std::slice::from_mut(shard), threads.end(number + 1));
-                scope.spawn(move || limits.windows(own, division, end, &mut |_| true));
+        let worker = |(number, shard)| ThreadWorker { shard, end: threads.end(number), posted: Time::MAX, met: 0 };
+        let (is_stopped, reason) = (AtomicBool::new(false), OnceLock::new());
+        let serve = |worker: &mut ThreadWorker| match limits.turn(worker, division, is_stopped.load(Ordering::Relaxed))
+        {
+            Ok(()) => false,
+            Err(why) => *reason.get_or_init(|| why) == why,
+        };
+        serve_windows(self.shards.iter_mut().enumerate().map(worker), serve, |first| {
+            // It has met the others once before it serves its first window.
+            if first.met > 1 && !may_continue(first.shard) {
+                is_stopped.store(true, Ordering::Relaxed);
             }
-            limits.windows(std::slice::from_mut(first), division, threads.end(0), may_continue)
-        })
+        });
+        reason.into_inner().expect("the windows have ended for a reason")
     }
 
     /// The shard of a number, if this process has it.
@@ -148,6 +157,16 @@ fn progress(shard: &Shard, shards: u64) -> Progress {
     Progress { now: shard.now, hops: hops * shards, events: events * shards, fraction }
 }
 
+/// A shard that is a worker among threads.
+struct ThreadWorker<'a> {
+    shard: &'a mut Shard,
+    end: ThreadEnd<'a, WorkerOutbox, RunState>,
+    /// When the first of what it did to others in its last window happens.
+    posted: Time,
+    /// How often it has met the others.
+    met: u64,
+}
+
 /// When a run ends, and how far shards may run without each other.
 #[derive(Clone, Copy)]
 struct Limits {
@@ -157,7 +176,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// One worker's share: window after window, until the run is over. The instant at which the last job ends is the
+    /// One process's share: window after window, until the run is over. The instant at which the last job ends is the
     /// end of its window, and windows are the same with any number of workers.
     fn windows(
         &self,
@@ -168,17 +187,44 @@ impl Limits {
     ) -> StopReason {
         let (mut posted, mut is_stopped) = (Time::MAX, false);
         loop {
-            let own = RunState { next: posted, is_stopped, ..RunState::default() };
-            let own = shards.iter_mut().fold(own, |state, shard| state.and(shard));
+            let own = RunState::of(shards, posted, is_stopped);
             let state = exchange.meet(own, |outbox| outbox.deliver(shards));
-            if let Some(reason) = self.reason(&state) {
-                return reason;
-            }
-            let until = (state.next + self.lookahead).min(self.end);
-            shards.iter_mut().for_each(|shard| shard.serve(until));
-            posted = post(shards, division, &mut exchange);
+            posted = match self.window(shards, division, &mut exchange, &state) {
+                Ok(posted) => posted,
+                Err(reason) => return reason,
+            };
             is_stopped = shards.first().is_some_and(|shard| !may_continue(shard));
         }
+    }
+
+    /// The same of one window of a thread's worker: takes what others have left, serves, and leaves what they need.
+    fn turn(&self, worker: &mut ThreadWorker, division: Division, is_stopped: bool) -> Result<(), StopReason> {
+        let ThreadWorker { shard, end, posted, met } = worker;
+        let shards = std::slice::from_mut(&mut **shard);
+        if *met > 0 {
+            let state = end.take(|outbox| outbox.deliver(shards));
+            *posted = self.window(shards, division, end, &state)?;
+        }
+        end.leave(RunState::of(shards, *posted, is_stopped));
+        *met += 1;
+        Ok(())
+    }
+
+    /// Serves a window that begins with a state; returns when the first of what happens elsewhere is, or why there is
+    /// no window.
+    fn window(
+        &self,
+        shards: &mut [Shard],
+        division: Division,
+        exchange: &mut impl Exchange<WorkerOutbox, RunState>,
+        state: &RunState,
+    ) -> Result<Time, StopReason> {
+        if let Some(reason) = self.reason(state) {
+            return Err(reason);
+        }
+        let until = (state.next + self.lookahead).min(self.end);
+        shards.iter_mut().for_each(|shard| shard.serve(until));
+        Ok(post(shards, division, exchange))
     }
 
     /// Why the run is over before a window, if it is.
@@ -197,6 +243,12 @@ impl Limits {
 }
 
 impl RunState {
+    /// What a worker knows that has posted something for a time.
+    fn of(shards: &mut [Shard], posted: Time, is_stopped: bool) -> RunState {
+        let own = RunState { next: posted, is_stopped, ..RunState::default() };
+        shards.iter_mut().fold(own, |state, shard| state.and(shard))
+    }
+
     /// With a shard's own.
     fn and(self, shard: &mut Shard) -> RunState {
         let ShardTotals { unfinished, last_progress, .. } = shard.totals;
