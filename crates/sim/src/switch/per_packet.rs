@@ -459,3 +459,27 @@ impl Shard {
 pub(crate) fn link_classes(topology: &etherweave_topology::Topology) -> Vec<LinkClass> {
     (0..topology.channels().len()).map(|id| topology.channel(ChannelId::from_index(id)).class).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use etherweave_topology::{Dragonfly, Family};
+
+    use super::*;
+
+    fn after(hops: u8) {
+        let topology = Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() }.generate().unwrap();
+        let prepared = PreparedRouting::new(RoutingKind::Minimal, &topology).unwrap();
+        prepared.assert_hops(&RoutedPacket { src: 1, dst: 2, hops, ..RoutedPacket::default() });
+    }
+
+    #[test]
+    fn a_minimal_path_of_a_dragonfly_has_three_links() {
+        after(3);
+    }
+
+    #[test]
+    #[should_panic(expected = "minimal: hop 4 from host 1 to 2; expected at most 3")]
+    fn a_packet_that_crosses_more_links_than_its_routing_allows_ends_the_run() {
+        after(4);
+    }
+}

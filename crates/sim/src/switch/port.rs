@@ -382,16 +382,33 @@ mod tests {
         assert_eq!(std::mem::offset_of!(Port, class_states) + std::mem::offset_of!(ClassStates, first), 64);
     }
 
+    fn port() -> Port {
+        let peer = Peer { link: PeerLink::to_shard(0), port: PortIndex::new(1), is_host: false };
+        Port::new(BitRate::from_gbps(100), Owner::Switch(SwitchIndex::new(0)), peer, Duration::ZERO, Duration::ZERO)
+    }
+
+    /// Sends so many bytes in a microsecond, in which 12,500 pass at 100 Gb/s, and a frame of 1,000 after it.
+    fn send_in_a_microsecond(bytes: u64) {
+        let mut port = port();
+        port.counters_mut(3).tx_bytes = bytes - 1;
+        port.counters_mut(5).tx_bytes = 1;
+        port.assert_within_capacity(Time::ZERO + Duration::from_us(1), 1_000);
+    }
+
+    #[test]
+    fn a_port_sends_its_rate_and_the_frame_that_it_is_sending() {
+        send_in_a_microsecond(13_500);
+    }
+
+    #[test]
+    #[should_panic(expected = "expected at most 13500 B by its rate")]
+    fn a_port_that_has_sent_more_than_its_rate_ends_the_run() {
+        send_in_a_microsecond(13_501);
+    }
+
     #[test]
     fn each_class_has_its_own_state() {
-        let peer = Peer { link: PeerLink::to_shard(0), port: PortIndex::new(1), is_host: false };
-        let mut port = Port::new(
-            BitRate::from_gbps(100),
-            Owner::Switch(SwitchIndex::new(0)),
-            peer,
-            Duration::ZERO,
-            Duration::ZERO,
-        );
+        let mut port = port();
         for class in [3, 0, 7, 3] {
             assert!(port.queue(class).is_empty());
             port.counters_mut(class).tx_packets += 1;
