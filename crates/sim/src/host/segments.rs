@@ -17,7 +17,7 @@ use super::fluid::{FluidState, Load};
 use super::protocol::Protocol;
 use super::socket::SEGMENTS;
 use crate::engine::Shard;
-use crate::engine::event::Kind;
+use crate::engine::event::{EventKey, Kind};
 use crate::indices::EndpointIndex;
 use crate::packet::{Packet, PacketKind, flags};
 use crate::params::CpuCosts;
@@ -272,7 +272,9 @@ impl Shard {
         let peer = self.endpoints[endpoint].peer();
         let handle = self.packets.insert(packet);
         self.totals.created += 1;
-        self.post(peer, Kind::Deliver, 0, arrives, handle);
+        // Several may arrive at one time: in the order in which they are sent, all by this shard.
+        let number = (self.totals.created % u64::from(EventKey::INDICES)) as u32;
+        self.post(peer, Kind::Deliver, number, arrives, handle);
     }
 }
 

@@ -172,6 +172,7 @@ impl PreparedRouting {
                 return SampledPath { channels, is_misrouted: packet.is_misrouted };
             };
             packet.hops += 1;
+            self.assert_hops(&packet);
             channels.push(out);
             let port = channel.to.port.get() as u8;
             at = InputChannel { switch: next.get(), port, channel: hop.channel, class: channel.class };
