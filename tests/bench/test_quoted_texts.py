@@ -9,7 +9,7 @@ import pytest
 
 from etherweave.bench.document import Document, UnrecognisedError, parse
 from etherweave.bench.measurements import Completeness
-from support.captured_texts import DATA, captured, failure
+from support.captured_texts import DATA, captured, failure, without_titles
 
 BEFORE = """\
 \x1b]0;user@n1: ~\x07\x1b[01;32muser@n1\x1b[00m:\x1b[01;34m~\x1b[00m$ module load openmpi
@@ -143,7 +143,7 @@ def test_odd_letters_give_no_number_that_the_text_does_not(kind: str) -> None:
     for name in TEXTS:
         text = captured(name)
         found = set(numbers(said(ODD_LETTERS[kind](text))))
-        assert found <= set(numbers(said(text))), name
+        assert not without_titles(found, set(numbers(said(text)))), name
 
 
 @pytest.mark.slow
@@ -174,7 +174,8 @@ def test_zero_bytes_in_a_text_give_no_number_that_the_text_does_not() -> None:
             length = chance.randrange(1, 200)
             holed = text[:place] + "\0" * length + text[place + length :]
             found = {one[:4] for one in numbers(said(holed))}
-            assert found <= {one[:4] for one in numbers(said(text))}, (name, place)
+            full = {one[:4] for one in numbers(said(text))}
+            assert not without_titles(found, full), (name, place)
 
 
 OSU = "osu-micro-benchmarks"

@@ -40,6 +40,21 @@ def values(
     return [one.value for one in report.measurements if _fits(one, metric, size, statistic, labels)]
 
 
+FAMILIES = frozenset({"IMB", "osu", "osu_mbw_mr", "perftest", "nccl-tests"})
+"""What a table is read under when the line with its title is lost; the metric follows from it."""
+
+
+def without_titles(found: set[tuple[object, ...]], full: set[tuple[object, ...]]) -> set[object]:
+    """Numbers that are not in the full text, but for those that only lost the name of their test.
+
+    Numbers begin with program, metric, value and statistic.
+    """
+    values = {number[2:4] for number in full}
+    return {
+        number for number in found - full if number[0] not in FAMILIES or number[2:4] not in values
+    }
+
+
 def value(
     report: BenchmarkReport,
     metric: str,

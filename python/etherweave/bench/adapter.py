@@ -4,11 +4,11 @@ An adapter is a value, made in a module of ``adapters`` and listed there once.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from etherweave.bench.draft import Draft
+from etherweave.bench.json_objects import JsonObject
 from etherweave.bench.metrics import Metric
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate
 
@@ -36,14 +36,20 @@ class Adapter:
     together; else each begins a run."""
     inside: str | None = None
     """Pattern of beginnings that occur within its text, where they begin nothing."""
+    table: str | None = None
+    """Pattern, without capturing groups, of a header that only this family prints: a text begins
+    with it where its title is missing."""
+    is_one_run: bool = False
+    """Tables without a title that follow each other are of one run."""
     json: str | None = None
     """Pattern that occurs in its JSON objects, and in those of no other benchmark."""
-    parse_json: Callable[[Draft, Mapping[str, Any]], None] | None = None
-    """Reads such an object into a draft; an object of another shape raises any lookup's error."""
+    parse_json: Callable[[Draft, JsonObject], None] | None = None
+    """Reads such an object into a draft. Raises ``GarbledError`` or a lookup's error."""
     rarer: tuple[str, ...] = ()
     """Further binaries, whose text it parses as well."""
     version: tuple[tuple[str, ...], str] | None = None
     """Arguments that make a program print its version, and a pattern with one group for it."""
 
     def __post_init__(self) -> None:
-        assert not re.compile(self.begins).groups, f"{self.name}: a group captures"
+        for pattern in (self.begins, self.table or ""):
+            assert not re.compile(pattern).groups, f"{self.name}: a group captures"

@@ -3,13 +3,22 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, NoReturn
 
+from etherweave.bench import abnormal_ends
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.draft import Draft, TextBlock
-from etherweave.bench.measurements import BenchmarkReport, Failure, GarbledError, TextLine
+from etherweave.bench.draft import Draft, TextBlock, begins_with_digit
+from etherweave.bench.json_objects import JsonObject
+from etherweave.bench.line_prefixes import streams
+from etherweave.bench.measurements import (
+    BenchmarkReport,
+    Completeness,
+    Failure,
+    GarbledError,
+    TextLine,
+)
 from etherweave.bench.plausibility import with_warnings
 
 TEXT_MOST = 64 * 2**20
@@ -21,14 +30,15 @@ _COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))
 """Control sequences of terminals and titles of windows (ECMA-48, 5.4 and 5.6)."""
 _PROMPT = re.compile(r"(?:\[?[\w.-]+@[\w.-]+\b.*|\w+-\d[\d.]*)?[$%>#] ?|\S* ?[❯➜] ?")
 """What a shell puts after the text: no line that was cut."""
-_RANK = re.compile(r"\[\d+,\d+\]<(?:stdout|stderr)>:")
-"""Prefix of lines by which launchers mark ranks; some add a blank."""
 _FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
 """A digit of another script, which Python takes for one and no benchmark prints."""
-_QUOTE = re.compile(r"(?:> ?)+")
-"""Prefix of quoted lines in an email."""
+_BEFORE_MAX = 30
+"""Lines before a part that its adapter may look at."""
 _BEGINS = re.compile(
     "|".join(f"(?P<{name}>{adapter.begins})" for name, adapter in ADAPTERS.items())
+)
+_TABLES = re.compile(
+    "|".join(f"(?P<{name}>{one.table})" for name, one in ADAPTERS.items() if one.table)
 )
 _SIGNATURES = [(re.compile(one.json), one) for one in ADAPTERS.values() if one.json]
 
@@ -67,19 +77,46 @@ def parse(text: str) -> Document:
     """
     if len(text) > TEXT_MOST:
         raise UnrecognisedError(f"more than {TEXT_MOST} characters, which no benchmark writes")
-    reports: list[BenchmarkReport] = []
-    failures: list[Failure] = []
-    unknown_lines: list[TextLine] = []
-    for adapter, block in _parts(*_lines(text)):
-        if adapter is None:
-            unknown_lines += block.lines
+    parts = [part for lines, is_cut in _streams(text) for part in _parts(lines, is_cut)]
+    results = _results(parts)
+    unknown_lines = [line for part in parts if part.adapter is None for line in part.block.lines]
+    if not results:
+        raise UnrecognisedError(_unrecognised(unknown_lines))
+    results.sort(key=lambda result: result.line)
+    unknown_lines.sort()
+    return Document(
+        tuple(result for result in results if isinstance(result, BenchmarkReport)),
+        tuple(result for result in results if isinstance(result, Failure)),
+        tuple((line.number, line.text) for line in unknown_lines if _WORD.search(line.text)),
+    )
+
+
+def _unrecognised(lines: Sequence[TextLine]) -> str:
+    reason = "no benchmark that is known writes such a text"
+    return "; ".join([reason, *map(abnormal_ends.sentence, abnormal_ends.deaths(lines)[:1])])
+
+
+def _results(parts: Sequence["_Part"]) -> list[BenchmarkReport | Failure]:
+    """Read each part; a message outside of all that a process died fails the part before it.
+
+    Where there is one part, it fails that part wherever it is.
+    """
+    results: list[BenchmarkReport | Failure] = []
+    stray: list[TextLine] = []
+    for part in parts:
+        if part.adapter is not None:
+            results.append(read(part.adapter, part.block))
             continue
-        result = read(adapter, block)
-        reports.append(result) if isinstance(result, BenchmarkReport) else failures.append(result)
-    if not (reports or failures):
-        raise UnrecognisedError("no benchmark that is known writes such a text")
-    unknown = tuple((line.number, line.text) for line in unknown_lines if _WORD.search(line.text))
-    return Document(tuple(reports), tuple(failures), unknown)
+        stray += abnormal_ends.deaths(part.block.lines)
+        stray += abnormal_ends.failures(part.block.lines) if results else []
+    stray.sort()
+    if len(results) == 1:
+        return [_failed(results[0], line) for line in stray[:1]] or results
+    for line in stray:
+        before = [place for place, result in enumerate(results) if result.line < line.number]
+        for place in before[-1:]:
+            results[place] = _failed(results[place], line)
+    return results
 
 
 def read(adapter: Adapter, block: TextBlock) -> BenchmarkReport | Failure:
@@ -89,12 +126,42 @@ def read(adapter: Adapter, block: TextBlock) -> BenchmarkReport | Failure:
     hole = next((line for line in block.lines if "\0" in line.text), None)
     if hole:
         return Failure(adapter.name, hole.number, "zero bytes: a part was never written to disk")
+    messages = [] if block.is_object else abnormal_ends.deaths(block.lines[1:])
+    if not messages:
+        return _attempt(adapter, block)
+    result = _attempt(adapter, _without(block, messages))
+    if isinstance(result, Failure):
+        # A backtrace may look like a row.
+        until = tuple(line for line in block.lines if line.number < messages[0].number)
+        result = _attempt(adapter, block._replace(lines=until, is_cut=False))
+    return _failed(result, messages[0])
+
+
+def _without(block: TextBlock, lines: Sequence[TextLine]) -> TextBlock:
+    left_out = {line.number for line in lines}
+    return block._replace(lines=tuple(line for line in block.lines if line.number not in left_out))
+
+
+def _attempt(adapter: Adapter, block: TextBlock) -> BenchmarkReport | Failure:
     draft = Draft(adapter.name, block)
     try:
         _parse(adapter, draft)
-        return with_warnings(draft.report())
+        report = with_warnings(draft.report())
     except GarbledError as error:
         return Failure(adapter.name, error.line, error.reason)
+    last = max(measured.line for measured in report.measurements)
+    behind = [line for line in block.lines if line.number > last]
+    messages = abnormal_ends.failures(behind)
+    return _failed(report, messages[0]) if messages else report
+
+
+def _failed(result: BenchmarkReport | Failure, line: TextLine) -> BenchmarkReport | Failure:
+    """Mark a run that died."""
+    said = abnormal_ends.sentence(line)
+    if isinstance(result, Failure):
+        return replace(result, reason=f"{said}; {result.reason}")
+    warnings = tuple(dict.fromkeys((*result.warnings, said)))
+    return replace(result, completeness=Completeness.PARTIAL, warnings=warnings)
 
 
 def _parse(adapter: Adapter, draft: Draft) -> None:
@@ -103,42 +170,34 @@ def _parse(adapter: Adapter, draft: Draft) -> None:
         return
     assert adapter.parse_json, "only adapters that parse objects claim them"
     try:
-        adapter.parse_json(draft, draft.block.data)
-    except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
-        reason = f"the JSON object is not {adapter.name}'s: {error!r}"
+        adapter.parse_json(draft, JsonObject(draft.block.data, draft.block.start))
+    except (LookupError, TypeError, AttributeError, ArithmeticError):
+        reason = f"a value of the JSON object is of another kind than {adapter.name} writes"
         raise GarbledError(draft.block.start, reason) from None
     draft.end(True, "")
 
 
-def _lines(text: str) -> tuple[list[TextLine], bool]:
+def _streams(text: str) -> Iterator[tuple[list[TextLine], bool]]:
     """Split into lines without what terminals, launchers and mail programs add.
 
-    A last line without an end may have been cut: it does not count, unless it closes an object.
+    Gives the lines of each source, and whether the last was cut. A last line without an end may
+    have been cut: it does not count, unless it closes an object.
     """
     parts = re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
-    last = parts.pop()
+    last = parts[-1]
+    is_cut = bool(last.strip())
     if last.rstrip().endswith("}") or _is_prompt(_COLOUR.sub("", last)):
-        parts.append(last)
-        last = ""
-    is_quoted = sum(part.startswith(">") for part in parts) * 2 > len(parts)
-    if is_quoted:
-        parts = [_QUOTE.sub("", part, count=1) for part in parts]
-    rank = _rank_before(parts)
-    lines = [TextLine(number, _plain(part, rank)) for number, part in enumerate(parts, 1)]
-    return lines, bool(last.strip())
+        is_cut = False
+    elif not is_cut:
+        parts.pop()
+    lines = [TextLine(number, _plain(part)) for number, part in enumerate(parts, 1)]
+    for stream in streams(lines, _is_beginning):
+        is_cut_here = is_cut and stream[-1].number == len(parts)
+        yield (stream[:-1] if is_cut_here else stream), is_cut_here
 
 
-def _rank_before(parts: Sequence[str]) -> re.Pattern[str]:
-    """Return the prefix of ranks, with a blank if the launcher adds one to each row."""
-    after = [part[match.end() :] for part in parts if (match := _RANK.search(part))]
-    bare = [rest.removeprefix(" ") for rest in after]
-    is_indented = all(not rest or rest.startswith(" ") for rest in after)
-    adds_blank = is_indented and sum(map(_is_title, bare)) >= sum(map(_is_title, after))
-    return re.compile(f"{_RANK.pattern} ?") if adds_blank else _RANK
-
-
-def _is_title(text: str) -> bool:
-    return bool(_BEGINS.match(text))
+def _is_beginning(text: str) -> bool:
+    return bool(_BEGINS.match(text) or _TABLES.match(text))
 
 
 def _is_prompt(line: str) -> bool:
@@ -146,53 +205,91 @@ def _is_prompt(line: str) -> bool:
     return bool(_PROMPT.fullmatch(line)) and line.strip() != "#"
 
 
-def _plain(line: str, rank: re.Pattern[str]) -> str:
-    plain = rank.sub("", _COLOUR.sub("", line)) if "\x1b" in line or "<std" in line else line
+def _plain(line: str) -> str:
+    plain = _COLOUR.sub("", line) if "\x1b" in line else line
     known = plain if plain.isascii() else _FOREIGN_DIGIT.sub("#", plain)
     return _FLOOD.sub("#", known)
 
 
-def _parts(lines: Sequence[TextLine], is_cut: bool) -> Iterator[_Part]:
+def _parts(lines: Sequence[TextLine], is_cut: bool) -> Iterator["_Part"]:
     """Part the lines by the benchmarks that wrote them; ``None`` stands for unknown ones."""
     adapter: Adapter | None = None
-    gathered: list[TextLine] = []
-    index = 0
+    start = index = 0
+    has_rows = False
     while index < len(lines):
         owner, block = _object(lines, index, is_cut)
         if owner is None:
-            begun = None if block.is_object else _begun(block.lines[0], adapter, gathered)
+            line = block.lines[0]
+            begun = None
+            if not block.is_object:
+                before = lines[start], lines[max(index - 1, start)]
+                begun = _begun(line, adapter, before, has_rows)
             if begun:
-                yield from _part(adapter, gathered)
-                adapter, gathered = begun, []
-            gathered += block.lines
+                yield from _part(adapter, lines, start, index)
+                adapter, start, has_rows = begun, index, False
+            has_rows = has_rows or begins_with_digit(line.text)
         else:
-            yield from _part(adapter, gathered)
+            yield from _part(adapter, lines, start, index)
             yield _Part(owner, block)
-            adapter, gathered = None, []
+            adapter, start, has_rows = None, index + len(block.lines), False
         index += len(block.lines)
-    yield from _part(adapter, gathered, is_cut)
+    yield from _part(adapter, lines, start, len(lines), is_cut)
 
 
 def _part(
-    adapter: Adapter | None, gathered: list[TextLine], is_cut: bool = False
-) -> Iterator[_Part]:
-    if gathered:
-        yield _Part(adapter, TextBlock(tuple(gathered), is_cut))
+    adapter: Adapter | None, lines: Sequence[TextLine], start: int, end: int, is_cut: bool = False
+) -> Iterator["_Part"]:
+    if start < end:
+        before = tuple(lines[max(start - _BEFORE_MAX, 0) : start])
+        yield _Part(adapter, TextBlock(tuple(lines[start:end]), is_cut, before=before))
 
 
-def _begun(line: TextLine, adapter: Adapter | None, gathered: list[TextLine]) -> Adapter | None:
-    """Return the adapter whose text begins with this line; ``None`` within a text."""
+def _begun(
+    line: TextLine, adapter: Adapter | None, before: tuple[TextLine, TextLine], has_rows: bool
+) -> Adapter | None:
+    """Return the adapter whose text begins with this line; ``None`` within a text.
+
+    Parameters
+    ----------
+    line
+        The line.
+    adapter
+        The adapter of the part that precedes it.
+    before
+        First and last line of that part.
+    has_rows
+        Whether that part has rows.
+    """
     match = _BEGINS.match(line.text)
     if not match:
-        return None
+        return _begun_by_table(line, adapter, before[0], has_rows)
     assert match.lastgroup
     begun = ADAPTERS[match.lastgroup]
     if adapter is None:
         return begun
     if adapter.inside and re.match(adapter.inside, line.text):
         return None
-    goes_on = begun is adapter and begun.is_row and _BEGINS.match(gathered[-1].text)
+    goes_on = begun is adapter and begun.is_row and _BEGINS.match(before[1].text)
     return None if goes_on else begun
+
+
+def _begun_by_table(
+    line: TextLine, adapter: Adapter | None, first: TextLine, has_rows: bool
+) -> Adapter | None:
+    """Return the adapter whose table begins with this header, where its title is missing.
+
+    Below a title the header belongs to it. Without one, each header with rows is a run.
+    """
+    match = _TABLES.match(line.text)
+    if not match or (adapter and adapter.inside and re.match(adapter.inside, line.text)):
+        return None
+    assert match.lastgroup
+    begun = ADAPTERS[match.lastgroup]
+    if begun is not adapter:
+        return begun
+    assert begun.table
+    is_untitled = bool(re.match(begun.table, first.text))
+    return begun if is_untitled and has_rows and not begun.is_one_run else None
 
 
 def _object(

@@ -21,6 +21,8 @@ from etherweave.units import PRINTED_UNITS, Unit
 NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?"
 """A number without sign, in the pattern of a line."""
 _DECIMAL = re.compile(NUMBER + r"(?:[eE][+-]?[0-9]{1,3})?")
+_REMARK = re.compile(r"\s+(?:<[-=]+|←).*")
+"""What people write behind a row."""
 INTEGER = re.compile(r"[0-9]{1,18}")
 FIXED_2 = re.compile(r"[0-9]{1,18}\.[0-9]{2}")
 """With two places, as ``%.2f`` prints it."""
@@ -34,6 +36,8 @@ _MOST = {
 }
 """Years of running, the memory of all nodes of an exascale machine, its operations: no benchmark
 measures more."""
+_SHOWN_MAX = 100
+"""Of a line that explains why there is no measurement [characters]."""
 _SIZE_MOST = 2**50
 """Of a message [bytes]."""
 
@@ -48,6 +52,8 @@ class TextBlock(NamedTuple):
     """It is a JSON object rather than lines."""
     data: dict[str, Any] | None = None
     """That object; ``None`` if it is cut or garbled."""
+    before: tuple[TextLine, ...] = ()
+    """The lines that precede it: the command, perhaps, or the name of a table."""
 
     @property
     def start(self) -> int:
@@ -70,6 +76,8 @@ class Draft:
     version: str | None = None
     completeness: Completeness = Completeness.OPEN
     valid: bool | None = None
+    is_wrong: bool = False
+    """Its own verification failed."""
     facts: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     leftover: list[TextLine] = field(default_factory=list)
@@ -88,7 +96,7 @@ class Draft:
     ) -> None:
         """Store a printed number in its base unit.
 
-        A time or a rate of zero is left out: it is below what the tool prints, or was not measured.
+        A time or a rate of zero is left out, with a warning: nothing took that long.
 
         Raises
         ------
@@ -107,7 +115,7 @@ class Draft:
                 Measurement(metric, value, statistic, size, tuple(labels), said, line)
             )
         elif size != 0:
-            self.warn(f"a {metric.name} printed as {printed} is left out: too small to be printed")
+            self.warn(f"a {metric.name} printed as {printed} is left out")
 
     def add_each(
         self,
@@ -171,15 +179,21 @@ class Draft:
     def end(self, is_seen: bool, what: str) -> None:
         """Close a format that has an end of its own."""
         if not is_seen:
-            self.miss(f"{what} is missing: the text is cut")
+            self.miss(f"{what} is missing")
         elif self.completeness == Completeness.OPEN:
             self.completeness = Completeness.COMPLETE
 
     def check(self, is_passed: bool, failure: str) -> None:
         """Record a verification by the benchmark itself."""
         self.valid = is_passed and self.valid is not False
+        self.is_wrong = self.is_wrong or not is_passed
         if not is_passed:
             self.warn(failure)
+
+    def fail(self, failure: str) -> None:
+        """Record that the benchmark itself reports a failure; its silence verifies nothing."""
+        self.valid = False
+        self.warn(failure)
 
     def report(self) -> BenchmarkReport:
         """Finish.
@@ -192,7 +206,7 @@ class Draft:
         if self.block.is_cut:
             self.miss("the text ends within a line, which is left out")
         if not self.measurements:
-            raise GarbledError(self.block.start, "no measurement: cut, or nothing was measured")
+            raise GarbledError(self.block.start, f"no measurement: {self._reason()}")
         check_statistics(self.measurements)
         return BenchmarkReport(
             self.benchmark,
@@ -206,6 +220,15 @@ class Draft:
             tuple(self.warnings),
             tuple((line.number, line.text) for line in self.leftover),
         )
+
+    def _reason(self) -> str:
+        """Say why there is no measurement, by what the text says."""
+        reasons = list(self.warnings)
+        if self.is_wrong:
+            reasons.insert(0, "its own verification FAILED")
+        elif line := next((line for line in self.leftover if re.search(r"\w", line.text)), None):
+            reasons.append(f"line {line.number}: {line.text.strip()[:_SHOWN_MAX]}")
+        return "; ".join(reasons) or "the text has no row of results"
 
 
 def not_understood(line: TextLine) -> GarbledError:
@@ -266,7 +289,7 @@ def fields(line: TextLine, kinds: Sequence[re.Pattern[str]]) -> list[str]:
     GarbledError
         When there are more or fewer fields, or one is of another kind.
     """
-    parts = line.text.split()
+    parts = _REMARK.sub("", line.text).split()
     if len(parts) != len(kinds):
         raise GarbledError(line.number, f"expected {len(kinds)} columns, found {len(parts)}")
     for part, kind in zip(parts, kinds, strict=True):

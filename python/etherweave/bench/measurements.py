@@ -110,13 +110,16 @@ _SHARE = re.compile(r"p[0-9.]+(?:e[+-]?[0-9]+)?")
 def check_alignment(rows: Sequence[TextLine]) -> None:
     """Find the row of a right-aligned table that lost or gained characters.
 
+    A table whose runs of blanks a page has merged is not aligned.
+
     Raises
     ------
     GarbledError
         When nearly all rows end in one column, and one does not.
     """
     ends = Counter(len(row.text.rstrip()) for row in rows)
-    if len(rows) < _ALIGNED_FROM or len(ends) == 1:
+    is_aligned = any(re.search(r"\S\s{2,}\S", row.text) for row in rows)
+    if len(rows) < _ALIGNED_FROM or len(ends) == 1 or not is_aligned:
         return
     (usual, count), *_ = ends.most_common()
     if count * 4 >= len(rows) * 3:

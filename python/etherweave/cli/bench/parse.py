@@ -99,7 +99,7 @@ def _print_report(report: BenchmarkReport) -> None:
     version = f" {report.version}" if report.version else ""
     verified = {None: "", True: ", verified", False: ", FAILED its verification"}[report.valid]
     state = {
-        "open": ", to its last row (the format has no end mark: it may be cut)",
+        "open": ", to its last row (no end mark: it may be cut)",
         "partial": ", INCOMPLETE",
         "complete": "",
     }[report.completeness]

@@ -1,0 +1,103 @@
+"""Abnormal ends: what programs, launchers, batch systems and kernels print when a run dies.
+
+Messages are of two kinds. Some say on their own that a process died. Others only say that
+something failed: they count behind the last row, where nothing but the end should be.
+"""
+
+import re
+from collections.abc import Iterable
+
+from etherweave.bench.measurements import TextLine
+
+_ANYWHERE = (
+    # The process and its signals.
+    r"[Ss]egmentation fault|\bSIGSEGV\b|\bsegfault at\b|Caught (?:signal|error)\b",
+    r"[Pp]rocess received signal|[Ee]xit(?:ed|ing)?(?: with| on)? signal|KILLED BY SIGNAL",
+    r"[Tt]erminated (?:by|with) signal|core dumped|[Bb]us error|[Ii]llegal instruction",
+    r"[Ff]loating[ -]point exception|forrtl: severe|\*\*\* stack smashing|double free or corrup",
+    r"^(?:\S+: line \d+: +\d+ )?(?:Killed|Aborted|Terminated|Hangup|Alarm clock|Quit)\b",
+    r"(?:free|malloc|realloc|corrupted \S+|munmap_chunk)\(\): |corrupted size vs|terminate called",
+    r"Abort trap|User defined signal|Unhandled exception|sending signal [A-Z]+ to command",
+    r"error while loading shared libraries|^\w+(?: of \S+)? failed: ",
+    r"[Aa]ssertion\b.*\bfailed|[Aa]ssertion failed|\bassert \(.*\) failed|ASSERT\w* FAILED",
+    r"Traceback \(most recent call last\)|std::bad_alloc|thread '.*' panicked|^panic: ",
+    # MPI and its launchers.
+    r"MPI_A[Bb][Oo][Rr][Tt]\b(?! *=)|internal ABORT|^[Aa]bort\(\d+\)|aborting (?:the )?job",
+    r"[Ff]atal error in\b|MPI_ERRORS_ARE_FATAL|An error occurred in (?:MPI_|a )|PMI2?_Abort",
+    r"BAD TERMINATION|APPLICATION TERMINATED WITH THE EXIT STRING|terminated badly",
+    r"\bEXIT (?:CODE|STATUS): [1-9]|process returned a non-zero exit code",
+    r"exited with (?:a )?non-?zero (?:exit )?(?:status|code)|has exited due to process rank",
+    r"(?:prterun|mpirun|mpiexec|orterun) (?:noticed that|detected that one)",
+    r"Primary job +terminated normally|unable to (?:reliably )?start|killing job\b|MPICH ERROR",
+    r"lost (?:communication|connection)|exit signal [A-Z]|[Oo]ne or more process\w* .*terminated",
+    r"non-zero (?:status|exit (?:code|status))|finalizing improperly|exiting improperly",
+    # Batch systems and containers.
+    r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE|JOB|TASK|STEP|SIGNAL)|\*\*\* (?:JOB|STEP) .*CANCEL",
+    r"srun: error: .*(?:[Ee]xited|Killed|Aborted|Terminated|Out Of Memory|fault|error|Timed out)",
+    r"srun: (?:Job step aborted|Terminating|Force Terminated)|Job step aborted",
+    r"slurmstepd: error: .*(?:\*\*\*|oom|OOM|[Kk]illed|memory limit)|\bNODE[ _]FAIL(?:URE)?\b",
+    r"[Jj]ob allocation \d+ has been revoked|exceeded \S*(?: \S+)? ?limit|[Jj]ob killed",
+    r"job\.exception|flux-job: .*(?:exited|killed|fail)|resource allocation expired",
+    r"[Ee]xit(?:ed)?(?: with)?:? (?:exit )?(?:code|status)[: ]+[1-9]|returned exit code [1-9]",
+    r"[Cc]ommand (?:terminated|exited) (?:by|with) (?!.*\b(?:code|status) 0\b)|OOMKilled|Evicted",
+    # The kernel.
+    r"[Oo]ut of memory: Kill|oom[-_]kill|OOM[ -]kill|[Oo]om-kill|Memory cgroup out of memory",
+    # Libraries and programs.
+    r"Test (?:NCCL|CUDA|HIP|MPI) failure|Test failure \S|NCCL (?:failure|error)|Test timeout",
+    r"nccl(?:System|Internal|Remote|UnhandledCuda|UnhandledHip)Error|ncclInvalid(?:Usage|Argument)",
+    r"unhandled (?:system|cuda|hip) error|(?:CUDA|HIP|Hip) error\b",
+    r"NCCL WARN .*(?:completion|error|fail|[Tt]imeout|unreachable)|retry count exceeded",
+    r"closed by remote host|No messages were received|illegal memory access",
+    r"DATA VALIDATION ERROR|HPL ERROR|PANIC",
+    r"[Ff]ailed to complete run_iter|[Cc]ompletion with error|Failed status \d+: wr_id",
+    r"[Tt]est exited with Error|Error occurred while running|run ended with error",
+    r"iperf3?: (?:error|interrupt) - |(?:write|read|recv|send)\d? failed: ",
+)
+_DEATH = re.compile("|".join(_ANYWHERE))
+_WORDS = (
+    *("fault", "signal", "segv", "core dump", "error", "illegal", "exception", "severe", "smash"),
+    *("corrupt", "kill", "abort", "terminat", "hangup", "alarm", "quit", "assert", "traceback"),
+    *("bad_alloc", "panic", "fatal", "exit", "lost co", "cancel", "due to", "fail", "revoked"),
+    *("exceeded", "expired", "evicted", "memory", "timeout", "closed by", "no messages"),
+    *("timed out", "time out", "time-out", "broken pipe", "reset by", "interrupt"),
+    *("unable to", "(): ", "noticed that", "detected that"),
+)
+"""In small letters: every message has at least one of them, which is quicker to look for."""
+_FAILED = re.compile(
+    r"^\s*(?:\[|\*{2,}|<|\S+[:\])>|]|#\s*error\b|ERROR|Error|FATAL|Fatal|error|fatal|panic)"
+    r".*\b(?:error|fail(?:ed|ure|s)?|fatal|abort(?:ed|ing|s)?|kill(?:ed|ing)?|terminat(?:ed|ing)|"
+    r"time[d -]*out|cancel(?:l?ed|ling)?|panic|exception|corrupt\w*|reset by peer|"
+    r"broken pipe)\b",
+    re.IGNORECASE,
+)
+_HARMLESS = re.compile(
+    # iperf 2.1 ends its UDP server with an assertion of the mutex, after all is printed.
+    r"pthread_mutex_lock_full|help message|warning|UCX +WARN|NCCL INFO|Permanently added|"
+    r"\b(?:no|0) (?:error|fail)|mca_base_component|setpgid|enforce fail|"
+    r"failed residual checks|MPI_ERRORS_RETURN",
+    re.IGNORECASE,
+)
+_SHOWN_MAX = 120
+"""Of a message [characters]."""
+
+
+def deaths(lines: Iterable[TextLine]) -> list[TextLine]:
+    """Find the messages that say on their own that a process died."""
+    return [line for line in lines if _is_message(line.text, _DEATH)]
+
+
+def _is_message(text: str, pattern: re.Pattern[str]) -> bool:
+    small = text.lower()
+    if not any(word in small for word in _WORDS):
+        return False
+    return bool(pattern.search(text)) and not _HARMLESS.search(text)
+
+
+def failures(lines: Iterable[TextLine]) -> list[TextLine]:
+    """Find messages that something failed, among lines behind the last row."""
+    return [line for line in lines if _is_message(line.text, _FAILED)]
+
+
+def sentence(line: TextLine) -> str:
+    """Say that the run died, and by which message."""
+    return f"the run failed: line {line.number}: {' '.join(line.text.split())[:_SHOWN_MAX]}"
