@@ -1,20 +1,18 @@
-"""Benchmarks of collectives of machine learning: Gloo, PARAM, nccl-tests and rccl-tests.
+"""Benchmarks of collectives of machine learning: Gloo and PARAM.
 
-Gloo's benchmark of collectives. Its *GB/s* are 2^30 bytes; times are of a whole operation.
+Gloo's benchmark of collectives. Its *GB/s* are 2^30 bytes; times are of a whole operation. Its
+first versions count elements, which are of four bytes where the rate says so; without a rate the
+size is not known.
 
 PARAM's communication benchmark of PyTorch: rows *COMMS-RES*. *GB/s* are 10^9 bytes.
 
 The algorithm's bandwidth follows from size and median, so a row can be checked.
-
-nccl-tests and rccl-tests: collectives of GPUs. *GB/s* are 10^9 bytes; times are of an operation.
-
-The bus bandwidth is the algorithm's times a factor that makes it comparable to a link's.
 """
 
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import ANY, INTEGER, NUMBER, Draft, begins_with_digit, fields
+from etherweave.bench.draft import INTEGER, NUMBER, Draft, begins_with_digit, fields
 from etherweave.bench.measurements import (
     GarbledError,
     TextLine,
@@ -33,7 +31,6 @@ from etherweave.bench.plans import (
     RunForecast,
     Start,
     all_ranks,
-    doubling,
     need_ranks,
     predict_sweep,
 )
@@ -43,6 +40,17 @@ _THREE = re.compile(r"[0-9]{1,9}\.[0-9]{3}")
 _GLOO_KINDS = (*(INTEGER,) * 6, _THREE, INTEGER)
 _GLOO_STATISTICS = ("min", "p50", "p99", "max")
 _OPTION = re.compile(r"\b(\w{1,20})=(\[[^]]*\]|[^,]*)")
+_OLD_TITLE = re.compile(r"Algorithm:\s+(\w{1,40})\s*")
+_OLD_STATISTICS = {
+    "min (us)": "min",
+    "p50 (us)": "p50",
+    "p99 (us)": "p99",
+    "p995 (us)": "p99.5",
+    "max (us)": "max",
+    "avg (us)": "mean",
+}
+_SURE_RATE = 0.1
+"""Rate of three digits, of which the size follows [GiB/s]."""
 _PARTS = ("BENCHMARK RESULTS", "VERIFY ERRORS")
 _ALGORITHMS = (
     *("ALLGATHER", "ALLGATHER_RING", "ALLGATHERV", "ALLREDUCE", "ALLREDUCE_BCUBE"),
@@ -56,6 +64,9 @@ _ALGORITHMS = (
 
 def _parse_gloo(draft: Draft) -> None:
     draft.program = "gloo benchmark"
+    if old := _OLD_TITLE.fullmatch(draft.block.lines[0].text):
+        _parse_old_gloo(draft, old[1])
+        return
     first, *rest = draft.block.lines
     labels = [("algorithm", first.text.strip().lower())]
     rows: list[TextLine] = []
@@ -80,6 +91,61 @@ def _parse_gloo(draft: Draft) -> None:
     sizes = [(row.number, _take_gloo(draft, row, labels)) for row in rows]
     check_rising(sizes)
     draft.end(is_closed, "the rule below the table")
+
+
+def _parse_old_gloo(draft: Draft, algorithm: str) -> None:
+    header: list[str] = []
+    rows: list[tuple[int, dict[str, str]]] = []
+    for line in (*draft.block.before[-3:], *draft.block.lines):
+        text = " ".join(line.text.split())
+        if text.startswith(("Device:", "Options:")):
+            draft.facts.update(_OPTION.findall(text))
+        elif text.startswith("elements min (us)"):
+            if header:
+                raise GarbledError(line.number, "a second header: two runs are mixed")
+            header = re.findall(r"elements|samples|\S+ \([^)]+\)", text)
+        elif header and begins_with_digit(line.text):
+            kinds = [_THREE if name == "avg (GB/s)" else INTEGER for name in header]
+            rows.append((line.number, dict(zip(header, fields(line, kinds), strict=True))))
+        elif text and line.number > draft.block.start:
+            draft.leftover.append(line)
+    if draft.facts.get("processes") == "1":
+        raise GarbledError(draft.block.start, "one rank sends nothing")
+    width = _element_bytes([cells for _, cells in rows])
+    for line_number, cells in rows:
+        _take_old_gloo(draft, line_number, cells, width, algorithm)
+    check_rising((line_number, int(cells["elements"])) for line_number, cells in rows)
+    if rows and width is None:
+        draft.warn("the size of an element is not printed: sizes are in elements")
+
+
+def _element_bytes(rows: list[dict[str, str]]) -> int | None:
+    """Return four if every rate lies between those of the longest and the shortest time."""
+    seen = False
+    for cells in rows:
+        rate = float(cells.get("avg (GB/s)", 0))
+        if rate < _SURE_RATE:
+            continue
+        times = int(cells["max (us)"]), int(cells["min (us)"])
+        slow, fast = (4 * int(cells["elements"]) / max(time, 1) * 1e6 / 2**30 for time in times)
+        if not slow * 0.98 <= rate <= fast * 1.02:
+            return None
+        seen = True
+    return 4 if seen else None
+
+
+def _take_old_gloo(
+    draft: Draft, line: int, cells: dict[str, str], width: int | None, algorithm: str
+) -> None:
+    size = width and width * int(cells["elements"])
+    labels = [("algorithm", algorithm)]
+    labels += [] if width else [("elements", cells["elements"])]
+    for name, statistic in _OLD_STATISTICS.items():
+        if name in cells:
+            time = cells[name]
+            draft.add(CALL_TIME, time, "us", line, size=size, statistic=statistic, labels=labels)
+    if "avg (GB/s)" in cells:
+        draft.add(BANDWIDTH_CALL, cells["avg (GB/s)"], "GiB/s", line, size=size, labels=labels)
 
 
 def _take_gloo(draft: Draft, row: TextLine, labels: list[tuple[str, str]]) -> int:
@@ -115,7 +181,7 @@ GLOO = Adapter(
         "percentiles and sizes rise",
         "the rule below the table is there",
     ),
-    begins=rf"\s{{10,}}(?:{'|'.join(_ALGORITHMS)})\s*$",
+    begins=rf"\s{{10,}}(?:{'|'.join(_ALGORITHMS)})\s*$|Algorithm: {{2,}}\w+\s*$",
     plan=_plan_gloo,
     parse=_parse_gloo,
 )
@@ -183,119 +249,4 @@ PARAM = Adapter(
     is_row=True,
     plan=_plan_param,
     parse=_parse_param,
-)
-
-
-_TYPE = re.compile(r"u?int(?:8|32|64)|float|half|double|bfloat16|f8e4m3|f8e5m2|fp8_e4m3|fp8_e5m2")
-_REDUCTION = re.compile(r"sum|prod|max|min|avg|mulsum|none")
-_ROOT = re.compile(r"-1|[0-9]{1,6}")
-_WRONG = re.compile(r"[0-9]{1,12}|N/A|[0-9](?:\.[0-9]+)?e[+-][0-9]+")
-_NCCL_KINDS = {
-    "size": INTEGER,
-    "count": INTEGER,
-    "type": _TYPE,
-    "redop": _REDUCTION,
-    "root": _ROOT,
-    "time": ANY,
-    "algbw": ANY,
-    "busbw": ANY,
-    "#wrong": _WRONG,
-    "error": _WRONG,
-}
-_BUSES = ("out_of_place", "in_place")
-_AVERAGE = re.compile(r"# Avg bus bandwidth\s*: (\S+)\s*")
-_BOUNDS = re.compile(r"# Out of bounds values : (\d+) (OK|FAILED)\s*")
-_STARTED = re.compile(r"# Collective test starting: (\w+)_perf\s*")
-_NOTES = re.compile(r"#|NCCL version|\S+:\d+:\d+ \[\d+\] NCCL|\s*$")
-
-
-def _parse_nccl(draft: Draft) -> None:
-    draft.program = "nccl-tests"
-    header: list[str] = []
-    rows: list[TextLine] = []
-    buses: list[float] = []
-    is_over = False
-    for line in draft.block.lines:
-        names = line.text.strip("# ").split()
-        if started := _STARTED.fullmatch(line.text):
-            draft.program = f"{started[1]}_perf"
-        elif names[:2] == ["size", "count"]:
-            header = _header(names, line, header)
-        elif header and begins_with_digit(line.text):
-            rows.append(line)
-        elif bounds := _BOUNDS.fullmatch(line.text):
-            draft.check(bounds[2] == "OK", f"{bounds[1]} values are out of bounds")
-        elif average := _AVERAGE.fullmatch(line.text):
-            draft.facts["average bus bandwidth"] = f"{average[1]} GB/s"
-            is_over = True
-        elif not _NOTES.match(line.text):
-            draft.leftover.append(line)
-    for row in rows:
-        _take_nccl(draft, header, row, buses)
-    draft.end(is_over, "the line `# Avg bus bandwidth`")
-
-
-def _header(names: list[str], line: TextLine, before: list[str]) -> list[str]:
-    if before or [name for name in names if name not in _NCCL_KINDS] or names.count("time") != 2:
-        raise GarbledError(line.number, f"a header that is not understood: {line.text.strip()!r}")
-    return names
-
-
-def _take_nccl(draft: Draft, header: list[str], row: TextLine, buses: list[float]) -> None:
-    cells = fields(row, [_NCCL_KINDS[name] for name in header])
-    size = int(cells[0])
-    fixed = dict(zip(header, cells, strict=True))
-    about = [(name, fixed[name]) for name in ("type", "redop", "root") if name in fixed]
-    starts = [place for place, name in enumerate(header) if name == "time"]
-    for where, start in zip(_BUSES, starts, strict=True):
-        time, algorithm, bus, *wrong = cells[start : start + 4]
-        labels = [("placement", where), *about]
-        if wrong and wrong[0] not in ("0", "N/A") and float(wrong[0]) > 1e-5:
-            draft.check(False, f"{size} B, {where}: {wrong[0]} wrong values; left out")
-            continue
-        if float(algorithm) > 0.1 and float(time):
-            own = size / float(time) / 1e3
-            rounding = 0.005 + 0.006 / float(algorithm) + 0.06 / float(time)
-            check_agreement(row.number, "size, time and rate", float(algorithm), own, rounding)
-        if float(algorithm) > 0.1 and float(bus) and not 0.45 < float(bus) / float(algorithm) < 2.1:
-            raise GarbledError(row.number, "a bus bandwidth that no collective has")
-        number = row.number
-        draft.add(CALL_TIME, time, "us", number, size=size, labels=labels)
-        draft.add(BANDWIDTH_CALL, algorithm, "GB/s", number, size=size, labels=labels)
-        draft.add(BANDWIDTH_BUS, bus, "GB/s", number, size=size, labels=labels)
-
-
-def _plan_nccl(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
-    ranks = need_ranks(request, 2, request.program)
-    smallest, largest = request.size_min or 8, request.size_max or 2**30
-    count = request.iterations or 20
-    both = 2 * (count + 5)
-    steps = [(2 * size * (ranks - 1) // ranks, both) for size in doubling(smallest, largest)]
-    words = (
-        *(request.program, "-b", str(smallest), "-e", str(largest), "-f", "2", "-g", "1"),
-        *("-n", str(count), "-w", "5"),
-    )
-    forecast = predict_sweep(steps, fabric, "2 (n-1)/n of the size, in place and out of place")
-    return all_ranks(request, words, forecast, sizes=doubling(smallest, largest))
-
-
-NCCL_TESTS = Adapter(
-    name="nccl_tests",
-    programs=tuple(
-        f"{name}_perf"
-        for name in (
-            *("all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast"),
-            *("reduce", "sendrecv"),
-        )
-    ),
-    metrics=(CALL_TIME, BANDWIDTH_CALL, BANDWIDTH_BUS),
-    checks=(
-        "sizes with wrong values are left out",
-        "no values out of bounds",
-        "size, time and rate agree",
-    ),
-    begins=r"#\s+(?:Collective test starting: |nThread \d+ nGpus \d+ minBytes )",
-    inside=r"#\s+nThread \d+ nGpus",
-    plan=_plan_nccl,
-    parse=_parse_nccl,
 )
