@@ -1,7 +1,8 @@
 """Intel MPI Benchmarks: MPI1, P2P, RMA, EXT and NBC.
 
 Megabytes are 10^6 bytes. A ping-pong's time is half a round trip. A size whose time ran out has a
-row without numbers: it is missing, not zero.
+row without numbers: it is missing, not zero. A table without the title of the suite is of the
+benchmark that a line above it names.
 """
 
 import re
@@ -62,10 +63,19 @@ _COLUMNS = {
         FIXED_2,
     ),
     "Msg/sec": INTEGER,
+    "defects": FIXED_2,
 }
 """Of any part of IMB, in the order in which it prints them."""
+_TITLE = r"#\s+Intel ?\(R\) MPI Benchmark"
+_TABLE = r"#bytes[ \t]+#repetitions[ \t]+(?:t|Mbytes)|# ?Benchmarking[ \t]+\S+[ \t]*$"
+_HEAD = re.compile(r"#bytes|#repetitions|# (?:#processes|\( \d+|Group| +MODE)")
 _STATISTICS = {"t[usec]": "mean", "t_min[usec]": "min", "t_max[usec]": "max"}
 _STATISTICS |= {"t_avg[usec]": "mean", "t_pure[usec]": "mean"}
+_OUT = {
+    "time-out": "the time ran out",
+    "out-of-mem": "the memory ran out",
+    "int-overflow": "the count overflows",
+}
 _BOTH = ("Sendrecv", "Exchange", "Biband", "Bidir")
 
 
@@ -85,7 +95,8 @@ class _Section:
     labels: list[tuple[str, str]]
     header: list[str] = field(default_factory=list)
     rows: list[TextLine] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
+    missing: list[tuple[str, str]] = field(default_factory=list)
+    """Sizes without a row, and why."""
 
     @property
     def time(self) -> Metric:
@@ -102,8 +113,12 @@ class _Section:
 
 def _parse(draft: Draft) -> None:
     first = draft.block.lines[0]
+    if re.match(_TABLE, first.text):
+        _parse_untitled(draft)
+        return
     title = re.fullmatch(
-        r"#\s+Intel\(R\) MPI Benchmarks ([\d.]+), (?:MPI-|IMB-)(1|P2P|RMA|NBC|EXT|IO|MT) part\s*",
+        rf"{_TITLE}s?(?: Suite)? V?([\d.]+)(?: Update \d+)?, "
+        r"(?:MPI-|IMB-)(1|P2P|RMA|NBC|EXT|IO|MT) part\s*",
         first.text,
     )
     if not title:
@@ -118,6 +133,39 @@ def _parse(draft: Draft) -> None:
     for name in listed:
         if name not in found and f"Multi-{name}" not in found:
             draft.miss(f"{name} was to be run, and is not here")
+
+
+def _parse_untitled(draft: Draft) -> None:
+    """Read tables whose head is missing; each is of the benchmark that a line above it names."""
+    draft.program = "IMB"
+    draft.warn("the lines with the title of IMB are missing")
+    lines = [line for line in (*draft.block.before, *draft.block.lines) if line.text.strip()]
+    sections: list[_Section] = []
+    for before, line in zip([None, *lines], lines, strict=False):
+        text = line.text.strip()
+        if line.number < draft.block.start or text.startswith("# All processes entering"):
+            continue
+        if begun := re.fullmatch(r"# ?Benchmarking\s+(\S+)", text):
+            sections.append(_Section(begun[1], line.number, []))
+            continue
+        is_new = not sections or bool(sections[-1].header)
+        if text.startswith("#bytes") and is_new:
+            sections.append(_Section(_name(before), line.number, []))
+        if not sections or _name(line) or re.fullmatch(r"[-~=#\s]+", text):
+            continue
+        if text.startswith("#") and not _HEAD.match(text):
+            draft.leftover.append(line)
+        else:
+            _take(draft, sections[-1], line)
+    for section in sections:
+        if section.header:
+            _read(draft, section)
+
+
+def _name(line: TextLine | None) -> str:
+    """Return the benchmark that a line names, perhaps before a colon; empty if it names none."""
+    name = line.text.strip(" \t#:*-") if line else ""
+    return name if _KNOWN.fullmatch(name) else ""
 
 
 def _sections(draft: Draft) -> tuple[list[_Section], bool, list[str]]:
@@ -169,10 +217,10 @@ def _take(draft: Draft, section: _Section, line: TextLine) -> None:
 
 
 def _take_row(section: _Section, line: TextLine) -> None:
-    if out := re.match(r"\s*(\d+) time-out\.;", line.text):
-        section.missing.append(out[1])
+    if out := re.match(r"\s*(\d+)\s+(time-out|out-of-mem|int-overflow)\.;", line.text):
+        section.missing.append((out[1], _OUT[out[2]]))
     elif section.missing:
-        raise GarbledError(line.number, "a row after the time ran out")
+        raise GarbledError(line.number, f"a row after {section.missing[0][1]}")
     else:
         section.rows.append(line)
 
@@ -186,10 +234,13 @@ def _read(draft: Draft, section: _Section) -> None:
     has_modes = draft.program in ("IMB-RMA", "IMB-EXT") and "t[usec]" in section.header
     if len(named) != len(section.labels):
         raise GarbledError(section.line, "lines of its head occur twice")
-    if "processes" not in named or has_modes != ("mode" in named):
+    is_titled = draft.program != "IMB"
+    if is_titled and ("processes" not in named or has_modes != ("mode" in named)):
         raise GarbledError(section.line, "how many processes, or in which mode, is missing")
+    if named.get("processes") == "1" and "groups" not in named:
+        draft.warn(f"{section.name} of 1 process: one rank sends nothing")
     check_alignment(section.rows)
-    labels = [("benchmark", section.name), *section.labels]
+    labels = [*([("benchmark", section.name)] if section.name else []), *section.labels]
     kinds = [_COLUMNS[name] for name in section.header]
     sizes, repeats = [], []
     for row in section.rows:
@@ -201,8 +252,8 @@ def _read(draft: Draft, section: _Section) -> None:
     check_rising(sizes)
     if repeats != sorted(repeats, reverse=True):
         raise GarbledError(section.line, "repetitions rise: rows are mixed")
-    for size_missing in section.missing:
-        draft.miss(f"{section.name}: {size_missing} B and larger: the time ran out")
+    for size_missing, reason in section.missing:
+        draft.miss(f"{section.name}: {size_missing} B and larger: {reason}")
     if not (section.rows or section.missing):
         draft.miss(f"{section.name} has no rows")
 
@@ -267,7 +318,9 @@ ADAPTER = Adapter(
         "time and bandwidth of PingPong agree",
         "every benchmark of the list is there, to the line of MPI_Finalize",
     ),
-    begins=r"#\s+Intel\(R\) MPI Benchmarks",
+    begins=_TITLE,
+    table=_TABLE,
+    is_one_run=True,
     plan=_plan,
     parse=_parse,
 )

@@ -3,14 +3,18 @@
 *MB/sec* and *MiB/sec* are both 2^20 bytes, *Gb/sec* are 10^9 bits. Latencies of write and send are
 half a round trip, those of read and atomic operations a whole one. JSON names no unit of bandwidth:
 size times message rate determines it. A standard deviation may be printed as ``-nan``.
+
+With ``-C`` the numbers below *usec* are cycles of the processor, which are whole: no time follows
+from them. A table without its title is of the family: its times are those of a call.
 """
 
+import json
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import INTEGER, Draft, begins_with_digit, decimal, fields
+from etherweave.bench.json_objects import JsonObject
 from etherweave.bench.measurements import (
     GarbledError,
     TextLine,
@@ -21,6 +25,7 @@ from etherweave.bench.measurements import (
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
+    CALL_TIME,
     LATENCY,
     MESSAGE_RATE,
     ROUND_TRIP,
@@ -38,8 +43,12 @@ _VERBS = {"RDMA_Write": "write", "RDMA_Read": "read", "Send": "send", "Atomic": 
 _HEADER = re.compile(
     r"#bytes|#iterations|BW peak\[\w+/sec\]|BW average\[\w+/sec\]|MsgRate\[Mpps\]|"
     r"t_min\[usec\]|t_max\[usec\]|t_typical\[usec\]|t_avg\[usec\]|t_stdev\[usec\]|"
-    r"99% percentile\[usec\]|99\.9% percentile\[usec\]|tps average|CPU_Util\[%\]|\bsl\b"
+    r"99% percentile\[usec\]|99\.9% percentile\[usec\]|tps average|CPU_Util\[%\]|#?\bsl\b|"
+    r"(?:BW|MsgRate) Port[12]\[\w+(?:/sec)?\]"
 )
+_TABLE = r"[ \t]*#bytes[ \t]+(?:#sl[ \t]+)?#iterations[ \t]+(?:BW peak|BW average|t_min|t_avg)"
+_COMMAND = re.compile(r"\b(?:ib_(?:write|read|send|atomic)|raw_ethernet)_lat\b")
+_CYCLES = re.compile(r"\s(?:-[A-BD-Za-z]*C\b|--report-cycles\b)")
 _FIXED = re.compile(r"[0-9]{1,18}\.[0-9]{2,6}")
 _NONE = ("nan", "-nan")
 _DEVIATION = re.compile("|".join((_FIXED.pattern, *_NONE)))
@@ -62,18 +71,21 @@ _KEYS = {
     "percentile_99": "99% percentile[usec]",
     "percentile_99.9": "99.9% percentile[usec]",
 }
-_FACT = re.compile(r"\b([A-Z][\w .*]{0,40}?)\s*: (\S+)")
+_NAME = r"[^\s:][^:\t]{0,40}?"
+_FACT = re.compile(rf"\s*({_NAME})\s*: (\S+(?: \S+)*)\s*")
+_TWO_FACTS = re.compile(rf"\s*({_NAME})\s*: (\S+)\s+({_NAME})\s*: (\S+(?: \S+)*)\s*")
 
 
 def _parse(draft: Draft) -> None:
     first, *rest = draft.block.lines
     if re.match(_FAILURES, first.text):
         raise GarbledError(first.number, f"perftest says: {first.text.strip()}")
-    time, rate = _recognise(draft, first.text)
+    is_titled = not re.match(_TABLE, first.text)
+    time, rate = _recognise(draft, first.text) if is_titled else _untitled(draft, first)
     header: list[str] = []
     rows: list[TextLine] = []
     is_closed = False
-    for line in rest:
+    for line in rest if is_titled else draft.block.lines:
         if "#bytes" in line.text:
             header = _header(line, header)
         elif header and begins_with_digit(line.text) and not is_closed:
@@ -81,17 +93,37 @@ def _parse(draft: Draft) -> None:
         elif re.match(r"\s*-{20,}", line.text):
             is_closed = is_closed or bool(rows)
         elif not header:
-            draft.facts.update(_FACT.findall(line.text) if " : " in line.text else ())
-            _warn(draft, line.text)
+            _take_head(draft, line.text)
         else:
             draft.leftover += [line] if line.text.strip() else []
     _read(draft, header, rows, time, rate)
-    draft.end(is_closed, "the rule below the table")
+    if is_titled or is_closed:
+        draft.end(is_closed, "the rule below the table")
 
 
-def _warn(draft: Draft, text: str) -> None:
+def _take_head(draft: Draft, text: str) -> None:
     if re.search(r"WARNING|Conflicting CPU frequency", text):
         draft.warn(text.strip())
+    else:
+        draft.facts.update(_facts(text))
+
+
+def _facts(text: str) -> dict[str, str]:
+    """Read a line of the head, which has one fact or two; their names are kept as printed."""
+    if "address:" in text or text.lstrip().startswith("GID:"):
+        return {}
+    if two := _TWO_FACTS.fullmatch(text):
+        return {two[1]: two[2], two[3]: two[4]}
+    fact = _FACT.fullmatch(text)
+    return {fact[1]: fact[2]} if fact else {}
+
+
+def _untitled(draft: Draft, header: TextLine) -> tuple[Metric, Metric]:
+    draft.program = "perftest"
+    draft.warn("the line with the title is missing: which test it was is not known")
+    if "BW" in header.text:
+        draft.warn("whether the bandwidth is of one direction or of both is not known")
+    return CALL_TIME, BANDWIDTH
 
 
 def _recognise(draft: Draft, title: str) -> tuple[Metric, Metric]:
@@ -104,8 +136,10 @@ def _recognise(draft: Draft, title: str) -> tuple[Metric, Metric]:
 
 
 def _header(line: TextLine, before: list[str]) -> list[str]:
-    header = _HEADER.findall(line.text)
-    if before or _HEADER.sub("", line.text).strip():
+    header = [name.strip("#") if name == "#sl" else name for name in _HEADER.findall(line.text)]
+    if before:
+        raise GarbledError(line.number, "a second header: two runs are mixed")
+    if _HEADER.sub("", line.text).strip():
         raise GarbledError(line.number, f"a header that is not understood: {line.text.strip()!r}")
     return header
 
@@ -117,6 +151,7 @@ def _read(
     special = dict.fromkeys(whole, INTEGER) | {"t_stdev[usec]": _DEVIATION}
     kinds = [special.get(name, _FIXED) for name in header]
     sizes = []
+    _check_cycles(draft, [dict(zip(header, row.text.split(), strict=False)) for row in rows])
     for row in rows:
         cells = dict(zip(header, fields(row, kinds), strict=True))
         _add(draft, cells, row.number, time, rate)
@@ -125,6 +160,28 @@ def _read(
         check_rising(sizes)
     for gap in missing_powers([size for _, size in sizes]):
         draft.miss(f"no row for {gap} B")
+
+
+def _check_cycles(draft: Draft, rows: Sequence[Mapping[str, str]]) -> None:
+    """Refuse times that are cycles: by the command, or as all are whole in each row.
+
+    Raises
+    ------
+    GarbledError
+        When they are.
+    """
+    if not any("t_min[usec]" in cells or "t_avg[usec]" in cells for cells in rows):
+        return
+    command = next((line for line in draft.block.before[::-1] if _COMMAND.search(line.text)), None)
+    names = ("t_min[usec]", "t_max[usec]", "t_typical[usec]")
+    times = [cells.get(name, "") for cells in rows for name in names]
+    reason = "cycles of the processor (-C) below a header that says usec: no time follows"
+    if command and _CYCLES.search(command.text):
+        raise GarbledError(command.number, reason)
+    if all(re.fullmatch(r"[1-9][0-9]{2,}\.00", time) for time in times):
+        raise GarbledError(
+            draft.block.start, f"t_min, t_max and t_typical are whole in every row: {reason}"
+        )
 
 
 def _add(draft: Draft, cells: Mapping[str, str], line: int, time: Metric, rate: Metric) -> None:
@@ -136,6 +193,8 @@ def _add(draft: Draft, cells: Mapping[str, str], line: int, time: Metric, rate: 
         elif name in _TIMES:
             which = _TIMES[name]
             draft.add(time, value, "us", line, size=size, statistic=which, labels=labels)
+        elif "Port" in name:
+            _add_port(draft, name, value, line, size, rate)
         elif name.startswith("BW"):
             scale = name[name.index("[") + 1 : -5]
             if scale not in _UNITS:
@@ -148,6 +207,15 @@ def _add(draft: Draft, cells: Mapping[str, str], line: int, time: Metric, rate: 
                 draft.add(rate, value, unit, line, size=size, statistic="max", labels=labels)
         elif name == "MsgRate[Mpps]":
             draft.add(MESSAGE_RATE, value, "M/s", line, size=size, labels=labels)
+
+
+def _add_port(draft: Draft, name: str, value: str, line: int, size: int, rate: Metric) -> None:
+    labels = [("port", name[name.index("Port") + 4])]
+    if name.startswith("MsgRate"):
+        draft.add(MESSAGE_RATE, value, "M/s", line, size=size, labels=labels)
+    else:
+        unit = _UNITS[name[name.index("[") + 1 : -5]]
+        draft.add(rate, value, unit, line, size=size, labels=labels)
 
 
 def _check(cells: Mapping[str, str], line: int, size: int, printed: str, unit: str) -> None:
@@ -163,11 +231,11 @@ def _rounding(printed: float, messages: float) -> float:
     return 0.005 + 0.006 / printed + 1 / messages
 
 
-def _parse_json(draft: Draft, data: Mapping[str, Any]) -> None:
+def _parse_json(draft: Draft, data: JsonObject) -> None:
     line = draft.block.start
     # As in "RDMA_Write_BW_Test" and in "RDMA_Write BW Test".
-    title = str(data["test_info"]["test"]).replace("_", " ").replace("RDMA ", "RDMA_")
-    results = {name: _printed(value) for name, value in data["results"].items()}
+    title = str(data.object("test_info")["test"]).replace("_", " ").replace("RDMA ", "RDMA_")
+    results = {name: _printed(value) for name, value in data.object("results").items()}
     if not re.match(_TITLE, title):
         raise GarbledError(line, f"unknown test {title[:60]!r}")
     time, rate = _recognise(draft, title)
@@ -182,7 +250,7 @@ def _parse_json(draft: Draft, data: Mapping[str, Any]) -> None:
 
 
 def _printed(value: object) -> str:
-    return value if isinstance(value, str) else repr(value)
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _bandwidths(results: Mapping[str, str], line: int) -> dict[str, str]:
@@ -221,7 +289,7 @@ ADAPTER = Adapter(
         *("ib_write_bw", "ib_write_lat", "ib_send_bw", "ib_send_lat", "ib_read_bw"),
         *("ib_read_lat", "ib_atomic_bw", "ib_atomic_lat", "raw_ethernet_bw"),
     ),
-    metrics=(BANDWIDTH, BANDWIDTH_BOTH, LATENCY, ROUND_TRIP, MESSAGE_RATE),
+    metrics=(BANDWIDTH, BANDWIDTH_BOTH, LATENCY, ROUND_TRIP, CALL_TIME, MESSAGE_RATE),
     checks=(
         "bandwidth and message rate agree",
         "the rule below the table is there",
@@ -229,6 +297,7 @@ ADAPTER = Adapter(
     ),
     begins=f"{_TITLE}|{_FAILURES}",
     inside=_FAILURES,
+    table=_TABLE,
     json=r"\bn_iterations\b",
     plan=_plan,
     parse=_parse,
