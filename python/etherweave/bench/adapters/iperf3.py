@@ -1,15 +1,16 @@
 """iperf3: one or several TCP or UDP streams of a pair, as JSON or as text.
 
 Bits are powers of ten, *MBytes* powers of two. What counts is what the receiver got: the sender's
-number includes what its socket swallowed. Text is rounded, so JSON is better.
+number includes what its socket swallowed; a receiver that got nothing is a run that failed. Text is
+rounded, so JSON is better. A server prints the same table as its client.
 """
 
+import json
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, find
+from etherweave.bench.json_objects import JsonObject
 from etherweave.bench.measurements import GarbledError, Labels, TextLine
 from etherweave.bench.metrics import (
     BANDWIDTH,
@@ -32,73 +33,102 @@ _LEAST_BLOCK = 1024
 _RATES = {"": "bit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "Tbit/s"}
 _TOTAL = re.compile(
     r"\[ *(?P<id>SUM|\d+)\](?:\[(?P<role>[TR]X-[CS])\])? +"
-    rf"0\.00-{NUMBER} +sec +{NUMBER} [KMGT]?Bytes +(?P<rate>{NUMBER}) (?P<scale>[KMGT]?)bits/sec"
+    rf"0\.00-{NUMBER} +sec +(?P<moved>{NUMBER} [KMGT]?Bytes) +"
+    rf"(?P<rate>{NUMBER}) (?P<scale>[KMGT]?)bits/sec"
     r" +(?P<rest>(?:[^\s\[\]]+ +)*)(?P<side>sender|receiver)\s*"
+)
+_TABLE = (
+    r"\[ ID\](?:\[Role\])? Interval +Transfer +(?:Bitrate|Bandwidth +Retr)|"
+    r"\[ *(?:SUM|\d+)\]\S* +0\.00-\S+ +sec .*\b(?:sender|receiver)[ \t]*$"
 )
 _LOSS = re.compile(rf"({NUMBER}) ms +(\d+)/(\d+) \((?:{NUMBER})%\)")
 _STREAM = re.compile(r"^\[ *(\d+)\]")
 
 
-def _parse_json(draft: Draft, data: Mapping[str, Any]) -> None:
+def _parse_json(draft: Draft, data: JsonObject) -> None:
     draft.program = "iperf3"
     if error := data.get("error"):
         raise GarbledError(draft.block.start, f"iperf3 says: {error}")
-    start, end = data["start"], data["end"]
+    start, end = data.object("start"), data.object("end")
     _take_start(draft, start)
     _check_streams(draft, end)
     for suffix, direction in (("", "forward"), ("_bidir_reverse", "reverse")):
         if not suffix or "sum_sent_bidir_reverse" in end:
-            turned = _direction(direction, start["test_start"])
-            _take_total(draft, end["sum_sent" + suffix], "sender", turned)
-            _take_total(draft, end["sum_received" + suffix], "receiver", turned)
+            turned = _direction(direction, start.object("test_start"))
+            _take_total(draft, end.object("sum_sent" + suffix), "sender", turned)
+            _take_total(draft, end.object("sum_received" + suffix), "receiver", turned)
     _take_streams(draft, end)
 
 
-def _check_streams(draft: Draft, end: Mapping[str, Any]) -> None:
+def _check_streams(draft: Draft, end: JsonObject) -> None:
     """Compare the totals of TCP with the streams: lines may be lost in between."""
-    streams = [stream for stream in end["streams"] if "sender" in stream]
+    streams = [stream for stream in end.objects("streams") if "sender" in stream]
     for side, total in (("sender", "sum_sent"), ("receiver", "sum_received")):
-        sums = [end[name]["bytes"] for name in (total, f"{total}_bidir_reverse") if name in end]
-        if streams and sum(sums) != sum(stream[side]["bytes"] for stream in streams):
+        names = [name for name in (total, f"{total}_bidir_reverse") if name in end]
+        sums = [end.object(name).number("bytes") for name in names]
+        if streams and sum(sums) != sum(stream.object(side).number("bytes") for stream in streams):
             raise GarbledError(draft.block.start, f"{side}: the total is not the sum of streams")
 
 
-def _direction(direction: str, test: Mapping[str, Any]) -> str:
+def _direction(direction: str, test: JsonObject) -> str:
     turned = {"forward": "reverse", "reverse": "forward"}
-    return turned[direction] if test["reverse"] else direction
+    return turned[direction] if test.get("reverse") else direction
 
 
-def _take_start(draft: Draft, start: Mapping[str, Any]) -> None:
-    draft.version = str(start["version"]).removeprefix("iperf ")
-    test = start["test_start"]
+def _take_start(draft: Draft, start: JsonObject) -> None:
+    version = start.get("version")
+    draft.version = str(version).removeprefix("iperf ") if version else None
+    test = start.object("test_start")
     names = ("protocol", "num_streams", "blksize", "omit", "duration")
-    draft.facts.update({name: str(test[name]) for name in names})
-    if test["protocol"] == "TCP" and test["blksize"] < _LEAST_BLOCK:
+    draft.facts.update({name: str(test[name]) for name in names if test.get(name) is not None})
+    if test["protocol"] == "TCP" and test.number("blksize") < _LEAST_BLOCK:
         draft.warn(f"blocks of {test['blksize']} B measure system calls, not the network")
 
 
-def _take_total(draft: Draft, total: Mapping[str, Any], side: str, direction: str) -> None:
-    rate, size, seconds = total["bits_per_second"], total["bytes"], total["seconds"]
+def _take_total(draft: Draft, total: JsonObject, side: str, direction: str) -> None:
+    rate, size, seconds = map(total.number, ("bits_per_second", "bytes", "seconds"))
     if abs(rate * seconds - 8 * size) > max(0.01 * rate * seconds, 8):
         raise GarbledError(draft.block.start, f"{side}: rate, bytes and seconds contradict")
     labels = [("direction", direction)]
-    _put(draft, BANDWIDTH, rate, "bit/s", [("side", side), *labels])
-    if "retransmits" in total and side == "sender":
+    if side == "receiver" and not size:
+        _miss_all(draft, "0 Bytes", labels)
+    else:
+        _put(draft, BANDWIDTH, rate, "bit/s", [("side", side), *labels])
+    if total.get("retransmits") is not None and side == "sender":
         _put(draft, RETRANSMITS, total["retransmits"], "1", labels, "sum")
     if total.get("packets") and side == "receiver":
-        _put(draft, LOSS, total["lost_packets"] / total["packets"], "1", labels)
-        _put(draft, JITTER, total["jitter_ms"], "ms", labels)
+        share = total.number("lost_packets") / total.number("packets")
+        _put(draft, LOSS, share, "1", labels)
+        if total.get("jitter_ms") is not None:
+            _put(draft, JITTER, total["jitter_ms"], "ms", labels)
 
 
-def _take_streams(draft: Draft, end: Mapping[str, Any]) -> None:
-    for stream in end["streams"]:
-        sender = stream.get("sender", {})
-        number = str(sender["socket"]) if sender else ""
-        if sender.get("mean_rtt"):
+def _miss_all(draft: Draft, moved: str, labels: Labels) -> None:
+    """Report that a receiver got nothing, and what the sender did about it."""
+    sent = [
+        f"; the sender retransmitted {entry.value:,.0f} segments"
+        for entry in draft.measurements
+        if entry.metric is RETRANSMITS and entry.labels == tuple(labels)
+    ]
+    is_known = draft.block.is_object or any(
+        line.text.startswith("iperf Done.") for line in draft.block.lines
+    )
+    what = "the receiver got nothing" if is_known else "the receiver's total is not known"
+    draft.miss(f"{what}: {moved}{''.join(sent[:1])}")
+
+
+def _take_streams(draft: Draft, end: JsonObject) -> None:
+    for stream in end.objects("streams"):
+        sender = stream.optional("sender")
+        if sender and sender.get("mean_rtt"):
+            labels = [("stream", str(sender["socket"]))]
             for name in ("min", "mean", "max"):
-                _put(draft, ROUND_TRIP, sender[f"{name}_rtt"], "us", [("stream", number)], name)
+                _put(draft, ROUND_TRIP, sender[f"{name}_rtt"], "us", labels, name)
+    loads = end.optional("cpu_utilization_percent")
     for side in ("host", "remote"):
-        load = end["cpu_utilization_percent"][f"{side}_total"]
+        if loads is None or loads.get(f"{side}_total") is None:
+            continue
+        load = loads.number(f"{side}_total")
         _put(draft, CPU_LOAD, load, "%", [("side", side)])
         if load > _BUSY:
             draft.warn(f"{side}: {load:.0f} % of a core: it may be the core that is measured")
@@ -108,20 +138,29 @@ def _put(
     draft: Draft, metric: Metric, value: object, unit: str, labels: Labels, statistic: str = "mean"
 ) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise GarbledError(draft.block.start, f"expected a number, found {str(value)[:40]!r}")
+        raise GarbledError(
+            draft.block.start, f"expected a number, found {json.dumps(value, default=dict)[:40]}"
+        )
     draft.add(metric, repr(value), unit, draft.block.start, statistic=statistic, labels=labels)
 
 
 def _parse(draft: Draft) -> None:
     draft.program = "iperf3"
     lines = draft.block.lines
+    if lines[0].text.startswith("iperf3: error"):
+        raise GarbledError(lines[0].number, f"iperf3 says: {lines[0].text[8:].strip()}")
     totals = [(line, match) for line in lines if (match := _TOTAL.fullmatch(line.text))]
     directions = {match["role"] for _, match in totals}
     streams = len({match[1] for _, match in find(_STREAM, lines)})
     for line, match in totals:
         if match["id"] == "SUM" or streams <= max(len(directions), 1):
             _take_line(draft, line, match)
-    draft.end(any(line.text.startswith("iperf Done.") for line in lines), "the line `iperf Done.`")
+    is_server = lines[0].text.startswith("Accepted")
+    is_over = any(line.text.startswith("iperf Done.") for line in lines)
+    if re.match(_TABLE, lines[0].text):
+        draft.warn("the line `Connecting to host` is missing")
+    if is_over or not re.match(_TABLE, lines[0].text):
+        draft.end(is_over or (is_server and bool(totals)), "the line `iperf Done.`")
     draft.warn("text is rounded to three or four digits: -J gives all")
 
 
@@ -129,10 +168,13 @@ def _take_line(draft: Draft, line: TextLine, match: re.Match[str]) -> None:
     direction = "reverse" if (match["role"] or "").startswith("RX") else "forward"
     labels, side = [("direction", direction)], match["side"]
     both, unit = [("side", side), *labels], _RATES[match["scale"]]
-    draft.add(BANDWIDTH, match["rate"], unit, line.number, labels=both)
+    if side == "receiver" and not float(match["rate"]):
+        _miss_all(draft, match["moved"], labels)
+    else:
+        draft.add(BANDWIDTH, match["rate"], unit, line.number, labels=both)
     rest = match["rest"].strip()
-    if (loss := _LOSS.fullmatch(rest)) and side == "receiver":
-        share = int(loss[2]) / max(int(loss[3]), 1)
+    if (loss := _LOSS.fullmatch(rest)) and side == "receiver" and int(loss[3]):
+        share = int(loss[2]) / int(loss[3])
         draft.add(LOSS, repr(share), "1", line.number, labels=labels)
         draft.add(JITTER, loss[1], "ms", line.number, labels=labels)
     elif rest.isdecimal() and side == "sender":
@@ -159,7 +201,13 @@ ADAPTER = Adapter(
         "bytes, seconds and rate agree",
         "totals are the sums of the streams",
     ),
-    begins=r"Connecting to host \S+, port \d+\s*$",
+    begins=(
+        r"Connecting to host \S+, port \d+\s*$|Accepted connection from \S+, port \d+\s*$|"
+        r"iperf3: error - "
+    ),
+    inside=r"iperf3: error - ",
+    table=_TABLE,
+    is_one_run=True,
     json=r'"version"\s*:\s*"iperf 3|"sum_received"',
     plan=_plan,
     parse=_parse,

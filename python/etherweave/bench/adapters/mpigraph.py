@@ -69,6 +69,8 @@ def _take(
                 raise GarbledError(row.number, f"{cell[:40]!r} is no bandwidth")
             if other != host:
                 values.append((host, other, cell, row.number))
+    if not values:
+        raise GarbledError(rows[0].number, "one rank sends nothing")
     _check(direction, [float(cell) for _, _, cell, _ in values], totals, rows[0].number)
     for host, other, cell, line in values:
         ends = (host, other) if direction == "Send" else (other, host)

@@ -129,7 +129,10 @@ def _take_datagrams(draft: Draft, rows: list[TextLine], labels: Labels) -> None:
     if len(rows) > 1:
         got = fields(rows[1], (INTEGER, FIXED_2, INTEGER, FIXED_2))
         line, own = rows[1].number, [*labels, ("side", "receiver")]
-        draft.add(BANDWIDTH, got[3], "Mbit/s", line, size=size, labels=own)
+        if int(got[2]):
+            draft.add(BANDWIDTH, got[3], "Mbit/s", line, size=size, labels=own)
+        else:
+            draft.miss("the receiver got nothing: 0 messages")
         if int(got[2]) > int(sent[3]) or not int(sent[3]):
             raise GarbledError(line, "more packets received than sent")
         lost = 1 - int(got[2]) / int(sent[3])

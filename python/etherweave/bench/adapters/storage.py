@@ -2,8 +2,8 @@
 
 fio: JSON, with a word or two before it, or the normal text, which is rounded.
 
-Bytes per second are exact in JSON; ``bw`` without suffix would be KiB/s. In text *MiB* and *MB* are
-both what they say.
+Bytes per second are exact in JSON; ``bw`` without suffix would be KiB/s. Before version 3 it counts
+KiB and microseconds. In text *MiB* and *MB* are both what they say.
 
 IOzone's automatic table. *kBytes* are 2^10 bytes; columns are recognised by where they end.
 
@@ -24,6 +24,7 @@ from etherweave.bench.draft import (
     not_understood,
     size_bytes,
 )
+from etherweave.bench.json_objects import JsonObject
 from etherweave.bench.measurements import GarbledError, TextLine, check_agreement
 from etherweave.bench.metrics import OPERATION_RATE, ROUND_TRIP, STORAGE_BANDWIDTH
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, alone
@@ -43,31 +44,35 @@ _DECIMAL = {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9}
 _RATES = {"": "1/s", "k": "k/s", "M": "M/s"}
 
 
-def _parse_fio_json(draft: Draft, data: Mapping[str, Any]) -> None:
+def _parse_fio_json(draft: Draft, data: JsonObject) -> None:
     draft.program, line = "fio", draft.block.start
     draft.version = str(data["fio version"]).removeprefix("fio-")
-    for job in data["jobs"]:
-        draft.check(job["error"] == 0, f"job {job['jobname']}: error {job['error']}")
-        if job["job options"].get("name", job["jobname"]) != job["jobname"]:
+    for job in data.objects("jobs"):
+        if job.number("error"):
+            draft.fail(f"job {job['jobname']}: error {job['error']}")
+            continue
+        options = job.get("job options", {})
+        if options.get("name", job["jobname"]) != job["jobname"]:
             raise GarbledError(line, "a job has two names")
         for operation in _OPERATIONS:
-            if job[operation]["io_bytes"] and job["error"] == 0:
-                _take_fio(draft, job, operation, line)
+            if job.object(operation).number("io_bytes"):
+                _take_fio(draft, job, operation, options.get("bs"))
 
 
-def _take_fio(draft: Draft, job: Mapping[str, Any], operation: str, line: int) -> None:
-    numbers, options = job[operation], job["job options"]
-    block = options.get("bs")
+def _take_fio(draft: Draft, job: JsonObject, operation: str, block: object) -> None:
+    numbers, line = job.object(operation), draft.block.start
     size = size_bytes(block, line) if isinstance(block, str) and block else None
     labels = [("job", str(job["jobname"])), ("operation", operation)]
-    moved, runtime = numbers["io_bytes"] / max(numbers["runtime"], 1) * 1e3, numbers["bw_bytes"]
-    check_agreement(line, "bytes, runtime and rate", runtime, moved, 0.01)
-    rate = repr(numbers["bw_bytes"])
-    draft.add(STORAGE_BANDWIDTH, rate, "B/s", line, size=size, labels=labels)
+    is_old = (draft.version or "").startswith("2.") and "bw_bytes" not in numbers
+    name, scale, unit = ("bw", 2**10, "KiB/s") if is_old else ("bw_bytes", 1, "B/s")
+    moved = scale * numbers.number("io_bytes") / max(numbers.number("runtime"), 1) * 1e3
+    check_agreement(line, "bytes, runtime and rate", scale * numbers.number(name), moved, 0.01)
+    draft.add(STORAGE_BANDWIDTH, repr(numbers[name]), unit, line, size=size, labels=labels)
     draft.add(OPERATION_RATE, repr(numbers["iops"]), "1/s", line, size=size, labels=labels)
-    latency = numbers["clat_ns"]
-    times = {statistic: latency[name] for name, statistic in _SPREAD.items()}
-    shares = latency.get("percentile", {})
+    unit = "us" if is_old and "clat_ns" not in numbers else "ns"
+    latency = numbers.object("clat" if unit == "us" else "clat_ns")
+    times = {statistic: latency.number(name) for name, statistic in _SPREAD.items()}
+    shares: Mapping[str, Any] = latency.get("percentile", {})
     if list(shares.values()) != sorted(shares.values()):
         raise GarbledError(line, "percentiles do not rise")
     for share, time in shares.items():
@@ -75,12 +80,12 @@ def _take_fio(draft: Draft, job: Mapping[str, Any], operation: str, line: int) -
             raise GarbledError(line, f"{share[:40]!r} is no percentile")
         times[f"p{float(share):g}"] = time
     printed = map(repr, times.values())
-    draft.add_each(ROUND_TRIP, times, printed, "ns", line, size=size, labels=labels)
+    draft.add_each(ROUND_TRIP, times, printed, unit, line, size=size, labels=labels)
 
 
 def _parse_fio(draft: Draft) -> None:
     draft.program = "fio"
-    if draft.block.lines[0].text.startswith("3;fio-"):
+    if re.match(r"[2-5];fio-", draft.block.lines[0].text):
         raise GarbledError(draft.block.start, "fio's terse output has no names: use JSON")
     jobs = [found[1] for line in draft.block.lines if (found := _HEAD.fullmatch(line.text))]
     version = [line.text[4:] for line in draft.block.lines if re.fullmatch(r"fio-\S+", line.text)]
@@ -121,7 +126,7 @@ FIO = Adapter(
         "bytes, runtime and rate agree",
         "percentiles rise",
     ),
-    begins=r"\S+: \(g=0\): rw=\w+, bs=|3;fio-\d",
+    begins=r"[^\s:]+: \(g=0\): rw=\w+, bs=|[2-5];fio-\d",
     json=r'"fio version"\s*:',
     plan=_plan_fio,
     parse=_parse_fio,
