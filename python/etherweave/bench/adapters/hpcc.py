@@ -152,7 +152,7 @@ ADAPTER = Adapter(
         "the summary has its end and every name once",
     ),
     begins=r"This is the DARPA/DOE HPC Challenge Benchmark|Begin of Summary section\.",
-    inside=r"HPLinpack |Begin of Summary section\.",
+    inside=r"HPLinpack |\s*T/V |Begin of Summary section\.",
     plan=_plan,
     parse=_parse,
 )

@@ -1,4 +1,9 @@
-"""High-Performance Linpack: rows count only if their residual check passed."""
+"""High-Performance Linpack: rows count only if their residual check passed.
+
+NVIDIA's prints the rate of a GPU behind that of all, in parentheses, and rounds both to four
+digits. HPL-AI's computes in mixed precision: its rate is of the factorisation, the last column of
+the solve with its refinement.
+"""
 
 import re
 
@@ -20,9 +25,14 @@ CORE_FLOPS = 20e9
 """What a core is taken to do [flop/s], to forecast."""
 MEMORY_RANK = 2**30
 """Of a rank's part of the matrix, unless options say otherwise [bytes]."""
-_ROW = re.compile(r"\s*W\S*\s+\d")
-_VARIANT = re.compile(r"W[RC]\d{1,3}[LCR]\d{1,3}[LCR]\d{1,3}")
-_RATE = re.compile(r"[0-9]\.[0-9]{4}e[+-][0-9]{2}")
+_ROW = re.compile(r"\s*(?:HPL_AI\s+)?W\S*\s+\d")
+_TABLE = r"[ \t]*T/V[ \t]+N[ \t]+NB[ \t]+P[ \t]+Q[ \t]+Time[ \t]+Gflops"
+_VARIANT = re.compile(r"W[RC]\d{1,3}(?:[LCR]\d{1,3}[LCR]\d{1,3})?")
+_RATE = re.compile(r"[0-9]\.[0-9]{3,4}e[+-][0-9]{2}")
+_EACH = re.compile(r"\s*\(\s*([0-9]\.[0-9]{3,4}e[+-][0-9]{2})\)\s*$")
+_NVIDIA = re.compile(r"HPL-NVIDIA (\S+)")
+_MIXED = "HPL_AI"
+_LONG_RATE = len("1.2345e+00")
 _KINDS = (_VARIANT, INTEGER, INTEGER, INTEGER, INTEGER, FIXED_2, _RATE)
 _VERDICT = re.compile(r"\|\|Ax-b\|\|_oo/.*\.{3,} (PASSED|FAILED)\s*$")
 _COUNTS = re.compile(r"\s*(\d+) tests? completed and (passed|failed) residual checks,\s*$")
@@ -35,8 +45,7 @@ def flops(order: int) -> float:
 
 def _parse(draft: Draft) -> None:
     draft.program = "xhpl"
-    version = re.match(r"HPLinpack ([\d.]+)", draft.block.lines[0].text)
-    draft.version = version and version[1]
+    _take_version(draft)
     row: TextLine | None = None
     passed = failed = 0
     is_over = False
@@ -58,22 +67,46 @@ def _parse(draft: Draft) -> None:
         is_over = is_over or line.text.startswith("End of Tests.")
     if row is not None:
         draft.miss("the last test has no verdict")
-    draft.end(is_over, "the line `End of Tests.`")
+    if is_over or not re.match(_TABLE, draft.block.lines[0].text):
+        draft.end(is_over, "the line `End of Tests.`")
+
+
+def _take_version(draft: Draft) -> None:
+    version = re.match(r"HPLinpack ([\d.]+)", draft.block.lines[0].text)
+    draft.version = version and version[1]
+    for line in draft.block.before[-5:]:
+        if nvidia := _NVIDIA.match(line.text):
+            draft.facts["HPL-NVIDIA"] = nvidia[1]
 
 
 def _take(draft: Draft, row: TextLine, verdict: str) -> None:
-    variant, order, block, rows, columns, seconds, rate = fields(row, _KINDS)
+    each = _EACH.search(row.text)
+    bare = row._replace(text=row.text[: each.start()]) if each else row
+    solves: list[str] = []
+    if bare.text.split()[0] == _MIXED:
+        draft.program, solves = "xhpl_ai", bare.text.split()[8:][-1:]
+        bare = row._replace(text=" ".join(bare.text.split()[1:8]))
+    variant, order, block, rows, columns, seconds, rate = fields(bare, _KINDS)
     draft.check(verdict == "PASSED", f"N={order}: the residual is too large")
     if verdict != "PASSED":
         return
     labels = [("N", order), ("NB", block), ("grid", f"{rows}x{columns}"), ("variant", variant)]
     time = float(seconds)
     if time > 0.1:
-        rounding = 0.001 + 0.006 / time
+        rounding = 0.001 + 0.006 / time + (0 if len(rate) == _LONG_RATE else 0.0006)
         own = flops(int(order)) / time / 1e9
         check_agreement(row.number, "order, time and rate", float(rate), own, rounding)
     draft.add(ELAPSED, seconds, "s", row.number, labels=labels)
     draft.add(FLOP_RATE, rate, "G/s", row.number, labels=labels)
+    for solve in filter(_RATE.fullmatch, solves):
+        labels = [*labels, ("part", "with refinement")]
+        draft.add(FLOP_RATE, solve, "G/s", row.number, labels=labels)
+    if each:
+        _check_each(row, float(rate), float(each[1]), int(rows) * int(columns))
+
+
+def _check_each(row: TextLine, rate: float, each: float, ranks: int) -> None:
+    check_agreement(row.number, "the rates of all and of each GPU", rate, each * ranks, 0.002)
 
 
 def grid(ranks: int) -> tuple[int, int]:
@@ -124,6 +157,8 @@ ADAPTER = Adapter(
         "order, time and rate agree",
     ),
     begins=r"HPLinpack \d",
+    table=_TABLE,
+    is_one_run=True,
     plan=_plan,
     parse=_parse,
 )

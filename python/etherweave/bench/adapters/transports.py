@@ -11,7 +11,8 @@ NetPIPE: a row for each size, on its standard output or in its file. *Mbps* are 
 
 nuttcp: one line a run. *MB* are 2^20 bytes, *Mbps* 10^6 bits.
 
-sockperf: half round trips with percentiles, or a rate. *MBps* and *Mbps* are powers of two.
+sockperf: half round trips, or whole ones with ``--full-rtt``, with percentiles; or a rate. *MBps*
+and *Mbps* are powers of two.
 """
 
 import re
@@ -19,18 +20,22 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from etherweave.bench.adapter import Adapter
+from etherweave.bench.adapters import ucc_perftest
 from etherweave.bench.draft import ANY, INTEGER, NUMBER, Draft, fields
 from etherweave.bench.measurements import GarbledError, TextLine, check_agreement, check_rising
 from etherweave.bench.metrics import (
     BANDWIDTH,
+    BANDWIDTH_BUS,
     CALL_TIME,
     LATENCY,
     MESSAGE_RATE,
     RETRANSMITS,
     ROUND_TRIP,
+    Metric,
 )
 from etherweave.bench.plans import (
     BenchmarkPlan,
+    BenchmarkPlanError,
     BenchmarkRequest,
     FabricEstimate,
     doubling,
@@ -43,6 +48,9 @@ _KINDS = (INTEGER, ANY, ANY, ANY, ANY, ANY, ANY, ANY)
 
 
 def _parse_ucx(draft: Draft) -> None:
+    if re.match(ucc_perftest.BEGINS, draft.block.lines[0].text):
+        ucc_perftest.parse(draft)
+        return
     draft.program = "ucx_perftest"
     first, *rest = draft.block.lines
     is_csv = first.text.startswith("iterations,")
@@ -71,6 +79,8 @@ def _take_ucx(draft: Draft, cells: Sequence[str], line: int) -> None:
 
 
 def _plan_ucx(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
+    if request.program != "ucx_perftest":
+        raise BenchmarkPlanError(f"{request.program} is only read")
     size = request.size_max or 8
     is_large = size > 4096
     count = request.iterations or (5000 if is_large else 20_000)
@@ -86,12 +96,16 @@ def _plan_ucx(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPla
 UCX_PERFTEST = Adapter(
     name="ucx_perftest",
     programs=("ucx_perftest",),
-    metrics=(CALL_TIME, BANDWIDTH, MESSAGE_RATE),
+    rarer=("ucc_perftest",),
+    metrics=(CALL_TIME, BANDWIDTH, BANDWIDTH_BUS, MESSAGE_RATE),
     checks=(
         "time and rate agree",
         "the final row is there",
     ),
-    begins=rf"\|\s+\|\s+\|\s+(?:latency|overhead) \(usec\)|{re.escape(_CSV)}\s*$",
+    begins=(
+        rf"\|\s+\|\s+\|\s+(?:latency|overhead) \(usec\)|{re.escape(_CSV)}\s*$|"
+        rf"{ucc_perftest.BEGINS}"
+    ),
     plan=_plan_ucx,
     parse=_parse_ucx,
     version=(("-V",), r"ucx_perftest (\d[\w.]*)"),
@@ -114,7 +128,8 @@ def _parse_fi(draft: Draft) -> None:
 def _take_fi(draft: Draft, line: TextLine, row: re.Match[str]) -> int:
     scale = _SCALES[row["size"].lstrip("0123456789.")]
     size = int(Decimal(row["size"].rstrip("kmg")) * scale)
-    draft.check(row["sent"] == row["acknowledged"], f"{size} B: not all was acknowledged")
+    if row["sent"] != row["acknowledged"]:
+        draft.fail(f"{size} B: not all was acknowledged")
     time, rate, millions = (float(row[name]) for name in ("time", "rate", "millions"))
     if time and abs(millions - 1 / time) > 0.006 + 0.006 / time**2:
         raise GarbledError(line.number, "usec/xfer and Mxfers/sec contradict")
@@ -260,8 +275,11 @@ NUTTCP = Adapter(
 )
 
 
-_LATENCY = re.compile(rf"Summary: Latency is ({NUMBER}) usec\s*")
-_SPREAD = re.compile(rf"====> avg-latency=({NUMBER}) \(std-dev=({NUMBER})\)\s*")
+_LATENCY = re.compile(rf"Summary: (Latency|Round trip) is ({NUMBER}) usec\s*")
+_SPREAD = re.compile(
+    rf"====> avg-(?:lat|latency|rtt)= *({NUMBER}) \(std-dev=({NUMBER})(?:, .*)?\)\s*"
+)
+_TIMES: dict[str, Metric] = {"Latency": LATENCY, "Round trip": ROUND_TRIP}
 _SHARE = re.compile(rf"---> percentile ({NUMBER}) += +({NUMBER})\s*")
 _ENDS = re.compile(rf"---> <(MIN|MAX)> observation += +({NUMBER})\s*")
 _RATE = re.compile(rf"Summary: Message Rate is ({NUMBER}) \[msg/sec\]\s*")
@@ -275,29 +293,32 @@ def _parse_sockperf(draft: Draft) -> None:
     lines = [
         TextLine(line.number, line.text.removeprefix("sockperf: ")) for line in draft.block.lines
     ]
-    version = re.search(r"version #(\S+)", lines[0].text)
+    version = re.search(r"== version #(\S+)", lines[0].text)
     draft.version = version and version[1]
+    if not version:
+        draft.warn("the line with the version is missing")
     mean = [(line, match) for line in lines if (match := _LATENCY.fullmatch(line.text))]
     rate = [(line, match) for line in lines if (match := _BANDWIDTH.fullmatch(line.text))]
     if len(mean) + len(rate) > 1:
         raise GarbledError(draft.block.start, "several summaries: runs are mixed")
     for line, match in mean:
-        draft.add(LATENCY, match[1], "us", line.number)
-        _take_percentiles(draft, lines, match[1])
+        metric = _TIMES[match[1]]
+        draft.add(metric, match[2], "us", line.number)
+        _take_percentiles(draft, lines, metric, match[2])
     for line, match in rate:
         _take_rate(draft, lines, line, match)
     if not (mean or rate):
-        draft.miss("the summary is missing: the text is cut")
+        draft.miss("the summary is missing")
 
 
-def _take_percentiles(draft: Draft, lines: list[TextLine], mean: str) -> None:
+def _take_percentiles(draft: Draft, lines: list[TextLine], metric: Metric, mean: str) -> None:
     """Read percentiles, which are printed from the highest to the lowest."""
     before, is_over = float("inf"), False
     for line in lines:
         if spread := _SPREAD.fullmatch(line.text):
             if spread[1] != mean:
                 raise GarbledError(line.number, f"two means: {spread[1]} and {mean}")
-            draft.add(LATENCY, spread[2], "us", line.number, statistic="stdev")
+            draft.add(metric, spread[2], "us", line.number, statistic="stdev")
         elif (drops := _DROPS.fullmatch(line.text)) and any(map(int, drops.groups())):
             draft.warn(f"dropped, duplicated, out of order: {', '.join(drops.groups())}")
         found = _SHARE.fullmatch(line.text) or _ENDS.fullmatch(line.text)
@@ -306,7 +327,7 @@ def _take_percentiles(draft: Draft, lines: list[TextLine], mean: str) -> None:
                 raise GarbledError(line.number, "percentiles do not fall")
             before, is_over = float(found[2]), found[1] == "MIN"
             name = found[1].lower() if found[1] in ("MIN", "MAX") else f"p{float(found[1]):g}"
-            draft.add(LATENCY, found[2], "us", line.number, statistic=name)
+            draft.add(metric, found[2], "us", line.number, statistic=name)
     draft.end(is_over, "the smallest observation")
 
 
@@ -335,13 +356,15 @@ def _plan_sockperf(request: BenchmarkRequest, fabric: FabricEstimate) -> Benchma
 SOCKPERF = Adapter(
     name="sockperf",
     programs=("sockperf",),
-    metrics=(LATENCY, BANDWIDTH, MESSAGE_RATE),
+    metrics=(LATENCY, ROUND_TRIP, BANDWIDTH, MESSAGE_RATE),
     checks=(
         "percentiles fall from the highest to the smallest",
         "size, rate and bandwidth agree",
         "dropped or duplicated messages are reported",
     ),
     begins=r"sockperf: == version #",
+    table=r"sockperf: (?:\[Total Run\]|\[Valid Duration\]|=+ Printing statistics|Summary: )",
+    is_one_run=True,
     plan=_plan_sockperf,
     parse=_parse_sockperf,
     version=(("--version",), r"version (\d[\w.-]*)"),
