@@ -100,7 +100,7 @@ def _workloads(full: bool) -> dict[str, object]:
         "mpifft": {
             "hpcc_mpifft": {
                 "ranks": RANKS,
-                "log2_local": log2_local,
+                "local": 2**log2_local,
                 "compute": f"{transform_ns(log2_local)}ns",
                 "copy_rate": COPY,
             }
@@ -215,4 +215,4 @@ def _lengthened(result: Result) -> float:
     """
     workload = tomllib.loads(result.resolved)["job"][0]["workload"]["hpcc_mpifft"]
     ranks = int(math.log2(RANKS))
-    return (LOG2_LOCAL + ranks) / (int(workload["log2_local"]) + ranks)
+    return (LOG2_LOCAL + ranks) / (math.log2(int(workload["local"])) + ranks)

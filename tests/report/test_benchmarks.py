@@ -53,7 +53,7 @@ def test_transpose_and_transform_count_their_bytes_and_operations() -> None:
     (found,) = quantities(transpose)
     assert (found.test, found.ranks) == ("PTRANS", 16)
     assert found.values == pytest.approx([8 * 512**2 / slowest])
-    transform = run({"hpcc_mpifft": {"log2_local": 10}})
+    transform = run({"hpcc_mpifft": {"local": 2**10}})
     slowest = transform.to_polars("iterations")["duration_ns"].to_numpy().max() * 1e-9
     (found,) = quantities(transform)
     assert found.values == pytest.approx([5 * 2**14 * 14 / slowest])

@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
 
 use crate::collective::{Algorithm, Collective, Communicator, Library, Rule};
-use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, positive, within};
+use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, positive};
 use crate::program::iteration;
 use crate::{Block, Op, Program};
 
@@ -14,11 +14,11 @@ use crate::{Block, Op, Program};
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HpccMpifft {
-    /// How many ranks, a power of two from 2 to 4,096.
+    /// Number of ranks, a product of 2, 3 and 5 from 2 to 4,096.
     pub ranks: u32,
-    /// Complex numbers of each rank as a power of two, so that each rank has some for every other: the benchmark takes
-    /// a sixteenth of what HPL has, or less.
-    pub log2_local: u32,
+    /// Complex numbers of each rank, a multiple of `ranks` and a product of 2, 3 and 5: the benchmark takes a sixteenth
+    /// of what HPL has, or less.
+    pub local: u64,
     /// Computing of each rank in a transform of the whole.
     pub compute: Duration,
     /// How fast a rank transposes its part in memory. Absent: at once.
@@ -37,7 +37,7 @@ impl Default for HpccMpifft {
     fn default() -> HpccMpifft {
         HpccMpifft {
             ranks: 16,
-            log2_local: 14,
+            local: 1 << 14,
             compute: Duration::ZERO,
             copy_rate: None,
             library: Library::default(),
@@ -49,6 +49,8 @@ impl Default for HpccMpifft {
 
 /// A complex number of double precision [B].
 const COMPLEX: u64 = 16;
+/// Most numbers of a rank.
+const LOCAL_MAX: u64 = 1 << 40;
 
 impl HpccMpifft {
     /// How many ranks it has, before anything is built.
@@ -59,24 +61,24 @@ impl HpccMpifft {
     /// The schedule of every rank.
     ///
     /// # Errors
-    /// When the ranks are no power of two, a rank has less than a number for each, or the algorithm performs no
-    /// all-to-all.
+    /// When the ranks or the numbers of a rank are no product of 2, 3 and 5, a rank has not equally many for each, or
+    /// the algorithm performs no all-to-all.
     pub fn programs(&self) -> Result<Vec<Program>, InputErrors> {
         self.programs_of(0..self.ranks)
     }
 
     /// The schedules of some ranks.
     pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputErrors> {
-        let is_power = (2..=ALL_PAIRS_MAX).contains(&self.ranks) && self.ranks.is_power_of_two();
-        let expected = format_args!("a power of two from 2 to {ALL_PAIRS_MAX}");
+        let is_product = (2..=ALL_PAIRS_MAX).contains(&self.ranks) && is_smooth(self.ranks.into());
+        let expected = format_args!("a product of 2, 3 and 5 from 2 to {ALL_PAIRS_MAX}");
         InputErrors::all([
-            InputError::unless(is_power, "ranks", self.ranks, expected),
-            within("log2_local", self.log2_local, self.ranks.max(1).ilog2()..=40),
+            InputError::unless(is_product, "ranks", self.ranks, expected),
+            self.check_local(),
             at_least("iterations", self.iterations, 1),
             self.copy_rate.map_or(Ok(()), |rate| positive("copy_rate", rate)),
         ])?;
         let all = Collective::Alltoall { bytes: self.block() };
-        at_most("log2_local", self.block(), COLLECTIVE_MAX)?;
+        at_most("local", self.block(), COLLECTIVE_MAX)?;
         self.rule().check(&all, self.ranks)?;
         let world = Communicator::world(self.ranks);
         Ok(ranks.map(|rank| self.program(&all, &world, rank)).collect())
@@ -86,9 +88,21 @@ impl HpccMpifft {
         Rule { algorithm: self.algorithm, ..Rule::of(self.library) }
     }
 
-    /// What each rank sends to each [B].
+    /// FFTE transforms such lengths only, and every rank has as many numbers for each.
+    fn check_local(&self) -> Result<(), InputError> {
+        let ranks = u64::from(self.ranks.max(1));
+        let limit = self.local.clamp(ranks, LOCAL_MAX) / ranks;
+        let expected = format_args!(
+            "{ranks} to {LOCAL_MAX}, a multiple of the {ranks} ranks and a product of 2, 3 and 5, such as {}",
+            ranks * largest_smooth(limit)
+        );
+        let is_whole = self.local.is_multiple_of(ranks) && (ranks..=LOCAL_MAX).contains(&self.local);
+        InputError::unless(is_whole && is_smooth(self.local), "local", self.local, expected)
+    }
+
+    /// Block that each rank sends to each [B].
     fn block(&self) -> Bytes {
-        Bytes::new((COMPLEX << self.log2_local) / u64::from(self.ranks.max(1)))
+        Bytes::new(COMPLEX * self.local / u64::from(self.ranks.max(1)))
     }
 
     fn program(&self, all: &Collective, world: &Communicator, rank: u32) -> Program {
@@ -102,9 +116,27 @@ impl HpccMpifft {
 
     /// A pass of a rank over its part.
     fn transpose(&self) -> Vec<Op> {
-        let part = Bytes::new(COMPLEX << self.log2_local);
+        let part = Bytes::new(COMPLEX * self.local);
         computing(self.copy_rate.map_or(Duration::ZERO, |rate| rate.serialization_time(part)))
     }
+}
+
+/// Whether a number has no other prime factors than 2, 3 and 5, as FFTE transforms (`HPCC_factor235` of HPCC 1.5.0).
+fn is_smooth(mut number: u64) -> bool {
+    for prime in [2, 3, 5] {
+        while number > 1 && number.is_multiple_of(prime) {
+            number /= prime;
+        }
+    }
+    number == 1
+}
+
+/// Largest product of 2, 3 and 5 that is at most `limit`, which is 1 or more.
+fn largest_smooth(limit: u64) -> u64 {
+    let powers = |prime: u64| std::iter::successors(Some(1), move |&power: &u64| power.checked_mul(prime));
+    let below = |prime: u64, limit: u64| powers(prime).take_while(move |&power| power <= limit);
+    let odd = below(5, limit).flat_map(|five| below(3, limit / five).map(move |three| five * three));
+    odd.map(|odd| odd << (limit / odd).ilog2()).max().unwrap_or(1)
 }
 
 fn computing(duration: Duration) -> Vec<Op> {
@@ -127,7 +159,7 @@ mod tests {
     #[test]
     fn each_all_to_all_stands_between_two_passes_and_computing_between_all_to_alls() {
         let (copy_rate, compute) = (Some(BitRate::from_gbps(8)), Duration::from_ms(10));
-        let mpifft = HpccMpifft { log2_local: 20, copy_rate, compute, ..HpccMpifft::default() };
+        let mpifft = HpccMpifft { local: 1 << 20, copy_rate, compute, ..HpccMpifft::default() };
         let program = &mpifft.programs().unwrap()[3];
         let rests = program.blocks[0].ops.iter().filter_map(|op| match op {
             Op::Compute { duration } => Some(duration.as_ps() / 1_000),
@@ -139,10 +171,24 @@ mod tests {
 
     #[test]
     fn a_rank_needs_a_number_for_each() {
-        let error = HpccMpifft { ranks: 64, log2_local: 5, ..HpccMpifft::default() }.programs().unwrap_err();
-        assert_eq!(error.to_string(), "log2_local: 5; expected 6 to 40");
-        let error = HpccMpifft { ranks: 12, ..HpccMpifft::default() }.programs().unwrap_err().to_string();
-        assert_eq!(error, "ranks: 12; expected a power of two from 2 to 4096");
+        let error =
+            |ranks, local| HpccMpifft { ranks, local, ..HpccMpifft::default() }.programs().unwrap_err().to_string();
+        let expected = "64 to 1099511627776, a multiple of the 64 ranks and a product of 2, 3 and 5, such as 64";
+        assert_eq!(error(64, 32), format!("local: 32; expected {expected}"));
+        // 2^14 / 12 = 1,365: the largest product of 2, 3 and 5 up to it is 1,350 = 2 * 3^3 * 5^2.
+        assert!(error(12, 1 << 14).ends_with("such as 16200"), "{}", error(12, 1 << 14));
+        for ranks in [1, 14, 4_097] {
+            let expected = format!("ranks: {ranks}; expected a product of 2, 3 and 5 from 2 to 4096");
+            assert!(error(ranks, 1 << 14).starts_with(&expected), "{}", error(ranks, 1 << 14));
+        }
+    }
+
+    /// Eleven of twelve blocks of 1,350 numbers leave, three times.
+    #[test]
+    fn ranks_may_be_a_product_of_2_3_and_5() {
+        let programs = HpccMpifft { ranks: 12, local: 16_200, ..HpccMpifft::default() }.programs().unwrap();
+        assert!(programs.iter().all(|program| bytes_sent(program) == 3 * 11 * 1_350 * 16));
+        assert_eq!([1, 2, 7, 11, 49].map(largest_smooth), [1, 2, 6, 10, 48]);
     }
 
     #[test]

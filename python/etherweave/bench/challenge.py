@@ -5,6 +5,7 @@ of a look-ahead of updates of all ranks. Sources: ``bench_lat_bw_1.5.2.c``, ``pd
 ``MPIRandomAccess.c``, ``mpifft.c``, ``tstfft.c`` and ``hpcc.c`` of version 1.5.0.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -138,8 +139,7 @@ def _ping_pongs() -> Iterator[ChallengeWorkload]:
 def _mpifft(summary: Mapping[str, str], ranks: int, copy_rate: str) -> dict[str, Any]:
     points = int(summary["MPIFFT_N"])
     compute = _per(_operations(points) / ranks, "StarFFT_Gflops", summary)
-    local = (points // ranks).bit_length() - 1
-    return {"ranks": ranks, "log2_local": local, "compute": compute, "copy_rate": copy_rate}
+    return {"ranks": ranks, "local": points // ranks, "compute": compute, "copy_rate": copy_rate}
 
 
 def _hpl(summary: Mapping[str, str]) -> Facts:
@@ -207,7 +207,7 @@ def _transpose(facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
 def _transform(facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
     """Take MPIFFT: 5 n log2 n operations by the time of the slowest rank."""
     ranks = int(facts["ranks"])
-    done = _operations(ranks << int(facts["log2_local"]))
+    done = _operations(ranks * int(facts["local"]))
     return [ChallengeFigure("MPIFFT", FLOP_RATE, ranks, float(slowest(rows).mean()), done)]
 
 
@@ -219,8 +219,8 @@ def _own_transform(facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
 
 
 def _operations(points: int) -> int:
-    """Return the operations that are counted for a transform of a power of two of numbers."""
-    return 5 * points * (points.bit_length() - 1)
+    """Return the operations that are counted for a transform of so many numbers."""
+    return round(5 * points * math.log2(points))
 
 
 def _updates(facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
