@@ -3,6 +3,7 @@
 //! [traces](trace).
 
 mod chakra;
+mod nccl;
 pub(crate) mod trace;
 
 use std::path::Path;
@@ -161,6 +162,7 @@ const BYTES_MAX: u64 = 1 << 30;
 /// Every name that stands for nothing, and every file that cannot be read.
 pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
     let mut errors = InputErrors::default();
+    nccl::insert(&mut document.values);
     errors.check(insert_profiles(&mut document.values));
     errors.check(insert_custom(document));
     for (file, text) in DESIGN {

@@ -38,6 +38,17 @@ impl Default for AcceleratorNode {
 }
 
 impl Workload {
+    /// Whether its messages are those of NCCL, which no processor copies.
+    pub fn calls_nccl(&self) -> bool {
+        let library = match self {
+            Workload::NcclTests(_) => return true,
+            Workload::Training(training) => training.library,
+            Workload::OsuCollective(collective) => collective.library,
+            _ => return false,
+        };
+        library == Library::Nccl
+    }
+
     /// What joins the accelerators of its nodes, where it has accelerators in nodes.
     pub fn node(&self) -> Option<&AcceleratorNode> {
         if let Workload::Training(training) = self {
