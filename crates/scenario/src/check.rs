@@ -6,7 +6,7 @@ use etherweave_sim::params::{self, Binding, CoreParams, FlowControl, NicParams};
 use etherweave_topology::Topology;
 use etherweave_workload::{Op, Program, Traffic, Workload};
 
-use crate::{JobSpec, Scenario, nodes, routing};
+use crate::{JobSpec, Scenario, hosts, nodes, routing};
 
 /// Simulated time without progress after which a run is stuck, unless a job rests for longer.
 const STALL_LIMIT: Duration = Duration::from_ms(10_000);
@@ -154,8 +154,8 @@ pub(crate) fn binding(number: usize, job: &JobSpec, cores: Option<&CoreParams>) 
 /// What must be known before a run, a line each.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
     let nic = slow_nic(scenario, topology);
-    let nodes = nodes::warnings(scenario);
-    [routing::warnings(scenario, topology), shared_cores(scenario), nic.into_iter().collect(), nodes].concat()
+    let nic = nic.into_iter().collect();
+    [routing::warnings(scenario, topology), hosts::warnings(scenario), nic, nodes::warnings(scenario)].concat()
 }
 
 /// Links of hosts that are faster than the NIC which a scenario has unless it describes another.
@@ -169,17 +169,6 @@ fn slow_nic(scenario: &Scenario, topology: &Topology) -> Option<String> {
          interconnect.profile, nic.pcie or nic.drain_rate describes another NIC"
     );
     (is_drained && nic.drain_rate == default).then_some(text)
-}
-
-/// A line for each job of which ranks share cores.
-fn shared_cores(scenario: &Scenario) -> Vec<String> {
-    let Some(cores) = &scenario.host.cores else { return Vec::new() };
-    let line = |job: &JobSpec| {
-        let (ranks, cores) = (job.ranks_per_host, cores.count());
-        let text = format!("{}: {ranks} ranks on hosts of {cores} cores; ranks of a core take turns", job.name);
-        (ranks > cores).then_some(text)
-    };
-    scenario.job.iter().filter_map(line).collect()
 }
 
 /// The matrix of HPL is in the memory of the hosts.

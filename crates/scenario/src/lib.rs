@@ -21,6 +21,7 @@ mod fabric;
 mod fabric_tables;
 mod faults;
 mod files;
+mod hosts;
 mod interconnect;
 mod measured;
 mod memory;
