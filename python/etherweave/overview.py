@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from etherweave.results import Result
+from etherweave.samples import rounds, time_of_all
 
 WORST_MOST = 3
 """Largest number of ports that are named [ports]."""
@@ -32,9 +33,11 @@ def overview(result: Result) -> dict[str, Any]:
     -------
     dict
         ``jobs``: by name, the number of ``iterations`` and their ``mean_us``, ``median_us``,
-        ``p99_us`` and ``max_us``. ``streams``: by job, the number of ``streams``, of those that are
-        ``complete``, their completion times as of iterations, and ``goodput_gbps``: their bytes
-        over the time from the first start to the last end. ``goodput_gbps``: the sum of the
+        ``p99_us`` and ``max_us``; of sampled collectives also ``call_us``, the time of the whole
+        call, of which the iterations are rounds. ``streams``: by job, the number of ``streams``,
+        of those that are ``complete``, their completion times as of iterations, and
+        ``goodput_gbps``: their bytes over the time from the first start to the last end.
+        ``goodput_gbps``: the sum of the
         streams' own rates. ``drops``: ``packets``, ``bytes``, and the worst
         ``ports``. ``pauses``: ``frames`` sent, by cause where the result has them apart, and the
         worst ``ports``, each with ``duration_us``, for which it held its peer paused. ``failures``:
@@ -60,7 +63,33 @@ def _jobs(result: Result) -> dict[str, dict[str, float]]:
     times: dict[str, list[float]] = {}
     for job, duration_ns in _rows(result, "iterations", "job", "duration_ns"):
         times.setdefault(job, []).append(duration_ns / 1e3)
-    return {job: {"iterations": len(all_), **distribution(all_)} for job, all_ in times.items()}
+    calls = _sampled_calls(result)
+    return {
+        job: {"iterations": len(all_), **distribution(all_), **calls.get(job, {})}
+        for job, all_ in times.items()
+    }
+
+
+def _sampled_calls(result: Result) -> dict[str, dict[str, float]]:
+    """Compute the time of a call, as the mean over ranks, where iterations are its rounds."""
+    if "samples = " not in result.resolved:
+        return {}
+    calls = dict[str, dict[str, float]]()
+    for job in tomllib.loads(result.resolved)["job"]:
+        facts = job["workload"].get("osu_collective", {})
+        if "samples" not in facts:
+            continue
+        by_round: dict[int, list[float]] = {}
+        for name, number, duration_ns in _rows(
+            result, "iterations", "job", "iteration", "duration_ns"
+        ):
+            if name == job["name"]:
+                by_round.setdefault(number, []).append(duration_ns / 1e3)
+        means = [math.fsum(all_) / len(all_) for _, all_ in sorted(by_round.items())]
+        (operation,) = facts["operation"]
+        if len(means) > 1:
+            calls[job["name"]] = {"call_us": time_of_all(means, rounds(operation, facts["ranks"]))}
+    return calls
 
 
 def distribution(times_us: Sequence[float]) -> dict[str, float]:

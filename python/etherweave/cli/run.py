@@ -315,12 +315,18 @@ def job_lines(result: Result, figures: dict[str, Any]) -> list[str]:
     """Write the iteration times and the streams of an overview, a line for each job."""
     labels = mode_labels(result)
     lines = [
-        f"  {labels.get(job, job)}: {times['iterations']} iterations, {_times(times)}"
-        for job, times in figures["jobs"].items()
+        f"  {labels.get(job, job)}: {_iterations(times)}" for job, times in figures["jobs"].items()
     ]
     return lines + [
         _stream_line(labels.get(job, job), one) for job, one in figures["streams"].items()
     ]
+
+
+def _iterations(times: dict[str, float]) -> str:
+    if "call_us" not in times:
+        return f"{times['iterations']} iterations, {_times(times)}"
+    rounds = f"{times['iterations']} sampled rounds, {_times(times)}"
+    return f"{times['call_us']:.2f} us a call; {rounds}"
 
 
 def _times(times: dict[str, float]) -> str:

@@ -35,6 +35,7 @@ from etherweave.bench.metrics import (
 from etherweave.fabrics import fabric as build
 from etherweave.report.bounds import TCP_HEADERS, Medium, roce, tcp
 from etherweave.results import Result
+from etherweave.samples import rounds, time_of_all
 from etherweave.simulation import resolve, step_times
 from etherweave.units import size_of
 
@@ -206,9 +207,7 @@ def _collective(job: _Job) -> list[Quantity]:
     ranks = int(job.facts["ranks"])
     program = f"osu_i{name}" if "compute" in job.facts else f"osu_{name}"
     if "samples" in job.facts:
-        # A round for each other rank; an all-reduce goes around twice.
-        rounds = (ranks - 1) * (2 if name == "allreduce" else 1)
-        values, error = _sampled([means(rows) for rows in job.rows], rounds)
+        values, error = _sampled([means(rows) for rows in job.rows], rounds(name, ranks))
     else:
         values, error = tuple(_mean(rows) for rows in job.rows), None
     found = [Quantity(job.name, program, "", CALL_TIME, size, ranks, values, error=error)]
@@ -346,16 +345,11 @@ def _sampled(
     launches: list[np.ndarray[Any, np.dtype[np.float64]]], iterations: int
 ) -> tuple[tuple[float, ...], float]:
     """Return the time of all iterations in each launch [s], and what half of the samples change."""
-    values = tuple(_all_iterations(times, iterations) for times in launches)
-    halves = (_all_iterations(times[: (len(times) + 1) // 2], iterations) for times in launches)
+    values = tuple(time_of_all(times, iterations) for times in map(np.ndarray.tolist, launches))
+    halves = (
+        time_of_all(times[: (len(times) + 1) // 2].tolist(), iterations) for times in launches
+    )
     return values, max(abs(half / one - 1) for half, one in zip(halves, values, strict=True))
-
-
-def _all_iterations(times: np.ndarray[Any, np.dtype[np.float64]], iterations: int) -> float:
-    """Return the first iteration, and the mean of the others for each that follows it [s]."""
-    if len(times) == iterations:
-        return float(times.sum())
-    return float(times[0] + (iterations - 1) * times[1:].mean())
 
 
 _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {

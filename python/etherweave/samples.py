@@ -1,0 +1,36 @@
+"""Times of whole calls of which a simulation carries out some rounds (``samples``)."""
+
+import math
+from collections.abc import Sequence
+
+
+def rounds(operation: str, ranks: int) -> int:
+    """Return how many rounds a call of a ring or a pairwise exchange has.
+
+    There is a round for each other rank; an all-reduce passes around twice.
+
+    Parameters
+    ----------
+    operation
+        Name of the collective, such as ``allgather``.
+    ranks
+        Number of ranks.
+    """
+    return (ranks - 1) * (2 if operation == "allreduce" else 1)
+
+
+def time_of_all(times: Sequence[float], count: int) -> float:
+    """Return the time of all rounds from those of some.
+
+    The first round stands for itself, each other one takes the mean of the others.
+
+    Parameters
+    ----------
+    times
+        Times of the simulated rounds, in order, in any unit.
+    count
+        Number of all rounds.
+    """
+    if len(times) == count:
+        return math.fsum(times)
+    return times[0] + (count - 1) * math.fsum(times[1:]) / (len(times) - 1)
