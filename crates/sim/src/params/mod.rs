@@ -39,7 +39,9 @@ pub use pcie::Pcie;
 pub use receive::{
     AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams, TransmitParams,
 };
-pub use roce::{AlphaUpdate, Dcqcn, LossDetection, Reliability, RoceParams, RoceVersion};
+pub use roce::{
+    AlphaUpdate, CONGESTION_CONTROLS, CongestionControlKey, Dcqcn, LossDetection, Reliability, RoceParams, RoceVersion,
+};
 pub use shaper::TokenBucket;
 pub use shared_memory::SharedMemoryParams;
 pub use swift::Swift;

@@ -95,15 +95,58 @@ impl Default for RoceParams {
 impl RoceParams {
     /// The congestion controls that it has, by their keys: one at most where they are consistent.
     pub fn congestion_controls(&self) -> Vec<&'static str> {
-        let all = [
-            ("dcqcn", self.dcqcn.is_some()),
-            ("dctcp", self.dctcp.is_some()),
-            ("hpcc", self.hpcc.is_some()),
-            ("swift", self.swift.is_some()),
-        ];
-        all.into_iter().filter_map(|(name, is_on)| is_on.then_some(name)).collect()
+        self.controls().map(|control| control.key).collect()
+    }
+
+    /// Whether its senders heed marks of switches.
+    pub fn heeds_marks(&self) -> bool {
+        self.controls().any(|control| control.heeds_marks)
+    }
+
+    fn controls(&self) -> impl Iterator<Item = &'static CongestionControlKey> {
+        CONGESTION_CONTROLS.iter().filter(|control| (control.is_on)(self))
     }
 }
+
+/// A congestion control of RoCE, as a key of its parameters.
+pub struct CongestionControlKey {
+    /// Name of the key.
+    pub key: &'static str,
+    /// Whether it heeds marks of switches.
+    pub heeds_marks: bool,
+    /// Whether parameters have it.
+    pub is_on: fn(&RoceParams) -> bool,
+    /// Adds it with its defaults.
+    pub insert: fn(&mut RoceParams),
+}
+
+/// Every congestion control of RoCE; the tests that transports share go through this list.
+pub static CONGESTION_CONTROLS: [CongestionControlKey; 4] = [
+    CongestionControlKey {
+        key: "dcqcn",
+        heeds_marks: true,
+        is_on: |roce| roce.dcqcn.is_some(),
+        insert: |roce| roce.dcqcn = Some(Dcqcn::default()),
+    },
+    CongestionControlKey {
+        key: "dctcp",
+        heeds_marks: true,
+        is_on: |roce| roce.dctcp.is_some(),
+        insert: |roce| roce.dctcp = Some(Dctcp {}),
+    },
+    CongestionControlKey {
+        key: "hpcc",
+        heeds_marks: false,
+        is_on: |roce| roce.hpcc.is_some(),
+        insert: |roce| roce.hpcc = Some(Hpcc::default()),
+    },
+    CongestionControlKey {
+        key: "swift",
+        heeds_marks: false,
+        is_on: |roce| roce.swift.is_some(),
+        insert: |roce| roce.swift = Some(Swift::default()),
+    },
+];
 
 /// When a congestion notification moves the estimate `alpha` of DCQCN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

@@ -11,7 +11,7 @@ use super::roce::{Acknowledgement, Answer, DataArrival, DataPacket, Operation, R
 use super::tcp::{
     Ack, AckAction, CongestionControl, Receiver, Segment, SegmentArrival, SegmentLoss, Sender, TcpParams,
 };
-use crate::params::{Dcqcn, Dctcp, Hpcc, LossDetection, Reliability, RoceParams, Swift};
+use crate::params::{CONGESTION_CONTROLS, Dcqcn, LossDetection, Reliability, RoceParams};
 
 /// One packet on the link, and from one end to the other: a round trip of 26 packets.
 const PACKET_TIME: Duration = Duration::from_ns(400);
@@ -353,12 +353,12 @@ fn transfer_by_every_transport(seed: u64, messages: &[u64], faults: Faults) {
         }
     }
     for repair in REPAIRS.into_iter().filter(|&repair| repair != GO_BACK_N) {
-        let swift = RoceParams { swift: Some(Swift::default()), ..roce(repair) };
-        Channel::new(Roce::new(swift), Faults { marked: 0, ..faults }, seed).transfer(messages);
-        let hpcc = RoceParams { hpcc: Some(Hpcc::default()), ..roce(repair) };
-        Channel::new(Roce::new(hpcc), Faults { marked: 0, ..faults }, seed).transfer(messages);
-        let dctcp = RoceParams { dctcp: Some(Dctcp {}), ..roce(repair) };
-        Channel::new(Roce::new(dctcp), faults, seed).transfer(messages);
+        for control in &CONGESTION_CONTROLS {
+            let mut params = roce(repair);
+            (control.insert)(&mut params);
+            let marked = if params.heeds_marks() { faults.marked } else { 0 };
+            Channel::new(Roce::new(params), Faults { marked, ..faults }, seed).transfer(messages);
+        }
     }
     let by_loss = [CongestionControl::Cubic, CongestionControl::NewReno, CongestionControl::Dctcp];
     for congestion_control in by_loss.into_iter().chain([CongestionControl::Bbr]) {

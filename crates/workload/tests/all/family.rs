@@ -6,7 +6,7 @@ use etherweave_primitives::Bytes;
 use etherweave_workload::collective::{Algorithm, Collective, Library, TAG_BASE};
 use etherweave_workload::{
     AllToAll, Boundary, Fft, Halo3d, Npb, NpbBenchmark, NpbCg, NpbClass, Op, Openfoam, OsuCollective, Program, Traffic,
-    Workload, check, check_progress,
+    Workload, check, check_graphs, check_progress,
 };
 
 /// Defaults, and what stresses a member beyond them.
@@ -93,6 +93,11 @@ fn programs() -> Vec<(Workload, Vec<Program>)> {
 fn what_is_sent_is_received() {
     for (member, programs) in programs() {
         assert_eq!(check(&programs), Ok(()), "{member:?}");
+    }
+    for member in members() {
+        if let Traffic::Graphs { ranks, .. } = member.traffic(7).unwrap() {
+            assert_eq!(check_graphs(&ranks), Ok(()), "{member:?}");
+        }
     }
 }
 

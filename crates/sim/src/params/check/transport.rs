@@ -50,7 +50,7 @@ fn check_congestion_controls(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Che
     };
     let key = format!("transport.roce.{name}");
     require(names.len() == 1, &key, names[0], "one congestion control")?;
-    let heeds_marks = roce.dcqcn.is_some() || roce.dctcp.is_some();
+    let heeds_marks = roce.heeds_marks();
     require(!heeds_marks || ecn.is_some(), &key, "no switch.ecn", "marking switches: nothing would notify the sender")?;
     require(heeds_marks || ecn.is_none(), "switch.ecn", "marking switches", format!("none: {name} heeds no mark"))?;
     let is_echoed = roce.dcqcn.is_none();
