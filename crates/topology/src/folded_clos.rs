@@ -165,6 +165,8 @@ impl FoldedClos {
         in_range("radix", self.radix, 2..=1 << 16)?;
         at_least_one("hosts", self.hosts)?;
         list_len("uplinks", self.uplinks.len(), 0..=7)?;
+        (0..self.uplinks.len())
+            .try_for_each(|index| in_range(format!("uplinks.{index}.ports"), self.ports(index), 1..=self.radix - 1))?;
         let stages = (0..self.uplinks.len()).map(|index| self.stage(index)).collect::<Result<Vec<_>, _>>()?;
         let per_subtree = stages.iter().map(|stage| u64::from(stage.children));
         let hosts_max = per_subtree.fold(u64::from(self.hosts_per_leaf()), u64::saturating_mul);
@@ -177,17 +179,21 @@ impl FoldedClos {
         Ok(stages)
     }
 
+    /// Ports that lead up from the level below the uplinks of this number.
+    fn ports(&self, index: usize) -> u32 {
+        self.uplinks[index].ports.unwrap_or(self.radix / 2)
+    }
+
     fn stage(&self, index: usize) -> Result<ClosStage, InputError> {
         let key = |part: &str| format!("uplinks.{index}.{part}");
         let uplinks = &self.uplinks[index];
-        let ports = uplinks.ports.unwrap_or(self.radix / 2);
-        in_range(key("ports"), ports, 1..=self.radix - 1)?;
+        let ports = self.ports(index);
         at_least_one(key("lag"), uplinks.lag)?;
         if !ports.is_multiple_of(uplinks.lag) {
             return Err(InputError::new(key("lag"), uplinks.lag, format!("a divisor of {ports} ports")));
         }
-        let above = self.uplinks.get(index + 1).map_or(0, |above| above.ports.unwrap_or(self.radix / 2));
-        let children = self.radix.saturating_sub(above) / uplinks.lag;
+        let above = if index + 1 < self.uplinks.len() { self.ports(index + 1) } else { 0 };
+        let children = (self.radix - above) / uplinks.lag;
         if children == 0 {
             let expected = format!("1 to {}, the ports that lead down from the level above", self.radix - above);
             return Err(InputError::new(key("lag"), uplinks.lag, expected));

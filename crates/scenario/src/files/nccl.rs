@@ -57,7 +57,6 @@ mod tests {
         for workload in ["nccl_tests = {}", "training = {}", "osu_collective = { library = \"nccl\" }"] {
             assert_eq!(library(&format!("[[job]]\nname = \"j\"\nworkload.{workload}\n")), OF_NCCL, "{workload}");
         }
-        assert_eq!(library("[[job]]\nname = \"j\"\nworkload = \"nccl_tests\"\n"), OF_NCCL);
     }
 
     #[test]

@@ -116,6 +116,10 @@ impl Simulation {
     fn samples(&self, shards: &[&ShardSamples]) -> Option<Samples> {
         let first = shards.first()?;
         debug_assert!(shards.iter().all(|shard| shard.times == first.times), "shards sample together");
+        if first.times.is_empty() {
+            // The run has ended before the first sample.
+            return Some(Samples::default());
+        }
         let spans: Vec<(Time, Duration)> =
             first.times.windows(2).map(|pair| (pair[1], pair[1].since(pair[0]))).collect();
         let (port_names, ports) = self.port_series(shards, &spans);
