@@ -97,8 +97,8 @@ impl OsuCollective {
     pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Program>, InputErrors> {
         let is_all_pairs = matches!(self.operation.kind(), Kind::Alltoall | Kind::Alltoallv);
         let most = if is_all_pairs { ALL_PAIRS_MAX } else { u32::MAX };
+        at_least("ranks", self.ranks, 2).and_then(|()| within("ranks", self.ranks, 2..=most))?;
         let mut errors = InputErrors::default();
-        errors.check(at_least("ranks", self.ranks, 2).and_then(|()| within("ranks", self.ranks, 2..=most)));
         errors.check(at_least("iterations", self.iterations, 1));
         errors.check(self.operation.check("operation", self.ranks));
         errors.check(self.rule().check(&self.operation, self.ranks));
@@ -174,6 +174,17 @@ impl OsuCollective {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_are_checked_before_what_depends_on_them() {
+        for (ranks, operation) in [(0, "allreduce"), (1, "allgather"), (1, "alltoall")] {
+            let keys = format!(
+                "ranks = {ranks}\nsamples = 1\nlibrary = \"open_mpi_4_1\"\noperation.{operation}.bytes = \"8B\""
+            );
+            let error = toml::from_str::<OsuCollective>(&keys).unwrap().programs().unwrap_err().to_string();
+            assert_eq!(error, format!("ranks: {ranks}; expected at least 2"));
+        }
+    }
 
     #[test]
     fn a_root_beyond_the_ranks_is_refused() {
