@@ -13,6 +13,7 @@ from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import files
 from etherweave.control.qos.policy import SonicForm
 from support.lint_mistakes import HOSTS, SONIC, HostMistake, SonicMistake
+from support.lint_mistakes_alone import SONIC as ALONE
 from support.linted import (
     CORE,
     HOST,
@@ -20,6 +21,8 @@ from support.linted import (
     SCENARIO,
     WHOLE,
     Files,
+    Tables,
+    drop,
     edited,
     foreign,
     found,
@@ -102,10 +105,12 @@ def test_without_the_scenario_most_switches_are_right_and_with_a_tie_none_is() -
     switches = {name: text for name, text in written.items() if name.endswith("config_db.json")}
     (one,) = found(switches)["switches"]
     assert {file for file, _ in one.places} == {LEAF}
-    assert one.expected == "that, as most switches"
+    assert one.expected == "in priority group 3 and queue 3, as in most switches"
     del switches["leaf1/config_db.json"]
     (one,) = found(switches)["switches"]
-    assert one.expected == "the same, as many other switches have each"
+    assert one.found.startswith("classification differs between the switches: DSCP 26 is ")
+    assert one.expected == "the same on all"
+    assert {file for file, _ in one.places} == {LEAF, CORE}
 
 
 def test_lossless_classes_that_a_proof_takes_apart_must_be_apart() -> None:
@@ -135,6 +140,51 @@ def test_only_priorities_that_frames_are_raised_to_count_where_there_are_such() 
     assert result.expected.startswith("2, which ")
 
 
+def test_a_switch_that_marks_nothing_is_found_beside_others() -> None:
+    def unmarked(tables: Tables) -> None:
+        del tables["WRED_PROFILE"]
+        for queue in tables["QUEUE"].values():
+            queue.pop("wred_profile", None)
+
+    written = edited(LEAF, unmarked)
+    assert "unmarked" in found(written)  # The scenario has ECN.
+    del written["fabric.json"]
+    (one,) = found(written)["ecn"]
+    assert (one.found, one.expected) == (
+        "lossless queues are not marked",
+        "marked, as in most switches",
+    )
+    assert {file for file, _ in one.places} == {LEAF}
+
+
+def test_a_port_of_the_scenario_that_is_missing_or_shut_is_found() -> None:
+    for change in (
+        drop("PORT", "Ethernet0"),
+        put("PORT", "Ethernet0", "admin_status", "down"),
+    ):
+        (one,) = found(edited(LEAF, change))["present"]
+        assert one.found == "no configuration of the port, or it is shut down"
+        assert one.places == ((LEAF, "Ethernet0"),)
+
+
+def test_hosts_are_compared_with_each_other_where_no_switch_is_known() -> None:
+    hosts = {name: text for name, text in tree().items() if name.startswith("hosts/")}
+    assert found(hosts) == {}
+    for old, new, what in (
+        ("--pfc 0,0,0,1,1,0,0,0", "--pfc 0,0,0,1,0,0,0,0", "pauses priorities 3"),
+        ("3:on 4:on", "4:on", "pauses priorities 4"),
+        ("prio-tc 0:0 1:1 2:2 3:3", "prio-tc 0:0 1:1 2:2 3:1", "priority 3 is in traffic class 1"),
+        ("26:3", "26:2", "DSCP 26 is in priority 2"),
+        ("mtu 9000", "mtu 1500", "MTU 1500"),
+        ("rx off", "rx on", "802.3x pause is on beside PFC"),
+        ("--tcbw 20,0,0,50,30", "--tcbw 20,0,0,60,30", "ETS weights sum to 110"),
+    ):
+        assert old in hosts[HOST]
+        result = found(hosts | {HOST: hosts[HOST].replace(old, new)})
+        (one,) = [one for one in result["hosts"] if one.found == what]
+        assert {file for file, _ in one.places} == {HOST}
+
+
 def test_a_device_without_configuration_is_found() -> None:
     written = tree()
     del written[CORE], written[HOST]
@@ -156,8 +206,9 @@ def test_each_mistake_of_a_host_is_found_by_its_rule(case: HostMistake) -> None:
 
 
 def test_every_rule_is_put_to_the_test() -> None:
-    others = {"switches", "deadlock", "present", "pfc", "pauses", "policed"}
+    others = {"switches", "ecn", "deadlock", "present", "pauses", "policed", "unused", "shares"}
     tested = {case.rule for case in SONIC} | {case.rule for case in HOSTS} | others
+    tested |= {case.rule for case in ALONE}
     assert tested == {rule.name for rule in lint.RULES}
 
 
@@ -285,7 +336,8 @@ def test_no_change_of_the_fabric_s_file_makes_the_linter_stumble() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["mlnx_qos -i x --pfc 1,1", "dcb pfc set dev x prio-pfc q:on", "ip link set mtu", "'"]
+    "line",
+    ["mlnx_qos -i x --pfc 1,1", "dcb pfc set dev x prio-pfc q:on", "ip link set mtu", "dcb pfc '"],
 )
 def test_a_line_that_cannot_be_read_is_an_error(line: str) -> None:
     (result,) = found({"host0.sh": f"#!/bin/sh\n{line}\n"})["readable"]

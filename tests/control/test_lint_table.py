@@ -6,15 +6,22 @@ from pathlib import Path
 
 from etherweave.control import lint
 from support.lint_mistakes import HOSTS, SONIC
+from support.lint_mistakes_alone import COMMANDS
+from support.lint_mistakes_alone import SONIC as ALONE
 from support.lint_mistakes_commands import PLANTED
 
 GUIDE = Path(__file__).parents[2] / "docs/guide/switch-configuration.md"
 HEAD = "| mistake | rule | severity | found in | message |\n|---|---|---|---|---|\n"
 SYSTEMS = {"sonic": "SONiC", "onyx": "Onyx", "eos": "EOS", "cumulus": "Cumulus", "hosts": "hosts"}
 FABRIC = [
-    ("PFC off at one port, without the scenario", "pfc", "PFC is enabled for no priority"),
     ("switches that differ, without the scenario", "switches", "DSCP 26 is in priority group 4 …"),
+    ("a switch that marks nothing beside others", "ecn", "lossless queues are not marked"),
     ("no configuration of a device", "present", "no configuration of switch core0"),
+    (
+        "no configuration of a port",
+        "present",
+        "no configuration of the port, or it is shut down",
+    ),
     (
         "fewer lossless queues than routing needs",
         "deadlock",
@@ -31,6 +38,12 @@ def rows() -> Iterator[str]:
         (system, one.mistake, one.rule, one.found)
         for system, some in PLANTED.items()
         for one in some
+    ]
+    planted += [("sonic", one.mistake, one.rule, one.found) for one in ALONE]
+    planted += [
+        (system, one.mistake, one.rule, one.found)
+        for system, alone in COMMANDS.items()
+        for one in alone
     ]
     planted += [("hosts", one.mistake, one.rule, one.found) for one in HOSTS]
     where: dict[str, list[str]] = {}

@@ -31,6 +31,8 @@ REAL = FRESH | {
     *("cables", "groups"),
     # Maps that lead no code point, or a lossy class, to a lossless priority.
     *("reached", "mixed", "orphans"),
+    # A map that leads DSCP 8 to group 1, for which there is no buffer (Inventec).
+    "unbuffered",
     # Tofino 2: rows of 400 Gb/s repeat those of 100 Gb/s.
     "headroom",
 }

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from etherweave.cli.exits import FAILED, mistakes, print_error, reject
+from etherweave.cli.exits import FAILED, USAGE, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.control import lint as linter
 from etherweave.control.lint import sarif
@@ -81,11 +81,10 @@ def lint(
         names = _off(off) if off else {}
         site = linter.read(_texts(paths))
         findings = linter.lint(site, names)
-    if not site.switches and (site.unread or not site.hosts):
-        expected = "a configuration of SONiC, Onyx, EOS or NVUE"
-        reject(f"{paths[0]}: no switch that can be read; expected {expected}")
+    if not (site.switches or site.hosts):
+        _reject_all(site, paths[0])
     for one in site.unread:
-        print_error(f"note: {one.file}: not read{_commands(one.commands)}")
+        print_error(f"note: {one.file}: {_unread(one)}")
     match Format.JSON if as_json else form:
         case Format.JSON:
             print(json.dumps([_plain(one) for one in findings], indent=1))
@@ -93,6 +92,9 @@ def lint(
             print(json.dumps(sarif.document(findings, linter.RULES), indent=1))
         case Format.TEXT:
             _print(site, findings)
+    named = {"<stdin>" if str(path) == "-" else str(path) for path in paths}
+    if any(not one.commands and one.file in named for one in site.unread):
+        raise typer.Exit(USAGE)
     if findings:
         raise typer.Exit(FAILED)
 
@@ -157,13 +159,25 @@ def _standard_input() -> str:
         raise linter.ConfigError("<stdin>: expected UTF-8 text") from None
 
 
-def _commands(commands: tuple[str, ...]) -> str:
-    """Name commands that are not read."""
-    if not commands:
-        return "; the linter knows SONiC, Onyx, EOS, NVUE, and scripts of hosts"
-    more = len(commands) - COMMANDS_SHOWN
-    shown = ", ".join(one[:20] for one in commands[:COMMANDS_SHOWN])
-    return f": {shown}" + (f" and {more} more" if more > 0 else "")
+def _reject_all(site: linter.Configurations, path: Path) -> None:
+    """End where nothing is a configuration, and say which command printed a state."""
+    states = [one for one in site.unread if one.shown_by]
+    if states:
+        expected = "show running-config, config_db.json, nv config show, or a script of a host"
+        reject(f"{states[0].file}: {_unread(states[0])}; expected {expected}")
+    expected = "a configuration of SONiC, Onyx, EOS or NVUE"
+    reject(f"{path}: no switch that can be read; expected {expected}")
+
+
+def _unread(file: linter.UnreadFile) -> str:
+    """Say what is not read of a file: all of it, or some commands."""
+    if file.shown_by:
+        return f"not read: output of {file.shown_by}, a state and no configuration"
+    if not file.commands:
+        return "not read; the linter knows SONiC, Onyx, EOS, NVUE, and scripts of hosts"
+    more = len(file.commands) - COMMANDS_SHOWN
+    shown = ", ".join(one[:20] for one in file.commands[:COMMANDS_SHOWN])
+    return f"not read: {shown}" + (f" and {more} more" if more > 0 else "")
 
 
 def _plain(finding: linter.LintFinding) -> dict[str, object]:
@@ -181,4 +195,6 @@ def _print(site: linter.Configurations, findings: list[linter.LintFinding]) -> N
         print(f"{first}: {places}: {one.found}; expected {one.expected}")
         print(f"    {one.severity}, {one.rule}: {one.why}")
     counts = f"{len(site.switches)} switches, {len(site.hosts)} hosts"
+    lost = sum(not one.commands for one in site.unread)
+    counts += f"; not read: {lost} files" if lost else ""
     print(f"{len(findings)} findings in {counts}" if findings else f"no findings in {counts}")

@@ -9,13 +9,14 @@ a :class:`~etherweave.control.lint.systems.System`, a reader of its commands, an
 
 from collections.abc import Collection
 
-from etherweave.control.lint import agreement, consistency, lossless, memory, queues
+from etherweave.control.lint import agreement, consistency, hosts, lossless, memory, queues
 from etherweave.control.lint.config_db import ConfigError
 from etherweave.control.lint.inputs import (
     Configurations,
     LintFinding,
     LintRule,
     Severity,
+    UnreadFile,
     findings,
     read,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "LintFinding",
     "LintRule",
     "Severity",
+    "UnreadFile",
     "findings",
     "read",
 ]
@@ -34,16 +36,20 @@ __all__ = [
 LOSES, STALLS, DEGRADES, STYLE = Severity
 
 _HALF = "an incomplete map loses packets like a missing one"
+_ENTRY = "a packet's class must not depend on the port where it enters"
 _PAUSE = "a pause must stop exactly the packets that fill the buffer"
 
 _ROWS = (
-    ("readable", LOSES, "a switch ignores or rejects what it cannot read", consistency.readable),
+    ("readable", LOSES, "a device ignores or rejects what it cannot read", consistency.readable),
     ("references", LOSES, "a setting of a missing entry has no effect", consistency.references),
     ("ports", STYLE, "a setting of a missing port has no effect", consistency.ports),
+    ("unused", DEGRADES, "a profile that no port has changes nothing", consistency.unused),
     ("pfc", LOSES, "RoCE repeats a lost packet and all packets after it", lossless.enabled),
+    ("classification", LOSES, _ENTRY, lossless.classified),
     ("pauses", LOSES, "802.3x stops all priorities, or none, at one end", lossless.paused),
     ("policed", LOSES, "a policy map overrides what the port trusts", lossless.policed),
     ("groups", LOSES, "without xoff there is no headroom when PFC pauses", lossless.groups),
+    ("unbuffered", LOSES, "a group without memory drops packets", lossless.unbuffered),
     ("headroom", LOSES, "packets in flight when PFC pauses are dropped", lossless.headroom),
     ("cables", LOSES, "headroom depends on the cable", lossless.cables),
     ("orphans", STYLE, "memory is reserved although packets are dropped", lossless.orphans),
@@ -59,6 +65,7 @@ _ROWS = (
     ("queue", LOSES, _PAUSE, queues.same_queue),
     ("mixed", LOSES, _PAUSE, queues.unmixed),
     ("served", STALLS, "without a share the queue may starve", queues.served),
+    ("shares", DEGRADES, "a class gets less at one port than at others", lossless.scheduled),
     ("marking", LOSES, "WRED drops packets that PFC protects", queues.marking),
     ("unmarked", DEGRADES, "senders slow down by pauses alone", queues.unmarked),
     ("watchdog", STALLS, "a defective NIC may pause the whole fabric", queues.watchdog),
@@ -73,8 +80,9 @@ _ROWS = (
     ("mtu", LOSES, "larger packets are dropped, which looks like congestion", consistency.mtu),
     ("ends", LOSES, "a link with two speeds does not come up", consistency.ends),
     ("switches", LOSES, "a packet must be lossless on its whole path", agreement.switches),
-    ("hosts", LOSES, "a packet must be lossless on its path, NICs included", agreement.hosts),
-    ("marks", LOSES, "packets with another mark are in a lossy class", agreement.marks),
+    ("ecn", DEGRADES, "senders do not see the congestion of that switch", agreement.marked),
+    ("hosts", LOSES, "a packet must be lossless on its path, NICs included", hosts.hosts),
+    ("marks", LOSES, "packets with another mark are in a lossy class", hosts.marks),
     ("present", LOSES, "a link with one configured end loses packets", agreement.present),
     ("intent", LOSES, "it differs from what was designed and simulated", agreement.intent),
     ("deadlock", STALLS, "pauses of one class may form a deadlock cycle", agreement.deadlock),
@@ -87,6 +95,7 @@ _BETWEEN = (
     "mtu",
     "ends",
     "switches",
+    "ecn",
     "hosts",
     "marks",
     "present",

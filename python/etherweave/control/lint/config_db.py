@@ -60,6 +60,8 @@ FIELDS: Mapping[str, frozenset[str]] = {
     ),
 }
 """Fields of tables for lossless traffic, as SONiC's YANG models have them."""
+MAPPED = "mapped dscps"
+"""Field of PORT_QOS_MAP that only readers of commands write: code points that commands map."""
 PORTS = frozenset({"PORT", "PORT_QOS_MAP"})
 """Tables that name ports: a configuration that is loaded into a running one has no PORT."""
 EXPORTED = ("config_db.json", "onyx.cfg", "eos.cfg", "nvue.sh", "nvue.yaml")
@@ -140,6 +142,8 @@ class ConfiguredPort:
     groups: Mapping[int, BufferProfile | None]
     """By priority group; None: computed by the switch."""
     queues: Mapping[int, ConfiguredQueue]
+    mapped: frozenset[int] = frozenset()
+    """Code points that the configuration itself maps to traffic classes."""
 
     def group_of(self, priority: int) -> int | None:
         """Return the priority group of a priority that PFC pauses."""
@@ -487,4 +491,12 @@ class _ConfigReader:
             queues={
                 number: self._queue(entry) for number, entry in self._queues.get(name, {}).items()
             },
+            mapped=self._mapped(qos, bound),
         )
+
+    def _mapped(self, qos: Mapping[str, Any], bound: Mapping[str, str]) -> frozenset[int]:
+        """Return the code points of the map, or those of commands, which have defaults beside."""
+        if MAPPED in qos:
+            return frozenset(int(one) for one in qos[MAPPED].split(",") if one)
+        name = bound.get("dscp_to_tc_map", "")
+        return frozenset(self._maps.get(("DSCP_TO_TC_MAP", name), {}))

@@ -1,8 +1,9 @@
 """Rules on the form of files, references, port channels and both ends of links."""
 
-from collections import Counter
 from collections.abc import Iterator
 
+from etherweave.control.lint.classification import MTU, RATE
+from etherweave.control.lint.comparison import Peers, compare
 from etherweave.control.lint.config_db import (
     MAPS,
     ConfiguredPort,
@@ -11,7 +12,7 @@ from etherweave.control.lint.config_db import (
     spans,
 )
 from etherweave.control.lint.host_script import ConfiguredHost
-from etherweave.control.lint.inputs import Configurations, LintFault, fabric_ports
+from etherweave.control.lint.inputs import Configurations, LintFault, LintPlace, fabric_ports
 
 REFERENCES = {
     "PORT_QOS_MAP": MAPS | {"scheduler": "SCHEDULER"},
@@ -62,6 +63,13 @@ def ports(site: Configurations) -> Iterator[LintFault]:
                 yield LintFault(switch.file, place, found, _known(list(known)))
 
 
+def unused(site: Configurations) -> Iterator[LintFault]:
+    """Find profiles that no port has."""
+    for switch in site.switches:
+        for name in switch.tables.get("UNUSED", {}):
+            yield LintFault(switch.file, name, "no port has the profile", "a port with it, or none")
+
+
 def _named_ports(switch: ConfiguredSwitch) -> Iterator[tuple[str, str, str]]:
     """Return every port that a table names, with the table and the key."""
     tables = switch.tables
@@ -84,45 +92,33 @@ def _known(names: list[str]) -> str:
 
 
 def channels(site: Configurations) -> Iterator[LintFault]:
-    """Find members of a port channel with different settings."""
+    """Find members of a port channel with different rates; all else is compared at all ports."""
     for switch in site.switches:
         members: dict[str, list[ConfiguredPort]] = {}
         for port in switch.ports:
-            if port.channel:
+            if port.channel and port.speed_mbps is not None:
                 members.setdefault(port.channel, []).append(port)
         for channel, ports in members.items():
-            first = ports[0]
-            for port in ports[1:]:
-                for what, one, other in _differences(port, first, site.fabric is None):
-                    found = f"{what} {one} in {channel}"
-                    yield LintFault(switch.file, port.name, found, f"{other}, as {first.name}")
-
-
-def _differences(
-    port: ConfiguredPort, first: ConfiguredPort, has_no_scenario: bool
-) -> Iterator[tuple[str, object, object]]:
-    pairs: list[tuple[str, object, object]] = [("speed", port.speed_mbps, first.speed_mbps)]
-    if has_no_scenario:  # Otherwise each port is compared with it.
-        pairs.append(("lossless priorities", sorted(port.lossless), sorted(first.lossless)))
-    if has_no_scenario and port.lossless == first.lossless:  # Maps to groups may follow from them.
-        pairs += [
-            (f"{field}", dict(port.maps.get(field, {})), dict(first.maps.get(field, {})))
-            for field in sorted({*port.maps, *first.maps})
-        ]
-    return (pair for pair in pairs if pair[1] != pair[2])
+            places = {LintPlace(switch.file, port.name): port for port in ports}
+            peers = Peers(f"ports of {channel}", f"as on most ports of {channel}")
+            yield from compare(places, (RATE,), peers)
 
 
 def mtu(site: Configurations) -> Iterator[LintFault]:
     """Find ports with another MTU than the other ports, or the fabric."""
-    switches = site.switches
-    sizes = Counter(port.mtu_bytes for one in switches for port in one.ports if port.mtu_bytes)
-    usual = sizes.most_common(1)[0][0] if sizes else None
-    wanted = site.fabric.mtu_bytes if site.fabric else usual
-    for switch in switches:
-        for port in switch.ports:
-            if port.mtu_bytes is not None and port.mtu_bytes != wanted:
-                found = f"MTU {port.mtu_bytes}"
-                yield LintFault(switch.file, port.name, found, f"{wanted}, as everywhere else")
+    sized = {
+        LintPlace(switch.file, port.name): port
+        for switch in site.switches
+        for port in switch.ports
+        if port.mtu_bytes is not None
+    }
+    if site.fabric is None:
+        yield from compare(sized, (MTU,), Peers("ports", "as everywhere else"))
+        return
+    for place, port in sized.items():
+        if port.mtu_bytes != site.fabric.mtu_bytes:
+            expected = f"{site.fabric.mtu_bytes}, as everywhere else"
+            yield LintFault(*place, f"MTU {port.mtu_bytes}", expected)
 
 
 def ends(site: Configurations) -> Iterator[LintFault]:

@@ -15,6 +15,7 @@ from etherweave.control.lint.port_settings import (
     Settings,
     SwitchSettings,
     limited,
+    mapped,
     names,
     priority,
     put,
@@ -25,6 +26,10 @@ IGNORED = ("description", "switchport", "load-interval", "no", "ip", "lldp")
 """First words of commands for ports that do not concern lossless traffic."""
 MODES = ("router", "vlan", "management", "class-map", "policy-map", "route-map", "daemon", "vrf")
 """Commands whose modes are left out."""
+ROUTED_MTU = "1500"
+"""Of a routed port that no command configures [B]."""
+DEFAULT = "default"
+"""The trust of a port that no command configures."""
 _INTERFACE = re.compile(r"(?i)(ethernet|et|port-channel|po)(\d.*)")
 _PROMPT = re.compile(r"^\S*\(config[^)]*\) ?# ?")
 _UNITS = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
@@ -89,11 +94,19 @@ class _EosReader:
         for name, profile in self._services.items():
             own = self.switch.of(name, name.startswith("Port-Channel"))
             own |= {**self._profiles.get(profile, {}), **own}
+        named = set(self._services.values())
+        self.switch.unused += [f"qos profile {one}" for one in self._profiles if one not in named]
         for name, policy in self._served.items():
             self._apply(name, policy)
         for own in (*self.switch.channels.values(), *self.switch.ports.values()):
             if self._is_off:
                 own.pop(("pause",), None)
+            if own.get(("trust",)) == DEFAULT:
+                del own["trust",]
+            if own.get(("routed",)) == "on":
+                own.setdefault(("trust",), "dscp")
+                if ("channel",) not in own:
+                    own.setdefault(("mtu",), ROUTED_MTU)
             if cos := own.get(("cos",)):
                 own["default",] = every["pcp", cos]
 
@@ -137,15 +150,18 @@ class _EosReader:
                 "drop-precedence",
                 _,
             ]:
-                switch.every |= {("dscp", one): priority(number) for one in _listed(dscps, 63)}
+                switch.every |= mapped(_listed(dscps, 63), priority(number))
             case ["qos", "map", "dscp", *dscps, "to", "traffic-class", number] if dscps:
-                switch.every |= {("dscp", one): priority(number) for one in _listed(dscps, 63)}
+                switch.every |= mapped(_listed(dscps, 63), priority(number))
             case ["qos", "map", "cos", *cos, "to", "traffic-class", number] if cos:
                 switch.every |= {("pcp", one): priority(number) for one in _listed(cos, 7)}
             case ["qos", "map", "traffic-class", *classes, "to", "tx-queue", queue] if classes:
                 switch.every |= {("queue", one): priority(queue) for one in _listed(classes, 7)}
             case ["priority-flow-control", "pause", "watchdog", *rest] if rest:
                 return self._watchdog(rest)
+            case ["qos", "random-detect", "ecn", "global-buffer", *rest]:
+                for queue in EIGHT:
+                    switch.every |= _marking(queue, "ecn", rest)
             case ["priority-flow-control", "all", "off"]:
                 self._is_off = True
             case _:
@@ -223,7 +239,9 @@ def _of_port(words: list[str]) -> Settings | None:
         case ["shutdown"]:
             return {("shutdown",): "on"}
         case ["no", "switchport"]:
-            return {("trust",): "dscp"}
+            return {("routed",): "on"}
+        case ["switchport"]:
+            return {("routed",): "off"}
         case ["channel-group", number, "mode", _]:
             return {("channel",): f"Port-Channel{whole(number)}"}
         case ["qos", "trust", mode]:
@@ -232,6 +250,8 @@ def _of_port(words: list[str]) -> Settings | None:
             return {("cos",): priority(number)}
         case ["no", "qos", "trust"]:
             return {("trust",): "port"}
+        case ["default", "qos", "trust"] | ["no", "qos", "trust", _]:
+            return {("trust",): DEFAULT}
         case ["priority-flow-control", "on"] | ["priority-flow-control", "mode", "on"]:
             return {("pause",): "on"}
         case ["priority-flow-control", "off"] | ["no", "priority-flow-control"]:
@@ -266,8 +286,8 @@ def _of_queue(queue: str, words: list[str]) -> Settings | None:
             return {}
         case ["random-detect", "ecn" | "drop" as kind, *rest]:
             return _marking(queue, kind, rest)
-        case ["no", "random-detect", *_]:
-            return {}
+        case ["no" | "default", "random-detect", *_]:
+            return {("marking", queue): "off"}
     return None
 
 
@@ -283,7 +303,7 @@ def _marking(queue: str, kind: str, words: list[str]) -> Settings:
                 fields[f"green_{side}_threshold"] = str(size * _UNITS[unit])
         if word in ("max-mark-probability", "drop-probability"):
             fields["green_drop_probability"] = str(whole(words[at + 1], 100))
-    return {("ecn", queue, key): one for key, one in fields.items()}
+    return {("marking", queue): "on"} | {("ecn", queue, key): one for key, one in fields.items()}
 
 
 def _interfaces(text: str) -> Iterator[str]:

@@ -6,15 +6,8 @@ unread where their policy sets or polices something, since lossless frames may b
 
 from dataclasses import dataclass, field
 
-from etherweave.control.lint.port_settings import EIGHT, Settings, names, priority, whole
+from etherweave.control.lint.port_settings import EIGHT, NAMED, Settings, names, priority, whole
 
-NAMED = {
-    "default": 0,
-    "ef": 46,
-    **{f"cs{one}": 8 * one for one in range(8)},
-    **{f"af{one}{two}": 8 * one + 2 * two for one in range(1, 5) for two in range(1, 4)},
-}
-"""Code points by name: RFC 2474, RFC 2597, RFC 3246."""
 REST = "class-default"
 """The class of frames that no other class matches."""
 

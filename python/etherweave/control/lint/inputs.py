@@ -18,6 +18,7 @@ from etherweave.control.lint import (
     nvue,
     onyx,
     port_settings,
+    state_texts,
 )
 from etherweave.control.lint.config_db import ConfigError, ConfiguredSwitch
 from etherweave.control.lint.host_script import ConfiguredHost
@@ -41,6 +42,8 @@ class UnreadFile:
     file: str
     commands: tuple[str, ...]
     """First words of commands; none: the whole file."""
+    shown_by: str = ""
+    """The command whose output the file is, in place of a configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +81,28 @@ def read(files: Mapping[str, str] | Iterable[tuple[str, str]]) -> Configurations
             fields = dict.fromkeys(field for one in switches[path, ""] for field in one.unknown)
             unread += [UnreadFile(path, tuple(fields))] if fields else []
         elif kind == "host":
-            hosts.append(host_script.read(path, name.removesuffix(".sh"), text))
+            host = host_script.read(path, name.removesuffix(".sh"), text)
+            hosts += [host] if host.is_understood() else []
+            unread += [] if host.is_understood() else [_unread(path, text)]
         elif kind in COMMANDS:
             switch, unknown = _of_commands(path, text, kind)
+            if switch is None:
+                unread.append(_unread(path, text))
+                continue
             # The commands and the YAML of a switch that say the same are one configuration.
             same = switches.setdefault((path.removesuffix(name), switch.name), [])
             if all(one.tables != switch.tables for one in same):
                 same.append(switch)
             unread += [UnreadFile(path, unknown)] if unknown else []
         else:
-            unread.append(UnreadFile(path, ()))
+            unread.append(_unread(path, text))
     every = tuple(one for some in switches.values() for one in some)
     return Configurations(every, tuple(hosts), fabric_file, policy, tuple(unread))
+
+
+def _unread(path: str, text: str) -> UnreadFile:
+    """Return a file of which nothing is understood."""
+    return UnreadFile(path, (), state_texts.command_of(text[:HEAD]))
 
 
 def _read_yaml(text: str) -> SwitchSettings:
@@ -118,7 +131,10 @@ SIGNS = {
         _BEGIN + r"(?:interface (?:ethernet|et|port-channel|po)\d|qos map |qos profile )",
         re.MULTILINE | re.IGNORECASE,
     ),
-    "host": re.compile(r"\b(?:mlnx_qos|dcb pfc)\b"),
+    "host": re.compile(
+        r"(?<!\w)(?:mlnx_qos|cma_roce_tos|lldptool|dcb (?:pfc|ets|app) (?:set|add|replace)"
+        r"|ethtool (?:-A|--pause)|/ecn/roce_[nr]p/|tc/1/traffic_class)(?!\w)"
+    ),
 }
 """Lines that only files of a kind have."""
 LINES_MAX = 200_000
@@ -126,6 +142,9 @@ LINES_MAX = 200_000
 HEAD = 1 << 20
 """Length of the beginning in which they are looked for."""
 
+
+_NVUE_JSON = re.compile(r'\s*\[\s*\{\s*"(?:header|set)"\s*:')
+"""The beginning of ``nv config show -o json``, which is YAML, too."""
 
 HOSTNAMES = {
     "onyx": re.compile(r"(?<=^hostname )\S+$", re.MULTILINE),
@@ -137,8 +156,10 @@ HOSTNAMES = {
 DESCRIPTION = re.compile(r"^ +description .*$", re.MULTILINE)
 
 
-def _of_commands(path: str, text: str, kind: str) -> tuple[ConfiguredSwitch, tuple[str, ...]]:
-    """Return the switch, and first words of commands that are not known."""
+def _of_commands(
+    path: str, text: str, kind: str
+) -> tuple[ConfiguredSwitch | None, tuple[str, ...]]:
+    """Return the switch, nothing if no command is known, and first words of those that are not."""
     if text.count("\n") > LINES_MAX:
         raise ConfigError(f"{path}: more than {LINES_MAX:,} lines; expected one switch")
     found = HOSTNAMES[kind].findall(text)
@@ -147,15 +168,19 @@ def _of_commands(path: str, text: str, kind: str) -> tuple[ConfiguredSwitch, tup
         name, switch, unknown = _form(kind, DESCRIPTION.sub("", nameless))
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
+    if switch is None:
+        return None, unknown
     own = found[0].strip("'\"") if len(found) == 1 else name
     return config_db.named(switch, path, own), unknown
 
 
 @lru_cache(maxsize=FORMS)
-def _form(kind: str, text: str) -> tuple[str, ConfiguredSwitch, tuple[str, ...]]:
+def _form(kind: str, text: str) -> tuple[str, ConfiguredSwitch | None, tuple[str, ...]]:
     """Read commands; switches that are alike but for names and descriptions share what is read."""
     system, reader = COMMANDS[kind]
     settings = reader(text)
+    if not settings.is_understood():
+        return settings.name, None, ()
     switch = config_db.switch_of(port_settings.tables(settings), system, settings.unreadable)
     return settings.name, switch, tuple(settings.unread)
 
@@ -164,6 +189,8 @@ def _kind(name: str, text: str) -> str:
     """Return the type of a file: by its name, otherwise by its content."""
     if name == FABRIC:
         return "fabric"
+    if _NVUE_JSON.match(text):
+        return "nvue yaml"
     if name.endswith(".json") or text.lstrip()[:1] == "{":
         return "sonic"
     head = text[:HEAD]

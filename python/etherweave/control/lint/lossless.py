@@ -1,19 +1,33 @@
 """Rules on PFC, priority groups, headroom and pools of lossless priorities, port by port."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 
 from etherweave import _core
+from etherweave.control.lint.classification import (
+    DSCP,
+    PCP,
+    PFC,
+    SHARES,
+    PortProperty,
+    dscp_classes,
+    is_classified,
+    pcp_classes,
+    places,
+    span_of,
+)
+from etherweave.control.lint.comparison import Peers, compare
 from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch, reference
-from etherweave.control.lint.inputs import Configurations, LintFault, fabric_ports
+from etherweave.control.lint.inputs import Configurations, LintFault, LintPlace, fabric_ports
 from etherweave.control.lint.port_settings import PAUSES
 from etherweave.control.qos.devices import GENERIC, headroom_bytes
 from etherweave.control.qos.policy import FlowControl
 
 FRAME_BYTES = 1500
 """Largest lossless frames where nothing says more: RoCE's packets are shorter [B]."""
+PORTS = Peers("ports", "as on most ports of the switch")
 SERVICE_PORTS = 3
 """The most slow ports for service that a SKU of SONiC has beside its fast ones."""
 
@@ -31,20 +45,40 @@ def enabled(site: Configurations) -> Iterator[LintFault]:
     if site.fabric is not None:
         return
     for switch in site.switches:
-        sets = Counter(port.lossless for port in switch.ports)
-        usual = sets.most_common(1)[0][0] if sets else frozenset()
-        if not any(sets):
+        if not any(port.lossless for port in switch.ports):
             if any("pause" in one for one in switch.tables.get("PORT", {}).values()):
                 continue  # 802.3x, which another rule checks.
             expected = f"at least one priority in {switch.system.terms['pfc']}"
             yield LintFault(switch.file, switch.name, "PFC is enabled for no priority", expected)
             continue
-        apart = _apart(switch) if len(sets) > 1 else ()
-        for port in switch.ports:
-            if port.lossless != usual and port.name not in apart:
-                found = f"PFC is enabled for {_listed(port.lossless)}"
-                expected = f"{_listed(usual)}, as on most ports of the switch"
-                yield LintFault(switch.file, port.name, found, expected)
+        apart = _apart(switch)
+        inside = (port for port in switch.ports if port.name not in apart)
+        yield from compare(ports_of(switch, inside), (PFC,), PORTS)
+
+
+def classified(site: Configurations) -> Iterator[LintFault]:
+    """Find lossless ports that put packets into other classes than most of a switch do."""
+    yield from _unlike(site, (DSCP, PCP))
+
+
+def scheduled(site: Configurations) -> Iterator[LintFault]:
+    """Find lossless ports with other weights of queues than most of a switch have."""
+    yield from _unlike(site, (SHARES,))
+
+
+def _unlike(site: Configurations, compared: tuple[PortProperty, ...]) -> Iterator[LintFault]:
+    """Compare lossless ports, if there are any, where no scenario is known."""
+    for switch in site.switches if site.fabric is None else ():
+        ports = [port for port in switch.ports if port.lossless] or switch.ports
+        known = (port for port in ports if is_classified(port))
+        yield from compare(ports_of(switch, known), compared, PORTS)
+
+
+def ports_of(
+    switch: ConfiguredSwitch, ports: Iterable[ConfiguredPort]
+) -> Mapping[LintPlace, ConfiguredPort]:
+    """Return ports of a switch by their places."""
+    return {LintPlace(switch.file, port.name): port for port in ports}
 
 
 def paused(site: Configurations) -> Iterator[LintFault]:
@@ -125,6 +159,32 @@ def groups(site: Configurations) -> Iterator[LintFault]:
             if profile is not None and profile.xoff_bytes == 0:
                 found = f"lossless priority {priority} has no headroom in {profile.name}"
                 yield LintFault(switch.file, place, found, terms["lossless"])
+
+
+def unbuffered(site: Configurations) -> Iterator[LintFault]:
+    """Find marks that lead to a priority group without a buffer; lossless groups are others'."""
+    written = {one.file: set().union(*(port.groups for port in one.ports)) for one in site.switches}
+    for switch, port in each(site):
+        known = written[switch.file]
+        if not known or not is_classified(port):
+            continue
+        served = {*port.groups, *(port.group_of(priority) for priority in port.lossless)}
+        served |= {0} - known  # SKUs without a buffer for any group 0 leave it to the chip.
+        lost: dict[int, list[str]] = {}
+        for kind, classes in (("DSCP", dscp_classes(port)), ("802.1p", pcp_classes(port))):
+            by_group: dict[int, list[int]] = {}
+            for mark, (group, _) in places(port, classes).items():
+                if group is not None and group not in served:
+                    by_group.setdefault(group, []).append(mark)
+            for group, marks in by_group.items():
+                lost.setdefault(group, []).append(f"{kind} {span_of(marks)}")
+        for group, named in sorted(lost.items()):
+            holder = switch.system.terms["group"]
+            found = f"{named[0]} is in priority group {group}, which has no {holder}"
+            place = f"{port.name} priority group {group}"
+            yield LintFault(
+                switch.file, place, found, f"a {holder} with a profile, or another group"
+            )
 
 
 def _has_lossless_group(port: ConfiguredPort) -> bool:
@@ -250,7 +310,3 @@ def pools(site: Configurations) -> Iterator[LintFault]:
                     )
         if not all(faults.values()):
             yield from chain.from_iterable(faults.values())
-
-
-def _listed(priorities: frozenset[int]) -> str:
-    return ", ".join(str(one) for one in sorted(priorities)) or "no priority"

@@ -1,8 +1,10 @@
 """Rules on sizes and thresholds of groups, pools and queues."""
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
+from etherweave.control.lint.classification import dscp_classes, places
 from etherweave.control.lint.config_db import ConfiguredSwitch, reference, spans
 from etherweave.control.lint.inputs import Configurations, LintFault
 from etherweave.control.lint.lossless import each
@@ -68,21 +70,30 @@ def thresholds(site: Configurations) -> Iterator[LintFault]:
 
 
 def egress(site: Configurations) -> Iterator[LintFault]:
-    """Find lossless queues that have the buffer profile of unmarked traffic, which is lossy."""
+    """Find lossless queues with the buffer profile of unmarked traffic, and queues without one."""
     for switch in site.switches:
         by_port = _queue_profiles(switch)
+        known = set().union(*by_port.values())
         for port in switch.ports:
             profiles = by_port.get(port.name, {})
-            stopped = {port.queue_of(priority) for priority in port.lossless}
-            lossy = default_queue(port)
-            if lossy in stopped or lossy not in profiles:
-                continue
-            for number in sorted(one for one in stopped if one is not None):
-                if profiles.get(number) == profiles[lossy]:
-                    found = f"lossless queue {number} has {profiles[number]}, as queue {lossy} has"
-                    expected = "a profile of lossless queues, which takes the whole pool"
-                    place = f"{port.name} queue {number}"
+            stopped = {port.queue_of(priority) for priority in port.lossless} - {None}
+            used = {queue for _, queue in places(port, dscp_classes(port)).values()} & known
+            for number in sorted(one for one in stopped | used if one is not None):
+                place = f"{port.name} queue {number}"
+                for found, expected in _egress(number, profiles, default_queue(port), stopped):
                     yield LintFault(switch.file, place, found, expected)
+
+
+def _egress(
+    number: int, profiles: Mapping[int, str], lossy: int, stopped: AbstractSet[int | None]
+) -> Iterator[tuple[str, str]]:
+    is_lossless = number in stopped
+    ample = "a profile of lossless queues, which takes the whole pool"
+    if profiles and number not in profiles:
+        kind = "lossless queue" if is_lossless else "queue"
+        yield f"no BUFFER_QUEUE for {kind} {number}", ample if is_lossless else "a profile"
+    elif is_lossless and lossy not in stopped and profiles.get(number, "") == profiles.get(lossy):
+        yield f"lossless queue {number} has {profiles[number]}, as queue {lossy} has", ample
 
 
 def _queue_profiles(switch: ConfiguredSwitch) -> Mapping[str, Mapping[int, str]]:

@@ -13,6 +13,7 @@ from etherweave.control.lint.port_settings import (
     Settings,
     SwitchSettings,
     limited,
+    mapped,
     priority,
     put,
     whole,
@@ -25,6 +26,9 @@ EVERY_PORT = "all ports"
 """The port of a configuration that names none."""
 LOSSLESS, LOSSY = "default-lossless", "default-lossy"
 """Traffic pools: by default, all memory is lossy."""
+ROCE_POOL = "roce-lossless"
+"""The pool of ``qos roce``."""
+LOSSLESS_POOLS = frozenset({LOSSLESS, ROCE_POOL})
 POOLS = {"0": LOSSY, "1": LOSSLESS, "2": "mc-lossy"}
 """Ingress pools of the advanced buffer configuration, and the traffic pools that they are."""
 IGNORED = ("bridge", "ip", "router", "vrf", "type", "description", "lldp")
@@ -40,16 +44,22 @@ ROCE: Settings = {
     ("cable",): "100",
 }
 """What ``qos roce`` configures: table of the default configuration in the chapter on RoCE."""
+LOSSLESS_ROCE = (("lossless", "3"), ("pause",), ("cable",))
+"""Settings that its mode ``lossy`` leaves out."""
 
 
 def read(text: str) -> SwitchSettings:
     """Read commands, of which those that set something count."""
-    lines = enumerate(text.splitlines(), start=1)
-    return read_paths(
+    lines = [line.split() for line in text.splitlines()]
+    switch = read_paths(
         (f"line {number}", words[2:])
-        for number, line in lines
-        if (words := line.split())[:2] == ["nv", "set"] and words[2:]
+        for number, words in enumerate(lines, start=1)
+        if words[:2] == ["nv", "set"] and words[2:]
     )
+    for words in lines:
+        if words[:2] == ["nv", "unset"]:
+            switch.leave(" ".join(words[:4]))
+    return switch
 
 
 def read_paths(paths: Iterable[tuple[str, list[str]]]) -> SwitchSettings:
@@ -72,8 +82,10 @@ class _NvueReader:
         self._bound: dict[str, dict[str, str]] = {}
         """By interface and kind, the name of its profile."""
         self._members: dict[str, list[str]] = {}
-        self._percents = {LOSSY: 100}
+        self._percents: dict[str, int] = {}
         self._watchdog = {"polling-interval": "100", "robustness": "3"}
+        self._roce: dict[str, str] = {}
+        """Values below ``qos roce``; none: it is off."""
 
     def path(self, place: str, words: list[str]) -> None:
         """Read a path."""
@@ -83,8 +95,10 @@ class _NvueReader:
     def finish(self) -> None:
         """Apply profiles, bonds and traffic pools."""
         switch = self.switch
+        self._apply_roce()
+        self._percents = {LOSSY: 100} | self._percents
         has_pfc = any(kind == "pfc" for kind, _ in self._profiles)
-        if has_pfc and not self._percents.get(LOSSLESS):
+        if has_pfc and not any(self._percents.get(one) for one in LOSSLESS_POOLS):
             switch.every["profile",] = LOSSY
             switch.profiles[LOSSY] = {}
         if (whole_percent := sum(self._percents.values())) > 100:
@@ -104,6 +118,12 @@ class _NvueReader:
                 own |= self._profiles.get((kind, name), {})
         if not switch.ports:
             switch.of(EVERY_PORT)
+        bound = {(kind, name) for kinds in self._bound.values() for kind, name in kinds.items()}
+        switch.unused += [
+            f"qos {kind} {name}"
+            for kind, name in self._profiles
+            if name != GLOBAL and (kind, name) not in bound
+        ]
         self._times()
 
     def _size(self, name: str, profile: Settings) -> None:
@@ -131,7 +151,7 @@ class _NvueReader:
             case ["qos", "remark", *_]:
                 return True
             case ["qos", "roce", *rest]:
-                return self._roce(rest)
+                return self._take_roce(rest)
             case ["qos", "traffic-pool", pool, "memory-percent", percent]:
                 self._percents[pool] = whole(percent, 100)
             case [
@@ -155,20 +175,33 @@ class _NvueReader:
                 return first in IGNORED
         return True
 
-    def _roce(self, words: list[str]) -> bool:
+    def _take_roce(self, words: list[str]) -> bool:
         match words:
-            case [] | ["enable" | "state", "on" | "enabled"] | ["mode", "lossless"]:
-                self.switch.every |= {**ROCE, **self._cable()}
+            case []:
+                self._roce.setdefault("enable", "on")
+            case ["enable" | "state", state]:
+                self._roce["enable"] = "on" if state in ("on", "enabled", "true") else "off"
+            case ["mode", "lossless" | "lossless-single-ipool" | "lossy" as mode]:
+                self._roce["mode"] = mode
             case ["cable-length", length]:
-                self.switch.every |= {**ROCE, ("cable",): str(whole(length, 100_000))}
+                self._roce["cable"] = str(whole(length, 100_000))
             case _:
                 return False
-        self._percents |= {LOSSLESS: 50, LOSSY: 50}
         return True
 
-    def _cable(self) -> Settings:
-        known = self.switch.every.get(("cable",))
-        return {("cable",): known} if known else {}
+    def _apply_roce(self) -> None:
+        """Apply what ``qos roce`` configures, in whatever order its values came."""
+        roce = self._roce
+        if not roce or roce.get("enable", "on") == "off":
+            return
+        is_lossy = roce.get("mode") == "lossy"
+        self.switch.every |= {
+            key: one for key, one in ROCE.items() if not (is_lossy and key in LOSSLESS_ROCE)
+        }
+        if not is_lossy:
+            self.switch.every["cable",] = roce.get("cable", ROCE["cable",])
+            own = {} if self._percents.keys() & LOSSLESS_POOLS else {ROCE_POOL: 50}
+            self._percents = {**own, LOSSY: 50} | self._percents
 
     def _interface(self, interfaces: str, words: list[str]) -> bool:
         names = limited(nvue_names(interfaces, PORTS_MAX))
@@ -220,7 +253,7 @@ def _mapping(words: list[str]) -> Settings | None:
         case ["pcp", pcps, "switch-priority", number]:
             return {("pcp", one): priority(number) for one in _numbers(pcps, 7)}
         case ["dscp", dscps, "switch-priority", number]:
-            return {("dscp", one): priority(number) for one in _numbers(dscps, 63)}
+            return mapped(_numbers(dscps, 63), priority(number))
     return None
 
 

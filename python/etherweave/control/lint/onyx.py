@@ -13,6 +13,7 @@ from etherweave.control.lint.port_settings import (
     PORTS_MAX,
     Settings,
     SwitchSettings,
+    mapped,
     names,
     priority,
     whole,
@@ -103,9 +104,12 @@ class _OnyxReader:
                 switch.pools[name] = {"size": _bytes(size), "mode": kind, "type": _side(name)}
             case ["traffic", "pool", name, *rest]:
                 return self._traffic_pool(self.traffic_pools.setdefault(name, {}), rest)
-            case ["roce"] | ["roce", "lossless"]:
+            case ["roce"] | ["roce", "lossless" | "semi-lossless" | "lossy"]:
+                # Semi-lossless: a switch pauses its hosts, and does not heed pauses.
                 switch.every |= ROCE
-                self.is_enabled = True
+                switch.every |= {("asymmetric",): "on"} if words[-1] == "semi-lossless" else {}
+                self.is_enabled |= "lossy" not in words
+                switch.every["pause",] = "off" if "lossy" in words else "on"
             case _:
                 return False
         return True
@@ -198,7 +202,7 @@ def _settings(words: list[str]) -> Settings | None:
             modes = {"l2": "pcp", "l3": "dscp", "both": "both", "port": "port"}
             return {("trust",): modes[level.lower()]}
         case ["qos", "map", "dscp", *dscps, "to", "switch-priority", number] if dscps:
-            return {("dscp", str(whole(one, 63))): priority(number) for one in dscps}
+            return mapped((str(whole(one, 63)) for one in dscps), priority(number))
         case ["qos", "map", "pcp", pcp, *_, "to", "switch-priority", number]:
             return {("pcp", priority(pcp)): priority(number)}
         case ["qos", "default", "switch-priority", number]:
@@ -211,6 +215,8 @@ def _settings(words: list[str]) -> Settings | None:
             return {("pause",): {"on": "on", "auto": "on", "off": "off"}[mode]}
         case ["no", "dcb", "priority-flow-control", *_]:
             return {("pause",): "off"}
+        case ["no", "traffic-class", queue, "congestion-control", *_]:
+            return {("marking", priority(queue)): "off"}
         case ["traffic-class", queue, *rest]:
             return _queue(priority(queue), rest)
     return None
@@ -234,9 +240,11 @@ def _queue(queue: str, words: list[str]) -> Settings | None:
                     limit = limits[f"{side}-absolute"]
                     size = _bytes(limit) if limit[-1:].isalpha() else str(whole(limit) * 1000)
                     fields[f"green_{side[:3]}_threshold"] = size
-            return {("ecn", queue, key): one for key, one in fields.items()}
+            return {("marking", queue): "on"} | {
+                ("ecn", queue, key): one for key, one in fields.items()
+            }
         case ["no", "congestion-control", *_]:
-            return {}
+            return {("marking", queue): "off"}
     return None
 
 

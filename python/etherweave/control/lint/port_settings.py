@@ -6,11 +6,13 @@ read. The keys, where ``P`` is a priority (the traffic class of a packet), ``Q``
 priority group:
 
 ``mtu`` [B], ``speed`` [Mb/s], ``shutdown``, ``channel``, ``cable`` [m]; ``trust`` (``dscp``,
-``pcp``, ``both``, ``port``), ``dscp N``, ``pcp N`` and ``default``, a priority; ``queue P``;
+``pcp``, ``both``, ``port``), ``dscp N``, ``pcp N`` and ``default``, a priority; ``mapped N``, a
+code point that a command maps; ``queue P``;
 ``lossless P`` and ``pause`` (``on``, ``off``), ``asymmetric``; ``send`` and ``receive`` of 802.3x
 pauses; ``class dscp N``, ``remark dscp N`` and ``police dscp N`` of a policy, and the same of
 ``pcp``; ``watchdog``, ``watchdog FIELD``, ``guaranteed Q``; ``share Q`` (``strict``,
-``wrr WEIGHT``, ``fair``, ``fixed``); ``ecn Q FIELD``; ``group P``;
+``wrr WEIGHT``, ``fair``, ``fixed``); ``ecn Q FIELD`` and ``marking Q``, ``off`` where a command
+takes it away; ``group P``;
 ``profile G`` and ``egress Q``, the name of a profile. ``guaranteed`` and ``profile`` alone are for
 all queues and groups that have none.
 """
@@ -20,13 +22,20 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeAlias
 
-from etherweave.control.lint.config_db import ConfigError
+from etherweave.control.lint.config_db import MAPPED, ConfigError
 
 Key: TypeAlias = tuple[str, ...]
 Settings: TypeAlias = dict[Key, str]
 Tables: TypeAlias = dict[str, dict[str, dict[str, Any]]]
 
 EIGHT = tuple(str(number) for number in range(8))
+NAMED = {
+    "default": 0,
+    "ef": 46,
+    **{f"cs{one}": 8 * one for one in range(8)},
+    **{f"af{one}{two}": 8 * one + 2 * two for one in range(1, 5) for two in range(1, 4)},
+}
+"""Code points by name: RFC 2474, RFC 2597, RFC 3246."""
 PORTS_MAX = 4096
 """Ports of a command."""
 WORK_MAX = 2_000_000
@@ -62,8 +71,12 @@ class SwitchSettings:
     """Place, value, and what is expected."""
     unread: dict[str, int] = field(default_factory=dict)
     """Commands that are not known, by their first words, and how many there are."""
+    unused: list[str] = field(default_factory=list)
+    """Profiles that no port has."""
     work: int = 0
     """Ports of all commands."""
+    known: int = 0
+    """Commands that are known."""
 
     def of(self, name: str, is_channel: bool = False) -> Settings:
         """Return the settings of a port or a port channel."""
@@ -81,6 +94,10 @@ class SwitchSettings:
         if self.work > WORK_MAX:
             raise ConfigError(f"commands for more than {WORK_MAX:,} ports; expected one switch")
 
+    def is_understood(self) -> bool:
+        """Whether any command is known, or would be if its value could be read."""
+        return bool(self.known or self.unreadable)
+
     def leave(self, command: str) -> None:
         """Count a command that is not known."""
         self.unread[command] = self.unread.get(command, 0) + 1
@@ -97,7 +114,9 @@ class SwitchSettings:
             shown = " ".join(words)[:60]
             self.unreadable.append((place, shown, "a command as documented"))
             return
-        if not is_known:
+        if is_known:
+            self.known += 1
+        else:
             self.leave(name)
 
 
@@ -124,6 +143,7 @@ class _TableWriter:
             "PFC_WD": {"GLOBAL": {"POLL_INTERVAL": poll}} if poll else {},
             "PORT": {},
             "PORT_QOS_MAP": {},
+            "UNUSED": {name: {} for name in switch.unused},
         }
 
     def port(self, name: str, merged: Settings) -> None:
@@ -169,14 +189,22 @@ class _TableWriter:
         qos = {_FIELDS[table]: self._named(table, "map", pairs) for table, pairs in named.items()}
         watched = [one for one in lossless if _is_watched(merged, queues[one])]
         qos |= {"pfc_enable": ",".join(lossless), "pfcwd_sw_enable": ",".join(watched)}
-        used = {groups[one] for one in lossless}
-        used |= {key[1] for key in merged if key[0] == "profile" and key[1:]}
-        usual = merged["profile",]
+        mapped = {key[1] for key in merged if key[0] in ("mapped", "class dscp")}
+        qos[MAPPED] = ",".join(sorted(mapped, key=int))
+        used = {key[1] for key in merged if key[0] == "profile" and key[1:]}
+        # A group that only commands make has no memory without one.
+        used |= {
+            group
+            for one, group in groups.items()
+            if one in lossless or group == "0" or ("group", one) not in merged
+        }
+        lossy = {groups[one] for one in EIGHT} - {groups[one] for one in lossless}
+        usual = dict.fromkeys(EIGHT, merged["profile",]) | dict.fromkeys(lossy, COMPUTED)
         return {
             "PORT_QOS_MAP": {"": qos},
             "QUEUE": {one: self._queue(merged, one) for one in EIGHT},
             "BUFFER_PG": {
-                one: {"profile": merged.get(("profile", one), usual)} for one in sorted(used)
+                one: {"profile": merged.get(("profile", one), usual[one])} for one in sorted(used)
             },
             "BUFFER_QUEUE": {
                 key[1]: {"profile": one} for key, one in merged.items() if key[0] == "egress"
@@ -204,7 +232,7 @@ class _TableWriter:
             scheduler = {"type": _KINDS[kind]} | ({"weight": weight} if weight else {})
             entry["scheduler"] = self._named("SCHEDULER", share, scheduler)
         fields = {key[2]: one for key, one in merged.items() if key[:2] == ("ecn", number)}
-        if fields:
+        if fields and merged.get(("marking", number)) != "off":
             entry["wred_profile"] = self._named("WRED_PROFILE", _marking(fields), fields)
         return entry
 
@@ -253,6 +281,15 @@ def _marking(fields: Mapping[str, str]) -> str:
     least, most = (fields.get(f"green_{side}_threshold", "?") for side in ("min", "max"))
     share = fields.get("green_drop_probability")
     return f"ECN from {least} to {most} B" + (f" at {share} %" if share else "")
+
+
+def mapped(dscps: Iterable[str], number: str) -> Settings:
+    """Return the settings of a command that maps code points to a priority."""
+    return {
+        key: one
+        for dscp in dscps
+        for key, one in ((("dscp", dscp), number), (("mapped", dscp), "on"))
+    }
 
 
 def put(own: Settings, settings: Settings) -> None:

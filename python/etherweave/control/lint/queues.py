@@ -3,23 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from etherweave.control.lint.classification import span_of
 from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch
 from etherweave.control.lint.inputs import Configurations, LintFault
 from etherweave.control.lint.lossless import each
-from etherweave.control.lint.systems import System
-from etherweave.control.qos.policy import ranges
+from etherweave.control.lint.systems import SONIC, System
 
 COLOURS = ("green", "yellow", "red")
-SHARED = ("DWRR", "WRR")
-
-
-def shares_of(port: ConfiguredPort) -> dict[int, int]:
-    """Return the weight of every queue that has one [%]."""
-    return {
-        number: queue.weight
-        for number, queue in sorted(port.queues.items())
-        if queue.kind in SHARED and queue.weight
-    }
 
 
 def served(site: Configurations) -> Iterator[LintFault]:
@@ -77,15 +67,16 @@ def unmarked(site: Configurations) -> Iterator[LintFault]:
         for priority in sorted(port.lossless):
             number = port.queue_of(priority)
             queue = port.queues.get(number) if number is not None else None
-            if queue is None or not profiles:
+            if not profiles and (site.fabric is None or site.fabric.marking is None):
                 continue
             place = f"{port.name} queue {number}"
-            if not queue.wred:
+            if queue is None or not queue.wred:
                 named = switch.system.terms["marking"]
-                expected = f"{named}, as {next(iter(profiles))}"
+                expected = f"{named}, as {next(iter(profiles), 'in the scenario')}"
                 yield LintFault(switch.file, place, f"no {named}", expected)
                 continue
-            for found, expected in _unmarked(profiles.get(queue.wred, {}), memory):
+            profile = profiles.get(queue.wred, {})
+            for found, expected in (*_unmarked(profile, memory), *_disabled(switch, profile)):
                 yield LintFault(switch.file, place, f"{queue.wred}: {found}", expected)
 
 
@@ -99,6 +90,21 @@ def _unmarked(profile: Mapping[str, Any], memory_bytes: int) -> Iterator[tuple[s
             yield f"{colour} minimum {least} B is never reached", expected
         if size_of(profile.get(f"{colour}_drop_probability")) == 0:
             yield f"{colour} probability 0", "at least 1 %"
+
+
+def _disabled(switch: ConfiguredSwitch, profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Find profiles of SONiC that are off for green packets, as all are that no meter colours."""
+    ecn = str(profile.get("ecn", "ecn_none"))
+    if switch.system is not SONIC or ecn == "ecn_none":
+        return
+    enabled = str(profile.get("wred_green_enable", "missing")).lower()
+    if ecn != "ecn_all" and "green" not in ecn:
+        yield f"ecn is {ecn}, but packets that no meter colours are green", "ecn_all"
+    elif enabled != "true":
+        found = f"ecn is {ecn}, but wred_green_enable is {enabled}: nothing is marked"
+        yield found, "wred_green_enable true, for its default is false"
+    elif not size_of(profile.get("green_min_threshold", "0")):
+        yield "green_min_threshold is missing: the whole memory is the threshold", "a size in bytes"
 
 
 def _largest_pool(switch: ConfiguredSwitch) -> int:
@@ -277,10 +283,3 @@ def unmixed(site: Configurations) -> Iterator[LintFault]:
 def _origins(port: ConfiguredPort, field: str, traffic_class: int) -> str:
     origins = [one for one, other in port.maps[field].items() if other == traffic_class]
     return span_of(origins)
-
-
-def span_of(numbers: list[int]) -> str:
-    """Write numbers by ranges: 0-7, 26."""
-    spans = ranges(numbers)
-    shown = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in spans[:6])
-    return shown + (", …" if len(spans) > 6 else "")

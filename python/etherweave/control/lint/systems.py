@@ -62,7 +62,7 @@ ONYX = System(
         "marking": "congestion-control ecn",
         "threshold": "shared alpha",
         "BUFFER_POOL": "the switch",
-        "asymmetric": "dcb priority-flow-control mode auto",
+        "asymmetric": "roce semi-lossless, where pauses go one way",
     },
     inactive="0",
 )
@@ -85,7 +85,7 @@ EOS = System(
 CUMULUS = System(
     "cumulus",
     {
-        "pfc": "qos pfc PROFILE switch-priority",
+        "pfc": "qos pfc PROFILE switch-priority, or qos roce mode lossless",
         "group": "traffic pool",
         "lossless": "qos traffic-pool default-lossless memory-percent",
         "cable": "cable-length in its PFC profile",

@@ -1,0 +1,192 @@
+"""Configurations of the field: reported mistakes are found, and states are not configurations.
+
+Sources: sonic-buildimage issues 4545 and 11157, Mellanox/nic-configuration-operator 38,
+dmf-mxl/mxl 603, and what people wrote by hand.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import command_line
+
+CASES = Path(__file__).parent / "cases"
+ALL_PORTS = {f"Ethernet{4 * port}" for port in range(4)}
+
+
+def lint(*names: str) -> list[dict[str, Any]]:
+    """Return the findings of files together."""
+    done = command_line.invoke("control", "lint", "--json", *(CASES / name for name in names))
+    assert done.exit_code == (1 if json.loads(done.stdout) else 0), done.stderr
+    findings: list[dict[str, Any]] = json.loads(done.stdout)
+    return findings
+
+
+def of(rule: str, *names: str) -> list[tuple[str, str, set[str]]]:
+    """Return what a rule finds and expects, and the places."""
+    return [
+        (one["found"], one["expected"], {place["place"] for place in one["places"]})
+        for one in lint(*names)
+        if one["rule"] == rule
+    ]
+
+
+@pytest.mark.parametrize("name", ["missing", "false"])
+def test_ecn_of_sonic_that_is_not_enabled_marks_nothing(name: str) -> None:
+    ((found, expected, places),) = of("unmarked", f"17-sonic-wred-not-enabled/{name}.json")
+    assert f"wred_green_enable is {name}: nothing is marked" in found
+    assert expected == "wred_green_enable true, for its default is false"
+    assert places == {f"{port} queue 3" for port in ALL_PORTS}
+
+
+def test_code_points_of_a_group_without_a_buffer_are_named() -> None:
+    results = of("unbuffered", "18-sonic-group-without-buffer/k08-pg2-6-no-profile.json")
+    assert [found for found, _, _ in results] == [
+        "DSCP 16-23 is in priority group 2, which has no BUFFER_PG",
+        "DSCP 48-55 is in priority group 6, which has no BUFFER_PG",
+    ]
+    assert results[1][2] == {f"{port} priority group 6" for port in ALL_PORTS}
+
+
+@pytest.mark.parametrize(
+    ("name", "port"),
+    [
+        ("sonic-no-dscp-map.json", "Ethernet4"),
+        ("eos-trust-cos.cfg", "Ethernet2/1"),
+        ("eos-routed-trust-cos.cfg", "Ethernet2/1"),
+    ],
+)
+def test_a_port_that_classifies_otherwise_than_most_is_found(name: str, port: str) -> None:
+    (result,) = lint(f"19-one-port-classifies-otherwise/{name}")
+    assert result["rule"] == "classification"
+    assert [place["place"] for place in result["places"]] == [port]
+    assert result["found"] == "every DSCP is in priority group 0 and queue 0"
+    assert result["expected"] == "in 8 classes, as on most ports of the switch"
+
+
+HOSTS = "20-host-without-trust"
+BY_DEFAULT = "trust pcp, the default of mlnx_qos: frames without a VLAN tag have no priority"
+
+
+@pytest.mark.parametrize("name", [f"{HOSTS}/hosts", HOSTS, f"{HOSTS}/hosts/host2.sh"])
+def test_a_host_that_trusts_802_1p_by_default_is_found(name: str) -> None:
+    faults = [(found, places) for found, _, places in of("marks", name)]
+    assert any(found == BY_DEFAULT and "host2 mlnx_qos" in places for found, places in faults)
+
+
+def test_hosts_without_trust_are_found_beside_the_scenario() -> None:
+    names = [f"{HOSTS}/{one}" for one in ("fabric.json", "switch0", "hosts")]
+    ((found, _, places),) = of("marks", *names)
+    assert (found, len(places)) == (BY_DEFAULT, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "expected"),
+    [
+        ("wrong-option.sh", "'mlnx_qos --tc_bw' cannot be read", "--tcbw, which mlnx_qos has"),
+        (
+            "lldptool.sh",
+            "'lldptool -V ETS-CFG tc_bw' cannot be read",
+            "tcbw, which lldptool -V ETS-CFG has",
+        ),
+    ],
+)
+def test_an_option_that_a_tool_lacks_is_named_with_the_right_one(
+    name: str, found: str, expected: str
+) -> None:
+    assert [one[:2] for one in of("readable", f"{HOSTS}/{name}")] == [(found, expected)]
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("short-options.sh", "short-options mlnx_qos"),
+        ("lldptool.sh", "lldptool lldptool"),
+        ("variable.sh", "variable mlnx_qos"),
+        ("one-nic-without.sh", "one-nic-without mlnx_qos eth1"),
+    ],
+)
+def test_the_default_trust_of_each_nic_and_tool_is_found(name: str, place: str) -> None:
+    ((found, _, places),) = of("marks", f"{HOSTS}/{name}")
+    assert found.startswith("trust pcp, the default of ") and places == {place}
+
+
+def test_a_host_that_trusts_dscp_is_right_as_people_write_scripts() -> None:
+    assert lint(f"{HOSTS}/right.sh") == []
+
+
+WRITTEN = sorted(path.name for path in (CASES / "as-people-write").iterdir())
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_configurations_as_people_write_them_have_no_finding(name: str) -> None:
+    """Sessions, scripts and exports in forms of public repositories."""
+    assert lint(f"as-people-write/{name}") == []
+
+
+@pytest.mark.parametrize("name", ["n7.txt", "nvue1.yaml", "mode-first.txt"])
+def test_roce_of_cumulus_in_lossy_mode_has_no_pfc(name: str) -> None:
+    (result,) = lint(f"21-nvue-roce-lossy/{name}")
+    assert (result["rule"], result["found"]) == ("pfc", "PFC is enabled for no priority")
+    assert "qos roce mode lossless" in result["expected"]
+
+
+def test_of_two_ports_neither_is_most_and_maps_decide() -> None:
+    name = "22-eos-one-of-two-is-most/eos1.cfg"
+    ((found, expected, places),) = of("pfc", name)
+    assert found == (
+        "PFC differs between the ports: PFC is enabled for 4 on Ethernet1/1; 3 on Ethernet2/1"
+    )
+    assert (expected, places) == ("3 on all: maps lead DSCP 24-31 there", {"Ethernet1/1"})
+    ((found, expected, places),) = of("mtu", name)
+    assert found == ("MTU differs between the ports: MTU 1500 on Ethernet2/1; 9214 on Ethernet1/1")
+    assert (expected, places) == ("the same on all", {"Ethernet1/1", "Ethernet2/1"})
+    ((_, expected, places),) = of("classification", name)
+    assert (expected, places) == ("in 8 classes on all: DSCP decides there", {"Ethernet2/1"})
+    assert not any("most ports" in one["expected"] for one in lint(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("eos-pfc.txt", "show interfaces priority-flow-control"),
+        ("eos-interfaces.txt", "show interfaces Ethernet1/1"),
+        ("mlnx-qos.sh", "mlnx_qos -i eth0"),
+        ("nvue-roce.txt", "a command that prints tables"),
+        ("onyx-pfc.txt", "show dcb priority-flow-control"),
+        ("onyx-qos.txt", "show interfaces"),
+        ("sonic-pfc-counters.txt", "show pfc counters"),
+    ],
+)
+def test_what_a_command_shows_is_called_a_state(name: str, command: str) -> None:
+    done = command_line.invoke("control", "lint", CASES / "show-outputs" / name)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"{name}: not read: output of {command}, a state and no configuration" in done.stderr
+
+
+def test_a_named_file_that_is_not_read_ends_with_2_beside_one_that_is() -> None:
+    state = CASES / "show-outputs/eos-pfc.txt"
+    right = CASES / HOSTS / "right.sh"
+    done = command_line.invoke("control", "lint", state, right)
+    assert done.exit_code == 2
+    assert done.stdout == "no findings in 0 switches, 1 hosts; not read: 1 files\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("empty.sh", "#!/bin/sh\necho mlnx_qos is not called here\n"),
+        ("shown.sh", "#!/bin/sh\nmlnx_qos -i eth0\n"),
+        ("unknown.cfg", "interface Vlan10\n   ip address 10.0.0.1/24\nqos map\n"),
+        ("unknown.txt", "nv set router bgp\nnv unset qos roce\n"),
+        ("nothing.yaml", "- set:\n"),
+    ],
+)
+def test_a_file_of_which_nothing_is_understood_never_passes(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    done = command_line.invoke("control", "lint", tmp_path / name)
+    assert done.exit_code != 0 and "no findings" not in done.stdout
