@@ -37,6 +37,9 @@ MISSING = (
 """What is said of a recording or a trace that does not exist."""
 RANK = "{rank}"
 """Stands for the number of a rank in the names of Chakra's files."""
+CHAKRA_FILE = re.compile(r"\.(et|et\.gz|chakra)$")
+RANKED = re.compile(r"^(.*?)\d+(\D*)$")
+"""The number of a rank in the name of a file: the last one."""
 LIBRARY = "open_mpi_4_1"
 """Rules for a recording of any other library."""
 
@@ -238,13 +241,26 @@ class ErrorPlace:
 
 
 def trace_kind(source: Path) -> str | None:
-    """Return the workload that reads a trace, or None of a recording or an archive."""
+    """Return the workload that reads a trace, or None of a recording or an archive.
+
+    Raises
+    ------
+    ScenarioError
+        When it is the Chakra trace of one rank.
+    """
     if RANK in source.name:
         return "chakra"
     if source.is_dir():
         names = {path.name for path in source.iterdir()}
         is_recording = not names or any(name.endswith(RECORDED) for name in names)
         return None if is_recording else "chakra"
+    if source.is_file() and CHAKRA_FILE.search(source.name):
+        pattern = RANKED.sub(rf"\g<1>{RANK}\g<2>", source.name, count=1)
+        pattern = pattern if RANK in pattern else f"NAME.{RANK}.et"
+        reason = f"{source}: a Chakra execution trace of one rank"
+        raise _core.ScenarioError(
+            f"{reason}; expected those of all ranks: their folder, or {source.with_name(pattern)}"
+        )
     is_trace = source.exists() and source.suffix != RECORDED and not is_archive(source)
     return "goal" if is_trace else None
 

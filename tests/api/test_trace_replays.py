@@ -158,7 +158,7 @@ def test_settings_of_the_first_job_apply_to_the_trace(
         (("traces",), "traces/0.0.et: byte 0: "),
         (("traces/0.{rank}.et",), "traces/0.0.et: byte 0: "),
         (("empty",), "empty: no files; expected a file for each rank, ending in .ewr"),
-        (("t.goal.gz",), "cannot be read (it is no text in UTF-8); expected a GOAL text or binary"),
+        (("t.goal.gz",), "a file compressed by gzip; expected a schedule in GOAL, text or binary"),
     ],
 )
 def test_what_a_trace_has_not_is_refused(

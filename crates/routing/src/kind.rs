@@ -279,7 +279,11 @@ impl RoutingKind {
             Some(_) => format!("{}, for {}", self.name(), self.fabrics().join(" or ")),
             None => format!("{}, which gives every flow one path and decides for no packet", self.name()),
         };
-        InputError::new("routing", found, format!("one of {} on this fabric", names.join(", ")))
+        let expected = match names.as_slice() {
+            [] => "another fabric: no routing decides for every packet of this one".to_owned(),
+            names => format!("one of {} on this fabric", names.join(", ")),
+        };
+        InputError::new("routing", found, expected)
     }
 }
 

@@ -25,7 +25,25 @@ const TRACES: [(&str, &str); 4] =
 /// What is said of DUMPI's files.
 pub(super) const DUMPI: &str = "a DUMPI trace, whose library is not maintained since 2023: its dumpi2otf2 makes an \
                                 OTF2 archive, which `etherweave replay` takes";
-const CHAKRA: &str = "a Chakra execution trace, which `workload.chakra` reads";
+const CHAKRA: &str = "a Chakra execution trace of one rank, which `workload.chakra` reads with those of all other \
+                      ranks, by their folder or as NAME.{rank}.et";
+/// What contents are that are not read: how they begin, and what they are.
+const BEGINNINGS: [(&[u8], &str); 3] = [
+    (b"EWSCHED\n", "an executed schedule of `etherweave schedule`, and no trace"),
+    (&[0x1f, 0x8b], "a file compressed by gzip"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "a file compressed by zstd"),
+];
+/// Texts that are not read: what their beginning has, and what they are.
+const TEXTS: [(&str, &str); 3] = [
+    (
+        "\"traceEvents\"",
+        "a trace of PyTorch's profiler, which Chakra's converter turns into what `workload.chakra` reads",
+    ),
+    ("MPI_Init:", "a trace of liballprof, which Schedgen turns into GOAL"),
+    ("# htor", "a trace of liballprof, which Schedgen turns into GOAL"),
+];
+/// Length of the beginning that says what a file is [B].
+const HEAD_BYTES: u64 = 1 << 12;
 
 /// What is found, and what was expected.
 pub(super) type Mismatch = (String, String);
@@ -64,6 +82,9 @@ fn values(document: &Document, name: &Value, has_text: bool, digest: Option<&Val
     let unreadable = |reason: String| (format!("\"{name}\" cannot be read ({reason})"), expected.to_owned());
     let sha256 = sha256([&path]).map_err(unreadable)?;
     check_digest(&path, &sha256, digest)?;
+    if let Some(format) = other_content(&path).map_err(unreadable)? {
+        return Err((format!("\"{name}\", {format}"), "a schedule in GOAL, text or binary".to_owned()));
+    }
     let values = match text(&path).map_err(unreadable)? {
         Some(text) => vec![("text", text)],
         None => {
@@ -78,6 +99,19 @@ fn other_format(name: &str) -> Option<&'static str> {
     let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let known = TRACES.iter().find(|(known, _)| *known == extension).map(|(_, format)| *format);
     known.or_else(|| is_dumpi(name).then_some(DUMPI))
+}
+
+/// What a file is that is not read here, by its beginning.
+fn other_content(path: &Path) -> Result<Option<&'static str>, String> {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    read.map_err(|error| error.to_string())?;
+    if let Some((_, format)) = BEGINNINGS.iter().find(|(beginning, _)| head.starts_with(beginning)) {
+        return Ok(Some(format));
+    }
+    let text = String::from_utf8_lossy(&head);
+    let known = TEXTS.iter().find(|(sign, _)| text.contains(sign)).map(|(_, format)| *format);
+    Ok(known.or_else(|| text.trim_start().starts_with(['{', '[']).then_some("JSON")))
 }
 
 /// Whether DUMPI gives its files such a name: `dumpi-TIME-RANK.bin`, with a list that ends in `.meta`.
@@ -250,6 +284,17 @@ mod tests {
         assert!(cut.contains("a.toml:5:") && cut.contains("goal.file: line 5: r; expected `rank N {`"), "{cut}");
         assert!(missing.contains("\"no.goal\" cannot be read (No such file"), "{missing}");
         assert!(both.contains("given beside text"), "{both}");
+        for (name, content, format) in [
+            ("kineto", "{\"schema\": 1, \"traceEvents\": []}", "a trace of PyTorch's profiler"),
+            ("json", "[1]", "\"json\", JSON"),
+            ("allprof", "# htor\nMPI_Init:1:-:2\n", "a trace of liballprof"),
+            ("executed", "EWSCHED\n", "an executed schedule"),
+            ("packed", "\u{28}", "line 1: (; expected `num_ranks`"),
+        ] {
+            folder.write(name, content);
+            let error = folder.error(&format!("file = \"{name}\""));
+            assert!(error.contains(format), "{error}");
+        }
         assert!(folder.error("file = 5").contains("5; expected the name of a file"));
         for (name, format) in [
             ("a.otf2", "an OTF2 archive"),

@@ -74,7 +74,7 @@ fn switches() {
         ("switch.xon_offset = \"17MiB\"", "17MiB; expected at most the threshold, 16MiB"),
         (
             "switch.forwarding = \"store_and_forward\"\nswitch.header = \"32B\"",
-            "4:8: switch.header: 32B; expected nothing here cuts through: it cannot take effect",
+            "4:8: switch.header: 32B; expected 64B, the default: nothing here cuts through, so that it cannot",
         ),
     ]);
     runs(&[
@@ -112,7 +112,7 @@ fn flow_control() {
         ("flow_control.global_pause.reaction = \"2s\"", "flow_control.global_pause.reaction: 2s; expected at most 1s"),
         ("flow_control.pfc.reaction = \"1s\"", "switch.buffer: reserves and headroom of switch0 take"),
         ("flow_control.none = { quanta = 1 }", "3:23: flow_control.none.quanta: unknown key; expected none"),
-        ("flow_control.none = {}\nswitch.xon_offset = \"1KiB\"", "switch.xon_offset: 1KiB; expected nothing here pa"),
+        ("flow_control.none = {}\nswitch.xon_offset = \"1KiB\"", "xon_offset: 1KiB; expected 9KiB, the default"),
         (
             "flow_control.global_pause = {}\nswitch.egress_threshold.alpha = 1.0",
             "4:8: switch.egress_threshold: a threshold of lossy queues; expected none with flow_control.global_pause",
@@ -137,11 +137,11 @@ fn flow_control() {
             "nic.receive_buffer: 262016B; expected at least 300KiB, the buffers",
         ),
         ("flow_control.credits.return_latency = \"1s\"", "nic.receive_buffer: 262016B; expected at least"),
-        ("flow_control.credits = {}\nswitch.headroom = \"1KiB\"", "no headroom without pauses: it cannot take effect"),
         (
-            "flow_control.credits = {}\nswitch.xon_offset = \"1KiB\"",
-            "switch.xon_offset: 1KiB; expected nothing here pa",
+            "flow_control.credits = {}\nswitch.headroom = \"1KiB\"",
+            "expected none: nothing here pauses, so that it cannot take effect",
         ),
+        ("flow_control.credits = {}\nswitch.xon_offset = \"1KiB\"", "xon_offset: 1KiB; expected 9KiB, the default"),
         (
             "flow_control.credits.priorities = [0, 1, 2, 3, 4, 5, 6, 7]\nswitch.egress_threshold.alpha = 1.0",
             "switch.egress_threshold: a threshold of lossy queues; expected none with flow_control.credits",
@@ -203,12 +203,12 @@ fn roce() {
         ("transport.roce.window = \"0B\"", "0B; expected at least ack_every packets, 64KiB"),
         ("transport.roce.window = \"1000GB\"", "1000GB; expected at most 32GiB: 2^23 packets"),
         ("transport.roce.ack_every = 4294967295", "transport.roce.window: 1MiB; expected at least ack_every packets"),
-        ("transport.roce.psn_range = 64", "64; expected nothing here repeats selectively"),
-        ("transport.roce.tail_loss_probe_min = \"1us\"", "1us; expected nothing here sends probes"),
-        ("transport.roce.loss_detection = \"timeout\"", "timeout; expected nothing here repeats selectively"),
+        ("transport.roce.psn_range = 64", "64; expected 1024, the default: nothing here repeats"),
+        ("transport.roce.tail_loss_probe_min = \"1us\"", "1us; expected 100us, the default: nothing here sends probes"),
+        ("transport.roce.loss_detection = \"timeout\"", "timeout; expected time, the default: nothing here repeats"),
         (
             &format!("{SELECTIVE}loss_detection = \"timeout\"\ntransport.roce.tail_loss_probe_min = \"1us\""),
-            "1us; expected nothing here sends probes",
+            "1us; expected 100us, the default: nothing here sends probes",
         ),
         (&format!("{SELECTIVE}psn_range = 15"), "15; expected at least ack_every, 16"),
         (&format!("{SELECTIVE}psn_range = 8388609"), "8388609; expected at most 2^23"),
@@ -255,12 +255,12 @@ fn tcp() {
         (&tcp("rto_max = \"18000000s\""), "transport.tcp.rto_max: 18000000s; expected 1ps to 1000000s"),
         (&tcp("delayed_ack = \"1000s\""), "transport.tcp.delayed_ack: 1000s; expected at most rto_max, 120s"),
         (&tcp("hystart_clock = \"0s\""), "transport.tcp.hystart_clock: 0ps; expected 1ps to 1000000s"),
-        (&tcp("hystart = false, hystart_clock = \"1us\""), "1us; expected nothing here uses HyStart: it cannot take"),
+        (&tcp("hystart = false, hystart_clock = \"1us\""), "1us; expected 1ms, the default: nothing here uses"),
         (
             &tcp("congestion_control = \"new_reno\", hystart_clock = \"1us\""),
-            "1us; expected nothing here uses HyStart: it cannot take effect",
+            "1us; expected 1ms, the default: nothing here uses HyStart, so that it cannot take effect",
         ),
-        (&tcp("tail_loss_probe = false, tail_loss_probe_min = \"1us\""), "1us; expected nothing here probes"),
+        (&tcp("tail_loss_probe = false, tail_loss_probe_min = \"1us\""), "1us; expected 10ms, the default: nothing"),
         (&tcp("sack = false"), "transport.tcp.tail_loss_probe: true without sack; expected false, or sack"),
     ]);
     runs(&[

@@ -38,9 +38,10 @@ fn each_mistake_names_its_line_key_and_what_is_expected() {
         ),
         (
             "[switch]\nmodel = \"input_queued\"\nbuffer = \"1MiB\"\n[flow_control.credits]",
-            "x.toml:5:1: switch.buffer: 1MiB; expected nothing here has a shared buffer: it cannot take effect",
+            "x.toml:5:1: switch.buffer: 1MiB; expected 16MiB, the default: nothing here has a shared buffer, so that \
+             it cannot take effect",
         ),
-        ("[switch]\nspeed_up = 3", "x.toml:4:1: switch.speed_up: 3; expected nothing here is input_queued: it cannot"),
+        ("[switch]\nspeed_up = 3", "x.toml:4:1: switch.speed_up: 3; expected 2, the default: nothing here"),
         ("[flow_control.pfc]\npriorities = [9]", "x.toml:4:15: flow_control.pfc.priorities.0: "),
         ("[flow_control.pfc]\ncoupled = true", "x.toml:4:1: flow_control.pfc.coupled: true with 1 priority; expected"),
         ("[nic]\nxon = \"1MiB\"", "x.toml:4:1: nic.xon: 1MiB; expected at most nic.xoff"),

@@ -17,6 +17,9 @@ pub(super) const EXAMPLE: &str = r#"{
   ]
 }"#;
 
+/// What the text should be.
+const DOCUMENT: &str = "an object with nodes and links";
+
 /// `nodes` and `links`; what NetworkX adds is read and, but for `directed`, ignored.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,11 +79,10 @@ impl Name {
 
 /// Reads a JSON text.
 pub(super) fn read(text: &str, defaults: &LinkDefaults) -> Result<ListedGraph, InputError> {
-    let document: JsonDocument = serde_json::from_str(text).map_err(|error| {
-        let message = error.to_string();
-        let found = message.rsplit_once(" at line").map_or(message.as_str(), |(found, _)| found).to_owned();
-        InputError::new("json", found, "an object with nodes and links").at_line(error.line())
-    })?;
+    if text.trim_start().starts_with('[') {
+        return Err(InputError::new("json", "a list", DOCUMENT));
+    }
+    let document: JsonDocument = serde_json::from_str(text).map_err(|error| misread(&error))?;
     if document.directed {
         return Err(InputError::new("json.directed", "true", "false: a cable leads both ways"));
     }
@@ -103,6 +105,19 @@ pub(super) fn read(text: &str, defaults: &LinkDefaults) -> Result<ListedGraph, I
         edges.push(link.attributes().edge(ends, defaults).map_err(of_element)?);
     }
     Ok(ListedGraph::new(nodes, edges))
+}
+
+/// The mistake in a text that is no JSON of this form, with one expectation.
+fn misread(error: &serde_json::Error) -> InputError {
+    let message = error.to_string();
+    let message = message.rsplit_once(" at line").map_or(message.as_str(), |(message, _)| message);
+    let (found, expected) = match message.split_once(", expected ") {
+        Some((found, "a string")) => (found, "a text in quotes, as \"25Gb/s\" for a rate or \"3m\" for a length"),
+        Some((found, expected)) => (found, expected),
+        None if message.contains("untagged enum Name") => ("a name that is neither", "a text or a whole number"),
+        None => (message, DOCUMENT),
+    };
+    InputError::new("json", found.trim_start_matches("invalid type: "), expected).at_line(error.line())
 }
 
 impl LinkEntry {
@@ -190,6 +205,18 @@ mod tests {
             "}, {\"source\": \"b\", \"target\": \"a\"}",
             "json: line 8: trailing comma; expected \
             an object with nodes and links",
+        );
+        let text = "a text in quotes, as \"25Gb/s\" for a rate or \"3m\" for a length";
+        let number = format!("json: line 7: integer `25000000000`; expected {text}");
+        check_error(
+            "\"rate\": \"25Gb/s\"}, {\"source\": \"n1\"",
+            "\"rate\": 25000000000}, {\"source\": \"n1\"",
+            &number,
+        );
+        check_error(
+            "{\"id\": \"a\"",
+            "{\"id\": 1.5",
+            "json: line 4: a name that is neither; expected a text or a whole number",
         );
         let directed = "json.directed: true; expected false: a cable leads both ways";
         check_error("\"links\": [", "\"directed\": true, \"links\": [", directed);

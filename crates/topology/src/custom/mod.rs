@@ -97,14 +97,31 @@ impl Custom {
     }
 }
 
+impl Custom {
+    /// The mistake of a list without a host.
+    fn no_host(&self) -> InputError {
+        let expected = "kind = host at each node that is a host: a node without a kind is a switch";
+        match (self.graphml.trim().is_empty(), self.json.trim().is_empty()) {
+            (false, _) => InputError::new("graphml", "no node has kind host", expected),
+            (true, false) => InputError::new("json", "no node has kind host", expected),
+            (true, true) => InputError::new("links", "no link of a host", "links such as h0,s0"),
+        }
+    }
+}
+
 impl Family for Custom {
     fn generate(&self) -> Result<Topology, InputErrors> {
         let graph = self.graph()?;
-        if self.hosts != 0 && self.hosts != graph.hosts {
-            let expected = format!("{}, as many as are listed, or 0", graph.hosts);
+        let listed = graph.hosts;
+        if ![0, listed].contains(&self.hosts) && listed != 0 {
+            let expected = format!("{listed}, as many as are listed, or 0");
             return Err(InputError::new("hosts", self.hosts, expected).into());
         }
-        Ok(graph.builder()?.build_as(&self.as_built)?)
+        let builder = graph.builder()?;
+        if listed == 0 {
+            return Err(self.no_host().into());
+        }
+        Ok(builder.build_as(&self.as_built)?)
     }
 
     fn examples() -> Vec<Self> {

@@ -84,6 +84,7 @@ fn edge_list_errors_name_the_line_and_what_was_expected() {
     check_error(&custom(1, "h0,s0,1Gb/s,three"), &["line 1", "\"three\"", "3m"]);
     check_error(&custom(1, "h0,s4294967295,1Gb/s,3m"), &["s4294967295", "s0"]);
     check_error(&custom(4_000_000_000, "h0,s0,1Gb/s,3m"), &["hosts: 4000000000"]);
+    check_error(&custom(0, "s0,s1,1Gb/s,3m"), &["links: no link of a host; expected links such as h0,s0"]);
     check_error("[custom]\nhosts = 2", &["links: empty"]);
 }
 

@@ -1,9 +1,23 @@
 //! Lines of a GOAL text as words, without comments.
 
-/// A line's number, from 1, and its words.
+/// Characters of a line in an error.
+const SHOWN_MAX: usize = 60;
+
+/// A line's number, from 1, its text and its words.
 pub(super) struct GoalLine<'a> {
     pub number: usize,
+    text: &'a str,
     pub words: Vec<&'a str>,
+}
+
+impl GoalLine<'_> {
+    /// The line as it stands in the text, without its end if it is long.
+    pub fn shown(&self) -> String {
+        match self.text.char_indices().nth(SHOWN_MAX) {
+            Some((end, _)) => format!("{}…", &self.text[..end]),
+            None => self.text.to_owned(),
+        }
+    }
 }
 
 /// Takes lines apart, one after another. A comment is `//` to the end of its line, or `/*` to `*/`, over several lines
@@ -38,7 +52,7 @@ impl LineReader {
                 None => self.split(rest, &mut words),
             };
         }
-        (!words.is_empty()).then_some(GoalLine { number: self.number, words })
+        (!words.is_empty()).then_some(GoalLine { number: self.number, text: line.trim(), words })
     }
 
     /// Takes words up to the next comment; gives what follows its beginning.

@@ -112,7 +112,7 @@ impl Reader {
         let Some(ranks) = self.ranks else { return self.announce(&line).map(|()| None) };
         match (&mut self.open, line.words.as_slice()) {
             (None, ["rank", rank, "{"]) => self.begin(&line, rank, ranks)?,
-            (None, _) => return Err(line_error(line.number, line.words.join(" "), "`rank N {`")),
+            (None, _) => return Err(line_error(line.number, line.shown(), "`rank N {`")),
             (Some(_), ["}"]) => return self.end_rank(),
             (Some(open), [label, verb @ ("requires" | "irequires"), other]) => {
                 open.depend(&line, label, verb, other)?
@@ -131,7 +131,7 @@ impl Reader {
         self.ranks = ranks(line).filter(|ranks| (1..=RANKS_MAX).contains(ranks));
         match self.ranks {
             Some(ranks) => self.read = vec![false; ranks as usize],
-            None => return Err(no_ranks(line.number, &line.words.join(" "))),
+            None => return Err(no_ranks(line.number, &line.shown())),
         }
         Ok(())
     }
@@ -213,7 +213,7 @@ impl OpenRank {
             }
             _ => {
                 let expected = "`send Nb to RANK`, `recv Nb from RANK`, `calc N`, `LABEL requires LABEL` or `}`";
-                return Err(line_error(line.number, line.words.join(" "), expected));
+                return Err(line_error(line.number, line.shown(), expected));
             }
         };
         let cpu = places(line, rest)?;

@@ -278,11 +278,11 @@ fn mistakes_are_reported_with_their_line() {
     for (text, message) in [
         (String::new(), "line 1: nothing; expected `num_ranks`"),
         ("num_ranks 99999999999".into(), "line 1: num_ranks 99999999999; expected `num_ranks` and a number from 1 to"),
-        ("num_ranks 2\nl1: calc 5".into(), "line 2: l1 : calc 5; expected `rank N {`"),
+        ("num_ranks 2\nl1: calc 5".into(), "line 2: l1: calc 5; expected `rank N {`"),
         ("num_ranks 2\nrank 2 {\n}".into(), "line 2: rank 2; expected a number up to 1"),
         ("num_ranks 2\nrank 1 {\n}\nrank 1 {\n}".into(), "line 4: rank 1 twice"),
         ("num_ranks 2\nrank 1 {\n".into(), "line 2: the text ends inside of rank 1; expected `}`"),
-        (rank("l1: send 10 to 1"), "line 3: l1 : send 10 to 1; expected `send Nb to RANK`"),
+        (rank("l1: send 10 to 1"), "line 3: l1: send 10 to 1; expected `send Nb to RANK`"),
         (rank("l1: send 10b to -1"), "line 3: peer -1; expected a number up to 1"),
         (rank("l1: send 10b to 1 tag -1"), "line 3: a send with any tag; expected the number of a tag"),
         (rank("l1: recv 10b from 1 tag 3 cpu 256"), "line 3: cpu 256; expected a number up to 255"),
@@ -565,7 +565,7 @@ fn a_text_becomes_a_binary_rank_by_rank() {
             "num_ranks 2\nrank 1 {\n}\nrank 0 {\n}\n".into(),
             "line 3: the end of rank 1 in place of rank 0; expected ranks in order",
         ),
-        ("num_ranks 2\nrank 1 {\nl1: calc\n}\n".into(), "line 3: l1 : calc; expected `send Nb to RANK`"),
+        ("num_ranks 2\nrank 1 {\nl1: calc\n}\n".into(), "line 3: l1: calc; expected `send Nb to RANK`"),
         ("num_ranks 2\nrank 1 {\n".into(), "line 2: the text ends inside of rank 1"),
         (format!("num_ranks 2\n//{}\n", " ".repeat(1 << 20)), "line 2: 1048576 bytes without an end"),
     ] {

@@ -70,7 +70,8 @@ fn check_timer(key: &str, timer: Duration) -> Checked {
 
 /// Rejects an option that is set to something else than its default where nothing reads it.
 fn require_effect<T: Display + PartialEq>(is_read: bool, key: &str, value: T, default: T, why: &str) -> Checked {
-    require(is_read || value == default, key, value, format!("nothing here {why}: it cannot take effect"))
+    let expected = format!("{default}, the default: nothing here {why}, so that it cannot take effect");
+    require(is_read || value == default, key, value, expected)
 }
 
 /// Whether anything pauses anything.

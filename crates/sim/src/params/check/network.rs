@@ -96,7 +96,7 @@ fn check_use(params: &SimParams) -> Checked {
     let pauses = has_pauses(params);
     require_effect(pauses, "switch.xon_offset", switch.xon_offset, default.xon_offset, "pauses")?;
     if let Some(headroom) = switch.headroom {
-        let expected = "no headroom without pauses: it cannot take effect";
+        let expected = "none: nothing here pauses, so that it cannot take effect";
         require(pauses, "switch.headroom", headroom, expected)?;
     }
     let (loses, lossless) = match &params.flow_control {
@@ -116,7 +116,7 @@ fn check_model(params: &SimParams, frame: Bytes) -> Checked {
     require_within(1..=16, "switch.speed_up", switch.speed_up)?;
     require_effect(is_queued, "switch.speed_up", switch.speed_up, default.speed_up, "is input_queued")?;
     let arbiter = "an order of inputs";
-    let expected = "nothing here is input_queued: it cannot take effect";
+    let expected = "none: nothing here is input_queued, so that it cannot take effect";
     require(is_queued || switch.arbiter == default.arbiter, "switch.arbiter", arbiter, expected)?;
     require_effect(is_queued, "switch.output_queue", switch.output_queue, default.output_queue, "is input_queued")?;
     if !is_queued {
@@ -145,7 +145,7 @@ fn check_shares_nothing(switch: &SwitchParams) -> Checked {
     let (default, has) = (SwitchParams::default(), "has a shared buffer");
     require_effect(false, "switch.buffer", switch.buffer, default.buffer, has)?;
     require_effect(false, "switch.reserve", switch.reserve, default.reserve, has)?;
-    let expected = "nothing here has a shared buffer: it cannot take effect";
+    let expected = "none: nothing here has a shared buffer, so that it cannot take effect";
     let is_default = switch.ingress_threshold == default.ingress_threshold;
     require(is_default, "switch.ingress_threshold", "a threshold", expected)?;
     require(switch.egress_threshold == default.egress_threshold, "switch.egress_threshold", "a threshold", expected)?;

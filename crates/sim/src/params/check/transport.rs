@@ -68,7 +68,7 @@ fn check_selective(roce: &RoceParams) -> Checked {
     let (range, probe) = ("transport.roce.psn_range", "transport.roce.tail_loss_probe_min");
     require_effect(is_selective, range, roce.psn_range, default.psn_range, "repeats selectively")?;
     let by_time = roce.loss_detection == LossDetection::Time;
-    let effect = "nothing here repeats selectively: it cannot take effect";
+    let effect = "time, the default: nothing here repeats selectively, so that it cannot take effect";
     require(is_selective || by_time, "transport.roce.loss_detection", "timeout", effect)?;
     let probes = is_selective && by_time;
     require_effect(probes, probe, roce.tail_loss_probe_min, default.tail_loss_probe_min, "sends probes")?;
@@ -143,7 +143,7 @@ fn check_tcp(tcp: &TcpParams, ecn: Option<&EcnMarking>) -> Checked {
     require(!is_timed || tcp.sack, "transport.tcp.loss_detection", "\"time\" without sack", "\"duplicates\", or sack")?;
     for (name, is_on) in needs_sack {
         let key = format!("transport.tcp.{name}");
-        require(!is_on || tcp.sack, &key, "true without sack", "false, or sack: it cannot take effect")?;
+        require(!is_on || tcp.sack, &key, "true without sack", "false, or sack, without which it cannot take effect")?;
     }
     let is_dctcp = tcp.congestion_control == CongestionControl::Dctcp;
     let key = "transport.tcp.congestion_control";
