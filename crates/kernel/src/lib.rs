@@ -9,6 +9,9 @@
 //!   worker 1   serve its shards, fill outboxes ─┘        └─ receive ─► next window
 //! ```
 //!
+//! Threads of a process may serve each other's workers ([`serve_windows`]), so that none waits for one that does not
+//! run.
+//!
 //! A model brings its own outbox (events for the shards of one worker, [`Outbox`]) and its own [`Agreement`] (when the
 //! next event is, whether work is left). Both are known at compile time: no event costs a call through a table.
 //!
@@ -22,20 +25,20 @@
 mod agreement;
 mod arbiter;
 mod barrier;
-mod crew;
 mod division;
 mod generation;
 mod index_vec;
 mod mpi;
+mod pool;
 mod processes;
 mod threads;
 mod wire;
 
 pub use agreement::{Agreement, Exchange, Outbox};
 pub use arbiter::Arbiter;
-pub use crew::serve_windows;
 pub use division::{Division, Worker};
 pub use index_vec::{IndexVec, LocalIndex};
+pub use pool::serve_windows;
 pub use processes::{ProcessEnd, Processes};
 pub use threads::{ThreadEnd, Threads};
 pub use wire::Wire;

@@ -11,7 +11,8 @@ use crate::packet::Handle;
 pub enum Kind {
     /// A packet is in a switch (or, cut-through, its header is). Handle: the packet.
     Arrive,
-    /// A packet is in the NIC of its host. Index: of a control packet of flow-level mode, its number. Handle: the packet.
+    /// A packet is in the NIC of its host. Index: of a control packet of flow-level mode, its number. Handle: the
+    /// packet.
     Deliver,
     /// A pause frame takes effect at the sender that it stops or resumes. Handle: the frame as [`crate::frame::pause`]
     /// packs it.

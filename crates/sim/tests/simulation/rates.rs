@@ -123,7 +123,7 @@ fn messages_over_rising_and_falling_rates_take_as_long_as_every_link_needs() {
 /// 10, 40, 100 Gb/s: no switch may begin to forward before it has the whole packet, so that both kinds are equal.
 #[test]
 fn where_rates_rise_at_every_switch_cutting_through_gains_nothing() {
-    for rates in ROWS.into_iter().filter(|rates| rates.is_sorted_by(|one, other| one < other)) {
+    for rates in ROWS.into_iter().filter(|rates| rates.is_sorted_by(|rate, next| rate < next)) {
         let [cut, stored] = FORWARDINGS.map(|forwarding| arrival(rates, &packets(4_000), &lossy(forwarding)));
         assert_eq!(cut, stored);
         let simulated = run(&one_message(row(rates), lossy(Forwarding::CutThrough), 4_000), 2).streams[0].end;

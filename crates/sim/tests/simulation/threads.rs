@@ -20,18 +20,18 @@ pub fn assert_same_on_any_threads(experiment: &Experiment) -> Report {
 }
 
 /// Asserts that all that two reports of `what` say is equal, but for what depends on shards: the memory that each took.
-pub fn assert_same(one: &Report, other: &Report, what: &str) {
+pub fn assert_same(report: &Report, expected: &Report, what: &str) {
     let totals = |report: &Report| Totals { packets_max: 0, ..report.totals };
-    assert_eq!(totals(one), totals(other), "{what}");
-    assert_eq!(one.fingerprint, other.fingerprint, "{what}");
-    assert_eq!(one.iterations, other.iterations, "{what}");
-    assert_eq!(one.ports, other.ports, "{what}");
-    assert_eq!(one.streams, other.streams, "{what}");
-    assert_eq!(one.flows, other.flows, "{what}");
-    assert_eq!(one.failures, other.failures, "{what}");
-    assert_eq!(one.lossless_drops, other.lossless_drops, "{what}");
-    assert_eq!(one.samples, other.samples, "{what}");
-    assert_eq!(one.observed, other.observed, "{what}");
+    assert_eq!(totals(report), totals(expected), "{what}");
+    assert_eq!(report.fingerprint, expected.fingerprint, "{what}");
+    assert_eq!(report.iterations, expected.iterations, "{what}");
+    assert_eq!(report.ports, expected.ports, "{what}");
+    assert_eq!(report.streams, expected.streams, "{what}");
+    assert_eq!(report.flows, expected.flows, "{what}");
+    assert_eq!(report.failures, expected.failures, "{what}");
+    assert_eq!(report.lossless_drops, expected.lossless_drops, "{what}");
+    assert_eq!(report.samples, expected.samples, "{what}");
+    assert_eq!(report.observed, expected.observed, "{what}");
 }
 
 /// NICs that write packets to memory whole, and a retransmission timeout below a round trip under load.

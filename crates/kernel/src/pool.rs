@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use crate::generation::{Breaker, Generation};
 
 /// Workers, and which of them are served in the present window.
-struct Crew<W> {
+struct Pool<W> {
     workers: Vec<(Claim, Mutex<W>)>,
     /// How many windows are over.
     windows: Generation,
@@ -31,24 +31,24 @@ pub fn serve_windows<W: Send>(
     serve: impl Fn(&mut W) -> bool + Sync,
     mut watch: impl FnMut(&mut W),
 ) {
-    let (crew, serve) = (&Crew::new(workers), &serve);
+    let (pool, serve) = (&Pool::new(workers), &serve);
     std::thread::scope(|scope| {
-        for number in 1..crew.workers.len() {
-            scope.spawn(move || crew.run(number, serve, |_| ()));
+        for number in 1..pool.workers.len() {
+            scope.spawn(move || pool.run(number, serve, |_| ()));
         }
-        crew.run(0, serve, |crew| crew.watch_first(&mut watch));
+        pool.run(0, serve, |pool| pool.watch_first(&mut watch));
     });
 }
 
-impl<W: Send> Crew<W> {
-    fn new(workers: impl IntoIterator<Item = W>) -> Crew<W> {
+impl<W: Send> Pool<W> {
+    fn new(workers: impl IntoIterator<Item = W>) -> Pool<W> {
         let workers = workers.into_iter().map(|worker| (Claim::default(), Mutex::new(worker))).collect();
         let (served, end) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
-        Crew { workers, windows: Generation::default(), served, end }
+        Pool { workers, windows: Generation::default(), served, end }
     }
 
     /// One thread's part: its own worker in each window, and others that no thread has begun.
-    fn run(&self, own: usize, serve: &impl Fn(&mut W) -> bool, mut between: impl FnMut(&Crew<W>)) {
+    fn run(&self, own: usize, serve: &impl Fn(&mut W) -> bool, mut between: impl FnMut(&Pool<W>)) {
         let _breaker = Breaker(&self.windows);
         loop {
             let window = self.windows.current();
@@ -120,9 +120,9 @@ mod tests {
     /// The first worker is served again only when the second was; its thread does not run.
     #[test]
     fn a_thread_that_waits_serves_what_no_thread_has_begun() {
-        let crew = Crew::new([0, 1]);
+        let pool = Pool::new([0, 1]);
         let count = AtomicUsize::new(0);
-        crew.run(0, &|_| count.fetch_add(1, Ordering::SeqCst) + 2 >= 20, |_| ());
+        pool.run(0, &|_| count.fetch_add(1, Ordering::SeqCst) + 2 >= 20, |_| ());
         assert_eq!(count.into_inner(), 20);
     }
 
