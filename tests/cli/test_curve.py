@@ -220,7 +220,10 @@ def test_a_drawing_has_bands_where_intervals_are_known_and_hollow_points_that_ar
         ("open_loop.precision=0.0", "open_loop.precision: 0; expected 0.000001 to 1"),
         ("faults={down=[{link='a - b'}]}", "faults.down.0.link: no cable"),
         ("faults={down=[{switch='core9'}]}", "faults.down.0.switch: no switch"),
-        ("topology={torus={}}", "expected one of shortest_path on this fabric"),
+        (
+            "topology={torus={}}",
+            "expected one of dimension_order, valiant, shortest_path on this fabric",
+        ),
     ],
 )
 def test_mistakes_are_one_line_that_names_the_key(small: Path, setting: str, message: str) -> None:

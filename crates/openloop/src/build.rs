@@ -15,6 +15,7 @@ use crate::shard::{ENTRIES_MAX, Shard};
 use crate::tally::Tally;
 use crate::wheel::Wheel;
 use etherweave_primitives::InputError;
+use etherweave_routing::{Neighbourhood, PacketRouting};
 
 /// Neighbourhoods are put together until a shard has this many switches: enough work for a window, few enough for a
 /// core's own cache and for an even share of 1,000 hosts to each thread.
@@ -35,14 +36,18 @@ pub(crate) struct Parts {
 
 /// # Errors
 /// When hosts are not alike, or there are more ports, switches or shards than this engine counts.
-pub(crate) fn parts<R>(
+pub(crate) fn parts<R: PacketRouting>(
     topology: &Topology,
     constants: &RunConstants<'_, R>,
     channels: u8,
     worker: Worker,
 ) -> Result<Parts, InputError> {
     check(topology)?;
-    let cuts = cuts(topology);
+    let cuts = match constants.routing.neighbourhood() {
+        Neighbourhood::None | Neighbourhood::Group => cuts(topology),
+        // Neighbours are anywhere: what a switch sees at once is in its shard.
+        Neighbourhood::Adjacent => vec![0, topology.switches()],
+    };
     let radix = switches(topology).map(|at| topology.out_channels(at).len()).max().unwrap_or(0);
     let plan = ShardPlan { topology, cuts: &cuts, radix, channels: usize::from(channels) };
     // An event distinguishes both states of a channel, and there is no more than one host to a port.

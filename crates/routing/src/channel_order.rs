@@ -84,6 +84,7 @@ impl Visit for OrderOf<'_> {
         let given = given.unwrap_or(needed).clamp(1, needed);
         let ranks = Ranks::of(topology, &routing);
         let (decisions, departure) = follow_packets(topology, &routing, ranks.are_stated());
+        let links_max = routing.links_max().unwrap_or(ranks.distinct.len() as u32);
         let problem = departure.or_else(|| match given == needed {
             false => Some(format!("not proved: hops share channels, {given} of {needed}")),
             true if ranks.are_stated() => None,
@@ -91,7 +92,7 @@ impl Visit for OrderOf<'_> {
         });
         Ok(ChannelOrder {
             channels_per_port: needed,
-            hops_max: if ranks.are_stated() { ranks.distinct.len() as u32 } else { diameter },
+            hops_max: if ranks.are_stated() { links_max } else { diameter },
             channels: ranks.channels,
             dependencies: ranks.dependencies,
             decisions,

@@ -6,7 +6,8 @@ use etherweave_topology::Topology;
 use crate::per_packet::tables::{ConditionalTableRouting, MinimalTableRouting};
 use crate::per_packet::{
     AdaptiveMinimal, AdaptiveUp, ButterflyDimensionAdaptive, ButterflyDimensionOrder, ButterflyPlan,
-    ButterflyUgalLocal, ClosPlan, Conditional, Controller, DragonflyMinimal, DragonflyPlan, FabricOf, HashScope,
+    ButterflyUgalLocal, ClosNeighbours, ClosPlan, Conditional, Controller, DragonflyMinimal, DragonflyPlan, FabricOf,
+    GlobalLoadBalancing, GridAdaptiveMinimal, GridDimensionOrder, GridPlan, GridValiant, HashScope, LowGridPlan,
     PacketRouting, Piggyback, ProgressiveAdaptive, RoutingBasis, ShortestPath, UgalGlobal, UgalLocal, UpByHash,
     Valiant, ValiantGroup, ValiantSwitch,
 };
@@ -199,15 +200,20 @@ routings! {
     Controller = "controller", packets [DragonflyPlan => Controller::new];
     /// DOR: one dimension after the other: flattened butterfly, HyperX, mesh, torus (with dateline).
     DimensionOrder = "dimension_order", plan dimension_order by flow,
-        packets [ButterflyPlan => |plan| ButterflyDimensionOrder { plan }];
-    /// MIN AD: the dimensions in any order, whichever has the shortest queue: flattened butterfly, HyperX; its paths
-    /// also on mesh and torus.
+        packets in order [
+            ButterflyPlan => |plan| ButterflyDimensionOrder { plan },
+            GridPlan => |plan| GridDimensionOrder { plan },
+        ];
+    /// MIN AD: the dimensions in any order, whichever has the shortest queue: flattened butterfly, HyperX, mesh, torus.
     AdaptiveMinimal = "adaptive_minimal", plan dimension_adaptive,
-        packets [ButterflyPlan => |plan| AdaptiveMinimal { plan }];
-    /// VAL: by a random switch of a flattened butterfly or HyperX.
+        packets [
+            ButterflyPlan => |plan| AdaptiveMinimal { plan },
+            LowGridPlan => |plan| GridAdaptiveMinimal { plan },
+        ];
+    /// VAL: by a random switch of a flattened butterfly, HyperX, torus or mesh.
     Valiant = "valiant" former "dimension_valiant",
         plan dimension_valiant,
-        packets [ButterflyPlan => |plan| Valiant { plan }];
+        packets [ButterflyPlan => |plan| Valiant { plan }, GridPlan => |plan| GridValiant { plan }];
     /// DAL: in each dimension minimal, or once by another switch of the row, by the queues.
     DimensionAdaptive = "dimension_adaptive", packets [ButterflyPlan => |plan| ButterflyDimensionAdaptive { plan }];
     /// ECMP: up by a random port that is the same for all packets of a host to another.
@@ -220,6 +226,9 @@ routings! {
     ];
     /// Up by the port with the shortest queue.
     AdaptiveUp = "adaptive_up", packets [ClosPlan => |plan| AdaptiveUp { plan }];
+    /// GLB: up by the port of two with the shorter queue together with the next switch's queue towards the destination.
+    GlobalLoadBalancing = "global_load_balancing",
+        packets [ClosNeighbours => |fabric| GlobalLoadBalancing { fabric }];
     /// Any shortest path: a path for every flow, on one priority, which may deadlock; decided for every packet, a
     /// priority for each hop, and tables that are computed anew after links have failed or returned.
     ShortestPath = "shortest_path", plan shortest_path by flow, packets [ShortestPath => |routing| routing];
@@ -275,16 +284,32 @@ impl RoutingKind {
         let others = RoutingKind::ALL.iter().filter(|&&other| other != self);
         let names: Vec<_> = others.filter(|other| other.works_on(fabric)).map(|other| other.name()).collect();
         let found = match wrong {
-            Some(wrong) if names.is_empty() => return wrong,
+            Some(wrong) if names.is_empty() => {
+                return InputError { expected: format!("{}; {NO_DECISION}", wrong.expected), ..wrong };
+            }
             Some(_) => format!("{}, for {}", self.name(), self.fabrics().join(" or ")),
             None => format!("{}, which gives every flow one path and decides for no packet", self.name()),
         };
-        let expected = match names.as_slice() {
-            [] => "another fabric: no routing decides for every packet of this one".to_owned(),
-            names => format!("one of {} on this fabric", names.join(", ")),
+        let expected = match names.is_empty() {
+            false => format!("one of {} on this fabric", names.join(", ")),
+            true => format!("{}; {NO_DECISION}", suited_fabrics().join(", or ")),
         };
         InputError::new("routing", found, expected)
     }
+}
+
+/// End of an error about a fabric that no decision suits.
+const NO_DECISION: &str = "no routing decides for every packet on this fabric";
+
+/// The fabrics on which some routing decides for every packet, in words.
+fn suited_fabrics() -> Vec<&'static str> {
+    let mut all = Vec::new();
+    for fabric in RoutingKind::ALL.iter().flat_map(|kind| kind.fabrics()) {
+        if !all.contains(fabric) {
+            all.push(*fabric);
+        }
+    }
+    all
 }
 
 /// A selection with its parameters: `[selection.ecmp_hash]` in a scenario.

@@ -240,6 +240,7 @@ fn links_most(routing: RoutingKind, topology: &Topology, diameter: u32) -> u32 {
         | RoutingKind::Spray
         | RoutingKind::Flowlet
         | RoutingKind::AdaptiveUp
+        | RoutingKind::GlobalLoadBalancing
         | RoutingKind::ShortestPath
         | RoutingKind::MinimalTables
         | RoutingKind::ConditionalTables => diameter,

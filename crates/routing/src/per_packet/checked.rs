@@ -5,8 +5,8 @@ use etherweave_topology::{LinkClass, Node, Topology};
 
 use super::tables::CompiledTables;
 use super::{
-    HashScope, InputChannel, KnownTraffic, LoadView, MeasuredGroups, NextHop, Oblivious, OutputChannel, PacketRouting,
-    RoutedPacket, Saturation,
+    HashScope, InputChannel, KnownTraffic, LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious, OutputChannel,
+    PacketRouting, RoutedPacket, Saturation,
 };
 
 /// A routing that panics when it takes a channel that does not rank above the one by which the packet came.
@@ -55,6 +55,10 @@ impl<R: PacketRouting> PacketRouting for Checked<R> {
         self.routing.rank(out)
     }
 
+    fn links_max(&self) -> Option<u32> {
+        self.routing.links_max()
+    }
+
     fn hash_scope(&self) -> HashScope {
         self.routing.hash_scope()
     }
@@ -63,8 +67,8 @@ impl<R: PacketRouting> PacketRouting for Checked<R> {
         self.routing.saturation()
     }
 
-    fn sees_other_switches(&self) -> bool {
-        self.routing.sees_other_switches()
+    fn neighbourhood(&self) -> Neighbourhood {
+        self.routing.neighbourhood()
     }
 
     fn knows_traffic(&self) -> bool {

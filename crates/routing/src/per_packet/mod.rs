@@ -25,6 +25,11 @@ mod divisor;
 mod dragonfly;
 mod dragonfly_shares;
 mod fabric;
+mod global_load_balancing;
+mod grid;
+mod grid_adaptive_minimal;
+mod grid_dimension_order;
+mod grid_valiant;
 mod hops;
 mod load;
 mod minimal;
@@ -54,6 +59,11 @@ pub use dimension_order::ButterflyDimensionOrder;
 pub(crate) use divisor::Divisor;
 pub use dragonfly::DragonflyPlan;
 pub use fabric::{FabricOf, Outage, TableSource};
+pub use global_load_balancing::{ClosNeighbours, GlobalLoadBalancing};
+pub use grid::GridPlan;
+pub use grid_adaptive_minimal::{GridAdaptiveMinimal, LowGridPlan};
+pub use grid_dimension_order::GridDimensionOrder;
+pub use grid_valiant::GridValiant;
 pub use hops::hops_max;
 pub use load::LoadView;
 pub use minimal::DragonflyMinimal;
@@ -156,6 +166,17 @@ pub struct Saturation {
     pub packets: u32,
 }
 
+/// Switches whose queues another one sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Neighbourhood {
+    /// None but its own.
+    None,
+    /// Those at global ports of the switches at the far ends of its local links: of its group.
+    Group,
+    /// Those at ports to switches, of all switches that it has a link to.
+    Adjacent,
+}
+
 /// How long packets keep their [hash](RoutedPacket::hash).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HashScope {
@@ -180,6 +201,11 @@ pub trait PacketRouting: Send + Sync + 'static {
     /// Debug builds check this at every decision. None where the order follows from more than the channel.
     fn rank(&self, out: OutputChannel) -> Option<u32>;
 
+    /// Links between switches on the longest path. Absent, the default: as many as there are ranks.
+    fn links_max(&self) -> Option<u32> {
+        None
+    }
+
     /// How long packets keep their hash. By default every packet draws its own.
     fn hash_scope(&self) -> HashScope {
         HashScope::PerPacket
@@ -190,9 +216,9 @@ pub trait PacketRouting: Send + Sync + 'static {
         None
     }
 
-    /// Whether decisions need the load of other switches of the neighbourhood. By default not.
-    fn sees_other_switches(&self) -> bool {
-        false
+    /// Which other switches decisions need the load of. By default none.
+    fn neighbourhood(&self) -> Neighbourhood {
+        Neighbourhood::None
     }
 
     /// Whether decisions need what hosts will send, which it [learns](PacketRouting::learn). By default not.

@@ -2,7 +2,10 @@
 
 use super::dragonfly::by_link;
 use super::ugal_local::{choose, is_longer};
-use super::{DragonflyPlan, InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket, Saturation};
+use super::{
+    DragonflyPlan, InputChannel, LoadView, Neighbourhood, NextHop, OutputChannel, PacketRouting, RoutedPacket,
+    Saturation,
+};
 
 /// Jiang, Kim and Dally, "Indirect adaptive routing on large scale interconnection networks", ISCA 2009, section 3.3:
 /// switches report to each other in every packet which of their global links are saturated.
@@ -31,8 +34,8 @@ impl PacketRouting for Piggyback {
         by_link(out, self.channels())
     }
 
-    fn sees_other_switches(&self) -> bool {
-        true
+    fn neighbourhood(&self) -> Neighbourhood {
+        Neighbourhood::Group
     }
 
     fn saturation(&self) -> Option<Saturation> {

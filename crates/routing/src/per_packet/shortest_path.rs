@@ -6,8 +6,8 @@ use etherweave_primitives::{ChannelId, Duration, HostId, InputError, SwitchId, m
 use etherweave_topology::{Node, Topology, reverse};
 
 use super::{
-    FabricOf, InputChannel, LoadView, NextHop, Outage, OutputChannel, PacketRouting, RoutedPacket, RoutingBasis,
-    unsuited,
+    FabricOf, InputChannel, LoadView, NextHop, Oblivious, Outage, OutputChannel, PacketRouting, RoutedPacket,
+    RoutingBasis, WalkTarget, unsuited,
 };
 
 /// More switches would take too large tables.
@@ -158,6 +158,11 @@ impl PacketRouting for ShortestPath {
         Some(u32::from(out.channel))
     }
 
+    /// As long as tables do not change.
+    fn oblivious(&self) -> Option<&dyn Oblivious> {
+        (self.epochs.len() == 1).then_some(self as &dyn Oblivious)
+    }
+
     fn decide<L: LoadView>(&self, at: InputChannel, packet: &mut RoutedPacket, load: L) -> NextHop {
         let (home, port) = self.homes[packet.dst as usize];
         if home == at.switch {
@@ -170,5 +175,16 @@ impl PacketRouting for ShortestPath {
         let hash = mix(u64::from(at.switch) << 16 | u64::from(packet.hash)) >> 32;
         let port = next_hops[((hash * next_hops.len() as u64) >> 32) as usize];
         NextHop { port, channel: packet.hops.min(self.channels - 1) }
+    }
+}
+
+/// All ports on shortest paths alike.
+impl Oblivious for ShortestPath {
+    fn hops(&self, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64)) {
+        let (WalkTarget::Via(to) | WalkTarget::Switch(to)) = target;
+        if at != to {
+            let ports = self.epochs[0].next_hops(self.switches, at as usize, to as usize);
+            ports.iter().for_each(|&port| each(port, 1.0 / ports.len() as f64));
+        }
     }
 }

@@ -2,7 +2,9 @@
 
 use super::dragonfly::{PathChoice, by_link};
 use super::ugal_local::choose;
-use super::{DragonflyPlan, InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
+use super::{
+    DragonflyPlan, InputChannel, LoadView, Neighbourhood, NextHop, OutputChannel, PacketRouting, RoutedPacket,
+};
 
 /// Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 4.2: UGAL that knows, at
 /// once and exactly, the queues of all global channels of the source's group; an ideal that no switch can build. A
@@ -23,8 +25,8 @@ impl PacketRouting for UgalGlobal {
         by_link(out, self.channels())
     }
 
-    fn sees_other_switches(&self) -> bool {
-        true
+    fn neighbourhood(&self) -> Neighbourhood {
+        Neighbourhood::Group
     }
 
     fn start(&self, packet: &mut RoutedPacket) {

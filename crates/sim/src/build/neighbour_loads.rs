@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use etherweave_primitives::{Duration, SwitchId};
-use etherweave_routing::Saturation;
+use etherweave_routing::{Neighbourhood, Saturation};
 use etherweave_topology::{Channel, LinkClass, Node, Topology};
 
 use super::layout::Layout;
@@ -17,36 +17,54 @@ use crate::switch::neighbour_loads::{NeighbourLoads, QueueNumbers};
 /// Gives shards what a routing needs that compares the queues of several switches.
 pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]) {
     let Paths::PerPacket(prepared) = &experiment.paths else { return };
-    if !prepared.sees_other_switches() {
-        return;
-    }
+    let Some(seen) = SeenLinks::of(prepared.neighbourhood()) else { return };
     let topology = &experiment.topology;
-    let numbers = Arc::new(numbers(experiment, shards[0].constants.scheduler.class_of_priority));
+    let numbers = Arc::new(numbers(experiment, seen, shards[0].constants.scheduler.class_of_priority));
     let frame = shards[0].constants.largest_frame - PREAMBLE_AND_GAP;
     let saturation =
         prepared.saturation().map(|saturation| Saturation { packets: saturation.packets * frame, ..saturation });
-    let delay = local_delay(experiment).max(shards[0].constants.lookahead);
+    let delay = report_delay(experiment, seen).max(shards[0].constants.lookahead);
     for shard in shards {
-        let others = |number: u32| neighbour_shards(topology, layout, SwitchId::new(number), shard.id);
+        let others = |number: u32| neighbour_shards(topology, layout, seen, SwitchId::new(number), shard.id);
         let others = shard.switches.iter().map(|switch| others(switch.number)).collect();
         shard.neighbour_loads = Some(Box::new(NeighbourLoads::new(&numbers, delay, saturation, others)));
     }
 }
 
-/// The longest delay over a local link.
-fn local_delay(experiment: &Experiment) -> Duration {
-    let local = experiment.topology.channels().iter().filter(|channel| channel.class == LinkClass::Local);
-    local.map(|channel| fabric::delay(channel, &experiment.params)).max().unwrap_or(Duration::ZERO)
+/// The classes of links whose queues are seen, and over which.
+#[derive(Clone, Copy)]
+struct SeenLinks {
+    /// Ports on links of these classes are seen.
+    ports: &'static [LinkClass],
+    /// By the switches at the far ends of links of these classes.
+    over: &'static [LinkClass],
 }
 
-/// Global ports of all switches, with the classes of the jobs' own priorities.
-fn numbers(experiment: &Experiment, class_of_priority: [u8; 8]) -> QueueNumbers {
+impl SeenLinks {
+    fn of(neighbourhood: Neighbourhood) -> Option<SeenLinks> {
+        const BETWEEN_SWITCHES: &[LinkClass] = &[LinkClass::Local, LinkClass::Global];
+        match neighbourhood {
+            Neighbourhood::None => None,
+            Neighbourhood::Group => Some(SeenLinks { ports: &[LinkClass::Global], over: &[LinkClass::Local] }),
+            Neighbourhood::Adjacent => Some(SeenLinks { ports: BETWEEN_SWITCHES, over: BETWEEN_SWITCHES }),
+        }
+    }
+}
+
+/// The longest delay over a link that reports take.
+fn report_delay(experiment: &Experiment, seen: SeenLinks) -> Duration {
+    let over = experiment.topology.channels().iter().filter(|channel| seen.over.contains(&channel.class));
+    over.map(|channel| fabric::delay(channel, &experiment.params)).max().unwrap_or(Duration::ZERO)
+}
+
+/// The ports of all switches that others see, with the classes of the jobs' own priorities.
+fn numbers(experiment: &Experiment, seen: SeenLinks, class_of_priority: [u8; 8]) -> QueueNumbers {
     let classes = experiment.jobs.iter().map(|job| class_of_priority[job.priority.index()]);
     let classes = classes.fold(0_u8, |mask, class| mask | 1 << class);
     let topology = &experiment.topology;
     let mut first = 0;
     let switches = (0..topology.switches()).map(|at| {
-        let ports = global_ports(topology, SwitchId::from_index(at));
+        let ports = seen_ports(topology, seen, SwitchId::from_index(at));
         let number = first;
         first += ports.len() as u32 * classes.count_ones();
         (number, ports)
@@ -54,20 +72,20 @@ fn numbers(experiment: &Experiment, class_of_priority: [u8; 8]) -> QueueNumbers 
     QueueNumbers { switches: switches.collect(), classes }
 }
 
-/// From the first to the last port of a switch to another group.
-fn global_ports(topology: &Topology, at: SwitchId) -> Range<u8> {
-    let is_global = |&&(_, id): &&(u8, &_)| topology.channel(*id).class == LinkClass::Global;
+/// From the first to the last port of a switch that others see.
+fn seen_ports(topology: &Topology, seen: SeenLinks, at: SwitchId) -> Range<u8> {
+    let is_seen = |&&(_, id): &&(u8, &_)| seen.ports.contains(&topology.channel(*id).class);
     let ports: Vec<(u8, _)> = (0..).zip(topology.out_channels(at)).collect();
-    let mut global = ports.iter().filter(is_global).map(|&(port, _)| port);
-    let first = global.next();
-    first.map_or(0..0, |first| first..global.next_back().unwrap_or(first) + 1)
+    let mut seen = ports.iter().filter(is_seen).map(|&(port, _)| port);
+    let first = seen.next();
+    first.map_or(0..0, |first| first..seen.next_back().unwrap_or(first) + 1)
 }
 
 /// The shards of a switch's neighbours but its own.
-fn neighbour_shards(topology: &Topology, layout: &Layout, at: SwitchId, own: u32) -> Vec<u32> {
+fn neighbour_shards(topology: &Topology, layout: &Layout, seen: SeenLinks, at: SwitchId, own: u32) -> Vec<u32> {
     let ends = topology.out_channels(at).iter().map(|&id| topology.channel(id));
     let end = |channel: &Channel| match channel.to.node {
-        Node::Switch(there) if channel.class == LinkClass::Local => Some(layout.shard(there.into()) as u32),
+        Node::Switch(there) if seen.over.contains(&channel.class) => Some(layout.shard(there.into()) as u32),
         _ => None,
     };
     let shards: BTreeSet<u32> = ends.filter_map(end).filter(|&shard| shard != own).collect();

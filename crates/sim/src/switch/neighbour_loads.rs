@@ -1,5 +1,5 @@
-//! What a switch knows of the queues at the global ports of its neighbours, the switches at the other ends of its local
-//! links: for routings that compare them.
+//! What a switch knows of the queues of its neighbours, for routings that compare them: those at global ports of the
+//! switches at the other ends of its local links, or those at all ports to switches of all that it has a link to.
 //!
 //! ```text
 //!   a queue changes ──► report: when, which, bytes ──► log of the shard, and of shards with neighbours
@@ -8,8 +8,8 @@
 //!                                                      known: what decisions see
 //! ```
 //!
-//! A report is known `delay` after the change, everywhere at once: as long as a packet takes over the longest local
-//! link, as switches piggyback it there. That is at least the lookahead, so a shard has every report of another one
+//! A report is known `delay` after the change, everywhere at once: as long as a packet takes over the longest of these
+//! links, as switches piggyback it there. That is at least the lookahead, so a shard has every report of another one
 //! when it may be used, and decisions are the same in every layout. Reports are no events, and take no bandwidth.
 
 use std::collections::VecDeque;
@@ -38,7 +38,7 @@ pub(crate) struct LoadReport {
 
 /// Numbers of queues: those of the global ports of all switches, each with the classes of interest.
 pub(crate) struct QueueNumbers {
-    /// By switch: the first number, and its global ports.
+    /// By switch: the first number, and the ports that others see.
     pub switches: Vec<(u32, Range<u8>)>,
     /// Traffic classes of channel 0 of the jobs, a bit each.
     pub classes: u8,

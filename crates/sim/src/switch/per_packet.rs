@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use etherweave_primitives::{ChannelId, HostId, InputError, Port as PortNumber, Priority, SwitchId, Time, mix};
 use etherweave_routing::{
-    FabricOf, HashScope, InputChannel, LoadView, MeasuredGroups, NextHop, Oblivious, PacketRouting, RoutedPacket,
-    RoutingKind, Saturation, Visit, hops_max,
+    FabricOf, HashScope, InputChannel, LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious, PacketRouting,
+    RoutedPacket, RoutingKind, Saturation, Visit, hops_max,
 };
 use etherweave_topology::{LinkClass, Node, Topology};
 
@@ -29,7 +29,7 @@ use crate::packet::{Handle, PacketRoute};
 trait SwitchRouting: Send + Sync {
     fn channels(&self) -> u8;
     fn hash_scope(&self) -> HashScope;
-    fn sees_other_switches(&self) -> bool;
+    fn neighbourhood(&self) -> Neighbourhood;
     fn saturation(&self) -> Option<Saturation>;
     fn measures(&self) -> Option<MeasuredGroups>;
     fn goes_by_pauses(&self) -> bool;
@@ -48,8 +48,8 @@ impl<R: PacketRouting> SwitchRouting for R {
         PacketRouting::hash_scope(self)
     }
 
-    fn sees_other_switches(&self) -> bool {
-        PacketRouting::sees_other_switches(self)
+    fn neighbourhood(&self) -> Neighbourhood {
+        PacketRouting::neighbourhood(self)
     }
 
     fn saturation(&self) -> Option<Saturation> {
@@ -128,14 +128,19 @@ impl PreparedRouting {
         self.routing.channels()
     }
 
-    /// Whether it compares the load of several switches.
-    pub(crate) fn sees_other_switches(&self) -> bool {
-        self.routing.sees_other_switches()
+    /// Which other switches it compares the load of.
+    pub(crate) fn neighbourhood(&self) -> Neighbourhood {
+        self.routing.neighbourhood()
     }
 
     /// What marks a global port as saturated.
     pub(crate) fn saturation(&self) -> Option<Saturation> {
         self.routing.saturation()
+    }
+
+    /// Whether decisions ask which ports are paused.
+    pub fn goes_by_pauses(&self) -> bool {
+        self.routing.goes_by_pauses()
     }
 
     /// Whether it depends on more than where load is: on pauses, or on time.

@@ -1,7 +1,8 @@
 //! Small fabrics of every kind that a routing may be for.
 
 use etherweave_topology::{
-    Dimension, Dragonfly, FatTree, FlattenedButterfly, FoldedClos, HyperX, KAryFatTree, Topology, TopologyKind, Uplinks,
+    Dimension, Dragonfly, FatTree, FlattenedButterfly, FoldedClos, HyperX, KAryFatTree, Mesh, Topology, TopologyKind,
+    Torus, Uplinks,
 };
 
 /// What tests must know of a fabric.
@@ -14,7 +15,8 @@ pub struct Small {
 }
 
 /// Three dragonflies, two with several links between groups and one of these with ports to spare; three butterflies,
-/// with unequal rows and parallel links; three trees, tapered and cut.
+/// with unequal rows and parallel links; three trees, tapered and cut; a torus with rings of even and odd length and
+/// parallel links, and a mesh.
 pub fn all() -> Vec<Small> {
     let dragonfly = |groups| TopologyKind::Dragonfly(Dragonfly { p: 2, a: 4, h: 2, groups, ..Dragonfly::default() });
     let butterfly = |hosts_per_switch, sizes: &[u32]| {
@@ -30,6 +32,10 @@ pub fn all() -> Vec<Small> {
         HyperX { hosts_per_switch: 3, dimensions: vec![dimension(5, 1), dimension(2, 3)], ..HyperX::default() };
     let two_levels = FatTree { leaves: 6, hosts_per_leaf: 6, cores: 2, links_per_core: 2, ..FatTree::default() };
     let cut = FoldedClos { radix: 6, hosts: 53, uplinks: vec![Uplinks::default(); 2], ..FoldedClos::default() };
+    let rings = vec![dimension(5, 1), dimension(4, 2)];
+    let torus = Torus { hosts_per_switch: 2, dimensions: rings, ..Torus::default() };
+    let lines = vec![dimension(3, 1), dimension(4, 1)];
+    let mesh = Mesh { hosts_per_switch: 2, dimensions: lines, ..Mesh::default() };
     let rows = [
         (dragonfly(None), 3),
         (dragonfly(Some(5)), 3),
@@ -40,6 +46,8 @@ pub fn all() -> Vec<Small> {
         (TopologyKind::FatTree(two_levels), 2),
         (TopologyKind::KAryFatTree(KAryFatTree { k: 6, ..KAryFatTree::default() }), 4),
         (TopologyKind::FoldedClos(cut), 4),
+        (TopologyKind::Torus(torus), 4),
+        (TopologyKind::Mesh(mesh), 5),
     ];
     rows.map(|(kind, diameter)| Small { topology: kind.generate().unwrap(), kind, diameter }).into()
 }
