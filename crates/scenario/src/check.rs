@@ -83,7 +83,11 @@ fn check_names(errors: &mut InputErrors, scenario: &Scenario) {
     errors.check(InputError::unless(some_count, "job.0.background", true, expected));
     let known: Vec<_> = jobs.iter().map(|job| job.name.as_str()).collect();
     let unknown = scenario.run.jobs.iter().flatten().find(|name| !known.contains(&name.as_str()));
-    let (found, expected) = (unknown.map_or("", String::as_str), format!("names of jobs: {}", known.join(", ")));
+    let found = unknown.map_or("", String::as_str);
+    let expected = match known.is_empty() {
+        false => format!("names of jobs: {}", known.join(", ")),
+        true => "none, as the file has no job".to_owned(),
+    };
     errors.check(InputError::unless(unknown.is_none(), "run.jobs", found, expected));
     for (number, job) in jobs.iter().enumerate() {
         let key = format!("job.{number}.name");

@@ -1,12 +1,12 @@
 //! The routing of a run: that of its family unless the scenario names one, its paths, and whether it may deadlock.
 
-use etherweave_primitives::InputError;
-use etherweave_routing::{FabricOf, Outage, RoutingKind, Verdict, prove};
+use etherweave_primitives::{InputError, Priority, SwitchId};
+use etherweave_routing::{FabricOf, Outage, PacketRouting, RoutingKind, Saturation, Verdict, Visit, prove};
 use etherweave_sim::params::{FlowControl, Reliability};
-use etherweave_sim::{Paths, PreparedRouting};
-use etherweave_topology::{Family, Topology, TopologyKind};
+use etherweave_sim::{Paths, PortRow, PreparedRouting};
+use etherweave_topology::{Family, LinkClass, Topology, TopologyKind};
 
-use crate::Scenario;
+use crate::{Scenario, faults};
 
 /// Pairs of two switches up to which every packet is followed before a run: a second or two.
 const FOLLOWED_MAX: usize = 1 << 20;
@@ -33,6 +33,49 @@ pub(crate) fn of(kind: &TopologyKind) -> RoutingKind {
     if is_regular { RoutingKind::DimensionOrder } else { RoutingKind::UpDown }
 }
 
+/// Whether switches of a run decide for every packet, as far as the family says.
+pub(crate) fn is_by_packet(scenario: &Scenario) -> bool {
+    let has_rings = matches!(scenario.topology, TopologyKind::Torus(_));
+    !scenario.routing.is_by_flow() || has_rings && scenario.routing == RoutingKind::DimensionOrder
+}
+
+/// Makes those priorities lossless, where the file does not say which are, that the routing raises RoCE and packets of
+/// lossless priorities to. What does not fit is reported when it is built.
+pub(crate) fn complete_priorities(scenario: &mut Scenario) {
+    let count = channels(scenario);
+    let is_raised = count > 1 && scenario.transport.roce().is_some();
+    let priorities = match &mut scenario.flow_control {
+        FlowControl::Pfc(pfc) => &mut pfc.priorities,
+        FlowControl::Credits(credits) => &mut credits.priorities,
+        FlowControl::None {} | FlowControl::GlobalPause(_) => return,
+    };
+    let default = priorities.clone();
+    for first in scenario.job.iter().map(|job| job.priority) {
+        if is_raised || default.contains(&first) {
+            let raised = Priority::all().skip(first.index()).take(usize::from(count));
+            priorities.extend(raised);
+        }
+    }
+    priorities.sort_unstable();
+    priorities.dedup();
+}
+
+/// Priorities that the packets of a job travel with.
+fn channels(scenario: &Scenario) -> u8 {
+    let made = || {
+        let topology = scenario.topology.generate().ok()?;
+        let outages = faults::outages(&scenario.faults, &topology).ok()?;
+        paths(scenario, &topology, &outages).ok()
+    };
+    match scenario.job.is_empty() || !is_by_packet(scenario) {
+        true => 1,
+        false => made().map_or(1, |paths| match paths {
+            Paths::PerFlow { .. } => 1,
+            Paths::PerPacket(prepared) => prepared.priorities(),
+        }),
+    }
+}
+
 /// The paths of a run. Shortest paths that are computed anew around failures are a decision for every packet.
 ///
 /// # Errors
@@ -45,8 +88,12 @@ pub(crate) fn paths(scenario: &Scenario, topology: &Topology, outages: &[Outage]
         return Err(InputError::new("faults.reroute_after", delay, expected));
     }
     if routing.is_by_flow() && reroute_after.is_none() {
-        let routing = routing.build(topology).map_err(|error| error.within("routing"))?;
-        return Ok(Paths::PerFlow { routing, selection: scenario.selection.build(topology) });
+        match routing.build(topology) {
+            Ok(routing) => return Ok(Paths::PerFlow { routing, selection: scenario.selection.build(topology) }),
+            // Paths that change priorities are no table.
+            Err(_) if routing.works_on(topology) => {}
+            Err(error) => return Err(error.within("routing")),
+        }
     }
     let tables = scenario.open_loop.fabric_tables(&scenario.topology, topology);
     let fabric = FabricOf { tables: Some(&tables), topology, outages, reroute_after };
@@ -66,8 +113,56 @@ pub(crate) fn check_controller(scenario: &Scenario) -> Result<(), InputError> {
 /// What must be known before a run: that it may deadlock, and that packets overtake each other which the transport then
 /// takes for lost.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
-    [deadlock_warning(scenario, topology), reordering_warning(scenario)].into_iter().flatten().collect()
+    let saturation = saturation_warning(scenario.routing, "routing", topology);
+    [deadlock_warning(scenario, topology), reordering_warning(scenario), saturation].into_iter().flatten().collect()
 }
+
+/// The warning that no global port can be marked as saturated: of so few ports none can hold so much more than their
+/// mean.
+pub(crate) fn saturation_warning(kind: RoutingKind, key: &str, topology: &Topology) -> Option<String> {
+    struct SaturationOf;
+    impl Visit for SaturationOf {
+        type Output = Option<Saturation>;
+
+        fn visit<R: PacketRouting>(self, routing: R) -> Option<Saturation> {
+            routing.saturation()
+        }
+    }
+    if kind != RoutingKind::Piggyback {
+        return None;
+    }
+    let percent = kind.with(topology, SaturationOf).ok()??.mean_percent;
+    let ports = (0..topology.switches()).map(|at| global_ports(topology, SwitchId::from_index(at))).max()?;
+    (100 * ports as u32 <= percent).then(|| {
+        let name = kind.name();
+        format!(
+            "{key}: {name} marks a global port that holds more than {percent} % of the mean of its switch's global \
+             ports, which none of {ports} can: it decides as ugal_local does; with three \
+             or more (topology.dragonfly.h) it does not"
+        )
+    })
+}
+
+fn global_ports(topology: &Topology, at: SwitchId) -> usize {
+    topology.out_channels(at).iter().filter(|&&id| topology.channel(id).class == LinkClass::Global).count()
+}
+
+/// The warning that a routing which goes by pauses met none, though packets waited in switches.
+pub(crate) fn pause_warning(kind: RoutingKind, ports: &[PortRow]) -> Option<String> {
+    let between = || ports.iter().filter(|port| port.class != LinkClass::Host);
+    let is_stopped = |port: &PortRow| !port.rx_pause_duration.is_zero() || !port.credit_wait_duration.is_zero();
+    let queue_max = between().map(|port| port.occupancy_bytes_max).max()?;
+    (queue_max >= QUEUE_MIN && !between().any(is_stopped)).then(|| {
+        format!(
+            "routing: {} leaves minimal paths only where ports are paused, and no port between switches was, with up \
+             to {queue_max} B in a queue: every packet went minimally; a smaller switch.buffer pauses sooner",
+            kind.name()
+        )
+    })
+}
+
+/// Less in a queue is no congestion that a routing could avoid [B].
+const QUEUE_MIN: u64 = 64 << 10;
 
 fn reordering_warning(scenario: &Scenario) -> Option<String> {
     let suffers = scenario.transport.roce().is_some_and(|roce| roce.reliability == Reliability::GoBackN);

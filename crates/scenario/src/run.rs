@@ -5,13 +5,14 @@ use std::time::{Duration as WallTime, Instant};
 
 use etherweave_kernel::{Processes, Worker};
 use etherweave_primitives::{Bytes, HostId, InputError, Time};
-use etherweave_sim::{Progress, Simulation};
+use etherweave_sim::{Paths, Progress, Simulation};
 use etherweave_topology::Topology;
 
 use crate::check::{self, RUN_MAX};
 use crate::estimate;
 use crate::memory::MemoryLimit;
 use crate::outcome::{Summary, finished, warnings};
+use crate::routing::pause_warning;
 use crate::scenario::{Scenario, experiment, read};
 use crate::tables::tables;
 use crate::{Estimate, Outcome, ScenarioError, nodes};
@@ -22,6 +23,8 @@ pub struct Run {
     estimate: Estimate,
     topology: Topology,
     simulation: Simulation,
+    /// Whether its routing asks which ports are paused.
+    goes_by_pauses: bool,
     snap_length: Option<u32>,
     setup: WallTime,
 }
@@ -83,7 +86,11 @@ impl Run {
         estimate.warnings.extend(check::warnings(&scenario, &experiment.topology));
         estimate.warnings.extend(nodes::placement_warnings(&scenario, &experiment.jobs));
         let (topology, setup) = (experiment.topology, started.elapsed());
-        Ok(Run { scenario, estimate, topology, simulation, snap_length, setup })
+        let goes_by_pauses = match &experiment.paths {
+            Paths::PerFlow { .. } => false,
+            Paths::PerPacket(prepared) => prepared.goes_by_pauses(),
+        };
+        Ok(Run { scenario, estimate, topology, simulation, goes_by_pauses, snap_length, setup })
     }
 
     /// What it is expected to need.
@@ -143,6 +150,7 @@ impl Run {
         let report = self.simulation.report_on(processes);
         let (finished, stuck_report) = finished(&finish);
         let totals = &report.totals;
+        let unpaused = self.goes_by_pauses.then(|| pause_warning(self.scenario.routing, &report.ports)).flatten();
         let summary = Summary {
             name: self.scenario.name.clone(),
             seed: self.scenario.seed,
@@ -164,7 +172,7 @@ impl Run {
             memory_bytes_estimated: self.estimate.memory_bytes,
             fingerprint: report.fingerprint.map(Into::into),
             threads: self.simulation.threads(),
-            warnings: warnings(&report),
+            warnings: warnings(&report).into_iter().chain(unpaused).collect(),
         };
         let tables = tables(&report, &self.topology);
         (Outcome { tables, resolved: self.scenario.resolved(), summary }, captured)

@@ -257,16 +257,26 @@ pub(crate) fn read_values(
 ) -> Result<(Document, Scenario), ScenarioError> {
     let mut document = Document::parse(text, origin, overrides)?;
     files::insert(&mut document)?;
+    let states_priorities = states_priorities(&document);
     interconnect::insert(&mut document)?;
     let mut scenario: Scenario = reader::read(&document.values).map_err(|errors| document.locate(errors))?;
     if !document.values.contains_key("routing") {
         scenario.routing = routing::of(&scenario.topology);
+    }
+    if !states_priorities {
+        routing::complete_priorities(&mut scenario);
     }
     if scenario.name.is_empty() {
         scenario.name = stem(origin).to_owned();
     }
     files::trace::open(&mut scenario).map_err(|errors| document.locate(errors))?;
     Ok((document, scenario))
+}
+
+/// Whether the file says which priorities are lossless.
+fn states_priorities(document: &Document) -> bool {
+    let flow_control = document.values.get("flow_control").and_then(toml::Value::as_table);
+    flow_control.is_some_and(|kinds| kinds.values().any(|kind| kind.get("priorities").is_some()))
 }
 
 /// What a scenario without a name is called.

@@ -11,6 +11,7 @@ mod hpcc_ring;
 mod interconnects;
 mod mistakes;
 mod mutations;
+mod routings;
 mod samples;
 mod shipped;
 mod sweep;

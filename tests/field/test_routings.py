@@ -1,0 +1,124 @@
+"""Routings that decide for every packet, with what a file says beside their name: nothing."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import etherweave
+from support import command_line
+
+DRAGONFLY = """
+[topology.dragonfly]
+[transport.roce]
+reliability = "selective_repeat"
+loss_detection = "timeout"
+[[job]]
+name = "pairs"
+workload.permutation_streams = { ranks = 72, message = "200kB", partner = { shift = 8 } }
+"""
+"""Nine groups of eight hosts, of which each sends to the next: eight links' load on one."""
+TREE = """
+[topology.k_ary_fat_tree]
+k = 8
+[transport.roce]
+reliability = "selective_repeat"
+loss_detection = "timeout"
+[[job]]
+name = "pairs"
+workload.permutation_streams = { ranks = 128, message = "200kB" }
+"""
+"""A permutation of 128 hosts that full bisection carries."""
+
+
+def run(text: str, folder: Path, **changes: object) -> etherweave.Result:
+    """Run a scenario with some keys changed."""
+    file = folder / "scenario.toml"
+    file.write_text(text)
+    overrides = {key.replace("__", "."): value for key, value in changes.items()}
+    return etherweave.run(file, overrides)
+
+
+def of_routing(result: etherweave.Result) -> list[str]:
+    """Give the warnings of a run that its routing causes."""
+    warnings: list[str] = result.summary["warnings"]
+    return [warning for warning in warnings if warning.startswith("routing: ")]
+
+
+@pytest.mark.parametrize(
+    ("routing", "priorities"),
+    [
+        ("minimal", [0, 1]),
+        ("conditional", [0, 1]),
+        ("ugal_local", [0, 1, 2]),
+        ("piggyback", [0, 1, 2]),
+        ("progressive_adaptive", [0, 1, 2, 3]),
+    ],
+)
+def test_a_routing_takes_the_priorities_that_it_needs_and_show_prints_them(
+    routing: str, priorities: list[int], tmp_path: Path
+) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text(f'routing = "{routing}"\n{DRAGONFLY}')
+    done = command_line.invoke("show", file)
+    assert done.exit_code == 0, done.stderr
+    assert tomllib.loads(done.stdout)["flow_control"]["pfc"]["priorities"] == priorities
+    short = 'job.0.workload.permutation_streams.message="1kB"'
+    done = command_line.invoke("run", file, "--set", short)
+    assert done.exit_code == 0, done.stderr
+
+
+def test_conditional_rules_that_meet_no_pause_are_reported_and_a_small_buffer_makes_them_act(
+    tmp_path: Path,
+) -> None:
+    large = run(DRAGONFLY, tmp_path, routing="conditional")
+    small = run(DRAGONFLY, tmp_path, routing="conditional", switch__buffer="1MB")
+    minimal = run(DRAGONFLY, tmp_path, routing="minimal")
+    (warning,) = of_routing(large)
+    assert warning.startswith(
+        "routing: conditional leaves minimal paths only where ports are paused"
+    )
+    assert "switch.buffer" in warning
+    assert of_routing(small) == [] and of_routing(minimal) == []
+    ends = [result.summary["end_ns"] for result in (small, large, minimal)]
+    assert ends[0] < 0.9 * ends[1]
+    assert ends[1] == pytest.approx(ends[2], rel=0.02)
+
+
+def test_piggyback_says_where_no_link_can_be_marked_as_saturated(tmp_path: Path) -> None:
+    file = tmp_path / "scenario.toml"
+    words = "none of 2 can: it decides as ugal_local does"
+    file.write_text(f'routing = "piggyback"\n{DRAGONFLY}')
+    assert words in " ".join(command_line.invoke("show", file).stderr.split())
+    loop = (
+        "[open_loop]\nroutings = ['piggyback']\nloads = [0.1]\nwarm_up = '1us'\nmeasured = '5us'\n"
+    )
+    file.write_text(f"[topology.dragonfly]\n{loop}")
+    done = command_line.invoke("curve", file)
+    assert done.exit_code == 0 and words in " ".join(done.stderr.split())
+    file.write_text(f"[topology.dragonfly]\np = 1\na = 2\nh = 3\n{loop}")
+    done = command_line.invoke("curve", file)
+    assert done.exit_code == 0 and "saturated" not in done.stderr and "WARNING" not in done.stderr
+
+
+def test_a_torus_runs_by_dimension_order_with_a_dateline(tmp_path: Path) -> None:
+    text = """
+    routing = "dimension_order"
+    [topology.torus]
+    dimensions = [{ size = 5 }, { size = 4 }]
+    [[job]]
+    name = "all"
+    workload.permutation_streams = { ranks = 20, message = "50kB", partner = { shift = 7 } }
+    """
+    result = run(text, tmp_path)
+    assert result.summary["finished"] == "complete"
+    assert "priorities = [\n    0,\n    1,\n]" in result.resolved
+
+
+def test_a_routing_that_sees_the_path_down_is_no_slower_than_spraying(tmp_path: Path) -> None:
+    ends = {
+        routing: run(TREE, tmp_path, routing=routing).summary["end_ns"]
+        for routing in ["spray", "adaptive_up", "global_load_balancing"]
+    }
+    assert ends["global_load_balancing"] <= ends["spray"], ends
+    assert ends["global_load_balancing"] < ends["adaptive_up"], ends
