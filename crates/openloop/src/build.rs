@@ -39,6 +39,7 @@ pub(crate) struct Parts {
 pub(crate) fn parts<R: PacketRouting>(
     topology: &Topology,
     constants: &RunConstants<'_, R>,
+    kind_numbers: &[u16],
     channels: u8,
     worker: Worker,
 ) -> Result<Parts, InputError> {
@@ -49,20 +50,21 @@ pub(crate) fn parts<R: PacketRouting>(
         Neighbourhood::Adjacent => vec![0, topology.switches()],
     };
     let radix = switches(topology).map(|at| topology.out_channels(at).len()).max().unwrap_or(0);
-    let plan = ShardPlan { topology, cuts: &cuts, radix, channels: usize::from(channels) };
+    let plan = ShardPlan { topology, kind_numbers, cuts: &cuts, radix, channels: usize::from(channels) };
     // An event distinguishes both states of a channel, and there is no more than one host to a port.
     let entries = radix * plan.channels.next_power_of_two() * 2;
     let most = cuts.windows(2).map(|cut| (cut[1] - cut[0]) * entries).max().unwrap_or(0);
     if most >= ENTRIES_MAX || cuts.len() > usize::from(u16::MAX) {
         return Err(unsuited(format!("{} switches of {radix} ports", topology.switches())));
     }
-    let across = topology.channels().iter().filter(|channel| match (channel.from.node, channel.to.node) {
-        (Node::Switch(from), Node::Switch(to)) => plan.shard_of(from) != plan.shard_of(to),
-        _ => false,
-    });
-    let nearest = across.map(|channel| constants.ticks.delay(channel.class)).min();
+    let across =
+        topology.channels().iter().enumerate().filter(|(_, channel)| match (channel.from.node, channel.to.node) {
+            (Node::Switch(from), Node::Switch(to)) => plan.shard_of(from) != plan.shard_of(to),
+            _ => false,
+        });
+    let nearest = across.map(|(id, _)| constants.link(kind_numbers[id]).delay).min();
     // With credits a packet's departure is known before it has crossed.
-    let known = if constants.pause_thresholds.is_some() { 0 } else { constants.ticks.crossbar };
+    let known = if constants.has_pauses { 0 } else { constants.crossbar };
     let division = Division { shards: cuts.len() - 1, workers: worker.of };
     let shards = division.shards_of(worker.number).map(|number| plan.shard(constants, number)).collect();
     Ok(Parts { shards, division, radix, window: nearest.map_or(WINDOW_ALONE, |delay| delay + known) })
@@ -121,6 +123,8 @@ fn first_global(ports: &[Port], radix: usize) -> usize {
 
 struct ShardPlan<'a> {
     topology: &'a Topology,
+    /// Of links, by channel.
+    kind_numbers: &'a [u16],
     cuts: &'a [usize],
     radix: usize,
     channels: usize,
@@ -165,7 +169,7 @@ impl ShardPlan<'_> {
             flowlets: Vec::new(),
             hosts: hosts.into_iter().map(|(_, state)| state).collect(),
             ports,
-            pauses: if constants.pause_thresholds.is_some() {
+            pauses: if constants.has_pauses {
                 Pauses::new(own.len() * self.radix, (own.len() * self.radix) << shift)
             } else {
                 Pauses::default()
@@ -187,17 +191,12 @@ impl ShardPlan<'_> {
     fn wire<R>(&self, constants: &RunConstants<'_, R>, at: SwitchId, port: usize) -> Port {
         let Some(&channel) = self.topology.out_channels(at).get(port) else { return Port::unused() };
         let there = self.topology.channel(reverse(channel)).from;
-        let class = self.topology.channel(channel).class;
+        let number = self.kind_numbers[channel.index()];
+        let kind = constants.link(number);
         let fails = constants.outages.concern(at.get(), port);
-        let Node::Switch(switch) = there.node else { return Port { class: LinkClass::Host, fails, ..Port::unused() } };
-        Port {
-            peer: self.port(switch, there.port.index()),
-            peer_shard: self.shard_of(switch) as u16,
-            delay: constants.ticks.delay(class) as u16,
-            class,
-            fails,
-            ..Port::unused()
-        }
+        let port = Port { link: number, delay: kind.delay as u16, class: kind.class, fails, ..Port::unused() };
+        let Node::Switch(switch) = there.node else { return port };
+        Port { peer: self.port(switch, there.port.index()), peer_shard: self.shard_of(switch) as u16, ..port }
     }
 
     fn hosts<R>(&self, constants: &RunConstants<'_, R>, number: usize) -> Vec<(u32, Host)> {

@@ -4,49 +4,46 @@ use etherweave_topology::LinkClass;
 use etherweave_workload::ArrivalPlan;
 use etherweave_workload::pattern::Destinations;
 
+use crate::links::LinkKind;
 use crate::outage::Outages;
-use crate::params::{PauseThresholds, SwitchParams, Ticks};
+use crate::params::SwitchParams;
 
 /// Parameters of a run and its routing.
 pub(crate) struct RunConstants<'a, R> {
     pub routing: &'a R,
-    pub ticks: Ticks,
     pub params: &'a SwitchParams,
-    /// When local and global links are paused; absent where credits are used.
-    pub pause_thresholds: Option<[PauseThresholds; 2]>,
+    /// Whether input buffers pause the far end, instead of giving it credits.
+    pub has_pauses: bool,
+    /// Delay of a packet's head through a crossbar [ticks].
+    pub crossbar: u32,
+    /// Kinds of links, by the number that ports have of them.
+    pub links: Vec<LinkKind>,
     /// Links that fail.
     pub outages: Outages,
     /// The highest channel there is.
     pub channel_last: u8,
-    /// When hosts make packets.
-    pub arrivals: ArrivalPlan,
+    /// When hosts make packets, by the kind of their link; absent for links between switches.
+    pub arrivals: Vec<Option<ArrivalPlan>>,
     /// Whom they are for.
     pub destinations: Destinations,
     pub hosts: u32,
+    /// Packets that the links of all hosts carry in a tick.
+    pub packets_per_ns: f64,
     /// Hosts with none of these bits in their number are watched for packets out of order.
     pub watch_mask: u32,
     pub seed: u64,
 }
 
 impl<R> RunConstants<'_, R> {
-    /// How long a full output queue takes to send [ticks]. As packets are equally long and none overtakes, a queue
-    /// holds `output_queue` packets exactly while its link is taken for longer than this.
-    pub fn full(&self) -> u32 {
-        self.params.output_queue * self.ticks.packet
-    }
-
-    /// When links of a class are paused; absent where credits are used, and for hosts, which take all that comes.
-    pub fn pause_threshold(&self, class: LinkClass) -> Option<PauseThresholds> {
-        match class {
-            LinkClass::Host => None,
-            LinkClass::Local => self.pause_thresholds.map(|[local, _]| local),
-            LinkClass::Global => self.pause_thresholds.map(|[_, global]| global),
-        }
+    /// The kind of a port's link.
+    #[inline]
+    pub fn link(&self, number: u16) -> &LinkKind {
+        &self.links[usize::from(number)]
     }
 
     /// What an output channel counts as its room [packets]: with credits that of the far end, with pauses its queue.
     pub fn room(&self, class: LinkClass) -> u16 {
-        if self.pause_thresholds.is_some() {
+        if self.has_pauses {
             return self.params.output_queue as u16;
         }
         match class {
@@ -61,15 +58,35 @@ impl<R> RunConstants<'_, R> {
         LinkClass::ALL.map(|class| self.room(class))
     }
 
+    /// When hosts on links of a kind make packets.
+    #[inline]
+    pub fn arrivals(&self, number: u16) -> &ArrivalPlan {
+        self.arrivals[usize::from(number)].as_ref().expect("a host's link has a plan of arrivals")
+    }
+
+    /// The largest of a span of all kinds of links [ticks].
+    fn largest(&self, of: fn(&LinkKind) -> u32) -> u32 {
+        self.links.iter().map(of).max().unwrap_or(0)
+    }
+
     /// From the last grant of a packet to its delivery, at the most [ticks].
     pub fn lead(&self) -> u32 {
-        self.ticks.crossbar + self.full() + 2 * self.ticks.packet + self.ticks.ejection
+        let to_host = |link: &LinkKind| if link.class == LinkClass::Host { link.delay } else { 0 };
+        self.after_grant() + self.largest(to_host)
     }
 
     /// Further ahead than any event [ticks].
     pub fn horizon(&self) -> u32 {
-        let ticks = &self.ticks;
-        let delay = ticks.local.max(ticks.global);
-        1 + ticks.crossbar + self.full() + 2 * ticks.packet + 2 * delay
+        1 + self.after_grant() + 2 * self.largest(|link| link.delay)
+    }
+
+    /// From a grant until the packet has left, at the most [ticks].
+    fn after_grant(&self) -> u32 {
+        self.crossbar + self.largest(|link| link.full) + 2 * self.largest(|link| link.packet)
+    }
+
+    /// Delay of the longest local link [ticks].
+    pub fn local_delay(&self) -> u32 {
+        self.largest(|link| if link.class == LinkClass::Local { link.delay } else { 0 })
     }
 }

@@ -164,8 +164,8 @@ impl Shard {
     pub fn grant<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, input: usize, base: usize) {
         let (out, output) = self.wanted(input, base);
         let id = self.dequeue(input);
-        let length = self.crossing(constants, id);
         let port = input >> self.shift;
+        let length = self.crossing(constants, port, id);
         self.ports[port].input_free = self.now + length;
         if self.ports[port].held > 0 {
             self.wake_input(port);
@@ -177,8 +177,8 @@ impl Shard {
         }
         self.tally.hops += 1;
         self.tally.last_hop = self.now;
-        if constants.pause_thresholds.is_some() {
-            self.enqueue(constants, out, output, id);
+        if constants.has_pauses {
+            self.enqueue(constants, port, output, id);
         } else {
             self.settle(constants, input, output, id);
         }
@@ -191,7 +191,7 @@ impl Shard {
     /// Nothing can come between a packet with a credit and its link: its whole path to the next switch is known.
     fn settle<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, input: usize, output: usize, id: u32) {
         let (port, out) = (input >> self.shift, output >> self.shift);
-        let leaves = self.leave(constants, out);
+        let leaves = self.leave(constants, port, out, id);
         if !self.is_to_host(port) {
             let from = &self.ports[port];
             let channel = input - (port << self.shift);
@@ -224,17 +224,27 @@ impl Shard {
         id
     }
 
-    /// How long a packet takes through the crossbar: no shorter than its tail needs to arrive.
-    fn crossing<R>(&mut self, constants: &RunConstants<'_, R>, id: u32) -> u32 {
+    /// How long a packet takes through the crossbar from an input port: no shorter than its tail needs to arrive.
+    fn crossing<R>(&mut self, constants: &RunConstants<'_, R>, port: usize, id: u32) -> u32 {
+        let link = constants.link(self.ports[port].link);
         let age = self.now - self.slab.get(id).entered;
-        constants.ticks.crossing.max(constants.ticks.packet.saturating_sub(age))
+        link.crossing.max(link.packet.saturating_sub(age))
     }
 
-    /// Reserves the link of an output for a packet; returns when the packet's head leaves by it.
-    fn leave<R>(&mut self, constants: &RunConstants<'_, R>, out: usize) -> u32 {
+    /// When a packet that is granted now is through the crossbar: its head, or its tail where it came by a slower link
+    /// than it leaves by.
+    pub fn through<R>(&mut self, constants: &RunConstants<'_, R>, port: usize, out: usize, id: u32) -> u32 {
+        let [came, goes] = [port, out].map(|port| constants.link(self.ports[port].link).packet);
+        let head = self.now + constants.crossbar;
+        if goes >= came { head } else { head.max(self.slab.get(id).entered + came + constants.crossbar) }
+    }
+
+    /// Reserves the link of an output for a packet from an input port; returns when the packet's head leaves by it.
+    fn leave<R>(&mut self, constants: &RunConstants<'_, R>, input: usize, out: usize, id: u32) -> u32 {
+        let through = self.through(constants, input, out, id);
         let port = &mut self.ports[out];
-        let leaves = port.link_free.max(self.now + constants.ticks.crossbar);
-        port.link_free = leaves + constants.ticks.packet;
+        let leaves = port.link_free.max(through);
+        port.link_free = leaves + constants.link(port.link).packet;
         port.sent += u32::from(self.span.contains(&self.now));
         leaves
     }
@@ -257,7 +267,8 @@ impl Shard {
         }
         let packet = self.slab.remove(id);
         let RoutedPacket { dst, src, hops, is_misrouted, .. } = packet.route;
-        let at = leaves + constants.ticks.packet + constants.ticks.ejection;
+        let link = constants.link(self.ports[out].link);
+        let at = leaves + link.packet + link.delay;
         let delivery = DeliveredPacket { at, host: dst, latency: at - packet.born, hops: hops + 1, is_misrouted };
         if dst & constants.watch_mask == 0 && self.span.contains(&at) {
             self.arrivals_watched.push(WatchedArrival { dst, src, born: packet.born });

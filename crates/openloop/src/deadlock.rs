@@ -65,7 +65,7 @@ fn cycle_from(waits: &[Wait], start: usize) -> Vec<WaitingChannel> {
 
 /// Those of a shard in the order of its input channels; none where pauses are used.
 pub(crate) fn waits<R>(shard: &Shard, constants: &RunConstants<'_, R>) -> impl Iterator<Item = Wait> {
-    let inputs = if constants.pause_thresholds.is_some() { 0 } else { shard.inputs.len() };
+    let inputs = if constants.has_pauses { 0 } else { shard.inputs.len() };
     (0..inputs).filter_map(move |input| wait(shard, input, constants))
 }
 

@@ -6,6 +6,7 @@ use etherweave_topology::{Channel, LinkClass, Topology};
 use crate::build::cuts;
 use crate::histogram::Histogram;
 use crate::host::Host;
+use crate::links::{LinkKind, LinkKinds, StatedLinks};
 use crate::packet::Packet;
 use crate::params::{FlowControl, SwitchParams};
 use crate::port::{Buffer, PortSender, Queue, port_bytes};
@@ -54,6 +55,7 @@ impl PointMemory {
     pub fn of(
         topology: &Topology,
         params: &SwitchParams,
+        links: &StatedLinks,
         length: &RunLength,
         point: PointLoad,
     ) -> Result<PointMemory, InputErrors> {
@@ -67,8 +69,9 @@ impl PointMemory {
                 usize::from(CHANNELS) * (size_of::<Queue>() + size_of::<Buffer>()) + size_of::<PortSender>()
             }
         };
-        let ticks = params.ticks()?;
-        let horizon = ticks.crossbar + (params.output_queue + 2) * ticks.packet + 2 * ticks.local.max(ticks.global);
+        let kinds = LinkKinds::of(topology, params, &params.ticks()?, links)?.kinds;
+        let span = |kind: &LinkKind| kind.full + 2 * kind.packet + 2 * kind.delay;
+        let horizon = kinds.iter().map(span).max().unwrap_or(0);
         let shard = (Histogram::default().counts.len() * 8) as u64
             + batches * size_of::<Batch>() as u64
             + u64::from(horizon.next_power_of_two()) * EVENT;

@@ -16,8 +16,9 @@ impl Shard {
     pub fn start_hosts<R>(&mut self, constants: &RunConstants<'_, R>) {
         for index in 0..self.hosts.len() as u32 {
             let host = &mut self.hosts[index as usize];
-            host.next =
-                u64::from(constants.ticks.injection) * TICK_PS + constants.arrivals.next(&mut host.arrivals).as_ps();
+            let link = self.ports[host.port as usize].link;
+            let first = constants.arrivals(link).next(&mut host.arrivals).as_ps();
+            host.next = u64::from(constants.link(link).injection) * TICK_PS + first;
             self.await_host(index);
         }
     }
@@ -40,7 +41,8 @@ impl Shard {
     /// Makes a packet if the queue has room, and draws when the next one comes.
     fn offer<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, index: u32) {
         let host = &mut self.hosts[index as usize];
-        host.next += constants.arrivals.next(&mut host.arrivals).as_ps();
+        let link = self.ports[host.port as usize].link;
+        host.next += constants.arrivals(link).next(&mut host.arrivals).as_ps();
         let src = HostId::new(self.first_host + index);
         let now = Time::from_ps(u64::from(self.now) * TICK_PS);
         let Some(dst) = constants.destinations.destination(src, now, &mut host.destinations) else { return };
@@ -65,9 +67,11 @@ impl Shard {
         port: usize,
     ) -> u32 {
         let (src, dst) = (src.get(), dst.get());
-        let born = self.now - constants.ticks.injection;
+        let born = self.now - constants.link(self.ports[port].link).injection;
         let hash = self.hash(constants, src, dst, born);
-        let place = (port as u32) << self.shift;
+        let queues = u64::from(constants.params.injection_channels);
+        let queue = (u64::from(dst) * queues / u64::from(constants.hosts)) as u32;
+        let place = ((port as u32) << self.shift) + queue;
         let mut packet = Packet {
             born,
             entered: 0,

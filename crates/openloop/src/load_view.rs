@@ -2,6 +2,7 @@
 
 use etherweave_routing::LoadView;
 
+use crate::links::LinkKind;
 use crate::outage::Outages;
 #[cfg(test)]
 use crate::port::END;
@@ -28,8 +29,8 @@ pub(crate) struct SwitchLoad<'a> {
     /// The last channel there is: later ones are this one.
     pub(crate) channel_last: u8,
     pub(crate) now: u32,
-    /// How long a full output queue takes to send [ticks].
-    pub(crate) full: u32,
+    /// Kinds of links.
+    pub(crate) links: &'a [LinkKind],
     /// Links that fail.
     pub(crate) outages: &'a Outages,
 }
@@ -91,7 +92,9 @@ impl LoadView for SwitchLoad<'_> {
         if let Some(queue) = self.queues.get(self.output(port, channel)) {
             return queue.is_paused;
         }
-        self.credits(port, channel) == 0 || self.ports[self.base + usize::from(port)].link_free > self.now + self.full
+        let state = &self.ports[self.base + usize::from(port)];
+        let full = self.links[usize::from(state.link)].full;
+        self.credits(port, channel) == 0 || state.link_free > self.now + full
     }
 }
 
@@ -116,7 +119,7 @@ mod tests {
             shift: 2,
             channel_last: u8::MAX,
             now: 0,
-            full: 10,
+            links: &[],
             outages: &Outages::NONE,
         };
         let load = SwitchLoad { channel_last: 1, ..all };

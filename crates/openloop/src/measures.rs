@@ -6,7 +6,7 @@ use crate::constants::RunConstants;
 use crate::deadlock::{Wait, waits};
 use crate::fairness::Fairness;
 use crate::packet::NONE;
-use crate::port::Queue;
+use crate::port::{Port, Queue};
 use crate::reordering::Reordering;
 use crate::shard::{Shard, StepRecorder};
 use crate::tally::Tally;
@@ -26,7 +26,7 @@ pub(crate) struct Measures {
     pub fairness: Fairness,
     /// At watched hosts.
     pub reordering: Reordering,
-    /// Packets sent in the measured time, by port.
+    /// For how long packets were sent that began in the measured time [ticks], by port.
     pub sent: Vec<u32>,
     /// For how long the far end kept the channels of a port from sending, put together [ticks], by port.
     pub paused: Vec<u32>,
@@ -43,6 +43,7 @@ impl Measures {
         shards.iter().for_each(Shard::assert_little);
         let mut tally = Tally::default();
         shards.iter().for_each(|shard| tally.merge(&shard.tally));
+        let sent = |port: &Port| port.sent * constants.link(port.link).packet;
         Measures {
             tally,
             fingerprints: shards.iter().map(|shard| shard.tally.fingerprint).collect(),
@@ -53,7 +54,7 @@ impl Measures {
                 .iter()
                 .map(|shard| Reordering::of(&shard.arrivals_watched))
                 .fold(Reordering::default(), Reordering::plus),
-            sent: shards.iter().flat_map(|shard| &shard.ports).map(|port| port.sent).collect(),
+            sent: shards.iter().flat_map(|shard| &shard.ports).map(sent).collect(),
             paused: shards.iter().flat_map(|shard| paused(shard, span)).collect(),
             waits: shards.iter().flat_map(|shard| waits(shard, constants)).collect(),
             steps: steps(shards),
@@ -124,7 +125,7 @@ mod tests {
     use etherweave_topology::{Dragonfly, Family};
 
     use super::*;
-    use crate::{Arrival, Experiment, Pattern, RunParams, SwitchParams, workers};
+    use crate::{Arrival, Experiment, Pattern, RunParams, StatedLinks, SwitchParams, workers};
     use etherweave_routing::{DragonflyMinimal, DragonflyPlan, FabricPlan};
 
     #[test]
@@ -133,7 +134,9 @@ mod tests {
         let routing = DragonflyMinimal { plan: DragonflyPlan::of(&topology).unwrap() };
         let run = RunParams { records_steps: true, ..RunParams::fixed(1.0, Duration::ZERO, Duration::from_us(20), 1) };
         let (switch, pattern, arrival) = (SwitchParams::default(), Pattern::default(), Arrival::default());
-        let experiment = Experiment { topology: &topology, switch, routing, pattern, arrival, outages: vec![], run };
+        let links = StatedLinks::default();
+        let experiment =
+            Experiment { topology: &topology, switch, links, routing, pattern, arrival, outages: vec![], run };
         let mut prepared = experiment.prepare().unwrap();
         prepared.start();
         let parts = &mut prepared.parts;

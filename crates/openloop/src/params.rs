@@ -17,17 +17,17 @@ pub enum FlowControl {
     Pauses,
 }
 
-/// Switches, links and hosts, all alike.
+/// Switches, links and hosts, all alike but links whose rate or cable the topology states.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SwitchParams {
-    /// Rate of every link [bit/s]. Default "40Gb/s".
+    /// Rate of links whose rate the topology does not state [bit/s]. Default "40Gb/s".
     pub rate: BitRate,
-    /// Length of every packet [bytes]. It takes whole nanoseconds on a link. Default "1000B".
+    /// Length of every packet [bytes]. It takes whole nanoseconds on every link. Default "1000B".
     pub packet: Bytes,
     /// Delay of a packet's head from input to output queue [whole ns]. Default "200ns".
     pub crossbar_latency: Duration,
-    /// How much faster than a link a packet crosses from input to output, 1..=16. Default 2.
+    /// How much faster than the fastest link of its switch a packet crosses from input to output, 1..=16. Default 2.
     pub speed_up: u32,
     /// Which input is served first at an output. Default "age".
     pub arbiter: Arbiter,
@@ -51,15 +51,18 @@ pub struct SwitchParams {
     pub global_buffer: u32,
     /// Depth of the queue of an output [packets], 1..=64. Default 10.
     pub output_queue: u32,
-    /// Depth of the queue of a host [packets], 1..=4096. Default 100.
+    /// Depth of the queues of a host together [packets], 1..=4096. Default 100.
     pub injection_queue: u32,
-    /// Delay of a local link [whole ns], at least 1 ns. Default "40ns".
+    /// Queues of a host at its switch, each for an equal part of all destinations in their order, 1..=8: with several,
+    /// a packet for a busy output keeps back fewer others. Default 1.
+    pub injection_channels: u8,
+    /// Delay of a local link whose cable the topology does not state [whole ns], at least 1 ns. Default "40ns".
     pub local_delay: Duration,
-    /// Delay of a global link [whole ns], at least 1 ns. Default "400ns".
+    /// Delay of a global link whose cable the topology does not state [whole ns], at least 1 ns. Default "400ns".
     pub global_delay: Duration,
-    /// Delay from host to switch [whole ns]. Default "40ns".
+    /// Delay from host to switch by a cable that the topology does not state [whole ns]. Default "40ns".
     pub injection_delay: Duration,
-    /// Delay from switch to host [whole ns]. Default "40ns".
+    /// Delay from switch to host by a cable that the topology does not state [whole ns]. Default "40ns".
     pub ejection_delay: Duration,
 }
 
@@ -82,6 +85,7 @@ impl Default for SwitchParams {
             global_buffer: 64,
             output_queue: 10,
             injection_queue: 100,
+            injection_channels: 1,
             local_delay: Duration::from_ns(40),
             global_delay: Duration::from_ns(400),
             injection_delay: Duration::from_ns(40),
@@ -93,10 +97,8 @@ impl Default for SwitchParams {
 /// The same in ticks of 1 ns, checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {
-    /// A packet on a link.
+    /// A packet on a link whose rate is not stated.
     pub packet: u32,
-    /// A packet through the crossbar, at the least.
-    pub crossing: u32,
     pub crossbar: u32,
     pub injection: u32,
     pub ejection: u32,
@@ -105,7 +107,10 @@ pub(crate) struct Ticks {
 }
 
 impl Ticks {
-    /// Delay of a link between switches.
+    /// The longest delay of a link.
+    pub const DELAY_MAX: u64 = 60_000;
+
+    /// Delay of a link whose cable is not stated, to its far end.
     pub fn delay(&self, class: LinkClass) -> u32 {
         match class {
             LinkClass::Host => self.ejection,
@@ -115,8 +120,8 @@ impl Ticks {
     }
 }
 
-/// XOFF and XON thresholds of the input buffers of a class of links [packets per channel].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// XOFF and XON thresholds of the input buffers of a kind of links [packets per channel].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct PauseThresholds {
     pub xoff: u16,
     pub xon: u16,
@@ -124,11 +129,17 @@ pub(crate) struct PauseThresholds {
 
 impl PauseThresholds {
     /// Room is left for what is on the link, what is sent until the pause arrives, and a packet that has just begun.
-    /// Absent when the buffer has no room for that.
-    pub fn of(buffer: u32, below: u32, class: LinkClass, ticks: &Ticks) -> Option<PauseThresholds> {
-        let headroom = 2 * ticks.delay(class) / ticks.packet + 1;
-        let xoff = buffer.checked_sub(headroom).filter(|&xoff| xoff > 0)?;
-        Some(PauseThresholds { xoff: xoff as u16, xon: xoff.saturating_sub(below) as u16 })
+    ///
+    /// # Errors
+    /// When the buffer has no room for that, with its key.
+    pub fn of(params: &SwitchParams, class: LinkClass, delay: u32, packet: u32) -> Result<PauseThresholds, InputError> {
+        let (buffer, headroom) = (params.buffer(class), 2 * delay / packet + 1);
+        let Some(xoff) = buffer.checked_sub(headroom).filter(|&xoff| xoff > 0) else {
+            let key = if class == LinkClass::Global { "switch.global_buffer" } else { "switch.local_buffer" };
+            let expected = format!("more, for what comes after a pause: {} ns there and back", 2 * delay);
+            return Err(InputError::new(key, buffer, expected));
+        };
+        Ok(PauseThresholds { xoff: xoff as u16, xon: xoff.saturating_sub(params.resume_below) as u16 })
     }
 }
 
@@ -136,24 +147,23 @@ impl SwitchParams {
     /// Checks the values.
     ///
     /// # Errors
-    /// Every value that is out of range or not a whole number of nanoseconds, and buffers without room for pauses.
+    /// Every value that is out of range or not a whole number of nanoseconds.
     pub fn check(&self) -> Result<(), InputErrors> {
-        let ticks = self.ticks()?;
-        self.pause_thresholds(&ticks).map(|_| ())
+        self.ticks().map(|_| ())
     }
 
     /// # Errors
     /// Every value that is out of range or not a whole number of nanoseconds.
     pub(crate) fn ticks(&self) -> Result<Ticks, InputErrors> {
         let mut errors = self.check_counts();
-        let packet = errors.check(self.packet_ticks()).unwrap_or_default();
+        let packet = errors.check(self.packet_on(self.rate)).unwrap_or_default();
         let mut span = |key, value, least| {
-            let ticks = whole(key, value).and_then(|ticks| in_range(key, ticks, least, 60_000).map(|()| ticks as u32));
+            let ticks = whole(key, value)
+                .and_then(|ticks| in_range(key, ticks, least, Ticks::DELAY_MAX).map(|()| ticks as u32));
             errors.check(ticks).unwrap_or_default()
         };
         let ticks = Ticks {
             packet,
-            crossing: packet.div_ceil(self.speed_up.max(1)),
             crossbar: span("crossbar_latency", self.crossbar_latency, 0),
             injection: span("injection_delay", self.injection_delay, 0),
             ejection: span("ejection_delay", self.ejection_delay, 0),
@@ -168,6 +178,7 @@ impl SwitchParams {
             ("local_buffer", self.local_buffer, 4_096),
             ("global_buffer", self.global_buffer, 4_096),
             ("injection_queue", self.injection_queue, 4_096),
+            ("injection_channels", self.injection_channels.into(), 8),
             ("output_queue", self.output_queue, 64),
             ("speed_up", self.speed_up, 16),
             ("allocation_rounds", self.allocation_rounds.unwrap_or(1), 16),
@@ -181,34 +192,13 @@ impl SwitchParams {
         errors
     }
 
-    /// A packet on a link.
-    fn packet_ticks(&self) -> Result<u32, InputError> {
+    /// A packet on a link of a rate [ticks].
+    pub(crate) fn packet_on(&self, rate: BitRate) -> Result<u32, InputError> {
         in_range("packet", self.packet.get(), 1, 65_536)?;
-        let packet = whole("packet", self.rate.serialization_time(self.packet))?;
+        let packet = whole("packet", rate.serialization_time(self.packet))?;
         let found = format!("{packet} ns on a link");
         InputError::unless((1..=100_000).contains(&packet), "packet", found, "1 to 100000 ns")?;
         Ok(packet as u32)
-    }
-
-    /// Pause thresholds of local and global links; absent where credits are used.
-    ///
-    /// # Errors
-    /// Each buffer that has no room for what comes after a pause.
-    pub(crate) fn pause_thresholds(&self, ticks: &Ticks) -> Result<Option<[PauseThresholds; 2]>, InputErrors> {
-        if self.flow_control == FlowControl::Credits {
-            return Ok(None);
-        }
-        let thresholds = |key: &'static str, class| {
-            let buffer = self.buffer(class);
-            let expected =
-                || format!("more, for what comes after a pause: {} ns there and back", 2 * ticks.delay(class));
-            let found = || InputError::new(key, buffer, expected()).within("switch");
-            PauseThresholds::of(buffer, self.resume_below, class, ticks).ok_or_else(found)
-        };
-        let mut errors = InputErrors::default();
-        let local = errors.check(thresholds("local_buffer", LinkClass::Local));
-        let global = errors.check(thresholds("global_buffer", LinkClass::Global));
-        errors.into_result().map(|()| local.zip(global).map(|(local, global)| [local, global]))
     }
 
     pub(crate) fn buffer(&self, class: LinkClass) -> u32 {
@@ -242,9 +232,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_of_1000_bytes_takes_200_ns_at_40_gbps_and_crosses_in_half_of_it() {
+    fn a_packet_of_1000_bytes_takes_200_ns_at_40_gbps() {
         let ticks = SwitchParams::default().ticks().unwrap();
-        assert_eq!((ticks.packet, ticks.crossing), (200, 100));
+        assert_eq!(ticks.packet, 200);
     }
 
     #[test]
@@ -264,21 +254,21 @@ mod tests {
             "switch.output_queue: 65; expected 1 to 64\nswitch.resume_below: 5000; expected 0 to 4096\n\
              switch.global_delay: 61000; expected 1 to 60000",
         );
-        let shallow = SwitchParams { local_buffer: 1, global_buffer: 5, flow_control: FlowControl::Pauses, ..good() };
-        let keys: Vec<_> = shallow.check().unwrap_err().into_iter().map(|error| error.key).collect();
-        assert_eq!(keys, ["switch.local_buffer", "switch.global_buffer"]);
     }
 
     #[test]
     fn headroom_is_what_two_delays_bring_and_one_packet_more() {
         // 200 ns a packet: 2 x 40 ns bring none more, 2 x 400 ns four.
-        let ticks = SwitchParams::default().ticks().unwrap();
-        let thresholds = |buffer, class| PauseThresholds::of(buffer, 2, class, &ticks);
-        assert_eq!(thresholds(32, LinkClass::Local), Some(PauseThresholds { xoff: 31, xon: 29 }));
-        assert_eq!(thresholds(64, LinkClass::Global), Some(PauseThresholds { xoff: 59, xon: 57 }));
-        assert_eq!(
-            (thresholds(6, LinkClass::Global), thresholds(5, LinkClass::Global)),
-            (Some(PauseThresholds { xoff: 1, xon: 0 }), None)
-        );
+        let thresholds = |buffer, class, delay| {
+            let params = SwitchParams { local_buffer: buffer, global_buffer: buffer, ..SwitchParams::default() };
+            PauseThresholds::of(&params, class, delay, 200)
+        };
+        let (local, global) = (LinkClass::Local, LinkClass::Global);
+        assert_eq!(thresholds(32, local, 40), Ok(PauseThresholds { xoff: 31, xon: 29 }));
+        assert_eq!(thresholds(64, global, 400), Ok(PauseThresholds { xoff: 59, xon: 57 }));
+        assert_eq!(thresholds(6, global, 400), Ok(PauseThresholds { xoff: 1, xon: 0 }));
+        let keys = [(1, local, 40), (5, global, 400)]
+            .map(|(buffer, class, delay)| thresholds(buffer, class, delay).unwrap_err().key);
+        assert_eq!(keys, ["switch.local_buffer", "switch.global_buffer"]);
     }
 }

@@ -16,10 +16,12 @@ use etherweave_routing::PacketRouting;
 
 impl Shard {
     /// Puts a packet that was granted into the queue of its output channel, where its head will be after the crossbar.
-    pub fn enqueue<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, out: usize, output: usize, id: u32) {
+    pub fn enqueue<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, port: usize, output: usize, id: u32) {
+        let out = output >> self.shift;
+        let through = self.through(constants, port, out, id);
         self.outputs[output].credits -= 1;
         let packet = self.slab.get(id);
-        (packet.entered, packet.next) = (self.now + constants.ticks.crossbar, NONE);
+        (packet.entered, packet.next) = (through, NONE);
         let queue = &mut self.pauses.queues[output];
         let behind = std::mem::replace(&mut queue.last, id);
         if queue.first == NONE {
@@ -73,7 +75,7 @@ impl Shard {
         let channel = output - (out << self.shift);
         self.pauses.senders[out].turn = if channel + 1 == self.channels { 0 } else { channel as u8 + 1 };
         let port = &mut self.ports[out];
-        port.link_free = self.now + constants.ticks.packet;
+        port.link_free = self.now + constants.link(port.link).packet;
         port.sent += u32::from(self.span.contains(&self.now));
         self.release(constants, input);
         if self.is_to_host(out) {
@@ -89,7 +91,7 @@ impl Shard {
     pub fn store<R>(&mut self, constants: &RunConstants<'_, R>, input: usize) {
         let port = input >> self.shift;
         let class = self.ports[port].class;
-        let Some(thresholds) = constants.pause_threshold(class).filter(|_| self.pauses.are_used()) else { return };
+        let Some(thresholds) = constants.link(self.ports[port].link).thresholds else { return };
         let buffer = &mut self.pauses.buffers[input];
         buffer.held += 1;
         assert!(
@@ -104,7 +106,7 @@ impl Shard {
 
     /// A packet has left the switch that it entered by an input buffer.
     fn release<R>(&mut self, constants: &RunConstants<'_, R>, input: usize) {
-        let Some(thresholds) = constants.pause_threshold(self.ports[input >> self.shift].class) else { return };
+        let Some(thresholds) = constants.link(self.ports[input >> self.shift].link).thresholds else { return };
         let buffer = &mut self.pauses.buffers[input];
         buffer.held -= 1;
         if buffer.is_off && buffer.held <= thresholds.xon {

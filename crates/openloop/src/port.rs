@@ -25,6 +25,8 @@ pub(crate) struct Port {
     pub home: u16,
     /// Delay of the link [ticks].
     pub delay: u16,
+    /// Number of the link's kind.
+    pub link: u16,
     pub class: LinkClass,
     /// Whether the link ever fails.
     pub fails: bool,
@@ -55,6 +57,7 @@ impl Port {
             peer_shard: 0,
             home: 0,
             delay: 0,
+            link: 0,
             class: LinkClass::Host,
             fails: false,
             input_wakes: false,
@@ -171,10 +174,6 @@ impl Pauses {
             buffers: vec![Buffer::default(); channels],
             senders: vec![PortSender::default(); ports],
         }
-    }
-
-    pub fn are_used(&self) -> bool {
-        !self.queues.is_empty()
     }
 }
 

@@ -90,7 +90,7 @@ impl Report {
         let known = tally.delivered + tally.lost + in_flight;
         assert_eq!(tally.made, known, "every packet is delivered, lost on a link that failed, or in flight");
         let measured = tally.measured;
-        let packets_per_ns = f64::from(constants.hosts) / f64::from(constants.ticks.packet);
+        let packets_per_ns = constants.packets_per_ns;
         // Packets that the links of all hosts could have carried.
         let capacity = f64::from(control.span.end - control.span.start) * packets_per_ns;
         let mean = |sum: u64| (measured.delivered > 0).then(|| sum as f64 / measured.delivered as f64);
@@ -122,7 +122,7 @@ impl Report {
             fingerprint: measures.fingerprints.iter().fold(0, |all, own| mix(all ^ own)),
             batch_ns: control.batch,
             batches: tally.batches,
-            busy: busy(&measures.sent, constants, control),
+            busy: busy(&measures.sent, control),
             paused: paused(&measures.paused, constants, control),
             radix,
             steps: measures.steps,
@@ -137,9 +137,9 @@ fn whole_batches<'a>(batches: &'a [Batch], control: &RunControl) -> &'a [Batch] 
     batches.get(first..end.min(batches.len())).unwrap_or_default()
 }
 
-fn busy<R>(sent: &[u32], constants: &RunConstants<'_, R>, control: &RunControl) -> Vec<f32> {
+fn busy(sent: &[u32], control: &RunControl) -> Vec<f32> {
     let span = (control.span.end - control.span.start) as f32;
-    sent.iter().map(|&sent| sent as f32 * constants.ticks.packet as f32 / span).collect()
+    sent.iter().map(|&sent| sent as f32 / span).collect()
 }
 
 /// As the mean of a port's channels.

@@ -213,10 +213,10 @@ impl Shard {
         let input = self.slab.remove(id).place as usize;
         self.tally.lose(self.now);
         let port = input >> self.shift;
-        if constants.pause_thresholds.is_none() && !self.is_to_host(port) {
+        if !constants.has_pauses && !self.is_to_host(port) {
             let from = &self.ports[port];
             let upstream = (from.peer << self.shift) + (input - (port << self.shift)) as u32;
-            let at = self.now + constants.ticks.crossbar + u32::from(from.delay);
+            let at = self.now + constants.crossbar + u32::from(from.delay);
             self.return_credit(at, from.peer_shard, upstream);
         }
     }
@@ -266,10 +266,12 @@ impl Shard {
 
     fn decide<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, input: usize, base: usize) {
         let port = input >> self.shift;
+        // Queues of a host are no virtual channels.
+        let channel = if self.is_to_host(port) { 0 } else { (input - (port << self.shift)) as u8 };
         let at = InputChannel {
             switch: self.first_switch + u32::from(self.ports[port].home),
             port: (port - base) as u8,
-            channel: (input - (port << self.shift)) as u8,
+            channel,
             class: self.ports[port].class,
         };
         let load = SwitchLoad {
@@ -283,7 +285,7 @@ impl Shard {
             channel_last: constants.channel_last,
             queues: &self.pauses.queues,
             now: self.now,
-            full: constants.full(),
+            links: &constants.links,
             outages: &constants.outages,
         };
         let head = &mut self.inputs[input];
@@ -307,7 +309,7 @@ impl Shard {
     /// Whether an output takes a packet from the crossbar.
     pub fn is_open<R>(&self, constants: &RunConstants<'_, R>, out: usize) -> bool {
         let out = &self.ports[out];
-        out.crossbar_free <= self.now && out.link_free <= self.now + constants.full()
+        out.crossbar_free <= self.now && out.link_free <= self.now + constants.link(out.link).full
     }
 
     /// The far end of an output channel has room for one more.
@@ -367,7 +369,7 @@ impl Shard {
             let is_saturated = is_global(self, port) && 100 * count * excess > saturation.mean_percent * sum;
             if std::mem::replace(&mut self.ports[port].is_saturated, is_saturated) != is_saturated {
                 let mark = 2 * port as u32 + u32::from(is_saturated);
-                self.wheel.put(self.now + constants.ticks.local, MARK << KIND_SHIFT | mark);
+                self.wheel.put(self.now + constants.local_delay(), MARK << KIND_SHIFT | mark);
             }
         }
     }
@@ -380,7 +382,7 @@ impl Shard {
 
     pub fn wake_output<R>(&mut self, constants: &RunConstants<'_, R>, out: usize) {
         let port = &self.ports[out];
-        self.wake_output_at(out, port.crossbar_free.max(port.link_free.saturating_sub(constants.full())));
+        self.wake_output_at(out, port.crossbar_free.max(port.link_free.saturating_sub(constants.link(port.link).full)));
     }
 
     pub fn wake_output_at(&mut self, out: usize, at: u32) {

@@ -2,19 +2,20 @@
 
 use etherweave_kernel::{Processes, Worker};
 use etherweave_primitives::Duration;
-use etherweave_topology::Topology;
+use etherweave_topology::{LinkClass, Topology, reverse};
 use etherweave_workload::{Arrival, Pattern};
 
 use crate::build::{self, Parts};
 use crate::constants::RunConstants;
+use crate::links::{LinkKind, LinkKinds, StatedLinks};
 use crate::measures::Measures;
 use crate::outage::Outages;
-use crate::params::SwitchParams;
+use crate::params::{FlowControl, SwitchParams};
 use crate::reordering;
 use crate::report::Report;
 use crate::run_length::{RunControl, RunParams, load_share};
 use crate::workers;
-use etherweave_primitives::InputErrors;
+use etherweave_primitives::{HostId, InputError, InputErrors};
 use etherweave_routing::Outage;
 use etherweave_routing::PacketRouting;
 use etherweave_routing::bounds::host_groups;
@@ -25,6 +26,8 @@ pub struct Experiment<'a, R> {
     pub topology: &'a Topology,
     /// Its switches.
     pub switch: SwitchParams,
+    /// Links that have rates and delays of their own.
+    pub links: StatedLinks,
     /// Where packets go at each switch.
     pub routing: R,
     /// Whom packets are for.
@@ -53,23 +56,31 @@ impl<R: PacketRouting> Experiment<'_, R> {
         let channels = self.routing.channels().min(self.switch.priorities.unwrap_or(u8::MAX));
         let mut errors = InputErrors::default();
         let ticks = errors.check(self.switch.ticks());
-        let pause_thresholds = ticks.and_then(|ticks| errors.check(self.switch.pause_thresholds(&ticks)));
+        let links =
+            ticks.and_then(|ticks| errors.check(LinkKinds::of(self.topology, &self.switch, &ticks, &self.links)));
         let outages = errors.check(Outages::of(&self.outages, self.topology));
         let share = errors.check(load_share(self.run.load).map_err(|error| error.within("load")));
-        let arrivals = ticks.zip(share).and_then(|(ticks, share)| {
-            let plan = self.arrival.plan(Duration::from_ns(u64::from(ticks.packet)), share);
-            errors.check(plan.map_err(|error| error.within("arrival")))
+        let arrivals = links.as_ref().zip(share).and_then(|(links, share)| {
+            let plan = |kind: &LinkKind| {
+                let plan = self.arrival.plan(Duration::from_ns(u64::from(kind.packet)), share);
+                (kind.class == LinkClass::Host).then_some(plan).transpose()
+            };
+            let plans = links.kinds.iter().map(plan).collect::<Result<Vec<_>, InputError>>();
+            errors.check(plans.map_err(|error| error.within("arrival")))
         });
         let plan = self.pattern.plan(&groups, self.run.seed);
         let destinations = errors.check(plan.map_err(|error| error.within("pattern")));
         errors.check(self.run.length.check());
         errors.into_result()?;
         let checked = "mistakes were returned";
+        let LinkKinds { kinds, numbers } = links.expect(checked);
         let constants = RunConstants {
             routing: &self.routing,
-            ticks: ticks.expect(checked),
             params: &self.switch,
-            pause_thresholds: pause_thresholds.expect(checked),
+            has_pauses: self.switch.flow_control == FlowControl::Pauses,
+            crossbar: ticks.expect(checked).crossbar,
+            packets_per_ns: packets_per_ns(self.topology, &kinds, &numbers),
+            links: kinds,
             outages: outages.expect(checked),
             channel_last: channels - 1,
             arrivals: arrivals.expect(checked),
@@ -78,7 +89,8 @@ impl<R: PacketRouting> Experiment<'_, R> {
             watch_mask: reordering::mask(hosts),
             seed: self.run.seed,
         };
-        let parts = build::parts(self.topology, &constants, channels, worker)?;
+        let parts =
+            build::parts(self.topology, &constants, &numbers, channels.max(self.switch.injection_channels), worker)?;
         let control = self.run.length.control(parts.window, constants.lead())?;
         Ok(Prepared { constants, parts, control, records_steps: self.run.records_steps })
     }
@@ -108,6 +120,15 @@ impl<R: PacketRouting> Experiment<'_, R> {
         });
         Ok(Report::new(measures.expect("a run has a process"), &constants, &control, radix))
     }
+}
+
+/// Packets that the links of all hosts carry in a tick.
+fn packets_per_ns(topology: &Topology, kinds: &[LinkKind], numbers: &[u16]) -> f64 {
+    let mut hosts = vec![0_u32; kinds.len()];
+    for host in (0..topology.hosts()).map(HostId::from_index) {
+        hosts[usize::from(numbers[reverse(topology.host_channel(host)).index()])] += 1;
+    }
+    hosts.iter().zip(kinds).map(|(&hosts, kind)| f64::from(hosts) / f64::from(kind.packet)).sum()
 }
 
 /// An experiment ready to run.

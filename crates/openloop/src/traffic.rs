@@ -5,6 +5,7 @@ use etherweave_primitives::{InputError, InputErrors};
 use etherweave_routing::bounds::{Bound, bound, host_groups};
 use etherweave_routing::{ControllerParams, FabricOf, KnownTraffic, PacketRouting, RoutingKind, Visit};
 
+use crate::links::StatedLinks;
 use crate::params::SwitchParams;
 use crate::report::Report;
 use crate::run_length::RunParams;
@@ -17,6 +18,8 @@ pub struct OfferedTraffic<'a> {
     pub fabric: FabricOf<'a>,
     /// Its switches.
     pub switch: SwitchParams,
+    /// Links that have rates and delays of their own.
+    pub links: StatedLinks,
     /// Whom packets are for.
     pub pattern: Pattern,
     /// When hosts make packets.
@@ -75,11 +78,11 @@ impl Visit for RunWith<'_> {
 
     fn visit<R: PacketRouting>(self, mut routing: R) -> Self::Output {
         routing.learn(|| self.traffic.known())?;
-        let OfferedTraffic { fabric, switch, pattern, arrival, run, .. } = self.traffic;
+        let OfferedTraffic { fabric, switch, links, pattern, arrival, run, .. } = self.traffic;
         let (topology, outages) = (fabric.topology, fabric.outages);
-        let (switch, pattern, arrival) = (switch.clone(), pattern.clone(), arrival.clone());
-        let experiment =
-            Experiment { topology, switch, routing, pattern, arrival, outages: outages.to_vec(), run: run.clone() };
+        let (switch, links, run) = (switch.clone(), links.clone(), run.clone());
+        let (pattern, arrival, outages) = (pattern.clone(), arrival.clone(), outages.to_vec());
+        let experiment = Experiment { topology, switch, links, routing, pattern, arrival, outages, run };
         if self.processes.are_several() { experiment.run_on(self.processes) } else { experiment.run(self.threads) }
     }
 }
@@ -92,6 +95,8 @@ impl Visit for BoundOf<'_> {
 
     fn visit<R: PacketRouting>(self, routing: R) -> Self::Output {
         let BoundOf(traffic) = self;
-        bound(traffic.fabric.topology, &routing, &traffic.pattern, traffic.run.seed)
+        let topology = traffic.fabric.topology;
+        let rates = traffic.links.shares(topology, &traffic.switch);
+        bound(topology, &rates, &routing, &traffic.pattern, traffic.run.seed)
     }
 }

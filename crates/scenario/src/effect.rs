@@ -1,11 +1,11 @@
 //! Keys that cannot take effect under open loops.
 //!
-//! A file may describe a fabric for several verbs: its switches and hosts for `run`, its cables for `design`, its rules
-//! for `control`, its synthetic traffic for `curve`. Where it has a table for none of the first three, what only they
-//! use would be ignored in silence.
+//! A file may describe a fabric for several verbs: its switches and hosts for `run`, its rules for `control`, its
+//! synthetic traffic for `curve`. Where it has a table for none of the others, what only they use would be ignored in
+//! silence.
 
 use etherweave_primitives::{InputError, InputErrors};
-use toml::{Table, Value};
+use toml::Table;
 
 /// Tables of which one makes use of all keys here.
 const USERS: [&str; 3] = ["job", "design", "control"];
@@ -33,36 +33,11 @@ pub(crate) fn without_effect(values: &Table) -> InputErrors {
         return error("interconnect".to_owned(), "open_loop.switch").into();
     }
     let given = RUNS.iter().filter(|(key, _)| values.contains_key(*key));
-    let of_runs = given.map(|(key, instead)| error((*key).to_owned(), instead));
-    let mut links = Vec::new();
-    if let Some(topology) = values.get("topology") {
-        find_links("topology", topology, &mut links);
-    }
-    of_runs.chain(links).collect()
+    given.map(|(key, instead)| error((*key).to_owned(), instead)).collect()
 }
 
 fn error(key: String, instead: &str) -> InputError {
     InputError::new(key, "given in a file without a job", format!("none: open loops have {instead}"))
-}
-
-/// Rates and cables of the fabric, at any depth.
-fn find_links(key: &str, value: &Value, errors: &mut Vec<InputError>) {
-    let name = key.rsplit('.').next().unwrap_or(key);
-    if name == "rate" || name.ends_with("_rate") {
-        return errors.push(error(key.to_owned(), "open_loop.switch.rate"));
-    }
-    if name == "cable" || name.ends_with("_cable") {
-        return errors.push(error(key.to_owned(), "open_loop.switch.local_delay and global_delay"));
-    }
-    match value {
-        Value::Table(table) => {
-            table.iter().for_each(|(name, value)| find_links(&format!("{key}.{name}"), value, errors));
-        }
-        Value::Array(list) => {
-            list.iter().enumerate().for_each(|(at, value)| find_links(&format!("{key}.{at}"), value, errors));
-        }
-        Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => {}
-    }
 }
 
 #[cfg(test)]
@@ -80,12 +55,5 @@ mod tests {
         assert_eq!(keys(&format!("{runs}[[job]]\n")), [""; 0]);
         assert_eq!(keys("[open_loop]\nloads = [0.1]\n"), [""; 0]);
         assert_eq!(keys("[interconnect]\n[open_loop]\nloads = [0.1]\n[switch]\n"), ["interconnect"]);
-    }
-
-    #[test]
-    fn rates_and_cables_are_found_at_any_depth() {
-        let hyperx = "[[topology.hyperx.dimensions]]\nsize = 3\nrate = \"200Gb/s\"\ncable.length = \"2m\"\n";
-        assert_eq!(keys(hyperx), ["topology.hyperx.dimensions.0.cable", "topology.hyperx.dimensions.0.rate"]);
-        assert_eq!(keys(&format!("{hyperx}[design]\n")), [""; 0]);
     }
 }

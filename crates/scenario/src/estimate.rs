@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use etherweave_design::{DesignMemory, DesignSpec};
-use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength};
+use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength, StatedLinks};
 use etherweave_primitives::{HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_routing::RoutingKind;
 use etherweave_sim::{ActivityRow, FlowSelection, RunMemory, Sampling};
@@ -16,7 +16,7 @@ use etherweave_workload::TrafficSize;
 use crate::memory::MemoryLimit;
 use crate::run_time::{RunTime, Switches};
 use crate::scenario::{generate, read};
-use crate::{JobSpec, OpenLoopSpec, Scenario, ScenarioError, check, sampling};
+use crate::{JobSpec, OpenLoopSpec, Scenario, ScenarioError, check, routing, sampling};
 
 /// A text in a column, and lent to Python [B].
 const TEXT: u64 = 24 + 32 + 16;
@@ -226,7 +226,7 @@ pub(crate) fn run(
     let has_packets = scenario.job.iter().any(|job| scenario.fidelity(job).is_packet());
     let packet_hops = packet_hops.filter(|_| has_packets);
     let run_s = packet_hops.map(|packet_hops| {
-        let switches = Switches { model: scenario.switch.model, decide_per_packet: !scenario.routing.is_by_flow() };
+        let switches = Switches { model: scenario.switch.model, decide_per_packet: routing::is_by_packet(scenario) };
         RunTime::of_benchmarks().seconds(switches, topology.hosts(), packet_hops, messages)
     });
     Ok(Estimate {
@@ -369,11 +369,11 @@ fn switches_with_hosts(topology: &Topology) -> u64 {
 ///
 /// # Errors
 /// When a time of the switches is out of range.
-pub(crate) fn curve(spec: &OpenLoopSpec, topology: &Topology) -> Result<Estimate, InputErrors> {
+pub(crate) fn curve(spec: &OpenLoopSpec, topology: &Topology, links: &StatedLinks) -> Result<Estimate, InputErrors> {
     let load = spec.loads.iter().copied().fold(if spec.saturation { 1.0 } else { 0.0 }, f64::max);
     let may_saturate = spec.patterns.iter().any(|pattern| may_saturate(&pattern.0, load));
     let point = PointLoad { load, may_saturate, records_steps: false };
-    let memory = PointMemory::of(topology, &spec.switch, &spec.length(), point);
+    let memory = PointMemory::of(topology, &spec.switch, links, &spec.length(), point);
     let memory = memory.map_err(|error| error.within("open_loop"))?;
     let lines = spec.routings.len() as u64 * spec.patterns.len() as u64;
     let points = lines.saturating_mul(spec.points_of_line() as u64);
@@ -407,10 +407,11 @@ pub(crate) fn observe(
     length: &RunLength,
     pattern: &Pattern,
     load: f64,
-    topology: &Topology,
+    (topology, links): (&Topology, &StatedLinks),
 ) -> Result<Estimate, InputErrors> {
     let point = PointLoad { load, may_saturate: may_saturate(pattern, load), records_steps: true };
-    let memory = PointMemory::of(topology, &spec.switch, length, point).map_err(|error| error.within("open_loop"))?;
+    let memory =
+        PointMemory::of(topology, &spec.switch, links, length, point).map_err(|error| error.within("open_loop"))?;
     let links = topology
         .channels()
         .iter()

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use etherweave_design::{Design, DesignError, DesignStep, Largest};
 use etherweave_kernel::Processes;
-use etherweave_openloop::load_share;
+use etherweave_openloop::{StatedLinks, load_share};
 use etherweave_primitives::{BitRate, Bytes, InputError, InputErrors};
 use etherweave_routing::{Outage, Routing, RoutingKind};
 use etherweave_sim::{PreparedRouting, largest_packet, port_buffers};
@@ -17,12 +17,17 @@ use crate::memory::MemoryLimit;
 use crate::observation::{PointChoice, observe};
 use crate::open_loop::{self, CurveProgress, SimulatedFabric};
 use crate::scenario::{generate, read_values};
-use crate::{Deployment, Estimate, Scenario, ScenarioError, Table, estimate, fabric_tables, faults, reader};
+use crate::{
+    Deployment, Estimate, Scenario, ScenarioError, Table, estimate, fabric_tables, faults, reader, routing,
+    stated_links,
+};
 
 /// The fabric of a scenario, built; jobs and all that only matters to a run may be missing from the file.
 pub struct Fabric {
     scenario: Scenario,
     topology: Topology,
+    /// Links whose rates and cables the file states.
+    links: StatedLinks,
     /// Where the keys of later mistakes stand.
     document: Document,
 }
@@ -35,7 +40,8 @@ impl Fabric {
     pub fn parse(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Fabric, ScenarioError> {
         let (document, scenario) = read_values(text, origin, overrides)?;
         let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
-        Ok(Fabric { scenario, topology, document })
+        let links = stated_links::of(&document.values, &scenario.topology, &topology);
+        Ok(Fabric { scenario, topology, links, document })
     }
 
     /// What the fabric is called.
@@ -154,9 +160,9 @@ impl Fabric {
     ) -> Result<Table, ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
         self.check_effect()?;
-        self.check_memory(estimate::curve(open_loop, &self.topology), memory_limit)?;
+        self.check_memory(estimate::curve(open_loop, &self.topology, &self.links), memory_limit)?;
         let (topology, outages) = (&self.topology, &self.outages()?);
-        let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, outages };
+        let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, links: &self.links, outages };
         let points = open_loop::curve(&fabric, open_loop, *seed, (processes, threads), on_point);
         points.map_err(|error| self.document.locate(error))
     }
@@ -176,9 +182,9 @@ impl Fabric {
         let Scenario { open_loop, seed, .. } = &self.scenario;
         self.check_effect()?;
         let (topology, outages) = (&self.topology, &self.outages()?);
-        let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, outages };
+        let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, links: &self.links, outages };
         let point = choice.of(open_loop).map_err(|error| self.document.elsewhere(error))?;
-        self.check_memory(point.estimate(open_loop, topology), memory_limit)?;
+        self.check_memory(point.estimate(open_loop, topology, &self.links), memory_limit)?;
         if let Some(load) = choice.load {
             let share = load_share(load).map_err(|error| error.within("load"));
             share.map_err(|error| self.document.elsewhere(error))?;
@@ -205,7 +211,11 @@ impl Fabric {
 
     /// What [`Fabric::curve`] is expected to need; nothing is known where a parameter is out of range.
     pub fn estimate_curve(&self) -> Estimate {
-        estimate::curve(&self.scenario.open_loop, &self.topology).unwrap_or_default()
+        let Scenario { open_loop, .. } = &self.scenario;
+        let mut estimate = estimate::curve(open_loop, &self.topology, &self.links).unwrap_or_default();
+        let warn = |&kind: &RoutingKind| routing::saturation_warning(kind, "open_loop.routings", &self.topology);
+        estimate.warnings = open_loop.routings.iter().filter_map(warn).collect();
+        estimate
     }
 
     /// What [`Fabric::observe`] is expected to need; nothing is known where there is no such point.
@@ -213,13 +223,16 @@ impl Fabric {
         let open_loop = &self.scenario.open_loop;
         choice
             .of(open_loop)
-            .map(|point| point.estimate(open_loop, &self.topology).unwrap_or_default())
+            .map(|point| point.estimate(open_loop, &self.topology, &self.links).unwrap_or_default())
             .unwrap_or_default()
     }
 
-    /// Refuses keys that nothing in the file can use: those of runs, in a file for open loops alone.
+    /// Refuses keys that nothing in the file can use: those of runs, in a file for open loops alone, and rates and
+    /// delays for links that all have their own.
     fn check_effect(&self) -> Result<(), ScenarioError> {
-        let errors = effect::without_effect(&self.document.values);
+        let values = &self.document.values;
+        let of_links = stated_links::without_effect(values, &self.topology, &self.links);
+        let errors: InputErrors = effect::without_effect(values).into_iter().chain(of_links).collect();
         errors.into_result().map_err(|errors| self.document.locate(errors))
     }
 

@@ -38,6 +38,7 @@ mod run_time;
 mod sampling;
 mod scenario;
 mod schedules;
+mod stated_links;
 mod step_times;
 mod sweep;
 mod tables;

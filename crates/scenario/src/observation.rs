@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
 
-use etherweave_openloop::{Pattern, Report, RunLength, RunParams};
-use etherweave_primitives::{Duration, InputError, InputErrors, SwitchId};
+use etherweave_openloop::{Pattern, Report, RunLength, RunParams, StatedLinks};
+use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, SwitchId};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Channel, Node, Topology};
 use serde::Deserialize;
@@ -54,8 +54,14 @@ impl ObservedPoint {
     ///
     /// # Errors
     /// When a time of the switches is out of range.
-    pub(crate) fn estimate(&self, spec: &OpenLoopSpec, topology: &Topology) -> Result<Estimate, InputErrors> {
-        estimate::observe(spec, &length(spec, &self.pattern.0), &self.pattern.0, self.load, topology)
+    pub(crate) fn estimate(
+        &self,
+        spec: &OpenLoopSpec,
+        topology: &Topology,
+        links: &StatedLinks,
+    ) -> Result<Estimate, InputErrors> {
+        let length = length(spec, &self.pattern.0);
+        estimate::observe(spec, &length, &self.pattern.0, self.load, (topology, links))
     }
 }
 
@@ -78,13 +84,15 @@ pub(crate) fn observe(
     let started = Instant::now();
     let report = traffic.run_with(routing, threads).map_err(conversions::open_loop)?;
     let wall_s = started.elapsed().as_secs_f64();
-    let packet_ns = traffic.switch.rate.serialization_time(traffic.switch.packet).as_ns_f64();
+    let packet_ns: Vec<f64> = (0..fabric.topology.channels().len())
+        .map(|id| traffic.links.packet_time(ChannelId::from_index(id), &traffic.switch).as_ns_f64())
+        .collect();
     let bound = traffic.bound_with(routing).map_err(|error| conversions::open_loop(error.into()))?;
     let change_ns = open_loop::change_ns(&traffic.pattern);
     let pattern_name = pattern.label();
     let point =
         [CurvePoint { routing, pattern: pattern_name, load, change_ns, bound, saturation: None, report, wall_s }];
-    let animation = Animation::new(fabric.topology, &point[0].report, packet_ns)?;
+    let animation = Animation::new(fabric.topology, &point[0].report, &packet_ns)?;
     Ok(vec![
         open_loop::table(&point, fabric.topology),
         patterns(&pattern.0),
@@ -152,6 +160,8 @@ struct SwitchChannel<'a> {
     to: SwitchId,
     /// Where the report has its port.
     port: usize,
+    /// Time of a packet on it [ns].
+    packet_ns: f64,
     /// The areas of its ends.
     areas: (u32, u32),
 }
@@ -163,12 +173,12 @@ struct Animation<'a> {
     links: Vec<SwitchChannel<'a>>,
     /// Batches that lie in the measured time as a whole.
     batches: Range<usize>,
-    /// Time of a packet on a link [ns].
-    packet_ns: f64,
+    /// Packets that the links of all hosts carry in a nanosecond.
+    packets_per_ns: f64,
 }
 
 impl<'a> Animation<'a> {
-    fn new(topology: &'a Topology, report: &'a Report, packet_ns: f64) -> Result<Animation<'a>, InputError> {
+    fn new(topology: &'a Topology, report: &'a Report, packet_ns: &[f64]) -> Result<Animation<'a>, InputError> {
         let (span, batch) = (&report.measured_ns, report.batch_ns);
         let batches = span.start.div_ceil(batch) as usize..(span.end / batch) as usize;
         if batches.is_empty() {
@@ -177,13 +187,15 @@ impl<'a> Animation<'a> {
         }
         let group_axis = topology.axes().iter().position(|axis| axis == "group");
         let area = |at: SwitchId| group_axis.map_or(at.get(), |axis| topology.coordinates(at)[axis]);
-        let link = |channel: &'a Channel| {
+        let link = |(id, channel): (usize, &'a Channel)| {
             let (Node::Switch(from), Node::Switch(to)) = (channel.from.node, channel.to.node) else { return None };
             let port = from.index() * report.radix + channel.from.port.index();
-            Some(SwitchChannel { channel, from, to, port, areas: (area(from), area(to)) })
+            Some(SwitchChannel { channel, from, to, port, packet_ns: packet_ns[id], areas: (area(from), area(to)) })
         };
-        let links = topology.channels().iter().filter_map(link).collect();
-        Ok(Animation { topology, report, links, batches, packet_ns })
+        let links = topology.channels().iter().enumerate().filter_map(link).collect();
+        let of_host = |host| 1.0 / packet_ns[topology.host_channel(HostId::from_index(host)).index()];
+        let packets_per_ns = (0..topology.hosts()).map(of_host).sum();
+        Ok(Animation { topology, report, links, batches, packets_per_ns })
     }
 
     /// Every channel between switches, over the measured time.
@@ -204,11 +216,11 @@ impl<'a> Animation<'a> {
         }
     }
 
-    /// Ports of the channels from one area to another, by areas.
-    fn pairs(&self) -> BTreeMap<(u32, u32), Vec<usize>> {
-        let mut pairs: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    /// The channels from one area to another, by areas.
+    fn pairs(&self) -> BTreeMap<(u32, u32), Vec<&SwitchChannel<'a>>> {
+        let mut pairs: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for link in self.links.iter().filter(|link| link.areas.0 != link.areas.1) {
-            pairs.entry(link.areas).or_default().push(link.port);
+            pairs.entry(link.areas).or_default().push(link);
         }
         pairs
     }
@@ -232,19 +244,19 @@ impl<'a> Animation<'a> {
 
     /// Means over the channels of each pair, batch by batch. A step counts a packet when it is granted its link; what
     /// is more than the link can carry in a batch is still queued at its end, and carried in the next ones.
-    fn utilisation(&self, pairs: &BTreeMap<(u32, u32), Vec<usize>>) -> Vec<f64> {
+    fn utilisation(&self, pairs: &BTreeMap<(u32, u32), Vec<&SwitchChannel<'a>>>) -> Vec<f64> {
         let batch_ns = f64::from(self.report.batch_ns);
         let mut queued_ns = vec![0.0; self.report.busy.len()];
         let mut values = Vec::with_capacity(self.batches.len() * pairs.len());
         for frame in &self.report.steps[self.batches.clone()] {
-            for ports in pairs.values() {
+            for links in pairs.values() {
                 let mut sent_ns = 0.0;
-                for &port in ports {
-                    let granted_ns = queued_ns[port] + f64::from(frame[port]) * self.packet_ns;
+                for &&SwitchChannel { port, packet_ns, .. } in links {
+                    let granted_ns = queued_ns[port] + f64::from(frame[port]) * packet_ns;
                     queued_ns[port] = (granted_ns - batch_ns).max(0.0);
                     sent_ns += granted_ns.min(batch_ns);
                 }
-                values.push(sent_ns / (batch_ns * ports.len() as f64));
+                values.push(sent_ns / (batch_ns * links.len() as f64));
             }
         }
         values
@@ -254,7 +266,7 @@ impl<'a> Animation<'a> {
     fn series(&self) -> Table {
         let batch_of = |number: usize| (number, self.report.batches.get(number).copied().unwrap_or_default());
         let rows: Vec<_> = self.batches.clone().map(batch_of).collect();
-        let share = self.packet_ns / (f64::from(self.report.batch_ns) * self.topology.hosts() as f64);
+        let share = 1.0 / (f64::from(self.report.batch_ns) * self.packets_per_ns);
         let latency = |sum: u64, count: u64| if count == 0 { f64::NAN } else { sum as f64 / count as f64 };
         Table {
             name: "series",

@@ -5,14 +5,16 @@ use std::time::Instant;
 use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_kernel::Processes;
 use etherweave_openloop::{
-    Arrival, ControllerParams, OfferedTraffic, Pattern, Report, RunLength, RunParams, SwitchParams, WaitingChannel,
-    load_share,
+    Arrival, ControllerParams, OfferedTraffic, Pattern, Report, RunLength, RunParams, StatedLinks, SwitchParams,
+    WaitingChannel, check_links, load_share,
 };
-use etherweave_primitives::{Duration, InputError, InputErrors, SwitchId};
+use etherweave_primitives::{Duration, HostId, InputError, InputErrors, SwitchId, Time};
 use etherweave_routing::bounds::{Bound, host_groups};
 use etherweave_routing::{FabricOf, Outage, RoutingKind};
 use etherweave_topology::{Topology, TopologyKind};
+use etherweave_workload::HostGroups;
 use etherweave_workload::arrival::Bernoulli;
+use etherweave_workload::pattern::Switching;
 
 use crate::conversions;
 use crate::pattern_spec::PatternSpec;
@@ -54,7 +56,7 @@ pub struct OpenLoopSpec {
     pub tables: TableParams,
     /// Parameters of the routing "controller".
     pub controller: ControllerParams,
-    /// Switches, links and hosts. Rates and delays are taken from here; those of the topology's cables are ignored.
+    /// Switches, links and hosts. Rates and delays are those of links whose rate or cable the topology does not state.
     pub switch: SwitchParams,
 }
 
@@ -100,6 +102,7 @@ impl OpenLoopSpec {
         pattern: &PatternSpec,
         run: RunParams,
     ) -> OfferedTraffic<'a> {
+        let links = fabric.links.clone();
         let fabric = FabricOf {
             topology: fabric.topology,
             tables: Some(tables),
@@ -108,7 +111,7 @@ impl OpenLoopSpec {
         };
         let (switch, arrival) = (self.switch.clone(), self.arrival.clone());
         let (pattern, controller) = (pattern.0.clone(), self.controller.clone());
-        OfferedTraffic { fabric, switch, pattern, arrival, controller, run }
+        OfferedTraffic { fabric, switch, links, pattern, arrival, controller, run }
     }
 
     /// What makes the flow tables of a fabric.
@@ -124,7 +127,9 @@ impl OpenLoopSpec {
     pub(crate) fn check(&self, fabric: &SimulatedFabric<'_>, seed: u64) -> Result<(), InputErrors> {
         let mut errors = InputErrors::default();
         errors.check(self.check_reroute(fabric));
-        errors.check(self.switch.check());
+        if errors.check(self.switch.check()).is_some() {
+            errors.check(check_links(fabric.topology, &self.switch, fabric.links));
+        }
         errors.check(self.length().check());
         let loads = self.loads.iter().enumerate().filter_map(|(number, &load)| {
             let share = load_share(load).map_err(|error| error.within(&format!("loads.{number}")));
@@ -142,8 +147,9 @@ impl OpenLoopSpec {
     fn check_patterns(&self, topology: &Topology, seed: u64) -> Result<(), InputErrors> {
         let (groups, mut errors) = (host_groups(topology)?, InputErrors::default());
         for (number, pattern) in self.patterns.iter().enumerate() {
-            let plan = pattern.0.plan(&groups, seed);
-            errors.check(plan.map_err(|error| error.within(&format!("open_loop.patterns.{number}"))));
+            let key = format!("open_loop.patterns.{number}");
+            let plan = pattern.0.plan(&groups, seed).and_then(|_| check_sends(&pattern.0, &groups, seed));
+            errors.check(plan.map_err(|error| error.within(&key)));
         }
         errors.into_result()
     }
@@ -167,11 +173,38 @@ impl OpenLoopSpec {
     }
 }
 
+/// Rejects a pattern, or a part of one that changes, under which no host sends anything.
+fn check_sends(pattern: &Pattern, groups: &HostGroups, seed: u64) -> Result<(), InputError> {
+    let check_part = |key: String, part: &Pattern| check_sends(part, groups, seed).map_err(|error| error.within(&key));
+    if let Pattern::Switching(Switching { from, to, .. }) = pattern {
+        check_part("switching.from".to_owned(), from)?;
+        return check_part("switching.to".to_owned(), to);
+    }
+    if let Pattern::Alternating(turns) = pattern {
+        let parts = turns.patterns.iter().enumerate();
+        return { parts }.try_for_each(|(number, part)| check_part(format!("alternating.patterns.{number}"), part));
+    }
+    let destinations = pattern.plan(groups, seed)?;
+    let sends = |host: u32| {
+        let mut sum = 0.0;
+        destinations.shares(HostId::new(host), Time::ZERO, &mut |_, share| sum += share);
+        sum > 0.0
+    };
+    let (key, expected) = if let Pattern::Listed(_) = pattern {
+        ("listed.pairs", "pairs of two hosts, as in [[0, 1]]")
+    } else {
+        (pattern.name(), "parameters by which a host at least sends to another")
+    };
+    InputError::unless((0..groups.hosts()).any(sends), key, "no host sends anything", expected)
+}
+
 /// The fabric on which all points of a scenario run.
 pub(crate) struct SimulatedFabric<'a> {
     pub kind: &'a TopologyKind,
     /// What `kind` has generated.
     pub topology: &'a Topology,
+    /// Links that have rates and delays of their own.
+    pub links: &'a StatedLinks,
     /// Links that fail.
     pub outages: &'a [Outage],
 }

@@ -1,6 +1,8 @@
 //! What the examples share: a dragonfly, its switches, patterns and routings, given as words such as `p=4`.
 
-use etherweave_openloop::{Arbiter, Arrival, Experiment, FlowControl, Pattern, RunLength, RunParams, SwitchParams};
+use etherweave_openloop::{
+    Arbiter, Arrival, Experiment, FlowControl, Pattern, RunLength, RunParams, StatedLinks, SwitchParams,
+};
 use etherweave_primitives::Duration;
 use etherweave_routing::{
     Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, PacketRouting, Piggyback, UgalLocal, ValiantGroup,
@@ -102,6 +104,7 @@ impl Setting {
     pub fn experiment<R>(&self, point: &Point<'_>, routing: R) -> Experiment<'_, R> {
         Experiment {
             topology: &self.topology,
+            links: StatedLinks::default(),
             switch: self.switch.clone(),
             routing,
             pattern: match point.pattern {

@@ -2,7 +2,7 @@
 //! the path of a flow as tables do; dragonflies and flattened butterflies against their minimal routing.
 
 use etherweave_forwarding::{FabricTables, TableParams};
-use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
+use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, RunParams, StatedLinks, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{
@@ -20,7 +20,7 @@ fn accepted(kind: &TopologyKind, routing: RoutingKind, pattern: &Pattern) -> f64
     let (switch, arrival, controller) = (SwitchParams::default(), Arrival::default(), ControllerParams::default());
     let pattern = pattern.clone();
     let fabric = (&tables).into();
-    let traffic = OfferedTraffic { fabric, switch, pattern, arrival, controller, run };
+    let traffic = OfferedTraffic { fabric, links: StatedLinks::default(), switch, pattern, arrival, controller, run };
     traffic.run_with(routing, 1).unwrap().load_accepted
 }
 

@@ -14,7 +14,7 @@ const ROUNDING: f64 = 1e-9;
 
 fn loads<'a>(topology: &'a Topology, routing: &impl PacketRouting, pattern: &Pattern) -> ChannelLoads<'a> {
     let destinations = pattern.plan(&host_groups(topology).unwrap(), 1).unwrap();
-    ChannelLoads::new(topology, routing.oblivious().unwrap(), &destinations, Time::ZERO).unwrap()
+    ChannelLoads::new(topology, &[], routing.oblivious().unwrap(), &destinations, Time::ZERO).unwrap()
 }
 
 fn minimal(fabric: &Fabric) -> DragonflyMinimal {
@@ -203,14 +203,14 @@ fn check_run(fabric: &Fabric, routing: impl PacketRouting, pattern: &Pattern) {
 fn no_bound_is_claimed_where_loads_are_unknown() {
     let fabric = Fabric::balanced(2);
     let adaptive = UgalLocal { plan: fabric.plan.clone(), threshold: 0 };
-    assert_eq!(bound(&fabric.topology, &adaptive, &Pattern::default(), 1).unwrap(), None);
+    assert_eq!(bound(&fabric.topology, &[], &adaptive, &Pattern::default(), 1).unwrap(), None);
     for changing in [Pattern::Switching(Switching::default()), Pattern::Alternating(Alternating::default())] {
-        assert_eq!(bound(&fabric.topology, &minimal(&fabric), &changing, 1).unwrap(), None);
+        assert_eq!(bound(&fabric.topology, &[], &minimal(&fabric), &changing, 1).unwrap(), None);
     }
     let many = Dragonfly { p: 1, a: 64, h: 2, groups: Some(65), ..Dragonfly::default() }.generate().unwrap();
     let routing = DragonflyMinimal { plan: DragonflyPlan::of(&many).unwrap() };
-    assert_eq!(bound(&many, &routing, &Pattern::default(), 1).unwrap(), None);
+    assert_eq!(bound(&many, &[], &routing, &Pattern::default(), 1).unwrap(), None);
     let destinations = Pattern::default().plan(&host_groups(&many).unwrap(), 1).unwrap();
-    let error = ChannelLoads::new(&many, &routing, &destinations, Time::ZERO).unwrap_err().to_string();
+    let error = ChannelLoads::new(&many, &[], &routing, &destinations, Time::ZERO).unwrap_err().to_string();
     assert_eq!(error, "topology: one of 4160 switches with hosts; expected 4096 at most, for expected loads");
 }

@@ -11,7 +11,7 @@ use etherweave_workload::pattern::{Shift, Tornado};
 
 fn loads<'a>(topology: &'a Topology, routing: &impl PacketRouting, pattern: &Pattern) -> ChannelLoads<'a> {
     let destinations = pattern.plan(&host_groups(topology).unwrap(), 1).unwrap();
-    ChannelLoads::new(topology, routing.oblivious().unwrap(), &destinations, Time::ZERO).unwrap()
+    ChannelLoads::new(topology, &[], routing.oblivious().unwrap(), &destinations, Time::ZERO).unwrap()
 }
 
 fn check(loads: &ChannelLoads<'_>, load: f64) -> Bound {

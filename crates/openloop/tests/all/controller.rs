@@ -3,7 +3,8 @@
 
 use etherweave_forwarding::ConditionalTables;
 use etherweave_openloop::{
-    Arrival, ControllerParams, Experiment, OfferedTraffic, Pattern, Report, RunLength, RunParams, SwitchParams,
+    Arrival, ControllerParams, Experiment, OfferedTraffic, Pattern, Report, RunLength, RunParams, StatedLinks,
+    SwitchParams,
 };
 use etherweave_primitives::Duration;
 use etherweave_routing::{
@@ -44,10 +45,18 @@ impl Bench {
         let run = RunParams { load: LOAD, length: self.length.clone(), records_steps: false, seed: 1 };
         let (pattern, arrival, topology) = (self.pattern.clone(), Arrival::default(), &self.topology);
         let controller = ControllerParams { reaction: self.reaction };
-        let traffic = OfferedTraffic { fabric: topology.into(), switch, pattern, arrival, controller, run };
+        let traffic = OfferedTraffic {
+            fabric: topology.into(),
+            links: StatedLinks::default(),
+            switch,
+            pattern,
+            arrival,
+            controller,
+            run,
+        };
         routing.learn(|| traffic.known()).unwrap();
-        let OfferedTraffic { switch, pattern, arrival, run, .. } = traffic;
-        Experiment { topology, switch, routing, pattern, arrival, outages: Vec::new(), run }.run(1).unwrap()
+        let OfferedTraffic { links, switch, pattern, arrival, run, .. } = traffic;
+        Experiment { topology, links, switch, routing, pattern, arrival, outages: Vec::new(), run }.run(1).unwrap()
     }
 
     fn controlled(&self) -> Report {

@@ -7,11 +7,13 @@ use std::sync::LazyLock;
 
 use crate::small::Small;
 use etherweave_forwarding::{FabricTables, TableParams};
-use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, Report, RunParams, SwitchParams};
+use etherweave_openloop::{
+    Arrival, ControllerParams, OfferedTraffic, Pattern, Report, RunParams, StatedLinks, SwitchParams,
+};
 use etherweave_primitives::InputErrors;
 use etherweave_primitives::{Duration, HostId, SwitchId};
 use etherweave_routing::{FabricOf, RoutingKind};
-use etherweave_topology::{Family, FlattenedButterfly, Node, Topology, Torus};
+use etherweave_topology::{Custom, Family, FlattenedButterfly, Node, Topology, Torus};
 use etherweave_workload::pattern::{Adversarial, Shift};
 
 /// A run: what is sent, how much, for how long after how long.
@@ -41,7 +43,8 @@ impl Run {
         let (pattern, arrival) = (self.pattern.clone(), Arrival::default());
         // A controller that takes its time would be minimal.
         let controller = ControllerParams { reaction: Duration::ZERO };
-        let traffic = OfferedTraffic { fabric, switch, pattern, arrival, controller, run };
+        let traffic =
+            OfferedTraffic { fabric, links: StatedLinks::default(), switch, pattern, arrival, controller, run };
         traffic.run_with(routing, threads)
     }
 }
@@ -165,16 +168,36 @@ fn a_routing_that_gives_flows_paths_is_rejected_with_the_reason() {
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
     let error = run.try_of(RoutingKind::UpDown, &torus, 1).unwrap_err().to_string();
     let expected = "routing: up_down, which gives every flow one path and decides for no packet; expected one of \
-                    shortest_path on this fabric";
+                    dimension_order, valiant, shortest_path on this fabric";
     assert_eq!(error, expected);
 }
 
+/// Hosts at opposite places of a ring of 18 switches, nine links apart, and a packet has eight priorities.
+fn long_ring() -> Topology {
+    let ring: String = (0..18).map(|at| format!("s{at},s{}\n", (at + 1) % 18)).collect();
+    Custom { links: format!("h0,s0\nh1,s9\n{ring}"), ..Custom::default() }.generate().unwrap()
+}
+
 #[test]
-fn the_error_for_a_fabric_of_no_known_kind_names_the_routing_that_works_on_any() {
+fn on_a_fabric_that_no_decision_suits_the_error_says_so_and_names_those_that_exist() {
+    let ring = long_ring();
+    let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
+    for &routing in RoutingKind::ALL {
+        let error = run.try_of(routing, &ring, 1).unwrap_err().to_string();
+        let expected = "; no routing decides for every packet on this fabric";
+        assert!(error.ends_with(expected) && !error.contains("one of  on"), "{}: {error}", routing.name());
+    }
+    let error = run.try_of(RoutingKind::UpDown, &ring, 1).unwrap_err().to_string();
+    assert!(error.contains("expected a complete dragonfly with hosts on every switch, or a flattened"), "{error}");
+    assert!(error.contains("a torus or mesh"), "{error}");
+}
+
+#[test]
+fn the_error_for_a_fabric_of_another_kind_names_the_routings_that_work_on_it() {
     let torus = Torus::default().generate().unwrap();
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
     let error = run.try_of(RoutingKind::Minimal, &torus, 1).unwrap_err().to_string();
     let expected = "routing: minimal, for a complete dragonfly with hosts on every switch; expected one of \
-                    shortest_path on this fabric";
+                    dimension_order, valiant, shortest_path on this fabric";
     assert_eq!(error, expected);
 }

@@ -2,7 +2,7 @@
 
 use etherweave_forwarding::{CompactionKind, PlanKind};
 use etherweave_forwarding::{ConditionalTables, MinimalTables};
-use etherweave_openloop::{Arrival, Experiment, Pattern, Report, RunParams, SwitchParams};
+use etherweave_openloop::{Arrival, Experiment, Pattern, Report, RunParams, StatedLinks, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::dependency_cycle;
 use etherweave_routing::tables::{ChannelScheme, CompiledTables, LegalHops, Trigger};
@@ -56,6 +56,7 @@ impl Bench {
         let switch = SwitchParams::default();
         let report = Experiment {
             topology: &self.topology,
+            links: StatedLinks::default(),
             switch,
             routing,
             pattern,

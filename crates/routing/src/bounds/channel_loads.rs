@@ -22,7 +22,7 @@ const ROUNDING: f64 = 1e-9;
 pub struct ChannelLoads<'a> {
     topology: &'a Topology,
     loads: Vec<f64>,
-    /// Hosts that send.
+    /// What hosts that send send, as a share of what the links of all hosts take.
     senders: f64,
 }
 
@@ -51,6 +51,8 @@ pub struct ClassLoad {
 impl<'a> ChannelLoads<'a> {
     /// Computes the loads under the destinations that hosts have at `now`.
     ///
+    /// `rates` are those of channels, in any unit; empty: all are alike.
+    ///
     /// Takes a walk over the fabric for every switch with hosts, and another for every switch and all that its packets
     /// visit first: less than a second for 2,064 switches of a dragonfly.
     ///
@@ -58,11 +60,15 @@ impl<'a> ChannelLoads<'a> {
     /// When more than 4,096 switches have hosts.
     pub fn new(
         topology: &'a Topology,
+        rates: &[f64],
         routing: &dyn Oblivious,
         destinations: &Destinations,
         now: Time,
     ) -> Result<ChannelLoads<'a>, InputError> {
-        let demand = Demand::new(topology, destinations, now);
+        let rate = |channel: ChannelId| rates.get(channel.index()).copied().unwrap_or(1.0);
+        let of_hosts =
+            (0..topology.hosts()).map(|host| rate(topology.host_channel(HostId::from_index(host)))).collect();
+        let demand = Demand::new(topology, of_hosts, destinations, now);
         if demand.homes.len() > HOMES_MOST {
             let found = format!("one of {} switches with hosts", demand.homes.len());
             let expected = format!("{HOMES_MOST} at most, for expected loads");
@@ -80,7 +86,9 @@ impl<'a> ChannelLoads<'a> {
             loads[channel.index()] = sent;
             loads[etherweave_topology::reverse(channel).index()] = received;
         }
-        Ok(ChannelLoads { topology, loads, senders: demand.sent.iter().sum() })
+        (0..).map(ChannelId::new).zip(&mut loads).for_each(|(channel, load)| *load /= rate(channel));
+        let senders = demand.sent.iter().sum::<f64>() / demand.rates.iter().sum::<f64>();
+        Ok(ChannelLoads { topology, loads, senders })
     }
 
     /// The load of a channel.
@@ -104,7 +112,7 @@ impl<'a> ChannelLoads<'a> {
         // The link of a host that sends has load 1.
         (most > 0.0).then(|| Bound {
             load: 1.0 / most,
-            load_accepted: self.senders / (most * self.topology.hosts() as f64),
+            load_accepted: self.senders / most,
             channel,
             channel_name: name(self.topology, channel),
         })

@@ -27,7 +27,9 @@ pub(super) struct Demand<'a> {
     pub homes: Vec<HostBlock>,
     /// The home of each host.
     home_of: Vec<u32>,
-    /// What each host sends: 1, or 0 when it is silent.
+    /// The rate of each host's link.
+    pub rates: Vec<f64>,
+    /// What each host sends: its rate, or 0 when it is silent.
     pub sent: Vec<f64>,
 }
 
@@ -46,7 +48,7 @@ struct HostFlows {
 }
 
 impl<'a> Demand<'a> {
-    pub fn new(topology: &Topology, destinations: &'a Destinations, now: Time) -> Demand<'a> {
+    pub fn new(topology: &Topology, rates: Vec<f64>, destinations: &'a Destinations, now: Time) -> Demand<'a> {
         let switches: Vec<u32> =
             (0..topology.hosts()).map(|host| topology.switch_of(HostId::from_index(host)).get()).collect();
         let mut homes: Vec<HostBlock> = Vec::new();
@@ -56,14 +58,14 @@ impl<'a> Demand<'a> {
             home_of.extend(std::iter::repeat_n(homes.len() as u32, hosts));
             homes.push(HostBlock { first, hosts: hosts as u32, switch: switches[first as usize] });
         }
-        let sent = |host| {
+        let sent = |(host, rate): (usize, &f64)| {
             let mut sum = 0.0;
             destinations
                 .shares(HostId::from_index(host), now, &mut |range, share| sum += share * f64::from(range.hosts));
-            sum
+            sum * rate
         };
-        let sent = (0..switches.len()).map(sent).collect();
-        Demand { destinations, now, homes, home_of, sent }
+        let sent = rates.iter().enumerate().map(sent).collect();
+        Demand { destinations, now, homes, home_of, rates, sent }
     }
 
     /// What the hosts of a home send together.
@@ -95,7 +97,13 @@ impl<'a> Demand<'a> {
         for (from, home) in self.homes.iter().enumerate() {
             for src in home.first..home.end() {
                 self.destinations.shares(HostId::new(src), self.now, &mut |range, share| {
-                    self.share_out(range, share, block.clone(), &mut row, &mut received.by_host);
+                    self.share_out(
+                        range,
+                        share * self.rates[src as usize],
+                        block.clone(),
+                        &mut row,
+                        &mut received.by_host,
+                    );
                 });
             }
             for (place, to) in block.clone().enumerate() {
@@ -144,7 +152,7 @@ mod tests {
         let dragonfly = Dragonfly { p: 3, a: 2, h: 1, groups: Some(2), ..Dragonfly::default() };
         let topology = dragonfly.generate().unwrap();
         let destinations = pattern.plan(&host_groups(&topology).unwrap(), 1).unwrap();
-        let demand = Demand::new(&topology, &destinations, Time::ZERO);
+        let demand = Demand::new(&topology, vec![1.0; topology.hosts()], &destinations, Time::ZERO);
         let mut by_home = Vec::new();
         let received = demand.for_each_home(entries, &mut |_, flows| by_home.push(flows.to_vec()));
         (by_home, received)

@@ -33,12 +33,14 @@ use etherweave_workload::Pattern;
 use crate::PacketRouting;
 
 /// What a fabric accepts at most of a pattern; `seed` is the run's. Absent where there is none: the routing looks at
-/// queues or the clock, the pattern changes with time or is silent, or more than 4,096 switches have hosts.
+/// queues or the clock, the pattern changes with time or is silent, or more than 4,096 switches have hosts. `rates` are
+/// those of channels, in any unit; empty: all are alike.
 ///
 /// # Errors
 /// When the pattern does not fit the fabric.
 pub fn bound(
     topology: &Topology,
+    rates: &[f64],
     routing: &impl PacketRouting,
     pattern: &Pattern,
     seed: u64,
@@ -47,6 +49,6 @@ pub fn bound(
     let (Some(routing), false) = (routing.oblivious(), pattern.changes()) else {
         return Ok(None);
     };
-    let loads = ChannelLoads::new(topology, routing, &destinations, Time::ZERO);
+    let loads = ChannelLoads::new(topology, rates, routing, &destinations, Time::ZERO);
     Ok(loads.ok().and_then(|loads| loads.bound()))
 }

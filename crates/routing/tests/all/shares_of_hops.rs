@@ -35,7 +35,7 @@ fn followed(topology: &Topology, routing: &impl PacketRouting, [src, dst]: [u32;
 fn check(topology: &Topology, routing: &impl PacketRouting, groups: &HostGroups, room: f64) {
     for pair in [[0, 1], [0, 7], [1, 9], [5, 20], [22, 3]] {
         let destinations = Pattern::Listed(Listed { pairs: vec![pair] }).plan(groups, 1).unwrap();
-        let loads = ChannelLoads::new(topology, routing.oblivious().unwrap(), &destinations, Time::ZERO).unwrap();
+        let loads = ChannelLoads::new(topology, &[], routing.oblivious().unwrap(), &destinations, Time::ZERO).unwrap();
         for (channel, followed) in followed(topology, routing, pair).into_iter().enumerate() {
             let load = loads.of(ChannelId::from_index(channel));
             assert!((load - followed).abs() <= room, "{pair:?}, channel {channel}: {load}, but {followed}");

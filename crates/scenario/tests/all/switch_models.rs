@@ -1,7 +1,7 @@
 //! Input-queued switches under hosts carry what those of open loops carry.
 
 use etherweave_openloop::{Arrival, ControllerParams, FlowControl as OpenLoopFlowControl, OfferedTraffic, RunParams};
-use etherweave_openloop::{Pattern, SwitchParams as OpenLoopSwitch};
+use etherweave_openloop::{Pattern, StatedLinks, SwitchParams as OpenLoopSwitch};
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, Length, Priority, Rank, Time};
 use etherweave_routing::RoutingKind;
 use etherweave_sim::frame::size::{PREAMBLE_AND_GAP, RoceSizes};
@@ -50,7 +50,15 @@ fn open_loop(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span:
     };
     let run = RunParams::fixed(1.0, span, span, SEED);
     let (pattern, arrival, controller) = (pattern.clone(), Arrival::default(), ControllerParams::default());
-    let traffic = OfferedTraffic { fabric: topology.into(), switch, pattern, arrival, controller, run };
+    let traffic = OfferedTraffic {
+        fabric: topology.into(),
+        links: StatedLinks::default(),
+        switch,
+        pattern,
+        arrival,
+        controller,
+        run,
+    };
     traffic.run_with(routing, 1).unwrap().load_accepted
 }
 
@@ -150,6 +158,7 @@ fn hosts_at_saturation_are_served_as_open_loops_are() {
         (RoutingKind::UgalLocal, permutation),
         (RoutingKind::Minimal, adversarial.clone()),
         (RoutingKind::ValiantGroup, adversarial.clone()),
+        (RoutingKind::ProgressiveAdaptive, adversarial.clone()),
         (RoutingKind::UgalLocal, adversarial),
     ] {
         let [open, closed] = [open_loop, hosts].map(|of| of(&topology, routing, &pattern, span));

@@ -1,6 +1,6 @@
 //! The dragonflies of these tests, and a run on them.
 
-use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, Report, RunParams, SwitchParams};
+use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, Report, RunParams, StatedLinks, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_primitives::InputErrors;
 use etherweave_routing::{DragonflyPlan, FabricPlan, Outage, PacketRouting};
@@ -53,6 +53,7 @@ impl Fabric {
         let span = Duration::from_us(us);
         let run = RunParams::fixed(load, span, span, 1);
         let (topology, arrival, outages) = (&self.topology, every_tick(), self.outages.clone());
-        Experiment { topology, switch, routing, pattern, arrival, outages, run }.run(self.threads)
+        Experiment { topology, links: StatedLinks::default(), switch, routing, pattern, arrival, outages, run }
+            .run(self.threads)
     }
 }
