@@ -106,7 +106,8 @@ fn check_priorities(errors: &mut InputErrors, scenario: &Scenario) {
     };
     let is_roce = scenario.transport.roce().is_some();
     for (number, job) in scenario.job.iter().enumerate() {
-        let is_lossless = !is_roce || lossless.contains(&job.priority);
+        // Flow-level mode loses nothing; where packets would, the run says so.
+        let is_lossless = !is_roce || !scenario.fidelity(job).is_packet() || lossless.contains(&job.priority);
         let found = format!("RoCE in priority {}, which loses packets", job.priority.get());
         errors.check(InputError::unless(is_lossless, format!("job.{number}.priority"), found, expected));
     }

@@ -9,14 +9,14 @@ use etherweave_design::{DesignMemory, DesignSpec};
 use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength, StatedLinks};
 use etherweave_primitives::{HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_routing::RoutingKind;
-use etherweave_sim::{ActivityRow, FlowSelection, RunMemory, Sampling};
+use etherweave_sim::{ActivityRow, FlowSelection, RunMemory, Sampling, Simulation};
 use etherweave_topology::{Node, Topology, TopologyKind};
 use etherweave_workload::TrafficSize;
 
 use crate::memory::MemoryLimit;
 use crate::run_time::{RunTime, Switches};
-use crate::scenario::{generate, read};
-use crate::{JobSpec, OpenLoopSpec, Scenario, ScenarioError, check, routing, sampling};
+use crate::scenario::{experiment, generate, read};
+use crate::{JobSpec, OpenLoopSpec, Scenario, ScenarioError, check, nodes, routing, sampling};
 
 /// A text in a column, and lent to Python [B].
 const TEXT: u64 = 24 + 32 + 16;
@@ -139,15 +139,22 @@ fn table(rows: u64, (texts, numbers): (u64, u64)) -> u64 {
     rows.saturating_mul(texts * TEXT + numbers * NUMBER)
 }
 
-/// What a run of a scenario is expected to need, and what must be known before it starts; it is not run.
+/// What a run of a scenario is expected to need, and what must be known before it starts; it is not run. What would
+/// refuse the run refuses this, but for a lack of memory: without it, neither jobs nor paths are built and checked.
 ///
 /// # Errors
-/// Every independent mistake that shows before its jobs are built.
+/// Every independent mistake that a run reports.
 pub fn foresee(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Estimate, ScenarioError> {
     let (document, scenario) = read(text, origin, overrides)?;
     let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
-    let warnings = check::warnings(&scenario, &topology);
+    let mut warnings = check::warnings(&scenario, &topology);
     let estimate = run(&scenario, &topology, 0, None).map_err(|error| document.locate(error))?;
+    let limit = MemoryLimit::of(None).map_err(|error| document.elsewhere(error))?;
+    if estimate.check(&limit).is_ok() {
+        let experiment = experiment(&document, &scenario, topology, &[])?;
+        Simulation::check(&experiment).map_err(|error| document.locate(error))?;
+        warnings.extend(nodes::placement_warnings(&scenario, &experiment.jobs));
+    }
     Ok(Estimate { warnings, ..estimate })
 }
 

@@ -13,7 +13,7 @@ use crate::estimate;
 use crate::memory::MemoryLimit;
 use crate::outcome::{Summary, finished, warnings};
 use crate::routing::pause_warning;
-use crate::scenario::{Scenario, experiment, read};
+use crate::scenario::{Scenario, experiment, generate, read};
 use crate::tables::tables;
 use crate::{Estimate, Outcome, ScenarioError, nodes};
 
@@ -73,14 +73,12 @@ impl Run {
         let (document, scenario) = read(text, origin, overrides)?;
         let limit = MemoryLimit::of(options.memory_limit).map_err(|error| document.elsewhere(error))?;
         let snap_length = snap_length(options.snap_length).map_err(|error| document.elsewhere(error))?;
-        let mut estimate = Estimate::default();
-        let experiment = experiment(&document, &scenario, options.capture, |topology| {
-            // A mistake in a job is reported with the others, when it is built.
-            if let Ok(known) = estimate::run(&scenario, topology, options.capture.len(), snap_length) {
-                estimate = known;
-            }
-            estimate.check(&limit).map_err(|error| document.locate(error))
-        })?;
+        let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
+        // A mistake in a job is reported with the others, when it is built.
+        let estimate = estimate::run(&scenario, &topology, options.capture.len(), snap_length);
+        let mut estimate = estimate.unwrap_or_default();
+        estimate.check(&limit).map_err(|error| document.locate(error))?;
+        let experiment = experiment(&document, &scenario, topology, options.capture)?;
         let simulation = Simulation::build_for(options.process, &experiment, options.threads.max(1));
         let simulation = simulation.map_err(|error| document.locate(error))?;
         estimate.warnings.extend(check::warnings(&scenario, &experiment.topology));

@@ -285,26 +285,27 @@ fn stem(origin: &str) -> &str {
     file.strip_suffix(".toml").unwrap_or(file)
 }
 
-/// Builds topology, routes and jobs; the latter once `on_fabric` has seen the topology.
+/// Builds routes and jobs on the scenario's fabric.
 pub(crate) fn experiment(
     document: &Document,
     scenario: &Scenario,
+    topology: Topology,
     capture: &[String],
-    on_fabric: impl FnOnce(&Topology) -> Result<(), ScenarioError>,
 ) -> Result<Experiment, ScenarioError> {
     let locate = |errors: InputErrors| document.locate(errors);
-    let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
     let capture: Result<Vec<HostId>, _> = capture.iter().map(|name| host_named(&topology, name)).collect();
     let capture = capture.map_err(|error| document.elsewhere(error))?;
-    on_fabric(&topology)?;
     let mut errors = InputErrors::default();
-    let outages = errors.check(faults::outages(&scenario.faults, &topology)).unwrap_or_default();
+    let outages = errors.check(faults::outages(&scenario.faults, &topology));
     let degraded = errors.check(faults::degraded(scenario, &topology));
     let jobs = errors.check(jobs(scenario, &topology));
     let sampling = errors.check(sampling::sampling(scenario, &topology));
     // Tables of a large fabric take seconds: none are made for jobs that have a mistake.
-    let paths = jobs.as_ref().and_then(|_| errors.check(routing::paths(scenario, &topology, &outages)));
-    let (Some(paths), Some(degraded), Some(mut jobs), Some(sampling)) = (paths, degraded, jobs, sampling) else {
+    let ready = jobs.as_ref().and(outages.as_ref());
+    let paths = ready.and_then(|outages| errors.check(routing::paths(scenario, &topology, outages)));
+    let (Some(paths), Some(outages), Some(degraded), Some(mut jobs), Some(sampling)) =
+        (paths, outages, degraded, jobs, sampling)
+    else {
         return Err(locate(errors));
     };
     check::built(scenario, &topology, &jobs).map_err(|error| document.locate(error))?;

@@ -9,7 +9,7 @@ use etherweave_workload::{Amounts, Chakra, Goal, Schedule, Traffic, check_progre
 
 use crate::ScenarioError;
 use crate::document::Document;
-use crate::scenario::{Scenario, experiment, read};
+use crate::scenario::{Scenario, experiment, generate, read};
 
 /// All jobs of a scenario.
 #[derive(Clone, Debug)]
@@ -95,7 +95,8 @@ impl Schedules {
         warm_up: u32,
     ) -> Result<Schedules, ScenarioError> {
         let (document, scenario) = read(text, origin, overrides)?;
-        let experiment = experiment(&document, &scenario, &[], |_| Ok(()))?;
+        let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
+        let experiment = experiment(&document, &scenario, topology, &[])?;
         let topology = &experiment.topology;
         let rates = experiment.jobs.iter().flat_map(|job| &job.hosts).map(|&host| rate_bps(topology, host));
         let rate_bps = rates.min().unwrap_or(0);

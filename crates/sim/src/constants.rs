@@ -65,6 +65,8 @@ pub(crate) struct RunConstants {
     pub is_background: Vec<bool>,
     /// Whether links fail, so that it is noted when what they lose arrives again.
     pub notes_losses: bool,
+    /// Whether packets of any job are simulated: without them, switches and NICs have neither buffers nor credits.
+    pub has_packets: bool,
 }
 
 /// What headers add to a payload [B on the wire].
@@ -209,6 +211,7 @@ impl RunConstants {
             warm_up: Time::ZERO,
             is_background: Vec::new(),
             notes_losses: false,
+            has_packets: true,
         }
     }
 

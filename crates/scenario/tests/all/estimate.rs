@@ -108,3 +108,35 @@ fn streams_without_an_end_are_estimated_by_the_link_of_their_receiver_until_the_
     // 100 Gb/s carry 1,000,000 B in 80 us: 244 packets of 4 KiB, an acknowledgement each, over two links.
     assert_eq!(estimate.packet_hops, Some((244 + 244) * 2));
 }
+
+/// One check for `show` and for `run`: of buffers, of priorities that a routing needs, of placements, of cores, of
+/// selections of flows, of fidelity.
+#[test]
+fn what_a_run_refuses_has_no_estimate() {
+    let job = "[[job]]\nname = \"job\"\nworkload.permutation = { ranks = 8, bytes = \"1MB\" }\n";
+    let cases = [
+        ("topology.single_switch.hosts = 512", "", "switch.buffer: reserves and headroom of switch0 take"),
+        ("routing = \"valiant_group\"\ntopology.dragonfly = {}", "", "flow_control.pfc.priorities: [0]"),
+        ("topology.single_switch.hosts = 8", "placement.hosts = [0, 1]\n", "job.0.placement"),
+        ("topology.single_switch.hosts = 8", "binding = [0]\n", "job.0.binding"),
+        ("topology.single_switch.hosts = 8\nfaults.down = [{ link = \"a - b\" }]", "", "faults.down.0.link: "),
+        (
+            "topology.single_switch.hosts = 16\nobserve = { until = \"1ms\", flows = [\"host0 -> host15\"] }",
+            "",
+            "observe.flows.0",
+        ),
+        (
+            "topology.single_switch.hosts = 8\nrun = { fidelity = \"flow\" }\nswitch.model = \"input_queued\"\n\
+          flow_control.credits = {}",
+            "",
+            "switch.model: input_queued",
+        ),
+    ];
+    for (head, more, expected) in cases {
+        let text = format!("{head}\n{job}{more}");
+        let run = Run::start(&text, "x.toml", &[], 1, &[]).err().unwrap_or_else(|| panic!("{text}")).to_string();
+        let estimate = etherweave_scenario::foresee(&text, "x.toml", &[]).map(drop);
+        assert_eq!(estimate.unwrap_err().to_string(), run);
+        contains(&run, &[expected]);
+    }
+}

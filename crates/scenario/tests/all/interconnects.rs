@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Duration};
 use etherweave_scenario::{Column, Run, Scenario};
 use etherweave_sim::frame::size::RoceSizes;
-use etherweave_sim::params::SimParams;
+use etherweave_sim::params::{SimParams, SwitchModel};
 use etherweave_topology::Topology;
 
 const PROFILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/interconnect");
@@ -98,5 +98,71 @@ fn the_fabric_of_every_profile_has_64_hosts_and_its_rates() {
         assert_eq!(topology.hosts(), 64, "{name}");
         let slowest = topology.channels().iter().map(|channel| channel.rate).min().unwrap();
         assert!(slowest <= topology.channels()[0].rate && slowest > BitRate::from_gbps(9), "{name}");
+    }
+}
+
+/// Two pairs of hosts over one link between two switches.
+fn pairs(profile: &str, keys: &str) -> String {
+    let job = |name: &str, hosts: &str| {
+        format!(
+            "[[job]]\nname = \"{name}\"\nplacement.hosts = {hosts}\n\
+             workload.permutation = {{ ranks = 2, bytes = \"40kB\", iterations = 1 }}\n"
+        )
+    };
+    format!(
+        "{keys}interconnect.profile = \"{profile}\"\n\
+         topology.fat_tree = {{ leaves = 2, hosts_per_leaf = 2, cores = 1, links_per_core = 1 }}\n{}{}",
+        job("a", "[0, 2]"),
+        job("b", "[1, 3]")
+    )
+}
+
+/// Keys that flow-level mode rejects of a profile, beside jobs in packets or without.
+fn rejected_keys(params: &SimParams, is_hybrid: bool) -> Vec<&'static str> {
+    let transport = (is_hybrid && params.transport.tcp().is_some()).then_some("transport");
+    let model = (params.switch.model == SwitchModel::InputQueued).then_some("switch.model");
+    let is_held = params.nic.pcie.as_ref().is_some_and(|pcie| pcie.store_and_forward);
+    let pcie = is_held.then_some("nic.pcie.store_and_forward");
+    [transport, model, pcie].into_iter().flatten().collect()
+}
+
+/// Runs the pairs to an end, in a mode of which "hybrid" has a job of each fidelity, or is refused with the keys.
+fn check_end(profile: &str, model: &str, mode: &str, [finished, end]: [&str; 2]) {
+    let case = format!("{profile} {model} {mode} {finished}");
+    let fidelity = if mode == "packet" { "packet" } else { "flow" };
+    let text = pairs(profile, &format!("run.fidelity = \"{fidelity}\"\n{end}"));
+    let mut changes = vec![("switch.model".to_owned(), format!("{model:?}"))];
+    if mode == "hybrid" {
+        changes.push(("job.0.fidelity".to_owned(), "\"packet\"".to_owned()));
+    }
+    let params = Scenario::parse(&text, "x.toml", &changes).unwrap().params();
+    let rejected = if mode == "packet" { Vec::new() } else { rejected_keys(&params, mode == "hybrid") };
+    match Run::start(&text, "x.toml", &changes, 1, &[]) {
+        Ok(run) => {
+            assert!(rejected.is_empty(), "{case} is not rejected");
+            let summary = run.finish(&mut |_| true).0.summary;
+            assert_eq!((summary.finished, summary.packets_dropped), (finished, 0), "{case}");
+        }
+        Err(error) => {
+            let error = error.to_string();
+            let has_keys = !rejected.is_empty() && rejected.iter().all(|key| error.contains(key));
+            assert!(has_keys, "{case}: {error}");
+        }
+    }
+}
+
+/// Whatever the switches and the transport. Debug builds count credits and packets at every end.
+#[test]
+fn every_profile_runs_to_its_end_and_to_a_limit_in_every_fidelity() {
+    for profile in names() {
+        let own = Scenario::parse(&pairs(&profile, ""), "x.toml", &[]).unwrap().params().switch.model;
+        let models: &[&str] = match own {
+            SwitchModel::InputQueued => &["input_queued", "shared_buffer"],
+            SwitchModel::SharedBuffer => &["shared_buffer"],
+        };
+        for (model, mode) in models.iter().flat_map(|model| ["packet", "flow", "hybrid"].map(|mode| (model, mode))) {
+            check_end(&profile, model, mode, ["complete", ""]);
+            check_end(&profile, model, mode, ["time_limit", "run.end = \"4us\"\n"]);
+        }
     }
 }

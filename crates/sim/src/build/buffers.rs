@@ -54,11 +54,11 @@ pub fn port_buffers(
     Ok(ports)
 }
 
-/// Credits, if they are used.
-fn credits(constants: &RunConstants) -> Option<&Credits> {
+/// Credits, if packets need them.
+pub(super) fn credits(constants: &RunConstants) -> Option<&Credits> {
     match &constants.params.flow_control {
         FlowControl::None {} | FlowControl::GlobalPause(_) | FlowControl::Pfc(_) => None,
-        FlowControl::Credits(credits) => Some(credits),
+        FlowControl::Credits(credits) => Some(credits).filter(|_| constants.has_packets),
     }
 }
 

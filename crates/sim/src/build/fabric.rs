@@ -5,7 +5,7 @@ use std::sync::Arc;
 use etherweave_primitives::{Bytes, ChannelId, Duration, InputError, SwitchId};
 use etherweave_topology::{Channel, Node, Topology, reverse};
 
-use super::buffers::{check_nic, credit_delay, credit_memory, port_credits};
+use super::buffers::{check_nic, credit_delay, credit_memory, credits, port_credits};
 use super::crossbars;
 use super::layout::{Layout, nodes};
 use crate::constants::{RunConstants, headroom};
@@ -54,7 +54,7 @@ pub(super) fn lookahead(topology: &Topology, constants: &RunConstants) -> Result
     let mut down = channels().filter(to_host).map(|channel| delay(channel, params));
     let mut shortest = least(&mut up) + least(&mut down);
     let has_pauses = matches!(params.flow_control, FlowControl::GlobalPause(_) | FlowControl::Pfc(_));
-    let has_credits = matches!(params.flow_control, FlowControl::Credits(_));
+    let has_credits = credits(constants).is_some();
     for channel in channels().filter(|channel| !is_host(channel) && !to_host(channel)) {
         shortest = shortest.min(delay(channel, params));
         if has_pauses {
@@ -80,6 +80,14 @@ pub(super) fn has_one_rate(topology: &Topology) -> bool {
     topology.channels().windows(2).all(|pair| pair[0].rate == pair[1].rate)
 }
 
+/// Rejects a fabric whose switches or NICs have too little memory for its packets.
+pub(super) fn check(topology: &Topology, constants: &RunConstants) -> Result<(), InputError> {
+    nodes(topology).try_for_each(|node| match node {
+        Node::Host(host) => check_nic(topology, host, constants),
+        Node::Switch(switch) => buffer_sizes(topology, constants, switch).map(drop),
+    })
+}
+
 /// Shards with all their ports, hosts and switches, without connections.
 pub(super) fn shards(
     topology: &Topology,
@@ -88,7 +96,7 @@ pub(super) fn shards(
 ) -> Result<Vec<Shard>, InputError> {
     let mut shards: Vec<Shard> = (0..layout.shards).map(|id| Shard::new(id as u32, layout.shards, constants)).collect();
     shards.iter_mut().for_each(|shard| shard.crossbars = crossbars::crossbars(constants));
-    if let FlowControl::Credits(credits) = &constants.params.flow_control {
+    if let Some(credits) = credits(constants) {
         for shard in &mut shards {
             shard.credits = CreditCounters::new(credits.mask(), credits.unit.get() as u32);
         }
@@ -100,7 +108,6 @@ pub(super) fn shards(
         match node {
             Node::Host(host) => {
                 let owner = Owner::Host(shard.hosts.push(Host::new(host.get(), shard.ports.next_index(), stall)));
-                check_nic(topology, host, constants)?;
                 add_ports(shard, topology, layout, node, owner);
             }
             Node::Switch(switch) => add_switch(shard, topology, layout, switch)?,
@@ -158,7 +165,7 @@ pub(super) fn buffer_sizes(
     constants: &RunConstants,
     switch: SwitchId,
 ) -> Result<BufferSizes, InputError> {
-    if constants.params.switch.model == SwitchModel::InputQueued {
+    if constants.params.switch.model == SwitchModel::InputQueued || !constants.has_packets {
         return Ok(BufferSizes::NONE);
     }
     let out = topology.out_channels(Node::Switch(switch));

@@ -20,8 +20,8 @@ pub(super) fn is_used(experiment: &Experiment) -> bool {
 }
 
 /// Whether packets of a job are simulated.
-fn has_packets(experiment: &Experiment) -> bool {
-    experiment.jobs.iter().any(|job| experiment.fidelity(job).is_packet())
+pub(super) fn has_packets(experiment: &Experiment) -> bool {
+    !is_used(experiment) || experiment.jobs.iter().any(|job| experiment.fidelity(job).is_packet())
 }
 
 /// Traffic classes of jobs.

@@ -38,6 +38,7 @@ use crate::params::{self, Binding, Fidelity, SimParams, SwitchModel};
 use crate::report::ReportNames;
 use crate::sampling::Sampling;
 use crate::switch::per_packet::{PreparedRouting, link_classes};
+use connections::PlannedConnection;
 use layout::Layout;
 
 /// Programs or streams on hosts.
@@ -130,44 +131,18 @@ impl Simulation {
     /// # Errors
     /// Those of [`Simulation::build`], on every process.
     pub fn build_for(worker: Worker, experiment: &Experiment, threads: usize) -> Result<Simulation, InputErrors> {
-        let mut errors = InputErrors::default();
-        errors.check(params::check(&experiment.params));
-        errors.check(jobs::check(experiment));
-        errors.check(degraded::check(experiment));
-        errors.check(outages::check(experiment));
-        errors.check(per_packet::check(experiment));
-        errors.check(crossbars::check(experiment));
-        errors.check(fluid::check(experiment, worker.of));
-        errors.into_result()?;
+        let Plan { layout, constants, connections, neighbours, starts } = Plan::new(worker, experiment, threads)?;
         let topology = &experiment.topology;
-        // Rates of all connections are solved together.
-        let threads = if fluid::is_used(experiment) { 1 } else { threads };
-        let layout = Layout::new(topology, if worker.of > 1 { worker.of } else { threads });
-        let mut constants = RunConstants::new(&experiment.params, Duration::ZERO);
-        constants.lookahead = fabric::lookahead(topology, &constants)?;
-        let lookahead = constants.lookahead;
-        // Input-queued switches wait for a tail when the packet leads its queue.
-        let is_shared = experiment.params.switch.model == SwitchModel::SharedBuffer;
-        constants.may_underrun &= is_shared && constants.is_cut_through && !fabric::has_one_rate(topology);
-        constants.warm_up = Time::ZERO + experiment.warm_up;
-        constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
-        constants.notes_losses = !experiment.outages.is_empty();
-        let (connections, neighbours) = connections::plan(experiment)?;
-        let starts = connections::routes(experiment, &layout, &connections, &mut constants)?;
-        if let Paths::PerPacket(prepared) = &experiment.paths {
-            constants.packet_routing = Some(prepared.clone());
-            constants.link_classes = link_classes(topology);
-        }
-        let constants = Arc::new(constants);
+        let (lookahead, constants) = (constants.lookahead, Arc::new(constants));
         let mut shards = fabric::shards(topology, &layout, &constants)?;
         fluid::add(experiment, connections.len(), &mut shards);
         degraded::add(experiment, &layout, &mut shards);
         outages::add(experiment, &layout, &mut shards);
         neighbour_loads::add(experiment, &layout, &mut shards);
-        group_traffic::add(experiment, &mut shards)?;
+        group_traffic::add(experiment, &mut shards);
         jobs::populate(experiment, &layout, &connections, &neighbours, &starts, &mut shards)?;
         if let Some(sampling) = &experiment.sampling {
-            sampling::add(experiment, sampling, &layout, &mut shards)?;
+            sampling::add(experiment, sampling, &layout, &mut shards);
         }
         for &host in &experiment.capture {
             let (shard, port) = layout.host_port(topology, host);
@@ -190,8 +165,65 @@ impl Simulation {
         Ok(Simulation { shards, division, lookahead, stall_limit: experiment.stall_limit, names, end: Time::ZERO })
     }
 
+    /// Checks all that [`Simulation::build`] checks, and builds nothing.
+    ///
+    /// # Errors
+    /// Those of [`Simulation::build`].
+    pub fn check(experiment: &Experiment) -> Result<(), InputErrors> {
+        Plan::new(Worker::ALONE, experiment, 1).map(drop)
+    }
+
     /// How many shards run side by side.
     pub fn threads(&self) -> usize {
         self.division.shards
+    }
+}
+
+/// Decisions that precede the building of shards.
+struct Plan {
+    layout: Layout,
+    constants: RunConstants,
+    connections: Vec<PlannedConnection>,
+    /// Pairs of ranks that share a host.
+    neighbours: Vec<PlannedConnection>,
+    /// Beginnings of the routes of both ends of each connection.
+    starts: Vec<[u32; 2]>,
+}
+
+impl Plan {
+    /// Checks an experiment, and plans its connections and their paths.
+    fn new(worker: Worker, experiment: &Experiment, threads: usize) -> Result<Plan, InputErrors> {
+        let mut errors = InputErrors::default();
+        errors.check(params::check(&experiment.params));
+        errors.check(jobs::check(experiment));
+        errors.check(degraded::check(experiment));
+        errors.check(outages::check(experiment));
+        errors.check(per_packet::check(experiment));
+        errors.check(crossbars::check(experiment));
+        errors.check(fluid::check(experiment, worker.of));
+        errors.into_result()?;
+        let topology = &experiment.topology;
+        // Rates of all connections are solved together.
+        let threads = if fluid::is_used(experiment) { 1 } else { threads };
+        let layout = Layout::new(topology, if worker.of > 1 { worker.of } else { threads });
+        let mut constants = RunConstants::new(&experiment.params, Duration::ZERO);
+        constants.has_packets = fluid::has_packets(experiment);
+        constants.lookahead = fabric::lookahead(topology, &constants)?;
+        // Input-queued switches wait for a tail when the packet leads its queue.
+        let is_shared = experiment.params.switch.model == SwitchModel::SharedBuffer;
+        constants.may_underrun &= is_shared && constants.is_cut_through && !fabric::has_one_rate(topology);
+        constants.warm_up = Time::ZERO + experiment.warm_up;
+        constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
+        constants.notes_losses = !experiment.outages.is_empty();
+        fabric::check(topology, &constants)?;
+        group_traffic::check(experiment, constants.lookahead)?;
+        let (connections, neighbours) = connections::plan(experiment)?;
+        sampling::check(experiment, &connections)?;
+        let starts = connections::routes(experiment, &layout, &connections, &mut constants)?;
+        if let Paths::PerPacket(prepared) = &experiment.paths {
+            constants.packet_routing = Some(prepared.clone());
+            constants.link_classes = link_classes(topology);
+        }
+        Ok(Plan { layout, constants, connections, neighbours, starts })
     }
 }

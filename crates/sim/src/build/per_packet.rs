@@ -9,7 +9,8 @@ use crate::params::FlowControl;
 /// itself. Every priority must exist, and what keeps one from losing packets must keep all.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputError> {
     let Paths::PerPacket(prepared) = &experiment.paths else { return Ok(()) };
-    experiment.jobs.iter().enumerate().try_for_each(|(number, job)| {
+    let mut in_packets = experiment.jobs.iter().enumerate().filter(|(_, job)| experiment.fidelity(job).is_packet());
+    in_packets.try_for_each(|(number, job)| {
         let (first, count) = (job.priority.get(), prepared.priorities());
         let last = first + count - 1;
         if usize::from(last) >= Priority::COUNT {

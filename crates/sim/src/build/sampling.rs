@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use etherweave_primitives::{HostId, InputError, InputErrors};
 
+use super::connections::PlannedConnection;
 use super::layout::Layout;
 use super::{Experiment, Paths};
 use crate::engine::Shard;
@@ -11,16 +12,7 @@ use crate::host::Endpoint;
 use crate::sampling::{FlowSelection, SampledFlow, SampledPort, Sampler, Sampling};
 
 /// Gives every shard a sampler for its ports and flows: all sample at the same times.
-///
-/// # Errors
-/// When a selection of flows is empty.
-pub(super) fn add(
-    experiment: &Experiment,
-    sampling: &Sampling,
-    layout: &Layout,
-    shards: &mut [Shard],
-) -> Result<(), InputErrors> {
-    check_flows(experiment, sampling, shards)?;
+pub(super) fn add(experiment: &Experiment, sampling: &Sampling, layout: &Layout, shards: &mut [Shard]) {
     let mut samplers: Vec<Sampler> = shards.iter().map(|_| Sampler::new(sampling)).collect();
     let priorities = priorities(experiment);
     for &channel in &sampling.ports {
@@ -41,23 +33,24 @@ pub(super) fn add(
     for (shard, sampler) in shards.iter_mut().zip(samplers) {
         shard.sampler = Some(Box::new(sampler));
     }
-    Ok(())
 }
 
 fn is_included(selection: &FlowSelection, end: &Endpoint) -> bool {
     selection.includes(HostId::new(end.hosts.0), HostId::new(end.hosts.1))
 }
 
-fn check_flows(experiment: &Experiment, sampling: &Sampling, shards: &[Shard]) -> Result<(), InputErrors> {
+/// Rejects selections of flows that are empty.
+pub(super) fn check(experiment: &Experiment, connections: &[PlannedConnection]) -> Result<(), InputErrors> {
     let mut errors = InputErrors::default();
-    let ends = || shards.iter().flat_map(|shard| &shard.endpoints);
-    for (number, selection) in sampling.flows.iter().enumerate() {
+    let hosts = || connections.iter().map(|connection| connection.hosts(experiment));
+    let selections = experiment.sampling.iter().flat_map(|sampling| &sampling.flows);
+    for (number, selection) in selections.enumerate() {
         let expected = || {
-            let first = ends().min_by_key(|end| end.number).map_or((0, 0), |end| end.hosts);
-            let name = |host| experiment.topology.host_name(HostId::new(host));
-            format!("hosts that exchange messages, such as \"{} -> {}\"", name(first.0), name(first.1))
+            let [src, dst] = hosts().next().unwrap_or([HostId::new(0); 2]);
+            let name = |host| experiment.topology.host_name(host);
+            format!("hosts that exchange messages, such as \"{} -> {}\"", name(src), name(dst))
         };
-        if !ends().any(|end| is_included(selection, end)) {
+        if !hosts().any(|[a, b]| selection.includes(a, b) || selection.includes(b, a)) {
             errors.push(InputError::new(format!("observe.flows.{number}"), "no connection between them", expected()));
         }
     }

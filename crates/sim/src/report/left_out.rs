@@ -1,7 +1,7 @@
 //! What flow-level mode leaves out of a run, and how much of the run that concerns.
 
 use crate::engine::{Shard, Simulation};
-use crate::params::LossDetection;
+use crate::params::{FlowControl, LossDetection};
 
 /// Shares of what was solved for connections in flow-level mode, 0 where a run simulates what is left out or has none
 /// of it.
@@ -49,8 +49,12 @@ impl Simulation {
 impl Shard {
     /// Whether connections are in a priority that no flow control protects.
     fn may_lose_packets(&self) -> bool {
-        let is_lossy = |priority: u8| self.constants.nic_pause_mask & 1 << priority == 0;
-        !self.credits.are_used() && self.endpoints.iter().any(|endpoint| is_lossy(endpoint.priority))
+        let credits = match &self.constants.params.flow_control {
+            FlowControl::Credits(credits) => credits.mask(),
+            FlowControl::None {} | FlowControl::GlobalPause(_) | FlowControl::Pfc(_) => 0,
+        };
+        let is_lossy = |priority: u8| (self.constants.nic_pause_mask | credits) & 1 << priority == 0;
+        self.endpoints.iter().any(|endpoint| is_lossy(endpoint.priority))
     }
 
     /// Whether hosts slow down by what they see of queues before anything is lost.

@@ -404,16 +404,16 @@ impl Shard {
     /// What travels to each port, by priority.
     fn travelling(&self) -> IndexVec<PortIndex, [Travelling; Priority::COUNT]> {
         let mut ports = IndexVec::from(vec![[Travelling::default(); Priority::COUNT]; self.credits.ports.len()]);
+        // Other events may have no port as their place.
         for event in self.queue.pending() {
-            let port = &mut ports[event.key.place()];
             match event.key.kind() {
                 Kind::Arrive | Kind::Deliver | Kind::ArriveDamaged | Kind::Stored => {
                     let Packet { priority, wire, .. } = self.packets[event.packet()];
-                    port[usize::from(priority)].packets += self.credits.units(wire);
+                    ports[event.key.place()][usize::from(priority)].packets += self.credits.units(wire);
                 }
                 Kind::CreditsArrive => {
                     let returned = ReturnedCredits::from_index(event.key.index());
-                    port[usize::from(returned.priority)].credits += returned.units;
+                    ports[event.key.place()][usize::from(returned.priority)].credits += returned.units;
                 }
                 _ => {}
             }
