@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from etherweave.results import Result as Result
     from etherweave.results import Summary as Summary
     from etherweave.scenario_builder import Scenario as Scenario
+    from etherweave.simulation import FaultError as FaultError
     from etherweave.simulation import Figure as Figure
     from etherweave.simulation import Interrupted as Interrupted
     from etherweave.simulation import Progress as Progress
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from etherweave.sweeps import sweep as sweep
 
 __all__ = [
+    "FaultError",
     "Figure",
     "Interrupted",
     "Observation",

@@ -7,6 +7,12 @@ from typing_extensions import CapsuleType
 class ScenarioError(ValueError):
     """Mistakes in a scenario, a line each: ``file:line:col: key: found; expected …``."""
 
+class PanicException(BaseException):
+    """A fault of the core, which is no mistake of its caller."""
+
+def take_fault() -> tuple[str, str] | None:
+    """Message and place in the code of the first panic that nobody has asked for yet."""
+
 def version() -> str:
     """Version of the core, as in ``Cargo.toml``."""
 

@@ -34,7 +34,16 @@ if TYPE_CHECKING:
 FORMAT = 1
 SUMMARY, SCENARIO, TABLES = "summary.json", "scenario.toml", "*.parquet"
 
-Finished: TypeAlias = Literal["complete", "interrupted", "time_limit", "stuck"]
+Finished: TypeAlias = Literal["complete", "interrupted", "time_limit", "stuck", "fault"]
+
+
+class FaultCause(TypedDict):
+    """What a fault of the core was."""
+
+    message: str
+    """What is wrong."""
+    place: str
+    """File and line of the code."""
 
 
 class Fingerprint(TypedDict):
@@ -96,9 +105,11 @@ class Summary(TypedDict):
     version: str
     """Version of the core."""
     finished: Finished
-    """Why it ended: jobs done, stopped, end of time, or no event could make progress."""
+    """Why it ended: jobs done, stopped, end of time, no event could make progress, or a fault."""
     stuck_report: NotRequired[str | None]
     """Which rank waits for which, when stuck."""
+    fault: NotRequired[FaultCause]
+    """The fault of Etherweave that ended it."""
     end_ns: float
     """Simulated time at the end; measured: when the last rank was done, from the start [ns]."""
     wall_s: float
@@ -199,7 +210,7 @@ class Result:
     @property
     def is_partial(self) -> bool:
         """Whether the run ended before its jobs or its time did."""
-        return self.summary["finished"] in ("interrupted", "stuck")
+        return self.summary["finished"] in ("interrupted", "stuck", "fault")
 
     def values(self, name: str, column: str) -> list[Any]:
         """Read a column as a list, without importing a library for tables.

@@ -70,6 +70,30 @@ class Interrupted(KeyboardInterrupt):
         return f"{self.result.summary['name']}: interrupted"
 
 
+class FaultError(RuntimeError):
+    """A fault of Etherweave itself during a run, with what the run had until then.
+
+    Parameters
+    ----------
+    result
+        Partial, and marked so.
+    """
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result)
+        self.result = result
+
+    @property
+    def cause(self) -> tuple[str, str]:
+        """Message and place in the code."""
+        fault = self.result.summary["fault"]
+        return fault["message"], fault["place"]
+
+    def __str__(self) -> str:
+        message, place = self.cause
+        return f"{self.result.summary['name']}: a fault of Etherweave: {message} ({place})"
+
+
 def run(
     scenario: ScenarioSource,
     overrides: Overrides | None = None,
@@ -119,6 +143,8 @@ def run(
         When a file cannot be read, or a capture cannot be written; raised before the run.
     Interrupted
         On Ctrl-C; a :class:`KeyboardInterrupt` that carries the partial result.
+    FaultError
+        When Etherweave itself has a fault; carries the partial result.
 
     Examples
     --------
@@ -141,6 +167,8 @@ def run(
     )
     if result.summary["finished"] == "interrupted" and not listener.has_declined:
         raise Interrupted(result)
+    if result.summary["finished"] == "fault":
+        raise FaultError(result)
     return result
 
 

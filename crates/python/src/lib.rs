@@ -35,6 +35,19 @@ mod _core {
     #[pymodule_export]
     use crate::table::Table;
 
+    /// Records panics, so that those who catch them know the place.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        etherweave_scenario::record_panics();
+        module.add("PanicException", module.py().get_type::<pyo3::panic::PanicException>())
+    }
+
+    /// Message and place in the code of the first panic that nobody has asked for yet.
+    #[pyfunction]
+    fn take_fault() -> Option<(String, String)> {
+        etherweave_scenario::take_fault().map(|fault| (fault.message, fault.place))
+    }
+
     /// Version of the core, as in `Cargo.toml`.
     #[pyfunction]
     fn version() -> &'static str {

@@ -2,7 +2,7 @@
 
 use etherweave_sim::{Fingerprint, Finish, LeftOut, LosslessDrop, Report};
 
-use crate::Table;
+use crate::{Fault, Table};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -24,10 +24,13 @@ pub struct Summary {
     pub seed: u64,
     /// Of Etherweave.
     pub version: &'static str,
-    /// "complete", "time_limit", "interrupted" or "stuck".
+    /// "complete", "time_limit", "interrupted", "stuck" or "fault".
     pub finished: &'static str,
     /// Who waits for whom, when stuck.
     pub stuck_report: Option<String>,
+    /// The panic that has ended it, if one has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
     /// Simulated time at the end [ns].
     pub end_ns: f64,
     /// Real time of the simulation [s].

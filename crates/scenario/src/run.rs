@@ -15,7 +15,7 @@ use crate::outcome::{Summary, finished, warnings};
 use crate::routing::pause_warning;
 use crate::scenario::{Scenario, experiment, generate, read};
 use crate::tables::tables;
-use crate::{Estimate, Outcome, ScenarioError, nodes};
+use crate::{Estimate, Outcome, ScenarioError, fault, nodes};
 
 /// A simulation that has been built and not yet run.
 pub struct Run {
@@ -139,14 +139,23 @@ impl Run {
         on_progress: &mut dyn FnMut(Progress) -> bool,
     ) -> (Outcome, std::io::Result<()>) {
         let started = Instant::now();
-        let finish = self.simulation.run_on(processes, self.end().unwrap_or(Time::ZERO + RUN_MAX), on_progress);
+        let end = self.end().unwrap_or(Time::ZERO + RUN_MAX);
+        let finish = if processes.are_several() {
+            // A panic of one process ends all.
+            Ok(self.simulation.run_on(processes, end, on_progress))
+        } else {
+            fault::caught(|| self.simulation.run(end, on_progress))
+        };
+        if finish.is_err() {
+            self.simulation.end_where_it_is();
+        }
         let wall = started.elapsed();
         let captured = self.simulation.end_captures();
         let failures = processes.share(captured.as_ref().err().map(ToString::to_string));
         let other = failures.into_iter().flatten().next().map_or(Ok(()), |error| Err(std::io::Error::other(error)));
         let captured = captured.and(other);
         let report = self.simulation.report_on(processes);
-        let (finished, stuck_report) = finished(&finish);
+        let (finished, stuck_report) = finish.as_ref().map_or(("fault", None), finished);
         let totals = &report.totals;
         let unpaused = self.goes_by_pauses.then(|| pause_warning(self.scenario.routing, &report.ports)).flatten();
         let summary = Summary {
@@ -155,6 +164,7 @@ impl Run {
             version: env!("CARGO_PKG_VERSION"),
             finished,
             stuck_report,
+            fault: finish.err(),
             end_ns: totals.end.as_ns_f64(),
             wall_s: wall.as_secs_f64(),
             setup_s: self.setup.as_secs_f64(),

@@ -19,6 +19,8 @@ USAGE = 2
 """Exit code after a user's mistake, which one line names."""
 STUCK = 3
 """Exit code of a simulation in which no event could make progress."""
+FAULT = 70
+"""Exit code of a fault of Etherweave itself: an internal error, as ``sysexits.h`` numbers it."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 + SIGINT, as shells count."""
 OUTPUT_ENDS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

@@ -95,7 +95,8 @@ def replay(
 ) -> None:
     """Simulate a recorded program or a trace on a fabric, and print recorded and predicted time.
 
-    The exit code is 2 after a mistake, 3 after a deadlock, 130 after Ctrl-C.
+    The exit code is 2 after a mistake, 3 after a deadlock, 70 after a fault of Etherweave, 130
+    after Ctrl-C.
     """
     from etherweave.archives import ArchiveError
     from etherweave.replays import replay as simulated

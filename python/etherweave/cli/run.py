@@ -107,7 +107,8 @@ def run(
     """Simulate a scenario packet by packet, and print times, goodput, drops and pauses.
 
     With `run.fidelity = "flow"` messages take max-min fair rates instead, with `job.fidelity` those
-    of some jobs. The exit code is 2 after a mistake, 3 after a deadlock, 130 after Ctrl-C.
+    of some jobs. The exit code is 2 after a mistake, 3 after a deadlock, 70 after a fault of
+    Etherweave, 130 after Ctrl-C.
     """
     changes = overrides(settings)
     if seed is not None:

@@ -36,6 +36,13 @@ class Verb(NamedTuple):
 class VerbCommand(TyperCommand):
     """A verb, with its whole first sentence in lists and its examples as they are written."""
 
+    def invoke(self, ctx: Any) -> Any:
+        """Call the verb; a fault of the core leaves what there is."""
+        from etherweave.cli.faults import reported
+
+        with reported(ctx.params):
+            return super().invoke(ctx)
+
     def get_short_help_str(self, limit: int = 0) -> str:
         """Return the first sentence, which lists wrap rather than cut."""
         return super().get_short_help_str(1000)

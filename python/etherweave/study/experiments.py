@@ -88,8 +88,14 @@ class RunExperiment(ScenarioExperiment):
         ------
         RuntimeError
             When the run got stuck.
+        ValueError
+            When it has a fault; its result is in a directory beside that of the experiment.
         """
-        result = etherweave.run(self.file(home), self.overrides)
+        try:
+            result = etherweave.run(self.file(home), self.overrides)
+        except etherweave.FaultError as fault:
+            kept = fault.result.save(directory.with_name(f"{directory.name}-fault"))
+            raise ValueError(f"{fault}; the result until then is in {kept}") from None
         if result.summary["finished"] == "stuck":
             raise RuntimeError(f"{self.name} is stuck:\n{result.summary.get('stuck_report')}")
         result.save(directory)

@@ -28,6 +28,7 @@ from multiprocessing import connection, get_context
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from etherweave import _core
 from etherweave.machine import build, usable_processors
 
 Task: TypeAlias = tuple[str, Any]
@@ -127,6 +128,9 @@ def answer(function: str, expected: str, argument: Any) -> Answer:
         return {"result": getattr(import_module(module), name)(argument)}
     except (ValueError, OSError) as error:
         return {"error": str(error)}
+    except _core.PanicException as panic:
+        message, place = _core.take_fault() or (str(panic), "")
+        return {"error": f"a fault of Etherweave: {message} ({place})"}
     except Exception:
         return {"error": traceback.format_exc()}
 

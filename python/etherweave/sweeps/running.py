@@ -151,6 +151,8 @@ def carry_out(task: tuple[str, str | None]) -> Record:
     fingerprint = summary["fingerprint"]
     figures["fingerprint"] = "".join(fingerprint.values()) if fingerprint else None  # type: ignore[arg-type]
     message = summary.get("stuck_report") or "; ".join(summary["warnings"])
+    if fault := summary.get("fault"):
+        message = f"{fault['message']} ({fault['place']})"
     figures |= _flat("", overview(result))
     record = _record(summary["finished"], message, figures, time.thread_time() - start)
     modes = {"fidelity": fidelity(done.resolved), "fidelity_error_max": error_max(summary)}

@@ -36,7 +36,7 @@ Record: TypeAlias = dict[str, Any]
 PLAN, DATASET = "sweep.json", "runs"
 ERROR = "fidelity_error_max"
 """Column of the largest error of a figure of flow-level mode; null: not measured."""
-FAILED = ("mistake", "stuck")
+FAILED = ("mistake", "stuck", "fault")
 """Endings of runs that have no figures to compare."""
 LOST = "lost"
 TABLES = "tables"
@@ -54,7 +54,7 @@ class SweepStatus:
     finished: int
     """Those that will not be carried out again."""
     failed: int
-    """Those of them that failed, by a mistake or without progress."""
+    """Those of them that failed, by a mistake, without progress or by a fault of the core."""
     lost: int
     """Those that a worker or a machine failed, and that are carried out again."""
     seconds: float

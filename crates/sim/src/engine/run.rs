@@ -104,6 +104,11 @@ impl Simulation {
         }
     }
 
+    /// Ends a run in whose midst a panic was caught at the latest time that a shard has reached.
+    pub fn end_where_it_is(&mut self) {
+        self.end = self.shards.iter().map(|shard| shard.now).max().unwrap_or(Time::ZERO);
+    }
+
     /// A thread to each shard; those that would wait serve shards of others.
     fn run_on_threads(&mut self, limits: &Limits, may_continue: &mut dyn FnMut(&Shard) -> bool) -> StopReason {
         let division = self.division.among(self.shards.len());

@@ -55,6 +55,7 @@ ENDS = {
     "time_limit": "ended at its time limit",
     "interrupted": "was interrupted: its results are partial",
     "stuck": "got stuck: no event could make progress",
+    "fault": "was ended by a fault of Etherweave: its results are partial",
 }
 
 

@@ -142,7 +142,7 @@ def _warnings(study: StudyResult) -> Sequence[str]:
 
 
 def _partial(finished: str) -> Sequence[str]:
-    return ["its results are partial"] if finished in ("interrupted", "stuck") else []
+    return ["its results are partial"] if finished in ("interrupted", "stuck", "fault") else []
 
 
 def _appendix(study: StudyResult) -> list[tuple[str, str]]:
