@@ -156,7 +156,7 @@ impl TcpState {
         if flow.is_open {
             return most as u32;
         }
-        (self.sender.window() / SEGMENTS).clamp(2 * u64::from(self.mss), most) as u32
+        (self.sender.window() / SEGMENTS).clamp(most.min(2 * u64::from(self.mss)), most) as u32
     }
 
     /// Frames of a segment.
