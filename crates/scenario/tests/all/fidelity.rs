@@ -580,3 +580,113 @@ fn what_flow_level_mode_rejects_is_rejected_for_single_jobs_and_all_of_them_are_
     assert!(run_with(HYBRID, &[all[0], all[1], ("run.jobs", "[\"halo\"]")], 1).is_ok());
     assert!(run_with(HYBRID, &[all[2], ("run.jobs", "[\"others\"]"), ("run.end", "\"1ms\"")], 1).is_ok());
 }
+
+/// Two hosts in packets and six in flow-level mode over one cable of 100 Gb/s, of which 4,096 B of 4,184 B are payload;
+/// six more the other way.
+const CABLE: &str = "routing = \"shortest_path\"\n[topology.fat_tree]\nleaves = 2\nhosts_per_leaf = 8\ncores = 1\n\
+                     links_per_core = 1\n[switch]\nbuffer = \"1MiB\"\n[transport.roce]\n[[job]]\nname = \"p\"\n\
+                     placement.hosts = [8, 0]\n\
+                     workload.incast = { sources = 1, message = \"1MB\", outstanding = 4 }\n[[job]]\nname = \"p2\"\n\
+                     placement.hosts = [9, 1]\n\
+                     workload.incast = { sources = 1, message = \"1MB\", outstanding = 4 }\n[[job]]\nname = \"f\"\n\
+                     fidelity = \"flow\"\nplacement.hosts = [2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15]\n\
+                     workload.permutation_streams = { ranks = 12, message = \"1MB\", messages = 10000, \
+                     outstanding = 4, partner = { shift = 6 } }\n";
+
+/// Holds from the first packet on. Both jobs in packets have a quarter of the cable, and less until queues have filled.
+#[test]
+fn packets_and_messages_carry_no_more_than_a_link_does_in_any_span() {
+    let payload = 100.0 * 4096.0 / 4184.0;
+    let spans = [("0s", "100us"), ("0s", "500us"), ("500us", "1ms"), ("1ms", "2ms"), ("2ms", "5ms"), ("5ms", "10ms")];
+    for (begin, end) in spans {
+        let run = [("run.warm_up", format!("{begin:?}")), ("run.end", format!("{end:?}"))];
+        let run: Vec<_> = run.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let rates = goodput(&run_with(CABLE, &run, 1).unwrap());
+        // Streams of the packets first, then of hosts 2 to 7, and back.
+        let packets: f64 = rates[..2].iter().sum();
+        for carried in [rates[..8].iter().sum::<f64>(), rates[8..].iter().sum()] {
+            assert!(carried < 1.005 * payload, "{begin} {end}: {carried} {rates:?}");
+        }
+        assert!(packets < 1.1 * payload / 4.0, "{begin} {end}: {packets}");
+        assert!(begin == "0s" || packets > 0.9 * payload / 4.0, "{begin} {end}: {packets}");
+    }
+}
+
+/// Streams of eight hosts amid those of 64 others; docs/models/flow-level.md has the errors.
+#[test]
+fn packets_keep_their_rate_amid_messages_where_switches_decide_for_every_packet() {
+    let job = |name: &str, ranks: u32| {
+        format!(
+            "[[job]]\nname = \"{name}\"\nplacement.random = {{}}\nworkload.permutation_streams = {{ ranks = {ranks}, \
+             message = \"1MB\", messages = 100000, outstanding = 4 }}\n"
+        )
+    };
+    for routing in ["valiant_group", "ugal_global", "ugal_local"] {
+        let head = OVERTAKING.split("[[job]]").next().unwrap();
+        let text = format!(
+            "routing = \"{routing}\"\nrun = {{ end = \"2ms\", warm_up = \"500us\" }}\n[topology.dragonfly]\n{head}{}{}",
+            job("p", 8),
+            job("f", 64)
+        );
+        let rate = |fidelity: &str| {
+            let outcome = run_with(&text, &[("job.1.fidelity", fidelity)], 1).unwrap();
+            goodput(&outcome)[..8].iter().sum::<f64>() / 8.0
+        };
+        let [packet, hybrid] = ["\"packet\"", "\"flow\""].map(rate);
+        assert!((hybrid / packet - 1.0).abs() < 0.2, "{routing}: {hybrid} {packet}");
+    }
+}
+
+/// Buffers, their headroom and credits are for packets: 512 hosts on a switch of 16 MiB, NICs without room for what
+/// credits need, credits that return at once.
+#[test]
+fn what_only_packets_need_is_not_asked_for_without_them() {
+    let job = "[[job]]\nname = \"job\"\nworkload.permutation = { ranks = 8, bytes = \"20kB\", iterations = 1 }\n";
+    let cases = [
+        ("topology.single_switch.hosts = 512", "switch.buffer"),
+        ("topology.single_switch.hosts = 8\nflow_control.credits.buffer = \"1MiB\"", "nic.receive_buffer"),
+        (
+            "topology.fat_tree = { leaves = 2, hosts_per_leaf = 4, cores = 1, uplink_cable = \"0m\" }\n\
+             flow_control.credits.return_latency = \"0s\"",
+            "flow_control.credits.return_latency",
+        ),
+        ("routing = \"valiant_group\"\ntopology.dragonfly = {}", "flow_control.pfc.priorities"),
+        ("topology.single_switch.hosts = 8\nflow_control.pfc.priorities = [3]", "job.0.priority"),
+        ("topology.single_switch.hosts = 8\nswitch.egress_threshold.static = \"16MiB\"", "switch.egress_threshold"),
+    ];
+    for (head, key) in cases {
+        let text = format!("{head}\n{job}");
+        let summary = run(&text, "flow", 1).unwrap_or_else(|error| panic!("{error}")).summary;
+        assert_eq!(summary.finished, "complete", "{head}");
+        let error = run(&text, "packet", 1).err().unwrap_or_else(|| panic!("{head}")).to_string();
+        assert!(error.contains(key), "{head}: {error}");
+    }
+}
+
+/// Twice the segment size is more than the offload takes.
+#[test]
+fn segments_of_tcp_are_as_large_as_the_offload_takes() {
+    let text = format!("transport.tcp.mss = \"35584B\"\n{PAIR}workload.osu_latency = {{ iterations = 1 }}\n");
+    assert_eq!(run(&text, "flow", 1).unwrap().summary.finished, "complete");
+}
+
+/// The callback panics as a fault of the simulator would. The pair has sent its first message by then.
+#[test]
+fn a_panic_ends_a_run_with_what_it_has_until_then() {
+    let text = format!("{PAIR}workload.osu_latency = {{ iterations = 1000 }}\n");
+    for fidelity in ["packet", "flow"] {
+        let changes = [("run.fidelity".to_owned(), format!("{fidelity:?}"))];
+        let run = Run::start(&text, "x.toml", &changes, 1, &[]).unwrap();
+        let mut reports = 0;
+        let outcome = run.finish(&mut |_| {
+            reports += 1;
+            assert!(reports < 3, "as a fault would");
+            true
+        });
+        let summary = outcome.0.summary;
+        assert_eq!(summary.finished, "fault");
+        assert_eq!(summary.fault.unwrap().message, "as a fault would");
+        assert!(summary.packets_delivered > 0 && summary.end_ns > 0.0, "{fidelity}");
+        assert!(!outcome.0.tables.is_empty());
+    }
+}

@@ -8,6 +8,7 @@ use etherweave_primitives::Time;
 
 use super::Shard;
 use super::event::{EventKey, Kind};
+use crate::fluid::Crossing;
 use crate::indices::PortIndex;
 use crate::packet::{Handle, Packet};
 use crate::switch::impaired_link::ImpairedLink;
@@ -46,10 +47,12 @@ impl Shard {
             let port = &mut self.ports[link.port];
             port.busy_until = shaper.charge(self.now, port.busy_until, wire);
         }
-        if let (Some(background), Some(fluid)) = (&mut link.background, &self.fluid) {
-            let wait = fluid.wait(self.now, link.port, wire, &mut background.backlog);
+        if let (Some(background), Some(fluid)) = (&mut link.background, &mut self.fluid) {
+            let Crossing { wait, occupied } = fluid.cross(self.now, link.port, wire);
+            let port = &mut self.ports[link.port];
+            port.busy_until = port.busy_until.max(self.now + occupied);
             time = (time + wait).max(background.next_arrival);
-            background.next_arrival = time + self.ports[link.port].serialization_time(wire);
+            background.next_arrival = time + port.serialization_time(wire);
         }
         let packet = &mut self.packets[handle];
         packet.is_damaged |= link.damage.as_mut().is_some_and(|damage| damage.is_hit(self.now, wire));

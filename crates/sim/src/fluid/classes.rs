@@ -48,6 +48,12 @@ impl ClassLinks {
         self.capacities[link as usize]
     }
 
+    /// Leaves less of a link to a single class until this is called again.
+    pub fn limit(&mut self, link: u32, capacity: f64) {
+        debug_assert!(self.weights.len() == 1, "several classes divide links anew");
+        self.solver.capacities[link as usize] = capacity;
+    }
+
     /// How many classes there are.
     pub fn classes(&self) -> u32 {
         self.weights.len() as u32

@@ -29,7 +29,8 @@ use etherweave_primitives::{Duration, Time};
 use crate::indices::{EndpointIndex, PortIndex};
 pub(crate) use active::Window;
 use active::{Active, Counted, Ends};
-pub(crate) use beside::{Backlog, BesidePackets};
+use beside::SharedLink;
+pub(crate) use beside::{BesidePackets, Crossing};
 use classes::ClassLinks;
 pub(crate) use latest::{Departures, LATENCIES, PathLatency, lateness};
 use left_out::{Begun, LinkLoad, Solution};
@@ -40,6 +41,10 @@ pub(crate) use paths::{Branch, BranchRange, Branches, Links, PathSet, Tables};
 
 /// A share of a link below which nothing is left of it.
 const FULL: f64 = 1e-9;
+/// Sums of rates are rounded by less than this share of a link.
+const RATE_SLACK: f64 = 1e-6;
+/// Classes divide a link but for this share of it.
+const CLASS_SLACK: f64 = 0.01;
 /// A share of a link from which on packets that are sent by others overtake those that wait for it.
 const BUSY: f64 = 0.5;
 /// Connections on a link that are fewer are none: sums of shares are rounded.
@@ -80,6 +85,8 @@ pub(crate) struct Fluid {
     parts: u64,
     /// For how long rates hold that were solved last; those of the present if that is less.
     interval: Duration,
+    /// The longest of them.
+    interval_max: Duration,
     hosts: usize,
     /// When the event is due that is scheduled.
     pub scheduled: Time,
@@ -136,6 +143,7 @@ impl Fluid {
             message_ends: Ends::default(),
             counted,
             interval: packet,
+            interval_max: packet,
             parts,
             hosts,
             scheduled: Time::MAX,
@@ -205,7 +213,10 @@ impl Fluid {
             queued: 0.0,
         };
         if let Some(beside) = self.beside.as_mut().filter(|_| !active.is_in_packets()) {
-            links.shares(tables).for_each(|(link, share)| beside.begin(link, share, share * rate));
+            let capacity = |link: PortIndex| self.solver.capacity(link.get());
+            links
+                .shares(tables)
+                .for_each(|(link, share)| beside.begin(now, (link, capacity(link)), share, share * rate));
         }
         self.message_ends += active.ends(&self.counted);
         self.active.push(active);
@@ -260,7 +271,7 @@ impl Fluid {
                 *count -= share * weight;
                 *load = if *count < NONE && others.is_empty() { 0.0 } else { (*load - share * level).max(0.0) };
                 if let Some(beside) = self.beside.as_mut().filter(|_| !ended.is_in_packets()) {
-                    beside.end(link, share * weight, share * level);
+                    beside.end(now, (link, capacity), share * weight, share * level);
                 }
             }
         }
@@ -318,10 +329,16 @@ impl Fluid {
         self.ends.push(Reverse((active.ends, active.endpoint)));
     }
 
-    /// How long a packet of `wire` bytes waits for messages at a link.
-    pub fn wait(&self, now: Time, link: PortIndex, wire: u32, backlog: &mut Backlog) -> Duration {
-        let beside = self.beside.as_ref().expect("packets wait where they are simulated");
-        beside.wait(now, link, self.solver.capacity(link.get()), wire, backlog)
+    /// Bytes that messages have queued for a port, as packets see it.
+    pub fn queued(&self, port: PortIndex) -> u32 {
+        self.beside.as_ref().map_or(0, |beside| beside.queued(port))
+    }
+
+    /// Effect of messages on a packet of `wire` bytes that begins to leave by a port.
+    pub fn cross(&mut self, now: Time, port: PortIndex, wire: u32) -> Crossing {
+        let beside = self.beside.as_mut().expect("packets cross links where they are simulated");
+        let packets = self.loads[port.get() as usize].1 - beside.connections(port);
+        beside.cross(now, SharedLink { port, capacity: self.solver.capacity(port.get()), packets }, wire)
     }
 
     fn solve_soon(&mut self, now: Time) {
@@ -364,16 +381,28 @@ impl Fluid {
         }
         (self.solve_at, self.solved) = (None, now);
         self.limit_packets(tables);
+        if let Some(beside) = &mut self.beside {
+            beside.take_excess(now, self.interval, &mut self.solver);
+            self.interval_max = self.interval_max.max(self.interval);
+            let is_bounded = beside.is_excess_bounded(self.interval_max, &self.solver);
+            debug_assert!(is_bounded, "no link carries more than its rate for long");
+        }
         self.fill(tables);
         self.apply_rates(now, tables);
+        debug_assert!(self.are_within_capacities(), "rates that are solved fill no link beyond its capacity");
         self.count_left_out(tables);
-        if let Some(beside) = &mut self.beside {
-            beside.settle();
+        if self.beside.is_some() {
             // What waits changes while rates stay.
             if !self.ends.is_empty() {
                 self.solve_soon(now);
             }
         }
+    }
+
+    /// Whether connections use no link beyond its capacity; of several classes within what their rounds leave open.
+    fn are_within_capacities(&self) -> bool {
+        let slack = if self.solver.classes() > 1 { CLASS_SLACK } else { RATE_SLACK };
+        (0..).zip(&self.loads).all(|(link, load)| load.0 <= self.solver.capacity(link) * (1.0 + slack))
     }
 
     /// For how long rates hold at least, with so much time between two ends of messages [ps]. Of messages of different
@@ -408,7 +437,7 @@ impl Fluid {
                 for (link, part) in links.flow(branch).links(tables) {
                     self.loads[link as usize].0 += (rate - *level) * part;
                     if let Some(beside) = &mut beside {
-                        beside.change(link, (rate - *level) * part);
+                        beside.change(now, (link, self.solver.capacity(link)), (rate - *level) * part);
                     }
                 }
                 *level = rate;
@@ -418,18 +447,35 @@ impl Fluid {
             if active.is_in_packets() {
                 continue;
             }
-            if let Some(beside) = beside {
-                let of = |(branch, share): (&Branch, &Share)| f64::from(branch.weight) * share.rate / active.rate;
-                let flows = branches.iter().zip(own);
-                flows.for_each(|flow| beside.queue(flow.1.bottleneck, active.queued * of(flow)));
-            }
             active.ends = now + active.lasts();
             ends.push(Reverse((active.ends, active.endpoint)));
         }
         self.ends = BinaryHeap::from(ends);
+        self.queue_messages(tables);
         self.message_ends = Ends::default();
         self.active.iter().for_each(|active| self.message_ends += active.ends(&self.counted));
         self.interval = self.interval_of(self.message_ends.between().unwrap_or(0.0));
+        let interval = self.interval;
+        self.beside.iter_mut().for_each(|beside| beside.hold(interval));
+    }
+
+    /// Notes where messages wait for which packets have to wait.
+    fn queue_messages(&mut self, tables: Tables<'_>) {
+        let Some(beside) = &mut self.beside else { return };
+        let (mut shares, solver, loads) = (self.shares.as_slice(), &self.solver, &self.loads);
+        let used = |link: u32| (loads[link as usize].0 / solver.capacity(link)).min(1.0);
+        for active in &self.active {
+            let branches = active.used_branches(tables);
+            let (own, next) = shares.split_at(branches.len());
+            shares = next;
+            for (&branch, share) in branches.iter().zip(own).filter(|_| active.queued > 0.0) {
+                let bytes = active.queued * f64::from(branch.weight) * share.rate / active.rate;
+                if let Some(full) = share.bottleneck {
+                    beside.queue(active.links.flow(branch), full, bytes, tables, used);
+                }
+            }
+        }
+        beside.settle();
     }
 
     /// Counts what packets would do otherwise at these rates, in some solutions.

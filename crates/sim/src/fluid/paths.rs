@@ -127,6 +127,11 @@ impl Links {
 }
 
 impl Branch {
+    /// Whether only a part of it uses some of its links.
+    pub fn is_split(self, tables: Tables<'_>) -> bool {
+        self.links(tables).any(|(_, share)| share < f64::from(self.weight))
+    }
+
     /// Its links between switches, each with its share of the connection.
     pub fn links(self, tables: Tables<'_>) -> impl Iterator<Item = (PortIndex, f64)> + '_ {
         let shares = tables.branches.map_or(&[][..], |branches| &branches.shares);

@@ -5,7 +5,6 @@ use etherweave_primitives::Time;
 use super::port::PeerLink;
 use super::shaper::Shaper;
 use crate::degraded::DegradedChannel;
-use crate::fluid::Backlog;
 use crate::indices::PortIndex;
 use crate::losses::LostData;
 use crate::packet::Packet;
@@ -72,8 +71,6 @@ pub(crate) struct ImpairedLink {
 /// What packets beside messages of flow-level mode need to know of their link.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Background {
-    /// What those before have left.
-    pub backlog: Backlog,
     /// When the next can arrive: none overtakes another.
     pub next_arrival: Time,
 }

@@ -160,7 +160,10 @@ impl Shard {
         let Some(queue) = number else { return };
         let bytes = match self.crossbars.are_used() {
             true => self.credits.ports[egress].channels[usize::from(priority)].taken() * self.credits.unit,
-            false => port.queue(class).bytes,
+            false => {
+                let messages = self.fluid.as_ref().map_or(0, |fluid| fluid.queued(egress));
+                port.queue(class).bytes + messages
+            }
         };
         if std::mem::replace(&mut neighbours.reported[queue as usize], bytes) == bytes {
             return;

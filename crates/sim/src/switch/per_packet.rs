@@ -22,6 +22,7 @@ use super::input_queued::Crossbars;
 use super::neighbour_loads::NeighbourLoads;
 use super::port::Port;
 use crate::engine::Shard;
+use crate::fluid::Fluid;
 use crate::indices::{EndpointIndex, PortIndex};
 use crate::packet::{Handle, PacketRoute};
 
@@ -267,12 +268,19 @@ pub(crate) struct SwitchLoad<'a> {
     class_of_priority: &'a [u8; 8],
     neighbours: Option<&'a NeighbourLoads>,
     group_traffic: Option<&'a GroupTraffic>,
+    fluid: Option<&'a Fluid>,
+    first_port: PortIndex,
     switch: u32,
     base: u8,
     now: Time,
 }
 
 impl SwitchLoad<'_> {
+    /// Bytes that messages of flow-level mode have queued for an output.
+    fn messages(&self, port: u8) -> u32 {
+        self.fluid.map_or(0, |fluid| fluid.queued(PortIndex::new(self.first_port.get() + u32::from(port))))
+    }
+
     fn class(&self, channel: u8) -> usize {
         usize::from(self.class_of_priority[usize::from(self.base + channel)])
     }
@@ -299,14 +307,14 @@ impl LoadView for SwitchLoad<'_> {
         if self.crossbars.are_used() {
             return self.ahead(port, usize::from(self.base + channel));
         }
-        self.ports[usize::from(port)].queue(self.class(channel)).bytes
+        self.ports[usize::from(port)].queue(self.class(channel)).bytes + self.messages(port)
     }
 
     fn queued(&self, port: u8) -> u32 {
         if self.crossbars.are_used() {
             return (0..Priority::COUNT).map(|priority| self.ahead(port, priority)).sum();
         }
-        self.ports[usize::from(port)].queued()
+        self.ports[usize::from(port)].queued() + self.messages(port)
     }
 
     fn occupancy_at(&self, switch: u32, port: u8, channel: u8) -> u32 {
@@ -424,6 +432,8 @@ impl Shard {
             class_of_priority,
             neighbours: self.neighbour_loads.as_deref(),
             group_traffic: self.group_traffic.as_deref(),
+            fluid: self.fluid.as_deref(),
+            first_port: switch.first_port,
             switch: switch.number,
             base: route.base,
             now: self.now,
