@@ -17,6 +17,10 @@ pub(super) struct Transmission<N> {
     pub(super) note: N,
 }
 
+/// The latest sent of what has arrived: when it was sent, its last byte, and its round trip (`RACK.xmit_ts`,
+/// `RACK.end_seq`, `RACK.rtt`).
+pub(super) type Newest = (Time, u64, Duration);
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Rack<N> {
@@ -161,10 +165,31 @@ impl<N: Copy> Rack<N> {
         }
     }
 
-    /// Forgets what went out.
-    pub(super) fn clear(&mut self) {
-        self.transmissions.clear();
+    /// Takes out all that went out.
+    pub(super) fn take(&mut self) -> VecDeque<Transmission<N>> {
         self.loss_at = None;
+        std::mem::take(&mut self.transmissions)
+    }
+
+    /// What [`Rack::restore_newest`] puts back.
+    pub(super) fn newest_arrival(&self) -> Newest {
+        (self.newest.0, self.newest.1, self.newest_round_trip)
+    }
+
+    /// Forgets what has arrived since.
+    pub(super) fn restore_newest(&mut self, (sent, end, round_trip): Newest) {
+        self.newest = (sent, end);
+        self.newest_round_trip = round_trip;
+    }
+
+    /// Takes out transmissions that are not to be judged.
+    pub(super) fn retain(&mut self, is_judged: impl Fn(&Transmission<N>) -> bool) {
+        self.transmissions.retain(is_judged);
+    }
+
+    /// Puts back what went out before all others.
+    pub(super) fn put_before(&mut self, earlier: impl DoubleEndedIterator<Item = Transmission<N>>) {
+        earlier.rev().for_each(|transmission| self.transmissions.push_front(transmission));
     }
 }
 

@@ -163,8 +163,8 @@ impl SelectiveRepeat {
 
     /// The retransmission timer has expired: all that is not known to have arrived counts as lost.
     pub(super) fn lose_all(&mut self, progress: Progress) {
-        self.rack.clear();
-        self.is_probing = false;
+        self.rack.take();
+        self.probes = 0;
         let mut start = progress.acknowledged;
         while start < progress.next {
             let held = self.arrived.at_or_after(start).unwrap_or(ByteRange::new(progress.next, progress.next));

@@ -178,13 +178,21 @@ impl Sender {
 
     fn after_timeout(&mut self, change: Change, until: u64) {
         if self.judge_timeout(change.acked, change.arrival, until) {
-            return;
+            return self.repair_what_was_lost_before(change);
         }
         self.grow(change);
         if self.scoreboard.una() >= until {
-            self.end_frto();
+            self.confirm_timeout();
             self.phase = RecoveryPhase::Open;
             self.congestion.recovered();
+        }
+    }
+
+    /// After a timeout that was none: losses among what was out then are found now.
+    fn repair_what_was_lost_before(&mut self, change: Change) {
+        self.detect_loss(Change { duplicate: None, ..change });
+        if self.loss_is_evident() {
+            self.enter_recovery();
         }
     }
 
@@ -299,7 +307,7 @@ impl Sender {
         self.duplicates = 0;
         self.scoreboard.mark_all();
         if let Some(losses) = &mut self.time_based {
-            losses.clear();
+            losses.time_out();
         }
         self.recover = self.scoreboard.sent_to();
         self.phase = RecoveryPhase::Loss { until: self.recover };

@@ -295,7 +295,7 @@ impl Sender {
         let segment = self.new_data(now, len_max);
         let RecoveryPhase::Loss { until } = self.phase else { return segment };
         if segment.is_none() && self.scoreboard.sent_to() <= until {
-            self.end_frto();
+            self.confirm_timeout();
             return self.retransmission();
         }
         segment
@@ -347,7 +347,7 @@ impl Sender {
 
     /// How much of the unsent data makes a segment: all of it, or whole segment sizes (silly window avoidance,
     /// RFC 9293, section 3.8.6.2.1, without Nagle's algorithm).
-    fn sendable(&self, quota: u64) -> u64 {
+    pub(super) fn sendable(&self, quota: u64) -> u64 {
         let window_end = self.window_end.max(self.scoreboard.una() + self.floor);
         let quota = quota.min(window_end.saturating_sub(self.scoreboard.sent_to()));
         let unsent = self.unsent();

@@ -3,7 +3,7 @@
 use etherweave_primitives::{Duration, Time};
 
 use super::scoreboard::{DUPLICATE_THRESHOLD, Scoreboard};
-use crate::transport::rack::{Rack, Transmission};
+use crate::transport::rack::{Newest, Rack, Transmission};
 use crate::transport::ranges::ByteRange;
 
 /// What is noted of a segment.
@@ -16,11 +16,15 @@ pub(super) struct SegmentNote {
 #[derive(Clone, Debug)]
 pub(super) struct TimeBasedLoss {
     rack: Rack<SegmentNote>,
+    /// What was out when the retransmission timer expired, as long as that may have been too early.
+    timed_out: Vec<Transmission<SegmentNote>>,
+    /// What had arrived by then.
+    arrived_before: Option<Newest>,
 }
 
 impl TimeBasedLoss {
     pub(super) fn new(timeout_max: Duration) -> TimeBasedLoss {
-        TimeBasedLoss { rack: Rack::new(timeout_max) }
+        TimeBasedLoss { rack: Rack::new(timeout_max), timed_out: Vec::new(), arrived_before: None }
     }
 
     /// Notes a segment that goes out.
@@ -75,8 +79,25 @@ impl TimeBasedLoss {
     }
 
     /// The retransmission timer has expired: all that is out counts as lost.
-    pub(super) fn clear(&mut self) {
-        self.rack.clear();
+    pub(super) fn time_out(&mut self) {
+        self.arrived_before.get_or_insert(self.rack.newest_arrival());
+        self.timed_out.extend(self.rack.take());
+    }
+
+    /// It had expired too early: what was out then is in doubt again, and what went out again since says nothing, for
+    /// an answer to it may be one to what it repeats (RFC 8985, section 6.2, step 2).
+    pub(super) fn undo_timeout(&mut self) {
+        if let Some(newest) = self.arrived_before.take() {
+            self.rack.restore_newest(newest);
+        }
+        self.rack.retain(|transmission| !transmission.note.is_retransmission);
+        self.rack.put_before(self.timed_out.drain(..).filter(|earlier| !earlier.note.is_retransmission));
+    }
+
+    /// It had not.
+    pub(super) fn confirm_timeout(&mut self) {
+        self.timed_out.clear();
+        self.arrived_before = None;
     }
 }
 

@@ -97,11 +97,11 @@ impl Sender {
         };
     }
 
-    /// Two round trips after the latest event, when the sender has nothing more that it may send (RFC 8985,
-    /// section 7.2).
+    /// Two round trips after the latest event, when the sender has nothing more that both windows let it send (RFC
+    /// 8985, section 7.2; Linux since 4.x, where 3.10 looked at its own window only).
     fn tail_probe_due(&self, now: Time) -> Option<EarlyDeadline> {
         let wanted = self.timers.tail_probe && self.tail_probe.is_none() && self.scoreboard.outstanding() > 0;
-        let more_to_send = self.unsent() > 0 && self.in_flight() + self.mss <= self.congestion.window();
+        let more_to_send = self.sendable(self.mss) > 0 && self.in_flight() + self.mss <= self.congestion.window();
         if !wanted || more_to_send {
             return None;
         }

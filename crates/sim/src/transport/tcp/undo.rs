@@ -81,7 +81,7 @@ impl Sender {
             Frto::Armed if acked == 0 => {}
             Frto::Armed if self.unsent() > 0 && self.scoreboard.una() < until => self.probe_with_new_data(),
             Frto::Probing if acked == 0 && arrival.bytes == 0 => {}
-            Frto::Armed | Frto::Probing => self.end_frto(),
+            Frto::Armed | Frto::Probing => self.confirm_timeout(),
         }
         false
     }
@@ -93,6 +93,14 @@ impl Sender {
     }
 
     /// From now on what is lost goes out again.
+    pub(super) fn confirm_timeout(&mut self) {
+        self.end_frto();
+        if let Some(losses) = &mut self.time_based {
+            losses.confirm_timeout();
+        }
+    }
+
+    /// The timeout is not judged any more.
     pub(super) fn end_frto(&mut self) {
         self.frto = Frto::Off;
         self.scoreboard.end_newer();
@@ -102,6 +110,9 @@ impl Sender {
     fn end_spurious_timeout(&mut self) {
         self.end_frto();
         self.scoreboard.forget_losses();
+        if let Some(losses) = &mut self.time_based {
+            losses.undo_timeout();
+        }
         self.phase = RecoveryPhase::Open;
         self.undo_reduction();
     }

@@ -1,10 +1,10 @@
 //! How losses are found, and how reductions are undone that nothing was lost for.
 
-use etherweave_primitives::{Duration, Time};
+use etherweave_primitives::{Bytes, Duration, Time};
 
 use super::channel::{Connection, Fate, Item, MSS};
 use super::{segments, wide_open};
-use crate::transport::tcp::{Ack, SegmentLoss, Sender, TcpParams};
+use crate::transport::tcp::{Ack, Segment, SegmentLoss, Sender, TcpParams};
 
 /// RFC 8985 to the letter: no least wait, which Linux adds for its timers.
 fn by_time() -> TcpParams {
@@ -121,6 +121,57 @@ fn a_spurious_timeout_is_undone() {
     for loss_detection in [SegmentLoss::Duplicates, SegmentLoss::Time] {
         assert_eq!(after_a_timeout(loss_detection, held), (1, 1, 1, u64::MAX), "{loss_detection:?}");
     }
+}
+
+/// As before, but the second of the twelve was lost before the timeout, which does not show that. All others are back
+/// 100 us after they are let go at 300 ms, and three of them behind the hole prove the loss at once (RFC 8985, section
+/// 6.2). A second timeout would come at 200 ms + 400 ms.
+#[test]
+fn what_was_lost_before_a_spurious_timeout_is_found_when_that_is_undone() {
+    let fate = |number| match number {
+        12 => Fate::Lost,
+        11 | 13..=22 => Fate::Late(Duration::from_ms(300)),
+        23 => Fate::Late(Duration::from_us(100_200)),
+        _ => Fate::Arrives,
+    };
+    for loss_detection in [SegmentLoss::Duplicates, SegmentLoss::Time] {
+        let params = TcpParams { loss_detection, tail_loss_probe: false, ..by_time() };
+        let mut connection = Connection::new(&params, |number, item: &Item| match item {
+            Item::Segment(..) => fate(number),
+            Item::Ack(_) => Fate::Arrives,
+        });
+        connection.transfer(10 * MSS);
+        let start = connection.now;
+        connection.transfer(40 * MSS);
+        let counters = connection.sender.counters();
+        assert_eq!((counters.timeouts, counters.undone_reductions), (1, 1), "{loss_detection:?}");
+        let again = connection.log.iter().find(|(_, segment)| segment.retransmission && segment.seq == 11 * MSS);
+        let after = again.map(|(time, _)| time.since(start));
+        assert_eq!(after, Some(Duration::from_us(300_100)), "{loss_detection:?}");
+    }
+}
+
+/// The receiver has room for eight segments, the congestion window for twenty, and what is sent first of the second
+/// transfer is lost. Two round trips later, at 200 us, the last goes again, and shows that the others are lost (RFC
+/// 8985, sections 7.2 and 7.3). The timeout would come after 200 ms.
+#[test]
+fn a_flight_that_the_receivers_window_limits_is_probed_for() {
+    let buffer = Bytes::new(2 * 8 * MSS);
+    let params = TcpParams { receive_buffer: buffer, receive_buffer_initial: buffer, ..by_time() };
+    let is_lost = |segment: &Segment| segment.seq >= 10 * MSS && segment.seq < 18 * MSS && !segment.retransmission;
+    let mut connection = Connection::new(&params, |_, item: &Item| match item {
+        Item::Segment(segment, _) if is_lost(segment) => Fate::Lost,
+        Item::Segment(..) | Item::Ack(_) => Fate::Arrives,
+    });
+    connection.transfer(10 * MSS);
+    let start = connection.now;
+    connection.transfer(40 * MSS);
+    let counters = connection.sender.counters();
+    assert_eq!((counters.timeouts, counters.tail_probes), (0, 1));
+    let again = connection.log.iter().filter(|(_, segment)| segment.retransmission);
+    let again: Vec<_> = again.map(|(time, segment)| (time.since(start), segment.seq / MSS)).take(2).collect();
+    // The receiver's window moves by whole segments: seven of the eight are out.
+    assert_eq!(again, [(Duration::from_us(200), 16), (Duration::from_us(300), 10)]);
 }
 
 /// The new data that follow the first segment arrive, and what was sent before does not: all twelve go out again.
