@@ -127,7 +127,11 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
         let is_from_host = matches!(channel.from.node, Node::Host(_));
         let peer = Peer { link: PeerLink::to_shard(peer_shard as u32), port, is_host };
         let params = &shard.constants.params;
-        let mut port = Port::new(channel.rate, owner, peer, delay(channel, params), pause_delay(channel, params));
+        let rate = match channel.from.node {
+            Node::Host(host) => params.nic.clocked(channel.rate, params.seed, host.get()),
+            Node::Switch(_) => channel.rate,
+        };
+        let mut port = Port::new(rate, owner, peer, delay(channel, params), pause_delay(channel, params));
         if shard.constants.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {
             port.header_time = port.serialization_time(shard.constants.header_bytes);
         }

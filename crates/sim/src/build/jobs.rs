@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_primitives::{BitRate, HostId, InputError, InputErrors, Purpose, Stream, Time};
+use etherweave_primitives::{BitRate, Duration, HostId, InputError, InputErrors, Purpose, Stream, Time};
 use etherweave_topology::Topology;
 use etherweave_workload::{ExecutionStream, Traffic};
 
@@ -331,10 +331,33 @@ fn add_thread(shard: &mut Shard, port: PortIndex, number: usize, core: CoreIndex
 /// each is appended; in order, ten thousand streams would each move all before them.
 fn schedule_starts(shard: &mut Shard, experiment: &Experiment) {
     let start = |(index, thread): (ThreadIndex, &Thread)| {
-        let time = Time::ZERO + experiment.jobs[thread.job as usize].start;
+        let time = Time::ZERO + experiment.jobs[thread.job as usize].start + start_jitter(shard, thread, experiment);
         (time, shard.hosts[thread.host].port, index)
     };
     let mut starts: Vec<(Time, PortIndex, ThreadIndex)> = shard.threads.entries().map(start).collect();
     starts.sort_unstable();
     starts.into_iter().rev().for_each(|(time, port, thread)| shard.schedule_at(time, port, Kind::Start, thread.get()));
+}
+
+/// How much later than its job a thread starts: drawn for each rank, and for each end of a stream.
+fn start_jitter(shard: &Shard, thread: &Thread, experiment: &Experiment) -> Duration {
+    /// Ranks and streams of this purpose stand above those that draw noise.
+    const STARTS: u64 = 1 << 40;
+    let span = experiment.params.host.start_jitter;
+    if span.is_zero() {
+        return Duration::ZERO;
+    }
+    let number = |endpoint| shard.endpoints[endpoint].number;
+    let entity = match &thread.role {
+        Role::Rank(rank) => rank.rank,
+        Role::GraphStream(rank) => match &shard.threads[*rank].role {
+            Role::Rank(rank) => rank.rank,
+            Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => unreachable!("a stream is of a rank"),
+        },
+        Role::Source(source) => number(source.endpoint),
+        Role::Sink(sink) => number(sink.endpoint),
+    };
+    let entity = STARTS | u64::from(thread.job) << 32 | u64::from(entity);
+    let mut random = Stream::new(experiment.params.seed, Purpose::HostNoise, entity);
+    Duration::from_ps(random.below(span.as_ps() + 1))
 }

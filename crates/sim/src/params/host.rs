@@ -2,7 +2,7 @@
 //!
 //! Times of the two paths come from `etherweave calibrate`, which fits them to point-to-point figures only.
 
-use etherweave_primitives::{BitRate, Bytes, Duration};
+use etherweave_primitives::{BitRate, Bytes, Duration, Purpose, Stream};
 
 use super::{CommandStall, CoreParams, Noise, Pcie, ReceiveParams, SharedMemoryParams, TokenBucket, TransmitParams};
 
@@ -33,6 +33,9 @@ pub struct NicParams {
     /// What slows the host below the rate of its link. Absent: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<TokenBucket>,
+    /// How far clocks of NICs may lie from their nominal rate [ppm], 0..=1000: each sends slower than its link by a
+    /// part that is drawn, up to twice this one. Ethernet allows 100. Default 0.
+    pub clock_ppm: u32,
 }
 
 impl Default for NicParams {
@@ -48,7 +51,24 @@ impl Default for NicParams {
             receive_latency: Duration::from_ns(200),
             command_stall: None,
             shaper: None,
+            clock_ppm: 0,
         }
+    }
+}
+
+impl NicParams {
+    /// The rate at which a NIC sends into a link.
+    pub(crate) fn clocked(&self, rate: BitRate, seed: u64, host: u32) -> BitRate {
+        /// Hosts of this purpose stand above those that draw noise.
+        const CLOCKS: u64 = 1 << 41;
+        if self.clock_ppm == 0 {
+            return rate;
+        }
+        let draw = Stream::new(seed, Purpose::HostNoise, CLOCKS | u64::from(host)).bits() >> 32;
+        // In 2^-32 ppm, so that all is whole numbers.
+        let slower = 2 * u128::from(self.clock_ppm) * u128::from(draw);
+        let less = u128::from(rate.as_bps()) * slower / (1_000_000 << 32);
+        BitRate::from_bps(rate.as_bps() - less as u64)
     }
 }
 
@@ -268,6 +288,8 @@ pub struct HostParams {
     pub shared_memory: SharedMemoryParams,
     /// How much later than asked a sleeping process wakes (Linux: 50 us for normal threads).
     pub timer_slack: Duration,
+    /// How much later than its job each rank and each stream starts at most; drawn for each. Default "0s".
+    pub start_jitter: Duration,
     /// Interruptions of computation by the operating system. Absent: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
@@ -286,6 +308,7 @@ impl Default for HostParams {
             mpi_tcp: MpiParams::tcp(),
             shared_memory: SharedMemoryParams::default(),
             timer_slack: Duration::from_us(50),
+            start_jitter: Duration::ZERO,
             noise: None,
         }
     }

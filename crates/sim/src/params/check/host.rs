@@ -28,6 +28,7 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     errors.check(check_receive(&params.host.receive));
     errors.check(params.host.transmit.as_ref().map_or(Ok(()), check_transmit));
     errors.check(check_delay("host.timer_slack", params.host.timer_slack));
+    errors.check(check_delay("host.start_jitter", params.host.start_jitter));
     errors.check(params.host.noise.as_ref().map_or(Ok(()), check_noise));
     errors.check(check_mpi("host.mpi_roce", &params.host.mpi_roce));
     errors.check(check_mpi("host.mpi_tcp", &params.host.mpi_tcp));
@@ -62,6 +63,7 @@ fn check_nic(nic: &NicParams) -> Checked {
     check_delay("nic.transmit_latency", nic.transmit_latency)?;
     check_delay("nic.receive_latency", nic.receive_latency)?;
     check_delay("nic.context_switch", nic.context_switch)?;
+    require_within(0..=1_000, "nic.clock_ppm", nic.clock_ppm)?;
     require_within(RATES, "nic.drain_rate", nic.drain_rate)?;
     if let Some(pcie) = &nic.pcie {
         check_pcie(pcie)?;
