@@ -45,7 +45,7 @@ pub use roce::{
 pub use shaper::TokenBucket;
 pub use shared_memory::SharedMemoryParams;
 pub use swift::Swift;
-pub use switch::{EcnMarking, Forwarding, SwitchModel, SwitchParams, Threshold};
+pub use switch::{EcnMarking, Forwarding, MarkAt, SwitchModel, SwitchParams, Threshold};
 pub use transport::{ConnectionWindow, Transport};
 
 use etherweave_routing::ControllerParams;

@@ -36,6 +36,17 @@ pub enum Threshold {
     Static(Bytes),
 }
 
+/// When a switch compares the queue with the thresholds of ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MarkAt {
+    /// When a packet leaves the queue, by what it leaves behind: the default, as switches do.
+    #[default]
+    Dequeue,
+    /// When a packet joins the queue, by what it finds there.
+    Enqueue,
+}
+
 /// ECN marking by the instantaneous queue (RFC 3168; the ramp of DCQCN, Zhu et al. 2015, fig. 5).
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -46,6 +57,9 @@ pub struct EcnMarking {
     pub queue_max: Bytes,
     /// Share of packets marked just below `queue_max`, 0..=1.
     pub share_max: f64,
+    /// When the queue is compared. Default "dequeue".
+    #[serde(default)]
+    pub mark_at: MarkAt,
 }
 
 /// One switch. Either a shared packet buffer, with ingress accounting per port and priority and a queue per egress port

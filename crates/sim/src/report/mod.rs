@@ -75,7 +75,7 @@ pub struct PortRow {
     pub fcs_errors: u64,
     /// Pause frames received with a wrong frame check sequence that named the priority.
     pub fcs_errors_pause: u64,
-    /// Packets marked by ECN when they were queued for this port.
+    /// Packets marked by ECN on their way out by this port.
     pub ecn_marked_packets: u64,
     /// Most that ever waited in the queue of the priority's traffic class; of a NIC: in its receive buffer
     /// [B].

@@ -23,6 +23,7 @@ use crate::frame::pause::priorities;
 use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::indices::{HostIndex, PortIndex};
 use crate::packet::{Handle, Packet};
+use crate::params::MarkAt;
 use crate::switch::buffer::Admission;
 
 /// Credits of all ports of a shard; without ports, nothing is under credits.
@@ -241,7 +242,7 @@ impl Shard {
         }
         let is_taken = self.credits.cover(packet.priority) || self.admit_beside_credits(ingress, egress, class, handle);
         if is_taken {
-            self.mark(egress, class, handle);
+            self.mark(MarkAt::Enqueue, egress, class, handle);
         }
         is_taken
     }

@@ -6,7 +6,7 @@ use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::indices::{PortIndex, SwitchIndex};
 use crate::packet::{Handle, Packet, flags};
-use crate::params::EcnMarking;
+use crate::params::{EcnMarking, MarkAt};
 use crate::switch::buffer::Admission;
 
 impl Shard {
@@ -103,7 +103,7 @@ impl Shard {
             Admission::StoredPause => self.pause_group(ingress, group_index),
             Admission::Dropped => return self.drop_packet(egress, handle),
         }
-        self.mark(egress, class, handle);
+        self.mark(MarkAt::Enqueue, egress, class, handle);
         true
     }
 
@@ -175,10 +175,10 @@ impl Shard {
         self.resume_peer(ingress, mask);
     }
 
-    /// ECN: marks by the queue that the packet joins.
+    /// ECN: marks by the queue that the packet joins, or by what it leaves behind.
     #[inline(always)]
-    pub(super) fn mark(&mut self, egress: PortIndex, class: usize, handle: Handle) {
-        let Some(ecn) = self.constants.ecn else { return };
+    pub(super) fn mark(&mut self, at: MarkAt, egress: PortIndex, class: usize, handle: Handle) {
+        let Some(ecn) = self.constants.ecn.filter(|ecn| ecn.mark_at == at) else { return };
         let queued = self.ports[egress].queue(class).bytes;
         let packet = &mut self.packets[handle];
         if packet.has(flags::ECN_CAPABLE)
@@ -197,6 +197,8 @@ impl Shard {
         let class = self.constants.scheduler.pick(port, eligible);
         let handle = port.dequeue(class, &self.packets);
         let still_waits = port.waiting & 1 << class != 0;
+        self.mark(MarkAt::Dequeue, egress, class, handle);
+        let port = &mut self.ports[egress];
         self.constants.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
         (handle, port.waiting != 0)
     }

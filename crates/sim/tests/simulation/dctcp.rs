@@ -1,7 +1,7 @@
 //! DCTCP over RoCE in whole simulations.
 
 use etherweave_primitives::{Bytes, ChannelId, Duration, Length};
-use etherweave_sim::params::{Dctcp, EcnMarking, Transport};
+use etherweave_sim::params::{Dctcp, EcnMarking, MarkAt, Transport};
 use etherweave_sim::{Report, Sampling};
 use etherweave_topology::{Family, SingleSwitch};
 use etherweave_workload::{Incast, Workload};
@@ -20,7 +20,8 @@ fn incast(sources: u32) -> Report {
     let Transport::Roce(roce) = &mut params.transport else { unreachable!("RoCE is asked for") };
     (roce.dctcp, roce.window) = (Some(Dctcp {}), Bytes::new(512 << 10));
     let threshold = Bytes::new(THRESHOLD * PACKET);
-    params.switch.ecn = Some(EcnMarking { queue_min: threshold, queue_max: threshold, share_max: 1.0 });
+    params.switch.ecn =
+        Some(EcnMarking { queue_min: threshold, queue_max: threshold, share_max: 1.0, mark_at: MarkAt::Enqueue });
     let cable = Length::from_m(1_000).into();
     let topology = SingleSwitch { hosts: sources + 1, cable, ..SingleSwitch::default() }.generate().unwrap();
     let incast = Incast { sources, message: Bytes::new(1 << 20), outstanding: 4, messages: None, ..Incast::default() };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::common::{experiment, job, job_of, one_switch, roce, run, run_for, tcp};
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority, Rank};
-use etherweave_sim::params::{Dcqcn, EcnMarking, FlowControl, SimParams, Transport};
+use etherweave_sim::params::{Dcqcn, EcnMarking, FlowControl, MarkAt, SimParams, Transport};
 use etherweave_sim::{Experiment, FlowSelection, PortSampleRow, Report, Samples, Sampling};
 use etherweave_topology::{Family, FatTree, Topology};
 use etherweave_workload::{Incast, Permutation, StreamSpec, Traffic, Workload};
@@ -195,7 +195,8 @@ fn a_congestion_notification_halves_the_sampled_rate_of_dcqcn() {
     // Notifications are 50 us apart, and the rate rises by the timer alone, after 300 us: a period holds one change.
     let min_time_between_cnps = Duration::from_us(50);
     roce.dcqcn = Some(Dcqcn { min_time_between_cnps, rpg_byte_reset: Bytes::new(10_000_000), ..Dcqcn::default() });
-    params.switch.ecn = Some(EcnMarking { queue_min, queue_max: Bytes::new(200_000), share_max: 0.1 });
+    params.switch.ecn =
+        Some(EcnMarking { queue_min, queue_max: Bytes::new(200_000), share_max: 0.1, mark_at: MarkAt::Enqueue });
     let incast = Incast { messages: Some(40), ..Incast::default() };
     let experiment = experiment(one_switch(5), params, vec![job(&Workload::Incast(incast))]);
     let report = run(&sampled(experiment, Duration::from_us(10)), 1);

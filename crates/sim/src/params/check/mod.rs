@@ -81,7 +81,7 @@ fn has_pauses(params: &SimParams) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Dcqcn, EcnMarking, RoceParams, Transport};
+    use super::super::{Dcqcn, EcnMarking, MarkAt, RoceParams, Transport};
     use super::*;
     use crate::transport::tcp::TcpParams;
 
@@ -117,7 +117,8 @@ mod tests {
         assert_eq!(rejected(|params| params.switch.xon_offset = Bytes::new(1 << 30)), "switch.xon_offset");
         let still = Dcqcn { dce_tcp_rtt: Duration::ZERO, ..Dcqcn::default() };
         let roce = RoceParams { dcqcn: Some(still), ..RoceParams::default() };
-        let ecn = EcnMarking { queue_min: Bytes::new(1), queue_max: Bytes::new(2), share_max: 1.0 };
+        let ecn =
+            EcnMarking { queue_min: Bytes::new(1), queue_max: Bytes::new(2), share_max: 1.0, mark_at: MarkAt::Dequeue };
         let endless = rejected(|params| {
             params.switch.ecn = Some(ecn);
             params.transport = Transport::Roce(roce);
