@@ -63,6 +63,8 @@ pub(crate) struct RunConstants {
     pub warm_up: Time,
     /// Of each job: whether the run may end without it.
     pub is_background: Vec<bool>,
+    /// Whether any is.
+    pub has_background: bool,
     /// Whether links fail, so that it is noted when what they lose arrives again.
     pub notes_losses: bool,
     /// Whether packets of any job are simulated: without them, switches and NICs have neither buffers nor credits.
@@ -210,6 +212,7 @@ impl RunConstants {
             overheads,
             warm_up: Time::ZERO,
             is_background: Vec::new(),
+            has_background: false,
             notes_losses: false,
             has_packets: true,
         }

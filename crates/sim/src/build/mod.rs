@@ -162,7 +162,8 @@ impl Simulation {
         let own = division.shards_of(worker.number);
         shards.truncate(own.end);
         shards.drain(..own.start);
-        Ok(Simulation { shards, division, lookahead, stall_limit: experiment.stall_limit, names, end: Time::ZERO })
+        let (stall_limit, end, deadlock) = (experiment.stall_limit, Time::ZERO, None);
+        Ok(Simulation { shards, division, lookahead, stall_limit, names, end, deadlock })
     }
 
     /// Checks all that [`Simulation::build`] checks, and builds nothing.
@@ -214,6 +215,7 @@ impl Plan {
         constants.may_underrun &= is_shared && constants.is_cut_through && !fabric::has_one_rate(topology);
         constants.warm_up = Time::ZERO + experiment.warm_up;
         constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
+        constants.has_background = constants.is_background.contains(&true);
         constants.notes_losses = !experiment.outages.is_empty();
         fabric::check(topology, &constants)?;
         group_traffic::check(experiment, constants.lookahead)?;

@@ -57,6 +57,8 @@ pub struct Simulation {
     pub(crate) stall_limit: Duration,
     pub(crate) names: crate::report::ReportNames,
     pub(crate) end: Time,
+    /// Ports that wait for each other for ever, once the run is over; on the first process.
+    pub(crate) deadlock: Option<String>,
 }
 
 impl Simulation {
@@ -96,11 +98,14 @@ impl Simulation {
             shard.assert_ports_within_capacity(self.end);
         }
         self.assert_credits_are_conserved();
+        self.deadlock = self.deadlock(processes);
+        let is_deadlocked = processes.share(u64::from(self.deadlock.is_some())).into_iter().any(|has_one| has_one > 0);
         match reason {
             StopReason::Complete => Finish::Complete,
-            StopReason::TimeLimit => Finish::TimeLimit,
+            // What waits for itself would wait after the time limit too.
+            StopReason::TimeLimit if !is_deadlocked => Finish::TimeLimit,
             StopReason::Interrupted => Finish::Interrupted,
-            StopReason::Stuck => Finish::Stuck(self.waiting_ports_and_ranks(processes)),
+            StopReason::TimeLimit | StopReason::Stuck => Finish::Stuck(self.waiting_ports_and_ranks(processes)),
         }
     }
 
@@ -256,8 +261,12 @@ impl RunState {
 
     /// With a shard's own.
     fn and(self, shard: &mut Shard) -> RunState {
-        let ShardTotals { unfinished, last_progress, .. } = shard.totals;
         let next = shard.queue.next_time().unwrap_or(Time::MAX);
+        if next < Time::MAX && shard.fluid.as_ref().is_some_and(|fluid| fluid.has_messages()) {
+            // Flows have a rate at any time: bytes arrive until the next event.
+            shard.totals.last_progress = next;
+        }
+        let ShardTotals { unfinished, last_progress, .. } = shard.totals;
         self.with(RunState { next, unfinished, last_progress, is_stopped: false })
     }
 }

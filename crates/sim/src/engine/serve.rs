@@ -243,7 +243,6 @@ impl Shard {
 
     #[inline]
     fn note_arrival(&mut self, port: PortIndex, handle: Handle) {
-        self.totals.last_progress = self.now;
         if let Some(fingerprint) = &mut self.fingerprint {
             fingerprint.add(self.now, self.channels[port], &self.packets[handle]);
         }

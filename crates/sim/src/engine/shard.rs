@@ -75,7 +75,11 @@ pub(crate) struct ShardTotals {
     pub events: u64,
     /// Jobs and finite streams that are not finished.
     pub unfinished: u64,
-    /// When a packet, thread or job last made progress.
+    /// Messages between ranks of different hosts that were handed to a connection of RoCE.
+    pub messages: u64,
+    /// Those that waited behind one of at least eight times their length.
+    pub messages_behind: u64,
+    /// When a job other than one in the background last made progress: new bytes at their receiver, or a task done.
     pub last_progress: Time,
 }
 
@@ -190,6 +194,16 @@ impl Shard {
     #[inline(never)]
     pub fn kick(&mut self, port_index: PortIndex) {
         let port = &self.ports[port_index];
+            contentions: IndexVec::default(),
+        }
+    }
+
+    /// A job has made progress. Of one in the background that says nothing where others may be stuck.
+    #[inline]
+    pub fn progress_of(&mut self, thread: ThreadIndex) {
+        let constants = &self.constants;
+        if !constants.has_background || !constants.is_background[self.threads[thread].job as usize] {
+            self.totals.last_progress = self.now;
         if port.free_scheduled {
             return;
         }

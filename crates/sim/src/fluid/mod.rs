@@ -118,6 +118,11 @@ pub(crate) struct FluidParams {
 }
 
 impl Fluid {
+    /// Whether any message is on its way.
+    pub fn has_messages(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
     /// Nothing is sent yet.
     pub fn new(params: FluidParams) -> Fluid {
         let FluidParams { capacities, packet, hosts, branches, parts, mut classes, queue_limits, beside } = params;

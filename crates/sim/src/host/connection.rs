@@ -27,6 +27,7 @@ impl Shard {
     /// Bytes have reached the owner of an endpoint.
     #[inline]
     pub(crate) fn received(&mut self, endpoint: EndpointIndex, bytes: u64) {
+        self.progress_of(self.endpoints[endpoint].thread);
         let end = &mut self.endpoints[endpoint];
         end.intake.bytes += bytes;
         end.intake.last = self.now;

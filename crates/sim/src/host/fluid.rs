@@ -357,7 +357,7 @@ impl Shard {
 
     /// A message of this end has arrived at the other.
     pub(crate) fn fluid_arrive(&mut self, endpoint: EndpointIndex) {
-        self.totals.last_progress = self.now;
+        self.progress_of(self.endpoints[endpoint].thread);
         let load = self.endpoints[endpoint].fluid().in_network.pop_front().expect("what arrives was sent");
         let remote = self.endpoints[endpoint].remote;
         if let Some(fingerprint) = &mut self.fingerprint {

@@ -151,7 +151,7 @@ impl Shard {
         let &Packet { offset, payload, word: sequence, sent, .. } = packet;
         let arrival = DataArrival { offset, payload, sequence, is_last: packet.has(flags::LAST), sent };
         let responder = &mut self.endpoints[endpoint].roce().responder;
-        let Reception { answer, bytes } = responder.on_data(&arrival, params(&self.constants));
+        let Reception { answer, bytes, is_new } = responder.on_data(&arrival, params(&self.constants));
         let received = responder.received();
         match answer {
             Answer::None => {}
@@ -184,6 +184,9 @@ impl Shard {
     /// answers.
     fn attach(&mut self, report: &SelectiveReport, packet: &mut Packet) {
         packet.sent = report.sent;
+        if is_new && bytes == 0 {
+            self.progress_of(self.endpoints[endpoint].thread);
+        }
         packet.flags |= if report.is_marked { flags::ECN_ECHO } else { 0 };
         let blocks = report.blocks.iter().filter(|block| !block.is_empty()).count() as u32;
         if blocks > 0 {

@@ -127,7 +127,7 @@ impl Shard {
         if self.is_postponed(thread) {
             return;
         }
-        self.totals.last_progress = self.now;
+        self.progress_of(thread);
         let task = self.threads[thread].current.take().expect("a task is in progress");
         self.threads[thread].free_at = self.now;
         match task {

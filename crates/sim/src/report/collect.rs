@@ -40,6 +40,7 @@ impl Simulation {
             lossless_drops: rows(part.switch_drops).chain(rows(part.nic_drops)).collect(),
             fingerprint: part.fingerprint,
             left_out: self.left_out(),
+            deadlock: self.deadlock.clone(),
             captured: self.shards.iter().flat_map(|shard| &shard.captures).map(|port| port.capture.clone()).collect(),
         }
     }

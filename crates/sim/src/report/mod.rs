@@ -2,6 +2,7 @@
 
 mod activities;
 mod collect;
+mod deadlock;
 mod far;
 mod left_out;
 mod part;
@@ -235,3 +236,5 @@ pub struct Report {
     /// Frames at the captured ports that were not written to files, in no order of the ports.
     pub captured: Vec<Capture>,
 }
+    /// Ports that wait for each other for ever, if any do.
+    pub deadlock: Option<String>,

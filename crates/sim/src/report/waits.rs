@@ -30,7 +30,8 @@ impl Simulation {
         ranks.sort_by_key(|&(rank, _)| rank);
         let ports = ports.into_iter().map(|(_, line): (ChannelId, String)| line);
         let ranks = ranks.into_iter().map(|rank| rank_line(rank, &sends));
-        ports.chain(ranks).collect::<Vec<_>>().join("\n")
+        let cycle = self.deadlock.iter().map(|cycle| format!("Deadlock: {cycle} wait for each other"));
+        cycle.chain(ports).chain(ranks).collect::<Vec<_>>().join("\n")
     }
 
     /// A line for each port and priority that is paused or lacks credits.

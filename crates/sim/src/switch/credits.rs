@@ -293,7 +293,7 @@ impl Shard {
     }
 
     /// The priority with which a packet leaves `port`: a switch may change it.
-    pub(super) fn next_priority(&self, port: PortIndex, handle: Handle) -> u8 {
+    pub(crate) fn next_priority(&self, port: PortIndex, handle: Handle) -> u8 {
         match (&self.constants.packet_routing, self.host_of_port(port)) {
             (Some(_), None) => self.packets.route(handle).next_priority(),
             (None, _) | (Some(_), Some(_)) => self.packets[handle].priority,

@@ -513,6 +513,14 @@ impl Shard {
         }
     }
 
+    /// Where the first packet of an input queue wants to go, with the priority that it has there, if the queue waits
+    /// for that output; `None` of an empty queue.
+    pub(crate) fn head_of_input(&self, input: PortIndex, priority: u8) -> Option<Option<(PortIndex, u8)>> {
+        let queue = &self.crossbars.queues[InputQueueIndex::of(input, priority)];
+        let head = Some(queue.packets.first()).filter(|_| !queue.packets.is_empty())?;
+        Some(queue.is_waiting.then(|| (queue.egress, self.next_priority(queue.egress, head))))
+    }
+
     /// What waits in input queues whose first packet wants to leave by a port with a priority, as buffers count [B].
     pub(crate) fn bytes_waiting_for(&self, egress: PortIndex, priority: usize) -> u32 {
         let crossbars = &self.crossbars;

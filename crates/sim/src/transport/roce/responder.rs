@@ -45,6 +45,8 @@ pub struct Reception {
 }
 
 /// One direction of a connection, at its destination.
+    /// Whether it has brought anything new, in order or not.
+    pub is_new: bool,
 #[derive(Default)]
 #[repr(C)]
 pub struct Responder {
@@ -91,15 +93,16 @@ impl Responder {
             return self.place(arrival, params);
         }
         if arrival.offset > self.expected {
-            return Reception { answer: self.report_gap(), bytes: 0 };
+            return Reception { answer: self.report_gap(arrival), bytes: 0, is_new: false };
         }
         if arrival.offset < self.expected {
-            return Reception { answer: Answer::Positive, bytes: 0 };
+            return Reception { answer: Answer::Positive, bytes: 0, is_new: false };
         }
         self.expected += u64::from(arrival.payload);
         self.expected_sequence = following(self.expected_sequence);
-        self.is_nak_sent = false;
-        Reception { answer: self.answer_in_order(arrival, params), bytes: u64::from(arrival.payload) }
+        self.reported = None;
+        let answer = self.answer_in_order(arrival, params);
+        Reception { answer, bytes: u64::from(arrival.payload), is_new: true }
     }
 
     /// An answer every `ack_every` packets and at the end of a message.
@@ -127,15 +130,16 @@ impl Responder {
         placement.sent = arrival.sent;
         if range.start < self.expected {
             placement.bytes.note_duplicate(range);
-            return Reception { answer: Answer::Positive, bytes: 0 };
+            return Reception { answer: Answer::Positive, bytes: 0, is_new };
         }
         let ahead = arrival.sequence.wrapping_sub(self.expected_sequence) & SEQUENCES;
         let number = placement.packets.next() + u64::from(ahead);
         if ahead > 0 {
             debug_assert!(ahead < params.psn_range, "the requester keeps to the range that the responder tracks");
-            self.out_of_order_packets += u32::from(placement.bytes.keep(range));
+            let is_new = placement.bytes.keep(range);
+            self.out_of_order_packets += u32::from(is_new);
             placement.packets.keep(ByteRange::new(number, number + 1));
-            return Reception { answer: Answer::Positive, bytes: 0 };
+            return Reception { answer: Answer::Positive, bytes: 0, is_new: false };
         }
         let has_gap = placement.bytes.has_gap();
         placement.bytes.advance(range.end);
@@ -144,7 +148,7 @@ impl Responder {
         self.expected += bytes;
         self.expected_sequence = (placement.packets.next() & u64::from(SEQUENCES)) as u32;
         let answer = self.answer_in_order(arrival, params);
-        Reception { answer: if has_gap { Answer::Positive } else { answer }, bytes }
+        Reception { answer: if has_gap { Answer::Positive } else { answer }, bytes, is_new: true }
     }
 
     /// The answer that stands for everything received so far.
