@@ -203,6 +203,15 @@ impl Packets {
         self.slots[handle]
     }
 
+    /// Exchanges two packets, with what they carry for their routing.
+    pub(crate) fn swap(&mut self, handle: Handle, other: Handle) {
+        (self.slots[handle], self.slots[other]) = (self.slots[other], self.slots[handle]);
+        let routes = [handle, other].map(|handle| self.routes.get(handle).copied());
+        if let [Some(route), Some(other_route)] = routes {
+            (self.routes[handle], self.routes[other]) = (other_route, route);
+        }
+    }
+
     /// What a packet carries for its routing.
     #[inline]
     pub(crate) fn route(&self, handle: Handle) -> &PacketRoute {

@@ -33,7 +33,8 @@ pub enum Kind {
     Softirq,
     /// The thread of a rank has finished what it was doing.
     ThreadDone,
-    /// A rate-limited connection may send its next packet.
+    /// A rate-limited connection may send its next packet; or, with a handle, the tail of one that goes back may be
+    /// lost. Handle: how often it had gone back.
     Pacing,
     /// A job or stream starts. Index: which.
     Start,

@@ -203,6 +203,7 @@ impl Shard {
             Kind::TransportTimer => self.transport_timer(EndpointIndex::new(index)),
             Kind::Softirq => self.softirq(ReceiveQueueIndex::new(index)),
             Kind::ThreadDone => self.thread_done(ThreadIndex::new(index)),
+            Kind::Pacing if event.bits > 0 => self.probe_tail(EndpointIndex::new(index), event.bits as u8),
             Kind::Pacing => self.pacing(EndpointIndex::new(index)),
             Kind::Start => self.thread_start(ThreadIndex::new(index)),
             Kind::ArriveDamaged => self.arrive_damaged(place, event.packet()),

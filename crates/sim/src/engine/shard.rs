@@ -19,6 +19,7 @@ use crate::losses::ResentData;
 use crate::packet::{Handle, NO_SIDE, Packet, PacketKind, Packets};
 use crate::sampling::Sampler;
 use crate::switch::buffer::{Group, SharedBuffer};
+use crate::switch::contention::Contention;
 use crate::switch::credits::CreditCounters;
 use crate::switch::group_traffic::GroupTraffic;
 use crate::switch::impaired_link::ImpairedLinks;
@@ -155,6 +156,8 @@ pub(crate) struct Shard {
 
 impl Shard {
     /// A shard without entities, one of `shards`.
+    /// Of each output, once a packet was dropped: which input goes before others.
+    pub contentions: IndexVec<PortIndex, Contention>,
     pub fn new(id: u32, shards: usize, constants: &Arc<RunConstants>) -> Shard {
         Shard {
             id,

@@ -5,7 +5,7 @@ use etherweave_primitives::Time;
 use super::Endpoint;
 use crate::constants::{Overheads, RunConstants};
 use crate::engine::Shard;
-use crate::engine::event::Kind;
+use crate::engine::event::{Event, Kind};
 use crate::frame::size::SELECTIVE_BLOCK;
 use crate::indices::EndpointIndex;
 use crate::packet::{NO_SIDE, Packet, PacketKind, flags};
@@ -13,6 +13,9 @@ use crate::params::{Reliability, RoceParams};
 use crate::transport::roce::{
     Acknowledgement, Answer, DataArrival, DataPacket, Operation, Reception, Requester, Responder, SelectiveReport,
 };
+
+/// Bits of a packet sequence number; how often the requester has gone back stands above it in [`Packet::word`].
+const SEQUENCE_BITS: u32 = 24;
 
 /// Both directions of a reliable connection at one host.
 #[repr(C)]
@@ -64,7 +67,7 @@ impl Endpoint {
         let has_more = requester.may_send(params);
         let mut packet = self.packet(PacketKind::Data, wire, data.payload);
         packet.offset = data.offset;
-        packet.word = data.sequence;
+        packet.word = data.sequence | u32::from(data.restarts) << SEQUENCE_BITS;
         packet.sent = now;
         packet.flags = bits;
         (Some(packet), has_more)
@@ -103,12 +106,32 @@ impl Shard {
         let requester = &mut self.endpoints[endpoint].roce().requester;
         let timer = requester.start_timer(self.now, params(&self.constants));
         let pacing = requester.paced_until();
+        let tail = requester.tail_check(self.now, params(&self.constants));
+        if let Some((time, restarts)) = tail.filter(|_| self.constants.packet_routing.is_none()) {
+            self.expect_tail(endpoint, time, restarts);
+        }
         if let Some(time) = timer {
             self.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
         }
         if let Some(time) = pacing {
             self.schedule_at(time, place, Kind::Pacing, endpoint.get());
         }
+    }
+
+    /// A while ago a connection that had gone back so often sent its last packet.
+    pub(crate) fn probe_tail(&mut self, endpoint: EndpointIndex, restarts: u8) {
+        let requester = &mut self.endpoints[endpoint].roce().requester;
+        match requester.probe_tail(self.now, restarts, params(&self.constants)) {
+            Some(time) => self.expect_tail(endpoint, time, restarts),
+            None => self.roce_wake(endpoint),
+        }
+    }
+
+    /// Schedules a look at the tail of a connection that has gone back so often.
+    fn expect_tail(&mut self, endpoint: EndpointIndex, time: Time, restarts: u8) {
+        let place = self.hosts[self.endpoints[endpoint].host].port;
+        let key = self.key(place, Kind::Pacing, endpoint.get());
+        self.queue.push(Event::new(time, key, restarts.into()));
     }
 
     /// A paced connection may send again, or its rate has changed.
@@ -148,8 +171,11 @@ impl Shard {
         if packet.has(flags::CONGESTION) {
             self.notify_congestion(endpoint);
         }
-        let &Packet { offset, payload, word: sequence, sent, .. } = packet;
-        let arrival = DataArrival { offset, payload, sequence, is_last: packet.has(flags::LAST), sent };
+        let &Packet { offset, payload, word, sent, .. } = packet;
+        let keeps_order = self.constants.packet_routing.is_none();
+        let restarts = if keeps_order { (word >> SEQUENCE_BITS) as u8 } else { 0 };
+        let sequence = word & ((1 << SEQUENCE_BITS) - 1);
+        let arrival = DataArrival { offset, payload, sequence, is_last: packet.has(flags::LAST), sent, restarts };
         let responder = &mut self.endpoints[endpoint].roce().responder;
         let Reception { answer, bytes, is_new } = responder.on_data(&arrival, params(&self.constants));
         let received = responder.received();
@@ -157,6 +183,9 @@ impl Shard {
             Answer::None => {}
             Answer::Positive => self.roce_answer(endpoint, PacketKind::Ack, packet.side),
             Answer::Negative => self.roce_answer(endpoint, PacketKind::Nak, packet.side),
+        }
+        if is_new && bytes == 0 {
+            self.progress_of(self.endpoints[endpoint].thread);
         }
         if bytes > 0 {
             self.received(endpoint, bytes);
@@ -184,9 +213,6 @@ impl Shard {
     /// answers.
     fn attach(&mut self, report: &SelectiveReport, packet: &mut Packet) {
         packet.sent = report.sent;
-        if is_new && bytes == 0 {
-            self.progress_of(self.endpoints[endpoint].thread);
-        }
         packet.flags |= if report.is_marked { flags::ECN_ECHO } else { 0 };
         let blocks = report.blocks.iter().filter(|block| !block.is_empty()).count() as u32;
         if blocks > 0 {

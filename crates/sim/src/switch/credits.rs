@@ -257,7 +257,7 @@ impl Shard {
         let buffer = &mut self.switches[switch].buffer;
         let is_taken =
             buffer.queue_has_room(queued, bytes) && buffer.admit(&mut self.groups[group], bytes) != Admission::Dropped;
-        is_taken || self.drop_packet(egress, handle)
+        is_taken || self.compete(ingress, egress, class, handle)
     }
 
     /// Sends the next packet of a switch port that has credits, if there is one; without credits, none waits.

@@ -95,13 +95,14 @@ impl Shard {
                 return self.admit_by_credits(ingress, egress, class, handle);
             }
             if !buffer.queue_has_room(queued, bytes) {
-                return self.drop_packet(egress, handle);
+                return self.compete(ingress, egress, class, handle);
             }
         }
         match buffer.admit(&mut self.groups[self.constants.group(ingress, priority)], bytes) {
             Admission::Stored => {}
             Admission::StoredPause => self.pause_group(ingress, group_index),
-            Admission::Dropped => return self.drop_packet(egress, handle),
+            Admission::Dropped if is_lossless => return self.drop_packet(egress, handle),
+            Admission::Dropped => return self.compete(ingress, egress, class, handle),
         }
         self.mark(MarkAt::Enqueue, egress, class, handle);
         true
@@ -196,9 +197,9 @@ impl Shard {
         let port = &mut self.ports[egress];
         let class = self.constants.scheduler.pick(port, eligible);
         let handle = port.dequeue(class, &self.packets);
-        let still_waits = port.waiting & 1 << class != 0;
         self.mark(MarkAt::Dequeue, egress, class, handle);
         let port = &mut self.ports[egress];
+        let still_waits = port.waiting & 1 << class != 0;
         self.constants.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
         (handle, port.waiting != 0)
     }

@@ -6,6 +6,7 @@
 //! their own ([`credits`]). Switches without a shared buffer queue at their inputs ([`input_queued`]).
 
 pub mod buffer;
+pub(crate) mod contention;
 pub(crate) mod credits;
 pub(crate) mod forward;
 pub(crate) mod group_traffic;

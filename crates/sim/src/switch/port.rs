@@ -108,6 +108,18 @@ impl ClassQueue {
         self.head
     }
 
+    /// The packet that came last, if any waits.
+    pub(super) fn last(&self) -> Option<Handle> {
+        (!self.is_empty()).then_some(self.tail)
+    }
+
+    /// Counts `bytes` more.
+    #[inline]
+    pub(super) fn grow(&mut self, bytes: u32) {
+        self.bytes += bytes;
+        self.bytes_max = self.bytes_max.max(self.bytes);
+    }
+
     #[inline]
     pub(super) fn enqueue(&mut self, packets: &mut Packets, handle: Handle) {
         packets[handle].next = NO_PACKET;
@@ -117,8 +129,7 @@ impl ClassQueue {
             packets[self.tail].next = handle;
         }
         self.tail = handle;
-        self.bytes += packets[handle].stored();
-        self.bytes_max = self.bytes_max.max(self.bytes);
+        self.grow(packets[handle].stored());
     }
 
     #[inline]

@@ -76,7 +76,7 @@ impl Ends for Roce {
     fn on_data(&mut self, now: Time, data: DataPacket, sent: Time, is_marked: bool) -> Option<Self::Answer> {
         let notifies = is_marked && self.responder.notifies_congestion(now, &self.params);
         let DataPacket { offset, payload, sequence, is_last, .. } = data;
-        let arrival = DataArrival { offset, payload, sequence, is_last, sent };
+        let arrival = DataArrival { offset, payload, sequence, is_last, sent, restarts: 0 };
         let before = self.responder.received();
         let reception = self.responder.on_data(&arrival, &self.params);
         assert_eq!(self.responder.received(), before + reception.bytes);

@@ -10,8 +10,8 @@
 //! hands out, and answers when [`Responder::on_data`] asks for it. Offsets count the bytes of the stream; packet
 //! sequence numbers run beside them for captures.
 //!
-//! - Go-back-N: the network keeps order, so a gap means loss: the responder reports it once (NAK), and the requester
-//!   goes back (InfiniBand Architecture vol. 1, 9.7.5).
+//! - Go-back-N: the network keeps order, so a gap means loss: the responder reports it (NAK), and the requester goes
+//!   back (InfiniBand Architecture vol. 1, 9.7.5); where its first packet is missing again, so once more.
 //! - Selective repeat: packets may overtake each other. The responder places each where it belongs and reports what has
 //!   arrived; the requester sends again what is missing.
 //!

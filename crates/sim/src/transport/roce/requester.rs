@@ -28,6 +28,7 @@ impl Outgoing {
             is_first: offset == self.start,
             is_last: offset + payload == self.end,
             is_retransmission,
+            restarts: 0,
         }
     }
 }
@@ -82,6 +83,8 @@ pub struct DataPacket {
     pub is_last: bool,
     /// Sent before.
     pub is_retransmission: bool,
+    /// How often go-back-N has gone back so far, from 1 on again after 255.
+    pub restarts: u8,
 }
 
 /// One direction of a connection, at its source. What every packet needs is in the first two cache lines.
@@ -102,6 +105,8 @@ pub struct Requester {
     message_operation: Operation,
     is_timer_set: bool,
     is_pacing: bool,
+    /// How often it has gone back, from 1 on again after 255.
+    restarts: u8,
     /// Which element of `outgoing` the byte `next` lies in, or one before.
     sending: u32,
     /// Farthest byte ever sent: what lies below is a retransmission.
@@ -196,7 +201,7 @@ impl Requester {
         self.sequence.0 = following(sequence);
         self.sent_max = self.sent_max.max(self.next);
         self.packets += 1;
-        message.packet(offset, payload, sequence, is_retransmission)
+        DataPacket { restarts: self.restarts, ..message.packet(offset, payload, sequence, is_retransmission) }
     }
 
     /// The oldest lost packet, or what follows in the stream.
@@ -328,6 +333,37 @@ impl Requester {
         selective.start_timer(now, self.last_progress + params.retransmission_timeout)
     }
 
+    /// When go-back-N shall ask for a tail that may be lost, and how often it had gone back by now: all has been sent,
+    /// and a connection that had to go back knows that the network loses packets. The wait doubles with each probe, as
+    /// it is no shorter than the time without an answer.
+    #[inline]
+    pub fn tail_check(&self, now: Time, params: &RoceParams) -> Option<(Time, u8)> {
+        let is_tail = self.restarts > 0 && self.selective.is_none() && self.all_is_sent();
+        is_tail.then(|| (now + now.since(self.last_progress).max(params.tail_loss_probe_min), self.restarts))
+    }
+
+    /// Sends the last packet again if nothing was acknowledged for a while: it shows the responder what is missing
+    /// before it. If something was, returns when to look again.
+    pub fn probe_tail(&mut self, now: Time, restarts: u8, params: &RoceParams) -> Option<Time> {
+        if restarts != self.restarts || !self.all_is_sent() {
+            return None;
+        }
+        let quiet_at = self.last_progress + params.tail_loss_probe_min;
+        if quiet_at > now {
+            return Some(quiet_at);
+        }
+        let Outgoing { start, end, .. } = self.message_at(self.posted - 1);
+        let mtu = params.path_mtu.get();
+        self.next = start + (end - start - 1) / mtu * mtu;
+        self.sequence.0 = self.sequence.0.wrapping_sub(1) & SEQUENCES;
+        None
+    }
+
+    /// Whether nothing is left to send, and not all is acknowledged.
+    fn all_is_sent(&self) -> bool {
+        self.next == self.posted && self.acknowledged < self.posted
+    }
+
     /// Starts again when nothing has been acknowledged for too long. Returns when it is due again.
     pub fn on_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
         if self.selective.is_some() {
@@ -412,6 +448,7 @@ impl Requester {
     }
 
     /// Advances to a cumulative acknowledgement.
+        self.restarts = self.restarts % 255 + 1;
     #[inline]
     fn advance(&mut self, now: Time, answer: &Acknowledgement) {
         let offset = answer.cumulative;

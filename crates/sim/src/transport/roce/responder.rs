@@ -22,6 +22,9 @@ pub struct DataArrival {
     pub is_last: bool,
     /// When it was sent.
     pub sent: Time,
+    /// How often the requester had gone back, from 1 on again after 255. In a network that changes the order of packets
+    /// it is of no use, and 0: what falls behind there may have been overtaken.
+    pub restarts: u8,
 }
 
 /// What the host sends in answer to a packet.
@@ -42,11 +45,11 @@ pub struct Reception {
     pub answer: Answer,
     /// Bytes that are now there in order [B].
     pub bytes: u64,
+    /// Whether it has brought anything new, in order or not.
+    pub is_new: bool,
 }
 
 /// One direction of a connection, at its destination.
-    /// Whether it has brought anything new, in order or not.
-    pub is_new: bool,
 #[derive(Default)]
 #[repr(C)]
 pub struct Responder {
@@ -57,7 +60,8 @@ pub struct Responder {
     unacknowledged_packets: u32,
     out_of_order_packets: u32,
     naks: u32,
-    is_nak_sent: bool,
+    /// Go-back-N: how often the requester had gone back when the gap was reported that is open.
+    reported: Option<u8>,
     /// The next congestion notification leaves no earlier.
     notifies_from: Time,
     /// Selective repeat in place of go-back-N.
@@ -113,10 +117,12 @@ impl Responder {
         if is_due { Answer::Positive } else { Answer::None }
     }
 
-    /// A packet of go-back-N behind a gap is discarded; one NAK reports the gap.
-    fn report_gap(&mut self) -> Answer {
+    /// A packet of go-back-N behind a gap is discarded. A NAK reports the gap, and another one each time that the
+    /// requester has gone back and its first packet is missing again. A NIC sees that by sequence numbers, which fall
+    /// then; the simulator counts restarts, for the packets that would show it may be lost as well.
+    fn report_gap(&mut self, arrival: &DataArrival) -> Answer {
         self.out_of_order_packets += 1;
-        if std::mem::replace(&mut self.is_nak_sent, true) {
+        if self.reported.replace(arrival.restarts) == Some(arrival.restarts) {
             return Answer::None;
         }
         self.naks += 1;
@@ -130,7 +136,7 @@ impl Responder {
         placement.sent = arrival.sent;
         if range.start < self.expected {
             placement.bytes.note_duplicate(range);
-            return Reception { answer: Answer::Positive, bytes: 0, is_new };
+            return Reception { answer: Answer::Positive, bytes: 0, is_new: false };
         }
         let ahead = arrival.sequence.wrapping_sub(self.expected_sequence) & SEQUENCES;
         let number = placement.packets.next() + u64::from(ahead);
@@ -139,7 +145,7 @@ impl Responder {
             let is_new = placement.bytes.keep(range);
             self.out_of_order_packets += u32::from(is_new);
             placement.packets.keep(ByteRange::new(number, number + 1));
-            return Reception { answer: Answer::Positive, bytes: 0, is_new: false };
+            return Reception { answer: Answer::Positive, bytes: 0, is_new };
         }
         let has_gap = placement.bytes.has_gap();
         placement.bytes.advance(range.end);
@@ -192,5 +198,30 @@ impl Responder {
 impl Placement {
     fn report(&mut self) -> SelectiveReport {
         SelectiveReport { blocks: self.bytes.blocks(), sent: self.sent, is_marked: take(&mut self.is_marked) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What go-back-N answers to packets of 100 B with these numbers, after so many restarts each.
+    fn answers(packets: &[(u32, u8)]) -> Vec<Answer> {
+        let params = RoceParams::default();
+        let mut responder = Responder::new(&params);
+        let arrival = |&(sequence, restarts): &(u32, u8)| {
+            let (offset, sent) = (100 * u64::from(sequence), Time::ZERO);
+            DataArrival { offset, payload: 100, sequence, is_last: false, sent, restarts }
+        };
+        packets.iter().map(|packet| responder.on_data(&arrival(packet), &params).answer).collect()
+    }
+
+    #[test]
+    fn a_gap_is_reported_again_when_the_requester_has_gone_back_and_its_first_packet_is_lost_again() {
+        use Answer::{Negative, None};
+        // The first packet is lost, and what is sent behind it is discarded; so again, though all but the last of it is
+        // lost, too.
+        let packets = [(0, 0), (2, 0), (3, 0), (9, 1), (1, 2), (3, 2)];
+        assert_eq!(answers(&packets), [None, Negative, None, Negative, None, Negative]);
     }
 }

@@ -23,6 +23,9 @@ pub(super) struct Progress {
     pub(super) next: u64,
 }
 
+/// Most doublings of the wait for a probe.
+const PROBE_DOUBLINGS_MAX: u32 = 2;
+
 /// See the module. Names of RFC 8985 in brackets.
 pub(super) struct SelectiveRepeat {
     /// Arrived beyond the cumulative acknowledgement.
@@ -37,7 +40,8 @@ pub(super) struct SelectiveRepeat {
     /// Whether losses are found by time, not by the retransmission timer alone.
     finds_by_time: bool,
     probe_min: Duration,
-    is_probing: bool,
+    /// Probes since anything was last heard of a packet.
+    probes: u32,
     /// When the host will call.
     timer_at: Option<Time>,
 }
@@ -53,7 +57,7 @@ impl SelectiveRepeat {
             active_at: Time::ZERO,
             finds_by_time: params.loss_detection == LossDetection::Time,
             probe_min: params.tail_loss_probe_min,
-            is_probing: false,
+            probes: 0,
             timer_at: None,
         }
     }
@@ -90,10 +94,12 @@ impl SelectiveRepeat {
         self.round_trip.sample(now.since(report.sent));
         // What was sent at that time is a single packet, all of which has arrived.
         self.rack.arrived(now, report.sent, 0);
-        if is_duplicate && !self.is_probing {
+        if is_duplicate && self.probes == 0 {
             self.rack.duplicate(acknowledged, progress.next);
         }
-        self.is_probing &= fresh == 0 && !is_duplicate;
+        if fresh > 0 || is_duplicate {
+            self.probes = 0;
+        }
         self.active_at = now;
         self.find_losses(now, acknowledged);
         fresh > 0
@@ -116,11 +122,12 @@ impl SelectiveRepeat {
         [self.rack.loss_at(), probe_at].into_iter().flatten().fold(timeout_at, Time::min)
     }
 
-    /// How long after the last event a probe goes out: two round trips (RFC 8985, section 7.2).
+    /// How long after the last event a probe goes out: two round trips (RFC 8985, section 7.2), and twice as long with
+    /// each of the first probes that are not answered (after RFC 9002, section 6.2.1), for a probe may be lost as well.
     fn probe_wait(&self) -> Option<Duration> {
-        let is_quiet = self.finds_by_time && self.rack.loss_at().is_none() && self.lost.is_empty() && !self.is_probing;
+        let is_quiet = self.finds_by_time && self.rack.loss_at().is_none() && self.lost.is_empty();
         let smoothed = self.round_trip.smoothed().filter(|_| is_quiet)?;
-        Some((smoothed * 2).max(self.probe_min))
+        Some((smoothed * 2).max(self.probe_min) * (1 << self.probes.min(PROBE_DOUBLINGS_MAX)))
     }
 
     /// When the host shall call, unless it will call earlier anyway.
@@ -157,7 +164,7 @@ impl SelectiveRepeat {
         let arrived = &self.arrived;
         if let Some(range) = self.rack.pop_last_missing(|range| has_arrived(arrived, range, acknowledged)) {
             self.lost.insert(range);
-            self.is_probing = true;
+            self.probes += 1;
         }
     }
 

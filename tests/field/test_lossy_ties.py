@@ -1,0 +1,49 @@
+"""Senders that arrive at the same picosecond share the losses of a full buffer."""
+
+from pathlib import Path
+
+import pyarrow
+import pytest
+
+import etherweave
+
+TWO = Path(__file__).parent / "cases" / "25-lossy-incast" / "two.toml"
+SELECTIVE = {"transport.roce.reliability": "selective_repeat"}
+
+
+def shares(changes: dict[str, object]) -> tuple[list[int], list[float]]:
+    """Retransmissions of each sender, and the times at which their messages end [ms]."""
+    result = etherweave.run(TWO, changes)
+    assert result.summary["finished"] == "complete"
+    flows: list[dict[str, int]] = pyarrow.table(result.tables["flows"]).to_pylist()
+    senders = [row["retransmissions"] for row in flows if row["bytes"] > 0]
+    ends: list[float] = result.values("streams", "end_ns")
+    return senders, [end / 1e6 for end in ends]
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+@pytest.mark.parametrize("reliability", [{}, SELECTIVE], ids=["go-back-N", "selective repeat"])
+def test_two_equal_senders_lose_as_much_and_end_together(
+    reliability: dict[str, object], seed: int
+) -> None:
+    """Without turns one has all losses but one, and ends 24 times as late."""
+    resent, ends = shares({"seed": seed, **reliability})
+    assert max(resent) < 1.1 * min(resent)
+    assert max(ends) < 1.05 * min(ends)
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+def test_eight_equal_senders_share_the_link(seed: int) -> None:
+    """256 MiB and headers at 100 Gb/s take 22 ms; none waits for a timeout of 67 ms."""
+    eight = {"topology.single_switch.hosts": 9, "job.0.workload.incast.sources": 8}
+    resent, ends = shares({"seed": seed, **SELECTIVE, **eight})
+    assert max(resent) < 1.4 * min(resent)
+    assert max(ends) < 1.1 * min(ends)
+    assert max(ends) < 25
+
+
+def test_clocks_and_starts_of_nics_may_differ() -> None:
+    jitter = {"nic.clock_ppm": 100, "host.start_jitter": "2us"}
+    resent, ends = shares({**SELECTIVE, **jitter})
+    assert max(resent) < 1.1 * min(resent)
+    assert max(ends) < 1.05 * min(ends)
