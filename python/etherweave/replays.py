@@ -5,7 +5,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -81,8 +81,6 @@ class Replay:
     """Name of the job that performs it."""
     result: Result
     """Of the simulation; the program is one iteration of the job."""
-    warnings: tuple[str, ...] = ()
-    """Of the replay, besides those of the simulation."""
 
     @property
     def predicted_ns(self) -> float:
@@ -106,7 +104,7 @@ class Replay:
             "recorded_ns": self.recorded and self.recorded["span_ns"],
             "predicted_ns": self.predicted_ns,
             "error": self.error,
-            "warnings": self.warnings,
+            "warnings": self.result.summary["warnings"],
         }
 
 
@@ -200,7 +198,9 @@ def replay(
     first = tomllib.loads(result.resolved)["job"][0]
     _check_end(result, first["name"], described)
     scale = first["workload"][kind].get("compute_scale", _or_one(compute_scale))
-    return Replay(described, rules, scale, first["name"], result, warnings)
+    all_warnings = [*warnings, *result.summary["warnings"]]
+    result = replace(result, summary={**result.summary, "warnings": all_warnings})
+    return Replay(described, rules, scale, first["name"], result)
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ def estimate(
 def test_what_a_large_run_needs_is_printed_before_it_starts(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    print_start("halo", estimate(3 << 29, 1_234_567, run_s=0.13))
+    print_start("halo", set(), estimate(3 << 29, 1_234_567, run_s=0.13))
     expected = (
         "halo: expected to take about 1.5 GiB of memory at most, 1,234,567 packet-hops, "
         "about 0.1 s on a thread\n"
@@ -131,7 +131,7 @@ def test_a_time_is_written_in_its_largest_unit(span_s: float, text: str) -> None
 
 
 def test_a_small_run_prints_warnings_only(capsys: pytest.CaptureFixture[str]) -> None:
-    print_start("halo", estimate(1 << 20, None))
+    print_start("halo", set(), estimate(1 << 20, None))
     assert capsys.readouterr() == ("", "")
-    print_start("halo", estimate(1 << 20, None, "routing: shortest_path may deadlock"))
+    print_start("halo", set(), estimate(1 << 20, None, "routing: shortest_path may deadlock"))
     assert capsys.readouterr().err == "WARNING: routing: shortest_path may deadlock\n"

@@ -1,8 +1,9 @@
 //! What a run leaves: tables, the resolved scenario, and its figures in short.
 
+use etherweave_sim::params::Reliability;
 use etherweave_sim::{Fingerprint, Finish, LeftOut, LosslessDrop, Report};
 
-use crate::{Fault, Table};
+use crate::{Fault, Scenario, Table};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -61,7 +62,7 @@ pub struct Summary {
     pub fingerprint: Option<HexFingerprint>,
     /// Threads that took part.
     pub threads: usize,
-    /// Packets lost in lossless priorities, and other warnings.
+    /// All warnings: those that were known before the run, and what it showed.
     pub warnings: Vec<String>,
 }
 
@@ -107,9 +108,74 @@ const LEFT_OUT_MAX: f64 = 0.01;
 /// The share of connections behind queues from which on that is said: each is delayed once, and the others are not.
 const DELAYED_MAX: f64 = 0.05;
 
-/// A warning for each port that lost what it must not lose, and for what flow-level mode leaves out.
-pub(crate) fn warnings(report: &Report) -> Vec<String> {
-    report.lossless_drops.iter().map(lost).chain(left_out(&report.left_out)).collect()
+/// The share of data packets from which on it is said that they were sent again without need.
+const RESENT_MAX: f64 = 0.01;
+/// The share of messages from which on it is said that they wait for others of their pair of ranks.
+const BEHIND_MAX: f64 = 0.1;
+/// And fewest of them.
+const BEHIND_MIN: u64 = 5;
+
+/// A warning for each port that lost what it must not lose, for ports that wait for each other, for what the transport
+/// did in vain, and for what flow-level mode leaves out.
+pub(crate) fn warnings(scenario: &Scenario, report: &Report) -> Vec<String> {
+    let deadlock = report.deadlock.iter().map(|cycle| format!("deadlock: {cycle} wait for each other"));
+    let drops = report.lossless_drops.iter().map(lost);
+    let transport = [resent(scenario, report), timed_out(scenario, report), behind(report)].into_iter().flatten();
+    deadlock.chain(drops).chain(transport).chain(left_out(&report.left_out)).collect()
+}
+
+/// Packets that the network has lost, for whatever reason.
+fn lost_packets(report: &Report) -> u64 {
+    report.totals.dropped + report.totals.damaged + report.totals.lost
+}
+
+/// What was sent again though it was not lost.
+fn resent(scenario: &Scenario, report: &Report) -> Option<String> {
+    let packets: u64 = report.flows.iter().map(|flow| flow.packets).sum();
+    let resent: u64 = report.flows.iter().map(|flow| flow.retransmissions).sum();
+    let lost = lost_packets(report);
+    let early = "transport.roce.retransmission_timeout is shorter than their wait in queues";
+    let (needless, reason) = match scenario.transport.roce() {
+        Some(roce) if roce.reliability == Reliability::SelectiveRepeat && roce.finds_by_time() => {
+            let reason = "others overtook them; transport.roce.loss_detection = \"timeout\" waits for them";
+            (resent.saturating_sub(lost), reason)
+        }
+        Some(roce) if roce.reliability == Reliability::SelectiveRepeat => (resent.saturating_sub(lost), early),
+        // A loss makes go-back-N send all again that follows it.
+        Some(_) | None if lost > 0 => return None,
+        Some(_) if scenario.routing.keeps_order() => (resent, early),
+        Some(_) => (resent, "others overtook them; transport.roce.reliability = \"selective_repeat\" places them"),
+        None => (resent, "they came late"),
+    };
+    let share = needless as f64 / packets.max(1) as f64;
+    let percent = 100.0 * share;
+    (share > RESENT_MAX).then(|| format!("{percent:.1} % of data packets were sent again that were not lost: {reason}"))
+}
+
+/// Losses that waited for the retransmission timer, because nothing else finds them.
+fn timed_out(scenario: &Scenario, report: &Report) -> Option<String> {
+    let roce = scenario.transport.roce().filter(|roce| !roce.finds_by_time())?;
+    let timeouts: u64 = report.flows.iter().map(|flow| flow.timeouts).sum();
+    let (key, timeout) = ("transport.roce.loss_detection", roce.retransmission_timeout);
+    (timeouts > 0 && lost_packets(report) > 0).then(|| {
+        format!(
+            "{key}: \"timeout\" leaves losses to the retransmission timer, for which connections waited {timeouts} \
+             times {timeout}; \"time\" finds them within a round trip"
+        )
+    })
+}
+
+/// Messages that waited for others of their pair of ranks.
+fn behind(report: &Report) -> Option<String> {
+    let (messages, behind) = (report.totals.messages, report.totals.messages_behind);
+    let share = behind as f64 / messages.max(1) as f64;
+    (share > BEHIND_MAX && behind >= BEHIND_MIN).then(|| {
+        format!(
+            "{behind} of {messages} messages began behind one of at least eight times their length of their own pair \
+             of ranks: a pair has one connection, which keeps their order; several ranks on a host \
+             (ranks_per_host) give flows connections of their own"
+        )
+    })
 }
 
 fn left_out(shares: &LeftOut) -> impl Iterator<Item = String> + use<> {

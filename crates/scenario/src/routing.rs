@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{InputError, Priority, SwitchId};
 use etherweave_routing::{FabricOf, Outage, PacketRouting, RoutingKind, Saturation, Verdict, Visit, prove};
-use etherweave_sim::params::{FlowControl, Reliability};
+use etherweave_sim::params::{FlowControl, LossDetection, Reliability};
 use etherweave_sim::{Paths, PortRow, PreparedRouting};
 use etherweave_topology::{Family, LinkClass, Topology, TopologyKind};
 
@@ -173,6 +173,16 @@ fn reordering_warning(scenario: &Scenario) -> Option<String> {
     })
 }
 
+/// Fills in how selective repeat finds losses, where the scenario leaves it open: by the timer alone where nothing can
+/// be lost and packets overtake each other, for then what is late has not been lost.
+pub(crate) fn choose_loss_detection(scenario: &mut Scenario) {
+    let is_lossless = !matches!(scenario.flow_control, FlowControl::None {}) && scenario.faults.is_default();
+    let is_overtaken = !scenario.routing.keeps_order();
+    let Some(roce) = scenario.transport.roce_mut() else { return };
+    let is_late_only = is_lossless && is_overtaken && roce.reliability == Reliability::SelectiveRepeat;
+    roce.loss_detection.get_or_insert(if is_late_only { LossDetection::Timeout } else { LossDetection::Time });
+}
+
 /// The warning that a lossless run may deadlock, from the proof of its routing. Up/down is free on every fabric, and a
 /// routing that decides for every packet is rejected without the priorities that it needs.
 fn deadlock_warning(scenario: &Scenario, topology: &Topology) -> Option<String> {
@@ -243,6 +253,22 @@ mod tests {
         assert!(warning.starts_with("transport.roce.reliability: go_back_n takes packets for lost"), "{warning}");
         assert_eq!(found("spray", "selective_repeat"), None);
         assert_eq!([found("ecmp", "go_back_n"), found("up_down", "go_back_n")], [None, None]);
+    }
+
+    #[test]
+    fn losses_are_found_by_the_timer_alone_where_packets_are_late_and_never_lost() {
+        let by = |routing: &str, more: &str| {
+            let text = format!("routing = \"{routing}\"\n[topology.fat_tree]\n[transport.roce]\n{more}");
+            let overrides = [("transport.roce.reliability".to_owned(), "\"selective_repeat\"".to_owned())];
+            let scenario = Scenario::parse(&text, "x.toml", &overrides).unwrap();
+            scenario.transport.roce().unwrap().loss_detection.unwrap()
+        };
+        assert_eq!(by("ecmp", ""), LossDetection::Time, "packets keep their order");
+        assert_eq!(by("spray", ""), LossDetection::Timeout);
+        assert_eq!(by("spray", "loss_detection = \"time\"\n"), LossDetection::Time);
+        assert_eq!(by("spray", "[flow_control.none]\n"), LossDetection::Time, "switches drop packets");
+        let damaged = "[[faults.degraded]]\nlink = \"leaf0 - core0\"\nbit_error_rate = 1e-9\n";
+        assert_eq!(by("spray", damaged), LossDetection::Time, "a cable damages packets");
     }
 
     #[test]

@@ -266,6 +266,7 @@ pub(crate) fn read_values(
     if !states_priorities {
         routing::complete_priorities(&mut scenario);
     }
+    routing::choose_loss_detection(&mut scenario);
     if scenario.name.is_empty() {
         scenario.name = stem(origin).to_owned();
     }

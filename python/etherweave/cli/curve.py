@@ -86,7 +86,7 @@ def curve(
                 threads=threads,
                 progress=report,
                 memory_limit=memory_limit,
-                on_start=partial(print_start, file.stem),
+                on_start=partial(print_start, file.stem, set()),
             )
         points = polars.DataFrame(table)
         if output and is_first():

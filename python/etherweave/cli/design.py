@@ -206,7 +206,7 @@ def _design(
             load=result,
             progress=report,
             memory_limit=memory_limit,
-            on_start=partial(print_start, Path(file).stem),
+            on_start=partial(print_start, Path(file).stem, set()),
         )
     if as_json:
         _print_json(figures)

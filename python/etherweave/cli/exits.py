@@ -2,7 +2,7 @@
 
 import errno
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
@@ -55,7 +55,23 @@ def reject(mistake: object) -> NoReturn:
     raise typer.Exit(USAGE)
 
 
-def exit_as(summary: "Summary", kept: str) -> None:
+def print_warnings(warnings: Iterable[str], printed: set[str]) -> None:
+    """Print warnings on standard error, each once.
+
+    Parameters
+    ----------
+    warnings
+        All of a result, or those that are known before.
+    printed
+        Those that have been printed, which is extended.
+    """
+    for warning in warnings:
+        if warning not in printed:
+            print_error(f"WARNING: {warning}")
+            printed.add(warning)
+
+
+def exit_as(summary: "Summary", kept: str, printed: set[str]) -> None:
     """Print the warnings of a run, and end as it ended where it is partial.
 
     Parameters
@@ -64,9 +80,10 @@ def exit_as(summary: "Summary", kept: str) -> None:
         Figures of the run.
     kept
         What of a partial run there is: ``"the result in DIRECTORY"``.
+    printed
+        Warnings that have been printed before.
     """
-    for warning in summary["warnings"]:
-        print_error(f"WARNING: {warning}")
+    print_warnings(summary["warnings"], printed)
     finished = summary["finished"]
     if finished in ("interrupted", "stuck"):
         print_error(f"{finished.capitalize()}: {kept} is partial.")

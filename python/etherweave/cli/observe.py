@@ -98,7 +98,7 @@ def observe(
             changes,
             threads=threads,
             memory_limit=memory_limit,
-            on_start=partial(print_start, file.stem),
+            on_start=partial(print_start, file.stem, set()),
             **choice,
         )
         if output:

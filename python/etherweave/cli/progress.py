@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from etherweave.cli.exits import notice, print_error
+from etherweave.cli.exits import notice, print_warnings
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -44,17 +44,11 @@ def on_terminal() -> bool:
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def print_start(name: str, estimate: "Estimate") -> None:
+def print_start(name: str, printed: set[str], estimate: "Estimate") -> None:
     """Print warnings, and what a large simulation is expected to need."""
-    print_warnings(estimate)
+    print_warnings(estimate["warnings"], printed)
     if estimate["memory_bytes"] >= MEMORY_SHOWN or (estimate["packet_hops"] or 0) >= HOPS_SHOWN:
         print_estimate(name, estimate)
-
-
-def print_warnings(estimate: "Estimate") -> None:
-    """Print what must be known before a simulation."""
-    for warning in estimate["warnings"]:
-        print_error(f"WARNING: {warning}")
 
 
 def print_estimate(name: str, estimate: "Estimate") -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import etherweave
-from etherweave.cli.exits import exit_as, mistakes, print_error, reject
+from etherweave.cli.exits import exit_as, mistakes, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
@@ -111,6 +111,7 @@ def replay(
             reject(f"{keep}: has a recording; expected another directory")
     if output_file("--trace", trace, ".json", ".gz"):
         changes["observe.ranks"] = True
+    printed: set[str] = set()
     with mistakes(etherweave.ScenarioError, ArchiveError), run_progress(scenario.stem) as report:
         done = simulated(
             recording,
@@ -123,16 +124,14 @@ def replay(
             threads=threads,
             progress=report,
             memory_limit=memory_limit,
-            on_start=partial(print_start, scenario.stem),
+            on_start=partial(print_start, scenario.stem, printed),
         )
-    for warning in done.warnings:
-        print_error(f"WARNING: {warning}")
     with mistakes():
         if output:
             done.result.save(output)
         if trace:
             write_trace(done.result, trace)
-    exit_as(done.result.summary, f"the result in {output}" if output else "the simulation")
+    exit_as(done.result.summary, f"the result in {output}" if output else "the simulation", printed)
     print(json.dumps(done.to_json(), indent=2) if as_json else _text(done, scenario))
 
 

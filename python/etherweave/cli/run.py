@@ -1,6 +1,7 @@
 """The verb ``run``."""
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import etherweave
-from etherweave.cli.exits import exit_as, os_error, print_error, reject
+from etherweave.cli.exits import exit_as, os_error, print_warnings, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
@@ -123,24 +124,27 @@ def run(
         if pcap or trace or slowdown:
             reject("--compare-fidelity: expected none of --pcap, --trace and --slowdown beside it")
         return _compare(file, changes, threads, memory_limit, output, as_json)
-    result = _simulate(file, changes, threads, _captures(pcap), memory_limit, snap_length)
+    printed: set[str] = set()
+    simulate = partial(_simulate, file, threads, memory_limit, printed)
+    result = simulate(changes, _captures(pcap), snap_length)
     if output and is_first():
         _save(result, output)
     if trace and is_first():
         _trace(result, trace)
-    alone = _alone(file, changes, threads, memory_limit, result) if slowdown else {}
+    alone = _alone(simulate, changes, result) if slowdown else {}
     if is_first():
         print(_json(result, alone) if as_json else _text(result, alone))
-    exit_as(result.summary, f"the result in {output}" if output else "what is printed")
+    exit_as(result.summary, f"the result in {output}" if output else "what is printed", printed)
 
 
 def _simulate(
     file: Path,
-    changes: dict[str, object],
     threads: int,
-    pcap: dict[str, str | Path],
     memory_limit: str | None,
-    snap_length: str | None,
+    printed: set[str],
+    changes: dict[str, object],
+    pcap: dict[str, str | Path] | None = None,
+    snap_length: str | None = None,
 ) -> Result:
     try:
         with run_progress(file.stem) as report:
@@ -148,10 +152,10 @@ def _simulate(
                 file,
                 changes,
                 threads=threads,
-                pcap=pcap,
+                pcap=pcap or {},
                 progress=report,
                 memory_limit=memory_limit,
-                on_start=partial(print_start, file.stem),
+                on_start=partial(print_start, file.stem, printed),
                 snap_length=snap_length,
             )
     except etherweave.Interrupted as interruption:
@@ -163,19 +167,14 @@ def _simulate(
 
 
 def _alone(
-    file: Path,
+    simulate: Callable[[dict[str, object]], Result],
     changes: dict[str, object],
-    threads: int,
-    memory_limit: str | None,
     together: Result,
 ) -> dict[str, Result]:
     """Run each job of a complete run that is not in the background alone."""
     if together.is_partial:
         return {}
-    return {
-        job: _simulate(file, {**changes, "run.jobs": [job]}, threads, {}, memory_limit, None)
-        for job in foreground(together)
-    }
+    return {job: simulate({**changes, "run.jobs": [job]}) for job in foreground(together)}
 
 
 def _compare(
@@ -194,7 +193,8 @@ def _compare(
         reject(error)
     except OSError as error:
         reject(os_error(error))
-    packet, flow = (_simulate(file, one, threads, {}, memory_limit, None) for one in both)
+    printed: set[str] = set()
+    packet, flow = (_simulate(file, threads, memory_limit, printed, changed) for changed in both)
     found = compare_fidelity(packet, flow)
     if not is_first():
         return
@@ -217,8 +217,7 @@ def _compare(
         for row in found["figures"]
     ]
     print_table(("job", "by", "figure", ">all packets", f">{mode}", ">error"), rows)
-    for warning in found["warnings"]:
-        print_error(f"WARNING: {warning}")
+    print_warnings(found["warnings"], printed)
 
 
 def _save(result: Result, output: Path) -> None:

@@ -3,9 +3,9 @@
 import json
 
 import etherweave
-from etherweave.cli.exits import mistakes
+from etherweave.cli.exits import mistakes, print_warnings
 from etherweave.cli.parameters import File, Settings, overrides
-from etherweave.cli.progress import print_estimate, print_warnings
+from etherweave.cli.progress import print_estimate
 
 EXAMPLES = """Examples:
 etherweave show halo3d.toml
@@ -27,7 +27,7 @@ def show(file: File, settings: Settings = None) -> None:
         print(resolved, end="")
         _print_sources(figures)
         if estimate:
-            print_warnings(estimate)
+            print_warnings(estimate["warnings"], set())
             print_estimate(file.stem, estimate)
 
 

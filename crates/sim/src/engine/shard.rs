@@ -85,7 +85,9 @@ pub(crate) struct ShardTotals {
 }
 
 etherweave_kernel::wire! {
-    ShardTotals { created, delivered, dropped, damaged, lost, hops, events, unfinished, last_progress }
+    ShardTotals {
+        created, delivered, dropped, damaged, lost, hops, events, unfinished, messages, messages_behind, last_progress
+    }
 }
 
 impl ShardTotals {
@@ -101,6 +103,8 @@ impl ShardTotals {
             sum.hops += totals.hops;
             sum.events += totals.events;
             sum.unfinished += totals.unfinished;
+            sum.messages += totals.messages;
+            sum.messages_behind += totals.messages_behind;
             sum.last_progress = sum.last_progress.max(totals.last_progress);
         }
         sum
@@ -152,12 +156,12 @@ pub(crate) struct Shard {
     pub places_in_packets: IndexVec<EndpointIndex, u32>,
     /// Links out of this shard that damage frames or have a shaper.
     pub impaired_links: ImpairedLinks,
+    /// Of each output, once a packet was dropped: which input goes before others.
+    pub contentions: IndexVec<PortIndex, Contention>,
 }
 
 impl Shard {
     /// A shard without entities, one of `shards`.
-    /// Of each output, once a packet was dropped: which input goes before others.
-    pub contentions: IndexVec<PortIndex, Contention>,
     pub fn new(id: u32, shards: usize, constants: &Arc<RunConstants>) -> Shard {
         Shard {
             id,
@@ -190,13 +194,6 @@ impl Shard {
             fluid: None,
             places_in_packets: IndexVec::default(),
             impaired_links: ImpairedLinks::default(),
-        }
-    }
-
-    /// Starts the transmitter now if it is idle, or when it becomes free.
-    #[inline(never)]
-    pub fn kick(&mut self, port_index: PortIndex) {
-        let port = &self.ports[port_index];
             contentions: IndexVec::default(),
         }
     }
@@ -207,6 +204,13 @@ impl Shard {
         let constants = &self.constants;
         if !constants.has_background || !constants.is_background[self.threads[thread].job as usize] {
             self.totals.last_progress = self.now;
+        }
+    }
+
+    /// Starts the transmitter now if it is idle, or when it becomes free.
+    #[inline(never)]
+    pub fn kick(&mut self, port_index: PortIndex) {
+        let port = &self.ports[port_index];
         if port.free_scheduled {
             return;
         }

@@ -63,6 +63,11 @@ impl EagerLimits {
     }
 }
 
+/// A message is much longer than another from so many lengths of that on.
+const BEHIND_LENGTHS: u64 = 8;
+/// And from so much on [B].
+const BEHIND_MIN: u64 = 64 << 10;
+
 impl Shard {
     pub(super) fn rank(&mut self, thread: ThreadIndex) -> &mut RankState {
         match &mut self.threads[thread].role {
@@ -242,6 +247,7 @@ impl Shard {
         };
         let (is_eager, now) = (limits.admit(tag, bytes), self.now);
         self.rank(thread).observe_sent(endpoint, tag, bytes, now);
+        self.count_message(endpoint, bytes);
         if is_eager {
             // Buffered: the request is complete once the bytes are handed over.
             self.send_message(thread, endpoint, MessageKind::Eager, tag, bytes, header + bytes - sent);
@@ -249,6 +255,16 @@ impl Shard {
             self.send_message(thread, endpoint, MessageKind::RequestToSend, tag, bytes, header);
         }
         !is_eager
+    }
+
+    /// Counts a message to another host, and whether it waits behind a much longer one.
+    fn count_message(&mut self, endpoint: EndpointIndex, bytes: u64) {
+        if Neighbour::of(endpoint).is_some() {
+            return;
+        }
+        let Some(longest) = self.endpoints[endpoint].protocol.longest_message() else { return };
+        self.totals.messages += 1;
+        self.totals.messages_behind += u64::from(longest >= BEHIND_MIN.max(BEHIND_LENGTHS * bytes));
     }
 
     /// Why a send to a peer waits for its receive.

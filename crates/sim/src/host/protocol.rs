@@ -112,6 +112,14 @@ impl Protocol {
         }
     }
 
+    /// The longest message that a connection of RoCE in packets has not had acknowledged: later ones wait for it [B].
+    pub fn longest_message(&self) -> Option<u64> {
+        match self {
+            Protocol::Roce(state) => Some(state.requester.longest_message()),
+            Protocol::Tcp(_) | Protocol::Fluid(_) => None,
+        }
+    }
+
     /// Window and rate of the sending side.
     pub fn send_state(&self, now: Time, constants: &RunConstants) -> SendState {
         match self {

@@ -53,8 +53,10 @@ pub struct RoceParams {
     /// Selective repeat: packets that may be out, counted from the oldest that is not acknowledged, as many as the
     /// responder tracks.
     pub psn_range: u32,
-    /// Selective repeat: how it finds losses.
-    pub loss_detection: LossDetection,
+    /// Selective repeat: how it finds losses. Absent: "timeout" where flow control loses nothing, the routing decides
+    /// for every packet and no link has a fault, so that what is late is not lost; otherwise "time".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_detection: Option<LossDetection>,
     /// Selective repeat that finds losses by time: least wait before the last packet is sent again to ask what has
     /// arrived.
     pub tail_loss_probe_min: Duration,
@@ -82,7 +84,7 @@ impl Default for RoceParams {
             retransmission_timeout: Duration::from_us(67_109),
             reliability: Reliability::GoBackN,
             psn_range: 1024,
-            loss_detection: LossDetection::Time,
+            loss_detection: None,
             tail_loss_probe_min: Duration::from_us(100),
             dcqcn: None,
             dctcp: None,
@@ -93,6 +95,11 @@ impl Default for RoceParams {
 }
 
 impl RoceParams {
+    /// Whether selective repeat finds losses by time.
+    pub fn finds_by_time(&self) -> bool {
+        self.loss_detection != Some(LossDetection::Timeout)
+    }
+
     /// The congestion controls that it has, by their keys: one at most where they are consistent.
     pub fn congestion_controls(&self) -> Vec<&'static str> {
         self.controls().map(|control| control.key).collect()

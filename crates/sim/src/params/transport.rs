@@ -39,6 +39,14 @@ impl Transport {
         }
     }
 
+    /// The parameters of RoCE, where hosts use it, to be changed.
+    pub fn roce_mut(&mut self) -> Option<&mut RoceParams> {
+        match self {
+            Transport::Roce(roce) => Some(roce),
+            Transport::Tcp(_) => None,
+        }
+    }
+
     /// The parameters of TCP, where hosts use it.
     pub fn tcp(&self) -> Option<&TcpParams> {
         match self {

@@ -82,6 +82,8 @@ impl Simulation {
             damaged: totals.damaged,
             lost: totals.lost,
             in_flight,
+            messages: totals.messages,
+            messages_behind: totals.messages_behind,
             end: self.end,
             packets_max,
         }

@@ -1,7 +1,7 @@
 //! What flow-level mode leaves out of a run, and how much of the run that concerns.
 
 use crate::engine::{Shard, Simulation};
-use crate::params::{FlowControl, LossDetection};
+use crate::params::FlowControl;
 
 /// Shares of what was solved for connections in flow-level mode, 0 where a run simulates what is left out or has none
 /// of it.
@@ -67,6 +67,6 @@ impl Shard {
     /// Whether connections take packets for lost that others have overtaken. Go-back-N is warned of before a run.
     fn resends_what_is_overtaken(&self) -> bool {
         let roce = self.constants.params.transport.roce();
-        roce.is_some_and(|roce| roce.loss_detection == LossDetection::Time)
+        roce.is_some_and(|roce| roce.finds_by_time())
     }
 }

@@ -200,6 +200,10 @@ pub struct Totals {
     pub lost: u64,
     /// Packets in queues, on wires or in NICs at the end.
     pub in_flight: u64,
+    /// Messages between ranks of different hosts over RoCE.
+    pub messages: u64,
+    /// Those that began behind one of at least eight times their length on the connection of their pair of ranks.
+    pub messages_behind: u64,
     /// When the run ended.
     pub end: Time,
     /// Largest number of packets that ever existed at once.
@@ -233,8 +237,8 @@ pub struct Report {
     pub fingerprint: Option<Fingerprint>,
     /// What flow-level mode leaves out.
     pub left_out: LeftOut,
+    /// Ports that wait for each other for ever, if any do.
+    pub deadlock: Option<String>,
     /// Frames at the captured ports that were not written to files, in no order of the ports.
     pub captured: Vec<Capture>,
 }
-    /// Ports that wait for each other for ever, if any do.
-    pub deadlock: Option<String>,

@@ -338,6 +338,7 @@ const REPAIRS: [Repair; 3] = [GO_BACK_N, BY_TIME, BY_TIMEOUT];
 fn roce((reliability, loss_detection): Repair) -> RoceParams {
     let (retransmission_timeout, ack_every) = (Duration::from_ms(1), 1);
     let (path_mtu, window) = (Bytes::new(MTU), Bytes::new(64 * MTU));
+    let loss_detection = Some(loss_detection);
     let defaults = RoceParams { reliability, loss_detection, ack_every, ..RoceParams::default() };
     RoceParams { path_mtu, window, retransmission_timeout, ..defaults }
 }

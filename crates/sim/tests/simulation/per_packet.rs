@@ -112,7 +112,7 @@ fn adversarial(params: SimParams, routing: RoutingKind, traffic: impl Fn(&Topolo
 /// The same that finds losses by the timer alone.
 fn patient(mut params: SimParams) -> SimParams {
     let Transport::Roce(roce) = &mut params.transport else { unreachable!("only RoCE repeats selectively") };
-    roce.loss_detection = LossDetection::Timeout;
+    roce.loss_detection = Some(LossDetection::Timeout);
     params
 }
 

@@ -3,7 +3,7 @@
 use etherweave_primitives::{Bytes, Duration};
 
 use super::{Checked, RATES, check_timer, require, require_effect, require_within};
-use crate::params::{Dcqcn, EcnMarking, Hpcc, LossDetection, Reliability, RoceParams, Swift, Transport};
+use crate::params::{Dcqcn, EcnMarking, Hpcc, Reliability, RoceParams, Swift, Transport};
 use crate::transport::tcp::{CongestionControl, SegmentLoss, TcpParams};
 use crate::transport::telemetry::SWITCHES_MAX;
 
@@ -67,7 +67,7 @@ fn check_selective(roce: &RoceParams) -> Checked {
     let is_selective = roce.reliability == Reliability::SelectiveRepeat;
     let (range, probe) = ("transport.roce.psn_range", "transport.roce.tail_loss_probe_min");
     require_effect(is_selective, range, roce.psn_range, default.psn_range, "repeats selectively")?;
-    let by_time = roce.loss_detection == LossDetection::Time;
+    let by_time = roce.finds_by_time();
     let effect = "time, the default: nothing here repeats selectively, so that it cannot take effect";
     require(is_selective || by_time, "transport.roce.loss_detection", "timeout", effect)?;
     let probes = is_selective && by_time;

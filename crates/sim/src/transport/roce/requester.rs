@@ -416,6 +416,12 @@ impl Requester {
         self.acknowledged == self.posted
     }
 
+    /// The longest message that is not acknowledged [B].
+    pub fn longest_message(&self) -> u64 {
+        let messages = self.outgoing.iter().filter(|messages| messages.end > self.acknowledged);
+        messages.map(|messages| (messages.end - messages.start) / u64::from(messages.count)).max().unwrap_or(0)
+    }
+
     /// Sent and not acknowledged [B].
     pub fn in_flight(&self) -> u64 {
         self.next - self.acknowledged
@@ -442,13 +448,13 @@ impl Requester {
     }
 
     fn go_back(&mut self) {
+        self.restarts = self.restarts % 255 + 1;
         self.next = self.acknowledged;
         self.sequence.0 = self.sequence.1;
         self.sending = 0;
     }
 
     /// Advances to a cumulative acknowledgement.
-        self.restarts = self.restarts % 255 + 1;
     #[inline]
     fn advance(&mut self, now: Time, answer: &Acknowledgement) {
         let offset = answer.cumulative;

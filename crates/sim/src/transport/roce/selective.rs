@@ -8,7 +8,7 @@
 use etherweave_primitives::{Duration, Time};
 
 use super::SelectiveReport;
-use crate::params::{LossDetection, RoceParams};
+use crate::params::RoceParams;
 use crate::transport::ByteRange;
 use crate::transport::rack::Rack;
 use crate::transport::ranges::Ranges;
@@ -55,7 +55,7 @@ impl SelectiveRepeat {
             rack: Rack::new(timeout),
             round_trip: RoundTrip::new(TimeoutLimits { initial: timeout, min: timeout, max: timeout }),
             active_at: Time::ZERO,
-            finds_by_time: params.loss_detection == LossDetection::Time,
+            finds_by_time: params.finds_by_time(),
             probe_min: params.tail_loss_probe_min,
             probes: 0,
             timer_at: None,
