@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
 from etherweave import result_schema
+from etherweave.outputs import below
 from etherweave.result_schema import ResultError
 
 if TYPE_CHECKING:
@@ -300,7 +301,7 @@ class Result:
         saved = {"format": FORMAT, "summary": self.summary, "machine": dict(self.machine)}
         with _replacing(home) as fresh:
             for name, table in self.tables.items():
-                path = fresh / f"{name}.parquet"
+                path = below(fresh, f"{name}.parquet")
                 parquet.write_table(self._signed(table), path, write_page_checksum=True)
             (fresh / SCENARIO).write_text(self.resolved, encoding="utf-8")
             (fresh / SUMMARY).write_text(json.dumps(saved, indent=2) + "\n", encoding="utf-8")

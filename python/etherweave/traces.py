@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from etherweave import _core
+from etherweave.outputs import new_file
 from etherweave.results import Result
 
 if TYPE_CHECKING:
@@ -262,11 +263,11 @@ def _of_recording(recording: _core.Recording) -> Tables:
 def _opened(file: Path) -> Iterator[IO[str]]:
     """Open a file for text; a compressed one without the time of writing, which would differ."""
     if file.suffix != ".gz":
-        with file.open("w", encoding="utf-8") as out:
+        with new_file(file) as out:
             yield out
         return
     with (
-        file.open("wb") as raw,
+        new_file(file, "wb") as raw,
         gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
         io.TextIOWrapper(packed, encoding="utf-8") as out,
     ):

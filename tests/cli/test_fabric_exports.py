@@ -23,10 +23,10 @@ FABRICS: dict[str, dict[str, object]] = {
             "graphml": """<graphml><key id="k" for="node" attr.name="kind"/><graph>
             <node id="log,in &lt;1&gt;"><data key="k">host</data></node>
             <node id="say &quot;n&quot;"><data key="k">host</data></node>
-            <node id="back\\slash"/><node id="two&#10;lines"/>
+            <node id="back\\slash"/><node id="two, blanks "/>
             <edge source="log,in &lt;1&gt;" target="back\\slash"/>
-            <edge source="say &quot;n&quot;" target="two&#10;lines"/>
-            <edge source="back\\slash" target="two&#10;lines"/></graph></graphml>"""
+            <edge source="say &quot;n&quot;" target="two, blanks "/>
+            <edge source="back\\slash" target="two, blanks "/></graph></graphml>"""
         }
     },
 }

@@ -17,6 +17,7 @@
 
 mod data;
 mod distribution;
+mod file_name;
 mod fixed;
 mod id;
 mod input_error;
@@ -28,6 +29,7 @@ mod unit;
 
 pub use data::{BitRate, ByteTime, Bytes, Length};
 pub use distribution::{Geometric, Pareto};
+pub use file_name::check_file_name;
 pub use id::{ChannelId, HostId, Port, Priority, Rank, SwitchId};
 pub use input_error::{InputError, InputErrors, TextPlace};
 pub use money::{Currency, Money};

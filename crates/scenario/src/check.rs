@@ -1,6 +1,6 @@
 //! Whether the parts of a scenario fit each other: its run, its jobs, its fabric.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputError, InputErrors, Priority};
+use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputError, InputErrors, Priority, check_file_name};
 use etherweave_sim::Job;
 use etherweave_sim::params::{self, Binding, CoreParams, FlowControl, NicParams};
 use etherweave_topology::Topology;
@@ -91,7 +91,7 @@ fn check_names(errors: &mut InputErrors, scenario: &Scenario) {
     errors.check(InputError::unless(unknown.is_none(), "run.jobs", found, expected));
     for (number, job) in jobs.iter().enumerate() {
         let key = format!("job.{number}.name");
-        errors.check(InputError::unless(!job.name.is_empty(), &key, "empty", "what tables call the job"));
+        errors.check(check_file_name(&key, &job.name));
         let is_new = job.name.is_empty() || jobs[..number].iter().all(|other| other.name != job.name);
         let expected = "another name for each job: tables know them by it";
         errors.check(InputError::unless(is_new, key, format!("{} twice", job.name), expected));

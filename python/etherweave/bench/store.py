@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 from etherweave.bench.campaign import Campaign
 from etherweave.inputs import decoded, read_json
+from etherweave.outputs import below, is_part, new_file
 
 T = TypeVar("T")
 
@@ -106,8 +107,9 @@ class Store:
                     "expected the same, or another directory"
                 )
             return found
-        beginnings = (".lock", _unfinished(path / CAMPAIGN).name)
-        if path.exists() and any(one.name not in beginnings for one in path.iterdir()):
+        if path.exists() and any(
+            one.name != ".lock" and not is_part(one) for one in path.iterdir()
+        ):
             raise StoreError(f"{directory}: is not empty, and holds no campaign")
         path.mkdir(parents=True, exist_ok=True)
         write_json(path / CAMPAIGN, asdict(campaign))
@@ -138,18 +140,18 @@ class Store:
 
     def add(self, record: LaunchRecord) -> None:
         """Write a launch; it is on the disk when this returns."""
-        write_json(self._launches / f"{record.name}.json", asdict(record))
+        write_json(below(self._launches, f"{record.name}.json"), asdict(record))
 
     def workplace(self, name: str) -> Path:
         """Return an empty directory for a launch; files of an earlier, killed one are removed."""
-        path = self.directory / "work" / name
+        path = below(self.directory, "work", name)
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
         return path
 
     def clear(self, name: str) -> None:
         """Remove the directory of a launch."""
-        shutil.rmtree(self.directory / "work" / name, ignore_errors=True)
+        shutil.rmtree(below(self.directory, "work", name), ignore_errors=True)
 
     def telemetry(self, name: str) -> Path:
         """Return the directory of the telemetry of a launch."""
@@ -213,22 +215,15 @@ def write_json(path: Path, facts: Mapping[str, Any]) -> None:
 def write_atomically(path: Path, octets: bytes) -> None:
     """Write a new file, wait for the disk, and replace the old file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = _unfinished(path)
-    with fresh.open("wb") as file:
+    with new_file(path, "wb") as file:
         file.write(octets)
         file.flush()
         os.fsync(file.fileno())
-    fresh.replace(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-def _unfinished(path: Path) -> Path:
-    """Where a file is written before it takes its place; left there by a process that is killed."""
-    return path.with_name(f".{path.name}.fresh")
 
 
 def _decoded(kind: type[T], path: Path) -> T:

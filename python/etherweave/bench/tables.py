@@ -14,6 +14,7 @@ import polars
 from etherweave.bench.points import JudgedLaunch, point_of
 from etherweave.bench.store import Store, write_atomically, write_json
 from etherweave.bench.summary import CampaignSummary, PointSummary
+from etherweave.outputs import below, quoted_table
 
 SUFFIXES = {"s": "_s", "B/s": "_bytes_per_s", "1/s": "_per_s", "B": "_bytes", "1": ""}
 """Of columns, by base units."""
@@ -28,8 +29,8 @@ def save(store: Store, found: CampaignSummary) -> Path:
     ``points`` (statistics).
     """
     for name, table in tables(found).items():
-        _write(store.directory / f"{name}.parquet", table)
-        _write(store.directory / f"{name}.csv", table)
+        _write(below(store.directory, f"{name}.parquet"), table)
+        _write(below(store.directory, f"{name}.csv"), table)
     path = store.directory / RESULTS
     write_json(path, found.facts())
     return path
@@ -108,5 +109,8 @@ def _table(rows: Sequence[dict[str, Any]]) -> polars.DataFrame:
 
 def _write(path: Path, table: polars.DataFrame) -> None:
     octets = io.BytesIO()
-    table.write_parquet(octets) if path.suffix == ".parquet" else table.write_csv(octets)
+    if path.suffix == ".parquet":
+        table.write_parquet(octets)
+    else:
+        quoted_table(table).write_csv(octets)
     write_atomically(path, octets.getvalue())

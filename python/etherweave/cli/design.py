@@ -26,6 +26,7 @@ from etherweave.cli.parameters import (
 )
 from etherweave.cli.progress import print_start, step_progress
 from etherweave.fabrics import Figures, Proposals
+from etherweave.outputs import below, new_files
 from etherweave.results import Result
 
 if TYPE_CHECKING:
@@ -254,10 +255,11 @@ def _export(files: list[str], forms: list[str], changes: dict[str, object], outp
     directory(output)
     for file, form in ((file, form) for file in files for form in forms):
         texts = etherweave.export(file, form, changes)
-        output.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (output / name).write_text(text, encoding="utf-8", newline="")
-            print(output / name)
+        with new_files(output) as made:
+            for name, text in texts.items():
+                made.add(name, text)
+        for name in texts:
+            print(below(output, name))
 
 
 @dataclass(frozen=True)
@@ -335,9 +337,9 @@ def _executor(where: str) -> "Executor | None":
 
 
 def _write(proposals: Proposals, output: Path) -> None:
-    output.mkdir(parents=True, exist_ok=True)
-    for name, text in proposals.scenarios.items():
-        (output / f"{name.replace(' ', '_')}.toml").write_text(text, encoding="utf-8")
+    with new_files(output) as files:
+        for name, text in proposals.scenarios.items():
+            files.add(f"{name.replace(' ', '_')}.toml", text)
 
 
 def _print_json(figures: Figures) -> None:

@@ -14,6 +14,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from etherweave.outputs import new_files
+
 PROGRAM = "etherweave"
 COMPLETIONS = {
     "bash": f"share/bash-completion/completions/{PROGRAM}",
@@ -159,9 +161,9 @@ def write(directory: Path) -> list[Path]:
 
     texts = {f"share/man/man1/{page.name}.1": roff(page, __version__) for page in pages()}
     texts |= {path: _completion(shell) for shell, path in COMPLETIONS.items()}
-    for path, text in texts.items():
-        (directory / path).parent.mkdir(parents=True, exist_ok=True)
-        (directory / path).write_text(text, encoding="utf-8")
+    with new_files(directory) as files:
+        for path, text in texts.items():
+            files.add(path, text)
     return [directory / path for path in texts]
 
 

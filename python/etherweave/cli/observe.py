@@ -24,6 +24,7 @@ from etherweave.cli.parameters import (
     overrides,
 )
 from etherweave.cli.progress import print_start
+from etherweave.outputs import below, written
 
 if TYPE_CHECKING:
     import pyarrow
@@ -120,7 +121,7 @@ def _write(observation: "Observation", output: Path) -> None:
 
     output.mkdir(parents=True, exist_ok=True)
     for name, table in _tables(observation).items():
-        parquet.write_table(table, output / f"{name}.parquet")
+        written(below(output, f"{name}.parquet"), partial(parquet.write_table, table))
 
 
 def _draw(observation: "Observation", heat: Path | None, animation: Path | None) -> None:

@@ -11,6 +11,7 @@ from etherweave import _core
 from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
 from etherweave.cli.progress import byte_progress
+from etherweave.outputs import below, write_bytes
 from etherweave.scenario import literals, read
 
 EXAMPLES = """Examples:
@@ -47,12 +48,12 @@ def schedule(
     if file.suffix == GOAL:
         if settings or goal or chakra:
             reject(f"--set, --goal, --chakra: beside the GOAL text {file}; expected a scenario")
-        return _convert(file, output / f"{file.stem}.bin", as_json)
+        return _convert(file, below(output, f"{file.stem}.bin"), as_json)
     with mistakes(etherweave.ScenarioError):
         text, origin = read(file)
         made = _core.schedules(text, origin, literals(overrides(settings)), warm_up)
         rows = [
-            {"job": job.name, "files": _write(job, output / str(number), goal, chakra)}
+            {"job": job.name, "files": _write(job, below(output, str(number)), goal, chakra)}
             for number, job in enumerate(made.jobs)
         ]
     if as_json:
@@ -75,9 +76,9 @@ def _write(job: _core.Schedule, stem: Path, goal: bool, chakra: bool) -> list[st
         job.write_goal(stem.with_suffix(GOAL))
         job.write_goal_binary(stem.with_suffix(".bin"))
     for rank, trace in enumerate(job.chakra() if chakra else []):
-        stem.with_suffix(f".{rank}.et").write_bytes(trace)
+        write_bytes(stem.with_suffix(f".{rank}.et"), trace)
     if executed:
-        stem.with_suffix(".ews").write_bytes(executed)
+        write_bytes(stem.with_suffix(".ews"), executed)
     written = {".ews": executed, GOAL: goal, ".bin": goal, ".{rank}.et": chakra}
     return [str(stem.with_suffix(suffix)) for suffix, is_written in written.items() if is_written]
 

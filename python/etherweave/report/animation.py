@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from etherweave.observations import Observation
+from etherweave.outputs import write_text
 from etherweave.report.heat import ABSENT, COLOURS, EDGED_MAX, areas, title
 from etherweave.report.page import templates
 from etherweave.report.style import SERIES
@@ -42,7 +43,7 @@ def write_animation(observation: Observation, path: Path) -> Path:
     """
     animation = animation_content(observation)
     page = templates().get_template("animation.html.jinja")
-    path.write_text(page.render(animation=animation, colours=SERIES), encoding="utf-8")
+    write_text(path, page.render(animation=animation, colours=SERIES))
     return path
 
 

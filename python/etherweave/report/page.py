@@ -11,6 +11,7 @@ from pathlib import Path
 import jinja2
 from matplotlib.figure import Figure
 
+from etherweave.outputs import below, write_bytes, write_text
 from etherweave.report.interactive import BYTES_MAX, Values, figure_values, licence, scripts
 from etherweave.report.section import Builder, Section, Source, Table
 from etherweave.report.style import house
@@ -98,8 +99,8 @@ class Page:
             appendix=[*appendix, *(licences if is_interactive else [])],
             scripts=scripts() if is_interactive else [],
         )
-        path = self.directory / PAGE
-        path.write_text(text, encoding="utf-8")
+        path = below(self.directory, PAGE)
+        write_text(path, text)
         return path
 
     def _show(self, builder: Builder[Source], source: Source) -> None:
@@ -125,11 +126,12 @@ class Page:
         """Write the figure's files; returns its SVG. Neither holds a date or a version."""
         text = io.BytesIO()
         figure.savefig(text, format="svg", dpi=DOTS_PER_INCH, metadata={"Date": None})
-        (self.directory / f"{name}.svg").write_bytes(text.getvalue())
+        write_bytes(below(self.directory, f"{name}.svg"), text.getvalue())
         # The layout stands; to find it takes most of the time of drawing.
         figure.set_layout_engine("none")
-        png = self.directory / f"{name}.png"
-        figure.savefig(png, dpi=DOTS_PER_INCH, metadata={"Software": None})
+        png = io.BytesIO()
+        figure.savefig(png, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+        write_bytes(below(self.directory, f"{name}.png"), png.getvalue())
         return text.getvalue()
 
 

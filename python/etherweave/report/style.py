@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from etherweave.outputs import written
 from etherweave.report.bounds import Medium
 from etherweave.study import PublishedValue
 
@@ -92,7 +94,8 @@ def house() -> Iterator[None]:
 def write_svg(make: Callable[[], Figure], path: Path) -> Path:
     """Make a figure in the style of every figure and write it, without a date; returns the path."""
     with house():
-        make().savefig(path, format="svg", metadata={"Date": None})
+        figure = make()
+        written(path, partial(figure.savefig, format="svg", metadata={"Date": None}))
     return path
 
 

@@ -18,6 +18,7 @@ import etherweave
 from etherweave import _core, toml
 from etherweave.inputs import read_json, read_parquet, read_text
 from etherweave.machine import machine
+from etherweave.outputs import below, write_text, written
 
 POINTS = "points.parquet"
 """A directory with this file is the result of a :class:`CurveExperiment`."""
@@ -109,11 +110,11 @@ class ExperimentResult:
         directory.mkdir(parents=True, exist_ok=True)
         for file, value in zip(self._files(), vars(self).values(), strict=True):
             if isinstance(value, pl.DataFrame):
-                value.write_parquet(directory / file)
+                written(below(directory, file), value.write_parquet)
             elif isinstance(value, str):
-                (directory / file).write_text(value, encoding="utf-8")
+                write_text(below(directory, file), value)
             else:
-                write_json(directory / file, value)
+                write_json(below(directory, file), value)
 
     @classmethod
     def load(cls, directory: Path) -> Self:
@@ -252,4 +253,4 @@ def facts_of(wall_s: float) -> dict[str, Any]:
 
 def write_json(path: Path, values: object) -> None:
     """Write values as an indented JSON file."""
-    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(values, indent=2) + "\n")

@@ -8,6 +8,7 @@ from typing import Any
 
 from etherweave.inputs import read_json
 from etherweave.machine import build
+from etherweave.outputs import below, write_text
 from etherweave.study.experiments import StudyExperiment, write_json
 from etherweave.study.folder import Study, load_study
 from etherweave.study.results import CHECKS, StudyCheck, StudyResult, load_result
@@ -70,14 +71,14 @@ def run_study(
         if isinstance(found, WorkerError):
             raise found
         on_progress(done, len(wanted), name)
-    results = _PartialResults({name: load_result(output / name) for name in wanted})
+    results = _PartialResults({name: load_result(below(output, name)) for name in wanted})
     checks, not_run = check(study, results, full)
     lacking = {row: missing[name] for row, name in not_run.items() if name in missing}
     left_out = tuple(row for row in not_run if row not in lacking)
     result = StudyResult(study, checks, output, full, left_out, lacking)
     if not left_out:
         # Of the whole study only: a part does not take its place.
-        (output / CHECKS).write_text(result.to_json() + "\n", encoding="utf-8")
+        write_text(below(output, CHECKS), result.to_json() + "\n")
     return result
 
 
@@ -126,7 +127,7 @@ def run_named(task: tuple[str, bool, str, bool, str]) -> None:
     home, full, output, fresh, name = task
     experiments = load_study(home).experiments(full)
     (experiment,) = [one for one in experiments if one.name == name]
-    run_experiment(Path(home), experiment, Path(output) / name, fresh)
+    run_experiment(Path(home), experiment, below(Path(output), name), fresh)
 
 
 def run_experiment(home: Path, experiment: StudyExperiment, directory: Path, fresh: bool) -> None:

@@ -25,6 +25,7 @@ from urllib.parse import quote
 from etherweave import _core, toml
 from etherweave.inputs import read_json
 from etherweave.machine import build, machine
+from etherweave.outputs import below, write_text
 from etherweave.sweeps.points import Run, Sweep, SweepError
 
 if TYPE_CHECKING:
@@ -173,8 +174,8 @@ class SweepStore:
         for folder, numbers in groups.items():
             assert whole is not None, "a group has a run"
             table = whole.take(numbers)
-            (fresh / folder).mkdir(parents=True, exist_ok=True)
-            part = fresh / folder / "part-0.parquet"
+            part = below(fresh, *filter(None, folder.split("/")), "part-0.parquet")
+            part.parent.mkdir(parents=True, exist_ok=True)
             try:
                 parquet.write_table(
                     table.drop_columns(list(sweep.partition)), part, write_page_checksum=True
@@ -202,9 +203,7 @@ class SweepStore:
         return polars.read_parquet(self.home / DATASET / "**/*.parquet", hive_partitioning=True)
 
     def _replace(self, name: str, text: str) -> None:
-        fresh = self.home / f".{name}.fresh"
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(self.home / name)
+        write_text(below(self.home, name), text)
 
 
 @dataclass(frozen=True)

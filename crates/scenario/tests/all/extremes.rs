@@ -368,7 +368,10 @@ fn times_of_runs_and_jobs() {
         (&job("osu_latency = {}\nbackground = true"), "job.0.background: true; expected false for one job at least"),
         (&format!("run.jobs = [\"k\"]\n{}", job("osu_latency = {}")), "run.jobs: k; expected names of jobs: j"),
         (&two, "job.1.name: j twice; expected another name for each job"),
-        (&job("osu_latency = {}").replace("\"j\"", "\"\""), "job.0.name: empty; expected what tables call the job"),
+        (
+            &job("osu_latency = {}").replace("\"j\"", "\"\""),
+            "job.0.name: \"\" is empty; expected a name that a file can have",
+        ),
         (
             &format!("{MARKS}transport.roce.dcqcn.rpg_min_rate = \"200Gb/s\""),
             "transport.roce.dcqcn.rpg_min_rate: 200Gb/s; expected at most the rate of a host's link, 100Gb/s",

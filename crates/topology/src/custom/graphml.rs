@@ -1,6 +1,6 @@
 //! GraphML: Brandes et al., "GraphML progress report", ListedGraph Drawing 2001; attributes as in the GraphML primer.
 
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, check_file_name};
 use std::collections::{BTreeMap, HashMap};
 
 use quick_xml::XmlVersion;
@@ -139,7 +139,11 @@ impl GraphmlDocument {
                 self.key = Some(GraphmlKey { domain, name });
                 Ok(())
             }
-            "node" => self.begin(line, ElementKind::Node { id: required(element, "id")? }),
+            "node" => {
+                let id = required(element, "id")?;
+                check_file_name("node.id", &id)?;
+                self.begin(line, ElementKind::Node { id })
+            }
             "edge" => {
                 undirected(attribute(element, "directed")?.filter(|directed| directed == "true"))?;
                 let ends = [required(element, "source")?, required(element, "target")?];

@@ -1,6 +1,6 @@
 //! JSON in the node-link form that NetworkX writes.
 
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, check_file_name};
 use std::collections::HashMap;
 
 use super::graph::ListedGraph;
@@ -91,6 +91,7 @@ pub(super) fn read(text: &str, defaults: &LinkDefaults) -> Result<ListedGraph, I
     for (number, node) in document.nodes.iter().enumerate() {
         let of_element = |error: InputError| error.within(&format!("json.nodes.{number}"));
         let name = node.id.text();
+        check_file_name("id", &name).map_err(of_element)?;
         if numbers.insert(name.clone(), number).is_some() {
             return Err(of_element(mistake(format!("there are two nodes \"{name}\""), "different ids".to_owned())));
         }

@@ -5,11 +5,15 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use crate::Topology;
 
-/// A field of CSV, quoted where RFC 4180 section 2.6 asks for it.
+/// A field of CSV, quoted where RFC 4180 section 2.6 asks for it. A text that spreadsheets would execute as a formula
+/// (OWASP, CSV Injection) has an apostrophe before it, by which they show it as it is.
 pub(super) struct Csv<'a>(pub &'a str);
 
 impl Display for Csv<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.0.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+            return Csv(&format!("'{}", self.0)).fmt(f);
+        }
         // Some readers trim what is not quoted.
         let is_trimmed = self.0.trim() == self.0;
         if is_trimmed && !self.0.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
@@ -90,6 +94,12 @@ mod tests {
     fn csv_quotes_what_would_split_or_vanish() {
         let written = ["plain", "a,b", "say \"a\"", "two\nlines", " led"].map(|text| Csv(text).to_string());
         assert_eq!(written, ["plain", "\"a,b\"", "\"say \"\"a\"\"\"", "\"two\nlines\"", "\" led\""]);
+    }
+
+    #[test]
+    fn csv_shows_formulas_as_texts() {
+        let written = ["=1+1", "+1", "-1", "@A1", "\t=1", "\r=1", "=A1,B1"].map(|text| Csv(text).to_string());
+        assert_eq!(written, ["'=1+1", "'+1", "'-1", "'@A1", "'\t=1", "\"'\r=1\"", "\"'=A1,B1\""]);
     }
 
     #[test]

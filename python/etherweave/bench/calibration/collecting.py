@@ -18,6 +18,7 @@ from etherweave.bench.calibration.plans import WARM_UP, MeasuringHosts, PlannedW
 from etherweave.bench.campaign import digest
 from etherweave.bench.measure import measure
 from etherweave.bench.statistics.launches import shuffled
+from etherweave.outputs import below, write_text
 from etherweave.results import SUMMARY
 
 LAUNCHES = "launches"
@@ -80,7 +81,7 @@ def collect(
 
 
 def _launch_directory(directory: Path, workload: PlannedWorkload, round_number: int) -> Path:
-    return directory / f"{workload.directory}.{round_number}"
+    return below(directory, f"{workload.directory}.{round_number}")
 
 
 def _measured_workload(
@@ -109,4 +110,4 @@ def _check_directory(
                 f"{directory}: contains launches of other workloads, hosts or fabrics; "
                 "expected a new directory, or the same calibration"
             )
-    (directory / WORKLOADS_FILE).write_text(json.dumps(planned), encoding="utf-8")
+    write_text(below(directory, WORKLOADS_FILE), json.dumps(planned))

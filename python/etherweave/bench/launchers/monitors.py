@@ -15,6 +15,7 @@ from subprocess import Popen, TimeoutExpired
 from etherweave.bench.launchers.launcher import LaunchJob, Monitor
 from etherweave.bench.launchers.processes import ProcessGroup, read
 from etherweave.bench.site.values import ClusterSite, SiteFabric, address, interface
+from etherweave.outputs import below
 
 READY_S = 15.0
 """Longest time until all monitors are ready; ssh gives a host up after ten [s]."""
@@ -74,8 +75,8 @@ def monitor_outputs(job: LaunchJob, name: str) -> list[MonitorOutput]:
 
 def _monitor_output(directory: Path, stem: str) -> MonitorOutput | None:
     try:
-        facts = json.loads((directory / f"{stem}.json").read_text(encoding="utf-8"))
-        text = read(directory / f"{stem}.out")
+        facts = json.loads(below(directory, f"{stem}.json").read_text(encoding="utf-8"))
+        text = read(below(directory, f"{stem}.out"))
     except FileNotFoundError:
         return None
     return MonitorOutput(MonitorTimes(**facts), text, ProcessGroup(directory, 0).errors(stem))
@@ -151,7 +152,7 @@ class _RunningMonitor:
 
     def is_awaited(self) -> bool:
         """Whether it is not ready yet; records when it is."""
-        if self._ready_ns is None and (self._directory / f"{self._stem}.out").stat().st_size:
+        if self._ready_ns is None and below(self._directory, f"{self._stem}.out").stat().st_size:
             self._ready_ns = time.time_ns()
         return self._ready_ns is None and self._process.poll() is None
 
@@ -181,7 +182,7 @@ class _RunningMonitor:
 
     def write(self, times: MonitorTimes) -> None:
         """Write its times beside its output."""
-        file = self._directory / f"{self._stem}.json"
+        file = below(self._directory, f"{self._stem}.json")
         file.write_text(json.dumps(asdict(times)), encoding="utf-8")
 
 

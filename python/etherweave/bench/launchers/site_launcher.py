@@ -22,6 +22,7 @@ from etherweave.bench.site.values import (
     interface,
     variables,
 )
+from etherweave.outputs import below
 
 _SLACK_S = 2.0
 """Time by which a process may outlive the limit of its launch [s]."""
@@ -125,7 +126,7 @@ class _Launch:
         for host in self.job.hosts:
             self.launcher.site.host(host)
         for name, text in self.job.command.files:
-            (self.job.directory / name).write_text(text, encoding="utf-8")
+            below(self.job.directory, name).write_text(text, encoding="utf-8")
         with self.launcher.context(self.job, group) as context:
             running = _RunningLaunch(self, group, context)
             try:

@@ -19,6 +19,7 @@ from etherweave.bench.telemetry.recorder import PERIOD_S, Recording
 from etherweave.bench.telemetry.stream import Stream, StreamError, stream
 from etherweave.bench.telemetry.tables import save
 from etherweave.inputs import decoded, read_json, reason
+from etherweave.outputs import below
 
 NAME = "telemetry"
 EPOCH = "epoch.json"
@@ -85,7 +86,7 @@ def keep(store: Store, name: str, job: LaunchJob) -> None:
     shutil.rmtree(home, ignore_errors=True)
     left = {one.times.host: one for one in monitor_outputs(job, NAME)}
     for host in dict.fromkeys(job.hosts):
-        own = home / host
+        own = below(home, host)
         own.mkdir(parents=True)
         epoch = _kept(own, name, left[host]) if host in left else Epoch(name, host, "", _NOTHING)
         write_json(own / EPOCH, asdict(epoch))

@@ -1,6 +1,5 @@
 """Recordings for Prometheus, in the OpenMetrics text format (openmetrics.io, version 1.0.0)."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +9,7 @@ from etherweave.bench.telemetry.counters import Value
 from etherweave.bench.telemetry.families import FAMILIES, PREFIX, Family
 from etherweave.bench.telemetry.recorder import Recording
 from etherweave.bench.telemetry.sampling import Sample
+from etherweave.outputs import write_text
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -59,9 +59,7 @@ def write_textfile(recording: Recording, path: Path) -> None:
     """
     if path.suffix != ".prom":
         raise ValueError(f"{path}: expected a name that ends in .prom")
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.write_text(latest(recording))
-    fresh.replace(path)
+    write_text(path, latest(recording))
 
 
 class _Registry(NamedTuple):

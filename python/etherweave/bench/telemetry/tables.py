@@ -1,6 +1,7 @@
 """Recordings as tables: counters as columns with their units, one row for each thing and time."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from etherweave.bench.telemetry.recorder import Recording
 from etherweave.bench.telemetry.sampling import Sample
 from etherweave.bench.telemetry.stream import StreamError, stream
 from etherweave.inputs import read_bytes, read_parquet
+from etherweave.outputs import below, written
 
 
 def tables(recording: Recording) -> dict[str, pyarrow.Table]:
@@ -30,10 +32,9 @@ def save(recording: Recording, directory: Path) -> list[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, table in tables(recording).items():
-        path = directory / file_name(name)
-        fresh = path.with_suffix(".fresh")
-        pyarrow.parquet.write_table(table, fresh)
-        paths.append(fresh.replace(path))
+        path = below(directory, file_name(name))
+        written(path, partial(pyarrow.parquet.write_table, table))
+        paths.append(path)
     return paths
 
 

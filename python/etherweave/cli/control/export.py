@@ -1,6 +1,7 @@
 """The verb ``control export``."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -9,16 +10,23 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.cli.control.new_files import new_files
 from etherweave.cli.control.yang import refusals
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
-from etherweave.cli.parameters import AsJson, File, Settings, output_option, overrides
+from etherweave.cli.parameters import (
+    AsJson,
+    File,
+    Settings,
+    directory,
+    output_option,
+    overrides,
+)
 from etherweave.cli.progress import study_progress
 from etherweave.control.lint import config_db
 from etherweave.control.qos import derive, devices, sonic_yang
 from etherweave.control.qos.nos import HOSTS, Running, texts
 from etherweave.control.qos.policy import Policy, PolicyError, SonicForm, Watchdog
 from etherweave.inputs import read_text
+from etherweave.outputs import new_files
 
 EXAMPLES = """Examples:
 etherweave control export scenarios/qos_ets.toml --nos onyx --mtu 4500 -o testbed
@@ -214,7 +222,8 @@ def _watchdog(text: str) -> Watchdog | None:
 def _write(policy: Policy, system: str, output: Path | None, running: Running) -> list[str]:
     """Write all files, or none; without a directory, name them."""
     names: dict[str, None] = {}
-    with new_files(output) as files, study_progress(policy.name, "devices") as progress:
+    collected = new_files(directory(output)) if output else nullcontext()
+    with collected as files, study_progress(policy.name, "devices") as progress:
         total = 1 + len(policy.hosts) + len(policy.switches)
         done, device = 0, ""
         for name, text in texts(policy, system, running):
@@ -224,8 +233,6 @@ def _write(policy: Policy, system: str, output: Path | None, running: Running) -
             if device != (device := name if name.startswith(HOSTS) else name.partition("/")[0]):
                 done += 1
                 progress(done, total, name)
-        if files:
-            files.place()
     return list(names)
 
 

@@ -1,6 +1,7 @@
 """The verb ``control plan``."""
 
 import csv
+import io
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +23,7 @@ from etherweave.control.plan import (
     plan,
 )
 from etherweave.control.rules import Purpose, SwitchPlan
+from etherweave.outputs import new_files, quoted_row
 
 EXAMPLES = """Examples:
 etherweave control plan dragonfly.toml
@@ -68,16 +70,23 @@ def plan_verb(
 
 def write(planned: PlannedDeployment, output: Path) -> None:
     """Write the rules of all switches, and the addresses of all hosts."""
-    output.mkdir(parents=True, exist_ok=True)
-    for switch in planned.plan.switches:
-        for kind, lines in _texts(switch).items():
-            (output / f"{switch.name}.{kind}").write_text("".join(lines), encoding="utf-8")
-    with (output / "hosts.csv").open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(("host", "switch", "port", "mac", "ipv4"))
-        for host in planned.plan.hosts:
-            address = "" if host.ipv4 is None else text.ipv4_text(host.ipv4)
-            rows.writerow((host.name, host.switch, host.port, text.mac_text(host.mac), address))
+    with new_files(output) as files:
+        for switch in planned.plan.switches:
+            for kind, lines in _texts(switch).items():
+                files.add(f"{switch.name}.{kind}", "".join(lines))
+        files.add("hosts.csv", _hosts(planned))
+
+
+def _hosts(planned: PlannedDeployment) -> str:
+    """Write the addresses of all hosts as CSV."""
+    table = io.StringIO(newline="")
+    rows = csv.writer(table)
+    rows.writerow(("host", "switch", "port", "mac", "ipv4"))
+    for host in planned.plan.hosts:
+        address = "" if host.ipv4 is None else text.ipv4_text(host.ipv4)
+        names = quoted_row((host.name, host.switch))
+        rows.writerow((*names, host.port, text.mac_text(host.mac), address))
+    return table.getvalue()
 
 
 def _texts(switch: SwitchPlan) -> dict[str, list[str]]:

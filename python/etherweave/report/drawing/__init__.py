@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from etherweave._core import Fabric
+from etherweave.outputs import write_bytes
 from etherweave.report.drawing import circle, grid, polygons, rails, spread, tree
 from etherweave.report.drawing.legend import framed
 from etherweave.report.drawing.picture import Picture, short
@@ -62,7 +63,7 @@ def draw_fabric(fabric: Fabric, path: Path) -> Path:
         When the file cannot be written.
     """
     wiring = Wiring.of(fabric)
-    path.write_bytes(svg(picture_of(wiring), short(wiring.name)))
+    write_bytes(path, svg(picture_of(wiring), short(wiring.name)))
     return path
 
 

@@ -21,6 +21,7 @@ from etherweave.control.rules import HostPlan
 from etherweave.control.text import mac_text
 from etherweave.linux.links import Links
 from etherweave.linux.namespaces import inside
+from etherweave.outputs import below
 
 MEMORY_MIB = 384
 LIMIT_S = 240.0
@@ -106,11 +107,11 @@ def command(port: str, kernel: Path, image: Path, mac: int, console: Path, order
 def _start(
     lab: Lab, kernel: GuestKernel, image: Path, host: HostPlan, order: str, stack: ExitStack
 ) -> GuestMachine:
-    console = lab.directory / f"{host.name}.console"
+    console = below(lab.directory, f"{host.name}.console")
     console.touch()
     mac = factory_mac(lab.layout.plan.hosts.index(host))
     words = command(guest_interface(lab.layout, host), kernel.file, image, mac, console, order)
-    log = stack.enter_context((lab.directory / f"{host.name}.log").open("wb"))
+    log = stack.enter_context(below(lab.directory, f"{host.name}.log").open("wb"))
     with inside(lab.layout.fabric):
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=log)
     stack.callback(process.wait)
