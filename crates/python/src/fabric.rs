@@ -1,11 +1,14 @@
 //! Fabrics on paper for Python: a scenario's text goes in, figures come out as JSON.
 
+use std::sync::Arc;
+
 use etherweave_scenario::{CurveProgress, DesignStep, PointChoice, PortSent, Question};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{ScenarioError, scenario_error};
+use crate::interruptible::interruptible;
 use crate::processes::{agree, has_agreed, processes};
 use crate::run::{by_name, lent_table};
 use crate::table::Table;
@@ -13,7 +16,7 @@ use crate::table::Table;
 /// The fabric of a scenario.
 #[pyclass(frozen, module = "etherweave._core")]
 pub struct Fabric {
-    fabric: etherweave_scenario::Fabric,
+    fabric: Arc<etherweave_scenario::Fabric>,
 }
 
 #[pymethods]
@@ -21,8 +24,10 @@ impl Fabric {
     /// Reads a scenario and builds its fabric; jobs may be missing.
     #[staticmethod]
     fn parse(py: Python<'_>, text: &str, origin: &str, overrides: Vec<(String, String)>) -> PyResult<Fabric> {
-        let fabric = py.detach(|| etherweave_scenario::Fabric::parse(text, origin, &overrides));
-        fabric.map(|fabric| Fabric { fabric }).map_err(|error| scenario_error(&error))
+        let (text, origin) = (text.to_owned(), origin.to_owned());
+        let parse = move || etherweave_scenario::Fabric::parse(&text, &origin, &overrides);
+        let fabric = py.detach(|| interruptible(parse))?;
+        fabric.map(|fabric| Fabric { fabric: Arc::new(fabric) }).map_err(|error| scenario_error(&error))
     }
 
     /// What it is called.
@@ -77,7 +82,9 @@ impl Fabric {
 
     /// The fabric in a format that other programs read: texts by file name. `names` are what the world calls things.
     fn export<'py>(&self, py: Python<'py>, form: &str, names: Vec<(String, String)>) -> PyResult<Bound<'py, PyDict>> {
-        let files = py.detach(|| self.fabric.export(form, &names)).map_err(|error| scenario_error(&error))?;
+        let (fabric, form) = (Arc::clone(&self.fabric), form.to_owned());
+        let files = py.detach(|| interruptible(move || fabric.export(&form, &names)))?;
+        let files = files.map_err(|error| scenario_error(&error))?;
         let named = PyDict::new(py);
         files.into_iter().try_for_each(|(name, text)| named.set_item(name, text))?;
         Ok(named)
@@ -131,7 +138,9 @@ impl Fabric {
         memory_limit: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let choice = PointChoice { routing, pattern, load };
-        let tables = py.detach(|| self.fabric.observe(&choice, threads.max(1), memory_limit));
+        let (fabric, memory_limit) = (Arc::clone(&self.fabric), memory_limit.map(str::to_owned));
+        let observe = move || fabric.observe(&choice, threads.max(1), memory_limit.as_deref());
+        let tables = py.detach(|| interruptible(observe))?;
         by_name(py, &tables.map_err(|error| scenario_error(&error))?)
     }
 
@@ -154,7 +163,8 @@ impl Fabric {
 
     /// The flow tables and addresses to deploy, around cables that are down.
     fn deployment(&self, py: Python<'_>, down: Vec<String>) -> PyResult<Deployment> {
-        let made = py.detach(|| self.fabric.deployment(&down));
+        let fabric = Arc::clone(&self.fabric);
+        let made = py.detach(|| interruptible(move || fabric.deployment(&down)))?;
         made.map(|deployment| Deployment { deployment }).map_err(|error| scenario_error(&error))
     }
 

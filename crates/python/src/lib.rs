@@ -2,7 +2,9 @@
 
 mod error;
 mod fabric;
+mod interruptible;
 mod memory;
+mod part_file;
 mod processes;
 mod recorded;
 mod run;

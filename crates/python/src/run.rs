@@ -12,7 +12,9 @@ use etherweave_scenario::{Column, Outcome, RunOptions, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::error::{ScenarioError, os_error, scenario_error};
+use crate::error::{ScenarioError, scenario_error};
+use crate::interruptible::interruptible;
+use crate::part_file::PartFile;
 use crate::processes::{agree, processes};
 use crate::table::Table;
 
@@ -97,7 +99,8 @@ pub fn figures(text: &str, origin: &str, overrides: Vec<(String, String)>) -> Py
 /// What a run of the scenario is expected to need, and warnings, as JSON; it is not run.
 #[pyfunction]
 pub fn foresee(py: Python<'_>, text: &str, origin: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
-    let estimate = py.detach(|| etherweave_scenario::foresee(text, origin, &overrides));
+    let (text, origin) = (text.to_owned(), origin.to_owned());
+    let estimate = py.detach(|| interruptible(move || etherweave_scenario::foresee(&text, &origin, &overrides)))?;
     estimate.map(|estimate| estimate.to_json()).map_err(|error| scenario_error(&error))
 }
 
@@ -130,27 +133,35 @@ pub fn run(
     let (hosts, files): (Vec<String>, Vec<String>) = pcap.into_iter().unzip();
     let (outcome, failure) = py.detach(|| {
         let process = processes().worker();
-        let options = RunOptions { threads, capture: &hosts, memory_limit, snap_length, process };
+        let (text, origin, capture) = (text.to_owned(), origin.to_owned(), hosts.clone());
+        let (memory_limit, snap_length) = (memory_limit.map(str::to_owned), snap_length.map(str::to_owned));
+        let start = move || {
+            let (memory_limit, snap_length) = (memory_limit.as_deref(), snap_length.as_deref());
+            let options = RunOptions { threads, capture: &capture, memory_limit, snap_length, process };
+            etherweave_scenario::Run::start_with(&text, &origin, &overrides, options)
+        };
         let has_failed = Arc::new(AtomicBool::new(false));
         let prepare = || {
-            let mut run = etherweave_scenario::Run::start_with(text, origin, &overrides, options)
-                .map_err(|error| scenario_error(&error))?;
+            let mut run = interruptible(start)?.map_err(|error| scenario_error(&error))?;
             // Before the run: a file that cannot be written is reported at once.
             let own = hosts.iter().zip(&files).filter(|(host, _)| run.has_capture(host));
-            let files = own.map(|(host, file)| Ok((host, create(Path::new(file))?))).collect::<PyResult<Vec<_>>>()?;
-            for (host, file) in files {
+            let files = own.map(|(host, file)| Ok((host, PartFile::create(Path::new(file))?)));
+            let mut parts = Vec::new();
+            for (host, (part, file)) in files.collect::<PyResult<Vec<_>>>()? {
                 run.capture_to(host, BufWriter::new(Watched { file, has_failed: has_failed.clone() }))?;
+                parts.push(part);
             }
             if let Some(on_start) = on_start {
                 Python::attach(|py| on_start.call1(py, (run.estimate().to_json(),)))?;
             }
-            Ok(run)
+            Ok((run, parts))
         };
-        let run = agree(prepare())?;
+        let (run, parts) = agree(prepare())?;
         let mut reporter = ProgressReporter::new(progress, run.end().map(|end| end.as_ns_f64()));
         let (outcome, captured) =
             run.finish_on(processes(), &mut |now| !has_failed.load(Ordering::Relaxed) && reporter.report(&now));
         captured?;
+        parts.into_iter().try_for_each(PartFile::place)?;
         Ok::<_, PyErr>((outcome, reporter.failure))
     })?;
     match failure {
@@ -176,10 +187,6 @@ impl Write for Watched {
     fn flush(&mut self) -> std::io::Result<()> {
         self.file.flush()
     }
-}
-
-fn create(file: &Path) -> PyResult<File> {
-    File::create(file).map_err(|error| os_error(file, error))
 }
 
 /// Passes progress on to Python, seldom enough to cost nothing.

@@ -9,6 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::{ScenarioError, os_error, scenario_error};
+use crate::interruptible::interruptible;
+use crate::part_file::PartFile;
 
 /// Of a text that is read at once [B]: some milliseconds' work.
 const PIECE_BYTES: usize = 1 << 20;
@@ -111,17 +113,9 @@ impl Schedule {
 
 /// Writes a file, which has its name when it is whole: what is left of an interrupted one would look like a schedule.
 fn write(file: &Path, of: &str, content: impl FnOnce(BufWriter<File>) -> Result<(), InputError>) -> PyResult<()> {
-    let mut part = file.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    let made = File::create(&part).map_err(|error| os_error(&part, error))?;
-    match content(BufWriter::new(made)) {
-        Ok(()) => std::fs::rename(&part, file).map_err(|error| os_error(file, error)),
-        Err(error) => {
-            let _ = std::fs::remove_file(&part);
-            Err(ScenarioError::new_err(format!("{of}: {error}")))
-        }
-    }
+    let (part, made) = PartFile::create(file)?;
+    content(BufWriter::new(made)).map_err(|error| ScenarioError::new_err(format!("{of}: {error}")))?;
+    part.place()
 }
 
 /// A file of which Python learns after each piece how much has been read, so that Ctrl-C takes effect.
@@ -173,7 +167,9 @@ pub fn schedules(
     overrides: Vec<(String, String)>,
     warm_up: u32,
 ) -> PyResult<Schedules> {
-    let made = py.detach(|| etherweave_scenario::Schedules::of(text, origin, &overrides, warm_up));
+    let (text, origin) = (text.to_owned(), origin.to_owned());
+    let make = move || etherweave_scenario::Schedules::of(&text, &origin, &overrides, warm_up);
+    let made = py.detach(|| interruptible(make))?;
     made.map(|schedules| Schedules { schedules }).map_err(|error| scenario_error(&error))
 }
 

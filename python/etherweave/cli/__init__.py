@@ -39,13 +39,16 @@ def _end_output(error: OSError) -> NoReturn:
 
 
 def _run() -> None:
-    """Call the verb, and write what it has printed."""
+    """Call the verb, and write what it has printed; SIGTERM ends it as Ctrl-C does."""
+    from etherweave.cli.exits import terminable
+
     try:
-        if processes.launched() > 1 and sys.argv[1:2] and sys.argv[1] in processes.VERBS:
-            with processes.together():
+        with terminable():
+            if processes.launched() > 1 and sys.argv[1:2] and sys.argv[1] in processes.VERBS:
+                with processes.together():
+                    app()
+            else:
                 app()
-        else:
-            app()
     finally:
         if sys.stdout:
             sys.stdout.flush()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from etherweave.cli.design_page import WIDTH, print_table
-from etherweave.cli.exits import mistakes, terminable
+from etherweave.cli.exits import mistakes
 from etherweave.cli.extras import require
 from etherweave.cli.parameters import (
     AsJson,
@@ -24,6 +24,7 @@ from etherweave.cli.parameters import (
 from etherweave.cli.progress import study_progress
 from etherweave.cli.sweep import print_expectation
 from etherweave.cli.verbs import FileGroup, nested
+from etherweave.outputs import write_text
 
 if TYPE_CHECKING:
     from etherweave.advise import Answer
@@ -80,7 +81,7 @@ def run_verb(
                     f"  then, for what moves the lead of the first two: at most some {more:,} runs"
                 )
             return None
-        with terminable(), study_progress(file.stem, "runs") as on_progress:
+        with study_progress(file.stem, "runs") as on_progress:
             found = answer(prepared, home, on, on_progress)
     if as_json:
         print(json.dumps(asdict(found), indent=2))
@@ -134,7 +135,7 @@ def quotes_verb(
     with mistakes(AdviseError, ValueError):
         text = price_book(file, currency, dict(map(_exchange, exchange or [])))
         if output:
-            output.write_text(text, encoding="utf-8")
+            write_text(output, text)
     print(output or text, end="\n" if output else "")
 
 

@@ -13,7 +13,7 @@ import typer
 import etherweave
 from etherweave.bench.measure.errors import MeasureLaunchError
 from etherweave.cli.bench.amounts import TrafficLimit, renamed
-from etherweave.cli.exits import INTERRUPTED, mistakes, notice, print_error, reject, terminable
+from etherweave.cli.exits import INTERRUPTED, mistakes, notice, print_error, reject
 from etherweave.cli.measure import (
     LAUNCH_MISTAKES,
     TIME_LIMIT,
@@ -28,6 +28,7 @@ from etherweave.cli.measure import (
     select_site,
 )
 from etherweave.cli.parameters import AsJson, directory, output_option
+from etherweave.outputs import new_files
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -115,7 +116,7 @@ def calibrate_verb(
     base = _scenario(scenario)
     if output:
         directory(output)
-    with _mistakes(), terminable():
+    with _mistakes():
         if site and output:
             count = renamed("--repeat", "--launches", repeat, launches)
             limits, selected = (
@@ -216,11 +217,10 @@ def _save(calibration: "Calibration", output: Path) -> None:
     """Write constants as overrides, and the whole calibration as JSON."""
     from etherweave.bench.calibration.calibration import CALIBRATION_FILE
 
-    output.mkdir(parents=True, exist_ok=True)
     lines = [f'"{key}" = "{value}"\n' for key, value in calibration.settings().items()]
-    (output / CONSTANTS).write_text("".join(lines), encoding="utf-8")
-    text = json.dumps(calibration.facts(), indent=2) + "\n"
-    (output / CALIBRATION_FILE).write_text(text, encoding="utf-8")
+    with new_files(output) as files:
+        files.add(CONSTANTS, "".join(lines))
+        files.add(CALIBRATION_FILE, json.dumps(calibration.facts(), indent=2) + "\n")
 
 
 def _print(calibration: "Calibration", as_json: bool) -> None:

@@ -11,7 +11,7 @@ import typer
 
 import etherweave
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import mistakes
+from etherweave.cli.exits import INTERRUPTED, interruptible, mistakes, print_error
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
@@ -26,6 +26,7 @@ from etherweave.cli.parameters import (
 )
 from etherweave.cli.processes import is_first
 from etherweave.cli.progress import point_progress, print_start
+from etherweave.outputs import quoted_table, written
 
 if TYPE_CHECKING:
     import polars
@@ -50,7 +51,7 @@ SHOWN = (
 )
 """Columns of the page: title, column of the table, form."""
 WRITERS: dict[str, Callable[["polars.DataFrame", Path], object]] = {
-    ".csv": lambda points, path: points.write_csv(path),
+    ".csv": lambda points, path: quoted_table(points).write_csv(path),
     ".parquet": lambda points, path: points.write_parquet(path),
 }
 
@@ -71,7 +72,8 @@ def curve(
     """Simulate synthetic traffic at several loads, and print latency and throughput.
 
     Fabrics are dragonflies, flattened butterflies, trees and others. The table `open_loop` of the
-    scenario lists routings, patterns and loads. The exit code is 2 after a mistake.
+    scenario lists routings, patterns and loads. The exit code is 2 after a mistake, 130 after
+    Ctrl-C, which keeps the points so far.
     """
     import polars
 
@@ -79,18 +81,18 @@ def curve(
     output_file("--output", output, *WRITERS)
     drawing("--draw", draw, ".svg")
     with mistakes(etherweave.ScenarioError):
-        with point_progress(file.stem) as report:
+        with point_progress(file.stem) as report, interruptible() as has_ended:
             table = etherweave.curve(
                 file,
                 changes,
                 threads=threads,
-                progress=report,
+                progress=lambda *at: report(*at) and not has_ended(),
                 memory_limit=memory_limit,
                 on_start=partial(print_start, file.stem, set()),
             )
         points = polars.DataFrame(table)
         if output and is_first():
-            WRITERS[output.suffix.lower()](points, output)
+            written(output, partial(WRITERS[output.suffix.lower()], points))
         if draw and is_first():
             from etherweave.report import draw_curves
 
@@ -99,6 +101,9 @@ def curve(
         print(json.dumps(points.fill_nan(None).to_dicts(), indent=2))
     else:
         _print(points)
+    if has_ended():
+        print_error(f"Interrupted: {f'{output} has' if output else 'these are'} the points so far.")
+        raise typer.Exit(INTERRUPTED)
 
 
 def _print(points: "polars.DataFrame") -> None:

@@ -2,7 +2,7 @@
 
 import errno
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
@@ -23,6 +23,8 @@ FAULT = 70
 """Exit code of a fault of Etherweave itself: an internal error, as ``sysexits.h`` numbers it."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 + SIGINT, as shells count."""
+WARNINGS_MAX = 100
+"""Most warnings of a run that are printed."""
 OUTPUT_ENDS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of an output that is a pipe which was closed, or a file on a full disk."""
 
@@ -65,10 +67,12 @@ def print_warnings(warnings: Iterable[str], printed: set[str]) -> None:
     printed
         Those that have been printed, which is extended.
     """
-    for warning in warnings:
-        if warning not in printed:
-            print_error(f"WARNING: {warning}")
-            printed.add(warning)
+    new = [warning for warning in dict.fromkeys(warnings) if warning not in printed]
+    printed.update(new)
+    for warning in new[:WARNINGS_MAX]:
+        print_error(f"WARNING: {warning}")
+    if len(new) > WARNINGS_MAX:
+        print_error(f"WARNING: {len(new) - WARNINGS_MAX:,} more, which summary.json lists")
 
 
 def exit_as(summary: "Summary", kept: str, printed: set[str]) -> None:
@@ -120,10 +124,27 @@ def mistakes(*kinds: type[Exception], failures: tuple[type[Exception], ...] = ()
 
 @contextmanager
 def terminable(*others: signal.Signals) -> Iterator[None]:
-    """Let SIGTERM, which batch systems send, and others end a verb as Ctrl-C does."""
+    """Let SIGTERM, which batch systems send, and others end a verb as Ctrl-C does.
+
+    The command line does so for SIGTERM around every verb.
+    """
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     with handled((signal.SIGTERM, *others), interrupt):
         yield
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], bool]]:
+    """Give whether Ctrl-C or SIGTERM has come, which do nothing else; the second ends at once."""
+    came: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        if came:
+            raise KeyboardInterrupt
+        came.append(number)
+
+    with handled((signal.SIGINT, signal.SIGTERM), note):
+        yield lambda: bool(came)

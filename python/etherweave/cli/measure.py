@@ -11,7 +11,7 @@ from etherweave.bench.measure.errors import MeasureError, MeasureLaunchError
 from etherweave.bench.measure.launch import LaunchOptions, LaunchProgram
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.cli.bench.amounts import TrafficLimit, octets, renamed, seconds
-from etherweave.cli.exits import INTERRUPTED, mistakes, print_error, reject, terminable
+from etherweave.cli.exits import INTERRUPTED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
 
 if TYPE_CHECKING:
@@ -148,7 +148,6 @@ def measure_verb(
     try:
         with (
             mistakes(*LAUNCH_MISTAKES, failures=(MeasureLaunchError,)),
-            terminable(),
             measure_progress(file.stem) as report,
         ):
             result = measure(

@@ -35,7 +35,7 @@ def is_first() -> bool:
 def together() -> Iterator[None]:
     """Join the other processes, and leave them at the end; a failure in one ends all."""
     from etherweave import _core
-    from etherweave.cli.exits import FAILED, terminable
+    from etherweave.cli.exits import FAILED
 
     _check(_core.join_processes())
     # What the first prints goes through the launcher, whose pseudo-terminal has no width.
@@ -46,8 +46,7 @@ def together() -> Iterator[None]:
             stack.enter_context(redirect_stdout(unread))
             stack.enter_context(redirect_stderr(unread))
         try:
-            with terminable():
-                yield
+            yield
         except SystemExit as end:
             _core.leave_processes(unread.getvalue().strip() if end.code else None)
             raise

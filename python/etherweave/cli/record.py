@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import etherweave
-from etherweave.cli.exits import FAILED, mistakes, notice, print_error, reject
+from etherweave.cli.exits import FAILED, INTERRUPTED, mistakes, notice, print_error, reject
 from etherweave.cli.parameters import AsJson, directory, output_file, output_option
 from etherweave.machine import usable_processors
 
@@ -58,7 +58,8 @@ def record(
 ) -> None:
     """Run an MPI program, record its calls with their times, and print what they took.
 
-    Ends with 1 when the program fails, 2 after a mistake.
+    Ends with 1 when the program fails, 2 after a mistake, 130 after Ctrl-C or SIGTERM, which end
+    all that the program has started.
     """
     from etherweave.bench.measure import mpi_recorder
     from etherweave.bench.measure.errors import MeasureError
@@ -67,13 +68,19 @@ def record(
     output_file("--trace", trace, ".json", ".gz")
     if any(output.glob("*.ewr")):
         reject(f"{output}: has a recording; expected another directory")
-    with mistakes(MeasureError):
-        made = mpi_recorder.library(compiler)
-        done = (
-            mpi_recorder.overhead(command, made, output, pairs)
-            if pairs
-            else mpi_recorder.run(command, made, output)
+    try:
+        with mistakes(MeasureError):
+            made = mpi_recorder.library(compiler)
+            done = (
+                mpi_recorder.overhead(command, made, output, pairs)
+                if pairs
+                else mpi_recorder.run(command, made, output)
+            )
+    except KeyboardInterrupt:
+        print_error(
+            f"Interrupted: all that {command[0]} started has ended; the recording is not complete."
         )
+        raise typer.Exit(INTERRUPTED) from None
     overhead, ended = (None, done) if isinstance(done, int) else (done, 0)
     if ended:
         state = "complete" if _is_complete(output) else "not complete"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from etherweave.cli.exits import FAILED, mistakes, notice, terminable
+from etherweave.cli.exits import FAILED, mistakes, notice
 from etherweave.cli.parameters import (
     AsJson,
     DryRun,
@@ -112,11 +112,11 @@ def run_verb(
             return print_expectation(expect(what, home, on), as_json)
         if flow_first:
             first = FlowFirst(flow_first, close, largest)
-            with terminable(), study_progress(what.name, "runs in flow-level mode") as on_progress:
+            with study_progress(what.name, "runs in flow-level mode") as on_progress:
                 near = shortlist(what, home, first, on, on_progress)
             _print_left(what, near, home, first)
             what = near
-        with terminable(), study_progress(what.name, "runs") as on_progress:
+        with study_progress(what.name, "runs") as on_progress:
             done = carry_out(what, home, on, on_progress, tables=tables)
     _print_result(done, as_json)
     if done.status.failed or done.status.lost:

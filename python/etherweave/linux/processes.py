@@ -9,7 +9,10 @@ import os
 import select
 import signal
 import socket
+import subprocess
+import sys
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -18,6 +21,8 @@ from typing import NamedTuple
 
 PATIENCE_S = 3.0
 """Longest wait for processes to end before they are killed [s]."""
+MARK = "ETHERWEAVE_LAUNCH"
+"""Variable that marks what one process has started, whatever group or session it is in."""
 _PAUSE_S = 0.01
 _START_FIELD = 19
 """Index in ``/proc/PID/stat`` after the name: field 22, ``starttime``, of proc(5)."""
@@ -178,6 +183,33 @@ def end_marked(variable: str, value: str, grace_s: float) -> None:
         time.sleep(_PAUSE_S)
 
 
+@contextlib.contextmanager
+def ended_with() -> Iterator[dict[str, str]]:
+    """Give a variable for the environment of what is started in a block, and ends with it.
+
+    Whoever has the variable ends when the block does, and when this process is killed: a process
+    beside it, which inherits nothing else, waits for that.
+    """
+    mark = uuid.uuid4().hex
+    words = [sys.executable, "-I", "-S", __file__, mark]
+    watcher = subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        yield {MARK: mark}
+    finally:
+        end_marked(MARK, mark, PATIENCE_S)
+        assert watcher.stdin, "it has a pipe"
+        watcher.stdin.close()
+        watcher.wait()
+
+
+def _watch(mark: str) -> None:
+    """Wait until the process at the other end of standard input is gone; end what it started."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    sys.stdin.buffer.read()
+    end_marked(MARK, mark, PATIENCE_S)
+
+
 def _signal(processes: Iterable[Process], number: signal.Signals) -> None:
     for one in processes:
         with contextlib.suppress(OSError), _held(one) as descriptor:
@@ -207,3 +239,7 @@ def _still_running(descriptors: list[int]) -> list[int]:
             poll.unregister(descriptor)
             running.discard(descriptor)
     return sorted(running)
+
+
+if __name__ == "__main__":
+    _watch(sys.argv[1])

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO
 
 from etherweave.bench.launchers.access import GRACE_S
-from etherweave.linux.processes import end_marked
+from etherweave.linux.processes import MARK, end_marked
+from etherweave.outputs import below
 
-_VARIABLE = "ETHERWEAVE_LAUNCH"
 _TEXT_MOST = 1 << 26
 """Of an output: more is no result [bytes]."""
 _ERRORS_MOST = 4000
@@ -55,7 +55,7 @@ class ProcessGroup:
         for process in self._started:
             # On which guards behind ssh end their programs.
             _close(process.stdin)
-        end_marked(_VARIABLE, self._mark, GRACE_S)
+        end_marked(MARK, self._mark, GRACE_S)
         for process in self._started:
             process.kill()
             process.wait()
@@ -90,7 +90,7 @@ class ProcessGroup:
                 stdout=out,
                 stderr=err,
                 cwd=self.directory,
-                env=os.environ | dict(variables) | {_VARIABLE: self._mark},
+                env=os.environ | dict(variables) | {MARK: self._mark},
                 start_new_session=True,
             )
         self._started.append(process)
@@ -127,7 +127,7 @@ class ProcessGroup:
         return "\n".join(text for text in texts if text.strip())
 
     def _file(self, name: str, ending: str) -> Path:
-        return self.directory / f"{name}.{ending}"
+        return below(self.directory, f"{name}.{ending}")
 
 
 def read(file: Path) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from etherweave.bench.measure.executor import Executor, build
 from etherweave.bench.statistics.quantiles import Interval, median, median_interval
+from etherweave.linux.processes import ended_with
 
 PARTS = (
     "recorder.c",
@@ -55,8 +56,12 @@ def run(command: Sequence[str], made: Executor, directory: Path) -> int:
         When it cannot be started.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | variables(made, directory, os.environ)
-    return subprocess.run(command, env=environment, check=False).returncode
+    with ended_with() as mark:
+        return _ended(command, mark | variables(made, directory, os.environ))
+
+
+def _ended(command: Sequence[str], variables: Mapping[str, str]) -> int:
+    return subprocess.run(command, env=os.environ | variables, check=False).returncode
 
 
 def processor_wait(directory: Path) -> float:
@@ -119,18 +124,18 @@ def overhead(
     OSError
         When it cannot be started.
     """
+    directory.mkdir(parents=True, exist_ok=True)
+    recorder = variables(made, directory, os.environ)
     times: dict[bool, list[float]] = {False: [], True: []}
-    for pair in range(pairs):
-        for is_recorded in (pair % 2 == 0, pair % 2 == 1):
+    with ended_with() as mark:
+        for turn in range(2 * pairs):
+            is_recorded = turn % 4 in (0, 3)
             if is_recorded:
                 # The recorder leaves files of another program alone.
                 for earlier in directory.glob("*.ewr"):
                     earlier.unlink()
             start_s = time.perf_counter()
-            if is_recorded:
-                ended = run(command, made, directory)
-            else:
-                ended = subprocess.run(command, check=False).returncode
+            ended = _ended(command, mark | recorder if is_recorded else mark)
             times[is_recorded].append(time.perf_counter() - start_s)
             if ended:
                 return ended

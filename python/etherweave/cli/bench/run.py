@@ -16,7 +16,6 @@ from etherweave.cli.exits import (
     os_error,
     print_error,
     reject,
-    terminable,
 )
 from etherweave.cli.parameters import AsJson, directory, output_option
 from etherweave.cli.progress import study_progress
@@ -150,7 +149,7 @@ def run_verb(
         octets("--traffic-limit", traffic_limit),
     )
     try:
-        with terminable(), study_progress(output.name, "launches") as progress:
+        with study_progress(output.name, "launches") as progress:
             done = bench.run(
                 programs,
                 directory(output),
