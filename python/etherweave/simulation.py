@@ -45,6 +45,8 @@ class Estimate(TypedDict):
     """Packets over links, each link counted; None where the scenario does not say when it ends."""
     run_s: float | None
     """Time on one thread of the machine of the benchmarks, without set-up [s]; None as above."""
+    setup_s: float
+    """Time to build the tables of its routing on that machine [s]."""
     warnings: list[str]
     """What a reader must know before the start, such as that the routing may deadlock."""
 

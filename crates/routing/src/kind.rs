@@ -270,6 +270,18 @@ impl RoutingKind {
         }
     }
 
+    /// How often [`build`](RoutingKind::build) looks at a channel for a destination; 0 where channels follow from
+    /// coordinates, or switches decide for every packet.
+    pub fn looks(self, topology: &Topology) -> u64 {
+        let axes = topology.axes();
+        let is_level = |axis: &String| axis == "level" || axis.starts_with('x');
+        let is_tree = axes.first().is_some_and(|axis| axis == "level") && axes.iter().all(is_level);
+        if !self.is_by_flow() || (self == RoutingKind::UpDown && is_tree) {
+            return 0;
+        }
+        crate::table::destinations(topology).len() as u64 * topology.channels().len() as u64
+    }
+
     /// Makes the decision for every packet for a fabric and does something with it.
     ///
     /// # Errors

@@ -39,6 +39,9 @@ const STEPS: (u64, u64) = (0, 6);
 const COMPRESSION: u64 = 6;
 /// Block and options of pcapng of a captured frame [B].
 const CAPTURE_BLOCK: u64 = 56;
+/// Time of a look at a channel for a destination [s]: what building up/down tables of a dragonfly+ with `h = 255` took,
+/// 267 million looks in 27 s.
+const LOOK_S: f64 = 1e-7;
 /// Headers of a captured frame [B].
 const CAPTURE_HEADERS: u64 = 58;
 
@@ -56,6 +59,8 @@ pub struct Estimate {
     /// Time of a run on one thread of the machine of the benchmarks, without set-up [s]; none where packet-hops are not
     /// known.
     pub run_s: Option<f64>,
+    /// Time to build the tables of its routing on the machine of the benchmarks [s].
+    pub setup_s: f64,
     /// What a reader must know before the first event, such as that the routing may deadlock.
     pub warnings: Vec<String>,
     /// The key of what takes most memory.
@@ -168,10 +173,21 @@ pub(crate) fn run(
     captures: usize,
     snap_length: Option<u32>,
 ) -> Result<Estimate, InputErrors> {
-    for (number, job) in scenario.job.iter().enumerate() {
-        check::ranks(number, job, topology)?;
-    }
-    let traffic = traffic(scenario)?;
+    let (estimate, mistakes) = of_sound_jobs(scenario, topology, captures, snap_length)?;
+    mistakes.into_result().map(|()| estimate)
+}
+
+/// The same of the jobs that have no mistake, and the mistakes of the others: no job is built that is not known to fit.
+///
+/// # Errors
+/// When the jobs have more iterations than a table holds.
+pub(crate) fn of_sound_jobs(
+    scenario: &Scenario,
+    topology: &Topology,
+    captures: usize,
+    snap_length: Option<u32>,
+) -> Result<(Estimate, InputErrors), InputErrors> {
+    let (traffic, mistakes) = traffic(scenario, topology);
     let mut rows = 0u64;
     for (number, size) in traffic.iter().enumerate() {
         rows = rows.saturating_add(size.rows);
@@ -192,12 +208,7 @@ pub(crate) fn run(
     let (samples, sample_tables) = samples(scenario, topology, connections);
     let (observed, observed_tables) = observed(scenario, sum(|size| size.messages.unwrap_or(0)));
     let routes = 4 * topology.switches() as u64 * switches_with_hosts(topology);
-    let largest =
-        (0..traffic.len()).max_by_key(|&job| (traffic[job].program_bytes, traffic[job].connections)).unwrap_or(0);
-    let job = scenario
-        .job
-        .get(largest)
-        .map_or_else(String::new, |job| format!("job.{largest}.workload.{}", job.workload.name()));
+    let job = largest_job(scenario, &traffic);
     let window = scenario.transport.window().key;
     let building = memory.building.saturating_add(routes);
     let report = memory.report.saturating_add(tables);
@@ -236,12 +247,30 @@ pub(crate) fn run(
         let switches = Switches { model: scenario.switch.model, decide_per_packet: routing::is_by_packet(scenario) };
         RunTime::of_benchmarks().seconds(switches, topology.hosts(), packet_hops, messages)
     });
-    Ok(Estimate {
+    let estimate = Estimate {
         disk_bytes: (tables / COMPRESSION).saturating_add(captured),
         packet_hops,
         run_s,
+        setup_s: scenario.routing.looks(topology) as f64 * LOOK_S,
         ..Estimate::of_parts(parts, peak)
-    })
+    };
+    Ok((estimate, mistakes))
+}
+
+/// What the programs of all jobs need, without a run of them.
+pub(crate) fn programs(scenario: &Scenario, topology: &Topology) -> Estimate {
+    let (traffic, _) = traffic(scenario, topology);
+    let bytes = traffic.iter().map(|size| size.program_bytes).fold(0, u64::saturating_add);
+    let advice = "fewer ranks, or fewer operations of each";
+    Estimate::of_parts(vec![Part::new("programs of ranks", bytes, largest_job(scenario, &traffic), advice)], bytes)
+}
+
+/// The key of the job that has most operations, or connections.
+fn largest_job(scenario: &Scenario, traffic: &[TrafficSize]) -> String {
+    let size = |&job: &usize| (traffic[job].program_bytes, traffic[job].connections);
+    let largest = (0..traffic.len()).max_by_key(size).unwrap_or(0);
+    let key = |job: &JobSpec| format!("job.{largest}.workload.{}", job.workload.name());
+    scenario.job.get(largest).map_or_else(String::new, key)
 }
 
 /// What time series take until the end of a run, and as tables [B]; nothing where a selection has a mistake, which is
@@ -281,15 +310,20 @@ fn priorities(scenario: &Scenario) -> u64 {
     scenario.job.iter().map(|job| job.priority).collect::<BTreeSet<_>>().len() as u64
 }
 
-/// The size of every job.
-fn traffic(scenario: &Scenario) -> Result<Vec<TrafficSize>, InputErrors> {
+/// The size of every job, nothing of one that has a mistake; and the mistakes.
+fn traffic(scenario: &Scenario, topology: &Topology) -> (Vec<TrafficSize>, InputErrors) {
     let mut errors = InputErrors::default();
     let size = |(number, job): (usize, &JobSpec)| {
-        let size = if scenario.run.has(&job.name) { job.workload.size() } else { Ok(TrafficSize::default()) };
-        errors.check(size.map_err(|errors| errors.within(&format!("job.{number}.workload.{}", job.workload.name()))))
+        let size = || match scenario.run.has(&job.name) {
+            true => job.workload.size(),
+            false => Ok(TrafficSize::default()),
+        };
+        let within = |errors: InputErrors| errors.within(&format!("job.{number}.workload.{}", job.workload.name()));
+        let fits = check::ranks(number, job, topology).map_err(InputErrors::from);
+        errors.check(fits.and_then(|()| size().map_err(within))).unwrap_or_default()
     };
-    let sizes = scenario.job.iter().enumerate().filter_map(size).collect();
-    errors.into_result().map(|()| sizes)
+    let sizes = scenario.job.iter().enumerate().map(size).collect();
+    (sizes, errors)
 }
 
 /// What captured hosts send and receive, if all have the same share.

@@ -75,8 +75,8 @@ impl Run {
         let snap_length = snap_length(options.snap_length).map_err(|error| document.elsewhere(error))?;
         let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
         // A mistake in a job is reported with the others, when it is built.
-        let estimate = estimate::run(&scenario, &topology, options.capture.len(), snap_length);
-        let mut estimate = estimate.unwrap_or_default();
+        let known = estimate::of_sound_jobs(&scenario, &topology, options.capture.len(), snap_length);
+        let (mut estimate, _) = known.map_err(|error| document.locate(error))?;
         estimate.check(&limit).map_err(|error| document.locate(error))?;
         let experiment = experiment(&document, &scenario, topology, options.capture)?;
         let simulation = Simulation::build_for(options.process, &experiment, options.threads.max(1));

@@ -7,9 +7,10 @@ use etherweave_sim::Job;
 use etherweave_topology::Topology;
 use etherweave_workload::{Amounts, Chakra, Goal, Schedule, Traffic, check_progress, programs_of_graphs};
 
-use crate::ScenarioError;
 use crate::document::Document;
+use crate::memory::MemoryLimit;
 use crate::scenario::{Scenario, experiment, generate, read};
+use crate::{ScenarioError, estimate};
 
 /// All jobs of a scenario.
 #[derive(Clone, Debug)]
@@ -95,7 +96,9 @@ impl Schedules {
         warm_up: u32,
     ) -> Result<Schedules, ScenarioError> {
         let (document, scenario) = read(text, origin, overrides)?;
+        let limit = MemoryLimit::of(None).map_err(|error| document.elsewhere(error))?;
         let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
+        estimate::programs(&scenario, &topology).check(&limit).map_err(|error| document.locate(error))?;
         let experiment = experiment(&document, &scenario, topology, &[])?;
         let topology = &experiment.topology;
         let rates = experiment.jobs.iter().flat_map(|job| &job.hosts).map(|&host| rate_bps(topology, host));

@@ -16,7 +16,7 @@ pub struct HpccPtrans {
     pub rows: u32,
     /// Columns of the grid of ranks, 1 to 1,024; 2 ranks or more in all. Their places in the grid are random.
     pub columns: u32,
-    /// Rows and columns of the matrix, 1 or more; the benchmark takes half of what HPL has.
+    /// Rows and columns of the matrix, 1 to 2^30; the benchmark takes half of what HPL has.
     pub size: u32,
     /// Rows and columns of a block, 1 or more.
     pub block: u32,
@@ -45,6 +45,8 @@ impl Default for HpccPtrans {
 
 /// Side of the grid at most.
 const SIDE_MAX: u32 = 1_024;
+/// Side of the matrix at most: its bytes can be counted.
+const SIZE_MAX: u32 = 1 << 30;
 /// The matrix goes in messages of at most so many bytes.
 const PIECE: u64 = 100_000_000;
 /// A real number of double precision [B].
@@ -62,35 +64,48 @@ impl HpccPtrans {
     /// # Errors
     /// When there are fewer than two ranks, or nothing to transpose.
     pub fn programs(&self, seed: u64) -> Result<Vec<Program>, InputErrors> {
-        self.programs_of(0..self.ranks().min(u32::MAX.into()) as u32, seed)
+        self.programs_in(0..self.ranks().min(u32::MAX.into()) as u32, seed, 1)
     }
 
-    /// The schedules of some ranks.
-    pub(crate) fn programs_of(&self, ranks: impl Iterator<Item = u32>, seed: u64) -> Result<Vec<Program>, InputErrors> {
+    /// Messages of the part that a rank has for another, at most.
+    pub(crate) fn pieces_max(&self) -> u64 {
+        let side = |places: u32| u64::from(self.size.div_ceil(places.max(1)).saturating_add(self.block));
+        let side = side(self.rows.max(self.columns)).min(self.size.into());
+        side.saturating_mul(side).saturating_mul(REAL).div_ceil(PIECE)
+    }
+
+    /// The schedules of some ranks, in messages of so many pieces each.
+    pub(crate) fn programs_in(
+        &self,
+        ranks: impl Iterator<Item = u32>,
+        seed: u64,
+        pieces: u64,
+    ) -> Result<Vec<Program>, InputErrors> {
         InputErrors::all([
             within("rows", self.rows, 1..=SIDE_MAX),
             within("columns", self.columns, 1..=SIDE_MAX),
             at_least("ranks", self.rows.saturating_mul(self.columns), 2),
-            at_least("size", self.size, 1),
+            within("size", self.size, 1..=SIZE_MAX),
             at_least("block", self.block, 1),
             at_least("iterations", self.iterations, 1),
             self.copy_rate.map_or(Ok(()), |rate| positive("copy_rate", rate)),
         ])?;
         let world = Communicator::world(self.rows * self.columns);
         let grid = Grid::new(self, seed);
-        Ok(ranks.map(|rank| self.program(&world, &grid, rank)).collect())
+        let piece = PIECE.saturating_mul(pieces);
+        Ok(ranks.map(|rank| self.program(&world, &grid, rank, piece)).collect())
     }
 
-    fn program(&self, world: &Communicator, grid: &Grid, rank: u32) -> Program {
+    fn program(&self, world: &Communicator, grid: &Grid, rank: u32, piece_bytes: u64) -> Program {
         let mut ops = Collective::Barrier.lower(&Rule::of(self.library), world, rank);
         let (sent, received) = (grid.sent(rank), grid.received(rank));
         let mut transpose = self.pass(&sent);
         let messages = |list: &[(Rank, u64)]| list.iter().copied().filter(|&(peer, _)| peer.get() != rank).collect();
         let (sent, received): (Vec<_>, Vec<_>) = (messages(&sent), messages(&received));
-        let pieces = sent.iter().chain(&received).map(|&(_, bytes)| bytes.div_ceil(PIECE)).max().unwrap_or(0);
+        let pieces = sent.iter().chain(&received).map(|&(_, bytes)| bytes.div_ceil(piece_bytes)).max().unwrap_or(0);
         for piece in 0..pieces {
             let part = |&(peer, bytes): &(Rank, u64)| {
-                let bytes = bytes.saturating_sub(piece * PIECE).min(PIECE);
+                let bytes = bytes.saturating_sub(piece * piece_bytes).min(piece_bytes);
                 (bytes > 0).then_some((peer, bytes))
             };
             transpose.extend(received.iter().filter_map(part).map(|(peer, bytes)| Op::Irecv { peer, tag: TAG, bytes }));
@@ -131,12 +146,10 @@ impl Grid {
         let mut places = vec![0; ranks.len()];
         (0..).zip(&ranks).for_each(|(place, &rank)| places[rank as usize] = place);
         let multiple = rows / common_divisor(rows, columns) * columns;
-        let mut extents = vec![0; multiple as usize];
-        let blocks = ptrans.size.div_ceil(ptrans.block);
-        for number in 0..blocks {
-            let size = ptrans.block.min(ptrans.size - number * ptrans.block);
-            extents[(number % multiple) as usize] += u64::from(size);
-        }
+        let (blocks, rest) = (ptrans.size / ptrans.block, ptrans.size % ptrans.block);
+        let whole = |number: u32| u64::from(blocks / multiple + u32::from(number < blocks % multiple));
+        let mut extents: Vec<u64> = (0..multiple).map(|number| whole(number) * u64::from(ptrans.block)).collect();
+        extents[(blocks % multiple) as usize] += u64::from(rest);
         Grid { rows, columns, ranks, places, extents }
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use etherweave_primitives::InputErrors;
 
 use crate::graph::BLOCK_BYTES;
-use crate::{Block, Goal, Graph, Op, Program, StreamSpec, Workload};
+use crate::{Block, Goal, Graph, HpccPtrans, NpbCg, Op, Program, StreamSpec, Workload};
 
 /// Ranks whose programs stand for all.
 const SAMPLES: u64 = 8;
@@ -18,6 +18,8 @@ const PERMUTATION_OPS: u64 = 5;
 /// What a line of a GOAL file takes in memory [B]: an operation with what a run keeps of it, or a dependency.
 const LINE_BYTES: u64 = 48;
 
+/// Messages of a part of a matrix that are written out to know the size of all.
+const PIECES_SAMPLED: u64 = 1_024;
 /// Blocks of a graph in a file that a rank has in memory at once, as far as is known before it runs.
 const WINDOW_BLOCKS: u64 = 4;
 
@@ -51,12 +53,12 @@ impl Workload {
         match self {
             Workload::Halo3d(halo) => sampled(self.ranks(), |ranks| halo.programs_of(ranks)),
             Workload::Fft(fft) => sampled(self.ranks(), |ranks| fft.programs_of(ranks)),
-            Workload::NpbCg(cg) => sampled(self.ranks(), |ranks| cg.programs_of(ranks)),
+            Workload::NpbCg(cg) => of_cg(cg),
             Workload::Npb(npb) => sampled(self.ranks(), |ranks| npb.programs_of(ranks)),
             Workload::Openfoam(solver) => sampled(self.ranks(), |ranks| solver.programs_of(ranks)),
             // Places that are drawn at random are alike, whatever the seed.
             Workload::HpccRing(ring) => sampled(self.ranks(), |ranks| ring.programs_of(ranks, 1)),
-            Workload::HpccPtrans(ptrans) => sampled(self.ranks(), |ranks| ptrans.programs_of(ranks, 1)),
+            Workload::HpccPtrans(ptrans) => of_ptrans(ptrans),
             Workload::HpccMpifft(mpifft) => sampled(self.ranks(), |ranks| mpifft.programs_of(ranks)),
             Workload::HpccRandomAccess(access) => sampled(self.ranks(), |ranks| access.programs_of(ranks)),
             Workload::HpccFft(fft) => sampled(self.ranks(), |ranks| fft.programs_of(ranks, 1)),
@@ -71,16 +73,16 @@ impl Workload {
             Workload::OsuCollective(osu) => sampled(self.ranks(), |ranks| osu.programs_of(ranks)),
             Workload::AllToAll(all) => sampled(self.ranks(), |ranks| all.programs_of(ranks)),
             Workload::Training(training) => {
-                let graphs = training.graphs_of(spread(self.ranks()))?;
-                Ok(of_graphs(&graphs, self.ranks(), training.iterations))
+                let graph = |rank| training.graphs_of(std::iter::once(rank));
+                of_graphs(spread(self.ranks()).map(graph), self.ranks(), training.iterations)
             }
             Workload::NcclTests(tests) => {
-                let graphs = tests.graphs_of(spread(self.ranks()))?;
-                Ok(of_graphs(&graphs, self.ranks(), tests.iterations))
+                let graph = |rank| tests.graphs_of(std::iter::once(rank));
+                of_graphs(spread(self.ranks()).map(graph), self.ranks(), tests.iterations)
             }
             Workload::Chakra(chakra) => {
                 let graphs = chakra.graphs_of(spread(self.ranks()).map(|rank| rank as usize))?;
-                Ok(of_graphs(&graphs, self.ranks(), chakra.iterations))
+                of_graphs([Ok(graphs)].into_iter(), self.ranks(), chakra.iterations)
             }
             Workload::Goal(goal) => Ok(of_goal(goal, self.ranks())),
             Workload::Permutation(permutation) => {
@@ -165,23 +167,66 @@ fn of_goal(goal: &Goal, ranks: u64) -> TrafficSize {
 }
 
 /// All of `ranks` as the mean of the graphs of some, each performed so often. A rank has a message of each stream under
-/// way.
-fn of_graphs(graphs: &[Arc<Graph>], ranks: u64, iterations: u32) -> TrafficSize {
-    let all =
-        |sum: u64| (u128::from(sum) * u128::from(ranks) / graphs.len().max(1) as u128).min(u64::MAX.into()) as u64;
-    let sum = |value: fn(&Graph) -> u64| all(graphs.iter().map(|graph| value(graph)).fold(0, u64::saturating_add));
+/// way. Those of one part are in memory at once.
+fn of_graphs(
+    parts: impl Iterator<Item = Result<Vec<Arc<Graph>>, InputErrors>>,
+    ranks: u64,
+    iterations: u32,
+) -> Result<TrafficSize, InputErrors> {
+    let (mut count, mut largest, mut sums) = (0, 0, [0; 5]);
+    for graphs in parts {
+        for graph in graphs? {
+            let facts = graph.facts();
+            let (peers, streams) = (facts.peers().len() as u64, graph.streams().len() as u64);
+            let values = [graph.memory(), peers, facts.sent.messages, facts.sent.bytes, streams];
+            sums.iter_mut().zip(values).for_each(|(sum, value): (&mut u64, u64)| *sum = sum.saturating_add(value));
+            (count, largest) = (count + 1, facts.sent_max.max(largest));
+        }
+    }
+    let all = |sum: u64| (u128::from(sum) * u128::from(ranks) / count.max(1)).min(u64::MAX.into()) as u64;
     let often = |once: u64| once.saturating_mul(iterations.into());
-    let largest = graphs.iter().map(|graph| graph.facts().sent_max).max().unwrap_or(0);
-    TrafficSize {
+    let [program_bytes, peers, messages, bytes, streams] = sums.map(all);
+    Ok(TrafficSize {
         ranks,
         receivers: ranks,
-        program_bytes: sum(Graph::memory),
-        connections: sum(|graph| graph.facts().peers().len() as u64).div_ceil(2),
+        program_bytes,
+        connections: peers.div_ceil(2),
         rows: often(ranks),
-        messages: Some(often(sum(|graph| graph.facts().sent.messages))),
-        bytes: Some(often(sum(|graph| graph.facts().sent.bytes))),
-        burst_bytes: sum(|graph| graph.streams().len() as u64).saturating_mul(largest),
-    }
+        messages: Some(often(messages)),
+        bytes: Some(often(bytes)),
+        burst_bytes: streams.saturating_mul(largest),
+    })
+}
+
+/// Inner iterations are alike and are written out: all of them as the first, and so many times what the second adds.
+fn of_cg(cg: &NpbCg) -> Result<TrafficSize, InputErrors> {
+    let of = |inner| {
+        let few = NpbCg { inner, ..cg.clone() };
+        sampled(cg.ranks(), |ranks| few.programs_of(ranks))
+    };
+    let first = of(cg.inner.min(1))?;
+    let Some(others) = cg.inner.checked_sub(1).filter(|&others| others > 0) else { return Ok(first) };
+    let second = of(2)?;
+    let grown = |one: u64, two: u64| one.saturating_add((two - one).saturating_mul(others.into()));
+    let counted = |one: Option<u64>, two: Option<u64>| one.zip(two).map(|(one, two)| grown(one, two));
+    Ok(TrafficSize {
+        program_bytes: grown(first.program_bytes, second.program_bytes),
+        rows: grown(first.rows, second.rows),
+        messages: counted(first.messages, second.messages),
+        bytes: counted(first.bytes, second.bytes),
+        ..second
+    })
+}
+
+/// A large matrix goes in many messages of equal length: some of its programs' stand for several each.
+fn of_ptrans(ptrans: &HpccPtrans) -> Result<TrafficSize, InputErrors> {
+    let together = ptrans.pieces_max().div_ceil(PIECES_SAMPLED).max(1);
+    let size = sampled(ptrans.ranks(), |ranks| ptrans.programs_in(ranks, 1, together))?;
+    Ok(TrafficSize {
+        program_bytes: size.program_bytes.saturating_mul(together),
+        messages: size.messages.map(|messages| messages.saturating_mul(together)),
+        ..size
+    })
 }
 
 /// All of `ranks` as the mean of some.
@@ -301,6 +346,30 @@ mod tests {
             }
             assert_eq!(size.ranks, u64::from(workload.traffic(1).unwrap().ranks()), "{}", workload.name());
         }
+    }
+
+    #[test]
+    fn what_is_repeated_within_a_program_is_known_without_writing_it_out() {
+        for inner in [1, 2, 3, 40] {
+            let cg = Workload::NpbCg(NpbCg { ranks: 16, inner, iterations: 2, ..NpbCg::default() });
+            let (size, built) = (cg.size().unwrap(), built(&cg));
+            assert_eq!((size.connections, size.rows, size.messages, size.bytes), built, "{inner}");
+            let Traffic::Ranks(programs) = cg.traffic(1).unwrap() else { panic!("ranks") };
+            assert_eq!(size.program_bytes, programs.iter().map(program_bytes).sum::<u64>(), "{inner}");
+        }
+        let endless = NpbCg { inner: u32::MAX, ..NpbCg::default() };
+        assert!(Workload::NpbCg(endless).size().unwrap().program_bytes > 1 << 40);
+    }
+
+    #[test]
+    fn a_matrix_larger_than_any_memory_is_known_without_its_messages() {
+        let ptrans = |size| HpccPtrans { rows: 2, columns: 2, size, iterations: 1, ..HpccPtrans::default() };
+        // 2^37 B of each of four ranks, in 1,375 messages of 100 MB.
+        let size = Workload::HpccPtrans(ptrans(1 << 18)).size().unwrap();
+        let expected = built(&Workload::HpccPtrans(ptrans(1 << 18)));
+        let near = |found: u64, expected: u64| found.abs_diff(expected) * 4 <= expected.max(1);
+        assert!(near(size.messages.unwrap(), expected.2.unwrap()), "{size:?}, {expected:?}");
+        assert!(Workload::HpccPtrans(ptrans(1 << 30)).size().unwrap().program_bytes > 1 << 30);
     }
 
     #[test]

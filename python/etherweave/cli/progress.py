@@ -24,6 +24,8 @@ MEMORY_SHOWN = 1 << 28
 """Estimated memory from which on it is printed before the first event [B]."""
 SPAN_MIN_S = 0.1
 """The least estimated time that is printed as such [s]."""
+SETUP_SHOWN_S = 2.0
+"""Estimated time of building from which on it is printed [s]."""
 HOPS_SHOWN = 50_000_000
 """Estimated packet-hops from which on they are printed: ten seconds' work of a processor."""
 
@@ -47,7 +49,8 @@ def on_terminal() -> bool:
 def print_start(name: str, printed: set[str], estimate: "Estimate") -> None:
     """Print warnings, and what a large simulation is expected to need."""
     print_warnings(estimate["warnings"], printed)
-    if estimate["memory_bytes"] >= MEMORY_SHOWN or (estimate["packet_hops"] or 0) >= HOPS_SHOWN:
+    is_large = estimate["memory_bytes"] >= MEMORY_SHOWN or estimate["setup_s"] >= SETUP_SHOWN_S
+    if is_large or (estimate["packet_hops"] or 0) >= HOPS_SHOWN:
         print_estimate(name, estimate)
 
 
@@ -59,6 +62,8 @@ def print_estimate(name: str, estimate: "Estimate") -> None:
         facts.append(f"{hops:,} packet-hops")
     if (run_s := estimate["run_s"]) is not None:
         facts.append(f"{span_text(run_s)} on a thread")
+    if estimate["setup_s"] >= SETUP_SHOWN_S:
+        facts.append(f"{span_text(estimate['setup_s'])} to build before")
     if estimate["disk_bytes"] >= MEMORY_SHOWN:
         facts.append(f"{size_text(estimate['disk_bytes'])} on disk if written")
     notice(f"{name}: expected to take {', '.join(facts)}")
@@ -89,9 +94,12 @@ def run_progress(name: str) -> Iterator[RunCallback]:
         with _heartbeat(lambda s: None if lines.has_begun else f"{name}: building, {s:.0f} s"):
             yield lines
         return
-    with _LateBar(name, "{task.fields[facts]}", facts="") as bar:
+    begun = Event()
+    building = _heartbeat(lambda s: None if begun.is_set() else f"{name}: building, {s:.0f} s")
+    with building, _LateBar(name, "{task.fields[facts]}", facts="") as bar:
 
         def report(facts: "RunFacts") -> bool:
+            begun.set()
             done = share(facts)
             total = None if done is None else 1.0
             bar.update(total=total, completed=done or 0.0, facts=speed(facts))

@@ -47,6 +47,8 @@ const MICRO_BATCHES_MAX: u32 = 1 << 14;
 const PASSES_MAX: u64 = 1 << 20;
 /// Parts of the gradients of a stage at most: each is exchanged.
 const GRADIENT_PARTS_MAX: u64 = 1 << 14;
+/// Gradients of an accelerator at most: more than its memory.
+const GRADIENTS_MAX: Bytes = Bytes::new(1 << 40);
 
 /// Which of the divisions has the largest strides between the numbers of accelerators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -182,7 +184,7 @@ impl Training {
     /// What some ranks do.
     pub(crate) fn graphs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Arc<Graph>>, InputErrors> {
         self.check()?;
-        Ok(ranks.map(|rank| Arc::new(Step::new(self, rank).graph())).collect())
+        Ok(ranks.map(|rank| Step::new(self, rank).graph().map(Arc::new)).collect::<Result<_, _>>()?)
     }
 
     /// Its steps.
@@ -249,7 +251,7 @@ impl Training {
             within("iterations", self.iterations, 1..=MICRO_BATCHES_MAX),
         ])?;
         self.check_ranks()?;
-        InputErrors::all([self.check_model(), self.check_batch(), self.check_nodes()])?;
+        InputErrors::all([self.check_model(), self.check_batch(), self.check_nodes(), self.check_gradients()])?;
         Ok(self.check_bucket()?)
     }
 
@@ -257,6 +259,15 @@ impl Training {
         let Parallelism { zero, prefetch, .. } = self.parallel;
         let expected = "false, or `parallel.zero` of 1 or 2 with it: 3 gathers ahead by itself";
         InputError::unless(!prefetch || matches!(zero, 1 | 2), "parallel.prefetch", prefetch, expected)
+    }
+
+    /// No accelerator has memory for more, and each part is exchanged.
+    fn check_gradients(&self) -> Result<(), InputError> {
+        let stages = (0..self.parallel.pipeline).map(|stage| self.gradients_of_stage(stage));
+        let bytes = Bytes::new(stages.max().unwrap_or(0));
+        let found = format_args!("gradients of {bytes} on an accelerator");
+        let expected = format_args!("at most {GRADIENTS_MAX}: a smaller model, or more accelerators that share it");
+        InputError::unless(bytes <= GRADIENTS_MAX, "model", found, expected)
     }
 
     fn check_bucket(&self) -> Result<(), InputError> {

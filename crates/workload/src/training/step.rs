@@ -7,7 +7,7 @@
 //!   gradients                             a bucket behind every few of the last layers ── norm
 //! ```
 
-use etherweave_primitives::Duration;
+use etherweave_primitives::{Duration, InputError};
 
 use super::Training;
 use super::groups::{Groups, Numbering};
@@ -16,6 +16,8 @@ use super::pipeline::{Pass, Pipeline};
 use crate::accelerators::{Exchange, Group, Operation};
 use crate::{ExecutionStream, Graph, GraphBuilder, GraphOp, NodeId};
 
+/// Most operations of an accelerator in a step: some hundred bytes each.
+const OPERATIONS_MAX: usize = 1 << 21;
 /// Size of the sum of the squares of all gradients [B].
 const NORM: u64 = 8;
 /// Operations whose time is given.
@@ -98,9 +100,15 @@ impl<'a> Step<'a> {
     }
 
     /// The whole step.
-    pub fn graph(mut self) -> Graph {
+    ///
+    /// # Errors
+    /// When it has more operations than memory is meant for.
+    pub fn graph(mut self) -> Result<Graph, InputError> {
         let stage = self.stage;
         for pass in self.pipeline.passes(stage) {
+            let found = format_args!("more than {OPERATIONS_MAX} operations of an accelerator in a step");
+            let expected = "fewer micro-batches, layers, gradients or accelerators";
+            InputError::unless(self.graph.operations() <= OPERATIONS_MAX, "batch", found, expected)?;
             let (before, behind) = (self.pipeline.before(stage, pass.part), self.pipeline.behind(stage, pass.part));
             let (from, to) = if pass.is_forward { (before, behind) } else { (behind, before) };
             if let Some((from, _)) = from {
@@ -116,7 +124,7 @@ impl<'a> Step<'a> {
             }
         }
         self.finish();
-        self.graph.build().expect("operations wait for earlier ones only")
+        Ok(self.graph.build().expect("operations wait for earlier ones only"))
     }
 
     /// A micro-batch forward through the layers of a part, the first of which has the embedding and the last the output
