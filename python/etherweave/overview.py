@@ -36,9 +36,9 @@ def overview(result: Result) -> dict[str, Any]:
         ``p99_us`` and ``max_us``; of sampled collectives also ``call_us``, the time of the whole
         call, of which the iterations are rounds. ``streams``: by job, the number of ``streams``,
         of those that are ``complete``, their completion times as of iterations, and
-        ``goodput_gbps``: their bytes over the time from the first start to the last end.
-        ``goodput_gbps``: the sum of the
-        streams' own rates. ``drops``: ``packets``, ``bytes``, and the worst
+        ``goodput_gbps``: their bytes over the time from the first start to the last end, both after
+        the warm-up. ``goodput_gbps``: the sum of the streams' own rates. ``drops``: ``packets``,
+        ``bytes``, and the worst
         ``ports``. ``pauses``: ``frames`` sent, by cause where the result has them apart, and the
         worst ``ports``, each with ``duration_us``, for which it held its peer paused. ``failures``:
         what links lost while they were down, see :func:`failures`.
@@ -125,9 +125,11 @@ def _background(result: Result) -> set[str]:
 def _streams(result: Result) -> dict[str, dict[str, float]]:
     """Describe streams by job; one that has not ended has no completion time."""
     jobs: dict[str, list[_Stream]] = {}
-    rows = _rows(result, "streams", "job", "start_ns", "end_ns", "bytes")
-    for (job, start_ns, end_ns, size), has_ended in zip(rows, ended_streams(result), strict=True):
-        jobs.setdefault(job, []).append(_Stream(start_ns, end_ns, size, has_ended))
+    rows = _rows(result, "streams", "job", "start_ns", "end_ns", "bytes", "goodput_gbps")
+    for (job, start_ns, end_ns, size, rate), has_ended in zip(
+        rows, ended_streams(result), strict=True
+    ):
+        jobs.setdefault(job, []).append(_Stream(start_ns, end_ns, size, rate, has_ended))
     return {job: _stream_figures(streams) for job, streams in jobs.items()}
 
 
@@ -135,15 +137,22 @@ class _Stream(NamedTuple):
     start_ns: float
     end_ns: float
     size: int
+    goodput_gbps: float
     has_ended: bool
+
+    @property
+    def measured_ns(self) -> float:
+        """When its rate began to count: at its start, or at the end of the warm-up."""
+        return self.end_ns - self.size * 8 / self.goodput_gbps
 
 
 def _stream_figures(streams: Sequence[_Stream]) -> dict[str, float]:
     begun = [one for one in streams if one.start_ns <= one.end_ns]
     times_us = [(one.end_ns - one.start_ns) / 1e3 for one in begun if one.has_ended]
-    ends, starts = [one.end_ns for one in begun], [one.start_ns for one in begun]
+    rated = [one for one in begun if one.goodput_gbps]
+    ends, starts = [one.end_ns for one in rated], [one.measured_ns for one in rated]
     span_ns = max(ends, default=0.0) - min(starts, default=0.0)
-    size = sum(one.size for one in begun)
+    size = sum(one.size for one in rated)
     return {
         "streams": len(streams),
         "complete": len(times_us),

@@ -159,8 +159,24 @@ pub(crate) fn binding(number: usize, job: &JobSpec, cores: Option<&CoreParams>) 
 /// What must be known before a run, a line each.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
     let nic = slow_nic(scenario, topology);
-    let nic = nic.into_iter().collect();
-    [routing::warnings(scenario, topology), hosts::warnings(scenario), nic, nodes::warnings(scenario)].concat()
+    let network = nic.into_iter().chain(short_pause(scenario)).collect();
+    [routing::warnings(scenario, topology), hosts::warnings(scenario), network, nodes::warnings(scenario)].concat()
+}
+
+/// A pause that ends before its refresh comes: the sender goes on between, and each time a frame more must find room.
+fn short_pause(scenario: &Scenario) -> Option<String> {
+    let (key, quanta) = match &scenario.flow_control {
+        FlowControl::Pfc(pfc) => ("pfc", pfc.quanta),
+        FlowControl::GlobalPause(pause) => ("global_pause", pause.quanta),
+        FlowControl::None {} | FlowControl::Credits(_) => return None,
+    };
+    let least = etherweave_sim::pause_quanta_min(&scenario.transport);
+    (u32::from(quanta) < least).then(|| {
+        format!(
+            "flow_control.{key}.quanta: {quanta}; a pause ends before its refresh comes, which waits for a frame that \
+             is sent before, so that lossless packets may be lost; {least} or more quanta last until then"
+        )
+    })
 }
 
 /// Links of hosts that are faster than the NIC which a scenario has unless it describes another.

@@ -214,17 +214,25 @@ fn left_out(shares: &LeftOut) -> impl Iterator<Item = String> + use<> {
 fn lost(drop: &LosslessDrop) -> String {
     let priorities: Vec<String> =
         (0..8).filter(|bit| drop.priorities & 1 << bit != 0).map(|priority| priority.to_string()).collect();
-    let reason = match drop.pauses_damaged {
-        0 => "its headroom is too small".to_owned(),
-        damaged => format!("of its pause frames {damaged} were damaged on a degraded link"),
-    };
     format!(
-        "{} port {} (from {}) lost {} packets, {} B, in lossless priority {}: {reason}",
+        "{} port {} (from {}) lost {} packets, {} B, in lossless priority {}: {}",
         drop.node,
         drop.port,
         drop.peer,
         drop.packets,
         drop.bytes,
-        priorities.join(", ")
+        priorities.join(", "),
+        loss_reason(drop)
     )
+}
+
+/// Why packets were lost that flow control protects: the ring of a host's receive queue has no pause of its own.
+fn loss_reason(drop: &LosslessDrop) -> String {
+    let ring = "the ring of its receive queue was full (host.receive.ring), for which no pause frame is sent";
+    match (drop.out_of_ring, drop.pauses_damaged) {
+        (0, 0) => "its headroom is too small".to_owned(),
+        (0, damaged) => format!("of its pause frames {damaged} were damaged on a degraded link"),
+        (lost, _) if lost == drop.packets => ring.to_owned(),
+        (lost, _) => format!("for {lost} of them {ring}; for the others its headroom is too small"),
+    }
 }

@@ -228,6 +228,9 @@ fn telemetry_switches(transport: &Transport) -> u8 {
     transport.roce().and_then(|roce| roce.hpcc.as_ref()).map_or(0, |hpcc| hpcc.switches)
 }
 
+/// A pause quantum: 512 bit times (IEEE 802.3 Annex 31B).
+const QUANTUM_BYTES: u32 = 64;
+
 /// The largest frame of a transport, on the wire [B].
 pub(crate) fn largest_frame(transport: &Transport) -> u32 {
     Overheads::new(transport).largest_frame(transport)
@@ -236,6 +239,13 @@ pub(crate) fn largest_frame(transport: &Transport) -> u32 {
 /// The largest packet of a transport above Ethernet: what an MTU must let through.
 pub fn largest_packet(transport: &Transport) -> Bytes {
     Bytes::new(u64::from(largest_frame(transport) - size::wire_overhead(true)))
+}
+
+/// Fewest quanta of a pause that cannot end before its refresh comes. A pause is refreshed after half of its time; the
+/// refresh waits at most for the largest frame, which is being sent.
+pub fn pause_quanta_min(transport: &Transport) -> u32 {
+    let frame = largest_frame(transport) + size::pause_wire_bytes();
+    (2 * frame).div_ceil(QUANTUM_BYTES)
 }
 
 impl Overheads {

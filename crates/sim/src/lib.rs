@@ -36,7 +36,7 @@ pub mod transport;
 
 pub use build::{Experiment, Job, Paths, PortBuffer, port_buffers};
 pub use capture::{Capture, Captured, CapturedFrame};
-pub use constants::{headroom, largest_packet};
+pub use constants::{headroom, largest_packet, pause_quanta_min};
 pub use degraded::DegradedLink;
 pub use engine::{Finish, Progress, Simulation};
 pub use estimate::RunMemory;

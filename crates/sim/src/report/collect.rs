@@ -203,7 +203,8 @@ impl Simulation {
             stream: sink.stream,
             messages: intake.bytes / sink.bytes,
             bytes: intake.bytes - warm_up_intake + shard.fluid_partly_come(sink.endpoint, self.end),
-            start: sink.start.max(shard.constants.warm_up),
+            start: sink.start,
+            measured: sink.start.max(shard.constants.warm_up),
             end: if is_whole { intake.last } else { self.end },
         }
     }
@@ -288,6 +289,7 @@ impl Simulation {
                 packets: u64::from(group.lost),
                 bytes: group.lost_bytes,
                 pauses_damaged,
+                out_of_ring: 0,
             };
             lost.map(|lost| (shard.channels[port], row(lost))).collect::<Vec<_>>()
         };
@@ -313,6 +315,7 @@ impl Simulation {
                         packets,
                         bytes,
                         pauses_damaged: far.port(self, shard.id, port).pauses_damaged,
+                        out_of_ring: out_of_buffer(shard, port, priority),
                     };
                     drops.push((shard.channels[port], row));
                 }

@@ -98,16 +98,18 @@ pub struct StreamRow {
     pub messages: u64,
     /// Bytes received, from the end of the warm-up on.
     pub bytes: u64,
-    /// End of the warm-up, or start of the job if that is later.
+    /// Start of the job.
     pub start: Time,
+    /// End of the warm-up, or start of the job if that is later: rates count from here on.
+    pub measured: Time,
     /// Last byte of a whole stream; end of the run for an endless one.
     pub end: Time,
 }
 
 impl StreamRow {
-    /// Payload per time [Gb/s]; 0 when nothing was measured.
+    /// Payload per time after the warm-up [Gb/s]; 0 when nothing was measured.
     pub fn goodput_gbps(&self) -> f64 {
-        let span = self.end.since(self.start);
+        let span = self.end.since(self.measured.min(self.end));
         if span.is_zero() { 0.0 } else { self.bytes as f64 * 8.0 / span.as_ns_f64() }
     }
 }
@@ -179,6 +181,8 @@ pub struct LosslessDrop {
     pub bytes: u64,
     /// Pause frames from here that a degraded link has damaged.
     pub pauses_damaged: u64,
+    /// Of the packets, those that found no buffer in the ring of their receive queue.
+    pub out_of_ring: u64,
 }
 
 /// Sums over the run.

@@ -113,9 +113,9 @@ wire! {
     IterationRow { job, rank, host, iteration, start, duration }
     ActivityRow { job, rank, host, stream, start, end; kind: kind_number => kind_of }
     EndRow { job, source, destination, tag, bytes, at }
-    StreamRow { job, source_host, destination_host, stream, messages, bytes, start, end }
+    StreamRow { job, source_host, destination_host, stream, messages, bytes, start, measured, end }
     FailureRow { node, port, peer, from, until, packets_lost, bytes_lost, last_loss, connections, recovered }
-    LosslessDrop { node, port, peer, priorities, packets, bytes, pauses_damaged }
+    LosslessDrop { node, port, peer, priorities, packets, bytes, pauses_damaged, out_of_ring }
     PauseCounters { xoff, refresh, xon }
     PortRow {
         node, port, peer, rate, priority, tx_packets, tx_bytes, rx_packets, rx_bytes, tx_pauses, rx_pauses,
