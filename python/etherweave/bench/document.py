@@ -23,6 +23,8 @@ from etherweave.bench.plausibility import with_warnings
 
 TEXT_MOST = 64 * 2**20
 """Longest text that is read [characters]."""
+LINES_MOST = 1_000_000
+"""Most lines of a text that are read: some seconds' work."""
 _WORD = re.compile(r"\w")
 _FLOOD = re.compile(r"\d{25,}|[ \t]{500,}")
 """No benchmark prints so many digits or blanks in a row; a sign in their place garbles the line."""
@@ -77,6 +79,8 @@ def parse(text: str) -> Document:
     """
     if len(text) > TEXT_MOST:
         raise UnrecognisedError(f"more than {TEXT_MOST} characters, which no benchmark writes")
+    if max(text.count("\n"), text.count("\r")) > LINES_MOST:
+        raise UnrecognisedError(f"more than {LINES_MOST:,} lines, which no benchmark writes")
     parts = [part for lines, is_cut in _streams(text) for part in _parts(lines, is_cut)]
     results = _results(parts)
     unknown_lines = [line for part in parts if part.adapter is None for line in part.block.lines]
