@@ -23,6 +23,8 @@ NAME_BYTES_MAX = 255
 """Longest name of a file on Linux (NAME_MAX) [bytes]."""
 PART = ".part"
 """Ends the name of a file that is not complete, which begins with a dot."""
+FORMER_PART = ".fresh"
+"""The same of former versions."""
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """First characters of texts that spreadsheets execute (OWASP, CSV Injection)."""
 
@@ -163,7 +165,7 @@ class NewFiles:
     def __init__(self, output: Path) -> None:
         output.mkdir(parents=True, exist_ok=True)
         self._output = output
-        self._folder = output / f".{secrets.token_hex(8)}{PART}"
+        self._folder = output / f".export-{secrets.token_hex(8)}{PART}"
         self._names: set[str] = set()
         self._folder.mkdir()
 
@@ -276,4 +278,4 @@ def quoted_table(table: "polars.DataFrame") -> "polars.DataFrame":
 
 def is_part(path: Path) -> bool:
     """Whether a file or a directory was not complete when a process was killed."""
-    return path.name.startswith(".") and path.name.endswith(PART)
+    return path.name.startswith(".") and path.name.endswith((PART, FORMER_PART))

@@ -23,11 +23,11 @@ impl PartFile {
     pub fn create(path: &Path) -> PyResult<(PartFile, File)> {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let is_open = fs::metadata(&target).map_or(true, |known| known.is_file());
-        let mut part = target.clone();
+        let mut part = target.clone().into_os_string();
         if is_open {
-            let name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            part.set_file_name(format!(".{name}.part"));
+            part.push(".part");
         }
+        let part = PathBuf::from(part);
         let file = File::create(&part).map_err(|error| os_error(path, error))?;
         Ok((PartFile { part, target, is_open }, file))
     }

@@ -39,16 +39,13 @@ def _end_output(error: OSError) -> NoReturn:
 
 
 def _run() -> None:
-    """Call the verb, and write what it has printed; SIGTERM ends it as Ctrl-C does."""
-    from etherweave.cli.exits import terminable
-
+    """Call the verb, and write what it has printed."""
     try:
-        with terminable():
-            if processes.launched() > 1 and sys.argv[1:2] and sys.argv[1] in processes.VERBS:
-                with processes.together():
-                    app()
-            else:
+        if processes.launched() > 1 and sys.argv[1:2] and sys.argv[1] in processes.VERBS:
+            with processes.together():
                 app()
+        else:
+            app()
     finally:
         if sys.stdout:
             sys.stdout.flush()

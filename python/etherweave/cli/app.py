@@ -1,10 +1,12 @@
 """The command line as a whole: its verbs, one module each."""
 
+import threading
 from typing import Annotated
 
 import typer
 
 import etherweave
+from etherweave.cli.exits import terminable
 from etherweave.cli.verbs import group
 
 VERBS = {
@@ -52,6 +54,7 @@ def _print_version(is_wanted: bool) -> None:
 
 @app.callback()
 def start(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -59,4 +62,6 @@ def start(
         ),
     ] = False,
 ) -> None:
-    """Read the options of the program itself."""
+    """Read the options of the program itself; SIGTERM ends every verb as Ctrl-C does."""
+    if threading.current_thread() is threading.main_thread():
+        context.with_resource(terminable())

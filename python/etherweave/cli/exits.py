@@ -126,7 +126,7 @@ def mistakes(*kinds: type[Exception], failures: tuple[type[Exception], ...] = ()
 def terminable(*others: signal.Signals) -> Iterator[None]:
     """Let SIGTERM, which batch systems send, and others end a verb as Ctrl-C does.
 
-    The command line does so for SIGTERM around every verb.
+    The program itself does so for SIGTERM around every verb.
     """
 
     def interrupt(*_: object) -> None:
