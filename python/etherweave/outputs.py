@@ -6,7 +6,6 @@ a full disk, a signal or a crash leaves no cut file under the name that was aske
 """
 
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -91,7 +90,7 @@ def new_path(path: Path) -> Iterator[Path]:
     if mode is not None and not stat.S_ISREG(mode):
         yield path
         return
-    part = target.with_name(f".{secrets.token_hex(8)}{PART}")
+    part = target.with_name(f".{os.urandom(8).hex()}{PART}")
     try:
         yield part
         if mode is not None:
@@ -165,7 +164,7 @@ class NewFiles:
     def __init__(self, output: Path) -> None:
         output.mkdir(parents=True, exist_ok=True)
         self._output = output
-        self._folder = output / f".export-{secrets.token_hex(8)}{PART}"
+        self._folder = output / f".export-{os.urandom(8).hex()}{PART}"
         self._names: set[str] = set()
         self._folder.mkdir()
 
@@ -189,7 +188,9 @@ class NewFiles:
         OutputNameError
             When one of the names is no plain name.
         """
-        path = below(self._folder, *name.split("/"))
+        names = name.split("/")
+        below(self._output, *names)  # An error names what was asked for.
+        path = below(self._folder, *names)
         path.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_APPEND if name in self._names else os.O_CREAT | os.O_EXCL
         self._names.add(name)

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.cli.exits import terminable
 from etherweave.cli.verbs import group
 
 VERBS = {
@@ -63,5 +62,7 @@ def start(
     ] = False,
 ) -> None:
     """Read the options of the program itself; SIGTERM ends every verb as Ctrl-C does."""
+    from etherweave.cli.exits import terminable
+
     if threading.current_thread() is threading.main_thread():
         context.with_resource(terminable())
