@@ -39,8 +39,8 @@ const STEPS: (u64, u64) = (0, 6);
 const COMPRESSION: u64 = 6;
 /// Block and options of pcapng of a captured frame [B].
 const CAPTURE_BLOCK: u64 = 56;
-/// Time of a look at a channel for a destination [s]: the up/down tables of a dragonfly+ with `h = 255` took 275 million
-/// looks and 16.4 s of a processor.
+/// Time of a look at a channel for a destination [s]: tables of up/down of a dragonfly+ with `h = 255` took 275 million
+/// looks, and 16.4 s of a processor.
 const LOOK_S: f64 = 6e-8;
 /// Headers of a captured frame [B].
 const CAPTURE_HEADERS: u64 = 58;
