@@ -105,8 +105,7 @@ impl Shard {
     /// Discards a packet that has come in by `port`, and frees the room that it had there.
     pub(crate) fn discard_damaged(&mut self, port: PortIndex, handle: Handle) {
         let packet = self.packets.remove(handle);
-        self.hold_by_credits(port, &packet);
-        self.free_credits(port, &packet, self.now);
+        self.free_credits_of_lost(port, &packet);
         self.packets.remove_side(packet.side);
         self.totals.damaged += 1;
     }

@@ -197,6 +197,7 @@ impl Shard {
         let packet = self.packets.remove(handle);
         self.packets.remove_side(packet.side);
         let port = self.hosts[host].port;
+        self.free_credits_of_lost(port, &packet);
         let counters = self.ports[port].counters_mut(usize::from(packet.priority));
         counters.drops += 1;
         counters.drop_bytes += u64::from(packet.wire);

@@ -372,6 +372,12 @@ impl Shard {
         self.post_bits(self.ports[port].peer, Kind::CreditsArrive, returned.to_index(), arrival, 0);
     }
 
+    /// A packet is lost as it comes in by a port: the room for it there is free at once.
+    pub(crate) fn free_credits_of_lost(&mut self, port: PortIndex, packet: &Packet) {
+        self.hold_by_credits(port, packet);
+        self.free_credits(port, packet, self.now);
+    }
+
     /// Credits have come back; the event's index says how many.
     pub(crate) fn credits_arrive(&mut self, port: PortIndex, index: u32) {
         let ReturnedCredits { priority, units } = ReturnedCredits::from_index(index);

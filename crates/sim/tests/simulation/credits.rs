@@ -239,6 +239,16 @@ fn a_priority_without_credits_loses_packets_beside_one_that_loses_none() {
     assert_eq!(drops(3), 0);
 }
 
+/// The end of a run asserts that all credits are somewhere.
+#[test]
+fn frames_that_a_full_receive_ring_loses_keep_no_credits() {
+    let mut params = with_credits(tcp(), frames(4));
+    params.host.receive.ring = 1;
+    let streams = Traffic::Streams(vec![stream(0, 1, 200_000, Some(1))]);
+    let report = run(&experiment(one_switch(2), params, vec![job_of(streams, Priority::new(0))]), 1);
+    assert!(report.ports.iter().any(|port| port.rx_out_of_buffer > 0), "the ring is full");
+}
+
 #[test]
 fn damaged_packets_and_shaped_ports_keep_no_credits() {
     let forwardings = [Forwarding::StoreAndForward, Forwarding::CutThrough];
