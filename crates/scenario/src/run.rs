@@ -180,7 +180,8 @@ impl Run {
             memory_bytes_estimated: self.estimate.memory_bytes,
             fingerprint: report.fingerprint.map(Into::into),
             threads: self.simulation.threads(),
-            warnings: [self.estimate.warnings, warnings(&self.scenario, &report), unpaused.into_iter().collect()].concat(),
+            warnings: [self.estimate.warnings, warnings(&self.scenario, &report), unpaused.into_iter().collect()]
+                .concat(),
         };
         let tables = tables(&report, &self.topology);
         (Outcome { tables, resolved: self.scenario.resolved(), summary }, captured)

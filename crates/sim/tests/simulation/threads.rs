@@ -40,7 +40,7 @@ fn impatient(mut params: SimParams, reliability: Reliability) -> SimParams {
     let Transport::Roce(roce) = &mut params.transport else { unreachable!("these are of RoCE") };
     (roce.reliability, roce.retransmission_timeout) = (reliability, Duration::from_us(12));
     if reliability == Reliability::SelectiveRepeat {
-        roce.loss_detection = LossDetection::Timeout;
+        roce.loss_detection = Some(LossDetection::Timeout);
     }
     params
 }
