@@ -1,0 +1,235 @@
+//! Bounds that no run crosses, whatever is in it.
+
+use std::collections::BTreeMap;
+
+use etherweave_primitives::HostId;
+use etherweave_scenario::{Fabric, Outcome};
+use etherweave_topology::{Node, Topology};
+use toml::Table;
+
+use crate::check::Failure;
+use crate::outcome::Columns;
+use crate::{quantity, tree};
+
+/// Largest frame on the wire [B]: with segments of 65,483 B, or of RoCE with a path MTU of 4 KiB.
+const FRAME_MAX: f64 = 65_700.0;
+/// Share by which a rate may be exceeded where messages flow at rates, whose bytes are rounded.
+const ROUNDING: f64 = 1e-6;
+/// Light in a vacuum [ns/m].
+const LIGHT: f64 = 3.335_640_95;
+/// Keys that make pauses too late for what is in flight, or lose them.
+const MAY_LOSE: [&str; 8] = [
+    "switch.headroom",
+    "switch.cells",
+    "flow_control.pfc.quanta",
+    "flow_control.pfc.reaction",
+    "flow_control.global_pause.quanta",
+    "flow_control.global_pause.reaction",
+    "nic",
+    "faults",
+];
+
+/// What is known of a run.
+pub(crate) struct Facts<'r> {
+    given: Table,
+    outcome: &'r Outcome,
+    resolved: &'r Table,
+    warnings: &'r [String],
+    fabric: Topology,
+}
+
+impl<'r> Facts<'r> {
+    pub(crate) fn new(text: &str, outcome: &'r Outcome, resolved: &'r Table, warnings: &'r [String]) -> Facts<'r> {
+        let fabric = Fabric::parse(&outcome.resolved, "x.toml", &[]).expect("a resolved scenario has its fabric");
+        let given = text.parse().expect("what ran is TOML");
+        Facts { given, outcome, resolved, warnings, fabric: fabric.topology().clone() }
+    }
+
+    /// Everything that holds for one run.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.conserved()?;
+        self.hops()?;
+        self.lossless()?;
+        self.ports()?;
+        self.samples()?;
+        self.receivers()?;
+        self.streams()?;
+        self.transfers()?;
+        self.stuck()
+    }
+
+    fn conserved(&self) -> Result<(), Failure> {
+        let summary = &self.outcome.summary;
+        let lost = summary.packets_dropped + summary.packets_damaged + summary.packets_lost;
+        let known = summary.packets_delivered + lost + summary.packets_in_flight;
+        let detail = || format!("{} packets created, {known} delivered, lost or in flight", summary.packets_created);
+        holds(summary.packets_created == known, "packets are conserved", detail)
+    }
+
+    /// A packet crosses each switch four times at most, except where tables change under way.
+    pub(crate) fn hops(&self) -> Result<(), Failure> {
+        let summary = &self.outcome.summary;
+        let hops_max = 4 * self.fabric.switches() as u64 + 2;
+        let detail = || format!("{} hops of {} packets", summary.packet_hops, summary.packets_created);
+        holds(summary.packet_hops <= summary.packets_created * hops_max, "hops of a packet are bounded", detail)
+    }
+
+    fn lossless(&self) -> Result<(), Failure> {
+        let loss = self.outcome.summary.warnings.iter().find(|warning| warning.contains("in lossless priority"));
+        let may_lose = MAY_LOSE.iter().any(|key| tree::get(&self.given, key).is_some());
+        holds(loss.is_none() || may_lose, "lossless priorities lose nothing", || loss.cloned().unwrap_or_default())
+    }
+
+    fn ports(&self) -> Result<(), Failure> {
+        let ports = self.columns("ports")?;
+        let end = self.outcome.summary.end_ns;
+        for direction in ["tx_bytes", "rx_bytes"] {
+            let (rates, bytes) = (ports.numbers("rate_gbps"), ports.integers(direction));
+            let mut sums: BTreeMap<(&str, u64), (f64, u64)> = BTreeMap::new();
+            for (row, node) in ports.texts("node").iter().enumerate() {
+                let sum = sums.entry((node, ports.integers("port")[row])).or_insert((rates[row], 0));
+                sum.1 += bytes[row];
+            }
+            for ((node, port), (rate, bytes)) in sums {
+                let place = || format!("{direction} of {node} port {port} at {rate} Gb/s");
+                self.within(bytes, rate, end, FRAME_MAX, "a port sends its rate at most", place)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn samples(&self) -> Result<(), Failure> {
+        let Some(samples) = Columns::of(self.outcome, "port_samples") else { return Ok(()) };
+        let ports = self.columns("ports")?;
+        let known = ports.texts("node").iter().zip(ports.integers("port")).zip(ports.numbers("rate_gbps"));
+        let rates: BTreeMap<(&str, u64), f64> =
+            known.map(|((node, &port), &rate)| ((node.as_str(), port), rate)).collect();
+        let mut sums: BTreeMap<(u64, &str, u64), (f64, u64)> = BTreeMap::new();
+        for (row, node) in samples.texts("node").iter().enumerate() {
+            let key = (samples.numbers("time_ns")[row].to_bits(), node.as_str(), samples.integers("port")[row]);
+            sums.entry(key).or_insert((samples.numbers("duration_ns")[row], 0)).1 += samples.integers("tx_bytes")[row];
+        }
+        for ((time, node, port), (span, bytes)) in sums {
+            let rate = rates[&(node, port)];
+            let place = || format!("{node} port {port} at {rate} Gb/s from {} ns", f64::from_bits(time));
+            self.within(bytes, rate, span, FRAME_MAX, "a port sends its rate at most in a sample", place)?;
+        }
+        Ok(())
+    }
+
+    /// What arrives at a host comes over its link.
+    fn receivers(&self) -> Result<(), Failure> {
+        let flows = self.columns("flows")?;
+        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+        let hosts = flows.texts("source_host").iter().zip(flows.texts("destination_host"));
+        for ((source, destination), bytes) in hosts.zip(flows.integers("bytes")) {
+            *sums.entry(destination).or_default() += if source == destination { 0 } else { *bytes };
+        }
+        for (host, bytes) in sums {
+            let (rate, end) = (self.rate(host), self.outcome.summary.end_ns);
+            self.within(bytes, rate, end, 0.0, "a host receives its rate at most", || format!("{host} at {rate} Gb/s"))?;
+        }
+        Ok(())
+    }
+
+    fn streams(&self) -> Result<(), Failure> {
+        let streams = self.columns("streams")?;
+        let hosts = streams.texts("source_host").iter().zip(streams.texts("destination_host"));
+        for (row, (source, destination)) in hosts.enumerate() {
+            let (bytes, messages) = (streams.integers("bytes")[row], streams.integers("messages")[row]);
+            let span = streams.numbers("end_ns")[row] - streams.numbers("start_ns")[row];
+            let rate = self.rate(source).min(self.rate(destination));
+            // A message that was under way at the start of the measurement counts as a whole.
+            let message = bytes as f64 / messages.max(1) as f64;
+            let place = || format!("{source} to {destination} at {rate} Gb/s");
+            self.within(bytes, rate, span, message, "goodput is at most the rate of the line", place)?;
+        }
+        Ok(())
+    }
+
+    /// A message takes its bytes over the slower link of its hosts, and light takes its time.
+    fn transfers(&self) -> Result<(), Failure> {
+        let (Some(transfers), iterations) = (Columns::of(self.outcome, "transfers"), self.columns("iterations")?) else {
+            return Ok(());
+        };
+        let ranks = iterations.texts("job").iter().zip(iterations.integers("rank")).zip(iterations.texts("host"));
+        let hosts: BTreeMap<(&str, u64), &str> =
+            ranks.map(|((job, &rank), host)| ((job.as_str(), rank), host.as_str())).collect();
+        for (row, job) in transfers.texts("job").iter().enumerate() {
+            let host = |column| hosts.get(&(job.as_str(), transfers.integers(column)[row])).copied();
+            let (Some(source), Some(destination)) = (host("source"), host("destination")) else { continue };
+            if source == destination {
+                continue;
+            }
+            let span = transfers.numbers("end_ns")[row] - transfers.numbers("start_ns")[row];
+            let bytes = transfers.integers("bytes")[row];
+            let least = bytes as f64 * 8.0 / self.rate(source).min(self.rate(destination)) + self.latency(source, destination);
+            let detail = || format!("{bytes} B from {source} to {destination} after {span} ns, {least} at least");
+            holds(span >= least * (1.0 - ROUNDING), "a message takes its time", detail)?;
+        }
+        Ok(())
+    }
+
+    /// A run without faults whose routing is proved to be free of deadlock is not stuck.
+    fn stuck(&self) -> Result<(), Failure> {
+        let summary = &self.outcome.summary;
+        let may_wait = self.given.contains_key("faults") || self.warnings.iter().any(|line| line.contains("deadlock"));
+        let report = summary.stuck_report.clone().unwrap_or_default();
+        holds(summary.finished != "stuck" || !report.is_empty(), "a stuck run says who waits", String::new)?;
+        holds(summary.finished != "stuck" || may_wait, "a run makes progress", || report)
+    }
+
+    fn within(
+        &self,
+        bytes: u64,
+        rate: f64,
+        span: f64,
+        slack: f64,
+        class: &str,
+        place: impl Fn() -> String,
+    ) -> Result<(), Failure> {
+        let bytes_max = rate * span / 8.0 * (1.0 + ROUNDING) + slack + 1.0;
+        holds(bytes as f64 <= bytes_max, class, || format!("{}: {bytes} B in {span} ns, {bytes_max} at most", place()))
+    }
+
+    fn columns(&self, name: &str) -> Result<Columns<'_>, Failure> {
+        Columns::of(self.outcome, name).ok_or_else(|| Failure::new("a result has its tables", name))
+    }
+
+    fn host(&self, name: &str) -> HostId {
+        let mut hosts = (0..self.fabric.hosts()).map(HostId::from_index);
+        hosts.find(|&host| self.fabric.host_name(host) == name).expect("tables name hosts of the fabric")
+    }
+
+    /// Rate of a host's link [Gb/s].
+    fn rate(&self, host: &str) -> f64 {
+        self.fabric.channel(self.fabric.host_channel(self.host(host))).rate.as_bps() as f64 / 1e9
+    }
+
+    /// Least latency between two hosts: light on the shortest path, and switches on it [ns].
+    fn latency(&self, source: &str, destination: &str) -> f64 {
+        let switch = tree::get(self.resolved, "switch.latency").and_then(toml::Value::as_str);
+        let switch = switch.and_then(quantity::picoseconds).unwrap_or(0) as f64 / 1e3;
+        let (from, to) = (Node::Host(self.host(source)), Node::Host(self.host(destination)));
+        let index = |node: Node| match node {
+            Node::Host(host) => host.index(),
+            Node::Switch(switch) => self.fabric.hosts() + switch.index(),
+        };
+        let mut times = vec![f64::INFINITY; self.fabric.hosts() + self.fabric.switches()];
+        times[index(from)] = 0.0;
+        // Bellman and Ford: fabrics are small.
+        for _ in 0..times.len() {
+            for channel in self.fabric.channels() {
+                let through = if matches!(channel.from.node, Node::Switch(_)) { switch } else { 0.0 };
+                let time = times[index(channel.from.node)] + through + channel.length.as_mm() as f64 / 1e3 * LIGHT;
+                let at = index(channel.to.node);
+                times[at] = times[at].min(time);
+            }
+        }
+        times[index(to)]
+    }
+}
+
+fn holds(is_true: bool, class: &str, detail: impl FnOnce() -> String) -> Result<(), Failure> {
+    if is_true { Ok(()) } else { Err(Failure::new(class, detail())) }
+}

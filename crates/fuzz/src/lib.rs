@@ -1,0 +1,32 @@
+//! Random scenarios, and what must hold for every one of them.
+//!
+//! ```text
+//!   seed ──► draw ──► text ──► settle ──► check ──► shrink ──► smallest file
+//!            schema           refusals    three      keys that do
+//!                             and size    runs       not matter
+//! ```
+//!
+//! - [`Draw`] draws a scenario from the JSON Schema of scenarios: a new key or member of a family is drawn without a change
+//!   here.
+//! - [`settle`] removes what a refusal names, and makes the traffic smaller until a run takes milliseconds.
+//! - [`check`] runs a scenario on one, two and three threads, and compares results and bounds.
+//! - [`shrink`] removes and halves values for as long as a scenario fails likewise.
+//!
+//! The same seed gives the same case. Left out: what reads files, which `tests/support/hostile.py` damages.
+
+mod bounds;
+mod case;
+mod check;
+mod draw;
+mod fabric;
+mod outcome;
+mod quantity;
+mod settle;
+mod shrink;
+mod tree;
+
+pub use case::{Case, Verdict, case, verdict_of};
+pub use check::{End, Failure, Limits, check};
+pub use draw::Draw;
+pub use settle::settle;
+pub use shrink::shrink;

@@ -1,0 +1,198 @@
+//! A drawn scenario becomes one that runs: keys that a refusal names are removed or made smaller, and so is traffic.
+
+use etherweave_primitives::Stream;
+use etherweave_scenario::{Estimate, Mistake, RunOptions, Run, Scenario, ScenarioError, foresee};
+use toml::{Table, Value};
+
+use crate::{quantity, tree};
+
+/// Packet-hops of a run, at most, by its estimate.
+const HOPS_MAX: u64 = 20_000;
+/// Memory of a run, at most.
+const MEMORY_MAX: &str = "512MiB";
+/// Changes until a scenario runs.
+const CHANGES_MAX: usize = 60;
+
+/// A scenario that runs, or one that is still refused; and what was refused before.
+pub struct Settled {
+    /// Its text.
+    pub text: String,
+    /// Every mistake on the way.
+    pub mistakes: Vec<Mistake>,
+    /// Whether it runs.
+    pub runs: bool,
+}
+
+/// Makes a scenario run that is drawn at random.
+pub fn settle(mut scenario: Table, dice: &mut Stream) -> Settled {
+    let mut mistakes = Vec::new();
+    for _ in 0..CHANGES_MAX {
+        let text = text(&scenario);
+        match refusal(&text) {
+            Ok(Size::Small) => return Settled { text, mistakes, runs: true },
+            Ok(Size::Large) => reduce_traffic(&mut scenario, &text, dice),
+            Ok(Size::Endless) => tree::set(&mut scenario, "run.end", end(dice)),
+            Err(error) => {
+                error.mistakes.iter().for_each(|mistake| mend(&mut scenario, mistake, dice));
+                mistakes.extend(error.mistakes);
+            }
+        }
+    }
+    Settled { text: text(&scenario), mistakes, runs: false }
+}
+
+/// A scenario as text.
+pub(crate) fn text(scenario: &Table) -> String {
+    toml::to_string(scenario).expect("a table is TOML")
+}
+
+/// How large a run is by its estimate.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Size {
+    Small,
+    Large,
+    /// Neither traffic nor the run has an end.
+    Endless,
+}
+
+impl Size {
+    fn of(estimate: &Estimate, text: &str) -> Size {
+        let has_end = || text.parse::<Table>().is_ok_and(|scenario| tree::get(&scenario, "run.end").is_some());
+        match estimate.packet_hops {
+            None if has_end() => Size::Small,
+            None => Size::Endless,
+            Some(hops) if hops > HOPS_MAX => Size::Large,
+            Some(_) => Size::Small,
+        }
+    }
+}
+
+/// Whether a scenario is refused; one that is large is not built.
+pub(crate) fn refusal(text: &str) -> Result<Size, ScenarioError> {
+    let size = Size::of(&foresee(text, "x.toml", &[])?, text);
+    if size == Size::Small {
+        start(text, 1)?;
+    }
+    Ok(size)
+}
+
+/// A run within the memory of a case.
+pub(crate) fn start(text: &str, threads: usize) -> Result<Run, ScenarioError> {
+    let options = RunOptions { threads, memory_limit: Some(MEMORY_MAX), ..RunOptions::default() };
+    Run::start_with(text, "x.toml", &[], options)
+}
+
+/// 10 us to 9 ms.
+fn end(dice: &mut Stream) -> Value {
+    Value::String(format!("{}us", 10_u64.pow(1 + dice.below(3) as u32) * (1 + dice.below(9))))
+}
+
+/// Changes what a mistake names, so that it may not be made again.
+fn mend(scenario: &mut Table, mistake: &Mistake, dice: &mut Stream) {
+    let key = mistake.error.key.as_str();
+    if key.ends_with(".priorities") {
+        let numbers = mistake.error.expected.split(|c: char| !c.is_ascii_digit()).filter_map(|text| text.parse().ok());
+        return tree::set(scenario, key, Value::Array(numbers.map(Value::Integer).collect()));
+    }
+    let is_missing = tree::get(scenario, key).is_none();
+    if is_missing && (key == "run.end" || key == "observe.until") {
+        return tree::set(scenario, "run.end", end(dice));
+    }
+    if is_missing && key.ends_with(".priority") {
+        return tree::remove(scenario, "flow_control");
+    }
+    let Some((path, value)) = tree::nearest(scenario, key) else { return remove_a_root(scenario, dice) };
+    let depth = path.split('.').count();
+    if path.starts_with("job.") && path.contains(".workload") {
+        let is_number = matches!(value, Value::Integer(_)) || value.as_str().and_then(quantity::halved).is_some();
+        if dice.happens(1, 10) {
+            drop_job(scenario, &path);
+        } else if is_number && dice.happens(2, 3) {
+            redraw(scenario, &path, dice);
+        } else if depth > 4 {
+            tree::remove(scenario, &path);
+        } else if !shrink_below(scenario, &path, dice) {
+            drop_job(scenario, &path);
+        }
+    } else if path.starts_with("job") && depth < 3 {
+        drop_job(scenario, &path);
+    } else if path.starts_with("topology") && depth < 3 {
+        remove_a_root(scenario, dice);
+    } else {
+        tree::remove(scenario, &path);
+    }
+}
+
+fn remove_a_root(scenario: &mut Table, dice: &mut Stream) {
+    let roots: Vec<String> = scenario.keys().filter(|key| *key != "topology" && *key != "job").cloned().collect();
+    if !roots.is_empty() {
+        scenario.remove(&roots[dice.below(roots.len() as u64) as usize]);
+    }
+}
+
+/// Leaves out the job at a key; the last one becomes a ping.
+fn drop_job(scenario: &mut Table, key: &str) {
+    let number = key.split('.').nth(1).and_then(|number| number.parse::<usize>().ok());
+    let Some(Value::Array(jobs)) = scenario.get_mut("job") else { return };
+    if jobs.len() > 1 {
+        jobs.remove(number.unwrap_or(0).min(jobs.len() - 1));
+    } else {
+        let ping = "name = \"job0\"\nworkload.osu_latency = { iterations = 3 }\n";
+        jobs[0] = Value::Table(ping.parse().expect("the ping is TOML"));
+    }
+}
+
+/// Draws a number of a workload anew.
+fn redraw(scenario: &mut Table, key: &str, dice: &mut Stream) {
+    let value = match tree::get(scenario, key) {
+        Some(Value::Integer(_)) => Value::Integer([1, 2, 3, 4, 6, 8, 9, 16][dice.below(8) as usize]),
+        _ => Value::String(format!("{}B", 1_u64 << dice.below(16))),
+    };
+    tree::set(scenario, key, value);
+}
+
+/// Makes a number below a key smaller; returns whether there is one.
+fn shrink_below(scenario: &mut Table, above: &str, dice: &mut Stream) -> bool {
+    let below = format!("{above}.");
+    let mut keys = tree::keys(scenario);
+    keys.retain(|key| key.starts_with(&below) && tree::get(scenario, key).is_some_and(|value| smaller(value).is_some()));
+    if keys.is_empty() {
+        return false;
+    }
+    let key = &keys[dice.below(keys.len() as u64) as usize];
+    let value = tree::get(scenario, key).and_then(smaller).expect("kept for that");
+    tree::set(scenario, key, value);
+    true
+}
+
+/// A number or quantity half as large.
+pub(crate) fn smaller(value: &Value) -> Option<Value> {
+    match value {
+        Value::Integer(number) if *number > 1 => Some(Value::Integer(number / 2)),
+        Value::Float(number) if *number != 0.0 => Some(Value::Float(0.0)),
+        Value::String(text) => quantity::halved(text).map(Value::String),
+        Value::Integer(_)
+        | Value::Float(_)
+        | Value::Boolean(_)
+        | Value::Datetime(_)
+        | Value::Array(_)
+        | Value::Table(_) => None,
+    }
+}
+
+/// Halves a number of a workload, also one that has its default, or the end of the run.
+fn reduce_traffic(scenario: &mut Table, text: &str, dice: &mut Stream) {
+    let resolved = Scenario::parse(text, "x.toml", &[]).map(|scenario| scenario.resolved());
+    let Some(resolved) = resolved.ok().and_then(|text| text.parse::<Table>().ok()) else { return };
+    let mut keys = tree::keys(&resolved);
+    keys.retain(|key| {
+        let is_traffic = key.starts_with("job.") && key.contains(".workload.") || key == "run.end";
+        is_traffic && tree::get(&resolved, key).is_some_and(|value| smaller(value).is_some())
+    });
+    if keys.is_empty() {
+        return drop_job(scenario, "job.0");
+    }
+    let key = &keys[dice.below(keys.len() as u64) as usize];
+    let half = tree::get(&resolved, key).and_then(smaller).expect("kept for that");
+    tree::set(scenario, key, smaller(&half).unwrap_or(half));
+}
