@@ -5,12 +5,14 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 ROWS ?= *
+FROM ?= 0
+COUNT ?= 100000
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 VENV := .venv
 BIN := $(VENV)/bin
 # What the compiled core is made of; Cargo decides which crates to compile again.
-CORE := $(shell find crates mpi -path crates/tidy -prune -o -type f ! -path mpi/executor ! -path mpi/pingpong ! -path mpi/check -print) Cargo.toml Cargo.lock rust-toolchain.toml \
+CORE := $(shell find crates mpi -path crates/tidy -prune -o -path crates/fuzz -prune -o -type f ! -path mpi/executor ! -path mpi/pingpong ! -path mpi/check -print) Cargo.toml Cargo.lock rust-toolchain.toml \
 	bench/history.jsonl $(wildcard profiles/*/*)
 # One simulation on several processes: with an MPI library, whose interface is read by libclang.
 LIBCLANG := $(shell (ldconfig -p; ls $(LIBCLANG_PATH) /usr/lib/llvm-*/lib) 2>/dev/null | grep --max-count=1 'libclang[-.0-9]*so')
@@ -34,6 +36,10 @@ test: setup ## Run every test, side by side where they share nothing, then the l
 test-fast: setup ## Run quick tests, and those of crates that differ from the last commit
 	cargo test --quiet --lib --tests $(addprefix --package etherweave-,$(sort tidy primitives topology $(CHANGED)))
 	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not slow and not serial and not alone"
+
+fuzz: setup ## Try random scenarios (FROM=0 COUNT=100000) and damaged files; what fails is in target/found
+	cargo run --quiet --package etherweave-fuzz -- --from $(FROM) --count $(COUNT)
+	ETHERWEAVE_FUZZ_ROUNDS=$$(($(COUNT) / 5000 + 1)) $(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m fuzz
 
 wheel: $(VENV)/packages.stamp ## Build wheel and sdist in dist/, and try the wheel in an environment of its own
 	@rm -f dist/etherweave*
@@ -65,18 +71,14 @@ $(VENV)/studies: $(wildcard studies/*)
 	@rm -rf $@ && mkdir $@
 	@for study in $^; do ln -s $(CURDIR)/$$study $@/$$(basename $$study | tr - _); done
 
-lint: setup $(VENV)/studies ## Check formatting, lints and types
+lint: setup $(VENV)/studies ## Check formatting, lints and types (FIX=1: format first)
+	$(if $(FIX),cargo fmt --all; $(BIN)/ruff format --quiet; $(BIN)/ruff check --fix --quiet)
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- --deny warnings
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
 	$(BIN)/mypy $(VENV)/studies
-
-format: setup ## Format Rust and Python
-	cargo fmt --all
-	$(BIN)/ruff format --quiet
-	$(BIN)/ruff check --fix --quiet
 
 clean: ## Remove what the build made, and the environment
 	cargo clean --quiet
@@ -93,4 +95,4 @@ $(VENV)/core.stamp: $(VENV)/packages.stamp pyproject.toml $(CORE)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras advise,bench,control,dask,otf2,report,dev,docs $(MPI) >&2
 	@touch $@
 
-.PHONY: help setup test test-fast wheel docs lock study bench lint format clean
+.PHONY: help setup test test-fast fuzz wheel docs lock study bench lint clean

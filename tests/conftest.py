@@ -18,6 +18,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "needs(*names): skip where the machine lacks one of these; see tests/support/needs.py",
         "serial: changes what a machine has once, so that only one such test runs at a time",
         "slow: takes more than a second of processor time; left out of `make test-fast`",
+        "fuzz: draws its input from seeds; `make fuzz` draws more",
         "alone: run after all other tests with nothing beside it, since it compares times",
     ):
         config.addinivalue_line("markers", line)

@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from support.hostile import Damage, damaged, offence
 from support.launches import FakeLauncher, campaign, latencies, stored_campaign
 from support.measured_results import measured
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_figures")]
+pytestmark = [pytest.mark.slow, pytest.mark.fuzz, pytest.mark.usefixtures("quick_figures")]
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 FEW = {"topology": {"single_switch": {"hosts": 2}}, "run": {"end": "1ms"}}
@@ -45,16 +44,16 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {path.name: path for path in home.iterdir()}
 
 
-def damages(file: Path) -> list[Damage]:
+def damages(file: Path, seed: int) -> list[Damage]:
     """All damages that a file of its kind can have."""
-    some = [*hostile.kinds(), *hostile.octets(1)]
+    some = [*hostile.kinds(), *hostile.octets(seed)]
     if file.suffix == ".json":
-        return some + hostile.values(file, 1)
+        return some + hostile.values(file, seed)
     if file.suffix in (".et", ".gz"):
-        return [*hostile.kinds(), *hostile.octets(1, 8)]
+        return [*hostile.kinds(), *hostile.octets(seed, 8)]
     if file.suffix == ".parquet":
         return some + hostile.columns(file)
-    return some + hostile.lines(file, 1)
+    return some + hostile.lines(file, seed)
 
 
 CASES_MAX = 60
@@ -71,12 +70,18 @@ def offences(
 ) -> list[str]:
     """Damage files of a directory, one at a time; return what a verb must not do then."""
     files = sorted(path for path in whole.glob(pattern) if path.is_file())
-    cases = [(str(file.relative_to(whole)), damage) for file in files for damage in damages(file)]
     found = []
-    for name, damage in random.Random(1).sample(cases, min(cases_max, len(cases))):
-        copy = damaged(whole, name, damage, place)
-        if wrong := offence(*words(copy), lines_max=lines_max):
-            found.append(f"{name}, {damage.name}: {wrong}")
+    for number, chance in enumerate(hostile.rounds(1)):
+        seed = 1 + number * hostile.SEEDS
+        cases = [
+            (str(file.relative_to(whole)), damage)
+            for file in files
+            for damage in damages(file, seed)
+        ]
+        for name, damage in chance.sample(cases, min(cases_max, len(cases))):
+            copy = damaged(whole, name, damage, place)
+            if wrong := offence(*words(copy), lines_max=lines_max):
+                found.append(f"{name}, {damage.name}: {wrong}")
     return found
 
 

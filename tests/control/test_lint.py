@@ -1,7 +1,6 @@
 """The linter: exported configurations pass, and each mistake is found by its rule."""
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from etherweave.control.lint import config_db
 from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import files
 from etherweave.control.qos.policy import SonicForm
+from support.hostile import rounds
 from support.lint_mistakes import HOSTS, SONIC, HostMistake, SonicMistake
 from support.lint_mistakes_alone import SONIC as ALONE
 from support.linted import (
@@ -300,10 +300,10 @@ VALUES: list[Any] = [
 ]
 
 
+@pytest.mark.fuzz
 def test_no_value_anywhere_makes_the_linter_stumble() -> None:
-    chance = random.Random(1)
     good = {name: text for name, text in tree().items() if name != HOST}
-    for _ in range(300):
+    for chance in (chance for chance in rounds(1) for _ in range(300)):
         tables = foreign() if chance.random() < 0.5 else json.loads(good[LEAF])
         table = tables[chance.choice(list(tables))]
         entry = table[chance.choice(list(table))]
@@ -317,10 +317,10 @@ def test_no_value_anywhere_makes_the_linter_stumble() -> None:
         lint.lint(lint.read({"x.json": json.dumps(tables)}))
 
 
+@pytest.mark.fuzz
 def test_no_change_of_the_fabric_s_file_makes_the_linter_stumble() -> None:
-    chance = random.Random(2)
     written = tree()
-    for _ in range(200):
+    for chance in (chance for chance in rounds(2) for _ in range(200)):
         said = json.loads(written["fabric.json"])
         place: Any = said
         while isinstance(place, dict | list) and place:

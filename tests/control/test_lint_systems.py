@@ -1,7 +1,6 @@
 """The linter on Onyx, EOS and NVUE: what is exported is right, planted mistakes are found."""
 
 import json
-import random
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -12,6 +11,7 @@ from etherweave.control import lint
 from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import files
 from etherweave.control.qos.policy import PolicyError
+from support.hostile import rounds
 from support.lint_mistakes_commands import FILES, PLANTED, Planted
 from support.linted import SCENARIO, Files, found
 
@@ -266,11 +266,11 @@ def test_a_range_without_an_end_takes_no_time(system: str, last: str) -> None:
 ODD = ["-1", "9" * 30, "٣", "1-", "-", "/", ".", "inf", "nan", "1e9", ",", "'", "alpha", "to", ""]
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("system", FILES)
 def test_no_word_anywhere_makes_the_linter_stumble(system: str) -> None:
-    chance = random.Random(3)
     lines = tree(system)[f"leaf0/{FILES[system]}"].splitlines()
-    for _ in range(300):
+    for chance in (chance for chance in rounds(3) for _ in range(300)):
         changed = list(lines)
         for at in chance.sample(range(len(lines)), 5):
             words = changed[at].split(" ")

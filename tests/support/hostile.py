@@ -28,6 +28,16 @@ ODD: list[Any] = [None, True, -1, 2**64, 1e300, "", "x", "nan", [], {}, [[]], {"
 """Values of other types than most keys expect."""
 DEEP = "[" * 10_000
 
+ROUNDS = int(os.environ.get("ETHERWEAVE_FUZZ_ROUNDS", "1"))
+"""How often tests marked `fuzz` draw their input; `make fuzz` asks for more rounds."""
+SEEDS = 1_000
+"""Seeds of a round, about."""
+
+
+def rounds(seed: int) -> Iterator[random.Random]:
+    """Give random numbers for each round, those of the first from the seed as it is."""
+    return (random.Random(seed + number * SEEDS) for number in range(ROUNDS))
+
 
 class Damage(NamedTuple):
     """A way to damage a file."""

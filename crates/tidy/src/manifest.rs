@@ -3,7 +3,7 @@
 use crate::{File, Finding};
 
 /// The crates that each crate may use. Everything else is forbidden.
-pub const MAY_USE: [(&str, &[&str]); 13] = [
+pub const MAY_USE: [(&str, &[&str]); 14] = [
     ("primitives", &[]),
     ("kernel", &["primitives"]),
     ("topology", &["primitives"]),
@@ -30,6 +30,7 @@ pub const MAY_USE: [(&str, &[&str]); 13] = [
         ],
     ),
     ("python", &["scenario"]),
+    ("fuzz", &["primitives", "topology", "scenario"]),
     ("tidy", &[]),
 ];
 
