@@ -127,7 +127,9 @@ impl<'r> Facts<'r> {
         }
         for (host, bytes) in sums {
             let (rate, end) = (self.rate(host), self.outcome.summary.end_ns);
-            self.within(bytes, rate, end, 0.0, "a host receives its rate at most", || format!("{host} at {rate} Gb/s"))?;
+            self.within(bytes, rate, end, 0.0, "a host receives its rate at most", || {
+                format!("{host} at {rate} Gb/s")
+            })?;
         }
         Ok(())
     }
@@ -149,10 +151,9 @@ impl<'r> Facts<'r> {
 
     /// A message takes its bytes over the slower link of its hosts, and light takes its time.
     fn transfers(&self) -> Result<(), Failure> {
-        let (Some(transfers), iterations) = (Columns::of(self.outcome, "transfers"), self.columns("iterations")?) else {
-            return Ok(());
-        };
-        let ranks = iterations.texts("job").iter().zip(iterations.integers("rank")).zip(iterations.texts("host"));
+        let tables = ["transfers", "activities"].map(|name| Columns::of(self.outcome, name));
+        let [Some(transfers), Some(activities)] = tables else { return Ok(()) };
+        let ranks = activities.texts("job").iter().zip(activities.integers("rank")).zip(activities.texts("host"));
         let hosts: BTreeMap<(&str, u64), &str> =
             ranks.map(|((job, &rank), host)| ((job.as_str(), rank), host.as_str())).collect();
         for (row, job) in transfers.texts("job").iter().enumerate() {
@@ -163,7 +164,8 @@ impl<'r> Facts<'r> {
             }
             let span = transfers.numbers("end_ns")[row] - transfers.numbers("start_ns")[row];
             let bytes = transfers.integers("bytes")[row];
-            let least = bytes as f64 * 8.0 / self.rate(source).min(self.rate(destination)) + self.latency(source, destination);
+            let least =
+                bytes as f64 * 8.0 / self.rate(source).min(self.rate(destination)) + self.latency(source, destination);
             let detail = || format!("{bytes} B from {source} to {destination} after {span} ns, {least} at least");
             holds(span >= least * (1.0 - ROUNDING), "a message takes its time", detail)?;
         }
@@ -232,4 +234,92 @@ impl<'r> Facts<'r> {
 
 fn holds(is_true: bool, class: &str, detail: impl FnOnce() -> String) -> Result<(), Failure> {
     if is_true { Ok(()) } else { Err(Failure::new(class, detail())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_scenario::Column;
+
+    use super::*;
+    use crate::settle::start;
+
+    /// Two hosts, a stream, ranks that are observed and ports that are sampled.
+    const TEXT: &str = "topology.single_switch.hosts = 4\nrun.end = \"100us\"\n\
+        observe = { ranks = true, ports = [\"switches\"] }\n\
+        [[job]]\nname = \"a\"\nworkload.osu_bw = { iterations = 1, warm_up = 0, window = 2, bytes = \"100kB\" }\n\
+        [[job]]\nname = \"b\"\nworkload.permutation_streams = { ranks = 2, message = \"100kB\" }\n";
+
+    /// The class of what fails after a change of the outcome; `finished` and warnings of the build are given.
+    fn class(text: &str, change: impl FnOnce(&mut Outcome)) -> String {
+        let (mut outcome, _) = start(text, 1).unwrap().finish(&mut |_| true);
+        change(&mut outcome);
+        let resolved = outcome.resolved.parse().unwrap();
+        let failure = Facts::new(text, &outcome, &resolved, &[]).check().err();
+        failure.map_or_else(String::new, |failure| failure.class)
+    }
+
+    /// Replaces every value of a column.
+    fn put(outcome: &mut Outcome, table: &str, column: &str, value: f64) {
+        let table = outcome.tables.iter_mut().find(|one| one.name == table).unwrap();
+        let (_, values) = table.columns.iter_mut().find(|(name, _)| *name == column).unwrap();
+        match values {
+            Column::Integers(values) => values.fill(value as u64),
+            Column::Numbers(values) => values.fill(value),
+            Column::Texts(_) => panic!("{column} is a column of texts"),
+        }
+    }
+
+    fn check(expected: &str, change: impl FnOnce(&mut Outcome)) {
+        assert_eq!(class(TEXT, change), expected);
+    }
+
+    #[test]
+    fn a_run_that_is_right_keeps_all_bounds() {
+        check("", |_| {});
+    }
+
+    #[test]
+    fn packets_that_vanish_or_circle_are_found() {
+        check("packets are conserved", |outcome| outcome.summary.packets_created += 1);
+        check("hops of a packet are bounded", |outcome| outcome.summary.packet_hops *= 100);
+    }
+
+    #[test]
+    fn a_loss_in_a_lossless_priority_is_found_unless_a_key_allows_it() {
+        let warning = "switch0 port 1 (from host1) lost 1 packets, 9 B, in lossless priority 0: its headroom is small";
+        let lose = |outcome: &mut Outcome| outcome.summary.warnings.push(warning.to_owned());
+        check("lossless priorities lose nothing", lose);
+        assert_eq!(class(&format!("switch.headroom = \"1MiB\"\n{TEXT}"), lose), "");
+    }
+
+    #[test]
+    fn more_bytes_than_a_link_carries_are_found() {
+        // 100 Gb/s carry 1.25 MB in 100 us.
+        check("a port sends its rate at most", |outcome| put(outcome, "ports", "rx_bytes", 1e7));
+        check("a port sends its rate at most in a sample", |outcome| put(outcome, "port_samples", "tx_bytes", 1e6));
+        check("a host receives its rate at most", |outcome| put(outcome, "flows", "bytes", 1e7));
+    }
+
+    #[test]
+    fn a_message_that_is_faster_than_light_and_its_line_is_found() {
+        check("a message takes its time", |outcome| {
+            put(outcome, "transfers", "start_ns", 0.0);
+            // 100 kB take 8 us.
+            put(outcome, "transfers", "end_ns", 7_999.0);
+        });
+        check("goodput is at most the rate of the line", |outcome| {
+            put(outcome, "streams", "start_ns", 0.0);
+            put(outcome, "streams", "end_ns", 1_000.0);
+            put(outcome, "streams", "messages", 1e3);
+        });
+    }
+
+    #[test]
+    fn a_run_that_is_stuck_without_a_reason_is_found() {
+        check("a stuck run says who waits", |outcome| outcome.summary.finished = "stuck");
+        check("a run makes progress", |outcome| {
+            outcome.summary.finished = "stuck";
+            outcome.summary.stuck_report = Some("host0 waits".to_owned());
+        });
+    }
 }

@@ -7,11 +7,12 @@ use etherweave_scenario::Outcome;
 use toml::Table;
 
 use crate::bounds::Facts;
+use crate::curve;
 use crate::outcome::difference;
 use crate::settle::start;
 
 /// Threads whose results are compared.
-const THREADS: [usize; 3] = [1, 2, 3];
+pub(crate) const THREADS: [usize; 3] = [1, 2, 3];
 
 /// Bounds of the work for a case.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,9 @@ pub enum End {
 /// # Errors
 /// The first thing that does not hold.
 pub fn check(text: &str, limits: Limits) -> Result<End, Failure> {
+    if text.parse().is_ok_and(|scenario| curve::is_curve(&scenario)) {
+        return curve::check(text).map(End::Finished);
+    }
     let mut first: Option<Outcome> = None;
     for threads in THREADS {
         let (outcome, warnings) = run(text, threads, limits)?;

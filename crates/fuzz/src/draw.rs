@@ -15,13 +15,15 @@ use crate::quantity;
 
 /// Jobs of a case, at most.
 const JOBS_MAX: u64 = 3;
+/// One case of so many is a curve.
+const CURVES: u64 = 6;
 /// Larger numbers and sizes in workloads and fabrics are always drawn anew.
 const SMALL: u64 = 8;
 const SMALL_BYTES: u128 = 64 << 10;
 /// Elements of a drawn list, at most.
 const LIST_MAX: u64 = 3;
 /// Keys whose text is a name that only the author knows, or a file.
-const LEFT_OUT: [&str; 5] = ["file", "groups_file", "sha256", "groups", "text"];
+const LEFT_OUT: [&str; 8] = ["file", "groups", "groups_file", "longest", "precision", "saturation", "sha256", "text"];
 /// Tables that a run does not read, and what a case sets by itself.
 const ROOTS_LEFT_OUT: [&str; 9] =
     ["control", "controller", "design", "job", "name", "open_loop", "seed", "sweep", "topology"];
@@ -49,11 +51,17 @@ impl Draw {
         let topology = self.fabric(&mut dice, share);
         let built = fabric::of(&topology);
         let mut drawing = Drawing { schema: self, dice: &mut dice, share, fabric: built.as_ref() };
+        let is_curve = drawing.dice.happens(1, CURVES);
         let properties = self.root["properties"].as_object().expect("a scenario has keys");
-        let drawn = properties.iter().filter(|(key, _)| !ROOTS_LEFT_OUT.contains(&key.as_str()));
-        let mut scenario = drawing.table(drawn, &[], "");
+        let is_drawn = |key: &str| if is_curve { key == "faults" } else { !ROOTS_LEFT_OUT.contains(&key) };
+        let mut scenario = drawing.table(properties.iter().filter(|(key, _)| is_drawn(key)), &[], "");
         scenario.insert("seed".to_owned(), Value::Integer(drawing.dice.below(1 << 32) as i64));
         scenario.insert("topology".to_owned(), Value::Table(topology));
+        if is_curve {
+            let points = drawing.object(&self.root["$defs"]["OpenLoopSpec"], "open_loop");
+            scenario.insert("open_loop".to_owned(), Value::Table(points));
+            return scenario;
+        }
         let jobs = 1 + drawing.dice.below(JOBS_MAX);
         scenario.insert("job".to_owned(), Value::Array((0..jobs).map(|number| drawing.job(number)).collect()));
         scenario
@@ -155,7 +163,8 @@ impl Drawing<'_> {
         let mut table = Table::new();
         for (name, node) in properties.filter(|(name, _)| !LEFT_OUT.contains(&name.as_str())) {
             let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
-            let share = if required.contains(&name.as_str()) { 1_000 } else { share(&key, node).max(self.share_of(&key)) };
+            let share =
+                if required.contains(&name.as_str()) { 1_000 } else { share(&key, node).max(self.share_of(&key)) };
             if !self.dice.happens(share, 1_000) {
                 continue;
             }
@@ -230,6 +239,8 @@ fn share(key: &str, node: &Json) -> u64 {
         "transport.roce.dcqcn" | "transport.roce.reliability" | "transport.tcp.ecn" => 300,
         "transport.tcp.congestion_control" | "run.fidelity" | "nic" | "host" => 250,
         "interconnect" => 80,
+        "open_loop.warm_up" | "open_loop.measured" | "open_loop.loads" => 1_000,
+        "open_loop.routings" | "open_loop.patterns" | "open_loop.switch" => 600,
         _ if key.ends_with("rate") && key.starts_with("topology.") => 400,
         _ if is_sized(key) && !key.contains("as_built") && is_large(default) => 950,
         _ => 0,
@@ -249,6 +260,8 @@ fn hint(drawing: &mut Drawing<'_>, key: &str) -> Option<Value> {
         ("interconnect", "interconnect") => None,
         ("observe.ports", _) => text(drawing.pick(&["switches", "hosts", "* - host0", "host1 - *"])),
         ("observe.flows", _) => text(drawing.pick(&["* -> *", "host0 -> *", "* -> host1"])),
+        ("open_loop.warm_up" | "open_loop.measured", _) => text(drawing.pick(&["1us", "3us", "8us"])),
+        ("open_loop.loads", number) if number != "loads" => Some(Value::Float(drawing.pick(&[0.05, 0.3, 0.7, 1.0]))),
         ("run.jobs", "jobs") => Some(Value::Array(vec![Value::String("job0".to_owned())])),
         ("topology.custom", "custom") => Some(Value::Table(fabric::custom(drawing.dice, HOSTS_MAX))),
         ("topology.custom.links" | "topology.custom.graphml" | "topology.custom.json", _) => None,
@@ -270,4 +283,59 @@ fn weights(dice: &mut Stream) -> Value {
         shares.push(Value::Integer(share as i64));
     }
     Value::Array(shares)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::tree;
+
+    /// Names of all members of a choice of the schema.
+    fn members(draw: &Draw, definition: &str) -> BTreeSet<String> {
+        let kinds = draw.root["$defs"][definition]["oneOf"].as_array().unwrap().iter();
+        let name = |kind: &Json| match kind["const"].as_str() {
+            Some(name) => name.to_owned(),
+            None => kind["properties"].as_object().unwrap().keys().next().unwrap().clone(),
+        };
+        kinds.map(name).collect()
+    }
+
+    /// The name of a member: a value, or the only key of its table.
+    fn name(value: &Value) -> Option<String> {
+        value.as_str().map(str::to_owned).or_else(|| value.as_table()?.keys().next().cloned())
+    }
+
+    #[test]
+    fn every_member_of_the_families_is_drawn() {
+        let draw = Draw::default();
+        let cases: Vec<Table> = (0..1_000).map(|seed| draw.scenario(seed)).collect();
+        let families = [
+            ("TopologyKind", "topology"),
+            ("RoutingKind", "routing"),
+            ("FlowControl", "flow_control"),
+            ("Transport", "transport"),
+            ("CongestionControl", "transport.tcp.congestion_control"),
+            ("SwitchModel", "switch.model"),
+            ("Fidelity", "run.fidelity"),
+            ("Workload", "job.0.workload"),
+        ];
+        for (definition, key) in families {
+            let drawn: BTreeSet<String> =
+                cases.iter().filter_map(|case| tree::get(case, key)).filter_map(name).collect();
+            assert_eq!(drawn, members(&draw, definition), "{definition}");
+        }
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_case_and_fabrics_are_small() {
+        let draw = Draw::default();
+        for seed in 0..50 {
+            let case = draw.scenario(seed);
+            assert_eq!(case, draw.scenario(seed));
+            let Some(Value::Table(topology)) = case.get("topology") else { panic!("{seed}: no fabric") };
+            assert!(fabric::of(topology).is_none_or(|fabric| fabric.hosts() <= HOSTS_MAX), "{seed}");
+        }
+    }
 }

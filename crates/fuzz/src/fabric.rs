@@ -27,9 +27,9 @@ pub(crate) fn of(topology: &Table) -> Option<Topology> {
 fn kind(topology: &Table) -> Result<TopologyKind, Vec<String>> {
     let text = toml::to_string(&Table::from_iter([("topology".to_owned(), Value::Table(topology.clone()))]));
     let scenario = Scenario::parse(&text.expect("a table is TOML"), "x.toml", &[]);
-    scenario.map(|scenario| scenario.topology).map_err(|error| {
-        error.mistakes.into_iter().map(|mistake| mistake.error.key).collect()
-    })
+    scenario
+        .map(|scenario| scenario.topology)
+        .map_err(|error| error.mistakes.into_iter().map(|mistake| mistake.error.key).collect())
 }
 
 /// Removes what is refused and makes numbers smaller until the fabric is small; returns whether it is.

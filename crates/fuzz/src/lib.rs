@@ -17,6 +17,7 @@
 mod bounds;
 mod case;
 mod check;
+mod curve;
 mod draw;
 mod fabric;
 mod outcome;

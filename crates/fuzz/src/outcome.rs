@@ -10,6 +10,10 @@ impl<'o> Columns<'o> {
         outcome.tables.iter().find(|table| table.name == name).map(Columns)
     }
 
+    pub(crate) fn new(table: &'o Table) -> Columns<'o> {
+        Columns(table)
+    }
+
     fn column(&self, name: &str) -> &'o Column {
         let column = self.0.columns.iter().find(|(column, _)| *column == name);
         &column.unwrap_or_else(|| panic!("{} has a column {name}", self.0.name)).1
@@ -66,7 +70,7 @@ fn facts(outcome: &Outcome) -> [(&'static str, String); 12] {
     ]
 }
 
-fn table_difference(a: &Table, b: &Table) -> Option<String> {
+pub(crate) fn table_difference(a: &Table, b: &Table) -> Option<String> {
     a.columns.iter().zip(&b.columns).find_map(|((name, a_values), (_, b_values))| {
         let (a_rows, b_rows) = (rows(a_values), rows(b_values));
         let row = (0..a_rows.len().max(b_rows.len())).find(|&row| a_rows.get(row) != b_rows.get(row))?;
@@ -80,5 +84,24 @@ fn rows(column: &Column) -> Vec<String> {
         Column::Texts(values) => values.clone(),
         Column::Integers(values) => values.iter().map(u64::to_string).collect(),
         Column::Numbers(values) => values.iter().map(f64::to_string).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settle::start;
+
+    #[test]
+    fn equal_results_have_no_difference_and_others_their_first() {
+        let text = "topology.single_switch.hosts = 2\n[[job]]\nname = \"a\"\nworkload.osu_latency.iterations = 2\n";
+        let outcome = start(text, 1).unwrap().finish(&mut |_| true).0;
+        assert_eq!(difference(&outcome, &outcome), None);
+        let mut other = outcome.clone();
+        let Column::Numbers(durations) = &mut other.tables[0].columns[5].1 else { panic!("durations are numbers") };
+        durations[1] += 1.0;
+        assert!(difference(&outcome, &other).unwrap().starts_with("iterations.duration_ns in row 1: "));
+        other.summary.packet_hops += 1;
+        assert!(difference(&outcome, &other).unwrap().starts_with("packet_hops: "));
     }
 }

@@ -6,12 +6,17 @@ use etherweave_primitives::Stream;
 const UNITS: &[(&str, &[(&str, u128)])] = &[
     (
         "Bytes",
-        &[("B", 1), ("kB", 1_000), ("KiB", 1 << 10), ("MB", 1_000_000), ("MiB", 1 << 20), ("GB", 1_000_000_000), ("GiB", 1 << 30)],
+        &[
+            ("B", 1),
+            ("kB", 1_000),
+            ("KiB", 1 << 10),
+            ("MB", 1_000_000),
+            ("MiB", 1 << 20),
+            ("GB", 1_000_000_000),
+            ("GiB", 1 << 30),
+        ],
     ),
-    (
-        "Duration",
-        &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)],
-    ),
+    ("Duration", &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)]),
     (
         "BitRate",
         &[("b/s", 1), ("kb/s", 1_000), ("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000), ("Tb/s", 1_000_000_000_000)],
@@ -59,6 +64,11 @@ pub(crate) fn bytes(value: &str) -> Option<u128> {
     smallest(value).filter(|(kind, _)| *kind == "Bytes").map(|(_, amount)| amount)
 }
 
+/// A rate, if a text is one [bit/s].
+pub(crate) fn bits_per_second(value: &str) -> Option<u128> {
+    smallest(value).filter(|(kind, _)| *kind == "BitRate").map(|(_, amount)| amount)
+}
+
 /// A time, if a text is one [ps].
 pub(crate) fn picoseconds(value: &str) -> Option<u128> {
     smallest(value).filter(|(kind, _)| *kind == "Duration").map(|(_, amount)| amount)
@@ -89,7 +99,7 @@ mod tests {
 
     #[test]
     fn quantities_are_halved_in_a_unit_that_keeps_them_whole() {
-        let cases = [("16MiB", "8MiB"), ("1us", "500ns"), ("1.5kB", "750B"), ("3m", "1500mm"), ("1Gb/s", "500Mb/s")];
+        let cases = [("16MiB", "8MiB"), ("1us", "500ns"), ("1.5kB", "750B"), ("3m", "150cm"), ("1Gb/s", "500Mb/s")];
         for (quantity, half) in cases {
             assert_eq!(halved(quantity).as_deref(), Some(half));
         }

@@ -1,15 +1,15 @@
 //! A drawn scenario becomes one that runs: keys that a refusal names are removed or made smaller, and so is traffic.
 
 use etherweave_primitives::Stream;
-use etherweave_scenario::{Estimate, Mistake, RunOptions, Run, Scenario, ScenarioError, foresee};
+use etherweave_scenario::{Estimate, Mistake, Run, RunOptions, Scenario, ScenarioError, foresee};
 use toml::{Table, Value};
 
-use crate::{quantity, tree};
+use crate::{curve, quantity, tree};
 
 /// Packet-hops of a run, at most, by its estimate.
 const HOPS_MAX: u64 = 20_000;
 /// Memory of a run, at most.
-const MEMORY_MAX: &str = "512MiB";
+pub(crate) const MEMORY_MAX: &str = "512MiB";
 /// Changes until a scenario runs.
 const CHANGES_MAX: usize = 60;
 
@@ -69,6 +69,9 @@ impl Size {
 
 /// Whether a scenario is refused; one that is large is not built.
 pub(crate) fn refusal(text: &str) -> Result<Size, ScenarioError> {
+    if text.parse().is_ok_and(|scenario| curve::is_curve(&scenario)) {
+        return curve::refusal(text).map(|()| Size::Small);
+    }
     let size = Size::of(&foresee(text, "x.toml", &[])?, text);
     if size == Size::Small {
         start(text, 1)?;
@@ -93,6 +96,9 @@ fn mend(scenario: &mut Table, mistake: &Mistake, dice: &mut Stream) {
     if key.ends_with(".priorities") {
         let numbers = mistake.error.expected.split(|c: char| !c.is_ascii_digit()).filter_map(|text| text.parse().ok());
         return tree::set(scenario, key, Value::Array(numbers.map(Value::Integer).collect()));
+    }
+    if let Some(names) = mistake.error.expected.strip_prefix("one of ").filter(|_| key.contains("routing")) {
+        return reroute(scenario, key, names, dice);
     }
     let is_missing = tree::get(scenario, key).is_none();
     if is_missing && (key == "run.end" || key == "observe.until") {
@@ -123,8 +129,18 @@ fn mend(scenario: &mut Table, mistake: &Mistake, dice: &mut Stream) {
     }
 }
 
+/// Takes one of the routings that a refusal names.
+fn reroute(scenario: &mut Table, key: &str, names: &str, dice: &mut Stream) {
+    let names = names.split(" on this fabric").next().unwrap_or(names);
+    let names: Vec<&str> = names.split(", ").map(|name| name.trim_matches(['`', '"'])).collect();
+    let name = Value::String(names[dice.below(names.len() as u64) as usize].to_owned());
+    let value = if key.ends_with("routings") { Value::Array(vec![name]) } else { name };
+    tree::set(scenario, key, value);
+}
+
 fn remove_a_root(scenario: &mut Table, dice: &mut Stream) {
-    let roots: Vec<String> = scenario.keys().filter(|key| *key != "topology" && *key != "job").cloned().collect();
+    let is_kept = |key: &str| ["job", "open_loop", "topology"].contains(&key);
+    let roots: Vec<String> = scenario.keys().filter(|key| !is_kept(key)).cloned().collect();
     if !roots.is_empty() {
         scenario.remove(&roots[dice.below(roots.len() as u64) as usize]);
     }
@@ -155,7 +171,9 @@ fn redraw(scenario: &mut Table, key: &str, dice: &mut Stream) {
 fn shrink_below(scenario: &mut Table, above: &str, dice: &mut Stream) -> bool {
     let below = format!("{above}.");
     let mut keys = tree::keys(scenario);
-    keys.retain(|key| key.starts_with(&below) && tree::get(scenario, key).is_some_and(|value| smaller(value).is_some()));
+    keys.retain(|key| {
+        key.starts_with(&below) && tree::get(scenario, key).is_some_and(|value| smaller(value).is_some())
+    });
     if keys.is_empty() {
         return false;
     }

@@ -67,3 +67,30 @@ fn smaller_or_fewer(value: &Value) -> Option<Value> {
     };
     smaller(value).or_else(|| value.as_str().and_then(fewer))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_matter_is_removed_and_the_rest_is_halved() {
+        let mut scenario: Table = "a.b = 40\na.c = 1\nd = [1, 2, 3]\ne = \"16KiB\"\n".parse().unwrap();
+        // It fails while a.b is 5 or more and d has an element 3.
+        let mut fails = |candidate: &Table| {
+            let b = tree::get(candidate, "a.b").and_then(Value::as_integer).unwrap_or(0);
+            let d = candidate.get("d").and_then(Value::as_array);
+            b >= 5 && d.is_some_and(|list| list.contains(&Value::Integer(3)))
+        };
+        without_keys(&mut scenario, &mut fails);
+        with_less(&mut scenario, &mut fails);
+        without_keys(&mut scenario, &mut fails);
+        assert_eq!(text(&scenario), "d = [3]\n\n[a]\nb = 5\n");
+    }
+
+    #[test]
+    fn a_refusal_is_not_a_failure_of_the_same_class() {
+        let failure = Failure::new("packets are conserved", "");
+        let text = "[[job]]\nname = \"a\"\n\n[job.workload.osu_latency]\niterations = 4\n";
+        assert_eq!(shrink(text, &failure, Limits::default(), 9), text);
+    }
+}
