@@ -7,7 +7,7 @@ use etherweave_scenario::{Fabric, Outcome};
 use etherweave_topology::{Node, Topology};
 use toml::Table;
 
-use crate::check::Failure;
+use crate::failure::Failure;
 use crate::outcome::Columns;
 use crate::{quantity, tree};
 
@@ -241,7 +241,7 @@ mod tests {
     use etherweave_scenario::Column;
 
     use super::*;
-    use crate::settle::start;
+    use crate::launch::start;
 
     /// Two hosts, a stream, ranks that are observed and ports that are sampled.
     const TEXT: &str = "topology.single_switch.hosts = 4\nrun.end = \"100us\"\n\

@@ -5,7 +5,8 @@ use std::fmt;
 use etherweave_primitives::{Purpose, Stream};
 use etherweave_scenario::Mistake;
 
-use crate::check::{End, Failure, Limits, calmly, check};
+use crate::check::{End, Limits, check};
+use crate::failure::{Failure, calmly};
 use crate::settle::{Size, refusal};
 use crate::{Draw, settle};
 

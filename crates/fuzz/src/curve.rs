@@ -2,9 +2,9 @@
 
 use etherweave_scenario::{Column, Fabric, Processes, ScenarioError, Table};
 
-use crate::check::{Failure, THREADS, calmly};
+use crate::failure::{Failure, calmly};
+use crate::launch::{MEMORY_MAX, THREADS};
 use crate::outcome::{Columns, table_difference};
-use crate::settle::MEMORY_MAX;
 use crate::{quantity, tree};
 
 /// Packets of the queue of an output, at most, and the one on the link.

@@ -1,8 +1,8 @@
 //! A scenario drawn from the JSON Schema of scenarios.
 //!
-//! Every choice of the schema (the member of a family, a named value) is drawn with equal chances. Keys that a scenario may
-//! leave out are given with a share that is itself drawn, so that some cases depart from the defaults in one key and some in
-//! many. What the schema does not say (names of cables, sums, small sizes) is in [`hint`] and [`share`].
+//! Every choice of the schema (the member of a family, a named value) is drawn with equal chances. Keys that a scenario
+//! may leave out are given with a share that is drawn too: some cases depart from the defaults in one key, some in many.
+//! What the schema does not say (names of cables, sums, small sizes) is in [`hint`] and [`share`].
 
 use etherweave_primitives::{Purpose, Stream};
 use etherweave_scenario::schema;
@@ -175,7 +175,7 @@ impl Drawing<'_> {
         table
     }
 
-    /// Cases in which most keys are drawn say little about each: fabrics and schedules depart from their plan less often.
+    /// Fabrics depart from their plan less often.
     fn share_of(&self, key: &str) -> u64 {
         if key.contains("as_built") { self.share / 4 } else { self.share }
     }

@@ -5,7 +5,7 @@ use etherweave_scenario::Scenario;
 use etherweave_topology::{Topology, TopologyKind};
 use toml::{Table, Value};
 
-use crate::check::calmly;
+use crate::failure::calmly;
 use crate::tree;
 
 /// Hosts and switches of a fabric, at most.
@@ -73,7 +73,7 @@ fn shrink_number(topology: &mut Table, dice: &mut Stream) {
     }
 }
 
-/// A fabric of listed links: a random tree of switches, links beyond it, hosts anywhere, and rates and lengths of all sorts.
+/// A fabric of listed links: a random tree of switches, links beyond it, and hosts, rates and lengths of all sorts.
 pub(crate) fn custom(dice: &mut Stream, hosts_max: usize) -> Table {
     let (switches, hosts) = (1 + dice.below(8), 2 + dice.below(hosts_max as u64 / 4));
     let mut links = String::new();

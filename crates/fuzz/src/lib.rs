@@ -6,8 +6,8 @@
 //!                             and size    runs       not matter
 //! ```
 //!
-//! - [`Draw`] draws a scenario from the JSON Schema of scenarios: a new key or member of a family is drawn without a change
-//!   here.
+//! - [`Draw`] draws a scenario from the JSON Schema of scenarios: a new key or member of a family is drawn without a
+//!   change here.
 //! - [`settle`] removes what a refusal names, and makes the traffic smaller until a run takes milliseconds.
 //! - [`check`] runs a scenario on one, two and three threads, and compares results and bounds.
 //! - [`shrink`] removes and halves values for as long as a scenario fails likewise.
@@ -20,6 +20,8 @@ mod check;
 mod curve;
 mod draw;
 mod fabric;
+mod failure;
+mod launch;
 mod outcome;
 mod quantity;
 mod settle;
@@ -27,7 +29,8 @@ mod shrink;
 mod tree;
 
 pub use case::{Case, Verdict, case, verdict_of};
-pub use check::{End, Failure, Limits, check};
+pub use check::{End, Limits, check};
 pub use draw::Draw;
+pub use failure::Failure;
 pub use settle::settle;
 pub use shrink::shrink;

@@ -90,7 +90,7 @@ fn rows(column: &Column) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settle::start;
+    use crate::launch::start;
 
     #[test]
     fn equal_results_have_no_difference_and_others_their_first() {

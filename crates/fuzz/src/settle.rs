@@ -1,15 +1,14 @@
 //! A drawn scenario becomes one that runs: keys that a refusal names are removed or made smaller, and so is traffic.
 
 use etherweave_primitives::Stream;
-use etherweave_scenario::{Estimate, Mistake, Run, RunOptions, Scenario, ScenarioError, foresee};
+use etherweave_scenario::{Estimate, Mistake, Scenario, ScenarioError, foresee};
 use toml::{Table, Value};
 
+use crate::launch::start;
 use crate::{curve, quantity, tree};
 
 /// Packet-hops of a run, at most, by its estimate.
 const HOPS_MAX: u64 = 20_000;
-/// Memory of a run, at most.
-pub(crate) const MEMORY_MAX: &str = "512MiB";
 /// Changes until a scenario runs.
 const CHANGES_MAX: usize = 60;
 
@@ -77,12 +76,6 @@ pub(crate) fn refusal(text: &str) -> Result<Size, ScenarioError> {
         start(text, 1)?;
     }
     Ok(size)
-}
-
-/// A run within the memory of a case.
-pub(crate) fn start(text: &str, threads: usize) -> Result<Run, ScenarioError> {
-    let options = RunOptions { threads, memory_limit: Some(MEMORY_MAX), ..RunOptions::default() };
-    Run::start_with(text, "x.toml", &[], options)
 }
 
 /// 10 us to 9 ms.

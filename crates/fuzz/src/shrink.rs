@@ -3,7 +3,8 @@
 use toml::{Table, Value};
 
 use crate::case::{Verdict, verdict_of};
-use crate::check::{Failure, Limits};
+use crate::check::Limits;
+use crate::failure::Failure;
 use crate::settle::{smaller, text};
 use crate::tree;
 
