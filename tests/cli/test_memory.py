@@ -1,6 +1,7 @@
 """What a simulation is expected to take and what it takes, and the refusal of what does not fit."""
 
 import json
+import random
 import resource
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 import etherweave
 from etherweave.cli.app import app
+from support import hostile
 from support.command_line import COMMAND
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -85,19 +87,64 @@ SATURATED = MEASURED[4:6]
 """Their queues are taken as full, which is a bound: how far it is too high is not asserted."""
 
 
-@pytest.mark.parametrize(("verb", "name", "changes"), MEASURED)
-def test_an_estimate_is_at_least_a_half_of_what_is_taken_and_at_most_twice_unless_saturated(
-    verb: str, name: str, changes: dict[str, object]
-) -> None:
+def memory(verb: str, name: str, changes: dict[str, object]) -> tuple[int, int]:
+    """Give the estimate of a command and what it takes."""
     arguments = [verb, str(SCENARIOS / name), json.dumps(changes), str(SCENARIOS / "first.toml")]
     done = subprocess.run(
         [sys.executable, "-c", MEASURE, *arguments], capture_output=True, text=True, check=True
     )
     estimated, peak = json.loads(done.stdout)
+    return estimated, peak
+
+
+@pytest.mark.parametrize(("verb", "name", "changes"), MEASURED)
+def test_an_estimate_is_at_least_a_half_of_what_is_taken_and_at_most_twice_unless_saturated(
+    verb: str, name: str, changes: dict[str, object]
+) -> None:
+    estimated, peak = memory(verb, name, changes)
     # Pages that libraries touch for the first time are a few megabytes beside it.
     assert estimated >= 0.5 * (peak - (8 << 20)), (estimated, peak)
     if (verb, name, changes) not in SATURATED:
         assert estimated <= 2 * (peak + (4 << 20)), (estimated, peak)
+
+
+FABRICS: list[dict[str, object]] = [
+    {"k_ary_fat_tree": {"k": 16}},
+    {"dragonfly": {"p": 4, "a": 8, "h": 4}},
+    {"fat_tree": {"leaves": 32, "hosts_per_leaf": 32, "cores": 8, "links_per_core": 2}},
+    {"torus": {"dimensions": [{"size": 10}] * 3}},
+]
+"""Fabrics of 1,000 hosts and more."""
+
+
+def large(chance: random.Random) -> dict[str, object]:
+    """Draw a fabric, traffic that keeps much in memory, and a transport."""
+    ranks = chance.randrange(200, 1000)
+    traffic: list[dict[str, object]] = [
+        {"permutation": {"ranks": ranks, "bytes": f"{chance.randrange(8, 256)}KiB"}},
+        {"all_to_all": {"ranks": ranks // 4, "bytes": "1kB", "iterations": 1}},
+        {"permutation_streams": {"ranks": ranks, "message": "4kB", "messages": 20}},
+        {"incast": {"sources": ranks, "messages": 1, "streams_per_source": 20, "message": "1kB"}},
+    ]
+    return {
+        "topology": chance.choice(FABRICS),
+        "job.0.workload": chance.choice(traffic),
+        "transport": chance.choice([{"tcp": {}}, {"roce": {}}]),
+        "run": {"end": "200us"},
+    }
+
+
+@pytest.mark.fuzz
+@pytest.mark.slow
+def test_an_estimate_of_random_traffic_is_within_a_factor_of_two() -> None:
+    for chance in hostile.rounds(1):
+        changes = large(chance)
+        estimated, peak = memory("run", "permutation.toml", changes)
+        assert 0.5 * (peak - (8 << 20)) <= estimated <= 2 * (peak + (4 << 20)), (
+            changes,
+            estimated,
+            peak,
+        )
 
 
 def test_a_run_that_needs_more_than_the_limit_is_refused_before_it_is_built() -> None:
