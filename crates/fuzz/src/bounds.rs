@@ -52,6 +52,7 @@ impl<'r> Facts<'r> {
         self.lossless()?;
         self.ports()?;
         self.samples()?;
+        self.links()?;
         self.receivers()?;
         self.streams()?;
         self.transfers()?;
@@ -113,6 +114,24 @@ impl<'r> Facts<'r> {
             let rate = rates[&(node, port)];
             let place = || format!("{node} port {port} at {rate} Gb/s from {} ns", f64::from_bits(time));
             self.within(bytes, rate, span, FRAME_MAX, "a port sends its rate at most in a sample", place)?;
+        }
+        Ok(())
+    }
+
+    /// What arrives from a node has been sent by it, over all parallel links.
+    fn links(&self) -> Result<(), Failure> {
+        let ports = self.columns("ports")?;
+        for kind in ["packets", "bytes", "pause_packets"] {
+            let counts = ["tx", "rx"].map(|direction| ports.integers(&format!("{direction}_{kind}")));
+            let mut sums: BTreeMap<(&str, &str), [u64; 2]> = BTreeMap::new();
+            for (row, (node, peer)) in ports.texts("node").iter().zip(ports.texts("peer")).enumerate() {
+                sums.entry((node, peer)).or_default()[0] += counts[0][row];
+                sums.entry((peer, node)).or_default()[1] += counts[1][row];
+            }
+            for ((from, to), [sent, received]) in sums {
+                let detail = || format!("{kind}: {from} sent {sent} to {to}, which received {received}");
+                holds(received <= sent, "what arrives was sent", detail)?;
+            }
         }
         Ok(())
     }
@@ -297,6 +316,7 @@ mod tests {
         // 100 Gb/s carry 1.25 MB in 100 us.
         check("a port sends its rate at most", |outcome| put(outcome, "ports", "rx_bytes", 1e7));
         check("a port sends its rate at most in a sample", |outcome| put(outcome, "port_samples", "tx_bytes", 1e6));
+        check("what arrives was sent", |outcome| put(outcome, "ports", "rx_packets", 1e3));
         check("a host receives its rate at most", |outcome| put(outcome, "flows", "bytes", 1e7));
     }
 

@@ -9,13 +9,15 @@ mod many;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use etherweave_fuzz::{Limits, verdict_of};
+use etherweave_fuzz::{Draw, Limits, case, verdict_of};
 
 const HELP: &str = "\
 Draw random scenarios, run each on one, two and three threads, and report what must hold and does not.
 
   etherweave-fuzz [--from SEED] [--count CASES] [--out DIRECTORY]
       Print counts of what came of the cases. The smallest scenarios that fail are written to DIRECTORY.
+  etherweave-fuzz --show SEED
+      Print the scenario of a case, and what came of it.
   etherweave-fuzz FILE...
       Check scenarios that exist.
 ";
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
     match request {
         Request::Help => print!("{HELP}"),
         Request::Files(files) => return ExitCode::from(u8::from(!files.iter().all(|file| replay(file)))),
+        Request::Show(seed) => show(seed),
         Request::Chunk(range) => chunk::run(&range),
         Request::Many(range) => return ExitCode::from(u8::from(many::run(&range) > 0)),
     }
@@ -49,6 +52,8 @@ pub(crate) struct Range {
 enum Request {
     Help,
     Files(Vec<String>),
+    /// The case of a seed.
+    Show(u64),
     /// By this process, a line for each case.
     Chunk(Range),
     /// By many processes.
@@ -65,6 +70,7 @@ impl Request {
             let number = |text: &String| text.parse().map_err(|_| format!("{word}: {text}; expected a whole number"));
             match word.as_str() {
                 "--help" => return Ok(Request::Help),
+                "--show" => return Ok(Request::Show(number(value()?)?)),
                 "--from" => range.from = number(value()?)?,
                 "--count" => range.count = number(value()?)?,
                 "--out" => range.out = PathBuf::from(value()?),
@@ -78,6 +84,11 @@ impl Request {
             (true, false) => Request::Many(range),
         })
     }
+}
+
+fn show(seed: u64) {
+    let case = case(&Draw::default(), seed, Limits::default());
+    println!("# {}\n{}", case.verdict, case.text);
 }
 
 /// Checks a file, and prints what came of it; returns whether nothing fails.
