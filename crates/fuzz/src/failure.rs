@@ -1,7 +1,7 @@
 //! What does not hold, panics among it.
 
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// What does not hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,17 +21,44 @@ impl Failure {
 /// Where the first panic of a case was, and what it said; threads of a run panic in the middle of nowhere.
 static PANIC: Mutex<Option<(String, String)>> = Mutex::new(None);
 
-/// Does what `act` says; a panic on any of its threads is a failure.
+/// One act at a time: the place of a panic says nothing about whose it is.
+static ACT: Mutex<()> = Mutex::new(());
+
+/// Does what `act` says; a panic on any of its threads is a failure, also where it is caught.
 pub(crate) fn calmly<T>(act: impl FnOnce() -> T) -> Result<T, Failure> {
+    let _alone = ACT.lock().unwrap_or_else(PoisonError::into_inner);
     panic::set_hook(Box::new(|info| {
         let place = info.location().map_or_else(String::new, |place| format!("{}:{}", place.file(), place.line()));
         PANIC.lock().expect("a hook does not panic").get_or_insert((place, info.payload_as_str().unwrap_or("").into()));
     }));
     let done = panic::catch_unwind(AssertUnwindSafe(act));
     drop(panic::take_hook());
-    let place = PANIC.lock().expect("a hook does not panic").take();
-    done.map_err(|_| {
-        let (place, message) = place.unwrap_or_default();
-        Failure::new(format!("panic at {place}"), message)
-    })
+    let panic = PANIC.lock().expect("a hook does not panic").take();
+    match (done, panic) {
+        (Ok(value), None) => Ok(value),
+        (Ok(_) | Err(_), panic) => {
+            let (place, message) = panic.unwrap_or_default();
+            Err(Failure::new(format!("panic at {place}"), message))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_failure_also_where_it_is_caught_or_on_another_thread() {
+        let panics: [fn(); 3] = [
+            || panic!("no bytes are lost"),
+            || drop(panic::catch_unwind(|| panic!("no bytes are lost"))),
+            || drop(std::thread::spawn(|| panic!("no bytes are lost")).join()),
+        ];
+        for act in panics {
+            let failure = calmly(act).unwrap_err();
+            assert!(failure.class.starts_with("panic at crates/fuzz/src/failure.rs:"), "{failure:?}");
+            assert_eq!(failure.detail, "no bytes are lost");
+        }
+        assert_eq!(calmly(|| 1), Ok(1));
+    }
 }
