@@ -17,14 +17,16 @@ const FRAME_MAX: f64 = 65_700.0;
 const ROUNDING: f64 = 1e-6;
 /// Light in a vacuum [ns/m].
 const LIGHT: f64 = 3.335_640_95;
-/// Keys that make pauses too late for what is in flight, or lose them.
-const MAY_LOSE: [&str; 8] = [
+/// Keys that make pauses too late for what is in flight, or lose them, or make room that no pause protects.
+const MAY_LOSE: [&str; 9] = [
     "switch.headroom",
     "switch.cells",
     "flow_control.pfc.quanta",
     "flow_control.pfc.reaction",
     "flow_control.global_pause.quanta",
     "flow_control.global_pause.reaction",
+    // No pause is sent for a full ring.
+    "host.receive",
     "nic",
     "faults",
 ];

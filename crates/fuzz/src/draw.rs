@@ -1,8 +1,8 @@
 //! A scenario drawn from the JSON Schema of scenarios.
 //!
 //! Every choice of the schema (the member of a family, a named value) is drawn with equal chances. Keys that a scenario
-//! may leave out are given with a share that is drawn too: some cases depart from the defaults in one key, some in many.
-//! What the schema does not say (names of cables, sums, small sizes) is in [`hint`] and [`share`].
+//! may leave out are given with a share that is drawn too: some cases depart from the defaults in one key, others in
+//! many. What the schema does not say (names of cables, sums, small sizes) is in [`hint`] and [`share`].
 
 use etherweave_primitives::{Purpose, Stream};
 use etherweave_scenario::schema;

@@ -12,7 +12,8 @@
 //! - [`check`] runs a scenario on one, two and three threads, and compares results and bounds.
 //! - [`shrink`] removes and halves values for as long as a scenario fails likewise.
 //!
-//! The same seed gives the same case for the same schema. Left out: what reads files, which `tests/support/hostile.py` damages.
+//! The same seed gives the same case for the same schema. Left out: what reads files, which
+//! `tests/support/hostile.py` damages.
 
 mod bounds;
 mod case;
