@@ -360,6 +360,7 @@ class DesignSpec(Table):
                 "spray",
                 "flowlet",
                 "adaptive_up",
+                "global_load_balancing",
                 "shortest_path",
                 "minimal_tables",
                 "conditional_tables",
@@ -387,6 +388,7 @@ class DesignSpec(Table):
                 "spray",
                 "flowlet",
                 "adaptive_up",
+                "global_load_balancing",
                 "shortest_path",
                 "minimal_tables",
                 "conditional_tables",
@@ -441,6 +443,7 @@ class EcmpHash(Table):
     seed: Key[int, int]
 
 class EcnMarking(Table):
+    mark_at: Key[Literal["dequeue", "enqueue"], Literal["dequeue", "enqueue"]]
     queue_max: Key[str | None, str]
     queue_min: Key[str | None, str]
     share_max: Key[float | None, float]
@@ -649,6 +652,7 @@ class HostParams(Table):
     ]
     receive: Key[ReceiveParams, ReceiveParams | Keys]
     shared_memory: Key[SharedMemoryParams, SharedMemoryParams | Keys]
+    start_jitter: Key[str, str]
     timer_slack: Key[str, str]
     transmit: Key[TransmitParams, TransmitParams | Keys]
 
@@ -732,7 +736,7 @@ class HpccMpifft(Table):
         Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
         Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
     ]
-    log2_local: Key[int, int]
+    local: Key[int, int]
     ranks: Key[int, int]
 
 class HpccPtrans(Table):
@@ -944,6 +948,7 @@ class NcclTests(Table):
     rounds: Key[int | None, int]
 
 class NicParams(Table):
+    clock_ppm: Key[int, int]
     command_stall: Key[CommandStall, CommandStall | Keys]
     context_switch: Key[str, str]
     drain_rate: Key[str, str]
@@ -1024,6 +1029,7 @@ class OpenLoopSpec(Table):
                 "spray",
                 "flowlet",
                 "adaptive_up",
+                "global_load_balancing",
                 "shortest_path",
                 "minimal_tables",
                 "conditional_tables",
@@ -1050,6 +1056,7 @@ class OpenLoopSpec(Table):
                 "spray",
                 "flowlet",
                 "adaptive_up",
+                "global_load_balancing",
                 "shortest_path",
                 "minimal_tables",
                 "conditional_tables",
@@ -1282,7 +1289,7 @@ class RoceParams(Table):
     dcqcn: Key[Dcqcn, Dcqcn | Keys]
     dctcp: Key[Any, Any]
     hpcc: Key[Hpcc, Hpcc | Keys]
-    loss_detection: Key[Literal["time", "timeout"], Literal["time", "timeout"]]
+    loss_detection: Key[Literal["time", "timeout"] | None, Literal["time", "timeout"]]
     path_mtu: Key[str, str]
     psn_range: Key[int, int]
     reliability: Key[
@@ -1436,6 +1443,7 @@ class SwitchParams2(Table):
     flow_control: Key[Literal["credits", "pauses"], Literal["credits", "pauses"]]
     global_buffer: Key[int, int]
     global_delay: Key[str, str]
+    injection_channels: Key[int, int]
     injection_delay: Key[str, str]
     injection_queue: Key[int, int]
     local_buffer: Key[int, int]
@@ -1649,6 +1657,7 @@ class ScenarioKeys:
             "spray",
             "flowlet",
             "adaptive_up",
+            "global_load_balancing",
             "shortest_path",
             "minimal_tables",
             "conditional_tables",
@@ -1673,6 +1682,7 @@ class ScenarioKeys:
             "spray",
             "flowlet",
             "adaptive_up",
+            "global_load_balancing",
             "shortest_path",
             "minimal_tables",
             "conditional_tables",
