@@ -1,4 +1,4 @@
-//! Which ports and ranks wait for what, when a run is stuck.
+//! Which ports, ranks and streams wait for what, when a run is stuck.
 
 use etherweave_kernel::Processes;
 use etherweave_primitives::ChannelId;
@@ -6,7 +6,7 @@ use etherweave_workload::GraphOp;
 
 use crate::engine::{Shard, Simulation};
 use crate::frame::pause::priorities;
-use crate::host::{ANY_SOURCE, ANY_TAG, Envelope, RankState, Receive, Role, Thread};
+use crate::host::{ANY_SOURCE, ANY_TAG, Endpoint, Envelope, RankState, Receive, Role, SinkState, Thread};
 
 /// Most requests of a rank that its line names.
 const NAMED_MAX: usize = 3;
@@ -59,9 +59,22 @@ impl Simulation {
     fn waiting_ranks(&self, shard: &Shard) -> Vec<WaitingRank> {
         let ranks = shard.threads.iter().filter_map(|thread| match &thread.role {
             Role::Rank(rank) => Some(((thread.job, rank.rank), self.waiting_rank(shard, thread, rank)?)),
-            Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => None,
+            Role::Sink(sink) => {
+                Some(((thread.job, sink.stream), (self.waiting_sink(shard, thread, sink)?, Vec::new())))
+            }
+            Role::GraphStream(_) | Role::Source(_) => None,
         });
         ranks.collect()
+    }
+
+    /// The line of a stream that has an end and has not arrived whole.
+    fn waiting_sink(&self, shard: &Shard, thread: &Thread, sink: &SinkState) -> Option<String> {
+        let Endpoint { hosts: (destination, source), intake, .. } = shard.endpoints[sink.endpoint];
+        let total = sink.total.filter(|&total| intake.bytes < total)?;
+        let (job, [source, destination]) =
+            (&self.names.jobs[thread.job as usize], [source, destination].map(|host| self.host_name(host)));
+        let arrived = intake.bytes;
+        Some(format!("job {job}: {destination} has {arrived} of {total} B of a stream from {source}"))
     }
 
     fn waiting_rank(&self, shard: &Shard, thread: &Thread, rank: &RankState) -> Option<(String, Vec<String>)> {
