@@ -116,7 +116,11 @@ fn what_a_run_refuses_has_no_estimate() {
     let job = "[[job]]\nname = \"job\"\nworkload.permutation = { ranks = 8, bytes = \"1MB\" }\n";
     let cases = [
         ("topology.single_switch.hosts = 512", "", "switch.buffer: reserves and headroom of switch0 take"),
-        ("routing = \"valiant_group\"\ntopology.dragonfly = {}", "", "flow_control.pfc.priorities: [0]"),
+        (
+            "routing = \"valiant_group\"\ntopology.dragonfly = {}\nflow_control.pfc.priorities = [0]",
+            "",
+            "flow_control.pfc.priorities: [0]",
+        ),
         ("topology.single_switch.hosts = 8", "placement.hosts = [0, 1]\n", "job.0.placement"),
         ("topology.single_switch.hosts = 8", "binding = [0]\n", "job.0.binding"),
         ("topology.single_switch.hosts = 8\nfaults.down = [{ link = \"a - b\" }]", "", "faults.down.0.link: "),

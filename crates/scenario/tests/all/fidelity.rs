@@ -650,7 +650,10 @@ fn what_only_packets_need_is_not_asked_for_without_them() {
              flow_control.credits.return_latency = \"0s\"",
             "flow_control.credits.return_latency",
         ),
-        ("routing = \"valiant_group\"\ntopology.dragonfly = {}", "flow_control.pfc.priorities"),
+        (
+            "routing = \"valiant_group\"\ntopology.dragonfly = {}\nflow_control.pfc.priorities = [0]",
+            "flow_control.pfc.priorities",
+        ),
         ("topology.single_switch.hosts = 8\nflow_control.pfc.priorities = [3]", "job.0.priority"),
         ("topology.single_switch.hosts = 8\nswitch.egress_threshold.static = \"16MiB\"", "switch.egress_threshold"),
     ];

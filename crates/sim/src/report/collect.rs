@@ -205,7 +205,8 @@ impl Simulation {
             bytes: intake.bytes - warm_up_intake + shard.fluid_partly_come(sink.endpoint, self.end),
             start: sink.start,
             measured: sink.start.max(shard.constants.warm_up),
-            end: if is_whole { intake.last } else { self.end },
+            // One that would start later has no time yet.
+            end: if is_whole { intake.last } else { self.end.max(sink.start) },
         }
     }
 
