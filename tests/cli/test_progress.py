@@ -100,6 +100,7 @@ def estimate(
         disk_bytes=0,
         packet_hops=packet_hops,
         run_s=run_s,
+        setup_s=0.0,
         warnings=list(warnings),
     )
 

@@ -11,7 +11,8 @@ from etherweave.simulation import foresee
 
 def run(scenario: dict[str, Any]) -> dict[str, float]:
     """Return the times of the only job of a scenario."""
-    (times,) = overview(etherweave.run(scenario))["jobs"].values()
+    jobs: dict[str, dict[str, float]] = overview(etherweave.run(scenario))["jobs"]
+    (times,) = jobs.values()
     return times
 
 
