@@ -195,15 +195,21 @@ def test_priorities_that_frames_are_raised_to_are_used_and_kept_apart() -> None:
 
 
 def test_a_name_that_is_no_device_s_is_refused() -> None:
-    graph = (
-        '<graphml><key id="k" for="node" attr.name="kind"/><graph>'
-        '<node id="a"><data key="k">host</data></node><node id="b"><data key="k">host</data></node>'
-        '<node id="../../etc"/><edge source="a" target="../../etc"/>'
-        '<edge source="b" target="../../etc"/></graph></graphml>'
-    )
-    with pytest.raises(PolicyError) as error:
+    def export(name: str) -> None:
+        graph = (
+            '<graphml><key id="k" for="node" attr.name="kind"/><graph>'
+            '<node id="a"><data key="k">host</data></node>'
+            '<node id="b"><data key="k">host</data></node>'
+            f'<node id="{name}"/><edge source="a" target="{name}"/>'
+            f'<edge source="b" target="{name}"/></graph></graphml>'
+        )
         policy({"topology": {"custom": {"graphml": graph}}})
-    assert "node '../../etc': expected letters, digits" in str(error.value)
+
+    with pytest.raises(PolicyError) as error:
+        export("$(reboot)")
+    assert "node '$(reboot)': expected letters, digits" in str(error.value)
+    with pytest.raises(etherweave.ScenarioError, match="has a slash"):
+        export("../../etc")
 
 
 def test_a_factor_that_switches_cannot_take_is_noted() -> None:

@@ -103,8 +103,10 @@ def test_a_key_without_effect_is_refused_with_its_default(
     assert f"{expected}, so that it cannot take effect" in said
 
 
-def test_a_fabric_that_no_routing_suits_has_no_empty_list(tmp_path: Path) -> None:
-    """Wherever no routing decides for packets, the refusal says so instead of an empty list."""
+def test_a_routing_that_decides_for_no_packet_is_answered_with_those_that_do(
+    tmp_path: Path,
+) -> None:
+    """The list was empty on a torus."""
     scenario = tmp_path / "torus.toml"
     scenario.write_text(
         "[topology.torus]\ndimensions = [{ size = 10 }, { size = 10 }]\n[open_loop]\n"
@@ -113,5 +115,5 @@ def test_a_fabric_that_no_routing_suits_has_no_empty_list(tmp_path: Path) -> Non
     said = refusal("curve", scenario)
     assert "routings: up_down, which gives every flow one path" in said
     assert said.endswith(
-        "expected another fabric: no routing decides for every packet of this one\n"
+        "expected one of dimension_order, adaptive_minimal, valiant on this fabric\n"
     )

@@ -209,7 +209,11 @@ def test_a_graph_that_is_no_sequence_is_written_as_traces(tmp_path: Path) -> Non
         "node": {"accelerators": 1},
         "model": model,
     }
-    scenario = {"topology": {"single_switch": {"hosts": 4}}}
+    # Training alone would have this library by itself, a trace would not.
+    scenario = {
+        "topology": {"single_switch": {"hosts": 4}},
+        "host": {"mpi_roce": {"profile": "nccl-2.21"}},
+    }
     file = tmp_path / "step.toml"
     file.write_text(
         toml.document({**scenario, "job": [{"name": "step", "workload": {"training": training}}]})
@@ -238,7 +242,7 @@ def test_a_mistake_in_a_goal_text_leaves_no_binary(tmp_path: Path) -> None:
     file.write_text("num_ranks 2\nrank 0 {\na: calc\n}\n")
     done = command("schedule", file, "-o", tmp_path / "out")
     assert (done.returncode, list((tmp_path / "out").iterdir())) == (2, [])
-    assert done.stderr.startswith(f"{file}: text: line 3: a : calc; expected `send Nb to RANK`, ")
+    assert done.stderr.startswith(f"{file}: text: line 3: a: calc; expected `send Nb to RANK`, ")
     done = command("schedule", file, "-o", tmp_path / "out", "--goal")
     assert done.returncode == 2
     assert done.stderr.startswith("--set, --goal, --chakra: beside the GOAL text")

@@ -144,8 +144,13 @@ fn table(rows: u64, (texts, numbers): (u64, u64)) -> u64 {
     rows.saturating_mul(texts * TEXT + numbers * NUMBER)
 }
 
+/// Largest run whose jobs and paths are planned to check them, so that a forecast takes about a second [B].
+const PLANNED_BYTES_MAX: u64 = 256 << 20;
+/// Longest planning for it [s].
+const PLANNED_S_MAX: f64 = 2.0;
+
 /// What a run of a scenario is expected to need, and what must be known before it starts; it is not run. What would
-/// refuse the run refuses this, but for a lack of memory: without it, neither jobs nor paths are built and checked.
+/// refuse the run refuses this, but in a large one: there, neither jobs nor paths are planned and checked.
 ///
 /// # Errors
 /// Every independent mistake that a run reports.
@@ -154,8 +159,7 @@ pub fn foresee(text: &str, origin: &str, overrides: &[(String, String)]) -> Resu
     let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
     let mut warnings = check::warnings(&scenario, &topology);
     let estimate = run(&scenario, &topology, 0, None).map_err(|error| document.locate(error))?;
-    let limit = MemoryLimit::of(None).map_err(|error| document.elsewhere(error))?;
-    if estimate.check(&limit).is_ok() {
+    if estimate.memory_bytes <= PLANNED_BYTES_MAX && estimate.setup_s <= PLANNED_S_MAX {
         let experiment = experiment(&document, &scenario, topology, &[])?;
         Simulation::check(&experiment).map_err(|error| document.locate(error))?;
         warnings.extend(nodes::placement_warnings(&scenario, &experiment.jobs));

@@ -13,6 +13,7 @@ import etherweave
 from etherweave import _core
 from etherweave.cli.exits import FAULT, print_error
 from etherweave.cli.processes import launched
+from etherweave.outputs import write_text
 from etherweave.results import SCENARIO
 from etherweave.simulation import FaultError
 
@@ -60,8 +61,8 @@ def _report(options: Mapping[str, Any], fault: FaultError | None, message: str, 
         fault.result.save(home)
     elif (resolved := _resolved(options)) is not None:
         files.append(SCENARIO)
-        (home / SCENARIO).write_text(resolved, encoding="utf-8")
-    (home / REPORT).write_text("\n".join([*lines, ""]), encoding="utf-8")
+        write_text(home / SCENARIO, resolved)
+    write_text(home / REPORT, "\n".join([*lines, ""]))
     print_error(
         f"This is a fault of Etherweave, not of the scenario: {message} ({place}). "
         f"{home} has {' and '.join(files)}; please open an issue of the project with these files, "
