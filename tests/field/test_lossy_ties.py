@@ -22,14 +22,20 @@ def shares(changes: dict[str, object]) -> tuple[list[int], list[float]]:
 
 
 @pytest.mark.parametrize("seed", [1, 7])
-@pytest.mark.parametrize("reliability", [{}, SELECTIVE], ids=["go-back-N", "selective repeat"])
-def test_two_equal_senders_lose_as_much_and_end_together(
-    reliability: dict[str, object], seed: int
-) -> None:
+def test_two_equal_senders_of_go_back_n_lose_as_much_and_end_together(seed: int) -> None:
     """Without turns one has all losses but one, and ends 24 times as late."""
-    resent, ends = shares({"seed": seed, **reliability})
+    resent, ends = shares({"seed": seed})
     assert max(resent) < 1.1 * min(resent)
-    assert max(ends) < 1.1 * min(ends)
+    assert max(ends) < 1.05 * min(ends)
+
+
+def test_two_equal_senders_of_selective_repeat_end_together_on_average() -> None:
+    """A sender that ends early in a turn of its own leaves single seeds further apart."""
+    runs = [shares({"seed": seed, **SELECTIVE}) for seed in range(1, 13)]
+    ratios = [max(ends) / min(ends) for _, ends in runs]
+    assert sum(ratios) / len(ratios) < 1.05
+    losses = [sum(sender) for sender in zip(*(resent for resent, _ in runs), strict=True)]
+    assert max(losses) < 1.05 * min(losses)
 
 
 @pytest.mark.parametrize("seed", [1, 7])
