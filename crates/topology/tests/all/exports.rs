@@ -161,10 +161,13 @@ proptest! {
             match export.files(&topology, &ExportNames::default()) {
                 Ok(files) if export == Export::GraphMl => {
                     // All four differ in their first and last characters only.
-                    let is_file = etherweave_primitives::check_file_name("", &format!("0{name}{sign}0")).is_ok();
+                    let first = format!("0{name}{sign}0");
+                    let is_file = etherweave_primitives::check_file_name("", &first).is_ok();
                     match read_graphml(files[0].text.clone()) {
                         Ok(read) => prop_assert!(is_file && read == topology, "{read:?}"),
-                        Err(error) => prop_assert!(!is_file && error.contains("expected a name that a file"), "{error}"),
+                        Err(error) => {
+                            prop_assert!(!is_file && error.contains("expected a name that a file"), "{error}");
+                        }
                     }
                 }
                 Ok(files) => prop_assert!(files.iter().all(|file| file.text.ends_with('\n'))),
