@@ -31,7 +31,7 @@ const MAY_LOSE: [&str; 9] = [
     "faults",
 ];
 
-/// What is known of a run.
+/// Input, result and bounds of a run.
 pub(crate) struct Facts<'r> {
     given: Table,
     outcome: &'r Outcome,
@@ -120,7 +120,7 @@ impl<'r> Facts<'r> {
         Ok(())
     }
 
-    /// What arrives from a node has been sent by it, over all parallel links.
+    /// Bytes that arrive from a node were sent by it, over all parallel links.
     fn links(&self) -> Result<(), Failure> {
         let ports = self.columns("ports")?;
         for kind in ["packets", "bytes", "pause_packets"] {
@@ -138,7 +138,7 @@ impl<'r> Facts<'r> {
         Ok(())
     }
 
-    /// What arrives at a host comes over its link.
+    /// Bytes that arrive at a host come over its link.
     fn receivers(&self) -> Result<(), Failure> {
         let flows = self.columns("flows")?;
         let mut sums: BTreeMap<&str, u64> = BTreeMap::new();

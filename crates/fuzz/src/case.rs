@@ -16,11 +16,11 @@ pub struct Case {
     pub text: String,
     /// Mistakes that were mended on the way.
     pub mistakes: Vec<Mistake>,
-    /// What came of it.
+    /// Its result.
     pub verdict: Verdict,
 }
 
-/// What came of a case.
+/// Result of a case.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It ran, and kept all bounds.
@@ -72,7 +72,7 @@ fn verdict(text: &str, mistakes: &[Mistake], runs: bool, limits: Limits) -> Verd
     check(text, limits).map_or_else(Verdict::Failed, Verdict::Ran)
 }
 
-/// What comes of a scenario that exists; one that is too large to be a case is refused as a case.
+/// Result of a scenario that exists; a scenario that is too large for a case is refused.
 pub fn verdict_of(text: &str, limits: Limits) -> Verdict {
     match calmly(|| refusal(text)) {
         Err(failure) => Verdict::Failed(failure),

@@ -1,4 +1,4 @@
-//! What must hold for every scenario that is accepted.
+//! Invariants of every scenario that is accepted.
 
 use etherweave_scenario::Outcome;
 use toml::Table;
@@ -25,7 +25,7 @@ impl Default for Limits {
 /// How a scenario ended that keeps all bounds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum End {
-    /// As its summary says.
+    /// Ended, with the word of its summary.
     Finished(&'static str),
     /// Stopped after [`Limits::events`].
     Stopped,

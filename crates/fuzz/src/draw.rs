@@ -19,7 +19,7 @@ const JOBS_MAX: u64 = 3;
 const CURVES: u64 = 6;
 /// Larger numbers and sizes in workloads and fabrics are always drawn anew.
 const SMALL: u64 = 8;
-const SMALL_BYTES: u128 = 64 << 10;
+const SMALL_BYTES: u64 = 64 << 10;
 /// Elements of a drawn list, at most.
 const LIST_MAX: u64 = 3;
 /// Keys whose text is a name that only the author knows, or a file.
@@ -247,7 +247,7 @@ fn share(key: &str, node: &Json) -> u64 {
     }
 }
 
-/// What a key needs that the schema does not say.
+/// A value for a key that needs more than the schema says.
 fn hint(drawing: &mut Drawing<'_>, key: &str) -> Option<Value> {
     let text = |text: &str| Some(Value::String(text.to_owned()));
     let last = key.rsplit('.').next().unwrap_or(key);

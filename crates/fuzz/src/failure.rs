@@ -1,9 +1,9 @@
-//! What does not hold, panics among it.
+//! Broken invariants, and panics.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, PoisonError};
 
-/// What does not hold.
+/// A broken invariant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
     /// Kind of the failure, equal for smaller scenarios that fail likewise.
@@ -18,7 +18,7 @@ impl Failure {
     }
 }
 
-/// Where the first panic of a case was, and what it said; threads of a run panic in the middle of nowhere.
+/// Place and text of the first panic of a case: threads of a run panic where nobody sees them.
 static PANIC: Mutex<Option<(String, String)>> = Mutex::new(None);
 
 /// One act at a time: the place of a panic says nothing about whose it is.

@@ -48,15 +48,15 @@ pub(crate) struct Range {
     out: PathBuf,
 }
 
-/// What the command line asks for.
+/// Request of a command line.
 enum Request {
     Help,
     Files(Vec<String>),
     /// The case of a seed.
     Show(u64),
-    /// By this process, a line for each case.
+    /// Cases in this process, a line for each.
     Chunk(Range),
-    /// By many processes.
+    /// Cases in many processes.
     Many(Range),
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn difference(a: &Outcome, b: &Outcome) -> Option<String> {
     figure.or(tables).or_else(rows)
 }
 
-/// What must not depend on threads, beside tables.
+/// Facts that no number of threads may change, beside tables.
 fn facts(outcome: &Outcome) -> [(&'static str, String); 12] {
     let summary = &outcome.summary;
     [

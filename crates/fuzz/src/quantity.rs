@@ -1,55 +1,34 @@
 //! Quantities with a unit: sizes, times, rates and lengths as a scenario writes them.
 
-use etherweave_primitives::Stream;
+use etherweave_primitives::{BitRate, Bytes, Duration, Length, Stream};
 
-/// Units of the kinds of quantities, the smallest first, with what each is worth in the smallest.
-const UNITS: &[(&str, &[(&str, u128)])] = &[
-    (
-        "Bytes",
-        &[
-            ("B", 1),
-            ("kB", 1_000),
-            ("KiB", 1 << 10),
-            ("MB", 1_000_000),
-            ("MiB", 1 << 20),
-            ("GB", 1_000_000_000),
-            ("GiB", 1 << 30),
-        ],
-    ),
-    ("Duration", &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)]),
-    (
-        "BitRate",
-        &[("b/s", 1), ("kb/s", 1_000), ("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000), ("Tb/s", 1_000_000_000_000)],
-    ),
-    ("Length", &[("mm", 1), ("cm", 10), ("m", 1_000), ("km", 1_000_000)]),
-    ("Cable", &[("mm", 1), ("cm", 10), ("m", 1_000), ("km", 1_000_000)]),
-];
+/// Definitions of the schema that are quantities. A cable is its length.
+const KINDS: [&str; 5] = ["Bytes", "Duration", "BitRate", "Length", "Cable"];
 /// Rates of Ethernet [Gb/s].
 const RATES: [u64; 9] = [1, 10, 25, 40, 50, 100, 200, 400, 800];
 
 /// Whether a definition of the schema is a quantity.
 pub(crate) fn is_quantity(kind: &str) -> bool {
-    UNITS.iter().any(|(name, _)| *name == kind)
+    KINDS.contains(&kind)
 }
 
-/// A quantity in its smallest unit; `None` where the text is none.
-fn smallest(text: &str) -> Option<(&'static str, u128)> {
+/// The kind of a quantity, and its amount in the smallest unit; `None` where the text is none.
+fn smallest(text: &str) -> Option<(&'static str, u64)> {
     let text = text.strip_suffix(" copper").or(text.strip_suffix(" optical")).unwrap_or(text);
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-    let (number, unit) = (text[..split].parse::<f64>().ok()?, text[split..].trim());
-    UNITS.iter().find_map(|(kind, units)| {
-        let (_, worth) = units.iter().find(|(name, _)| *name == unit)?;
-        Some((*kind, (number * *worth as f64) as u128))
-    })
+    let bytes = || text.parse().ok().map(|bytes: Bytes| ("Bytes", bytes.get()));
+    let time = || text.parse().ok().map(|time: Duration| ("Duration", time.as_ps()));
+    let rate = || text.parse().ok().map(|rate: BitRate| ("BitRate", rate.as_bps()));
+    let length = || text.parse().ok().map(|length: Length| ("Length", length.as_mm()));
+    bytes().or_else(time).or_else(rate).or_else(length)
 }
 
-/// The largest unit in which a quantity is a whole number.
-fn text(kind: &str, amount: u128) -> String {
-    let (_, units) = UNITS.iter().find(|(name, _)| *name == kind).expect("a kind of quantities");
-    let (unit, worth) = units.iter().rev().find(|(_, worth)| amount.is_multiple_of(*worth)).expect("one is a divisor");
-    match amount {
-        0 => format!("0{}", units[0].0),
-        amount => format!("{}{unit}", amount / worth),
+/// A quantity of a kind, in the largest unit in which it is a whole number.
+fn text(kind: &str, amount: u64) -> String {
+    match kind {
+        "Bytes" => Bytes::new(amount).to_string(),
+        "Duration" => Duration::from_ps(amount).to_string(),
+        "BitRate" => BitRate::from_bps(amount).to_string(),
+        _ => Length::from_mm(amount).to_string(),
     }
 }
 
@@ -60,17 +39,17 @@ pub(crate) fn halved(value: &str) -> Option<String> {
 }
 
 /// A size, if a text is one [B].
-pub(crate) fn bytes(value: &str) -> Option<u128> {
+pub(crate) fn bytes(value: &str) -> Option<u64> {
     smallest(value).filter(|(kind, _)| *kind == "Bytes").map(|(_, amount)| amount)
 }
 
 /// A rate, if a text is one [bit/s].
-pub(crate) fn bits_per_second(value: &str) -> Option<u128> {
+pub(crate) fn bits_per_second(value: &str) -> Option<u64> {
     smallest(value).filter(|(kind, _)| *kind == "BitRate").map(|(_, amount)| amount)
 }
 
 /// A time, if a text is one [ps].
-pub(crate) fn picoseconds(value: &str) -> Option<u128> {
+pub(crate) fn picoseconds(value: &str) -> Option<u64> {
     smallest(value).filter(|(kind, _)| *kind == "Duration").map(|(_, amount)| amount)
 }
 
@@ -82,13 +61,13 @@ pub(crate) fn drawn(dice: &mut Stream, kind: &str, default: Option<&str>) -> Str
     let base = default.and_then(smallest).map_or(0, |(_, amount)| amount);
     let amount = match (kind, base) {
         ("Cable" | "Length", _) => [0, 500, 1_000, 3_000, 20_000, 100_000, 2_000_000][dice.below(7) as usize],
-        ("Duration", 0) => 10_u128.pow(3 + dice.below(6) as u32) * u128::from(1 + dice.below(9)),
+        ("Duration", 0) => 10_u64.pow(3 + dice.below(6) as u32) * (1 + dice.below(9)),
         (_, 0) => {
             let bits = 1 + dice.below(17);
-            u128::from(1 + dice.below(1 << bits))
+            1 + dice.below(1 << bits)
         }
-        (_, base) if dice.happens(1, 8) => base + 1 - u128::from(dice.below(3)).min(base),
-        (_, base) => (base << dice.below(6)) >> dice.below(10),
+        (_, base) if dice.happens(1, 8) => base + 1 - dice.below(3).min(base),
+        (_, base) => (u128::from(base) << dice.below(6) >> dice.below(10)) as u64,
     };
     text(kind, amount)
 }

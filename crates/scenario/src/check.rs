@@ -129,11 +129,17 @@ pub(crate) fn ranks(number: usize, job: &JobSpec, topology: &Topology) -> Result
     InputError::unless(needed <= hosts, key, format!("{needed} hosts"), format!("at most {hosts}, as the fabric has"))
 }
 
-/// Streams run between hosts; what distributes ranks would be ignored.
-pub(crate) fn ranks_per_host(number: usize, job: &JobSpec, traffic: &Traffic) -> Result<(), InputError> {
-    let is_one = job.ranks_per_host == 1 || !matches!(traffic, Traffic::Streams(_));
-    let found = format!("{} for streams", job.ranks_per_host);
-    InputError::unless(is_one, format!("job.{number}.ranks_per_host"), found, "1: each stream is between two hosts")
+/// Streams run between hosts, each on a connection of its own; what distributes ranks and their messages would be
+/// ignored.
+pub(crate) fn of_streams(number: usize, job: &JobSpec, traffic: &Traffic) -> Result<(), InputError> {
+    let has_ranks = !matches!(traffic, Traffic::Streams(_));
+    let (ranks, connections) = (job.ranks_per_host, job.connections.count());
+    let of_streams = |count: u32| format!("{count} for streams");
+    let key = |name: &str| format!("job.{number}.{name}");
+    let expected = "1: each stream is between two hosts";
+    InputError::unless(has_ranks || ranks == 1, key("ranks_per_host"), of_streams(ranks), expected)?;
+    let expected = "1: a stream has a connection of its own";
+    InputError::unless(has_ranks || connections == 1, key("connections"), of_streams(connections), expected)
 }
 
 /// Whether every rank of a host has a core that exists.

@@ -318,8 +318,10 @@ fn priorities(scenario: &Scenario) -> u64 {
 fn traffic(scenario: &Scenario, topology: &Topology) -> (Vec<TrafficSize>, InputErrors) {
     let mut errors = InputErrors::default();
     let size = |(number, job): (usize, &JobSpec)| {
+        let several = u64::from(job.connections.count());
+        let of_pairs = |size: TrafficSize| TrafficSize { connections: size.connections.saturating_mul(several), ..size };
         let size = || match scenario.run.has(&job.name) {
-            true => job.workload.size(),
+            true => job.workload.size().map(of_pairs),
             false => Ok(TrafficSize::default()),
         };
         let within = |errors: InputErrors| errors.within(&format!("job.{number}.workload.{}", job.workload.name()));

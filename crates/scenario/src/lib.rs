@@ -10,6 +10,7 @@
 //! recordings ([`RecordedProgram`]). Left out: the scenario's own file; callers pass its text.
 
 mod check;
+mod connections;
 mod control;
 mod conversions;
 mod deployment;
@@ -44,6 +45,7 @@ mod step_times;
 mod sweep;
 mod tables;
 
+pub use connections::Connections;
 pub use control::{AddressKind, ControlSpec, PauseKind, ResolutionKind, RuleKind, SpoofingKind};
 pub use deployment::{Deployment, Question};
 pub use error::{Mistake, ScenarioError};

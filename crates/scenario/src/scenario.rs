@@ -10,6 +10,7 @@ use etherweave_sim::{Experiment, Job};
 use etherweave_topology::{FatTree, Topology, TopologyKind};
 use etherweave_workload::{HostAreas, Placement, RankOrder, Traffic, Workload};
 
+use crate::connections::Connections;
 use crate::control::ControlSpec;
 use crate::document::Document;
 use crate::faults::{self, FaultsSpec};
@@ -132,6 +133,10 @@ pub struct JobSpec {
     /// Which core each rank of a host runs on, where `host.cores` says what cores there are. Default "core".
     #[serde(default)]
     pub binding: Binding,
+    /// Connections of each pair of its ranks on two hosts, which messages take in turn: "per pair", a single one that
+    /// keeps their order; "per message", one for each, as flows have; or a number. Default "per pair".
+    #[serde(default)]
+    pub connections: Connections,
     /// How closely messages of the job are simulated; "flow" beside jobs in packets takes bandwidth from them, and
     /// leaves them their share. Default: `run.fidelity`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -359,6 +364,7 @@ fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputError
             start: spec.start,
             is_background: spec.background,
             fidelity: spec.fidelity,
+            connections: spec.connections.count(),
         });
     }
     errors.into_result().map(|()| jobs)
@@ -379,7 +385,7 @@ fn traffic(scenario: &Scenario, number: usize, topology: &Topology) -> Result<Tr
     let traffic = spec.workload.traffic(scenario.seed);
     let traffic =
         traffic.map_err(|errors| errors.within(&format!("job.{number}.workload.{}", spec.workload.name())))?;
-    check::ranks_per_host(number, spec, &traffic)?;
+    check::of_streams(number, spec, &traffic)?;
     check::binding(number, spec, scenario.host.cores.as_ref())?;
     Ok(traffic)
 }

@@ -37,6 +37,7 @@ fn main() {
         is_background: false,
         binding: Binding::default(),
         fidelity: None,
+        connections: 1,
     };
     let transport = Transport::Roce(RoceParams { ack_every: 1, ..RoceParams::default() });
     let mut params = SimParams { transport, ..SimParams::default() };

@@ -34,7 +34,7 @@ mod switch;
 mod tests;
 pub mod transport;
 
-pub use build::{Experiment, Job, Paths, PortBuffer, port_buffers};
+pub use build::{CONNECTIONS_MAX, Experiment, Job, Paths, PortBuffer, port_buffers};
 pub use capture::{Capture, Captured, CapturedFrame};
 pub use constants::{headroom, largest_packet, pause_quanta_min};
 pub use degraded::DegradedLink;

@@ -32,6 +32,7 @@ fn experiment() -> Experiment {
         is_background: false,
         binding: Binding::default(),
         fidelity: None,
+        connections: 1,
     };
     let mut params = SimParams::default();
     params.nic.drain_rate = BitRate::from_gbps(1_000);

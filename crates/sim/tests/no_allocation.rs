@@ -57,6 +57,7 @@ fn a_warm_run_allocates_less_than_once_in_ten_thousand_packet_hops() {
         is_background: false,
         binding: Binding::default(),
         fidelity: None,
+        connections: 1,
     };
     let experiment = Experiment {
         paths: Paths::PerFlow {

@@ -98,6 +98,7 @@ fn hosts(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span: Dur
         is_background: false,
         binding: Binding::default(),
         fidelity: None,
+        connections: 1,
     };
     let experiment = Experiment {
         topology: topology.clone(),

@@ -8,15 +8,15 @@ use super::layout::Layout;
 use super::{Experiment, Job, Paths, branches, fluid, too_large};
 use crate::constants::RunConstants;
 
-/// A pair of ranks that exchange messages, or a stream.
+/// A connection of a pair of ranks that exchange messages, or a stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlannedConnection {
     /// Job, by its place in the experiment.
     pub job: usize,
     /// Both ranks; of a stream, source and destination.
     pub ranks: [u32; 2],
-    /// Stream, by its place in the job.
-    pub stream: usize,
+    /// Stream, by its place in the job; of a pair of ranks, which of its connections this is.
+    pub number: u32,
 }
 
 impl PlannedConnection {
@@ -33,12 +33,16 @@ pub(super) fn plan(experiment: &Experiment) -> Result<(Vec<PlannedConnection>, V
     for (number, job) in experiment.jobs.iter().enumerate() {
         match &job.traffic {
             Traffic::Ranks(_) | Traffic::Graphs { .. } => {
-                let pairs = pairs(&job.traffic).into_iter();
-                connections.extend(pairs.map(|(a, b)| PlannedConnection { job: number, ranks: [a, b], stream: 0 }));
+                let of_pair = |ranks: [u32; 2]| {
+                    let is_neighbour = job.hosts[ranks[0] as usize] == job.hosts[ranks[1] as usize];
+                    let count = if is_neighbour { 1 } else { job.connections };
+                    (0..count).map(move |place| PlannedConnection { job: number, ranks, number: place })
+                };
+                connections.extend(pairs(&job.traffic).into_iter().flat_map(|(a, b)| of_pair([a, b])));
             }
             Traffic::Streams(streams) => {
-                let ends = streams.iter().map(|stream| [stream.src_rank.get(), stream.dst_rank.get()]).enumerate();
-                connections.extend(ends.map(|(stream, ranks)| PlannedConnection { job: number, ranks, stream }));
+                let ends = streams.iter().map(|stream| [stream.src_rank.get(), stream.dst_rank.get()]);
+                connections.extend((0..).zip(ends).map(|(place, ranks)| PlannedConnection { job: number, ranks, number: place }));
             }
         }
     }

@@ -111,9 +111,12 @@ fn add_endpoints(
     let mut ends = Vec::with_capacity(connections.len());
     for (number, (connection, start)) in connections.iter().zip(starts).enumerate() {
         let hosts = connection.hosts(experiment);
+        let is_of_pair = !matches!(experiment.jobs[connection.job].traffic, Traffic::Streams(_));
         let places = hosts.map(|host| layout.host_port(&experiment.topology, host));
         let mut numbers = places.map(|(shard, _)| shards[shard].endpoints.len() as u32);
-        numbers[1] += u32::from(places[0].0 == places[1].0);
+        // Both ends of a connection stand beside each other where they share a shard.
+        let apart = 1 + u32::from(places[0].0 == places[1].0);
+        numbers[1] += apart - 1;
         let numbers = numbers.map(EndpointIndex::new);
         for side in 0..2 {
             let ((shard, port), (remote_shard, remote_port)) = (places[side], places[1 - side]);
@@ -126,6 +129,7 @@ fn add_endpoints(
                 behind: EndpointIndex::NONE,
                 priority: experiment.jobs[connection.job].priority.get(),
                 is_in_ring: false,
+                behind_first: if is_of_pair { (connection.number * apart) as u16 } else { 0 },
                 owner_waits_for: u64::MAX,
                 intake: Intake::default(),
                 protocol: Protocol::new(
@@ -231,6 +235,7 @@ fn add_ranks(experiment: &Experiment, number: usize, layout: &Layout, shards: &m
             state.interrupt(noise, Stream::new(experiment.params.seed, Purpose::HostNoise, entity));
         }
         state.log = experiment.observes_ranks.then(Box::default);
+        state.turns = (job.connections > 1).then(Default::default);
         let role = Role::Rank(Box::new(state));
         let place = ranks_on_host[job.hosts[rank].index()];
         ranks_on_host[job.hosts[rank].index()] += 1;
@@ -293,7 +298,7 @@ fn connect_rank(shard: &mut Shard, thread: ThreadIndex, peer: u32, endpoint: End
 
 fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[EndpointId; 2], shards: &mut [Shard]) {
     let Traffic::Streams(streams) = &job.traffic else { unreachable!("only streams have a number") };
-    let spec = &streams[connection.stream];
+    let spec = &streams[connection.number as usize];
     let source = SourceState {
         endpoint: end[0].1,
         bytes: spec.bytes_per_message,
@@ -306,7 +311,7 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
     let sink = SinkState {
         endpoint: end[1].1,
         bytes: spec.bytes_per_message,
-        stream: connection.stream as u32,
+        stream: connection.number,
         start: Time::ZERO + job.start,
         total: spec.messages.map(|messages| messages * spec.bytes_per_message),
     };

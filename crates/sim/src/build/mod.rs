@@ -60,7 +60,12 @@ pub struct Job {
     pub is_background: bool,
     /// How closely its messages between hosts are simulated. Absent: as the parameters say.
     pub fidelity: Option<Fidelity>,
+    /// Connections of each pair of ranks on two hosts, from 1 to [`CONNECTIONS_MAX`], which messages take in turn.
+    pub connections: u32,
 }
+
+/// Most connections of a pair of ranks.
+pub const CONNECTIONS_MAX: u32 = 1024;
 
 /// What chooses the paths of packets.
 #[derive(Clone, Debug)]

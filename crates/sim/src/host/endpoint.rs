@@ -31,6 +31,8 @@ pub(crate) struct Endpoint {
     pub priority: u8,
     /// Whether it waits in the NIC's ring of senders.
     pub is_in_ring: bool,
+    /// How many endpoints before it the first connection of its pair of ranks stands.
+    pub behind_first: u16,
     /// The owner is notified of acknowledgements from this offset on.
     pub owner_waits_for: u64,
     /// Bytes that have reached the owner.

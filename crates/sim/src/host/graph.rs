@@ -55,6 +55,8 @@ struct StreamState {
     node: Option<u32>,
     /// What has been sent of its message, in fragments [B].
     sent: u64,
+    /// The connection that carries these.
+    connection: EndpointIndex,
 }
 
 /// The streams of a rank, and which of them may have something to do.
@@ -258,7 +260,7 @@ impl Shard {
     fn begin_node(&mut self, rank: ThreadIndex, stream: u8) {
         let graph = self.graph(rank);
         let state = &mut graph.streams.states[usize::from(stream)];
-        let (node, sent) = (state.node.expect("the stream has an operation"), state.sent);
+        let (node, sent, connection) = (state.node.expect("the stream has an operation"), state.sent, state.connection);
         let op = graph.run.op(node);
         if let GraphOp::Compute { duration } = op
             && duration.is_zero()
@@ -270,7 +272,11 @@ impl Shard {
         self.observe_stream(rank, stream, ActivityKind::of_graph(op));
         let (endpoint, cost) = match op {
             GraphOp::Send { peer, tag, bytes } => {
-                let endpoint = self.rank(rank).endpoint_of(peer.get());
+                let endpoint = match sent {
+                    0 => self.rank(rank).connection_to(peer.get(), 0),
+                    _ => connection,
+                };
+                self.graph(rank).streams.states[usize::from(stream)].connection = endpoint;
                 (endpoint, self.send_cost(endpoint, tag, bytes, sent))
             }
             GraphOp::Receive { peer, .. } => {

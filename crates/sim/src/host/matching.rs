@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// What a receive asks for, or a message brings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Envelope {
-    /// Endpoint of the source: one per pair of ranks.
+    /// Endpoint of the source: the first, where a pair of ranks has several connections.
     pub endpoint: EndpointIndex,
     /// Tag.
     pub tag: u32,
@@ -43,6 +43,8 @@ pub(crate) struct Receive {
 pub(crate) struct Unexpected {
     /// Source and tag.
     pub envelope: Envelope,
+    /// The connection by which it came, of those to its source.
+    pub connection: EndpointIndex,
     /// Payload [B].
     pub bytes: u64,
     /// Whether only the request to send has arrived.
@@ -118,7 +120,8 @@ mod tests {
     }
 
     fn message(endpoint: u32, tag: u32, bytes: u64) -> Unexpected {
-        Unexpected { envelope: envelope(endpoint, tag), bytes, is_rendezvous: false }
+        let connection = EndpointIndex::new(endpoint);
+        Unexpected { envelope: envelope(endpoint, tag), connection, bytes, is_rendezvous: false }
     }
 
     #[test]

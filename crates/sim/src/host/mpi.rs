@@ -106,13 +106,14 @@ impl Shard {
     }
 
     fn begin_step(&mut self, thread: ThreadIndex, op: Op) {
+        let sent = self.rank(thread).fragments_sent;
         let (endpoint, sends) = match op {
-            Op::Isend { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), true),
-            Op::OneSided { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), true),
+            Op::Isend { peer, .. } | Op::OneSided { peer, .. } => {
+                (self.rank(thread).connection_to(peer.get(), sent), true)
+            }
             Op::Irecv { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), false),
             _ => (EndpointIndex::new(0), false),
         };
-        let sent = self.rank(thread).fragments_sent;
         let cost = self.op_cost(endpoint, op, sent);
         let hint = match Neighbour::of(endpoint) {
             Some(_) => PrefetchHint::default(),
@@ -245,8 +246,8 @@ impl Shard {
             Some(_) => EagerLimits::of_shared_memory(&self.constants.params.host.shared_memory),
             None => EagerLimits::of_mpi(self.constants.mpi()),
         };
-        let (is_eager, now) = (limits.admit(tag, bytes), self.now);
-        self.rank(thread).observe_sent(endpoint, tag, bytes, now);
+        let (is_eager, now, first) = (limits.admit(tag, bytes), self.now, self.first_to_peer(endpoint));
+        self.rank(thread).observe_sent(first, tag, bytes, now);
         self.count_message(endpoint, bytes);
         if is_eager {
             // Buffered: the request is complete once the bytes are handed over.
@@ -255,6 +256,15 @@ impl Shard {
             self.send_message(thread, endpoint, MessageKind::RequestToSend, tag, bytes, header);
         }
         !is_eager
+    }
+
+    /// The first connection to the peer of an endpoint, by which ranks know the peer.
+    #[inline]
+    fn first_to_peer(&self, endpoint: EndpointIndex) -> EndpointIndex {
+        match Neighbour::of(endpoint) {
+            Some(_) => endpoint,
+            None => EndpointIndex::new(endpoint.get() - u32::from(self.endpoints[endpoint].behind_first)),
+        }
     }
 
     /// Counts a message to another host, and whether it waits behind a much longer one.
@@ -286,11 +296,11 @@ impl Shard {
 
     /// A message has found its receive.
     fn matched(&mut self, thread: ThreadIndex, message: Unexpected, node: u32) {
-        let Envelope { endpoint, tag } = message.envelope;
+        let (Envelope { endpoint: first, tag }, endpoint) = (message.envelope, message.connection);
         let now = self.now;
         let rank = self.rank(thread);
         if !message.is_rendezvous {
-            rank.observe_received(endpoint, tag, message.bytes, now);
+            rank.observe_received(first, tag, message.bytes, now);
         }
         match &mut rank.graph {
             Some(graph) if message.is_rendezvous => {
@@ -381,18 +391,20 @@ impl Shard {
     /// The thread handles a message.
     pub(super) fn handle_message(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, message: Message) {
         let header = self.constants.mpi().header.get();
+        let first = self.first_to_peer(endpoint);
         let Message { kind, tag, bytes, .. } = message;
         match kind {
             MessageKind::Eager | MessageKind::RequestToSend => {
                 let is_rendezvous = kind == MessageKind::RequestToSend;
-                let arrived = Unexpected { envelope: Envelope { endpoint, tag }, bytes, is_rendezvous };
+                let envelope = Envelope { endpoint: first, tag };
+                let arrived = Unexpected { envelope, connection: endpoint, bytes, is_rendezvous };
                 if let Some(node) = self.rank(thread).matching.arrive(arrived) {
                     self.matched(thread, arrived, node);
                 }
             }
             MessageKind::ReadResponse => {
                 let now = self.now;
-                self.rank(thread).observe_received(endpoint, tag, bytes, now);
+                self.rank(thread).observe_received(first, tag, bytes, now);
                 self.request_complete(thread, Request { endpoint, part: RequestPart::Receive(tag) });
                 self.send_message(thread, endpoint, MessageKind::Finished, tag, 0, header);
             }
@@ -401,7 +413,7 @@ impl Shard {
             }
             MessageKind::Payload => {
                 let now = self.now;
-                self.rank(thread).observe_received(endpoint, tag, bytes, now);
+                self.rank(thread).observe_received(first, tag, bytes, now);
                 self.request_complete(thread, Request { endpoint, part: RequestPart::Receive(tag) });
             }
             MessageKind::ClearToSend => {

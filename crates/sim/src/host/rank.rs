@@ -35,8 +35,10 @@ pub(crate) struct RankState {
     pub(super) fragments_sent: u64,
     /// Receives and messages.
     pub matching: Matching,
-    /// Peer ranks and their endpoints, in order of ranks.
+    /// Peer ranks and their endpoints, the first of each, in order of ranks.
     peers: Vec<(u32, EndpointIndex)>,
+    /// Connections that messages to these peers take in turn, where pairs of ranks have several.
+    pub turns: Option<Vec<Turn>>,
     /// The place of the last of them that was asked for.
     peer: usize,
     /// Number of the next measured iteration.
@@ -77,6 +79,7 @@ impl RankState {
             fragments_sent: 0,
             matching: Matching::default(),
             peers: Vec::new(),
+            turns: None,
             peer: 0,
             iteration: 0,
             iteration_start: Time::ZERO,
@@ -141,10 +144,18 @@ impl RankState {
         (self.rows.len() as u64, self.rows.capacity() as u64)
     }
 
-    /// Adds the connection to a peer, or what stands for it.
+    /// Adds a connection to a peer, or what stands for it.
     pub fn connect(&mut self, peer: u32, endpoint: EndpointIndex) {
         let place = self.peers.partition_point(|&(other, _)| other < peer);
-        self.peers.insert(place, (peer, endpoint));
+        let is_new = self.peers.get(place).is_none_or(|&(other, _)| other != peer);
+        if is_new {
+            self.peers.insert(place, (peer, endpoint));
+        }
+        match &mut self.turns {
+            Some(turns) if is_new => turns.insert(place, Turn { connections: vec![endpoint], next: 0 }),
+            Some(turns) => turns[place].connections.push(endpoint),
+            None => assert!(is_new, "a pair of ranks has one connection"),
+        }
     }
 
     /// The endpoint to a peer. Who knows all others need not search.
@@ -157,7 +168,18 @@ impl RankState {
         self.peers[self.peer].1
     }
 
-    /// The rank at the other end of an endpoint.
+    /// The connection to a peer that the present message takes: the next in turn, unless the message goes on after
+    /// its first fragment.
+    pub(super) fn connection_to(&mut self, peer: u32, sent: u64) -> EndpointIndex {
+        let first = self.endpoint_of(peer);
+        match &mut self.turns {
+            None => first,
+            Some(turns) if sent == 0 => turns[self.peer].take(),
+            Some(turns) => turns[self.peer].present(),
+        }
+    }
+
+    /// The rank at the other end of an endpoint, the first to that rank.
     pub fn peer_of(&self, endpoint: EndpointIndex) -> Option<u32> {
         self.peers.iter().find(|&&(_, own)| own == endpoint).map(|&(rank, _)| rank)
     }
@@ -241,6 +263,24 @@ impl RankState {
     /// Goes to the next operation.
     pub(super) fn advance(&mut self) {
         self.cursor.advance(&self.program);
+    }
+}
+
+/// Connections to a peer, and which of them the next message takes.
+pub(crate) struct Turn {
+    connections: Vec<EndpointIndex>,
+    next: usize,
+}
+
+impl Turn {
+    fn take(&mut self) -> EndpointIndex {
+        let connection = self.connections[self.next];
+        self.next = (self.next + 1) % self.connections.len();
+        connection
+    }
+
+    fn present(&self) -> EndpointIndex {
+        self.connections[(self.next + self.connections.len() - 1) % self.connections.len()]
     }
 }
 

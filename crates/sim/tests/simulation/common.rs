@@ -48,6 +48,7 @@ pub fn job_of(traffic: Traffic, priority: Priority) -> Job {
         is_background: false,
         binding: Binding::default(),
         fidelity: None,
+        connections: 1,
     }
 }
 

@@ -5,6 +5,7 @@ mod bus;
 mod closed_forms;
 mod command_stall;
 mod common;
+mod connections;
 mod credits;
 mod dcqcn;
 mod dctcp;

@@ -1,0 +1,88 @@
+//! Pairs of ranks with several connections, which messages take in turn.
+
+use etherweave_primitives::{Bytes, Priority, Rank, Time};
+use etherweave_sim::params::{Fidelity, SimParams};
+use etherweave_sim::{Experiment, Job, TransferRow};
+use etherweave_workload::{Block, Op, OsuBibw, OsuOneSidedLatency, Program, Traffic, Workload};
+
+use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
+use crate::threads::assert_same_on_any_threads;
+
+const LONG: u64 = 16 << 20;
+
+/// A job of two ranks on two hosts, with so many connections.
+fn of_two(params: SimParams, traffic: Traffic, connections: u32) -> Experiment {
+    let job = Job { connections, ..job_of(traffic, Priority::new(0)) };
+    Experiment { observes_ranks: true, ..experiment(one_switch(2), params, vec![job]) }
+}
+
+/// A long message and a short one behind it, of the same pair.
+fn long_and_short() -> Traffic {
+    let (sender, receiver) = (Rank::new(0), Rank::new(1));
+    let sends = [(1, LONG), (2, 8)].map(|(tag, bytes)| Op::Isend { peer: receiver, tag, bytes });
+    let receives = [(1, LONG), (2, 8)].map(|(tag, bytes)| Op::Irecv { peer: sender, tag, bytes });
+    let program = |ops: [Op; 2]| Program::new([Block::unmeasured([ops.as_slice(), &[Op::WaitAll]].concat())]);
+    Traffic::Ranks(vec![program(sends), program(receives)])
+}
+
+fn arrival(experiment: &Experiment, tag: u32) -> Time {
+    let observed = run(experiment, 1).observed.expect("ranks are observed");
+    let row = observed.transfers.iter().find(|row: &&TransferRow| row.tag == tag);
+    row.expect("each message arrives").end
+}
+
+/// By RoCE eagerly, in fragments, and by TCP; where the long message is read by its receiver, the short one passes it.
+#[test]
+fn a_short_message_waits_for_a_long_one_on_its_own_connection_only() {
+    let mut eager = roce();
+    eager.host.mpi_roce.eager_max = Bytes::new(LONG);
+    let mut in_fragments = eager.clone();
+    in_fragments.host.mpi_roce.fragment = Some(Bytes::new(8 << 10));
+    let mut by_tcp = tcp();
+    by_tcp.host.mpi_tcp.eager_max = Bytes::new(LONG);
+    for params in [eager, in_fragments, by_tcp] {
+        let ends = |connections| {
+            let experiment = of_two(params.clone(), long_and_short(), connections);
+            [1, 2].map(|tag| arrival(&experiment, tag))
+        };
+        let ([long, behind], [long_alone, beside]) = (ends(1), ends(2));
+        assert!(behind > long, "{behind} {long}");
+        assert!(beside < long_alone, "{beside} {long_alone}");
+    }
+}
+
+#[test]
+fn messages_behind_much_longer_ones_of_their_connection_are_counted() {
+    let behind = |connections| run(&of_two(roce(), eager_puts(), connections), 1).totals.messages_behind;
+    assert_eq!([1, 2, 3].map(behind), [1, 0, 0]);
+}
+
+/// A long WRITE and a short one.
+fn eager_puts() -> Traffic {
+    let put = |bytes| Op::OneSided { peer: Rank::new(1), access: etherweave_workload::Access::Put, bytes };
+    let send = Op::Isend { peer: Rank::new(1), tag: 1, bytes: 8 };
+    let receive = Op::Irecv { peer: Rank::new(0), tag: 1, bytes: 8 };
+    let sender = Program::new([Block::unmeasured([put(LONG), send, Op::WaitAll])]);
+    Traffic::Ranks(vec![sender, Program::new([Block::unmeasured([receive, Op::WaitAll])])])
+}
+
+/// Every message, eager or by rendezvous, finds its receive, in packets and in flow-level mode, by calls and one-sided.
+#[test]
+fn all_messages_arrive_on_several_connections_and_alike_on_any_number_of_threads() {
+    let flow_level = SimParams { fidelity: Fidelity::Flow, ..roce() };
+    let bytes = Bytes::new(1 << 16);
+    let workloads = [
+        Workload::OsuBibw(OsuBibw { bytes, iterations: 2, ..OsuBibw::default() }),
+        Workload::OsuOneSidedLatency(OsuOneSidedLatency { bytes, iterations: 3, ..OsuOneSidedLatency::default() }),
+    ];
+    for params in [roce(), tcp(), flow_level] {
+        for workload in &workloads {
+            for connections in [3, 64] {
+                let traffic = workload.traffic(1).unwrap();
+                let report = assert_same_on_any_threads(&of_two(params.clone(), traffic, connections));
+                let used = report.flows.iter().filter(|row| row.bytes > 0).count() as u32;
+                assert!(used > connections.min(4), "{used} directions of {connections} connections carried data");
+            }
+        }
+    }
+}
