@@ -319,7 +319,8 @@ fn traffic(scenario: &Scenario, topology: &Topology) -> (Vec<TrafficSize>, Input
     let mut errors = InputErrors::default();
     let size = |(number, job): (usize, &JobSpec)| {
         let several = u64::from(job.connections.count());
-        let of_pairs = |size: TrafficSize| TrafficSize { connections: size.connections.saturating_mul(several), ..size };
+        let of_pairs =
+            |size: TrafficSize| TrafficSize { connections: size.connections.saturating_mul(several), ..size };
         let size = || match scenario.run.has(&job.name) {
             true => job.workload.size().map(of_pairs),
             false => Ok(TrafficSize::default()),

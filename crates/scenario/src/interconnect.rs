@@ -64,7 +64,7 @@ fn complete_scenario(values: &mut Table, mut profile: Table) {
 fn named(given: &Table, document: &Document) -> Result<Interconnect, InputErrors> {
     let InterconnectSpec { profile, file } = reader::read(given).map_err(|errors| errors.within(TABLE))?;
     match (profile, file) {
-        (Some(name), None) => shipped::interconnect(&name).map_err(|errors| errors.within(TABLE)),
+        (Some(name), None) => Interconnect::shipped(&name).map_err(|errors| errors.within(TABLE)),
         (None, Some(name)) => {
             let key = format!("{TABLE}.file");
             let unreadable = |reason| InputError::new(&key, format!("\"{name}\" cannot be read ({reason})"), "TOML");

@@ -67,6 +67,7 @@ fn an_endpoint(shard: &Shard, host: HostIndex, number: u32) -> Endpoint {
         number,
         priority: 0,
         is_in_ring: false,
+        behind_first: 0,
         owner_waits_for: u64::MAX,
         intake: Intake::default(),
         protocol: Protocol::new(&shard.constants.params, Fidelity::Packet, RATE),

@@ -1,5 +1,6 @@
 //! A captured port: its frames, kept, or written to a pcapng file while a run goes on.
 
+use std::collections::BTreeMap;
 use std::io::{Result, Write};
 
 use etherweave_primitives::{HostId, Time};
@@ -15,6 +16,8 @@ pub(crate) struct CapturedPort {
     pub port: PortIndex,
     /// What it keeps.
     pub capture: Capture,
+    /// The hosts at the other ends of its connections, by the numbers of these.
+    pub peers: BTreeMap<u32, HostId>,
     /// The file that it goes to; without one it keeps all.
     pub file: Option<CaptureFile>,
 }
@@ -47,10 +50,17 @@ impl CaptureFile {
     }
 }
 
+/// The number of a connection, from that of one of its endpoints: these differ in the last bit.
+pub(crate) fn connection(endpoint: u32) -> u32 {
+    endpoint >> 1
+}
+
 impl CapturedPort {
-    /// Captures at `port` of the shard of `host`.
-    pub fn new(host: HostId, port: PortIndex) -> CapturedPort {
-        CapturedPort { port, capture: Capture { host, frames: Vec::new() }, file: None }
+    /// Captures at `port` of the shard of `host`, of whose endpoints there are the number and the host at the other
+    /// end.
+    pub fn new(host: HostId, port: PortIndex, ends: impl Iterator<Item = (u32, HostId)>) -> CapturedPort {
+        let peers = ends.map(|(number, other)| (connection(number), other)).collect();
+        CapturedPort { port, capture: Capture { host, frames: Vec::new() }, peers, file: None }
     }
 
     /// Stores a frame in order of time: a pause frame is recorded before it leaves. No frame comes later that is
@@ -111,8 +121,9 @@ mod tests {
         let params = SimParams::default();
         // When each is recorded, and its time: pause frames are recorded before they leave.
         let recorded = [(10, 15), (12, 12), (12, 40), (15, 15), (15, 20), (20, 20), (20, 40), (40, 40), (50, 60)];
-        let (written, mut kept) = (Shared::default(), CapturedPort::new(HostId::new(1), PortIndex::new(0)));
-        let mut streamed = CapturedPort::new(HostId::new(1), PortIndex::new(0));
+        let (written, mut kept) =
+            (Shared::default(), CapturedPort::new(HostId::new(1), PortIndex::new(0), [].into_iter()));
+        let mut streamed = CapturedPort::new(HostId::new(1), PortIndex::new(0), [].into_iter());
         streamed.file = Some(CaptureFile { snap_length: None, out: Box::new(written.clone()), result: Ok(()) });
         for (number, (now, time)) in recorded.into_iter().enumerate() {
             for port in [&mut kept, &mut streamed] {

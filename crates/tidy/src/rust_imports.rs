@@ -1,6 +1,6 @@
-//! Which Rust file of a crate imports which, by `use crate::…`.
+//! Imports among the Rust files of a crate, by `use crate::…`, `use super::…` and `use self::…`.
 //!
-//! Left out are tests, `super::` (a module belongs to the one above it), and re-exports of `lib.rs`, which gathers all.
+//! Left out are tests, modules above a file (it belongs to them), and re-exports of `lib.rs`, which gathers all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,9 +29,10 @@ fn is_source(file: &File) -> bool {
 pub fn imports(files: &[File]) -> Imports {
     let modules: BTreeMap<Module, &str> = files.iter().map(|file| (module(&file.path), file.path.as_str())).collect();
     let targets = |file: &File| -> BTreeSet<String> {
+        let own = module(&file.path);
         let paths = statements(&file.text).into_iter().flat_map(|tree| leaves(&tree));
-        let files = paths.filter_map(|path| resolve(&path, &modules));
-        files.filter(|path| *path != file.path).collect()
+        let targets = paths.filter_map(|path| resolve(&absolute(&path, &own)?, &modules));
+        targets.filter(|(target, _)| !own.starts_with(target)).map(|(_, file)| file.to_owned()).collect()
     };
     files.iter().map(|file| (file.path.clone(), targets(file))).collect()
 }
@@ -46,12 +47,25 @@ fn module(path: &str) -> Module {
     parts
 }
 
-/// The file of the innermost module of a path; none for the root.
-fn resolve(path: &str, modules: &BTreeMap<Module, &str>) -> Option<String> {
-    let parts: Module = path.strip_prefix("crate::")?.split("::").map(str::to_owned).collect();
-    let lengths = (1..=parts.len()).rev();
-    let found = lengths.filter_map(|length| modules.get(&parts[..length])).next()?;
-    Some((*found).to_owned())
+/// The modules and the item of a path, from the root of the crate; none for a path into another crate.
+fn absolute(path: &str, own: &[String]) -> Option<Module> {
+    let (first, rest) = path.split_once("::")?;
+    let base = match first {
+        "crate" => &[],
+        "self" => own,
+        "super" => &own[..own.len().checked_sub(1)?],
+        _ => return None,
+    };
+    match rest.starts_with("super::") {
+        true => absolute(rest, base),
+        false => Some(base.iter().cloned().chain(rest.split("::").map(str::to_owned)).collect()),
+    }
+}
+
+/// The innermost module of a path, and its file; none for the root.
+fn resolve<'m>(path: &[String], modules: &'m BTreeMap<Module, &str>) -> Option<(&'m Module, &'m str)> {
+    let found = (1..=path.len()).rev().find_map(|length| modules.get_key_value(&path[..length]))?;
+    Some((found.0, *found.1))
 }
 
 /// The trees of `use` statements at the top level of a file, but for those under `#[cfg(test)]`.
@@ -139,10 +153,19 @@ mod tests {
     }
 
     #[test]
-    fn tests_other_crates_and_the_module_above_do_not_count() {
+    fn siblings_and_modules_below_count_by_super_and_self() {
+        let files = [("f/a.rs", "use super::b::B;\n"), ("f/b.rs", "use super::super::c::C;\n"), ("c.rs", "")];
+        check(&files, &[("f/a.rs", "f/b.rs"), ("f/b.rs", "c.rs")]);
+        let below = [("f/a.rs", ""), ("f/mod.rs", "use self::a::A;\npub use a::A;\n")];
+        check(&below, &[("f/mod.rs", "f/a.rs")]);
+    }
+
+    #[test]
+    fn tests_other_crates_and_modules_above_do_not_count() {
         let others = "use std::fmt;\nuse super::B;\n#[cfg(test)]\nuse crate::b::B;\n";
         let tests = "#[cfg(test)]\nmod tests {\nuse crate::b::B;\n}\n";
         check(&[("a.rs", &format!("{others}{tests}")), ("b.rs", "")], &[]);
+        check(&[("f/g/a.rs", "use super::super::F;\nuse crate::f::F;\n"), ("f/mod.rs", ""), ("f/g/mod.rs", "")], &[]);
         check(&[("a.rs", "#[cfg(test)]\nmod tests;\nuse crate::b::B;\n"), ("b.rs", "")], &[("a.rs", "b.rs")]);
     }
 }

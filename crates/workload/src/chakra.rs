@@ -3,6 +3,7 @@
 //! What is read and what is not: `docs/models/workload.md`. Traces are read twice: first who performs which collectives
 //! together, then each rank's graph, so that the nodes of one rank at a time are in memory besides the graphs.
 
+mod collectives;
 mod file;
 mod graph;
 mod groups;
@@ -18,8 +19,8 @@ use etherweave_primitives::{BitRate, Duration, InputError};
 use crate::collective::{Library, Rule};
 use crate::limits::{at_least, positive};
 use crate::{Graph, TraceFile, Traffic, check_graphs};
+use collectives::Collectives;
 use graph::RankGraph;
-use groups::Collectives;
 use node::RankTrace;
 
 /// Most ranks.

@@ -8,6 +8,7 @@ mod plain;
 mod prefixes;
 mod prefixes_nested;
 mod shares;
+mod source_patterns;
 mod sources;
 mod ternary;
 mod tree_flows;

@@ -14,7 +14,7 @@ use etherweave_topology::{Node, Topology};
 
 use super::RegionRoutes;
 use super::shares::{Destinations, Flow, HomeSet, Share, shares};
-use super::sources::Sources;
+use super::source_patterns::SourcePatterns;
 use crate::minimal::tree;
 use crate::{MinimalRouting, Ternary};
 
@@ -34,7 +34,7 @@ pub struct TreeFlows {
 
 impl TreeFlows {
     /// What passes, level by level; none where the fabric is not a tree, or too large.
-    pub fn of(topology: &Topology, sources: &mut Sources<'_>) -> Option<TreeFlows> {
+    pub fn of(topology: &Topology, sources: &mut SourcePatterns<'_>) -> Option<TreeFlows> {
         if topology.hosts() > HOSTS_MAX {
             return None;
         }
@@ -99,7 +99,7 @@ struct TreeWalk<'a, 's, 'p> {
     topology: &'a Topology,
     /// Where packets go, in a tree that is not regular.
     listed: Option<MinimalRouting<'a>>,
-    sources: &'s mut Sources<'p>,
+    sources: &'s mut SourcePatterns<'p>,
     destinations: Destinations,
     /// By switch, what comes from below.
     up: Vec<Vec<Flow>>,
@@ -112,7 +112,7 @@ impl<'a, 's, 'p> TreeWalk<'a, 's, 'p> {
     fn of(
         topology: &'a Topology,
         listed: Option<MinimalRouting<'a>>,
-        sources: &'s mut Sources<'p>,
+        sources: &'s mut SourcePatterns<'p>,
     ) -> TreeWalk<'a, 's, 'p> {
         let plan = sources.plan();
         let none = || vec![Vec::new(); topology.switches()];

@@ -65,6 +65,15 @@ pub(super) struct Interconnect {
 }
 
 impl Interconnect {
+    /// Reads a profile that comes with Etherweave.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn shipped(name: &str) -> Result<Interconnect, InputErrors> {
+        let (name, text) = shipped::text(name)?;
+        Interconnect::parse(name, text)
+    }
+
     /// Reads the text of the profile `name`.
     ///
     /// # Errors
@@ -175,6 +184,14 @@ mod tests {
     fn errors(text: &str) -> Vec<String> {
         let errors = Interconnect::parse("x", &format!("{FILE}{text}")).unwrap_err();
         errors.iter().map(|error| format!("{}: {}", error.key, error.found)).collect()
+    }
+
+    #[test]
+    fn every_figure_of_every_shipped_profile_has_a_source() {
+        for name in shipped::names() {
+            let profile = Interconnect::shipped(name).unwrap_or_else(|errors| panic!("{name}: {errors}"));
+            assert!(profile.figures.len() > 10, "{name}");
+        }
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! The interconnects that come with Etherweave, by name.
 
-use etherweave_primitives::{InputError, InputErrors};
-
-use super::profile::Interconnect;
+use etherweave_primitives::InputError;
 
 macro_rules! shipped {
     ($($name:literal,)*) => {
@@ -53,23 +51,4 @@ pub(super) fn text(name: &str) -> Result<(&'static str, &'static str), InputErro
     let found = SHIPPED.iter().find(|(known, _)| *known == name).copied();
     let expected = || names().collect::<Vec<_>>().join(", ");
     found.ok_or_else(|| InputError::new("profile", format!("no interconnect \"{name}\""), expected()))
-}
-
-/// A profile by its name.
-pub(super) fn interconnect(name: &str) -> Result<Interconnect, InputErrors> {
-    let (name, text) = text(name)?;
-    Interconnect::parse(name, text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_figure_of_every_profile_has_a_source() {
-        for name in names() {
-            let found = interconnect(name).unwrap_or_else(|errors| panic!("{name}: {errors}"));
-            assert!(found.figures.len() > 10, "{name}");
-        }
-    }
 }

@@ -12,7 +12,7 @@ use etherweave_routing::{HashScope, RoutedPacket};
 use etherweave_topology::{Node, Topology};
 
 use super::connections::PlannedConnection;
-use super::fabric;
+use super::delays::delay;
 use super::layout::Layout;
 use super::{Experiment, too_large};
 use crate::constants::RunConstants;
@@ -150,7 +150,7 @@ impl Table<'_> {
         let hop = |&channel: &ChannelId| {
             let channel = self.topology.channel(channel);
             let time = channel.rate.serialization_time(Bytes::new(u64::from(bytes)));
-            (time + fabric::delay(channel, &constants.params)).as_ps()
+            (time + delay(channel, &constants.params)).as_ps()
         };
         path.channels.iter().map(hop).sum()
     }

@@ -1,13 +1,14 @@
-//! The packet memory of switches, for the configuration of real ones.
+//! The packet memory of switches and NICs: how it is divided, for a simulation and for the configuration of real ones.
 
 use etherweave_primitives::{Bytes, ChannelId, Duration, HostId, InputError, InputErrors, Port, SwitchId};
 use etherweave_topology::{Channel, Node, Topology, reverse};
 
-use super::fabric::{buffer_sizes, delay, headroom_of};
+use super::delays::{delay, pause_delay};
 use super::params;
-use crate::constants::RunConstants;
+use crate::constants::{RunConstants, headroom};
 use crate::frame::size;
-use crate::params::{Credits, FlowControl, SimParams};
+use crate::params::{Credits, FlowControl, SimParams, SwitchModel, Threshold};
+use crate::switch::buffer::BufferSizes;
 use crate::switch::credits::PortCredits;
 
 /// The buffer of a switch port for each lossless priority.
@@ -135,4 +136,73 @@ pub(super) fn port_credits(topology: &Topology, id: ChannelId, constants: &RunCo
     // What does not fit is more than any memory: it has been rejected.
     let units = |channel: &Channel| (credit_buffer(channel, constants).get() / credits.unit.get()) as u32;
     Some(PortCredits::new(credits.mask(), units(out), units(back), credit_delay(out, constants)))
+}
+
+/// How the memory of a switch is divided.
+pub(super) fn buffer_sizes(
+    topology: &Topology,
+    constants: &RunConstants,
+    switch: SwitchId,
+) -> Result<BufferSizes, InputError> {
+    if constants.params.switch.model == SwitchModel::InputQueued || !constants.has_packets {
+        return Ok(BufferSizes::NONE);
+    }
+    let out = topology.out_channels(Node::Switch(switch));
+    let headroom: u64 = out.iter().map(|&id| headroom_of(topology, id, constants)).sum();
+    let headroom = headroom * constants.lossless_groups() as u64;
+    let ports = out.len() as u64;
+    let credits = credit_memory(topology, out, constants).get();
+    let Some(sizes) = constants.buffer_sizes(ports, headroom + credits) else {
+        let (needed, buffer) = (constants.reserved(ports, headroom + credits), constants.params.switch.buffer.get());
+        let switch = topology.switch_name(switch);
+        if credits > 0 {
+            let found = format!("{buffer} B; buffers under credits of {switch} take {credits} B");
+            let expected = format!("at least {needed} B with reserves, or a smaller flow_control.credits.buffer");
+            return Err(InputError::new("switch.buffer", found, expected));
+        }
+        let found = format!("reserves and headroom of {switch} take {needed} B of {buffer} B");
+        let expected = "a larger buffer, fewer lossless priorities, or less headroom";
+        return Err(InputError::new("switch.buffer", found, expected));
+    };
+    check_thresholds(&sizes, topology.switch_name(switch), constants)?;
+    Ok(sizes)
+}
+
+/// Rejects a threshold that the pool of a switch can never reach, or below the size of a frame.
+fn check_thresholds(sizes: &BufferSizes, switch: &str, constants: &RunConstants) -> Result<(), InputError> {
+    let params = &constants.params.switch;
+    let frame = u64::from(constants.largest_frame).next_multiple_of(sizes.cell.into());
+    let thresholds = [
+        ("ingress_threshold", params.ingress_threshold, sizes.ingress),
+        ("egress_threshold", params.egress_threshold, sizes.egress),
+    ];
+    for (name, threshold, limit) in thresholds {
+        let most = limit.bytes(sizes.pool);
+        let rejected =
+            |found: String, expected: String| Err(InputError::new(format!("switch.{name}"), found, expected));
+        if matches!(threshold, Threshold::Static(_)) && most > u64::from(sizes.pool) {
+            let expected = format!("at most {} B, the pool of {switch} beside reserves and headroom", sizes.pool);
+            return rejected(format!("{most} B"), expected);
+        }
+        if most + u64::from(sizes.reserve) < frame {
+            let found = format!("{most} B of {switch}'s pool, {} B, and a reserve of {} B", sizes.pool, sizes.reserve);
+            return rejected(found, format!("room for a frame, {frame} B"));
+        }
+    }
+    Ok(())
+}
+
+/// Headroom of the port that sends into `channel`, for what comes in by it.
+pub(super) fn headroom_of(topology: &Topology, channel: ChannelId, constants: &RunConstants) -> u64 {
+    let incoming = topology.channel(reverse(channel));
+    let outgoing = topology.channel(channel);
+    let params = &constants.params;
+    let computed = || match &params.switch.cells {
+        Some(cells) => cells.headroom(incoming.rate, incoming.length),
+        None => {
+            let frame = Bytes::new(u64::from(constants.largest_frame));
+            headroom(incoming.rate, delay(incoming, params), pause_delay(outgoing, params), frame)
+        }
+    };
+    params.switch.headroom.unwrap_or_else(computed).get()
 }

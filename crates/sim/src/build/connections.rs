@@ -1,12 +1,9 @@
-//! Connections between hosts, and their paths.
+//! Connections between hosts.
 
-use etherweave_primitives::{HostId, InputError, Purpose, Rank, Stream};
-use etherweave_routing::{FlowKey, path};
+use etherweave_primitives::{HostId, InputError, Rank};
 use etherweave_workload::{Op, Traffic};
 
-use super::layout::Layout;
-use super::{Experiment, Job, Paths, branches, fluid, too_large};
-use crate::constants::RunConstants;
+use super::{Experiment, Job, too_large};
 
 /// A connection of a pair of ranks that exchange messages, or a stream.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +39,11 @@ pub(super) fn plan(experiment: &Experiment) -> Result<(Vec<PlannedConnection>, V
             }
             Traffic::Streams(streams) => {
                 let ends = streams.iter().map(|stream| [stream.src_rank.get(), stream.dst_rank.get()]);
-                connections.extend((0..).zip(ends).map(|(place, ranks)| PlannedConnection { job: number, ranks, number: place }));
+                connections.extend((0..).zip(ends).map(|(place, ranks)| PlannedConnection {
+                    job: number,
+                    ranks,
+                    number: place,
+                }));
             }
         }
     }
@@ -78,43 +79,6 @@ fn pairs(traffic: &Traffic) -> Vec<(u32, u32)> {
     pairs.sort_unstable();
     pairs.dedup();
     pairs
-}
-
-/// Appends the egress ports of both directions of every connection to the routes; gives where each begins.
-pub(super) fn routes(
-    experiment: &Experiment,
-    layout: &Layout,
-    connections: &[PlannedConnection],
-    constants: &mut RunConstants,
-) -> Result<Vec<[u32; 2]>, InputError> {
-    let topology = &experiment.topology;
-    let (routing, selection) = match &experiment.paths {
-        Paths::PerFlow { routing, selection } => (routing, selection),
-        // Only what distinguishes the two ends of a connection.
-        Paths::PerPacket(prepared) => {
-            if fluid::is_used(experiment) {
-                branches::add(experiment, prepared, layout, connections, constants)?;
-            }
-            return Ok((0..connections.len() as u32).map(|number| [2 * number, 2 * number + 1]).collect());
-        }
-    };
-    let routes = &mut constants.routes;
-    let mut starts = Vec::with_capacity(connections.len());
-    for (number, connection) in connections.iter().enumerate() {
-        let [a, b] = connection.hosts(experiment);
-        let entropy = Stream::new(experiment.params.seed, Purpose::FlowEntropy, number as u64).bits();
-        let mut start = [0; 2];
-        for (direction, (src, dst)) in [(a, b), (b, a)].into_iter().enumerate() {
-            start[direction] = u32::try_from(routes.len()).map_err(|_| too_large("hops of connections"))?;
-            let flow = FlowKey { src, dst, entropy };
-            let channels =
-                path(topology, routing, selection, &flow).map_err(|error| InputError::new("routing", error, ""))?;
-            assert!(channels.len() <= topology.switches() + 1, "the path of a flow visits no switch twice");
-            routes.extend(channels[1..].iter().map(|&channel| layout.port(topology, channel).1));
-        }
-        starts.push(start);
-    }
-    Ok(starts)
 }
 
 /// The number of a job's ranks, as its traffic has them.

@@ -2,46 +2,24 @@
 
 use std::sync::Arc;
 
-use etherweave_primitives::{Bytes, ChannelId, Duration, InputError, SwitchId};
+use etherweave_primitives::{Duration, InputError, SwitchId};
 use etherweave_topology::{Channel, Node, Topology, reverse};
 
-use super::buffers::{check_nic, credit_delay, credit_memory, credits, port_credits};
+use super::buffers::{buffer_sizes, check_nic, credit_delay, credits, headroom_of, port_credits};
 use super::crossbars;
+use super::delays::{delay, pause_delay};
 use super::layout::{Layout, nodes};
-use crate::constants::{RunConstants, headroom};
+use crate::constants::RunConstants;
 use crate::engine::{Shard, Switch};
 use crate::host::Host;
-use crate::params::{FlowControl, SimParams, SwitchModel, Threshold};
-use crate::switch::buffer::{BufferSizes, Group, SharedBuffer};
+use crate::params::FlowControl;
+use crate::switch::buffer::{Group, SharedBuffer};
 use crate::switch::credits::CreditCounters;
 use crate::switch::port::{Owner, Peer, PeerLink, Port};
 use crate::switch::shaper::Shaper;
 
 /// Events in the microsecond ahead, per port, about: sizes the queue's buckets.
 const EVENTS_PER_PORT: u64 = 2;
-
-/// From the last bit sent into a channel to service at its end.
-pub(super) fn delay(channel: &Channel, params: &SimParams) -> Duration {
-    let sender = match channel.from.node {
-        Node::Host(_) => params.nic.transmit_latency,
-        Node::Switch(_) => Duration::ZERO,
-    };
-    let receiver = match channel.to.node {
-        Node::Host(_) => params.nic.receive_latency,
-        Node::Switch(_) => params.switch.latency,
-    };
-    sender + channel.length.propagation_time() + receiver
-}
-
-/// From the last bit of a pause frame sent into a channel to the stop of the transmitter at its end.
-fn pause_delay(channel: &Channel, params: &SimParams) -> Duration {
-    let reaction = match &params.flow_control {
-        FlowControl::None {} | FlowControl::Credits(_) => Duration::ZERO,
-        FlowControl::GlobalPause(pause) => pause.reaction,
-        FlowControl::Pfc(pfc) => pfc.reaction,
-    };
-    channel.length.propagation_time() + reaction
-}
 
 /// The shortest time in which one shard can affect another: over links between switches, or from host to host.
 pub(super) fn lookahead(topology: &Topology, constants: &RunConstants) -> Result<Duration, InputError> {
@@ -161,73 +139,4 @@ fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: S
     let (number, ports) = (switch.get(), (shard.ports.next_index().get() - first_port.get()) as u16);
     shard.switches.push(Switch { number, first_port, ports, buffer: SharedBuffer::new(sizes) });
     Ok(())
-}
-
-/// How the memory of a switch is divided.
-pub(super) fn buffer_sizes(
-    topology: &Topology,
-    constants: &RunConstants,
-    switch: SwitchId,
-) -> Result<BufferSizes, InputError> {
-    if constants.params.switch.model == SwitchModel::InputQueued || !constants.has_packets {
-        return Ok(BufferSizes::NONE);
-    }
-    let out = topology.out_channels(Node::Switch(switch));
-    let headroom: u64 = out.iter().map(|&id| headroom_of(topology, id, constants)).sum();
-    let headroom = headroom * constants.lossless_groups() as u64;
-    let ports = out.len() as u64;
-    let credits = credit_memory(topology, out, constants).get();
-    let Some(sizes) = constants.buffer_sizes(ports, headroom + credits) else {
-        let (needed, buffer) = (constants.reserved(ports, headroom + credits), constants.params.switch.buffer.get());
-        let switch = topology.switch_name(switch);
-        if credits > 0 {
-            let found = format!("{buffer} B; buffers under credits of {switch} take {credits} B");
-            let expected = format!("at least {needed} B with reserves, or a smaller flow_control.credits.buffer");
-            return Err(InputError::new("switch.buffer", found, expected));
-        }
-        let found = format!("reserves and headroom of {switch} take {needed} B of {buffer} B");
-        let expected = "a larger buffer, fewer lossless priorities, or less headroom";
-        return Err(InputError::new("switch.buffer", found, expected));
-    };
-    check_thresholds(&sizes, topology.switch_name(switch), constants)?;
-    Ok(sizes)
-}
-
-/// Rejects a threshold that the pool of a switch can never reach, or below the size of a frame.
-fn check_thresholds(sizes: &BufferSizes, switch: &str, constants: &RunConstants) -> Result<(), InputError> {
-    let params = &constants.params.switch;
-    let frame = u64::from(constants.largest_frame).next_multiple_of(sizes.cell.into());
-    let thresholds = [
-        ("ingress_threshold", params.ingress_threshold, sizes.ingress),
-        ("egress_threshold", params.egress_threshold, sizes.egress),
-    ];
-    for (name, threshold, limit) in thresholds {
-        let most = limit.bytes(sizes.pool);
-        let rejected =
-            |found: String, expected: String| Err(InputError::new(format!("switch.{name}"), found, expected));
-        if matches!(threshold, Threshold::Static(_)) && most > u64::from(sizes.pool) {
-            let expected = format!("at most {} B, the pool of {switch} beside reserves and headroom", sizes.pool);
-            return rejected(format!("{most} B"), expected);
-        }
-        if most + u64::from(sizes.reserve) < frame {
-            let found = format!("{most} B of {switch}'s pool, {} B, and a reserve of {} B", sizes.pool, sizes.reserve);
-            return rejected(found, format!("room for a frame, {frame} B"));
-        }
-    }
-    Ok(())
-}
-
-/// Headroom of the port that sends into `channel`, for what comes in by it.
-pub(super) fn headroom_of(topology: &Topology, channel: ChannelId, constants: &RunConstants) -> u64 {
-    let incoming = topology.channel(reverse(channel));
-    let outgoing = topology.channel(channel);
-    let params = &constants.params;
-    let computed = || match &params.switch.cells {
-        Some(cells) => cells.headroom(incoming.rate, incoming.length),
-        None => {
-            let frame = Bytes::new(u64::from(constants.largest_frame));
-            headroom(incoming.rate, delay(incoming, params), pause_delay(outgoing, params), frame)
-        }
-    };
-    params.switch.headroom.unwrap_or_else(computed).get()
 }

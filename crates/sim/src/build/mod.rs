@@ -8,6 +8,7 @@ mod buffers;
 mod connections;
 mod crossbars;
 mod degraded;
+mod delays;
 mod fabric;
 mod fluid;
 mod group_traffic;
@@ -16,6 +17,7 @@ mod layout;
 mod neighbour_loads;
 mod outages;
 mod per_packet;
+mod routes;
 mod sampling;
 
 use std::sync::Arc;
@@ -151,7 +153,9 @@ impl Simulation {
         }
         for &host in &experiment.capture {
             let (shard, port) = layout.host_port(topology, host);
-            shards[shard].captures.push(CapturedPort::new(host, port));
+            let own = shards[shard].endpoints.iter().filter(|end| end.hosts.0 == host.get());
+            let captured = CapturedPort::new(host, port, own.map(|end| (end.number, HostId::new(end.hosts.1))));
+            shards[shard].captures.push(captured);
         }
         for shard in &mut shards {
             shard.observes_departures = shard.constants.telemetry_switches > 0 || !shard.captures.is_empty();
@@ -226,7 +230,7 @@ impl Plan {
         group_traffic::check(experiment, constants.lookahead)?;
         let (connections, neighbours) = connections::plan(experiment)?;
         sampling::check(experiment, &connections)?;
-        let starts = connections::routes(experiment, &layout, &connections, &mut constants)?;
+        let starts = routes::plan(experiment, &layout, &connections, &mut constants)?;
         if let Paths::PerPacket(prepared) = &experiment.paths {
             constants.packet_routing = Some(prepared.clone());
             constants.link_classes = link_classes(topology);

@@ -8,8 +8,9 @@ use etherweave_primitives::{Duration, SwitchId};
 use etherweave_routing::{Neighbourhood, Saturation};
 use etherweave_topology::{Channel, LinkClass, Node, Topology};
 
+use super::delays::delay;
 use super::layout::Layout;
-use super::{Experiment, Paths, fabric};
+use super::{Experiment, Paths};
 use crate::engine::Shard;
 use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::switch::neighbour_loads::{NeighbourLoads, QueueNumbers};
@@ -54,7 +55,7 @@ impl SeenLinks {
 /// The longest delay over a link that reports take.
 fn report_delay(experiment: &Experiment, seen: SeenLinks) -> Duration {
     let over = experiment.topology.channels().iter().filter(|channel| seen.over.contains(&channel.class));
-    over.map(|channel| fabric::delay(channel, &experiment.params)).max().unwrap_or(Duration::ZERO)
+    over.map(|channel| delay(channel, &experiment.params)).max().unwrap_or(Duration::ZERO)
 }
 
 /// The ports of all switches that others see, with the classes of the jobs' own priorities.

@@ -5,10 +5,9 @@ use std::io::{Result, Write};
 use etherweave_primitives::{HostId, Time};
 
 use super::{Shard, Simulation};
-use crate::capture::{Captured, CapturedFrame, SideContent};
-use crate::captured_port::CaptureFile;
+use crate::capture::{Capture, Captured, CapturedFrame, SideContent};
+use crate::captured_port::{CaptureFile, CapturedPort, connection};
 use crate::frame::pause::PauseFrame;
-use crate::host::Endpoint;
 use crate::indices::PortIndex;
 use crate::packet::Handle;
 
@@ -20,20 +19,11 @@ impl Shard {
         let packet = self.packets[handle];
         let path = self.packets.path(packet.side).copied().unwrap_or_default();
         let side = self.packets.side(packet.side).map(|blocks| Box::new(SideContent { blocks, path }));
-        // An outgoing packet names the other end only, which may lie in another shard; its path names the
-        // connection.
-        let end = if is_outgoing {
-            let is_sender = |end: &&Endpoint| end.route == packet.route && end.remote == packet.endpoint;
-            self.endpoints.iter().find(is_sender)
-        } else {
-            self.endpoints.get(packet.endpoint)
-        };
-        let Some(end) = end else { return };
-        let (own, other) = (HostId::new(end.hosts.0), HostId::new(end.hosts.1));
+        let CapturedPort { capture: Capture { host: own, .. }, peers, .. } = &self.captures[capture];
+        let (own, other) = (*own, peers[&connection(packet.sender)]);
         let (source, destination) = if is_outgoing { (own, other) } else { (other, own) };
-        let queue = if is_outgoing { end.number } else { end.number ^ 1 };
         let content = Captured::Packet(packet, side);
-        let frame = CapturedFrame { time: self.now, is_outgoing, source, destination, queue, content };
+        let frame = CapturedFrame { time: self.now, is_outgoing, source, destination, queue: packet.sender, content };
         self.store_frame(capture, frame);
     }
 

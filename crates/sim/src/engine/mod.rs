@@ -21,6 +21,7 @@ mod capture;
 pub mod event;
 pub(crate) mod impaired;
 pub(crate) mod memory;
+mod outbox;
 pub mod queue;
 mod remote;
 mod run;

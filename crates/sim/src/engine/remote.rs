@@ -5,43 +5,12 @@ use etherweave_primitives::Time;
 use etherweave_routing::RoutedPacket;
 
 use super::event::{Event, EventKey};
+use super::outbox::ShardOutbox;
 use super::shard::Shard;
 use crate::packet::{Packet, PacketKind, PacketRoute};
 use crate::switch::neighbour_loads::LoadReport;
+use crate::transport::ByteRange;
 use crate::transport::telemetry::{PathTelemetry, PortTelemetry};
-use crate::transport::{ByteRange, SackBlocks};
-
-/// What one shard does to entities of another: events, and the packets and SACK blocks that they name by their place
-/// here.
-#[derive(Default)]
-pub(crate) struct ShardOutbox {
-    pub events: Vec<Event>,
-    pub packets: Vec<Packet>,
-    pub sides: Vec<SackBlocks>,
-    /// Of each of these, where switches write telemetry.
-    pub paths: Vec<PathTelemetry>,
-    /// Of each packet, where packets are routed one by one.
-    pub routes: Vec<PacketRoute>,
-    /// Queues that have changed or packets between groups, where a routing knows of those of other switches.
-    pub loads: Vec<LoadReport>,
-}
-
-wire! { ShardOutbox { events, packets, sides, paths, routes, loads } }
-
-impl ShardOutbox {
-    fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.loads.is_empty()
-    }
-
-    fn clear(&mut self) {
-        self.events.clear();
-        self.packets.clear();
-        self.sides.clear();
-        self.paths.clear();
-        self.routes.clear();
-        self.loads.clear();
-    }
-}
 
 /// What the shards of one worker do to those of another: outboxes, each after the place of its receiver among them.
 #[derive(Default)]
@@ -188,6 +157,7 @@ mod tests {
     use super::*;
     use crate::indices::{EndpointIndex, PortIndex};
     use crate::packet::Handle;
+    use crate::transport::SackBlocks;
 
     fn packet(kind: PacketKind) -> Packet {
         Packet {

@@ -7,8 +7,8 @@ use etherweave_kernel::{IndexVec, LocalIndex};
 use etherweave_primitives::{ChannelId, Duration, Time};
 
 use super::event::{Event, EventKey, Kind, PrefetchHint};
+use super::outbox::ShardOutbox;
 use super::queue::EventQueue;
-use super::remote::ShardOutbox;
 use crate::captured_port::CapturedPort;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;

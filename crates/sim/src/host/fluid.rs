@@ -7,7 +7,6 @@ use etherweave_topology::reverse;
 
 use super::message::MessageKind;
 use super::mpi::operation;
-use super::protocol::Protocol;
 use crate::constants::{Overheads, RunConstants};
 use crate::engine::Shard;
 use crate::engine::event::{Event, Kind};
@@ -170,9 +169,9 @@ impl Shard {
 
     /// Where a connection, in packets or not, stands among the active.
     fn active_place(&mut self, endpoint: EndpointIndex) -> &mut u32 {
-        match &mut self.endpoints[endpoint].protocol {
-            Protocol::Roce(_) => &mut self.places_in_packets[endpoint],
-            Protocol::Fluid(_) | Protocol::Tcp(_) => &mut self.endpoints[endpoint].fluid().place,
+        match self.endpoints[endpoint].is_in_packets() {
+            true => &mut self.places_in_packets[endpoint],
+            false => &mut self.endpoints[endpoint].fluid().place,
         }
     }
 
@@ -389,7 +388,7 @@ impl Shard {
     pub(crate) fn fluid_partly_come(&self, endpoint: EndpointIndex, end: Time) -> u64 {
         // Without flow-level mode the sender may be in another shard.
         let Some(fluid) = &self.fluid else { return 0 };
-        let Protocol::Fluid(state) = &self.endpoints[self.endpoints[endpoint].remote].protocol else { return 0 };
+        let Some(state) = self.endpoints[self.endpoints[endpoint].remote].messages() else { return 0 };
         let since_warm_up = |bytes, began: Time| bytes - come_by(self.constants.warm_up, bytes, [began, end]);
         let sent = state.in_network.iter();
         let sent = sent.map(|load| (come_by(end, load.bytes, [load.began, state.arrives]), load.began));

@@ -71,6 +71,15 @@ pub struct Message {
     pub end: u64,
 }
 
+/// A WRITE that is not acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenPut {
+    /// Its connection.
+    pub endpoint: EndpointIndex,
+    /// The message that completes it.
+    pub message: Message,
+}
+
 impl Message {
     /// As an announcement to `endpoint`.
     pub fn announcement(&self, endpoint: EndpointIndex) -> Packet {

@@ -13,12 +13,12 @@ use etherweave_primitives::{Bytes, Duration};
 use etherweave_workload::Op;
 use etherweave_workload::collective::TAG_BASE;
 
-use super::graph::{Request, RequestPart};
+use super::graph_state::{Request, RequestPart};
 use super::matching::{Envelope, Receive, Unexpected};
 use super::message::{Message, MessageKind};
 use super::rank::RankState;
 use super::shared_memory::Neighbour;
-use super::tasks::TaskCost;
+use super::task_cost::TaskCost;
 use super::thread::{Role, Task};
 use crate::engine::Shard;
 use crate::engine::event::PrefetchHint;

@@ -12,10 +12,10 @@
 
 use etherweave_workload::Access;
 
-use super::message::{Message, MessageKind};
+use super::message::{Message, MessageKind, OpenPut};
 use super::mpi::READ_REQUEST;
 use super::shared_memory::Neighbour;
-use super::tasks::TaskCost;
+use super::task_cost::TaskCost;
 use super::thread::Task;
 use crate::engine::Shard;
 use crate::indices::{EndpointIndex, ThreadIndex};
@@ -35,13 +35,6 @@ mod then {
     pub const PUT: u32 = 2;
     /// Give back the lock.
     pub const UNLOCK: u32 = 3;
-}
-
-/// A WRITE that is not acknowledged.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OpenPut {
-    endpoint: EndpointIndex,
-    message: Message,
 }
 
 impl Shard {

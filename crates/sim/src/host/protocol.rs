@@ -12,7 +12,7 @@ use super::message::MessageKind;
 use super::mpi::{READ_REQUEST, operation};
 use super::roce::{self, RoceState};
 use super::socket::TcpState;
-use super::tasks::TaskCost;
+use super::task_cost::TaskCost;
 use super::thread::Task;
 use crate::constants::RunConstants;
 use crate::engine::Shard;
@@ -169,6 +169,24 @@ impl Endpoint {
             Protocol::Tcp(state) => &mut state.flow.as_mut().expect("asked for it in flow-level mode").fluid,
             Protocol::Roce(_) => unreachable!("asked for the state of flow-level mode of another endpoint"),
         }
+    }
+
+    /// Whether flow-level mode knows it only by what its packets take.
+    pub(super) fn is_in_packets(&self) -> bool {
+        matches!(self.protocol, Protocol::Roce(_))
+    }
+
+    /// Its messages in flow-level mode, unless TCP cuts them into segments.
+    pub(super) fn messages(&self) -> Option<&FluidState> {
+        match &self.protocol {
+            Protocol::Fluid(state) => Some(state),
+            Protocol::Roce(_) | Protocol::Tcp(_) => None,
+        }
+    }
+
+    /// Whether TCP sends segments in flow-level mode.
+    pub(super) fn sends_segments(&self) -> bool {
+        matches!(&self.protocol, Protocol::Tcp(state) if state.flow.is_some())
     }
 
     /// The place among the active connections of flow-level mode, if its messages are simulated and it has one.

@@ -7,9 +7,9 @@ use etherweave_workload::{GraphOp, Op, Program, ProgramCursor};
 
 use super::IterationRow;
 use super::activity::{ActivityKind, ActivityLog, MessageEnd};
-use super::graph::GraphState;
+use super::graph_state::GraphState;
 use super::matching::Matching;
-use super::one_sided::OpenPut;
+use super::message::OpenPut;
 use crate::engine::memory::prefetch;
 use crate::indices::EndpointIndex;
 use crate::params::Noise;

@@ -14,8 +14,6 @@ use std::collections::VecDeque;
 use etherweave_primitives::{Duration, Time};
 
 use super::fluid::{FluidState, Load};
-use super::protocol::Protocol;
-use super::socket::SEGMENTS;
 use crate::engine::Shard;
 use crate::engine::event::{EventKey, Kind};
 use crate::indices::EndpointIndex;
@@ -23,6 +21,8 @@ use crate::packet::{Packet, PacketKind, flags};
 use crate::params::CpuCosts;
 use crate::transport::tcp::Segment;
 
+/// Segments of a window, at least.
+pub(super) const SEGMENTS: u64 = 4;
 /// What is written or sent at once is this part of a message at most.
 const PIECES: u64 = 16;
 /// Nor is it larger [B].
@@ -179,8 +179,7 @@ impl Shard {
     /// Whether a thread moves more than a call does at once.
     pub(super) fn moves_much(&self, endpoint: EndpointIndex) -> bool {
         let host = &self.constants.params.host;
-        let is_flow = matches!(&self.endpoints[endpoint].protocol, Protocol::Tcp(state) if state.flow.is_some());
-        is_flow && host.cores.is_none() && host.memory_rate.is_none()
+        self.endpoints[endpoint].sends_segments() && host.cores.is_none() && host.memory_rate.is_none()
     }
 
     /// A thread begins to write that much, which takes so long: TCP sends it meanwhile.

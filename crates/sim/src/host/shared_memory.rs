@@ -10,7 +10,7 @@
 //! [`Neighbour`]: the thread at the other end.
 
 use super::message::{Message, MessageKind};
-use super::tasks::TaskCost;
+use super::task_cost::TaskCost;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::indices::{EndpointIndex, ThreadIndex};

@@ -4,12 +4,9 @@ use std::collections::VecDeque;
 
 use etherweave_primitives::Time;
 
-use super::segments::SegmentFlow;
+use super::segments::{SEGMENTS, SegmentFlow};
 use crate::indices::ReceiveQueueIndex;
 use crate::transport::tcp::{Receiver, Segment, Sender, TcpParams};
-
-/// Segments of a window in flow-level mode, at least.
-pub(super) const SEGMENTS: u64 = 4;
 
 /// Bytes that wait to be copied into the socket.
 #[derive(Clone, Copy, Debug)]

@@ -5,32 +5,11 @@ use etherweave_primitives::{Bytes, Duration};
 use super::OWN_CORE;
 use super::message::MessageKind;
 use super::shared_memory::Neighbour;
+use super::task_cost::{TaskCost, per_kib};
 use super::thread::{Role, Task, Thread};
 use crate::engine::Shard;
 use crate::engine::event::{Event, Kind, PrefetchHint};
 use crate::indices::{EndpointIndex, HostIndex, ThreadIndex};
-
-/// What a task costs.
-#[derive(Clone, Copy)]
-pub(crate) struct TaskCost {
-    /// Time on a core and a memory that nothing else uses.
-    time: Duration,
-    /// What it copies in memory [B].
-    copied: u64,
-}
-
-impl TaskCost {
-    /// A task that copies nothing worth counting.
-    pub fn of(time: Duration) -> TaskCost {
-        TaskCost { time, copied: 0 }
-    }
-
-    /// The same, which also copies `bytes`; nothing is copied where that costs nothing.
-    pub fn and_copy(self, per_kib_cost: Duration, bytes: u64) -> TaskCost {
-        let copied = if per_kib_cost.is_zero() { 0 } else { bytes };
-        TaskCost { time: self.time + per_kib(per_kib_cost, bytes), copied: self.copied + copied }
-    }
-}
 
 impl Shard {
     /// The thread's job starts.
@@ -199,9 +178,4 @@ impl Shard {
             Task::Step(_) | Task::Post => (task, TaskCost::of(costs.send_call)),
         }
     }
-}
-
-/// `cost` for every 1,024 bytes, in proportion.
-pub(crate) fn per_kib(cost: Duration, bytes: u64) -> Duration {
-    Duration::from_ps((cost.as_ps() * bytes).div_ceil(1024))
 }

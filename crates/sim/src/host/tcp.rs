@@ -6,7 +6,7 @@
 use etherweave_primitives::Time;
 
 use super::Endpoint;
-use super::graph::{Request, RequestPart};
+use super::graph_state::{Request, RequestPart};
 use super::message::MessageKind;
 use super::segments;
 use super::socket::PendingWrite;

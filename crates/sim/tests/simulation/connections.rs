@@ -26,8 +26,8 @@ fn long_and_short() -> Traffic {
 }
 
 fn arrival(experiment: &Experiment, tag: u32) -> Time {
-    let observed = run(experiment, 1).observed.expect("ranks are observed");
-    let row = observed.transfers.iter().find(|row: &&TransferRow| row.tag == tag);
+    let (_, transfers) = run(experiment, 1).observed.expect("ranks are observed");
+    let row = transfers.iter().find(|row: &&TransferRow| row.tag == tag);
     row.expect("each message arrives").end
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use etherweave_primitives::{Duration, InputError, Rank};
 
 use super::OPERATIONS_MAX;
-use super::groups::Collectives;
+use super::collectives::Collectives;
 use super::node::{Activity, RankTrace, StreamName, TraceNode};
 use crate::collective::Rule;
 use crate::graph::{OwnMessage, OwnMessages};

@@ -24,6 +24,7 @@ mod deadlines;
 mod params;
 mod prr;
 mod receiver;
+mod recovery;
 mod scoreboard;
 mod sender;
 mod time_based_loss;

@@ -6,9 +6,9 @@ use super::congestion::Congestion;
 use super::deadlines::Deadlines;
 use super::params::{SegmentLoss, TcpParams};
 use super::prr::Prr;
+use super::recovery::{Frto, RecoveryPhase, Undo};
 use super::scoreboard::Scoreboard;
 use super::time_based_loss::{SegmentNote, TimeBasedLoss};
-use super::undo::{Frto, Undo};
 use super::window::{SendBuffer, Usage};
 use crate::transport::ranges::ByteRange;
 use crate::transport::rtt::{RoundTrip, TimeoutLimits};
@@ -46,19 +46,6 @@ pub struct SenderCounters {
     pub window_probes: u64,
     /// Reductions that were undone, as nothing was lost.
     pub undone_reductions: u64,
-}
-
-/// Where the connection stands towards congestion (RFC 5681, 6582, 6675; names as in Linux).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum RecoveryPhase {
-    /// Nothing is wrong.
-    Open,
-    /// Reducing the window because of a mark, until `until` is acknowledged.
-    Reducing { until: u64 },
-    /// Repairing a loss that duplicate ACKs reported, until `until` is acknowledged.
-    Recovery { until: u64 },
-    /// Repairing after a timeout, until `until` is acknowledged.
-    Loss { until: u64 },
 }
 
 /// A tail loss probe in flight (RFC 8985, section 7.4).

@@ -3,7 +3,8 @@
 use etherweave_primitives::{Duration, Time};
 
 use super::deadlines::EarlyDeadline;
-use super::sender::{Forced, RecoveryPhase, Sender};
+use super::recovery::RecoveryPhase;
+use super::sender::{Forced, Sender};
 
 /// Longest that a receiver may delay the ACK of a lone segment (RFC 8985, section 7.2: WCDelAckT).
 const DELAYED_ACK_WORST: Duration = Duration::from_ms(200);

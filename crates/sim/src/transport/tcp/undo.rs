@@ -1,32 +1,10 @@
 //! Undoing of reductions that nothing was lost for: by DSACK (as Linux counts it), and after a timeout by F-RTO (RFC
 //! 5682).
 
+use super::recovery::{Frto, RecoveryPhase, Undo};
 use super::scoreboard::Arrival;
-use super::sender::{RecoveryPhase, Sender};
+use super::sender::Sender;
 use crate::transport::ranges::ByteRange;
-
-/// What the window was before a loss, until it is known to have been one.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Undo {
-    window: u64,
-    threshold: u64,
-    /// Retransmissions from here on count [offset] (`undo_marker` of Linux).
-    from: u64,
-    /// Retransmitted and not reported to have arrived twice [B] (`undo_retrans`).
-    resent: u64,
-    has_resent: bool,
-}
-
-/// F-RTO after a timeout (RFC 5682, section 3.1: with SACK).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Frto {
-    /// Not in use, or decided: retransmit what is lost.
-    Off,
-    /// Only the first segment goes out again (step 1).
-    Armed,
-    /// It was acknowledged, and nothing else: new data go out (step 2.b).
-    Probing,
-}
 
 impl Sender {
     /// Before the window is reduced for a loss.
