@@ -58,7 +58,7 @@ class Case(NamedTuple):
 CASES = [
     Case("clos_300k", "up_down", "topology.folded_clos.hosts", (46_656, 93_312)),
     Case("butterfly_300k", "dimension_order", "topology.hyperx.dimensions.2.size", (2, 5)),
-    Case("dragonfly_300k", "dragonfly_minimal", "topology.dragonfly.groups", (47, 154)),
+    Case("dragonfly_300k", "minimal", "topology.dragonfly.groups", (47, 154)),
 ]
 
 

@@ -22,8 +22,6 @@ NAME_BYTES_MAX = 255
 """Longest name of a file on Linux (NAME_MAX) [bytes]."""
 PART = ".part"
 """Ends the name of a file that is not complete, which begins with a dot."""
-FORMER_PART = ".fresh"
-"""The same of former versions."""
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """First characters of texts that spreadsheets execute (OWASP, CSV Injection)."""
 
@@ -279,4 +277,4 @@ def quoted_table(table: "polars.DataFrame") -> "polars.DataFrame":
 
 def is_part(path: Path) -> bool:
     """Whether a file or a directory was not complete when a process was killed."""
-    return path.name.startswith(".") and path.name.endswith((PART, FORMER_PART))
+    return path.name.startswith(".") and path.name.endswith(PART)

@@ -12,7 +12,7 @@ import pytest
 
 import etherweave
 from etherweave.bench.calibration import CalibrationError, collecting, plans
-from etherweave.bench.calibration.collecting import collect
+from etherweave.bench.calibration.collecting import WORKLOADS_FILE, collect
 from etherweave.bench.calibration.micro_benchmarks import MicroBenchmark
 from etherweave.bench.calibration.plans import MeasuringHosts, PlannedWorkload, amount, plan
 from etherweave.bench.measure import MeasureError, MeasureLimits
@@ -191,7 +191,7 @@ def test_launches_of_other_workloads_are_rejected(pretend: Pretend, tmp_path: Pa
             collect(other, 1, hosts(), tmp_path, silent)
     with pytest.raises(CalibrationError, match="contains launches of other workloads"):
         collect(few(), 1, hosts(address="10.0.0.2"), tmp_path, silent)
-    (tmp_path / "asked.json").write_text('"torn')
+    (tmp_path / WORKLOADS_FILE).write_text('"torn')
     with pytest.raises(CalibrationError, match="expected a new directory"):
         collect(few(), 1, hosts(), tmp_path, silent)
 

@@ -241,7 +241,8 @@ def test_the_dashboard_is_printed() -> None:
 def test_the_verb_records_this_host(tmp_path: Path) -> None:
     start = [*command_line.COMMAND, "bench", "telemetry"]
     out = tmp_path / "out"
-    words = [*start, "record", "-i", "lo", "--period", "50ms", "--limit", "300ms", "--run", "r"]
+    times = ("--period", "50ms", "--time-limit", "300ms")
+    words = [*start, "record", "-i", "lo", *times, "--run", "r"]
     with subprocess.Popen(
         [*words, "-o", str(out)], stdin=subprocess.PIPE, stderr=subprocess.PIPE
     ) as started:
@@ -261,8 +262,11 @@ def test_the_verb_records_this_host(tmp_path: Path) -> None:
     [
         (("show", "none"), "none: holds no recording; expected what `bench run`"),
         (("record", "--period", "1us"), "expected 0.01 s or more"),
-        (("record", "--limit", "soon"), "expected a time"),
-        (("record", "--interface", "no0", "--limit", "1s"), "--interface no0: is not of this host"),
+        (("record", "--time-limit", "soon"), "expected a time"),
+        (
+            ("record", "--interface", "no0", "--time-limit", "1s"),
+            "--interface no0: is not of this host",
+        ),
         (("openmetrics", "none", "--history", "-o", "x.prom"), "expected --history > FILE"),
     ],
 )

@@ -237,15 +237,3 @@ def test_the_function_starts_nothing_beyond_its_limits(
         bench.run(["osu_latency"], tmp_path / "out", limits=limits)
     assert (caught.value.exceeded, launcher.jobs) == (("traffic",), [])
     assert not (tmp_path / "out").exists()
-
-
-def test_old_names_of_options_are_accepted_with_a_warning(
-    tmp_path: Path, launcher: FakeLauncher
-) -> None:
-    old = ("--launches-min", "6", "--launches-max", "8", "--limit", "90s", "--budget-bytes", "1GB")
-    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", "--size", "1B:4B", *old)
-    assert done.exit_code == 0, done.output
-    assert "WARNING: --limit is now called --time-limit" in done.stderr
-    assert "WARNING: --launches-max is now called --launches MIN:MAX" in done.stderr
-    assert {one.limit_s for one in launcher.jobs} == {90.0}
-    assert len(launcher.jobs) == 1 + 6

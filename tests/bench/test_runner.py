@@ -208,7 +208,7 @@ def test_a_run_killed_before_anything_was_kept_leaves_a_directory_that_will_do(
 ) -> None:
     """The campaign is written beside its place first."""
     (tmp_path / "out").mkdir()
-    (tmp_path / "out/.campaign.json.fresh").write_text("{")
+    (tmp_path / "out/.campaign.json.part").write_text("{")
     Store.create(tmp_path / "out", campaign())
     assert Store.open(tmp_path / "out").campaign == campaign()
 
@@ -366,13 +366,3 @@ def test_the_text_of_another_benchmark_does_not_count() -> None:
     (one,) = campaign().experiments
     verdict = judge(one, "done", captured("iperf3/tcp-1stream.txt"), "")
     assert verdict.problems == ("text of iperf3; expected one of osu",)
-
-
-def test_launches_of_the_last_release_are_read_with_a_warning(tmp_path: Path) -> None:
-    store = Store.create(tmp_path / "out", campaign())
-    launch_until_decided(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 3)
-    (path, *_) = sorted((tmp_path / "out/launches").glob("*.json"))
-    path.write_text(path.read_text().replace('"session"', '"sitting"'))  # an alias
-    with pytest.warns(FutureWarning, match="name their session `"):
-        records = store.records()
-    assert {one.session for one in records} == {3}

@@ -218,8 +218,7 @@ def test_a_fabric_that_may_deadlock_shows_the_ring(dragonfly: Path) -> None:
 def test_routings_that_decide_for_every_packet_are_proved_by_the_order_of_channels(
     dragonfly: Path,
 ) -> None:
-    former = "dragonfly_non_minimal"
-    names = ("ugal_local", former, "conditional_tables")
+    names = ("ugal_local", "conditional", "conditional_tables")
     done = run(dragonfly, *(word for name in names for word in ("--routing", name)), "--json")
     assert done.returncode == 0, done.stderr
     ugal, conditional, tables = json.loads(done.stdout)["routings"]

@@ -141,7 +141,7 @@ def test_congestion_notifications_belong_to_dcqcn() -> None:
         ({"topology": PAIR}, ExportOptions(dscps={1: 2, 3: 2}), "one DSCP for two priorities"),
         (
             {"topology": DRAGONFLY},
-            ExportOptions(routing="dragonfly_minimal"),
+            ExportOptions(routing="minimal"),
             "1 lossless priorities in 1 traffic classes; expected 2 in classes of their own, which",
         ),
         (
@@ -150,7 +150,7 @@ def test_congestion_notifications_belong_to_dcqcn() -> None:
                 "flow_control": {"pfc": {"priorities": [0, 1]}},
                 "ets": {"class_of_priority": [0, 0, 2, 3, 4, 5, 6, 7]},
             },
-            ExportOptions(routing="dragonfly_minimal"),
+            ExportOptions(routing="minimal"),
             "2 lossless priorities in 1 traffic classes; expected 2",
         ),
         (

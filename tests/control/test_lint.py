@@ -56,7 +56,7 @@ def dragonfly() -> Files:
         "topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}},
         "flow_control": {"pfc": {"priorities": [3, 4]}},
     }
-    options = ExportOptions(routing="dragonfly_minimal", sonic=SonicForm(is_whole=True))
+    options = ExportOptions(routing="minimal", sonic=SonicForm(is_whole=True))
     return files(policy(scenario, options=options), "sonic")
 
 

@@ -52,14 +52,14 @@ macro_rules! plan_of {
     };
 }
 
-/// Everything that follows from the list of routings. Each has a name, and former ones; where it has one, the module of
+/// Everything that follows from the list of routings. Each has a name; where it has one, the module of
 /// its plan, `plan(&Topology)`, the legal steps between switches, `by flow` where a run gives flows such paths; and
 /// where it has one, its decision for every packet, `in order` where packets of a flow take one path as long as
 /// switches are joined by one link, with how it is made for the fabrics it works on.
 macro_rules! routings {
     ($(
         $(#[$meta:meta])*
-        $routing:ident = $name:literal $(former $former:literal)*
+        $routing:ident = $name:literal
             $(, plan $module:ident $(by $flow:ident)?)?
             $(, packets $(in $order:ident)? [$($basis:ident => $make:expr),+ $(,)?])?;
     )*) => {
@@ -67,7 +67,7 @@ macro_rules! routings {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         pub enum RoutingKind {
-            $($(#[$meta])* #[serde(rename = $name $(, alias = $former)*)] $routing,)*
+            $($(#[$meta])* #[serde(rename = $name)] $routing,)*
         }
 
         impl RoutingKind {
@@ -81,10 +81,10 @@ macro_rules! routings {
                 }
             }
 
-            /// The routing of a name or a former name.
+            /// The routing of a name.
             pub fn named(name: &str) -> Option<RoutingKind> {
                 match name {
-                    $($name $(| $former)* => Some(RoutingKind::$routing),)*
+                    $($name => Some(RoutingKind::$routing),)*
                     _ => None,
                 }
             }
@@ -169,15 +169,15 @@ routings! {
     /// Every shortest path that never climbs after it descended, up being towards a root; on every topology.
     UpStarDownStar = "up_star_down_star", plan up_star_down_star by flow;
     /// MIN: at most a local, a global and a local hop of a dragonfly.
-    Minimal = "minimal" former "dragonfly_minimal",
+    Minimal = "minimal",
         plan dragonfly_minimal,
         packets in order [DragonflyPlan => |plan| DragonflyMinimal { plan }];
     /// VAL: by a random group of a dragonfly.
-    ValiantGroup = "valiant_group" former "dragonfly_valiant_group",
+    ValiantGroup = "valiant_group",
         plan dragonfly_valiant_group,
         packets [DragonflyPlan => |plan| ValiantGroup { plan }];
     /// VAL: by a random switch of another group of a dragonfly.
-    ValiantSwitch = "valiant_switch" former "dragonfly_valiant_switch",
+    ValiantSwitch = "valiant_switch",
         plan dragonfly_valiant_switch,
         packets [DragonflyPlan => |plan| ValiantSwitch { plan }];
     /// UGAL-L: minimal or VAL, by the queues of the source's switch; dragonfly, flattened butterfly, HyperX.
@@ -193,7 +193,7 @@ routings! {
     /// PB: one of both, by which global links of the group are saturated.
     Piggyback = "piggyback", packets [DragonflyPlan => Piggyback::new];
     /// Minimal while the minimal output takes packets, otherwise the global port of the host: conditional rules.
-    Conditional = "conditional" former "dragonfly_non_minimal" former "dragonfly_detour",
+    Conditional = "conditional",
         plan dragonfly_non_minimal,
         packets [DragonflyPlan => |plan| Conditional { h: plan.global_ports(), plan }];
     /// By a random group where a central controller found links between groups overloaded a while ago, else minimal.
@@ -211,7 +211,7 @@ routings! {
             LowGridPlan => |plan| GridAdaptiveMinimal { plan },
         ];
     /// VAL: by a random switch of a flattened butterfly, HyperX, torus or mesh.
-    Valiant = "valiant" former "dimension_valiant",
+    Valiant = "valiant",
         plan dimension_valiant,
         packets [ButterflyPlan => |plan| Valiant { plan }, GridPlan => |plan| GridValiant { plan }];
     /// DAL: in each dimension minimal, or once by another switch of the row, by the queues.

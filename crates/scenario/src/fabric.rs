@@ -436,7 +436,7 @@ mod tests {
     fn a_routing_has_the_priorities_that_keep_it_from_deadlock() {
         let fabric = Fabric::parse("[topology.dragonfly]\np = 1\na = 2\nh = 1", "x.toml", &[]).unwrap();
         assert_eq!(fabric.routing_priorities(None), Ok(1));
-        for (name, priorities) in [("minimal", 2), ("dragonfly_minimal", 2), ("ugal_local", 3), ("conditional", 2)] {
+        for (name, priorities) in [("minimal", 2), ("ugal_local", 3), ("conditional", 2)] {
             assert_eq!(fabric.routing_priorities(Some(name)), Ok(priorities), "{name}");
         }
         let error = fabric.routing_priorities(Some("ugall")).unwrap_err().to_string();

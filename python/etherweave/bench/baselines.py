@@ -1,9 +1,7 @@
 """Baselines: results that a user stores under a name, in a file of the user's."""
 
-import re
-import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from etherweave.bench.comparisons import numbers_of
@@ -14,7 +12,6 @@ from etherweave.inputs import decoded, read_json
 from etherweave.units import Unit
 
 FORMAT = 1
-_OLD_LABEL = re.compile(r"\bway=")
 
 
 class BaselineError(ValueError):
@@ -116,27 +113,4 @@ def _read(file: Path) -> _BaselineFile:
         raise BaselineError(f"{file}: {error}; {expected}") from None
     if shelf.format != FORMAT:
         raise BaselineError(f"{file}: format {shelf.format}; {expected}")
-    return _with_new_labels(shelf, file)
-
-
-def _with_new_labels(shelf: _BaselineFile, file: Path) -> _BaselineFile:
-    """Rename the label ``way`` of older files to ``direction``, with a warning."""
-    if not any("way=" in row.point.labels for one in shelf.baselines.values() for row in one.rows):
-        return shelf
-    warnings.warn(
-        f"{file}: has the label `way`, which is now `direction`; the next release reads the new "
-        "label only: write the file anew",
-        FutureWarning,
-        stacklevel=2,
-    )
-    renamed = {name: replace(one, rows=_renamed(one.rows)) for name, one in shelf.baselines.items()}
-    return replace(shelf, baselines=renamed)
-
-
-def _renamed(rows: tuple[_BaselineRow, ...]) -> tuple[_BaselineRow, ...]:
-    return tuple(
-        replace(
-            row, point=replace(row.point, labels=_OLD_LABEL.sub("direction=", row.point.labels))
-        )
-        for row in rows
-    )
+    return shelf

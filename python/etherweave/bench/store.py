@@ -16,7 +16,6 @@ import fcntl
 import json
 import os
 import shutil
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -235,22 +234,10 @@ def _decoded(kind: type[T], path: Path) -> T:
         raise StoreError(f"{path}: {error}") from None
 
 
-_OLD_SESSION = "sitting"  # An alias of the key `session`, read for one release.
-
-
 def _record(path: Path) -> LaunchRecord:
-    """Read a launch, also one whose session has the older name."""
-    facts = _read(path)
-    if _OLD_SESSION in facts and "session" not in facts:
-        warnings.warn(
-            f"{path.parent}: launches name their session `{_OLD_SESSION}`; the next release reads "
-            "`session` only",
-            FutureWarning,
-            stacklevel=2,
-        )
-        facts["session"] = facts.pop(_OLD_SESSION)
+    """Read a launch."""
     try:
-        record = decoded(LaunchRecord, facts, path.name)
+        record = decoded(LaunchRecord, _read(path), path.name)
         if not 0 <= record.start_ns <= record.end_ns < 2**63 or not 0 <= record.round < 10**6:
             raise ValueError(f"{path.name}: start_ns, end_ns or round: out of range")
         return record

@@ -12,7 +12,7 @@ import typer
 
 import etherweave
 from etherweave.bench.measure.errors import MeasureLaunchError
-from etherweave.cli.bench.amounts import TrafficLimit, renamed
+from etherweave.cli.bench.amounts import TrafficLimit
 from etherweave.cli.exits import INTERRUPTED, mistakes, notice, print_error, reject
 from etherweave.cli.measure import (
     LAUNCH_MISTAKES,
@@ -21,7 +21,6 @@ from etherweave.cli.measure import (
     Fabric,
     Hosts,
     LaunchTimeLimit,
-    Repeat,
     SelectedSite,
     SiteFile,
     limits_of,
@@ -85,7 +84,6 @@ def calibrate_verb(
             "--launches", min=1, help="Launch each workload this often, in shuffled rounds."
         ),
     ] = 6,
-    repeat: Repeat = None,
     time_limit: LaunchTimeLimit = TIME_LIMIT,
     traffic_limit: TrafficLimit = TRAFFIC_LIMIT,
     study: Annotated[
@@ -118,15 +116,14 @@ def calibrate_verb(
         directory(output)
     with _mistakes():
         if site and output:
-            count = renamed("--repeat", "--launches", repeat, launches)
             limits, selected = (
                 limits_of(time_limit, traffic_limit),
                 select_site(site, fabric, hosts),
             )
             if hpcc:
-                workloads = _challenge(base, selected, count, limits, output / CHALLENGE, hpcc)
+                workloads = _challenge(base, selected, launches, limits, output / CHALLENGE, hpcc)
             else:
-                workloads = _measured(base, selected, count, limits, output)
+                workloads = _measured(base, selected, launches, limits, output)
         else:
             workloads = [one for place in measured or [] for one in read(place, base)]
         calibration = calibrate(workloads, notice)

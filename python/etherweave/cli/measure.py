@@ -10,7 +10,7 @@ import etherweave
 from etherweave.bench.measure.errors import MeasureError, MeasureLaunchError
 from etherweave.bench.measure.launch import LaunchOptions, LaunchProgram
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
-from etherweave.cli.bench.amounts import TrafficLimit, octets, renamed, seconds
+from etherweave.cli.bench.amounts import TrafficLimit, octets, seconds
 from etherweave.cli.exits import INTERRUPTED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
 
@@ -40,7 +40,6 @@ Hosts = Annotated[
     str | None,
     typer.Option(metavar="NAME,…", help="Names of the site's hosts in rank order; all by default."),
 ]
-Repeat = Annotated[int | None, typer.Option("--repeat", min=1, hidden=True)]
 LAUNCH_MISTAKES = (etherweave.ScenarioError, SiteError, MeasureError)
 LaunchTimeLimit = Annotated[
     str,
@@ -108,7 +107,6 @@ def measure_verb(
         int | None,
         typer.Option("--ranks", min=1, help="Refuse a scenario with another number of ranks."),
     ] = None,
-    np: Annotated[int | None, typer.Option("--np", min=1, hidden=True)] = None,
     launch_option: Annotated[
         list[str] | None,
         typer.Option(metavar="WORD", help="Pass this argument to the launcher; repeatable."),
@@ -116,7 +114,6 @@ def measure_verb(
     launches: Annotated[
         int, typer.Option("--launches", min=1, help="Launch this often; each starts all ranks.")
     ] = 1,
-    repeat: Repeat = None,
     warm_up: Annotated[
         int, typer.Option(min=0, help="Number of warm-up passes over each block of a program.")
     ] = 1,
@@ -158,8 +155,8 @@ def measure_verb(
                 hosts=selected and selected.hosts,
                 options=options,
                 limits=limits,
-                ranks=renamed("--np", "--ranks", np, ranks),
-                launches=renamed("--repeat", "--launches", repeat, launches),
+                ranks=ranks,
+                launches=launches,
                 warm_up=warm_up,
                 verify=verify,
                 compiler=compiler,

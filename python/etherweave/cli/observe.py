@@ -10,7 +10,7 @@ import typer
 
 import etherweave
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import mistakes, notice, reject
+from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
@@ -67,10 +67,6 @@ def observe(
         Path | None,
         typer.Option(metavar="FILE.html", help="Write a page that animates the utilisation."),
     ] = None,
-    former_animation: Annotated[
-        Path | None,
-        typer.Option("--film", hidden=True, help="File, by the old name of --animation."),
-    ] = None,
     output: Annotated[
         Path | None, output_option("Directory for all tables, as Parquet.", "DIRECTORY")
     ] = None,
@@ -85,9 +81,6 @@ def observe(
     exit code is 2 after a mistake.
     """
     changes = overrides(settings)
-    if former_animation:
-        notice("WARNING: --film is now --animation; the next release rejects the old name.")
-        animation = animation or former_animation
     drawing("--heat", heat, ".svg")
     drawing("--animation", animation, ".html")
     if output:

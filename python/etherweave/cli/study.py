@@ -62,9 +62,6 @@ def study(
         bool, typer.Option("--fresh", help="Run experiments again that have a result.")
     ] = False,
     threads: Threads = ALL_PROCESSORS,
-    processes: Annotated[
-        int | None, typer.Option("--processes", min=1, hidden=True, help="Alias of --threads.")
-    ] = None,
     where: ExecutorName = "local",
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if a figure is outside its bounds.")
@@ -85,8 +82,6 @@ def study(
 
     if not name:
         return _print_studies()
-    if processes:
-        notice("WARNING: --processes is now --threads; the next release rejects the old name.")
     stem = Path(name).resolve().name
     home = directory(output or Path("results") / (f"{stem}-full" if full else stem))
     try:
@@ -97,7 +92,7 @@ def study(
                 full=full,
                 only=only,
                 fresh=fresh,
-                processes=processes or threads,
+                processes=threads,
                 where=where,
                 on_progress=on_progress,
             )

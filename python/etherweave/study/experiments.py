@@ -135,8 +135,7 @@ class ExperimentResult:
 
 
 def _points(path: Path) -> pl.DataFrame:
-    points = pl.DataFrame(read_parquet(path))
-    return points.rename({"detoured_share": "misrouted_share"}, strict=False)  # alias
+    return pl.DataFrame(read_parquet(path))
 
 
 _READERS: dict[str, Callable[[Path], Any]] = {

@@ -75,8 +75,7 @@ fn custom(format: &str, text: &str) -> String {
 fn value() -> impl Strategy<Value = String> {
     let names = "flat|per_switch|per_group|coordinates|plain|ternary|prefixes|prefixes_nested|wildcards|always_on|\
         link_sleep|low_power_idle|up_down|up_star_down_star|shortest_path|dimension_order|dimension_adaptive|\
-        dimension_valiant|minimal|ugal_local|spray|controller|minimal_tables|\
-        dragonfly_minimal|dragonfly_valiant_group|dragonfly_valiant_switch|dragonfly_non_minimal|\
+        valiant|minimal|ugal_local|spray|controller|minimal_tables|valiant_group|valiant_switch|conditional|\
         exascale-2015|ethernet-100g|ethernet-400g|example";
     let names: Vec<String> = names.split('|').map(|name| format!("\"{name}\"")).collect();
     let number = prop::sample::select(vec![

@@ -25,8 +25,6 @@ LAUNCHES = "launches"
 """Directory of launches, beside a calibration."""
 WORKLOADS_FILE = "workloads.json"
 """File with the digest of the workloads that a directory's launches measure."""
-_FORMER_WORKLOADS_FILE = "asked.json"
-"""Its name before; accepted for one release."""
 Report = Callable[[int, int, str], None]
 """Takes the number of finished launches, of all launches, and the name of the last."""
 
@@ -103,11 +101,11 @@ def _check_directory(
             asdict(hosts.link) if hosts.link else None,
         ]
     )
-    for path in (directory / WORKLOADS_FILE, directory / _FORMER_WORKLOADS_FILE):
-        known = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
-        if known not in (None, json.dumps(planned)):
-            raise CalibrationError(
-                f"{directory}: contains launches of other workloads, hosts or fabrics; "
-                "expected a new directory, or the same calibration"
-            )
+    path = directory / WORKLOADS_FILE
+    known = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+    if known not in (None, json.dumps(planned)):
+        raise CalibrationError(
+            f"{directory}: contains launches of other workloads, hosts or fabrics; "
+            "expected a new directory, or the same calibration"
+        )
     write_text(below(directory, WORKLOADS_FILE), json.dumps(planned))

@@ -1,7 +1,6 @@
 """Options with units that ``measure``, ``calibrate`` and ``bench`` share, and their amounts.
 
-Sizes, rates and times are texts with a unit: 64KiB, 100Gb/s, 10min. An old option that has a new
-name stays for one release as a hidden one; :func:`renamed` warns and takes its value.
+Sizes, rates and times are texts with a unit: 64KiB, 100Gb/s, 10min.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,7 +10,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from etherweave.bench.environment.readers import ROOT
-from etherweave.cli.exits import print_error, reject
+from etherweave.cli.exits import reject
 from etherweave.units import size_of, time_of
 
 T = TypeVar("T")
@@ -41,14 +40,6 @@ def seconds(option: str, text: str) -> float:
 def octets(option: str, text: str) -> int:
     """Read the size of an option [bytes], above zero, or end with the mistake."""
     return _above_zero(option, text, size_of)
-
-
-def renamed(old: str, new: str, value: T | None, usual: T) -> T:
-    """Return the value that was given under an option's old name, with a warning, or the usual."""
-    if value is None:
-        return usual
-    print_error(f"WARNING: {old} is now called {new}; the old name goes with the next release.")
-    return value
 
 
 N = TypeVar("N", int, float)

@@ -25,7 +25,7 @@ from etherweave.bench.environment.snapshot import Snapshot, snapshot
 from etherweave.bench.launchers import Launcher
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import SiteError
-from etherweave.cli.bench.amounts import existing, octets, renamed
+from etherweave.cli.bench.amounts import existing, octets
 from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.inputs import read_bytes
@@ -101,16 +101,13 @@ def environment(
     root: Root = Path("/"),
     site: SiteFile = None,
     as_json: AsJson = False,
-    old_bytes: Annotated[float | None, typer.Option("--bytes", min=0, hidden=True)] = None,
 ) -> None:
     """Print what about this host impairs measurements, and how to correct it.
 
     With --site, about every host of a site, through its launcher. Nothing is changed. What cannot
     be read is reported as unchecked. Ends with 1 when there is a warning.
     """
-    bytes_expected = renamed(
-        "--bytes", "--traffic", old_bytes, octets("--traffic", traffic) if traffic else None
-    )
+    bytes_expected = octets("--traffic", traffic) if traffic else None
     if site:
         if any((interface, to, before, other, bytes_expected, processes, root != ROOT)):
             reject("--site: expected no option beside it but --json")

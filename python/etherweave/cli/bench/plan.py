@@ -16,7 +16,7 @@ from etherweave.bench.plans import (
     FabricEstimate,
     nodes_least,
 )
-from etherweave.cli.bench.amounts import renamed, seconds
+from etherweave.cli.bench.amounts import seconds
 from etherweave.cli.bench.info import entry_of
 from etherweave.cli.bench.printing import plan_rows
 from etherweave.cli.design_page import print_table
@@ -72,7 +72,6 @@ def plan(
         str, typer.Option(metavar="TIME", help="Assume this one-way latency between processes.")
     ] = "20us",
     as_json: AsJson = False,
-    old_seconds: Annotated[int | None, typer.Option("--seconds", min=1, hidden=True)] = None,
 ) -> None:
     """Print the command, the traffic and the predicted time of a benchmark.
 
@@ -83,7 +82,7 @@ def plan(
     with mistakes(ValueError):
         fabric = FabricEstimate(rate_of(rate), time_of(latency))
     hosts = nodes or nodes_least(name)
-    test_s = duration_of(duration, old_seconds)
+    test_s = duration_of(duration)
     request = BenchmarkRequest(
         name, hosts, ranks, smallest, largest, iterations, test_s, streams, device
     )
@@ -113,10 +112,10 @@ def sizes_of(text: str | None) -> tuple[int | None, int | None]:
     return smallest, largest
 
 
-def duration_of(text: str | None, old_seconds: int | None) -> int | None:
+def duration_of(text: str | None) -> int | None:
     """Read the length of a test [s], in whole seconds, or end with the mistake."""
     if text is None:
-        return renamed("--seconds", "--duration", old_seconds, None)
+        return None
     length = seconds("--duration", text)
     if length != int(length):
         reject(f"--duration {text}: expected whole seconds, such as 10s")

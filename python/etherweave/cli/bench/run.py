@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from etherweave.cli.bench.amounts import TimeLimit, TrafficLimit, octets, renamed, seconds
+from etherweave.cli.bench.amounts import TimeLimit, TrafficLimit, octets, seconds
 from etherweave.cli.bench.plan import Duration, Iterations, Ranks, Streams, duration_of, sizes_of
 from etherweave.cli.exits import (
     FAILED,
@@ -122,12 +122,6 @@ def run_verb(
         typer.Option("--telemetry/--no-telemetry", help="Record the counters of all hosts."),
     ] = True,
     as_json: AsJson = False,
-    launches_min: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
-    launches_max: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
-    limit: Annotated[str | None, typer.Option(hidden=True)] = None,
-    budget_bytes: Annotated[str | None, typer.Option(hidden=True)] = None,
-    budget_time: Annotated[str | None, typer.Option(hidden=True)] = None,
-    old_seconds: Annotated[int | None, typer.Option("--seconds", min=1, hidden=True)] = None,
 ) -> None:
     """Launch benchmarks on a cluster until their medians are known, and keep every launch.
 
@@ -140,9 +134,6 @@ def run_verb(
     from etherweave.bench.site.values import SiteError
     from etherweave.bench.store import StoreError
 
-    time_limit = renamed("--limit", "--time-limit", limit, time_limit)
-    total_time_limit = renamed("--budget-time", "--total-time-limit", budget_time, total_time_limit)
-    traffic_limit = renamed("--budget-bytes", "--traffic-limit", budget_bytes, traffic_limit)
     limits = bench.CampaignLimits(
         seconds("--time-limit", time_limit) if time_limit else None,
         seconds("--total-time-limit", total_time_limit),
@@ -159,10 +150,10 @@ def run_verb(
                 sizes=tuple(map(sizes_of, size or ())) or ((None, None),),
                 ranks_per_host=ranks,
                 iterations=iterations,
-                duration_s=duration_of(duration, old_seconds),
+                duration_s=duration_of(duration),
                 streams=streams,
                 all_pairs=all_pairs,
-                rule=_rule(half_width, launches, launches_min, launches_max),
+                rule=_rule(half_width, launches),
                 seed=seed,
                 limits=limits,
                 telemetry=telemetry,
@@ -178,14 +169,10 @@ def run_verb(
     _end(done, output, as_json)
 
 
-def _rule(
-    half_width: float, launches: str, launches_min: int | None, launches_max: int | None
-) -> "StoppingRule":
+def _rule(half_width: float, launches: str) -> "StoppingRule":
     from etherweave.bench.statistics.launches import StoppingRule
 
     least, most = launches_of(launches)
-    least = renamed("--launches-min", "--launches MIN:MAX", launches_min, least)
-    most = renamed("--launches-max", "--launches MIN:MAX", launches_max, most)
     return StoppingRule(half_width, launches_min=least, launches_max=most)
 
 

@@ -15,7 +15,7 @@ from etherweave.bench.telemetry.openmetrics import dashboard as dashboard_text
 from etherweave.bench.telemetry.process import RecordingOptions, until_ended
 from etherweave.bench.telemetry.process import record as recorded
 from etherweave.bench.telemetry.recorder import Recording, Rise, rises
-from etherweave.cli.bench.amounts import existing, renamed, seconds
+from etherweave.cli.bench.amounts import existing, seconds
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.cli.parameters import AsJson, directory, output_option
@@ -57,14 +57,12 @@ def record(
     output: Annotated[
         Path | None, output_option("Write Parquet tables here instead.", "DIRECTORY")
     ] = None,
-    limit: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Record this host's counters until standard input ends, or Ctrl-C.
 
     Prints a line of JSON at each sample, or writes tables at the end with --output. The share of a
     processor that it took is printed on standard error.
     """
-    time_limit = renamed("--limit", "--time-limit", limit, time_limit)
     existing(interface or ())
     with mistakes(ValueError):
         limit_s = seconds("--time-limit", time_limit) if time_limit else RecordingOptions.limit_s

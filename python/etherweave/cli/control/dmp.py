@@ -55,7 +55,6 @@ TimeLimit = Annotated[
         "--time-limit", metavar="TIME", help="Longest wait for an answer, with repeated requests."
     ),
 ]
-OldLimit = Annotated[str | None, typer.Option("--limit", hidden=True)]
 
 
 @dmp.command(epilog=REQUEST_EXAMPLES)
@@ -65,7 +64,6 @@ def request(
         bool, typer.Option("--dry-run", help="Print the address; change nothing.")
     ] = False,
     time_limit: TimeLimit = LIMIT,
-    old_limit: OldLimit = None,
     as_json: AsJson = False,
 ) -> None:
     """Request an address from the switch once, print it and set it.
@@ -79,9 +77,7 @@ def request(
             for each in opened.values():
                 _set_up(each, dry_run)
         before = {name: each.address for name, each in opened.items()}
-        outcomes = request_addresses(
-            opened.values(), RequestTiming(limit_s=_limit_s(time_limit, old_limit))
-        )
+        outcomes = request_addresses(opened.values(), RequestTiming(limit_s=_limit_s(time_limit)))
         if not dry_run:
             outcomes = {name: _assigned(opened[name], outcomes[name]) for name in outcomes}
     rows = [_row(name, outcomes[name], before[name]) for name in outcomes]
@@ -96,7 +92,6 @@ def daemon(
         str, typer.Option(metavar="TIME", help="Time from an answer to the next request.")
     ] = CHECK,
     time_limit: TimeLimit = LIMIT,
-    old_limit: OldLimit = None,
 ) -> None:
     """Keep addresses up to date: request them when a link comes up, and periodically.
 
@@ -107,7 +102,7 @@ def daemon(
         schedule = MonitorTiming(check_s=seconds("--check", check, 1, 86400))
         serve(
             dict.fromkeys(interface),
-            RequestTiming(limit_s=_limit_s(time_limit, old_limit)),
+            RequestTiming(limit_s=_limit_s(time_limit)),
             schedule,
             notice,
             stop,
@@ -142,10 +137,8 @@ def decode(
         raise typer.Exit(FAILED)
 
 
-def _limit_s(time_limit: str, old: str | None) -> float:
-    if old is not None:
-        print_error("WARNING: --limit is now called --time-limit; the old name ends next release.")
-    return seconds("--time-limit", old or time_limit, 0.1, 3600)
+def _limit_s(time_limit: str) -> float:
+    return seconds("--time-limit", time_limit, 0.1, 3600)
 
 
 def _set_up(interface: DmpInterface, dry_run: bool) -> None:

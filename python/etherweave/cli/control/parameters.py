@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from etherweave.cli.exits import print_error, reject
+from etherweave.cli.exits import reject
 from etherweave.control.rules import FabricPlan, SwitchPlan
 from etherweave.control.text import mac_value
 from etherweave.inputs import read_text
@@ -55,28 +55,14 @@ def switch_of(plan: FabricPlan, name: str) -> SwitchPlan:
 
 
 def seconds(option: str, text: str, least_s: float, most_s: float) -> float:
-    """Read the time of an option [s], or end with the mistake.
-
-    A number without a unit counts seconds, with a warning, for one release.
-    """
-    value_s = _number(text)
-    if value_s is None:
-        try:
-            value_s = time_of(text)
-        except ValueError as error:
-            reject(f"{option} {error}")
-    else:
-        print_error(f"WARNING: {option} {text}: expected a time with its unit, such as {text}s.")
+    """Read the time of an option [s], or end with the mistake."""
+    try:
+        value_s = time_of(text)
+    except ValueError as error:
+        reject(f"{option} {error}")
     if not least_s <= value_s <= most_s:
         reject(f"{option} {text}: expected {least_s:g}s to {most_s:g}s")
     return value_s
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _address(path: Path, line: int, word: str | None) -> int:

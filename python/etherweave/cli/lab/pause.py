@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from etherweave.cli.control.parameters import seconds
-from etherweave.cli.exits import print_error, reject
+from etherweave.cli.exits import reject
 from etherweave.cli.lab.parameters import Name, reported_errors, root_only, step_printer
 from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.layout import LabPort
@@ -22,7 +22,6 @@ def pause_verb(
     duration: Annotated[
         str, typer.Option("--time", metavar="TIME", help="Length of the pause.")
     ] = "5s",
-    old_seconds: Annotated[str | None, typer.Option("--seconds", hidden=True)] = None,
     name: Name = None,
 ) -> None:
     """Pause a port by PAUSE frames from its neighbour, then resume it.
@@ -30,9 +29,7 @@ def pause_verb(
     In a lab with control.rules = "conditional", traffic uses the alternative rules in the meantime.
     """
     root_only()
-    if old_seconds is not None:
-        print_error("WARNING: --seconds is now called --time; the old name ends next release.")
-    time_s = seconds("--time", old_seconds or duration, 0.1, 3600)
+    time_s = seconds("--time", duration, 0.1, 3600)
     with reported_errors():
         lab = lifecycle.find(state.machine_scope(), name)
         known = lab.layout.switches

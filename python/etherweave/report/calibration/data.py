@@ -73,7 +73,7 @@ def load_calibration(source: Path) -> Calibrated:
     """
     path = source / CALIBRATION_FILE
     try:
-        facts = _renamed(read_json(path))
+        facts = read_json(path)
         parts = [facts[name] for name in ("constants", "micro_benchmarks", "held_out")]
         constants = tuple(_read(CalibratedConstant, one) for one in parts[0])
         micro_benchmarks, held_out = (
@@ -86,20 +86,6 @@ def load_calibration(source: Path) -> Calibrated:
     if lost := [one.key for one in constants if not _are_times(_values(one))]:
         raise ValueError(f"{path}: {lost[0]}: is no time; expected nanoseconds above zero")
     return Calibrated(source, Calibration(constants, micro_benchmarks, held_out))
-
-
-def _renamed(value: Any) -> Any:
-    """Replace former names of keys, which are accepted for one release."""
-    if isinstance(value, list):
-        return [_renamed(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    return {_new_name(key): _renamed(one) for key, one in value.items()}
-
-
-def _new_name(key: str) -> str:
-    predicted = key.replace("foretold_", "predicted_")  # alias
-    return "micro_benchmarks" if key == "probes" else predicted
 
 
 def _are_times(values: list[float]) -> bool:
