@@ -17,7 +17,8 @@ CORE := $(shell find crates mpi -path crates/tidy -prune -o -path crates/fuzz -p
 # One simulation on several processes: with an MPI library, whose interface is read by libclang.
 LIBCLANG := $(shell (ldconfig -p; ls $(LIBCLANG_PATH) /usr/lib/llvm-*/lib) 2>/dev/null | grep --max-count=1 'libclang[-.0-9]*so')
 MPI := $(and $(shell command -v mpicc),$(LIBCLANG),--features mpi)
-# Tests of one file, and tests of what a machine has once, run one after the other; see tests/conftest.py.
+# Tests of one file, and tests of what a machine has once, run one after the other; see tests/conftest.py. Tests that
+# compare times of this machine need it for themselves: they are measurements, and belong to `make bench`.
 SIDE_BY_SIDE := --numprocesses=auto --maxprocesses=8 --dist=loadgroup
 # Crates that differ from the last commit; the binding has no tests in Rust.
 CHANGED = $(filter-out python,$(shell git status --porcelain -- crates | cut -c4- | cut -d/ -f2))
@@ -30,7 +31,6 @@ setup: $(VENV)/core.stamp ## Build the core and leave the command line at .venv/
 test: setup ## Run every test, side by side where they share nothing, then the lints
 	cargo test --quiet
 	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not alone"
-	$(BIN)/pytest --quiet -m alone
 	@$(MAKE) --no-print-directory lint
 
 test-fast: setup ## Run quick tests, and those of crates that differ from the last commit
@@ -63,8 +63,9 @@ study: setup ## Reproduce published evaluations and compare with their figures
 	$(BIN)/etherweave study hot-interconnects-2022
 	$(BIN)/etherweave study osu-references
 
-bench: setup ## Time simulations and designs (ROWS="*_300k*" for some); appends to bench/history.jsonl
+bench: setup ## Time simulations and designs (ROWS="*_300k*" for some), appended to bench/history.jsonl; measure namespaces
 	$(BIN)/python bench/run.py --only "$(ROWS)"
+	$(BIN)/pytest --quiet -m alone
 
 # To mypy a study is a package, whose name may not have a hyphen.
 $(VENV)/studies: $(wildcard studies/*)
