@@ -104,10 +104,10 @@ fn check_priorities(errors: &mut InputErrors, scenario: &Scenario) {
         FlowControl::Credits(credits) => (credits.priorities.clone(), "a priority under credits"),
         FlowControl::None {} | FlowControl::GlobalPause(_) => (Priority::all().collect(), "any priority"),
     };
-    let is_roce = scenario.transport.roce().is_some();
+    let expects_no_loss = scenario.transport.expects_no_loss();
     for (number, job) in scenario.job.iter().enumerate() {
         // Flow-level mode loses nothing; where packets would, the run says so.
-        let is_lossless = !is_roce || !scenario.fidelity(job).is_packet() || lossless.contains(&job.priority);
+        let is_lossless = !expects_no_loss || !scenario.fidelity(job).is_packet() || lossless.contains(&job.priority);
         let found = format!("RoCE in priority {}, which loses packets", job.priority.get());
         errors.check(InputError::unless(is_lossless, format!("job.{number}.priority"), found, expected));
     }
@@ -188,7 +188,7 @@ fn short_pause(scenario: &Scenario) -> Option<String> {
 /// Links of hosts that are faster than the NIC which a scenario has unless it describes another.
 fn slow_nic(scenario: &Scenario, topology: &Topology) -> Option<String> {
     let (nic, default) = (&scenario.nic, NicParams::default().drain_rate);
-    let is_drained = scenario.transport.roce().is_some() && nic.pcie.is_none() && !scenario.job.is_empty();
+    let is_drained = !scenario.transport.is_in_kernel() && nic.pcie.is_none() && !scenario.job.is_empty();
     let rate = |host| topology.channel(topology.host_channel(HostId::from_index(host))).rate;
     let fastest = (0..topology.hosts()).map(rate).max().filter(|&rate| rate > default)?;
     let text = format!(

@@ -43,7 +43,7 @@ pub(crate) fn is_by_packet(scenario: &Scenario) -> bool {
 /// lossless priorities to. What does not fit is reported when it is built.
 pub(crate) fn complete_priorities(scenario: &mut Scenario) {
     let count = channels(scenario);
-    let is_raised = count > 1 && scenario.transport.roce().is_some();
+    let is_raised = count > 1 && scenario.transport.expects_no_loss();
     let priorities = match &mut scenario.flow_control {
         FlowControl::Pfc(pfc) => &mut pfc.priorities,
         FlowControl::Credits(credits) => &mut credits.priorities,

@@ -138,8 +138,8 @@ impl RunConstants {
     }
 
     /// Whether hosts use TCP.
-    pub fn is_tcp(&self) -> bool {
-        self.params.transport.tcp().is_some()
+    pub fn is_in_kernel(&self) -> bool {
+        self.params.transport.is_in_kernel()
     }
 
     /// Headroom of a group at a port that needs `bytes` of it: a lossy group has none.
@@ -265,7 +265,7 @@ impl Overheads {
     }
 
     fn largest_frame(&self, transport: &Transport) -> u32 {
-        let overhead = if transport.roce().is_some() { self.first.max(self.edge) } else { self.tcp };
+        let overhead = if transport.is_in_kernel() { self.tcp } else { self.first.max(self.edge) };
         overhead + transport.payload().get() as u32
     }
 }

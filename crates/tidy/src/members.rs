@@ -37,10 +37,27 @@ const FAMILIES: [FamilyPlaces; 2] = [
     },
 ];
 
+/// Lines that ask a transport for its name, in place of what it can: one more would fall into what holds for another.
+pub fn asked_by_name(file: &File) -> Vec<Finding> {
+    let transport = &FAMILIES[1];
+    if !is_source(file) || transport.files[0] == file.path {
+        return Vec::new();
+    }
+    let questions = ["tcp", "roce"]
+        .map(|name| [format!("is_{name}"), format!(".{name}().is_some()"), format!(".{name}().is_none()")]);
+    let asks = |line: &str| questions.iter().flatten().any(|question| line.contains(question));
+    let lines = crate::rust::code(file).filter(|(_, line)| asks(line));
+    let what = format!("asks a transport for its name; {} says what transports can", transport.files[0]);
+    lines.map(|(number, _)| file.finding(number, what.clone())).collect()
+}
+
+fn is_source(file: &File) -> bool {
+    file.path.contains("/src/") && !file.path.ends_with("tests.rs") && !file.path.contains("/tests/")
+}
+
 /// Members that are named elsewhere, so that one more would need another change there.
 pub fn named_elsewhere(file: &File) -> Vec<Finding> {
-    let is_source = file.path.contains("/src/") && !file.path.ends_with("tests.rs") && !file.path.contains("/tests/");
-    let strangers = FAMILIES.iter().filter(|family| is_source && !family.files.contains(&file.path.as_str()));
+    let strangers = FAMILIES.iter().filter(|family| is_source(file) && !family.files.contains(&file.path.as_str()));
     strangers.flat_map(|family| findings(file, family)).collect()
 }
 
@@ -75,5 +92,14 @@ mod tests {
         assert_eq!(at("crates/openloop/tests/order.rs", offence), 0);
         assert_eq!(at("crates/sim/src/host/nic.rs", "for kind in RoutingKind::ALL {}\n"), 0);
         assert_eq!(at("crates/sim/src/host/nic.rs", "match Transport::Tcp(tcp) {}\n"), 1);
+    }
+
+    #[test]
+    fn a_transport_is_asked_what_it_can_and_not_for_its_name() {
+        let at = |path: &str, text: &str| asked_by_name(&File::new(path, text)).len();
+        assert_eq!(at("crates/sim/src/host/nic.rs", "if constants.is_tcp() {}\n"), 1);
+        assert_eq!(at("crates/scenario/src/check.rs", "if scenario.transport.roce().is_some() {}\n"), 1);
+        assert_eq!(at("crates/scenario/src/check.rs", "if scenario.transport.is_in_kernel() {}\n"), 0);
+        assert_eq!(at("crates/sim/src/params/transport.rs", "if self.tcp().is_some() {}\n"), 0);
     }
 }

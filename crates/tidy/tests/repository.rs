@@ -97,6 +97,11 @@ fn members_of_a_family_are_named_in_its_list() {
 }
 
 #[test]
+fn transports_are_asked_what_they_can_and_not_for_their_names() {
+    check(|file, _| members::asked_by_name(file));
+}
+
+#[test]
 fn paths_that_texts_name_exist() {
     check(paths::named_paths);
 }

@@ -71,7 +71,7 @@ fn credit_buffer(channel: &Channel, constants: &RunConstants) -> Bytes {
     let nic = &constants.params.nic;
     match (credits.buffer, channel.to.node) {
         (Some(buffer), _) => whole(buffer.get()),
-        (None, Node::Host(_)) if constants.is_tcp() => {
+        (None, Node::Host(_)) if constants.is_in_kernel() => {
             whole(nic.receive_buffer.get() / (credits.priorities.len() as u64 + 1))
         }
         (None, Node::Host(_)) => frames_in(drain_time(constants) + round_trip(channel, constants), channel, constants),

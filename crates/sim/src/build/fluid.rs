@@ -39,7 +39,7 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
     let needs_packets = matches!(&experiment.paths, Paths::PerPacket(prepared) if prepared.needs_packets());
     let has_shaper = params.nic.shaper.is_some() || params.switch.shaper.is_some();
     let conditions = [
-        ("transport", "tcp beside jobs in packets", params.transport.roce().is_some() || !has_packets(experiment)),
+        ("transport", "tcp beside jobs in packets", !params.transport.is_in_kernel() || !has_packets(experiment)),
         ("routing", "one that goes by pauses, by gaps between packets or by what was measured", !needs_packets),
         ("switch.model", "input_queued", params.switch.model == SwitchModel::SharedBuffer),
         ("faults", "links that damage frames or fail", experiment.degraded.is_empty() && experiment.outages.is_empty()),
@@ -97,7 +97,7 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
         let (queue, packet) = (queue_max(&shard.constants), f64::from(shard.constants.largest_frame));
         BesidePackets::new(shard.channels.len(), queue, packet)
     });
-    let parts = if shard.constants.is_tcp() { SEGMENT_PARTS } else { MESSAGE_PARTS };
+    let parts = if shard.constants.is_in_kernel() { SEGMENT_PARTS } else { MESSAGE_PARTS };
     let switch = &experiment.params.switch;
     Fluid::new(FluidParams {
         capacities,

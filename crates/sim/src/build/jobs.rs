@@ -67,7 +67,7 @@ pub(super) fn populate(
         shards.iter_mut().for_each(|shard| shard.memory_free_at = vec![Time::ZERO; shard.hosts.len()].into());
     }
     let ends = add_endpoints(experiment, layout, connections, starts, shards);
-    if experiment.params.transport.tcp().is_some() {
+    if experiment.params.transport.is_in_kernel() {
         shards.iter_mut().for_each(|shard| add_receive_queues(shard, &experiment.params.host));
     }
     let mut first = 0;
@@ -89,7 +89,7 @@ pub(super) fn populate(
         }
         first += count;
     }
-    if experiment.params.transport.tcp().is_some() && experiment.params.host.transmit.is_some() {
+    if experiment.params.transport.is_in_kernel() && experiment.params.host.transmit.is_some() {
         shards.iter_mut().for_each(add_channels);
     }
     shards.iter_mut().for_each(|shard| schedule_starts(shard, experiment));

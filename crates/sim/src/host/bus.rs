@@ -18,7 +18,7 @@ pub(crate) struct Bus {
 
 impl Bus {
     pub(crate) fn new(pcie: &Pcie, transport: &Transport) -> Bus {
-        let is_kernel = transport.tcp().is_some();
+        let is_kernel = transport.is_in_kernel();
         Bus { pcie: pcie.clone(), byte: ByteTime::new(pcie.rate()), is_kernel }
     }
 

@@ -331,7 +331,7 @@ impl Shard {
             Some(next) => fluid.go_on(now, place, next.wire as f64),
             None => self.fluid_end(endpoint),
         }
-        if self.constants.is_tcp() {
+        if self.constants.is_in_kernel() {
             self.segment_sent(endpoint, latency);
         }
     }
@@ -363,7 +363,7 @@ impl Shard {
             let last = self.hosts[self.endpoints[remote].host].port;
             fingerprint.add_message(self.now, reverse(self.channels[last]), load.wire);
         }
-        if self.constants.is_tcp() {
+        if self.constants.is_in_kernel() {
             return self.segment_arrived(endpoint);
         }
         self.received(remote, load.bytes);

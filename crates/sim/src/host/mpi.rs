@@ -168,7 +168,7 @@ impl Shard {
             return memory.send_cost(if EagerLimits::of_shared_memory(memory).admit(tag, bytes) { bytes } else { 0 });
         }
         let eager = if EagerLimits::of_mpi(mpi).admit(tag, bytes) { mpi.piece(bytes, sent) } else { 0 };
-        if self.constants.is_tcp() {
+        if self.constants.is_in_kernel() {
             let posted = TaskCost::of(mpi.send_overhead + host.cpu.send_call);
             let buffered = posted.and_copy(mpi.eager_send_per_kib, eager);
             buffered.and_copy(host.cpu.send_per_kib, mpi.header.get() + eager)
@@ -281,8 +281,7 @@ impl Shard {
     pub(crate) fn reason_of_rendezvous(&self, endpoint: EndpointIndex) -> String {
         let library = match Neighbour::of(endpoint) {
             Some(_) => "shared_memory",
-            None if self.constants.is_tcp() => "mpi_tcp",
-            None => "mpi_roce",
+            None => self.constants.params.transport.mpi(&self.constants.params.host).1,
         };
         format!("longer than host.{library}.eager_max")
     }
@@ -364,7 +363,9 @@ impl Shard {
             MessageKind::ReadRequest => {
                 self.post_message(endpoint, MessageKind::ReadResponse, message.tag, message.bytes, message.bytes);
             }
-            MessageKind::Put | MessageKind::GetRequest | MessageKind::AtomicRequest if !self.constants.is_tcp() => {
+            MessageKind::Put | MessageKind::GetRequest | MessageKind::AtomicRequest
+                if !self.constants.is_in_kernel() =>
+            {
                 self.answer_access(endpoint, message);
             }
             MessageKind::Eager
@@ -449,6 +450,6 @@ impl Shard {
 impl crate::constants::RunConstants {
     /// MPI over the transport in use.
     pub fn mpi(&self) -> &MpiParams {
-        if self.is_tcp() { &self.params.host.mpi_tcp } else { &self.params.host.mpi_roce }
+        self.params.transport.mpi(&self.params.host).0
     }
 }

@@ -47,7 +47,7 @@ impl Shard {
             return calls.and_copy(memory.single_copy_per_kib, written + read);
         }
         let mpi = self.constants.mpi();
-        let copied = if self.constants.is_tcp() && access == Access::Put { bytes } else { 0 };
+        let copied = if self.constants.is_in_kernel() && access == Access::Put { bytes } else { 0 };
         TaskCost::of(mpi.send_overhead).and_copy(mpi.eager_send_per_kib, copied)
     }
 
@@ -74,16 +74,16 @@ impl Shard {
         next: u32,
         bytes: u64,
     ) {
-        let (header, is_tcp) = (self.constants.mpi().header.get(), self.constants.is_tcp());
+        let (header, is_in_kernel) = (self.constants.mpi().header.get(), self.constants.is_in_kernel());
         let length = match kind {
-            MessageKind::Put if is_tcp => header + bytes,
+            MessageKind::Put if is_in_kernel => header + bytes,
             MessageKind::Put => bytes,
-            _ if is_tcp => header,
+            _ if is_in_kernel => header,
             MessageKind::GetRequest => READ_REQUEST,
             _ => ATOMIC_REQUEST,
         };
         let end = self.post_message(endpoint, kind, next, bytes, length);
-        if kind == MessageKind::Put && !is_tcp {
+        if kind == MessageKind::Put && !is_in_kernel {
             let message = Message { kind: MessageKind::Done, tag: next, bytes, end };
             self.rank(thread).puts.push_back(OpenPut { endpoint, message });
             let waits_for = &mut self.endpoints[endpoint].owner_waits_for;
@@ -111,10 +111,10 @@ impl Shard {
 
     /// The target does what it is asked for: over RoCE its NIC, at once, over TCP its library.
     pub(super) fn answer_access(&mut self, endpoint: EndpointIndex, message: Message) {
-        let (header, is_tcp) = (self.constants.mpi().header.get(), self.constants.is_tcp());
-        let header = if is_tcp { header } else { 0 };
+        let (header, is_in_kernel) = (self.constants.mpi().header.get(), self.constants.is_in_kernel());
+        let header = if is_in_kernel { header } else { 0 };
         let (kind, length) = match message.kind {
-            MessageKind::Put if !is_tcp => return,
+            MessageKind::Put if !is_in_kernel => return,
             MessageKind::Put => (MessageKind::Done, header),
             MessageKind::GetRequest => (MessageKind::GetResponse, header + message.bytes),
             _ => (MessageKind::AtomicResponse, header + WORD),

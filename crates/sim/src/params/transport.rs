@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{Bytes, Duration};
 
-use super::RoceParams;
+use super::{HostParams, MpiParams, RoceParams};
 use crate::transport::tcp::TcpParams;
 
 /// Transport protocol of hosts.
@@ -52,6 +52,47 @@ impl Transport {
         match self {
             Transport::Tcp(tcp) => Some(tcp),
             Transport::Roce(_) => None,
+        }
+    }
+
+    /// Whether the kernel sends and receives: threads copy into sockets and out of them, and processors take frames.
+    /// Otherwise NICs move messages between memories by themselves.
+    pub fn is_in_kernel(&self) -> bool {
+        match self {
+            Transport::Roce(_) => false,
+            Transport::Tcp(_) => true,
+        }
+    }
+
+    /// Whether it is made for networks that lose no packets.
+    pub fn expects_no_loss(&self) -> bool {
+        match self {
+            Transport::Roce(_) => true,
+            Transport::Tcp(_) => false,
+        }
+    }
+
+    /// Whether senders slow down by what they see of queues before anything is lost, where switches mark or not.
+    pub fn slows_before_loss(&self, do_switches_mark: bool) -> bool {
+        match self {
+            Transport::Roce(roce) => !roce.congestion_controls().is_empty(),
+            Transport::Tcp(tcp) => tcp.ecn && do_switches_mark,
+        }
+    }
+
+    /// Whether packets that others have overtaken may be sent again.
+    pub fn resends_overtaken(&self) -> bool {
+        match self {
+            Transport::Roce(roce) => roce.finds_by_time(),
+            Transport::Tcp(_) => false,
+        }
+    }
+
+    /// The MPI library over it, and its table in `host`.
+    pub fn mpi<'h>(&self, host: &'h HostParams) -> (&'h MpiParams, &'static str) {
+        match self {
+            Transport::Roce(_) => (&host.mpi_roce, "mpi_roce"),
+            Transport::Tcp(_) => (&host.mpi_tcp, "mpi_tcp"),
         }
     }
 

@@ -32,8 +32,8 @@ impl Simulation {
         else {
             return LeftOut::default();
         };
-        // Of TCP it is not known how much waits in switches.
-        let lost = if shard.constants.is_tcp() { counts.limited() } else { counts.overflowing() };
+        // Where kernels send, it is not known how much waits in switches.
+        let lost = if shard.constants.is_in_kernel() { counts.limited() } else { counts.overflowing() };
         let of = |share: f64, applies: bool| if applies { share } else { 0.0 };
         LeftOut {
             held_back: of(counts.held_back(), shard.constants.nic_pause_mask != 0),
@@ -60,13 +60,11 @@ impl Shard {
     /// Whether hosts slow down by what they see of queues before anything is lost.
     fn controls_congestion(&self) -> bool {
         let params = &self.constants.params;
-        let is_marked = params.switch.ecn.is_some() && params.transport.tcp().is_some_and(|tcp| tcp.ecn);
-        is_marked || params.transport.roce().is_some_and(|roce| !roce.congestion_controls().is_empty())
+        params.transport.slows_before_loss(params.switch.ecn.is_some())
     }
 
     /// Whether connections take packets for lost that others have overtaken. Go-back-N is warned of before a run.
     fn resends_what_is_overtaken(&self) -> bool {
-        let roce = self.constants.params.transport.roce();
-        roce.is_some_and(|roce| roce.finds_by_time())
+        self.constants.params.transport.resends_overtaken()
     }
 }

@@ -100,12 +100,12 @@ fn check_pauses(nic: &NicParams) -> Checked {
     require(xoff < receive_buffer, "nic.xoff", xoff, format!("less than nic.receive_buffer, {receive_buffer}"))
 }
 
-/// A frame must fit the NIC. Under RoCE, what drains while the NIC switches contexts counts as occupied too.
+/// A frame must fit the NIC. With kernel bypass, what drains while the NIC switches contexts counts as occupied too.
 fn check_room(params: &SimParams) -> Checked {
     let nic = &params.nic;
     let frame = Bytes::new(constants::largest_frame(&params.transport).into());
-    let is_roce = params.transport.roce().is_some();
-    let switching = if is_roce { nic.drain_rate.bytes_in(nic.context_switch) } else { Bytes::ZERO };
+    let is_switching = !params.transport.is_in_kernel();
+    let switching = if is_switching { nic.drain_rate.bytes_in(nic.context_switch) } else { Bytes::ZERO };
     let room = frame + switching;
     let least = format!("at least {room}: a frame, {frame}, and drain_rate times context_switch, {switching}");
     require(nic.receive_buffer >= room, "nic.receive_buffer", nic.receive_buffer, least)
