@@ -36,6 +36,8 @@ pub struct ControlSpec {
     pub dmp_rate: u32,
     /// LLDP frames that a switch hands to its controller [per second], 1..=1,000,000. Default 1,000.
     pub lldp_rate: u32,
+    /// Version of OpenFlow that the rules are written for. Default "openflow13".
+    pub protocol: ProtocolKind,
 }
 
 impl Default for ControlSpec {
@@ -51,6 +53,7 @@ impl Default for ControlSpec {
             ipv4: "10.128.0.0/9".to_owned(),
             dmp_rate: 10,
             lldp_rate: 1000,
+            protocol: ProtocolKind::default(),
         }
     }
 }
@@ -112,6 +115,18 @@ pub enum SpoofingKind {
     Arp,
 }
 
+/// Version of OpenFlow that rules are written for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProtocolKind {
+    /// OpenFlow 1.3: several tables, masks, groups, meters.
+    #[default]
+    OpenFlow13,
+    /// OpenFlow 1.0 with its optional actions "Modify-Field" (Benito et al. 2015, section IV): one table, and MAC
+    /// addresses without masks, so that a switch has a rule for each host.
+    OpenFlow10,
+}
+
 /// Requests and frames per second that meters take.
 const RATE_MAX: u32 = 1_000_000;
 
@@ -135,7 +150,29 @@ impl ControlSpec {
         errors.check(InputError::unless(is_used, "alternatives", "given beside minimal rules", expected));
         errors.check(self.check_priorities(needed));
         errors.check(self.check_ipv4(bits));
+        if self.protocol == ProtocolKind::OpenFlow10 {
+            self.check_openflow10(&mut errors);
+        }
         errors.into_result()
+    }
+
+    /// Checks that OpenFlow 1.0 has fields and actions for the table (specification 1.0.0, sections 3.3 and 5.2.3).
+    fn check_openflow10(&self, errors: &mut InputErrors) {
+        let expected = |value: &str| format!("{value} with protocol = \"openflow10\"");
+        let mut unless = |is_right, key: &str, found: &str, value: &str| {
+            errors.check(InputError::unless(is_right, key, found, expected(value)));
+        };
+        let (rules, resolution) = (self.rules, self.resolution);
+        unless(rules == RuleKind::Minimal, "rules", "\"conditional\" needs metadata of packets", "\"minimal\"");
+        let found = "a match of any VLAN's priority";
+        unless(self.priorities.is_empty(), "priorities", found, "none");
+        let found = "not \"broadcast\": no action copies fields";
+        unless(resolution == ResolutionKind::Broadcast, "resolution", found, "\"broadcast\"");
+        let found = "\"arp\" needs a match of ARP's hardware address";
+        unless(self.anti_spoofing != SpoofingKind::Arp, "anti_spoofing", found, "\"mac\" or \"none\"");
+        let is_right = self.addresses == AddressKind::Dmp || self.ipv4.is_empty();
+        let found = "\"rewrite\" beside ipv4 needs an action that writes ARP's payload";
+        unless(is_right, "addresses", found, "\"dmp\", or ipv4 = \"\"");
     }
 
     fn check_priorities(&self, needed: Option<u8>) -> Result<(), InputError> {
@@ -200,6 +237,25 @@ mod tests {
         assert_eq!(spec("").check(46, None), Ok(()));
         let responder = ControlSpec { resolution: ResolutionKind::Responder, ..spec("") };
         assert!(error(responder, 7).starts_with("ipv4: empty; expected a prefix"));
+    }
+
+    #[test]
+    fn what_openflow_1_0_cannot_express_is_refused_by_its_key() {
+        let spec = ControlSpec { protocol: ProtocolKind::OpenFlow10, ..ControlSpec::default() };
+        assert_eq!(spec.check(7, Some(2)), Ok(()));
+        let check = |spec: ControlSpec, expected: &str| {
+            let message = error(spec, 7);
+            assert!(message.starts_with(expected), "{message}");
+            assert!(message.ends_with("with protocol = \"openflow10\""), "{message}");
+        };
+        check(ControlSpec { rules: RuleKind::Conditional, ..spec.clone() }, "rules: \"conditional\" needs metadata");
+        check(ControlSpec { priorities: vec![3, 4], ..spec.clone() }, "priorities: a match");
+        let resolution = ResolutionKind::Responder;
+        check(ControlSpec { resolution, ..spec.clone() }, "resolution: not \"broadcast\"");
+        check(ControlSpec { anti_spoofing: SpoofingKind::Arp, ..spec.clone() }, "anti_spoofing: \"arp\" needs");
+        let rewrite = ControlSpec { addresses: AddressKind::Rewrite, ..spec };
+        check(rewrite.clone(), "addresses: \"rewrite\" beside ipv4");
+        assert_eq!(ControlSpec { ipv4: String::new(), ..rewrite }.check(7, Some(2)), Ok(()));
     }
 
     #[test]

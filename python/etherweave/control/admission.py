@@ -154,6 +154,10 @@ def _rewritten(site: SwitchDesign, host: HostPlan) -> Iterator[FlowRule]:
     own = (MatchField("in_port", host.port), MatchField("eth_src", site.factory[host.name]))
     source, onward = SetField("eth_src", host.mac), (GoTo(UNKNOWN_DESTINATION_TABLE),)
     arp = (*own, MatchField("eth_type", ARP))
+    if site.spec.protocol == "openflow10":
+        # Which cannot write ARP's payload; hosts have no IPv4 addresses then.
+        yield FlowRule(INGRESS_ACL_TABLE, 200, own, (source,), onward, Purpose.REWRITE)
+        return
     if site.spec.resolution == "responder":
         # The switch replies to it, to the address that the host has.
         asking = (*arp, MatchField("arp_op", 1))

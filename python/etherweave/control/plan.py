@@ -10,13 +10,14 @@ True
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from etherweave import _core
 from etherweave.control.admission import ingress_acl, known_destinations, meters
 from etherweave.control.forwarding import forwarding, groups, services
+from etherweave.control.openflow10 import single_table
 from etherweave.control.rules import (
     AddressPattern,
     ControlSettings,
@@ -92,6 +93,8 @@ def plan(
     given = _factory(spec, hosts, factory or {})
     sites = _sites(deployment, spec, names, hosts, given)
     switches = tuple(map(switch_plan, sites))
+    if spec.protocol == "openflow10":
+        switches = tuple(_for_openflow10(switches, hosts))
     return PlannedDeployment(
         FabricPlan(one.name, deployment.layout, switches, hosts), spec, deployment, (*failed,)
     )
@@ -109,6 +112,21 @@ def switch_plan(site: SwitchDesign) -> SwitchPlan:
     return SwitchPlan(
         site.name, site.datapath_id, site.ports, rules, groups(site), meters(site), bits
     )
+
+
+def _for_openflow10(
+    switches: Iterable[SwitchPlan], hosts: Iterable[HostPlan]
+) -> Iterator[SwitchPlan]:
+    addresses = [host.mac for host in hosts]
+    for switch in switches:
+        if switch.groups:
+            ports = " ".join(map(str, switch.groups[0].ports))
+            raise FabricPlanError(
+                f'control.protocol = "openflow10": {switch.name} selects among ports {ports} by '
+                "hash, for which OpenFlow 1.0 has no groups; expected "
+                "design.tables.share_by_source = true, or one path"
+            )
+        yield single_table(switch, addresses)
 
 
 def counts(switch: SwitchPlan) -> dict[Purpose, int]:

@@ -30,6 +30,10 @@ WAIT_TABLE = 4
 """Default rules without conditions, for packets whose ports are all paused."""
 
 
+Protocol: TypeAlias = Literal["openflow13", "openflow10"]
+"""Versions of OpenFlow."""
+
+
 class MatchField(NamedTuple):
     """A field that a rule matches, with its value."""
 
@@ -191,6 +195,8 @@ class SwitchPlan:
     meters: tuple[Meter, ...]
     pause_bits: dict[int, int]
     """By port that conditional rules depend on, the metadata bit set while it is paused."""
+    protocol: Protocol = "openflow13"
+    """Version of OpenFlow that the rules are written for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +236,7 @@ class ControlSettings:
     ipv4: str
     dmp_rate: int
     lldp_rate: int
+    protocol: Protocol = "openflow13"
     priorities: tuple[int, ...] = ()
     alternatives: int | None = None
 

@@ -1,7 +1,8 @@
 """Rules as text for ``ovs-ofctl``: one line each, in a fixed form, so that plans can be compared.
 
 ``ovs-ofctl -O OpenFlow13 --bundle replace-flows BRIDGE FILE`` installs it at once. Groups and
-meters have files of their own, which must be installed first.
+meters have files of their own, which must be installed first. Rules for OpenFlow 1.0 are installed
+by ``ovs-ofctl -O OpenFlow10 -F openflow10 replace-flows BRIDGE FILE``.
 """
 
 import re
@@ -18,6 +19,7 @@ from etherweave.control.rules import (
     MatchField,
     Meter,
     Output,
+    Protocol,
     SetField,
     ToGroup,
     UseMeter,
@@ -30,6 +32,8 @@ _IPV4 = {"arp_spa", "arp_tpa"}
 _HEX = {"metadata", "eth_type", "vlan_vid"}
 _NAMES = {"eth_type": "dl_type"} | _MAC
 _PORTS = {IN_PORT: "in_port", CONTROLLER: "controller:65535"}
+_MODIFY = {"eth_dst": "mod_dl_dst", "eth_src": "mod_dl_src"}
+"""Optional actions of OpenFlow 1.0, "Modify-Field" (specification 1.0.0, section 3.3)."""
 
 
 def mac_text(value: int) -> str:
@@ -55,9 +59,9 @@ def ipv4_text(value: int) -> str:
     return ".".join(str(octet) for octet in value.to_bytes(4))
 
 
-def flows(rules: Iterable[FlowRule]) -> Iterator[str]:
+def flows(rules: Iterable[FlowRule], protocol: Protocol = "openflow13") -> Iterator[str]:
     """Write one line per rule."""
-    return (flow(rule) for rule in rules)
+    return map(flow if protocol == "openflow13" else flow10, rules)
 
 
 def flow(rule: FlowRule) -> str:
@@ -67,6 +71,13 @@ def flow(rule: FlowRule) -> str:
     meters = [_instruction(step) for step in rule.instructions if isinstance(step, UseMeter)]
     others = [_instruction(step) for step in rule.instructions if not isinstance(step, UseMeter)]
     steps = [*meters, *map(_action, rule.actions), *others] or ["drop"]
+    return f"{','.join(parts)},actions={','.join(steps)}"
+
+
+def flow10(rule: FlowRule) -> str:
+    """Write a rule for OpenFlow 1.0, which has one table and does not number it."""
+    parts = [f"priority={rule.priority}", *map(_match_field, rule.match)]
+    steps = [_action10(action) for action in rule.actions] or ["drop"]
     return f"{','.join(parts)},actions={','.join(steps)}"
 
 
@@ -109,6 +120,12 @@ def _action(action: Action) -> str:
         return f"group:{action.group}"
     source = _span(action.source, action.source_bit, action.bits)
     return f"move:{source}->{_span(action.target, action.target_bit, action.bits)}"
+
+
+def _action10(action: Action) -> str:
+    if isinstance(action, SetField):
+        return f"{_MODIFY[action.field]}:{_value(action.field, action.value)}"
+    return _action(action)
 
 
 def _span(field: str, low: int, bits: int) -> str:

@@ -91,7 +91,7 @@ def _hosts(planned: PlannedDeployment) -> str:
 
 def _texts(switch: SwitchPlan) -> dict[str, list[str]]:
     return {
-        "flows": [f"{line}\n" for line in text.flows(switch.rules)],
+        "flows": [f"{line}\n" for line in text.flows(switch.rules, switch.protocol)],
         "groups": [f"{text.group(group)}\n" for group in switch.groups],
         "meters": [f"{text.meter(meter)}\n" for meter in switch.meters],
     }

@@ -98,6 +98,11 @@ def serve(
             return plan(file, changes, failed=failed, factory=given).plan
 
         whole = planner([])
+        if whole.switches[0].protocol != "openflow13":
+            raise FabricPlanError(
+                'control.protocol = "openflow10": the controller speaks OpenFlow 1.3; expected '
+                '"openflow13", or `control plan -o` and `ovs-ofctl`'
+            )
         options = _options(host, port, files)
     options = replace(
         options,

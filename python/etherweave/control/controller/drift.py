@@ -115,7 +115,7 @@ def switch_text(switch: SwitchPlan) -> Iterator[str]:
     """Write a switch's meters, groups and rules, one line each."""
     yield from map(text.meter, switch.meters)
     yield from map(text.group, switch.groups)
-    yield from text.flows(switch.rules)
+    yield from text.flows(switch.rules, switch.protocol)
 
 
 def as_reported(switch: SwitchPlan) -> ReportedTables:

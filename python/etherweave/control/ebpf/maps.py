@@ -115,6 +115,11 @@ def entries(switch: SwitchPlan, wires: Mapping[int, PortLink]) -> tuple[MapEntry
 
 
 def _entries(switch: SwitchPlan, wires: Mapping[int, PortLink]) -> tuple[MapEntry, ...]:
+    if switch.protocol != "openflow13":
+        raise MapError(
+            f"switch {switch.name}, rules for {switch.protocol}; expected control.protocol = "
+            '"openflow13"'
+        )
     ports = [0, *wires, *(port.number for port in switch.ports)]
     _check("port number", max(ports), PORTS_MAX)
     known = list(_mapped_rules(switch, {Purpose.KNOWN_DESTINATION}))

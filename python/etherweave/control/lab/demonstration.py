@@ -246,7 +246,7 @@ def count_rules(lab: Lab, scenario: Path) -> RuleCounts:
     """Count the rules in switches and in the design."""
     tables = design(scenario, {"design.routings": []})["tables"]
     compacted = tables["compacted"]
-    switches = lab.layout.plan.switches
+    switches, spec = lab.layout.plan.switches, lab.layout.planned.spec
     return RuleCounts(
         tuple(status.installed_rules(lab)),
         tuple(
@@ -256,7 +256,7 @@ def count_rules(lab: Lab, scenario: Path) -> RuleCounts:
         compacted["rules_min"],
         compacted["rules_mean"],
         compacted["largest"]["entries"],
-        lab.layout.planned.spec.rules == "minimal",
+        (spec.rules, spec.protocol) == ("minimal", "openflow13"),
         tables["exact"]["entries"],
     )
 

@@ -12,8 +12,8 @@ from itertools import chain
 from etherweave.control.ovs.daemons import Daemons, Datapath, OvsError
 from etherweave.control.rules import FabricPlan, PortPlan, SwitchPlan
 
-PROTOCOLS = "OpenFlow13,OpenFlow14,OpenFlow15"
-"""Versions of OpenFlow; 1.4 has bundles."""
+PROTOCOLS = {"openflow13": "OpenFlow13,OpenFlow14,OpenFlow15", "openflow10": "OpenFlow10"}
+"""Versions of OpenFlow that a bridge speaks, by that of its rules; 1.4 has bundles."""
 _PORTS_PER_TRANSACTION = 2000
 """About 300 octets each: far from the 2 MiB that Linux takes as arguments."""
 
@@ -90,7 +90,7 @@ def _bridge(switch: SwitchPlan, wiring: BridgeNames, datapath: Datapath) -> Iter
     settings = [
         f"datapath_type={datapath}",
         "fail_mode=secure",
-        f"protocols={PROTOCOLS}",
+        f"protocols={PROTOCOLS[switch.protocol]}",
         f"other_config:datapath-id={switch.datapath_id:016x}",
         f"ports={','.join(f'@port-{port}' for port in (name, *names))}",
     ]

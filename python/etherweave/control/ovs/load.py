@@ -1,7 +1,8 @@
 """Installs a plan in bridges, and compares a bridge with it.
 
 A rule may name a group or a meter, so that these are added first and removed last. Rules are
-replaced in one bundle: all at once, or none. Installing again changes nothing.
+replaced in one bundle: all at once, or none. Installing again changes nothing. OpenFlow 1.0 has
+neither groups nor meters nor bundles.
 """
 
 import re
@@ -13,7 +14,7 @@ from typing import TypeAlias, TypeVar
 from etherweave.control import text
 from etherweave.control.ovs.bridges import BridgeNames
 from etherweave.control.ovs.daemons import Daemons, run
-from etherweave.control.rules import FabricPlan, FlowRule, Group, Meter, SwitchPlan
+from etherweave.control.rules import FabricPlan, FlowRule, Group, Meter, Protocol, SwitchPlan
 
 LoadProgress: TypeAlias = Callable[[int, int], object]
 """Called with the number of switches done, and of all."""
@@ -66,7 +67,7 @@ def install(daemons: Daemons, bridge: str, switch: SwitchPlan) -> None:
         If Open vSwitch rejects a meter, a group or a rule; no rule is changed then.
     """
     target = daemons.management(bridge)
-    meters, groups = _meters(target), _groups(target)
+    meters, groups = _numbered(target, switch)
     _write(target, switch, meters)
     for number in sorted(groups.keys() - {group.number for group in switch.groups}):
         _ofctl("del-groups", target, f"group_id={number}")
@@ -89,19 +90,21 @@ def change(daemons: Daemons, bridge: str, rule: FlowRule) -> None:
 def differences(daemons: Daemons, bridge: str, switch: SwitchPlan) -> list[str]:
     """Return the rules, groups and meters that a bridge lacks (+) or has in excess (-)."""
     target = daemons.management(bridge)
+    there_meters, there_groups = _numbered(target, switch)
     meters = {meter.number: meter for meter in switch.meters}
     groups = {group.number: group for group in switch.groups}
     return [
-        *_differences(_meters(target), meters, text.meter),
-        *_differences(_groups(target), groups, text.group),
+        *_differences(there_meters, meters, text.meter),
+        *_differences(there_groups, groups, text.group),
         *_rule_differences(target, switch),
     ]
 
 
 def _rule_differences(target: str, switch: SwitchPlan) -> list[str]:
-    lines = text.flows(switch.rules)
+    lines = text.flows(switch.rules, switch.protocol)
     ends = (0, _DIFFERENT)
-    output = _ofctl("diff-flows", target, "/dev/stdin", lines=lines, ends=ends)
+    words = ("diff-flows", target, "/dev/stdin")
+    output = _ofctl(*words, lines=lines, ends=ends, protocol=switch.protocol)
     return [*output.splitlines(), *_shadowed_rules(switch)]
 
 
@@ -110,7 +113,7 @@ def _shadowed_rules(switch: SwitchPlan) -> Iterator[str]:
     last = {(rule.table, rule.priority, rule.match): rule for rule in switch.rules}
     for rule in switch.rules:
         if last[rule.table, rule.priority, rule.match] is not rule:
-            yield f"+{text.flow(rule)}"
+            yield from (f"+{line}" for line in text.flows((rule,), switch.protocol))
 
 
 def _write(target: str, switch: SwitchPlan, there: Mapping[int, Meter]) -> None:
@@ -119,7 +122,9 @@ def _write(target: str, switch: SwitchPlan, there: Mapping[int, Meter]) -> None:
     if switch.groups:
         lines = (f"add_or_mod {text.group(group)}" for group in switch.groups)
         _ofctl("--bundle", "add-groups", target, "-", lines=lines)
-    _ofctl("--bundle", "replace-flows", target, "-", lines=text.flows(switch.rules))
+    rules = text.flows(switch.rules, switch.protocol)
+    bundle = ("--bundle",) if switch.protocol == "openflow13" else ()
+    _ofctl(*bundle, "replace-flows", target, "-", lines=rules, protocol=switch.protocol)
 
 
 def _differences(
@@ -144,6 +149,13 @@ def _set_meters(target: str, meters: Iterable[Meter], there: Mapping[int, Meter]
             _ofctl(verb, target, text.meter(meter))
 
 
+def _numbered(target: str, switch: SwitchPlan) -> tuple[dict[int, Meter], dict[int, Group]]:
+    """Read the meters and groups of a bridge; OpenFlow 1.0 has none."""
+    if switch.protocol == "openflow10":
+        return {}, {}
+    return _meters(target), _groups(target)
+
+
 def _meters(target: str) -> dict[int, Meter]:
     matches = _METER.findall(_ofctl("dump-meters", target))
     return {
@@ -159,6 +171,18 @@ def _groups(target: str) -> dict[int, Group]:
     }
 
 
-def _ofctl(*arguments: str, lines: Iterable[str] = (), ends: Sequence[int] = (0,)) -> str:
+_VERSIONS = {
+    "openflow13": ("-O", "OpenFlow13"),
+    # Without the second option, ovs-ofctl would write masks by an extension of Open vSwitch.
+    "openflow10": ("-O", "OpenFlow10", "-F", "openflow10"),
+}
+
+
+def _ofctl(
+    *arguments: str,
+    lines: Iterable[str] = (),
+    ends: Sequence[int] = (0,),
+    protocol: Protocol = "openflow13",
+) -> str:
     written = "".join(f"{line}\n" for line in lines)
-    return run("ovs-ofctl", "-O", "OpenFlow13", *arguments, text=written, ends=ends)
+    return run("ovs-ofctl", *_VERSIONS[protocol], *arguments, text=written, ends=ends)
