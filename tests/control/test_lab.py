@@ -149,6 +149,19 @@ def test_hosts_of_a_fabric_that_rewrites_keep_their_factory_addresses(scope: Lab
     down(scope, "one")
 
 
+@pytest.mark.needs("ping")
+@pytest.mark.parametrize("addresses", ["dmp", "rewrite"])
+def test_hosts_find_each_other_by_a_fabric_manager(scope: LabScope, addresses: str) -> None:
+    control = {"resolution": "manager", "addresses": addresses}
+    lab = lifecycle.up(scope, "one", {**SQUARE, "control": control})
+    result = inside(lab, "host0", "ping", "-c", "2", "-i", "0.1", "-w", "5", "10.128.0.7")
+    assert "0% packet loss" in result.stdout
+    # What the host has learned: the hierarchical address, from the manager.
+    neighbours = inside(lab, "host0", "ip", "neighbour", "show", "10.128.0.7").stdout
+    assert "02:00:00:00:00:07" in neighbours
+    down(scope, "one")
+
+
 def test_a_lab_goes_round_a_cable_that_failed(scope: LabScope) -> None:
     cable = "group0.switch0 - group1.switch0"
     lab = lifecycle.up(scope, "one", SQUARE, failed=[cable])

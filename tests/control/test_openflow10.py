@@ -123,6 +123,7 @@ def actions(switch: SwitchPlan, fields: dict[str, int]) -> tuple[object, ...]:
     [
         ({"rules": "conditional"}, r'control\.rules: "conditional" needs metadata'),
         ({"resolution": "responder"}, r'control\.resolution: not "broadcast"'),
+        ({"resolution": "manager"}, r'control\.resolution: not "broadcast"'),
         ({"anti_spoofing": "arp"}, r'control\.anti_spoofing: "arp" needs a match'),
         ({"addresses": "rewrite"}, r'control\.addresses: "rewrite" beside ipv4'),
         ({"priorities": [3, 4]}, r"control\.priorities: a match of any VLAN's priority"),

@@ -36,6 +36,9 @@ pub struct ControlSpec {
     pub dmp_rate: u32,
     /// LLDP frames that a switch hands to its controller [per second], 1..=1,000,000. Default 1,000.
     pub lldp_rate: u32,
+    /// ARP requests that a switch hands to its controller under resolution = "manager" [per second], 1..=1,000,000.
+    /// Default 1,000.
+    pub arp_rate: u32,
     /// Version of OpenFlow that the rules are written for. Default "openflow13".
     pub protocol: ProtocolKind,
 }
@@ -53,6 +56,7 @@ impl Default for ControlSpec {
             ipv4: "10.128.0.0/9".to_owned(),
             dmp_rate: 10,
             lldp_rate: 1000,
+            arp_rate: 1000,
             protocol: ProtocolKind::default(),
         }
     }
@@ -100,6 +104,9 @@ pub enum ResolutionKind {
     Broadcast,
     /// The first switch answers by computation, for hosts that the plan has.
     Responder,
+    /// The first switch sends requests to its controller, the fabric manager, which answers for hosts that the plan
+    /// has (Niranjan Mysore et al. 2009, section 3.3: PortLand).
+    Manager,
 }
 
 /// Which senders a host's port admits.
@@ -142,7 +149,8 @@ impl ControlSpec {
     /// Every key that is wrong.
     pub(crate) fn check(&self, bits: u32, needed: Option<u8>) -> Result<(), InputErrors> {
         let mut errors = InputErrors::default();
-        for (key, rate) in [("dmp_rate", self.dmp_rate), ("lldp_rate", self.lldp_rate)] {
+        let rates = [("dmp_rate", self.dmp_rate), ("lldp_rate", self.lldp_rate), ("arp_rate", self.arp_rate)];
+        for (key, rate) in rates {
             errors.check(InputError::unless((1..=RATE_MAX).contains(&rate), key, rate, format!("1 to {RATE_MAX}")));
         }
         let is_used = self.rules == RuleKind::Conditional || self.alternatives.is_none();
@@ -166,7 +174,7 @@ impl ControlSpec {
         unless(rules == RuleKind::Minimal, "rules", "\"conditional\" needs metadata of packets", "\"minimal\"");
         let found = "a match of any VLAN's priority";
         unless(self.priorities.is_empty(), "priorities", found, "none");
-        let found = "not \"broadcast\": no action copies fields";
+        let found = "not \"broadcast\": no action copies fields, and `control serve` speaks OpenFlow 1.3";
         unless(resolution == ResolutionKind::Broadcast, "resolution", found, "\"broadcast\"");
         let found = "\"arp\" needs a match of ARP's hardware address";
         unless(self.anti_spoofing != SpoofingKind::Arp, "anti_spoofing", found, "\"mac\" or \"none\"");
@@ -192,11 +200,11 @@ impl ControlSpec {
     }
 
     fn check_ipv4(&self, bits: u32) -> Result<(), InputError> {
-        let answers = self.resolution == ResolutionKind::Responder || self.anti_spoofing == SpoofingKind::Arp;
+        let answers = self.resolution != ResolutionKind::Broadcast || self.anti_spoofing == SpoofingKind::Arp;
         let quoted = format!("\"{}\"", self.ipv4);
         let unless = |is_right, found: &str, expected: &str| InputError::unless(is_right, "ipv4", found, expected);
         if self.ipv4.is_empty() {
-            return unless(!answers, "empty", "a prefix, which the responder and ARP's anti-spoofing compare with");
+            return unless(!answers, "empty", "a prefix, which answers to ARP and ARP's anti-spoofing need");
         }
         let Some((network, length)) = prefix(&self.ipv4) else {
             return unless(false, &quoted, "a network and its length, such as \"10.128.0.0/9\"");
@@ -250,8 +258,9 @@ mod tests {
         };
         check(ControlSpec { rules: RuleKind::Conditional, ..spec.clone() }, "rules: \"conditional\" needs metadata");
         check(ControlSpec { priorities: vec![3, 4], ..spec.clone() }, "priorities: a match");
-        let resolution = ResolutionKind::Responder;
-        check(ControlSpec { resolution, ..spec.clone() }, "resolution: not \"broadcast\"");
+        for resolution in [ResolutionKind::Responder, ResolutionKind::Manager] {
+            check(ControlSpec { resolution, ..spec.clone() }, "resolution: not \"broadcast\"");
+        }
         check(ControlSpec { anti_spoofing: SpoofingKind::Arp, ..spec.clone() }, "anti_spoofing: \"arp\" needs");
         let rewrite = ControlSpec { addresses: AddressKind::Rewrite, ..spec };
         check(rewrite.clone(), "addresses: \"rewrite\" beside ipv4");

@@ -81,16 +81,22 @@ def known_destinations(site: SwitchDesign) -> Iterator[FlowRule]:
 
 
 def meters(site: SwitchDesign) -> tuple[Meter, ...]:
-    """Return meters for DMP, one per port so that one host's flood affects no other, and LLDP."""
+    """Return meters for DMP, one per port so that one host's flood affects no other, LLDP, ARP."""
     rate = site.spec.dmp_rate
     asked = site.hosts if site.spec.addresses == "dmp" else ()
-    return (*(Meter(host.port, rate, rate) for host in asked), lldp_meter(site))
+    arp = (arp_meter(site),) if site.spec.resolution == "manager" else ()
+    return (*(Meter(host.port, rate, rate) for host in asked), lldp_meter(site), *arp)
 
 
 def lldp_meter(site: SwitchDesign) -> Meter:
     """Return the meter for frames to the controller."""
     number = max(port.number for port in site.ports) + 1
     return Meter(number, site.spec.lldp_rate, site.spec.lldp_rate)
+
+
+def arp_meter(site: SwitchDesign) -> Meter:
+    """Return the meter for ARP requests to the controller."""
+    return Meter(lldp_meter(site).number + 1, site.spec.arp_rate, site.spec.arp_rate)
 
 
 def _answer(host: HostPlan) -> FlowRule:
@@ -158,8 +164,8 @@ def _rewritten(site: SwitchDesign, host: HostPlan) -> Iterator[FlowRule]:
         # Which cannot write ARP's payload; hosts have no IPv4 addresses then.
         yield FlowRule(INGRESS_ACL_TABLE, 200, own, (source,), onward, Purpose.REWRITE)
         return
-    if site.spec.resolution == "responder":
-        # The switch replies to it, to the address that the host has.
+    if site.spec.resolution != "broadcast":
+        # The reply goes to the address that the host has.
         asking = (*arp, MatchField("arp_op", 1))
         yield FlowRule(INGRESS_ACL_TABLE, 240, asking, (), onward, Purpose.REWRITE)
     inside = (source, SetField("arp_sha", host.mac))

@@ -5,7 +5,8 @@ Services are broadcasts, address resolution, and the pause vector for all other 
 A broadcast leaves by every port of a tree except the port of entry, so every host receives it once.
 The responder computes the answer to an ARP request in the first switch: the address bits of the
 IPv4 address are those of the MAC address. It replies for addresses that the plan gives to hosts,
-not for probes, and forwards no request.
+not for probes, and forwards no request. With a fabric manager, the first switch hands requests to
+its controller instead, and forwards none either.
 
 The vector has a bit for every port that conditional rules depend on: one changed rule per pause,
 whatever the number of conditional rules; with a vector per class, one rule per 802.1Q priority.
@@ -17,8 +18,9 @@ without its condition: it waits for its default port, as ``FlowTable::lookup`` o
 
 from collections.abc import Iterator
 
-from etherweave.control.admission import ARP, tag
+from etherweave.control.admission import ARP, arp_meter, tag
 from etherweave.control.rules import (
+    CONTROLLER,
     FORWARD_TABLE,
     IN_PORT,
     SERVICE_TABLE,
@@ -36,6 +38,7 @@ from etherweave.control.rules import (
     SwitchDesign,
     TableEntry,
     ToGroup,
+    UseMeter,
     WriteMetadata,
 )
 
@@ -50,8 +53,8 @@ CLASSES = range(8)
 
 def services(site: SwitchDesign) -> Iterator[FlowRule]:
     """Yield the rules of the third table."""
-    if site.spec.resolution == "responder":
-        yield from _responder(site)
+    if site.spec.resolution != "broadcast":
+        yield from _resolution(site)
     outputs = tuple(Output(port) for port in site.tree_ports)
     for match in (MatchField("eth_dst", BROADCAST), MatchField("eth_dst", *IPV6_GROUPS)):
         yield FlowRule(SERVICE_TABLE, 200, (match,), outputs, (), Purpose.BROADCAST)
@@ -88,15 +91,20 @@ def pause_rule(bits: dict[int, int], paused: frozenset[int], priority: int | Non
     )
 
 
-def _responder(site: SwitchDesign) -> Iterator[FlowRule]:
+def _resolution(site: SwitchDesign) -> Iterator[FlowRule]:
     request = (MatchField("eth_type", ARP), MatchField("arp_op", 1))
     probe = (*request, MatchField("arp_spa", 0))
     yield FlowRule(SERVICE_TABLE, 300, probe, (), (), Purpose.RESOLVE)
-    answer = tuple(_answer(site.address_bits))
-    for pattern in site.known:
-        match = (*request, _target(site, pattern))
-        yield FlowRule(SERVICE_TABLE, 290, match, answer, (), Purpose.RESOLVE)
-    yield FlowRule(SERVICE_TABLE, 285, request, (), (), Purpose.RESOLVE)
+    if site.spec.resolution == "manager":
+        meter = UseMeter(arp_meter(site).number)
+        answer: tuple[Action, ...] = (Output(CONTROLLER),)
+        yield FlowRule(SERVICE_TABLE, 290, request, answer, (meter,), Purpose.RESOLVE)
+    else:
+        answer = tuple(_answer(site.address_bits))
+        for pattern in site.known:
+            match = (*request, _target(site, pattern))
+            yield FlowRule(SERVICE_TABLE, 290, match, answer, (), Purpose.RESOLVE)
+        yield FlowRule(SERVICE_TABLE, 285, request, (), (), Purpose.RESOLVE)
     lost = (MatchField("eth_dst", BROADCAST), MatchField("eth_type", ARP))
     yield FlowRule(SERVICE_TABLE, 280, lost, (), (), Purpose.RESOLVE)
 

@@ -129,7 +129,7 @@ class Purpose(StrEnum):
     BROADCAST = "broadcast"
     """Forwards broadcasts: ARP, neighbour discovery, announcements of services."""
     RESOLVE = "resolve"
-    """Replies to ARP requests in the switch."""
+    """Replies to ARP requests in the switch, or hands them to the controller."""
     REWRITE = "rewrite"
     """Translates between factory addresses and hierarchical ones."""
     CONTROL = "control"
@@ -231,11 +231,12 @@ class ControlSettings:
     rules: Literal["minimal", "conditional"]
     pauses: Literal["port", "class"]
     addresses: Literal["dmp", "rewrite"]
-    resolution: Literal["broadcast", "responder"]
+    resolution: Literal["broadcast", "responder", "manager"]
     anti_spoofing: Literal["none", "mac", "arp"]
     ipv4: str
     dmp_rate: int
     lldp_rate: int
+    arp_rate: int = 1000
     protocol: Protocol = "openflow13"
     priorities: tuple[int, ...] = ()
     alternatives: int | None = None

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from etherweave.control.controller import drift, roles, wiring
+from etherweave.control.controller import drift, resolver, roles, wiring
 from etherweave.control.controller.discovery import LinkDiscovery, beacon_frame, read_beacon
 from etherweave.control.controller.install import IS_SLAVE, InstallError
 from etherweave.control.controller.log import EventLog, LibraryLogHandler
@@ -67,6 +67,7 @@ class Controller:
         self._options = options
         self._log = log
         self._names = {switch.datapath_id: switch.name for switch in plan.switches}
+        self._directory = resolver.directory(plan.hosts)
         self.switches = {switch.name: ManagedSwitch(switch.name) for switch in plan.switches}
         self.discovery = LinkDiscovery(plan, options.probe_s, log)
         self.role = roles.start(secrets.randbits(64), time.monotonic())
@@ -84,6 +85,7 @@ class Controller:
         self._lock = threading.Lock()
         self._sessions: dict[str, SwitchSession] = {}
         self._replans = 0
+        self._resolved = 0
         self._use(plan)
         self._speaker = OpenFlowHandshake()
         _redirect_library_log(log)
@@ -126,11 +128,21 @@ class Controller:
     def packet_in(self, session: SwitchSession, port: int, frame: bytes) -> None:
         """Receive a frame: from another controller, or from a port."""
         if port != CONTROLLER:
-            self.discovery.receive(self._names[session.id], port, frame)
+            if not self._resolves(session, port, frame):
+                self.discovery.receive(self._names[session.id], port, frame)
             return
         beacon = read_beacon(frame)
         if beacon:
             self._beacons.append(beacon)
+
+    def _resolves(self, session: SwitchSession, port: int, frame: bytes) -> bool:
+        """Answer a frame as the fabric manager if it is an ARP request for a host of the plan."""
+        answer = resolver.reply(self._directory, frame)
+        if answer and self.role.state is ControllerState.MASTER:
+            session.post(packet_out(port, answer))
+            with self._lock:
+                self._resolved += 1
+        return answer is not None
 
     def port_changed(self, session: SwitchSession) -> None:
         """Check the cables again after a change of ports."""
@@ -204,7 +216,13 @@ class Controller:
             "role_generation": self.role.generation,
             "cables_failed": len(self._failed),
             "replans_total": self._replans,
+            "arp_replies_total": self._resolved,
         }
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether every switch of the plan is connected and has its rules."""
+        return all(one.installed is self.desired[one.name] for one in self.switches.values())
 
     def connected_switches(self) -> dict[str, SwitchSession]:
         """Return the switches that are connected now."""

@@ -23,6 +23,7 @@ _FACTS = {
     "role_generation": "Generation of the latest claim.",
     "cables_failed": "Cables that the plan avoids.",
     "replans": "Plans made for failures.",
+    "arp_replies": "ARP requests that the fabric manager has answered.",
 }
 
 

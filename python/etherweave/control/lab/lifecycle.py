@@ -218,6 +218,8 @@ def _create(
     with namespaces.inside(paper.fabric), contextlib.ExitStack() as stack:
         namespaces.disable_ipv6()
         links = stack.enter_context(Links())
+        # For the connections of switches to a controller.
+        links.set_up("lo")
         for near, far in cables(paper):
             links.add_veth(near, far)
         for host in plan.hosts:
@@ -243,7 +245,9 @@ def _create(
 
 
 def _needs_supervisor(paper: Layout, record: LabRecord) -> bool:
-    return record.plane == "ebpf" or any(switch.pause_bits for switch in paper.plan.switches)
+    has_manager = paper.planned.spec.resolution == "manager"
+    has_agents = any(switch.pause_bits for switch in paper.plan.switches)
+    return record.plane == "ebpf" or has_agents or has_manager
 
 
 def _start_supervisor(directory: Path, stack: contextlib.ExitStack) -> "subprocess.Popen[str]":

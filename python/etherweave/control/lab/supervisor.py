@@ -6,7 +6,8 @@
 
 It plans while the rest of the lab is made, starts when it reads a line from standard input, prints
 "ready", and ends on SIGTERM. With Open vSwitch it is the agent of every switch that has conditional
-rules; with eBPF it keeps the switches loaded, which obey pauses themselves.
+rules, and the fabric manager of a plan that resolves addresses by one; with eBPF it keeps the
+switches loaded, which obey pauses themselves.
 """
 
 import json
@@ -16,18 +17,23 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from etherweave.control.lab.layout import LabPort, interface
+from etherweave.control.lab.lifecycle import planned_from
 from etherweave.control.lab.state import LabRecord, read
 from etherweave.control.ovs.daemons import Daemons, Datapath
-from etherweave.control.rules import SwitchPlan
+from etherweave.control.rules import FabricPlan, SwitchPlan
 
 RATE = 100_000_000
 """Rate of a lab's cables for pause quanta [b/s]: 65,535 quanta last 0.34 s."""
+
+_LOOK_S = 0.05
+"""Between two looks at what is installed [s]."""
 
 PINS = "pins.json"
 """File in a lab's directory with the pinned maps of each switch in the kernel."""
@@ -39,20 +45,16 @@ def main() -> None:
     record = read(directory)
     if record is None:
         raise SystemExit(f"{directory}: expected a lab")
-    switches = _switches(directory, record)
+    planned = planned_from(directory, record)
     with _termination() as stop, ExitStack() as cleanup:
         if not sys.stdin.readline():
             return
+        if record.plane == "ovs" and planned.spec.resolution == "manager":
+            _begin_manager(directory, record, planned.plan, cleanup)
         begin = _begin_ebpf if record.plane == "ebpf" else _begin_ovs
-        wait = begin(directory, switches, stop, cleanup)
+        wait = begin(directory, planned.plan.switches, stop, cleanup)
         print("ready", flush=True)
         wait()
-
-
-def _switches(directory: Path, record: LabRecord) -> tuple[SwitchPlan, ...]:
-    from etherweave.control.lab.lifecycle import planned_from
-
-    return planned_from(directory, record).plan.switches
 
 
 WaitForEnd = Callable[[], object]
@@ -87,6 +89,35 @@ def _begin_ovs(
         thread.start()
         cleanup.callback(thread.join)
     return lambda: stop.recv(1, socket.MSG_PEEK)
+
+
+def _begin_manager(
+    directory: Path, record: LabRecord, plan: FabricPlan, cleanup: ExitStack
+) -> None:
+    """Connect all bridges to a controller, and wait until it has installed their rules again.
+
+    Open vSwitch empties the tables of a bridge that gets its first controller.
+    """
+    from etherweave.control.controller.app import Controller
+    from etherweave.control.controller.log import EventLog
+    from etherweave.control.controller.server import ControllerOptions
+
+    def planner(failed: Sequence[str]) -> FabricPlan:
+        around = replace(record, failed=(*record.failed, *failed))
+        return planned_from(directory, around).plan
+
+    controller = Controller(planner, plan, ControllerOptions(port=0), EventLog())
+    ends = threading.Event()
+    thread = threading.Thread(target=controller.run, args=(ends,), name="controller")
+    thread.start()
+    cleanup.callback(thread.join)
+    cleanup.callback(ends.set)
+    daemons = Daemons(directory / "ovs", Datapath.NETDEV)
+    target = f"tcp:127.0.0.1:{controller.port}"
+    for index in range(len(plan.switches)):
+        daemons.configure("set-controller", f"s{index}", target)
+    while not controller.is_settled and not ends.wait(_LOOK_S):
+        pass
 
 
 def _begin_ebpf(

@@ -272,7 +272,7 @@ def services(context: CaseContext) -> Iterator[FrameCase]:
     some = context.chance.sample(hosts, min(len(hosts), BROADCASTERS_MAX))
     yield from (case for host in some for case in _to_all(context, host))
     if context.planned.spec.network:
-        is_answered = context.planned.spec.resolution == "responder"
+        is_answered = context.planned.spec.resolution != "broadcast"
         yield from (_resolution(context, host) for host in (hosts if is_answered else some))
 
 
@@ -353,6 +353,8 @@ def _resolution(context: CaseContext, host: int) -> FrameCase:
     headers = _arp(context, host, target)
     if context.planned.spec.resolution == "broadcast":
         arrivals = _all_but(context, host, {"arp.sha": context.mac(host)})
+    elif context.planned.spec.resolution == "manager":
+        arrivals = {(CONTROL_PLANE, CONTROLLER): {}}
     else:
         arrivals = {context.places[host]: _reply(context, host, target)}
     return context.case(FrameKind.RESOLUTION, host, headers, arrivals, target)
