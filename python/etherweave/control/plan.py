@@ -10,13 +10,14 @@ True
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from etherweave import _core
 from etherweave.control.admission import ingress_acl, known_destinations, meters
 from etherweave.control.forwarding import forwarding, groups, services
+from etherweave.control.numbering import Numbering, NumberingError, numbering
 from etherweave.control.openflow10 import single_table
 from etherweave.control.rules import (
     AddressPattern,
@@ -35,6 +36,7 @@ from etherweave.scenario import Overrides, ScenarioSource
 if TYPE_CHECKING:
     import polars
 
+_Numbers = TypeVar("_Numbers")
 PAUSE_BITS_MAX = 64
 """Bits of OpenFlow's metadata."""
 CARRIED = (Purpose.FORWARD, Purpose.ALTERNATIVE)
@@ -55,6 +57,13 @@ class PlannedDeployment:
     """Returns where packets should go, by table and by routing."""
     failed: tuple[str, ...]
     """Failed cables that the plan avoids: "leaf0 - core0"."""
+    numbering: Numbering | None = None
+    """Numbers of real switches and ports, where the scenario states them."""
+
+    @property
+    def installed(self) -> FabricPlan:
+        """The plan with the numbers of real switches and ports."""
+        return self.numbering.applied(self.plan) if self.numbering else self.plan
 
 
 def plan(
@@ -86,7 +95,8 @@ def plan(
     import polars
 
     one = fabric(scenario, overrides)
-    deployment = one.deployment(list(failed))
+    numbers = _numbered(lambda: numbering(one.resolved))
+    deployment = one.deployment([numbers.planned(name) if numbers else name for name in failed])
     spec = ControlSettings.parse(deployment.spec)
     names = polars.DataFrame(one.tables["switches"])["switch"].to_list()
     hosts = _hosts(deployment, spec, names)
@@ -95,9 +105,18 @@ def plan(
     switches = tuple(map(switch_plan, sites))
     if spec.protocol == "openflow10":
         switches = tuple(_for_openflow10(switches, hosts))
-    return PlannedDeployment(
-        FabricPlan(one.name, deployment.layout, switches, hosts), spec, deployment, (*failed,)
-    )
+    made = FabricPlan(one.name, deployment.layout, switches, hosts)
+    if numbers:
+        _numbered(lambda: numbers.check(made))
+    return PlannedDeployment(made, spec, deployment, (*failed,), numbers)
+
+
+def _numbered(step: Callable[[], _Numbers]) -> _Numbers:
+    """Carry out a step with the numbers of real switches; their mistakes are the scenario's."""
+    try:
+        return step()
+    except NumberingError as error:
+        raise FabricPlanError(str(error)) from None
 
 
 def switch_plan(site: SwitchDesign) -> SwitchPlan:

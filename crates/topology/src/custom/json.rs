@@ -40,6 +40,9 @@ struct JsonDocument {
 struct NodeEntry {
     id: Name,
     kind: Option<String>,
+    /// Its datapath id in OpenFlow, which `etherweave control` reads.
+    #[serde(default, rename = "datapath")]
+    _datapath: serde::de::IgnoredAny,
 }
 
 #[derive(serde::Deserialize)]
@@ -172,6 +175,8 @@ mod tests {
         let networkx = "\"directed\": false, \"multigraph\": false, \"graph\": {}, \"edges\": [";
         assert_eq!(generate(&EXAMPLE.replace("\"links\": [", networkx)), Ok((2, 2, 4)));
         assert_eq!(generate(&EXAMPLE.replace("\"n1\"", "1")), Ok((2, 2, 4)));
+        let datapath = "\"kind\": \"switch\", \"datapath\": \"00000000000000a1\"";
+        assert_eq!(generate(&EXAMPLE.replace("\"kind\": \"switch\"", datapath)), Ok((2, 2, 4)));
     }
 
     #[test]

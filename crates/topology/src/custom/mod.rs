@@ -34,7 +34,8 @@ use link_text::LinkDefaults;
 /// GraphML and JSON (the node-link form of NetworkX: `{"nodes": [{"id": …}], "links": [{"source": …, "target": …}]}`)
 /// name nodes freely and give the `kind` (host or switch, the default) of each. An edge has `rate`, `length`,
 /// `medium`, `class`, `to_rate` as above and `links`, the number of parallel links; listing a pair twice is a mistake
-/// unless different ports are named (`sourceport` and `targetport`).
+/// unless different ports are named (`sourceport` and `targetport`). In JSON a switch may have `datapath`, its datapath
+/// id in OpenFlow in hexadecimal digits; rules are then written for the numbers that `sourceport` and `targetport` are.
 ///
 /// The level of a switch is its distance from the nearest switch with a host, unless GraphML gives a `level` for every
 /// switch. There, keys called `axis:NAME` are coordinates, most significant first, which every switch has and no two

@@ -8,6 +8,7 @@ VERBS = {
     "diff": "Print the differences between two plans, by switch; change nothing.",
     "export": "Write configurations of switches and hosts for lossless traffic: PFC, ETS, ECN, "
     "buffers.",
+    "learn": "Discover how OpenFlow switches are wired, write it as a scenario, and plan it.",
     "lint": "Check configurations for lost packets: buffers, maps, weights, MTU, hosts.",
     "plan": "Compute the OpenFlow rules of every switch and the addresses of every host.",
     "reaction": "Measure the reaction time of software switches to PAUSE frames.",

@@ -52,7 +52,7 @@ def agent_verb(
     interfaces = _interfaces(port, rate)
     with mistakes(*MISTAKES, failures=(RuleWriterError,)):
         planned = plan(file, overrides(settings), failed=failed or ())
-        chosen = switch_of(planned.plan, switch)
+        chosen = switch_of(planned.installed, switch)
         _check(chosen, interfaces)
         with ending() as stop:
             totals = serve(chosen, interfaces, connect, stop, lambda: notice("listening"))

@@ -48,9 +48,9 @@ def diff(
         reject("expected another scenario, or --to, or --failed: a plan is equal to itself")
     with mistakes(etherweave.ScenarioError, FabricPlanError):
         given = factory_addresses(factory)
-        old = plan(file, overrides(settings), factory=given).plan
+        old = plan(file, overrides(settings), factory=given).installed
         changes = overrides(settings) | overrides(to)
-        new = plan(other or file, changes, failed=failed or (), factory=given).plan
+        new = plan(other or file, changes, failed=failed or (), factory=given).installed
     drifts = differences(old, new)
     if as_json:
         print(json.dumps({name: as_figures(one) for name, one in drifts.items()}, indent=2))

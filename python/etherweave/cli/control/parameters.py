@@ -3,7 +3,7 @@
 import csv
 import io
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from etherweave.control.rules import FabricPlan, SwitchPlan
 from etherweave.control.text import mac_value
 from etherweave.inputs import read_text
 from etherweave.units import time_of
+
+if TYPE_CHECKING:
+    from etherweave.control.controller.server import ControllerOptions
 
 Failed = Annotated[
     list[str] | None,
@@ -30,6 +33,55 @@ Factory = Annotated[
         "control.addresses is rewrite.",
     ),
 ]
+
+Listen = Annotated[
+    str,
+    typer.Option(
+        "--listen",
+        metavar="ADDRESS:PORT",
+        help="Address for the connections of switches; port 0: any that is free.",
+    ),
+]
+TlsKey = Annotated[
+    Path | None,
+    typer.Option("--tls-key", metavar="FILE.pem", help="Private key of the controller."),
+]
+TlsCertificate = Annotated[
+    Path | None,
+    typer.Option("--tls-certificate", metavar="FILE.pem", help="Certificate of the controller."),
+]
+TlsAuthority = Annotated[
+    Path | None,
+    typer.Option(
+        "--tls-ca",
+        metavar="FILE.pem",
+        help="Certificates of the authority that signs those of switches.",
+    ),
+]
+
+
+def controller_options(
+    listen: str, files: tuple[Path | None, Path | None, Path | None]
+) -> "ControllerOptions":
+    """Read the address and the TLS files of a controller, or end with the mistake."""
+    from etherweave.control.controller.server import ControllerOptions, TlsFiles
+
+    host, port = _listening_address(listen)
+    if not any(files):
+        return ControllerOptions(host, port)
+    key, certificate, authority = files
+    if key is None or certificate is None or authority is None:
+        reject("TLS: expected all of --tls-key, --tls-certificate and --tls-ca")
+    for path in (key, certificate, authority):
+        path.open("rb").close()
+    return ControllerOptions(host, port, TlsFiles(key, certificate, authority))
+
+
+def _listening_address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not (colon and port.isascii() and port.isdigit() and int(port) < 65536):
+        reject(f"--listen {text}: expected ADDRESS:PORT, such as 127.0.0.1:6653 or [::1]:6653")
+    return host.removeprefix("[").removesuffix("]"), int(port)
 
 
 def factory_addresses(path: Path | None) -> dict[str, int]:

@@ -63,15 +63,15 @@ def plan_verb(
     if only:
         _print_rules(planned, only)
     elif as_json_:
-        print(json.dumps(as_json(planned.plan)))
+        print(json.dumps(as_json(planned.installed)))
     else:
-        _print_counts(planned)
+        print_counts(planned)
 
 
 def write(planned: PlannedDeployment, output: Path) -> None:
     """Write the rules of all switches, and the addresses of all hosts."""
     with new_files(output) as files:
-        for switch in planned.plan.switches:
+        for switch in planned.installed.switches:
             for kind, lines in _texts(switch).items():
                 files.add(f"{switch.name}.{kind}", "".join(lines))
         files.add("hosts.csv", _hosts(planned))
@@ -82,7 +82,7 @@ def _hosts(planned: PlannedDeployment) -> str:
     table = io.StringIO(newline="")
     rows = csv.writer(table)
     rows.writerow(("host", "switch", "port", "mac", "ipv4"))
-    for host in planned.plan.hosts:
+    for host in planned.installed.hosts:
         address = "" if host.ipv4 is None else text.ipv4_text(host.ipv4)
         names = quoted_row((host.name, host.switch))
         rows.writerow((*names, host.port, text.mac_text(host.mac), address))
@@ -98,12 +98,13 @@ def _texts(switch: SwitchPlan) -> dict[str, list[str]]:
 
 
 def _print_rules(planned: PlannedDeployment, name: str) -> None:
-    for lines in _texts(switch_of(planned.plan, name)).values():
+    for lines in _texts(switch_of(planned.installed, name)).values():
         print("".join(lines), end="")
 
 
-def _print_counts(planned: PlannedDeployment) -> None:
-    plan = planned.plan
+def print_counts(planned: PlannedDeployment) -> None:
+    """Print the number of rules by purpose."""
+    plan = planned.installed
     print(f"{plan.name}: {len(plan.switches):,} switches, {len(plan.hosts):,} hosts")
     print(f"  Addresses: {plan.layout}")
     for cable in planned.failed:

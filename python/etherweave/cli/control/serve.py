@@ -5,13 +5,21 @@ import signal
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import etherweave
-from etherweave.cli.control.parameters import Factory, factory_addresses, seconds
+from etherweave.cli.control.parameters import (
+    Factory,
+    Listen,
+    TlsAuthority,
+    TlsCertificate,
+    TlsKey,
+    controller_options,
+    factory_addresses,
+    seconds,
+)
 from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control.plan import FabricPlanError, plan
@@ -30,25 +38,10 @@ etherweave control serve dragonfly.toml --listen 10.0.0.1:6653 --tls-key key.pem
 
 def serve(
     file: File,
-    listen: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS:PORT",
-            help="Address for the connections of switches; port 0: any that is free.",
-        ),
-    ] = "127.0.0.1:6653",
-    tls_key: Annotated[
-        Path | None, typer.Option(metavar="FILE.pem", help="Private key of the controller.")
-    ] = None,
-    tls_certificate: Annotated[
-        Path | None, typer.Option(metavar="FILE.pem", help="Certificate of the controller.")
-    ] = None,
-    tls_ca: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.pem", help="Certificates of the authority that signs those of switches."
-        ),
-    ] = None,
+    listen: Listen = "127.0.0.1:6653",
+    tls_key: TlsKey = None,
+    tls_certificate: TlsCertificate = None,
+    tls_ca: TlsAuthority = None,
     metrics_port: Annotated[
         int | None,
         typer.Option(
@@ -88,14 +81,12 @@ def serve(
     """
     if as_json and not dry_run:
         reject("--json: expected with --dry-run only")
-    host, port = _address(listen)
-    files = (tls_key, tls_certificate, tls_ca)
     with mistakes(etherweave.ScenarioError, FabricPlanError):
         given = factory_addresses(factory)
         changes = overrides(settings)
 
         def planner(failed: Sequence[str]) -> FabricPlan:
-            return plan(file, changes, failed=failed, factory=given).plan
+            return plan(file, changes, failed=failed, factory=given).installed
 
         whole = planner([])
         if whole.switches[0].protocol != "openflow13":
@@ -103,7 +94,7 @@ def serve(
                 'control.protocol = "openflow10": the controller speaks OpenFlow 1.3; expected '
                 '"openflow13", or `control plan -o` and `ovs-ofctl`'
             )
-        options = _options(host, port, files)
+        options = controller_options(listen, (tls_key, tls_certificate, tls_ca))
     options = replace(
         options,
         metrics_port=metrics_port,
@@ -123,28 +114,6 @@ class _Dry:
 
     wait_s: float
     as_json: bool
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not (colon and port.isascii() and port.isdigit() and int(port) < 65536):
-        reject(f"--listen {text}: expected ADDRESS:PORT, such as 127.0.0.1:6653 or [::1]:6653")
-    return host.removeprefix("[").removesuffix("]"), int(port)
-
-
-def _options(
-    host: str, port: int, files: tuple[Path | None, Path | None, Path | None]
-) -> "ControllerOptions":
-    from etherweave.control.controller.server import ControllerOptions, TlsFiles
-
-    if not any(files):
-        return ControllerOptions(host, port)
-    key, certificate, authority = files
-    if key is None or certificate is None or authority is None:
-        reject("TLS: expected all of --tls-key, --tls-certificate and --tls-ca")
-    for path in (key, certificate, authority):
-        path.open("rb").close()
-    return ControllerOptions(host, port, TlsFiles(key, certificate, authority))
 
 
 def _run(planner: Any, whole: FabricPlan, options: "ControllerOptions", dry: _Dry | None) -> None:

@@ -183,6 +183,8 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
         self.wire = MessageStream(channel, limits, self._ask_echo, time.monotonic())
         self.links: dict[int, bool] = {}
         """Ports, and whether they have a link."""
+        self.rates: dict[int, int] = {}
+        """Rates of ports [kb/s]; 0: not stated."""
 
     def serve(self, on_known: Callable[[], None]) -> None:
         """Serve the switch until it ends.
@@ -355,6 +357,7 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
             self._listener.demoted(self, generation)
 
     def _list_ports(self) -> None:
+        self.rates = {port.port_no: port.curr_speed for port in self.ports.values()}
         ports = {port.port_no: _has_link(port) for port in self.ports.values()}
         self.links = {number: link for number, link in ports.items() if number < _PORTS_MAX}
 

@@ -1,0 +1,80 @@
+"""The verb ``control learn``."""
+
+import signal
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import etherweave
+from etherweave.cli.control.parameters import (
+    Listen,
+    TlsAuthority,
+    TlsCertificate,
+    TlsKey,
+    controller_options,
+    seconds,
+)
+from etherweave.cli.control.plan import print_counts
+from etherweave.cli.exits import mistakes
+from etherweave.cli.parameters import Settings, output_file, overrides
+from etherweave.control.plan import FabricPlanError, plan
+from etherweave.linux.processes import handled
+from etherweave.outputs import write_text
+
+EXAMPLES = """Examples:
+etherweave control learn -o fabric.toml --switches 36
+etherweave control learn -o fabric.toml --wait 1min && etherweave control serve fabric.toml"""
+
+
+def learn(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE.toml", help="Scenario to write.")
+    ],
+    switches: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="NUMBER",
+            help="Number of switches; default: as many as connect while it waits.",
+        ),
+    ] = None,
+    wait: Annotated[
+        str, typer.Option(metavar="TIME", help="Longest wait for switches to connect.")
+    ] = "30s",
+    probe: Annotated[
+        str, typer.Option(metavar="TIME", help="Time between two LLDP probes of a port.")
+    ] = "1s",
+    listen: Listen = "127.0.0.1:6653",
+    tls_key: TlsKey = None,
+    tls_certificate: TlsCertificate = None,
+    tls_ca: TlsAuthority = None,
+    settings: Settings = None,
+) -> None:
+    """Discover how OpenFlow switches are wired, write it as a scenario, and plan it.
+
+    Installs one rule in each switch, which hands LLDP to the controller, and removes it again. A
+    port with a link where no probe arrives leads to a host. Exit code 1: the fabric cannot be
+    learned or planned; 2: a mistake.
+    """
+    from etherweave.control.controller.learning import FabricLearner, LearningError
+    from etherweave.control.controller.log import EventLog
+    from etherweave.control.controller.server import ListenError
+
+    output_file("--output", output, ".toml")
+    with mistakes():
+        options = controller_options(listen, (tls_key, tls_certificate, tls_ca))
+    options = replace(options, probe_s=seconds("--probe", probe, 0.1, 1e9))
+    wait_s = seconds("--wait", wait, 0, 1e9)
+    stop = threading.Event()
+    failures = (LearningError, etherweave.ScenarioError, FabricPlanError)
+    with mistakes(ListenError, failures=failures):
+        with handled((signal.SIGTERM, signal.SIGINT), lambda *_: stop.set()):
+            learned = FabricLearner(options, EventLog()).learn(switches, wait_s, stop)
+        write_text(output, learned.scenario(output.stem))
+        planned = plan(output, overrides(settings))
+    counts = (len(learned.datapaths), len(learned.cables), len(learned.hosts))
+    print(f"{output}: {counts[0]:,} switches, {counts[1]:,} cables, {counts[2]:,} hosts")
+    print_counts(planned)
