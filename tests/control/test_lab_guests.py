@@ -9,7 +9,8 @@ import pytest
 from etherweave.control.lab import lifecycle
 from etherweave.control.lab.guests import image, reports
 from etherweave.control.lab.guests.image import ImageError
-from etherweave.control.lab.guests.roce import command, measure_roce
+from etherweave.control.lab.guests.machines import command
+from etherweave.control.lab.guests.roce import measure_roce
 from etherweave.control.lab.layout import LayoutError, cables, layout
 from etherweave.control.lab.lifecycle import prepare
 from etherweave.control.lab.state import LabScope

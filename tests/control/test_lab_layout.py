@@ -18,6 +18,7 @@ from etherweave.control.lab.layout import (
     LayoutError,
     cables,
     check_size,
+    hosts_file,
     interface,
     is_of_lab,
     layout,
@@ -111,9 +112,10 @@ def test_a_name_that_would_reach_elsewhere_is_refused(name: str) -> None:
         state.lab_directory(LabScope(Path("/nowhere")), name)
 
 
-def test_a_fabric_without_ipv4_addresses_is_refused() -> None:
-    with pytest.raises(LayoutError, match=r'control.ipv4 = ""; expected a network'):
-        paper({**PAIR, "control": {"ipv4": ""}})
+def test_hosts_of_a_fabric_without_ipv4_have_no_such_addresses() -> None:
+    one = paper({**PAIR, "control": {"ipv4": ""}})
+    assert [one.address(host) for host in one.hosts] == ["", ""]
+    assert hosts_file(one) == "127.0.0.1 localhost\n"
 
 
 def test_hosts_keep_made_up_factory_addresses_where_switches_rewrite() -> None:

@@ -44,8 +44,8 @@ def guests_verb(
     """Measure RoCEv2 between two hosts as virtual machines, then remove the lab.
 
     Each guest requests its address by DMP, adds Soft-RoCE, and runs perftest with the other.
-    Processors are emulated: the figures show function, not speed. Exit code 1: a failure; 2: a
-    mistake.
+    Without KVM processors are emulated, so that the figures show function, not speed. Exit code 1:
+    a failure; 2: a mistake.
     """
     root_only()
     if why := image.missing():
@@ -79,7 +79,7 @@ def _print(result: RoceResult) -> None:
         print(f"  {guest.host}: {has}, after {guest.seconds:.0f} s")
     print(f"  {result.dmp_elsewhere} frames of DMP at other ports")
     latency, bandwidth = result.latency, result.bandwidth
-    print("RoCEv2, on emulated processors")
+    print("RoCEv2, on the processors of guests")
     print(f"  ib_send_lat: {latency.iterations} of {latency.octets} B, {latency.typical_us:.0f} us")
     print(f"  ib_write_bw: {bandwidth.iterations} of {bandwidth.octets} B, ", end="")
     print(f"{bandwidth.mean_gbps:.3f} Gb/s")

@@ -78,7 +78,8 @@ def boot(layout: Layout, completes_checksums: bool) -> BootRecord:
         for host in hosts:
             outcome = outcomes.get(host.name)
             _assign(host, interfaces[host.name], outcome)
-            links[host.name].assign(HOST_INTERFACE, IPv4Interface(layout.address(host)))
+            if address := layout.address(host):
+                links[host.name].assign(HOST_INTERFACE, IPv4Interface(address))
             booted.append(_addressed(layout, host, before[host.name], outcome))
         observed = list(tap.frames())
         tap.check()

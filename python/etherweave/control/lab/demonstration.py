@@ -111,7 +111,7 @@ class Demonstration:
     pausing: PauseResult | None
     """None: no conditional rule of this fabric has another port."""
     traffic: Traffic | None
-    """None: ping is not installed."""
+    """None: ping is not installed, or hosts have no IPv4 addresses."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -269,11 +269,14 @@ _LISTENING = "0A"
 
 
 def traffic(layout: Layout) -> Traffic | None:
-    """Ping from the first host to the last, and send by TCP for a second; None without ping."""
-    if shutil.which("ping") is None:
-        return None
+    """Ping from the first host to the last, and send by TCP for a second.
+
+    None without ping, or without IPv4 addresses.
+    """
     first, last = layout.plan.hosts[0], layout.plan.hosts[-1]
     address = layout.address(last).partition("/")[0]
+    if shutil.which("ping") is None or not address:
+        return None
     enter = ["ip", "netns", "exec", layout.host(first.name)]
     ping = [*enter, "ping", "-q", "-c", str(PINGS), "-i", "0.05", "-w", "5", address]
     done = subprocess.run(ping, capture_output=True, text=True, timeout=30)

@@ -94,9 +94,10 @@ class Layout:
         return BridgeNames(bridges, ports)
 
     def address(self, host: HostPlan) -> str:
-        """Return a host's IPv4 address with the length of its prefix: 10.128.0.0/8."""
+        """Return a host's IPv4 address with its length, 10.128.0.0/8; empty: it has none."""
         network = self.planned.spec.network
-        assert network is not None and host.ipv4 is not None, "rejected by layout()"
+        if network is None or host.ipv4 is None:
+            return ""
         return f"{ipv4_text(host.ipv4)}/{network.prefixlen - 1}"
 
 
@@ -108,19 +109,13 @@ def layout(
     Raises
     ------
     LayoutError
-        If hosts have no IPv4 addresses, the name is invalid, or a guest is not a host.
+        If the name is invalid, or a guest is not a host.
     """
     check_name(name)
     known = [host.name for host in planned.plan.hosts]
     for guest in guests:
         if guest not in known:
             raise LayoutError(f"no host {guest}; expected one of {known[0]} to {known[-1]}")
-    network = planned.spec.network
-    if network is None or network.prefixlen < 1:
-        raise LayoutError(
-            f'{planned.plan.name}: control.ipv4 = "{planned.spec.ipv4}"; expected a network, '
-            "which has the addresses of hosts"
-        )
     return Layout(prefix, name, planned, frozenset(guests))
 
 
@@ -192,7 +187,8 @@ def cables(layout: Layout) -> Iterator[tuple[str, VethEnd]]:
 
 def hosts_file(layout: Layout) -> str:
     """Write hosts(5) for a lab."""
-    lines = [f"{ipv4_text(host.ipv4 or 0)} {host.name}\n" for host in layout.plan.hosts]
+    addressed = ((host, host.ipv4) for host in layout.plan.hosts if host.ipv4 is not None)
+    lines = [f"{ipv4_text(address)} {host.name}\n" for host, address in addressed]
     return "".join(["127.0.0.1 localhost\n", *lines])
 
 

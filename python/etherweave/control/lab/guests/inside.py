@@ -4,14 +4,18 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from etherweave.control.dmp.client import request_addresses
 from etherweave.control.dmp.interface import DmpInterface
 from etherweave.control.dmp.request import AssignedAddress, RequestTiming
+from etherweave.control.lab.announcements import AnnouncedService, AnnouncingHost, exchange
 from etherweave.control.lab.guests import reports
 from etherweave.control.text import mac_text
 
 INTERFACE = "eth0"
+ROUNDS = 200
+"""Rounds of announcements after all others have reached this guest, ten seconds."""
 PATIENCE_S = 60.0
 """Longest wait for the other guest, which may still be booting [s]."""
 LATENCY = ("ib_send_lat", "-d", "rxe0", "-x", "1", "-F", "-n", "100", "-s", "64")
@@ -20,10 +24,16 @@ BANDWIDTH = ("ib_write_bw", "-d", "rxe0", "-x", "1", "-F", "-n", "50", "--report
 
 
 def main() -> None:
-    """Boot, and measure with the other guest."""
+    """Boot, and announce, or measure with the other guest."""
     order = reports.order(Path("/proc/cmdline").read_text())
     try:
-        _boot(order["address"])
+        _boot(order["address"], order.get("requests", True))
+        if "announces" in order:
+            _announce(order["announces"])
+            report("done")
+            return
+        # After DMP: the GID is made of the MAC address of that moment.
+        _run(("rdma", "link", "add", "rxe0", "type", "rxe", "netdev", INTERFACE))
         if order["peer"]:
             _await(order["peer"])
             report("latency", **reports.latency(_client(LATENCY, order["peer"]))._asdict())
@@ -42,16 +52,20 @@ def report(step: str, **figures: object) -> None:
     print(f"\n{reports.write(step, **figures)}", flush=True)
 
 
-def _boot(address: str) -> None:
+def _boot(address: str, requests: bool) -> None:
     with DmpInterface(INTERFACE) as interface:
         factory = interface.address
         interface.set_up()
-        outcome = request_addresses([interface], RequestTiming(limit_s=PATIENCE_S))[INTERFACE]
-        if not isinstance(outcome, AssignedAddress):
-            raise RuntimeError(f"{outcome.reason}: {outcome.detail}")
-        interface.assign(outcome.mac)
-        # busybox: pyroute2 would not be worth its place in the image.
-        _run(("ip", "address", "add", address, "dev", INTERFACE))
+        if requests:
+            outcome = request_addresses([interface], RequestTiming(limit_s=PATIENCE_S))[INTERFACE]
+            if not isinstance(outcome, AssignedAddress):
+                raise RuntimeError(f"{outcome.reason}: {outcome.detail}")
+            interface.assign(outcome.mac)
+        else:
+            outcome = AssignedAddress(factory, 0, 0.0)
+        if address:
+            # busybox: pyroute2 would not be worth its place in the image.
+            _run(("ip", "address", "add", address, "dev", INTERFACE))
         report(
             "addressed",
             factory=mac_text(factory),
@@ -59,8 +73,14 @@ def _boot(address: str) -> None:
             requests=outcome.requests,
             round_trip_ms=outcome.round_trip_s * 1e3,
         )
-    # After DMP: the GID is made of the MAC address of that moment.
-    _run(("rdma", "link", "add", "rxe0", "type", "rxe", "netdev", INTERFACE))
+
+
+def _announce(order: dict[str, Any]) -> None:
+    """Announce until the others are done as well: guests do not boot at the same time."""
+    services = [AnnouncedService(name) for name in order["services"]]
+    with AnnouncingHost(INTERFACE, order["number"], order["hosts"], services) as host:
+        exchange([host], ROUNDS, 2 * PATIENCE_S)
+        report("announced", recordings=host.recordings())
 
 
 def _await(peer: str) -> None:

@@ -1,0 +1,93 @@
+"""The verb ``lab announce``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from etherweave.cli.design_page import print_table
+from etherweave.cli.exits import FAILED, print_error, reject
+from etherweave.cli.lab.parameters import (
+    reported_errors,
+    root_only,
+    step_printer,
+    terminable_cleanup,
+)
+from etherweave.cli.parameters import AsJson, Settings, overrides
+from etherweave.control.lab.announcement_trials import (
+    AnnouncementTrial,
+    announce_in_labs,
+    failures,
+)
+from etherweave.control.lab.guests import image
+from etherweave.control.lab.layout import LayoutError
+from etherweave.scenario import ScenarioSource
+
+FOUR_HOSTS: ScenarioSource = {
+    "name": "four hosts",
+    "topology": {"dragonfly": {"p": 1, "a": 2, "h": 1, "groups": 2}},
+}
+"""Two groups of two switches with a host each."""
+
+EXAMPLES = """Examples:
+etherweave lab announce
+etherweave lab announce --set control.protocol=openflow10 --set 'control.ipv4=""'
+etherweave lab announce --kernel kernel --json"""
+
+
+def announce_verb(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="SCENARIO", help="Scenario; default: four hosts.")
+    ] = None,
+    kernel: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Unpacked package of a kernel, boot/ and lib/modules/, which all hosts boot as "
+            "virtual machines; default: hosts are namespaces.",
+        ),
+    ] = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare services that announce addresses under DMP and under rewriting switches.
+
+    In a lab of each kind, hosts announce their address as Open-MX, ARP and IPv6's neighbour
+    discovery do, record that of the others from the payload or the header, and send to it. Exit
+    code 1: a result is not as expected; 2: a mistake.
+    """
+    root_only()
+    if kernel and (why := image.missing()):
+        reject(f"lab announce: {why}")
+    with reported_errors(), terminable_cleanup():
+        try:
+            guest_kernel = image.find_kernel(kernel) if kernel else None
+        except image.ImageError as error:
+            raise LayoutError(str(error)) from None
+        trials = announce_in_labs(
+            file or FOUR_HOSTS, overrides(settings), kernel=guest_kernel, progress=step_printer()
+        )
+    if as_json:
+        print(json.dumps([trial.as_json() for trial in trials], indent=2))
+    else:
+        _print(trials)
+    wrong = failures(trials)
+    for line in wrong:
+        print_error(line)
+    if wrong:
+        raise typer.Exit(FAILED)
+
+
+def _print(trials: list[AnnouncementTrial]) -> None:
+    first = trials[0]
+    kind = "virtual machines" if first.machines else "namespaces"
+    version = f"{first.protocol[-2]}.{first.protocol[-1]}"
+    print(f"{first.hosts} hosts, {kind}; switches by Open vSwitch with OpenFlow {version}")
+    rows = [
+        (trial.addresses, one.service, one.source, *(f"{n} of {one.pairs}" for n in one[3:]))
+        for trial in trials
+        for one in trial.recordings
+    ]
+    columns = ("addresses", "announced by", "recorded from", ">recorded", ">reached")
+    print_table(columns, rows)

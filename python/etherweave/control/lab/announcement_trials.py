@@ -1,0 +1,196 @@
+"""Announcements in labs of both ways to hierarchical addresses: DMP, and rewriting switches.
+
+Each lab is brought up, its hosts announce themselves and send to what they have recorded, and it is
+removed. Hosts are namespaces, or virtual machines with a kernel of their own.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from etherweave.control.lab import state
+from etherweave.control.lab.announcements import (
+    AnnouncedService,
+    AnnouncingHost,
+    RecordedFrom,
+    Recording,
+    exchange,
+)
+from etherweave.control.lab.boot import StepProgress
+from etherweave.control.lab.guests import machines, reports
+from etherweave.control.lab.guests.image import GuestKernel, build
+from etherweave.control.lab.layout import HOST_INTERFACE, Layout
+from etherweave.control.lab.lifecycle import Lab, down, prepare, up
+from etherweave.control.lab.state import LabScope
+from etherweave.control.plan import PlannedDeployment
+from etherweave.linux.namespaces import inside
+from etherweave.scenario import Overrides, ScenarioSource
+
+ADDRESSES = ("dmp", "rewrite")
+"""Values of ``control.addresses``, in the order of the trials."""
+ROUNDS = 3
+"""Rounds after all hosts are reached, in which others could still be."""
+LIMIT_S = 20.0
+"""Longest time for a trial between namespaces [s]; an idle machine takes a hundredth of it."""
+
+
+@dataclass(frozen=True)
+class AnnouncementTrial:
+    """Announcements in one lab."""
+
+    addresses: str
+    """Value of ``control.addresses``."""
+    protocol: str
+    """Version of OpenFlow of its switches."""
+    hosts: int
+    machines: int
+    """Virtual machines among the hosts; the others are namespaces."""
+    recordings: tuple[Recording, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return asdict(self) | {"recordings": [row._asdict() for row in self.recordings]}
+
+
+TrialProgress: TypeAlias = Callable[[AnnouncementTrial], object]
+"""Called with each trial as soon as it is done."""
+
+
+def announce_in_labs(
+    scenario: ScenarioSource,
+    overrides: Overrides | None = None,
+    *,
+    kernel: GuestKernel | None = None,
+    where: LabScope | None = None,
+    progress: StepProgress = lambda _: None,
+    on_trial: TrialProgress = lambda _: None,
+) -> list[AnnouncementTrial]:
+    """Bring up a lab for each kind of addresses, let its hosts announce themselves, and remove it.
+
+    Parameters
+    ----------
+    scenario, overrides
+        As for :func:`etherweave.control.lab.lifecycle.up`, which also says what is raised.
+    kernel
+        Boots all hosts as virtual machines; None: they are namespaces.
+    where
+        Directory and prefix; default: those of this machine.
+    progress, on_trial
+        Called before each step, and with each trial as soon as it is done.
+    """
+    scope, trials = where or state.machine_scope(), []
+    for addresses in ADDRESSES:
+        name = f"announce-{addresses}-{os.getpid()}"
+        changes = {**(overrides or {}), "control.addresses": addresses}
+        hosts = prepare(scenario, changes, ())[1].plan.hosts if kernel else ()
+        guests = [host.name for host in hosts]
+        lab = up(scope, name, scenario, changes, guests=guests, progress=progress)
+        try:
+            trials.append(announce(lab, kernel, progress))
+        finally:
+            down(scope, name)
+        on_trial(trials[-1])
+    return trials
+
+
+def announce(
+    lab: Lab, kernel: GuestKernel | None = None, progress: StepProgress = lambda _: None
+) -> AnnouncementTrial:
+    """Let all hosts of a lab announce themselves, and send to what they have recorded.
+
+    Raises
+    ------
+    LabError, ImageError
+        If a guest fails, or there is no image for guests.
+    """
+    spec = lab.layout.planned.spec
+    progress("hosts announce themselves")
+    counted = _of_guests(lab, kernel, progress) if kernel else _of_namespaces(lab.layout)
+    count = len(lab.layout.plan.hosts)
+    summed = tuple(
+        Recording(*kind, *map(sum, zip(*(row[2:] for row in rows), strict=True)))
+        for kind, rows in groupby(sorted(counted), lambda row: row[:2])
+    )
+    return AnnouncementTrial(spec.addresses, spec.protocol, count, len(lab.layout.guests), summed)
+
+
+def failures(trials: Iterable[AnnouncementTrial]) -> list[str]:
+    """List what is not as section IV says of announcements."""
+    return [
+        f"{trial.addresses}: {row.service}, recorded from its {row.source}: {row.reached} of "
+        f"{row.pairs} pairs reached; expected {expected}"
+        for trial in trials
+        for row in trial.recordings
+        if (expected := row.pairs if is_right(trial, row) else 0) != row.reached
+        or row.recorded != row.pairs
+    ]
+
+
+def is_right(trial: AnnouncementTrial, recording: Recording) -> bool:
+    """Return whether the recorded address is one that rules lead to.
+
+    Of a payload this is so where hosts have their hierarchical addresses, and of ARP, whose payload
+    the switches rewrite.
+    """
+    is_known = recording.service is AnnouncedService.ARP
+    is_header = recording.source is RecordedFrom.HEADER
+    return is_header or is_known or trial.addresses == "dmp"
+
+
+def services(planned: PlannedDeployment) -> list[AnnouncedService]:
+    """Return the services whose announcements the rules of a plan send to all hosts."""
+    spec = planned.spec
+    has = {
+        AnnouncedService.OPEN_MX: True,
+        AnnouncedService.ARP: spec.network is not None and spec.resolution == "broadcast",
+        # OpenFlow 1.0 has no match of all multicasts of IPv6.
+        AnnouncedService.NEIGHBOUR: spec.protocol == "openflow13",
+    }
+    return [service for service in AnnouncedService if has[service]]
+
+
+def _of_namespaces(layout: Layout) -> list[Recording]:
+    own = services(layout.planned)
+    addresses = _ipv4(layout)
+    with ExitStack() as stack:
+        hosts = []
+        for number, host in enumerate(layout.plan.hosts):
+            with inside(layout.host(host.name)):
+                announcing = AnnouncingHost(HOST_INTERFACE, number, addresses, own)
+                hosts.append(stack.enter_context(announcing))
+        exchange(hosts, ROUNDS, LIMIT_S)
+        return [row for host in hosts for row in host.recordings()]
+
+
+def _of_guests(lab: Lab, kernel: GuestKernel, progress: StepProgress) -> list[Recording]:
+    layout = lab.layout
+    image = build(lab.directory, kernel)
+    orders = {
+        host.name: reports.option(
+            {
+                "address": layout.address(host),
+                "requests": layout.planned.spec.addresses == "dmp",
+                "announces": {
+                    "number": number,
+                    "hosts": _ipv4(layout),
+                    "services": services(layout.planned),
+                },
+            }
+        )
+        for number, host in enumerate(layout.plan.hosts)
+    }
+    with machines.running(lab, kernel, image, orders) as started:
+        received = machines.await_reports(started, progress)
+    steps = (report for each in received for report in each if report["step"] == "announced")
+    return [_read(row) for report in steps for row in report["recordings"]]
+
+
+def _read(row: Sequence[Any]) -> Recording:
+    return Recording(AnnouncedService(row[0]), RecordedFrom(row[1]), *row[2:])
+
+
+def _ipv4(layout: Layout) -> list[int]:
+    return [host.ipv4 or 0 for host in layout.plan.hosts]
