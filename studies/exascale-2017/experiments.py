@@ -8,7 +8,13 @@ which loads.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from etherweave.study.deployments import LabExperiment, ReactionExperiment, RulesExperiment
+from etherweave.study.deployments import (
+    AnnouncementExperiment,
+    LabExperiment,
+    LearningExperiment,
+    ReactionExperiment,
+    RulesExperiment,
+)
 from etherweave.study.experiments import (
     BalancedFabricExperiment,
     CurveExperiment,
@@ -139,7 +145,18 @@ def deployments() -> list[StudyExperiment]:
     """List the experiments on switches, what takes long first."""
     reactions = [ReactionExperiment(f"deployed.reaction_{plane}", plane) for plane in PLANES]
     lab, rules = LabExperiment("deployed.lab", "lab"), RulesExperiment("deployed.rules", "deployed")
-    return [lab, rules, *reactions]
+    openflow_10: dict[str, object] = {"control.protocol": "openflow10"}
+    without_ipv4 = openflow_10 | {"control.ipv4": ""}
+    return [
+        lab,
+        rules,
+        RulesExperiment("deployed.rules_10", "deployed", openflow_10),
+        RulesExperiment("deployed.manager", "deployed", {"control.resolution": "manager"}),
+        AnnouncementExperiment("deployed.announcement", "announcements"),
+        AnnouncementExperiment("deployed.announcement_10", "announcements", without_ipv4),
+        LearningExperiment("deployed.learned", "deployed"),
+        *reactions,
+    ]
 
 
 def curves(full: bool) -> list[CurveExperiment]:

@@ -235,6 +235,19 @@ def _deployments() -> dict[str, Metric]:
         """Divide the time of a controller by that of a pause."""
         return CONTROLLER_US / of("reaction_ovs", ("pause_us",), results)
 
+    def outcomes(experiment: str, results: Results) -> tuple[float, float, float]:
+        """Count pairs by payload and by header under rewriting, and by payload under DMP."""
+        reached = ("rewrite", "payload"), ("rewrite", "header"), ("dmp", "payload")
+        pairs = of(experiment, ("pairs",), results)
+        lost = [of(experiment, (*key, "Open-MX"), results) for key in reached]
+        return lost[0], pairs - lost[1], pairs - lost[2]
+
+    def announced(place: int, results: Results) -> float:
+        return outcomes("announcement", results)[place]
+
+    def differing_with_10(results: Results) -> float:
+        return sum(outcomes("announcement_10", results))
+
     reactions: dict[str, Metric] = {}
     for plane in PLANES:
         name = f"reaction_{plane}"
@@ -248,6 +261,14 @@ def _deployments() -> dict[str, Metric]:
         "deployed.dmp.hosts": partial(of, "lab", ("addresses", "addressed")),
         "deployed.dmp.without": without_address,
         "deployed.dmp.flooded": partial(of, "lab", ("addresses", "elsewhere")),
+        "deployed.announcement.hosts": partial(of, "announcement", ("hosts",)),
+        "deployed.announcement.rewriting.payload": partial(announced, 0),
+        "deployed.announcement.rewriting.header": partial(announced, 1),
+        "deployed.announcement.dmp.payload": partial(announced, 2),
+        "deployed.announcement.openflow_10": differing_with_10,
+        "deployed.rules_10.wrong": partial(of, "rules_10", ("frames_wrong",)),
+        "deployed.manager.wrong": partial(of, "manager", ("frames_wrong",)),
+        "deployed.learned.differing": partial(of, "learned", ("differing",)),
         "deployed.unknown.flooded": partial(of, "lab", ("unknown", "elsewhere")),
         "deployed.pause.lost": partial(of, "lab", ("pausing", "lost")),
         **reactions,

@@ -1,6 +1,7 @@
 """Experiments on real switches of this machine: deployed rules, labs, reaction times."""
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from etherweave.study.experiments import ExperimentResult, ScenarioExperiment, f
 
 FIGURES = "figures.json"
 """A directory with this file is the result of an experiment on switches."""
+GUEST_KERNEL = "ETHERWEAVE_GUEST_KERNEL"
+"""Environment variable: directory with a kernel and its modules, for virtual machines."""
 TRIALS = 15
 """Pauses of each data plane; the median counts."""
 
@@ -97,6 +100,69 @@ class LabExperiment(_SwitchExperiment):
 
         file = self.file(home)
         _timed(lambda: demonstrate_in_lab(file, self.overrides, self.plane)).save(directory)
+
+
+@dataclass(frozen=True)
+class AnnouncementExperiment(_SwitchExperiment):
+    """Hosts that announce their addresses, under DMP and under rewriting switches.
+
+    Hosts are virtual machines where the machine has what these need, else namespaces. The result is
+    a :class:`DeploymentResult`.
+    """
+
+    def missing(self) -> str:
+        """Name the privilege or the program that this machine lacks."""
+        from etherweave.control.lab.lifecycle import missing
+
+        return missing("ovs")
+
+    def inputs(self, home: Path) -> str:
+        """Add the directory of the guests' kernel."""
+        return f"{super().inputs(home)}\n{os.environ.get(GUEST_KERNEL)}"
+
+    def carry_out(self, home: Path, directory: Path) -> None:
+        """Bring up both labs, let hosts announce themselves, and remove the labs."""
+        from etherweave.control.lab.announcement_trials import announce_in_labs
+        from etherweave.control.lab.guests import image
+
+        root = os.environ.get(GUEST_KERNEL)
+        kernel = image.find_kernel(Path(root)) if root and not image.missing() else None
+
+        def figures() -> dict[str, Any]:
+            trials = announce_in_labs(self.file(home), self.overrides, kernel=kernel)
+            reached: dict[str, dict[str, dict[str, int]]] = {}
+            for trial in trials:
+                for one in trial.recordings:
+                    by_service = reached.setdefault(trial.addresses, {}).setdefault(one.source, {})
+                    by_service[one.service] = one.reached
+            first = trials[0]
+            pairs = first.hosts * (first.hosts - 1)
+            return {"hosts": first.hosts, "machines": first.machines, "pairs": pairs, **reached}
+
+        _timed(figures).save(directory)
+
+
+@dataclass(frozen=True)
+class LearningExperiment(_SwitchExperiment):
+    """A fabric that a controller learns by LLDP, in Open vSwitch: a :class:`DeploymentResult`."""
+
+    def missing(self) -> str:
+        """Name the programs of Open vSwitch that are not installed."""
+        from etherweave.control.ovs.daemons import missing
+
+        absent = missing()
+        return f"{', '.join(absent)} not installed" if absent else ""
+
+    def carry_out(self, home: Path, directory: Path) -> None:
+        """Build the switches, learn how they are wired, and compare."""
+        from etherweave.control.controller.learning_trial import learn_in_bridges
+        from etherweave.control.plan import plan
+
+        def figures() -> dict[str, Any]:
+            planned = plan(self.file(home), self.overrides).plan
+            return {"differing": len(learn_in_bridges(planned))}
+
+        _timed(figures).save(directory)
 
 
 @dataclass(frozen=True)
