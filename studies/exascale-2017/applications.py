@@ -1,6 +1,6 @@
-"""Applications under the deployed rules: what section VI-B says of traffic, of iteration times.
+"""Applications under deployed rules: claims about synthetic traffic, carried to iterations.
 
-The paper shows latencies of synthetic packets. Here hosts with RoCE and MPI run on the same fabric,
+The publication simulates no application. Here hosts with RoCE and MPI run on the same fabric,
 and rules are deactivated by real PFC frames.
 """
 

@@ -77,7 +77,7 @@ OTHERS = {
     ),
     "clos": TrafficFabric("traffic_clos", ("conditional_tables", "adaptive_up", "spray", "ecmp")),
 }
-"""What the paper does not show: under traffic only when all is wanted."""
+"""What the publication does not show: under traffic only when all is wanted."""
 
 REACTIONS = {
     "cg": "cg_controller",
@@ -87,7 +87,7 @@ REACTIONS = {
 """Traffic that changes: as often as CG does, seldom, and once."""
 
 FOGSIM = "../../scenarios/open_loop/fogsim_1056"
-"""The network that the paper's simulator was measured on."""
+"""A network on which FOGSim, public version 5, was run; the publication shows none of it."""
 
 FOGSIM_LATENCIES = {
     ("minimal", "uniform"): (0.2, 0.5, 0.8),

@@ -20,8 +20,8 @@ __all__ = ["experiments", "metrics"]
 
 CONTROLLER_US = 70_000
 """What a controller needs at least (section V-A) [us]."""
-ENTRIES_MAX = 4_096
-"""Of the smallest commodity switches: "from 4K to 32K entries", section III-A."""
+ENTRIES_MAX, ENTRIES_LARGEST = 4_096, 32_768
+"""Of the smallest and largest commodity switches: "from 4K to 32K entries", section III-A."""
 
 ORGANISATIONS = {
     "cam_flat": ("cam", "flat", False),
@@ -85,11 +85,22 @@ def _counts() -> dict[str, Metric]:
     def count(fabric: str, what: str, results: Results) -> float:
         return float(results[f"figure_11.{fabric}"].design["fabric"][what])
 
-    return {
-        f"counts.{fabric}.{what}": partial(count, fabric, what)
-        for fabric in FABRICS
-        for what in ("switches", "hosts")
-    }
+    def bisection(fabric: str, results: Results) -> float:
+        """Return the bisection, or its upper bound, by what half of the hosts send [%]."""
+        return 100 * count(fabric, "bisection_share", results)
+
+    def tables(entries_each: int, results: Results) -> float:
+        """Return what a TCAM of a switch of 72 ports draws, which is as its entries [W]."""
+        flat = organisation(results["figure_11.clos"], "flat")
+        return float(flat["switch"]["tables_w"]) * entries_each / float(flat["entries"])
+
+    checks: dict[str, Metric] = {}
+    for fabric in FABRICS:
+        for what in ("switches", "hosts"):
+            checks[f"counts.{fabric}.{what}"] = partial(count, fabric, what)
+        checks[f"counts.{fabric}.bisection"] = partial(bisection, fabric)
+    sizes = {"smallest": ENTRIES_MAX, "largest": ENTRIES_LARGEST}
+    return checks | {f"tables.{name}": partial(tables, size) for name, size in sizes.items()}
 
 
 def _table_1() -> dict[str, Metric]:
@@ -185,18 +196,18 @@ def _figure_11() -> dict[str, Metric]:
     def per_switch(results: Results) -> float:
         return mean(megawatts(fabric, "per_switch", results) for fabric in FABRICS)
 
-    def above_compact(fabric: str, results: Results) -> float:
-        per_group, compact = (
-            percent_of(results, fabric, name) for name in ("per_group", "compact")
-        )
-        return 100 * (per_group / compact - 1)
+    def above(reference: str, name: str, fabric: str, results: Results) -> float:
+        """Return how much more a fabric draws with one organisation than with another [%]."""
+        drawn, other = (percent_of(results, fabric, each) for each in (name, reference))
+        return 100 * (drawn / other - 1)
 
     checks: dict[str, Metric] = {}
     for fabric in FABRICS:
         checks[f"figure_11.{fabric}.flat_each"] = partial(tables, fabric, "flat", "switch")
         checks[f"figure_11.{fabric}.flat"] = partial(megawatts, fabric, "flat")
         checks[f"figure_11.{fabric}.per_switch"] = partial(megawatts, fabric, "per_switch")
-        checks[f"figure_11.{fabric}.per_group"] = partial(above_compact, fabric)
+        checks[f"figure_11.{fabric}.cam"] = partial(above, "cam_flat", "per_switch", fabric)
+        checks[f"figure_11.{fabric}.per_group"] = partial(above, "compact", "per_group", fabric)
     return {**checks, "figure_11.per_switch": per_switch, **_savings()}
 
 

@@ -109,6 +109,46 @@ def test_only_fewer_than_4096_entries_count() -> None:
     assert hosts(results(dragonfly_96={"entries_per_group": 4_095})) > 1_300_000
 
 
+def test_only_figures_of_the_text_are_published() -> None:
+    # The publication runs no FOGSim on 1,056 hosts, no application, and no traffic that changes.
+    for row in STUDY.expected():
+        stem, kind = row["id"].split(".")[:2]
+        is_own = stem in {"fogsim", "fogsim_transit", "applications", "exascale", "butterfly"}
+        if is_own or stem == "clos" or (stem, kind) in {("table_2", "cg"), ("table_2", "steady")}:
+            assert row["basis"], row["id"]
+            assert not row["published"], row["id"]
+    named = [row for row in STUDY.expected() if row["id"].startswith(("fogsim", "applications"))]
+    assert not any("Section" in row["source"] for row in named)
+
+
+def test_bisection_and_tables_are_measured_as_the_text_states_them() -> None:
+    organisations = [
+        {"table": "cam", "plan": "flat", "is_compacted": False, "fabric": {"total_w": 200.0}},
+        {
+            "table": "tcam",
+            "plan": "flat",
+            "is_compacted": False,
+            "entries": 8_192,
+            "fabric": {"total_w": 900.0},
+            "switch": {"tables_w": 26.0},
+        },
+        {
+            "table": "tcam",
+            "plan": "per_switch",
+            "is_compacted": False,
+            "fabric": {"total_w": 250.0},
+        },
+    ]
+    design = {"fabric": {"bisection_share": 0.538}, "power": {"organisations": organisations}}
+    found = {"figure_11.clos": DesignResult(design, {}, "", {})}
+    assert METRICS["counts.clos.bisection"](found) == pytest.approx(53.8)
+    # 26 W of 8,192 entries: half of it of 4,096, four times of 32,768.
+    assert METRICS["tables.smallest"](found) == pytest.approx(13)
+    assert METRICS["tables.largest"](found) == pytest.approx(104)
+    # 250 W against 200.
+    assert METRICS["figure_11.clos.cam"](found) == pytest.approx(25)
+
+
 def test_nothing_built_proves_nothing() -> None:
     assert CODE.exceptions([True, False, False]) == 2
     assert math.isnan(CODE.exceptions([]))
@@ -238,7 +278,8 @@ def test_small_fabrics_pass_what_does_not_depend_on_size(small: StudyResult) -> 
     held = {check.id for check in small.checks if check.is_passed}
     assert held >= {row["id"] for row in STUDY.expected() if row["id"].startswith("table_1")}
     assert held >= {"figure_4.formula", "figure_6.clos_3", "figure_6.butterfly_5d"}
-    assert not held & {row["id"] for row in STUDY.expected() if row["id"].startswith("counts")}
+    counts = {f"counts.{name}.{what}" for name in FABRICS for what in ("switches", "hosts")}
+    assert not held & counts
 
 
 @pytest.mark.usefixtures("quick_figures")
@@ -249,7 +290,7 @@ def test_the_page_has_every_section_and_is_drawn_again_from_the_directory(
     text = page.read_text(encoding="utf-8")
     for title in ("Table I:", "Figure 4:", "Figure 6:", "Figure 11:", "Assumptions", "Fabrics"):
         assert title in text
-    for title in ("Figure 12:", "A flattened butterfly", "A folded Clos", "simulator on 1,056"):
+    for title in ("Figure 12:", "A flattened butterfly", "A folded Clos", "FOGSim on 1,056"):
         assert title in text
     assert "Not shown" not in text
     assert "Computed against published" in text

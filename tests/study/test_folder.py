@@ -125,6 +125,36 @@ def test_failures_are_printed_first_and_passes_on_demand(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("undrawn_figures")
+def test_a_row_with_another_basis_is_counted_apart_from_published_figures(folder: Path) -> None:
+    rows = "usual,Table 1,1.5,1,3,us,,\nslow,A simulator,,1,3,us,SIM,1.5\n"
+    (folder / "expected.csv").write_text(
+        f"id,source,published,low,high,unit,basis,reference\n{rows}"
+    )
+    out = folder.parent / "out"
+    text = invoke("study", str(folder), "-o", str(out), "--threads", "1", "--all").stdout
+    assert "1 of 1 figures pass, and 0 of 1 that the publication does not have." in text
+    assert "SIM: 1.5 us" in text
+    assert (out / "report.html").read_text(encoding="utf-8").count("SIM: 1.5 us") == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("slow,A simulator,1.5,1,3,us,SIM,", "line 3: published 1.5 on the basis of 'SIM'"),
+        ("slow,A simulator,,1,3,us,,1.5", "line 3: reference 1.5 without a basis"),
+        ("slow,A simulator,,1,3,us,SIM,many", "line 3: reference 'many': expected a number"),
+    ],
+)
+def test_a_figure_in_the_column_of_another_basis_is_rejected(
+    folder: Path, row: str, reason: str
+) -> None:
+    head = "id,source,published,low,high,unit,basis,reference"
+    (folder / "expected.csv").write_text(f"{head}\nusual,Table 1,1.5,1,3,us,,\n{row}\n")
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        load_study(folder)
+
+
+@pytest.mark.usefixtures("undrawn_figures")
 def test_code_beside_the_declaration_adds_experiments_metrics_and_sections(folder: Path) -> None:
     (folder / "values.py").write_text("VALUE = 2.0\n")
     (folder / "study.py").write_text(

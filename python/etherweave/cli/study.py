@@ -137,7 +137,7 @@ def _print(done: "StudyResult", every: bool) -> None:
     if shown:
         _print_checks(shown, declared.value_name)
     _print_tried(done.failed)
-    print(f"{len(done.passed)} of {len(done.checks)} figures pass.")
+    print(f"{done.verdict}.")
     if done.not_run:
         print(f"Not run: {', '.join(done.not_run)}.")
     for about, reason in done.unavailable.items():
@@ -149,9 +149,10 @@ def _print_checks(checks: "list[StudyCheck]", value_name: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("check", "", value_name, "published", "bounds")
+    has_other = any(check.basis for check in checks)
+    table = Table("check", "", value_name, "published", "bounds", *["basis"] * has_other)
     for check in checks:
-        table.add_row(*_cells(check))
+        table.add_row(*_cells(check), *[check.reference] * has_other)
     Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
@@ -177,6 +178,6 @@ def _print_assumptions(rows: "list[dict[str, str]]") -> None:
 
 def _cells(check: "StudyCheck") -> tuple[str, ...]:
     low, high = ("" if bound is None else f"{bound:g}" for bound in check.tolerance)
-    published = "" if check.expected is None else f"{check.expected:g} {check.unit}"
+    published = "" if check.published is None else f"{check.published:g} {check.unit}"
     verdict = "[green]pass[/]" if check.is_passed else "[bold red]FAIL[/]"
     return check.id, verdict, check.text, published, f"{low} … {high}"

@@ -50,7 +50,7 @@ _COLUMNS = {
     "published.csv": ("figure", "case", "low", "high", "unit", "words"),
 }
 """Columns that each table has; others may stand beside them."""
-_OPTIONAL = ("tried", "only")
+_OPTIONAL = ("tried", "only", "basis", "reference")
 """Columns of ``expected.csv`` that may be missing."""
 
 
@@ -163,7 +163,7 @@ class Study:
         for line, row in enumerate(rows, start=2):
             if None in row:
                 raise InputError(path, f"line {line}: more cells than columns")
-            for name in {"published", "low", "high"} & set(row):
+            for name in {"published", "low", "high", "reference"} & set(row):
                 if row[name] and not _is_number(row[name]):
                     wrong = f"line {line}: {name} {row[name]!r}: expected a number"
                     raise InputError(path, wrong)
@@ -222,11 +222,21 @@ def _loaded(home: Path) -> Study:
 
 
 def _check(study: Study) -> None:
-    """Reject rows without a metric."""
+    """Reject rows without a metric, and figures in the column of another basis."""
     file = study.home / "expected.csv"
     for line, row in enumerate(study.expected(), start=2):
         if row["id"] not in study.metrics:
             raise ValueError(f"{file}: line {line}: no metric of {row['id']!r}")
+        if row["basis"] and row["published"]:
+            raise ValueError(
+                f"{file}: line {line}: published {row['published']} on the basis of "
+                f"{row['basis']!r}; expected the figure in the column reference"
+            )
+        if row["reference"] and not row["basis"]:
+            raise ValueError(
+                f"{file}: line {line}: reference {row['reference']} without a basis; expected "
+                "where it comes from"
+            )
 
 
 def _is_number(text: str) -> bool:

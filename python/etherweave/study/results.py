@@ -32,7 +32,7 @@ class StudyCheck:
     source: str
     """Where it was published, and in which words."""
     expected: float | None
-    """The published figure, if it is a number."""
+    """The published figure, or that of another basis; None where there is no number."""
     tolerance: tuple[float | None, float | None]
     """Bounds within which it counts as reproduced; None where there is none."""
     unit: str
@@ -41,6 +41,19 @@ class StudyCheck:
     """The computed figure; not a number where there is none."""
     tried: str = ""
     """Of a figure that is known to fail: what was tried."""
+    basis: str = ""
+    """Where the figure comes from when the publication does not have it: a simulator, a formula."""
+
+    @property
+    def published(self) -> float | None:
+        """The figure of the publication; None where it has none."""
+        return None if self.basis else self.expected
+
+    @property
+    def reference(self) -> str:
+        """The figure of another basis, as in "FOGSim: 1531 ns"; empty of the publication's own."""
+        figure = "" if self.expected is None else f": {self.expected:g} {self.unit}"
+        return f"{self.basis}{figure}" if self.basis else ""
 
     @property
     def text(self) -> str:
@@ -75,6 +88,17 @@ class StudyResult:
     """Checks that this machine cannot make, and what it lacks."""
 
     @property
+    def verdict(self) -> str:
+        """How many figures pass; those that the publication does not have are counted apart."""
+        own = [check for check in self.checks if not check.basis]
+        other = [check for check in self.checks if check.basis]
+        text = f"{sum(check.is_passed for check in own)} of {len(own)} figures pass"
+        if other:
+            passed = sum(check.is_passed for check in other)
+            text += f", and {passed} of {len(other)} that the publication does not have"
+        return text
+
+    @property
     def failed(self) -> list[StudyCheck]:
         """Checks whose figure lies outside its bounds."""
         return [check for check in self.checks if not check.is_passed]
@@ -94,6 +118,7 @@ class StudyResult:
                 "tolerance": list(check.tolerance),
                 "unit": check.unit,
                 "tried": check.tried,
+                "basis": check.basis,
                 "value": check.value if math.isfinite(check.value) else None,
                 "pass": check.is_passed,
             }
@@ -240,6 +265,5 @@ def _check(row: dict[str, Any]) -> StudyCheck:
     expected = None if row["expected"] is None else float(row["expected"])
     bounds = tuple(None if bound is None else float(bound) for bound in (low, high))
     texts = [str(row[key]) for key in ("id", "source", "unit")]
-    return StudyCheck(
-        texts[0], texts[1], expected, (bounds[0], bounds[1]), texts[2], value, row.get("tried", "")
-    )
+    more = (row.get("tried", ""), row.get("basis", ""))
+    return StudyCheck(texts[0], texts[1], expected, (bounds[0], bounds[1]), texts[2], value, *more)

@@ -115,11 +115,12 @@ def check(
 
 
 def _checked(row: dict[str, str], value: float) -> StudyCheck:
-    published, low, high = (
-        float(row[key]) if row[key] else None for key in ("published", "low", "high")
+    figure = row["reference" if row["basis"] else "published"]
+    expected, low, high = (
+        float(text) if text else None for text in (figure, row["low"], row["high"])
     )
-    bounds = (low, high)
-    return StudyCheck(row["id"], row["source"], published, bounds, row["unit"], value, row["tried"])
+    texts, more = (row["id"], row["source"]), (row["tried"], row["basis"])
+    return StudyCheck(*texts, expected, (low, high), row["unit"], value, *more)
 
 
 def run_named(task: tuple[str, bool, str, bool, str]) -> None:

@@ -15,7 +15,7 @@ from etherweave.report.style import SERIES, WholeNumbers
 from etherweave.results import Result
 
 ITERATIONS = 4
-"""Number of iterations that are drawn, as in Figure 8 of the study exascale-2017."""
+"""Number of iterations that are drawn, as in Figure 8 of Benito et al. 2015."""
 RECTANGLES_MAX = 10_000
 """Number of rectangles, and of lines; fewer iterations are drawn where more would be needed."""
 HALVINGS = 40

@@ -113,10 +113,10 @@ def _published(study: StudyResult, chart: BarChart, bar: Bar) -> PublishedValue 
     if bar.published:
         return study.study.published(chart.published).get(bar.published)
     checks = [check for check in study.checks if check.id == bar.check]
-    if not checks or checks[0].expected is None:
+    if not checks or checks[0].published is None:
         return None
     (check,) = checks
-    return PublishedValue(check.expected, check.expected, check.unit, check.source)
+    return PublishedValue(check.published, check.published, check.unit, check.source)
 
 
 def _lines_section(chart: LineChart, study: StudyResult) -> Section:

@@ -41,7 +41,7 @@ def overview(study: StudyResult) -> Section | None:
     """Show computed values against published ones; the checks that pass are folded."""
     if not study.checks:
         return None
-    shown = [check for check in study.checks if check.expected]
+    shown = [check for check in study.checks if check.published]
     name = study.study.declared.value_name
     title = f"{name.capitalize()} against published"
     tables = [_passes(study.passed, name)] if study.passed else []
@@ -67,7 +67,9 @@ def check_tables(study: StudyResult, checks: Sequence[StudyCheck]) -> list[Table
 def checks_table(checks: Sequence[StudyCheck], value_name: str) -> Table:
     """List checks, a row each; ``value_name`` heads the column of computed figures."""
     head = ("check", "", value_name, "published", "bounds", "unit", "source")
-    return Table(head, [_row(check) for check in checks])
+    if not any(check.basis for check in checks):
+        return Table(head, [_row(check) for check in checks])
+    return Table((*head, "basis"), [[*_row(check), check.reference] for check in checks])
 
 
 def _passes(checks: Sequence[StudyCheck], value_name: str) -> Table:
@@ -77,7 +79,7 @@ def _passes(checks: Sequence[StudyCheck], value_name: str) -> Table:
 
 
 def _row(check: StudyCheck) -> list[str]:
-    published = "–" if check.expected is None else f"{check.expected:g}"
+    published = "–" if check.published is None else f"{check.published:g}"
     verdict = "pass" if check.is_passed else "FAIL"
     return [check.id, verdict, check.text, published, bounds(check), check.unit, check.source]
 

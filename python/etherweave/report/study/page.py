@@ -68,7 +68,7 @@ def _checked(name: str, build: Builder[StudyResult]) -> Callable[[StudyResult], 
 
 
 def _front(study: StudyResult) -> Front:
-    lead = f"{len(study.passed)} of {len(study.checks)} published figures are within their bounds."
+    lead = f"{study.verdict}."
     return Front(study.study.declared.title, lead, _facts(study), _warnings(study))
 
 
