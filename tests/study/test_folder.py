@@ -154,6 +154,44 @@ def test_a_figure_in_the_column_of_another_basis_is_rejected(
         load_study(folder)
 
 
+@pytest.mark.usefixtures("quick_figures")
+def test_a_line_joins_all_experiments_of_its_pattern_and_a_table_lists_them(folder: Path) -> None:
+    with (folder / "study.toml").open("a") as declared:
+        declared.write(
+            """
+[[lines]]
+name = "both"
+title = "Both pings"
+table = "iterations"
+x = "duration_ns"
+y = "duration_ns"
+is_logarithmic = true
+x_is_logarithmic = true
+guides = [{ axis = "x", at = 2000, label = "2 us" }, { axis = "y", at = 3000, label = "3 us" }]
+lines = [{ experiment = "ping.*", label = "pings" }, { experiment = "ping.slow", is_open = true }]
+columns = [
+    { head = "rank", column = "rank" },
+    { head = "time [ns]", column = "duration_ns", form = ",.0f" },
+]
+"""
+        )
+    out = folder.parent / "out"
+    done = run_study(folder, out, processes=1)
+    page = write_study(done).read_text(encoding="utf-8")
+    assert ">Both pings</h2>" in page
+    rows = [
+        done.result(f"ping.{name}").values("iterations", "duration_ns")
+        for name in ("usual", "slow")
+    ]
+    listed = [f"{time:,.0f}" for times in rows for time in times]
+    assert all(f">{time}</td>" in page for time in listed)
+    (folder / "study.toml").write_text(
+        (folder / "study.toml").read_text().replace("ping.*", "pong.*")
+    )
+    page = write_study(run_study(folder, out, processes=1)).read_text(encoding="utf-8")
+    assert "both: no experiment pong.*" in page
+
+
 @pytest.mark.usefixtures("undrawn_figures")
 def test_code_beside_the_declaration_adds_experiments_metrics_and_sections(folder: Path) -> None:
     (folder / "values.py").write_text("VALUE = 2.0\n")

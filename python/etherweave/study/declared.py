@@ -96,8 +96,38 @@ class BarChart:
 class ChartLine:
     """One line of a chart."""
 
-    label: str
     experiment: str
+    """Name of the experiment; with a ``*``, all of these names are points of one line."""
+    label: str = ""
+    """Name in the legend; a line without one belongs to the line before."""
+    y: str = ""
+    """Column up; by default that of the chart."""
+    series: int = 0
+    """Number of its colour and marks, from 1; by default its place in the chart."""
+    is_open: bool = False
+    """Whether it is dashed, with open marks."""
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A value that a chart marks across all its lines."""
+
+    axis: str
+    """``x`` or ``y``."""
+    at: float
+    """The value, in the unit of the axis."""
+    label: str
+
+
+@dataclass(frozen=True)
+class ChartColumn:
+    """A column of the table below a chart."""
+
+    head: str
+    column: str
+    """Column of the results, as of ``x`` and ``y``."""
+    form: str = ""
+    """Format of its numbers, such as ``,.1f``."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +151,11 @@ class LineChart:
     y_scale: float = 1.0
     is_logarithmic: bool = False
     """Whether the upright axis is."""
+    x_is_logarithmic: bool = False
+    """Whether the axis across is."""
+    guides: tuple[Guide, ...] = ()
+    columns: tuple[ChartColumn, ...] = ()
+    """Table below the chart: a row for each row of the results of its lines."""
     caption: str = ""
     checks: tuple[str, ...] = ()
 
@@ -231,7 +266,7 @@ def _overrides(facts: dict[str, Any], file: Path) -> Iterator[tuple[str, dict[st
 
 
 def table_of(result: Any, name: str) -> pl.DataFrame:
-    """Take a table out of a result; a curve has its points only.
+    """Take a table out of a result; a curve has its points only, a design one row of figures.
 
     Raises
     ------
@@ -240,9 +275,20 @@ def table_of(result: Any, name: str) -> pl.DataFrame:
     """
     if isinstance(result, CurveResult):
         return result.points
+    if isinstance(result, DesignResult):
+        return pl.DataFrame([dict(_flat({**result.formula, **result.design}))])
     if isinstance(result, Result) and name in result.tables:
         return result.to_polars(name)
     raise ValueError(f"no table {name!r} in a result of type {type(result).__name__}")
+
+
+def _flat(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """List the numbers and texts of nested figures by dotted keys."""
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, int | float | str):
+            yield f"{prefix}{name}", value
 
 
 def _measure(metric: DeclaredMetric, results: Results) -> float:

@@ -3,15 +3,20 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import partial
+from typing import Any
 
+import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, NullFormatter
 
 from etherweave.report.section import Builder, Section, Table
-from etherweave.report.style import COLOURS, SERIES, key, literal, mark, write_values
+from etherweave.report.style import COLOURS, INK, SERIES, key, literal, mark, write_values
 from etherweave.study import MissingResultError, PublishedValue, StudyResult
-from etherweave.study.declared import Bar, BarChart, LineChart, table_of
+from etherweave.study.declared import Bar, BarChart, ChartLine, Guide, LineChart, table_of
 
 BARS_HEAD = ("", "simulated", "published", "difference", "source")
 MARKERS = "osD^vP"
@@ -120,19 +125,94 @@ def _published(study: StudyResult, chart: BarChart, bar: Bar) -> PublishedValue 
 
 
 def _lines_section(chart: LineChart, study: StudyResult) -> Section:
-    figure = Figure(figsize=(9.6, 3.8))
+    figure = Figure(figsize=(9.6, 3.8 if len(chart.lines) < _MANY else 5.2))
     axes = figure.subplots()
     for number, line in enumerate(chart.lines):
-        try:
-            rows = table_of(study.results[line.experiment], chart.table).sort(chart.x)
-            across, up = rows[chart.x] * chart.x_scale, rows[chart.y] * chart.y_scale
-        except (ValueError, LookupError) as error:
-            raise MissingResultError(f"{line.experiment}: {error}") from None
-        colour, marker = SERIES[number % len(SERIES)], MARKERS[number % len(MARKERS)]
-        axes.plot(across, up, marker, ls="-", ms=5, color=colour, label=literal(line.label))
+        _draw_line(axes, chart, line, number, study)
     axes.set_xlabel(literal(chart.x_axis or chart.x))
     axes.set_ylabel(literal(chart.y_axis or chart.y))
+    if chart.x_is_logarithmic:
+        axes.set_xscale("log")
+        _name_powers(axes.xaxis)
     if chart.is_logarithmic:
         axes.set_yscale("log")
-    axes.legend()
-    return Section(chart.name, chart.title, chart.caption, figure, checks=chart.checks)
+        if chart.x_is_logarithmic:
+            _name_powers(axes.yaxis)
+    for guide in chart.guides:
+        _draw_guide(axes, guide)
+    if len(chart.lines) < _MANY:
+        axes.legend()
+    else:
+        figure.legend(ncols=4, loc="outside lower center")
+    tables = [_columns_table(chart, study)] if chart.columns else []
+    return Section(chart.name, chart.title, chart.caption, figure, tables, chart.checks)
+
+
+_MANY = 6
+"""Lines from which on a chart is higher, and has its legend below."""
+
+
+def _draw_guide(axes: Axes, guide: Guide) -> None:
+    line: dict[str, Any] = {"color": INK, "linewidth": 1, "linestyle": (0, (1, 2))}
+    words: dict[str, Any] = {"fontsize": 7.5, "color": INK, "va": "bottom"}
+    label = literal(guide.label)
+    if guide.axis == "x":
+        axes.axvline(guide.at, **line)
+        turned = {**words, "rotation": 90, "ha": "right"}
+        axes.text(guide.at, 0.01, label, transform=axes.get_xaxis_transform(), **turned)
+    else:
+        axes.axhline(guide.at, **line)
+        axes.text(0.01, guide.at, label, transform=axes.get_yaxis_transform(), **words)
+
+
+def _draw_line(
+    axes: Axes, chart: LineChart, line: ChartLine, number: int, study: StudyResult
+) -> None:
+    y = line.y or chart.y
+    rows = _rows(chart, line, study)
+    try:
+        rows = rows.drop_nulls(y).sort(chart.x)
+        across, up = rows[chart.x] * chart.x_scale, rows[y] * chart.y_scale
+    except pl.exceptions.ColumnNotFoundError as error:
+        raise MissingResultError(f"{line.experiment}: {error}") from None
+    place = (line.series or number + 1) - 1
+    colour, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
+    look: dict[str, Any] = {"color": colour, "ms": 5, "label": literal(line.label) or "_"}
+    if line.is_open:
+        look |= {"mfc": "white", "lw": 1}
+    axes.plot(across, up, marker, ls="--" if line.is_open else "-", **look)
+
+
+def _rows(chart: LineChart, line: ChartLine, study: StudyResult) -> pl.DataFrame:
+    """Read the results of a line: of one experiment, or of all with a name of its pattern."""
+    names = [line.experiment]
+    if "*" in line.experiment:
+        known = sorted(path.name for path in study.directory.iterdir())
+        names = [name for name in known if fnmatchcase(name, line.experiment)]
+    try:
+        frames = [table_of(study.results[name], chart.table) for name in names]
+    except (ValueError, LookupError) as error:
+        raise MissingResultError(f"{line.experiment}: {error}") from None
+    if not frames:
+        raise MissingResultError(f"experiment {line.experiment}")
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
+def _columns_table(chart: LineChart, study: StudyResult) -> Table:
+    """List the results of all lines, those of an experiment once."""
+    lines = {line.experiment: line for line in reversed(chart.lines) if line.label}
+    rows = [
+        [line.label, *(_number(row.get(one.column), one.form) for one in chart.columns)]
+        for line in reversed(lines.values())
+        for row in _rows(chart, line, study).sort(chart.x).iter_rows(named=True)
+    ]
+    return Table(("", *(one.head for one in chart.columns)), rows)
+
+
+def _number(value: Any, form: str) -> str:
+    return "–" if value is None else format(value, form)
+
+
+def _name_powers(axis: Axis) -> None:
+    axis.set_major_formatter(EngFormatter(sep=""))
+    axis.set_minor_formatter(NullFormatter())
