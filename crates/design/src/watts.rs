@@ -303,6 +303,7 @@ fn savings(profile: &PowerProfile, asked: Option<Saving>) -> Result<Vec<Saving>,
         Saving::AlwaysOn => true,
         Saving::LowPowerIdle => profile.low_power_idle.is_some(),
         Saving::LinkSleep => profile.link_sleep.is_some(),
+        Saving::RateAdaptation => profile.rate_adaptation.is_some(),
     };
     let known: Vec<Saving> = Saving::ALL.into_iter().filter(is_known).collect();
     match asked {

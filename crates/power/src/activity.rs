@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Bytes, ChannelId, InputError};
 use etherweave_topology::Topology;
 
-use crate::LowPowerIdle;
+use crate::{LowPowerIdle, RateAdaptation};
 
 /// What every channel of a fabric carried.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,11 +35,13 @@ pub enum Saving {
     LowPowerIdle,
     /// Links that carry nothing in either direction are down, with their modules.
     LinkSleep,
+    /// A direction runs at the lowest rate that suffices for its load; modules stay as they are.
+    RateAdaptation,
 }
 
 impl Saving {
     /// All of them.
-    pub const ALL: [Saving; 3] = [Saving::AlwaysOn, Saving::LowPowerIdle, Saving::LinkSleep];
+    pub const ALL: [Saving; 4] = [Saving::AlwaysOn, Saving::LowPowerIdle, Saving::LinkSleep, Saving::RateAdaptation];
 
     /// How a scenario writes it.
     pub const fn name(self) -> &'static str {
@@ -47,6 +49,7 @@ impl Saving {
             Saving::AlwaysOn => "always_on",
             Saving::LowPowerIdle => "low_power_idle",
             Saving::LinkSleep => "link_sleep",
+            Saving::RateAdaptation => "rate_adaptation",
         }
     }
 }
@@ -92,6 +95,13 @@ impl ChannelActivity {
         let turning = idle.sleep.value.as_s_f64() + idle.wake.value.as_s_f64();
         let awake = (self.load + wakes * turning).min(1.0);
         awake + (1.0 - awake) * idle.share.value
+    }
+
+    /// What a direction draws as a share of full power, at the lowest rate that suffices for its load.
+    pub(crate) fn adapted_share(&self, adaptation: &RateAdaptation) -> f64 {
+        let suffices = |rate: f64| self.load <= adaptation.load_max.value * rate;
+        let lowest = adaptation.rates.iter().find(|reduced| suffices(reduced.rate));
+        lowest.map_or(1.0, |reduced| reduced.share.value)
     }
 }
 

@@ -8,7 +8,7 @@ use etherweave_topology::{Topology, reverse};
 use crate::activity::load;
 use crate::cited::Ledger;
 use crate::inventory::port_of;
-use crate::{Activity, LinkSleep, LowPowerIdle, PortKind, PowerProfile, Saving};
+use crate::{Activity, ChannelActivity, LinkSleep, LowPowerIdle, PortKind, PowerProfile, RateAdaptation, Saving};
 
 /// Shares of full power; all of it unless something is saved.
 #[derive(Clone, Copy)]
@@ -29,6 +29,7 @@ enum Figures<'a> {
     AlwaysOn,
     LowPowerIdle(&'a LowPowerIdle, &'a Activity),
     LinkSleep(&'a LinkSleep),
+    RateAdaptation(&'a RateAdaptation, &'a Activity),
 }
 
 pub(crate) struct Awake<'a> {
@@ -73,8 +74,10 @@ impl<'a> Awake<'a> {
         match self.figures {
             Figures::LowPowerIdle(idle, activity) => {
                 let rate = self.topology.channel(channel).rate;
-                let direction = |id: ChannelId| activity.channels[id.index()].idle_share(rate, activity.packet, idle);
-                AwakeShare { port: (direction(channel) + direction(reverse(channel))) / 2.0, module: 1.0 }
+                port_share(activity, channel, |direction| direction.idle_share(rate, activity.packet, idle))
+            }
+            Figures::RateAdaptation(adaptation, activity) => {
+                port_share(activity, channel, |direction| direction.adapted_share(adaptation))
             }
             Figures::LinkSleep(asleep) if self.is_silent(channel) => {
                 AwakeShare { port: asleep.share.value, module: asleep.share.value }
@@ -92,7 +95,7 @@ impl<'a> Awake<'a> {
         let links = (0..self.topology.channels().len()).step_by(2).map(ChannelId::from_index);
         match self.figures {
             Figures::LinkSleep(_) => links.filter(|&link| self.is_silent(link)).count() as u64,
-            Figures::AlwaysOn | Figures::LowPowerIdle(..) => 0,
+            Figures::AlwaysOn | Figures::LowPowerIdle(..) | Figures::RateAdaptation(..) => 0,
         }
     }
 
@@ -102,8 +105,15 @@ impl<'a> Awake<'a> {
             Figures::AlwaysOn => Duration::ZERO,
             Figures::LowPowerIdle(idle, _) => idle.wake.value,
             Figures::LinkSleep(asleep) => asleep.wake.value,
+            Figures::RateAdaptation(adaptation, _) => adaptation.change.value,
         }
     }
+}
+
+/// The share of a port, half of it for each direction; its module is always on.
+fn port_share(activity: &Activity, channel: ChannelId, direction: impl Fn(&ChannelActivity) -> f64) -> AwakeShare {
+    let share = |id: ChannelId| direction(&activity.channels[id.index()]);
+    AwakeShare { port: (share(channel) + share(reverse(channel))) / 2.0, module: 1.0 }
 }
 
 impl<'a> Figures<'a> {
@@ -123,6 +133,15 @@ impl<'a> Figures<'a> {
                 ledger.take("link_sleep.share", &asleep.share);
                 ledger.take("link_sleep.wake", &asleep.wake);
                 Ok(Figures::LinkSleep(asleep))
+            }
+            Saving::RateAdaptation => {
+                let adaptation = profile.rate_adaptation.as_ref().ok_or_else(missing)?;
+                ledger.take("rate_adaptation.load_max", &adaptation.load_max);
+                ledger.take("rate_adaptation.change", &adaptation.change);
+                for (number, reduced) in adaptation.rates.iter().enumerate() {
+                    ledger.take(&format!("rate_adaptation.rates.{number}.share"), &reduced.share);
+                }
+                Ok(Figures::RateAdaptation(adaptation, activity))
             }
         }
     }

@@ -49,5 +49,7 @@ pub use draw::{Draw, KindDraw};
 pub use inventory::SwitchKind;
 pub use port_kind::PortKind;
 pub use price::{Electricity, OpticsKey, Price, PriceBook, SwitchKey};
-pub use profile::{LinkSleep, LowPowerIdle, PacketEnergy, PowerProfile, SwitchPower, TableEnergy};
+pub use profile::{
+    LinkSleep, LowPowerIdle, PacketEnergy, PowerProfile, RateAdaptation, ReducedRate, SwitchPower, TableEnergy,
+};
 pub use tables::{Entries, TableKind, Tables};

@@ -36,6 +36,8 @@ pub struct PowerProfile {
     pub low_power_idle: Option<LowPowerIdle>,
     /// What links without traffic save. Absent: nothing.
     pub link_sleep: Option<LinkSleep>,
+    /// What links save whose rate follows their load. Absent: nothing.
+    pub rate_adaptation: Option<RateAdaptation>,
 }
 
 /// Any switch.
@@ -94,6 +96,46 @@ pub struct LinkSleep {
     pub wake: Cited<Duration>,
 }
 
+/// Links whose rate follows their load: Abts et al., "Energy proportional datacenter networks", ISCA 2010, section 3.
+#[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateAdaptation {
+    /// Load up to which a rate suffices, as a share of that rate, above 0 and up to 1.
+    pub load_max: Cited<f64>,
+    /// Time in which a link that changes its rate carries nothing.
+    pub change: Cited<Duration>,
+    /// Rates below the full one, the lowest first.
+    pub rates: Vec<ReducedRate>,
+}
+
+/// A rate below the full one.
+#[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReducedRate {
+    /// The rate, as a share of the full one, above 0 and below 1.
+    pub rate: f64,
+    /// What a direction draws at it, as a share, 0..=1.
+    pub share: Cited<f64>,
+}
+
+impl RateAdaptation {
+    fn check(&self) -> Result<(), InputError> {
+        let load = self.load_max.value;
+        InputError::unless(load > 0.0 && load <= 1.0, "rate_adaptation.load_max", load, "above 0, up to 1")?;
+        let mut lower = 0.0;
+        for (number, reduced) in self.rates.iter().enumerate() {
+            let key = |field| format!("rate_adaptation.rates.{number}.{field}");
+            let is_higher = reduced.rate > lower && reduced.rate < 1.0;
+            let expected = format!("more than {lower}, and less than 1: shares of the full rate, the lowest first");
+            InputError::unless(is_higher, key("rate"), reduced.rate, expected)?;
+            let share = reduced.share.value;
+            InputError::unless((0.0..=1.0).contains(&share), key("share"), share, "0 to 1")?;
+            lower = reduced.rate;
+        }
+        Ok(())
+    }
+}
+
 impl TableEnergy {
     /// What so many searches per second of so many entries draw.
     pub(crate) fn searched(&self, entries: u64, searches_per_second: f64) -> Power {
@@ -138,7 +180,7 @@ impl PowerProfile {
                 return Err(InputError::new(key, share, "0 to 1"));
             }
         }
-        Ok(())
+        self.rate_adaptation.as_ref().map_or(Ok(()), RateAdaptation::check)
     }
 
     /// The figure of a table by key, noted as used.

@@ -134,9 +134,10 @@ fn watts_are_the_sum_of_their_components() {
         }
         let [idle, busy] = [0.0, 1.0].map(|load| under(load).unwrap().power.unwrap());
         let names = |power: &etherweave_design::WattsOf, key: &str| power.figures.iter().any(|one| one.key == key);
-        for (saving, key) in [("low_power_idle", "low_power_idle.share"), ("link_sleep", "link_sleep.wake")] {
+        let keys = [("low_power_idle", "share"), ("link_sleep", "wake"), ("rate_adaptation", "change")];
+        for (saving, key) in keys.map(|(saving, key)| (saving, format!("{saving}.{key}"))) {
             let is_cited = idle.activity.iter().any(|at| at.saving == saving);
-            assert_eq!((names(&idle, key), names(&power, key)), (is_cited, false), "{key} is cited where it is used");
+            assert_eq!((names(&idle, &key), names(&power, &key)), (is_cited, false), "{key} is cited where it is used");
         }
         assert_eq!(idle.organisations, power.organisations, "a load leaves the worst case alone");
         let worst = power.design().fabric.total_w;

@@ -61,31 +61,31 @@ fn table_watts(topology: &Topology, entries: u64) -> (f64, f64) {
 struct Organised {
     topology: Topology,
     flat: u64,
-    /// Every switch with hosts, and the own hosts.
+    /// Equation 1 for one group: every other switch with hosts, and the own hosts.
     per_switch: u64,
-    /// Every group, the switches of the own one, the own hosts.
+    /// Equation 1: every other group, every other switch of the own one, the own hosts.
     per_group: u64,
-    /// One per port; the dragonfly does not reach this bound.
+    /// One per port; in the dragonfly at least one more for each other switch of the group.
     compact: u64,
 }
 
 fn fabrics() -> [Organised; 3] {
     // A pod is a group; a row of the first dimension is a group.
     let clos =
-        Organised { topology: clos(), flat: 303_264, per_switch: 8_424 + 36, per_group: 234 + 36 + 36, compact: 72 };
+        Organised { topology: clos(), flat: 303_264, per_switch: 8_423 + 36, per_group: 233 + 35 + 36, compact: 72 };
     let butterfly = Organised {
         topology: butterfly(3),
         flat: 303_750,
-        per_switch: 20_250 + 15,
-        per_group: 1_350 + 15 + 15,
+        per_switch: 20_249 + 15,
+        per_group: 1_349 + 14 + 15,
         compact: 72,
     };
     let dragonfly = Organised {
         topology: dragonfly(),
         flat: 300_024,
-        per_switch: 16_668 + 18,
-        per_group: 463 + 36 + 18,
-        compact: 71,
+        per_switch: 16_667 + 18,
+        per_group: 462 + 35 + 18,
+        compact: 71 + 36 - 1,
     };
     [clos, butterfly, dragonfly]
 }
@@ -104,7 +104,9 @@ fn a_switch_is_the_sum_of_its_parts() {
     assert_eq!(draw.kinds.iter().map(|kind| kind.switches).sum::<u64>(), 29_484);
     check(draw.kinds[0].mean(), 36.0 * 0.48 + 36.0 * 0.6);
     draw.kinds[1..].iter().for_each(|kind| check(kind.mean(), 72.0 * 0.6));
-    assert_eq!(draw.certainty().to_string(), "all 7 figures are published");
+    // The paper prints neither how wide an entry is nor its energy, and the electrical port as a share of the optical.
+    let assumed = "port.\"40Gb/s copper\" (derived), table.tcam.bits (estimate), table.tcam.energy_per_bit (estimate)";
+    assert_eq!(draw.certainty().to_string(), format!("an estimate: 3 of 7 figures are not published: {assumed}"));
 }
 
 /// One test, since the fabrics take a second each to build.
@@ -113,6 +115,7 @@ fn figure_11_s_claims_hold() {
     let fabrics = fabrics();
     flat_tables_draw_more_than_900_w_per_switch_and_15_mw_in_all(&fabrics);
     tables_of_switch_addresses_draw_around_a_megawatt(&fabrics);
+    switch_addresses_are_as_good_as_cam_in_the_clos_only(&fabrics);
     group_addresses_come_close_to_compaction(&fabrics);
     the_dragonfly_draws_least_and_the_clos_most(&fabrics);
 }
@@ -130,6 +133,17 @@ fn tables_of_switch_addresses_draw_around_a_megawatt(fabrics: &[Organised; 3]) {
     assert!(totals.iter().all(|megawatts| (0.75..1.4).contains(megawatts)), "{totals:?}");
     let mean = totals.iter().sum::<f64>() / 3.0;
     assert!((mean - 1.0).abs() < 0.05, "{mean}");
+}
+
+/// "Competitive with the original CAM approach" holds in the Clos. Elsewhere a switch has more entries: 8,459 in the
+/// Clos for 36 hosts of a switch, 20,264 for 15, 16,685 for 18.
+fn switch_addresses_are_as_good_as_cam_in_the_clos_only(fabrics: &[Organised; 3]) {
+    for (fabric, percent) in fabrics.iter().zip([1.496, 27.590, 19.921]) {
+        let ternary = watts(&fabric.topology, TableKind::Tcam, fabric.per_switch);
+        let exact = watts(&fabric.topology, TableKind::Cam, fabric.flat);
+        let more = 100.0 * (ternary / exact - 1.0);
+        assert!((more - percent).abs() < 0.01, "{more} % more");
+    }
 }
 
 fn group_addresses_come_close_to_compaction(fabrics: &[Organised; 3]) {
@@ -153,8 +167,8 @@ fn the_savings_are_the_paper_s_within_a_point_wherever_the_dragonfly_s_tables_en
     let percent = |saved: f64| 100.0 * saved / reference;
     // The one fitted constant gives 17.0 % to its last digit.
     assert!((percent(reference - compact) - 17.0).abs() < 0.05);
-    // From one entry per port to one per group, switch and host: the bounds that the paper gives for compaction.
-    for entries in [71, 463 + 36 + 18] {
+    // From ports + S - 1 to equation 1: the bounds that the paper gives for compaction.
+    for entries in [71 + 36 - 1, 462 + 35 + 18] {
         let dragonfly = watts(&dragonfly, TableKind::Tcam, entries);
         for (saved, published) in [(compact - dragonfly, 37.1), (reference - dragonfly, 54.1)] {
             let found = percent(saved);

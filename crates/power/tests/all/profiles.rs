@@ -34,6 +34,13 @@ wake = { value = "5us", basis = "published", source = "a test" }
 [link_sleep]
 share = { value = 0.1, basis = "published", source = "a test" }
 wake = { value = "2s", basis = "published", source = "a test" }
+[rate_adaptation]
+load_max = { value = 0.5, basis = "published", source = "a test" }
+change = { value = "1us", basis = "published", source = "a test" }
+rates = [
+    { rate = 0.1, share = { value = 0.4, basis = "published", source = "a test" } },
+    { rate = 0.25, share = { value = 0.6, basis = "published", source = "a test" } },
+]
 "#;
 
 fn round() -> PowerProfile {
@@ -172,6 +179,18 @@ fn links_without_traffic_sleep_with_their_modules() {
 }
 
 #[test]
+fn directions_run_at_the_lowest_rate_that_suffices_for_their_load() {
+    // 44 W of ports, at the lowest rate 40 % of it. Half of a rate is used: up to a load of 0.05 the tenth suffices, up
+    // to 0.125 the quarter, above it the full rate. The direction that sends is half of a copper port of 2 W.
+    for (load, share) in [(0.05, 0.4), (0.06, 0.6), (0.125, 0.6), (0.126, 1.0)] {
+        let sending = ChannelActivity { load, wakes_per_second: None };
+        let (ports, modules, asleep, change) = ports_under(Saving::RateAdaptation, sending);
+        assert!((ports.as_w_f64() - (44.0 * 0.4 + share - 0.4)).abs() < 1e-5, "{ports} at {load}");
+        assert_eq!((modules, asleep, change), (Power::from_w(36), 0, Duration::from_us(1)));
+    }
+}
+
+#[test]
 fn full_load_saves_nothing() {
     let topology = tree(hundred());
     for saving in Saving::ALL {
@@ -234,4 +253,8 @@ fn mistakes_in_a_text_are_reported_with_their_place() {
     rejects(parse("[nic]", "[card]"), &["unknown field `card`", "`nic`"]);
     rejects(parse("value = 0.2", "value = 1.2"), &["low_power_idle.share: 1.2; expected 0 to 1"]);
     rejects(parse("basis = \"published\"", "basis = \"known\""), &["unknown variant `known`", "`estimate`"]);
+    rejects(parse("rate = 0.25", "rate = 0.05"), &["rate_adaptation.rates.1.rate: 0.05; expected more than 0.1"]);
+    rejects(parse("rate = 0.25", "rate = 1.0"), &["rate_adaptation.rates.1.rate: 1", "less than 1"]);
+    rejects(parse("value = 0.6", "value = 1.6"), &["rate_adaptation.rates.1.share: 1.6; expected 0 to 1"]);
+    rejects(parse("value = 0.5", "value = 0.0"), &["rate_adaptation.load_max: 0; expected above 0"]);
 }

@@ -74,8 +74,9 @@ fn custom(format: &str, text: &str) -> String {
 /// A value of any key of `[design]`: right, nearly right, or wrong.
 fn value() -> impl Strategy<Value = String> {
     let names = "flat|per_switch|per_group|coordinates|plain|ternary|prefixes|prefixes_nested|wildcards|always_on|\
-        link_sleep|low_power_idle|up_down|up_star_down_star|shortest_path|dimension_order|dimension_adaptive|\
-        valiant|minimal|ugal_local|spray|controller|minimal_tables|valiant_group|valiant_switch|conditional|\
+        link_sleep|low_power_idle|rate_adaptation|up_down|up_star_down_star|shortest_path|dimension_order|\
+        dimension_adaptive|valiant|minimal|ugal_local|spray|controller|minimal_tables|valiant_group|\
+        valiant_switch|conditional|\
         exascale-2015|ethernet-100g|ethernet-400g|example";
     let names: Vec<String> = names.split('|').map(|name| format!("\"{name}\"")).collect();
     let number = prop::sample::select(vec![

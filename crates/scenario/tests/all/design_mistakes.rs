@@ -234,12 +234,14 @@ fn a_load_names_its_range_and_the_profile_without_figures() {
         &format!(
             "{forties}\n[design]\npower = \"exascale-2015\"\nactivity = {{ load = 0.1, saving = \"link_sleep\" }}"
         ),
-        "x.toml:8:26: design.activity.saving: power profile exascale-2015 has no figures for link_sleep; expected a",
+        "x.toml:8:26: design.activity.saving: power profile exascale-2015 has no figures for link_sleep; \
+         expected always_on or rate_adaptation",
     );
     // No profile is named, and none that has the rate knows the saving: silence would look like an answer.
     check_design(
         &format!("{forties}\n[design]\nactivity = {{ load = 0.1, saving = \"link_sleep\" }}"),
-        "x.toml:7:26: design.activity.saving: power profile exascale-2015 has no figures for link_sleep; expected a",
+        "x.toml:7:26: design.activity.saving: power profile exascale-2015 has no figures for link_sleep; \
+         expected always_on or rate_adaptation",
     );
 }
 
