@@ -124,9 +124,12 @@ class Fabric:
     def routing_priorities(self, routing: str | None) -> int:
         """Count the priorities that a routing needs to be free of deadlock."""
     def with_load(
-        self, design: Design, rows: Sequence[tuple[str, int, int, int]], span_ns: float
+        self,
+        design: Design,
+        rows: Sequence[tuple[str, int, int, int, int | None]],
+        span_ns: float,
     ) -> Design:
-        """Add what the fabric draws under a load: node, port, bytes and packets sent."""
+        """Add what the fabric draws under a load: node, port, bytes and packets sent, wakes."""
     def export(self, form: str, names: Sequence[tuple[str, str]]) -> dict[str, str]:
         """Return the fabric in a format that other programs read: texts by file name."""
     def curve(

@@ -126,9 +126,18 @@ def design(
     if load is not None:
         if "ports" not in load.tables:
             raise ValueError("load: was measured, without octets of ports; expected a simulation")
-        ports = load.to_polars("ports").select("node", "port", "tx_bytes", "tx_packets")
-        designed = one.with_load(designed, ports.rows(), load.summary["end_ns"])
+        designed = one.with_load(designed, list(_sent(load)), load.summary["end_ns"])
     return _parsed(designed.to_json())
+
+
+def _sent(load: Result) -> Iterator[tuple[str, int, int, int, int | None]]:
+    """List what ports sent, and how often those woke that sleep between frames."""
+    columns = ("node", "port", "tx_bytes", "tx_packets")
+    for node, port, octets, packets in load.to_polars("ports").select(columns).rows():
+        yield node, port, octets, packets, None
+    if "sleeps" in load.tables:
+        for node, port, wakes in load.to_polars("sleeps").select("node", "port", "wakes").rows():
+            yield node, port, 0, 0, wakes
 
 
 def compare(

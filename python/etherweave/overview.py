@@ -41,7 +41,9 @@ def overview(result: Result) -> dict[str, Any]:
         ``bytes``, and the worst
         ``ports``. ``pauses``: ``frames`` sent, by cause where the result has them apart, and the
         worst ``ports``, each with ``duration_us``, for which it held its peer paused. ``failures``:
-        what links lost while they were down, see :func:`failures`.
+        what links lost while they were down, see :func:`failures`. ``sleeps``: of ports that sleep
+        between frames, how many there are, how often they woke, the share of the time that they
+        were asleep, and how long a frame that woke one waited.
     """
     return {
         "jobs": _jobs(result),
@@ -50,6 +52,7 @@ def overview(result: Result) -> dict[str, Any]:
         "drops": _drops(result),
         "pauses": _pauses(result),
         "failures": failures(result),
+        "sleeps": _sleeps(result),
     }
 
 
@@ -67,6 +70,19 @@ def _jobs(result: Result) -> dict[str, dict[str, float]]:
     return {
         job: {"iterations": len(all_), **distribution(all_), **calls.get(job, {})}
         for job, all_ in times.items()
+    }
+
+
+def _sleeps(result: Result) -> dict[str, float]:
+    ports = list(_rows(result, "sleeps", "wakes", "asleep_ns", "waited_ns"))
+    if not ports:
+        return {}
+    wakes, asleep_ns, waited_ns = map(sum, zip(*ports, strict=True))
+    return {
+        "ports": len(ports),
+        "wakes": wakes,
+        "asleep_share": asleep_ns / (len(ports) * result.summary["end_ns"]),
+        "wait_us_mean": waited_ns / max(wakes, 1) / 1e3,
     }
 
 

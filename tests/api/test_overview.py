@@ -156,6 +156,17 @@ def test_failures_join_both_directions_of_a_link_and_say_when_the_last_loss_was_
     assert figures()["failures"] == {}
 
 
+def test_sleeping_ports_are_summed_up() -> None:
+    rows = [
+        {"wakes": 3, "asleep_ns": 1.4e6, "waited_ns": 18_000.0},
+        {"wakes": 1, "asleep_ns": 1.0e6, "waited_ns": 5_000.0},
+    ]
+    # 2.4 of 2 x 4 ms; 23 us for four wakes.
+    found = figures(sleeps=rows)["sleeps"]
+    assert found == {"ports": 2, "wakes": 4, "asleep_share": 0.3, "wait_us_mean": 5.75}
+    assert figures()["sleeps"] == {}
+
+
 def test_a_result_without_tables_has_no_figures() -> None:
     found = figures()
     assert found["jobs"] == {} and found["drops"]["packets"] == 0 and found["pauses"]["ports"] == []

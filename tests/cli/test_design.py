@@ -202,6 +202,27 @@ def test_a_measured_load_is_a_row_of_the_power(tmp_path: Path) -> None:
         etherweave.design(other, load=result)
 
 
+def test_ports_that_slept_in_a_run_draw_by_how_often_they_woke() -> None:
+    scenario: dict[str, object] = {
+        "topology": {"single_switch": {"hosts": 2}},
+        "job": [{"name": "all", "workload": {"all_to_all": {"ranks": 2, "bytes": "1MiB"}}}],
+    }
+    idle = {"sleep": "2.88us", "wake": "4.48us"}
+    keys = {"switch.low_power_idle": idle, "nic.low_power_idle": idle}
+    awake, asleep = etherweave.run(scenario), etherweave.run(scenario, keys)
+    assert asleep.summary["end_ns"] > awake.summary["end_ns"]
+
+    def draws(result: etherweave.Result) -> float:
+        power = etherweave.design(scenario, load=result)["power"]
+        rows = {at["saving"]: at["fabric"]["total_w"] for at in power["activity"]}
+        return float(rows["low_power_idle"])
+
+    # A burst wakes a port once, where each of its packets is taken to when nothing is known.
+    wakes = sum(asleep.values("sleeps", "wakes"))
+    assert wakes < sum(asleep.values("ports", "tx_packets")) / 4
+    assert draws(asleep) < draws(awake)
+
+
 def test_a_fabric_that_may_deadlock_shows_the_ring(dragonfly: Path) -> None:
     done = run(dragonfly, "--set", "design.priorities=2")
     assert done.returncode == 0, done.stderr

@@ -13,12 +13,15 @@ pub struct ChannelLoads {
     pub channels: Vec<f64>,
     /// Mean size of a packet on the wire [B], at least 1.
     pub packet: Bytes,
+    /// How often each channel began to send after none [1/s], by id, where the run had links that sleep.
+    pub wakes_per_second: Vec<Option<f64>>,
 }
 
 impl ChannelLoads {
     /// The same on every channel.
     pub(crate) fn even(topology: &Topology, load: f64, packet: Bytes) -> ChannelLoads {
-        ChannelLoads { channels: vec![load; topology.channels().len()], packet }
+        let channels = topology.channels().len();
+        ChannelLoads { channels: vec![load; channels], packet, wakes_per_second: vec![None; channels] }
     }
 
     pub(crate) fn mean(&self) -> f64 {
@@ -26,8 +29,9 @@ impl ChannelLoads {
     }
 
     pub(crate) fn under(&self, saving: Saving) -> Activity {
-        let channel = |&load: &f64| ChannelActivity { load, wakes_per_second: None };
-        Activity { channels: self.channels.iter().map(channel).collect(), packet: self.packet, saving }
+        let channel = |(&load, &wakes_per_second)| ChannelActivity { load, wakes_per_second };
+        let channels = self.channels.iter().zip(&self.wakes_per_second).map(channel).collect();
+        Activity { channels, packet: self.packet, saving }
     }
 }
 

@@ -13,6 +13,9 @@ use crate::processes::{agree, has_agreed, processes};
 use crate::run::{by_name, lent_table};
 use crate::table::Table;
 
+/// A port: its node, its number, bytes and packets that it sent, and how often it woke, where it sleeps.
+type PortColumns = (String, u64, u64, u64, Option<u64>);
+
 /// The fabric of a scenario.
 #[pyclass(frozen, module = "etherweave._core")]
 pub struct Fabric {
@@ -72,8 +75,8 @@ impl Fabric {
     }
 
     /// A design of this fabric, with what it draws under a measured load: rows of ports, and the time they took.
-    fn with_load(&self, design: &Design, rows: Vec<(String, u64, u64, u64)>, span_ns: f64) -> PyResult<Design> {
-        let row = |(node, port, bytes, packets)| PortSent { node, port, bytes, packets };
+    fn with_load(&self, design: &Design, rows: Vec<PortColumns>, span_ns: f64) -> PyResult<Design> {
+        let row = |(node, port, bytes, packets, wakes)| PortSent { node, port, bytes, packets, wakes };
         let rows: Vec<PortSent> = rows.into_iter().map(row).collect();
         let mut design = design.design.clone();
         let added = self.fabric.add_load(&mut design, &rows, span_ns);

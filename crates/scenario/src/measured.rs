@@ -6,7 +6,7 @@ use etherweave_design::ChannelLoads;
 use etherweave_primitives::{Bytes, ChannelId, HostId, InputError, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-/// What one port sent in one priority: a row of the table `ports` of a result.
+/// What one port sent in one priority: a row of the table `ports` of a result; or how often it woke, of `sleeps`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PortSent {
     /// Whose port.
@@ -17,6 +17,8 @@ pub struct PortSent {
     pub bytes: u64,
     /// Packets.
     pub packets: u64,
+    /// How often it woke, in a row of a port that sleeps between frames.
+    pub wakes: Option<u64>,
 }
 
 /// The load that these rows mean over `span_ns`.
@@ -29,8 +31,12 @@ pub(crate) fn load(topology: &Topology, rows: &[PortSent], span_ns: f64) -> Resu
     }
     let names = names(topology);
     let (mut sent, mut packets) = (vec![0u64; topology.channels().len()], 0u64);
+    let mut wakes_per_second = vec![None; topology.channels().len()];
     for row in rows {
         let channel = channel(topology, &names, row)?;
+        if let Some(wakes) = row.wakes {
+            wakes_per_second[channel.index()] = Some(wakes as f64 * 1e9 / span_ns);
+        }
         sent[channel.index()] = sent[channel.index()].saturating_add(row.bytes);
         packets = packets.saturating_add(row.packets);
     }
@@ -42,7 +48,7 @@ pub(crate) fn load(topology: &Topology, rows: &[PortSent], span_ns: f64) -> Resu
         if load <= 1.001 { Ok(load.min(1.0)) } else { Err(too_much(topology, ChannelId::from_index(id), load)) }
     };
     let channels = sent.iter().enumerate().map(share).collect::<Result<_, InputError>>()?;
-    Ok(ChannelLoads { channels, packet: Bytes::new((bytes / packets.max(1)).max(1)) })
+    Ok(ChannelLoads { channels, packet: Bytes::new((bytes / packets.max(1)).max(1)), wakes_per_second })
 }
 
 fn too_much(topology: &Topology, id: ChannelId, load: f64) -> InputError {
@@ -72,7 +78,7 @@ mod tests {
     use super::*;
 
     fn sent(node: &str, port: u64, bytes: u64) -> PortSent {
-        PortSent { node: node.to_owned(), port, bytes, packets: bytes / 100 }
+        PortSent { node: node.to_owned(), port, bytes, packets: bytes / 100, wakes: None }
     }
 
     #[test]
@@ -85,6 +91,17 @@ mod tests {
         assert_eq!(load.channels[of_host.index()], 0.5);
         assert_eq!(load.channels.iter().sum::<f64>(), 0.5);
         assert_eq!(load.packet, Bytes::new(6_250 / (50 + 12)));
+    }
+
+    #[test]
+    fn a_port_that_sleeps_says_how_often_it_woke() {
+        let topology = SingleSwitch { hosts: 2, ..SingleSwitch::default() }.generate().unwrap();
+        let woken = PortSent { wakes: Some(3), ..sent("host0", 0, 0) };
+        // Three times in 1 µs.
+        let load = load(&topology, &[sent("host0", 0, 5_000), woken], 1_000.0).unwrap();
+        let of_host = topology.host_channel(HostId::new(0)).index();
+        assert_eq!((load.channels[of_host], load.wakes_per_second[of_host]), (0.4, Some(3e6)));
+        assert_eq!(load.wakes_per_second.iter().flatten().count(), 1);
     }
 
     #[test]

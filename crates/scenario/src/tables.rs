@@ -2,7 +2,8 @@
 
 use etherweave_primitives::{Duration, Time};
 use etherweave_sim::{
-    ActivityRow, FailureRow, FlowRow, FlowSampleRow, PortRow, PortSampleRow, Report, Samples, StreamRow, TransferRow,
+    ActivityRow, FailureRow, FlowRow, FlowSampleRow, PortRow, PortSampleRow, Report, Samples, SleepRow, StreamRow,
+    TransferRow,
 };
 use etherweave_topology::{LinkClass, Topology};
 
@@ -34,6 +35,7 @@ pub(crate) fn tables(report: &Report, topology: &Topology) -> Vec<Table> {
         tables.extend([activity_table(report, activities, topology), transfer_table(report, transfers)]);
     }
     tables.extend((!report.failures.is_empty()).then(|| failures(&report.failures)));
+    tables.extend((!report.sleeps.is_empty()).then(|| sleeps(&report.sleeps)));
     tables.extend(report.samples.iter().flat_map(|samples| [port_samples(samples), flow_samples(samples)]));
     tables
 }
@@ -194,6 +196,20 @@ fn failures(rows: &[FailureRow]) -> Table {
             ("last_loss_ns", numbers(rows, |row| ns(row.last_loss))),
             ("connections", integers(rows, |row| row.connections)),
             ("recovered_ns", numbers(rows, |row| ns(row.recovered))),
+        ],
+    }
+}
+
+fn sleeps(rows: &[SleepRow]) -> Table {
+    Table {
+        name: "sleeps",
+        columns: vec![
+            ("node", texts(rows, |row| row.node.clone())),
+            ("port", integers(rows, |row| row.port.into())),
+            ("peer", texts(rows, |row| row.peer.clone())),
+            ("wakes", integers(rows, |row| row.wakes)),
+            ("asleep_ns", numbers(rows, |row| row.asleep.as_ns_f64())),
+            ("waited_ns", numbers(rows, |row| row.waited.as_ns_f64())),
         ],
     }
 }

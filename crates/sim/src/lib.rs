@@ -46,7 +46,7 @@ pub use host::{ActivityKind, IterationRow};
 pub use packet::{Packet, PacketKind, flags};
 pub use report::{
     ActivityRow, FailureRow, FlowRow, FlowSampleRow, LeftOut, LosslessDrop, PortRow, PortSampleRow, Report,
-    SampledFlowName, SampledPortName, Samples, StreamRow, Totals, TransferRow,
+    SampledFlowName, SampledPortName, Samples, SleepRow, StreamRow, Totals, TransferRow,
 };
 pub use sampling::{FlowSelection, Sampling};
 pub use switch::paused::PauseCounters;

@@ -273,6 +273,7 @@ def _text(result: Result, alone: dict[str, Result]) -> str:
             *_drop_lines(figures),
             *_pause_lines(figures),
             *_failure_lines(figures),
+            *_sleep_lines(figures),
             *(_slowdown_line(one) for one in slowdowns(result, alone)),
             *_gpcnet(result, alone),
         ]
@@ -383,6 +384,16 @@ def _failure_lines(figures: dict[str, Any]) -> list[str]:
             f"arrived {recovered - first:,.2f} us after the first failure"
         )
     return lines
+
+
+def _sleep_lines(figures: dict[str, Any]) -> list[str]:
+    sleeps = figures["sleeps"]
+    if not sleeps:
+        return []
+    asleep = f"asleep for {sleeps['asleep_share']:.1%} of the time"
+    line = f"  sleep: {sleeps['ports']:,} ports, {asleep}"
+    waits = f"frames waited {sleeps['wait_us_mean']:,.2f} us on the mean"
+    return [f"{line}; {sleeps['wakes']:,} wakes, for which {waits}"]
 
 
 def _failure_line(link: dict[str, Any]) -> str:

@@ -452,6 +452,8 @@ fn what_needs_packets_is_rejected_with_its_key() {
         |more: &str| run(&format!("{more}\n{PAIR}workload.osu_latency = {{}}\n"), "flow", 1).err().unwrap().to_string();
     let cases = [
         ("switch.shaper = { rate = \"10Gb/s\", burst = \"16KiB\" }", "nic.shaper"),
+        ("nic.low_power_idle = { sleep = \"3us\", wake = \"5us\" }", "nic.low_power_idle: a link that sleeps"),
+        ("switch.low_power_idle = { sleep = \"3us\", wake = \"5us\" }", "switch.low_power_idle: links that sleep"),
         ("observe = { period = \"1us\", until = \"1ms\", ports = [\"switches\"] }", "observe: time series"),
     ];
     for (more, expected) in cases {

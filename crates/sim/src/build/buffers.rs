@@ -201,7 +201,9 @@ pub(super) fn headroom_of(topology: &Topology, channel: ChannelId, constants: &R
         Some(cells) => cells.headroom(incoming.rate, incoming.length),
         None => {
             let frame = Bytes::new(u64::from(constants.largest_frame));
-            headroom(incoming.rate, delay(incoming, params), pause_delay(outgoing, params), frame)
+            // A pause frame may have to wake its link first.
+            let wake = params.switch.low_power_idle.map_or(Duration::ZERO, |idle| idle.wait_max());
+            headroom(incoming.rate, delay(incoming, params), pause_delay(outgoing, params) + wake, frame)
         }
     };
     params.switch.headroom.unwrap_or_else(computed).get()

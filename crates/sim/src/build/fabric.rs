@@ -17,6 +17,7 @@ use crate::switch::buffer::{Group, SharedBuffer};
 use crate::switch::credits::CreditCounters;
 use crate::switch::port::{Owner, Peer, PeerLink, Port};
 use crate::switch::shaper::Shaper;
+use crate::switch::sleep::SleepingTransmitter;
 
 /// Events in the microsecond ahead, per port, about: sizes the queue's buckets.
 const EVENTS_PER_PORT: u64 = 2;
@@ -117,11 +118,17 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
             port.paused_classes = u8::MAX;
             shard.credits.ports.push(credits);
         }
-        let bucket = if is_from_host { params.nic.shaper } else { params.switch.shaper };
+        let (bucket, idle) = match is_from_host {
+            true => (params.nic.shaper, params.nic.low_power_idle),
+            false => (params.switch.shaper, params.switch.low_power_idle),
+        };
         let index = shard.ports.push(port);
         if let Some(bucket) = bucket {
             let shaper = Shaper::new(&bucket, shard.constants.largest_frame);
             shard.impaired_link(index).shaper = Some(shaper);
+        }
+        if let Some(times) = idle {
+            shard.impaired_link(index).sleep = Some(SleepingTransmitter::new(times));
         }
         shard.channels.push(id);
         // More than 32 bits hold is more than any buffer: `add_switch` rejects it.

@@ -44,6 +44,8 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
         ("switch.model", "input_queued", params.switch.model == SwitchModel::SharedBuffer),
         ("faults", "links that damage frames or fail", experiment.degraded.is_empty() && experiment.outages.is_empty()),
         ("nic.shaper", "a shaper", !has_shaper),
+        ("nic.low_power_idle", "a link that sleeps", params.nic.low_power_idle.is_none()),
+        ("switch.low_power_idle", "links that sleep", params.switch.low_power_idle.is_none()),
         ("nic.pcie.store_and_forward", "true", !params.nic.pcie.as_ref().is_some_and(|pcie| pcie.store_and_forward)),
         ("nic.command_stall", "stops of reception", params.nic.command_stall.is_none()),
         ("observe", "time series", experiment.sampling.is_none()),

@@ -1,10 +1,10 @@
-//! Impaired links: they damage frames, fail for a time, their sending port is behind a shaper, or messages of
-//! flow-level mode cross them too.
+//! Impaired links: they damage frames, fail for a time, their sending port is behind a shaper or sleeps between
+//! frames, or messages of flow-level mode cross them too.
 //!
 //! Only few packets cross one. The check is where packets that leave their shard are handled, so that the others do not
 //! pay for it.
 
-use etherweave_primitives::Time;
+use etherweave_primitives::{Duration, Time};
 
 use super::Shard;
 use super::event::{EventKey, Kind};
@@ -25,6 +25,7 @@ impl Shard {
                 port,
                 damage: None,
                 shaper: None,
+                sleep: None,
                 outages: Vec::new(),
                 background: None,
             });
@@ -60,6 +61,17 @@ impl Shard {
         (time, key)
     }
 
+    /// Wakes an impaired link for the packet that is being sent, if it sleeps. Returns how long the packet waits.
+    pub(super) fn wake_link(&mut self, link: PeerLink) -> Duration {
+        let Some(ImpairedLink { port, sleep: Some(sleep), .. }) = self.impaired_links.get_mut(link) else {
+            return Duration::ZERO;
+        };
+        let (wait, port) = (sleep.wake(self.now), &mut self.ports[*port]);
+        port.busy_until += wait;
+        sleep.send(port.busy_until);
+        wait
+    }
+
     /// When the last byte of the packet that is being sent is through an impaired link: later than its arrival at a
     /// cut-through switch.
     pub(super) fn tail_leaves(&mut self, link: PeerLink) -> Time {
@@ -78,13 +90,21 @@ impl Shard {
         self.totals.lost += 1;
     }
 
-    /// A pause frame of `wire` bytes leaves a port as soon as its wire is free; no shaper delays it. Returns when.
+    /// A pause frame of `wire` bytes leaves a port as soon as its wire is free and awake; no shaper delays it. Returns
+    /// when.
     pub(crate) fn start_of_pause(&mut self, port: PortIndex, wire: u32) -> Time {
         let port = &mut self.ports[port];
-        let shaper = self.impaired_links.get_mut(port.peer.link).and_then(|link| link.shaper.as_mut());
+        let (shaper, sleep) = match self.impaired_links.get_mut(port.peer.link) {
+            Some(link) => (link.shaper.as_mut(), link.sleep.as_mut()),
+            None => (None, None),
+        };
         let duration = port.serialization_time(wire);
         let wire_until = shaper.map_or(&mut port.busy_until, |shaper| &mut shaper.wire_until);
-        let start = self.now.max(*wire_until);
+        let mut start = self.now.max(*wire_until);
+        if let Some(sleep) = sleep {
+            start += sleep.wake(start);
+            sleep.send(start + duration);
+        }
         *wire_until = start + duration;
         port.busy_until = port.busy_until.max(start + duration);
         start

@@ -154,7 +154,7 @@ pub(crate) struct Shard {
     pub fluid: Option<Box<Fluid>>,
     /// Of connections in packets: their places among those, where both exist.
     pub places_in_packets: IndexVec<EndpointIndex, u32>,
-    /// Links out of this shard that damage frames or have a shaper.
+    /// Links out of this shard that damage frames, have a shaper or sleep.
     pub impaired_links: ImpairedLinks,
     /// Of each output, once a packet was dropped: which input goes before others.
     pub contentions: IndexVec<PortIndex, Contention>,
@@ -315,8 +315,9 @@ impl Shard {
     }
 
     #[inline(never)]
-    fn post_over(&mut self, link: PeerLink, time: Time, key: EventKey, handle: Handle) {
+    fn post_over(&mut self, link: PeerLink, mut time: Time, key: EventKey, handle: Handle) {
         if key.kind() != Kind::Announce {
+            time += self.wake_link(link);
             let until = self.tail_leaves(link).max(time);
             if self.impaired_links.is_cut(link, self.now, until) {
                 return self.lose(link, until, handle);

@@ -4,7 +4,10 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, Purpose, Stream};
 
-use super::{CommandStall, CoreParams, Noise, Pcie, ReceiveParams, SharedMemoryParams, TokenBucket, TransmitParams};
+use super::{
+    CommandStall, CoreParams, LowPowerIdleTimes, Noise, Pcie, ReceiveParams, SharedMemoryParams, TokenBucket,
+    TransmitParams,
+};
 
 /// A NIC.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -33,6 +36,9 @@ pub struct NicParams {
     /// What slows the host below the rate of its link. Absent: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<TokenBucket>,
+    /// How long its transmitter takes to sleep and to wake. Absent: it never sleeps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_power_idle: Option<LowPowerIdleTimes>,
     /// How far clocks of NICs may lie from their nominal rate [ppm], 0..=1000: each sends slower than its link by a
     /// part that is drawn, up to twice this one. Ethernet allows 100. Default 0.
     pub clock_ppm: u32,
@@ -51,6 +57,7 @@ impl Default for NicParams {
             receive_latency: Duration::from_ns(200),
             command_stall: None,
             shaper: None,
+            low_power_idle: None,
             clock_ppm: 0,
         }
     }

@@ -12,6 +12,7 @@ mod fidelity;
 mod flow_control;
 mod host;
 mod hpcc;
+mod low_power_idle;
 mod noise;
 mod pcie;
 mod receive;
@@ -34,6 +35,7 @@ pub use host::{
     CpuCosts, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold, ucx_single_copy_threshold,
 };
 pub use hpcc::Hpcc;
+pub use low_power_idle::LowPowerIdleTimes;
 pub use noise::Noise;
 pub use pcie::Pcie;
 pub use receive::{

@@ -3,7 +3,7 @@
 use etherweave_kernel::Arbiter;
 use etherweave_primitives::{Bytes, Duration};
 
-use super::{Cells, TokenBucket};
+use super::{Cells, LowPowerIdleTimes, TokenBucket};
 
 /// When a switch starts to send a packet on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -106,6 +106,9 @@ pub struct SwitchParams {
     /// What slows every port below the rate of its link. Absent: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<TokenBucket>,
+    /// How long the transmitters of its ports take to sleep and to wake. Absent: they never sleep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_power_idle: Option<LowPowerIdleTimes>,
 }
 
 impl Default for SwitchParams {
@@ -127,6 +130,7 @@ impl Default for SwitchParams {
             headroom: None,
             ecn: None,
             shaper: None,
+            low_power_idle: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use etherweave_topology::Node;
 use super::activities::{ActivityRow, EndRow, transfers};
 use super::far::{FarEnds, FarPort};
 use super::part::ReportPart;
-use super::{FailureRow, FlowRow, LosslessDrop, PortRow, Report, StreamRow, Totals};
+use super::{FailureRow, FlowRow, LosslessDrop, PortRow, Report, SleepRow, StreamRow, Totals};
 use crate::engine::{Shard, ShardTotals, Simulation};
 use crate::fingerprint::Fingerprint;
 use crate::host::{ActivityLog, Endpoint, IterationRow, MessageEnd, ReceivedCounts, Role, SinkState};
@@ -37,6 +37,7 @@ impl Simulation {
             streams: part.streams.into_iter().map(|(_, row)| row).collect(),
             flows: part.flows.into_iter().map(|(_, row)| row).collect(),
             failures: part.failures.into_iter().map(|(_, row)| row).collect(),
+            sleeps: part.sleeps.into_iter().map(|(_, row)| row).collect(),
             lossless_drops: rows(part.switch_drops).chain(rows(part.nic_drops)).collect(),
             fingerprint: part.fingerprint,
             left_out: self.left_out(),
@@ -63,6 +64,7 @@ impl Simulation {
             streams: self.streams(),
             flows: self.flows(far),
             failures: self.failures(),
+            sleeps: self.sleeps(),
             losses: self.losses(),
             resent: self.shards.iter().flat_map(|shard| shard.resent.iter().copied()).collect(),
             received: self.received(),
@@ -256,6 +258,18 @@ impl Simulation {
         };
         let links = self.shards.iter().flat_map(|shard| shard.impaired_links.iter().map(move |link| (shard, link)));
         links.flat_map(|(shard, link)| rows(shard, link)).collect()
+    }
+
+    fn sleeps(&self) -> Vec<(ChannelId, SleepRow)> {
+        let row = |shard: &Shard, link: &ImpairedLink| {
+            let channel = shard.channels[link.port];
+            let (node, port, peer) = self.port_names(channel);
+            let sleep = link.sleep.as_ref()?;
+            let (wakes, asleep, waited) = (sleep.wakes, sleep.asleep_until(self.end), sleep.waited);
+            Some((channel, SleepRow { node, port, peer, wakes, asleep, waited }))
+        };
+        let links = self.shards.iter().flat_map(|shard| shard.impaired_links.iter().map(move |link| (shard, link)));
+        links.filter_map(|(shard, link)| row(shard, link)).collect()
     }
 
     /// What failing links have lost.

@@ -164,6 +164,23 @@ pub struct FailureRow {
     pub recovered: Option<Time>,
 }
 
+/// A port whose transmitter sleeps between frames.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SleepRow {
+    /// The switch or host of the port.
+    pub node: String,
+    /// Number of the port on its node.
+    pub port: u16,
+    /// The node at the other end.
+    pub peer: String,
+    /// How often it was woken.
+    pub wakes: u64,
+    /// How long it was asleep.
+    pub asleep: Duration,
+    /// How long frames waited for it, summed over frames.
+    pub waited: Duration,
+}
+
 /// Packets lost in a priority that flow control protects.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LosslessDrop {
@@ -233,6 +250,8 @@ pub struct Report {
     pub samples: Option<Samples>,
     /// Links that were down, by node, port and time.
     pub failures: Vec<FailureRow>,
+    /// Ports that sleep between frames, by node and port.
+    pub sleeps: Vec<SleepRow>,
     /// Losses in lossless priorities.
     pub lossless_drops: Vec<LosslessDrop>,
     /// Sums.

@@ -5,7 +5,7 @@ use etherweave_primitives::{ChannelId, Time};
 use etherweave_topology::{LinkClass, Topology};
 
 use super::activities::{ActivityRow, EndRow};
-use super::{FailureRow, FlowRow, LosslessDrop, PortRow, StreamRow};
+use super::{FailureRow, FlowRow, LosslessDrop, PortRow, SleepRow, StreamRow};
 use crate::engine::ShardTotals;
 use crate::fingerprint::Fingerprint;
 use crate::host::{ActivityKind, IterationRow, Protocol};
@@ -31,6 +31,8 @@ pub(super) struct ReportPart {
     pub streams: Vec<(u32, StreamRow)>,
     /// By sender and receiver.
     pub flows: Vec<((u32, u32), FlowRow)>,
+    /// Ports that sleep between frames.
+    pub sleeps: Vec<(ChannelId, SleepRow)>,
     /// Links that were down.
     pub failures: Vec<(ChannelId, FailureRow)>,
     /// What they lost, by channel and time of the failure.
@@ -57,6 +59,7 @@ impl ReportPart {
         all.flows.sort_by_key(|(hosts, row)| (*hosts, row.bytes, row.packets));
         all.failures.sort_by_key(|(channel, row)| (end(*channel), row.from));
         all.recover();
+        all.sleeps.sort_by_key(|&(channel, _)| end(channel));
         all.switch_drops.sort_by_key(|&(channel, _)| end(channel));
         all.nic_drops.sort_by_key(|&(channel, _)| end(channel));
         all
@@ -90,6 +93,7 @@ impl ReportPart {
         append(&mut self.streams, next.streams);
         append(&mut self.flows, next.flows);
         append(&mut self.failures, next.failures);
+        append(&mut self.sleeps, next.sleeps);
         append(&mut self.losses, next.losses);
         append(&mut self.resent, next.resent);
         append(&mut self.received, next.received);
@@ -107,7 +111,7 @@ fn append<T>(all: &mut Vec<T>, mut next: Vec<T>) {
 wire! {
     ReportPart {
         totals, packets_max, fingerprint, iterations, activities, sent, arrived, ports, streams, flows, failures,
-        losses, resent, received, switch_drops, nic_drops
+        sleeps, losses, resent, received, switch_drops, nic_drops
     }
     Fingerprint { time, place, kind, length }
     IterationRow { job, rank, host, iteration, start, duration }
@@ -115,6 +119,7 @@ wire! {
     EndRow { job, source, destination, tag, bytes, at }
     StreamRow { job, source_host, destination_host, stream, messages, bytes, start, measured, end }
     FailureRow { node, port, peer, from, until, packets_lost, bytes_lost, last_loss, connections, recovered }
+    SleepRow { node, port, peer, wakes, asleep, waited }
     LosslessDrop { node, port, peer, priorities, packets, bytes, pauses_damaged, out_of_ring }
     PauseCounters { xoff, refresh, xon }
     PortRow {

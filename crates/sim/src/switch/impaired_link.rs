@@ -1,9 +1,10 @@
-//! Links with bit errors, a shaper, outages, or messages of flow-level mode beside packets.
+//! Links with bit errors, a shaper, outages, a transmitter that sleeps, or messages of flow-level mode beside packets.
 
 use etherweave_primitives::Time;
 
 use super::port::PeerLink;
 use super::shaper::Shaper;
+use super::sleep::SleepingTransmitter;
 use crate::degraded::DegradedChannel;
 use crate::indices::PortIndex;
 use crate::losses::LostData;
@@ -62,6 +63,8 @@ pub(crate) struct ImpairedLink {
     pub damage: Option<DegradedChannel>,
     /// Token bucket.
     pub shaper: Option<Shaper>,
+    /// Low-power idle.
+    pub sleep: Option<SleepingTransmitter>,
     /// When the link is down, and what that cost.
     pub outages: Vec<LinkOutage>,
     /// Messages of flow-level mode that cross it too.

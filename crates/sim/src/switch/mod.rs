@@ -19,4 +19,5 @@ pub(crate) mod per_packet;
 pub mod port;
 pub mod schedule;
 pub mod shaper;
+pub mod sleep;
 mod telemetry;

@@ -24,6 +24,7 @@ mod samples;
 mod send_buffer;
 mod shaped;
 mod shared_host;
+mod sleeping;
 mod stuck;
 mod swift;
 mod threads;

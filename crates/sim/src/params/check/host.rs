@@ -2,7 +2,10 @@
 
 use etherweave_primitives::{Bytes, Duration, InputErrors};
 
-use super::{BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_shaper, has_pauses, require, require_within};
+use super::{
+    BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_low_power_idle, check_shaper, has_pauses, require,
+    require_within,
+};
 use crate::constants;
 use crate::params::{
     CoreParams, CpuCosts, Moderation, MpiParams, NicParams, Noise, PROFILES, Pcie, ReceiveParams, SharedMemoryParams,
@@ -22,6 +25,7 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     errors.check(check_buffer(params));
     let frame = Bytes::new(constants::largest_frame(&params.transport).into());
     errors.check(check_shaper("nic.shaper", params.nic.shaper.as_ref(), frame));
+    errors.check(check_low_power_idle("nic.low_power_idle", params.nic.low_power_idle.as_ref(), &params.flow_control));
     errors.check(check_cpu(&params.host.cpu).and_then(|()| check_offload(params)));
     errors.check(params.host.cores.as_ref().map_or(Ok(()), check_cores));
     errors.check(params.host.memory_rate.map_or(Ok(()), |rate| require_within(RATES, "host.memory_rate", rate)));

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
 
-use super::{FlowControl, SimParams, TokenBucket};
+use super::{FlowControl, LowPowerIdleTimes, SimParams, TokenBucket};
 
 type Checked = Result<(), InputError>;
 
@@ -56,6 +56,17 @@ fn check_shaper(key: &str, shaper: Option<&TokenBucket>, frame: Bytes) -> Checke
     let least = format!("at least the largest frame, {frame}");
     require(*burst >= frame, &format!("{key}.burst"), burst, least)?;
     require(*burst <= BUFFER_MAX, &format!("{key}.burst"), burst, "less than 4GiB")
+}
+
+/// Rejects times of a sleeping transmitter beyond all reason, and beside credits, which return without frames.
+fn check_low_power_idle(key: &str, idle: Option<&LowPowerIdleTimes>, flow_control: &FlowControl) -> Checked {
+    let Some(LowPowerIdleTimes { after, sleep, wake }) = idle else { return Ok(()) };
+    check_delay(&format!("{key}.after"), *after)?;
+    check_delay(&format!("{key}.sleep"), *sleep)?;
+    check_delay(&format!("{key}.wake"), *wake)?;
+    let has_credits = matches!(flow_control, FlowControl::Credits(_));
+    let expected = "none with flow_control.credits: credits return without frames, which no link wakes for";
+    require(!has_credits, key, "times of low-power idle", expected)
 }
 
 /// Rejects a delay beyond all reason.
@@ -107,6 +118,24 @@ mod tests {
             params.host.timer_slack = Duration::from_ms(2_000);
         });
         assert_eq!(several, "ets.weights, nic.xon, host.timer_slack");
+    }
+
+    #[test]
+    fn links_sleep_only_where_credits_need_no_frames() {
+        let idle = |wake| {
+            let (after, sleep) = (Duration::ZERO, Duration::from_us(3));
+            Some(LowPowerIdleTimes { after, sleep, wake })
+        };
+        assert_eq!(
+            rejected(|params| params.nic.low_power_idle = idle(Duration::from_ms(2_000))),
+            "nic.low_power_idle.wake"
+        );
+        let both = rejected(|params| {
+            params.flow_control = FlowControl::Credits(Default::default());
+            params.switch.low_power_idle = idle(Duration::from_us(5));
+            params.nic.low_power_idle = idle(Duration::from_us(5));
+        });
+        assert_eq!(both, "switch.low_power_idle, nic.low_power_idle");
     }
 
     #[test]
