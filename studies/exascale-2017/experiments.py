@@ -66,6 +66,8 @@ class TrafficFabric:
     """What is run on it."""
     loads: tuple[float, ...] = ()
     """At which loads; without any, at those of the file."""
+    is_small: bool = False
+    """Whether it runs whatever is wanted."""
 
 
 OTHERS = {
@@ -75,9 +77,14 @@ OTHERS = {
         "traffic_butterfly",
         ("valiant", "dimension_adaptive", "ugal_local", "conditional_tables", "dimension_order"),
     ),
+    "butterfly_2d": TrafficFabric(
+        "traffic_butterfly_2d",
+        ("dimension_order", "valiant", "ugal_local", "conditional_tables"),
+        is_small=True,
+    ),
     "clos": TrafficFabric("traffic_clos", ("conditional_tables", "adaptive_up", "spray", "ecmp")),
 }
-"""What the publication does not show: under traffic only when all is wanted."""
+"""What the publication does not show under traffic: large ones only when all is wanted."""
 
 REACTIONS = {
     "cg": "cg_controller",
@@ -162,7 +169,7 @@ def deployments() -> list[StudyExperiment]:
 def curves(full: bool) -> list[CurveExperiment]:
     """List a curve for each fabric, pattern and routing, the longest first."""
     return [
-        *(_other_curves() if full else ()),
+        *_other_curves(full),
         *_table_2_curves(),
         *_figure_12_curves(full),
         *_fogsim_curves(),
@@ -181,8 +188,9 @@ def _figure_12_curves(full: bool) -> Iterator[CurveExperiment]:
             yield _curve("figure_12", "figure_12", pattern, routing, loads)
 
 
-def _other_curves() -> Iterator[CurveExperiment]:
-    for name, fabric in OTHERS.items():
+def _other_curves(full: bool) -> Iterator[CurveExperiment]:
+    wanted = {name: fabric for name, fabric in OTHERS.items() if full or fabric.is_small}
+    for name, fabric in wanted.items():
         for pattern in PATTERNS:
             for routing in fabric.routings:
                 yield _curve(name, fabric.scenario, pattern, routing, fabric.loads)

@@ -18,7 +18,14 @@ from etherweave.report.style import INK
 from etherweave.study import StudyResult
 
 from .experiments import FABRICS
-from .report_traffic import figure_12, fogsim, traffic_butterfly, traffic_clos, traffic_exascale
+from .report_traffic import (
+    figure_12,
+    fogsim,
+    traffic_butterfly,
+    traffic_butterfly_2d,
+    traffic_clos,
+    traffic_exascale,
+)
 from .study import ORGANISATIONS, organisation
 
 __all__ = [
@@ -27,6 +34,7 @@ __all__ = [
     "figure_12",
     "fogsim",
     "traffic_butterfly",
+    "traffic_butterfly_2d",
     "traffic_clos",
     "traffic_exascale",
 ]

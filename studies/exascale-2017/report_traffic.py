@@ -155,12 +155,14 @@ def figure_12(study: StudyResult) -> Section:
 TRAFFIC_TITLES = {
     "exascale": "The dragonfly of 300,024 hosts under traffic",
     "butterfly": "A flattened butterfly of 15,972 hosts under traffic",
+    "butterfly_2d": "A flattened butterfly as in figure 10b under traffic",
     "clos": "A folded Clos of 16,000 hosts under traffic",
 }
 """Fabrics that the publication does not show under traffic."""
 TRAFFIC_CAPTIONS = {
     "exascale": "The dragonfly of figure 11, with its spare ports, at two loads.",
     "butterfly": "11 · 11 · 12 switches with 11 hosts. ADV: from each switch to the next one.",
+    "butterfly_2d": "8 · 8 switches with 8 hosts. ADV: from each switch to the next one.",
     "clos": "Three levels of switches of 40 ports. ADV: from each leaf to the next one.",
 }
 
@@ -168,6 +170,11 @@ TRAFFIC_CAPTIONS = {
 def traffic_butterfly(study: StudyResult) -> Section | None:
     """Show the flattened butterfly under traffic, where it ran."""
     return _traffic("butterfly", study)
+
+
+def traffic_butterfly_2d(study: StudyResult) -> Section | None:
+    """Show the flattened butterfly of figure 10b under traffic."""
+    return _traffic("butterfly_2d", study)
 
 
 def traffic_clos(study: StudyResult) -> Section | None:

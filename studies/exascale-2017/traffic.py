@@ -17,7 +17,13 @@ ACCEPTED = "load_accepted"
 def metrics() -> dict[str, Metric]:
     """Give the metric of every check of traffic by its id, in the order of the publication."""
     tables = {**_table_2(), **_figure_12(), **_exascale()}
-    return {**tables, **_butterfly(), **_clos(), **_fogsim()}
+    return {
+        **tables,
+        **_butterfly("butterfly"),
+        **_butterfly("butterfly_2d"),
+        **_clos(),
+        **_fogsim(),
+    }
 
 
 def points(results: Results, name: str) -> pl.DataFrame:
@@ -78,7 +84,9 @@ def _figure_12() -> dict[str, Metric]:
         "figure_12.adversarial.minimal": _saturated("figure_12.adversarial.minimal"),
         "figure_12.adversarial.valiant": _saturated("figure_12.adversarial.valiant_group"),
         "figure_12.adversarial.small": _slower_when_small,
-        "figure_12.adversarial.conditional": partial(_competitive, "figure_12"),
+        "figure_12.adversarial.conditional": partial(
+            _competitive, "figure_12.adversarial", ("conditional", "piggyback")
+        ),
     }
 
 
@@ -88,22 +96,26 @@ def _exascale() -> dict[str, Metric]:
         "exascale.uniform.piggyback": partial(_above, "exascale"),
         "exascale.adversarial.minimal": _saturated("exascale.adversarial.minimal"),
         "exascale.adversarial.valiant": _saturated("exascale.adversarial.valiant_group"),
-        "exascale.adversarial.conditional": partial(_competitive, "exascale"),
+        "exascale.adversarial.conditional": partial(
+            _competitive, "exascale.adversarial", ("conditional", "piggyback")
+        ),
     }
 
 
-def _butterfly() -> dict[str, Metric]:
+def _butterfly(fabric: str) -> dict[str, Metric]:
     def resembling(results: Results) -> float:
-        return _deviation(
-            above_minimal(results, "butterfly", "conditional_tables", "dimension_order")
-        )
+        return _deviation(above_minimal(results, fabric, "conditional_tables", "dimension_order"))
 
+    adversarial = f"{fabric}.adversarial"
     return {
-        "butterfly.uniform.conditional": resembling,
-        "butterfly.adversarial.minimal.bound": _bound("butterfly.adversarial.dimension_order"),
-        "butterfly.adversarial.minimal": _saturated("butterfly.adversarial.dimension_order"),
-        "butterfly.adversarial.valiant.bound": _bound("butterfly.adversarial.valiant"),
-        "butterfly.adversarial.valiant": _saturated("butterfly.adversarial.valiant"),
+        f"{fabric}.uniform.conditional": resembling,
+        f"{adversarial}.minimal.bound": _bound(f"{adversarial}.dimension_order"),
+        f"{adversarial}.minimal": _saturated(f"{adversarial}.dimension_order"),
+        f"{adversarial}.valiant.bound": _bound(f"{adversarial}.valiant"),
+        f"{adversarial}.valiant": _saturated(f"{adversarial}.valiant"),
+        f"{adversarial}.conditional": partial(
+            _competitive, adversarial, ("conditional_tables", "ugal_local")
+        ),
     }
 
 
@@ -146,12 +158,10 @@ def _slower_when_small(results: Results) -> float:
     return min(small, default=math.nan)
 
 
-def _competitive(fabric: str, results: Results) -> float:
-    conditional, piggyback = (
-        saturated(results, f"{fabric}.adversarial.{routing}")
-        for routing in ("conditional", "piggyback")
-    )
-    return conditional / piggyback
+def _competitive(name: str, routings: tuple[str, str], results: Results) -> float:
+    """Divide what conditional rules accept at full load by what a custom routing does."""
+    conditional, custom = (saturated(results, f"{name}.{routing}") for routing in routings)
+    return conditional / custom
 
 
 def _saturated(name: str) -> Metric:

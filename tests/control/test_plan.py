@@ -130,6 +130,31 @@ def test_a_packet_that_finds_all_ports_paused_waits_for_its_default_port() -> No
     assert "table=3,priority=0,actions=goto_table:4" in lines(switch, Purpose.WAIT)
 
 
+def test_hosts_of_a_butterfly_have_a_port_of_their_own_to_another_place_of_each_row() -> None:
+    for alternatives in (0, 1):
+        conditional = planned(BUTTERFLY, rules="conditional", alternatives=alternatives)
+        for switch in conditional.plan.switches:
+            counted = counts(switch)
+            # Four hosts, and two neighbours in each of three dimensions.
+            assert counted[Purpose.FORWARD] == 4 + 2 * 3
+            assert counted.get(Purpose.ALTERNATIVE, 0) == alternatives * 4 * 3
+    by_port = {
+        port: [
+            rule.actions
+            for rule in switch.rules
+            if rule.purpose is Purpose.ALTERNATIVE and rule.matched("in_port") == port
+        ]
+        for port in range(1, 5)
+    }
+    # Along x by ports 5 and 6, along y by 7 and 8, along z by 9 and 10; hosts take both in turn.
+    assert by_port[1] == by_port[3] == [(Output(port),) for port in (5, 7, 9)]
+    assert by_port[2] == by_port[4] == [(Output(port),) for port in (6, 8, 10)]
+
+
+def test_a_butterfly_without_non_minimal_paths_needs_a_priority_less() -> None:
+    planned(BUTTERFLY, rules="conditional", alternatives=0, priorities=[1, 2, 3])
+
+
 def test_a_vector_per_class_is_a_rule_per_priority() -> None:
     switch = planned(DRAGONFLY, rules="conditional", pauses="class").plan.switches[0]
     rules = lines(switch, Purpose.PAUSE_VECTOR)
@@ -194,8 +219,8 @@ def test_lossless_frames_go_on_in_the_next_priority_after_a_global_link() -> Non
 
 @pytest.mark.parametrize(
     ("scenario", "rules", "needed"),
-    # Günther 1981: as many as hops in any order of dimensions; up and down needs one.
-    [(DRAGONFLY, "conditional", 3), (BUTTERFLY, "conditional", 3), (CLOS, "conditional", 1)],
+    # Günther 1981: as many as hops, one of them non-minimal; up and down needs one.
+    [(DRAGONFLY, "conditional", 3), (BUTTERFLY, "conditional", 4), (CLOS, "conditional", 1)],
 )
 def test_priorities_must_be_as_many_as_the_routing_needs(
     scenario: dict[str, object], rules: str, needed: int

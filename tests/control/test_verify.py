@@ -93,7 +93,7 @@ def test_a_plan_does_on_open_vswitch_what_the_design_says(
     [
         (SMALL, "port"),
         (SMALL, "class"),
-        ({"flattened_butterfly": {"hosts_per_switch": 1, "sizes": [3, 3]}}, "port"),
+        ({"flattened_butterfly": {"hosts_per_switch": 2, "sizes": [3, 3]}}, "port"),
     ],
 )
 def test_conditional_rules_go_round_paused_ports_as_the_design_says(

@@ -223,6 +223,11 @@ SMALL_TRAFFIC: dict[str, dict[str, object]] = {
         **{f"topology.hyperx.dimensions.{number}.size": 3 for number in range(3)},
         "open_loop.loads": [0.3, 1.0],
     },
+    "butterfly_2d": {
+        **SHORT,
+        "topology.flattened_butterfly": {"hosts_per_switch": 3, "sizes": [3, 3]},
+        "open_loop.loads": [0.3, 1.0],
+    },
     "clos": {
         **SHORT,
         "topology.folded_clos.radix": 8,

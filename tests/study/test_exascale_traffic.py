@@ -134,7 +134,7 @@ def test_rows_of_what_runs_only_when_all_does_are_marked_and_no_others() -> None
     needed = {"exascale", "butterfly", "clos"}
     for row in STUDY.expected():
         assert (row["only"] == "full") == (row["id"].split(".")[0] in needed)
-    assert len(STUDY.expected(full=False)) == len(STUDY.expected()) - 14
+    assert len(STUDY.expected(full=False)) == len(STUDY.expected()) - 15
 
 
 def test_the_network_of_the_paper_s_simulator_is_a_scenario() -> None:

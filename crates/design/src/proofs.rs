@@ -130,7 +130,9 @@ pub(crate) fn known_for(kind: &TopologyKind) -> &'static [RoutingKind] {
         | TopologyKind::StagedFatTree(_)
         | TopologyKind::FoldedClos(_)
         | TopologyKind::RailOptimised(_) => &[UpDown],
-        TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => &[DimensionOrder, AdaptiveMinimal, Valiant],
+        TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => {
+            &[DimensionOrder, AdaptiveMinimal, Valiant, Conditional]
+        }
         TopologyKind::Torus(_) | TopologyKind::Mesh(_) => &[DimensionOrder, AdaptiveMinimal],
         TopologyKind::Dragonfly(_) => &[Minimal, ValiantGroup, ValiantSwitch, Conditional],
         TopologyKind::DragonflyPlus(_) | TopologyKind::SlimFly(_) | TopologyKind::Custom(_) => {

@@ -14,7 +14,7 @@
 //! - [`TableLoads`] follows what all hosts send through tables, and finds the channel that is full first.
 //! - [`prove`] checks that a table equals its row for every host, without looking at every host.
 //! - [`Survey`] does all that for a fabric, one switch at a time, and counts. [`TableProfile`] has capacities.
-//! - [`with_alternatives`], [`while_unpaused`], [`with_non_minimal_ports`] add rules that a paused port makes inactive.
+//! - [`with_alternatives`], [`with_non_minimal_ports`] add rules that a paused port makes inactive.
 //! - [`FlowTableRouting`] is a routing and a selection by tables, for simulations of what would be deployed.
 //!
 //! Guarantees: a plan that exists fits 46 bits and gives no address twice; tables that a survey counts are proved; the
@@ -52,7 +52,7 @@ mod ternary;
 
 pub use channel_loads::{Busiest, BusiestChannel, LoadPattern, TableLoads};
 pub use compaction::{CompactionKind, Sources, minimise};
-pub use conditional::{NonMinimalPort, while_unpaused, with_alternatives, with_non_minimal_ports};
+pub use conditional::{NonMinimalPort, NonMinimalPorts, with_alternatives, with_non_minimal_ports};
 pub use count::{Count, TableProfile, TableUse};
 pub use deployed::{ConditionalTables, Conditions, FabricTables, FlowTables, MinimalTables, TableParams};
 pub use equation::Hierarchy;

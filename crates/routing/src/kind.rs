@@ -5,11 +5,11 @@ use etherweave_topology::Topology;
 
 use crate::per_packet::tables::{ConditionalTableRouting, MinimalTableRouting};
 use crate::per_packet::{
-    AdaptiveMinimal, AdaptiveUp, ButterflyDimensionAdaptive, ButterflyDimensionOrder, ButterflyPlan,
-    ButterflyUgalLocal, ClosNeighbours, ClosPlan, Conditional, Controller, DragonflyMinimal, DragonflyPlan, FabricOf,
-    GlobalLoadBalancing, GridAdaptiveMinimal, GridDimensionOrder, GridPlan, GridValiant, HashScope, LowGridPlan,
-    PacketRouting, Piggyback, ProgressiveAdaptive, RoutingBasis, ShortestPath, UgalGlobal, UgalLocal, UpByHash,
-    Valiant, ValiantGroup, ValiantSwitch,
+    AdaptiveMinimal, AdaptiveUp, ButterflyConditional, ButterflyDimensionAdaptive, ButterflyDimensionOrder,
+    ButterflyPlan, ButterflyUgalLocal, ClosNeighbours, ClosPlan, Conditional, Controller, DragonflyMinimal,
+    DragonflyPlan, FabricOf, GlobalLoadBalancing, GridAdaptiveMinimal, GridDimensionOrder, GridPlan, GridValiant,
+    HashScope, LowGridPlan, PacketRouting, Piggyback, ProgressiveAdaptive, RoutingBasis, ShortestPath, UgalGlobal,
+    UgalLocal, UpByHash, Valiant, ValiantGroup, ValiantSwitch,
 };
 use crate::plan::RoutingPlan;
 use crate::{EcmpHash, HashSelection, Legality, RoutingTable, shortest_path, up_down};
@@ -192,10 +192,14 @@ routings! {
         packets [DragonflyPlan => |plan| ProgressiveAdaptive { plan, threshold: 0 }];
     /// PB: one of both, by which global links of the group are saturated.
     Piggyback = "piggyback", packets [DragonflyPlan => Piggyback::new];
-    /// Minimal while the minimal output takes packets, otherwise the global port of the host: conditional rules.
+    /// Minimal while a minimal output takes packets, otherwise by the host's own port to another group of a dragonfly,
+    /// to another place of a row of a flattened butterfly or HyperX: conditional rules.
     Conditional = "conditional",
         plan dragonfly_non_minimal,
-        packets [DragonflyPlan => |plan| Conditional { h: plan.global_ports(), plan }];
+        packets [
+            DragonflyPlan => |plan| Conditional { h: plan.global_ports(), plan },
+            ButterflyPlan => |plan| ButterflyConditional { plan },
+        ];
     /// By a random group where a central controller found links between groups overloaded a while ago, else minimal.
     Controller = "controller", packets [DragonflyPlan => Controller::new];
     /// DOR: one dimension after the other: flattened butterfly, HyperX, mesh, torus (with dateline).

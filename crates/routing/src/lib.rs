@@ -78,13 +78,13 @@ pub use kind::{RoutingKind, SelectionKind, Visit};
 pub use legality::Legality;
 pub use path::path;
 pub use per_packet::{
-    AdaptiveMinimal, AdaptiveUp, ButterflyDimensionAdaptive, ButterflyDimensionOrder, ButterflyPlan,
-    ButterflyUgalLocal, ClosNeighbours, ClosPlan, Conditional, Controller, ControllerParams, DragonflyMinimal,
-    DragonflyPlan, FabricOf, FabricPlan, GlobalLoadBalancing, GridAdaptiveMinimal, GridDimensionOrder, GridPlan,
-    GridValiant, HashScope, InputChannel, KnownTraffic, LoadView, LowGridPlan, MeasuredGroups, Neighbourhood, NextHop,
-    Oblivious, Outage, OutputChannel, PacketRouting, Piggyback, ProgressiveAdaptive, RoutedPacket, Saturation,
-    ShortestPath, TableSource, UgalGlobal, UgalLocal, UpByHash, Valiant, ValiantGroup, ValiantSwitch, WalkTarget,
-    hops_max, tables,
+    AdaptiveMinimal, AdaptiveUp, ButterflyConditional, ButterflyDimensionAdaptive, ButterflyDimensionOrder,
+    ButterflyPlan, ButterflyUgalLocal, ClosNeighbours, ClosPlan, Conditional, Controller, ControllerParams,
+    DragonflyMinimal, DragonflyPlan, FabricOf, FabricPlan, GlobalLoadBalancing, GridAdaptiveMinimal,
+    GridDimensionOrder, GridPlan, GridValiant, HashScope, InputChannel, KnownTraffic, LoadView, LowGridPlan,
+    MeasuredGroups, Neighbourhood, NextHop, Oblivious, Outage, OutputChannel, PacketRouting, Piggyback,
+    ProgressiveAdaptive, RoutedPacket, Saturation, ShortestPath, TableSource, UgalGlobal, UgalLocal, UpByHash, Valiant,
+    ValiantGroup, ValiantSwitch, WalkTarget, hops_max, tables,
 };
 pub use proof::{DeadlockProof, Verdict, prove};
 pub use table::RoutingTable;

@@ -13,8 +13,8 @@ pub struct ControlSpec {
     /// What flow tables do. Default "minimal".
     pub rules: RuleKind,
     /// Under conditional rules, alternatives of every default rule, at least 1: other uplinks of a tree, global ports
-    /// of a dragonfly's switch. Absent: of a tree all, of a dragonfly 1. A flattened butterfly has those of its
-    /// dimensions.
+    /// of a dragonfly's switch, other places of a dimension of a flattened butterfly. Absent: of a tree all, of the
+    /// others 1. With 0, only the other dimensions of a flattened butterfly stand in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<u32>,
     /// What a pause makes inactive. Default "port".

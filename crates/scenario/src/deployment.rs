@@ -260,7 +260,8 @@ fn ranks(spec: &ControlSpec, kind: &TopologyKind, topology: &Topology) -> Option
         RuleKind::Minimal => MinimalTables::default().tables(kind, topology),
         RuleKind::Conditional => {
             let priorities = is_dragonfly.then_some(3);
-            ConditionalTables { priorities, ..ConditionalTables::default() }.tables(kind, topology)
+            let alternatives = spec.alternatives;
+            ConditionalTables { priorities, alternatives, ..ConditionalTables::default() }.tables(kind, topology)
         }
     };
     tables.ok().map(|(_, ranks)| ranks)
@@ -280,13 +281,12 @@ struct Row<'a> {
 impl<'a> Row<'a> {
     fn all(switch: usize, table: &'a FlowTable) -> Vec<Row<'a>> {
         let rules = table.rules();
-        let is_same = |a: &Rule, b: &Rule| (a.dst, a.src, a.in_port) == (b.dst, b.src, b.in_port);
         let row = |(place, rule): (usize, &Rule)| {
-            let is_again = rules[..place].iter().any(|other| is_same(other, rule));
+            let is_covered = rules[..place].iter().any(|other| covers(other, rule));
             let waits = rule.unless_paused.is_some()
-                && !rules[..place].iter().any(|other| covers(other, rule))
+                && !is_covered
                 && !rules[place..].iter().any(|other| other.unless_paused.is_none() && covers(other, rule));
-            let is_alternative = is_again || rule.in_port.is_some();
+            let is_alternative = is_covered || rule.in_port.is_some();
             Row { switch, rule: *rule, ports: table.ports(rule), is_alternative, waits }
         };
         rules.iter().enumerate().map(row).collect()

@@ -149,7 +149,7 @@ impl SwitchTable<'_> {
 }
 
 /// The addresses that share the first field with those of a switch; of a plan without a first coordinate, all.
-pub(super) fn own_group(topology: &Topology, plan: &AddressPlan, at: SwitchId) -> Ternary {
+fn own_group(topology: &Topology, plan: &AddressPlan, at: SwitchId) -> Ternary {
     match (topology.coordinates(at), plan.fields()) {
         ([group, _, ..], [field, _, _, ..]) => field.matching(*group),
         _ => Ternary::ANY,

@@ -64,7 +64,7 @@ impl MinimalTables {
     ) -> Result<(FlowTables<'a>, ChannelScheme), InputError> {
         let ranks = match TableFamily::of(kind)? {
             TableFamily::Dragonfly => ChannelScheme::ByLink(2),
-            TableFamily::Butterfly | TableFamily::Tree => ChannelScheme::One,
+            TableFamily::Butterfly(_) | TableFamily::Tree => ChannelScheme::One,
         };
         let fitting = Strategy::fitting(kind);
         let plan = self.address_plan.unwrap_or(fitting.plan);
@@ -94,8 +94,9 @@ impl ConditionalTables {
         topology: &'a Topology,
     ) -> Result<(FlowTables<'a>, ChannelScheme), InputError> {
         let family = TableFamily::of(kind)?;
-        let tables = FlowTables::new(kind, topology, self.strategy(family, kind)?, self.conditions(family)?)?;
-        Ok((tables, self.ranks(family, topology)?))
+        let conditions = self.conditions(family, topology)?;
+        let tables = FlowTables::new(kind, topology, self.strategy(family, kind)?, conditions)?;
+        Ok((tables, self.ranks(family)?))
     }
 
     /// The routing on `topology`, which `kind` has generated.
@@ -111,7 +112,7 @@ impl ConditionalTables {
         use CompactionKind::{Plain, Prefixes, PrefixesNested, Ternary, Wildcards};
         let possible: &[CompactionKind] = match family {
             TableFamily::Dragonfly => &[Prefixes, Plain],
-            TableFamily::Butterfly => &[Wildcards],
+            TableFamily::Butterfly(_) => &[Wildcards],
             TableFamily::Tree => &[PrefixesNested, Plain, Prefixes, Ternary],
         };
         let compaction = self.compaction.unwrap_or(possible[0]);
@@ -123,27 +124,32 @@ impl ConditionalTables {
         Ok(Strategy { plan: PlanKind::Coordinates, compaction, ..Strategy::fitting(kind) })
     }
 
-    fn conditions(&self, family: TableFamily) -> Result<Conditions, InputError> {
-        let unsuited = |found: u32, expected: &str| Err(InputError::new("alternatives", found, expected));
+    fn conditions(&self, family: TableFamily, topology: &Topology) -> Result<Conditions, InputError> {
+        let alternatives = self.alternatives.unwrap_or(1);
         match (family, self.alternatives) {
-            (_, Some(0)) => unsuited(0, "1 or more; minimal_tables have none"),
+            (TableFamily::Dragonfly | TableFamily::Tree, Some(0)) => {
+                Err(InputError::new("alternatives", 0, "1 or more; minimal_tables have none"))
+            }
             (TableFamily::Tree, alternatives) => Ok(Conditions::Uplinks(alternatives.unwrap_or(u32::MAX))),
-            (TableFamily::Dragonfly, alternatives) => Ok(Conditions::NonMinimal(alternatives.unwrap_or(1))),
-            (TableFamily::Butterfly, None) => Ok(Conditions::Dimensions),
-            (TableFamily::Butterfly, Some(found)) => unsuited(found, "nothing where dimensions give the alternatives"),
+            (TableFamily::Dragonfly, _) => Ok(Conditions::NonMinimal { axes: 1, alternatives }),
+            (TableFamily::Butterfly(_), _) => Ok(Conditions::NonMinimal { axes: topology.axes().len(), alternatives }),
         }
     }
 
-    fn ranks(&self, family: TableFamily, topology: &Topology) -> Result<ChannelScheme, InputError> {
+    fn ranks(&self, family: TableFamily) -> Result<ChannelScheme, InputError> {
         match (family, self.priorities) {
             (TableFamily::Dragonfly, None | Some(2)) => Ok(ChannelScheme::ByRule),
             (TableFamily::Dragonfly, Some(3)) => Ok(ChannelScheme::ByLink(3)),
-            (TableFamily::Butterfly, None) => Ok(ChannelScheme::ByHop(topology.axes().len() as u8)),
+            (TableFamily::Butterfly(rows), None) => {
+                Ok(ChannelScheme::ByHop(rows.links_max(self.alternatives != Some(0))))
+            }
             (TableFamily::Tree, None) => Ok(ChannelScheme::One),
             (family, Some(found)) => {
                 let expected = match family {
                     TableFamily::Dragonfly => "2 or 3",
-                    TableFamily::Butterfly | TableFamily::Tree => "nothing: the fabric determines how many are needed",
+                    TableFamily::Butterfly(_) | TableFamily::Tree => {
+                        "nothing: the fabric determines how many are needed"
+                    }
                 };
                 Err(InputError::new("priorities", found, expected))
             }
@@ -155,15 +161,43 @@ impl ConditionalTables {
 #[derive(Clone, Copy)]
 enum TableFamily {
     Dragonfly,
-    Butterfly,
+    Butterfly(GridRows),
     Tree,
+}
+
+/// The rows of a flattened butterfly or HyperX.
+#[derive(Clone, Copy)]
+struct GridRows {
+    /// Dimensions of several places.
+    dimensions: u8,
+    /// Whether the last of them has a third place, and single links: then a non-minimal path may be a link longer.
+    has_third_place: bool,
+}
+
+impl GridRows {
+    /// Rows by size and links between two switches, first dimension first.
+    fn of(rows: impl Iterator<Item = (u32, u32)>) -> GridRows {
+        let rows: Vec<(u32, u32)> = rows.filter(|&(size, _)| size > 1).collect();
+        let has_third_place = rows.last().is_some_and(|&(size, lag)| size > 2 && lag == 1);
+        GridRows { dimensions: rows.len() as u8, has_third_place }
+    }
+
+    /// Links between switches on the longest path, at least 1.
+    fn links_max(self, is_non_minimal: bool) -> u8 {
+        (self.dimensions + u8::from(is_non_minimal && self.has_third_place)).max(1)
+    }
 }
 
 impl TableFamily {
     fn of(kind: &TopologyKind) -> Result<TableFamily, InputError> {
         match kind {
             TopologyKind::Dragonfly(_) => Ok(TableFamily::Dragonfly),
-            TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => Ok(TableFamily::Butterfly),
+            TopologyKind::FlattenedButterfly(family) => {
+                Ok(TableFamily::Butterfly(GridRows::of(family.sizes.iter().map(|&size| (size, 1)))))
+            }
+            TopologyKind::HyperX(family) => {
+                Ok(TableFamily::Butterfly(GridRows::of(family.dimensions.iter().map(|row| (row.size, row.lag)))))
+            }
             TopologyKind::FatTree(_)
             | TopologyKind::KAryFatTree(_)
             | TopologyKind::StagedFatTree(_)

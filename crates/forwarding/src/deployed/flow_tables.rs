@@ -4,10 +4,10 @@ use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
 use etherweave_routing::tables::{ChannelScheme, CompiledTables, Trigger};
 use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
 
-use super::compiler::{Compiler, own_group};
+use super::compiler::Compiler;
 use crate::compaction::Sources;
 use crate::{
-    AddressPlan, FlowTable, MinimalRouting, NonMinimalPort, RegionRoutes, Strategy, prove, while_unpaused,
+    AddressPlan, FlowTable, MinimalRouting, NonMinimalPort, NonMinimalPorts, RegionRoutes, Strategy, Ternary, prove,
     with_alternatives, with_non_minimal_ports,
 };
 
@@ -18,10 +18,15 @@ pub enum Conditions {
     None,
     /// Folded Clos: so many other uplinks for every share of the sources.
     Uplinks(u32),
-    /// Flattened butterfly: the rules for smaller regions, which are there already.
-    Dimensions,
-    /// Dragonfly: so many global ports of the own switch for every host.
-    NonMinimal(u32),
+    /// Behind the rules for smaller regions, where these overlap: for every host some ports of the own switch to other
+    /// places.
+    NonMinimal {
+        /// Coordinates, the most significant first, that such ports change: the group of a dragonfly, all of a
+        /// flattened butterfly.
+        axes: usize,
+        /// Ports for every host and coordinate.
+        alternatives: u32,
+    },
 }
 
 /// What makes the table of each switch.
@@ -66,34 +71,39 @@ impl<'a> FlowTables<'a> {
         if !down.is_empty() {
             self.minimal = MinimalRouting::around(kind, self.topology, down);
             self.avoided = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
-            if matches!(self.conditions, Conditions::NonMinimal(_)) {
-                let returning = self.returning();
+            if let Conditions::NonMinimal { axes, .. } = self.conditions {
+                let returning = self.returning(axes);
                 self.avoided.extend(returning);
             }
         }
         self
     }
 
-    /// Global channels whose far switch sends back packets for a third group, because its own path there is down: no
-    /// non-minimal path may begin with them.
-    fn returning(&self) -> Vec<ChannelId> {
+    /// Channels to another place whose far switch sends back packets for a third one, because its own path there is
+    /// down: no non-minimal path may begin with them.
+    fn returning(&self, axes: usize) -> Vec<ChannelId> {
         let switches = (0..self.topology.switches()).map(SwitchId::from_index);
         let back = |at| {
             let row = RegionRoutes::of(&self.minimal, &self.plan, at);
-            let ports = (0..self.topology.out_channels(at).len()).map(Port::from_index);
-            let onward = ports.filter(|&port| self.class(at, port) == LinkClass::Global);
-            onward.filter(|&port| self.sends_back(&row, port)).map(|port| self.topology.out_channel(at, port)).collect()
+            let back = |part: OwnPart| {
+                let onward = self.across(at, part.axis);
+                let back = onward.into_iter().filter(|&port| self.sends_back(&row, part, port));
+                back.map(|port| self.topology.out_channel(at, port)).collect::<Vec<_>>()
+            };
+            self.own_parts(at, axes).into_iter().flat_map(back).collect()
         };
         switches.flat_map(|at| -> Vec<ChannelId> { back(at) }).map(reverse).collect()
     }
 
-    /// Whether packets for a group other than that behind a port may leave by it.
-    fn sends_back(&self, row: &RegionRoutes<'_>, port: Port) -> bool {
+    /// Whether packets for a place other than that behind a port may leave by it.
+    fn sends_back(&self, row: &RegionRoutes<'_>, part: OwnPart, port: Port) -> bool {
         let Node::Switch(far) = self.topology.channel(self.topology.out_channel(row.at, port)).to.node else {
             return false;
         };
-        let home = own_group(self.topology, &self.plan, far);
-        row.entries.iter().any(|entry| !home.covers(entry.cube) && row.sets.get(entry.action).contains(&port))
+        let there = self.own_parts(far, part.axis + 1).into_iter().find(|other| other.axis == part.axis);
+        let is_for_third =
+            |cube: Ternary| part.region.meets(cube) && there.is_some_and(|there| !there.own.covers(cube));
+        row.entries.iter().any(|entry| is_for_third(entry.cube) && row.sets.get(entry.action).contains(&port))
     }
 
     /// Hands over the table of every switch; without its conditions each is proved equal to minimal routing.
@@ -132,33 +142,68 @@ impl<'a> FlowTables<'a> {
         match self.conditions {
             Conditions::None => table,
             Conditions::Uplinks(alternatives) => with_alternatives(&table, alternatives as usize),
-            Conditions::Dimensions => while_unpaused(&table, |port| self.class(at, port) != LinkClass::Host),
-            Conditions::NonMinimal(alternatives) => {
-                let own = own_group(self.topology, &self.plan, at);
-                with_non_minimal_ports(&table, own, &self.alternatives(at, alternatives as usize))
+            Conditions::NonMinimal { axes, alternatives } => {
+                let ports = |part| self.non_minimal_ports(at, part, alternatives as usize);
+                let regions: Vec<NonMinimalPorts> = self.own_parts(at, axes).into_iter().map(ports).collect();
+                with_non_minimal_ports(&table, &regions)
             }
         }
     }
 
-    /// The host of port `i` leaves by global port `i`, then by the following ones.
-    fn alternatives(&self, at: SwitchId, alternatives: usize) -> Vec<NonMinimalPort> {
-        let ports = |class| -> Vec<Port> {
-            let all = (0..self.topology.out_channels(at).len()).map(Port::from_index);
-            all.filter(|&port| self.class(at, port) == class).collect()
+    /// The parts around a switch of the fabric, by its leading coordinates, each within the one before. A coordinate
+    /// that all switches share divides nothing.
+    fn own_parts(&self, at: SwitchId, axes: usize) -> Vec<OwnPart> {
+        let mut region = Ternary::ANY;
+        let place = self.topology.axes().iter().zip(self.topology.coordinates(at)).enumerate().take(axes);
+        let part = |(axis, (name, &value)): (usize, (&String, &u32))| {
+            let field = self.plan.fields().iter().find(|field| field.name == *name)?;
+            let own = field.matching(value).and(region).expect("fields do not overlap");
+            Some(OwnPart { axis, region: std::mem::replace(&mut region, own), own })
         };
-        let [hosts, mut global] = [LinkClass::Host, LinkClass::Global].map(ports);
-        global.retain(|&port| !self.avoided.contains(&self.topology.out_channel(at, port)));
-        let alternative = |place: usize, level| NonMinimalPort {
-            in_port: hosts[place],
-            out_port: global[(place + level) % global.len()],
+        place.filter_map(part).collect()
+    }
+
+    /// The ports that change one coordinate of a switch, perhaps others that are less significant.
+    fn across(&self, at: SwitchId, axis: usize) -> Vec<Port> {
+        let own = self.topology.coordinates(at);
+        let is_across = |port: &Port| match self.topology.channel(self.topology.out_channel(at, *port)).to.node {
+            Node::Switch(far) => {
+                let place = self.topology.coordinates(far);
+                own[..axis] == place[..axis] && own[axis] != place[axis]
+            }
+            Node::Host(_) => false,
         };
-        let levels = alternatives.min(global.len());
-        (0..hosts.len()).flat_map(|place| (0..levels).map(move |level| alternative(place, level))).collect()
+        (0..self.topology.out_channels(at).len()).map(Port::from_index).filter(is_across).collect()
+    }
+
+    /// The host of port `i` leaves by the `i`-th port across, then by the following ones.
+    fn non_minimal_ports(&self, at: SwitchId, part: OwnPart, alternatives: usize) -> NonMinimalPorts {
+        let mut across = self.across(at, part.axis);
+        across.retain(|&port| !self.avoided.contains(&self.topology.out_channel(at, port)));
+        let all = (0..self.topology.out_channels(at).len()).map(Port::from_index);
+        let hosts = all.filter(|&port| self.class(at, port) == LinkClass::Host);
+        let levels = alternatives.min(across.len());
+        let port =
+            |place: usize, in_port, level| NonMinimalPort { in_port, out_port: across[(place + level) % across.len()] };
+        let ports = hosts.enumerate().flat_map(|(place, host)| (0..levels).map(move |level| (place, host, level)));
+        let ports = ports.map(|(place, host, level)| port(place, host, level)).collect();
+        NonMinimalPorts { region: part.region, own: part.own, ports }
     }
 
     fn class(&self, at: SwitchId, port: Port) -> LinkClass {
         self.topology.channel(self.topology.out_channel(at, port)).class
     }
+}
+
+/// A part of the fabric around a switch.
+#[derive(Clone, Copy)]
+struct OwnPart {
+    /// The coordinate that divides the region.
+    axis: usize,
+    /// Addresses that are alike in the coordinates before.
+    region: Ternary,
+    /// Those of them with the switch's own coordinate as well.
+    own: Ternary,
 }
 
 fn unsuited(error: InputError) -> InputError {

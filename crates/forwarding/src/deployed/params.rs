@@ -35,8 +35,8 @@ pub struct ConditionalTables {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compaction: Option<CompactionKind>,
     /// Alternatives of every default rule, of falling priority, at least 1: other uplinks of a tree, global ports of
-    /// the own switch of a dragonfly. Absent: of a tree all, of a dragonfly 1. A flattened butterfly has those that its
-    /// dimensions give.
+    /// the own switch of a dragonfly, other places of a dimension of a flattened butterfly. Absent: of a tree all, of
+    /// the others 1. With 0, only the other dimensions of a flattened butterfly stand in, on minimal paths.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<u32>,
     /// What deactivates a default rule. Default "pause".

@@ -1,12 +1,12 @@
 //! Conditional rules: Benito et al. 2015, sections V-B to V-D, figures 9 and 10.
 
 use etherweave_forwarding::{
-    AddressPlan, CompactionKind, FlowTable, MinimalRouting, NonMinimalPort, PacketHeader, PlanKind, RegionRoutes,
-    Sources, Ternary, while_unpaused, with_alternatives, with_non_minimal_ports,
+    AddressPlan, CompactionKind, ConditionalTables, FlowTable, MinimalRouting, NonMinimalPort, NonMinimalPorts,
+    PacketHeader, PlanKind, RegionRoutes, Sources, Ternary, with_alternatives, with_non_minimal_ports,
 };
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::{
-    Dragonfly, FatTree, FlattenedButterfly, FoldedClos, LinkClass, Node, Topology, TopologyKind,
+    Dimension, Dragonfly, FatTree, FlattenedButterfly, FoldedClos, HyperX, LinkClass, Node, Topology, TopologyKind,
 };
 
 struct Fabric {
@@ -103,39 +103,181 @@ fn states(ports: &[Port]) -> impl Iterator<Item = Vec<Port>> {
     (0..1u32 << ports.len()).map(move |state| chosen(state, ports))
 }
 
+/// A flattened butterfly of these rows, first dimension first.
+fn butterfly(hosts_per_switch: u32, sizes: &[u32]) -> Fabric {
+    let sizes = sizes.to_vec();
+    let family = FlattenedButterfly { hosts_per_switch, sizes, ..FlattenedButterfly::default() };
+    Fabric::of(TopologyKind::FlattenedButterfly(family))
+}
+
+impl Fabric {
+    /// The conditional tables of all switches, as deployed.
+    fn conditional(&self, alternatives: u32) -> Vec<FlowTable> {
+        let params = ConditionalTables { alternatives: Some(alternatives), ..ConditionalTables::default() };
+        let mut tables = Vec::new();
+        let each = params.tables(&self.kind, &self.topology).unwrap().0.each(|_, table| {
+            tables.push(table.clone());
+            Ok(())
+        });
+        each.unwrap();
+        tables
+    }
+
+    /// The port that the host of a port injects a packet to, while some ports are paused.
+    fn injected(&self, table: &FlowTable, host: Port, dst: HostId, paused: &[Port]) -> Port {
+        let packet = self.packet(dst, dst, Some(host));
+        table.ports(table.lookup(&packet, |port| paused.contains(&port)).unwrap())[0]
+    }
+
+    /// Ports of a switch to others.
+    fn onward(&self, at: SwitchId) -> Vec<Port> {
+        let all = (0..self.topology.out_channels(at).len()).map(Port::from_index);
+        all.filter(|&port| matches!(self.far(at, port), Node::Switch(_))).collect()
+    }
+
+    /// The ports of a switch along an axis.
+    fn row(&self, at: SwitchId, axis: usize) -> Vec<Port> {
+        let is_along = |far| self.apart(at, far) == [axis];
+        let onward = self.onward(at).into_iter();
+        onward.filter(|&port| matches!(self.far(at, port), Node::Switch(far) if is_along(far))).collect()
+    }
+
+    fn switches(&self) -> impl Iterator<Item = SwitchId> {
+        (0..self.topology.switches()).map(SwitchId::from_index)
+    }
+
+    /// The coordinates in which two switches differ, the most significant first.
+    fn apart(&self, a: SwitchId, b: SwitchId) -> Vec<usize> {
+        let [a, b] = [a, b].map(|at| self.topology.coordinates(at));
+        (0..a.len()).filter(|&axis| a[axis] != b[axis]).collect()
+    }
+}
+
 #[test]
 fn a_butterfly_s_packets_get_closer_whatever_is_paused_without_any_more_rules() {
-    for (hosts_per_switch, sizes) in [(2, vec![3, 2, 2]), (1, vec![3, 3])] {
-        let butterfly = FlattenedButterfly { hosts_per_switch, sizes, ..FlattenedButterfly::default() };
-        let fabric = Fabric::of(TopologyKind::FlattenedButterfly(butterfly));
-        for at in (0..fabric.topology.switches()).map(SwitchId::from_index) {
-            let plain = fabric.table(at, CompactionKind::Wildcards);
-            let is_onward = |port: Port| matches!(fabric.far(at, port), Node::Switch(_));
-            let table = while_unpaused(&plain, is_onward);
+    for fabric in [butterfly(2, &[3, 2, 2]), butterfly(1, &[3, 3])] {
+        for (at, table) in fabric.switches().zip(fabric.conditional(0)) {
             assert_eq!(table.rules().len(), fabric.topology.out_channels(at).len(), "as many rules as ports");
-            let onward: Vec<Port> =
-                (0..table.rules().len()).map(Port::from_index).filter(|&port| is_onward(port)).collect();
+            let onward = fabric.onward(at);
             for (dst, paused) in fabric.hosts().flat_map(|dst| states(&onward).map(move |paused| (dst, paused))) {
-                closer(&fabric, at, dst, &table, &paused);
+                let port = fabric.injected(&table, Port::new(0), dst, &paused);
+                let egress = nearer(&fabric, at, dst);
+                assert!(egress.contains(&port), "{at} to {dst}, paused {paused:?}");
+                let all_are = egress.iter().all(|port| paused.contains(port));
+                assert!(!paused.contains(&port) || all_are, "{at} to {dst}, paused {paused:?}");
             }
         }
     }
 }
 
-/// A packet goes to its host, or to a switch in one more coordinate of its destination; to a paused port only when all
-/// that lead there are paused.
-fn closer(fabric: &Fabric, at: SwitchId, dst: HostId, table: &FlowTable, paused: &[Port]) {
-    let rule = table.lookup(&fabric.packet(dst, dst, None), |port| paused.contains(&port)).unwrap();
-    let port = table.ports(rule)[0];
-    let goal = fabric.topology.coordinates(fabric.topology.switch_of(dst));
-    let apart = |switch| fabric.topology.coordinates(switch).iter().zip(goal).filter(|(a, b)| a != b).count();
-    let is_closer = |far| match far {
-        Node::Switch(far) => apart(far) + 1 == apart(at),
+/// The ports to a host, or to switches in one more coordinate of its switch.
+fn nearer(fabric: &Fabric, at: SwitchId, dst: HostId) -> Vec<Port> {
+    let home = fabric.topology.switch_of(dst);
+    let is_nearer = |port: &Port| match fabric.far(at, *port) {
+        Node::Switch(far) => fabric.apart(far, home).len() + 1 == fabric.apart(at, home).len(),
         Node::Host(host) => host == dst,
     };
-    assert!(is_closer(fabric.far(at, port)), "{at} to {dst}, paused {paused:?}");
-    let egress = (0..table.rules().len()).map(Port::from_index).filter(|&port| is_closer(fabric.far(at, port)));
-    assert!(!paused.contains(&port) || egress.into_iter().all(|port| paused.contains(&port)), "{at} to {dst}");
+    (0..fabric.topology.out_channels(at).len()).map(Port::from_index).filter(is_nearer).collect()
+}
+
+#[test]
+fn a_host_of_a_butterfly_leaves_by_its_own_place_of_the_row_when_all_minimal_ports_are_paused() {
+    // Figure 10b: four hosts, three other groups, so that the last host repeats the first one's.
+    for fabric in [butterfly(4, &[4, 4]), butterfly(2, &[3, 3, 3])] {
+        let hosts = fabric.topology.hosts() / fabric.topology.switches();
+        for (at, table) in fabric.switches().zip(fabric.conditional(1)) {
+            let (ports, axes) = (fabric.topology.out_channels(at).len(), fabric.topology.axes().len());
+            assert_eq!(table.rules().len(), ports + hosts * axes, "one more for each host and dimension");
+            let onward = fabric.onward(at);
+            let apart = |dst| fabric.apart(at, fabric.topology.switch_of(dst));
+            for (host, dst) in (0..hosts).flat_map(|host| fabric.hosts().map(move |dst| (host, dst))) {
+                let Some(&axis) = apart(dst).first() else { continue };
+                let row = fabric.row(at, axis);
+                let egress = nearer(&fabric, at, dst);
+                for paused in states(&onward) {
+                    let port = fabric.injected(&table, Port::from_index(host), dst, &paused);
+                    match egress.iter().all(|port| paused.contains(port)) {
+                        true => assert_eq!(port, row[host % row.len()], "{at} host {host} to {dst}, {paused:?}"),
+                        false => assert!(egress.contains(&port) && !paused.contains(&port), "{at} to {dst}"),
+                    }
+                    let transit = fabric.injected(&table, onward[0], dst, &paused);
+                    assert!(egress.contains(&transit), "packets in transit stay minimal: {at} to {dst}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_second_place_of_the_row_takes_over_where_the_first_is_paused_too() {
+    let fabric = butterfly(2, &[4, 4]);
+    let table = &fabric.conditional(2)[0];
+    assert_eq!(table.rules().len(), 2 + 3 + 3 + 2 * 2 * 2, "two for each host and dimension");
+    // Ports: hosts 0 and 1; x to places 1, 2, 3 by 2, 3, 4; y by 5, 6, 7. Host 2 is at x 1, host 8 at y 1.
+    let port = |dst, paused: &[u16]| {
+        let paused: Vec<Port> = paused.iter().map(|&port| Port::new(port)).collect();
+        fabric.injected(table, Port::new(1), HostId::new(dst), &paused).get()
+    };
+    assert_eq!([port(2, &[]), port(2, &[2]), port(2, &[2, 3]), port(2, &[2, 3, 4])], [2, 3, 4, 4]);
+    assert_eq!([port(8, &[]), port(8, &[5]), port(8, &[5, 6]), port(8, &[5, 6, 7])], [5, 6, 7, 7]);
+    assert_eq!(port(2, &[2, 3, 5, 6, 7]), 4, "no packet for its own row leaves it");
+}
+
+#[test]
+fn a_row_of_two_switches_has_no_alternative_and_its_packets_wait_for_their_only_port() {
+    // x has two places and y three; behind y's rules for other places those for x must not leave by y.
+    let fabric = butterfly(2, &[2, 3]);
+    let table = &fabric.conditional(1)[0];
+    // Host 2 is on the neighbour along x, by port 2; ports 3 and 4 lead along y.
+    assert_eq!(table.rules().len(), 2 + 1 + 2 + 2 + 1, "ports, two hosts along y, and one that keeps x");
+    let everything = [2, 3, 4].map(Port::new);
+    for host in [0, 1] {
+        assert_eq!(fabric.injected(table, Port::new(host), HostId::new(2), &everything), Port::new(2));
+    }
+    assert_eq!(fabric.injected(table, Port::new(1), HostId::new(4), &everything), Port::new(4), "along y");
+}
+
+#[test]
+fn several_links_to_each_place_of_a_row_are_shared_and_have_no_alternative() {
+    let dimensions = vec![Dimension::of(3), Dimension { lag: 2, ..Dimension::of(3) }];
+    let fabric = Fabric::of(TopologyKind::HyperX(HyperX { hosts_per_switch: 2, dimensions, ..HyperX::default() }));
+    let table = &fabric.conditional(1)[0];
+    // Hosts, x by single links, y by two rules of two ports; alternatives along x only.
+    assert_eq!(table.rules().len(), 2 + 2 + 2 + 2);
+    assert!(table.rules().iter().all(|rule| table.ports(rule).len() == 1 || rule.unless_paused.is_none()));
+}
+
+#[test]
+fn a_non_minimal_hop_of_a_butterfly_is_followed_by_minimal_ones() {
+    for fabric in [butterfly(4, &[4, 4]), butterfly(2, &[3, 2, 3])] {
+        let (tables, axes) = (fabric.conditional(1), fabric.topology.axes().len());
+        for (src, dst) in fabric.hosts().flat_map(|src| fabric.hosts().map(move |dst| (src, dst))) {
+            // A hop more than there are dimensions, and the one to the host.
+            assert!(hops_under_pause(&fabric, &tables, src, dst) <= axes + 2, "{src} to {dst}");
+        }
+    }
+}
+
+/// Links that a packet crosses when all is paused where it is injected, so that it leaves by its non-minimal port if
+/// it may.
+fn hops_under_pause(fabric: &Fabric, tables: &[FlowTable], src: HostId, dst: HostId) -> usize {
+    let mut at = fabric.topology.switch_of(src);
+    let mut in_port = Some(fabric.topology.channel(fabric.topology.host_channel(src)).to.port);
+    for hops in 1.. {
+        let table = &tables[at.index()];
+        let rule = table.lookup(&fabric.packet(src, dst, in_port), |_| hops == 1).unwrap();
+        let channel = fabric.topology.channel(fabric.topology.out_channel(at, table.ports(rule)[0]));
+        in_port = Some(channel.to.port);
+        assert!(hops < 16, "{src} to {dst} goes nowhere");
+        match channel.to.node {
+            Node::Switch(next) => at = next,
+            Node::Host(host) => {
+                assert_eq!(host, dst);
+                return hops;
+            }
+        }
+    }
+    unreachable!("a packet ends at a host")
 }
 
 /// The table of a dragonfly's switch with Valiant's non-minimal ports: host port `i` leaves by global port `i`, then by
@@ -148,7 +290,8 @@ fn with_valiant(fabric: &Fabric, at: SwitchId, alternatives: usize) -> FlowTable
     let places = (0..hosts.len()).flat_map(|place| (0..alternatives).map(move |level| (place, level)));
     let alternatives: Vec<NonMinimalPort> = places.map(|(place, level)| alternative(place, level)).collect();
     let own = fabric.plan.fields()[0].matching(fabric.topology.coordinates(at)[0]);
-    with_non_minimal_ports(&fabric.table(at, CompactionKind::Prefixes), own, &alternatives)
+    let groups = NonMinimalPorts { region: Ternary::ANY, own, ports: alternatives };
+    with_non_minimal_ports(&fabric.table(at, CompactionKind::Prefixes), &[groups])
 }
 
 #[test]
@@ -193,22 +336,8 @@ fn a_non_minimal_hop_is_followed_by_the_minimal_path() {
     let tables: Vec<FlowTable> =
         (0..fabric.topology.switches()).map(|at| with_valiant(&fabric, SwitchId::from_index(at), 1)).collect();
     for (src, dst) in fabric.hosts().flat_map(|src| fabric.hosts().map(move |dst| (src, dst))) {
-        // Everything is paused where the packet is injected, so that it leaves by its non-minimal port when it may.
-        let (mut at, mut in_port, mut hops) = (fabric.topology.switch_of(src), None, 0);
-        in_port = in_port.or(Some(fabric.topology.channel(fabric.topology.host_channel(src)).to.port));
-        loop {
-            let table = &tables[at.index()];
-            let rule = table.lookup(&fabric.packet(src, dst, in_port), |_| hops == 0).unwrap();
-            let channel = fabric.topology.channel(fabric.topology.out_channel(at, table.ports(rule)[0]));
-            in_port = Some(channel.to.port);
-            hops += 1;
-            match channel.to.node {
-                Node::Switch(next) => at = next,
-                Node::Host(host) => break assert_eq!(host, dst),
-            }
-            // One global link away, then local, global, local, host.
-            assert!(hops <= 5, "{src} to {dst}");
-        }
+        // One global link away, then local, global, local, host.
+        assert!(hops_under_pause(&fabric, &tables, src, dst) <= 5, "{src} to {dst}");
     }
 }
 

@@ -226,8 +226,14 @@ fn links_most(routing: RoutingKind, topology: &Topology, diameter: u32) -> u32 {
         RoutingKind::ValiantGroup | RoutingKind::UgalGlobal | RoutingKind::Piggyback | RoutingKind::Controller => 5,
         RoutingKind::MinimalTables if topology.axes() == ["group", "switch"] => 3,
         // A global link more.
-        RoutingKind::Conditional => 4,
-        RoutingKind::ConditionalTables if topology.axes() == ["group", "switch"] => 4,
+        RoutingKind::Conditional | RoutingKind::ConditionalTables if topology.axes() == ["group", "switch"] => 4,
+        // A link more, where the most significant dimension has another place, by a single link to each.
+        RoutingKind::Conditional | RoutingKind::ConditionalTables
+            if topology.axes().last().is_some_and(|axis| axis == "x") =>
+        {
+            diameter + u32::from(has_third_place(topology))
+        }
+        RoutingKind::Conditional => unreachable!("for dragonflies and butterflies"),
         // To the switch drawn, or to a gateway after the mind was changed.
         RoutingKind::ValiantSwitch | RoutingKind::ProgressiveAdaptive => 6,
         RoutingKind::UgalLocal if topology.axes() == ["group", "switch"] => 5,
@@ -246,6 +252,22 @@ fn links_most(routing: RoutingKind, topology: &Topology, diameter: u32) -> u32 {
         | RoutingKind::ConditionalTables => diameter,
         RoutingKind::UpDown | RoutingKind::UpStarDownStar => unreachable!("decides for no packet"),
     }
+}
+
+/// Whether the most significant dimension has more than two places, and single links.
+fn has_third_place(topology: &Topology) -> bool {
+    let first = SwitchId::new(0);
+    let coordinates = |at: SwitchId| topology.coordinates(at);
+    let along = topology.out_channels(first).iter().filter_map(|&channel| match topology.channel(channel).to.node {
+        Node::Switch(far) if coordinates(far)[0] != coordinates(first)[0] => Some(coordinates(far)[0]),
+        Node::Switch(_) | Node::Host(_) => None,
+    });
+    let (ends, mut places): (usize, BTreeSet<u32>) = along.fold(Default::default(), |(ends, mut places), place| {
+        places.insert(place);
+        (ends + 1, places)
+    });
+    places.insert(0);
+    places.len() > 2 && ends + 1 == places.len()
 }
 
 /// Dimensions of a grid with more than two places.

@@ -6,7 +6,9 @@ use etherweave_openloop::{Arrival, Experiment, Pattern, Report, RunParams, State
 use etherweave_primitives::Duration;
 use etherweave_routing::dependency_cycle;
 use etherweave_routing::tables::{ChannelScheme, CompiledTables, LegalHops, Trigger};
-use etherweave_routing::{Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, PacketRouting};
+use etherweave_routing::{
+    ButterflyConditional, ButterflyPlan, Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, PacketRouting,
+};
 use etherweave_topology::{Dragonfly, FlattenedButterfly, FoldedClos, Topology, TopologyKind};
 use etherweave_workload::pattern::{Adversarial, Listed, Uniform};
 
@@ -29,7 +31,13 @@ impl Bench {
 
     /// 3 x 3 switches of 3 hosts.
     fn butterfly() -> Bench {
-        let butterfly = FlattenedButterfly { hosts_per_switch: 3, sizes: vec![3, 3], ..FlattenedButterfly::default() };
+        Bench::rows(3, &[3, 3])
+    }
+
+    /// A flattened butterfly.
+    fn rows(hosts_per_switch: u32, sizes: &[u32]) -> Bench {
+        let sizes = sizes.to_vec();
+        let butterfly = FlattenedButterfly { hosts_per_switch, sizes, ..FlattenedButterfly::default() };
         Bench::of(TopologyKind::FlattenedButterfly(butterfly))
     }
 
@@ -104,6 +112,49 @@ fn tables_of_a_dragonfly_give_the_reports_of_the_algorithms() {
 }
 
 #[test]
+fn tables_of_a_butterfly_give_the_reports_of_the_algorithm() {
+    for bench in [Bench::rows(4, &[4, 4]), Bench::rows(3, &[3, 4, 3]), Bench::rows(3, &[3, 2, 4])] {
+        for pattern in [uniform(), adversarial()] {
+            for load in [0.2, 0.5, 1.0] {
+                let plan = ButterflyPlan::of(&bench.topology).unwrap();
+                let algorithm = bench.run(ButterflyConditional { plan }, pattern.clone(), load, 20);
+                let tables = bench.conditional(&ConditionalTables::default());
+                assert_eq!(bench.run(tables, pattern.clone(), load, 20), algorithm, "{pattern:?} {load}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_host_s_own_place_of_the_row_is_a_second_link_where_all_of_a_switch_send_to_another() {
+    // Benito et al. 2015, section V-D. Hosts 0 to 2 of the first switch of a row of three send to the next switch: one
+    // minimal link, which is also the first port of hosts 0 and 2. Host 1 goes by the third switch as far as it does
+    // not get the minimal link as well; with a second port all of them fill both links.
+    let bench = Bench::butterfly();
+    let pattern = flows(&[[0, 3], [1, 4], [2, 5]]);
+    let links = |alternatives| {
+        let params = ConditionalTables { alternatives: Some(alternatives), ..ConditionalTables::default() };
+        bench.run(bench.conditional(&params), pattern.clone(), 1.0, 2_000).load_accepted * 27.0
+    };
+    let [minimal, one, two] = [0, 1, 2].map(links);
+    assert!((minimal - 1.0).abs() < 0.01, "{minimal}");
+    assert!((1.5..2.0).contains(&one) && (two - 2.0).abs() < 0.02, "{one} {two}");
+}
+
+#[test]
+fn a_butterfly_accepts_near_half_of_what_hosts_send_to_the_next_switch() {
+    // As many hosts on a switch as places in a row: dimension order has a link for four, and all paths by another place
+    // two links, 4 / (2 * 4).
+    let bench = Bench::rows(4, &[4, 4]);
+    let run = |alternatives| {
+        let params = ConditionalTables { alternatives: Some(alternatives), ..ConditionalTables::default() };
+        bench.run(bench.conditional(&params), adversarial(), 0.5, 100).load_accepted
+    };
+    let [minimal, one] = [0, 1].map(run);
+    assert!(one > 1.5 * minimal && one < 0.5, "{minimal} {one}");
+}
+
+#[test]
 fn every_plan_and_compaction_gives_the_same_report() {
     for bench in [Bench::dragonfly(2), Bench::butterfly()] {
         let expected = bench.run(bench.minimal(&MinimalTables::default()), uniform(), 0.7, 10);
@@ -140,7 +191,8 @@ fn under_pressure_alternatives_are_taken_and_carry_more() {
     let bench = Bench::butterfly();
     let pattern = flows(&[[0, 12], [1, 13], [2, 14]]);
     let minimal = bench.run(bench.minimal(&MinimalTables::default()), pattern.clone(), 1.0, 200);
-    let conditional = bench.run(bench.conditional(&ConditionalTables::default()), pattern, 1.0, 200);
+    let params = ConditionalTables { alternatives: Some(0), ..ConditionalTables::default() };
+    let conditional = bench.run(bench.conditional(&params), pattern, 1.0, 200);
     assert_eq!(minimal.misrouted_share, Some(0.0));
     let [one, two] = [&minimal, &conditional].map(|report| report.load_accepted * 27.0);
     assert!((one - 1.0).abs() < 0.005 && (two - 2.0).abs() < 0.01, "links: {one}, {two}");
@@ -218,7 +270,9 @@ fn conditional_tables_of_a_dragonfly_are_free_of_deadlock_on_two_priorities_and_
 
 #[test]
 fn tables_of_butterflies_and_trees_are_free_of_deadlock_on_the_channels_they_ask_for() {
-    for bench in [Bench::butterfly(), Bench::clos(), Bench::dragonfly(2)] {
+    let benches =
+        [Bench::butterfly(), Bench::rows(2, &[3, 2, 3]), Bench::rows(2, &[2, 3]), Bench::clos(), Bench::dragonfly(2)];
+    for bench in benches {
         for tables in [bench.minimal(&MinimalTables::default()), bench.conditional(&ConditionalTables::default())] {
             let legal = LegalHops { topology: &bench.topology, tables: &tables };
             assert_eq!(dependency_cycle(&bench.topology, &legal), None, "{}", bench.kind.name());
@@ -226,9 +280,13 @@ fn tables_of_butterflies_and_trees_are_free_of_deadlock_on_the_channels_they_ask
     }
     // Dimensions in any order close rings on one channel.
     let bench = Bench::butterfly();
-    let flow_tables = ConditionalTables::default().tables(&bench.kind, &bench.topology).unwrap().0;
-    let tables = flow_tables.compile(ChannelScheme::One, Trigger::Pause).unwrap();
-    assert!(dependency_cycle(&bench.topology, &LegalHops { topology: &bench.topology, tables: &tables }).is_some());
+    for alternatives in [0, 1] {
+        let params = ConditionalTables { alternatives: Some(alternatives), ..ConditionalTables::default() };
+        assert_eq!(bench.conditional(&params).channels(), 2 + alternatives as u8, "a channel for each hop");
+        let flow_tables = params.tables(&bench.kind, &bench.topology).unwrap().0;
+        let tables = flow_tables.compile(ChannelScheme::One, Trigger::Pause).unwrap();
+        assert!(dependency_cycle(&bench.topology, &LegalHops { topology: &bench.topology, tables: &tables }).is_some());
+    }
 }
 
 #[test]

@@ -184,6 +184,18 @@ impl ButterflyPlan {
         first..first + row.lag
     }
 
+    /// The port by which packets of a host port leave the minimal path along a dimension, of several places in turn;
+    /// none where there is no third place, or several links lead to each.
+    pub(super) fn aside(&self, dimension: usize, host_port: u8) -> Option<u8> {
+        let row = self.rows[dimension];
+        (row.size > 2 && row.lag == 1).then(|| row.first + host_port % (row.size - 1))
+    }
+
+    /// The last dimension with several places.
+    pub(super) fn last_dimension(&self) -> Option<usize> {
+        self.rows.iter().rposition(|row| row.size > 1)
+    }
+
     /// The dimensions in which two switches differ, ascending.
     #[inline]
     pub(super) fn apart(&self, from: u32, to: u32) -> DifferingDimensions {
@@ -218,6 +230,15 @@ impl Iterator for DifferingDimensions {
     }
 }
 
+impl DoubleEndedIterator for DifferingDimensions {
+    #[inline]
+    fn next_back(&mut self) -> Option<usize> {
+        let dimension = (DIMENSIONS_MAX - 1).checked_sub(self.0.leading_zeros() as usize / 8)?;
+        self.0 &= (1 << (8 * dimension)) - 1;
+        Some(dimension)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use etherweave_topology::{Dimension, Family, FlattenedButterfly, HyperX, Mesh, Torus};
@@ -247,6 +268,10 @@ mod tests {
         // Switch 4 is at x 1, y 1.
         assert_eq!((plan.ports(4, 0, 0), plan.ports(4, 0, 2), plan.ports(4, 1, 0)), (2..3, 3..4, 4..7));
         assert_eq!(plan.apart(4, 2).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(plan.apart(4, 2).rev().collect::<Vec<_>>(), [1, 0]);
+        // Hosts take the two other places of x in turn; y has none but the minimal one.
+        assert_eq!([0, 1].map(|host| plan.aside(0, host)), [Some(2), Some(3)]);
+        assert_eq!((plan.aside(1, 0), plan.last_dimension()), (None, Some(1)));
         assert_eq!((plan.in_order(4, 1), plan.in_order(4, 4)), (Some(4..7), None));
         assert_eq!((plan.home(9).switch, plan.home(9).hop.port), (4, 1));
     }

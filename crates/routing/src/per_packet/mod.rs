@@ -12,6 +12,7 @@
 mod adaptive_minimal;
 mod adaptive_up;
 mod butterfly;
+mod butterfly_conditional;
 mod butterfly_shares;
 #[cfg(debug_assertions)]
 mod checked;
@@ -49,6 +50,7 @@ mod valiant_switch;
 pub use adaptive_minimal::AdaptiveMinimal;
 pub use adaptive_up::AdaptiveUp;
 pub use butterfly::ButterflyPlan;
+pub use butterfly_conditional::ButterflyConditional;
 #[cfg(debug_assertions)]
 pub(crate) use checked::Checked;
 pub use clos::ClosPlan;

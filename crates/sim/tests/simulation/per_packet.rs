@@ -5,9 +5,11 @@ use std::sync::LazyLock;
 use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_primitives::{Bytes, Duration, Priority, Rank, Time};
 use etherweave_routing::{FabricOf, Outage, RoutingKind};
-use etherweave_sim::params::{Credits, FlowControl, LossDetection, Pfc, SimParams, SwitchParams, Transport};
+use etherweave_sim::params::{
+    Credits, FlowControl, LossDetection, Pfc, SimParams, SwitchModel, SwitchParams, Transport,
+};
 use etherweave_sim::{Experiment, FlowRow, Paths, PreparedRouting, Report, Simulation};
-use etherweave_topology::{Dragonfly, FatTree, Topology, TopologyKind};
+use etherweave_topology::{Dragonfly, FatTree, FlattenedButterfly, Topology, TopologyKind};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 
 use crate::common::{experiment, job_of, roce, run, selective};
@@ -159,6 +161,29 @@ fn routings_that_leave_the_minimal_path_spread_what_one_global_link_would_carry(
         let spread = end(routing);
         assert!((67.0..most * minimal).contains(&spread), "{}: {spread} of {minimal} us", routing.name());
     }
+}
+
+#[test]
+fn conditional_rules_of_a_butterfly_go_by_another_place_of_the_row() {
+    // 4 x 4 switches of 4 hosts, each of which sends 400 kB to the host four further on, on the next switch: four hosts
+    // share a link, which takes 128 us without headers. Only two of them have it as their own place of the row.
+    let sizes = vec![4, 4];
+    let kind = TopologyKind::FlattenedButterfly(FlattenedButterfly { sizes, ..FlattenedButterfly::default() });
+    let topology = kind.generate().unwrap();
+    let mean_us = |routing| {
+        let prepared = PreparedRouting::new(routing, &topology).unwrap();
+        let credits =
+            Credits { priorities: (0..prepared.priorities()).map(Priority::new).collect(), ..Credits::default() };
+        let params = patient(selective(roce()));
+        let mut experiment = with_routing(&topology, prepared, params, shift(&topology, 4, 100_000));
+        experiment.params.flow_control = FlowControl::Credits(credits);
+        experiment.params.switch = SwitchParams { model: SwitchModel::InputQueued, ..SwitchParams::default() };
+        let ends: Vec<f64> = run(&experiment, 1).streams.iter().map(|stream| stream.end.as_ps() as f64 / 1e6).collect();
+        ends.iter().sum::<f64>() / ends.len() as f64
+    };
+    let [minimal, conditional] = [RoutingKind::DimensionOrder, RoutingKind::Conditional].map(mean_us);
+    assert!((128.0..140.0).contains(&minimal), "{minimal}");
+    assert!((32.0..0.75 * minimal).contains(&conditional), "{conditional} of {minimal} us");
 }
 
 /// Prints the figures of `docs/models/roce.md`:

@@ -63,6 +63,12 @@ impl CompiledRule {
     pub fn matches(&self, seen: MatchFields) -> bool {
         seen.dst & self.dst_mask == self.dst_value && (self.in_port == ANY_PORT || self.in_port == seen.in_port)
     }
+
+    /// Whether it sends where another does, on the same channel: targets are stored once.
+    #[inline]
+    pub fn leads_as(&self, other: &CompiledRule) -> bool {
+        (self.first_target, self.targets) == (other.first_target, other.targets)
+    }
 }
 
 /// All chains of a fabric.

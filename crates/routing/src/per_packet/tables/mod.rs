@@ -107,7 +107,7 @@ impl CompiledTables {
         chosen.map(|(choice, _)| self.choices.targets(choice))
     }
 
-    /// The choice that decides, and whether it is the first that matches.
+    /// The choice that decides, and whether it leads where the first that matches does.
     #[inline]
     fn choose(&self, chain: u32, seen: MatchFields, is_out: impl Fn(Target) -> bool) -> Option<(&CompiledRule, bool)> {
         let mut matching = self.choices.chain(chain).filter(|choice| choice.matches(seen));
@@ -116,7 +116,7 @@ impl CompiledTables {
         if in_force(&default) {
             return Some((default, true));
         }
-        Some(matching.find(in_force).map_or((default, true), |alternative| (alternative, false)))
+        Some(matching.find(in_force).map_or((default, true), |other| (other, other.leads_as(default))))
     }
 
     /// What the compiled tables take [bytes].
