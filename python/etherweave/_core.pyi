@@ -177,12 +177,15 @@ class Deployment:
     def address_bits(self) -> int:
         """How many address bits hosts differ in."""
     @property
+    def warnings(self) -> Sequence[str]:
+        """How pauses can deadlock what is deployed, each with the key that avoids it."""
+    @property
     def tables(self) -> Mapping[str, Table]:
         """Rules, hosts, ports, and patterns of known addresses."""
     def decide(
         self, questions: Sequence[tuple[int, int, int, int]], paused: Sequence[tuple[int, int]]
     ) -> Table:
-        """Return the next ports of packets, by table and by routing.
+        """Return the next ports of packets, by table and by routing, and the priority written.
 
         A question is a switch, an in-port (0: not known), and the numbers of the source's and
         the destination's host; what is paused is a switch and its port. Ports are OpenFlow's.

@@ -16,6 +16,9 @@ from etherweave.control.ebpf.maps import (
 )
 from etherweave.control.ebpf.match import MaskPosition, Ternary, arrange
 from etherweave.control.rules import (
+    CLASS_BIT,
+    CLASS_MASK,
+    CLASS_TABLE,
     FORWARD_TABLE,
     IN_PORT,
     INGRESS_ACL_TABLE,
@@ -33,6 +36,7 @@ from etherweave.control.rules import (
     SwitchPlan,
     ToGroup,
     UseMeter,
+    WriteActions,
     WriteMetadata,
 )
 from etherweave.control.rules import MatchField as Field
@@ -90,14 +94,28 @@ def test_an_alternative_of_the_same_match_stands_under_a_mask_of_its_own() -> No
 
 def test_a_rule_has_its_fields_where_the_program_reads_them() -> None:
     match = (Field("metadata", 0, 1 << 5), Field("in_port", 2), Field("eth_dst", HOST))
-    rule = FlowRule(FORWARD_TABLE, 9, match, (SetField("vlan_pcp", 3), Output(7)))
-    (entry,) = of("rules", switch(rule, pause_bits={4: 5}))
+    second = WriteMetadata(1 << CLASS_BIT, CLASS_MASK)
+    later = (WriteActions((Output(7),)), second, GoTo(CLASS_TABLE))
+    rule = FlowRule(FORWARD_TABLE, 9, match, (), later)
+    changes = tuple(
+        _change(place, *priorities) for place, priorities in enumerate([(3, 2), (2, 3)])
+    )
+    (entry,) = of("rules", switch(rule, *changes, pause_bits={4: 5}))
     # `struct match`: destination and EtherType, source and port, tag, number of the mask.
     assert struct.unpack("=QQII", entry.key) == (HOST << 16, 2, 0, 0)
     # `struct rule`: counters, number, OUTPUT, port, unless port 4 pauses, priority.
     assert struct.unpack("=QQIHHHHI", entry.value) == (0, 0, 0, 1, 7, 4, 3, 0)
-    (mask,) = of("masks", switch(rule, pause_bits={4: 5}))
+    (mask,) = of("masks", switch(rule, *changes, pause_bits={4: 5}))
     assert struct.unpack("=QQII", mask.value) == ((1 << 48) - 1 << 16, 0xFFFF, 0, 0)
+    (settings,) = of("settings", switch(rule, *changes, pause_bits={4: 5}))
+    assert struct.unpack("=IIQII", settings.value)[-1] == 0b1100, "rules move 2 and 3"
+
+
+def _change(place: int, before: int, after: int) -> FlowRule:
+    """Change the tag of packets whose rule wrote another priority."""
+    written = Field("metadata", place << CLASS_BIT, CLASS_MASK)
+    match = (written, Field("vlan_vid", 0x1000, 0x1000), Field("vlan_pcp", before))
+    return FlowRule(CLASS_TABLE, 1, match, (SetField("vlan_pcp", after),), (), Purpose.PRIORITY)
 
 
 def test_a_port_learns_its_duties_from_the_rules_of_admission() -> None:
@@ -186,7 +204,7 @@ def test_64_ports_can_be_watched() -> None:
 
 
 def test_waiting_and_pauses_need_no_entry() -> None:
-    wait = FlowRule(FORWARD_TABLE, 0, (), (), (GoTo(4),), Purpose.WAIT)
+    wait = FlowRule(FORWARD_TABLE, 0, (), (Output(2),), (), Purpose.WAIT)
     vector = FlowRule(SERVICE_TABLE, 0, (), (), (GoTo(FORWARD_TABLE),), Purpose.PAUSE_VECTOR)
     assert of("rules", switch(wait, vector)) == []
 
@@ -225,7 +243,11 @@ MOVE = Move("arp_tpa", 0, "reg0", 0, 32)
         (switch(forward(1, Field("eth_dst", 3, 2))), "eth_dst=0x3/0x2: expected 48"),
         (switch(forward(1, Field("eth_dst", 1 << 48))), "expected 48"),
         (switch(FlowRule(FORWARD_TABLE, 1, (), (ToGroup(3),))), "group 3: not among the groups"),
-        (switch(FlowRule(FORWARD_TABLE, 1, (), (MOVE,))), "expected vlan_pcp at most, then ports"),
+        (switch(FlowRule(FORWARD_TABLE, 1, (), (MOVE,))), "expected ports or a group"),
+        (
+            switch(FlowRule(FORWARD_TABLE, 1, (), (), (GoTo(CLASS_TABLE),))),
+            "no rule changes to priority 0",
+        ),
         (
             switch(FlowRule(SERVICE_TABLE, 1, (), (MOVE, Output(IN_PORT)), (), Purpose.RESOLVE)),
             'rule 0: resolve; expected control.resolution = "broadcast"',

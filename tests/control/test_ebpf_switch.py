@@ -30,6 +30,9 @@ from etherweave.control.ebpf.attach import (
 from etherweave.control.pause.frame import Pause, RatedInterface, encode
 from etherweave.control.plan import plan
 from etherweave.control.rules import (
+    CLASS_BIT,
+    CLASS_MASK,
+    CLASS_TABLE,
     FORWARD_TABLE,
     IN_PORT,
     INGRESS_ACL_TABLE,
@@ -47,6 +50,7 @@ from etherweave.control.rules import (
     SwitchPlan,
     ToGroup,
     UseMeter,
+    WriteActions,
     WriteMetadata,
 )
 from etherweave.control.rules import MatchField as Field
@@ -378,19 +382,48 @@ def test_what_goes_nowhere_is_counted_by_its_reason(loaded: KernelProgram, wires
         assert (counts["received_packets"], counts["received_octets"]) == (4, 4 * 60)
 
 
-def test_a_rule_may_write_the_priority_of_tagged_packets(
+def change(place: int, before: int, after: int) -> FlowRule:
+    """Change the tag of packets whose rule wrote another priority."""
+    written = Field("metadata", place << CLASS_BIT, CLASS_MASK)
+    match = (written, Field("vlan_vid", TAGGED, TAGGED), Field("vlan_pcp", before))
+    return FlowRule(CLASS_TABLE, 1, match, (SetField("vlan_pcp", after),), (), Purpose.PRIORITY)
+
+
+def in_second(rule: FlowRule) -> FlowRule:
+    """Let a rule send lossless packets in the second priority."""
+    second = WriteMetadata(1 << CLASS_BIT, CLASS_MASK)
+    steps = (WriteActions(rule.actions), second, GoTo(CLASS_TABLE))
+    return rule._replace(actions=(), instructions=steps)
+
+
+TWO_CLASSES = (change(0, 4, 3), change(1, 3, 4))
+
+
+def test_a_rule_may_write_the_priority_of_lossless_packets(
     loaded: KernelProgram, wires: Wires
 ) -> None:
-    rule = FlowRule(FORWARD_TABLE, 1, (), (SetField("vlan_pcp", 6), Output(2)))
-    with switch(loaded, wires, rule):
-        wires.send(1, tagged(1))
-        left = wires.receive(2)
-        assert left is not None
-        assert (left[Dot1Q].prio, left[Dot1Q].vlan, left[Dot1Q].type) == (6, 7, 0x0800)
+    with switch(loaded, wires, in_second(to(2, 1)), *TWO_CLASSES):
+        for before, after in ((3, 4), (4, 4), (5, 5)):
+            wires.send(1, tagged(before))
+            left = wires.receive(2)
+            assert left is not None
+            assert (left[Dot1Q].prio, left[Dot1Q].vlan, left[Dot1Q].type) == (after, 7, 0x0800)
         wires.send(1, frame())
         plain = wires.receive(2)
         assert plain is not None
         assert bytes(plain) == bytes(frame())
+
+
+def test_a_pause_counts_in_the_priority_that_the_rule_writes(
+    loaded: KernelProgram, wires: Wires
+) -> None:
+    default, alternative = DEFAULT_AND_ALTERNATIVE
+    rules = (in_second(default), alternative, *TWO_CLASSES, BY_CLASS)
+    with switch(loaded, wires, *rules):
+        wires.send(2, class_pause(3, 65535))
+        assert (goes_to(wires, tagged(3)), goes_to(wires, frame())) == (2, 2)
+        wires.send(2, class_pause(4, 65535))
+        assert (goes_to(wires, tagged(3)), goes_to(wires, tagged(5))) == (3, 2)
 
 
 def test_a_port_may_raise_the_priority_in_which_pauses_count(
@@ -543,8 +576,11 @@ def test_every_host_of_a_plan_reaches_every_other_and_nobody_else(dragonfly: Fab
                 assert dragonfly.host_at(source, target) == [target.name]
 
 
-def test_a_broadcast_reaches_every_other_host_of_a_plan_once(dragonfly: Fabric) -> None:
-    everybody = HostPlan("", "", 0, 0xFFFFFFFFFFFF, None)
+@pytest.mark.parametrize("group", [0xFFFFFFFFFFFF, 0x01005E0000FB, 0x011B19000000])
+def test_a_frame_to_a_group_reaches_every_other_host_of_a_plan_once(
+    dragonfly: Fabric, group: int
+) -> None:
+    everybody = HostPlan("", "", 0, group, None)
     for source in dragonfly.hosts:
         assert sorted(dragonfly.host_at(source, everybody)) == sorted(
             dragonfly.hosts.keys() - {source}

@@ -21,6 +21,7 @@ from etherweave.control.rules import (
     SetField,
     ToGroup,
     UseMeter,
+    WriteActions,
     WriteMetadata,
 )
 from etherweave.control.rules import MatchField as Is
@@ -33,6 +34,7 @@ RULES = [
     FlowRule(2, 65535, (Is("metadata", 0, 1 << 63), Is("eth_dst", 1, 1)), (ToGroup(9),)),
     FlowRule(0, 900, (Is("in_port", 1),), (), (GoTo(1),)),
     FlowRule(1, 0, (), (), (WriteMetadata(1 << 63, 2**64 - 1), GoTo(2))),
+    FlowRule(3, 7, (), (), (WriteActions((Output(3),)), WriteMetadata(1 << 61, 7 << 61), GoTo(4))),
     FlowRule(0, 5, (Is("vlan_vid", 0x1000, 0x1000), Is("vlan_pcp", 3)), (Output(2), Output(4))),
     FlowRule(0, 1000, (Is("in_port", 1), Is("eth_type", 0x88B5)),
          (SetField("eth_src", 0x020000000001), Output(IN_PORT)), (UseMeter(1),)),

@@ -80,6 +80,34 @@ Final flow: in_port=1,dl_src=02:00:00:00:00:01,dl_dst=ff:ff:ff:ff:ff:ff,dl_type=
 Megaflow: recirc_id=0,eth,in_port=1,dl_src=02:77:00:00:00:01,dl_type=0x88b5
 Datapath actions: set(eth(src=02:00:00:00:00:01)),4
 """
+LATER = """\
+bridge("s0")
+------------
+ 0. dl_dst=02:00:00:00:00:01, priority 2
+    write_actions(output:2)
+     -> action set is: output:2
+    goto_table:4
+ 4. priority 0
+    write_metadata:0/0xe000000000000000
+--. Executing action set:
+    output:2
+
+bridge("s1")
+------------
+ 0. dl_dst=02:00:00:00:00:01, priority 3
+    write_actions(output:3)
+     -> action set is: output:3
+    goto_table:4
+ 4. priority 1
+    set_field:4->vlan_pcp
+--. Executing action set:
+    output:3
+     >> skipping output to input port
+
+Final flow: in_port=1,dl_src=02:00:00:00:00:02,dl_dst=02:00:00:00:00:01,dl_type=0x0800
+Megaflow: recirc_id=0,eth,in_port=1,dl_dst=02:00:00:00:00:01,dl_type=0x0800
+Datapath actions: drop
+"""
 
 
 def with_actions(actions: str) -> str:
@@ -140,6 +168,15 @@ def test_an_output_that_is_not_made_is_taken_back_and_remarked() -> None:
     trace = parse(text)
     assert trace.visits[0].sent == []
     assert trace.remarks == (">> Nonexistent output port",)
+
+
+def test_an_output_after_the_last_table_is_that_of_the_rule_that_wrote_it() -> None:
+    first, second = parse(HEAD + LATER).visits
+    match = "dl_dst=02:00:00:00:00:01"
+    assert first.sent == [SentFrame(2, Hit(0, match, 2))]
+    assert second.came_from == (0, 2)
+    assert (second.sent, second.suppressed) == ([], [SentFrame(3, Hit(0, match, 3))])
+    assert [hit.table for hit in second.hits] == [0, 4]
 
 
 def test_what_follows_an_output_does_not_take_it_back() -> None:

@@ -4,6 +4,7 @@ import random
 import socket
 import struct
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,16 @@ from etherweave.control.pause.rule_writer import (
     RuleWriterError,
 )
 from etherweave.control.pause.vector import PauseTimers, PauseVectors, VectorError
-from etherweave.control.rules import FabricPlan, FlowRule, PortPlan, SwitchPlan, WriteMetadata
+from etherweave.control.rules import (
+    CLASS_TABLE,
+    FabricPlan,
+    FlowRule,
+    MatchField,
+    PortPlan,
+    SetField,
+    SwitchPlan,
+    WriteMetadata,
+)
 
 BITS = {2: 0, 3: 1}
 PORTS = tuple(PortPlan(port, f"h{port}", 1, True) for port in (1, 2, 3))
@@ -78,6 +88,18 @@ def test_a_class_changes_its_own_rule_and_class_0_that_of_packets_without_a_tag(
     assert written(vectors.changed(timers, 0)) == [((0x1000, 5), 0b01)]
     timers.receive(3, ClassPause(1, (10,) + (None,) * 7), now_ns=0)
     assert written(vectors.changed(timers, 0)) == [((0x1000, 0), 0b10), ((), 0b10)]
+
+
+def test_a_lossless_packet_obeys_the_class_in_which_rules_send_it(timers: PauseTimers) -> None:
+    # Rules move packets between priorities 3 and 4; they leave by port 2 in 4, by port 3 in 3.
+    changed = FlowRule(CLASS_TABLE, 1, (MatchField("vlan_pcp", 3),), (SetField("vlan_pcp", 4),))
+    back = changed._replace(match=(MatchField("vlan_pcp", 4),), actions=(SetField("vlan_pcp", 3),))
+    switch = replace(PER_CLASS, rules=(*PER_CLASS.rules, changed, back), pause_classes={2: 4, 3: 3})
+    vectors = PauseVectors(switch)
+    timers.receive(2, ClassPause(1, (None,) * 4 + (10,) + (None,) * 3), now_ns=0)
+    assert written(vectors.changed(timers, 0)) == [((0x1000, 3), 0b01), ((0x1000, 4), 0b01)]
+    timers.receive(2, ClassPause(1, (None,) * 5 + (10,) + (None,) * 2), now_ns=0)
+    assert written(vectors.changed(timers, 0)) == [((0x1000, 5), 0b01)], "others obey their own"
 
 
 def test_one_vector_has_ports_that_pause_any_class(timers: PauseTimers) -> None:

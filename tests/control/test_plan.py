@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,11 +11,11 @@ from etherweave.control import text
 from etherweave.control.forwarding import pause_rule
 from etherweave.control.plan import CARRIED, FabricPlanError, PlannedDeployment, counts, plan
 from etherweave.control.rules import (
+    CLASS_TABLE,
     FORWARD_TABLE,
     INGRESS_ACL_TABLE,
     SERVICE_TABLE,
     UNKNOWN_DESTINATION_TABLE,
-    WAIT_TABLE,
     FlowRule,
     MatchField,
     Output,
@@ -71,7 +72,7 @@ def test_a_switch_of_a_dragonfly_reads_as_the_paper_says() -> None:
         "table=0,priority=290,dl_type=0x88b5,actions=drop",
     ]
     host = "table=0,priority=200,in_port={},dl_src={},actions=goto_table:1"
-    fabric = "table=0,priority=200,in_port={},actions=goto_table:2"
+    fabric = "table=0,priority=200,in_port={},actions=goto_table:3"
     ports = [fabric.format(port) for port in range(3, 8)]
     assert lines(switch, Purpose.INGRESS_ACL) == [
         host.format(1, first),
@@ -119,15 +120,35 @@ def _place(switch: SwitchPlan, purpose: Purpose) -> int:
     return next(place for place, rule in enumerate(switch.rules) if rule.purpose is purpose)
 
 
-def test_a_packet_that_finds_all_ports_paused_waits_for_its_default_port() -> None:
+def test_packets_in_transit_on_a_dragonfly_and_in_trees_need_no_rules_to_wait() -> None:
+    # Only hosts' frames have alternatives in a dragonfly, the last of them without a condition;
+    # frames of other switches never get the pause vector. A tree's last alternative has none.
+    for scenario in (DRAGONFLY, CLOS):
+        for switch in planned(scenario, rules="conditional").plan.switches:
+            assert Purpose.WAIT not in counts(switch)
     switch = planned(DRAGONFLY, rules="conditional").plan.switches[0]
-    waiting = [rule for rule in switch.rules if rule.table == WAIT_TABLE]
+    fabric = "table=0,priority=200,in_port={},actions=goto_table:3"
+    ports = [fabric.format(port) for port in range(3, 8)]
+    assert lines(switch, Purpose.INGRESS_ACL)[2:] == ports
+    leaf = planned(CLOS, rules="conditional").plan.switches[0]
+    shares = [rule for rule in leaf.rules if rule.matched("eth_src") and rule.purpose in CARRIED]
+    by_priority = {rule.priority: rule.matched("metadata") is not None for rule in shares}
+    assert [by_priority[place] for place in sorted(by_priority)] == [False, True]
+
+
+def test_a_butterfly_s_packet_that_finds_all_ports_paused_waits_for_its_default_port() -> None:
+    switch = planned(BUTTERFLY, rules="conditional", alternatives=0).plan.switches[0]
     defaults = [rule for rule in switch.rules if any(t.field == "metadata" for t in rule.match)]
+    waiting = [rule for rule in switch.rules if rule.purpose is Purpose.WAIT]
     unconditional = [tuple(t for t in rule.match if t.field != "metadata") for rule in defaults]
     assert [(rule.match, rule.actions) for rule in waiting] == [
         (match, rule.actions) for match, rule in zip(unconditional, defaults, strict=True)
     ]
-    assert "table=3,priority=0,actions=goto_table:4" in lines(switch, Purpose.WAIT)
+    # Behind all others, in the same order.
+    others = [rule.priority for rule in switch.rules if rule.purpose is Purpose.FORWARD]
+    assert max(rule.priority for rule in waiting) < min(others)
+    # Three dimensions of three switches: six links, four hosts, each link again to wait for.
+    assert carried(switch) == 6 + 4 + 6
 
 
 def test_hosts_of_a_butterfly_have_a_port_of_their_own_to_another_place_of_each_row() -> None:
@@ -180,7 +201,7 @@ def test_broadcasts_follow_a_tree_to_every_host() -> None:
     switches = planned(BUTTERFLY).plan.switches
     outputs = {}
     for switch in switches:
-        (rule, _) = (rule for rule in switch.rules if rule.purpose is Purpose.BROADCAST)
+        (rule,) = (rule for rule in switch.rules if rule.purpose is Purpose.BROADCAST)
         ports = {action.port for action in rule.actions if isinstance(action, Output)}
         outputs[switch.name] = [port for port in switch.ports if port.number in ports]
     hosts = [port.node for ports in outputs.values() for port in ports if port.is_host]
@@ -209,7 +230,7 @@ def test_lossless_frames_go_on_in_the_next_priority_after_a_global_link() -> Non
     # Minimal paths of a dragonfly use two: local and global, then a local link (section V-E).
     switch = planned(DRAGONFLY, priorities=[3, 4]).plan.switches[0]
     raised = "table=0,priority=210,in_port={},vlan_vid=0x1000/0x1000,vlan_pcp=3,"
-    raised += "actions=set_field:4->vlan_pcp,goto_table:2"
+    raised += "actions=set_field:4->vlan_pcp,goto_table:3"
     lowered = "table=0,priority=210,in_port=1,dl_src=02:00:00:00:00:00,vlan_vid=0x1000/0x1000,"
     lowered += "vlan_pcp=4,actions=set_field:3->vlan_pcp,goto_table:1"
     rules = lines(switch, Purpose.PRIORITY)
@@ -217,18 +238,73 @@ def test_lossless_frames_go_on_in_the_next_priority_after_a_global_link() -> Non
     assert rules[2:] == [raised.format(port) for port in (6, 7)], "ports 6 and 7 are global"
 
 
+def test_two_priorities_do_for_conditional_dragonflies_and_rules_write_them() -> None:
+    switch = planned(DRAGONFLY, rules="conditional", priorities=[3, 4]).plan.switches[0]
+    plain = planned(DRAGONFLY, rules="conditional").plan.switches[0]
+    # Each rule to another switch writes its own, and sends after the last table.
+    second = "write_metadata:0x2000000000000000/0xe000000000000000,"
+    sent = [line for line in lines(switch, Purpose.FORWARD) if "output:3" in line]
+    home, *remote = sent
+    assert home.endswith(f"actions=write_actions(output:3),{second}goto_table:4"), "group 0: second"
+    assert all(line.endswith("actions=write_actions(output:3),goto_table:4") for line in remote)
+    own = [line for line in lines(switch, Purpose.FORWARD) if "output:6" in line]
+    assert all(second in line for line in own), "a minimal global hop: second"
+    away = lines(switch, Purpose.ALTERNATIVE)
+    assert away[0].endswith("in_port=1,actions=write_actions(output:6),goto_table:4"), "first"
+    # The table that changes tags has two rules, whatever the number of ports, and one for others.
+    bits = "metadata={}/0xe000000000000000,vlan_vid=0x1000/0x1000,vlan_pcp={}"
+    assert lines(switch, Purpose.PRIORITY) == [
+        f"table=4,priority=1,{bits.format('0x0', 4)},actions=set_field:3->vlan_pcp",
+        f"table=4,priority=1,{bits.format('0x2000000000000000', 3)},actions=set_field:4->vlan_pcp",
+        "table=4,priority=0,actions=write_metadata:0x0/0xe000000000000000",
+    ]
+    assert len(switch.rules) == len(plain.rules) + 3
+    assert carried(switch) == carried(plain)
+
+
+def test_a_vector_per_class_needs_one_priority_for_each_port() -> None:
+    settings: dict[str, Any] = {"rules": "conditional", "priorities": [3, 4], "pauses": "class"}
+    switch = planned(DRAGONFLY, **settings).plan.switches[0]
+    # Local links are left for other groups in the first priority, global ones in the second.
+    assert switch.pause_classes == {3: 3, 4: 3, 5: 3, 6: 4, 7: 4}
+    with pytest.raises(FabricPlanError, match=r"control\.pauses = .* expected .*alternatives = 1"):
+        planned(DRAGONFLY, **settings, alternatives=2)
+
+
 @pytest.mark.parametrize(
     ("scenario", "rules", "needed"),
-    # Günther 1981: as many as hops, one of them non-minimal; up and down needs one.
-    [(DRAGONFLY, "conditional", 3), (BUTTERFLY, "conditional", 4), (CLOS, "conditional", 1)],
+    # Benito et al., V-E: two for a dragonfly; one per hop of a butterfly, a non-minimal one before
+    # the dimensions in any order (Günther 1981); up and down needs one.
+    [
+        (DRAGONFLY, "minimal", 2),
+        (DRAGONFLY, "conditional", 2),
+        (BUTTERFLY, "conditional", 4),
+        (CLOS, "conditional", 1),
+    ],
 )
 def test_priorities_must_be_as_many_as_the_routing_needs(
     scenario: dict[str, object], rules: str, needed: int
 ) -> None:
     enough = list(range(1, needed + 1))
-    planned(scenario, rules=rules, priorities=enough)
+    assert planned(scenario, rules=rules, priorities=enough).warnings == ()
     with pytest.raises(etherweave.ScenarioError, match=f"expected {needed}, which the routing"):
         planned(scenario, rules=rules, priorities=[*enough, 7])
+    warnings = planned(scenario, rules=rules).warnings
+    if rules == "minimal" or needed == 1:
+        assert warnings == ()
+    else:
+        assert len(warnings) == 1
+        assert warnings[0].startswith("control.priorities: none, so that pauses can deadlock")
+        assert f"expected {needed} for lossless traffic" in warnings[0]
+
+
+def test_a_plan_is_warned_of_under_the_flow_control_that_the_file_states() -> None:
+    pauses = {**DRAGONFLY, "flow_control": {"pfc": {}}}
+    assert "expected 2 for lossless traffic" in planned(pauses).warnings[0]
+    assert planned(pauses, priorities=[3, 4]).warnings == ()
+    links = {**DRAGONFLY, "flow_control": {"global_pause": {}}}
+    (warning,) = planned(links, priorities=[3, 4]).warnings
+    assert warning.startswith("flow_control.global_pause:")
 
 
 def test_several_ports_are_a_group() -> None:
@@ -260,13 +336,19 @@ def test_the_same_scenario_gives_the_same_plan() -> None:
 
 
 def test_tables_follow_one_another() -> None:
-    order = [INGRESS_ACL_TABLE, UNKNOWN_DESTINATION_TABLE, SERVICE_TABLE, FORWARD_TABLE, WAIT_TABLE]
+    order = [
+        INGRESS_ACL_TABLE,
+        UNKNOWN_DESTINATION_TABLE,
+        SERVICE_TABLE,
+        FORWARD_TABLE,
+        CLASS_TABLE,
+    ]
     assert order == sorted(set(order))
 
     def onward(rule: FlowRule) -> list[int]:
         return [getattr(step, "table", rule.table + 1) for step in rule.instructions]
 
-    for rule in planned(CLOS, rules="conditional").plan.switches[0].rules:
+    for rule in planned(DRAGONFLY, rules="conditional", priorities=[3, 4]).plan.switches[0].rules:
         assert all(table > rule.table for table in onward(rule))
 
 
@@ -278,6 +360,7 @@ def test_the_command_writes_files_that_the_plan_says(tmp_path: Path) -> None:
     assert "the design 9 11 348" in " ".join(done.stdout.split())
     flows = (tmp_path / "rules" / "group0.switch0.flows").read_text().splitlines()
     assert flows == list(text.flows(planned(DRAGONFLY).plan.switches[0].rules))
+    assert done.stderr == ""
     hosts = (tmp_path / "rules" / "hosts.csv").read_text().splitlines()
     assert hosts[72] == "host71,group8.switch3,2,02:00:00:00:00:47,10.128.0.71"
 
@@ -298,3 +381,17 @@ def test_the_command_gives_json_and_refuses_what_is_wrong(tmp_path: Path) -> Non
     ]:
         done = command("control", "plan", str(scenario), *wrong)
         assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+
+
+def test_the_command_warns_and_its_json_names_every_step(tmp_path: Path) -> None:
+    scenario = tmp_path / "dragonfly.toml"
+    scenario.write_text('[topology.dragonfly]\n[control]\nrules = "conditional"\n')
+    done = command("control", "plan", str(scenario))
+    assert done.returncode == 0
+    assert "WARNING: control.priorities: none" in done.stderr
+    done = command("control", "plan", str(scenario), "--set", "control.priorities=[3,4]", "--json")
+    assert done.stderr == ""
+    rules = json.loads(done.stdout)["switches"][0]["rules"]
+    steps = [step for rule in rules for step in rule["instructions"]]
+    written = next(step for step in steps if step["kind"] == "WriteActions")
+    assert written["actions"] == [{"kind": "Output", "port": 3}]

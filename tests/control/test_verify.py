@@ -22,7 +22,7 @@ from etherweave.control.ovs.judgement import FrameFinding
 from etherweave.control.ovs.oracle import Oracle
 from etherweave.control.ovs.verify import FrameTally, VerifyOptions, VerifyReport, verify
 from etherweave.control.plan import PlannedDeployment, plan
-from etherweave.control.rules import FORWARD_TABLE, FlowRule, Output, Purpose, SwitchPlan
+from etherweave.control.rules import FlowRule, Output, Purpose, SwitchPlan
 from support import command_line
 
 pytestmark = pytest.mark.slow
@@ -126,6 +126,29 @@ def test_lossless_frames_arrive_in_the_priority_that_their_path_needs() -> None:
 
 
 @pytest.mark.needs("ovs")
+@pytest.mark.parametrize("pauses", ["port", "class"])
+def test_two_priorities_that_rules_write_arrive_as_the_design_says(pauses: str) -> None:
+    made = planned(SMALL, rules="conditional", priorities=[3, 5], pauses=pauses)
+    report = verify(made, ALL)
+    assert (report.findings, report.differences) == ((), {})
+    # Lossless and other frames, first without pauses, then with half of the ports paused, then all.
+    frames = 12 * 11
+    assert report.followed[FrameKind.LOSSLESS] == 3 * frames
+    assert report.followed[FrameKind.PAUSED] == 2 * frames
+
+
+@pytest.mark.needs("ovs")
+def test_a_switch_that_does_not_change_priorities_is_found() -> None:
+    made = planned(SMALL, rules="conditional", priorities=[3, 5])
+
+    def unchanged(rule: FlowRule) -> FlowRule | None:
+        return None if rule.actions else rule
+
+    report = verify(with_rules(made, "group0.switch0", only(Purpose.PRIORITY, unchanged)), ALL)
+    assert wrong(report) == {FrameKind.LOSSLESS}
+
+
+@pytest.mark.needs("ovs")
 def test_answers_in_the_switch_and_checked_arp_are_verified_too() -> None:
     report = verify(planned(SMALL, resolution="responder", anti_spoofing="arp"), ALL)
     assert report.findings == ()
@@ -194,7 +217,7 @@ def test_every_wrong_rule_of_a_flow_table_is_found_where_it_is(
 ) -> None:
     daemons, made = built
     first, wiring = made.plan.switches[0], bridges.bridge_names(made.plan)
-    flow_table = [rule for rule in first.rules if rule.table == FORWARD_TABLE]
+    flow_table = [rule for rule in first.rules if rule.purpose is Purpose.FORWARD]
     assert len(flow_table) == 4
     chosen = flow_table[which]
     bad = with_rules(made, first.name, lambda rule: change(rule) if rule == chosen else rule)
@@ -207,6 +230,14 @@ def test_every_wrong_rule_of_a_flow_table_is_found_where_it_is(
     assert {finding.switch for finding in tally.findings} == {first.name}
     load.install(daemons, wiring.bridges[first.name], first)
     assert load.differences(daemons, wiring.bridges[first.name], first) == []
+
+
+GROUPS = {
+    FrameKind.BROADCAST,
+    FrameKind.MULTICAST,
+    FrameKind.MULTICAST_IPV4,
+    FrameKind.GROUP,
+}
 
 
 def only(
@@ -248,14 +279,14 @@ def also_onward(rule: FlowRule) -> FlowRule:
         (
             Purpose.BROADCAST,
             everywhere,
-            {FrameKind.BROADCAST, FrameKind.MULTICAST, FrameKind.RESOLUTION},
+            {*GROUPS, FrameKind.RESOLUTION},
         ),
         (
             Purpose.BROADCAST,
             missing,
-            {FrameKind.BROADCAST, FrameKind.MULTICAST, FrameKind.RESOLUTION},
+            {*GROUPS, FrameKind.RESOLUTION},
         ),
-        (Purpose.CONTROL, missing, {FrameKind.PAUSE, FrameKind.DISCOVERY}),
+        (Purpose.CONTROL, missing, {FrameKind.PAUSE, FrameKind.DISCOVERY, FrameKind.RESERVED}),
     ],
 )
 def test_every_wrong_rule_of_deployment_is_found(
@@ -321,8 +352,7 @@ def test_a_rule_to_a_failed_cable_is_found_with_the_remark_of_open_vswitch() -> 
     report = verify(dataclasses.replace(around, plan=fabric), ALL)
     assert wrong(report) == {
         FrameKind.UNICAST,
-        FrameKind.BROADCAST,
-        FrameKind.MULTICAST,
+        *GROUPS,
         FrameKind.RESOLUTION,
     }
     unicast = next(found for found in report.findings if found.kind is FrameKind.UNICAST)

@@ -18,13 +18,12 @@ use crate::{FlowTable, Rule, Ternary};
 const ALTERNATIVES_MAX: usize = 255;
 
 /// Where several rules share the traffic among ports, each is a default rule for its port, and up to `alternatives` of
-/// the other ports follow as alternatives, in turn and conditional as well: a packet that finds all paused waits for
-/// its default. Where a rule for more destinations would take it instead, one more rule behind the alternatives keeps
-/// it.
+/// the other ports follow as alternatives, in turn. All but the last are conditional: a packet that finds all of them
+/// paused waits for the last, so that no rule for more destinations takes it instead.
 pub fn with_alternatives(table: &FlowTable, alternatives: usize) -> FlowTable {
     let levels = alternatives.min(ALTERNATIVES_MAX);
-    // Room below every priority for its alternatives and for the rule that keeps what would wait.
-    let priority = |rule: &Rule, level: usize| rule.priority * (levels as u16 + 2) + (levels + 1 - level) as u16;
+    // Room below every priority for its alternatives.
+    let priority = |rule: &Rule, level: usize| rule.priority * (levels as u16 + 1) + (levels - level) as u16;
     let single = |rule: &Rule| rule.share_of.map(|_| (table.ports(rule)[0], rule.action));
     let actions: BTreeMap<Port, SetId> = table.rules().iter().filter_map(single).collect();
     let mut rules = Vec::new();
@@ -35,22 +34,14 @@ pub fn with_alternatives(table: &FlowTable, alternatives: usize) -> FlowTable {
         };
         let (own, ports) = (table.ports(rule)[0], table.sets().get(set));
         let place = ports.iter().position(|&port| port == own).expect("a share is that of a port of its set");
-        let others = (0..=levels.min(ports.len() - 1)).map(|level| (level, ports[(place + level) % ports.len()]));
-        rules.extend(others.map(|(level, port)| {
-            let (action, unless_paused) = (actions[&port], Some(port));
-            Rule { priority: priority(rule, level), action, unless_paused, ..*rule }
+        let last = levels.min(ports.len() - 1);
+        rules.extend((0..=last).map(|level| {
+            let port = ports[(place + level) % ports.len()];
+            let unless_paused = (level < last).then_some(port);
+            Rule { priority: priority(rule, level), action: actions[&port], unless_paused, ..*rule }
         }));
-        if would_uncover(table, rule) {
-            rules.push(Rule { priority: priority(rule, levels + 1), ..*rule });
-        }
     }
     FlowTable::new(rules, table.sets().clone())
-}
-
-/// Whether a rule behind this one matches some of its packets.
-fn would_uncover(table: &FlowTable, rule: &Rule) -> bool {
-    let behind = table.rules().iter().rev().take_while(|other| other.priority < rule.priority);
-    behind.into_iter().any(|other| other.dst.meets(rule.dst) && other.src.meets(rule.src))
 }
 
 /// The non-minimal output port for what one host sends.

@@ -236,6 +236,12 @@ impl Deployment {
         self.deployment.address_bits()
     }
 
+    /// How pauses can deadlock what is deployed, each with the key that avoids it.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.deployment.warnings().to_vec()
+    }
+
     /// Rules, hosts, ports, and patterns of known addresses.
     #[getter]
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use etherweave_primitives::{InputError, InputErrors};
+use etherweave_sim::params::FlowControl;
 
 /// How a fabric is deployed, by `etherweave control` and `etherweave lab`; neither a run nor a design uses it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -20,8 +21,9 @@ pub struct ControlSpec {
     /// What a pause makes inactive. Default "port".
     pub pauses: PauseKind,
     /// 802.1Q priorities of lossless traffic, 0-7, that frames use one after the other so that pauses cannot form a
-    /// cycle: as many as the routing needs, the first for hosts to send in. Empty: frames keep their priority. Default
-    /// none.
+    /// cycle: as many as the routing needs, the first for hosts to send in. A dragonfly needs 2, a flattened butterfly
+    /// with conditional rules one per dimension and one for non-minimal paths, a tree 1. Empty: frames keep their
+    /// priority. Default none.
     pub priorities: Vec<u8>,
     /// How hosts get their hierarchical addresses. Default "dmp".
     pub addresses: AddressKind,
@@ -164,6 +166,29 @@ impl ControlSpec {
         errors.into_result()
     }
 
+    /// How pauses can deadlock a plan whose routing needs `needed` priorities, where that is known: under conditional
+    /// rules, which depend on pauses, and under the flow control that the file states.
+    pub(crate) fn deadlock_warning(&self, needed: Option<u8>, stated: Option<&FlowControl>) -> Option<String> {
+        let is_lossless = !matches!(stated, None | Some(FlowControl::None {}));
+        if self.rules == RuleKind::Minimal && !is_lossless {
+            return None;
+        }
+        let Some(needed) = needed else {
+            let unknown = "control.priorities: how many keep pauses from a deadlock is not known for this fabric";
+            return Some(format!("{unknown}; expected \"etherweave design\" to prove its routing free with one"));
+        };
+        if needed > 1 && matches!(stated, Some(FlowControl::GlobalPause(_))) {
+            let kind = "flow_control.global_pause: pauses stop all priorities of a link";
+            return Some(format!("{kind}, so that they can deadlock this plan; expected flow_control.pfc"));
+        }
+        (usize::from(needed) > self.priorities.len().max(1)).then(|| {
+            let first = if needed <= 5 { 3 } else { 0 };
+            let such: Vec<u8> = (first..first + needed).collect();
+            let given = "control.priorities: none, so that pauses can deadlock this plan";
+            format!("{given}; expected {needed} for lossless traffic, which its routing needs, such as {such:?}")
+        })
+    }
+
     /// Checks that OpenFlow 1.0 has fields and actions for the table (specification 1.0.0, sections 3.3 and 5.2.3).
     fn check_openflow10(&self, errors: &mut InputErrors) {
         let expected = |value: &str| format!("{value} with protocol = \"openflow10\"");
@@ -226,6 +251,8 @@ fn prefix(text: &str) -> Option<(Ipv4Addr, u32)> {
 
 #[cfg(test)]
 mod tests {
+    use etherweave_sim::params::GlobalPause;
+
     use super::*;
 
     fn error(spec: ControlSpec, bits: u32) -> String {
@@ -245,6 +272,34 @@ mod tests {
         assert_eq!(spec("").check(46, None), Ok(()));
         let responder = ControlSpec { resolution: ResolutionKind::Responder, ..spec("") };
         assert!(error(responder, 7).starts_with("ipv4: empty; expected a prefix"));
+    }
+
+    #[test]
+    fn plans_that_pauses_can_deadlock_are_warned_of_with_the_key() {
+        let warning = |rules, priorities: &[u8], needed, stated: Option<&FlowControl>| {
+            let spec = ControlSpec { rules, priorities: priorities.to_vec(), ..ControlSpec::default() };
+            spec.deadlock_warning(needed, stated)
+        };
+        let (minimal, conditional) = (RuleKind::Minimal, RuleKind::Conditional);
+        let pfc = FlowControl::default();
+        let pause = FlowControl::GlobalPause(GlobalPause::default());
+        let expected = "control.priorities: none, so that pauses can deadlock this plan; \
+                        expected 2 for lossless traffic, which its routing needs, such as [3, 4]";
+        assert_eq!(warning(conditional, &[], Some(2), None).as_deref(), Some(expected));
+        assert_eq!(warning(minimal, &[], Some(2), Some(&pfc)).as_deref(), Some(expected));
+        assert!(warning(conditional, &[], Some(6), None).unwrap().ends_with("such as [0, 1, 2, 3, 4, 5]"));
+        let needs_pfc = warning(conditional, &[3, 4], Some(2), Some(&pause)).unwrap();
+        assert!(
+            needs_pfc.starts_with("flow_control.global_pause:") && needs_pfc.ends_with("expected flow_control.pfc")
+        );
+        assert!(warning(minimal, &[], None, Some(&pfc)).unwrap().starts_with("control.priorities: how many"));
+        let free = [
+            warning(conditional, &[3, 4], Some(2), Some(&pfc)),
+            warning(conditional, &[], Some(1), Some(&pause)),
+            warning(minimal, &[], Some(2), None),
+            warning(minimal, &[], Some(2), Some(&FlowControl::None {})),
+        ];
+        assert_eq!(free, [None, None, None, None]);
     }
 
     #[test]

@@ -7,15 +7,16 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use etherweave_forwarding::{
     AddressPlan, ConditionalTables, Conditions, FlowTable, FlowTables, Mac, MinimalRouting, MinimalTables,
-    PacketHeader, PlanKind, Rule, Strategy, Ternary,
+    PacketHeader, PlanKind, Strategy, Ternary,
 };
 use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
-use etherweave_routing::tables::ChannelScheme;
+use etherweave_routing::tables::{ChannelRule, ChannelScheme};
 use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
 
 use crate::control::{ControlSpec, RuleKind};
 use crate::tables::{integers, texts};
 use crate::{Table, conversions};
+use rows::{InPorts, Row};
 
 /// A fabric's flow tables, made and proved, with links that are down left out.
 pub struct Deployment {
@@ -29,6 +30,9 @@ pub struct Deployment {
     down: BTreeSet<ChannelId>,
     /// How the routing uses virtual channels, where that is known.
     ranks: Option<ChannelScheme>,
+    /// By switch and rule, the virtual channel that the rule writes.
+    written: Vec<Vec<Option<u8>>>,
+    warnings: Vec<String>,
 }
 
 /// A question to a table: where a packet goes.
@@ -59,16 +63,29 @@ impl Deployment {
             RuleKind::Conditional => conditional(spec, strategy, kind)?.tables(kind, topology).map_err(error)?.0,
         };
         let flow_tables = flow_tables.with_widths(widths).map_err(error)?.around(kind, down);
-        let mut tables = Vec::with_capacity(topology.switches());
-        let each = flow_tables.each(|_, table| {
+        let ranks = ranks(spec, kind, topology);
+        let writing = ranks.filter(|ranks| ranks.channels() > 1 && !spec.priorities.is_empty());
+        let (mut tables, mut written) = (Vec::with_capacity(topology.switches()), Vec::new());
+        let each = flow_tables.each(|at, table| {
+            let rules = table.rules().iter();
+            written.push(rules.map(|rule| fixed(flow_tables.channel_rule(writing?, at, table, rule)?)).collect());
             tables.push(table.clone());
             Ok(())
         });
         each.map_err(error)?;
-        let plan = flow_tables.plan().clone();
-        let ranks = ranks(spec, kind, topology);
+        let (topology, kind, spec, plan) = (topology.clone(), kind.clone(), spec.clone(), flow_tables.plan().clone());
         let down = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
-        Ok(Deployment { topology: topology.clone(), kind: kind.clone(), spec: spec.clone(), plan, tables, down, ranks })
+        Ok(Deployment { topology, kind, spec, plan, tables, down, ranks, written, warnings: Vec::new() })
+    }
+
+    /// The same with what a user is warned of.
+    pub(crate) fn with_warnings(self, warnings: Vec<String>) -> Deployment {
+        Deployment { warnings, ..self }
+    }
+
+    /// How pauses can deadlock what is deployed, each with the key that avoids it.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// The table `[control]`, every default written out, as JSON.
@@ -97,7 +114,11 @@ impl Deployment {
     }
 
     fn rules(&self) -> Table {
-        let rows: Vec<Row<'_>> = self.tables.iter().enumerate().flat_map(|(at, table)| Row::all(at, table)).collect();
+        let of_switch = |(at, table)| {
+            let hosts = self.host_ports(SwitchId::from_index(at));
+            Row::all(at, table, &hosts, &self.written[at])
+        };
+        let rows: Vec<Row<'_>> = self.tables.iter().enumerate().flat_map(of_switch).collect();
         Table {
             name: "rules",
             columns: vec![
@@ -112,8 +133,14 @@ impl Deployment {
                 ("ports", texts(&rows, |row| listed(row.ports))),
                 ("is_alternative", integers(&rows, |row| row.is_alternative.into())),
                 ("waits", integers(&rows, |row| row.waits.into())),
+                ("written", integers(&rows, |row| place(row.written))),
             ],
         }
+    }
+
+    fn host_ports(&self, at: SwitchId) -> Vec<Port> {
+        let leaving = self.topology.out_channels(at).iter().map(|&id| self.topology.channel(id));
+        leaving.filter(|channel| channel.class == LinkClass::Host).map(|channel| channel.from.port).collect()
     }
 
     fn hosts(&self) -> Table {
@@ -137,10 +164,12 @@ impl Deployment {
         let rows: Vec<ChannelId> = switches.flat_map(|at| self.topology.out_channels(at)).copied().collect();
         let channel = |&id: &ChannelId| *self.topology.channel(id);
         let switch = |id: &ChannelId| match channel(id).from.node {
-            Node::Switch(at) => at.get().into(),
+            Node::Switch(at) => u64::from(at.get()),
             Node::Host(_) => unreachable!("the channels of switches leave switches"),
         };
         let is_on_tree = |id: &ChannelId| tree.contains(id) || channel(id).class == LinkClass::Host;
+        let in_ports: Vec<InPorts> = self.tables.iter().map(InPorts::of).collect();
+        let diverts = |id: &ChannelId| in_ports[switch(id) as usize].diverts(channel(id).from.port);
         Table {
             name: "ports",
             columns: vec![
@@ -152,6 +181,7 @@ impl Deployment {
                 ("is_up", integers(&rows, |id| (!self.down.contains(id)).into())),
                 ("is_on_tree", integers(&rows, |id| is_on_tree(id).into())),
                 ("raises", integers(&rows, |id| self.raises(channel(id).class).into())),
+                ("diverts", integers(&rows, |id| diverts(id).into())),
             ],
         }
     }
@@ -176,8 +206,8 @@ impl Deployment {
         }
     }
 
-    /// Of every question the ports by the flow table, while some ports are paused (numbers of switch and port), and
-    /// those that the routing itself allows, whatever is paused.
+    /// Of every question the ports by the flow table, while some ports are paused (numbers of switch and port), those
+    /// that the routing itself allows, whatever is paused, and the place from 1 of the priority that the rule writes.
     ///
     /// # Panics
     /// When a question names what the fabric does not have.
@@ -191,14 +221,18 @@ impl Deployment {
         let by_table = |question: &Question| {
             let table = &self.tables[question.switch as usize];
             let rule = table.lookup(&self.packet(question), is_paused(question.switch));
-            rule.map_or(String::new(), |rule| listed(table.ports(rule)))
+            let number = rule.and_then(|rule| table.rules().iter().position(|other| std::ptr::eq(other, rule)));
+            let written = number.and_then(|number| self.written[question.switch as usize][number]);
+            (rule.map_or(String::new(), |rule| listed(table.ports(rule))), place(written))
         };
+        let decided: Vec<(String, u64)> = questions.iter().map(by_table).collect();
         let rows: Vec<usize> = (0..questions.len()).collect();
         Table {
             name: "decisions",
             columns: vec![
-                ("by_table", texts(&rows, |&row| by_table(&questions[row]))),
+                ("by_table", texts(&rows, |&row| decided[row].0.clone())),
                 ("by_routing", texts(&rows, |&row| by_routing[row].clone())),
+                ("written", integers(&rows, |&row| decided[row].1)),
             ],
         }
     }
@@ -251,51 +285,30 @@ fn conditional(spec: &ControlSpec, strategy: Strategy, kind: &TopologyKind) -> R
     Ok(ConditionalTables { compaction, alternatives: spec.alternatives, ..ConditionalTables::default() })
 }
 
-/// How the routing uses virtual channels; in a dragonfly by the links that a frame has used, so that no rule needs
-/// to know.
+/// How the routing uses virtual channels, as it is simulated and proved.
 fn ranks(spec: &ControlSpec, kind: &TopologyKind, topology: &Topology) -> Option<ChannelScheme> {
-    let is_dragonfly = matches!(kind, TopologyKind::Dragonfly(_));
     let tables = match spec.rules {
         _ if matches!(kind, TopologyKind::SingleSwitch(_)) => return Some(ChannelScheme::One),
         RuleKind::Minimal => MinimalTables::default().tables(kind, topology),
         RuleKind::Conditional => {
-            let priorities = is_dragonfly.then_some(3);
             let alternatives = spec.alternatives;
-            ConditionalTables { priorities, alternatives, ..ConditionalTables::default() }.tables(kind, topology)
+            ConditionalTables { alternatives, ..ConditionalTables::default() }.tables(kind, topology)
         }
     };
     tables.ok().map(|(_, ranks)| ranks)
 }
 
-/// A rule in its table.
-struct Row<'a> {
-    switch: usize,
-    rule: Rule,
-    ports: &'a [Port],
-    /// Whether it stands in for a rule before it.
-    is_alternative: bool,
-    /// Whether packets may find this rule and all other matching ones inactive, this one first.
-    waits: bool,
-}
-
-impl<'a> Row<'a> {
-    fn all(switch: usize, table: &'a FlowTable) -> Vec<Row<'a>> {
-        let rules = table.rules();
-        let row = |(place, rule): (usize, &Rule)| {
-            let is_covered = rules[..place].iter().any(|other| covers(other, rule));
-            let waits = rule.unless_paused.is_some()
-                && !is_covered
-                && !rules[place..].iter().any(|other| other.unless_paused.is_none() && covers(other, rule));
-            let is_alternative = is_covered || rule.in_port.is_some();
-            Row { switch, rule: *rule, ports: table.ports(rule), is_alternative, waits }
-        };
-        rules.iter().enumerate().map(row).collect()
+/// The channel that a rule writes whatever a packet had; none where that depends on how the packet arrived.
+fn fixed(rule: ChannelRule) -> Option<u8> {
+    match rule {
+        ChannelRule::Fixed(channel) => Some(channel),
+        ChannelRule::Above | ChannelRule::SameOrAbove => None,
     }
 }
 
-/// Whether a rule matches every packet that another matches.
-fn covers(a: &Rule, b: &Rule) -> bool {
-    a.dst.covers(b.dst) && a.src.covers(b.src) && (a.in_port.is_none() || a.in_port == b.in_port)
+/// A channel from 1; 0: none.
+fn place(channel: Option<u8>) -> u64 {
+    channel.map_or(0, |channel| u64::from(channel) + 1)
 }
 
 /// The value and the mask of a match; two zeros for every address.
@@ -339,5 +352,6 @@ fn spanning_tree(topology: &Topology, down: &BTreeSet<ChannelId>) -> BTreeSet<Ch
     tree
 }
 
+mod rows;
 #[cfg(test)]
 mod tests;

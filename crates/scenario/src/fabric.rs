@@ -206,7 +206,9 @@ impl Fabric {
         let deployment = deployment.map_err(|error| self.document.locate(error))?;
         let checked = control.check(deployment.address_bits(), deployment.priorities());
         checked.map_err(|errors| self.document.locate(errors.within("control")))?;
-        Ok(deployment)
+        let stated = self.document.values.contains_key("flow_control").then_some(&self.scenario.flow_control);
+        let warning = control.deadlock_warning(deployment.priorities(), stated);
+        Ok(deployment.with_warnings(warning.into_iter().collect()))
     }
 
     /// What [`Fabric::curve`] is expected to need; nothing is known where a parameter is out of range.

@@ -3,12 +3,12 @@
 ::
 
     ingress ACL  LLDP           -> controller, metered
-                 PAUSE, PFC     -> dropped: they concern one link only
+                 reserved       -> dropped: they concern one link only, as PAUSE and PFC
                  DMP            -> back to the host, source rewritten, metered per port
                  host's port    -> next table, if the source is the host's address
-                 fabric's port  -> services
+                 fabric's port  -> forwarding; services first where pauses may divert its frames
                  lossless       -> the same, in another priority where the routing needs it
-    destination  addresses of hosts, broadcasts, multicasts -> services
+    destination  addresses of hosts, groups -> services
 
 What matches nothing is dropped: it never enters the fabric, so that no frame to an unknown address
 can be flooded or circulate.
@@ -19,10 +19,12 @@ from itertools import pairwise
 
 from etherweave.control.rules import (
     CONTROLLER,
+    FORWARD_TABLE,
     IN_PORT,
     INGRESS_ACL_TABLE,
     SERVICE_TABLE,
     UNKNOWN_DESTINATION_TABLE,
+    AddressPattern,
     FlowRule,
     GoTo,
     HostPlan,
@@ -39,6 +41,8 @@ DMP, LLDP, MAC_CONTROL, ARP = 0x88B5, 0x88CC, 0x8808, 0x0806
 """EtherTypes: IEEE 802, local experimental 1; 802.1AB; 802.3 clause 31; RFC 826."""
 GROUP_BIT = 0x010000000000
 """The bit of group addresses: multicast and broadcast."""
+RESERVED = AddressPattern(0x0180C2000000, 0xFFFFFFFFFFF0)
+"""Groups whose frames stay on their link (IEEE 802.1Q-2018, table 8-1)."""
 VLAN_PRESENT = 0x1000
 """The bit of ``vlan_vid`` that is set if there is a tag (OpenFlow 1.3, ``OFPVID_PRESENT``)."""
 
@@ -52,9 +56,8 @@ def ingress_acl(site: SwitchDesign) -> Iterator[FlowRule]:
         (UseMeter(lldp_meter(site).number),),
         Purpose.CONTROL,
     )
-    yield FlowRule(
-        INGRESS_ACL_TABLE, 390, (MatchField("eth_type", MAC_CONTROL),), (), (), Purpose.CONTROL
-    )
+    for stays in (MatchField("eth_type", MAC_CONTROL), MatchField("eth_dst", *RESERVED)):
+        yield FlowRule(INGRESS_ACL_TABLE, 390, (stays,), (), (), Purpose.CONTROL)
     if site.spec.addresses == "dmp":
         yield from (_answer(host) for host in site.hosts)
     yield FlowRule(INGRESS_ACL_TABLE, 290, (MatchField("eth_type", DMP),), (), (), Purpose.DMP)
@@ -63,11 +66,13 @@ def ingress_acl(site: SwitchDesign) -> Iterator[FlowRule]:
     for port in site.ports:
         if not port.is_host:
             arriving = (MatchField("in_port", port.number),)
+            # Frames that no pause diverts need no pause vector, and the first switch answers ARP.
+            table = SERVICE_TABLE if port.number in site.diverting_ports else FORWARD_TABLE
             yield FlowRule(
-                INGRESS_ACL_TABLE, 200, arriving, (), (GoTo(SERVICE_TABLE),), Purpose.INGRESS_ACL
+                INGRESS_ACL_TABLE, 200, arriving, (), (GoTo(table),), Purpose.INGRESS_ACL
             )
             if port.number in site.raising_ports:
-                yield from _raised(site, arriving, SERVICE_TABLE)
+                yield from _raised(site, arriving, table)
 
 
 def known_destinations(site: SwitchDesign) -> Iterator[FlowRule]:
@@ -138,8 +143,11 @@ def _raised(site: SwitchDesign, arriving: tuple[MatchField, ...], table: int) ->
 def _lowered(
     site: SwitchDesign, own: tuple[MatchField, ...], *others: SetField
 ) -> Iterator[FlowRule]:
-    """Lower a host's frames to the first priority; the others are for frames within the fabric."""
-    for later in site.spec.priorities[1:]:
+    """Lower a host's frames to the first priority; the others are for frames within the fabric.
+
+    Where rules write the priority, they do so whatever it was.
+    """
+    for later in () if site.is_class_written else site.spec.priorities[1:]:
         written = (*others, SetField("vlan_pcp", site.spec.priorities[0]))
         yield _prioritised((*own, *tag(later)), written, UNKNOWN_DESTINATION_TABLE)
 

@@ -1,8 +1,7 @@
-"""The last three tables: services, the flow table of the design, and packets that wait.
+"""The last three tables: services, the flow table of the design, and priorities that rules write.
 
-Services are broadcasts, address resolution, and the pause vector for all other packets.
+Services are address resolution, and the pause vector for all other packets.
 
-A broadcast leaves by every port of a tree except the port of entry, so every host receives it once.
 The responder computes the answer to an ARP request in the first switch: the address bits of the
 IPv4 address are those of the MAC address. It replies for addresses that the plan gives to hosts,
 not for probes, and forwards no request. With a fabric manager, the first switch hands requests to
@@ -10,26 +9,36 @@ its controller instead, and forwards none either.
 
 The vector has a bit for every port that conditional rules depend on: one changed rule per pause,
 whatever the number of conditional rules; with a vector per class, one rule per 802.1Q priority.
+Packets that no pause may divert never get it.
 
-A conditional rule is active while its port's bit of the metadata is zero. A packet whose matching
-rules are all inactive continues in the last table, where the first of those rules is repeated
-without its condition: it waits for its default port, as ``FlowTable::lookup`` of the core decides.
+A frame to a group leaves by every port of a tree except the port of entry, so every host receives
+it once, whichever group it is for.
+
+A conditional rule is active while its port's bit of the metadata is zero. A packet that may find
+all its rules inactive finds the first of them again, behind all others and without its condition:
+it waits for its default port, as ``FlowTable::lookup`` of the core decides.
+
+Where rules write the priority of lossless packets (section V-E), they write its place into the
+metadata and send later, and the last table changes the tag of those that have another one.
 """
 
 from collections.abc import Iterator
 
-from etherweave.control.admission import ARP, arp_meter, tag
+from etherweave.control.admission import ARP, GROUP_BIT, arp_meter, tag
 from etherweave.control.rules import (
+    CLASS_BIT,
+    CLASS_MASK,
+    CLASS_TABLE,
     CONTROLLER,
     FORWARD_TABLE,
     IN_PORT,
     SERVICE_TABLE,
-    WAIT_TABLE,
     Action,
     AddressPattern,
     FlowRule,
     GoTo,
     Group,
+    Instruction,
     MatchField,
     Move,
     Output,
@@ -39,25 +48,23 @@ from etherweave.control.rules import (
     TableEntry,
     ToGroup,
     UseMeter,
+    WriteActions,
     WriteMetadata,
 )
 
 BROADCAST = 0xFFFFFFFFFFFF
-IPV6_GROUPS = AddressPattern(0x333300000000, 0xFFFF00000000)
-"""Multicasts of IPv6, of which neighbour discovery is one (RFC 2464, section 7)."""
 UNICAST = 0x020000000000
 """A MAC address whose address bits are zero."""
 CLASSES = range(8)
 """Priorities of IEEE 802.1Q."""
+_FIRST = 0xFFFF
+"""The highest priority of a rule."""
 
 
 def services(site: SwitchDesign) -> Iterator[FlowRule]:
     """Yield the rules of the third table."""
     if site.spec.resolution != "broadcast":
         yield from _resolution(site)
-    outputs = tuple(Output(port) for port in site.tree_ports)
-    for match in (MatchField("eth_dst", BROADCAST), MatchField("eth_dst", *IPV6_GROUPS)):
-        yield FlowRule(SERVICE_TABLE, 200, (match,), outputs, (), Purpose.BROADCAST)
     yield from pauses(site)
 
 
@@ -142,19 +149,46 @@ def groups(site: SwitchDesign) -> tuple[Group, ...]:
 
 def forwarding(site: SwitchDesign) -> Iterator[FlowRule]:
     """Yield the rules of the last two tables."""
+    several = MatchField("eth_dst", GROUP_BIT, GROUP_BIT)
+    outputs = tuple(Output(port) for port in site.tree_ports)
+    yield FlowRule(FORWARD_TABLE, _FIRST, (several,), outputs, (), Purpose.BROADCAST)
     numbers = {group.ports: group.number for group in groups(site)}
     bits = site.pause_bits
     factory = {host.port: site.factory[host.name] for host in site.hosts if site.factory}
+    above = 1 + max((entry.priority for entry in site.entries if entry.waits), default=0)
     for entry in site.entries:
-        actions = _actions(entry.ports, numbers, factory)
+        actions, onward = _sent(entry, _actions(entry.ports, numbers, factory))
         purpose = Purpose.ALTERNATIVE if entry.is_alternative else Purpose.FORWARD
-        match = (*_condition(entry, bits), *_addresses(entry))
-        # Priority 0 is the rule to the last table.
-        yield FlowRule(FORWARD_TABLE, entry.priority + 1, match, actions, (), purpose)
+        match, place = _addresses(entry), above + entry.priority
+        condition = _condition(entry, bits)
+        yield FlowRule(FORWARD_TABLE, place, (*condition, *match), actions, onward, purpose)
         if entry.waits:
-            yield FlowRule(WAIT_TABLE, entry.priority, _addresses(entry), actions, (), Purpose.WAIT)
-    if any(entry.waits for entry in site.entries):
-        yield FlowRule(FORWARD_TABLE, 0, (), (), (GoTo(WAIT_TABLE),), Purpose.WAIT)
+            yield FlowRule(FORWARD_TABLE, entry.priority, match, actions, onward, Purpose.WAIT)
+    if site.is_class_written:
+        yield from _classes(site.spec.priorities)
+
+
+def _sent(
+    entry: TableEntry, actions: tuple[Action, ...]
+) -> tuple[tuple[Action, ...], tuple[Instruction, ...]]:
+    """Send at once, or after the last table if the rule writes the priority of lossless packets."""
+    if not entry.written:
+        return actions, ()
+    place = (entry.written - 1) << CLASS_BIT
+    written = (WriteMetadata(place, CLASS_MASK),) if place else ()
+    return (), (WriteActions(actions), *written, GoTo(CLASS_TABLE))
+
+
+def _classes(priorities: tuple[int, ...]) -> Iterator[FlowRule]:
+    """Change the tag of lossless packets that have another priority than their rule wrote."""
+    for place, after in enumerate(priorities):
+        written = MatchField("metadata", place << CLASS_BIT, CLASS_MASK)
+        for before in (priority for priority in priorities if priority != after):
+            match, step = (written, *tag(before)), SetField("vlan_pcp", after)
+            yield FlowRule(CLASS_TABLE, 1, match, (step,), (), Purpose.PRIORITY)
+    # All others stay as they are; without a rule they would be dropped.
+    kept = WriteMetadata(0, CLASS_MASK)
+    yield FlowRule(CLASS_TABLE, 0, (), (), (kept,), Purpose.PRIORITY)
 
 
 def _condition(entry: TableEntry, bits: dict[int, int]) -> tuple[MatchField, ...]:

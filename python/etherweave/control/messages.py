@@ -27,6 +27,8 @@ from etherweave.control.rules import (
     Output,
     SetField,
     ToGroup,
+    UseMeter,
+    WriteActions,
     WriteMetadata,
 )
 
@@ -43,6 +45,8 @@ BUNDLE_CONTROL = 2300
 BUNDLE_ADD = 2301
 _NICIRA = 0x2320
 _ALL_TABLES = 0xFF
+_WRITE_ACTIONS, _APPLY_ACTIONS = 3, 4
+"""``OFPIT_WRITE_ACTIONS``, ``OFPIT_APPLY_ACTIONS``."""
 
 _FLOW_MOD = struct.Struct("!QQBBHHHIIIHxx")
 _PORT_ACTION = struct.Struct("!HHIH6x")
@@ -175,12 +179,11 @@ def instructions(rule: FlowRule) -> bytes:
     """Write a rule's instructions (7.2.4): its meter, its actions, then the others."""
     meters, others = b"", b""
     for step in rule.instructions:
-        if isinstance(step, WriteMetadata | GoTo):
-            others += _instruction(step)
-        else:
+        if isinstance(step, UseMeter):
             meters += _instruction(step)
-    actions = b"".join(map(_action, rule.actions))
-    applied = struct.pack("!HH4x", 4, 8 + len(actions)) + actions if actions else b""
+        else:
+            others += _instruction(step)
+    applied = _actions_instruction(_APPLY_ACTIONS, rule.actions) if rule.actions else b""
     return meters + applied + others
 
 
@@ -252,7 +255,15 @@ def _instruction(step: Instruction) -> bytes:
         return struct.pack("!HHB3x", 1, 8, step.table)
     if isinstance(step, WriteMetadata):
         return _METADATA.pack(2, 24, step.value, step.mask)
+    if isinstance(step, WriteActions):
+        return _actions_instruction(_WRITE_ACTIONS, step.actions)
     return struct.pack("!HHI", 6, 8, step.meter)
+
+
+def _actions_instruction(kind: int, actions: Iterable[Action]) -> bytes:
+    """Write ``ofp_instruction_actions``."""
+    octets = b"".join(map(_action, actions))
+    return struct.pack("!HH4x", kind, 8 + len(octets)) + octets
 
 
 def _bucket(port: int) -> bytes:

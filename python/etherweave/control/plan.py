@@ -20,6 +20,7 @@ from etherweave.control.forwarding import forwarding, groups, services
 from etherweave.control.numbering import Numbering, NumberingError, numbering
 from etherweave.control.openflow10 import single_table
 from etherweave.control.rules import (
+    CLASS_BIT,
     AddressPattern,
     ControlSettings,
     FabricPlan,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 _Numbers = TypeVar("_Numbers")
 PAUSE_BITS_MAX = 64
 """Bits of OpenFlow's metadata."""
-CARRIED = (Purpose.FORWARD, Purpose.ALTERNATIVE)
+CARRIED = (Purpose.FORWARD, Purpose.ALTERNATIVE, Purpose.WAIT)
 """Purposes of the rules that the design counts."""
 
 
@@ -57,6 +58,8 @@ class PlannedDeployment:
     """Returns where packets should go, by table and by routing."""
     failed: tuple[str, ...]
     """Failed cables that the plan avoids: "leaf0 - core0"."""
+    warnings: tuple[str, ...] = ()
+    """How pauses can deadlock it, each with its key."""
     numbering: Numbering | None = None
     """Numbers of real switches and ports, where the scenario states them."""
 
@@ -90,7 +93,8 @@ def plan(
     ScenarioError
         When the scenario is wrong, or names do not exist.
     PlanError
-        When a host's factory address is missing, or a switch watches more than 64 ports.
+        When a host's factory address is missing, or a switch watches too many ports, or one port
+        in two priorities.
     """
     import polars
 
@@ -108,7 +112,8 @@ def plan(
     made = FabricPlan(one.name, deployment.layout, switches, hosts)
     if numbers:
         _numbered(lambda: numbers.check(made))
-    return PlannedDeployment(made, spec, deployment, (*failed,), numbers)
+    warnings = tuple(deployment.warnings)
+    return PlannedDeployment(made, spec, deployment, (*failed,), warnings, numbers)
 
 
 def _numbered(step: Callable[[], _Numbers]) -> _Numbers:
@@ -122,15 +127,38 @@ def _numbered(step: Callable[[], _Numbers]) -> _Numbers:
 def switch_plan(site: SwitchDesign) -> SwitchPlan:
     """Write all rules of a switch."""
     bits = site.pause_bits
-    if len(bits) > PAUSE_BITS_MAX:
+    bits_max = CLASS_BIT if site.is_class_written else PAUSE_BITS_MAX
+    if len(bits) > bits_max:
         raise FabricPlanError(
             f"{site.name}: conditional rules watch {len(bits)} ports; "
-            f"expected at most {PAUSE_BITS_MAX}, a bit of the metadata each"
+            f"expected at most {bits_max}, a bit of the metadata each"
         )
     rules = (*ingress_acl(site), *known_destinations(site), *services(site), *forwarding(site))
-    return SwitchPlan(
-        site.name, site.datapath_id, site.ports, rules, groups(site), meters(site), bits
-    )
+    own = (site.name, site.datapath_id, site.ports, rules, groups(site), meters(site), bits)
+    return SwitchPlan(*own, pause_classes=pause_classes(site))
+
+
+def pause_classes(site: SwitchDesign) -> dict[int, int]:
+    """Return in which priority conditional rules send lossless packets, by port they depend on.
+
+    Raises
+    ------
+    FabricPlanError
+        When rules for one port write several: it has one bit of the pause vector.
+    """
+    if site.spec.pauses != "class":
+        return {}
+    classes: dict[int, int] = {}
+    for entry in site.entries:
+        if entry.unless_paused and entry.written:
+            priority = site.spec.priorities[entry.written - 1]
+            if classes.setdefault(entry.unless_paused, priority) != priority:
+                raise FabricPlanError(
+                    f'control.pauses = "class": rules of {site.name} depend on port '
+                    f"{entry.unless_paused} in several of control.priorities; "
+                    'expected "port", or control.alternatives = 1'
+                )
+    return classes
 
 
 def _for_openflow10(
@@ -164,7 +192,8 @@ def as_json(plan: FabricPlan) -> dict[str, Any]:
 
 def _rule_json(rule: Any) -> dict[str, Any]:
     def tagged(step: Any) -> dict[str, Any]:
-        return {"kind": type(step).__name__, **asdict(step)}
+        later = {"actions": list(map(tagged, step.actions))} if hasattr(step, "actions") else {}
+        return {"kind": type(step).__name__, **asdict(step), **later}
 
     steps = {part: [tagged(step) for step in getattr(rule, part)] for part in _STEPS}
     match = [field._asdict() for field in rule.match]
@@ -213,7 +242,7 @@ def _sites(
 
     tables = {name: polars.DataFrame(table) for name, table in deployment.tables.items()}
     patterns = tuple(AddressPattern(*row) for row in tables["known"].rows())
-    ports, trees, raising = _ports(tables["ports"])
+    ports, marked = _ports(tables["ports"])
     entries = _entries(tables["rules"])
     own: dict[str, list[HostPlan]] = defaultdict(list)
     for host in hosts:
@@ -225,8 +254,9 @@ def _sites(
             spec,
             tuple(ports[number]),
             tuple(own[name]),
-            tuple(trees[number]),
-            frozenset(raising[number]) if spec.priorities else frozenset(),
+            tuple(marked["is_on_tree"][number]),
+            frozenset(marked["raises"][number] if spec.priorities else ()),
+            frozenset(marked["diverts"][number]),
             tuple(entries[number]),
             patterns,
             deployment.address_bits,
@@ -236,26 +266,25 @@ def _sites(
 
 def _ports(
     table: "polars.DataFrame",
-) -> tuple[dict[int, list[PortPlan]], dict[int, list[int]], dict[int, list[int]]]:
-    """Read the ports of every switch, those of the tree, and those that raise priorities."""
+) -> tuple[dict[int, list[PortPlan]], dict[str, dict[int, list[int]]]]:
+    """Read the ports of every switch, and those with a mark, by the mark's column."""
     ports: dict[int, list[PortPlan]] = defaultdict(list)
-    trees: dict[int, list[int]] = defaultdict(list)
-    raising: dict[int, list[int]] = defaultdict(list)
-    for switch, port, node, node_port, kind, _, is_on_tree, raises in table.rows():
+    marks = ("is_on_tree", "raises", "diverts")
+    marked: dict[str, dict[int, list[int]]] = {mark: defaultdict(list) for mark in marks}
+    columns = ("switch", "port", "node", "node_port", "class", *marks)
+    for switch, port, node, node_port, kind, *values in table.select(columns).rows():
         ports[switch].append(PortPlan(port, node, node_port, kind == "host"))
-        if is_on_tree:
-            trees[switch].append(port)
-        if raises:
-            raising[switch].append(port)
-    return ports, trees, raising
+        for mark in (mark for mark, value in zip(marks, values, strict=True) if value):
+            marked[mark][switch].append(port)
+    return ports, marked
 
 
 def _entries(table: "polars.DataFrame") -> dict[int, list[TableEntry]]:
     entries: dict[int, list[TableEntry]] = defaultdict(list)
     known: dict[str, tuple[int, ...]] = {}
-    for switch, *match, words, is_alternative, waits in table.rows():
+    for switch, *match, words, is_alternative, waits, written in table.rows():
         if words not in known:
             known[words] = tuple(map(int, words.split()))
-        entry = (*match, known[words], bool(is_alternative), bool(waits))
+        entry = (*match, known[words], bool(is_alternative), bool(waits), written)
         entries[switch].append(TableEntry._make(entry))
     return entries

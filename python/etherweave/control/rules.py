@@ -8,7 +8,7 @@ Values are not checked here: :mod:`etherweave.control.plan` makes them.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import IPv4Network
 from typing import Literal, NamedTuple, TypeAlias
@@ -23,11 +23,16 @@ INGRESS_ACL_TABLE = 0
 UNKNOWN_DESTINATION_TABLE = 1
 """Drops frames to addresses that no host has, before they enter the fabric."""
 SERVICE_TABLE = 2
-"""Broadcasts and ARP; all other packets get the pause vector as metadata."""
+"""ARP; all other packets get the pause vector as metadata."""
 FORWARD_TABLE = 3
-"""The flow table of the design."""
-WAIT_TABLE = 4
-"""Default rules without conditions, for packets whose ports are all paused."""
+"""Groups, and the flow table of the design."""
+CLASS_TABLE = 4
+"""Changes the priority of lossless packets to that of the rule that forwards them."""
+
+CLASS_BIT = 61
+"""The lowest bit of the metadata in which rules write the priority of lossless packets: its place
+in ``control.priorities``, from 0, in three bits; pauses have the bits below."""
+CLASS_MASK = 7 << CLASS_BIT
 
 
 Protocol: TypeAlias = Literal["openflow13", "openflow10"]
@@ -104,7 +109,14 @@ class UseMeter:
     meter: int
 
 
-Instruction: TypeAlias = WriteMetadata | GoTo | UseMeter
+@dataclass(frozen=True, slots=True)
+class WriteActions:
+    """Applies actions when no table follows any more."""
+
+    actions: tuple[Action, ...]
+
+
+Instruction: TypeAlias = WriteMetadata | GoTo | UseMeter | WriteActions
 
 
 class Purpose(StrEnum):
@@ -115,7 +127,8 @@ class Purpose(StrEnum):
     ALTERNATIVE = "alternative"
     """A rule of the flow table that stands in for a default rule."""
     WAIT = "wait"
-    """Keeps a packet on its default port when all its ports are paused."""
+    """A rule of the flow table without its condition: keeps a packet on its default port when all
+    its ports are paused."""
     PAUSE_VECTOR = "pause_vector"
     """Writes the pause vector."""
     INGRESS_ACL = "ingress_acl"
@@ -127,13 +140,13 @@ class Purpose(StrEnum):
     DMP = "dmp"
     """Replies to requests of the Dynamic MAC Protocol, or drops them."""
     BROADCAST = "broadcast"
-    """Forwards broadcasts: ARP, neighbour discovery, announcements of services."""
+    """Forwards frames to groups: ARP, neighbour discovery, announcements of services."""
     RESOLVE = "resolve"
     """Replies to ARP requests in the switch, or hands them to the controller."""
     REWRITE = "rewrite"
     """Translates between factory addresses and hierarchical ones."""
     CONTROL = "control"
-    """Frames for the control plane itself: LLDP, PAUSE, PFC."""
+    """Frames that stay on their link: LLDP, PAUSE, PFC, and others to reserved addresses."""
 
 
 class FlowRule(NamedTuple):
@@ -153,6 +166,12 @@ class FlowRule(NamedTuple):
     def matched(self, name: str) -> int | None:
         """Return the value of a field that it matches; None: any."""
         return next((field.value for field in self.match if field.field == name), None)
+
+    @property
+    def steps(self) -> tuple[Action, ...]:
+        """Actions that it applies, at once or after all tables."""
+        written = (step.actions for step in self.instructions if isinstance(step, WriteActions))
+        return (*self.actions, *next(written, ()))
 
 
 class Group(NamedTuple):
@@ -197,6 +216,9 @@ class SwitchPlan:
     """By port that conditional rules depend on, the metadata bit set while it is paused."""
     protocol: Protocol = "openflow13"
     """Version of OpenFlow that the rules are written for."""
+    pause_classes: dict[int, int] = field(default_factory=dict)
+    """By the same ports, the priority in which these rules send lossless packets, where rules
+    write it and each priority has a pause vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +290,10 @@ class TableEntry(NamedTuple):
     ports: tuple[int, ...]
     is_alternative: bool
     waits: bool
+    """Whether packets may find it and all others inactive, it first."""
+    written: int
+    """Priority that it gives to lossless packets, from 1 for the first of ``control.priorities``;
+    0: it leaves theirs."""
 
 
 class AddressPattern(NamedTuple):
@@ -291,6 +317,8 @@ class SwitchDesign:
     """Ports of broadcasts: hosts, and links of the spanning tree."""
     raising_ports: frozenset[int]
     """Ports at which the priority of arriving frames is raised."""
+    diverting_ports: frozenset[int]
+    """Ports whose packets may take another rule while the first is inactive."""
     entries: tuple[TableEntry, ...]
     known: tuple[AddressPattern, ...]
     """MAC addresses that hosts of the fabric have."""
@@ -304,3 +332,8 @@ class SwitchDesign:
         """The metadata bit of every port that a rule depends on."""
         conditions = sorted({entry.unless_paused for entry in self.entries} - {0})
         return {port: bit for bit, port in enumerate(conditions)}
+
+    @property
+    def is_class_written(self) -> bool:
+        """Whether its rules write the priority of lossless packets."""
+        return any(entry.written for entry in self.entries)

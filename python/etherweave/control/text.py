@@ -23,6 +23,7 @@ from etherweave.control.rules import (
     SetField,
     ToGroup,
     UseMeter,
+    WriteActions,
     WriteMetadata,
 )
 
@@ -137,4 +138,6 @@ def _instruction(step: Instruction) -> str:
         return f"goto_table:{step.table}"
     if isinstance(step, WriteMetadata):
         return f"write_metadata:{step.value:#x}/{step.mask:#x}"
+    if isinstance(step, WriteActions):
+        return f"write_actions({','.join(map(_action, step.actions))})"
     return f"meter:{step.meter}"

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Own hosts are matched in full: a packet in transit must never end here, whatever rules are inactive.
-//! The same rules with conditions are the paper's minimal adaptive routing (section V-C), and no more of them.
+//! The same rules with conditions are the paper's minimal adaptive routing (section V-C), and no more of them; a
+//! deployed switch repeats those for packets that find all their ports paused.
 
 use super::RegionRoutes;
 use crate::{RegionRoute, Rule};

@@ -125,7 +125,8 @@ impl<'a> Compiler<'a> {
     fn rest(&self, switch_table: &SwitchTable<'_>, rule: &Rule, cube: Ternary) -> RemainingRule {
         let dst = if rule.dst.covers(cube) { Ternary::ANY } else { rule.dst };
         let target = |port: Port| {
-            let rank = self.ranks.rank(switch_table.classes[port.index()], switch_table.purpose(rule));
+            let purpose = hop_purpose(switch_table.own, rule);
+            let rank = self.ranks.rank(switch_table.classes[port.index()], purpose);
             Target { port: port.get() as u8, rank }
         };
         RemainingRule {
@@ -138,18 +139,17 @@ impl<'a> Compiler<'a> {
     }
 }
 
-impl SwitchTable<'_> {
-    fn purpose(&self, rule: &Rule) -> HopPurpose {
-        match rule.in_port {
-            Some(_) => HopPurpose::NonMinimal,
-            None if self.own.covers(rule.dst) => HopPurpose::Home,
-            None => HopPurpose::Away,
-        }
+/// What a rule of a switch is for, by the addresses of its group.
+pub(super) fn hop_purpose(own: Ternary, rule: &Rule) -> HopPurpose {
+    match rule.in_port {
+        Some(_) => HopPurpose::NonMinimal,
+        None if own.covers(rule.dst) => HopPurpose::Home,
+        None => HopPurpose::Away,
     }
 }
 
 /// The addresses that share the first field with those of a switch; of a plan without a first coordinate, all.
-fn own_group(topology: &Topology, plan: &AddressPlan, at: SwitchId) -> Ternary {
+pub(super) fn own_group(topology: &Topology, plan: &AddressPlan, at: SwitchId) -> Ternary {
     match (topology.coordinates(at), plan.fields()) {
         ([group, _, ..], [field, _, _, ..]) => field.matching(*group),
         _ => Ternary::ANY,

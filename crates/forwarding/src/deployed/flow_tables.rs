@@ -1,14 +1,14 @@
 //! The flow tables of a fabric, made one switch after the other.
 
 use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
-use etherweave_routing::tables::{ChannelScheme, CompiledTables, Trigger};
+use etherweave_routing::tables::{ChannelRule, ChannelScheme, CompiledTables, Trigger};
 use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
 
-use super::compiler::Compiler;
+use super::compiler::{Compiler, hop_purpose, own_group};
 use crate::compaction::Sources;
 use crate::{
-    AddressPlan, FlowTable, MinimalRouting, NonMinimalPort, NonMinimalPorts, RegionRoutes, Strategy, Ternary, prove,
-    with_alternatives, with_non_minimal_ports,
+    AddressPlan, FlowTable, MinimalRouting, NonMinimalPort, NonMinimalPorts, RegionRoutes, Rule, Strategy, Ternary,
+    prove, with_alternatives, with_non_minimal_ports,
 };
 
 /// Which rules stand behind the default ones.
@@ -131,6 +131,20 @@ impl<'a> FlowTables<'a> {
         let address = |host| self.plan.address(HostId::from_index(host)) as u32;
         let addresses = (0..self.topology.hosts()).map(address).collect();
         Ok(CompiledTables::new(nodes, chains, addresses, ranks, trigger))
+    }
+
+    /// What a rule of a switch does to the channel of its packets under a scheme, as [`FlowTables::compile`] has it;
+    /// none for a rule that sends to hosts or nowhere.
+    pub fn channel_rule(
+        &self,
+        ranks: ChannelScheme,
+        at: SwitchId,
+        table: &FlowTable,
+        rule: &Rule,
+    ) -> Option<ChannelRule> {
+        let class = table.ports(rule).first().map(|&port| self.class(at, port))?;
+        let own = own_group(self.topology, &self.plan, at);
+        (class != LinkClass::Host).then(|| ranks.rank(class, hop_purpose(own, rule)))
     }
 
     /// The address plan.

@@ -55,13 +55,16 @@ fn a_leaf_of_k_uplinks_takes_any_that_is_not_paused_with_k_times_as_many_uplink_
     let table = with_alternatives(&shared, 3);
     assert_eq!(table.rules().len(), 4 + 4 * 4);
     let (src, far, near) = (HostId::new(1), HostId::new(31), HostId::new(2));
+    let shares = table.rules().iter().filter(|rule| rule.share_of.is_some());
+    assert_eq!(shares.filter(|rule| rule.unless_paused.is_none()).count(), 4, "the last alternative of each");
     for paused in 0u16..1 << 4 {
         let is_paused = |port: Port| port.get() >= 4 && paused >> (port.get() - 4) & 1 == 1;
         let port = |dst| table.ports(table.lookup(&fabric.packet(src, dst, None), is_paused).unwrap())[0];
         assert_eq!(port(near), Port::new(2), "a host below is not elsewhere");
         assert!(port(far).get() >= 4);
-        // The share of host 1 is the second uplink, for which it waits when all are paused.
-        assert!(if paused == 0b1111 { port(far) == Port::new(5) } else { !is_paused(port(far)) }, "{paused:04b}");
+        // The share of host 1 is the second uplink; the last that follows is the first, for which it waits when all
+        // are paused.
+        assert!(if paused == 0b1111 { port(far) == Port::new(4) } else { !is_paused(port(far)) }, "{paused:04b}");
     }
 }
 

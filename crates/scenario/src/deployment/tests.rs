@@ -18,6 +18,10 @@ fn numbers(tables: &[Table], table: &str, name: &str) -> Vec<u64> {
     values.clone()
 }
 
+fn words_of(tables: &[Table], table: &str, name: &str) -> Vec<String> {
+    words(tables.iter().find(|found| found.name == table).unwrap(), name)
+}
+
 fn words(table: &Table, name: &str) -> Vec<String> {
     let Column::Texts(values) = column(std::slice::from_ref(table), table.name, name) else { panic!("texts") };
     values.clone()
@@ -77,8 +81,42 @@ fn a_paused_port_hands_over_to_a_non_minimal_and_transit_waits() {
     assert_ne!(default, non_minimal);
     let transit = deployment.topology.out_channels(SwitchId::new(0)).len() as u32;
     assert_eq!(ask(transit, &[(0, default)]), default.to_string(), "waits");
-    let rules = deployment.tables();
-    assert!(numbers(&rules, "rules", "waits").contains(&1), "transit has no alternative");
+    let tables = deployment.tables();
+    assert!(!numbers(&tables, "rules", "waits").contains(&1), "transit obeys no pause, hosts have alternatives");
+    let is_host: Vec<bool> = words_of(&tables, "ports", "class").iter().map(|class| class == "host").collect();
+    let diverts: Vec<bool> = numbers(&tables, "ports", "diverts").iter().map(|&diverts| diverts == 1).collect();
+    assert_eq!(diverts, is_host);
+}
+
+#[test]
+fn hosts_without_an_alternative_wait_and_so_do_all_packets_of_a_butterfly() {
+    let text = format!("{DRAGONFLY}arrangement = \"palm_tree\"\n[control]\nrules = \"conditional\"");
+    // Both global cables of the first switch: its hosts cannot leave the group by other ports.
+    let tables = deployed(&text, &["group0.switch0 - group8.switch3", "group0.switch0 - group7.switch3"]).tables();
+    let [switch, waits, unless] = ["switch", "waits", "unless_paused"].map(|name| numbers(&tables, "rules", name));
+    let rows = |at: u64| (0..switch.len()).filter(|&row| switch[row] == at).collect::<Vec<_>>();
+    assert!(rows(0).iter().all(|&row| (waits[row] == 1) == (unless[row] > 0)), "no rule stands behind");
+    assert!(rows(1).iter().all(|&row| waits[row] == 0));
+    let butterfly = "[topology.flattened_butterfly]\n[control]\nrules = \"conditional\"";
+    let tables = deployed(butterfly, &[]).tables();
+    let [waits, unless] = ["waits", "unless_paused"].map(|name| numbers(&tables, "rules", name));
+    assert!(waits.iter().zip(unless).all(|(&waits, unless)| (waits == 1) == (unless > 0)));
+    assert!(!numbers(&tables, "ports", "diverts").contains(&0), "another dimension, at every switch");
+}
+
+#[test]
+fn rules_of_a_conditional_dragonfly_write_two_priorities_where_they_are_given() {
+    let written = |priorities: &str, rules: &str| {
+        let text = format!("{DRAGONFLY}\n[control]\nrules = \"{rules}\"\npriorities = {priorities}");
+        let deployment = deployed(&text, &[]);
+        (deployment.priorities(), numbers(&deployment.tables(), "rules", "written"))
+    };
+    let (needed, places) = written("[3, 4]", "conditional");
+    assert_eq!(needed, Some(2));
+    assert_eq!(places.iter().copied().collect::<BTreeSet<u64>>(), BTreeSet::from([0, 1, 2]));
+    assert!(written("[]", "conditional").1.iter().all(|&place| place == 0));
+    // By the links that a frame has used: ports raise it.
+    assert!(written("[3, 4]", "minimal").1.iter().all(|&place| place == 0));
 }
 
 #[test]

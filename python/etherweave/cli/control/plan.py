@@ -11,7 +11,7 @@ import typer
 import etherweave
 from etherweave.cli.control.parameters import Factory, Failed, factory_addresses, switch_of
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import mistakes
+from etherweave.cli.exits import mistakes, print_warnings
 from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
 from etherweave.control import text
 from etherweave.control.plan import (
@@ -51,7 +51,8 @@ def plan_verb(
 ) -> None:
     """Compute the OpenFlow rules of every switch and the addresses of every host.
 
-    Prints the number of rules by purpose. Exit code 2: a mistake.
+    Prints the number of rules by purpose, and warns of plans that pauses can deadlock. Exit code
+    2: a mistake.
     """
     if output:
         directory(output)
@@ -60,6 +61,7 @@ def plan_verb(
         planned = plan(file, overrides(settings), failed=failed or (), factory=given)
         if output:
             write(planned, output)
+    print_warnings(planned.warnings, set())
     if only:
         _print_rules(planned, only)
     elif as_json_:

@@ -12,6 +12,9 @@ from typing import NamedTuple
 from etherweave.control.ebpf.match import Condition, MatchError, arrange, condition
 from etherweave.control.pause.frame import quantum_ps
 from etherweave.control.rules import (
+    CLASS_BIT,
+    CLASS_MASK,
+    CLASS_TABLE,
     IN_PORT,
     UNKNOWN_DESTINATION_TABLE,
     FlowRule,
@@ -23,6 +26,7 @@ from etherweave.control.rules import (
     SwitchPlan,
     ToGroup,
     UseMeter,
+    WriteMetadata,
 )
 
 PORTS_MAX = 128
@@ -82,6 +86,7 @@ class _RuleAction(NamedTuple):
     kind: int
     ports: tuple[int, ...] = ()
     priority: int = _KEEP
+    """The priority that it gives to lossless packets."""
 
 
 class _MappedRule(NamedTuple):
@@ -145,7 +150,9 @@ def _settings(switch: SwitchPlan, known: int, masks: int) -> MapEntry:
     pauses = (rule.match for rule in switch.rules if rule.purpose is Purpose.PAUSE_VECTOR)
     by_class = any(field.field == "vlan_pcp" for match in pauses for field in match)
     seed = switch.datapath_id * _GOLDEN % (1 << 64)
-    value = _SETTINGS.pack(known, masks, seed, by_class, 0)
+    moved = {rule.matched("vlan_pcp") for rule in switch.rules if rule.table == CLASS_TABLE}
+    lossless = sum(1 << priority for priority in moved if priority is not None)
+    value = _SETTINGS.pack(known, masks, seed, by_class, lossless)
     return MapEntry("settings", _NUMBER.pack(0), value)
 
 
@@ -177,21 +184,35 @@ def _mapped_rules(switch: SwitchPlan, purposes: set[Purpose]) -> Iterator[_Mappe
 
 
 def _rule_action(switch: SwitchPlan, rule: FlowRule) -> _RuleAction:
-    """Read the actions of a rule: set the tag, then send to a port, several, or a group."""
-    tags = [step for step in rule.actions if isinstance(step, SetField)]
-    groups = [step for step in rule.actions if isinstance(step, ToGroup)]
-    outputs = tuple(step.port for step in rule.actions if isinstance(step, Output))
-    orderly = rule.actions == (*tags, *groups, *map(Output, outputs))
-    if not orderly or any(tag.field != "vlan_pcp" for tag in tags) or len(groups) + len(tags) > 1:
-        raise MatchError(
-            f"actions {rule.actions}: expected vlan_pcp at most, then ports or a group"
-        )
+    """Read the actions of a rule: send to a port, several, or a group."""
+    groups = [step for step in rule.steps if isinstance(step, ToGroup)]
+    outputs = tuple(step.port for step in rule.steps if isinstance(step, Output))
+    if rule.steps != (*groups, *map(Output, outputs)) or len(groups) > 1:
+        raise MatchError(f"actions {rule.steps}: expected ports or a group")
     if any(port > PORTS_MAX for port in outputs):
         raise MatchError(f"output to {max(outputs)}: expected a port up to {PORTS_MAX}")
-    priority = tags[0].value if tags else _KEEP
     several = _SELECT if groups else _FLOOD
     ports = _members(switch, groups[0].group) if groups else outputs
-    return _RuleAction((_DROP, _OUTPUT, several)[min(len(ports), 2)], ports, priority)
+    kind = (_DROP, _OUTPUT, several)[min(len(ports), 2)]
+    return _RuleAction(kind, ports, _given_priority(switch, rule))
+
+
+def _given_priority(switch: SwitchPlan, rule: FlowRule) -> int:
+    """Look up which priority lossless packets of a rule leave in."""
+    if GoTo(CLASS_TABLE) not in rule.instructions:
+        return _KEEP
+    steps = (step for step in rule.instructions if isinstance(step, WriteMetadata))
+    place = next((step.value & CLASS_MASK for step in steps), 0)
+    changes = (change for change in switch.rules if change.table == CLASS_TABLE)
+    after = (
+        _written_value(change, "vlan_pcp")
+        for change in changes
+        if change.matched("metadata") == place
+    )
+    priority = next(after, None)
+    if priority is None:
+        raise MatchError(f"no rule changes to priority {place >> CLASS_BIT} of its table")
+    return priority
 
 
 def _members(switch: SwitchPlan, number: int) -> tuple[int, ...]:

@@ -53,7 +53,7 @@ struct rule {
     __u16 act;
     __u16 port;          // of OUTPUT; of SELECT and FLOOD, the number of their group
     __u16 unless_paused; // port that puts the rule inactive; 0: none
-    __u16 priority;      // written into the frame's tag, 0 to 7; KEEP: as it is
+    __u16 priority;      // written into the tag of lossless frames, 0 to 7; KEEP: as it is
     __u32 unused;
 };
 
@@ -106,7 +106,7 @@ struct settings {
     __u32 masks;    // all of them
     __u64 seed;     // of the choice among a group's ports, different on each switch
     __u32 by_class; // whether a paused priority leaves other priorities alone
-    __u32 unused;
+    __u32 lossless; // priorities that rules change, a bit each
 };
 
 #define MAP(name, form, key_type, value_type, size, how)                                                               \
@@ -207,6 +207,7 @@ struct search {
     __u64 now;
     __u32 first;
     __u32 class;
+    __u32 is_changed; // whether rules change the frame's priority
     __u32 found; // number of the mask under which the rule stands; NOT_FOUND
     __u32 waits; // the same, of the first rule that is inactive
 };
@@ -232,7 +233,11 @@ static long try(__u32 i, struct search *search)
     struct rule *rule = ruled(&search->frame, number);
     if (!rule)
         return 0;
-    if (!rule->unless_paused || !is_paused(rule->unless_paused, search->class, search->now)) {
+    // A pause counts in the priority in which the frame would leave.
+    __u32 class = search->class;
+    if (class != ANY_CLASS && search->is_changed && rule->priority != KEEP)
+        class = rule->priority;
+    if (!rule->unless_paused || !is_paused(rule->unless_paused, class, search->now)) {
         search->found = number;
         return 1;
     }
@@ -241,14 +246,21 @@ static long try(__u32 i, struct search *search)
     return 0;
 }
 
+static __always_inline int is_lossless(const struct match *frame, const struct settings *its)
+{
+    return frame->vlan && its->lossless >> (frame->vlan >> 13 & (CLASSES - 1)) & 1;
+}
+
 // Takes the first active rule that matches; if there is none, the first that matches.
-static __always_inline struct rule *find(const struct match *frame, __u32 first, __u32 end, __u32 class)
+static __always_inline struct rule *find(const struct match *frame, __u32 first, __u32 end, __u32 class,
+                                         const struct settings *its)
 {
     struct search search = {
         .frame = *frame,
         .now = bpf_ktime_get_ns(),
         .first = first,
         .class = class,
+        .is_changed = is_lossless(frame, its),
         .found = NOT_FOUND,
         .waits = NOT_FOUND,
     };
@@ -326,15 +338,15 @@ static __always_inline int retag(struct __sk_buff *skb, struct match *frame, __u
     return !bpf_skb_vlan_pop(skb) && !bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), frame->vlan & ~VLAN_PRESENT);
 }
 
-static __always_inline int apply(struct __sk_buff *skb, struct match *frame, struct rule *rule, __u64 seed,
-                                 struct counter *counter)
+static __always_inline int apply(struct __sk_buff *skb, struct match *frame, struct rule *rule,
+                                 const struct settings *its, struct counter *counter)
 {
     __u32 in_port = frame->from & 0xffff, number = rule->port;
     COUNT(rule->packets, 1);
     COUNT(rule->octets, skb->len);
     if (rule->act == DROP)
         return DISCARD(counter, refused);
-    if (!retag(skb, frame, rule->priority))
+    if (is_lossless(frame, its) && !retag(skb, frame, rule->priority))
         return DISCARD(counter, failed);
     if (rule->act == SELECT || rule->act == FLOOD) {
         struct group *group = bpf_map_lookup_elem(&groups, &number);
@@ -342,7 +354,7 @@ static __always_inline int apply(struct __sk_buff *skb, struct match *frame, str
             return DISCARD(counter, failed);
         if (rule->act == FLOOD)
             return flood(skb, group, in_port, counter);
-        number = selected(skb, frame, group, seed);
+        number = selected(skb, frame, group, its->seed);
     }
     return number == in_port ? DISCARD(counter, back) : send(skb, number, counter);
 }
@@ -376,10 +388,11 @@ int etherweave_switch(struct __sk_buff *skb)
         return answer(skb, *number, port, clock, counter);
     if (port->checks_source && frame.from >> 16 != port->address)
         return DISCARD(counter, spoofed);
-    if (port->checks_destination && !find(&frame, 0, its->known, ANY_CLASS))
+    if (port->checks_destination && !find(&frame, 0, its->known, ANY_CLASS, its))
         return DISCARD(counter, unknown);
     if (!retag(skb, &frame, port->priorities[frame.vlan >> 13 & (CLASSES - 1)]))
         return DISCARD(counter, failed);
-    struct rule *rule = find(&frame, its->known, its->masks, its->by_class ? frame.vlan >> 13 : ANY_CLASS);
-    return rule ? apply(skb, &frame, rule, its->seed, counter) : DISCARD(counter, unmatched);
+    __u32 class = its->by_class ? frame.vlan >> 13 : ANY_CLASS;
+    struct rule *rule = find(&frame, its->known, its->masks, class, its);
+    return rule ? apply(skb, &frame, rule, its, counter) : DISCARD(counter, unmatched);
 }

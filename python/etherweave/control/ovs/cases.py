@@ -4,7 +4,7 @@ Expectations follow from the plan's addresses and cables, not from its rules, wh
 """
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from etherweave.control.ovs.oracle import CONTROL_PLANE, FramePath, InjectedFrame
 from etherweave.control.ovs.trace import FieldChanges
 from etherweave.control.plan import PlannedDeployment
-from etherweave.control.rules import CONTROLLER, HostPlan
+from etherweave.control.rules import CLASS_TABLE, CONTROLLER, HostPlan
 from etherweave.control.text import ipv4_text, mac_text
 
 PortAddress: TypeAlias = tuple[int, int]
@@ -21,10 +21,18 @@ PortAddress: TypeAlias = tuple[int, int]
 BROADCAST = 0xFFFFFFFFFFFF
 ALL_NODES = 0x333300000001
 """All nodes of an IPv6 link (RFC 2464, section 7; RFC 4291, section 2.7.1)."""
+MULTICAST_DNS = 0x01005E0000FB
+"""224.0.0.251 (RFC 1112, section 6.4; RFC 6762, section 3)."""
+PRECISION_TIME = 0x011B19000000
+"""A vendor's block: IEEE 1588 over Ethernet (IEEE 1588-2019, annex E)."""
+LOCAL_GROUP = 0x030000000001
+"""Locally administered (IEEE 802-2014, clause 8.2)."""
 FACTORY = 0x00005E005301
 """Of the unicast addresses for documents (RFC 7042, section 2.1.2): of no host."""
 PAUSE_GROUP, LLDP_GROUP = 0x0180C2000001, 0x0180C200000E
 """IEEE 802.3, annex 31B; IEEE 802.1AB, clause 7.1."""
+RESERVED_GROUPS = range(0x0180C2000000, 0x0180C2000010)
+"""Of frames that stay on their link (IEEE 802.1Q-2018, table 8-1)."""
 _REQUEST, _REPLY = 1, 2
 """Operations of ARP (RFC 826)."""
 _FIELDS = {
@@ -65,6 +73,11 @@ class FrameKind(StrEnum):
     """Sent between switches, where no request may arrive."""
     BROADCAST = "broadcast"
     MULTICAST = "IPv6 multicast"
+    MULTICAST_IPV4 = "IPv4 multicast"
+    GROUP = "other group"
+    """To a vendor's group, or one that is locally administered."""
+    RESERVED = "reserved group"
+    """To an address whose frames stay on their link."""
     RESOLUTION = "ARP request"
     PAUSE = "PAUSE frame"
     """Meant for the other end of the cable only."""
@@ -75,6 +88,7 @@ _ETH_TYPES = {
     FrameKind.REQUEST: 0x88B5,
     FrameKind.STRAY: 0x88B5,
     FrameKind.MULTICAST: 0x86DD,
+    FrameKind.GROUP: 0x88F7,
     FrameKind.RESOLUTION: 0x0806,
     FrameKind.SPOOFED_ARP: 0x0806,
     FrameKind.PAUSE: 0x8808,
@@ -82,6 +96,14 @@ _ETH_TYPES = {
 }
 """EtherTypes; of all others IPv4."""
 _IPV4 = 0x0800
+_GROUPS = (
+    (FrameKind.BROADCAST, BROADCAST),
+    (FrameKind.MULTICAST, ALL_NODES),
+    (FrameKind.MULTICAST_IPV4, MULTICAST_DNS),
+    (FrameKind.GROUP, PRECISION_TIME),
+    (FrameKind.GROUP, LOCAL_GROUP),
+)
+"""Groups of which every host is a member."""
 
 
 class FrameCase(NamedTuple):
@@ -110,6 +132,8 @@ class CaseContext:
     """By host."""
     raising: frozenset[PortAddress]
     """Ports at which the priority of arriving lossless frames is raised."""
+    is_class_written: bool
+    """Whether rules write the priority of lossless frames."""
     links: Mapping[PortAddress, int]
     """Of every port of a link that is up the switch at the other end."""
     islands: tuple[int, ...]
@@ -181,7 +205,9 @@ def case_context(planned: PlannedDeployment, factory: Mapping[str, int], seed: i
     links = {place: index[node] for place, node, _ in between}
     raising = frozenset(place for place, _, raises in between if raises)
     islands = _islands(len(index), links)
-    return CaseContext(planned, own_factory, places, raising, links, islands, random.Random(seed))
+    writes = any(rule.table == CLASS_TABLE for rule in planned.plan.switches[0].rules)
+    chance = random.Random(seed)
+    return CaseContext(planned, own_factory, places, raising, writes, links, islands, chance)
 
 
 def _links(planned: PlannedDeployment) -> list[tuple[PortAddress, str, bool]]:
@@ -237,15 +263,22 @@ def lossless(context: CaseContext, chosen: Iterable[tuple[int, int]]) -> Iterato
         yield case._replace(headers=headers, probe=probe)
 
 
-def with_raised_priority(context: CaseContext, case: FrameCase, journey: FramePath) -> FrameCase:
+def with_raised_priority(
+    context: CaseContext, case: FrameCase, journey: FramePath, written: Sequence[int]
+) -> FrameCase:
     """Set the priority in which a lossless frame must arrive on this path.
 
     Hosts send in the first priority, whatever they wrote; raising ports change it to the next.
+    Where rules write it, ``written`` has its place from 1 for every switch of the path, 0 where
+    the rule leads to the host: the last one stays.
     """
     if case.kind is not FrameKind.LOSSLESS:
         return case
     count = sum((hop.switch, hop.port) in context.raising for hop in journey.hops)
-    tag = {"vlan": context.priority(count)}
+    if context.is_class_written:
+        count = next((place - 1 for place in reversed(written) if place), -1)
+    # A frame that leaves for its host at once keeps what the host wrote.
+    tag = {"vlan": context.priority(count)} if count >= 0 else {}
     arrivals = {place: {**changes, **tag} for place, changes in case.arrivals.items()}
     return case._replace(arrivals=arrivals)
 
@@ -319,6 +352,9 @@ def _to_the_switch(context: CaseContext, host: int) -> Iterator[FrameCase]:
     to_controller: dict[PortAddress, FieldChanges] = {(CONTROL_PLANE, CONTROLLER): {}}
     discovery = {"eth.src": context.own(host), "eth.dst": mac_text(LLDP_GROUP)}
     yield context.case(FrameKind.DISCOVERY, host, discovery, to_controller)
+    reserved = context.chance.choice(RESERVED_GROUPS)
+    stays = {"eth.src": context.own(host), "eth.dst": mac_text(reserved)}
+    yield context.case(FrameKind.RESERVED, host, stays, {})
 
 
 def _from_switches(context: CaseContext) -> Iterator[FrameCase]:
@@ -331,9 +367,9 @@ def _from_switches(context: CaseContext) -> Iterator[FrameCase]:
 
 def _to_all(context: CaseContext, host: int) -> Iterator[FrameCase]:
     spec = context.planned.spec
-    for kind, group in ((FrameKind.BROADCAST, BROADCAST), (FrameKind.MULTICAST, ALL_NODES)):
+    for kind, group in _GROUPS:
         headers = {"eth.src": context.own(host), "eth.dst": mac_text(group)}
-        # OpenFlow 1.0 has no match of all multicasts of IPv6, which are dropped there.
+        # OpenFlow 1.0 has no match of all groups: those but broadcasts are dropped there.
         is_sent_on = kind is FrameKind.BROADCAST or spec.protocol == "openflow13"
         arrivals = _all_but(context, host, {}) if is_sent_on else {}
         yield context.case(kind, host, headers, arrivals)

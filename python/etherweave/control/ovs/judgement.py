@@ -11,7 +11,13 @@ from etherweave.control.rules import CONTROLLER, IN_PORT, FabricPlan
 
 _ROUTED = {FrameKind.UNICAST, FrameKind.PAUSED, FrameKind.LOSSLESS}
 """Kinds of frames that the flow table forwards."""
-_TRAVELS = {*_ROUTED, FrameKind.BROADCAST, FrameKind.MULTICAST}
+_TRAVELS = {
+    *_ROUTED,
+    FrameKind.BROADCAST,
+    FrameKind.MULTICAST,
+    FrameKind.MULTICAST_IPV4,
+    FrameKind.GROUP,
+}
 """Kinds of frames that leave their first switch; others must end there."""
 DecisionQuery: TypeAlias = tuple[int, int, int, int]
 """Switch, port of entry, source and destination, as the core's ``decide`` takes them."""
@@ -24,6 +30,8 @@ class AllowedPorts(NamedTuple):
     """Of the flow table."""
     by_routing: tuple[int, ...] | None
     """Of the routing algorithm; None: not applicable, because ports are paused."""
+    written: int = 0
+    """Place from 1 of the priority that the rule gives to lossless packets; 0: it leaves theirs."""
 
 
 class FrameFinding(NamedTuple):

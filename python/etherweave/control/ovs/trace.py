@@ -34,6 +34,8 @@ _NO_RULE = re.compile(r"reg0=0x[123]")
 """A miss at bridges after the first, which is a hidden rule of Open vSwitch itself."""
 _FRAMES = "Datapath actions: "
 _BACK = ">> skipping output to input port"
+_ACTION_SET = "-> action set is: "
+_EXECUTED = "--. Executing action set:"
 _SLOWLY = re.compile(r"This flow is handled by the userspace slow path.*|  - .*")
 """Something else than the datapath rewrites the frame, with the reason; the result is the same."""
 _CALL = re.compile(r"(\w+)\((.*)\)")
@@ -116,6 +118,10 @@ class _TraceReader:
         """Visit and port of the output that was read last."""
         self._open: list[tuple[int, int]] = []
         """Indentation and number of the visits that may go on, outermost first."""
+        self._written: dict[int, Hit] = {}
+        """By visit, the rule that wrote its action set last."""
+        self._executed: set[int] = set()
+        """Visits whose action set is applied, because no table follows."""
 
     def read(self, line: str) -> None:
         text = line.lstrip(" ")
@@ -124,6 +130,10 @@ class _TraceReader:
             self._close(depth)
             self._open.append((depth, len(self.visits)))
             self.visits.append(BridgeVisit(bridge[1], self._last))
+        elif self._open and text == _EXECUTED:
+            # At the depth of its bridge, which goes on.
+            self._close(depth + 1)
+            self._executed.add(self._open[-1][1])
         elif self._open and text and not text.startswith("---"):
             self._close(depth)
             self._last = self._read_line(self._open[-1][1], text)
@@ -138,12 +148,15 @@ class _TraceReader:
         visit = self.visits[number]
         if hit := _hit(text):
             visit.hits.append(hit)
+        elif text.startswith(_ACTION_SET):
+            self._written[number] = visit.hits[-1]
         elif text.startswith(">>"):
             self._take_back(text)
         elif (port := _port(text)) is not None:
             if not visit.hits:
                 raise ValueError(f"{text!r} in {visit.bridge}: expected a table's rule before")
-            visit.sent.append(SentFrame(port, visit.hits[-1]))
+            hit = self._written[number] if number in self._executed else visit.hits[-1]
+            visit.sent.append(SentFrame(port, hit))
             return number, port
         return None
 

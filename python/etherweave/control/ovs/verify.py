@@ -162,13 +162,17 @@ def _follow(
     """Follow all frames, first while nothing is paused."""
     known = tally.context
     chosen, others, sets = pairs(known, options.pairs), list(services(known)), list(pauses(known))
-    both = (unicasts, lossless) if known.planned.spec.priorities else (unicasts,)
-    count = len(chosen) * (len(both) + len(sets)) + len(others)
-    for done in tally.count(oracle, chain(others, *(some(known, chosen) for some in both))):
+    tagged = (lossless,) if known.planned.spec.priorities else ()
+    count = len(chosen) * (1 + len(tagged)) * (1 + len(sets)) + len(others)
+
+    def routed(kind: FrameKind) -> Iterator[FrameCase]:
+        return chain(unicasts(known, chosen, kind), *(frames(known, chosen) for frames in tagged))
+
+    for done in tally.count(oracle, chain(others, routed(FrameKind.UNICAST))):
         progress("frames", done, count)
     for paused in sets:
         pause(paused)
-        for done in tally.count(oracle, unicasts(known, chosen, FrameKind.PAUSED), paused):
+        for done in tally.count(oracle, routed(FrameKind.PAUSED), paused):
             progress("frames", done, count)
 
 
@@ -222,10 +226,10 @@ class FrameTally:
         for (case, journey), some in zip(followed, queries, strict=True):
             self.followed[case.kind] += 1
             self.matched.update(_matched_rules(journey))
-            case_expected = with_raised_priority(self.context, case, journey)
-            finding = judge(
-                planned.plan, case_expected, journey, list(islice(decisions, len(some)))
-            )
+            allowed = list(islice(decisions, len(some)))
+            written = [decision.written for decision in allowed]
+            case_expected = with_raised_priority(self.context, case, journey, written)
+            finding = judge(planned.plan, case_expected, journey, allowed)
             if finding:
                 self.findings.append(finding)
 
@@ -237,8 +241,8 @@ def _decide(
     import polars
 
     table = polars.DataFrame(planned.deployment.decide(queries, sorted(paused)))
-    for by_table, by_routing in table.rows():
-        yield AllowedPorts(_numbers(by_table), None if paused else _numbers(by_routing))
+    for by_table, by_routing, written in table.rows():
+        yield AllowedPorts(_numbers(by_table), None if paused else _numbers(by_routing), written)
 
 
 def _pause(
@@ -252,8 +256,10 @@ def _pause(
     def set_vector(bridge: str, switch: SwitchPlan) -> None:
         number = switch.datapath_id - 1
         ports = frozenset(port for place, port in paused if place == number)
-        if switch.pause_bits:
-            load.change(daemons, bridge, pause_rule(switch.pause_bits, ports, None))
+        for rule in switch.rules:
+            if switch.pause_bits and rule.purpose is Purpose.PAUSE_VECTOR:
+                vector = pause_rule(switch.pause_bits, ports, rule.matched("vlan_pcp"))
+                load.change(daemons, bridge, vector)
 
     load.at_all(planned.plan, wiring, set_vector)
 

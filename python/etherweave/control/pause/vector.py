@@ -1,10 +1,17 @@
 """Timers of PAUSE and PFC, and the rules that write the pause vector as they change it."""
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from etherweave.control.pause.frame import CLASSES, Pause, PauseFrame
-from etherweave.control.rules import FlowRule, Purpose, SwitchPlan, WriteMetadata
+from etherweave.control.rules import (
+    CLASS_TABLE,
+    FlowRule,
+    Purpose,
+    SwitchPlan,
+    WriteMetadata,
+)
 
 UNTAGGED_CLASS = 0
 """The priority of packets without a VLAN tag (IEEE 802.1Q-2018, table 6-4)."""
@@ -51,7 +58,13 @@ class PauseTimers:
         ends = (end for until_ns in self._until_ns.values() for end in until_ns)
         return min((end for end in ends if end > now_ns), default=None)
 
-    def vector(self, bits: Mapping[int, int], traffic_class: int | None, now_ns: int) -> int:
+    def vector(
+        self,
+        bits: Mapping[int, int],
+        traffic_class: int | None,
+        now_ns: int,
+        sent_in: Mapping[int, int] = MappingProxyType({}),
+    ) -> int:
         """Write the pauses of a priority as one number.
 
         Parameters
@@ -62,13 +75,16 @@ class PauseTimers:
             The priority; None: a port's bit is set if any priority is paused.
         now_ns
             The clock [ns].
+        sent_in
+            By port, the priority in which its packets leave, where that is another one.
         """
         classes = range(CLASSES) if traffic_class is None else (traffic_class,)
         timed = self._until_ns.keys() & bits.keys()
-        paused = (
-            port for port in timed if any(self.is_paused(port, which, now_ns) for which in classes)
-        )
-        return sum(1 << bits[port] for port in paused)
+
+        def is_paused(port: int) -> bool:
+            return any(self.is_paused(port, sent_in.get(port, own), now_ns) for own in classes)
+
+        return sum(1 << bits[port] for port in timed if is_paused(port))
 
     def _lasts_ns(self, port: int, quanta: int) -> int:
         return quanta * self._quantum_ps[port] // 1000
@@ -86,6 +102,8 @@ class VectorRule(NamedTuple):
     """Bits of the vector."""
     traffic_class: int | None
     """The priority of those packets; None: any."""
+    sent_in: Mapping[int, int]
+    """By port, the priority in which rules send them instead."""
 
     def writing(self, vector: int) -> FlowRule:
         """Return the rule with a vector."""
@@ -131,7 +149,8 @@ class PauseVectors:
         """
         before = self._written
         self._written = [
-            timers.vector(self._bits, writer.traffic_class, now_ns) for writer in self._writers
+            timers.vector(self._bits, writer.traffic_class, now_ns, writer.sent_in)
+            for writer in self._writers
         ]
         now = zip(self._writers, self._written, before, strict=True)
         return [writer.writing(vector) for writer, vector, last in now if vector != last]
@@ -140,15 +159,17 @@ class PauseVectors:
 def _vector_rules(switch: SwitchPlan) -> list[VectorRule]:
     rules = [rule for rule in switch.rules if rule.purpose is Purpose.PAUSE_VECTOR]
     by_class = any(rule.matched("vlan_pcp") is not None for rule in rules)
-    return list(_each(rules, by_class))
+    return list(_each(rules, by_class, switch))
 
 
-def _each(rules: list[FlowRule], by_class: bool) -> Iterator[VectorRule]:
+def _each(rules: list[FlowRule], by_class: bool, switch: SwitchPlan) -> Iterator[VectorRule]:
+    lossless = {rule.matched("vlan_pcp") for rule in switch.rules if rule.table == CLASS_TABLE}
     for rule in rules:
         priority = rule.matched("vlan_pcp")
         # With vectors per class, the rule without a priority is for packets without a tag.
         traffic_class = UNTAGGED_CLASS if by_class and priority is None else priority
         assert traffic_class is None or traffic_class < CLASSES, "vlan_pcp has three bits"
+        sent_in = switch.pause_classes if priority in lossless - {None} else {}
         for step in rule.instructions:
             if isinstance(step, WriteMetadata):
-                yield VectorRule(rule, step.mask, traffic_class)
+                yield VectorRule(rule, step.mask, traffic_class, sent_in)
