@@ -52,8 +52,17 @@ ROUTINGS = ("valiant_group", "piggyback", "conditional", "minimal")
 LONGEST = "200us"
 """The end of a run at the latest, the same for every point: warm-up and length are detected."""
 
-FEW_LOADS = {"uniform": (0.2, 0.5, 0.8, 1.0), "adversarial": (0.05, 0.2, 0.4, 1.0)}
+FLOW_CONTROLS = {"figure_12": "credits", "figure_12_pauses": "pauses"}
+"""Figure 12 as the publication's simulator has it, and as Ethernet does."""
+
+FEW_LOADS = {"uniform": (0.2, 0.5, 0.8, 1.0), "adversarial": (0.05, 0.2, 0.3, 0.4, 1.0)}
 """Of figure 12, unless all is wanted."""
+
+FRAMES = "figure_12_frames"
+"""Conditional rules that pause frames alone deactivate, under ADV."""
+
+FRAMES_LOAD = 0.3
+"""Hosts of a switch want 8 · 0.3 = 2.4 times the rate of the port of their default rules."""
 
 
 @dataclass(frozen=True)
@@ -182,10 +191,18 @@ def _table_2_curves() -> Iterator[CurveExperiment]:
 
 
 def _figure_12_curves(full: bool) -> Iterator[CurveExperiment]:
-    for pattern in PATTERNS:
-        for routing in ROUTINGS:
-            loads = () if full else FEW_LOADS[pattern]
-            yield _curve("figure_12", "figure_12", pattern, routing, loads)
+    for name, flow_control in FLOW_CONTROLS.items():
+        switch: dict[str, object] = {"open_loop.switch.flow_control": flow_control}
+        for pattern in PATTERNS:
+            for routing in ROUTINGS:
+                loads = () if full else FEW_LOADS[pattern]
+                yield _with(_curve(name, "figure_12", pattern, routing, loads), switch)
+    frames: dict[str, object] = {
+        "open_loop.switch.flow_control": "pauses",
+        "open_loop.tables.conditional.trigger": "pause",
+    }
+    curve = _curve(FRAMES, "figure_12", "adversarial", "conditional_tables", (FRAMES_LOAD,))
+    yield _with(curve, frames)
 
 
 def _other_curves(full: bool) -> Iterator[CurveExperiment]:
@@ -204,8 +221,11 @@ def _fogsim_curves() -> Iterator[CurveExperiment]:
             yield _curve("fogsim", FOGSIM, pattern, "conditional_tables", (*low, *loads))
     for (routing, pattern), loads in FOGSIM_TRANSIT.items():
         curve = _curve("fogsim_transit", FOGSIM, pattern, routing, loads)
-        transit: dict[str, object] = {"open_loop.switch.transit_first": True}
-        yield CurveExperiment(curve.name, curve.scenario, {**curve.overrides, **transit})
+        yield _with(curve, {"open_loop.switch.transit_first": True})
+
+
+def _with(curve: CurveExperiment, overrides: dict[str, object]) -> CurveExperiment:
+    return CurveExperiment(curve.name, curve.scenario, {**curve.overrides, **overrides})
 
 
 def _curve(

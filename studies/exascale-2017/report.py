@@ -20,6 +20,7 @@ from etherweave.study import StudyResult
 from .experiments import FABRICS
 from .report_traffic import (
     figure_12,
+    figure_12_pauses,
     fogsim,
     traffic_butterfly,
     traffic_butterfly_2d,
@@ -32,6 +33,7 @@ __all__ = [
     "figure_08",
     "figure_11",
     "figure_12",
+    "figure_12_pauses",
     "fogsim",
     "traffic_butterfly",
     "traffic_butterfly_2d",

@@ -12,7 +12,7 @@ from etherweave.report.section import Section, Table
 from etherweave.report.style import INK, SERIES
 from etherweave.study import MissingResultError, StudyCheck, StudyResult
 
-from .experiments import OTHERS, PATTERNS, ROUTINGS
+from .experiments import FLOW_CONTROLS, FRAMES, OTHERS, PATTERNS, ROUTINGS
 
 TrafficCurves: TypeAlias = Mapping[tuple[str, str], pl.DataFrame]
 """Points by pattern and routing."""
@@ -25,6 +25,7 @@ LABELS = {
     "piggyback": "PB",
     "conditional": "conditional rules",
     "conditional_tables": "conditional rules, by tables",
+    "conditional_frames": "conditional rules, by pause frames alone",
     "ugal_local": "UGAL-L",
     "dimension_adaptive": "DAL",
     "ecmp": "ECMP",
@@ -135,20 +136,45 @@ def _figure_text(value: float, form: str) -> str:
 
 
 FIGURE_12_CAPTION = (
-    "The dragonfly of Table III: 129 groups of 16 switches with 8 hosts. Above, as published; "
+    "The dragonfly of Table III: 129 groups of 16 switches with 8 hosts, outputs that serve "
+    "transit before injection as those of the publication's simulator do. Above, as published; "
     "below, what is accepted, which the publication does not show. Open marks: less than 95 % of "
     "what is offered is accepted; latencies there show how long queues have become, not how long "
     "they will stay. Warm-up and length of every point are detected by one rule, 200 us at most."
 )
+FLOW_CONTROL_CAPTIONS = {
+    "figure_12": (
+        "With credits, as the publication's simulator has it: a port takes no packet while the far "
+        "end has no room or its own queue is full."
+    ),
+    "figure_12_pauses": (
+        "With pauses, as Ethernet has them: a port takes no packet while the far end pauses it or "
+        "its own queue is full."
+    ),
+}
+"""What deactivates conditional rules, by fabric."""
 
 
 def figure_12(study: StudyResult) -> Section:
-    """Show latency and accepted load against what is offered."""
-    curves = of_fabric(study, "figure_12", ROUTINGS)
-    title = "Figure 12: average latency under uniform (a) and adversarial (b) traffic"
-    checks = ["figure_12.*"]
+    """Show latency and accepted load with credits."""
+    return _figure_12("figure_12", study, {})
+
+
+def figure_12_pauses(study: StudyResult) -> Section:
+    """Show latency and accepted load with pauses, and what pause frames alone do."""
+    frames = study.results[f"{FRAMES}.adversarial.conditional_tables"].points
+    return _figure_12("figure_12_pauses", study, {("adversarial", "conditional_frames"): frames})
+
+
+def _figure_12(fabric: str, study: StudyResult, beside: TrafficCurves) -> Section:
+    """Show a figure 12; `beside` has curves that stand in the table alone."""
+    curves = of_fabric(study, fabric, ROUTINGS)
+    control = FLOW_CONTROLS[fabric]
+    title = f"Figure 12, {control}: average latency under uniform (a) and adversarial (b) traffic"
+    caption = f"{FLOW_CONTROL_CAPTIONS[fabric]} {FIGURE_12_CAPTION}"
+    checks = [f"{fabric}.*", *([f"{FRAMES}.*"] if beside else [])]
     return Section(
-        "figure_12", title, FIGURE_12_CAPTION, draw(curves), [curves_table(curves)], checks
+        fabric, title, caption, draw(curves), [curves_table({**curves, **beside})], checks
     )
 
 

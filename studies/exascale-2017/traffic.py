@@ -8,7 +8,16 @@ import polars as pl
 from etherweave.study.declared import Metric, Results
 from etherweave.study.experiments import CurveResult
 
-from .experiments import FOGSIM_ACCEPTED, FOGSIM_LATENCIES, FOGSIM_TRANSIT, PATTERNS
+from .experiments import (
+    FLOW_CONTROLS,
+    FOGSIM_ACCEPTED,
+    FOGSIM_LATENCIES,
+    FOGSIM_TRANSIT,
+    FRAMES,
+    FRAMES_LOAD,
+    PATTERNS,
+    ROUTINGS,
+)
 
 LATENCY = "latency_ns_mean"
 ACCEPTED = "load_accepted"
@@ -77,17 +86,22 @@ def _table_2() -> dict[str, Metric]:
 
 
 def _figure_12() -> dict[str, Metric]:
-    return {
-        "figure_12.uniform.conditional": partial(_resembling, "figure_12"),
-        "figure_12.uniform.piggyback": partial(_above, "figure_12"),
-        "figure_12.adversarial.minimal.bound": _bound("figure_12.adversarial.minimal"),
-        "figure_12.adversarial.minimal": _saturated("figure_12.adversarial.minimal"),
-        "figure_12.adversarial.valiant": _saturated("figure_12.adversarial.valiant_group"),
-        "figure_12.adversarial.small": _slower_when_small,
-        "figure_12.adversarial.conditional": partial(
-            _competitive, "figure_12.adversarial", ("conditional", "piggyback")
-        ),
-    }
+    rows: dict[str, Metric] = {}
+    for name in FLOW_CONTROLS:
+        rows |= {
+            f"{name}.uniform.conditional": partial(_resembling, name),
+            f"{name}.uniform.piggyback": partial(_above, name),
+            f"{name}.uniform.optimal": partial(_optimal, name),
+            f"{name}.adversarial.minimal": _saturated(f"{name}.adversarial.minimal"),
+            f"{name}.adversarial.valiant": _saturated(f"{name}.adversarial.valiant_group"),
+            f"{name}.adversarial.small": partial(_slower_when_small, name),
+            f"{name}.adversarial.latency": partial(_competitive_latency, name),
+            f"{name}.adversarial.conditional": partial(
+                _competitive, f"{name}.adversarial", ("conditional", "piggyback")
+            ),
+        }
+    bound = "figure_12.adversarial.minimal"
+    return {f"{bound}.bound": _bound(bound), **rows, f"{FRAMES}.adversarial": _frames}
 
 
 def _exascale() -> dict[str, Metric]:
@@ -150,12 +164,40 @@ def _above(fabric: str, results: Results) -> float:
     return min(above_minimal(results, fabric, "piggyback", "minimal"), default=math.nan)
 
 
-def _slower_when_small(results: Results) -> float:
+def _optimal(fabric: str, results: Results) -> float:
+    """Divide what conditional rules accept of full load by what the best of the others does."""
+    accepted = {routing: saturated(results, f"{fabric}.uniform.{routing}") for routing in ROUTINGS}
+    return accepted.pop("conditional") / max(accepted.values())
+
+
+def _slower_when_small(fabric: str, results: Results) -> float:
     """Return the least ratio of latencies, conditional by VAL, below half of VAL's saturation."""
-    valiant = "figure_12.adversarial.valiant_group"
+    valiant = f"{fabric}.adversarial.valiant_group"
     below = saturation(results, valiant) / 2
-    small = ratios(results, "figure_12.adversarial.conditional", valiant, below)
+    small = ratios(results, f"{fabric}.adversarial.conditional", valiant, below)
     return min(small, default=math.nan)
+
+
+def _competitive_latency(fabric: str, results: Results) -> float:
+    """Return the largest ratio of latencies, conditional by PB, from half of what VAL accepts on.
+
+    Loads that VAL does not carry are left out: it is the reference for ADV.
+    """
+    conditional, piggyback = (
+        points(results, f"{fabric}.adversarial.{routing}")
+        for routing in ("conditional", "piggyback")
+    )
+    most = saturation(results, f"{fabric}.adversarial.valiant_group")
+    load = pl.col("load")
+    both = conditional.join(piggyback, on="load").filter(load >= most / 2, load < most)
+    return max(map(float, both[LATENCY] / both[f"{LATENCY}_right"]), default=math.nan)
+
+
+def _frames(results: Results) -> float:
+    """Divide what rules accept that pause frames alone deactivate by what PB does."""
+    frames = _at(f"{FRAMES}.adversarial.conditional_tables", FRAMES_LOAD, ACCEPTED, results)
+    (pauses,) = (name for name, control in FLOW_CONTROLS.items() if control == "pauses")
+    return frames / _at(f"{pauses}.adversarial.piggyback", FRAMES_LOAD, ACCEPTED, results)
 
 
 def _competitive(name: str, routings: tuple[str, str], results: Results) -> float:

@@ -68,21 +68,60 @@ def test_a_routing_takes_the_priorities_that_it_needs_and_show_prints_them(
     assert done.exit_code == 0, done.stderr
 
 
-def test_conditional_rules_that_meet_no_pause_are_reported_and_a_small_buffer_makes_them_act(
+PAUSE_ALONE: dict[str, object] = {"open_loop__tables__conditional__trigger": "pause"}
+"""Rules that pause frames alone deactivate."""
+
+
+def test_rules_by_pause_frames_alone_that_meet_none_are_reported_and_a_small_buffer_makes_them_act(
     tmp_path: Path,
 ) -> None:
-    large = run(DRAGONFLY, tmp_path, routing="conditional")
-    small = run(DRAGONFLY, tmp_path, routing="conditional", switch__buffer="1MB")
+    tables = {"routing": "conditional_tables", **PAUSE_ALONE}
+    large = run(DRAGONFLY, tmp_path, **tables)
+    small = run(DRAGONFLY, tmp_path, **tables, switch__buffer="1MB")
     minimal = run(DRAGONFLY, tmp_path, routing="minimal")
     (warning,) = of_routing(large)
     assert warning.startswith(
-        "routing: conditional leaves minimal paths only where ports are paused"
+        "routing: conditional_tables leaves minimal paths only where ports are paused"
     )
-    assert "switch.buffer" in warning
+    assert "switch.buffer" in warning and 'trigger = "full"' in warning
     assert of_routing(small) == [] and of_routing(minimal) == []
     ends = [result.summary["end_ns"] for result in (small, large, minimal)]
     assert ends[0] < 0.9 * ends[1]
     assert ends[1] == pytest.approx(ends[2], rel=0.02)
+
+
+def test_conditional_rules_act_on_their_own_full_queue_whether_anyone_pauses_or_not(
+    tmp_path: Path,
+) -> None:
+    for routing in ("conditional", "conditional_tables"):
+        large = run(DRAGONFLY, tmp_path, routing=routing)
+        small = run(DRAGONFLY, tmp_path, routing=routing, switch__buffer="1MB")
+        minimal = run(DRAGONFLY, tmp_path, routing="minimal")
+        alone = {"routing": "conditional_tables", "switch__buffer": "1MB", **PAUSE_ALONE}
+        paused = run(DRAGONFLY, tmp_path, **alone)
+        assert of_routing(large) == of_routing(small) == []
+        # Eight hosts' load on one link: two global links a switch carry four times as much.
+        assert large.summary["end_ns"] < 0.75 * minimal.summary["end_ns"]
+        assert small.summary["end_ns"] < paused.summary["end_ns"]
+
+
+def test_a_depth_of_output_queues_that_nothing_asks_for_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text(f'routing = "conditional"\n{DRAGONFLY}')
+    depth = ("--set", "switch.output_queue=20kB")
+    assert command_line.invoke("show", file, *depth).exit_code == 0
+    for changes in (
+        ("--set", "routing=minimal"),
+        (
+            "--set",
+            "routing=conditional_tables",
+            "--set",
+            "open_loop.tables.conditional.trigger=pause",
+        ),
+    ):
+        done = command_line.invoke("show", file, *depth, *changes)
+        assert done.exit_code == 2
+        assert "switch.output_queue: 20kB; expected 40KiB, the default" in done.stderr
 
 
 def test_piggyback_says_where_no_link_can_be_marked_as_saturated(tmp_path: Path) -> None:

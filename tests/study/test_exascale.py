@@ -216,6 +216,8 @@ DRAGONFLY: dict[str, object] = {"topology": {"dragonfly": {"p": 2, "a": 4, "h": 
 SHORT: dict[str, object] = {"open_loop.warm_up": "15us", "open_loop.measured": "10us"}
 SMALL_TRAFFIC: dict[str, dict[str, object]] = {
     "figure_12": {**DRAGONFLY, **SHORT, "open_loop.loads": [0.05, 0.3, 1.0]},
+    "figure_12_pauses": {**DRAGONFLY, **SHORT, "open_loop.loads": [0.05, 0.3, 1.0]},
+    "figure_12_frames": {**DRAGONFLY, **SHORT},
     "exascale": {**DRAGONFLY, **SHORT, "design": {}},
     "butterfly": {
         **SHORT,
@@ -297,12 +299,18 @@ def test_the_page_has_every_section_and_is_drawn_again_from_the_directory(
         assert title in text
     assert "Assumptions" in text
     assert "Fabrics" in text
-    for title in ("Figure 12:", "A flattened butterfly", "A folded Clos", "FOGSim on 1,056"):
+    for title in (
+        "Figure 12, credits:",
+        "Figure 12, pauses:",
+        "A flattened butterfly",
+        "A folded Clos",
+        "FOGSim on 1,056",
+    ):
         assert title in text
     assert "Not shown" not in text
     assert "Computed against published" in text
     (small.directory / "checks.json").write_text(small.to_json(), encoding="utf-8")
     assert write_report(small.directory, tmp_path).read_bytes() == page.read_bytes()
     drawn = ("table_1", "table_1_access", "figure_04", "figure_06", "figure_08", "table_2")
-    for name in (*drawn, "figure_11", "figure_12", "traffic_clos", "fogsim"):
+    for name in (*drawn, "figure_11", "figure_12", "figure_12_pauses", "traffic_clos", "fogsim"):
         assert (tmp_path / f"{name}.svg").read_bytes().startswith(b"<?xml")

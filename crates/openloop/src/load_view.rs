@@ -83,18 +83,20 @@ impl LoadView for SwitchLoad<'_> {
         state.fails && self.outages.touch(switch, usize::from(port), self.now..=self.now)
     }
 
-    /// With pauses, when the far end has paused the channel; with credits, as the far end has no room or the output
-    /// queue is full.
+    /// With pauses, while the far end pauses the channel; with credits, while the far end has no room.
     fn is_paused(&self, port: u8, channel: u8) -> bool {
-        if self.is_down(port) {
-            return true;
-        }
-        if let Some(queue) = self.queues.get(self.output(port, channel)) {
-            return queue.is_paused;
-        }
+        let is_stopped = match self.queues.get(self.output(port, channel)) {
+            Some(queue) => queue.is_paused,
+            None => self.credits(port, channel) == 0,
+        };
+        is_stopped || self.is_down(port)
+    }
+
+    /// With pauses, credits are the room of the channel's own queue.
+    fn is_blocked(&self, port: u8, channel: u8) -> bool {
         let state = &self.ports[self.base + usize::from(port)];
         let full = self.links[usize::from(state.link)].full;
-        self.credits(port, channel) == 0 || state.link_free > self.now + full
+        self.is_paused(port, channel) || self.credits(port, channel) == 0 || state.link_free > self.now + full
     }
 }
 

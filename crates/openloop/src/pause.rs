@@ -136,3 +136,6 @@ impl Shard {
         self.send_next(constants, output >> self.shift);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Result<(), InputErrors> {
     errors.check(params::check(&scenario.params()));
     check_run(&mut errors, scenario);
     errors.check(routing::check_controller(scenario));
+    errors.check(routing::check_output_queue(scenario));
     if let Some(observe) = &scenario.observe {
         errors.check(observe.check(scenario.run.end).map_err(|error| error.within("observe")));
     }

@@ -1,8 +1,9 @@
 //! The routing of a run: that of its family unless the scenario names one, its paths, and whether it may deadlock.
 
 use etherweave_primitives::{InputError, Priority, SwitchId};
+use etherweave_routing::tables::Trigger;
 use etherweave_routing::{FabricOf, Outage, PacketRouting, RoutingKind, Saturation, Verdict, Visit, prove};
-use etherweave_sim::params::{FlowControl, LossDetection, Reliability};
+use etherweave_sim::params::{FlowControl, LossDetection, Reliability, SwitchModel, SwitchParams};
 use etherweave_sim::{Paths, PortRow, PreparedRouting};
 use etherweave_topology::{Family, LinkClass, Topology, TopologyKind};
 
@@ -110,6 +111,23 @@ pub(crate) fn check_controller(scenario: &Scenario) -> Result<(), InputError> {
     InputError::unless(is_used, "controller", format!("given with routing = \"{}\"", scenario.routing.name()), expected)
 }
 
+/// Rejects a depth of output queues that nothing asks for.
+///
+/// # Errors
+/// With the depth.
+pub(crate) fn check_output_queue(scenario: &Scenario) -> Result<(), InputError> {
+    let (queue, default) = (scenario.switch.output_queue, SwitchParams::default().output_queue);
+    let by_tables = scenario.routing == RoutingKind::ConditionalTables
+        && scenario.open_loop.tables.conditional.trigger != Trigger::Pause;
+    let is_used =
+        scenario.switch.model == SwitchModel::InputQueued || scenario.routing == RoutingKind::Conditional || by_tables;
+    let expected = format!(
+        "{default}, the default: nothing here is input_queued or goes by conditional rules that ask for queues, so \
+         that it cannot take effect"
+    );
+    InputError::unless(is_used || queue == default, "switch.output_queue", queue, expected)
+}
+
 /// What must be known before a run: that it may deadlock, and that packets overtake each other which the transport then
 /// takes for lost.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
@@ -155,7 +173,8 @@ pub(crate) fn pause_warning(kind: RoutingKind, ports: &[PortRow]) -> Option<Stri
     (queue_max >= QUEUE_MIN && !between().any(is_stopped)).then(|| {
         format!(
             "routing: {} leaves minimal paths only where ports are paused, and no port between switches was, with up \
-             to {queue_max} B in a queue: every packet went minimally; a smaller switch.buffer pauses sooner",
+             to {queue_max} B in a queue: every packet went minimally; a smaller switch.buffer pauses sooner, and with \
+             open_loop.tables.conditional.trigger = \"full\" a full queue of the own switch does as well",
             kind.name()
         )
     })

@@ -23,8 +23,8 @@ pub struct Run {
     estimate: Estimate,
     topology: Topology,
     simulation: Simulation,
-    /// Whether its routing asks which ports are paused.
-    goes_by_pauses: bool,
+    /// Whether its packets leave minimal paths only where ports are paused.
+    goes_by_pauses_alone: bool,
     snap_length: Option<u32>,
     setup: WallTime,
 }
@@ -84,11 +84,11 @@ impl Run {
         estimate.warnings.extend(check::warnings(&scenario, &experiment.topology));
         estimate.warnings.extend(nodes::placement_warnings(&scenario, &experiment.jobs));
         let (topology, setup) = (experiment.topology, started.elapsed());
-        let goes_by_pauses = match &experiment.paths {
+        let goes_by_pauses_alone = match &experiment.paths {
             Paths::PerFlow { .. } => false,
-            Paths::PerPacket(prepared) => prepared.goes_by_pauses(),
+            Paths::PerPacket(prepared) => prepared.goes_by_pauses_alone(),
         };
-        Ok(Run { scenario, estimate, topology, simulation, goes_by_pauses, snap_length, setup })
+        Ok(Run { scenario, estimate, topology, simulation, goes_by_pauses_alone, snap_length, setup })
     }
 
     /// What it is expected to need.
@@ -157,7 +157,7 @@ impl Run {
         let report = self.simulation.report_on(processes);
         let (finished, stuck_report) = finish.as_ref().map_or(("fault", None), finished);
         let totals = &report.totals;
-        let unpaused = self.goes_by_pauses.then(|| pause_warning(self.scenario.routing, &report.ports)).flatten();
+        let unpaused = self.goes_by_pauses_alone.then(|| pause_warning(self.scenario.routing, &report.ports)).flatten();
         let summary = Summary {
             name: self.scenario.name.clone(),
             seed: self.scenario.seed,

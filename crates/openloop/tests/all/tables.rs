@@ -2,7 +2,7 @@
 
 use etherweave_forwarding::{CompactionKind, PlanKind};
 use etherweave_forwarding::{ConditionalTables, MinimalTables};
-use etherweave_openloop::{Arrival, Experiment, Pattern, Report, RunParams, StatedLinks, SwitchParams};
+use etherweave_openloop::{Arrival, Experiment, FlowControl, Pattern, Report, RunParams, StatedLinks, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::dependency_cycle;
 use etherweave_routing::tables::{ChannelScheme, CompiledTables, LegalHops, Trigger};
@@ -59,9 +59,19 @@ impl Bench {
     }
 
     fn run<R: PacketRouting>(&self, routing: R, pattern: Pattern, load: f64, us: u64) -> Report {
+        self.run_with(SwitchParams::default(), routing, pattern, load, us)
+    }
+
+    fn run_with<R: PacketRouting>(
+        &self,
+        switch: SwitchParams,
+        routing: R,
+        pattern: Pattern,
+        load: f64,
+        us: u64,
+    ) -> Report {
         let span = Duration::from_us(us);
         let run = RunParams::fixed(load, span, span, 1);
-        let switch = SwitchParams::default();
         let report = Experiment {
             topology: &self.topology,
             links: StatedLinks::default(),
@@ -77,6 +87,10 @@ impl Bench {
         assert_eq!(report.made, report.delivered + report.in_flight, "nothing is lost");
         report
     }
+}
+
+fn pauses() -> SwitchParams {
+    SwitchParams { flow_control: FlowControl::Pauses, ..SwitchParams::default() }
 }
 
 /// Every group to the next.
@@ -217,20 +231,46 @@ fn an_alternative_uplink_doubles_what_two_flows_of_one_share_carry() {
     let congestion = ConditionalTables { trigger: Trigger::Congestion { packets: 4 }, ..Default::default() };
     let both = load(bench.conditional(&congestion));
     assert!((both - 2.0).abs() < 0.02, "two links, chosen by congestion: {both}");
+    // Nobody pauses the uplink, whose queue holds one flow too many: pause frames alone do not say that.
+    let paused = |trigger| {
+        let tables = bench.conditional(&ConditionalTables { trigger, ..Default::default() });
+        bench.run_with(pauses(), tables, pattern.clone(), 1.0, 2_000).load_accepted * 16.0
+    };
+    let [alone, both] = [Trigger::Pause, Trigger::Full].map(paused);
+    assert!((alone - 1.0).abs() < 0.005, "one link, by pauses alone: {alone}");
+    assert!((both - 2.0).abs() < 0.02, "two links, by pauses and full queues: {both}");
+}
+
+/// A resumed port sends `n` packets of `T` before it is paused again, in `(n - 1) T + 2 delay`, and gets `3 · load`
+/// times what it could send in that time: its queue grows where `3 · load > n T / ((n - 1) T + 2 delay)`. That is 2.5
+/// with one packet of 200 ns between XOFF and XON, on 40 ns of cable, and 1.08 with eight; 3 · 0.45 is 1.35. The three
+/// hosts beside the global link have no port that anyone pauses, and wait for it with all others: 15 of 18 are left.
+#[test]
+fn pause_frames_alone_fail_where_a_resumed_port_gets_more_than_it_sends() {
+    let bench = Bench::dragonfly(3);
+    let share = |trigger, resume_below| {
+        let tables = bench.conditional(&ConditionalTables { trigger, ..Default::default() });
+        let switch = SwitchParams { resume_below, ..pauses() };
+        bench.run_with(switch, tables, adversarial(), 0.45, 100).load_accepted / 0.45
+    };
+    let [near, far] = [1, 8].map(|resume_below| share(Trigger::Pause, resume_below));
+    assert!(near > 15.0 / 18.0 && far < 15.0 / 18.0, "{near} {far}");
+    let full = [1, 8].map(|resume_below| share(Trigger::Full, resume_below));
+    assert!(full.iter().all(|&share| share > 0.98), "{full:?}");
 }
 
 #[test]
 fn the_lower_the_threshold_of_congestion_the_shorter_the_queues_that_packets_wait_in() {
-    // Under ADV the minimal link's queue grows until packets are diverted: by 4 packets, by 16, by a pause.
+    // Under ADV the minimal link's queue grows until packets are diverted: by 4 packets, by 16, by a full queue.
     let bench = Bench::dragonfly(3);
     let run = |trigger| {
         let params = ConditionalTables { trigger, ..ConditionalTables::default() };
         bench.run(bench.conditional(&params), adversarial(), 0.2, 50)
     };
-    let [low, high, pause] =
-        [Trigger::Congestion { packets: 4 }, Trigger::Congestion { packets: 16 }, Trigger::Pause].map(run);
-    let [low, high, pause] = [low, high, pause].map(|report| report.latency_ns_mean.unwrap());
-    assert!(low < high && high < pause, "{low} {high} {pause}");
+    let [low, high, full] =
+        [Trigger::Congestion { packets: 4 }, Trigger::Congestion { packets: 16 }, Trigger::Full].map(run);
+    let [low, high, full] = [low, high, full].map(|report| report.latency_ns_mean.unwrap());
+    assert!(low < high && high < full, "{low} {high} {full}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use etherweave_primitives::{InputError, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology};
 
-use super::tables::CompiledTables;
+use super::tables::{CompiledTables, Trigger};
 use super::{
     HashScope, InputChannel, KnownTraffic, LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious, OutputChannel,
     PacketRouting, RoutedPacket, Saturation,
@@ -79,8 +79,8 @@ impl<R: PacketRouting> PacketRouting for Checked<R> {
         self.routing.measures()
     }
 
-    fn goes_by_pauses(&self) -> bool {
-        self.routing.goes_by_pauses()
+    fn trigger(&self) -> Option<Trigger> {
+        self.routing.trigger()
     }
 
     fn oblivious(&self) -> Option<&dyn Oblivious> {

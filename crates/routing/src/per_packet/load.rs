@@ -30,6 +30,17 @@ pub trait LoadView: Copy {
     /// Whether the link of a port is down now, which its switch sees at once.
     fn is_down(&self, port: u8) -> bool;
 
-    /// Whether a channel takes no packet now: its link is down, its far end has paused it or has no room.
+    /// Whether a channel may not send now: its link is down, its far end has paused it or has no room.
     fn is_paused(&self, port: u8, channel: u8) -> bool;
+
+    /// Whether a channel takes no packet now: it is [paused](LoadView::is_paused), or its queue at the own switch is
+    /// full. By default no queue ever is.
+    fn is_blocked(&self, port: u8, channel: u8) -> bool {
+        self.is_paused(port, channel)
+    }
+
+    /// The largest packet in the unit of queues. By default packets are counted.
+    fn packet_max(&self) -> u32 {
+        1
+    }
 }

@@ -84,6 +84,7 @@ pub use valiant_switch::ValiantSwitch;
 use etherweave_topology::{LinkClass, Topology};
 
 use etherweave_primitives::InputError;
+use tables::Trigger;
 
 /// Where everything is on one kind of fabric: what routings for it have in common.
 pub trait FabricPlan: Sized {
@@ -228,9 +229,9 @@ pub trait PacketRouting: Send + Sync + 'static {
         false
     }
 
-    /// Whether decisions ask which ports are [paused](LoadView::is_paused). By default not.
-    fn goes_by_pauses(&self) -> bool {
-        false
+    /// What deactivates its conditional rules. By default it has none.
+    fn trigger(&self) -> Option<Trigger> {
+        None
     }
 
     /// Groups of hosts between which a simulation measures traffic for it, where it has not learnt what hosts will

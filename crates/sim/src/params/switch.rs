@@ -80,8 +80,9 @@ pub struct SwitchParams {
     pub speed_up: u32,
     /// With `input_queued`: which input is served first at an output. Default "age".
     pub arbiter: Arbiter,
-    /// With `input_queued`: depth of the queue of an output, at least the largest frame, or 0: packets cross when the
-    /// link is free. Default "40KiB".
+    /// Depth of the queue of an output, at least the largest frame. With `input_queued` no more packets cross, and 0
+    /// lets them cross when the link is free. In a shared buffer, conditional rules take the output for full from that
+    /// depth on, and nothing else asks. Default "40KiB".
     pub output_queue: Bytes,
     /// Whole packet memory: reserves, shared pool and headroom are taken from it.
     pub buffer: Bytes,

@@ -207,11 +207,6 @@ impl Crossbars {
         is_idle || output.queued() + self.largest_frame <= self.output_queue
     }
 
-    /// The largest frame, as buffers count [B].
-    pub fn largest_frame(&self) -> u32 {
-        self.largest_frame
-    }
-
     /// The input queues whose first packets wait for an output, the longest waiting first.
     fn waiting(&self, egress: PortIndex) -> impl Iterator<Item = InputQueueIndex> {
         let at = |next: InputQueueIndex| (next != END).then_some(next);

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use etherweave_primitives::{ChannelId, HostId, InputError, Port as PortNumber, Priority, SwitchId, Time, mix};
+use etherweave_routing::tables::Trigger;
 use etherweave_routing::{
     FabricOf, HashScope, InputChannel, LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious, PacketRouting,
     RoutedPacket, RoutingKind, Saturation, Visit, hops_max,
@@ -23,6 +24,7 @@ use super::neighbour_loads::NeighbourLoads;
 use super::port::Port;
 use crate::engine::Shard;
 use crate::fluid::Fluid;
+use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::indices::{EndpointIndex, PortIndex};
 use crate::packet::{Handle, PacketRoute};
 
@@ -33,7 +35,7 @@ trait SwitchRouting: Send + Sync {
     fn neighbourhood(&self) -> Neighbourhood;
     fn saturation(&self) -> Option<Saturation>;
     fn measures(&self) -> Option<MeasuredGroups>;
-    fn goes_by_pauses(&self) -> bool;
+    fn trigger(&self) -> Option<Trigger>;
     fn start(&self, packet: &mut RoutedPacket);
     fn decide(&self, at: InputChannel, packet: &mut RoutedPacket, load: SwitchLoad<'_>) -> NextHop;
     fn decide_beforehand(&self, at: InputChannel, packet: &mut RoutedPacket, load: FullPorts<'_>) -> NextHop;
@@ -61,8 +63,8 @@ impl<R: PacketRouting> SwitchRouting for R {
         PacketRouting::measures(self)
     }
 
-    fn goes_by_pauses(&self) -> bool {
-        PacketRouting::goes_by_pauses(self)
+    fn trigger(&self) -> Option<Trigger> {
+        PacketRouting::trigger(self)
     }
 
     fn start(&self, packet: &mut RoutedPacket) {
@@ -139,15 +141,20 @@ impl PreparedRouting {
         self.routing.saturation()
     }
 
-    /// Whether decisions ask which ports are paused.
-    pub fn goes_by_pauses(&self) -> bool {
-        self.routing.goes_by_pauses()
+    /// Whether packets leave minimal paths only where ports are paused.
+    pub fn goes_by_pauses_alone(&self) -> bool {
+        self.routing.trigger() == Some(Trigger::Pause)
+    }
+
+    /// What deactivates its conditional rules, if it has any.
+    pub(crate) fn trigger(&self) -> Option<Trigger> {
+        self.routing.trigger()
     }
 
     /// Whether it depends on more than where load is: on pauses, or on time.
     pub(crate) fn needs_packets(&self) -> bool {
         let goes_by_gaps = matches!(self.routing.hash_scope(), HashScope::PerFlowlet { .. });
-        goes_by_gaps || self.routing.goes_by_pauses() || self.routing.measures().is_some()
+        goes_by_gaps || self.trigger().is_some_and(Trigger::goes_by_pauses) || self.routing.measures().is_some()
     }
 
     /// The routing as one that looks at no queue.
@@ -266,6 +273,10 @@ pub(crate) struct SwitchLoad<'a> {
     unit: u32,
     crossbars: &'a Crossbars,
     class_of_priority: &'a [u8; 8],
+    /// Depth from which the queue of an output counts as full [B].
+    queue_max: u32,
+    /// The largest frame, as buffers count [B].
+    packet_max: u32,
     neighbours: Option<&'a NeighbourLoads>,
     group_traffic: Option<&'a GroupTraffic>,
     fluid: Option<&'a Fluid>,
@@ -290,11 +301,10 @@ impl SwitchLoad<'_> {
         self.credits[usize::from(port)].channels[priority].taken() * self.unit
     }
 
-    /// Whether an output takes no packet of the largest size from the crossbar.
-    fn is_full(&self, port: u8, channel: u8) -> bool {
-        let (credits, output) = (&self.credits[usize::from(port)], &self.ports[usize::from(port)]);
-        let available = credits.channels[usize::from(self.base + channel)].available * self.unit;
-        available < self.crossbars.largest_frame() || !self.crossbars.has_room(output, self.now)
+    /// Whether the far end of an output of a crossbar lacks room for a packet of the largest size.
+    fn lacks_credits(&self, port: u8, channel: u8) -> bool {
+        let credits = &self.credits[usize::from(port)];
+        credits.channels[usize::from(self.base + channel)].available * self.unit < self.packet_max()
     }
 }
 
@@ -340,7 +350,7 @@ impl LoadView for SwitchLoad<'_> {
 
     fn is_paused(&self, port: u8, channel: u8) -> bool {
         if self.crossbars.are_used() {
-            return self.is_down(port) || self.is_full(port, channel);
+            return self.is_down(port) || self.lacks_credits(port, channel);
         }
         // Under credits, all classes are marked as paused: see `super::credits`.
         let stopped = match self.credits.get(usize::from(port)) {
@@ -348,6 +358,21 @@ impl LoadView for SwitchLoad<'_> {
             Some(credits) => credits.blocked_classes,
         };
         self.is_down(port) || stopped & 1 << self.class(channel) != 0
+    }
+
+    /// Before a crossbar, while the queue of the output has no room for a largest frame; in a shared buffer, which
+    /// takes what comes, while the queue of the class would hold more than that with one.
+    fn is_blocked(&self, port: u8, channel: u8) -> bool {
+        let is_full = if self.crossbars.are_used() {
+            !self.crossbars.has_room(&self.ports[usize::from(port)], self.now)
+        } else {
+            self.occupancy(port, channel) + self.packet_max() > self.queue_max
+        };
+        is_full || self.is_paused(port, channel)
+    }
+
+    fn packet_max(&self) -> u32 {
+        self.packet_max
     }
 }
 
@@ -430,6 +455,8 @@ impl Shard {
             unit: self.credits.unit,
             crossbars: &self.crossbars,
             class_of_priority,
+            queue_max: self.constants.params.switch.output_queue.get() as u32,
+            packet_max: self.constants.largest_frame - PREAMBLE_AND_GAP,
             neighbours: self.neighbour_loads.as_deref(),
             group_traffic: self.group_traffic.as_deref(),
             fluid: self.fluid.as_deref(),

@@ -138,8 +138,8 @@ impl PacketRouting for CompiledTables {
         Some(self)
     }
 
-    fn goes_by_pauses(&self) -> bool {
-        self.trigger == Trigger::Pause && self.choices.are_watched()
+    fn trigger(&self) -> Option<Trigger> {
+        self.choices.are_watched().then_some(self.trigger)
     }
 
     /// A switch distinguishes packets by what it matches: among the ports of a rule it hashes by flow.

@@ -121,14 +121,15 @@ fn check_model(params: &SimParams, frame: Bytes) -> Checked {
     let arbiter = "an order of inputs";
     let expected = "none: nothing here is input_queued, so that it cannot take effect";
     require(is_queued || switch.arbiter == default.arbiter, "switch.arbiter", arbiter, expected)?;
-    require_effect(is_queued, "switch.output_queue", switch.output_queue, default.output_queue, "is input_queued")?;
+    let queue = switch.output_queue;
+    let zero = if is_queued { "0, or " } else { "" };
+    let least = format!("{zero}at least the largest frame on the wire, {frame}");
+    let is_default = queue == default.output_queue;
+    require(is_default || is_queued && queue.get() == 0 || queue >= frame, "switch.output_queue", queue, least)?;
+    require(queue <= BUFFER_MAX, "switch.output_queue", queue, "less than 4GiB")?;
     if !is_queued {
         return Ok(());
     }
-    let queue = switch.output_queue;
-    let least = format!("0, or at least the largest frame on the wire, {frame}");
-    require(queue.get() == 0 || queue >= frame, "switch.output_queue", queue, least)?;
-    require(queue <= BUFFER_MAX, "switch.output_queue", queue, "less than 4GiB")?;
     let found = match &params.flow_control {
         FlowControl::None {} => "none",
         FlowControl::GlobalPause(_) => "global_pause",
