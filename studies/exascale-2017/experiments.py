@@ -102,6 +102,9 @@ REACTIONS = {
 }
 """Traffic that changes: as often as CG does, seldom, and once."""
 
+SAMPLING_MS = (2, 3)
+"""Reactions of a controller that samples packets [ms]."""
+
 FOGSIM = "../../scenarios/open_loop/fogsim_1056"
 """A network on which FOGSim, public version 5, was run; the publication shows none of it."""
 
@@ -188,6 +191,15 @@ def curves(full: bool) -> list[CurveExperiment]:
 def _table_2_curves() -> Iterator[CurveExperiment]:
     for name, scenario in REACTIONS.items():
         yield CurveExperiment(f"table_2.{name}", f"../../scenarios/open_loop/{scenario}")
+    for reaction_ms in SAMPLING_MS:
+        overrides: dict[str, object] = {
+            "open_loop.routings": ["controller"],
+            "open_loop.controller.reaction": f"{reaction_ms}ms",
+            # Whole turns, longer than the reaction.
+            "open_loop.warm_up": "9720us",
+        }
+        name, scenario = f"table_2.sampling_{reaction_ms}ms", REACTIONS["cg"]
+        yield CurveExperiment(name, f"../../scenarios/open_loop/{scenario}", overrides)
 
 
 def _figure_12_curves(full: bool) -> Iterator[CurveExperiment]:

@@ -17,6 +17,7 @@ from .experiments import (
     FRAMES_LOAD,
     PATTERNS,
     ROUTINGS,
+    SAMPLING_MS,
 )
 
 LATENCY = "latency_ns_mean"
@@ -81,6 +82,10 @@ def _table_2() -> dict[str, Metric]:
     return {
         **{f"table_2.reaction.{name}": partial(reaction, name) for name in cg[2:]},
         **{f"table_2.cg.{name}": partial(of, "cg", ACCEPTED, name) for name in cg},
+        **{
+            f"table_2.cg.sampling_{ms}ms": partial(of, f"sampling_{ms}ms", ACCEPTED, "controller")
+            for ms in SAMPLING_MS
+        },
         "table_2.steady.controller": partial(of, "steady", ACCEPTED, "controller"),
     }
 

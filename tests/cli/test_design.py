@@ -54,6 +54,41 @@ def test_a_design_has_counts_proofs_tables_power_and_cost() -> None:
     assert not figures["missing"]
 
 
+def test_switches_that_learn_keep_hosts_at_the_edge_and_switches_in_the_middle() -> None:
+    figures = etherweave.design(DRAGONFLY, {"design.routings": [], "design.tables.peers": 5})
+    # 72 hosts on 36 switches, two each with five peers: 2 + 10; 35 other switches.
+    kept = {
+        count["bridging"]: (count["access"]["entries"], count["core"]["entries"])
+        for count in figures["bridging"]
+    }
+    encapsulated = ("trill", "fabricpath", "spb", "vxlan")
+    assert kept == {"learning": (12, 72)} | dict.fromkeys(encapsulated, (12, 35))
+    assert [count["header_bytes"] for count in figures["bridging"]] == [0, 20, 16, 22, 50]
+    assert all(count["flooded_share"] == 0 for count in figures["bridging"])
+    # The profile has no figures of CAMs.
+    assert not any(one["is_encapsulated"] for one in figures["power"]["organisations"])
+
+
+def test_entries_that_are_learnt_draw_power_where_a_profile_has_cams() -> None:
+    changes = {"design.routings": [], "design.tables.peers": 5, "design.power": "exascale-2015"}
+    rates = dict.fromkeys(("host_rate", "local_rate", "global_rate"), "40Gb/s")
+    figures = etherweave.design({"topology": {"dragonfly": rates}}, changes)
+    first, flat, *_ = figures["power"]["organisations"]
+    # 12 hosts and 35 switches against 72 hosts.
+    assert (first["is_encapsulated"], first["entries"]) == (True, 12 + 35)
+    assert (flat["is_encapsulated"], flat["entries"]) == (False, 72)
+    drawn = first["fabric"]["tables_w"] / flat["fabric"]["tables_w"]
+    # Searches of a port draw some 80 uW, of which whole ones are counted.
+    assert drawn == pytest.approx(47 / 72, rel=1e-2)
+
+
+def test_a_comparison_has_the_entries_of_all_organisations(dragonfly: Path) -> None:
+    printed = run("--compare", dragonfly, "--set", "design.tables.peers=5").stdout
+    row = printed[printed.index("per switch") :].splitlines()[1]
+    compacted = etherweave.design(DRAGONFLY)["tables"]["compacted"]["largest"]["entries"]
+    assert row.split() == ["small", "72", "37", "13", f"{compacted}", "72", "12", "35"]
+
+
 def test_the_busiest_channel_of_the_testbed_takes_what_three_hosts_send() -> None:
     busiest = etherweave.design({"topology": {"fat_tree": {}}})["busiest"]
     for by in ("tables", "algorithm"):

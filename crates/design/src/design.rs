@@ -8,7 +8,8 @@ use etherweave_topology::{Topology, TopologyKind};
 
 use crate::proofs::ProvedFabric;
 use crate::{
-    Bill, BusiestChannels, DesignError, DesignSpec, FabricFigures, RoutingProof, TableCounts, WattsOf, proofs,
+    Bill, BridgingCount, BusiestChannels, DesignError, DesignSpec, FabricFigures, RoutingProof, TableCounts, WattsOf,
+    proofs,
 };
 
 /// Switches whose tables are planned between two reports of progress.
@@ -27,6 +28,8 @@ pub struct Design {
     pub routings: Vec<RoutingProof>,
     /// What forwarding tables need; none where there is a reason in [`Design::missing`].
     pub tables: Option<TableCounts>,
+    /// What tables of switches that learn addresses need.
+    pub bridging: Vec<BridgingCount>,
     /// The channels that are full first; none where there are no tables, or a reason in [`Design::missing`].
     pub busiest: Option<BusiestChannels>,
     /// What it draws.
@@ -114,7 +117,8 @@ impl Design {
         let drawn = power.as_ref().map(|power| Power::from_uw((power.design().fabric.total_w * 1e6) as u64));
         let cost = noted(Bill::of(topology, drawn, spec)?, "cost", &mut missing);
         let (name, family) = (name.to_owned(), kind.name());
-        Ok(Design { name, family, fabric, routings, tables, busiest, power, cost, missing })
+        let bridging = BridgingCount::all(topology, spec);
+        Ok(Design { name, family, fabric, routings, tables, bridging, busiest, power, cost, missing })
     }
 
     /// All figures, as JSON.

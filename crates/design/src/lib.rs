@@ -21,6 +21,7 @@
 //! assert!(design.routings.iter().all(|routing| routing.is_free));
 //! ```
 
+mod bridging;
 mod busiest;
 mod compare;
 mod counts;
@@ -36,6 +37,7 @@ mod spec;
 mod tables;
 mod watts;
 
+pub use bridging::{Bridging, BridgingCount};
 pub use busiest::{BusiestChannel, BusiestChannels, BusiestUnder};
 pub use compare::{Comparison, DesignMetrics};
 pub use counts::{CableCount, FabricFigures, TaperRatio};

@@ -44,8 +44,14 @@ impl DesignSpec {
         let TableProfile { exact_entries, ternary_entries, .. } = self.tables.capacity;
         errors.check(at_least_one("tables.capacity.exact_entries", exact_entries));
         errors.check(at_least_one("tables.capacity.ternary_entries", ternary_entries));
+        errors.check(at_least_one("tables.peers", self.tables.peers.unwrap_or(1)));
         errors.check(self.activity.as_ref().map_or(Ok(()), ActivitySpec::check));
         errors.into_result()
+    }
+
+    /// Mean size of a packet.
+    pub(crate) fn packet(&self) -> Bytes {
+        self.activity.as_ref().map_or_else(packet, |activity| activity.packet)
     }
 }
 
@@ -72,6 +78,10 @@ pub struct TablesSpec {
     /// Whether each of several ports has a rule for its share of the sources. Absent: as suits the family.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share_by_source: Option<bool>,
+    /// Hosts that each host exchanges frames with while tables of switches that learn keep their addresses, at least
+    /// 1. Absent: all others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peers: Option<u32>,
 }
 
 /// The same load on every channel: `[design.activity]`.

@@ -71,6 +71,10 @@ pub struct TableFit {
 }
 
 impl TableFit {
+    pub(crate) fn new(entries: u64, capacity: u64) -> TableFit {
+        TableFit::of(TableUse { entries, capacity })
+    }
+
     fn of(fit: TableUse) -> TableFit {
         TableFit { entries: fit.entries, capacity: fit.capacity, excess: fit.excess() }
     }
@@ -116,7 +120,7 @@ impl TableCounts {
 impl TablesSpec {
     /// Whether it asks for certain tables, so that there must be some.
     pub(crate) fn is_asked(&self) -> bool {
-        *self != TablesSpec { capacity: self.capacity.clone(), ..TablesSpec::default() }
+        *self != TablesSpec { capacity: self.capacity.clone(), peers: self.peers, ..TablesSpec::default() }
     }
 
     /// How the tables of a fabric of this kind are made.

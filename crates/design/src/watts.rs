@@ -7,8 +7,9 @@ use etherweave_power::{
 use etherweave_primitives::InputError;
 use etherweave_topology::Topology;
 
+use crate::bridging::encapsulated;
 use crate::money::Figure;
-use crate::{ChannelLoads, DesignSpec, TableCounts};
+use crate::{ChannelLoads, DesignSpec, PlanCount, TableCounts};
 
 /// What a fabric draws.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -32,16 +33,20 @@ pub struct WattsOf {
     cited: Vec<Citation>,
 }
 
-/// The worst case with one organisation of the tables. All switches have a table of the size of the largest.
+/// The worst case with one organisation of the tables. All switches have a table of the size of the largest, except
+/// where frames are encapsulated.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Organisation {
     /// The address plan; none: tables are not counted separately.
     pub plan: Option<PlanKind>,
+    /// Whether tables of switches with hosts are learnt, and other switches only know switches: frames have an outer
+    /// header, as with TRILL.
+    pub is_encapsulated: bool,
     /// Whether the tables are compacted.
     pub is_compacted: bool,
     /// What the tables are made of.
     pub table: Option<&'static str>,
-    /// Entries of each table.
+    /// Entries of each table, or of the largest.
     pub entries: u64,
     /// The whole fabric.
     pub fabric: Watts,
@@ -164,8 +169,8 @@ impl WattsOf {
     ) -> Result<WattsOf, InputError> {
         let within = |error: InputError| error.within(key);
         let mut draws = Vec::new();
-        for kind in organisations(profile, tables) {
-            let draw = profile.draw(topology, kind.tables().as_ref()).map_err(within)?;
+        for kind in organisations(profile, tables, topology, spec) {
+            let draw = profile.draw(topology, kind.tables.as_ref()).map_err(within)?;
             draws.push((kind, draw));
         }
         let (design, last) = draws.last().expect("there is one organisation at least");
@@ -174,7 +179,7 @@ impl WattsOf {
             let load = ChannelLoads::even(topology, spec.load, spec.packet);
             for saving in savings(profile, spec.saving)? {
                 let (at, draw) =
-                    WattsAt::of(profile, topology, design.tables().as_ref(), &load, saving).map_err(within)?;
+                    WattsAt::of(profile, topology, design.tables.as_ref(), &load, saving).map_err(within)?;
                 under.push((WattsAt { load: spec.load, is_measured: false, ..at }, draw));
             }
         }
@@ -241,43 +246,55 @@ impl Organisation {
 /// Which tables switches have.
 struct Organised {
     plan: Option<PlanKind>,
+    is_encapsulated: bool,
     is_compacted: bool,
-    table: Option<(TableKind, u64)>,
+    tables: Option<Tables>,
 }
 
 impl Organised {
-    const UNKNOWN: Organised = Organised { plan: None, is_compacted: false, table: None };
+    const UNKNOWN: Organised = Organised { plan: None, is_encapsulated: false, is_compacted: false, tables: None };
 
-    fn tables(&self) -> Option<Tables> {
-        self.table.map(|(kind, entries)| Tables { kind, entries: Entries::Each(entries) })
+    /// By a plan, as many entries in each table.
+    fn by_plan(plan: PlanKind, kind: TableKind, entries: u64) -> Organised {
+        let tables = Some(Tables { kind, entries: Entries::Each(entries) });
+        Organised { plan: Some(plan), tables, ..Organised::UNKNOWN }
     }
 
     fn with_draw(&self, draw: &Draw, topology: &Topology) -> Organisation {
         Organisation {
             plan: self.plan,
+            is_encapsulated: self.is_encapsulated,
             is_compacted: self.is_compacted,
-            table: self.table.map(|(kind, _)| kind.name()),
-            entries: self.table.map_or(0, |(_, entries)| entries),
+            table: self.tables.as_ref().map(|tables| tables.kind.name()),
+            entries: self.tables.as_ref().map_or(0, |tables| tables.entries.max()),
             fabric: Watts::of(draw.total(), 1.0),
             switch: Watts::of(draw.switches(), 1.0 / topology.switches() as f64),
         }
     }
 }
 
-/// Exact and ternary flat tables, ternary ones by plan, compacted ones; one alone where profile or fabric has none.
-fn organisations(profile: &PowerProfile, tables: Option<&TableCounts>) -> Vec<Organised> {
+/// Exact tables of encapsulated frames, exact and ternary flat ones, ternary ones by plan, compacted ones; one alone
+/// where profile or fabric has none.
+fn organisations(
+    profile: &PowerProfile,
+    tables: Option<&TableCounts>,
+    topology: &Topology,
+    spec: &DesignSpec,
+) -> Vec<Organised> {
     let Some(tables) = tables else { return vec![Organised::UNKNOWN] };
     let has = |kind| profile.table.contains_key(&kind);
-    let of = |plan, is_compacted, kind, entries| Organised { plan, is_compacted, table: Some((kind, entries)) };
     let mut all = Vec::new();
     if has(TableKind::Cam) {
-        all.push(of(Some(PlanKind::Flat), false, TableKind::Cam, tables.exact.entries));
+        let entries = Entries::PerSwitch(encapsulated(topology, spec));
+        let learnt = Some(Tables { kind: TableKind::Cam, entries });
+        all.push(Organised { is_encapsulated: true, tables: learnt, ..Organised::UNKNOWN });
+        all.push(Organised::by_plan(PlanKind::Flat, TableKind::Cam, tables.exact.entries));
     }
     if has(TableKind::Tcam) {
-        let plans = tables.plans.iter();
-        all.extend(plans.map(|plan| of(Some(plan.plan), false, TableKind::Tcam, plan.largest.entries)));
-        let compacted = &tables.compacted;
-        all.push(of(Some(compacted.plan), true, TableKind::Tcam, compacted.largest.entries));
+        let by_plan = |plan: &PlanCount| Organised::by_plan(plan.plan, TableKind::Tcam, plan.largest.entries);
+        all.extend(tables.plans.iter().map(by_plan));
+        let compacted = Organised::by_plan(tables.compacted.plan, TableKind::Tcam, tables.compacted.largest.entries);
+        all.push(Organised { is_compacted: true, ..compacted });
     }
     if all.is_empty() { vec![Organised::UNKNOWN] } else { all }
 }

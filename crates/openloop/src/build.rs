@@ -47,7 +47,7 @@ pub(crate) fn parts<R: PacketRouting>(
     let cuts = match constants.routing.neighbourhood() {
         Neighbourhood::None | Neighbourhood::Group => cuts(topology),
         // Neighbours are anywhere: what a switch sees at once is in its shard.
-        Neighbourhood::Adjacent => vec![0, topology.switches()],
+        Neighbourhood::Adjacent | Neighbourhood::Fabric => vec![0, topology.switches()],
     };
     let radix = switches(topology).map(|at| topology.out_channels(at).len()).max().unwrap_or(0);
     let plan = ShardPlan { topology, kind_numbers, cuts: &cuts, radix, channels: usize::from(channels) };

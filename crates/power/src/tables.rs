@@ -57,6 +57,14 @@ impl Entries {
         }
     }
 
+    /// Entries of the largest table.
+    pub fn max(&self) -> u64 {
+        match self {
+            Entries::Each(entries) => *entries,
+            Entries::PerSwitch(entries) => entries.iter().copied().max().unwrap_or(0),
+        }
+    }
+
     pub(crate) fn check(&self, switches: usize) -> Result<(), InputError> {
         match self {
             Entries::PerSwitch(entries) if entries.len() != switches => {

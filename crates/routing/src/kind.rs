@@ -8,8 +8,9 @@ use crate::per_packet::{
     AdaptiveMinimal, AdaptiveUp, ButterflyConditional, ButterflyDimensionAdaptive, ButterflyDimensionOrder,
     ButterflyPlan, ButterflyUgalLocal, ClosNeighbours, ClosPlan, Conditional, Controller, DragonflyMinimal,
     DragonflyPlan, FabricOf, GlobalLoadBalancing, GridAdaptiveMinimal, GridDimensionOrder, GridPlan, GridValiant,
-    HashScope, LowGridPlan, PacketRouting, Piggyback, ProgressiveAdaptive, RoutingBasis, ShortestPath, UgalGlobal,
-    UgalLocal, UpByHash, Valiant, ValiantGroup, ValiantSwitch,
+    HashScope, LowGridPlan, PacketRouting, Piggyback, ProgressiveAdaptive, RoutingBasis, ShortestPath,
+    SlimFlyAdaptiveMinimal, SlimFlyPlan, SlimFlyUgalGlobal, SlimFlyUgalLocal, SlimFlyValiant, UgalGlobal, UgalLocal,
+    UpByHash, Valiant, ValiantGroup, ValiantSwitch,
 };
 use crate::plan::RoutingPlan;
 use crate::{EcmpHash, HashSelection, Legality, RoutingTable, shortest_path, up_down};
@@ -180,13 +181,17 @@ routings! {
     ValiantSwitch = "valiant_switch",
         plan dragonfly_valiant_switch,
         packets [DragonflyPlan => |plan| ValiantSwitch { plan }];
-    /// UGAL-L: minimal or VAL, by the queues of the source's switch; dragonfly, flattened butterfly, HyperX.
+    /// UGAL-L: minimal or VAL, by the queues of the source's switch; dragonfly, flattened butterfly, HyperX, Slim Fly.
     UgalLocal = "ugal_local", packets [
         DragonflyPlan => |plan| UgalLocal { plan, threshold: 0 },
         ButterflyPlan => |plan| ButterflyUgalLocal { plan, threshold: 0 },
+        SlimFlyPlan => |plan| SlimFlyUgalLocal { plan },
     ];
-    /// UGAL-G: one of both, by the queues of all global links of the group.
-    UgalGlobal = "ugal_global", packets [DragonflyPlan => |plan| UgalGlobal { plan, threshold: 0 }];
+    /// UGAL-G: one of both, by the queues of all global links of a dragonfly's group, or along paths of a Slim Fly.
+    UgalGlobal = "ugal_global", packets [
+        DragonflyPlan => |plan| UgalGlobal { plan, threshold: 0 },
+        SlimFlyPlan => |plan| SlimFlyUgalGlobal { plan },
+    ];
     /// PAR: one of both, decided anew at every switch of the source's group.
     ProgressiveAdaptive = "progressive_adaptive",
         packets [DragonflyPlan => |plan| ProgressiveAdaptive { plan, threshold: 0 }];
@@ -208,16 +213,21 @@ routings! {
             ButterflyPlan => |plan| ButterflyDimensionOrder { plan },
             GridPlan => |plan| GridDimensionOrder { plan },
         ];
-    /// MIN AD: the dimensions in any order, whichever has the shortest queue: flattened butterfly, HyperX, mesh, torus.
+    /// MIN AD: by the shortest path with the shortest queue: flattened butterfly, HyperX, mesh, torus, Slim Fly.
     AdaptiveMinimal = "adaptive_minimal", plan dimension_adaptive,
         packets [
             ButterflyPlan => |plan| AdaptiveMinimal { plan },
             LowGridPlan => |plan| GridAdaptiveMinimal { plan },
+            SlimFlyPlan => |plan| SlimFlyAdaptiveMinimal { plan },
         ];
-    /// VAL: by a random switch of a flattened butterfly, HyperX, torus or mesh.
+    /// VAL: by a random switch of a flattened butterfly, HyperX, torus, mesh or Slim Fly.
     Valiant = "valiant",
         plan dimension_valiant,
-        packets [ButterflyPlan => |plan| Valiant { plan }, GridPlan => |plan| GridValiant { plan }];
+        packets [
+            ButterflyPlan => |plan| Valiant { plan },
+            GridPlan => |plan| GridValiant { plan },
+            SlimFlyPlan => |plan| SlimFlyValiant { plan },
+        ];
     /// DAL: in each dimension minimal, or once by another switch of the row, by the queues.
     DimensionAdaptive = "dimension_adaptive", packets [ButterflyPlan => |plan| ButterflyDimensionAdaptive { plan }];
     /// ECMP: up by a random port that is the same for all packets of a host to another.

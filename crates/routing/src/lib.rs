@@ -82,8 +82,9 @@ pub use per_packet::{
     ButterflyPlan, ButterflyUgalLocal, ClosNeighbours, ClosPlan, Conditional, Controller, ControllerParams,
     DragonflyMinimal, DragonflyPlan, FabricOf, FabricPlan, GlobalLoadBalancing, GridAdaptiveMinimal,
     GridDimensionOrder, GridPlan, GridValiant, HashScope, InputChannel, KnownTraffic, LoadView, LowGridPlan,
-    MeasuredGroups, Neighbourhood, NextHop, Oblivious, Outage, OutputChannel, PacketRouting, Piggyback,
-    ProgressiveAdaptive, RoutedPacket, Saturation, ShortestPath, TableSource, UgalGlobal, UgalLocal, UpByHash, Valiant,
+    MeasuredGroups, MeasurementParams, Neighbourhood, NextHop, Oblivious, Outage, OutputChannel, PacketRouting,
+    Piggyback, ProgressiveAdaptive, RoutedPacket, Saturation, ShortestPath, SlimFlyAdaptiveMinimal, SlimFlyPlan,
+    SlimFlyUgalGlobal, SlimFlyUgalLocal, SlimFlyValiant, TableSource, UgalGlobal, UgalLocal, UpByHash, Valiant,
     ValiantGroup, ValiantSwitch, WalkTarget, hops_max, tables,
 };
 pub use proof::{DeadlockProof, Verdict, prove};

@@ -6,6 +6,7 @@ use etherweave_sim::params::{self, Binding, CoreParams, FlowControl, NicParams};
 use etherweave_topology::Topology;
 use etherweave_workload::{Op, Program, Traffic, Workload};
 
+use crate::interconnect::subnet_warning;
 use crate::{JobSpec, Scenario, hosts, nodes, routing};
 
 /// Simulated time without progress after which a run is stuck, unless a job rests for longer.
@@ -166,7 +167,8 @@ pub(crate) fn binding(number: usize, job: &JobSpec, cores: Option<&CoreParams>) 
 /// What must be known before a run, a line each.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
     let nic = slow_nic(scenario, topology);
-    let network = nic.into_iter().chain(short_pause(scenario)).collect();
+    let subnet = subnet_warning(scenario.interconnect.as_ref(), topology);
+    let network = nic.into_iter().chain(short_pause(scenario)).chain(subnet).collect();
     [routing::warnings(scenario, topology), hosts::warnings(scenario), network, nodes::warnings(scenario)].concat()
 }
 

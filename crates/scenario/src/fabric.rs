@@ -12,6 +12,7 @@ use etherweave_topology::{Export, ExportNames, Topology, TopologyKind};
 
 use crate::document::Document;
 use crate::effect;
+use crate::interconnect::subnet_warning;
 use crate::measured::{self, PortSent};
 use crate::memory::MemoryLimit;
 use crate::observation::{PointChoice, observe};
@@ -250,7 +251,9 @@ impl Fabric {
 
     /// What [`Fabric::design`] is expected to need.
     pub fn estimate_design(&self) -> Estimate {
-        estimate::design(&self.scenario.topology, &self.topology, &self.scenario.design)
+        let mut estimate = estimate::design(&self.scenario.topology, &self.topology, &self.scenario.design);
+        estimate.warnings.extend(subnet_warning(self.scenario.interconnect.as_ref(), &self.topology));
+        estimate
     }
 
     /// All figures of the fabric; `on_step` is called before each step and returns whether to continue. None when it

@@ -8,7 +8,7 @@ mod profile;
 mod shipped;
 
 use etherweave_primitives::{InputError, InputErrors};
-use etherweave_topology::TopologyKind;
+use etherweave_topology::{Topology, TopologyKind};
 use toml::{Table, Value};
 
 use crate::document::Document;
@@ -24,6 +24,8 @@ const TABLE: &str = "interconnect";
 /// Keys of links, and of a fabric, that are rates.
 const RATE: &str = "rate";
 const HOST_RATE: &str = "host_rate";
+/// Key of the size of a subnet.
+const ADDRESSES: &str = "addresses";
 
 /// The interconnect that a scenario is built on: what the scenario does not say, its profile says.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -33,6 +35,21 @@ pub struct InterconnectSpec {
     pub profile: Option<String>,
     /// File beside the scenario with a profile, TOML, in place of an included one.
     pub file: Option<String>,
+    /// Addresses of a subnet, of which each host and each switch takes one; a larger fabric is warned of. Default: that
+    /// of the profile; 49,151 for InfiniBand, no limit for Ethernet.
+    pub addresses: Option<u32>,
+}
+
+/// The warning that a fabric has more hosts and switches than a subnet of its interconnect has addresses.
+pub(crate) fn subnet_warning(spec: Option<&InterconnectSpec>, topology: &Topology) -> Option<String> {
+    let addresses = spec?.addresses?;
+    let (hosts, switches) = (topology.hosts(), topology.switches());
+    (hosts + switches > addresses as usize).then(|| {
+        format!(
+            "interconnect.addresses: {hosts} hosts and {switches} switches, but a subnet has {addresses} addresses: \
+             several subnets with routers between them are needed, which are not modelled"
+        )
+    })
 }
 
 /// Completes the values by those of the profile that `[interconnect]` names, and returns its figures that they now
@@ -44,6 +61,10 @@ pub(crate) fn insert(document: &mut Document) -> Result<Vec<Figure>, ScenarioErr
     let Some(given) = document.values.get(TABLE).and_then(Value::as_table) else { return Ok(Vec::new()) };
     let interconnect = named(given, document).map_err(|errors| document.locate(errors))?;
     complete_scenario(&mut document.values, interconnect.scenario);
+    let addresses = interconnect.link.get(ADDRESSES).cloned();
+    if let (Some(Value::Table(spec)), Some(addresses)) = (document.values.get_mut(TABLE), addresses) {
+        spec.entry(ADDRESSES).or_insert(addresses);
+    }
     set_rates(&mut document.values, &interconnect.link);
     let figures = interconnect.figures.into_iter();
     Ok(figures.filter(|figure| figure.is_in(&document.values)).collect())
@@ -62,7 +83,7 @@ fn complete_scenario(values: &mut Table, mut profile: Table) {
 
 /// The profile that the table names, of those that come with Etherweave or of a file beside the scenario.
 fn named(given: &Table, document: &Document) -> Result<Interconnect, InputErrors> {
-    let InterconnectSpec { profile, file } = reader::read(given).map_err(|errors| errors.within(TABLE))?;
+    let InterconnectSpec { profile, file, .. } = reader::read(given).map_err(|errors| errors.within(TABLE))?;
     match (profile, file) {
         (Some(name), None) => Interconnect::shipped(&name).map_err(|errors| errors.within(TABLE)),
         (None, Some(name)) => {
@@ -241,5 +262,28 @@ mod tests {
         let found = uncited.unwrap_err().to_string();
         let expected = "a.toml:2:1: interconnect.file: \"mine.toml\": switch.latency: a figure without its source";
         assert!(found.contains(expected), "{found}");
+    }
+
+    #[test]
+    fn a_fabric_with_more_hosts_and_switches_than_a_subnet_has_addresses_is_warned_of() {
+        let warned = |text: &str| {
+            let scenario = scenario(text);
+            let topology = scenario.topology.generate().unwrap();
+            subnet_warning(scenario.interconnect.as_ref(), &topology)
+        };
+        // A dragonfly of 72 hosts on 36 switches.
+        let fabric = |interconnect: &str| format!("{interconnect}\n[topology.dragonfly]");
+        let infiniband = "interconnect.profile = \"infiniband-ndr\"";
+        assert_eq!(warned(&fabric(infiniband)), None);
+        let found = warned(&fabric(&format!("{infiniband}\ninterconnect.addresses = 107"))).unwrap();
+        let expected = "interconnect.addresses: 72 hosts and 36 switches, but a subnet has 107 addresses";
+        assert!(found.starts_with(expected), "{found}");
+        assert_eq!(warned(&fabric(&format!("{infiniband}\ninterconnect.addresses = 108"))), None);
+        // Unicast LIDs: 0x0001 to 0xBFFF. A fat tree of 58 ports: 58^3 / 4 hosts, 5 · 58^2 / 4 switches.
+        let large = "topology.k_ary_fat_tree.k = 58";
+        assert_eq!(scenario(infiniband).interconnect.unwrap().addresses, Some(0xBFFF));
+        let found = warned(&format!("{infiniband}\n{large}")).unwrap();
+        assert!(found.contains("48778 hosts and 4205 switches, but a subnet has 49151 addresses"), "{found}");
+        assert_eq!(warned(&format!("interconnect.profile = \"ethernet-400-roce\"\n{large}")), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use etherweave_design::DesignSpec;
 use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Priority};
-use etherweave_routing::{ControllerParams, RoutingKind, SelectionKind};
+use etherweave_routing::{MeasurementParams, RoutingKind, SelectionKind};
 use etherweave_sim::params::{
     Binding, Ets, Fidelity, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport,
 };
@@ -40,7 +40,7 @@ pub struct Scenario {
     pub selection: SelectionKind,
     /// The controller of `routing = "controller"`, which measures traffic in a run. Default: its reaction takes "70ms".
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub controller: Option<ControllerParams>,
+    pub controller: Option<MeasurementParams>,
     /// Every switch. `profile = "spectrum"` fills in what is not given.
     pub switch: SwitchParams,
     /// What stops senders before buffers overflow.

@@ -1,6 +1,7 @@
 """The verb ``design``."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import partial
@@ -242,6 +243,7 @@ def _compare(
         _print_json(comparison)
     else:
         _print_comparison(comparison)
+        _print_entries(comparison["designs"])
 
 
 def _draw_metrics(comparison: Figures, path: Path | None) -> None:
@@ -355,6 +357,26 @@ def _print_comparison(comparison: Figures) -> None:
     reasons = {reason for figures in comparison["designs"] for reason in figures["missing"]}
     for reason in sorted(reasons):
         print(f"  Not known: {reason}")
+
+
+def _print_entries(designs: Sequence[Figures]) -> None:
+    """Print the largest tables of all organisations side by side."""
+    names = ("entries", ">flat", ">per switch", ">per group", ">compacted")
+    learnt = (">learnt, 802.1D", ">encapsulated, access", ">encapsulated, core")
+    print_table((*names, *learnt), [_entries(figures) for figures in designs])
+
+
+def _entries(figures: Figures) -> tuple[str, ...]:
+    tables, (learning, encapsulated, *_) = figures["tables"], figures["bridging"]
+    plans = {plan["plan"]: plan["largest"]["entries"] for plan in tables["plans"]} if tables else {}
+    compacted = tables["compacted"]["largest"]["entries"] if tables else None
+    return (
+        figures["name"],
+        *(_known(plans.get(plan), ",") for plan in ("flat", "per_switch", "per_group")),
+        _known(compacted, ","),
+        *(f"{table['entries']:,}" for table in (learning["core"], encapsulated["access"])),
+        f"{encapsulated['core']['entries']:,}",
+    )
 
 
 def _row(figures: Figures, metrics: Figures) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ def print_page(figures: Figures) -> None:
     _routings(figures["routings"])
     if figures["tables"]:
         _tables(figures["tables"])
+    _bridging(figures["bridging"])
     if figures["busiest"]:
         _busiest(figures["busiest"])
     if figures["power"]:
@@ -139,6 +140,39 @@ def _entries(least: int, mean: float, fit: Figures) -> tuple[str, ...]:
     return f"{least:,}", f"{mean:,.1f}", f"{fit['entries']:,}", f"{fit['capacity']:,}", verdict
 
 
+STANDARDS = {
+    "learning": "802.1D, spanning tree",
+    "trill": "TRILL",
+    "fabricpath": "FabricPath",
+    "spb": "SPB",
+    "vxlan": "VXLAN",
+}
+"""Names of the standards by which switches learn addresses."""
+
+
+def _bridging(counts: Sequence[Figures]) -> None:
+    rows = [
+        (
+            STANDARDS[count["bridging"]],
+            f"{count['access']['entries']:,}",
+            f"{count['core']['entries']:,}",
+            f"{count['access']['capacity']:,}",
+            f"{count['header_bytes']} B",
+            f"{count['header_ns']:.1f} ns",
+            f"{count['goodput_share']:.1%}",
+            f"{count['flooded_share']:.1%}",
+            f"{count['load_max']:.3%}",
+        )
+        for count in counts
+    ]
+    sizes = (">access", ">core", ">room for", ">header", ">per link", ">goodput")
+    names = ("standard", *sizes, ">flooded", ">load at most")
+    _table("Learnt addresses, entries per switch", names, rows)
+    blocked = counts[0]["links_blocked"]
+    if blocked:
+        print(f"  A spanning tree leaves {blocked:,} links between switches unused.")
+
+
 def _busiest(busiest: Figures) -> None:
     rows = [
         (f"{_sent(busy)}, {by}", f"{busy['load']:.3f}", f"{busy['accepted']:.1%}", busy["channel"])
@@ -182,7 +216,8 @@ def _note(text: str) -> None:
 
 def _organisation(one: Figures, scale: float) -> tuple[str, ...]:
     compacted = ", compacted" if one["is_compacted"] else ""
-    name = f"{one['table'] or 'tables not counted'} {one['plan'] or ''}{compacted}"
+    kind = "encapsulated" if one["is_encapsulated"] else one["plan"] or ""
+    name = f"{one['table'] or 'tables not counted'} {kind}{compacted}"
     return *_drawn(name, one["fabric"], scale), f"{one['switch']['total_w']:,.1f} W"
 
 

@@ -222,6 +222,7 @@ fn links_most(routing: RoutingKind, topology: &Topology, diameter: u32) -> u32 {
     match routing {
         // Local, global, local.
         RoutingKind::Minimal => 3,
+        RoutingKind::UgalGlobal if topology.axes() == ["half", "row", "place"] => 2 * diameter,
         // A local and a global link more.
         RoutingKind::ValiantGroup | RoutingKind::UgalGlobal | RoutingKind::Piggyback | RoutingKind::Controller => 5,
         RoutingKind::MinimalTables if topology.axes() == ["group", "switch"] => 3,

@@ -18,6 +18,7 @@ mod links;
 mod order;
 mod outages;
 mod saturation;
+mod slim_fly;
 #[path = "../../../forwarding/tests/all/fabrics/small.rs"]
 mod small;
 mod tables;

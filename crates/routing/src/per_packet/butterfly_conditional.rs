@@ -5,12 +5,13 @@ use etherweave_topology::LinkClass;
 
 use super::butterfly::ButterflyPlan;
 use super::choice::any;
+use super::tables::Trigger;
 use super::{InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
 
 /// Benito et al. 2015, sections V-B to V-D, figure 10b: the last dimension first, an earlier one where that output is
-/// paused; where all are, the packets of host port `i` go to the `i`-th other place of the last dimension in which the
-/// destination is apart, and from there by a minimal path. Where a dimension has several links to each place, switches
-/// share packets among them whatever is paused.
+/// paused or its queue is full; where all are, the packets of host port `i` go to the `i`-th other place of the last
+/// dimension in which the destination is apart, and from there by a minimal path. Where a dimension has several links to
+/// each place, switches share packets among them whatever is paused.
 ///
 /// Channels rise with every hop (Günther 1981): one for each dimension, and one for the non-minimal hop.
 pub struct ButterflyConditional {
@@ -28,8 +29,8 @@ impl PacketRouting for ButterflyConditional {
         Some(u32::from(out.channel))
     }
 
-    fn goes_by_pauses(&self) -> bool {
-        true
+    fn trigger(&self) -> Option<Trigger> {
+        Some(Trigger::Full)
     }
 
     fn decide<L: LoadView>(&self, at: InputChannel, packet: &mut RoutedPacket, load: L) -> NextHop {
@@ -39,7 +40,7 @@ impl PacketRouting for ButterflyConditional {
         for dimension in self.plan.apart(at.switch, home.switch).rev() {
             let ports = self.plan.ports(at.switch, dimension, self.plan.coordinate(home.switch, dimension));
             let hop = NextHop { port: any(ports.clone(), packet), channel };
-            if ports.len() > 1 || !load.is_paused(hop.port, channel) {
+            if ports.len() > 1 || !Trigger::Full.is_inactive(load, hop.port, channel) {
                 packet.is_misrouted |= default.is_some();
                 return hop;
             }

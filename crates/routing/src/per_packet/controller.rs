@@ -6,7 +6,7 @@ use etherweave_workload::Destinations;
 
 use super::dragonfly::{ANYWHERE, VIA, by_link};
 use super::{DragonflyPlan, InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, InputErrors};
 
 /// A nanosecond [ps].
 const NS: u64 = 1_000;
@@ -45,6 +45,69 @@ impl Default for ControllerParams {
     }
 }
 
+/// How a controller of a run measures: `[controller]`.
+///
+/// With `interval = "5s"`, `reaction = "10s"` and `flow_min = 0.1` it is like Hedera (Al-Fares et al., NSDI 2010,
+/// section 4), which reads flow counters of switches every five seconds and places flows above a tenth of a link; with
+/// `reaction = "3ms"` and `sampling` like Planck (Rasley et al., SIGCOMM 2014), which samples packets.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MeasurementParams {
+    /// From a change of the traffic until the rules for it are active at all switches, at the latest. Default "70ms".
+    pub reaction: Duration,
+    /// Time between two readings of counters, a hundredth to a half of the reaction. Absent: a third of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Duration>,
+    /// Share of its link from which on what a host sends to another group in an interval is a large flow, which alone
+    /// is rerouted, 0 to 1. Default 0: everything is.
+    pub flow_min: f64,
+    /// Packets of a host of which one is counted, 1 to 65,536. Default 1: all are.
+    pub sampling: u32,
+}
+
+impl Default for MeasurementParams {
+    fn default() -> MeasurementParams {
+        let ControllerParams { reaction } = ControllerParams::default();
+        MeasurementParams { reaction, interval: None, flow_min: 0.0, sampling: 1 }
+    }
+}
+
+impl MeasurementParams {
+    /// Time between two readings of counters.
+    pub fn period(&self) -> Duration {
+        self.interval.unwrap_or(Duration::from_ps(self.reaction.as_ps() / 3))
+    }
+
+    /// From a reading until its rules are active.
+    pub fn delay(&self) -> Duration {
+        let left = |interval: Duration| Duration::from_ps(self.reaction.as_ps().saturating_sub(2 * interval.as_ps()));
+        self.interval.map_or_else(|| self.period(), left)
+    }
+
+    /// Checks ranges.
+    ///
+    /// # Errors
+    /// With the key, below `controller`.
+    pub fn check(&self) -> Result<(), InputErrors> {
+        let mut errors = InputErrors::default();
+        if let Some(interval) = self.interval {
+            let (at_least, at_most) = (self.reaction.as_ps() / INTERVALS_MAX, self.reaction.as_ps() / 2);
+            let expected = format!("{} to {}", Duration::from_ps(at_least.max(1)), Duration::from_ps(at_most));
+            let is_within = (at_least.max(1)..=at_most).contains(&interval.as_ps());
+            errors.check(InputError::unless(is_within, "interval", interval, expected));
+        }
+        errors.check(InputError::unless((0.0..=1.0).contains(&self.flow_min), "flow_min", self.flow_min, "0 to 1"));
+        let is_sampling = (1..=SAMPLING_MAX).contains(&self.sampling);
+        errors.check(InputError::unless(is_sampling, "sampling", self.sampling, format!("1 to {SAMPLING_MAX}")));
+        errors.into_result()
+    }
+}
+
+/// Intervals in a reaction.
+const INTERVALS_MAX: u64 = 100;
+/// Packets of which one is counted.
+const SAMPLING_MAX: u32 = 1 << 16;
+
 /// Groups of hosts between which a controller measures traffic: hosts are numbered group by group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasuredGroups {
@@ -80,10 +143,11 @@ impl Controller {
 
     /// Whether the active rules send packets between two groups by another one.
     #[inline]
-    fn leads_by_another(&self, from: u16, to: u16, load: impl LoadView) -> bool {
+    fn leads_by_another(&self, port: u8, from: u16, to: u16, load: impl LoadView) -> bool {
         let Some(known) = &self.known else {
             let links = || self.plan.links_between(from, to);
-            return from != to && load.sent_percent(from, to) > MEASURED_PERCENT * links();
+            let is_overloaded = from != to && load.sent_percent(from, to) > MEASURED_PERCENT * links();
+            return is_overloaded && load.is_large_flow(port, to);
         };
         let Some(then) = (load.now_ns() * NS).checked_sub(known.reaction.as_ps()) else { return false };
         let groups = self.plan.groups() as usize;
@@ -121,7 +185,7 @@ impl PacketRouting for Controller {
         if at.class == LinkClass::Host {
             let [from, to] = [packet.src, packet.dst].map(|host| self.plan.group_of_host(host));
             packet.route_state[VIA] = ANYWHERE;
-            if self.leads_by_another(from, to, load) {
+            if self.leads_by_another(at.port, from, to, load) {
                 self.plan.draw_via(packet);
                 packet.is_misrouted = true;
             }

@@ -27,6 +27,12 @@ pub trait LoadView: Copy {
         0
     }
 
+    /// Whether what the host at a port sent to a group while that controller measured is a flow that it reroutes. By
+    /// default it is.
+    fn is_large_flow(&self, _port: u8, _to: u16) -> bool {
+        true
+    }
+
     /// Whether the link of a port is down now, which its switch sees at once.
     fn is_down(&self, port: u8) -> bool;
 

@@ -39,6 +39,7 @@ mod packet;
 mod piggyback;
 mod progressive_adaptive;
 mod shortest_path;
+mod slim_fly;
 pub mod tables;
 mod ugal_global;
 mod ugal_local;
@@ -55,7 +56,7 @@ pub use butterfly_conditional::ButterflyConditional;
 pub(crate) use checked::Checked;
 pub use clos::ClosPlan;
 pub use conditional::Conditional;
-pub use controller::{Controller, ControllerParams, KnownTraffic, MeasuredGroups};
+pub use controller::{Controller, ControllerParams, KnownTraffic, MeasuredGroups, MeasurementParams};
 pub use dimension_adaptive::ButterflyDimensionAdaptive;
 pub use dimension_order::ButterflyDimensionOrder;
 pub(crate) use divisor::Divisor;
@@ -74,6 +75,7 @@ pub use packet::RoutedPacket;
 pub use piggyback::Piggyback;
 pub use progressive_adaptive::ProgressiveAdaptive;
 pub use shortest_path::ShortestPath;
+pub use slim_fly::{SlimFlyAdaptiveMinimal, SlimFlyPlan, SlimFlyUgalGlobal, SlimFlyUgalLocal, SlimFlyValiant};
 pub use ugal_global::UgalGlobal;
 pub use ugal_local::UgalLocal;
 pub use up_by_hash::UpByHash;
@@ -178,6 +180,8 @@ pub enum Neighbourhood {
     Group,
     /// Those at ports to switches, of all switches that it has a link to.
     Adjacent,
+    /// Those at ports to switches, of all switches.
+    Fabric,
 }
 
 /// How long packets keep their [hash](RoutedPacket::hash).

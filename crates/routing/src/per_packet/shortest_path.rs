@@ -171,10 +171,33 @@ impl PacketRouting for ShortestPath {
         let now = load.now_ns();
         let epoch = self.epochs.iter().rev().find(|epoch| epoch.from <= now).expect("the first begins at 0");
         let next_hops = epoch.next_hops(self.switches, at.switch as usize, home as usize);
-        assert!(!next_hops.is_empty(), "a connected fabric has a path between any two switches");
-        let hash = mix(u64::from(at.switch) << 16 | u64::from(packet.hash)) >> 32;
-        let port = next_hops[((hash * next_hops.len() as u64) >> 32) as usize];
+        let port = drawn(next_hops, at.switch, packet.hash);
+        let port = port.expect("a connected fabric has a path between any two switches");
         NextHop { port, channel: packet.hops.min(self.channels - 1) }
+    }
+}
+
+/// One of several ports of a switch, by hash; none of none.
+fn drawn(ports: &[u8], at: u32, hash: u16) -> Option<u8> {
+    let hash = mix(u64::from(at) << 16 | u64::from(hash)) >> 32;
+    ports.get(((hash * ports.len() as u64) >> 32) as usize).copied()
+}
+
+/// Before any link fails.
+impl ShortestPath {
+    /// The switch and the port of a host.
+    pub(super) fn home(&self, host: u32) -> (u32, u8) {
+        self.homes[host as usize]
+    }
+
+    /// The ports of a switch on shortest paths to another; none to itself.
+    pub(super) fn ports(&self, at: u32, to: u32) -> &[u8] {
+        self.epochs[0].next_hops(self.switches, at as usize, to as usize)
+    }
+
+    /// One of these ports, by hash.
+    pub(super) fn port(&self, at: u32, to: u32, hash: u16) -> Option<u8> {
+        drawn(self.ports(at, to), at, hash)
     }
 }
 
@@ -183,7 +206,7 @@ impl Oblivious for ShortestPath {
     fn hops(&self, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64)) {
         let (WalkTarget::Via(to) | WalkTarget::Switch(to)) = target;
         if at != to {
-            let ports = self.epochs[0].next_hops(self.switches, at as usize, to as usize);
+            let ports = self.ports(at, to);
             ports.iter().for_each(|&port| each(port, 1.0 / ports.len() as f64));
         }
     }

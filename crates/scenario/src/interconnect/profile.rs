@@ -11,7 +11,7 @@ use super::shipped;
 use crate::files::complete;
 use crate::{files, reader};
 
-/// Table of figures that a scenario does not have: rates of links.
+/// Table of figures that a scenario has elsewhere: rates of links, addresses of a subnet.
 const LINK: &str = "link";
 /// Tables that hold one member of a family, of which each has keys of its own.
 const CHOICES: [&str; 3] = ["topology", "flow_control", "transport"];
@@ -60,7 +60,7 @@ pub(super) struct Interconnect {
     pub figures: Vec<Figure>,
     /// What completes a scenario, profiles of its tables included.
     pub scenario: Table,
-    /// Rates of its links.
+    /// Rates of its links, and addresses of a subnet.
     pub link: Table,
 }
 
@@ -129,13 +129,14 @@ struct Settings {
     transport: Option<Transport>,
 }
 
-/// Rates of links.
+/// Rates of links, and addresses of a subnet.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "read only to be checked")]
 struct Link {
     rate: BitRate,
     host_rate: Option<BitRate>,
+    addresses: Option<u32>,
 }
 
 /// Whether one of two figures is, or is a part of, the other; and members of one choice exclude each other.

@@ -116,6 +116,7 @@ const KEYS: &[&str] = &[
     "tables.widths",
     "tables.compaction",
     "tables.share_by_source",
+    "tables.peers",
     "tables.capacity.exact_entries",
     "tables.capacity.ternary_entries",
     "activity.load",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use etherweave_primitives::{Duration, SwitchId};
+use etherweave_primitives::{Duration, Priority, SwitchId};
 use etherweave_routing::{Neighbourhood, Saturation};
 use etherweave_topology::{Channel, LinkClass, Node, Topology};
 
@@ -14,17 +14,18 @@ use super::{Experiment, Paths};
 use crate::engine::Shard;
 use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::switch::neighbour_loads::{NeighbourLoads, QueueNumbers};
+use crate::switch::per_packet::PreparedRouting;
 
 /// Gives shards what a routing needs that compares the queues of several switches.
 pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]) {
     let Paths::PerPacket(prepared) = &experiment.paths else { return };
     let Some(seen) = SeenLinks::of(prepared.neighbourhood()) else { return };
     let topology = &experiment.topology;
-    let numbers = Arc::new(numbers(experiment, seen, shards[0].constants.scheduler.class_of_priority));
+    let numbers = Arc::new(numbers(experiment, seen, prepared, shards[0].constants.scheduler.class_of_priority));
     let frame = shards[0].constants.largest_frame - PREAMBLE_AND_GAP;
     let saturation =
         prepared.saturation().map(|saturation| Saturation { packets: saturation.packets * frame, ..saturation });
-    let delay = report_delay(experiment, seen).max(shards[0].constants.lookahead);
+    let delay = (report_delay(experiment, seen) * seen.links).max(shards[0].constants.lookahead);
     for shard in shards {
         let others = |number: u32| neighbour_shards(topology, layout, seen, SwitchId::new(number), shard.id);
         let others = shard.switches.iter().map(|switch| others(switch.number)).collect();
@@ -39,15 +40,23 @@ struct SeenLinks {
     ports: &'static [LinkClass],
     /// By the switches at the far ends of links of these classes.
     over: &'static [LinkClass],
+    /// So many links away; beyond one, by all switches.
+    links: u64,
+    /// Whether of all channels of the routing; otherwise of its first.
+    are_all_channels: bool,
 }
 
 impl SeenLinks {
     fn of(neighbourhood: Neighbourhood) -> Option<SeenLinks> {
         const BETWEEN_SWITCHES: &[LinkClass] = &[LinkClass::Local, LinkClass::Global];
+        let adjacent = SeenLinks { ports: BETWEEN_SWITCHES, over: BETWEEN_SWITCHES, links: 1, are_all_channels: false };
         match neighbourhood {
             Neighbourhood::None => None,
-            Neighbourhood::Group => Some(SeenLinks { ports: &[LinkClass::Global], over: &[LinkClass::Local] }),
-            Neighbourhood::Adjacent => Some(SeenLinks { ports: BETWEEN_SWITCHES, over: BETWEEN_SWITCHES }),
+            Neighbourhood::Group => {
+                Some(SeenLinks { ports: &[LinkClass::Global], over: &[LinkClass::Local], ..adjacent })
+            }
+            Neighbourhood::Adjacent => Some(adjacent),
+            Neighbourhood::Fabric => Some(SeenLinks { links: 2, are_all_channels: true, ..adjacent }),
         }
     }
 }
@@ -58,9 +67,16 @@ fn report_delay(experiment: &Experiment, seen: SeenLinks) -> Duration {
     over.map(|channel| delay(channel, &experiment.params)).max().unwrap_or(Duration::ZERO)
 }
 
-/// The ports of all switches that others see, with the classes of the jobs' own priorities.
-fn numbers(experiment: &Experiment, seen: SeenLinks, class_of_priority: [u8; 8]) -> QueueNumbers {
-    let classes = experiment.jobs.iter().map(|job| class_of_priority[job.priority.index()]);
+/// The ports of all switches that others see, with the classes of the jobs' priorities.
+fn numbers(
+    experiment: &Experiment,
+    seen: SeenLinks,
+    prepared: &PreparedRouting,
+    class_of_priority: [u8; 8],
+) -> QueueNumbers {
+    let channels = if seen.are_all_channels { prepared.priorities().into() } else { 1 };
+    let priorities = experiment.jobs.iter().flat_map(|job| Priority::all().skip(job.priority.index()).take(channels));
+    let classes = priorities.map(|priority| class_of_priority[priority.index()]);
     let classes = classes.fold(0_u8, |mask, class| mask | 1 << class);
     let topology = &experiment.topology;
     let mut first = 0;
@@ -82,8 +98,12 @@ fn seen_ports(topology: &Topology, seen: SeenLinks, at: SwitchId) -> Range<u8> {
     first.map_or(0..0, |first| first..seen.next_back().unwrap_or(first) + 1)
 }
 
-/// The shards of a switch's neighbours but its own.
+/// The shards of a switch's neighbours, or of all switches, but its own.
 fn neighbour_shards(topology: &Topology, layout: &Layout, seen: SeenLinks, at: SwitchId, own: u32) -> Vec<u32> {
+    if seen.links > 1 {
+        let all = (0..topology.switches()).map(|switch| layout.shard(SwitchId::from_index(switch).into()) as u32);
+        return all.filter(|&shard| shard != own).collect::<BTreeSet<u32>>().into_iter().collect();
+    }
     let ends = topology.out_channels(at).iter().map(|&id| topology.channel(id));
     let end = |channel: &Channel| match channel.to.node {
         Node::Switch(there) if seen.over.contains(&channel.class) => Some(layout.shard(there.into()) as u32),

@@ -50,7 +50,7 @@ pub use swift::Swift;
 pub use switch::{EcnMarking, Forwarding, MarkAt, SwitchModel, SwitchParams, Threshold};
 pub use transport::{ConnectionWindow, Transport};
 
-use etherweave_routing::ControllerParams;
+use etherweave_routing::MeasurementParams;
 
 /// All parameters of the simulator besides topology, routes and workload.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -68,7 +68,7 @@ pub struct SimParams {
     /// Transport protocol of hosts.
     pub transport: Transport,
     /// The controller of the routing "controller".
-    pub controller: ControllerParams,
+    pub controller: MeasurementParams,
     /// Whether packets are simulated.
     pub fidelity: Fidelity,
     /// Seed of all random streams.

@@ -343,6 +343,11 @@ impl LoadView for SwitchLoad<'_> {
         self.group_traffic.map_or(0, |traffic| traffic.sent_percent(from, to, self.now))
     }
 
+    fn is_large_flow(&self, port: u8, to: u16) -> bool {
+        let ingress = PortIndex::new(self.first_port.get() + u32::from(port));
+        self.group_traffic.is_none_or(|traffic| traffic.is_large_flow(ingress, to, self.now))
+    }
+
     fn is_down(&self, port: u8) -> bool {
         let link = self.ports[usize::from(port)].peer.link;
         self.impaired_links.is_cut(link, self.now, self.now)
@@ -433,7 +438,7 @@ impl Shard {
     pub(super) fn decide_route(&mut self, ingress: PortIndex, handle: Handle) -> PortIndex {
         let mut route = *self.packets.route(handle);
         if self.group_traffic.is_some() && self.link_class(ingress) == LinkClass::Host {
-            self.count_traffic(handle);
+            self.count_traffic(ingress, handle);
         }
         if let Some(neighbours) = &mut self.neighbour_loads {
             neighbours.advance(self.now);

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_primitives::{Bytes, Duration, Priority, Rank, Time};
-use etherweave_routing::{FabricOf, Outage, RoutingKind};
+use etherweave_routing::{FabricOf, MeasurementParams, Outage, RoutingKind};
 use etherweave_sim::params::{
     Credits, FlowControl, LossDetection, Pfc, SimParams, SwitchModel, SwitchParams, Transport,
 };
@@ -280,6 +280,50 @@ fn a_controller_takes_other_groups_once_it_has_measured_that_a_link_is_full() {
     assert!(ends[0] < ends[1] && ends[1] < minimal, "{ends:?} of {minimal}");
     let reports = [1, 2, 7].map(|threads| run(&controlled(us(30)), threads).fingerprint);
     assert!(reports[0] == reports[1] && reports[0] == reports[2]);
+}
+
+/// Interval, then share of a link that a large flow takes, then packets of which one is counted.
+fn measured(interval: Option<Duration>, flow_min: f64, sampling: u32) -> Experiment {
+    let mut experiment = controlled(Duration::from_us(30));
+    let reaction = experiment.params.controller.reaction;
+    experiment.params.controller = MeasurementParams { reaction, interval, flow_min, sampling };
+    experiment
+}
+
+#[test]
+fn a_controller_that_samples_or_reroutes_large_flows_alone_is_the_same_on_any_number_of_threads() {
+    let us = Duration::from_us;
+    let all = run(&controlled(us(30)), 1).fingerprint;
+    assert!(run(&measured(Some(us(10)), 0.0, 1), 1).fingerprint == all, "a third is the default");
+    for (interval, flow_min, sampling) in [(Some(us(1)), 0.0, 1), (Some(us(10)), 0.5, 3)] {
+        let experiment = measured(interval, flow_min, sampling);
+        let reports = [1, 2, 7].map(|threads| run(&experiment, threads).fingerprint);
+        assert!(reports[0] == reports[1] && reports[0] == reports[2], "{flow_min} {sampling}");
+        assert!(reports[0] != all, "{flow_min} {sampling}");
+    }
+}
+
+#[test]
+fn a_controller_moves_what_it_counts_and_of_that_large_flows_alone() {
+    let minimal = end_us(&adversarial(roce(), RoutingKind::Minimal, |topology| single_packets(topology, 100)));
+    let ends = [measured(None, 0.0, 1), measured(None, 0.5, 1), measured(None, 0.0, 201)];
+    let [all, large, sampled] = ends.map(|experiment| end_us(&run(&experiment, 1)));
+    // Hosts fill their links in the first interval, and have an eighth of the link between groups then.
+    assert!(all < large && large < minimal, "{all}, {large}, {minimal}");
+    // Of a host's 100 packets and 100 acknowledgements none is the 201st.
+    assert_eq!(sampled, minimal);
+}
+
+#[test]
+fn settings_of_a_controller_that_do_not_fit_are_named() {
+    let us = Duration::from_us;
+    let error = |experiment: &Experiment| Simulation::build(experiment, 1).err().unwrap().to_string();
+    let late = error(&measured(Some(us(16)), 0.0, 1));
+    assert_eq!(late, "controller.interval: 16us; expected 300ns to 15us");
+    assert_eq!(error(&measured(None, 1.5, 1)), "controller.flow_min: 1.5; expected 0 to 1");
+    assert_eq!(error(&measured(None, 0.0, 0)), "controller.sampling: 0; expected 1 to 65536");
+    let soon = error(&measured(Some(us(15)), 0.0, 1));
+    assert!(soon.starts_with("controller.reaction: 30us; expected intervals of at least "), "{soon}");
 }
 
 #[test]

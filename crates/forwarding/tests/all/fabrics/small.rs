@@ -1,8 +1,8 @@
 //! Small fabrics of every kind that a routing may be for.
 
 use etherweave_topology::{
-    Dimension, Dragonfly, FatTree, FlattenedButterfly, FoldedClos, HyperX, KAryFatTree, Mesh, Topology, TopologyKind,
-    Torus, Uplinks,
+    Dimension, Dragonfly, FatTree, FlattenedButterfly, FoldedClos, HyperX, KAryFatTree, Mesh, SlimFly, Topology,
+    TopologyKind, Torus, Uplinks,
 };
 
 /// What tests must know of a fabric.
@@ -16,7 +16,7 @@ pub struct Small {
 
 /// Three dragonflies, two with several links between groups and one of these with ports to spare; three butterflies,
 /// with unequal rows and parallel links; three trees, tapered and cut; a torus with rings of even and odd length and
-/// parallel links, and a mesh.
+/// parallel links, a mesh, and a Slim Fly.
 pub fn all() -> Vec<Small> {
     let dragonfly = |groups| TopologyKind::Dragonfly(Dragonfly { p: 2, a: 4, h: 2, groups, ..Dragonfly::default() });
     let butterfly = |hosts_per_switch, sizes: &[u32]| {
@@ -36,6 +36,7 @@ pub fn all() -> Vec<Small> {
     let torus = Torus { hosts_per_switch: 2, dimensions: rings, ..Torus::default() };
     let lines = vec![dimension(3, 1), dimension(4, 1)];
     let mesh = Mesh { hosts_per_switch: 2, dimensions: lines, ..Mesh::default() };
+    let slim_fly = SlimFly { q: 3, hosts_per_switch: Some(2), ..SlimFly::default() };
     let rows = [
         (dragonfly(None), 3),
         (dragonfly(Some(5)), 3),
@@ -48,6 +49,7 @@ pub fn all() -> Vec<Small> {
         (TopologyKind::FoldedClos(cut), 4),
         (TopologyKind::Torus(torus), 4),
         (TopologyKind::Mesh(mesh), 5),
+        (TopologyKind::SlimFly(slim_fly), 2),
     ];
     rows.map(|(kind, diameter)| Small { topology: kind.generate().unwrap(), kind, diameter }).into()
 }

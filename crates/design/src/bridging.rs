@@ -1,0 +1,231 @@
+//! Tables of switches that learn addresses from frames, with and without an outer header: what address plans replace.
+//!
+//! | | switches with hosts keep | all switches keep | outer header |
+//! |---|---|---|---|
+//! | 802.1D | their hosts, and peers of these | hosts whose frames pass; the root of the tree: all | none |
+//! | TRILL, FabricPath, SPB | their hosts, and peers of these | switches with hosts | of layer 2 |
+//! | VXLAN | their hosts, and peers of these | a route to each switch with hosts | Ethernet, IPv4, UDP |
+//!
+//! A frame whose destination is in no table is flooded: it takes the links of all hosts. Left out: entries of groups,
+//! first frames of conversations, ageing; `docs/models/addressing.md` says what follows.
+
+use etherweave_primitives::HostId;
+use etherweave_topology::{LinkClass, Topology};
+
+use crate::DesignSpec;
+use crate::tables::TableFit;
+
+/// A standard by which switches learn addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Bridging {
+    /// IEEE 802.1D: a spanning tree, whose switches all keep addresses of hosts.
+    Learning,
+    /// RFC 6325, TRILL.
+    Trill,
+    /// Cisco FabricPath, whose conversational learning keeps peers of local hosts alone.
+    FabricPath,
+    /// IEEE 802.1aq, shortest path bridging with addresses within addresses (SPBM).
+    Spb,
+    /// RFC 7348, VXLAN.
+    Vxlan,
+}
+
+impl Bridging {
+    /// Every member.
+    pub const ALL: [Bridging; 5] =
+        [Bridging::Learning, Bridging::Trill, Bridging::FabricPath, Bridging::Spb, Bridging::Vxlan];
+
+    /// What a frame between switches has more than one of a host [B]. Tags of hosts' frames are not counted twice.
+    pub const fn header_bytes(self) -> u32 {
+        match self {
+            Bridging::Learning => 0,
+            // Outer addresses and EtherType, then hop count and nicknames: RFC 6325, sections 3 and 4.1.
+            Bridging::Trill => 14 + 6,
+            // Outer addresses, and a tag of EtherType, forwarding tag and hop count.
+            Bridging::FabricPath => 12 + 4,
+            // Backbone addresses and tag, service tag: IEEE 802.1ah, clause 9.
+            Bridging::Spb => 12 + 4 + 6,
+            // Outer Ethernet, IPv4, UDP and VXLAN headers: RFC 7348, section 5.
+            Bridging::Vxlan => 14 + 20 + 8 + 8,
+        }
+    }
+
+    /// Whether switches between those with hosts keep addresses of hosts.
+    const fn shows_hosts(self) -> bool {
+        match self {
+            Bridging::Learning => true,
+            Bridging::Trill | Bridging::FabricPath | Bridging::Spb | Bridging::Vxlan => false,
+        }
+    }
+}
+
+/// Tables and costs of one standard.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct BridgingCount {
+    /// The standard.
+    pub bridging: Bridging,
+    /// Hosts that a switch with hosts keeps: its own, and all that these exchange frames with.
+    pub access: TableFit,
+    /// What the switch in the middle keeps: switches with hosts, or in a spanning tree all hosts.
+    pub core: TableFit,
+    /// Bytes that a frame between switches has more.
+    pub header_bytes: u32,
+    /// Share of a link that is left for hosts' frames, as large as the design's mean packet.
+    pub goodput_share: f64,
+    /// What the header adds to the serialization on the slowest link between switches [ns].
+    pub header_ns: f64,
+    /// Share of frames whose destination has no room in a table, so that they are flooded.
+    pub flooded_share: f64,
+    /// Share of its link that each host can send until flooded frames fill the links to all hosts.
+    pub load_max: f64,
+    /// Links between switches that a spanning tree leaves unused.
+    pub links_blocked: u64,
+}
+
+/// The numbers of a fabric that learning depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LearningFabric {
+    hosts: u64,
+    /// Switches with hosts.
+    access: u64,
+    /// The most hosts of a switch.
+    hosts_per_switch: u64,
+    /// Whether a switch has no host.
+    has_core: bool,
+    /// Links between switches beyond those of a spanning tree.
+    links_spare: u64,
+    /// Of the slowest link between switches [bit/s].
+    rate_min: Option<u64>,
+}
+
+impl LearningFabric {
+    fn of(topology: &Topology) -> LearningFabric {
+        let homes = homes(topology);
+        let between = || topology.channels().iter().filter(|channel| channel.class != LinkClass::Host);
+        LearningFabric {
+            hosts: topology.hosts() as u64,
+            access: homes.iter().filter(|&&hosts| hosts > 0).count() as u64,
+            hosts_per_switch: homes.iter().copied().max().unwrap_or(0),
+            has_core: homes.contains(&0),
+            links_spare: (between().count() as u64 / 2 + 1).saturating_sub(topology.switches() as u64),
+            rate_min: between().map(|channel| channel.rate.as_bps()).min(),
+        }
+    }
+
+    /// Hosts elsewhere that hosts of one switch exchange frames with, at most.
+    fn remote(&self, own: u64, peers: Option<u32>) -> u64 {
+        let elsewhere = self.hosts - own;
+        peers.map_or(elsewhere, |peers| elsewhere.min(own.saturating_mul(peers.into())))
+    }
+}
+
+/// Hosts of every switch.
+fn homes(topology: &Topology) -> Vec<u64> {
+    let mut homes = vec![0; topology.switches()];
+    (0..topology.hosts()).for_each(|host| homes[topology.switch_of(HostId::from_index(host)).index()] += 1);
+    homes
+}
+
+impl BridgingCount {
+    /// Those of every standard.
+    pub(crate) fn all(topology: &Topology, spec: &DesignSpec) -> Vec<BridgingCount> {
+        let fabric = LearningFabric::of(topology);
+        Bridging::ALL.map(|bridging| BridgingCount::of(bridging, fabric, spec)).into()
+    }
+
+    fn of(bridging: Bridging, fabric: LearningFabric, spec: &DesignSpec) -> BridgingCount {
+        let own = fabric.hosts_per_switch;
+        let (remote, capacity) = (fabric.remote(own, spec.tables.peers), u64::from(spec.tables.capacity.exact_entries));
+        let core = match bridging.shows_hosts() {
+            true => fabric.hosts,
+            false => fabric.access - u64::from(!fabric.has_core),
+        };
+        let without_room = |entries: u64, room: u64| entries.saturating_sub(room) as f64 / entries.max(1) as f64;
+        let at_access = without_room(remote, capacity.saturating_sub(own));
+        let at_core = if bridging.shows_hosts() { without_room(core, capacity) } else { 0.0 };
+        let flooded_share = at_access.max(at_core);
+        let (header, frame) = (bridging.header_bytes(), spec.packet().get() + PREAMBLE_AND_GAP);
+        BridgingCount {
+            bridging,
+            access: TableFit::new(own + remote, capacity),
+            core: TableFit::new(core, capacity),
+            header_bytes: header,
+            goodput_share: frame as f64 / (frame + u64::from(header)) as f64,
+            header_ns: fabric.rate_min.map_or(0.0, |rate| f64::from(header * 8) * 1e9 / rate as f64),
+            flooded_share,
+            load_max: 1.0 / (1.0 + flooded_share * fabric.hosts.saturating_sub(2) as f64),
+            links_blocked: if bridging.shows_hosts() { fabric.links_spare } else { 0 },
+        }
+    }
+}
+
+/// Preamble, start delimiter and gap between frames, IEEE 802.3 [B].
+const PREAMBLE_AND_GAP: u64 = 20;
+
+/// Entries of every switch where frames have an outer header: the hosts that it keeps, if it has any, and the other
+/// switches with hosts.
+pub(crate) fn encapsulated(topology: &Topology, spec: &DesignSpec) -> Vec<u64> {
+    let fabric = LearningFabric::of(topology);
+    let entries = |own: u64| match own {
+        0 => fabric.access,
+        own => own + fabric.remote(own, spec.tables.peers) + fabric.access - 1,
+    };
+    homes(topology).into_iter().map(entries).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_topology::{Dragonfly, Family, FatTree};
+
+    use super::*;
+
+    fn counts(topology: &Topology, peers: Option<u32>, room: u32) -> Vec<BridgingCount> {
+        let mut spec = DesignSpec::default();
+        (spec.tables.peers, spec.tables.capacity.exact_entries) = (peers, room);
+        BridgingCount::all(topology, &spec)
+    }
+
+    fn dragonfly() -> Topology {
+        Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() }.generate().unwrap()
+    }
+
+    #[test]
+    fn access_tables_hold_own_hosts_and_their_peers_and_core_tables_the_other_switches() {
+        // 72 hosts on 36 switches, two each: two and twice five peers.
+        let of = |count: &BridgingCount| (count.access.entries, count.core.entries);
+        let found: Vec<_> = counts(&dragonfly(), Some(5), 65_536).iter().map(of).collect();
+        assert_eq!(found, [(12, 72), (12, 35), (12, 35), (12, 35), (12, 35)]);
+        assert_eq!(of(&counts(&dragonfly(), None, 65_536)[1]), (72, 35), "without a number of peers: all");
+        assert_eq!(of(&counts(&dragonfly(), Some(1_000), 65_536)[1]), (72, 35), "no more than there are");
+        // Six leaves of six hosts, two cores: a core keeps all leaves.
+        let tree = FatTree { leaves: 6, hosts_per_leaf: 6, cores: 2, ..FatTree::default() }.generate().unwrap();
+        assert_eq!(of(&counts(&tree, Some(1), 65_536)[4]), (12, 6));
+        let mut spec = DesignSpec::default();
+        spec.tables.peers = Some(1);
+        assert_eq!(encapsulated(&tree, &spec), [17, 17, 17, 17, 17, 17, 6, 6]);
+    }
+
+    #[test]
+    fn what_has_no_room_is_flooded_to_all_hosts() {
+        // Two own hosts and room for 35 of 70 others: of ten frames five go to all 72 hosts.
+        let found = counts(&dragonfly(), None, 37);
+        assert_eq!((found[1].flooded_share, found[1].access.excess), (0.5, 35));
+        // At load x a host's link takes x/2 meant for it alone and 71 x/2 flooded: full at x = 1/36.
+        assert!((found[1].load_max - 1.0 / 36.0).abs() < 1e-12, "{}", found[1].load_max);
+        // The root of the tree has room for 37 of 72 alone.
+        let learnt = counts(&dragonfly(), Some(1), 36);
+        assert_eq!((learnt[0].flooded_share, learnt[1].flooded_share, learnt[1].load_max), (0.5, 0.0, 1.0));
+        // Nine groups of six local links and 36 global ones; 35 links join 36 switches.
+        assert_eq!((learnt[0].links_blocked, learnt[1].links_blocked), (9 * 6 + 36 - 35, 0));
+    }
+
+    #[test]
+    fn an_outer_header_takes_goodput_and_time() {
+        let found = counts(&dragonfly(), None, 65_536);
+        assert_eq!(found.iter().map(|count| count.header_bytes).collect::<Vec<_>>(), [0, 20, 16, 22, 50]);
+        // 50 B at 100 Gb/s take 4 ns; 1,000 B with preamble and gap have 1,020 of 1,070 B.
+        assert_eq!((found[4].header_ns, found[4].goodput_share), (4.0, 1_020.0 / 1_070.0));
+        assert_eq!((found[0].header_ns, found[0].goodput_share), (0.0, 1.0));
+    }
+}
