@@ -1,4 +1,4 @@
-//! A switch, a NIC and a rank alone: each on a shard of its own, with nothing at the other end of its links.
+//! A switch without hosts, and a NIC and a rank without switches, with nothing at the other ends of their links.
 
 use std::sync::Arc;
 
@@ -6,14 +6,15 @@ use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, Time};
 use etherweave_workload::{Block, Op, Program};
 
 use crate::constants::RunConstants;
-use crate::engine::event::{EventKey, Kind};
-use crate::engine::{Shard, Switch};
-use crate::host::{Endpoint, Host, Intake, OWN_CORE, Protocol, RankState, Role, Thread};
+use crate::engine::Wires;
+use crate::engine::event::{Event, Kind};
+use crate::host::{Endpoint, Host, Hosts, Intake, OWN_CORE, Protocol, RankState, Role, Thread};
 use crate::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use crate::packet::PacketKind;
 use crate::params::{Fidelity, SimParams};
 use crate::switch::buffer::{Group, SharedBuffer};
 use crate::switch::port::{Owner, Peer, PeerLink, Port};
+use crate::switch::{Switch, Switches};
 use crate::transport::ShortQueue;
 use crate::transport::roce::Operation;
 
@@ -28,35 +29,59 @@ const WIRE: u32 = 1_250;
 const SERVICE: Duration = Duration::from_ns(100);
 const END: Time = Time::from_ps(1_000_000_000);
 
-/// A shard with nothing in it; packets of route `n` leave a switch by its port `n`.
-fn shard(params: &SimParams, ports: u32) -> Shard {
+/// Wires with nothing at their ends; packets of route `n` leave a switch by its port `n`.
+fn wires(params: &SimParams, ports: u32) -> Wires {
     let mut constants = RunConstants::new(params, DELAY);
     constants.routes = (0..ports).map(PortIndex::new).collect();
     constants.is_background = vec![false];
-    Shard::new(0, 2, &Arc::new(constants))
+    Wires::new(0, 2, &Arc::new(constants))
 }
 
-fn add_port(shard: &mut Shard, owner: Owner) -> PortIndex {
-    let peer = Peer { link: PeerLink::to_shard(ELSEWHERE), port: shard.ports.next_index(), is_host: true };
-    shard.channels.push(ChannelId::from_index(shard.ports.len()));
-    shard.groups.extend((0..shard.constants.group_count).map(|_| Group::default()));
-    shard.ports.push(Port::new(RATE, owner, peer, DELAY, DELAY))
+fn add_port(wires: &mut Wires, owner: Owner) -> PortIndex {
+    let peer = Peer { link: PeerLink::to_shard(ELSEWHERE), port: wires.ports.next_index(), is_host: true };
+    wires.channels.push(ChannelId::from_index(wires.ports.len()));
+    wires.ports.push(Port::new(RATE, owner, peer, DELAY, DELAY))
 }
 
-fn add_host(shard: &mut Shard) -> HostIndex {
-    let host = shard.hosts.push(Host::new(0, shard.ports.next_index(), None));
-    add_port(shard, Owner::Host(host));
-    host
+/// A host with a wire to itself.
+fn add_host(wires: &mut Wires) -> (Hosts, HostIndex) {
+    let mut hosts = Hosts::default();
+    let host = hosts.nics.hosts.push(Host::new(0, wires.ports.next_index(), None));
+    add_port(wires, Owner::Host(host));
+    (hosts, host)
+}
+
+/// Serves the events of one owner until `end`.
+fn serve(wires: &mut Wires, end: Time, mut owner: impl FnMut(&mut Wires, Event)) {
+    while wires.queue.next_time().is_some_and(|next| next < end) {
+        while let Some(event) = wires.queue.pop_current(end) {
+            wires.now = event.time;
+            owner(wires, event);
+        }
+    }
+}
+
+fn serve_hosts(hosts: &mut Hosts, wires: &mut Wires, end: Time) {
+    serve(wires, end, |wires, event| match event.key.kind() {
+        Kind::TransmitterFree => {
+            wires.ports[event.key.place()].free_scheduled = false;
+            hosts.nics.kick(wires, event.key.place());
+        }
+        Kind::Start => hosts.thread_start(wires, ThreadIndex::new(event.key.index())),
+        Kind::ThreadDone => hosts.thread_done(wires, ThreadIndex::new(event.key.index())),
+        Kind::TransportTimer => hosts.nics.transport_timer(wires, EndpointIndex::new(event.key.index())),
+        other => unreachable!("a host alone has no {other:?}"),
+    });
 }
 
 /// When packets arrive elsewhere, and by which endpoints they were sent.
-fn sent(shard: &Shard) -> Vec<(Duration, u32)> {
-    let outbox = &shard.outboxes[ELSEWHERE as usize];
+fn sent(wires: &Wires) -> Vec<(Duration, u32)> {
+    let outbox = &wires.outboxes[ELSEWHERE as usize];
     let packets = outbox.events.iter().filter(|event| event.key.kind() == Kind::Deliver);
     packets.map(|event| (event.time.since(Time::ZERO), outbox.packets[event.bits as usize].sender)).collect()
 }
 
-fn an_endpoint(shard: &Shard, host: HostIndex, number: u32) -> Endpoint {
+fn an_endpoint(wires: &Wires, host: HostIndex, number: u32) -> Endpoint {
     Endpoint {
         host,
         thread: ThreadIndex::NONE,
@@ -70,7 +95,7 @@ fn an_endpoint(shard: &Shard, host: HostIndex, number: u32) -> Endpoint {
         behind_first: 0,
         owner_waits_for: u64::MAX,
         intake: Intake::default(),
-        protocol: Protocol::new(&shard.constants.params, Fidelity::Packet, RATE),
+        protocol: Protocol::new(&wires.constants.params, Fidelity::Packet, RATE),
         resent_last: Time::ZERO,
         incoming: ShortQueue::default(),
         remote_link: PeerLink::to_shard(ELSEWHERE),
@@ -82,67 +107,68 @@ fn an_endpoint(shard: &Shard, host: HostIndex, number: u32) -> Endpoint {
 
 #[test]
 fn a_switch_sends_packets_for_one_port_one_after_the_other_and_those_for_another_beside_them() {
-    let mut shard = shard(&SimParams::default(), 4);
-    let owner = Owner::Switch(shard.switches.next_index());
-    let first_port = shard.ports.next_index();
+    let mut wires = wires(&SimParams::default(), 4);
+    let mut switches = Switches::default();
+    let (owner, first_port) = (Owner::Switch(switches.switches.next_index()), wires.ports.next_index());
     for _ in 0..4 {
-        add_port(&mut shard, owner);
+        add_port(&mut wires, owner);
+        switches.groups.extend((0..wires.constants.group_count).map(|_| Group::default()));
     }
-    let sizes = shard.constants.buffer_sizes(4, 0).expect("the default buffer has room for four ports");
-    shard.switches.push(Switch { number: 0, first_port, ports: 4, buffer: SharedBuffer::new(sizes) });
-    let host = HostIndex::new(0);
+    let sizes = wires.constants.buffer_sizes(4, 0).expect("the default buffer has room for four ports");
+    switches.switches.push(Switch { number: 0, first_port, ports: 4, buffer: SharedBuffer::new(sizes) });
     // By port 1 and 2 for port 0, by port 3 for port 2.
     for (ingress, route) in [(1, 0), (2, 0), (3, 2)] {
-        let mut packet = an_endpoint(&shard, host, ingress).packet(PacketKind::Ack, WIRE, 0);
+        let mut packet = an_endpoint(&wires, HostIndex::new(0), ingress).packet(PacketKind::Ack, WIRE, 0);
         packet.route = route;
-        let handle = shard.packets.insert(packet);
-        shard.expect_packet(Time::ZERO, EventKey::new(PortIndex::new(ingress), Kind::Arrive, 0), handle);
+        let handle = wires.packets.insert(packet);
+        switches.arrive_at_switch(&mut wires, PortIndex::new(ingress), PortIndex::new(route), 0, handle);
     }
-    shard.serve(END);
-    let mut sent = sent(&shard);
+    serve(&mut wires, END, |wires, event| {
+        assert_eq!(event.key.kind(), Kind::TransmitterFree);
+        wires.ports[event.key.place()].free_scheduled = false;
+        switches.kick(wires, event.key.place());
+    });
+    let mut sent = sent(&wires);
     sent.sort_unstable();
     assert_eq!(sent, [(SERVICE + DELAY, 1), (SERVICE + DELAY, 3), (SERVICE * 2 + DELAY, 2)]);
-    assert_eq!((shard.totals.hops, shard.totals.dropped), (3, 0));
+    assert_eq!((wires.totals.hops, wires.totals.dropped), (3, 0));
 }
 
 #[test]
 fn a_nic_takes_packets_of_its_connections_in_turn_and_keeps_its_link_busy() {
     // Hosts use RoCE by default.
     let params = SimParams::default();
-    let mut shard = shard(&params, 1);
-    let host = add_host(&mut shard);
-    let ends = [4, 6].map(|number| {
-        let end = an_endpoint(&shard, host, number);
-        shard.endpoints.push(end)
-    });
+    let mut wires = wires(&params, 1);
+    let (mut hosts, host) = add_host(&mut wires);
+    let ends = [4, 6].map(|number| hosts.nics.endpoints.push(an_endpoint(&wires, host, number)));
     let payload = params.transport.payload().get();
     for end in ends {
-        shard.roce_post(end, 3 * payload, Operation::Write);
+        hosts.nics.roce_post(&mut wires, end, 3 * payload, Operation::Write);
     }
-    shard.serve(Time::ZERO + Duration::from_us(5));
-    let sent = sent(&shard);
+    serve_hosts(&mut hosts, &mut wires, Time::ZERO + Duration::from_us(5));
+    let sent = sent(&wires);
     // The first packet left before the second connection had any; from then on each has its turn.
     assert_eq!(sent.iter().map(|&(_, sender)| sender).collect::<Vec<_>>(), [4, 4, 6, 4, 6, 6]);
     // First packets of messages carry a header more; those behind them are alike.
-    let wire = u64::from(shard.constants.overheads.other) + payload;
+    let wire = u64::from(wires.constants.overheads.other) + payload;
     let gaps: Vec<Duration> = sent.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     assert_eq!(gaps[2..], [RATE.serialization_time(Bytes::new(wire)); 3]);
 }
 
 #[test]
 fn a_rank_computes_and_sleeps_for_as_long_as_its_program_says() {
-    let mut shard = shard(&SimParams::default(), 0);
-    let host = add_host(&mut shard);
+    let mut wires = wires(&SimParams::default(), 0);
+    let (mut hosts, host) = add_host(&mut wires);
     let (computed, slept) = (Duration::from_us(5), Duration::from_us(7));
     let ops =
         vec![Op::IterationStart, Op::Compute { duration: computed }, Op::Sleep { duration: slept }, Op::IterationEnd];
     let rank = RankState::new(0, Program::new([Block::measured(ops, 2)]));
-    let thread = shard.threads.push(Thread::new(host, 0, OWN_CORE, Role::Rank(Box::new(rank))));
-    shard.totals.unfinished = 1;
-    shard.schedule_at(Time::ZERO, shard.hosts[host].port, Kind::Start, thread.get());
-    shard.serve(END);
-    let Role::Rank(rank) = &shard.threads[thread].role else { unreachable!("it was made a rank") };
-    let expected = computed + slept + shard.constants.params.host.timer_slack;
+    let thread = hosts.processors.threads.push(Thread::new(host, 0, OWN_CORE, Role::Rank(Box::new(rank))));
+    wires.totals.unfinished = 1;
+    wires.schedule_at(Time::ZERO, hosts.nics.hosts[host].port, Kind::Start, thread.get());
+    serve_hosts(&mut hosts, &mut wires, END);
+    let Role::Rank(rank) = &hosts.processors.threads[thread].role else { unreachable!("it was made a rank") };
+    let expected = computed + slept + wires.constants.params.host.timer_slack;
     assert_eq!(rank.rows.iter().map(|row| row.duration).collect::<Vec<_>>(), [expected; 2]);
-    assert_eq!((rank.is_done, shard.totals.unfinished), (true, 0));
+    assert_eq!((rank.is_done, wires.totals.unfinished), (true, 0));
 }

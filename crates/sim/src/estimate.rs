@@ -9,12 +9,13 @@ use etherweave_workload::TrafficSize;
 
 use crate::build::credit_memory;
 use crate::constants::RunConstants;
+use crate::engine::Shard;
 use crate::engine::event::Event;
-use crate::engine::{Shard, Switch};
 use crate::host::{Endpoint, Host, IterationRow, RankState, ReceiveQueue, TcpState, Thread};
 use crate::packet::Packet;
 use crate::params::{SimParams, SwitchModel, Transport};
 use crate::report::{FlowRow, PortRow, StreamRow};
+use crate::switch::Switch;
 use crate::switch::buffer::Group;
 use crate::switch::input_queued::CrossbarPort;
 use crate::switch::paused::Paused;

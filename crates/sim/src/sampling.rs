@@ -224,7 +224,7 @@ impl Shard {
     }
 
     fn port_sample(&self, now: Time, index: PortIndex, priority: u8) -> PortSample {
-        let port = &self.ports[index];
+        let port = &self.wires.ports[index];
         let bit = usize::from(priority);
         let counters = port.counters(bit);
         let (rx_pause, tx_pause) = port.paused().durations(now, self.held_pauses(index), bit);
@@ -235,27 +235,29 @@ impl Shard {
             marks: counters.marks,
             rx_pause,
             tx_pause,
-            credit_wait: self.credits.wait_until(now, index, bit),
+            credit_wait: self.wires.credits.wait_until(now, index, bit),
         }
     }
 
     fn occupancy(&self, now: Time, index: PortIndex, priority: u8) -> u64 {
-        match self.host_of_port(index) {
+        match self.wires.host_of_port(index) {
             Some(host) => {
-                let nic = &self.hosts[host].nic;
-                self.constants.nic.rate.bytes_in(nic.buffer.backlog(now)).get()
+                let nic = &self.hosts.nics.hosts[host].nic;
+                self.wires.constants.nic.rate.bytes_in(nic.buffer.backlog(now)).get()
             }
-            None if self.crossbars.are_used() => self.crossbars.queued(index, usize::from(priority)).0.into(),
+            None if self.switches.crossbars.are_used() => {
+                self.switches.crossbars.queued(index, usize::from(priority)).0.into()
+            }
             None => {
-                let class = self.constants.scheduler.class(priority);
-                self.ports[index].queue(class).bytes.into()
+                let class = self.wires.constants.scheduler.class(priority);
+                self.wires.ports[index].queue(class).bytes.into()
             }
         }
     }
 
     fn flow_sample(&self, now: Time, endpoint: EndpointIndex) -> FlowSample {
-        let protocol = &self.endpoints[endpoint].protocol;
-        let (sent, state) = (protocol.sent(), protocol.send_state(now, &self.constants));
+        let protocol = &self.hosts.nics.endpoints[endpoint].protocol;
+        let (sent, state) = (protocol.sent(), protocol.send_state(now, &self.wires.constants));
         FlowSample {
             bytes: sent.bytes,
             packets: sent.packets,

@@ -65,17 +65,17 @@ fn exponential(random: &mut Stream, mean: f64) -> f64 {
 fn mean_wait(load: f64) -> f64 {
     let mut simulation = Simulation::build(&experiment(), 1).unwrap();
     let shard = &mut simulation.shards[0];
-    let (source, _) = shard.endpoints.entries().find(|(_, end)| end.hosts.0 == 1).unwrap();
-    let ingress = shard.ports[shard.hosts[HostIndex::new(1)].port].peer.port;
+    let (source, _) = shard.hosts.nics.endpoints.entries().find(|(_, end)| end.hosts.0 == 1).unwrap();
+    let ingress = shard.wires.ports[shard.hosts.nics.hosts[HostIndex::new(1)].port].peer.port;
     let mut random = Stream::new(1, Purpose::Traffic, 7);
     let mut time = 1e6;
     for _ in 0..PACKETS {
         time += exponential(&mut random, SERVICE / load);
-        let mut packet = shard.endpoints[source].packet(PacketKind::Ack, WIRE, 0);
+        let mut packet = shard.hosts.nics.endpoints[source].packet(PacketKind::Ack, WIRE, 0);
         packet.sent = Time::from_ps(time as u64);
-        let handle = shard.packets.insert(packet);
-        shard.totals.created += 1;
-        shard.expect_packet(packet.sent, EventKey::new(ingress, Kind::Arrive, handle.get() % (1 << 24)), handle);
+        let handle = shard.wires.packets.insert(packet);
+        shard.wires.totals.created += 1;
+        shard.wires.expect_packet(packet.sent, EventKey::new(ingress, Kind::Arrive, handle.get() % (1 << 24)), handle);
     }
     simulation.run(Time::from_ps(time as u64 + 1_000_000_000), &mut |_| true);
     let report = simulation.report();

@@ -10,6 +10,7 @@ pub mod circles;
 pub mod manifest;
 pub mod markdown;
 pub mod members;
+pub mod owners;
 pub mod paths;
 pub mod python;
 mod repository;

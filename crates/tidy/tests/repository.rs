@@ -1,8 +1,8 @@
 //! Applies every rule to every file that Git knows.
 
 use etherweave_tidy::{
-    File, Finding, Repository, circles, manifest, markdown, members, paths, python, rooms, rust, rust_imports, text,
-    words,
+    File, Finding, Repository, circles, manifest, markdown, members, owners, paths, python, rooms, rust, rust_imports,
+    text, words,
 };
 
 fn check(rule: impl Fn(&File, &Repository) -> Vec<Finding>) {
@@ -119,6 +119,12 @@ fn is_left(file: &File) -> bool {
 #[test]
 fn helps_stand_alone() {
     check(|file, _| if is_left(file) { Vec::new() } else { words::helps(file) });
+}
+
+#[test]
+fn no_type_has_more_methods_than_can_be_kept_in_mind() {
+    let findings: Vec<String> = owners::large(&Repository::open()).iter().map(ToString::to_string).collect();
+    assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
 }
 
 #[test]

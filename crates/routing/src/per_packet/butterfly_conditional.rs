@@ -10,8 +10,8 @@ use super::{InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, Route
 
 /// Benito et al. 2015, sections V-B to V-D, figure 10b: the last dimension first, an earlier one where that output is
 /// paused or its queue is full; where all are, the packets of host port `i` go to the `i`-th other place of the last
-/// dimension in which the destination is apart, and from there by a minimal path. Where a dimension has several links to
-/// each place, switches share packets among them whatever is paused.
+/// dimension in which the destination is apart, and from there by a minimal path. Where a dimension has several links
+/// to each place, switches share packets among them whatever is paused.
 ///
 /// Channels rise with every hop (Günther 1981): one for each dimension, and one for the non-minimal hop.
 pub struct ButterflyConditional {

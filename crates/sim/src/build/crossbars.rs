@@ -45,11 +45,11 @@ pub(super) fn crossbars(constants: &RunConstants) -> Crossbars {
 
 /// Adds the ports of a node, if switches have crossbars: those of a switch run at `speed_up` times its fastest link.
 pub(super) fn add(shard: &mut Shard, topology: &Topology, node: Node) {
-    let switch = &shard.constants.params.switch;
+    let switch = &shard.wires.constants.params.switch;
     if switch.model == SwitchModel::InputQueued {
         let out = topology.out_channels(node);
         let fastest = out.iter().map(|&id| topology.channel(id).rate.as_bps()).max().unwrap_or(1);
         let byte = ByteTime::new(BitRate::from_bps(fastest * u64::from(switch.speed_up)));
-        shard.crossbars.add(out.len(), byte);
+        shard.switches.crossbars.add(out.len(), byte);
     }
 }

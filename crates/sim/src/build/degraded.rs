@@ -52,7 +52,7 @@ pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]
         let (shard, port) = layout.port(&experiment.topology, channel);
         let shard = &mut shards[shard];
         if let Some(degraded) = DegradedChannel::new(channel, experiment.params.seed, &links) {
-            shard.impaired_link(port).damage = Some(degraded);
+            shard.wires.impaired_link(port).damage = Some(degraded);
         }
     }
 }

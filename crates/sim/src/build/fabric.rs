@@ -10,9 +10,10 @@ use super::crossbars;
 use super::delays::{delay, pause_delay};
 use super::layout::{Layout, nodes};
 use crate::constants::RunConstants;
-use crate::engine::{Shard, Switch};
+use crate::engine::Shard;
 use crate::host::Host;
 use crate::params::FlowControl;
+use crate::switch::Switch;
 use crate::switch::buffer::{Group, SharedBuffer};
 use crate::switch::credits::CreditCounters;
 use crate::switch::port::{Owner, Peer, PeerLink, Port};
@@ -74,10 +75,10 @@ pub(super) fn shards(
     constants: &Arc<RunConstants>,
 ) -> Result<Vec<Shard>, InputError> {
     let mut shards: Vec<Shard> = (0..layout.shards).map(|id| Shard::new(id as u32, layout.shards, constants)).collect();
-    shards.iter_mut().for_each(|shard| shard.crossbars = crossbars::crossbars(constants));
+    shards.iter_mut().for_each(|shard| shard.switches.crossbars = crossbars::crossbars(constants));
     if let Some(credits) = credits(constants) {
         for shard in &mut shards {
-            shard.credits = CreditCounters::new(credits.mask(), credits.unit.get() as u32);
+            shard.wires.credits = CreditCounters::new(credits.mask(), credits.unit.get() as u32);
         }
     }
     let stall = constants.params.nic.command_stall.as_ref();
@@ -86,14 +87,18 @@ pub(super) fn shards(
         crossbars::add(shard, topology, node);
         match node {
             Node::Host(host) => {
-                let owner = Owner::Host(shard.hosts.push(Host::new(host.get(), shard.ports.next_index(), stall)));
+                let owner = Owner::Host(shard.hosts.nics.hosts.push(Host::new(
+                    host.get(),
+                    shard.wires.ports.next_index(),
+                    stall,
+                )));
                 add_ports(shard, topology, layout, node, owner);
             }
             Node::Switch(switch) => add_switch(shard, topology, layout, switch)?,
         }
     }
     for shard in &mut shards {
-        shard.queue = crate::engine::queue::EventQueue::new(shard.ports.len() as u64 * EVENTS_PER_PORT);
+        shard.wires.queue = crate::engine::queue::EventQueue::new(shard.wires.ports.len() as u64 * EVENTS_PER_PORT);
     }
     Ok(shards)
 }
@@ -105,45 +110,47 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
         let is_host = matches!(channel.to.node, Node::Host(_));
         let is_from_host = matches!(channel.from.node, Node::Host(_));
         let peer = Peer { link: PeerLink::to_shard(peer_shard as u32), port, is_host };
-        let params = &shard.constants.params;
+        let params = &shard.wires.constants.params;
         let rate = match channel.from.node {
             Node::Host(host) => params.nic.clocked(channel.rate, params.seed, host.get()),
             Node::Switch(_) => channel.rate,
         };
         let mut port = Port::new(rate, owner, peer, delay(channel, params), pause_delay(channel, params));
-        if shard.constants.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {
-            port.header_time = port.serialization_time(shard.constants.header_bytes);
+        if shard.wires.constants.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {
+            port.header_time = port.serialization_time(shard.wires.constants.header_bytes);
         }
-        if let Some(credits) = port_credits(topology, id, &shard.constants) {
+        if let Some(credits) = port_credits(topology, id, &shard.wires.constants) {
             port.paused_classes = u8::MAX;
-            shard.credits.ports.push(credits);
+            shard.wires.credits.ports.push(credits);
         }
         let (bucket, idle) = match is_from_host {
             true => (params.nic.shaper, params.nic.low_power_idle),
             false => (params.switch.shaper, params.switch.low_power_idle),
         };
-        let index = shard.ports.push(port);
+        let index = shard.wires.ports.push(port);
         if let Some(bucket) = bucket {
-            let shaper = Shaper::new(&bucket, shard.constants.largest_frame);
-            shard.impaired_link(index).shaper = Some(shaper);
+            let shaper = Shaper::new(&bucket, shard.wires.constants.largest_frame);
+            shard.wires.impaired_link(index).shaper = Some(shaper);
         }
         if let Some(times) = idle {
-            shard.impaired_link(index).sleep = Some(SleepingTransmitter::new(times));
+            shard.wires.impaired_link(index).sleep = Some(SleepingTransmitter::new(times));
         }
-        shard.channels.push(id);
+        shard.wires.channels.push(id);
         // More than 32 bits hold is more than any buffer: `add_switch` rejects it.
-        let headroom_limit = u32::try_from(headroom_of(topology, id, &shard.constants)).unwrap_or(u32::MAX);
-        let group =
-            |group| Group { headroom_limit: shard.constants.headroom_limit(group, headroom_limit), ..Group::default() };
-        shard.groups.extend((0..shard.constants.group_count).map(group));
+        let headroom_limit = u32::try_from(headroom_of(topology, id, &shard.wires.constants)).unwrap_or(u32::MAX);
+        let group = |group| Group {
+            headroom_limit: shard.wires.constants.headroom_limit(group, headroom_limit),
+            ..Group::default()
+        };
+        shard.switches.groups.extend((0..shard.wires.constants.group_count).map(group));
     }
 }
 
 fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: SwitchId) -> Result<(), InputError> {
-    let (owner, first_port) = (Owner::Switch(shard.switches.next_index()), shard.ports.next_index());
+    let (owner, first_port) = (Owner::Switch(shard.switches.switches.next_index()), shard.wires.ports.next_index());
     add_ports(shard, topology, layout, switch.into(), owner);
-    let sizes = buffer_sizes(topology, &shard.constants, switch)?;
-    let (number, ports) = (switch.get(), (shard.ports.next_index().get() - first_port.get()) as u16);
-    shard.switches.push(Switch { number, first_port, ports, buffer: SharedBuffer::new(sizes) });
+    let sizes = buffer_sizes(topology, &shard.wires.constants, switch)?;
+    let (number, ports) = (switch.get(), (shard.wires.ports.next_index().get() - first_port.get()) as u16);
+    shard.switches.switches.push(Switch { number, first_port, ports, buffer: SharedBuffer::new(sizes) });
     Ok(())
 }

@@ -70,15 +70,15 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
 pub(super) fn add(experiment: &Experiment, connections: usize, shards: &mut [Shard]) {
     let ([shard], true) = (shards, is_used(experiment)) else { return };
     let has_packets = has_packets(experiment);
-    shard.fluid = Some(Box::new(fluid(experiment, shard, has_packets)));
+    shard.wires.fluid = Some(Box::new(fluid(experiment, shard, has_packets)));
     if has_packets {
-        shard.places_in_packets.resize(2 * connections, NOWHERE);
+        shard.hosts.nics.places_in_packets.resize(2 * connections, NOWHERE);
         let is_between = |port: &PortIndex| {
-            let port = &shard.ports[*port];
+            let port = &shard.wires.ports[*port];
             !port.peer.is_host && matches!(port.owner, Owner::Switch(_))
         };
-        let ports: Vec<PortIndex> = shard.ports.indices().filter(is_between).collect();
-        ports.into_iter().for_each(|port| shard.impaired_link(port).background = Some(Background::default()));
+        let ports: Vec<PortIndex> = shard.wires.ports.indices().filter(is_between).collect();
+        ports.into_iter().for_each(|port| shard.wires.impaired_link(port).background = Some(Background::default()));
     }
 }
 
@@ -88,22 +88,22 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
     // What a NIC takes is no more than what reaches the memory of its host.
     let capacity = |(port, &channel): (_, &_)| {
         let rate = topology.channel(channel).rate;
-        bytes_per_ps(if shard.ports[port].peer.is_host { rate.min(shard.constants.nic.rate) } else { rate })
+        bytes_per_ps(if shard.wires.ports[port].peer.is_host { rate.min(shard.wires.constants.nic.rate) } else { rate })
     };
-    let capacities = shard.channels.entries().map(capacity).collect();
+    let capacities = shard.wires.channels.entries().map(capacity).collect();
     let hosts = (0..topology.hosts()).map(etherweave_primitives::HostId::from_index);
     let rates = hosts.map(|host| topology.channel(topology.host_channel(host)).rate);
-    let branches = shard.constants.branches.as_ref().map_or(1, |branches| branches.most);
+    let branches = shard.wires.constants.branches.as_ref().map_or(1, |branches| branches.most);
     let classes = classes(experiment).into_iter().map(|class| (class, ets.weights[class])).collect();
     let beside = has_packets.then(|| {
-        let (queue, packet) = (queue_max(&shard.constants), f64::from(shard.constants.largest_frame));
-        BesidePackets::new(shard.channels.len(), queue, packet)
+        let (queue, packet) = (queue_max(&shard.wires.constants), f64::from(shard.wires.constants.largest_frame));
+        BesidePackets::new(shard.wires.channels.len(), queue, packet)
     });
-    let parts = if shard.constants.is_in_kernel() { SEGMENT_PARTS } else { MESSAGE_PARTS };
+    let parts = if shard.wires.constants.is_in_kernel() { SEGMENT_PARTS } else { MESSAGE_PARTS };
     let switch = &experiment.params.switch;
     Fluid::new(FluidParams {
         capacities,
-        packet: packet_time(&shard.constants, rates),
+        packet: packet_time(&shard.wires.constants, rates),
         hosts: topology.hosts(),
         branches,
         parts,

@@ -38,18 +38,18 @@ pub(super) fn add(experiment: &Experiment, shards: &mut [Shard]) {
     let capacity = global.map(|channel| channel.rate.bytes_in(clock.period).get()).min().unwrap_or(0);
     for shard in shards {
         let mut traffic = GroupTraffic::new(groups, clock, capacity);
-        traffic.sample(params.sampling, shard.ports.len());
+        traffic.sample(params.sampling, shard.wires.ports.len());
         if params.flow_min > 0.0 {
             traffic.reroute_large_flows(flows_min(&experiment.topology, shard, clock.period, params.flow_min));
         }
-        shard.group_traffic = Some(Box::new(traffic));
+        shard.switches.group_traffic = Some(Box::new(traffic));
     }
 }
 
 /// What a large flow sends in a period, by port of the shard [B].
 fn flows_min(topology: &Topology, shard: &Shard, period: Duration, share: f64) -> Vec<u64> {
-    let mut flows_min = vec![0; shard.ports.len()];
-    for switch in shard.switches.iter() {
+    let mut flows_min = vec![0; shard.wires.ports.len()];
+    for switch in shard.switches.switches.iter() {
         for (port, &id) in topology.out_channels(SwitchId::new(switch.number)).iter().enumerate() {
             let sent = topology.channel(id).rate.bytes_in(period).get();
             flows_min[switch.first_port.place() + port] = (share * sent as f64) as u64;

@@ -61,10 +61,14 @@ pub(super) fn populate(
 ) -> Result<(), InputError> {
     if let Some(cores) = &experiment.params.host.cores {
         let cores = cores.count() as usize;
-        shards.iter_mut().for_each(|shard| shard.cores = vec![Core::default(); shard.hosts.len() * cores].into());
+        shards.iter_mut().for_each(|shard| {
+            shard.hosts.processors.cores = vec![Core::default(); shard.hosts.nics.hosts.len() * cores].into()
+        });
     }
     if experiment.params.host.memory_rate.is_some() {
-        shards.iter_mut().for_each(|shard| shard.memory_free_at = vec![Time::ZERO; shard.hosts.len()].into());
+        shards.iter_mut().for_each(|shard| {
+            shard.hosts.processors.memory_free_at = vec![Time::ZERO; shard.hosts.nics.hosts.len()].into()
+        });
     }
     let ends = add_endpoints(experiment, layout, connections, starts, shards);
     if experiment.params.transport.is_in_kernel() {
@@ -93,7 +97,8 @@ pub(super) fn populate(
         shards.iter_mut().for_each(add_channels);
     }
     shards.iter_mut().for_each(|shard| schedule_starts(shard, experiment));
-    let is_too_large = |shard: &Shard| shard.endpoints.len().max(shard.threads.len()) >= 1 << 24;
+    let is_too_large =
+        |shard: &Shard| shard.hosts.nics.endpoints.len().max(shard.hosts.processors.threads.len()) >= 1 << 24;
     if shards.iter().any(is_too_large) { Err(too_large("connections")) } else { Ok(()) }
 }
 
@@ -113,7 +118,7 @@ fn add_endpoints(
         let hosts = connection.hosts(experiment);
         let is_of_pair = !matches!(experiment.jobs[connection.job].traffic, Traffic::Streams(_));
         let places = hosts.map(|host| layout.host_port(&experiment.topology, host));
-        let mut numbers = places.map(|(shard, _)| shards[shard].endpoints.len() as u32);
+        let mut numbers = places.map(|(shard, _)| shards[shard].hosts.nics.endpoints.len() as u32);
         // Both ends of a connection stand beside each other where they share a shard.
         let apart = 1 + u32::from(places[0].0 == places[1].0);
         numbers[1] += apart - 1;
@@ -125,7 +130,13 @@ fn add_endpoints(
                 thread: ThreadIndex::NONE,
                 remote: numbers[1 - side],
                 route: start[side],
-                first_egress: shards[shard].constants.routes.get(start[side] as usize).copied().unwrap_or_default(),
+                first_egress: shards[shard]
+                    .wires
+                    .constants
+                    .routes
+                    .get(start[side] as usize)
+                    .copied()
+                    .unwrap_or_default(),
                 behind: EndpointIndex::NONE,
                 priority: experiment.jobs[connection.job].priority.get(),
                 is_in_ring: false,
@@ -145,7 +156,7 @@ fn add_endpoints(
                 warm_up_intake: 0,
                 resent_last: Time::ZERO,
             };
-            shards[shard].endpoints.push(endpoint);
+            shards[shard].hosts.nics.endpoints.push(endpoint);
         }
         ends.push([(places[0].0, numbers[0]), (places[1].0, numbers[1])]);
     }
@@ -164,8 +175,8 @@ fn reserve_endpoints(
         counts[layout.host_port(&experiment.topology, host).0] += 1;
     }
     for (shard, count) in shards.iter_mut().zip(counts) {
-        shard.endpoints.reserve_exact(count);
-        prefer_huge_pages(&shard.endpoints);
+        shard.hosts.nics.endpoints.reserve_exact(count);
+        prefer_huge_pages(&shard.hosts.nics.endpoints);
     }
 }
 
@@ -173,16 +184,16 @@ fn reserve_endpoints(
 fn add_receive_queues(shard: &mut Shard, host: &HostParams) {
     let params = &host.receive;
     let mut numbers = BTreeMap::new();
-    for end in &mut shard.endpoints {
+    for end in &mut shard.hosts.nics.endpoints {
         let [own, remote] = [end.number, end.number ^ 1].map(tcp::port);
         let [own_host, remote_host] = [end.hosts.0, end.hosts.1].map(|host| ip(HostId::new(host)));
         let remote = Socket { address: remote_host, port: remote };
         let queue = rss::queue(&remote, &Socket { address: own_host, port: own }, params.queues);
-        let next = shard.receive_queues.next_index();
+        let next = shard.hosts.nics.receive_queues.next_index();
         let number = *numbers.entry((end.host, queue)).or_insert(next);
         if number == next {
             let core = core_number(end.host, host.cores.as_ref(), |cores| queue % cores.count());
-            shard.receive_queues.push(ReceiveQueue::new(end.host, core, host));
+            shard.hosts.nics.receive_queues.push(ReceiveQueue::new(end.host, core, host));
         }
         end.tcp().queue = number;
     }
@@ -191,12 +202,12 @@ fn add_receive_queues(shard: &mut Shard, host: &HostParams) {
 /// Gives connections the transmit queues that share an interrupt with a receive queue.
 fn add_channels(shard: &mut Shard) {
     let mut of_cores = BTreeMap::new();
-    for (queue, number) in shard.receive_queues.iter().zip(0..) {
+    for (queue, number) in shard.hosts.nics.receive_queues.iter().zip(0..) {
         of_cores.entry(queue.core).or_insert(ReceiveQueueIndex::new(number));
     }
     of_cores.remove(&OWN_CORE);
-    for end in &mut shard.endpoints {
-        let core = shard.threads[end.thread].core;
+    for end in &mut shard.hosts.nics.endpoints {
+        let core = shard.hosts.processors.threads[end.thread].core;
         let state = end.tcp();
         state.channels.of_softirq = state.queue;
         state.channels.of_thread = of_cores.get(&core).copied().unwrap_or(ReceiveQueueIndex::NONE);
@@ -213,7 +224,7 @@ fn host_rate(topology: &Topology, host: HostId) -> BitRate {
 }
 
 fn host_at(shard: &Shard, port: PortIndex) -> HostIndex {
-    match shard.ports[port].owner {
+    match shard.wires.ports[port].owner {
         Owner::Host(host) => host,
         Owner::Switch(_) => unreachable!("the port of a host belongs to it"),
     }
@@ -248,7 +259,7 @@ fn add_ranks(experiment: &Experiment, number: usize, layout: &Layout, shards: &m
             let core = stream_core(Some(kind), || core(stream as u32));
             add_thread(&mut shards[shard], port, number, core, Role::GraphStream(thread));
         }
-        shards[shard].totals.unfinished += u64::from(!job.is_background);
+        shards[shard].wires.totals.unfinished += u64::from(!job.is_background);
     }
     threads
 }
@@ -276,7 +287,7 @@ fn connect(threads: &[ThreadId], connections: &[PlannedConnection], ends: &[[End
         for side in 0..2 {
             let (_, thread) = threads[connection.ranks[side] as usize];
             let (shard, endpoint) = end[side];
-            shards[shard].endpoints[endpoint].thread = thread;
+            shards[shard].hosts.nics.endpoints[endpoint].thread = thread;
             connect_rank(&mut shards[shard], thread, connection.ranks[1 - side], endpoint);
         }
     }
@@ -291,7 +302,7 @@ fn introduce(pair: &PlannedConnection, threads: &[ThreadId], shards: &mut [Shard
 }
 
 fn connect_rank(shard: &mut Shard, thread: ThreadIndex, peer: u32, endpoint: EndpointIndex) {
-    if let Role::Rank(rank) = &mut shard.threads[thread].role {
+    if let Role::Rank(rank) = &mut shard.hosts.processors.threads[thread].role {
         rank.connect(peer, endpoint);
     }
 }
@@ -317,19 +328,19 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
     };
     for ((shard, endpoint), role) in end.iter().zip([Role::Source(source), Role::Sink(sink)]) {
         let shard = &mut shards[*shard];
-        let port = shard.hosts[shard.endpoints[*endpoint].host].port;
+        let port = shard.hosts.nics.hosts[shard.hosts.nics.endpoints[*endpoint].host].port;
         let thread = add_thread(shard, port, number, OWN_CORE, role);
-        shard.endpoints[*endpoint].thread = thread;
+        shard.hosts.nics.endpoints[*endpoint].thread = thread;
     }
     let shard = &mut shards[end[0].0];
-    shard.endpoints[end[0].1].owner_waits_for = spec.bytes_per_message;
-    shard.totals.unfinished += u64::from(!job.is_background);
+    shard.hosts.nics.endpoints[end[0].1].owner_waits_for = spec.bytes_per_message;
+    shard.wires.totals.unfinished += u64::from(!job.is_background);
 }
 
 /// Adds a thread at a host's port.
 fn add_thread(shard: &mut Shard, port: PortIndex, number: usize, core: CoreIndex, role: Role) -> ThreadIndex {
     let host = host_at(shard, port);
-    shard.threads.push(Thread::new(host, number as u32, core, role))
+    shard.hosts.processors.threads.push(Thread::new(host, number as u32, core, role))
 }
 
 /// Schedules the start of every thread, the last first: the queue keeps simultaneous events in reverse order, so
@@ -337,11 +348,14 @@ fn add_thread(shard: &mut Shard, port: PortIndex, number: usize, core: CoreIndex
 fn schedule_starts(shard: &mut Shard, experiment: &Experiment) {
     let start = |(index, thread): (ThreadIndex, &Thread)| {
         let time = Time::ZERO + experiment.jobs[thread.job as usize].start + start_jitter(shard, thread, experiment);
-        (time, shard.hosts[thread.host].port, index)
+        (time, shard.hosts.nics.hosts[thread.host].port, index)
     };
-    let mut starts: Vec<(Time, PortIndex, ThreadIndex)> = shard.threads.entries().map(start).collect();
+    let mut starts: Vec<(Time, PortIndex, ThreadIndex)> = shard.hosts.processors.threads.entries().map(start).collect();
     starts.sort_unstable();
-    starts.into_iter().rev().for_each(|(time, port, thread)| shard.schedule_at(time, port, Kind::Start, thread.get()));
+    starts
+        .into_iter()
+        .rev()
+        .for_each(|(time, port, thread)| shard.wires.schedule_at(time, port, Kind::Start, thread.get()));
 }
 
 /// How much later than its job a thread starts: drawn for each rank, and for each end of a stream.
@@ -352,10 +366,10 @@ fn start_jitter(shard: &Shard, thread: &Thread, experiment: &Experiment) -> Dura
     if span.is_zero() {
         return Duration::ZERO;
     }
-    let number = |endpoint| shard.endpoints[endpoint].number;
+    let number = |endpoint| shard.hosts.nics.endpoints[endpoint].number;
     let entity = match &thread.role {
         Role::Rank(rank) => rank.rank,
-        Role::GraphStream(rank) => match &shard.threads[*rank].role {
+        Role::GraphStream(rank) => match &shard.hosts.processors.threads[*rank].role {
             Role::Rank(rank) => rank.rank,
             Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => unreachable!("a stream is of a rank"),
         },

@@ -153,15 +153,16 @@ impl Simulation {
         }
         for &host in &experiment.capture {
             let (shard, port) = layout.host_port(topology, host);
-            let own = shards[shard].endpoints.iter().filter(|end| end.hosts.0 == host.get());
+            let own = shards[shard].hosts.nics.endpoints.iter().filter(|end| end.hosts.0 == host.get());
             let captured = CapturedPort::new(host, port, own.map(|end| (end.number, HostId::new(end.hosts.1))));
-            shards[shard].captures.push(captured);
+            shards[shard].wires.captures.push(captured);
         }
         for shard in &mut shards {
-            shard.observes_departures = shard.constants.telemetry_switches > 0 || !shard.captures.is_empty();
+            shard.wires.observes_departures =
+                shard.wires.constants.telemetry_switches > 0 || !shard.wires.captures.is_empty();
         }
         if experiment.fingerprint {
-            shards.iter_mut().for_each(|shard| shard.fingerprint = Some(Fingerprint::default()));
+            shards.iter_mut().for_each(|shard| shard.wires.fingerprint = Some(Fingerprint::default()));
         }
         let jobs = experiment.jobs.iter().map(|job| job.name.clone()).collect();
         let busiest_ports = experiment.sampling.as_ref().and_then(|sampling| sampling.busiest);

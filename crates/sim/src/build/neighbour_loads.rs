@@ -21,15 +21,15 @@ pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]
     let Paths::PerPacket(prepared) = &experiment.paths else { return };
     let Some(seen) = SeenLinks::of(prepared.neighbourhood()) else { return };
     let topology = &experiment.topology;
-    let numbers = Arc::new(numbers(experiment, seen, prepared, shards[0].constants.scheduler.class_of_priority));
-    let frame = shards[0].constants.largest_frame - PREAMBLE_AND_GAP;
+    let numbers = Arc::new(numbers(experiment, seen, prepared, shards[0].wires.constants.scheduler.class_of_priority));
+    let frame = shards[0].wires.constants.largest_frame - PREAMBLE_AND_GAP;
     let saturation =
         prepared.saturation().map(|saturation| Saturation { packets: saturation.packets * frame, ..saturation });
-    let delay = (report_delay(experiment, seen) * seen.links).max(shards[0].constants.lookahead);
+    let delay = (report_delay(experiment, seen) * seen.links).max(shards[0].wires.constants.lookahead);
     for shard in shards {
-        let others = |number: u32| neighbour_shards(topology, layout, seen, SwitchId::new(number), shard.id);
-        let others = shard.switches.iter().map(|switch| others(switch.number)).collect();
-        shard.neighbour_loads = Some(Box::new(NeighbourLoads::new(&numbers, delay, saturation, others)));
+        let others = |number: u32| neighbour_shards(topology, layout, seen, SwitchId::new(number), shard.wires.id);
+        let others = shard.switches.switches.iter().map(|switch| others(switch.number)).collect();
+        shard.switches.neighbour_loads = Some(Box::new(NeighbourLoads::new(&numbers, delay, saturation, others)));
     }
 }
 

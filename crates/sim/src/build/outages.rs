@@ -26,7 +26,7 @@ pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]
         let until = outage.until.map_or(Time::MAX, |until| Time::ZERO + until);
         for channel in [outage.channel, reverse(outage.channel)] {
             let (shard, port) = layout.port(&experiment.topology, channel);
-            shards[shard].impaired_link(port).outages.push(LinkOutage::new(Time::ZERO + outage.from, until));
+            shards[shard].wires.impaired_link(port).outages.push(LinkOutage::new(Time::ZERO + outage.from, until));
         }
     }
 }

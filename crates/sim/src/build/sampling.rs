@@ -23,7 +23,7 @@ pub(super) fn add(experiment: &Experiment, sampling: &Sampling, layout: &Layout,
         }
     }
     for (sampler, shard) in samplers.iter_mut().zip(&*shards) {
-        for (number, end) in shard.endpoints.entries() {
+        for (number, end) in shard.hosts.nics.endpoints.entries() {
             if sampling.flows.iter().any(|selection| is_included(selection, end)) {
                 sampler.flows.push(number);
                 sampler.samples.flows.push(SampledFlow { hosts: end.hosts, number: end.number });

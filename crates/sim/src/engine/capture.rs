@@ -4,14 +4,15 @@ use std::io::{Result, Write};
 
 use etherweave_primitives::{HostId, Time};
 
-use super::{Shard, Simulation};
+use super::Simulation;
 use crate::capture::{Capture, Captured, CapturedFrame, SideContent};
 use crate::captured_port::{CaptureFile, CapturedPort, connection};
+use crate::engine::Wires;
 use crate::frame::pause::PauseFrame;
 use crate::indices::PortIndex;
 use crate::packet::Handle;
 
-impl Shard {
+impl Wires {
     #[cold]
     #[inline(never)]
     pub(crate) fn capture_packet(&mut self, port: PortIndex, handle: Handle, is_outgoing: bool) {
@@ -46,7 +47,7 @@ impl Shard {
 impl Simulation {
     /// Whether a host is captured in this process.
     pub fn has_capture(&self, host: HostId) -> bool {
-        self.shards.iter().flat_map(|shard| &shard.captures).any(|port| port.capture.host == host)
+        self.shards.iter().flat_map(|shard| &shard.wires.captures).any(|port| port.capture.host == host)
     }
 
     /// Writes the frames of a captured host to a pcapng file while the run goes on, instead of keeping them: of each at
@@ -59,7 +60,7 @@ impl Simulation {
     /// When the host is not captured in this process.
     pub fn capture_to(&mut self, host: HostId, out: Box<dyn Write + Send>, snap_length: Option<u32>) -> Result<()> {
         let file = CaptureFile::begin(out, self.names.topology.host_name(host), snap_length)?;
-        let mut ports = self.shards.iter_mut().flat_map(|shard| &mut shard.captures);
+        let mut ports = self.shards.iter_mut().flat_map(|shard| &mut shard.wires.captures);
         let port = ports.find(|port| port.capture.host == host).expect("only captured hosts have frames");
         port.file = Some(file);
         Ok(())
@@ -71,8 +72,8 @@ impl Simulation {
     /// When one of them could not be written.
     pub fn end_captures(&mut self) -> Result<()> {
         self.shards.iter_mut().try_for_each(|shard| {
-            let params = &shard.constants.params;
-            shard.captures.iter_mut().try_for_each(|port| port.end(params))
+            let params = &shard.wires.constants.params;
+            shard.wires.captures.iter_mut().try_for_each(|port| port.end(params))
         })
     }
 }

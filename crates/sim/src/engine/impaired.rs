@@ -6,15 +6,15 @@
 
 use etherweave_primitives::{Duration, Time};
 
-use super::Shard;
 use super::event::{EventKey, Kind};
+use crate::engine::Wires;
 use crate::fluid::Crossing;
 use crate::indices::PortIndex;
 use crate::packet::{Handle, Packet};
 use crate::switch::impaired_link::ImpairedLink;
 use crate::switch::port::PeerLink;
 
-impl Shard {
+impl Wires {
     /// The impaired link of a port, made at the first call.
     pub fn impaired_link(&mut self, port: PortIndex) -> &mut ImpairedLink {
         let link = self.ports[port].peer.link;

@@ -27,7 +27,11 @@ mod remote;
 mod run;
 mod serve;
 mod shard;
+mod totals;
+mod wires;
 
 pub(crate) use remote::RunState;
 pub use run::{Finish, Progress, Simulation};
-pub(crate) use shard::{Shard, ShardTotals, Switch};
+pub(crate) use shard::Shard;
+pub(crate) use totals::ShardTotals;
+pub(crate) use wires::Wires;

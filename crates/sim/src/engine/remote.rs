@@ -108,7 +108,7 @@ pub(super) fn post(
 ) -> Time {
     let mut first = Time::MAX;
     for shard in shards {
-        for (to, outbox) in shard.outboxes.iter_mut().enumerate().filter(|(_, outbox)| !outbox.is_empty()) {
+        for (to, outbox) in shard.wires.outboxes.iter_mut().enumerate().filter(|(_, outbox)| !outbox.is_empty()) {
             first = outbox.events.iter().fold(first, |first, event| first.min(event.time));
             let worker = division.worker_of(to);
             exchange.outboxes()[worker].put(to - division.shards_of(worker).start, outbox);

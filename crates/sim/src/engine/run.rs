@@ -7,7 +7,8 @@ use etherweave_kernel::{Agreement, Division, Exchange, Processes, ThreadEnd, Thr
 use etherweave_primitives::{Duration, Time};
 
 use super::remote::{RunState, WorkerOutbox, post};
-use super::shard::{Shard, ShardTotals};
+use super::shard::Shard;
+use super::totals::ShardTotals;
 
 /// Simulated time between two reports of progress, at least.
 const REPORT_WINDOW: Duration = Duration::from_us(20);
@@ -85,17 +86,17 @@ impl Simulation {
         } else {
             self.run_on_threads(&limits, &mut may_continue)
         };
-        let last = self.shards.iter().map(|shard| shard.now).max().unwrap_or(Time::ZERO);
+        let last = self.shards.iter().map(|shard| shard.wires.now).max().unwrap_or(Time::ZERO);
         self.end = processes.share(last).into_iter().max().expect("a run has a process");
         if reason == StopReason::TimeLimit {
             self.end = end;
         }
         for shard in &mut self.shards {
             shard.settle_pauses(self.end);
-            shard.credits.settle(self.end);
-            shard.crossbars.end(self.end);
+            shard.wires.credits.settle(self.end);
+            shard.switches.crossbars.end(self.end);
             shard.end_samples(self.end);
-            shard.assert_ports_within_capacity(self.end);
+            shard.wires.assert_ports_within_capacity(self.end);
         }
         self.assert_credits_are_conserved();
         self.deadlock = self.deadlock(processes);
@@ -111,7 +112,7 @@ impl Simulation {
 
     /// Ends a run in whose midst a panic was caught at the latest time that a shard has reached.
     pub fn end_where_it_is(&mut self) {
-        self.end = self.shards.iter().map(|shard| shard.now).max().unwrap_or(Time::ZERO);
+        self.end = self.shards.iter().map(|shard| shard.wires.now).max().unwrap_or(Time::ZERO);
     }
 
     /// A thread to each shard; those that would wait serve shards of others.
@@ -136,7 +137,7 @@ impl Simulation {
 
     /// The shard of a number, if this process has it.
     pub(crate) fn shard(&self, id: u32) -> Option<&Shard> {
-        self.shards.get((id as usize).checked_sub(self.shards.first()?.id as usize)?)
+        self.shards.get((id as usize).checked_sub(self.shards.first()?.wires.id as usize)?)
     }
 }
 
@@ -150,10 +151,10 @@ struct NextReport {
 
 impl NextReport {
     fn is_due(&mut self, shard: &Shard) -> bool {
-        let is_due = shard.now >= self.time && shard.totals.events >= self.events;
+        let is_due = shard.wires.now >= self.time && shard.wires.totals.events >= self.events;
         if is_due {
-            self.time = shard.now + REPORT_WINDOW;
-            self.events = shard.totals.events + shard.threads.len() as u64;
+            self.time = shard.wires.now + REPORT_WINDOW;
+            self.events = shard.wires.totals.events + shard.hosts.processors.threads.len() as u64;
         }
         is_due
     }
@@ -161,10 +162,10 @@ impl NextReport {
 
 /// The progress of `shards` shards, extrapolated from one.
 fn progress(shard: &Shard, shards: u64) -> Progress {
-    let ShardTotals { hops, events, .. } = shard.totals;
-    let (done, all) = shard.iterations();
+    let ShardTotals { hops, events, .. } = shard.wires.totals;
+    let (done, all) = shard.hosts.processors.iterations();
     let fraction = (all > 0).then(|| done as f64 / all as f64);
-    Progress { now: shard.now, hops: hops * shards, events: events * shards, fraction }
+    Progress { now: shard.wires.now, hops: hops * shards, events: events * shards, fraction }
 }
 
 /// A shard that is a worker among threads.
@@ -261,12 +262,12 @@ impl RunState {
 
     /// With a shard's own.
     fn and(self, shard: &mut Shard) -> RunState {
-        let next = shard.queue.next_time().unwrap_or(Time::MAX);
-        if next < Time::MAX && shard.fluid.as_ref().is_some_and(|fluid| fluid.has_messages()) {
+        let next = shard.wires.queue.next_time().unwrap_or(Time::MAX);
+        if next < Time::MAX && shard.wires.fluid.as_ref().is_some_and(|fluid| fluid.has_messages()) {
             // Flows have a rate at any time: bytes arrive until the next event.
-            shard.totals.last_progress = next;
+            shard.wires.totals.last_progress = next;
         }
-        let ShardTotals { unfinished, last_progress, .. } = shard.totals;
+        let ShardTotals { unfinished, last_progress, .. } = shard.wires.totals;
         self.with(RunState { next, unfinished, last_progress, is_stopped: false })
     }
 }

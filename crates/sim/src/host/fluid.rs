@@ -8,9 +8,10 @@ use etherweave_topology::reverse;
 use super::message::MessageKind;
 use super::mpi::operation;
 use crate::constants::{Overheads, RunConstants};
-use crate::engine::Shard;
+use crate::engine::Wires;
 use crate::engine::event::{Event, Kind};
 use crate::fluid::{Branch, Departures, Links, PathSet, Window, lateness};
+use crate::host::{Hosts, Nics};
 use crate::indices::{EndpointIndex, PortIndex};
 use crate::params::{Reliability, RoceParams};
 use crate::transport::roce::Operation;
@@ -124,47 +125,53 @@ fn load(bytes: u64, end: u64, operation: Operation, params: &RoceParams, overhea
     Load { end, bytes, packets, wire, largest, until: Time::ZERO, began: Time::ZERO }
 }
 
-impl Shard {
+impl Nics {
     /// Hands a message to a connection; gives where it ends.
-    pub(super) fn fluid_post(&mut self, endpoint: EndpointIndex, kind: MessageKind, bytes: u64) -> u64 {
-        let constants = std::sync::Arc::clone(&self.constants);
+    pub(super) fn fluid_post(
+        &mut self,
+        wires: &mut Wires,
+        endpoint: EndpointIndex,
+        kind: MessageKind,
+        bytes: u64,
+    ) -> u64 {
+        let constants = std::sync::Arc::clone(&wires.constants);
         let params = super::roce::params(&constants);
         let state = self.endpoints[endpoint].fluid();
         state.posted += bytes;
         let end = state.posted;
-        self.fluid_load(endpoint, load(bytes, end, operation(kind), params, &constants.overheads));
+        self.fluid_load(wires, endpoint, load(bytes, end, operation(kind), params, &constants.overheads));
         end
     }
 
     /// A connection has something more to send.
-    pub(super) fn fluid_load(&mut self, endpoint: EndpointIndex, load: Load) {
-        let now = self.now;
+    pub(super) fn fluid_load(&mut self, wires: &mut Wires, endpoint: EndpointIndex, load: Load) {
+        let now = wires.now;
         let state = self.endpoints[endpoint].fluid();
         state.waiting.push_back(Load { began: now, ..load });
         if state.place == NOWHERE {
-            self.fluid_start(endpoint, &load);
+            self.fluid_start(wires, endpoint, &load);
         } else {
-            let (place, fluid) = (state.place, self.fluid.as_mut());
+            let (place, fluid) = (state.place, wires.fluid.as_mut());
             fluid.expect("a run in flow-level mode has it").post(place, load.wire as f64);
         }
     }
 
     /// A connection begins to send.
-    fn fluid_start(&mut self, endpoint: EndpointIndex, load: &Load) {
-        let (now, links) = (self.now, self.fluid_links(endpoint));
-        let window = self.endpoints[endpoint].fluid().window.unwrap_or_else(|| self.fluid_window(&links));
+    fn fluid_start(&mut self, wires: &mut Wires, endpoint: EndpointIndex, load: &Load) {
+        let (now, links) = (wires.now, self.fluid_links(wires, endpoint));
+        let window = self.endpoints[endpoint].fluid().window.unwrap_or_else(|| wires.fluid_window(&links));
         let state = self.endpoints[endpoint].fluid();
         (state.window, state.is_fed) = (Some(window), load.until > now);
         let fed = Window { bytes: load.wire as f64, round: load.until.since(now).as_ps() as f64 };
-        self.fluid_begin(endpoint, links, if load.until > now { fed } else { window }, load.wire as f64);
+        self.fluid_begin(wires, endpoint, links, if load.until > now { fed } else { window }, load.wire as f64);
     }
 
-    fn fluid_begin(&mut self, endpoint: EndpointIndex, links: Links, window: Window, wire: f64) {
-        let (now, both) = (self.now, [links, self.fluid_links(self.endpoints[endpoint].remote)]);
-        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
-        let place = fluid.begin(now, endpoint, both, window, wire, self.constants.fluid_tables());
+    fn fluid_begin(&mut self, wires: &mut Wires, endpoint: EndpointIndex, links: Links, window: Window, wire: f64) {
+        let (now, both) = (wires.now, [links, self.fluid_links(wires, self.endpoints[endpoint].remote)]);
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        let place = fluid.begin(now, endpoint, both, window, wire, wires.constants.fluid_tables());
         *self.active_place(endpoint) = place;
-        self.expect_fluid();
+        wires.expect_fluid();
     }
 
     /// Where a connection, in packets or not, stands among the active.
@@ -178,55 +185,190 @@ impl Shard {
     /// A connection in packets has a message to send, beside others in flow-level mode.
     #[cold]
     #[inline(never)]
-    pub(super) fn packets_posted(&mut self, endpoint: EndpointIndex, bytes: u64, operation: Operation) {
-        let constants = std::sync::Arc::clone(&self.constants);
+    pub(super) fn packets_posted(
+        &mut self,
+        wires: &mut Wires,
+        endpoint: EndpointIndex,
+        bytes: u64,
+        operation: Operation,
+    ) {
+        let constants = std::sync::Arc::clone(&wires.constants);
         let wire = load(bytes, 0, operation, super::roce::params(&constants), &constants.overheads).wire as f64;
-        let links = self.fluid_links(endpoint);
-        let window = self.fluid_window(&links);
-        let (now, place) = (self.now, *self.active_place(endpoint));
+        let links = self.fluid_links(wires, endpoint);
+        let window = wires.fluid_window(&links);
+        let (now, place) = (wires.now, *self.active_place(endpoint));
         if place == NOWHERE {
             let window = Window { bytes: window.bytes.min(wire), ..window };
-            return self.fluid_begin(endpoint, links, window, f64::INFINITY);
+            return self.fluid_begin(wires, endpoint, links, window, f64::INFINITY);
         }
-        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
         fluid.widen(now, place, wire, window.bytes);
-        self.expect_fluid();
+        wires.expect_fluid();
     }
 
     /// All that a connection in packets had to send has arrived.
     #[cold]
     #[inline(never)]
-    pub(super) fn packets_acknowledged(&mut self, endpoint: EndpointIndex) {
+    pub(super) fn packets_acknowledged(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         if *self.active_place(endpoint) != NOWHERE {
-            self.fluid_end(endpoint);
-            self.expect_fluid();
+            self.fluid_end(wires, endpoint);
+            wires.expect_fluid();
         }
     }
 
     /// A connection has nothing more to send.
-    fn fluid_end(&mut self, endpoint: EndpointIndex) {
-        let (now, place) = (self.now, std::mem::replace(self.active_place(endpoint), NOWHERE));
-        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
-        if let Some(moved) = fluid.end(now, place, self.constants.fluid_tables()) {
+    fn fluid_end(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let (now, place) = (wires.now, std::mem::replace(self.active_place(endpoint), NOWHERE));
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        if let Some(moved) = fluid.end(now, place, wires.constants.fluid_tables()) {
             *self.active_place(moved) = place;
         }
     }
 
     /// The links to the other end.
-    pub(super) fn fluid_links(&self, endpoint: EndpointIndex) -> Links {
+    pub(super) fn fluid_links(&self, wires: &Wires, endpoint: EndpointIndex) -> Links {
         let end = &self.endpoints[endpoint];
         let first = self.hosts[end.host].port;
-        let class = self.constants.scheduler.class(end.priority) as u8;
-        if let Some(branches) = &self.constants.branches {
-            let last = self.ports[self.hosts[self.endpoints[end.remote].host].port].peer.port;
+        let class = wires.constants.scheduler.class(end.priority) as u8;
+        if let Some(branches) = &wires.constants.branches {
+            let last = wires.ports[self.hosts[self.endpoints[end.remote].host].port].peer.port;
             return Links { first, last, paths: PathSet::Several(branches.of_ends[end.route as usize]), class };
         }
-        let route = &self.constants.routes[end.route as usize..];
-        let count = route.iter().position(|&port| self.ports[port].peer.is_host).expect("a route ends at a host");
+        let route = &wires.constants.routes[end.route as usize..];
+        let count = route.iter().position(|&port| wires.ports[port].peer.is_host).expect("a route ends at a host");
         let branch = Branch { route: end.route, count: count as u32, weight: 1.0 };
         Links { first, last: route[count], paths: PathSet::One(branch), class }
     }
 
+    /// Messages have been sent, or rates change.
+    pub(crate) fn fluid_due(&mut self, wires: &mut Wires) {
+        let now = wires.now;
+        while let Some(endpoint) = self.fluid_ended(wires) {
+            self.fluid_sent(wires, endpoint);
+        }
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        fluid.solve(now, wires.constants.fluid_tables());
+        if fluid.scheduled <= now {
+            fluid.scheduled = Time::MAX;
+        }
+        wires.expect_fluid();
+    }
+
+    fn fluid_ended(&mut self, wires: &mut Wires) -> Option<EndpointIndex> {
+        let (now, endpoints) = (wires.now, &self.endpoints);
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        fluid.next_ended(now, |endpoint| endpoints[endpoint].fluid_place())
+    }
+
+    /// The message that leads has left its last bottleneck: it arrives, and the next follows.
+    fn fluid_sent(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let (now, links) = (wires.now, self.fluid_links(wires, endpoint));
+        let state = self.endpoints[endpoint].fluid();
+        let load = state.waiting.pop_front().expect("an active connection has a message");
+        state.waiting.iter_mut().take(1).for_each(|next| next.began = now);
+        let (place, next, is_fed) = (state.place, state.waiting.front().copied(), state.is_fed);
+        self.count_fluid(wires, endpoint, &links, place, &load);
+        // What it took at its rate includes a packet on the slowest link.
+        let slowest = |(port, _): (PortIndex, f64)| wires.ports[port].serialization_time(load.largest);
+        let of_packet = links.shares(wires.constants.fluid_tables()).map(slowest).max().unwrap_or(Duration::ZERO);
+        let latency = wires.fluid_latency(&links, load.largest);
+        let before = self.endpoints[endpoint].fluid().in_network.iter().map(|load| load.packets).sum();
+        let late = wires.fluid_lateness(&links, place, before, &load);
+        let arrives = now + (latency - of_packet.min(latency)) + late;
+        let state = self.endpoints[endpoint].fluid();
+        state.arrives = state.arrives.max(arrives);
+        state.in_network.push_back(load);
+        let (arrives, port) = (state.arrives, self.hosts[self.endpoints[endpoint].host].port);
+        wires.schedule_at(arrives, port, Kind::FluidArrive, endpoint.get());
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        match next {
+            Some(next) if is_fed || next.until > now => {
+                self.fluid_end(wires, endpoint);
+                self.fluid_start(wires, endpoint, &next);
+            }
+            Some(next) => fluid.go_on(now, place, next.wire as f64),
+            None => self.fluid_end(wires, endpoint),
+        }
+        if wires.constants.is_in_kernel() {
+            self.segment_sent(wires, endpoint, latency);
+        }
+    }
+
+    /// Counts the packets of a message, as if each had been sent.
+    fn count_fluid(&mut self, wires: &mut Wires, endpoint: EndpointIndex, links: &Links, place: u32, load: &Load) {
+        let priority = usize::from(self.endpoints[endpoint].priority);
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        let mut count = |port: PortIndex, packets: u64, bytes: u64| {
+            let counters = wires.ports[port].counters_mut(priority);
+            counters.tx_packets += packets;
+            counters.tx_bytes += bytes;
+            wires.totals.hops += packets;
+        };
+        count(links.first, load.packets, load.wire);
+        count(links.last, load.packets, load.wire);
+        fluid.carried(place, wires.constants.fluid_tables(), load.packets, load.wire, &mut count);
+        wires.totals.created += load.packets;
+        wires.totals.delivered += load.packets;
+        self.endpoints[endpoint].fluid().packets += load.packets;
+    }
+
+    /// What of messages to an endpoint has come since the warm-up, of those that have not come whole at the end [B].
+    pub(crate) fn fluid_partly_come(&self, wires: &Wires, endpoint: EndpointIndex, end: Time) -> u64 {
+        // Without flow-level mode the sender may be in another shard.
+        let Some(fluid) = &wires.fluid else { return 0 };
+        let Some(state) = self.endpoints[self.endpoints[endpoint].remote].messages() else { return 0 };
+        let since_warm_up = |bytes, began: Time| bytes - come_by(wires.constants.warm_up, bytes, [began, end]);
+        let sent = state.in_network.iter();
+        let sent = sent.map(|load| (come_by(end, load.bytes, [load.began, state.arrives]), load.began));
+        let drains = state.waiting.front().zip(state.place());
+        let drains = drains.map(|(load, place)| {
+            let left = (fluid.left(place, end) / load.wire as f64).clamp(0.0, 1.0);
+            ((load.bytes as f64 * (1.0 - left)) as u64, load.began)
+        });
+        sent.chain(drains).map(|(bytes, began)| since_warm_up(bytes, began)).sum()
+    }
+}
+
+impl Hosts {
+    /// A message of this end has arrived at the other.
+    pub(crate) fn fluid_arrive(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        self.processors.progress_of(wires, self.nics.endpoints[endpoint].thread);
+        let load = self.nics.endpoints[endpoint].fluid().in_network.pop_front().expect("what arrives was sent");
+        let remote = self.nics.endpoints[endpoint].remote;
+        if let Some(fingerprint) = &mut wires.fingerprint {
+            let last = self.nics.hosts[self.nics.endpoints[remote].host].port;
+            fingerprint.add_message(wires.now, reverse(wires.channels[last]), load.wire);
+        }
+        if wires.constants.is_in_kernel() {
+            return self.segment_arrived(wires, endpoint);
+        }
+        self.received(wires, remote, load.bytes);
+        let (now, warm_up) = (wires.now, wires.constants.warm_up);
+        if now >= warm_up {
+            self.nics.endpoints[remote].warm_up_intake += come_by(warm_up, load.bytes, [load.began, now]);
+        }
+        while let Some(message) = self.nics.endpoints[remote].take_complete(load.end) {
+            self.deliver(wires, remote, message);
+        }
+        let links = self.nics.fluid_links(wires, remote);
+        let latency = wires.fluid_latency(&links, wires.constants.overheads.ack);
+        self.nics.endpoints[endpoint].fluid().acknowledged = load.end;
+        if self.nics.endpoints[endpoint].owner_waits_for != u64::MAX {
+            let port = self.nics.hosts[self.nics.endpoints[endpoint].host].port;
+            let key = wires.key(port, Kind::FluidAcknowledged, endpoint.get());
+            wires.queue.push(Event::new(wires.now + latency, key, load.end as u32));
+        }
+    }
+
+    /// The sender learns what has arrived: all below an offset with these lower bits, less than 4 GiB ago.
+    pub(crate) fn fluid_acknowledged(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bits: u32) {
+        let arrived = self.nics.endpoints[endpoint].fluid().acknowledged;
+        let since = (arrived as u32).wrapping_sub(bits);
+        self.acknowledged(wires, endpoint, arrived - u64::from(since));
+    }
+}
+
+impl Wires {
     /// The window of a connection, and the time until a full packet of it is acknowledged: the responder waits for
     /// `ack_every` packets.
     fn fluid_window(&self, links: &Links) -> Window {
@@ -280,131 +422,6 @@ impl Shard {
             // After all else at that time, so that what begins at once shares links at once.
             self.schedule_at(next, PortIndex::new(u32::MAX), Kind::FluidDue, 0);
         }
-    }
-
-    /// Messages have been sent, or rates change.
-    pub(crate) fn fluid_due(&mut self) {
-        let now = self.now;
-        while let Some(endpoint) = self.fluid_ended() {
-            self.fluid_sent(endpoint);
-        }
-        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
-        fluid.solve(now, self.constants.fluid_tables());
-        if fluid.scheduled <= now {
-            fluid.scheduled = Time::MAX;
-        }
-        self.expect_fluid();
-    }
-
-    fn fluid_ended(&mut self) -> Option<EndpointIndex> {
-        let (now, endpoints) = (self.now, &self.endpoints);
-        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
-        fluid.next_ended(now, |endpoint| endpoints[endpoint].fluid_place())
-    }
-
-    /// The message that leads has left its last bottleneck: it arrives, and the next follows.
-    fn fluid_sent(&mut self, endpoint: EndpointIndex) {
-        let (now, links) = (self.now, self.fluid_links(endpoint));
-        let state = self.endpoints[endpoint].fluid();
-        let load = state.waiting.pop_front().expect("an active connection has a message");
-        state.waiting.iter_mut().take(1).for_each(|next| next.began = now);
-        let (place, next, is_fed) = (state.place, state.waiting.front().copied(), state.is_fed);
-        self.count_fluid(endpoint, &links, place, &load);
-        // What it took at its rate includes a packet on the slowest link.
-        let slowest = |(port, _): (PortIndex, f64)| self.ports[port].serialization_time(load.largest);
-        let of_packet = links.shares(self.constants.fluid_tables()).map(slowest).max().unwrap_or(Duration::ZERO);
-        let latency = self.fluid_latency(&links, load.largest);
-        let before = self.endpoints[endpoint].fluid().in_network.iter().map(|load| load.packets).sum();
-        let late = self.fluid_lateness(&links, place, before, &load);
-        let arrives = now + (latency - of_packet.min(latency)) + late;
-        let state = self.endpoints[endpoint].fluid();
-        state.arrives = state.arrives.max(arrives);
-        state.in_network.push_back(load);
-        let (arrives, port) = (state.arrives, self.hosts[self.endpoints[endpoint].host].port);
-        self.schedule_at(arrives, port, Kind::FluidArrive, endpoint.get());
-        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
-        match next {
-            Some(next) if is_fed || next.until > now => {
-                self.fluid_end(endpoint);
-                self.fluid_start(endpoint, &next);
-            }
-            Some(next) => fluid.go_on(now, place, next.wire as f64),
-            None => self.fluid_end(endpoint),
-        }
-        if self.constants.is_in_kernel() {
-            self.segment_sent(endpoint, latency);
-        }
-    }
-
-    /// Counts the packets of a message, as if each had been sent.
-    fn count_fluid(&mut self, endpoint: EndpointIndex, links: &Links, place: u32, load: &Load) {
-        let priority = usize::from(self.endpoints[endpoint].priority);
-        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
-        let mut count = |port: PortIndex, packets: u64, bytes: u64| {
-            let counters = self.ports[port].counters_mut(priority);
-            counters.tx_packets += packets;
-            counters.tx_bytes += bytes;
-            self.totals.hops += packets;
-        };
-        count(links.first, load.packets, load.wire);
-        count(links.last, load.packets, load.wire);
-        fluid.carried(place, self.constants.fluid_tables(), load.packets, load.wire, &mut count);
-        self.totals.created += load.packets;
-        self.totals.delivered += load.packets;
-        self.endpoints[endpoint].fluid().packets += load.packets;
-    }
-
-    /// A message of this end has arrived at the other.
-    pub(crate) fn fluid_arrive(&mut self, endpoint: EndpointIndex) {
-        self.progress_of(self.endpoints[endpoint].thread);
-        let load = self.endpoints[endpoint].fluid().in_network.pop_front().expect("what arrives was sent");
-        let remote = self.endpoints[endpoint].remote;
-        if let Some(fingerprint) = &mut self.fingerprint {
-            let last = self.hosts[self.endpoints[remote].host].port;
-            fingerprint.add_message(self.now, reverse(self.channels[last]), load.wire);
-        }
-        if self.constants.is_in_kernel() {
-            return self.segment_arrived(endpoint);
-        }
-        self.received(remote, load.bytes);
-        let (now, warm_up) = (self.now, self.constants.warm_up);
-        if now >= warm_up {
-            self.endpoints[remote].warm_up_intake += come_by(warm_up, load.bytes, [load.began, now]);
-        }
-        while let Some(message) = self.endpoints[remote].take_complete(load.end) {
-            self.deliver(remote, message);
-        }
-        let links = self.fluid_links(remote);
-        let latency = self.fluid_latency(&links, self.constants.overheads.ack);
-        self.endpoints[endpoint].fluid().acknowledged = load.end;
-        if self.endpoints[endpoint].owner_waits_for != u64::MAX {
-            let port = self.hosts[self.endpoints[endpoint].host].port;
-            let key = self.key(port, Kind::FluidAcknowledged, endpoint.get());
-            self.queue.push(Event::new(self.now + latency, key, load.end as u32));
-        }
-    }
-
-    /// What of messages to an endpoint has come since the warm-up, of those that have not come whole at the end [B].
-    pub(crate) fn fluid_partly_come(&self, endpoint: EndpointIndex, end: Time) -> u64 {
-        // Without flow-level mode the sender may be in another shard.
-        let Some(fluid) = &self.fluid else { return 0 };
-        let Some(state) = self.endpoints[self.endpoints[endpoint].remote].messages() else { return 0 };
-        let since_warm_up = |bytes, began: Time| bytes - come_by(self.constants.warm_up, bytes, [began, end]);
-        let sent = state.in_network.iter();
-        let sent = sent.map(|load| (come_by(end, load.bytes, [load.began, state.arrives]), load.began));
-        let drains = state.waiting.front().zip(state.place());
-        let drains = drains.map(|(load, place)| {
-            let left = (fluid.left(place, end) / load.wire as f64).clamp(0.0, 1.0);
-            ((load.bytes as f64 * (1.0 - left)) as u64, load.began)
-        });
-        sent.chain(drains).map(|(bytes, began)| since_warm_up(bytes, began)).sum()
-    }
-
-    /// The sender learns what has arrived: all below an offset with these lower bits, less than 4 GiB ago.
-    pub(crate) fn fluid_acknowledged(&mut self, endpoint: EndpointIndex, bits: u32) {
-        let arrived = self.endpoints[endpoint].fluid().acknowledged;
-        let since = (arrived as u32).wrapping_sub(bits);
-        self.acknowledged(endpoint, arrived - u64::from(since));
     }
 }
 

@@ -17,7 +17,8 @@ use super::mpi::READ_REQUEST;
 use super::shared_memory::Neighbour;
 use super::task_cost::TaskCost;
 use super::thread::Task;
-use crate::engine::Shard;
+use crate::engine::Wires;
+use crate::host::Hosts;
 use crate::indices::{EndpointIndex, ThreadIndex};
 
 /// Extension header of an atomic request: address, key, two operands [B].
@@ -37,7 +38,7 @@ mod then {
     pub const UNLOCK: u32 = 3;
 }
 
-impl Shard {
+impl Wires {
     /// Processor time to ask for it: over TCP a put is copied into fragments.
     pub(super) fn access_cost(&self, endpoint: EndpointIndex, access: Access, bytes: u64) -> TaskCost {
         if Neighbour::of(endpoint).is_some() {
@@ -50,31 +51,41 @@ impl Shard {
         let copied = if self.constants.is_in_kernel() && access == Access::Put { bytes } else { 0 };
         TaskCost::of(mpi.send_overhead).and_copy(mpi.eager_send_per_kib, copied)
     }
+}
 
+impl Hosts {
     /// A rank has asked for it.
-    pub(super) fn one_sided(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, access: Access, bytes: u64) {
+    pub(super) fn one_sided(
+        &mut self,
+        wires: &mut Wires,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+        access: Access,
+        bytes: u64,
+    ) {
         if Neighbour::of(endpoint).is_some() {
             return;
         }
-        self.rank(thread).outstanding += 1;
+        self.processors.rank(thread).outstanding += 1;
         let (kind, next) = match access {
             Access::Put => (MessageKind::Put, then::COMPLETE),
             Access::Get => (MessageKind::GetRequest, then::COMPLETE),
             Access::FetchAndOp => (MessageKind::AtomicRequest, then::COMPLETE),
             Access::Accumulate => (MessageKind::AtomicRequest, then::GET),
         };
-        self.request_access(thread, endpoint, kind, next, bytes);
+        self.request_access(wires, thread, endpoint, kind, next, bytes);
     }
 
     fn request_access(
         &mut self,
+        wires: &mut Wires,
         thread: ThreadIndex,
         endpoint: EndpointIndex,
         kind: MessageKind,
         next: u32,
         bytes: u64,
     ) {
-        let (header, is_in_kernel) = (self.constants.mpi().header.get(), self.constants.is_in_kernel());
+        let (header, is_in_kernel) = (wires.constants.mpi().header.get(), wires.constants.is_in_kernel());
         let length = match kind {
             MessageKind::Put if is_in_kernel => header + bytes,
             MessageKind::Put => bytes,
@@ -82,36 +93,42 @@ impl Shard {
             MessageKind::GetRequest => READ_REQUEST,
             _ => ATOMIC_REQUEST,
         };
-        let end = self.post_message(endpoint, kind, next, bytes, length);
+        let end = self.post_message(wires, endpoint, kind, next, bytes, length);
         if kind == MessageKind::Put && !is_in_kernel {
             let message = Message { kind: MessageKind::Done, tag: next, bytes, end };
-            self.rank(thread).puts.push_back(OpenPut { endpoint, message });
-            let waits_for = &mut self.endpoints[endpoint].owner_waits_for;
+            self.processors.rank(thread).puts.push_back(OpenPut { endpoint, message });
+            let waits_for = &mut self.nics.endpoints[endpoint].owner_waits_for;
             *waits_for = end.min(*waits_for);
         }
     }
 
     /// The peer has acknowledged `offset` bytes of the stream: WRITEs that end there are complete.
-    pub(super) fn puts_acknowledged(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, offset: u64) {
+    pub(super) fn puts_acknowledged(
+        &mut self,
+        wires: &mut Wires,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+        offset: u64,
+    ) {
         let mut next = u64::MAX;
         let mut place = 0;
-        while let Some(&OpenPut { endpoint: other, message }) = self.rank(thread).puts.get(place) {
+        while let Some(&OpenPut { endpoint: other, message }) = self.processors.rank(thread).puts.get(place) {
             if other != endpoint {
                 place += 1;
             } else if message.end <= offset {
-                self.rank(thread).puts.remove(place);
-                self.assign(thread, Task::Handle(endpoint, message));
+                self.processors.rank(thread).puts.remove(place);
+                self.assign(wires, thread, Task::Handle(endpoint, message));
             } else {
                 next = message.end;
                 break;
             }
         }
-        self.endpoints[endpoint].owner_waits_for = next;
+        self.nics.endpoints[endpoint].owner_waits_for = next;
     }
 
     /// The target does what it is asked for: over RoCE its NIC, at once, over TCP its library.
-    pub(super) fn answer_access(&mut self, endpoint: EndpointIndex, message: Message) {
-        let (header, is_in_kernel) = (self.constants.mpi().header.get(), self.constants.is_in_kernel());
+    pub(super) fn answer_access(&mut self, wires: &mut Wires, endpoint: EndpointIndex, message: Message) {
+        let (header, is_in_kernel) = (wires.constants.mpi().header.get(), wires.constants.is_in_kernel());
         let header = if is_in_kernel { header } else { 0 };
         let (kind, length) = match message.kind {
             MessageKind::Put if !is_in_kernel => return,
@@ -119,17 +136,23 @@ impl Shard {
             MessageKind::GetRequest => (MessageKind::GetResponse, header + message.bytes),
             _ => (MessageKind::AtomicResponse, header + WORD),
         };
-        self.post_message(endpoint, kind, message.tag, message.bytes, length);
+        self.post_message(wires, endpoint, kind, message.tag, message.bytes, length);
     }
 
     /// The origin has its answer.
-    pub(super) fn access_answered(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, message: Message) {
+    pub(super) fn access_answered(
+        &mut self,
+        wires: &mut Wires,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+        message: Message,
+    ) {
         let (kind, next) = match message.tag {
             then::GET => (MessageKind::GetRequest, then::PUT),
             then::PUT => (MessageKind::Put, then::UNLOCK),
             then::UNLOCK => (MessageKind::AtomicRequest, then::COMPLETE),
-            _ => return self.rank(thread).request_complete(),
+            _ => return self.processors.rank(thread).request_complete(),
         };
-        self.request_access(thread, endpoint, kind, next, message.bytes);
+        self.request_access(wires, thread, endpoint, kind, next, message.bytes);
     }
 }

@@ -15,8 +15,9 @@ use super::socket::TcpState;
 use super::task_cost::TaskCost;
 use super::thread::Task;
 use crate::constants::RunConstants;
-use crate::engine::Shard;
+use crate::engine::Wires;
 use crate::engine::event::PrefetchHint;
+use crate::host::{Hosts, Nics};
 use crate::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use crate::losses::ResentData;
 use crate::packet::{Handle, Packet, flags};
@@ -209,72 +210,80 @@ impl Endpoint {
     }
 }
 
-impl Shard {
+impl Nics {
     /// Timers that a sent packet needs.
     #[inline]
-    pub(super) fn after_sending(&mut self, endpoint: EndpointIndex) {
+    pub(super) fn after_sending(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         match self.endpoints[endpoint].protocol {
-            Protocol::Roce(_) => self.after_sending_roce(endpoint),
-            Protocol::Tcp(_) => self.after_sending_tcp(endpoint),
+            Protocol::Roce(_) => self.after_sending_roce(wires, endpoint),
+            Protocol::Tcp(_) => self.after_sending_tcp(wires, endpoint),
             Protocol::Fluid(_) => unreachable!("flow-level mode makes no packets"),
         }
     }
 
     /// A timer of an endpoint is due.
-    pub(crate) fn transport_timer(&mut self, endpoint: EndpointIndex) {
+    pub(crate) fn transport_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         match self.endpoints[endpoint].protocol {
-            Protocol::Roce(_) => self.roce_timer(endpoint),
-            Protocol::Tcp(_) => self.tcp_timer(endpoint),
+            Protocol::Roce(_) => self.roce_timer(wires, endpoint),
+            Protocol::Tcp(_) => self.tcp_timer(wires, endpoint),
             Protocol::Fluid(_) => unreachable!("flow-level mode has no timers"),
         }
     }
 
+    /// How a receiver that is ready asks for the payload of a rendezvous: the message and its length.
+    pub(super) fn rendezvous_request(&self, wires: &Wires, endpoint: EndpointIndex) -> (MessageKind, u64) {
+        match self.endpoints[endpoint].protocol {
+            Protocol::Roce(_) | Protocol::Fluid(_) => (MessageKind::ReadRequest, READ_REQUEST),
+            Protocol::Tcp(_) => (MessageKind::ClearToSend, wires.constants.mpi().header.get()),
+        }
+    }
+}
+
+impl Hosts {
     /// A whole packet is at the NIC: kernel bypass, or the kernel's interrupt side.
     #[inline]
-    pub(super) fn take_packet(&mut self, host: HostIndex, handle: Handle) {
-        let packet = &self.packets[handle];
-        let end = &mut self.endpoints[packet.endpoint];
+    pub(super) fn take_packet(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
+        let packet = &wires.packets[handle];
+        let end = &mut self.nics.endpoints[packet.endpoint];
         if packet.has(flags::RETRANSMISSION) {
-            end.resent_last = self.now;
-            if self.constants.notes_losses {
-                self.resent.push(ResentData::of(packet, self.now));
+            end.resent_last = wires.now;
+            if wires.constants.notes_losses {
+                wires.resent.push(ResentData::of(packet, wires.now));
             }
         }
         match end.protocol {
-            Protocol::Roce(_) => self.take_by_nic(host, handle),
-            Protocol::Tcp(_) => self.take_by_kernel(host, handle),
+            Protocol::Roce(_) => self.take_by_nic(wires, host, handle),
+            Protocol::Tcp(_) => self.nics.take_by_kernel(wires, host, handle),
             Protocol::Fluid(_) => unreachable!("flow-level mode makes no packets"),
         }
     }
 
     /// Puts a message of `length` bytes into a connection's stream; returns where it ends.
-    pub(super) fn post_bytes(&mut self, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64 {
-        match self.endpoints[endpoint].protocol {
-            Protocol::Roce(_) => self.roce_post(endpoint, length, operation(kind)),
-            Protocol::Tcp(_) => self.tcp_post(endpoint, kind, length),
-            Protocol::Fluid(_) => self.fluid_post(endpoint, kind, length),
+    pub(super) fn post_bytes(
+        &mut self,
+        wires: &mut Wires,
+        endpoint: EndpointIndex,
+        kind: MessageKind,
+        length: u64,
+    ) -> u64 {
+        match self.nics.endpoints[endpoint].protocol {
+            Protocol::Roce(_) => self.nics.roce_post(wires, endpoint, length, operation(kind)),
+            Protocol::Tcp(_) => self.tcp_post(wires, endpoint, kind, length),
+            Protocol::Fluid(_) => self.nics.fluid_post(wires, endpoint, kind, length),
         }
     }
 
     /// A stream's thread hands over its next message.
-    pub(super) fn begin_stream_message(&mut self, thread: ThreadIndex, endpoint: EndpointIndex) {
-        match self.endpoints[endpoint].protocol {
+    pub(super) fn begin_stream_message(&mut self, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex) {
+        match self.nics.endpoints[endpoint].protocol {
             Protocol::Roce(_) | Protocol::Fluid(_) => {
-                let cost = self.constants.mpi().send_overhead;
-                self.begin_with(thread, Task::Post, TaskCost::of(cost), PrefetchHint::endpoint(endpoint, true));
+                let cost = wires.constants.mpi().send_overhead;
+                self.begin_with(wires, thread, Task::Post, TaskCost::of(cost), PrefetchHint::endpoint(endpoint, true));
             }
             Protocol::Tcp(_) => {
-                self.source(thread).post();
-                self.tcp_write_stream(thread);
+                self.processors.source(thread).post();
+                self.tcp_write_stream(wires, thread);
             }
-        }
-    }
-
-    /// How a receiver that is ready asks for the payload of a rendezvous: the message and its length.
-    pub(super) fn rendezvous_request(&self, endpoint: EndpointIndex) -> (MessageKind, u64) {
-        match self.endpoints[endpoint].protocol {
-            Protocol::Roce(_) | Protocol::Fluid(_) => (MessageKind::ReadRequest, READ_REQUEST),
-            Protocol::Tcp(_) => (MessageKind::ClearToSend, self.constants.mpi().header.get()),
         }
     }
 }

@@ -4,9 +4,10 @@ use etherweave_primitives::Time;
 
 use super::Endpoint;
 use crate::constants::{Overheads, RunConstants};
-use crate::engine::Shard;
+use crate::engine::Wires;
 use crate::engine::event::{Event, Kind};
 use crate::frame::size::SELECTIVE_BLOCK;
+use crate::host::{Hosts, Nics};
 use crate::indices::EndpointIndex;
 use crate::packet::{NO_SIDE, Packet, PacketKind, flags};
 use crate::params::{Reliability, RoceParams};
@@ -74,141 +75,193 @@ impl Endpoint {
     }
 }
 
-impl Shard {
+impl Nics {
     /// Hands a message to a connection and announces it.
-    pub(crate) fn roce_post(&mut self, endpoint: EndpointIndex, bytes: u64, operation: Operation) -> u64 {
-        let interface = self.constants.nic.interface.as_ref();
-        let fetch = interface.and_then(|interface| interface.fetch(bytes, params(&self.constants).path_mtu));
+    pub(crate) fn roce_post(
+        &mut self,
+        wires: &mut Wires,
+        endpoint: EndpointIndex,
+        bytes: u64,
+        operation: Operation,
+    ) -> u64 {
+        let interface = wires.constants.nic.interface.as_ref();
+        let fetch = interface.and_then(|interface| interface.fetch(bytes, params(&wires.constants).path_mtu));
         let end = &mut self.endpoints[endpoint];
         let place = self.hosts[end.host].port;
         let is_held = fetch.is_some() && end.roce().requester.hold();
-        let posted = end.roce().requester.post(self.now, bytes, operation);
-        if self.fluid.is_some() {
-            self.packets_posted(endpoint, bytes, operation);
+        let posted = end.roce().requester.post(wires.now, bytes, operation);
+        if wires.fluid.is_some() {
+            self.packets_posted(wires, endpoint, bytes, operation);
         }
         match fetch.filter(|_| is_held) {
-            Some(fetch) => self.schedule(fetch, place, Kind::Pacing, endpoint.get()),
-            None => self.roce_wake(endpoint),
+            Some(fetch) => wires.schedule(fetch, place, Kind::Pacing, endpoint.get()),
+            None => self.roce_wake(wires, endpoint),
         }
         posted
     }
 
     /// Puts the endpoint in the ring if it can send.
-    fn roce_wake(&mut self, endpoint: EndpointIndex) {
-        if self.endpoints[endpoint].roce().requester.may_send(params(&self.constants)) {
-            self.activate(endpoint);
+    fn roce_wake(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        if self.endpoints[endpoint].roce().requester.may_send(params(&wires.constants)) {
+            self.activate(wires, endpoint);
         }
     }
 
     /// Timers that a sent packet needs.
-    pub(crate) fn after_sending_roce(&mut self, endpoint: EndpointIndex) {
+    pub(crate) fn after_sending_roce(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let place = self.hosts[self.endpoints[endpoint].host].port;
         let requester = &mut self.endpoints[endpoint].roce().requester;
-        let timer = requester.start_timer(self.now, params(&self.constants));
+        let timer = requester.start_timer(wires.now, params(&wires.constants));
         let pacing = requester.paced_until();
-        let tail = requester.tail_check(self.now, params(&self.constants));
-        if let Some((time, restarts)) = tail.filter(|_| self.constants.packet_routing.is_none()) {
-            self.expect_tail(endpoint, time, restarts);
+        let tail = requester.tail_check(wires.now, params(&wires.constants));
+        if let Some((time, restarts)) = tail.filter(|_| wires.constants.packet_routing.is_none()) {
+            self.expect_tail(wires, endpoint, time, restarts);
         }
         if let Some(time) = timer {
-            self.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
+            wires.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
         }
         if let Some(time) = pacing {
-            self.schedule_at(time, place, Kind::Pacing, endpoint.get());
+            wires.schedule_at(time, place, Kind::Pacing, endpoint.get());
         }
     }
 
     /// A while ago a connection that had gone back so often sent its last packet.
-    pub(crate) fn probe_tail(&mut self, endpoint: EndpointIndex, restarts: u8) {
+    pub(crate) fn probe_tail(&mut self, wires: &mut Wires, endpoint: EndpointIndex, restarts: u8) {
         let requester = &mut self.endpoints[endpoint].roce().requester;
-        match requester.probe_tail(self.now, restarts, params(&self.constants)) {
-            Some(time) => self.expect_tail(endpoint, time, restarts),
-            None => self.roce_wake(endpoint),
+        match requester.probe_tail(wires.now, restarts, params(&wires.constants)) {
+            Some(time) => self.expect_tail(wires, endpoint, time, restarts),
+            None => self.roce_wake(wires, endpoint),
         }
     }
 
     /// Schedules a look at the tail of a connection that has gone back so often.
-    fn expect_tail(&mut self, endpoint: EndpointIndex, time: Time, restarts: u8) {
+    fn expect_tail(&mut self, wires: &mut Wires, endpoint: EndpointIndex, time: Time, restarts: u8) {
         let place = self.hosts[self.endpoints[endpoint].host].port;
-        let key = self.key(place, Kind::Pacing, endpoint.get());
-        self.queue.push(Event::new(time, key, restarts.into()));
+        let key = wires.key(place, Kind::Pacing, endpoint.get());
+        wires.queue.push(Event::new(time, key, restarts.into()));
     }
 
     /// A paced connection may send again, or its rate has changed.
-    pub(crate) fn pacing(&mut self, endpoint: EndpointIndex) {
+    pub(crate) fn pacing(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let requester = &mut self.endpoints[endpoint].roce().requester;
-        requester.resume(self.now);
+        requester.resume(wires.now);
         if let Some(time) = requester.paced_until() {
             let place = self.hosts[self.endpoints[endpoint].host].port;
-            return self.schedule_at(time, place, Kind::Pacing, endpoint.get());
+            return wires.schedule_at(time, place, Kind::Pacing, endpoint.get());
         }
-        self.roce_wake(endpoint);
+        self.roce_wake(wires, endpoint);
     }
 
     /// The timer of a connection is due.
-    pub(crate) fn roce_timer(&mut self, endpoint: EndpointIndex) {
+    pub(crate) fn roce_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let place = self.hosts[self.endpoints[endpoint].host].port;
         let requester = &mut self.endpoints[endpoint].roce().requester;
-        if let Some(time) = requester.on_timer(self.now, params(&self.constants)) {
-            self.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
+        if let Some(time) = requester.on_timer(wires.now, params(&wires.constants)) {
+            wires.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
         }
-        self.roce_wake(endpoint);
-    }
-
-    /// A packet for this endpoint.
-    #[inline]
-    pub(crate) fn roce_receive(&mut self, endpoint: EndpointIndex, packet: &Packet) {
-        match packet.kind {
-            PacketKind::Data => self.roce_data(endpoint, packet),
-            PacketKind::Ack => self.roce_acknowledged(endpoint, packet, false),
-            PacketKind::Nak => self.roce_acknowledged(endpoint, packet, true),
-            PacketKind::Cnp => self.endpoints[endpoint].roce().requester.on_congestion(self.now),
-            PacketKind::Announcement => unreachable!("announcements do not cross the network"),
-        }
-    }
-
-    fn roce_data(&mut self, endpoint: EndpointIndex, packet: &Packet) {
-        if packet.has(flags::CONGESTION) {
-            self.notify_congestion(endpoint);
-        }
-        let &Packet { offset, payload, word, sent, .. } = packet;
-        let keeps_order = self.constants.packet_routing.is_none();
-        let restarts = if keeps_order { (word >> SEQUENCE_BITS) as u8 } else { 0 };
-        let sequence = word & ((1 << SEQUENCE_BITS) - 1);
-        let arrival = DataArrival { offset, payload, sequence, is_last: packet.has(flags::LAST), sent, restarts };
-        let responder = &mut self.endpoints[endpoint].roce().responder;
-        let Reception { answer, bytes, is_new } = responder.on_data(&arrival, params(&self.constants));
-        let received = responder.received();
-        match answer {
-            Answer::None => {}
-            Answer::Positive => self.roce_answer(endpoint, PacketKind::Ack, packet.side),
-            Answer::Negative => self.roce_answer(endpoint, PacketKind::Nak, packet.side),
-        }
-        if is_new && bytes == 0 {
-            self.progress_of(self.endpoints[endpoint].thread);
-        }
-        if bytes > 0 {
-            self.received(endpoint, bytes);
-            while let Some(message) = self.endpoints[endpoint].take_complete(received) {
-                self.deliver(endpoint, message);
-            }
-        }
+        self.roce_wake(wires, endpoint);
     }
 
     /// Answers a packet; `side` is its entry in the side slab.
-    fn roce_answer(&mut self, endpoint: EndpointIndex, kind: PacketKind, side: u32) {
+    fn roce_answer(&mut self, wires: &mut Wires, endpoint: EndpointIndex, kind: PacketKind, side: u32) {
         let end = &mut self.endpoints[endpoint];
-        let mut packet = end.packet(kind, self.constants.overheads.ack, 0);
+        let mut packet = end.packet(kind, wires.constants.overheads.ack, 0);
         let answer = end.roce().responder.acknowledge(kind == PacketKind::Nak);
         packet.acknowledged = answer.cumulative;
         packet.word = answer.sequence;
         if let Some(report) = &answer.report {
             packet.side = side;
-            self.attach(report, &mut packet);
+            wires.attach(report, &mut packet);
         }
-        self.send_control(endpoint, packet);
+        self.send_control(wires, endpoint, packet);
     }
 
+    /// What selective repeat reports on an acknowledgement. Congestion control takes what switches wrote.
+    fn detach(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) -> Option<SelectiveReport> {
+        match params(&wires.constants).reliability {
+            Reliability::GoBackN => None,
+            Reliability::SelectiveRepeat => {
+                if let Some(path) = wires.packets.path(packet.side) {
+                    let requester = &mut self.endpoints[endpoint].roce().requester;
+                    requester.on_telemetry(path, packet.acknowledged);
+                }
+                let blocks = wires.packets.remove_side(packet.side).unwrap_or_default();
+                Some(SelectiveReport { blocks, sent: packet.sent, is_marked: packet.has(flags::ECN_ECHO) })
+            }
+        }
+    }
+
+    /// The responder saw a mark.
+    fn notify_congestion(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let end = &mut self.endpoints[endpoint];
+        if end.roce().responder.notifies_congestion(wires.now, params(&wires.constants)) {
+            let packet = end.packet(PacketKind::Cnp, wires.constants.overheads.cnp, 0);
+            self.send_control(wires, endpoint, packet);
+        }
+    }
+}
+
+impl Hosts {
+    /// A packet for this endpoint.
+    #[inline]
+    pub(crate) fn roce_receive(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) {
+        match packet.kind {
+            PacketKind::Data => self.roce_data(wires, endpoint, packet),
+            PacketKind::Ack => self.roce_acknowledged(wires, endpoint, packet, false),
+            PacketKind::Nak => self.roce_acknowledged(wires, endpoint, packet, true),
+            PacketKind::Cnp => self.nics.endpoints[endpoint].roce().requester.on_congestion(wires.now),
+            PacketKind::Announcement => unreachable!("announcements do not cross the network"),
+        }
+    }
+
+    fn roce_data(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) {
+        if packet.has(flags::CONGESTION) {
+            self.nics.notify_congestion(wires, endpoint);
+        }
+        let &Packet { offset, payload, word, sent, .. } = packet;
+        let keeps_order = wires.constants.packet_routing.is_none();
+        let restarts = if keeps_order { (word >> SEQUENCE_BITS) as u8 } else { 0 };
+        let sequence = word & ((1 << SEQUENCE_BITS) - 1);
+        let arrival = DataArrival { offset, payload, sequence, is_last: packet.has(flags::LAST), sent, restarts };
+        let responder = &mut self.nics.endpoints[endpoint].roce().responder;
+        let Reception { answer, bytes, is_new } = responder.on_data(&arrival, params(&wires.constants));
+        let received = responder.received();
+        match answer {
+            Answer::None => {}
+            Answer::Positive => self.nics.roce_answer(wires, endpoint, PacketKind::Ack, packet.side),
+            Answer::Negative => self.nics.roce_answer(wires, endpoint, PacketKind::Nak, packet.side),
+        }
+        if is_new && bytes == 0 {
+            self.processors.progress_of(wires, self.nics.endpoints[endpoint].thread);
+        }
+        if bytes > 0 {
+            self.received(wires, endpoint, bytes);
+            while let Some(message) = self.nics.endpoints[endpoint].take_complete(received) {
+                self.deliver(wires, endpoint, message);
+            }
+        }
+    }
+
+    fn roce_acknowledged(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet, is_negative: bool) {
+        let report = self.nics.detach(wires, endpoint, packet);
+        let requester = &mut self.nics.endpoints[endpoint].roce().requester;
+        let answer = Acknowledgement { cumulative: packet.acknowledged, sequence: packet.word, is_negative, report };
+        requester.on_acknowledgement(wires.now, &answer);
+        let acknowledged = requester.acknowledged();
+        if wires.fluid.is_some() && self.nics.endpoints[endpoint].roce().requester.is_idle() {
+            self.nics.packets_acknowledged(wires, endpoint);
+        }
+        let requester = &mut self.nics.endpoints[endpoint].roce().requester;
+        if let Some(time) = requester.restart_timer(wires.now, params(&wires.constants)) {
+            let place = self.nics.hosts[self.nics.endpoints[endpoint].host].port;
+            wires.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
+        }
+        self.nics.roce_wake(wires, endpoint);
+        self.acknowledged(wires, endpoint, acknowledged);
+    }
+}
+
+impl Wires {
     /// Puts what selective repeat reports on an acknowledgement, which takes over the side entry of the packet that it
     /// answers.
     fn attach(&mut self, report: &SelectiveReport, packet: &mut Packet) {
@@ -222,48 +275,6 @@ impl Shard {
             } else {
                 *self.packets.side_mut(packet.side) = report.blocks;
             }
-        }
-    }
-
-    /// What selective repeat reports on an acknowledgement. Congestion control takes what switches wrote.
-    fn detach(&mut self, endpoint: EndpointIndex, packet: &Packet) -> Option<SelectiveReport> {
-        match params(&self.constants).reliability {
-            Reliability::GoBackN => None,
-            Reliability::SelectiveRepeat => {
-                if let Some(path) = self.packets.path(packet.side) {
-                    let requester = &mut self.endpoints[endpoint].roce().requester;
-                    requester.on_telemetry(path, packet.acknowledged);
-                }
-                let blocks = self.packets.remove_side(packet.side).unwrap_or_default();
-                Some(SelectiveReport { blocks, sent: packet.sent, is_marked: packet.has(flags::ECN_ECHO) })
-            }
-        }
-    }
-
-    fn roce_acknowledged(&mut self, endpoint: EndpointIndex, packet: &Packet, is_negative: bool) {
-        let report = self.detach(endpoint, packet);
-        let requester = &mut self.endpoints[endpoint].roce().requester;
-        let answer = Acknowledgement { cumulative: packet.acknowledged, sequence: packet.word, is_negative, report };
-        requester.on_acknowledgement(self.now, &answer);
-        let acknowledged = requester.acknowledged();
-        if self.fluid.is_some() && self.endpoints[endpoint].roce().requester.is_idle() {
-            self.packets_acknowledged(endpoint);
-        }
-        let requester = &mut self.endpoints[endpoint].roce().requester;
-        if let Some(time) = requester.restart_timer(self.now, params(&self.constants)) {
-            let place = self.hosts[self.endpoints[endpoint].host].port;
-            self.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
-        }
-        self.roce_wake(endpoint);
-        self.acknowledged(endpoint, acknowledged);
-    }
-
-    /// The responder saw a mark.
-    fn notify_congestion(&mut self, endpoint: EndpointIndex) {
-        let end = &mut self.endpoints[endpoint];
-        if end.roce().responder.notifies_congestion(self.now, params(&self.constants)) {
-            let packet = end.packet(PacketKind::Cnp, self.constants.overheads.cnp, 0);
-            self.send_control(endpoint, packet);
         }
     }
 }

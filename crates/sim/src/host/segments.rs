@@ -14,8 +14,9 @@ use std::collections::VecDeque;
 use etherweave_primitives::{Duration, Time};
 
 use super::fluid::{FluidState, Load};
-use crate::engine::Shard;
+use crate::engine::Wires;
 use crate::engine::event::{EventKey, Kind};
+use crate::host::{Hosts, Nics};
 use crate::indices::EndpointIndex;
 use crate::packet::{Packet, PacketKind, flags};
 use crate::params::CpuCosts;
@@ -175,16 +176,16 @@ impl FrameTrain {
     }
 }
 
-impl Shard {
+impl Nics {
     /// Whether a thread moves more than a call does at once.
-    pub(super) fn moves_much(&self, endpoint: EndpointIndex) -> bool {
-        let host = &self.constants.params.host;
+    pub(super) fn moves_much(&self, wires: &Wires, endpoint: EndpointIndex) -> bool {
+        let host = &wires.constants.params.host;
         self.endpoints[endpoint].sends_segments() && host.cores.is_none() && host.memory_rate.is_none()
     }
 
     /// A thread begins to write that much, which takes so long: TCP sends it meanwhile.
-    pub(super) fn begin_write(&mut self, endpoint: EndpointIndex, bytes: u64, time: Duration) {
-        let (now, enough) = (self.now, self.enough(endpoint));
+    pub(super) fn begin_write(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64, time: Duration) {
+        let (now, enough) = (wires.now, self.enough(wires, endpoint));
         let state = self.endpoints[endpoint].tcp();
         state.leave_by(state.channels.of_thread);
         state.sender.write(bytes);
@@ -194,25 +195,25 @@ impl Shard {
         let flow = state.flow.as_mut().expect("only flow-level mode writes much at once");
         (flow.writing, flow.piece, flow.is_open) = (writing, piece, is_open);
         state.sender.open(if is_open { SEGMENTS * piece } else { 0 });
-        self.pump(endpoint);
+        self.pump(wires, endpoint);
     }
 
     /// A window that holds nothing back [B]: twice what the link of the host carries in a round trip with two
     /// interrupts.
-    fn enough(&self, endpoint: EndpointIndex) -> f64 {
-        let links = [endpoint, self.endpoints[endpoint].remote].map(|endpoint| self.fluid_links(endpoint));
-        let constants = &self.constants;
-        let there = self.fluid_latency(&links[0], constants.largest_frame);
-        let back = self.fluid_latency(&links[1], constants.overheads.ack);
+    fn enough(&self, wires: &Wires, endpoint: EndpointIndex) -> f64 {
+        let links = [endpoint, self.endpoints[endpoint].remote].map(|endpoint| self.fluid_links(wires, endpoint));
+        let constants = &wires.constants;
+        let there = wires.fluid_latency(&links[0], constants.largest_frame);
+        let back = wires.fluid_latency(&links[1], constants.overheads.ack);
         let host = &constants.params.host;
         let interrupt = host.cpu.interrupt + host.receive.period_max();
-        let fluid = self.fluid.as_ref().expect("a run in flow-level mode has it");
+        let fluid = wires.fluid.as_ref().expect("a run in flow-level mode has it");
         2.0 * fluid.capacity(links[0].first) * (there + back + interrupt * 2).as_ps() as f64
     }
 
     /// Has the segments drain that TCP has handed down.
-    pub(super) fn send_segments(&mut self, endpoint: EndpointIndex) {
-        let (now, overhead) = (self.now, self.constants.overheads.tcp);
+    pub(super) fn send_segments(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let (now, overhead) = (wires.now, wires.constants.overheads.tcp);
         loop {
             let state = self.endpoints[endpoint].tcp();
             let flow = state.flow.as_mut().expect("segments drain in flow-level mode");
@@ -225,55 +226,57 @@ impl Shard {
             let wire = packets * u64::from(overhead) + bytes;
             let largest = overhead + segment.len.min(state.mss);
             let load = Load { end, bytes, packets, wire, largest, until: flow.written_at(end), began: now };
-            self.fluid_load(endpoint, load);
+            self.fluid_load(wires, endpoint, load);
         }
     }
 
     /// The first segment has left its host; its first frame came `latency` after it had begun to.
-    pub(super) fn segment_sent(&mut self, endpoint: EndpointIndex, latency: Duration) {
-        let now = self.now;
+    pub(super) fn segment_sent(&mut self, wires: &mut Wires, endpoint: EndpointIndex, latency: Duration) {
+        let now = wires.now;
         let state = self.endpoints[endpoint].tcp();
         let segment = state.take(now);
         state.packets += u64::from(state.frames(segment.len));
         let flow = state.flow.as_mut().expect("segments drain in flow-level mode");
         let sent = std::mem::replace(&mut flow.began, now);
         flow.in_network.push_back(SentSegment { segment, sent, first: sent + latency });
-        self.after_sending_tcp(endpoint);
-        self.send_segments(endpoint);
+        self.after_sending_tcp(wires, endpoint);
+        self.send_segments(wires, endpoint);
     }
 
+    /// Sends a control packet over an idle path.
+    pub(super) fn send_idle(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: Packet) {
+        let links = self.fluid_links(wires, endpoint);
+        let arrives = wires.now + wires.fluid_latency(&links, packet.wire);
+        let peer = self.endpoints[endpoint].peer();
+        let handle = wires.packets.insert(packet);
+        wires.totals.created += 1;
+        // Several may arrive at one time: in the order in which they are sent, all by this shard.
+        let number = (wires.totals.created % u64::from(EventKey::INDICES)) as u32;
+        wires.post(peer, Kind::Deliver, number, arrives, handle);
+    }
+}
+
+impl Hosts {
     /// A segment has come whole to the other end.
-    pub(super) fn segment_arrived(&mut self, endpoint: EndpointIndex) {
-        let constants = std::sync::Arc::clone(&self.constants);
-        let end = &mut self.endpoints[endpoint];
+    pub(super) fn segment_arrived(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let constants = std::sync::Arc::clone(&wires.constants);
+        let end = &mut self.nics.endpoints[endpoint];
         let state = end.tcp();
         let flow = state.flow.as_mut().expect("segments drain in flow-level mode");
         let SentSegment { segment, sent, first } = flow.in_network.pop_front().expect("what arrives was sent");
         let frames = state.frames(segment.len);
         let is_ecn = state.is_ecn;
-        let train = FrameTrain { first: first.min(self.now), last: self.now, frames };
+        let train = FrameTrain { first: first.min(wires.now), last: wires.now, frames };
         let mut packet = end.packet(PacketKind::Data, frames * constants.overheads.tcp + segment.len, segment.len);
         (packet.offset, packet.sent, packet.acknowledged) = (segment.seq, sent, train.first.as_ps());
         packet.flags = if segment.retransmission { flags::RETRANSMISSION } else { 0 };
         packet.flags |= if is_ecn { flags::ECN_CAPABLE } else { 0 };
         packet.flags |= if segment.window_reduced { flags::WINDOW_REDUCED } else { 0 };
-        let number = self.endpoints[packet.endpoint].tcp().queue;
-        let handle = self.packets.insert(packet);
+        let number = self.nics.endpoints[packet.endpoint].tcp().queue;
+        let handle = wires.packets.insert(packet);
         // Frames were counted when they left; this one will be again when it has been worked on.
-        self.totals.delivered -= 1;
-        self.queue_segment(number, handle, &train);
-    }
-
-    /// Sends a control packet over an idle path.
-    pub(super) fn send_idle(&mut self, endpoint: EndpointIndex, packet: Packet) {
-        let links = self.fluid_links(endpoint);
-        let arrives = self.now + self.fluid_latency(&links, packet.wire);
-        let peer = self.endpoints[endpoint].peer();
-        let handle = self.packets.insert(packet);
-        self.totals.created += 1;
-        // Several may arrive at one time: in the order in which they are sent, all by this shard.
-        let number = (self.totals.created % u64::from(EventKey::INDICES)) as u32;
-        self.post(peer, Kind::Deliver, number, arrives, handle);
+        wires.totals.delivered -= 1;
+        self.queue_segment(wires, number, handle, &train);
     }
 }
 

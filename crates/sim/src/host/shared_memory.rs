@@ -11,8 +11,9 @@
 
 use super::message::{Message, MessageKind};
 use super::task_cost::TaskCost;
-use crate::engine::Shard;
+use crate::engine::Wires;
 use crate::engine::event::Kind;
+use crate::host::Hosts;
 use crate::indices::{EndpointIndex, ThreadIndex};
 use crate::packet::Handle;
 use crate::params::SharedMemoryParams;
@@ -69,10 +70,11 @@ impl SharedMemoryParams {
     }
 }
 
-impl Shard {
+impl Hosts {
     /// Puts a message into the queue of a neighbour. Sends take time, so none of a rank overtakes another.
     pub(super) fn share_message(
         &mut self,
+        wires: &mut Wires,
         thread: ThreadIndex,
         to: Neighbour,
         kind: MessageKind,
@@ -80,16 +82,17 @@ impl Shard {
         bytes: u64,
     ) {
         let message = Message { kind, tag, bytes, end: 0 };
-        let handle = self.packets.insert(message.announcement(EndpointIndex::new(to.0.get())));
-        let key = self.key(self.hosts[self.threads[thread].host].port, Kind::Handover, thread.get());
-        let time = self.now + self.constants.params.host.shared_memory.latency;
-        self.expect_packet(time, key, handle);
+        let handle = wires.packets.insert(message.announcement(EndpointIndex::new(to.0.get())));
+        let key = wires.key(self.nics.hosts[self.processors.threads[thread].host].port, Kind::Handover, thread.get());
+        let time = wires.now + wires.constants.params.host.shared_memory.latency;
+        wires.expect_packet(time, key, handle);
     }
 
     /// A neighbour's message is in the queue of its receiver.
-    pub(crate) fn handover(&mut self, from: ThreadIndex, handle: Handle) {
-        let packet = self.packets.remove(handle);
+    pub(crate) fn handover(&mut self, wires: &mut Wires, from: ThreadIndex, handle: Handle) {
+        let packet = wires.packets.remove(handle);
         self.take_message(
+            wires,
             ThreadIndex::new(packet.endpoint.get()),
             Neighbour(from).as_endpoint(),
             Message::announced(&packet),

@@ -11,8 +11,9 @@ use etherweave_primitives::{Duration, Time};
 use super::OWN_CORE;
 use super::receive_queue::Softirq;
 use super::segments::{BatchSizes, FrameTrain};
-use crate::engine::Shard;
+use crate::engine::Wires;
 use crate::engine::event::Kind;
+use crate::host::{Hosts, Nics};
 use crate::indices::{EndpointIndex, HostIndex, ReceiveQueueIndex};
 use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, flags};
 use crate::params::CpuCosts;
@@ -54,167 +55,87 @@ struct Touched {
     count: usize,
 }
 
-impl Shard {
+impl Nics {
     /// A frame has arrived for the kernel: the NIC writes it to the ring of its queue, if both have room.
-    pub(super) fn take_by_kernel(&mut self, host: HostIndex, handle: Handle) {
-        let endpoint = self.packets[handle].endpoint;
+    pub(super) fn take_by_kernel(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
+        let endpoint = wires.packets[handle].endpoint;
         let queue = self.endpoints[endpoint].tcp().queue;
-        let has_buffer = self.receive_queues[queue].occupancy < self.constants.params.host.receive.ring;
+        let has_buffer = self.receive_queues[queue].occupancy < wires.constants.params.host.receive.ring;
         if !has_buffer {
-            self.hosts[host].nic.out_of_buffer[usize::from(self.packets[handle].priority)] += 1;
+            self.hosts[host].nic.out_of_buffer[usize::from(wires.packets[handle].priority)] += 1;
         }
-        if !has_buffer || !self.drain(host, handle) {
-            return self.drop_at_nic(host, handle);
+        if !has_buffer || !self.drain(wires, host, handle) {
+            return self.drop_at_nic(wires, host, handle);
         }
-        self.queue_frame(queue, handle);
+        self.queue_frame(wires, queue, handle);
     }
 
-    fn queue_frame(&mut self, number: ReceiveQueueIndex, handle: Handle) {
-        self.append_frame(number, handle);
-        if self.receive_queues[number].complete(self.now) {
-            self.expect_interrupt(number);
+    fn queue_frame(&mut self, wires: &mut Wires, number: ReceiveQueueIndex, handle: Handle) {
+        self.append_frame(wires, number, handle);
+        if self.receive_queues[number].complete(wires.now) {
+            self.expect_interrupt(wires, number);
         }
     }
 
-    fn append_frame(&mut self, number: ReceiveQueueIndex, handle: Handle) {
-        self.packets[handle].next = NO_PACKET;
+    fn append_frame(&mut self, wires: &mut Wires, number: ReceiveQueueIndex, handle: Handle) {
+        wires.packets[handle].next = NO_PACKET;
         let queue = &mut self.receive_queues[number];
         queue.occupancy += 1;
         if queue.frames.0 == NO_PACKET {
             queue.frames.0 = handle;
         } else {
-            self.packets[queue.frames.1].next = handle;
+            wires.packets[queue.frames.1].next = handle;
         }
         queue.frames.1 = handle;
     }
 
-    /// A segment has come whole, in flow-level mode: its first frame has had its interrupt, or was polled.
-    pub(super) fn queue_segment(&mut self, number: ReceiveQueueIndex, handle: Handle, train: &FrameTrain) {
-        self.append_frame(number, handle);
-        let costs = &self.constants.params.host.cpu;
-        let queue = &mut self.receive_queues[number];
-        let fluid = self.fluid.as_mut().expect("segments come whole in flow-level mode");
-        fluid.left_out.count_segment(queue.is_moderated() && train.frames > 1);
-        let is_idle = !matches!(queue.softirq, Softirq::Running(_));
-        let was_polled = train.first <= queue.polled_until && train.keeps_polling(costs);
-        let waits = is_idle && !(was_polled && queue.softirq == Softirq::Armed);
-        if waits {
-            queue.complete_train(train);
-        }
-        let due = if waits { queue.raised_at() + costs.interrupt } else { train.first };
-        let wait = due.since(train.first);
-        self.packets[handle].word = train.batch_sizes(wait, costs).to_word();
-        match queue.softirq {
-            Softirq::Armed if waits => {
-                queue.softirq = Softirq::Scheduled;
-                let taken_at = train.last_taken_at(wait, costs);
-                self.expect_softirq(number, taken_at.max(self.now));
-            }
-            Softirq::Armed => {
-                queue.poll();
-                self.begin_batch(number);
-            }
-            Softirq::Scheduled => self.expect_interrupt(number),
-            Softirq::Running(_) => {}
-        }
-    }
-
     /// The NIC has sent a segment of `frames` that left by the transmit queue beside this receive queue.
-    pub(super) fn sent_by(&mut self, number: ReceiveQueueIndex, frames: u64, bytes: u64) {
-        if self.receive_queues[number].sent(self.now, frames, bytes) {
-            self.expect_interrupt(number);
+    pub(super) fn sent_by(&mut self, wires: &mut Wires, number: ReceiveQueueIndex, frames: u64, bytes: u64) {
+        if self.receive_queues[number].sent(wires.now, frames, bytes) {
+            self.expect_interrupt(wires, number);
         }
     }
 
-    fn expect_interrupt(&mut self, number: ReceiveQueueIndex) {
+    fn expect_interrupt(&mut self, wires: &mut Wires, number: ReceiveQueueIndex) {
         let queue = &mut self.receive_queues[number];
         let before = std::mem::replace(&mut queue.softirq, Softirq::Scheduled);
-        let due = queue.raised_at() + self.constants.params.host.cpu.interrupt;
+        let due = queue.raised_at() + wires.constants.params.host.cpu.interrupt;
         // An interrupt that is postponed finds that out when it comes.
         if before == Softirq::Armed || due < queue.due {
-            self.expect_softirq(number, due.max(self.now));
+            self.expect_softirq(wires, number, due.max(wires.now));
         }
     }
 
-    fn expect_softirq(&mut self, number: ReceiveQueueIndex, due: Time) {
+    fn expect_softirq(&mut self, wires: &mut Wires, number: ReceiveQueueIndex, due: Time) {
         let queue = &mut self.receive_queues[number];
         queue.due = due;
         let place = self.hosts[queue.host].port;
-        self.schedule_at(due, place, Kind::Softirq, number.get());
-    }
-
-    /// The interrupt has come, or a batch is done.
-    pub(crate) fn softirq(&mut self, number: ReceiveQueueIndex) {
-        let interrupt = self.constants.params.host.cpu.interrupt;
-        let queue = &mut self.receive_queues[number];
-        if queue.due != self.now {
-            return;
-        }
-        match queue.softirq {
-            Softirq::Armed => {}
-            Softirq::Scheduled => {
-                let due = queue.raised_at() + interrupt;
-                if due > self.now {
-                    return self.expect_softirq(number, due);
-                }
-                queue.free_at = queue.free_at.max(due);
-                queue.interrupt(self.now);
-                queue.poll();
-                self.begin_batch(number);
-            }
-            Softirq::Running(frames) => {
-                queue.polled_until = self.now;
-                queue.poll();
-                self.finish_batch(number, frames);
-                self.begin_batch(number);
-            }
-        }
-    }
-
-    /// Works on the frames that wait; without any, arms the interrupt.
-    fn begin_batch(&mut self, number: ReceiveQueueIndex) {
-        let batch = self.measure_batch(number);
-        let params = &self.constants.params.host;
-        let queue = &mut self.receive_queues[number];
-        if batch.handles == 0 {
-            return self.arm(number);
-        }
-        queue.softirq = Softirq::Running(batch.handles);
-        let (data, acks, merged) = (u64::from(batch.data), u64::from(batch.acks), u64::from(batch.merged));
-        let costs = &params.cpu;
-        let cost: Duration = costs.receive_batch * merged + costs.receive_frame * data + costs.acknowledgement * acks;
-        queue.began = queue.free_at.max(batch.first);
-        queue.free_at = match queue.core {
-            OWN_CORE => queue.began + cost,
-            core => self.cores[core].interrupt(queue.began, cost),
-        };
-        let done = queue.free_at.max(self.now + batch.tail);
-        self.expect_softirq(number, done);
+        wires.schedule_at(due, place, Kind::Softirq, number.get());
     }
 
     /// Arms the interrupt, which is for what the last batch has sent, if that is all there is.
-    fn arm(&mut self, number: ReceiveQueueIndex) {
+    fn arm(&mut self, wires: &mut Wires, number: ReceiveQueueIndex) {
         let queue = &mut self.receive_queues[number];
-        let (host, profiles) = (queue.host, queue.arm(self.now));
+        let (host, profiles) = (queue.host, queue.arm(wires.now));
         let has_sent = queue.raised_at() < Time::MAX;
-        if let Some(stall) = &self.constants.params.nic.command_stall {
-            (0..profiles).for_each(|_| self.hosts[host].nic.buffer.stall(self.now, stall.duration));
+        if let Some(stall) = &wires.constants.params.nic.command_stall {
+            (0..profiles).for_each(|_| self.hosts[host].nic.buffer.stall(wires.now, stall.duration));
         }
         if has_sent {
-            self.expect_interrupt(number);
+            self.expect_interrupt(wires, number);
         }
     }
 
     /// Counts the frames that wait, up to what is merged at once.
-    fn measure_batch(&mut self, number: ReceiveQueueIndex) -> FrameBatch {
-        let costs = &self.constants.params.host.cpu;
+    fn measure_batch(&mut self, wires: &mut Wires, number: ReceiveQueueIndex) -> FrameBatch {
+        let costs = &wires.constants.params.host.cpu;
         let (limit, merge_frames) = (costs.offload.get(), costs.merge_frames.unwrap_or(u32::MAX));
         let queue = &mut self.receive_queues[number];
         queue.batch = queue.batch.wrapping_add(1);
         let mut batch = FrameBatch::default();
         let (mut bytes, mut handle) = (0, queue.frames.0);
         while handle != NO_PACKET && bytes < limit && batch.data + batch.acks < BUDGET as u32 {
-            let packet = &self.packets[handle];
+            let packet = &wires.packets[handle];
             match packet.kind {
                 PacketKind::Data => {
                     let state = self.endpoints[packet.endpoint].tcp();
@@ -240,45 +161,20 @@ impl Shard {
         batch
     }
 
-    fn finish_batch(&mut self, number: ReceiveQueueIndex, frames: u32) {
-        let mut touched = Touched { endpoints: [EndpointIndex::NONE; BUDGET], count: 0 };
-        for _ in 0..frames {
-            self.take_frame(number, &mut touched);
-        }
-        for &endpoint in &touched.endpoints[..touched.count] {
-            self.finish_connection(endpoint);
-        }
-    }
-
-    /// What follows once a batch is done, for a connection.
-    fn finish_connection(&mut self, endpoint: EndpointIndex) {
-        let state = self.endpoints[endpoint].tcp();
-        let (wants_ack, is_acked) = (std::mem::take(&mut state.wants_ack), std::mem::take(&mut state.is_acked));
-        (state.is_touched, state.finished_frames) = (false, 0);
-        if wants_ack {
-            self.send_ack(endpoint);
-        }
-        self.pump(endpoint);
-        if is_acked {
-            self.after_ack(endpoint);
-        }
-        self.expect_read(endpoint);
-    }
-
     /// Works on the first frame of a queue.
-    fn take_frame(&mut self, number: ReceiveQueueIndex, touched: &mut Touched) {
-        let now = self.now;
+    fn take_frame(&mut self, wires: &mut Wires, number: ReceiveQueueIndex, touched: &mut Touched) {
+        let now = wires.now;
         let queue = &mut self.receive_queues[number];
-        let packet = self.packets.remove(queue.frames.0);
+        let packet = wires.packets.remove(queue.frames.0);
         queue.frames.0 = packet.next;
-        self.totals.delivered += 1;
+        wires.totals.delivered += 1;
         let state = self.endpoints[packet.endpoint].tcp();
         if let Some(flow) = &mut state.flow
             && packet.kind == PacketKind::Data
             && state.receiver.readable() == 0
         {
             let frames = packet.payload.div_ceil(state.mss).max(1);
-            flow.readable([queue.began, queue.free_at], &packet, frames, &self.constants.params.host.cpu);
+            flow.readable([queue.began, queue.free_at], &packet, frames, &wires.constants.params.host.cpu);
         }
         queue.took(state.frames(packet.payload), packet.wire);
         if !std::mem::replace(&mut state.is_touched, true) {
@@ -298,15 +194,15 @@ impl Shard {
                 state.receiver.open_to(arrival.seq + u64::from(arrival.len));
             }
             if state.receiver.changes_echo(&arrival) {
-                self.send_ack(packet.endpoint);
+                self.send_ack(wires, packet.endpoint);
             }
             let state = self.endpoints[packet.endpoint].tcp();
             state.wants_ack |= state.receiver.on_segment(now, &arrival) == AckAction::Now;
             state.finished_frames += 1;
-            if Some(state.finished_frames) == self.constants.params.host.cpu.merge_frames {
+            if Some(state.finished_frames) == wires.constants.params.host.cpu.merge_frames {
                 state.finished_frames = 0;
                 if std::mem::take(&mut state.wants_ack) {
-                    self.send_ack(packet.endpoint);
+                    self.send_ack(wires, packet.endpoint);
                 }
             }
             return;
@@ -314,12 +210,125 @@ impl Shard {
         let ack = Ack {
             cumulative: packet.acknowledged,
             window: u64::from(packet.word),
-            sack: self.packets.remove_side(packet.side).unwrap_or_default(),
+            sack: wires.packets.remove_side(packet.side).unwrap_or_default(),
             ecn_echo: packet.has(flags::ECN_ECHO),
             timestamp_echo: packet.sent,
             on_data: false,
         };
         state.sender.on_ack(now, &ack);
         state.is_acked = true;
+    }
+}
+
+impl Hosts {
+    /// A segment has come whole, in flow-level mode: its first frame has had its interrupt, or was polled.
+    pub(super) fn queue_segment(
+        &mut self,
+        wires: &mut Wires,
+        number: ReceiveQueueIndex,
+        handle: Handle,
+        train: &FrameTrain,
+    ) {
+        self.nics.append_frame(wires, number, handle);
+        let costs = &wires.constants.params.host.cpu;
+        let queue = &mut self.nics.receive_queues[number];
+        let fluid = wires.fluid.as_mut().expect("segments come whole in flow-level mode");
+        fluid.left_out.count_segment(queue.is_moderated() && train.frames > 1);
+        let is_idle = !matches!(queue.softirq, Softirq::Running(_));
+        let was_polled = train.first <= queue.polled_until && train.keeps_polling(costs);
+        let waits = is_idle && !(was_polled && queue.softirq == Softirq::Armed);
+        if waits {
+            queue.complete_train(train);
+        }
+        let due = if waits { queue.raised_at() + costs.interrupt } else { train.first };
+        let wait = due.since(train.first);
+        wires.packets[handle].word = train.batch_sizes(wait, costs).to_word();
+        match queue.softirq {
+            Softirq::Armed if waits => {
+                queue.softirq = Softirq::Scheduled;
+                let taken_at = train.last_taken_at(wait, costs);
+                self.nics.expect_softirq(wires, number, taken_at.max(wires.now));
+            }
+            Softirq::Armed => {
+                queue.poll();
+                self.begin_batch(wires, number);
+            }
+            Softirq::Scheduled => self.nics.expect_interrupt(wires, number),
+            Softirq::Running(_) => {}
+        }
+    }
+
+    /// The interrupt has come, or a batch is done.
+    pub(crate) fn softirq(&mut self, wires: &mut Wires, number: ReceiveQueueIndex) {
+        let interrupt = wires.constants.params.host.cpu.interrupt;
+        let queue = &mut self.nics.receive_queues[number];
+        if queue.due != wires.now {
+            return;
+        }
+        match queue.softirq {
+            Softirq::Armed => {}
+            Softirq::Scheduled => {
+                let due = queue.raised_at() + interrupt;
+                if due > wires.now {
+                    return self.nics.expect_softirq(wires, number, due);
+                }
+                queue.free_at = queue.free_at.max(due);
+                queue.interrupt(wires.now);
+                queue.poll();
+                self.begin_batch(wires, number);
+            }
+            Softirq::Running(frames) => {
+                queue.polled_until = wires.now;
+                queue.poll();
+                self.finish_batch(wires, number, frames);
+                self.begin_batch(wires, number);
+            }
+        }
+    }
+
+    /// Works on the frames that wait; without any, arms the interrupt.
+    fn begin_batch(&mut self, wires: &mut Wires, number: ReceiveQueueIndex) {
+        let batch = self.nics.measure_batch(wires, number);
+        let params = &wires.constants.params.host;
+        let queue = &mut self.nics.receive_queues[number];
+        if batch.handles == 0 {
+            return self.nics.arm(wires, number);
+        }
+        queue.softirq = Softirq::Running(batch.handles);
+        let (data, acks, merged) = (u64::from(batch.data), u64::from(batch.acks), u64::from(batch.merged));
+        let costs = &params.cpu;
+        let cost: Duration = costs.receive_batch * merged + costs.receive_frame * data + costs.acknowledgement * acks;
+        queue.began = queue.free_at.max(batch.first);
+        queue.free_at = match queue.core {
+            OWN_CORE => queue.began + cost,
+            core => self.processors.cores[core].interrupt(queue.began, cost),
+        };
+        let done = queue.free_at.max(wires.now + batch.tail);
+        self.nics.expect_softirq(wires, number, done);
+    }
+
+    fn finish_batch(&mut self, wires: &mut Wires, number: ReceiveQueueIndex, frames: u32) {
+        let mut touched = Touched { endpoints: [EndpointIndex::NONE; BUDGET], count: 0 };
+        for _ in 0..frames {
+            self.nics.take_frame(wires, number, &mut touched);
+        }
+        for &endpoint in &touched.endpoints[..touched.count] {
+            self.finish_connection(wires, endpoint);
+        }
+    }
+
+    /// What follows once a batch is done, for a connection.
+    fn finish_connection(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let state = self.nics.endpoints[endpoint].tcp();
+        let (wants_ack, is_acked) = (std::mem::take(&mut state.wants_ack), std::mem::take(&mut state.is_acked));
+        (state.is_touched, state.finished_frames) = (false, 0);
+        if wants_ack {
+            self.nics.send_ack(wires, endpoint);
+        }
+        self.nics.pump(wires, endpoint);
+        if is_acked {
+            self.after_ack(wires, endpoint);
+        }
+        self.expect_read(wires, endpoint);
     }
 }

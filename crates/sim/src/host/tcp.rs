@@ -12,8 +12,9 @@ use super::segments;
 use super::socket::PendingWrite;
 use super::thread::{Role, Task};
 use crate::constants::RunConstants;
-use crate::engine::Shard;
+use crate::engine::Wires;
 use crate::engine::event::Kind;
+use crate::host::{Hosts, Nics, Processors};
 use crate::indices::{EndpointIndex, ThreadIndex};
 use crate::packet::{Packet, PacketKind, flags};
 
@@ -34,10 +35,16 @@ impl Endpoint {
     }
 }
 
-impl Shard {
+impl Hosts {
     /// Puts a message into the stream. What an MPI send writes by itself goes at once, the rest by [`Task::Write`].
-    pub(super) fn tcp_post(&mut self, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64 {
-        let state = self.endpoints[endpoint].tcp();
+    pub(super) fn tcp_post(
+        &mut self,
+        wires: &mut Wires,
+        endpoint: EndpointIndex,
+        kind: MessageKind,
+        length: u64,
+    ) -> u64 {
+        let state = self.nics.endpoints[endpoint].tcp();
         state.posted += length;
         let end = state.posted;
         let is_inline = matches!(kind, MessageKind::Eager | MessageKind::Fragment | MessageKind::RequestToSend)
@@ -45,61 +52,65 @@ impl Shard {
         let written = if is_inline { length.min(state.sender.send_buffer_free()) } else { 0 };
         if written < length {
             let completes = kind == MessageKind::Payload;
-            let piece = segments::piece(length, self.constants.params.host.cpu.offload.get());
+            let piece = segments::piece(length, wires.constants.params.host.cpu.offload.get());
             state.writes.push_back(PendingWrite { left: length - written, piece, is_new: written == 0, completes });
         }
         if written > 0 {
             state.leave_by(state.channels.of_thread);
             state.sender.write(written);
-            self.pump(endpoint);
+            self.nics.pump(wires, endpoint);
         }
-        self.expect_write(endpoint);
+        self.expect_write(wires, endpoint);
         end
     }
 
     /// A stream's thread writes its next message.
-    pub(super) fn tcp_write_stream(&mut self, thread: ThreadIndex) {
-        let source = self.source(thread);
+    pub(super) fn tcp_write_stream(&mut self, wires: &mut Wires, thread: ThreadIndex) {
+        let source = self.processors.source(thread);
         let (endpoint, left) = (source.endpoint, source.bytes);
-        let piece = segments::piece(left, self.constants.params.host.cpu.offload.get());
-        let state = self.endpoints[endpoint].tcp();
+        let piece = segments::piece(left, wires.constants.params.host.cpu.offload.get());
+        let state = self.nics.endpoints[endpoint].tcp();
         state.posted += left;
         state.writes.push_back(PendingWrite { left, piece, is_new: true, completes: true });
-        self.expect_write(endpoint);
+        self.expect_write(wires, endpoint);
     }
 
     /// Has the thread write, if there is something to write and room for it.
-    fn expect_write(&mut self, endpoint: EndpointIndex) {
-        let offload = self.constants.params.host.cpu.offload.get();
-        let end = &mut self.endpoints[endpoint];
+    fn expect_write(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let offload = wires.constants.params.host.cpu.offload.get();
+        let end = &mut self.nics.endpoints[endpoint];
         let thread = end.thread;
         let state = end.tcp();
         let Some(first) = state.writes.front() else { return };
         let has_room = state.sender.is_writable(first.left.min(offload));
         if has_room && !std::mem::replace(&mut state.is_write_assigned, true) {
-            self.assign(thread, Task::Write(endpoint, 0));
+            self.assign(wires, thread, Task::Write(endpoint, 0));
         }
     }
 
     /// How much the next write moves, and how many calls that is.
-    pub(super) fn write_size(&mut self, endpoint: EndpointIndex) -> (u64, u64) {
-        let offload = self.constants.params.host.cpu.offload.get();
-        let end = &mut self.endpoints[endpoint];
-        let is_stream = matches!(self.threads[end.thread].role, Role::Source(_));
+    pub(super) fn write_size(&mut self, wires: &Wires, endpoint: EndpointIndex) -> (u64, u64) {
+        let offload = wires.constants.params.host.cpu.offload.get();
+        let end = &mut self.nics.endpoints[endpoint];
+        let is_stream = matches!(self.processors.threads[end.thread].role, Role::Source(_));
         let state = end.tcp();
         let first = state.writes.front().expect("a write was assigned for it");
         let PendingWrite { left, piece, is_new, .. } = *first;
         let free = state.sender.send_buffer_free();
-        let most = if is_new || !self.moves_much(endpoint) { offload } else { segments::most(left, piece, offload) };
+        let most = if is_new || !self.nics.moves_much(wires, endpoint) {
+            offload
+        } else {
+            segments::most(left, piece, offload)
+        };
         let bytes = left.min(most).min(free);
         let calls = if is_stream { u64::from(is_new) } else { bytes.div_ceil(offload).max(1) };
         (bytes, calls)
     }
 
     /// Bytes have been copied into the socket.
-    pub(super) fn write_done(&mut self, endpoint: EndpointIndex, bytes: u64) {
-        let offload = self.constants.params.host.cpu.offload.get();
-        let end = &mut self.endpoints[endpoint];
+    pub(super) fn write_done(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
+        let offload = wires.constants.params.host.cpu.offload.get();
+        let end = &mut self.nics.endpoints[endpoint];
         let thread = end.thread;
         let state = end.tcp();
         state.is_write_assigned = false;
@@ -115,13 +126,70 @@ impl Shard {
         if is_complete {
             state.writes.pop_front();
         }
-        self.pump(endpoint);
-        self.expect_write(endpoint);
+        self.nics.pump(wires, endpoint);
+        self.expect_write(wires, endpoint);
         if completes {
-            self.write_complete(thread, endpoint);
+            self.processors.write_complete(thread, endpoint);
         }
     }
 
+    /// How much the next read moves, and how many calls that is.
+    pub(super) fn read_size(&mut self, wires: &Wires, thread: ThreadIndex, endpoint: EndpointIndex) -> (u64, u64) {
+        let largest = 2 * wires.constants.params.host.cpu.offload.get();
+        let readable = self.nics.endpoints[endpoint].tcp().receiver.readable();
+        let bytes = if self.nics.moves_much(wires, endpoint) { readable } else { readable.min(largest) };
+        let calls = match &self.processors.threads[thread].role {
+            Role::Sink(sink) => bytes.div_ceil(sink.bytes),
+            Role::Rank(_) | Role::GraphStream(_) | Role::Source(_) => bytes.div_ceil(largest).max(1),
+        };
+        (bytes, calls)
+    }
+
+    /// Bytes have been copied out of the socket.
+    pub(super) fn read_done(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
+        let thread = self.nics.endpoints[endpoint].thread;
+        let state = self.nics.endpoints[endpoint].tcp();
+        if let Some(flow) = &state.flow {
+            self.processors.threads[thread].free_at = flow.read_at;
+        }
+        state.is_read_assigned = false;
+        state.leave_by(state.channels.of_thread);
+        state.consumed += bytes;
+        let consumed = state.consumed;
+        if state.receiver.read(bytes) {
+            self.nics.send_ack(wires, endpoint);
+        }
+        self.received(wires, endpoint, bytes);
+        while let Some(message) = self.nics.endpoints[endpoint].take_complete(consumed) {
+            self.deliver(wires, endpoint, message);
+        }
+        self.expect_read(wires, endpoint);
+    }
+
+    /// Has the thread read, if there is something to read.
+    pub(super) fn expect_read(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let end = &mut self.nics.endpoints[endpoint];
+        let thread = end.thread;
+        let state = end.tcp();
+        if state.receiver.readable() > 0 && !std::mem::replace(&mut state.is_read_assigned, true) {
+            self.assign(wires, thread, Task::Read(endpoint, 0));
+        }
+    }
+
+    /// An acknowledgement has freed socket buffer, or finished a stream.
+    pub(super) fn after_ack(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        self.expect_write(wires, endpoint);
+        let end = &mut self.nics.endpoints[endpoint];
+        let thread = end.thread;
+        let sender = &end.tcp().sender;
+        let is_drained = sender.acknowledged() == sender.written();
+        if is_drained && matches!(self.processors.threads[thread].role, Role::Source(_)) {
+            self.source_progress(wires, thread);
+        }
+    }
+}
+
+impl Processors {
     fn write_complete(&mut self, thread: ThreadIndex, endpoint: EndpointIndex) {
         match &mut self.threads[thread].role {
             Role::Rank(_) => self.request_complete(thread, Request { endpoint, part: RequestPart::Written }),
@@ -131,68 +199,27 @@ impl Shard {
             }
         }
     }
+}
 
-    /// How much the next read moves, and how many calls that is.
-    pub(super) fn read_size(&mut self, thread: ThreadIndex, endpoint: EndpointIndex) -> (u64, u64) {
-        let largest = 2 * self.constants.params.host.cpu.offload.get();
-        let readable = self.endpoints[endpoint].tcp().receiver.readable();
-        let bytes = if self.moves_much(endpoint) { readable } else { readable.min(largest) };
-        let calls = match &self.threads[thread].role {
-            Role::Sink(sink) => bytes.div_ceil(sink.bytes),
-            Role::Rank(_) | Role::GraphStream(_) | Role::Source(_) => bytes.div_ceil(largest).max(1),
-        };
-        (bytes, calls)
-    }
-
-    /// Bytes have been copied out of the socket.
-    pub(super) fn read_done(&mut self, endpoint: EndpointIndex, bytes: u64) {
-        let thread = self.endpoints[endpoint].thread;
-        let state = self.endpoints[endpoint].tcp();
-        if let Some(flow) = &state.flow {
-            self.threads[thread].free_at = flow.read_at;
-        }
-        state.is_read_assigned = false;
-        state.leave_by(state.channels.of_thread);
-        state.consumed += bytes;
-        let consumed = state.consumed;
-        if state.receiver.read(bytes) {
-            self.send_ack(endpoint);
-        }
-        self.received(endpoint, bytes);
-        while let Some(message) = self.endpoints[endpoint].take_complete(consumed) {
-            self.deliver(endpoint, message);
-        }
-        self.expect_read(endpoint);
-    }
-
-    /// Has the thread read, if there is something to read.
-    pub(super) fn expect_read(&mut self, endpoint: EndpointIndex) {
-        let end = &mut self.endpoints[endpoint];
-        let thread = end.thread;
-        let state = end.tcp();
-        if state.receiver.readable() > 0 && !std::mem::replace(&mut state.is_read_assigned, true) {
-            self.assign(thread, Task::Read(endpoint, 0));
-        }
-    }
-
+impl Nics {
     /// Hands the NIC all that TCP may send now.
-    pub(super) fn pump(&mut self, endpoint: EndpointIndex) {
-        let now = self.now;
+    pub(super) fn pump(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let now = wires.now;
         let state = self.endpoints[endpoint].tcp();
         if state.queued <= state.limit {
             state.fill(now);
         }
         if state.flow.is_some() {
-            self.send_segments(endpoint);
+            self.send_segments(wires, endpoint);
         } else if !state.backlog.is_empty() {
-            self.activate(endpoint);
+            self.activate(wires, endpoint);
         }
-        self.set_timer(endpoint);
+        self.set_timer(wires, endpoint);
     }
 
     /// Acknowledges now.
-    pub(super) fn send_ack(&mut self, endpoint: EndpointIndex) {
-        let now = self.now;
+    pub(super) fn send_ack(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let now = wires.now;
         let end = &mut self.endpoints[endpoint];
         let ack = end.tcp().receiver.make_ack(now);
         let blocks = ack.sack.iter().filter(|block| !block.is_empty()).count() as u32;
@@ -203,61 +230,66 @@ impl Shard {
         packet.sent = ack.timestamp_echo;
         packet.flags = if ack.ecn_echo { flags::ECN_ECHO } else { 0 };
         if blocks > 0 {
-            packet.side = self.packets.insert_side(ack.sack);
+            packet.side = wires.packets.insert_side(ack.sack);
         }
         let state = self.endpoints[endpoint].tcp();
         let (channel, is_flow) = (state.channel(), state.flow.is_some());
         if is_flow {
-            self.send_idle(endpoint, packet);
+            self.send_idle(wires, endpoint, packet);
         } else {
-            self.send_control(endpoint, packet);
+            self.send_control(wires, endpoint, packet);
         }
         if let Some(channel) = channel {
-            self.sent_by(channel, 1, wire.into());
+            self.sent_by(wires, channel, 1, wire.into());
         }
     }
 
     /// Timers that segments need which followed the one that was sent; the interrupt for that one.
     #[inline]
-    pub(super) fn after_sending_tcp(&mut self, endpoint: EndpointIndex) {
+    pub(super) fn after_sending_tcp(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let state = self.endpoints[endpoint].tcp();
         if state.wants_timer || state.channel().is_some() {
-            self.after_sending_segment(endpoint);
+            self.after_sending_segment(wires, endpoint);
         }
     }
 
     #[inline(never)]
-    fn after_sending_segment(&mut self, endpoint: EndpointIndex) {
+    fn after_sending_segment(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let state = self.endpoints[endpoint].tcp();
         if let Some(channel) = state.channel() {
             let completed = std::mem::take(&mut state.completed);
             let frames = completed.div_ceil(state.mss);
             if frames > 0 {
-                self.sent_by(channel, frames.into(), (completed + frames * self.constants.overheads.tcp).into());
+                self.sent_by(
+                    wires,
+                    channel,
+                    frames.into(),
+                    (completed + frames * wires.constants.overheads.tcp).into(),
+                );
             }
         }
         if std::mem::take(&mut self.endpoints[endpoint].tcp().wants_timer) {
-            self.set_timer(endpoint);
+            self.set_timer(wires, endpoint);
         }
     }
 
     /// Schedules the earliest timer of both directions, unless an earlier event is scheduled already.
-    pub(super) fn set_timer(&mut self, endpoint: EndpointIndex) {
+    pub(super) fn set_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let end = &mut self.endpoints[endpoint];
         let place = self.hosts[end.host].port;
         let state = end.tcp();
         let deadline = [state.sender.timer(), state.receiver.timer()].into_iter().flatten().min();
         let Some(deadline) = deadline else { return };
-        let deadline = deadline.max(self.now);
+        let deadline = deadline.max(wires.now);
         if state.timer_at.is_none_or(|at| deadline < at) {
             state.timer_at = Some(deadline);
-            self.schedule_at(deadline, place, Kind::TransportTimer, endpoint.get());
+            wires.schedule_at(deadline, place, Kind::TransportTimer, endpoint.get());
         }
     }
 
     /// A timer of a socket is due, or was.
-    pub(super) fn tcp_timer(&mut self, endpoint: EndpointIndex) {
-        let now = self.now;
+    pub(super) fn tcp_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let now = wires.now;
         let state = self.endpoints[endpoint].tcp();
         if state.timer_at != Some(now) {
             return;
@@ -268,20 +300,8 @@ impl Shard {
         }
         let is_ack_due = state.receiver.timer().is_some_and(|deadline| deadline <= now);
         if is_ack_due {
-            self.send_ack(endpoint);
+            self.send_ack(wires, endpoint);
         }
-        self.pump(endpoint);
-    }
-
-    /// An acknowledgement has freed socket buffer, or finished a stream.
-    pub(super) fn after_ack(&mut self, endpoint: EndpointIndex) {
-        self.expect_write(endpoint);
-        let end = &mut self.endpoints[endpoint];
-        let thread = end.thread;
-        let sender = &end.tcp().sender;
-        let is_drained = sender.acknowledged() == sender.written();
-        if is_drained && matches!(self.threads[thread].role, Role::Source(_)) {
-            self.source_progress(thread);
-        }
+        self.pump(wires, endpoint);
     }
 }

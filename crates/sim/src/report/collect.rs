@@ -42,19 +42,24 @@ impl Simulation {
             fingerprint: part.fingerprint,
             left_out: self.left_out(),
             deadlock: self.deadlock.clone(),
-            captured: self.shards.iter().flat_map(|shard| &shard.captures).map(|port| port.capture.clone()).collect(),
+            captured: self
+                .shards
+                .iter()
+                .flat_map(|shard| &shard.wires.captures)
+                .map(|port| port.capture.clone())
+                .collect(),
         }
     }
 
     /// What the shards of this process have measured.
     fn part(&self, far: &FarEnds) -> ReportPart {
         let mut fingerprint: Option<Fingerprint> = None;
-        for part in self.shards.iter().filter_map(|shard| shard.fingerprint.as_ref()) {
+        for part in self.shards.iter().filter_map(|shard| shard.wires.fingerprint.as_ref()) {
             fingerprint.get_or_insert_default().merge(part);
         }
         ReportPart {
-            totals: ShardTotals::sum(self.shards.iter().map(|shard| &shard.totals)),
-            packets_max: self.shards.iter().map(|shard| shard.packets.capacity_used() as u64).sum(),
+            totals: ShardTotals::sum(self.shards.iter().map(|shard| &shard.wires.totals)),
+            packets_max: self.shards.iter().map(|shard| shard.wires.packets.capacity_used() as u64).sum(),
             fingerprint,
             iterations: self.iterations(),
             activities: self.activities(),
@@ -66,7 +71,7 @@ impl Simulation {
             failures: self.failures(),
             sleeps: self.sleeps(),
             losses: self.losses(),
-            resent: self.shards.iter().flat_map(|shard| shard.resent.iter().copied()).collect(),
+            resent: self.shards.iter().flat_map(|shard| shard.wires.resent.iter().copied()).collect(),
             received: self.received(),
             switch_drops: self.switch_drops(far),
             nic_drops: self.nic_drops(far),
@@ -92,18 +97,21 @@ impl Simulation {
     }
 
     fn iterations(&self) -> Vec<IterationRow> {
-        let threads = self.shards.iter().flat_map(|shard| &shard.threads);
+        let threads = self.shards.iter().flat_map(|shard| &shard.hosts.processors.threads);
         let ranks = threads.filter_map(|thread| if let Role::Rank(rank) = &thread.role { Some(rank) } else { None });
         ranks.flat_map(|rank| rank.rows.iter().copied()).collect()
     }
 
     /// Logs of the ranks that have one, each with job, rank and host.
     fn logs(&self) -> impl Iterator<Item = (u32, u32, u32, &ActivityLog)> {
-        let threads = self.shards.iter().flat_map(|shard| shard.threads.iter().map(move |thread| (shard, thread)));
+        let threads = self
+            .shards
+            .iter()
+            .flat_map(|shard| shard.hosts.processors.threads.iter().map(move |thread| (shard, thread)));
         threads.filter_map(|(shard, thread)| {
             let Role::Rank(rank) = &thread.role else { return None };
             let log = rank.log.as_deref()?;
-            Some((thread.job, rank.rank, shard.hosts[thread.host].id, log))
+            Some((thread.job, rank.rank, shard.hosts.nics.hosts[thread.host].id, log))
         })
     }
 
@@ -126,24 +134,24 @@ impl Simulation {
     /// All ports in the order of nodes.
     pub(super) fn all_ports(&self) -> Vec<(&Shard, PortIndex)> {
         let mut ports: Vec<(&Shard, PortIndex)> =
-            self.shards.iter().flat_map(|shard| shard.ports.indices().map(move |port| (shard, port))).collect();
-        ports.sort_by_key(|&(shard, port)| self.names.topology.channel(shard.channels[port]).from);
+            self.shards.iter().flat_map(|shard| shard.wires.ports.indices().map(move |port| (shard, port))).collect();
+        ports.sort_by_key(|&(shard, port)| self.names.topology.channel(shard.wires.channels[port]).from);
         ports
     }
 
     fn ports(&self, far: &FarEnds) -> Vec<(ChannelId, PortRow)> {
         let rows = |(shard, port): (&Shard, PortIndex)| {
-            let peer = far.port(self, shard.id, port);
+            let peer = far.port(self, shard.wires.id, port);
             let rows = Priority::all().map(|priority| self.port_row(shard, port, &peer, priority));
-            rows.filter(PortRow::is_active).map(|row| (shard.channels[port], row)).collect::<Vec<_>>()
+            rows.filter(PortRow::is_active).map(|row| (shard.wires.channels[port], row)).collect::<Vec<_>>()
         };
         self.all_ports().into_iter().flat_map(rows).collect()
     }
 
     fn port_row(&self, shard: &Shard, index: PortIndex, far: &FarPort, priority: Priority) -> PortRow {
-        let (node, number, peer) = self.port_names(shard.channels[index]);
-        let channel = self.names.topology.channel(shard.channels[index]);
-        let port = &shard.ports[index];
+        let (node, number, peer) = self.port_names(shard.wires.channels[index]);
+        let channel = self.names.topology.channel(shard.wires.channels[index]);
+        let port = &shard.wires.ports[index];
         let bit = priority.index();
         let own = port.counters(bit);
         let (rx_packets, rx_bytes) = far.sent[bit];
@@ -162,7 +170,7 @@ impl Simulation {
             rx_pauses: port.paused().rx_packets[bit],
             tx_pause_duration: port.paused().tx_duration[bit],
             rx_pause_duration: port.paused().duration[bit],
-            credit_wait_duration: shard.credits.wait(index, bit),
+            credit_wait_duration: shard.wires.credits.wait(index, bit),
             drops_packets: own.drops,
             drops_bytes: own.drop_bytes,
             rx_out_of_buffer: out_of_buffer(shard, index, priority),
@@ -186,7 +194,7 @@ impl Simulation {
     fn streams(&self) -> Vec<(u32, StreamRow)> {
         let mut rows: Vec<(u32, StreamRow)> = Vec::new();
         for shard in &self.shards {
-            for thread in &shard.threads {
+            for thread in &shard.hosts.processors.threads {
                 if let Role::Sink(sink) = &thread.role {
                     rows.push((thread.job, self.stream_row(shard, thread.job, sink)));
                 }
@@ -196,7 +204,8 @@ impl Simulation {
     }
 
     fn stream_row(&self, shard: &Shard, job: u32, sink: &SinkState) -> StreamRow {
-        let Endpoint { hosts: (destination, source), intake, warm_up_intake, .. } = shard.endpoints[sink.endpoint];
+        let Endpoint { hosts: (destination, source), intake, warm_up_intake, .. } =
+            shard.hosts.nics.endpoints[sink.endpoint];
         let is_whole = sink.total == Some(intake.bytes);
         StreamRow {
             job: self.names.jobs[job as usize].clone(),
@@ -204,9 +213,10 @@ impl Simulation {
             destination_host: self.host_name(destination),
             stream: sink.stream,
             messages: intake.bytes / sink.bytes,
-            bytes: intake.bytes - warm_up_intake + shard.fluid_partly_come(sink.endpoint, self.end),
+            bytes: intake.bytes - warm_up_intake
+                + shard.hosts.nics.fluid_partly_come(&shard.wires, sink.endpoint, self.end),
             start: sink.start,
-            measured: sink.start.max(shard.constants.warm_up),
+            measured: sink.start.max(shard.wires.constants.warm_up),
             // One that would start later has no time yet.
             end: if is_whole { intake.last } else { self.end.max(sink.start) },
         }
@@ -214,8 +224,8 @@ impl Simulation {
 
     fn flows(&self, far: &FarEnds) -> Vec<((u32, u32), FlowRow)> {
         let rows = |shard: &Shard| {
-            let row = |(index, end)| (end, self.flow_row(end, far.received(self, shard.id, index)));
-            let rows = shard.endpoints.entries().map(row).filter(|(_, row)| row.packets > 0);
+            let row = |(index, end)| (end, self.flow_row(end, far.received(self, shard.wires.id, index)));
+            let rows = shard.hosts.nics.endpoints.entries().map(row).filter(|(_, row)| row.packets > 0);
             rows.map(|(end, row)| (end.hosts, row)).collect::<Vec<_>>()
         };
         self.shards.iter().flat_map(rows).collect()
@@ -240,7 +250,7 @@ impl Simulation {
 
     fn failures(&self) -> Vec<(ChannelId, FailureRow)> {
         let rows = |shard: &Shard, link: &ImpairedLink| {
-            let channel = shard.channels[link.port];
+            let channel = shard.wires.channels[link.port];
             let (node, port, peer) = self.port_names(channel);
             let row = move |outage: &LinkOutage| FailureRow {
                 node: node.clone(),
@@ -256,27 +266,30 @@ impl Simulation {
             };
             link.outages.iter().map(|outage| (channel, row(outage))).collect::<Vec<_>>()
         };
-        let links = self.shards.iter().flat_map(|shard| shard.impaired_links.iter().map(move |link| (shard, link)));
+        let links =
+            self.shards.iter().flat_map(|shard| shard.wires.impaired_links.iter().map(move |link| (shard, link)));
         links.flat_map(|(shard, link)| rows(shard, link)).collect()
     }
 
     fn sleeps(&self) -> Vec<(ChannelId, SleepRow)> {
         let row = |shard: &Shard, link: &ImpairedLink| {
-            let channel = shard.channels[link.port];
+            let channel = shard.wires.channels[link.port];
             let (node, port, peer) = self.port_names(channel);
             let sleep = link.sleep.as_ref()?;
             let (wakes, asleep, waited) = (sleep.wakes, sleep.asleep_until(self.end), sleep.waited);
             Some((channel, SleepRow { node, port, peer, wakes, asleep, waited }))
         };
-        let links = self.shards.iter().flat_map(|shard| shard.impaired_links.iter().map(move |link| (shard, link)));
+        let links =
+            self.shards.iter().flat_map(|shard| shard.wires.impaired_links.iter().map(move |link| (shard, link)));
         links.filter_map(|(shard, link)| row(shard, link)).collect()
     }
 
     /// What failing links have lost.
     fn losses(&self) -> Vec<((ChannelId, Time), LostData)> {
-        let links = self.shards.iter().flat_map(|shard| shard.impaired_links.iter().map(move |link| (shard, link)));
+        let links =
+            self.shards.iter().flat_map(|shard| shard.wires.impaired_links.iter().map(move |link| (shard, link)));
         let outages =
-            links.flat_map(|(shard, link)| link.outages.iter().map(|outage| (shard.channels[link.port], outage)));
+            links.flat_map(|(shard, link)| link.outages.iter().map(|outage| (shard.wires.channels[link.port], outage)));
         outages
             .flat_map(|(channel, outage)| outage.losses.iter().map(move |&lost| ((channel, outage.from), lost)))
             .collect()
@@ -284,18 +297,23 @@ impl Simulation {
 
     /// What of each sender has reached its receiver, where links fail.
     fn received(&self) -> Vec<(u32, u64)> {
-        let ends = self.shards.iter().filter(|shard| shard.constants.notes_losses).flat_map(|shard| &shard.endpoints);
+        let ends = self
+            .shards
+            .iter()
+            .filter(|shard| shard.wires.constants.notes_losses)
+            .flat_map(|shard| &shard.hosts.nics.endpoints);
         ends.map(|end| (end.number ^ 1, end.intake.bytes)).collect()
     }
 
     /// Losses of switches in lossless priorities.
     fn switch_drops(&self, far: &FarEnds) -> Vec<(ChannelId, LosslessDrop)> {
         let drops = |(shard, port): (&Shard, PortIndex)| {
-            let (node, number, peer) = self.port_names(shard.channels[port]);
-            let pauses_damaged = far.port(self, shard.id, port).pauses_damaged;
-            let groups = shard.groups[shard.constants.groups(port)].iter();
-            let lost =
-                groups.zip(shard.constants.pause_mask_of_group).filter(|(group, mask)| *mask != 0 && group.lost > 0);
+            let (node, number, peer) = self.port_names(shard.wires.channels[port]);
+            let pauses_damaged = far.port(self, shard.wires.id, port).pauses_damaged;
+            let groups = shard.switches.groups[shard.wires.constants.groups(port)].iter();
+            let lost = groups
+                .zip(shard.wires.constants.pause_mask_of_group)
+                .filter(|(group, mask)| *mask != 0 && group.lost > 0);
             let row = move |(group, priorities): (&Group, u8)| LosslessDrop {
                 node: node.clone(),
                 port: number,
@@ -306,7 +324,7 @@ impl Simulation {
                 pauses_damaged,
                 out_of_ring: 0,
             };
-            lost.map(|lost| (shard.channels[port], row(lost))).collect::<Vec<_>>()
+            lost.map(|lost| (shard.wires.channels[port], row(lost))).collect::<Vec<_>>()
         };
         self.all_ports().into_iter().flat_map(drops).collect()
     }
@@ -315,12 +333,13 @@ impl Simulation {
     fn nic_drops(&self, far: &FarEnds) -> Vec<(ChannelId, LosslessDrop)> {
         let mut drops = Vec::new();
         for (shard, port) in self.all_ports() {
-            let is_host = matches!(self.names.topology.channel(shard.channels[port]).from.node, Node::Host(_));
-            for priority in Priority::all().filter(|priority| shard.constants.nic_pause_mask & 1 << priority.get() != 0)
+            let is_host = matches!(self.names.topology.channel(shard.wires.channels[port]).from.node, Node::Host(_));
+            for priority in
+                Priority::all().filter(|priority| shard.wires.constants.nic_pause_mask & 1 << priority.get() != 0)
             {
-                let counters = shard.ports[port].counters(priority.index());
+                let counters = shard.wires.ports[port].counters(priority.index());
                 if is_host && counters.drops > 0 {
-                    let (node, number, peer) = self.port_names(shard.channels[port]);
+                    let (node, number, peer) = self.port_names(shard.wires.channels[port]);
                     let (packets, bytes) = (counters.drops, counters.drop_bytes);
                     let row = LosslessDrop {
                         node,
@@ -329,10 +348,10 @@ impl Simulation {
                         priorities: 1 << priority.get(),
                         packets,
                         bytes,
-                        pauses_damaged: far.port(self, shard.id, port).pauses_damaged,
+                        pauses_damaged: far.port(self, shard.wires.id, port).pauses_damaged,
                         out_of_ring: out_of_buffer(shard, port, priority),
                     };
-                    drops.push((shard.channels[port], row));
+                    drops.push((shard.wires.channels[port], row));
                 }
             }
         }
@@ -348,17 +367,21 @@ impl PortRow {
 }
 
 fn out_of_buffer(shard: &Shard, index: PortIndex, priority: Priority) -> u64 {
-    let host = shard.host_of_port(index);
-    host.map_or(0, |host| shard.hosts[host].nic.out_of_buffer[priority.index()].into())
+    let host = shard.wires.host_of_port(index);
+    host.map_or(0, |host| shard.hosts.nics.hosts[host].nic.out_of_buffer[priority.index()].into())
 }
 
 fn occupancy(shard: &Shard, index: PortIndex, priority: Priority) -> u64 {
-    match shard.host_of_port(index) {
+    match shard.wires.host_of_port(index) {
         Some(host) => {
-            let nic = &shard.hosts[host].nic;
-            shard.constants.nic.rate.bytes_in(nic.backlog_max).get()
+            let nic = &shard.hosts.nics.hosts[host].nic;
+            shard.wires.constants.nic.rate.bytes_in(nic.backlog_max).get()
         }
-        None if shard.crossbars.are_used() => shard.crossbars.queued(index, priority.index()).1.into(),
-        None => u64::from(shard.ports[index].queue(shard.constants.scheduler.class(priority.get())).bytes_max),
+        None if shard.switches.crossbars.are_used() => {
+            shard.switches.crossbars.queued(index, priority.index()).1.into()
+        }
+        None => {
+            u64::from(shard.wires.ports[index].queue(shard.wires.constants.scheduler.class(priority.get())).bytes_max)
+        }
     }
 }

@@ -60,12 +60,12 @@ impl Simulation {
 /// Ports that are paused or lack credits.
 fn held_ports(shard: &Shard) -> Vec<Held> {
     let mut held = Vec::new();
-    for index in shard.ports.indices() {
-        let channel = shard.channels[index];
-        let paused = priorities(shard.ports[index].paused().priorities);
+    for index in shard.wires.ports.indices() {
+        let channel = shard.wires.channels[index];
+        let paused = priorities(shard.wires.ports[index].paused().priorities);
         held.extend(paused.map(|priority| ((channel, priority as u32), 0)));
-        for priority in shard.credits.waiting(index) {
-            let taken = shard.credits.ports[index].channels[priority].taken();
+        for priority in shard.wires.credits.waiting(index) {
+            let taken = shard.wires.credits.ports[index].channels[priority].taken();
             held.push(((channel, priority as u32), taken));
         }
     }
@@ -75,9 +75,10 @@ fn held_ports(shard: &Shard) -> Vec<Held> {
 /// Buffers of switches for which a port may wait for ever.
 fn buffers(shard: &Shard) -> Vec<Buffer> {
     let queues = queues_by_input(shard);
-    let inputs = shard.switches.iter().flat_map(|switch| switch.places().map(|place| PortIndex::new(place as u32)));
+    let inputs =
+        shard.switches.switches.iter().flat_map(|switch| switch.places().map(|place| PortIndex::new(place as u32)));
     let buffers = inputs.flat_map(|input| {
-        let before = reverse(shard.channels[input]);
+        let before = reverse(shard.wires.channels[input]);
         let paused = paused_buffers(shard, input, &queues);
         let credited = credited_buffers(shard, input, &queues);
         paused.into_iter().chain(credited).map(move |(priority, buffer)| ((before, priority), buffer))
@@ -87,13 +88,13 @@ fn buffers(shard: &Shard) -> Vec<Buffer> {
 
 /// Buffers of an input that pause their peer: a group, or one of those that pause together.
 fn paused_buffers(shard: &Shard, input: PortIndex, queues: &QueuesByInput) -> Vec<(u32, Contents)> {
-    let constants = &shard.constants;
+    let constants = &shard.wires.constants;
     let first = constants.groups(input).start;
-    let switch = &shard.switches[shard.switch_of_port(input)];
+    let switch = &shard.switches.switches[shard.wires.switch_of_port(input)];
     let mut buffers = Vec::new();
-    for group in (0..constants.group_count).filter(|&group| shard.groups[first + group].is_paused) {
+    for group in (0..constants.group_count).filter(|&group| shard.switches.groups[first + group].is_paused) {
         for partner in constants.coupled_groups(group) {
-            let holds = partner == group || !switch.buffer.may_resume(&shard.groups[first + partner]);
+            let holds = partner == group || !switch.buffer.may_resume(&shard.switches.groups[first + partner]);
             let members = (0..8u8).filter(|&priority| constants.group_of_priority[usize::from(priority)] == partner);
             let queues = members.filter_map(|priority| queues.get(&(input.get(), priority))).flatten();
             let holders: Vec<_> = queues.map(|&queue| holders(shard, queue)).collect();
@@ -108,16 +109,19 @@ fn paused_buffers(shard: &Shard, input: PortIndex, queues: &QueuesByInput) -> Ve
 
 /// Buffers of an input for which its peer has credits.
 fn credited_buffers(shard: &Shard, input: PortIndex, queues: &QueuesByInput) -> Vec<(u32, Contents)> {
-    if !shard.credits.are_used() {
+    if !shard.wires.credits.are_used() {
         return Vec::new();
     }
-    let covered = priorities(shard.credits.priorities);
+    let covered = priorities(shard.wires.credits.priorities);
     let buffers = covered.filter_map(|priority| {
-        let held = shard.credits.ports[input].channels[priority].held;
-        let holders: Vec<_> = match shard.crossbars.are_used() {
-            true => {
-                shard.head_of_input(input, priority as u8).map(|head| input_holders(shard, head)).into_iter().collect()
-            }
+        let held = shard.wires.credits.ports[input].channels[priority].held;
+        let holders: Vec<_> = match shard.switches.crossbars.are_used() {
+            true => shard
+                .switches
+                .head_of_input(&shard.wires, input, priority as u8)
+                .map(|head| input_holders(shard, head))
+                .into_iter()
+                .collect(),
             false => {
                 let queues = queues.get(&(input.get(), priority as u8)).into_iter().flatten();
                 queues.map(|&queue| holders(shard, queue)).collect()
@@ -131,31 +135,31 @@ fn credited_buffers(shard: &Shard, input: PortIndex, queues: &QueuesByInput) -> 
 /// Ports that hold the queue of an output and class.
 fn holders(shard: &Shard, (output, class): (u32, u8)) -> Vec<Sender> {
     let output = PortIndex::new(output);
-    let (port, channel) = (&shard.ports[output], shard.channels[output]);
+    let (port, channel) = (&shard.wires.ports[output], shard.wires.channels[output]);
     let paused = priorities(port.paused().priorities);
-    let paused = paused.filter(|&priority| shard.constants.scheduler.class(priority as u8) == usize::from(class));
-    let next = usize::from(shard.next_priority(output, port.first(usize::from(class))));
-    let lacking = shard.credits.waiting(output).filter(|&priority| priority == next);
+    let paused = paused.filter(|&priority| shard.wires.constants.scheduler.class(priority as u8) == usize::from(class));
+    let next = usize::from(shard.wires.next_priority(output, port.first(usize::from(class))));
+    let lacking = shard.wires.credits.waiting(output).filter(|&priority| priority == next);
     paused.chain(lacking).map(|priority| (channel, priority as u32)).collect()
 }
 
 /// The port that holds the first packet of an input queue, if it lacks credits.
 fn input_holders(shard: &Shard, head: Option<(PortIndex, u8)>) -> Vec<Sender> {
     let Some((output, next)) = head else { return Vec::new() };
-    let lacking = shard.credits.waiting(output).filter(|&priority| priority == usize::from(next));
-    lacking.map(|priority| (shard.channels[output], priority as u32)).collect()
+    let lacking = shard.wires.credits.waiting(output).filter(|&priority| priority == usize::from(next));
+    lacking.map(|priority| (shard.wires.channels[output], priority as u32)).collect()
 }
 
 /// Where packets in shared buffers wait, by the port and priority that they came with.
 fn queues_by_input(shard: &Shard) -> QueuesByInput {
     let mut queues = QueuesByInput::new();
-    let outputs = shard.switches.iter().flat_map(|switch| switch.places());
+    let outputs = shard.switches.switches.iter().flat_map(|switch| switch.places());
     for output in outputs.map(|place| PortIndex::new(place as u32)) {
-        let port = &shard.ports[output];
-        for class in priorities(if shard.crossbars.are_used() { 0 } else { port.waiting }) {
+        let port = &shard.wires.ports[output];
+        for class in priorities(if shard.switches.crossbars.are_used() { 0 } else { port.waiting }) {
             let mut handle = port.first(class);
             while handle != NO_PACKET {
-                let packet = &shard.packets[handle];
+                let packet = &shard.wires.packets[handle];
                 let queue = (output.get(), class as u8);
                 queues.entry((packet.ingress.get(), packet.priority)).or_default().insert(queue);
                 handle = packet.next;

@@ -46,16 +46,16 @@ impl FarEnds {
     pub fn of(simulation: &Simulation, processes: &Processes) -> FarEnds {
         let (mut ports, mut endpoints) = (processes.end(), processes.end());
         for shard in &simulation.shards {
-            for port in &shard.ports {
-                let to = shard.impaired_links.shard_at(port.peer.link);
+            for port in &shard.wires.ports {
+                let to = shard.wires.impaired_links.shard_at(port.peer.link);
                 if simulation.shard(to).is_none() {
                     let worker = simulation.division.worker_of(to as usize);
                     Exchange::<Vec<_>, RunState>::outboxes(&mut ports)[worker]
                         .push(((to, port.peer.port), FarPort::of(port)));
                 }
             }
-            for end in &shard.endpoints {
-                let to = shard.impaired_links.shard_at(end.remote_link);
+            for end in &shard.hosts.nics.endpoints {
+                let to = shard.wires.impaired_links.shard_at(end.remote_link);
                 if simulation.shard(to).is_none() {
                     let worker = simulation.division.worker_of(to as usize);
                     Exchange::<Vec<_>, RunState>::outboxes(&mut endpoints)[worker]
@@ -72,18 +72,19 @@ impl FarEnds {
     /// The peer of a port.
     pub fn port(&self, simulation: &Simulation, shard: u32, port: PortIndex) -> FarPort {
         let near = simulation.shard(shard).expect("a report is of the shards of its process");
-        let peer = near.ports[port].peer;
-        let far =
-            simulation.shard(near.impaired_links.shard_at(peer.link)).map(|far| FarPort::of(&far.ports[peer.port]));
+        let peer = near.wires.ports[port].peer;
+        let far = simulation
+            .shard(near.wires.impaired_links.shard_at(peer.link))
+            .map(|far| FarPort::of(&far.wires.ports[peer.port]));
         far.unwrap_or_else(|| self.ports[&(shard, port)].clone())
     }
 
     /// What the other end of a connection has received.
     pub fn received(&self, simulation: &Simulation, shard: u32, endpoint: EndpointIndex) -> ReceivedCounts {
         let near = simulation.shard(shard).expect("a report is of the shards of its process");
-        let Endpoint { remote, remote_link, .. } = near.endpoints[endpoint];
-        let far = simulation.shard(near.impaired_links.shard_at(remote_link));
-        let received = far.map(|far| far.endpoints[remote].received());
+        let Endpoint { remote, remote_link, .. } = near.hosts.nics.endpoints[endpoint];
+        let far = simulation.shard(near.wires.impaired_links.shard_at(remote_link));
+        let received = far.map(|far| far.hosts.nics.endpoints[remote].received());
         received.unwrap_or_else(|| self.endpoints[&(shard, endpoint)])
     }
 }

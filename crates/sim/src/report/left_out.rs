@@ -28,15 +28,15 @@ pub struct LeftOut {
 impl Simulation {
     pub(super) fn left_out(&self) -> LeftOut {
         let Some((shard, counts)) =
-            self.shards.first().and_then(|shard| Some((shard, &shard.fluid.as_ref()?.left_out)))
+            self.shards.first().and_then(|shard| Some((shard, &shard.wires.fluid.as_ref()?.left_out)))
         else {
             return LeftOut::default();
         };
         // Where kernels send, it is not known how much waits in switches.
-        let lost = if shard.constants.is_in_kernel() { counts.limited() } else { counts.overflowing() };
+        let lost = if shard.wires.constants.is_in_kernel() { counts.limited() } else { counts.overflowing() };
         let of = |share: f64, applies: bool| if applies { share } else { 0.0 };
         LeftOut {
-            held_back: of(counts.held_back(), shard.constants.nic_pause_mask != 0),
+            held_back: of(counts.held_back(), shard.wires.constants.nic_pause_mask != 0),
             delayed: counts.delayed(),
             lost: of(lost, shard.may_lose_packets()),
             controlled: of(counts.limited(), shard.controls_congestion()),
@@ -49,22 +49,22 @@ impl Simulation {
 impl Shard {
     /// Whether connections are in a priority that no flow control protects.
     fn may_lose_packets(&self) -> bool {
-        let credits = match &self.constants.params.flow_control {
+        let credits = match &self.wires.constants.params.flow_control {
             FlowControl::Credits(credits) => credits.mask(),
             FlowControl::None {} | FlowControl::GlobalPause(_) | FlowControl::Pfc(_) => 0,
         };
-        let is_lossy = |priority: u8| (self.constants.nic_pause_mask | credits) & 1 << priority == 0;
-        self.endpoints.iter().any(|endpoint| is_lossy(endpoint.priority))
+        let is_lossy = |priority: u8| (self.wires.constants.nic_pause_mask | credits) & 1 << priority == 0;
+        self.hosts.nics.endpoints.iter().any(|endpoint| is_lossy(endpoint.priority))
     }
 
     /// Whether hosts slow down by what they see of queues before anything is lost.
     fn controls_congestion(&self) -> bool {
-        let params = &self.constants.params;
+        let params = &self.wires.constants.params;
         params.transport.slows_before_loss(params.switch.ecn.is_some())
     }
 
     /// Whether connections take packets for lost that others have overtaken. Go-back-N is warned of before a run.
     fn resends_what_is_overtaken(&self) -> bool {
-        self.constants.params.transport.resends_overtaken()
+        self.wires.constants.params.transport.resends_overtaken()
     }
 }

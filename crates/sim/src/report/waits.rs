@@ -38,26 +38,27 @@ impl Simulation {
     fn waiting_ports(&self) -> Vec<(ChannelId, String)> {
         let mut lines = Vec::new();
         for (shard, index) in self.all_ports() {
-            let port = &shard.ports[index];
-            let (node, number, peer) = self.port_names(shard.channels[index]);
-            let bytes = |priority| match shard.crossbars.are_used() && shard.host_of_port(index).is_none() {
-                true => shard.bytes_waiting_for(index, priority),
-                false => port.queue(shard.constants.scheduler.class(priority as u8)).bytes,
-            };
+            let port = &shard.wires.ports[index];
+            let (node, number, peer) = self.port_names(shard.wires.channels[index]);
+            let bytes =
+                |priority| match shard.switches.crossbars.are_used() && shard.wires.host_of_port(index).is_none() {
+                    true => shard.switches.bytes_waiting_for(&shard.wires, index, priority),
+                    false => port.queue(shard.wires.constants.scheduler.class(priority as u8)).bytes,
+                };
             let mut add = |priority, why: &str| {
                 let waiting = bytes(priority);
                 let line = format!("{node} port {number}: priority {priority} {why} {peer}, {waiting} B wait");
-                lines.push((shard.channels[index], line));
+                lines.push((shard.wires.channels[index], line));
             };
             priorities(port.paused().priorities).for_each(|priority| add(priority, "is paused by"));
-            shard.credits.waiting(index).for_each(|priority| add(priority, "has no credits from"));
+            shard.wires.credits.waiting(index).for_each(|priority| add(priority, "has no credits from"));
         }
         lines
     }
 
     /// Ranks that wait, with their receives; of a graph with their sends too.
     fn waiting_ranks(&self, shard: &Shard) -> Vec<WaitingRank> {
-        let ranks = shard.threads.iter().filter_map(|thread| match &thread.role {
+        let ranks = shard.hosts.processors.threads.iter().filter_map(|thread| match &thread.role {
             Role::Rank(rank) => Some(((thread.job, rank.rank), self.waiting_rank(shard, thread, rank)?)),
             Role::Sink(sink) => {
                 Some(((thread.job, sink.stream), (self.waiting_sink(shard, thread, sink)?, Vec::new())))
@@ -69,7 +70,7 @@ impl Simulation {
 
     /// The line of a stream that has an end and has not arrived whole.
     fn waiting_sink(&self, shard: &Shard, thread: &Thread, sink: &SinkState) -> Option<String> {
-        let Endpoint { hosts: (destination, source), intake, .. } = shard.endpoints[sink.endpoint];
+        let Endpoint { hosts: (destination, source), intake, .. } = shard.hosts.nics.endpoints[sink.endpoint];
         let total = sink.total.filter(|&total| intake.bytes < total)?;
         let (job, [source, destination]) =
             (&self.names.jobs[thread.job as usize], [source, destination].map(|host| self.host_name(host)));
@@ -79,7 +80,7 @@ impl Simulation {
 
     fn waiting_rank(&self, shard: &Shard, thread: &Thread, rank: &RankState) -> Option<(String, Vec<String>)> {
         let job = &self.names.jobs[thread.job as usize];
-        let host = self.host_name(shard.hosts[thread.host].id);
+        let host = self.host_name(shard.hosts.nics.hosts[thread.host].id);
         let head = format!("job {job}: rank {} on {host}", rank.rank);
         if let Some(failure) = rank.graph_failure() {
             return Some((format!("{head} cannot go on: {failure}"), Vec::new()));
@@ -103,7 +104,7 @@ fn waiting_sends(shard: &Shard) -> Vec<(RankKey, String)> {
         Role::Rank(rank) if !rank.performs_graph() => unmatched_sends(shard, thread.job, rank),
         Role::Rank(_) | Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => Vec::new(),
     };
-    shard.threads.iter().flat_map(sends).collect()
+    shard.hosts.processors.threads.iter().flat_map(sends).collect()
 }
 
 /// Sends to a rank that none of its receives takes, by their sender.
@@ -112,7 +113,7 @@ fn unmatched_sends(shard: &Shard, job: u32, rank: &RankState) -> Vec<(RankKey, S
     let named = waiting.filter_map(|message| {
         let Envelope { endpoint, tag } = message.envelope;
         let send = send_text(rank.rank, tag, message.bytes);
-        Some(((job, rank.peer_of(endpoint)?), format!("{send}, {}", shard.reason_of_rendezvous(endpoint))))
+        Some(((job, rank.peer_of(endpoint)?), format!("{send}, {}", shard.wires.reason_of_rendezvous(endpoint))))
     });
     named.collect()
 }
@@ -150,7 +151,7 @@ fn posted_receive(rank: &RankState, receive: &Receive) -> String {
 fn graph_request(shard: &Shard, rank: &RankState, node: u32, op: GraphOp) -> String {
     match op {
         GraphOp::Send { peer, tag, bytes } => {
-            let reason = rank.endpoint_to(peer.get()).map(|endpoint| shard.reason_of_rendezvous(endpoint));
+            let reason = rank.endpoint_to(peer.get()).map(|endpoint| shard.wires.reason_of_rendezvous(endpoint));
             let send = send_text(peer.get(), tag, bytes);
             format!("{send} (operation {node}), {}", reason.unwrap_or_default())
         }

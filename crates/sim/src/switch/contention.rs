@@ -12,10 +12,11 @@
 
 use etherweave_primitives::mix;
 
-use crate::engine::Shard;
+use crate::engine::Wires;
 use crate::indices::PortIndex;
 use crate::packet::{Handle, NO_PACKET, Packet};
 use crate::params::MarkAt;
+use crate::switch::Switches;
 use crate::switch::buffer::Admission;
 
 /// Fewest places of a turn.
@@ -66,49 +67,50 @@ impl Contention {
     }
 }
 
-impl Shard {
+impl Switches {
     /// A lossy packet found no room in the queue of an output: it is dropped, or the last packet of the queue is. What
     /// comes by `ingress` need not be queued any more in either case: the answer is false.
     #[cold]
     #[inline(never)]
-    pub(super) fn compete(&mut self, ingress: PortIndex, egress: PortIndex, class: usize, handle: Handle) -> bool {
-        let last = self.ports[egress].queue(class).last();
-        if last.is_some_and(|last| self.goes_before(ingress, egress, last)) {
-            self.replace_last(egress, class, handle);
+    pub(super) fn compete(
+        &mut self,
+        wires: &mut Wires,
+        ingress: PortIndex,
+        egress: PortIndex,
+        class: usize,
+        handle: Handle,
+    ) -> bool {
+        let last = wires.ports[egress].queue(class).last();
+        if last.is_some_and(|last| self.goes_before(wires, ingress, egress, last)) {
+            self.replace_last(wires, egress, class, handle);
         }
-        self.drop_packet(egress, handle)
+        wires.drop_packet(egress, handle)
     }
 
     /// Whether it is the turn of an input against that of the last packet in the queue of an output.
-    fn goes_before(&mut self, ingress: PortIndex, egress: PortIndex, last: Handle) -> bool {
-        let holder = self.packets[last].ingress;
-        if holder == ingress || !self.is_lossy(&self.packets[last]) {
+    fn goes_before(&mut self, wires: &mut Wires, ingress: PortIndex, egress: PortIndex, last: Handle) -> bool {
+        let holder = wires.packets[last].ingress;
+        if holder == ingress || !wires.is_lossy(&wires.packets[last]) {
             return false;
         }
         if self.contentions.is_empty() {
-            self.contentions.resize(self.ports.len(), Contention::NONE);
+            self.contentions.resize(wires.ports.len(), Contention::NONE);
         }
-        let switch = &self.switches[self.switch_of_port(egress)];
+        let switch = &self.switches[wires.switch_of_port(egress)];
         let inputs = [ingress, holder].map(|port| switch.number_of(port));
         let output = u64::from(switch.number) << 16 | u64::from(switch.number_of(egress));
-        let identity = mix(self.constants.params.seed) ^ output;
+        let identity = mix(wires.constants.params.seed) ^ output;
         self.contentions[egress].precedes(last, inputs, switch.ports, identity)
     }
 
-    /// Whether no flow control protects a packet.
-    fn is_lossy(&self, packet: &Packet) -> bool {
-        let group = self.constants.group_of_priority[usize::from(packet.priority)];
-        self.constants.pause_mask_of_group[group] == 0 && !self.credits.cover(packet.priority)
-    }
-
     /// Puts a packet in the place of the last in a queue, if it has room there; then `handle` is the one that was last.
-    fn replace_last(&mut self, egress: PortIndex, class: usize, handle: Handle) {
-        let Some(last) = self.ports[egress].queue(class).last() else { return };
-        let (packet, former) = (self.packets[handle], self.packets[last]);
-        let [place, former_place] = [&packet, &former].map(|held| self.constants.group(held.ingress, held.priority));
+    fn replace_last(&mut self, wires: &mut Wires, egress: PortIndex, class: usize, handle: Handle) {
+        let Some(last) = wires.ports[egress].queue(class).last() else { return };
+        let (packet, former) = (wires.packets[handle], wires.packets[last]);
+        let [place, former_place] = [&packet, &former].map(|held| wires.constants.group(held.ingress, held.priority));
         let bytes = packet.stored();
-        let rest = self.ports[egress].queue(class).bytes - former.stored();
-        let switch = self.switch_of_port(egress);
+        let rest = wires.ports[egress].queue(class).bytes - former.stored();
+        let switch = wires.switch_of_port(egress);
         let mut buffer = self.switches[switch].buffer.clone();
         let (mut group, mut former_group) = (self.groups[place], self.groups[former_place]);
         buffer.release(&mut former_group, former.stored());
@@ -117,11 +119,19 @@ impl Shard {
         }
         self.switches[switch].buffer = buffer;
         (self.groups[place], self.groups[former_place]) = (group, former_group);
-        self.packets.swap(handle, last);
-        self.packets[last].next = NO_PACKET;
-        self.ports[egress].queue_mut(class).bytes = rest;
-        self.mark(MarkAt::Enqueue, egress, class, last);
-        self.ports[egress].queue_mut(class).grow(bytes);
+        wires.packets.swap(handle, last);
+        wires.packets[last].next = NO_PACKET;
+        wires.ports[egress].queue_mut(class).bytes = rest;
+        wires.mark(MarkAt::Enqueue, egress, class, last);
+        wires.ports[egress].queue_mut(class).grow(bytes);
+    }
+}
+
+impl Wires {
+    /// Whether no flow control protects a packet.
+    fn is_lossy(&self, packet: &Packet) -> bool {
+        let group = self.constants.group_of_priority[usize::from(packet.priority)];
+        self.constants.pause_mask_of_group[group] == 0 && !self.credits.cover(packet.priority)
     }
 }
 

@@ -17,13 +17,16 @@
 use etherweave_kernel::IndexVec;
 use etherweave_primitives::{Duration, Priority, Time};
 
+use crate::engine::Wires;
 use crate::engine::event::Kind;
 use crate::engine::{Shard, Simulation};
 use crate::frame::pause::priorities;
 use crate::frame::size::PREAMBLE_AND_GAP;
+use crate::host::Nics;
 use crate::indices::{HostIndex, PortIndex};
 use crate::packet::{Handle, Packet};
 use crate::params::MarkAt;
+use crate::switch::Switches;
 use crate::switch::buffer::Admission;
 
 /// Credits of all ports of a shard; without ports, nothing is under credits.
@@ -215,118 +218,100 @@ impl CreditCounters {
     }
 }
 
-impl Shard {
+impl Switches {
     /// Under credits, takes a packet that arrives at a switch, sends it if nothing is in its way, or drops it if
     /// credits do not cover it and the shared pool is full. Whether it must be queued by its output.
     #[cold]
     #[inline(never)]
     pub(super) fn admit_by_credits(
         &mut self,
+        wires: &mut Wires,
         ingress: PortIndex,
         egress: PortIndex,
         class: usize,
         handle: Handle,
     ) -> bool {
         if self.crossbars.are_used() {
-            self.arrive_at_input(ingress, handle);
+            self.arrive_at_input(wires, ingress, handle);
             return false;
         }
-        let packet = self.packets[handle];
-        self.hold_by_credits(ingress, &packet);
-        let port = &self.ports[egress];
-        let is_idle = port.busy_until <= self.now && port.waiting == 0 && !port.free_scheduled;
-        if is_idle && self.credits.suffice(egress, self.next_priority(egress, handle), packet.wire) {
-            self.free_credits(ingress, &packet, self.now);
-            self.start_with_credits(egress, handle, false);
+        let packet = wires.packets[handle];
+        wires.hold_by_credits(ingress, &packet);
+        let port = &wires.ports[egress];
+        let is_idle = port.busy_until <= wires.now && port.waiting == 0 && !port.free_scheduled;
+        if is_idle && wires.credits.suffice(egress, wires.next_priority(egress, handle), packet.wire) {
+            wires.free_credits(ingress, &packet, wires.now);
+            self.start_with_credits(wires, egress, handle, false);
             return false;
         }
-        let is_taken = self.credits.cover(packet.priority) || self.admit_beside_credits(ingress, egress, class, handle);
+        let is_taken =
+            wires.credits.cover(packet.priority) || self.admit_beside_credits(wires, ingress, egress, class, handle);
         if is_taken {
-            self.mark(MarkAt::Enqueue, egress, class, handle);
+            wires.mark(MarkAt::Enqueue, egress, class, handle);
         }
         is_taken
     }
 
     /// Takes a packet that credits do not cover into the shared pool, or drops it.
-    fn admit_beside_credits(&mut self, ingress: PortIndex, egress: PortIndex, class: usize, handle: Handle) -> bool {
-        let packet = &self.packets[handle];
+    fn admit_beside_credits(
+        &mut self,
+        wires: &mut Wires,
+        ingress: PortIndex,
+        egress: PortIndex,
+        class: usize,
+        handle: Handle,
+    ) -> bool {
+        let packet = &wires.packets[handle];
         let (priority, bytes) = (packet.priority, packet.stored());
-        let switch = self.switch_of_port(egress);
-        let queued = self.ports[egress].queue(class).bytes;
-        let group = self.constants.group(ingress, priority);
+        let switch = wires.switch_of_port(egress);
+        let queued = wires.ports[egress].queue(class).bytes;
+        let group = wires.constants.group(ingress, priority);
         let buffer = &mut self.switches[switch].buffer;
         let is_taken =
             buffer.queue_has_room(queued, bytes) && buffer.admit(&mut self.groups[group], bytes) != Admission::Dropped;
-        is_taken || self.compete(ingress, egress, class, handle)
+        is_taken || self.compete(wires, ingress, egress, class, handle)
     }
 
     /// Sends the next packet of a switch port that has credits, if there is one; without credits, none waits.
     #[cold]
     #[inline(never)]
-    pub(super) fn transmit_with_credits(&mut self, egress: PortIndex) {
-        if !self.credits.are_used() {
+    pub(super) fn transmit_with_credits(&mut self, wires: &mut Wires, egress: PortIndex) {
+        if !wires.credits.are_used() {
             return;
         }
         if self.crossbars.are_used() {
-            return self.transmit_from_output(egress);
+            return self.transmit_from_output(wires, egress);
         }
-        let eligible = self.classes_with_credits(egress);
+        let eligible = wires.classes_with_credits(egress);
         if eligible == 0 {
             return;
         }
-        let (handle, others_wait) = self.take_next(egress, eligible);
-        let held = self.packets[handle];
-        self.start_with_credits(egress, handle, others_wait);
-        if self.credits.cover(held.priority) {
-            self.free_credits(held.ingress, &held, self.now);
+        let (handle, others_wait) = wires.take_next(egress, eligible);
+        let held = wires.packets[handle];
+        self.start_with_credits(wires, egress, handle, others_wait);
+        if wires.credits.cover(held.priority) {
+            wires.free_credits(held.ingress, &held, wires.now);
         } else {
-            self.release(egress, &held);
+            self.release(wires, egress, &held);
         }
     }
 
     /// Puts a packet of a switch on the wire, with the credits that it needs.
-    fn start_with_credits(&mut self, egress: PortIndex, handle: Handle, others_wait: bool) {
-        self.change_priority(handle);
-        let packet = self.packets[handle];
-        self.credits.take(egress, &packet);
-        self.start(egress, handle, others_wait);
+    fn start_with_credits(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle, others_wait: bool) {
+        self.change_priority(wires, handle);
+        let packet = wires.packets[handle];
+        wires.credits.take(egress, &packet);
+        wires.start(egress, handle, others_wait);
     }
+}
 
+impl Wires {
     /// The priority with which a packet leaves `port`: a switch may change it.
     pub(crate) fn next_priority(&self, port: PortIndex, handle: Handle) -> u8 {
         match (&self.constants.packet_routing, self.host_of_port(port)) {
             (Some(_), None) => self.packets.route(handle).next_priority(),
             (None, _) | (Some(_), Some(_)) => self.packets[handle].priority,
         }
-    }
-
-    /// Classes of a host that may send, a bit each: those whose first packet has credits or is not built yet. None
-    /// where
-    /// no credits are used: then they are all paused.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn host_classes_with_credits(&mut self, host: HostIndex) -> u8 {
-        if !self.credits.are_used() {
-            return 0;
-        }
-        let port = self.hosts[host].port;
-        let queued = self.classes_with_credits(port);
-        queued | self.hosts[host].ready & !self.credits.ports[port].blocked_classes
-    }
-
-    /// Takes credits for a packet that a host is about to send. Without them, the packet waits in the port's queue, and
-    /// the answer is false; its class has no other packet there, for then this one would have come from it.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn take_credits(&mut self, host: HostIndex, class: usize, handle: Handle) -> bool {
-        let (port, packet) = (self.hosts[host].port, self.packets[handle]);
-        let has_credits = self.credits.suffice(port, packet.priority, packet.wire);
-        if has_credits {
-            self.credits.take(port, &packet);
-        } else {
-            self.ports[port].enqueue(class, &mut self.packets, handle);
-        }
-        has_credits
     }
 
     /// Classes with a packet in the queue of `port` whose first one has credits; blocks the others.
@@ -351,15 +336,6 @@ impl Shard {
         }
     }
 
-    /// A packet is in the buffer of a NIC until `time`: credits for it can be announced now.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn hold_until(&mut self, time: Time, host: HostIndex, handle: Handle) {
-        let (port, packet) = (self.hosts[host].port, self.packets[handle]);
-        self.hold_by_credits(port, &packet);
-        self.free_credits(port, &packet, time);
-    }
-
     /// A packet leaves the buffer of a port at `time`, now or later: its credits travel back.
     pub(crate) fn free_credits(&mut self, port: PortIndex, packet: &Packet, time: Time) {
         if !self.credits.cover(packet.priority) {
@@ -377,24 +353,66 @@ impl Shard {
         self.hold_by_credits(port, packet);
         self.free_credits(port, packet, self.now);
     }
+}
 
+impl Nics {
+    /// Classes of a host that may send, a bit each: those whose first packet has credits or is not built yet. None
+    /// where
+    /// no credits are used: then they are all paused.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn host_classes_with_credits(&mut self, wires: &mut Wires, host: HostIndex) -> u8 {
+        if !wires.credits.are_used() {
+            return 0;
+        }
+        let port = self.hosts[host].port;
+        let queued = wires.classes_with_credits(port);
+        queued | self.hosts[host].ready & !wires.credits.ports[port].blocked_classes
+    }
+
+    /// Takes credits for a packet that a host is about to send. Without them, the packet waits in the port's queue, and
+    /// the answer is false; its class has no other packet there, for then this one would have come from it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn take_credits(&mut self, wires: &mut Wires, host: HostIndex, class: usize, handle: Handle) -> bool {
+        let (port, packet) = (self.hosts[host].port, wires.packets[handle]);
+        let has_credits = wires.credits.suffice(port, packet.priority, packet.wire);
+        if has_credits {
+            wires.credits.take(port, &packet);
+        } else {
+            wires.ports[port].enqueue(class, &mut wires.packets, handle);
+        }
+        has_credits
+    }
+
+    /// A packet is in the buffer of a NIC until `time`: credits for it can be announced now.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn hold_until(&mut self, wires: &mut Wires, time: Time, host: HostIndex, handle: Handle) {
+        let (port, packet) = (self.hosts[host].port, wires.packets[handle]);
+        wires.hold_by_credits(port, &packet);
+        wires.free_credits(port, &packet, time);
+    }
+}
+
+impl Shard {
     /// Credits have come back; the event's index says how many.
     pub(crate) fn credits_arrive(&mut self, port: PortIndex, index: u32) {
         let ReturnedCredits { priority, units } = ReturnedCredits::from_index(index);
-        let channel = self.credits.channel(port, priority);
+        let channel = self.wires.credits.channel(port, priority);
         channel.available += units;
         debug_assert!(channel.available <= channel.limit, "no credits are made up");
         let is_waiting = channel.waiting_since.is_some();
-        if self.crossbars.are_used() && self.host_of_port(port).is_none() {
-            return self.credits_at_output(port, priority);
+        if self.switches.crossbars.are_used() && self.wires.host_of_port(port).is_none() {
+            return self.switches.credits_at_output(&mut self.wires, port, priority);
         }
         if !is_waiting {
             return;
         }
-        let class = self.constants.scheduler.class(priority);
-        let first = self.ports[port].first(class);
-        if self.credits.suffice(port, priority, self.packets[first].wire) {
-            self.credits.unblock(port, class, priority, self.now);
+        let class = self.wires.constants.scheduler.class(priority);
+        let first = self.wires.ports[port].first(class);
+        if self.wires.credits.suffice(port, priority, self.wires.packets[first].wire) {
+            self.wires.credits.unblock(port, class, priority, self.wires.now);
             self.kick(port);
         }
     }
@@ -407,7 +425,7 @@ struct Travelling {
     credits: u32,
 }
 
-impl Shard {
+impl Wires {
     /// What travels to each port, by priority.
     fn travelling(&self) -> IndexVec<PortIndex, [Travelling; Priority::COUNT]> {
         let mut ports = IndexVec::from(vec![[Travelling::default(); Priority::COUNT]; self.credits.ports.len()]);
@@ -436,22 +454,23 @@ impl Simulation {
     /// # Panics
     /// When they are not.
     pub(crate) fn assert_credits_are_conserved(&self) {
-        if self.shards.iter().all(|shard| !shard.credits.are_used()) {
+        if self.shards.iter().all(|shard| !shard.wires.credits.are_used()) {
             return;
         }
-        let travelling: Vec<_> = self.shards.iter().map(Shard::travelling).collect();
+        let travelling: Vec<_> = self.shards.iter().map(|shard| shard.wires.travelling()).collect();
         for (shard, here) in self.shards.iter().zip(&travelling) {
-            for (index, port) in shard.credits.ports.entries() {
-                let peer = shard.ports[index].peer;
-                let (Some(far), far_port) = (self.shard(shard.impaired_links.shard_at(peer.link)), peer.port) else {
+            for (index, port) in shard.wires.credits.ports.entries() {
+                let peer = shard.wires.ports[index].peer;
+                let (Some(far), far_port) = (self.shard(shard.wires.impaired_links.shard_at(peer.link)), peer.port)
+                else {
                     continue;
                 };
-                let arriving = &travelling[(far.id - self.shards[0].id) as usize][far_port];
-                for priority in priorities(shard.credits.priorities) {
+                let arriving = &travelling[(far.wires.id - self.shards[0].wires.id) as usize][far_port];
+                for priority in priorities(shard.wires.credits.priorities) {
                     let channel = &port.channels[priority];
-                    let held = far.credits.ports[far_port].channels[priority].held;
+                    let held = far.wires.credits.ports[far_port].channels[priority].held;
                     let on_wire = arriving[priority].packets;
-                    let granted = shard.granted(index)[priority];
+                    let granted = shard.switches.granted(&shard.wires, index)[priority];
                     let sum = channel.available + granted + on_wire + held + here[index][priority].credits;
                     assert_eq!(sum, channel.limit, "credits of priority {priority} of port {index:?}");
                 }

@@ -20,9 +20,10 @@ use etherweave_primitives::{Duration, Time};
 use etherweave_routing::MeasuredGroups;
 
 use super::neighbour_loads::LoadReport;
-use crate::engine::Shard;
+use crate::engine::Wires;
 use crate::indices::PortIndex;
 use crate::packet::Handle;
+use crate::switch::Switches;
 
 /// Bytes between groups in the last periods.
 pub(crate) struct GroupTraffic {
@@ -165,25 +166,25 @@ impl GroupTraffic {
     }
 }
 
-impl Shard {
+impl Switches {
     /// Counts a packet that has come from a host, if a controller measures.
-    pub(super) fn count_traffic(&mut self, ingress: PortIndex, handle: Handle) {
+    pub(super) fn count_traffic(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
         let Some(traffic) = &mut self.group_traffic else { return };
-        let routed = self.packets.route(handle).routed;
+        let routed = wires.packets.route(handle).routed;
         let [from, to] = [routed.src, routed.dst].map(|host| host / traffic.groups.hosts);
         let weight = if from == to { 0 } else { traffic.weight(ingress) };
         if weight == 0 {
             return;
         }
-        let bytes = self.packets[handle].wire * weight;
-        let report = LoadReport { time: self.now, queue: traffic.pair(from, to), bytes };
+        let bytes = wires.packets[handle].wire * weight;
+        let report = LoadReport { time: wires.now, queue: traffic.pair(from, to), bytes };
         traffic.count(&report);
         let flow = traffic.flow(ingress, to);
-        if let Some(sent) = traffic.counts_at(self.now).flows.get_mut(flow) {
+        if let Some(sent) = traffic.counts_at(wires.now).flows.get_mut(flow) {
             *sent += u64::from(bytes);
         }
-        for (shard, outbox) in self.outboxes.iter_mut().enumerate() {
-            if shard != self.id as usize {
+        for (shard, outbox) in wires.outboxes.iter_mut().enumerate() {
+            if shard != wires.id as usize {
                 outbox.loads.push(report);
             }
         }

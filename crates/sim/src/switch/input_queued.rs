@@ -22,13 +22,14 @@ use etherweave_kernel::IndexVec;
 use etherweave_primitives::{ByteTime, Duration, Priority, Time};
 
 use super::port::{ClassQueue, Port};
-use crate::engine::Shard;
+use crate::engine::Wires;
 use crate::engine::event::Kind;
 use crate::frame::pause::priorities;
 use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::indices::{InputQueueIndex, PortIndex};
 use crate::packet::{Handle, NO_PACKET};
 use crate::params::Arbiter;
+use crate::switch::Switches;
 
 /// No input queue, at the end of a list.
 const END: InputQueueIndex = InputQueueIndex::NONE;
@@ -273,54 +274,54 @@ impl InputQueueIndex {
     }
 }
 
-impl Shard {
+impl Switches {
     /// A packet's head is in the input buffer of a switch.
-    pub(super) fn arrive_at_input(&mut self, ingress: PortIndex, handle: Handle) {
-        self.packets[handle].ingress = ingress;
-        let packet = self.packets[handle];
-        let tail = self.tail_time(ingress, handle);
+    pub(super) fn arrive_at_input(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
+        wires.packets[handle].ingress = ingress;
+        let packet = wires.packets[handle];
+        let tail = wires.tail_time(ingress, handle);
         let port = &mut self.crossbars.ports[ingress];
         port.newest = handle;
         port.tail = tail;
         port.occupied |= 1 << packet.priority;
-        let is_free = port.input_free <= self.now && !port.input_wakes;
-        self.hold_by_credits(ingress, &packet);
+        let is_free = port.input_free <= wires.now && !port.input_wakes;
+        wires.hold_by_credits(ingress, &packet);
         let input = InputQueueIndex::of(ingress, packet.priority);
         let queue = &mut self.crossbars.queues[input].packets;
         let is_first = queue.is_empty();
-        queue.enqueue(&mut self.packets, handle);
+        queue.enqueue(&mut wires.packets, handle);
         if cfg!(debug_assertions) {
-            self.crossbars.meters[ingress].enter(self.now, handle);
+            self.crossbars.meters[ingress].enter(wires.now, handle);
         }
         if !is_free {
-            self.wake_input(ingress);
+            self.wake_input(wires, ingress);
         } else if is_first {
-            self.advance(input);
+            self.advance(wires, input);
         }
     }
 
     /// The crossbar is free for an input or an output.
-    pub(crate) fn crossbar_free(&mut self, port: PortIndex, side: u32) {
+    pub(crate) fn crossbar_free(&mut self, wires: &mut Wires, port: PortIndex, side: u32) {
         let state = &mut self.crossbars.ports[port];
         if side == OUTPUT {
             state.output_wakes = false;
-            self.serve_output(port);
+            self.serve_output(wires, port);
         } else {
             state.input_wakes = false;
-            self.serve_input(port);
+            self.serve_input(wires, port);
         }
     }
 
     /// The priorities of a free input take turns.
-    fn serve_input(&mut self, ingress: PortIndex) {
+    fn serve_input(&mut self, wires: &mut Wires, ingress: PortIndex) {
         let CrossbarPort { input_free, occupied, turn, .. } = self.crossbars.ports[ingress];
-        if input_free > self.now {
-            return self.wake_input(ingress);
+        if input_free > wires.now {
+            return self.wake_input(wires, ingress);
         }
         for step in 0..Priority::COUNT as u8 {
             let priority = (turn + step) % Priority::COUNT as u8;
             let input = InputQueueIndex::of(ingress, priority);
-            if occupied & 1 << priority != 0 && self.advance(input) {
+            if occupied & 1 << priority != 0 && self.advance(wires, input) {
                 return;
             }
         }
@@ -328,72 +329,72 @@ impl Shard {
 
     /// Puts the first packet of a free input's queue into the list of its output, and serves that output. Returns
     /// whether the input is busy then.
-    fn advance(&mut self, input: InputQueueIndex) -> bool {
+    fn advance(&mut self, wires: &mut Wires, input: InputQueueIndex) -> bool {
         let ingress = input.port();
         if !self.crossbars.queues[input].is_waiting {
             let handle = self.crossbars.queues[input].packets.first();
-            let egress = self.decide_first(ingress, handle);
+            let egress = self.decide_first(wires, ingress, handle);
             self.crossbars.enlist(input, egress);
-            if self.would_underrun(ingress, egress, handle) {
+            if self.would_underrun(wires, ingress, egress, handle) {
                 let port = &mut self.crossbars.ports[ingress];
                 port.input_free = port.tail;
-                self.wake_input(ingress);
+                self.wake_input(wires, ingress);
                 return true;
             }
         }
-        self.serve_output(self.crossbars.queues[input].egress);
-        self.crossbars.ports[ingress].input_free > self.now
+        self.serve_output(wires, self.crossbars.queues[input].egress);
+        self.crossbars.ports[ingress].input_free > wires.now
     }
 
     /// The port by which the first packet of an input queue will leave.
-    fn decide_first(&mut self, ingress: PortIndex, handle: Handle) -> PortIndex {
-        match self.constants.packet_routing {
+    fn decide_first(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> PortIndex {
+        match wires.constants.packet_routing {
             // `arrive_at_switch` has gone to the next entry.
-            None => self.constants.routes[self.packets[handle].route as usize - 1],
-            Some(_) => self.decide_route(ingress, handle),
+            None => wires.constants.routes[wires.packets[handle].route as usize - 1],
+            Some(_) => self.decide_route(wires, ingress, handle),
         }
     }
 
     /// Whether a packet whose tail is not in would leave by a faster link than it comes by.
-    fn would_underrun(&self, ingress: PortIndex, egress: PortIndex, handle: Handle) -> bool {
+    fn would_underrun(&self, wires: &Wires, ingress: PortIndex, egress: PortIndex, handle: Handle) -> bool {
         let input = &self.crossbars.ports[ingress];
-        let is_faster = self.ports[egress].is_faster_than(&self.ports[ingress]);
-        is_faster && input.newest == handle && input.tail > self.now
+        let is_faster = wires.ports[egress].is_faster_than(&wires.ports[ingress]);
+        is_faster && input.newest == handle && input.tail > wires.now
     }
 
     /// Grants one of the input queues that wait for a free output, if one may go.
-    fn serve_output(&mut self, egress: PortIndex) {
+    fn serve_output(&mut self, wires: &mut Wires, egress: PortIndex) {
         let port = &self.crossbars.ports[egress];
         if port.first == END {
             return;
         }
-        if port.output_free > self.now {
-            return self.wake_output(egress);
+        if port.output_free > wires.now {
+            return self.wake_output(wires, egress);
         }
-        if !self.crossbars.has_room(&self.ports[egress], self.now) {
-            return self.kick(egress);
+        if !self.crossbars.has_room(&wires.ports[egress], wires.now) {
+            return self.kick(wires, egress);
         }
-        if let Some(input) = self.choose(egress) {
+        if let Some(input) = self.choose(wires, egress) {
             self.crossbars.unlist(input);
-            self.grant(input, egress);
+            self.grant(wires, input, egress);
         }
     }
 
     /// Of the input queues that wait for an output and may go, the one to serve. Those that lack credits begin to wait
     /// for them.
-    fn choose(&mut self, egress: PortIndex) -> Option<InputQueueIndex> {
+    fn choose(&mut self, wires: &mut Wires, egress: PortIndex) -> Option<InputQueueIndex> {
         let (mut chosen, mut lacking): (Option<(u64, InputQueueIndex)>, u8) = (None, 0);
         for input in self.crossbars.waiting(egress) {
-            if self.crossbars.ports[input.port()].input_free > self.now {
+            if self.crossbars.ports[input.port()].input_free > wires.now {
                 continue;
             }
             let handle = self.crossbars.queues[input].packets.first();
-            let priority = self.next_priority(egress, handle);
-            if !self.credits.suffice(egress, priority, self.packets[handle].wire) {
+            let priority = wires.next_priority(egress, handle);
+            if !wires.credits.suffice(egress, priority, wires.packets[handle].wire) {
                 lacking |= 1 << priority;
                 continue;
             }
-            let turn = self.turn_of(input, egress);
+            let turn = self.turn_of(wires, input, egress);
             if chosen.is_none_or(|(least, _)| turn < least) {
                 chosen = Some((turn, input));
             }
@@ -401,13 +402,13 @@ impl Shard {
                 break;
             }
         }
-        priorities(lacking).for_each(|priority| self.credits.begin_wait(egress, priority as u8, self.now));
+        priorities(lacking).for_each(|priority| wires.credits.begin_wait(egress, priority as u8, wires.now));
         chosen.map(|(_, input)| input)
     }
 
     /// How late an input queue is served by an output, among those in its list: 0 is first.
-    fn turn_of(&self, input: InputQueueIndex, egress: PortIndex) -> u64 {
-        let switch = &self.switches[self.switch_of_port(egress)];
+    fn turn_of(&self, wires: &Wires, input: InputQueueIndex, egress: PortIndex) -> u64 {
+        let switch = &self.switches[wires.switch_of_port(egress)];
         let (place, ports) = (u32::from(switch.number_of(input.port())), u32::from(switch.ports));
         let CrossbarPort { row, last_served, .. } = self.crossbars.ports[egress];
         let turns = || Arbiter::turns(place, last_served.into(), ports).into();
@@ -417,34 +418,34 @@ impl Shard {
     }
 
     /// Sends the first packet of an input queue through the crossbar to an output, which takes it.
-    fn grant(&mut self, input: InputQueueIndex, egress: PortIndex) {
-        let handle = self.dequeue_input(input);
-        let (ingress, wire) = (input.port(), self.packets[handle].wire);
+    fn grant(&mut self, wires: &mut Wires, input: InputQueueIndex, egress: PortIndex) {
+        let handle = self.dequeue_input(wires, input);
+        let (ingress, wire) = (input.port(), wires.packets[handle].wire);
         let port = &mut self.crossbars.ports[ingress];
-        let until_tail = if port.newest == handle { port.tail.since(self.now) } else { Duration::ZERO };
+        let until_tail = if port.newest == handle { port.tail.since(wires.now) } else { Duration::ZERO };
         let crossing = port.byte.of(wire).max(until_tail);
-        port.input_free = self.now + crossing;
+        port.input_free = wires.now + crossing;
         let is_occupied = port.occupied != 0;
-        self.crossbars.ports[egress].output_free = self.now + crossing;
-        let place = self.switches[self.switch_of_port(egress)].number_of(ingress);
-        self.crossbars.serve(egress, place, self.now);
-        let priority = self.next_priority(egress, handle);
-        self.credits.take_for(egress, priority, wire);
-        self.report_queue(egress, priority);
+        self.crossbars.ports[egress].output_free = wires.now + crossing;
+        let place = self.switches[wires.switch_of_port(egress)].number_of(ingress);
+        self.crossbars.serve(egress, place, wires.now);
+        let priority = wires.next_priority(egress, handle);
+        wires.credits.take_for(egress, priority, wire);
+        self.report_queue(wires, egress, priority);
         if is_occupied {
-            self.wake_input(ingress);
+            self.wake_input(wires, ingress);
         }
         if self.crossbars.ports[egress].first != END {
-            self.wake_output(egress);
+            self.wake_output(wires, egress);
         }
-        self.enter_output(egress, handle);
+        self.enter_output(wires, egress, handle);
     }
 
-    fn dequeue_input(&mut self, input: InputQueueIndex) -> Handle {
+    fn dequeue_input(&mut self, wires: &mut Wires, input: InputQueueIndex) -> Handle {
         let queue = &mut self.crossbars.queues[input].packets;
-        let handle = queue.dequeue(&self.packets);
+        let handle = queue.dequeue(&wires.packets);
         if cfg!(debug_assertions) {
-            self.crossbars.meters[input.port()].leave(self.now, handle);
+            self.crossbars.meters[input.port()].leave(wires.now, handle);
         }
         let queue = &self.crossbars.queues[input].packets;
         let (is_empty, priority) = (queue.is_empty(), input.priority());
@@ -457,83 +458,88 @@ impl Shard {
     }
 
     /// A packet that has its credits goes to its link, or waits for it in the queue of the output.
-    fn enter_output(&mut self, egress: PortIndex, handle: Handle) {
-        let port = &mut self.ports[egress];
-        if port.busy_until <= self.now && port.waiting == 0 && !port.free_scheduled {
-            return self.leave_output(egress, handle, false);
+    fn enter_output(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle) {
+        let port = &mut wires.ports[egress];
+        if port.busy_until <= wires.now && port.waiting == 0 && !port.free_scheduled {
+            return self.leave_output(wires, egress, handle, false);
         }
-        let class = self.constants.scheduler.class(self.next_priority(egress, handle));
-        self.ports[egress].enqueue(class, &mut self.packets, handle);
-        self.kick(egress);
+        let class = wires.constants.scheduler.class(wires.next_priority(egress, handle));
+        wires.ports[egress].enqueue(class, &mut wires.packets, handle);
+        self.kick(wires, egress);
     }
 
     /// Puts a packet on the wire; its room is free.
-    fn leave_output(&mut self, egress: PortIndex, handle: Handle, others_wait: bool) {
-        let held = self.packets[handle];
-        self.change_priority(handle);
-        self.start(egress, handle, others_wait);
-        self.free_credits(held.ingress, &held, self.now);
+    fn leave_output(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle, others_wait: bool) {
+        let held = wires.packets[handle];
+        self.change_priority(wires, handle);
+        wires.start(egress, handle, others_wait);
+        wires.free_credits(held.ingress, &held, wires.now);
     }
 
     /// The link of an output is free.
-    pub(super) fn transmit_from_output(&mut self, egress: PortIndex) {
-        let waiting = self.ports[egress].waiting;
+    pub(super) fn transmit_from_output(&mut self, wires: &mut Wires, egress: PortIndex) {
+        let waiting = wires.ports[egress].waiting;
         if waiting != 0 {
-            let (handle, others_wait) = self.take_next(egress, waiting);
-            self.leave_output(egress, handle, others_wait);
+            let (handle, others_wait) = wires.take_next(egress, waiting);
+            self.leave_output(wires, egress, handle, others_wait);
         }
-        self.serve_output(egress);
+        self.serve_output(wires, egress);
     }
 
     /// Credits of an output have come back.
-    pub(super) fn credits_at_output(&mut self, egress: PortIndex, priority: u8) {
-        self.credits.end_wait(egress, priority, self.now);
-        self.report_queue(egress, priority);
-        self.serve_output(egress);
+    pub(super) fn credits_at_output(&mut self, wires: &mut Wires, egress: PortIndex, priority: u8) {
+        wires.credits.end_wait(egress, priority, wires.now);
+        self.report_queue(wires, egress, priority);
+        self.serve_output(wires, egress);
     }
 
-    fn wake_input(&mut self, port: PortIndex) {
+    fn wake_input(&mut self, wires: &mut Wires, port: PortIndex) {
         let state = &mut self.crossbars.ports[port];
         if !std::mem::replace(&mut state.input_wakes, true) {
             let time = state.input_free;
-            self.schedule_at(time, port, Kind::CrossbarFree, INPUT);
+            wires.schedule_at(time, port, Kind::CrossbarFree, INPUT);
         }
     }
 
-    fn wake_output(&mut self, port: PortIndex) {
+    fn wake_output(&mut self, wires: &mut Wires, port: PortIndex) {
         let state = &mut self.crossbars.ports[port];
         if !std::mem::replace(&mut state.output_wakes, true) {
             let time = state.output_free;
-            self.schedule_at(time, port, Kind::CrossbarFree, OUTPUT);
+            wires.schedule_at(time, port, Kind::CrossbarFree, OUTPUT);
         }
     }
 
     /// Where the first packet of an input queue wants to go, with the priority that it has there, if the queue waits
     /// for that output; `None` of an empty queue.
-    pub(crate) fn head_of_input(&self, input: PortIndex, priority: u8) -> Option<Option<(PortIndex, u8)>> {
+    pub(crate) fn head_of_input(
+        &self,
+        wires: &Wires,
+        input: PortIndex,
+        priority: u8,
+    ) -> Option<Option<(PortIndex, u8)>> {
         let queue = &self.crossbars.queues[InputQueueIndex::of(input, priority)];
         let head = Some(queue.packets.first()).filter(|_| !queue.packets.is_empty())?;
-        Some(queue.is_waiting.then(|| (queue.egress, self.next_priority(queue.egress, head))))
+        Some(queue.is_waiting.then(|| (queue.egress, wires.next_priority(queue.egress, head))))
     }
 
     /// What waits in input queues whose first packet wants to leave by a port with a priority, as buffers count [B].
-    pub(crate) fn bytes_waiting_for(&self, egress: PortIndex, priority: usize) -> u32 {
+    pub(crate) fn bytes_waiting_for(&self, wires: &Wires, egress: PortIndex, priority: usize) -> u32 {
         let crossbars = &self.crossbars;
         let queues = crossbars.waiting(egress).map(|input| &crossbars.queues[input].packets);
-        let wanting = queues.filter(|queue| usize::from(self.next_priority(egress, queue.first())) == priority);
+        let wanting = queues.filter(|queue| usize::from(wires.next_priority(egress, queue.first())) == priority);
         wanting.map(|queue| queue.bytes).sum()
     }
 
     /// Credits that packets in the queue of an output have taken, by priority.
-    pub(super) fn granted(&self, egress: PortIndex) -> [u32; Priority::COUNT] {
+    pub(super) fn granted(&self, wires: &Wires, egress: PortIndex) -> [u32; Priority::COUNT] {
         let mut units = [0; Priority::COUNT];
-        let port = &self.ports[egress];
-        let is_output = self.crossbars.are_used() && self.host_of_port(egress).is_none();
+        let port = &wires.ports[egress];
+        let is_output = self.crossbars.are_used() && wires.host_of_port(egress).is_none();
         for class in priorities(if is_output { port.waiting } else { 0 }) {
-            let next = |&handle: &Handle| Some(self.packets[handle].next).filter(|&next| next != NO_PACKET);
+            let next = |&handle: &Handle| Some(wires.packets[handle].next).filter(|&next| next != NO_PACKET);
             for handle in std::iter::successors(Some(port.first(class)), next) {
-                let priority = usize::from(self.next_priority(egress, handle));
-                units[priority] += self.credits.units(self.packets[handle].wire);
+                let priority = usize::from(wires.next_priority(egress, handle));
+                units[priority] += wires.credits.units(wires.packets[handle].wire);
             }
         }
         units

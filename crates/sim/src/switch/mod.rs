@@ -20,4 +20,7 @@ pub mod port;
 pub mod schedule;
 pub mod shaper;
 pub mod sleep;
+mod switches;
 mod telemetry;
+
+pub(crate) use switches::{Switch, Switches};

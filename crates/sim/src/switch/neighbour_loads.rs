@@ -20,9 +20,10 @@ use etherweave_kernel::IndexVec;
 use etherweave_primitives::{Duration, Time};
 use etherweave_routing::Saturation;
 
-use crate::engine::Shard;
+use crate::engine::Wires;
 use crate::indices::{PortIndex, SwitchIndex};
 use crate::packet::PacketRoute;
+use crate::switch::Switches;
 use crate::switch::port::Owner;
 
 /// A queue has changed, or a group has sent to another.
@@ -134,44 +135,44 @@ impl NeighbourLoads {
     }
 }
 
-impl Shard {
+impl Switches {
     /// Reports the queue by which a packet leaves or has left, if others may ask for it.
     #[inline]
-    pub(crate) fn report_load(&mut self, route: &PacketRoute) {
-        self.report_queue(route.egress, route.next_priority());
+    pub(crate) fn report_load(&mut self, wires: &mut Wires, route: &PacketRoute) {
+        self.report_queue(wires, route.egress, route.next_priority());
     }
 
     /// Reports the queue of a port and priority, if others may ask for it.
     #[inline]
-    pub(super) fn report_queue(&mut self, egress: PortIndex, priority: u8) {
+    pub(super) fn report_queue(&mut self, wires: &mut Wires, egress: PortIndex, priority: u8) {
         if self.neighbour_loads.is_some() {
-            self.report_queue_to_neighbours(egress, priority);
+            self.report_queue_to_neighbours(wires, egress, priority);
         }
     }
 
     #[inline(never)]
-    fn report_queue_to_neighbours(&mut self, egress: PortIndex, priority: u8) {
+    fn report_queue_to_neighbours(&mut self, wires: &mut Wires, egress: PortIndex, priority: u8) {
         let Some(neighbours) = &mut self.neighbour_loads else { return };
-        let class = self.constants.scheduler.class(priority);
-        let port = &self.ports[egress];
+        let class = wires.constants.scheduler.class(priority);
+        let port = &wires.ports[egress];
         let Owner::Switch(index) = port.owner else { return };
         let switch = &self.switches[index];
         let number = neighbours.numbers.of(switch.number, switch.number_of(egress) as u8, class);
         let Some(queue) = number else { return };
         let bytes = match self.crossbars.are_used() {
-            true => self.credits.ports[egress].channels[usize::from(priority)].taken() * self.credits.unit,
+            true => wires.credits.ports[egress].channels[usize::from(priority)].taken() * wires.credits.unit,
             false => {
-                let messages = self.fluid.as_ref().map_or(0, |fluid| fluid.queued(egress));
+                let messages = wires.fluid.as_ref().map_or(0, |fluid| fluid.queued(egress));
                 port.queue(class).bytes + messages
             }
         };
         if std::mem::replace(&mut neighbours.reported[queue as usize], bytes) == bytes {
             return;
         }
-        let report = LoadReport { time: self.now, queue, bytes };
+        let report = LoadReport { time: wires.now, queue, bytes };
         neighbours.own.push_back(report);
         for &shard in &neighbours.shards[index] {
-            self.outboxes[shard as usize].loads.push(report);
+            wires.outboxes[shard as usize].loads.push(report);
         }
     }
 }

@@ -22,11 +22,13 @@ use super::impaired_link::ImpairedLinks;
 use super::input_queued::Crossbars;
 use super::neighbour_loads::NeighbourLoads;
 use super::port::Port;
-use crate::engine::Shard;
+use crate::engine::Wires;
 use crate::fluid::Fluid;
 use crate::frame::size::PREAMBLE_AND_GAP;
+use crate::host::Nics;
 use crate::indices::{EndpointIndex, PortIndex};
 use crate::packet::{Handle, PacketRoute};
+use crate::switch::Switches;
 
 /// A routing whose decisions see the load of a switch of this simulation.
 trait SwitchRouting: Send + Sync {
@@ -388,118 +390,122 @@ pub(crate) struct Flowlet {
     count: u32,
 }
 
-impl Shard {
+impl Nics {
     /// Gives a packet that `endpoint` sends what its routing needs.
-    pub(crate) fn start_route(&mut self, endpoint: EndpointIndex, handle: Handle) {
-        let Some(scope) = self.constants.packet_routing.as_ref().map(|prepared| prepared.routing.hash_scope()) else {
+    pub(crate) fn start_route(&mut self, wires: &mut Wires, endpoint: EndpointIndex, handle: Handle) {
+        let Some(scope) = wires.constants.packet_routing.as_ref().map(|prepared| prepared.routing.hash_scope()) else {
             return;
         };
         let end = &self.endpoints[endpoint];
         let ((src, dst), base, number) = (end.hosts, end.priority, end.number);
-        let seed = self.constants.params.seed;
+        let seed = wires.constants.params.seed;
         let hash = match scope {
-            HashScope::PerPacket => mix(seed ^ u64::from(number) << 32 ^ mix(self.now.as_ps())),
+            HashScope::PerPacket => mix(seed ^ u64::from(number) << 32 ^ mix(wires.now.as_ps())),
             HashScope::PerFlow => mix(seed ^ !u64::from(number)),
             HashScope::PerFlowlet { gap_ns } => {
-                mix(seed ^ !u64::from(number) ^ u64::from(self.flowlet(endpoint, gap_ns)) << 32)
+                mix(seed ^ !u64::from(number) ^ u64::from(self.flowlet(wires, endpoint, gap_ns)) << 32)
             }
         };
         let mut routed = RoutedPacket { src, dst, hash: hash as u16, ..RoutedPacket::default() };
-        self.packet_routing().routing.start(&mut routed);
-        self.packets.set_route(handle, PacketRoute { routed, base, ..PacketRoute::default() });
+        wires.packet_routing().routing.start(&mut routed);
+        wires.packets.set_route(handle, PacketRoute { routed, base, ..PacketRoute::default() });
     }
 
     /// The number of the flowlet of a packet that is sent now.
-    fn flowlet(&mut self, endpoint: EndpointIndex, gap_ns: u32) -> u32 {
+    fn flowlet(&mut self, wires: &Wires, endpoint: EndpointIndex, gap_ns: u32) -> u32 {
         if self.flowlets.len() < self.endpoints.len() {
             self.flowlets.resize(self.endpoints.len(), Flowlet::default());
         }
         let flowlet = &mut self.flowlets[endpoint];
-        flowlet.count += u32::from(self.now.since(flowlet.last).as_ps() > u64::from(gap_ns) * 1_000);
-        flowlet.last = self.now;
+        flowlet.count += u32::from(wires.now.since(flowlet.last).as_ps() > u64::from(gap_ns) * 1_000);
+        flowlet.last = wires.now;
         flowlet.count
     }
+}
 
+impl Switches {
     /// A packet has come in by `ingress`; where it leaves is decided.
     #[inline(never)]
-    pub(crate) fn arrive_undecided(&mut self, ingress: PortIndex, handle: Handle) {
+    pub(crate) fn arrive_undecided(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
         if self.crossbars.are_used() {
             // It is decided when the packet leads its queue.
-            return self.arrive_at_input(ingress, handle);
+            return self.arrive_at_input(wires, ingress, handle);
         }
-        let egress = self.decide_route(ingress, handle);
-        if self.must_wait_for_tail(ingress, egress) {
-            return self.wait_for_tail(ingress, handle);
+        let egress = self.decide_route(wires, ingress, handle);
+        if wires.must_wait_for_tail(ingress, egress) {
+            return wires.wait_for_tail(ingress, handle);
         }
-        self.forward_decided(ingress, handle);
+        self.forward_decided(wires, ingress, handle);
     }
 
     /// Decides the port by which a packet leaves that has come in by `ingress`.
-    pub(super) fn decide_route(&mut self, ingress: PortIndex, handle: Handle) -> PortIndex {
-        let mut route = *self.packets.route(handle);
-        if self.group_traffic.is_some() && self.link_class(ingress) == LinkClass::Host {
-            self.count_traffic(ingress, handle);
+    pub(super) fn decide_route(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> PortIndex {
+        let mut route = *wires.packets.route(handle);
+        if self.group_traffic.is_some() && wires.link_class(ingress) == LinkClass::Host {
+            self.count_traffic(wires, ingress, handle);
         }
         if let Some(neighbours) = &mut self.neighbour_loads {
-            neighbours.advance(self.now);
+            neighbours.advance(wires.now);
         }
-        self.decide(ingress, &mut route);
-        *self.packets.route_mut(handle) = route;
+        self.decide(wires, ingress, &mut route);
+        *wires.packets.route_mut(handle) = route;
         route.egress
     }
 
-    fn decide(&self, ingress: PortIndex, route: &mut PacketRoute) {
-        let switch = &self.switches[self.switch_of_port(ingress)];
-        let ports = &self.ports.as_slice()[switch.places()];
-        let credits = self.credits.ports.as_slice().get(switch.places()).unwrap_or_default();
-        let class_of_priority = &self.constants.scheduler.class_of_priority;
+    fn decide(&self, wires: &Wires, ingress: PortIndex, route: &mut PacketRoute) {
+        let switch = &self.switches[wires.switch_of_port(ingress)];
+        let ports = &wires.ports.as_slice()[switch.places()];
+        let credits = wires.credits.ports.as_slice().get(switch.places()).unwrap_or_default();
+        let class_of_priority = &wires.constants.scheduler.class_of_priority;
         let load = SwitchLoad {
             ports,
-            impaired_links: &self.impaired_links,
+            impaired_links: &wires.impaired_links,
             credits,
-            unit: self.credits.unit,
+            unit: wires.credits.unit,
             crossbars: &self.crossbars,
             class_of_priority,
-            queue_max: self.constants.params.switch.output_queue.get() as u32,
-            packet_max: self.constants.largest_frame - PREAMBLE_AND_GAP,
+            queue_max: wires.constants.params.switch.output_queue.get() as u32,
+            packet_max: wires.constants.largest_frame - PREAMBLE_AND_GAP,
             neighbours: self.neighbour_loads.as_deref(),
             group_traffic: self.group_traffic.as_deref(),
-            fluid: self.fluid.as_deref(),
+            fluid: wires.fluid.as_deref(),
             first_port: switch.first_port,
             switch: switch.number,
             base: route.base,
-            now: self.now,
+            now: wires.now,
         };
         let port = switch.number_of(ingress) as u8;
-        let class = self.link_class(ingress);
+        let class = wires.link_class(ingress);
         let at = InputChannel { switch: switch.number, port, channel: route.channel, class };
-        let prepared = self.packet_routing();
+        let prepared = wires.packet_routing();
         let hop = prepared.routing.decide(at, &mut route.routed, load);
         route.egress = switch.port(hop.port.into());
         // A host takes its packets from every priority: they keep theirs.
-        if self.link_class(route.egress) != LinkClass::Host {
+        if wires.link_class(route.egress) != LinkClass::Host {
             route.channel = hop.channel;
             route.routed.hops += 1;
             prepared.assert_hops(&route.routed);
         }
     }
 
+    /// The priority with which a packet travels on from a switch.
+    #[inline]
+    pub(crate) fn change_priority(&mut self, wires: &mut Wires, handle: Handle) {
+        if wires.constants.packet_routing.is_some() {
+            let route = *wires.packets.route(handle);
+            wires.packets[handle].priority = route.next_priority();
+            self.report_load(wires, &route);
+        }
+    }
+}
+
+impl Wires {
     fn packet_routing(&self) -> &PreparedRouting {
         self.constants.packet_routing.as_ref().expect("packets are routed one by one")
     }
 
     fn link_class(&self, port: PortIndex) -> LinkClass {
         self.constants.link_classes[self.channels[port].index()]
-    }
-
-    /// The priority with which a packet travels on from a switch.
-    #[inline]
-    pub(crate) fn change_priority(&mut self, handle: Handle) {
-        if self.constants.packet_routing.is_some() {
-            let route = *self.packets.route(handle);
-            self.packets[handle].priority = route.next_priority();
-            self.report_load(&route);
-        }
     }
 }
 

@@ -1,12 +1,12 @@
 //! What a switch writes into the packets that it sends.
 
-use crate::engine::Shard;
+use crate::engine::Wires;
 use crate::indices::PortIndex;
 use crate::packet::{Handle, PacketKind};
 use crate::switch::port::Owner;
 use crate::transport::telemetry::PortTelemetry;
 
-impl Shard {
+impl Wires {
     /// Writes the state of a switch's port into a data packet that begins to leave by it.
     pub(crate) fn write_telemetry(&mut self, egress: PortIndex, handle: Handle) {
         let port = &self.ports[egress];

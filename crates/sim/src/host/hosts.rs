@@ -1,0 +1,67 @@
+//! Hosts, behind their ports.
+
+use etherweave_kernel::IndexVec;
+use etherweave_primitives::Time;
+
+use super::{Core, Endpoint, Host, ReceiveQueue, Thread};
+use crate::engine::Wires;
+use crate::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
+use crate::switch::per_packet::Flowlet;
+use crate::switch::port::Owner;
+
+/// NICs of a shard's hosts, the ends of their connections, and what kernels have received.
+#[derive(Default)]
+pub(crate) struct Nics {
+    /// Hosts with their NICs.
+    pub hosts: IndexVec<HostIndex, Host>,
+    /// Ends of connections.
+    pub endpoints: IndexVec<EndpointIndex, Endpoint>,
+    /// Of endpoints, where a routing distinguishes flowlets.
+    pub flowlets: IndexVec<EndpointIndex, Flowlet>,
+    /// Receive queues of the kernel that connections use.
+    pub receive_queues: IndexVec<ReceiveQueueIndex, ReceiveQueue>,
+    /// Of connections in packets: their places among those, where both exist.
+    pub places_in_packets: IndexVec<EndpointIndex, u32>,
+}
+
+/// Threads of a shard's hosts, the cores that they share, and the memory that they copy in.
+#[derive(Default)]
+pub(crate) struct Processors {
+    /// Threads of ranks and streams.
+    pub threads: IndexVec<ThreadIndex, Thread>,
+    /// Cores of all hosts, where ranks and receive queues share them.
+    pub cores: IndexVec<CoreIndex, Core>,
+    /// When the memory of each host has copied all that was begun, where that has a rate.
+    pub memory_free_at: IndexVec<HostIndex, Time>,
+}
+
+/// All hosts of a shard.
+#[derive(Default)]
+pub(crate) struct Hosts {
+    /// What moves by itself.
+    pub nics: Nics,
+    /// What programs do.
+    pub processors: Processors,
+}
+
+impl Processors {
+    /// A job has made progress. Of one in the background that says nothing where others may be stuck.
+    #[inline]
+    pub fn progress_of(&mut self, wires: &mut Wires, thread: ThreadIndex) {
+        let constants = &wires.constants;
+        if !constants.has_background || !constants.is_background[self.threads[thread].job as usize] {
+            wires.totals.last_progress = wires.now;
+        }
+    }
+}
+
+impl Nics {
+    /// Starts the transmitter of a NIC's port now if it is idle, or when it becomes free.
+    #[inline(never)]
+    pub fn kick(&mut self, wires: &mut Wires, port: PortIndex) {
+        let Owner::Host(host) = wires.ports[port].owner else { unreachable!("a NIC has a port of its host") };
+        if wires.may_transmit(port) {
+            self.transmit_from_host(wires, host);
+        }
+    }
+}
