@@ -32,8 +32,8 @@ class ActivitySpec(Table):
     load: Key[float | None, float]
     packet: Key[str, str]
     saving: Key[
-        Literal["always_on", "low_power_idle", "link_sleep"] | None,
-        Literal["always_on", "low_power_idle", "link_sleep"],
+        Literal["always_on", "low_power_idle", "link_sleep", "rate_adaptation"] | None,
+        Literal["always_on", "low_power_idle", "link_sleep", "rate_adaptation"],
     ]
 
 class AdaptiveParams(Table):
@@ -254,18 +254,22 @@ class ConditionalTables(Table):
         Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"],
     ]
     priorities: Key[int | None, int]
-    trigger: Key[Trigger, Trigger | Keys | Literal["pause"]]
+    trigger: Key[Trigger, Trigger | Keys | Literal["full", "pause"]]
 
 class ControlSpec(Table):
     addresses: Key[Literal["dmp", "rewrite"], Literal["dmp", "rewrite"]]
     alternatives: Key[int | None, int]
     anti_spoofing: Key[Literal["none", "mac", "arp"], Literal["none", "mac", "arp"]]
+    arp_rate: Key[int, int]
     dmp_rate: Key[int, int]
     ipv4: Key[str, str]
     lldp_rate: Key[int, int]
     pauses: Key[Literal["port", "class"], Literal["port", "class"]]
     priorities: Key[Sequence[int], Sequence[int]]
-    resolution: Key[Literal["broadcast", "responder"], Literal["broadcast", "responder"]]
+    protocol: Key[Literal["openflow13", "openflow10"], Literal["openflow13", "openflow10"]]
+    resolution: Key[
+        Literal["broadcast", "responder", "manager"], Literal["broadcast", "responder", "manager"]
+    ]
     rules: Key[Literal["minimal", "conditional"], Literal["minimal", "conditional"]]
 
 class ControllerParams(Table):
@@ -813,6 +817,7 @@ class Incast(Table):
     streams_per_source: Key[int, int]
 
 class InterconnectSpec(Table):
+    addresses: Key[int | None, int]
     file: Key[str | None, str]
     profile: Key[
         Literal[
@@ -881,6 +886,7 @@ class InterconnectSpec(Table):
 class JobSpec(Table):
     background: Key[bool, bool]
     binding: Key[Binding, Binding | Keys | Literal["core", "socket"]]
+    connections: Key[Any, Any]
     fidelity: Key[Literal["packet", "flow"] | None, Literal["packet", "flow"]]
     name: Key[str | None, str]
     placement: Key[Placement, Placement | Keys]
@@ -896,6 +902,17 @@ class KAryFatTree(Table):
     k: Key[int, int]
     rate: Key[str, str]
     uplink_cable: Key[str, str]
+
+class LowPowerIdleTimes(Table):
+    after: Key[str, str]
+    sleep: Key[str | None, str]
+    wake: Key[str | None, str]
+
+class MeasurementParams(Table):
+    flow_min: Key[float, float]
+    interval: Key[str | None, str]
+    reaction: Key[str, str]
+    sampling: Key[int, int]
 
 class Mesh(Table):
     as_built: Key[AsBuilt, AsBuilt | Keys]
@@ -952,6 +969,7 @@ class NicParams(Table):
     command_stall: Key[CommandStall, CommandStall | Keys]
     context_switch: Key[str, str]
     drain_rate: Key[str, str]
+    low_power_idle: Key[LowPowerIdleTimes, LowPowerIdleTimes | Keys]
     pcie: Key[Pcie, Pcie | Keys]
     profile: Key[Literal["connectx-5"] | None, Literal["connectx-5"]]
     receive_buffer: Key[str, str]
@@ -1392,6 +1410,7 @@ class SwitchParams(Table):
     headroom: Key[str | None, str]
     ingress_threshold: Key[Threshold, Threshold | Keys]
     latency: Key[str, str]
+    low_power_idle: Key[LowPowerIdleTimes, LowPowerIdleTimes | Keys]
     model: Key[Literal["shared_buffer", "input_queued"], Literal["shared_buffer", "input_queued"]]
     output_queue: Key[str, str]
     profile: Key[
@@ -1474,6 +1493,7 @@ class TablesSpec(Table):
         Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"] | None,
         Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"],
     ]
+    peers: Key[int | None, int]
     plan: Key[
         Literal["flat", "per_switch", "per_group", "coordinates"] | None,
         Literal["flat", "per_switch", "per_group", "coordinates"],
@@ -1624,7 +1644,7 @@ class Workload(Table):
 
 class ScenarioKeys:
     control: Key[ControlSpec, ControlSpec | Keys]
-    controller: Key[ControllerParams, ControllerParams | Keys]
+    controller: Key[MeasurementParams, MeasurementParams | Keys]
     design: Key[DesignSpec, DesignSpec | Keys]
     ets: Key[Ets, Ets | Keys]
     faults: Key[FaultsSpec, FaultsSpec | Keys]

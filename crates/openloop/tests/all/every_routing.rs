@@ -157,8 +157,8 @@ fn a_routing_for_other_fabrics_is_rejected_with_those_that_work() {
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
     let error = run.try_of(RoutingKind::Minimal, &butterfly, 1).unwrap_err().to_string();
     let expected = "routing: minimal, for a complete dragonfly with hosts on every switch; expected one of \
-                    ugal_local, dimension_order, adaptive_minimal, valiant, dimension_adaptive, shortest_path on this \
-                    fabric";
+                    ugal_local, conditional, dimension_order, adaptive_minimal, valiant, dimension_adaptive, \
+                    shortest_path on this fabric";
     assert_eq!(error, expected);
 }
 
