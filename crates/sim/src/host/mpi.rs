@@ -236,9 +236,9 @@ impl Hosts {
         self.nics.count_message(wires, endpoint, bytes);
         if is_eager {
             // Buffered: the request is complete once the bytes are handed over.
-            self.send_message(wires, thread, endpoint, MessageKind::Eager, tag, bytes, header + bytes - sent);
+            self.send_message(wires, thread, endpoint, (MessageKind::Eager, tag, bytes), header + bytes - sent);
         } else {
-            self.send_message(wires, thread, endpoint, MessageKind::RequestToSend, tag, bytes, header);
+            self.send_message(wires, thread, endpoint, (MessageKind::RequestToSend, tag, bytes), header);
         }
         !is_eager
     }
@@ -274,15 +274,14 @@ impl Hosts {
         self.post_message(wires, endpoint, kind, tag, message.bytes, length);
     }
 
-    /// Sends a message of `length` bytes to a peer: by a connection, or to a neighbour.
+    /// Sends a message of a kind, with a tag and payload, of `length` bytes in all to a peer: by a connection, or to a
+    /// neighbour.
     fn send_message(
         &mut self,
         wires: &mut Wires,
         thread: ThreadIndex,
         endpoint: EndpointIndex,
-        kind: MessageKind,
-        tag: u32,
-        bytes: u64,
+        (kind, tag, bytes): (MessageKind, u32, u64),
         length: u64,
     ) {
         match Neighbour::of(endpoint) {
@@ -376,7 +375,7 @@ impl Hosts {
                 let now = wires.now;
                 self.processors.rank(thread).observe_received(first, tag, bytes, now);
                 self.processors.request_complete(thread, Request { endpoint, part: RequestPart::Receive(tag) });
-                self.send_message(wires, thread, endpoint, MessageKind::Finished, tag, 0, header);
+                self.send_message(wires, thread, endpoint, (MessageKind::Finished, tag, 0), header);
             }
             MessageKind::Finished => {
                 self.processors.request_complete(thread, Request { endpoint, part: RequestPart::Send(tag) });
