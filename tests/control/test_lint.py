@@ -121,7 +121,7 @@ def test_lossless_classes_that_a_proof_takes_apart_must_be_apart() -> None:
         tables[table]["ETHERWEAVE"]["4"] = "3"
     (result,) = found(written | {name: json.dumps(tables)})["deadlock"]
     assert result.found == "lossless priorities 3, 4 have 1 queues of their own"
-    assert result.expected == "2, which dragonfly_minimal needs"
+    assert result.expected == "2, which minimal needs"
 
 
 def test_only_priorities_that_frames_are_raised_to_count_where_there_are_such() -> None:
