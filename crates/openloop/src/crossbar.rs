@@ -244,8 +244,7 @@ impl Shard {
         let through = self.through(constants, input, out, id);
         let port = &mut self.ports[out];
         let leaves = port.link_free.max(through);
-        port.link_free = leaves + constants.link(port.link).packet;
-        port.sent += u32::from(self.span.contains(&self.now));
+        port.occupy(leaves, constants.link(port.link).packet, &self.span);
         leaves
     }
 

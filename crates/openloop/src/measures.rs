@@ -26,8 +26,8 @@ pub(crate) struct Measures {
     pub fairness: Fairness,
     /// At watched hosts.
     pub reordering: Reordering,
-    /// For how long packets were sent that began in the measured time [ticks], by port.
-    pub sent: Vec<u32>,
+    /// For how long links were busy in the measured time [ticks], by port.
+    pub busy: Vec<u32>,
     /// For how long the far end kept the channels of a port from sending, put together [ticks], by port.
     pub paused: Vec<u32>,
     /// Input channels that waited for room at the end, in the order of shards and input channels; empty where pauses
@@ -43,7 +43,7 @@ impl Measures {
         shards.iter().for_each(Shard::assert_little);
         let mut tally = Tally::default();
         shards.iter().for_each(|shard| tally.merge(&shard.tally));
-        let sent = |port: &Port| port.sent * constants.link(port.link).packet;
+        let busy = |port: &Port| port.busy_until(span.end);
         Measures {
             tally,
             fingerprints: shards.iter().map(|shard| shard.tally.fingerprint).collect(),
@@ -54,7 +54,7 @@ impl Measures {
                 .iter()
                 .map(|shard| Reordering::of(&shard.arrivals_watched))
                 .fold(Reordering::default(), Reordering::plus),
-            sent: shards.iter().flat_map(|shard| &shard.ports).map(sent).collect(),
+            busy: shards.iter().flat_map(|shard| &shard.ports).map(busy).collect(),
             paused: shards.iter().flat_map(|shard| paused(shard, span)).collect(),
             waits: shards.iter().flat_map(|shard| waits(shard, constants)).collect(),
             steps: steps(shards),
@@ -69,7 +69,7 @@ impl Measures {
         self.most += next.most;
         self.fairness.merge(next.fairness);
         self.reordering = self.reordering.plus(next.reordering);
-        self.sent.extend(next.sent);
+        self.busy.extend(next.busy);
         self.paused.extend(next.paused);
         self.waits.extend(next.waits);
         self.steps.resize(self.steps.len().max(next.steps.len()), Vec::new());
@@ -145,7 +145,7 @@ mod tests {
         let of = |shards: &[Shard]| Measures::of(shards, &prepared.constants, &control.span);
         let all = of(&parts.shards);
         // Nine groups of four switches: shards of 16, 16 and 4.
-        assert_eq!((all.fingerprints.len(), all.sent.len(), all.steps.len()), (3, 36 * 7, 8));
+        assert_eq!((all.fingerprints.len(), all.busy.len(), all.steps.len()), (3, 36 * 7, 8));
         for cut in 0..=3 {
             let (first, rest) = parts.shards.split_at(cut);
             let mut joined = of(first);

@@ -75,8 +75,7 @@ impl Shard {
         let channel = output - (out << self.shift);
         self.pauses.senders[out].turn = if channel + 1 == self.channels { 0 } else { channel as u8 + 1 };
         let port = &mut self.ports[out];
-        port.link_free = self.now + constants.link(port.link).packet;
-        port.sent += u32::from(self.span.contains(&self.now));
+        port.occupy(self.now, constants.link(port.link).packet, &self.span);
         self.release(constants, input);
         if self.is_to_host(out) {
             self.deliver(constants, id, out, self.now);

@@ -1,5 +1,7 @@
 //! The state of ports and their channels, in flat vectors.
 
+use std::ops::Range;
+
 use etherweave_topology::LinkClass;
 
 use crate::packet::NONE;
@@ -16,8 +18,8 @@ pub(crate) struct Port {
     pub crossbar_free: u32,
     /// When the input gives another packet to the crossbar.
     pub input_free: u32,
-    /// Packets sent in the measured time.
-    pub sent: u32,
+    /// How long the link is busy from the start of the measured time until its last packet so far has left [ticks].
+    pub busy: u32,
     /// The port at the far end, counted within its shard; [`NONE`] where a host is.
     pub peer: u32,
     pub peer_shard: u16,
@@ -47,12 +49,25 @@ pub(crate) struct Port {
 }
 
 impl Port {
+    /// Reserves the link for a packet that begins to leave at an instant and takes so long.
+    #[inline]
+    pub fn occupy(&mut self, leaves: u32, packet: u32, span: &Range<u32>) {
+        self.link_free = leaves + packet;
+        self.busy += self.link_free.saturating_sub(leaves.max(span.start));
+    }
+
+    /// How long the link was busy in the measured time until an instant [ticks]. A packet that is still on its way
+    /// through the crossbar then, to an idle link, takes as much off as it will wait.
+    pub fn busy_until(&self, end: u32) -> u32 {
+        self.busy.saturating_sub(self.link_free.saturating_sub(end))
+    }
+
     pub fn unused() -> Port {
         Port {
             link_free: 0,
             crossbar_free: 0,
             input_free: 0,
-            sent: 0,
+            busy: 0,
             peer: NONE,
             peer_shard: 0,
             home: 0,
@@ -179,7 +194,7 @@ impl Pauses {
 
 impl Queue {
     /// How long the queue was paused within a span, at its end [ticks].
-    pub fn paused_until(&self, span: &std::ops::Range<u32>) -> u32 {
+    pub fn paused_until(&self, span: &Range<u32>) -> u32 {
         let lasts = if self.is_paused { span.end - self.since.clamp(span.start, span.end) } else { 0 };
         self.paused + lasts
     }

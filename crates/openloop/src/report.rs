@@ -122,7 +122,7 @@ impl Report {
             fingerprint: measures.fingerprints.iter().fold(0, |all, own| mix(all ^ own)),
             batch_ns: control.batch,
             batches: tally.batches,
-            busy: busy(&measures.sent, control),
+            busy: busy(&measures.busy, control),
             paused: paused(&measures.paused, constants, control),
             radix,
             steps: measures.steps,
@@ -137,9 +137,9 @@ fn whole_batches<'a>(batches: &'a [Batch], control: &RunControl) -> &'a [Batch] 
     batches.get(first..end.min(batches.len())).unwrap_or_default()
 }
 
-fn busy(sent: &[u32], control: &RunControl) -> Vec<f32> {
+fn busy(busy: &[u32], control: &RunControl) -> Vec<f32> {
     let span = (control.span.end - control.span.start) as f32;
-    sent.iter().map(|&sent| sent as f32 / span).collect()
+    busy.iter().map(|&busy| busy as f32 / span).collect()
 }
 
 /// As the mean of a port's channels.

@@ -164,10 +164,11 @@ impl Shard {
         self.start_hosts(constants);
     }
 
-    pub fn end_batch(&mut self) {
+    pub fn end_batch<R>(&mut self, constants: &RunConstants<'_, R>) {
         if let Some(steps) = &mut self.steps {
-            let now = self.ports.iter().map(|port| port.sent);
-            let step = now.clone().zip(&steps.sent).map(|(now, before)| (now - before) as u16).collect();
+            let sent = |port: &Port| port.busy_until(self.now) / constants.link(port.link).packet;
+            let now = self.ports.iter().map(sent);
+            let step = now.clone().zip(&steps.sent).map(|(now, before)| now.saturating_sub(*before) as u16).collect();
             steps.steps.push(step);
             steps.sent = now.collect();
         }

@@ -22,7 +22,7 @@ wire! {
     }
     WaitingChannel { switch, port, channel }
     Wait { at, next, is_full, step }
-    Measures { tally, fingerprints, held, most, fairness, reordering, sent, paused, waits, steps }
+    Measures { tally, fingerprints, held, most, fairness, reordering, busy, paused, waits, steps }
 }
 
 /// What a remote event holds, in the high half of its second word; the low half is the shard.
@@ -106,7 +106,7 @@ mod tests {
         let reordering = Reordering { packets: 27, late: 28, extent: 29 };
         let counts = Measures { fingerprints: vec![19, 20], held: 21, most: 22, fairness, ..Measures::default() };
         let counts = Measures { reordering, ..counts };
-        let measures = Measures { tally, sent: vec![23, 24], paused: vec![25, 26], waits, steps, ..counts };
+        let measures = Measures { tally, busy: vec![23, 24], paused: vec![25, 26], waits, steps, ..counts };
         let mut words = Vec::new();
         measures.write(&mut words);
         let mut left = &words[..];

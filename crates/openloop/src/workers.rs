@@ -62,7 +62,7 @@ pub(crate) fn serve<R: PacketRouting>(
             outbox.drain(..).for_each(|remote| shards[usize::from(remote.shard) - first].receive(remote));
         });
         if now.is_multiple_of(control.batch) {
-            shards.iter_mut().for_each(Shard::end_batch);
+            shards.iter_mut().for_each(|shard| shard.end_batch(constants));
         }
         if is_judged {
             control.judge(now, all);

@@ -242,8 +242,8 @@ impl<'a> Animation<'a> {
         }
     }
 
-    /// Means over the channels of each pair, batch by batch. A step counts a packet when it is granted its link; what
-    /// is more than the link can carry in a batch is still queued at its end, and carried in the next ones.
+    /// Means over the channels of each pair, batch by batch. A step counts a packet when it has left, so that one may
+    /// hold a packet more than the link carries in a batch; that counts in the next.
     fn utilisation(&self, pairs: &BTreeMap<(u32, u32), Vec<&SwitchChannel<'a>>>) -> Vec<f64> {
         let batch_ns = f64::from(self.report.batch_ns);
         let mut queued_ns = vec![0.0; self.report.busy.len()];

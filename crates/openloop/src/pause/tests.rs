@@ -8,6 +8,7 @@ use etherweave_workload::{Arrival, Pattern};
 use crate::links::StatedLinks;
 use crate::packet::{NONE, Packet};
 use crate::params::{FlowControl, SwitchParams};
+use crate::port::Port;
 use crate::run_length::RunParams;
 use crate::shard::Shard;
 use crate::simulation::{Experiment, Prepared};
@@ -61,7 +62,7 @@ fn trace<R: PacketRouting>(prepared: &mut Prepared<'_, R>, port: usize, until: u
     let shard = &mut prepared.parts.shards[0];
     let mut steps = Vec::new();
     for now in shard.now..until {
-        let seen = |shard: &Shard| (shard.ports[port].sent, shard.pauses.queues[port << shard.shift].is_paused);
+        let seen = |shard: &Shard| (shard.ports[port].busy, shard.pauses.queues[port << shard.shift].is_paused);
         let (sent, was_paused) = seen(shard);
         shard.run(&prepared.constants, now + 1);
         let (sends, is_paused) = seen(shard);
@@ -139,7 +140,8 @@ fn split(is_paused: bool) -> [u32; 2] {
     }
     offer(&mut prepared, 0, dst, 16);
     trace(&mut prepared, LOCAL, 9_000);
-    [LOCAL, GLOBAL].map(|port| prepared.parts.shards[0].ports[port].sent)
+    let sent = |port: &Port| port.busy / prepared.constants.link(port.link).packet;
+    [LOCAL, GLOBAL].map(|port| sent(&prepared.parts.shards[0].ports[port]))
 }
 
 #[test]
