@@ -53,7 +53,8 @@ fn packet_ns(text: &str) -> f64 {
     8e9 * bytes as f64 / rate as f64
 }
 
-/// No link is busier than always, and packets are conserved. A packet is delivered as a whole, when its last bit arrives.
+/// No link is busier than always, and packets are conserved. A packet is delivered as a whole, when its last bit
+/// arrives.
 fn bounds(points: &Columns<'_>, packet_ns: f64) -> Result<(), Failure> {
     let counts = ["packets_made", "packets_delivered", "packets_lost", "packets_in_flight"];
     let [made, delivered, lost, in_flight] = counts.map(|name| points.integers(name));
