@@ -30,16 +30,16 @@ setup: $(VENV)/core.stamp ## Build the core and leave the command line at .venv/
 
 test: setup ## Run every test, side by side where they share nothing, then the lints
 	cargo test --quiet
-	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not alone"
+	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not alone and not long"
 	@$(MAKE) --no-print-directory lint
 
 test-fast: setup ## Run quick tests, and those of crates that differ from the last commit
 	cargo test --quiet --lib --tests $(addprefix --package etherweave-,$(sort tidy primitives topology $(CHANGED)))
-	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not slow and not serial and not alone"
+	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not slow and not serial and not alone and not long"
 
 fuzz: setup ## Try random scenarios (FROM=0 COUNT=100000) and damaged files; what fails is in target/found
 	cargo run --quiet --package etherweave-fuzz -- --from $(FROM) --count $(COUNT)
-	ETHERWEAVE_FUZZ_ROUNDS=$$(($(COUNT) / 5000 + 1)) $(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m fuzz
+	ETHERWEAVE_FUZZ_ROUNDS=$$(($(COUNT) / 5000 + 1)) $(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "fuzz or long"
 
 wheel: $(VENV)/packages.stamp ## Build wheel and sdist in dist/, and try the wheel in an environment of its own
 	@rm -f dist/etherweave*

@@ -19,6 +19,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "serial: changes what a machine has once, so that only one such test runs at a time",
         "slow: takes more than a second of processor time; left out of `make test-fast`",
         "fuzz: draws its input from seeds; `make fuzz` draws more",
+        "long: takes minutes; `make fuzz` runs it",
         "alone: measures times of this machine with nothing beside it; `make bench` runs it",
     ):
         config.addinivalue_line("markers", line)

@@ -117,6 +117,7 @@ def page(small: StudyResult) -> Path:
         return write_study(small)
 
 
+@pytest.mark.long
 @pytest.mark.needs("chromium")
 def test_the_page_shows_every_figure_in_a_browser(
     small: StudyResult, page: Path, tmp_path: Path
@@ -134,6 +135,7 @@ def test_the_page_shows_every_figure_in_a_browser(
     assert 'src="http' not in done.stdout
 
 
+@pytest.mark.long
 def test_the_directory_alone_draws_the_same_page(
     small: StudyResult, page: Path, tmp_path: Path
 ) -> None:
