@@ -110,6 +110,7 @@ def test_a_damaged_result_is_nothing_to_stand_beside(
     assert offences(whole["simulated"], tmp_path / "copy", words, "*.json") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [
@@ -149,6 +150,7 @@ TABLES = {
 }
 
 
+@pytest.mark.long
 def test_a_damaged_study_is_reported_in_one_sentence(tmp_path: Path) -> None:
     home = tmp_path / "whole"
     home.mkdir()
@@ -206,6 +208,7 @@ def test_a_damaged_question_is_reported_in_one_sentence(tmp_path: Path) -> None:
     assert offences(home, tmp_path / "copy", quotes, "*.csv") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["measured", "benchmarks"])
 def test_a_damaged_measurement_is_nothing_to_fit_to(
     whole: dict[str, Path], tmp_path: Path, kind: str
