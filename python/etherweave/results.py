@@ -39,10 +39,10 @@ Finished: TypeAlias = Literal["complete", "interrupted", "time_limit", "stuck", 
 
 
 class FaultCause(TypedDict):
-    """What a fault of the core was."""
+    """Text of a fault of the core."""
 
     message: str
-    """What is wrong."""
+    """The fault."""
     place: str
     """File and line of the code."""
 

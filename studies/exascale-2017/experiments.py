@@ -93,7 +93,7 @@ OTHERS = {
     ),
     "clos": TrafficFabric("traffic_clos", ("conditional_tables", "adaptive_up", "spray", "ecmp")),
 }
-"""What the publication does not show under traffic: large ones only when all is wanted."""
+"""Fabrics that the publication does not show under traffic: large ones only when all is wanted."""
 
 REACTIONS = {
     "cg": "cg_controller",

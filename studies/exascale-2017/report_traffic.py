@@ -152,7 +152,7 @@ FLOW_CONTROL_CAPTIONS = {
         "its own queue is full."
     ),
 }
-"""What deactivates conditional rules, by fabric."""
+"""Condition that deactivates conditional rules, by fabric."""
 
 
 def figure_12(study: StudyResult) -> Section:

@@ -21,7 +21,7 @@ __all__ = ["experiments", "metrics"]
 CONTROLLER_US = 70_000
 """What a controller needs at least (section V-A) [us]."""
 ENTRIES_MAX, ENTRIES_LARGEST = 4_096, 32_768
-"""Of the smallest and largest commodity switches: "from 4K to 32K entries", section III-A."""
+"""Entries of commodity switches, least and most: "from 4K to 32K entries", section III-A."""
 
 ORGANISATIONS = {
     "cam_flat": ("cam", "flat", False),

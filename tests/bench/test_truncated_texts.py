@@ -38,7 +38,7 @@ def _read(text: str) -> tuple[BenchmarkReport, ...]:
 
 
 def _wrong(found: set[tuple[object, ...]], full: set[tuple[object, ...]]) -> set[object]:
-    """What was found and is not in the full text; a size or a title that is lost is not wrong."""
+    """Figures that are not in the full text; a size or a title that is lost is not wrong."""
     sizeless = {(*number[:4], None, number[5]) for number in full}
     return without_titles(found, full) - sizeless
 

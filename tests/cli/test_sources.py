@@ -13,7 +13,7 @@ from etherweave.study import load_study
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/models/sources.md"
 STUDIES = {"Benito, Vallejo and Beivide 2015": ("exascale-2017", 105)}
-"""By heading of its source: the study, and the number of statements."""
+"""The study and the number of statements of each source, by its heading."""
 
 
 def chapters() -> dict[str, str]:
@@ -23,7 +23,7 @@ def chapters() -> dict[str, str]:
 
 
 def cited(text: str) -> list[str]:
-    """What the last column of the tables quotes."""
+    """Quotations of the last column of the tables."""
     cells = [line.rstrip(" |").rpartition("|")[2] for line in text.splitlines() if "|" in line]
     return [quote for cell in cells for quote in re.findall(r"`([^`]+)`", cell)]
 

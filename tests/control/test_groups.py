@@ -39,7 +39,7 @@ CONDITIONAL: dict[str, tuple[int, ...]] = {
 GROUPS = (0xFFFFFFFFFFFF, 0x333300000001, 0x01005E0000FB, 0x01005E7FFFFA, 0x011B19000000)
 """Broadcast; IPv6's nodes; mDNS and SSDP (RFC 1112, 6.4); IEEE 1588."""
 RESERVED = (0x0180C2000000, 0x0180C2000003, 0x0180C200000F)
-"""Of bridges, of 802.1X, the last (IEEE 802.1Q-2018, table 8-1)."""
+"""Addresses of bridges, of 802.1X, and the last (IEEE 802.1Q-2018, table 8-1)."""
 
 
 def groups(chance: random.Random) -> list[int]:

@@ -29,7 +29,7 @@ from support.fake_switch import FakeSwitch
 A, B, C = "switch0", "switch1", "switch2"
 DATAPATHS = {A: 0xA1, B: 0xB2, C: 0xC3}
 CABLES = {SwitchPort(A, 9): SwitchPort(B, 4), SwitchPort(B, 7): SwitchPort(C, 2)}
-"""By the port where a probe arrived, the port that it had left: seen in one direction each."""
+"""The port that a probe had left, by the port where it arrived: seen in one direction each."""
 PORTS = {A: {2: True, 5: True, 9: True}, B: {4: True, 6: False, 7: True}, C: {2: True, 11: True}}
 
 

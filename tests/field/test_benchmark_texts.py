@@ -23,7 +23,7 @@ class Case(NamedTuple):
     figures: tuple[tuple[str, float], ...] = ()
     """Metric, with size and labels where several are of it, and its value in base units."""
     words: tuple[str, ...] = ()
-    """On standard output or standard error."""
+    """Texts on standard output or standard error."""
     absent: tuple[str, ...] = ()
 
 

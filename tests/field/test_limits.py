@@ -28,7 +28,7 @@ PACKAGE = Path(str(files("etherweave")))
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "scenarios"
 WAIT_S = 60.0
-"""By which a process has ended that was asked to, however busy the machine is."""
+"""Time in which a process ends that was asked to, however busy the machine is [s]."""
 MIB = 1 << 20
 
 

@@ -23,7 +23,7 @@ def shares(changes: dict[str, object]) -> tuple[list[int], list[float]]:
 
 @pytest.mark.parametrize("seed", [1, 7])
 def test_two_equal_senders_of_go_back_n_lose_as_much_and_end_together(seed: int) -> None:
-    """Without turns one has all losses but one, and ends 24 times as late."""
+    """One sender has all losses but one if inputs take no turns, and ends 24 times as late."""
     resent, ends = shares({"seed": seed})
     assert max(resent) < 1.1 * min(resent)
     assert max(ends) < 1.05 * min(ends)

@@ -41,7 +41,7 @@ def values(
 
 
 FAMILIES = frozenset({"IMB", "osu", "osu_mbw_mr", "perftest", "nccl-tests"})
-"""What a table is read under when the line with its title is lost; the metric follows from it."""
+"""Name of a table whose title is lost; the metric follows from it."""
 
 
 def without_titles(found: set[tuple[object, ...]], full: set[tuple[object, ...]]) -> set[object]:

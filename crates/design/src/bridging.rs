@@ -36,7 +36,7 @@ impl Bridging {
     pub const ALL: [Bridging; 5] =
         [Bridging::Learning, Bridging::Trill, Bridging::FabricPath, Bridging::Spb, Bridging::Vxlan];
 
-    /// What a frame between switches has more than one of a host [B]. Tags of hosts' frames are not counted twice.
+    /// Extra bytes of a frame between switches, compared with a host's [B]. Tags of hosts' frames do not count twice.
     pub const fn header_bytes(self) -> u32 {
         match self {
             Bridging::Learning => 0,
@@ -67,13 +67,13 @@ pub struct BridgingCount {
     pub bridging: Bridging,
     /// Hosts that a switch with hosts keeps: its own, and all that these exchange frames with.
     pub access: TableFit,
-    /// What the switch in the middle keeps: switches with hosts, or in a spanning tree all hosts.
+    /// Entries of a switch in the middle: switches with hosts, or all hosts in a spanning tree.
     pub core: TableFit,
     /// Bytes that a frame between switches has more.
     pub header_bytes: u32,
     /// Share of a link that is left for hosts' frames, as large as the design's mean packet.
     pub goodput_share: f64,
-    /// What the header adds to the serialization on the slowest link between switches [ns].
+    /// Serialization time of the header on the slowest link between switches [ns].
     pub header_ns: f64,
     /// Share of frames whose destination has no room in a table, so that they are flooded.
     pub flooded_share: f64,
@@ -95,7 +95,7 @@ pub(crate) struct LearningFabric {
     has_core: bool,
     /// Links between switches beyond those of a spanning tree.
     links_spare: u64,
-    /// Of the slowest link between switches [bit/s].
+    /// Rate of the slowest link between switches [bit/s].
     rate_min: Option<u64>,
 }
 

@@ -28,7 +28,7 @@ pub struct Design {
     pub routings: Vec<RoutingProof>,
     /// What forwarding tables need; none where there is a reason in [`Design::missing`].
     pub tables: Option<TableCounts>,
-    /// What tables of switches that learn addresses need.
+    /// Tables of switches that learn addresses.
     pub bridging: Vec<BridgingCount>,
     /// The channels that are full first; none where there are no tables, or a reason in [`Design::missing`].
     pub busiest: Option<BusiestChannels>,

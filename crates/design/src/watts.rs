@@ -254,7 +254,7 @@ struct Organised {
 impl Organised {
     const UNKNOWN: Organised = Organised { plan: None, is_encapsulated: false, is_compacted: false, tables: None };
 
-    /// By a plan, as many entries in each table.
+    /// Entries of each table by a plan, the same in each.
     fn by_plan(plan: PlanKind, kind: TableKind, entries: u64) -> Organised {
         let tables = Some(Tables { kind, entries: Entries::Each(entries) });
         Organised { plan: Some(plan), tables, ..Organised::UNKNOWN }

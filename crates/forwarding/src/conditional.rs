@@ -88,7 +88,7 @@ impl NonMinimalPorts {
 /// Then the rules for smaller regions take over, where they match as well
 /// ([`Wildcards`](crate::CompactionKind::Wildcards)): they lead to another dimension in which the destination is
 /// apart. Behind all of them a host's packets take its non-minimal port, those of the smallest region that matches.
-/// Of several ports for the same host each but the last is conditional too, and the next one follows (section V-E:
+/// Each of several ports for the same host but the last is conditional too, and the next one follows (section V-E:
 /// "varying levels of low priority").
 ///
 /// `regions` lie in each other, the largest first. Rules must be disjoint

@@ -1,7 +1,7 @@
 //! A counter that threads wait for: they spin briefly, then yield their processor a few times, then sleep until they
 //! are woken.
 //!
-//! Where every thread has a processor, windows are shorter than the spinning, and nothing sleeps. Where processors are
+//! Windows are shorter than the spinning where every thread has a processor, and nothing sleeps. Where processors are
 //! busy, a thread that spins or yields for long takes the time that the thread it waits for needs; one that sleeps
 //! takes none.
 

@@ -1,8 +1,8 @@
 //! Threads that serve workers window by window, and help each other: a thread that has served its own worker and would
 //! wait serves one that no thread has begun.
 //!
-//! Where every thread has a processor, each serves its own. Where processors are busy, a thread that does not run would
-//! stop all others once a window; so they do its work, and a run is never much slower than on one thread.
+//! Each thread serves its own worker where every thread has a processor. Where processors are busy, a thread that does
+//! not run would stop all others once a window; so they do its work, and a run is never much slower than on one thread.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};

@@ -123,7 +123,7 @@ fn first_global(ports: &[Port], radix: usize) -> usize {
 
 struct ShardPlan<'a> {
     topology: &'a Topology,
-    /// Of links, by channel.
+    /// Values of links, by channel.
     kind_numbers: &'a [u16],
     cuts: &'a [usize],
     radix: usize,

@@ -80,7 +80,7 @@ impl<R> RunConstants<'_, R> {
         1 + self.after_grant() + 2 * self.largest(|link| link.delay)
     }
 
-    /// From a grant until the packet has left, at the most [ticks].
+    /// Longest time from a grant until the packet has left [ticks].
     fn after_grant(&self) -> u32 {
         self.crossbar + self.largest(|link| link.full) + 2 * self.largest(|link| link.packet)
     }

@@ -13,9 +13,9 @@ const KINDS_MAX: usize = u16::MAX as usize;
 /// Rates and delays that single links have. All others have those of [`SwitchParams`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatedLinks {
-    /// By channel [bit/s]; empty: none is stated.
+    /// Rate of each channel [bit/s]; empty: none is stated.
     pub rates: Vec<Option<BitRate>>,
-    /// By channel, rounded to nanoseconds here; empty: none is stated.
+    /// Delay of each channel, rounded to nanoseconds here; empty: none is stated.
     pub delays: Vec<Option<Duration>>,
 }
 
@@ -37,7 +37,7 @@ impl StatedLinks {
         Some(((stated.as_ps() + 500) / 1_000).max(delay_min))
     }
 
-    /// What each channel can carry, as a share of the fastest; empty where all are alike.
+    /// Rate of each channel, as a share of the fastest; empty where all are alike.
     pub fn shares(&self, topology: &Topology, params: &SwitchParams) -> Vec<f64> {
         let rate = |id| self.rate(ChannelId::from_index(id), params).as_bps();
         let rates: Vec<u64> = (0..topology.channels().len()).map(rate).collect();
@@ -49,7 +49,7 @@ impl StatedLinks {
     }
 }
 
-/// What the switch's ports on links of a kind have in common.
+/// Common values of a switch's ports on links of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct LinkKind {
     pub class: LinkClass,
@@ -72,7 +72,7 @@ pub(crate) struct LinkKind {
 /// The kinds of a fabric, and which one each port is of.
 pub(crate) struct LinkKinds {
     pub kinds: Vec<LinkKind>,
-    /// By channel from a switch.
+    /// Kind of each channel from a switch.
     pub numbers: Vec<u16>,
 }
 
@@ -110,7 +110,7 @@ impl LinkKinds {
 /// Checks the links of a fabric.
 ///
 /// # Errors
-/// As for a run, with keys from `open_loop`.
+/// Checks as for a run, with keys from `open_loop`.
 pub fn check_links(topology: &Topology, params: &SwitchParams, stated: &StatedLinks) -> Result<(), InputErrors> {
     LinkKinds::of(topology, params, &params.ticks()?, stated).map(|_| ())
 }

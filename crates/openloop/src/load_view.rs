@@ -83,7 +83,7 @@ impl LoadView for SwitchLoad<'_> {
         state.fails && self.outages.touch(switch, usize::from(port), self.now..=self.now)
     }
 
-    /// With pauses, while the far end pauses the channel; with credits, while the far end has no room.
+    /// Whether the far end pauses the channel; with credits, whether it has no room.
     fn is_paused(&self, port: u8, channel: u8) -> bool {
         let is_stopped = match self.queues.get(self.output(port, channel)) {
             Some(queue) => queue.is_paused,
@@ -92,7 +92,7 @@ impl LoadView for SwitchLoad<'_> {
         is_stopped || self.is_down(port)
     }
 
-    /// With pauses, credits are the room of the channel's own queue.
+    /// Credits, or with pauses the room of the channel's own queue.
     fn is_blocked(&self, port: u8, channel: u8) -> bool {
         let state = &self.ports[self.base + usize::from(port)];
         let full = self.links[usize::from(state.link)].full;

@@ -26,7 +26,7 @@ pub(crate) struct Measures {
     pub fairness: Fairness,
     /// At watched hosts.
     pub reordering: Reordering,
-    /// For how long links were busy in the measured time [ticks], by port.
+    /// Time in which each port's link was busy within the measured time [ticks].
     pub busy: Vec<u32>,
     /// For how long the far end kept the channels of a port from sending, put together [ticks], by port.
     pub paused: Vec<u32>,

@@ -97,7 +97,7 @@ impl ChannelActivity {
         awake + (1.0 - awake) * idle.share.value
     }
 
-    /// What a direction draws as a share of full power, at the lowest rate that suffices for its load.
+    /// Power of a direction, as a share of full power, at the lowest rate that suffices for its load.
     pub(crate) fn adapted_share(&self, adaptation: &RateAdaptation) -> f64 {
         let suffices = |rate: f64| self.load <= adaptation.load_max.value * rate;
         let lowest = adaptation.rates.iter().find(|reduced| suffices(reduced.rate));

@@ -36,7 +36,7 @@ pub struct PowerProfile {
     pub low_power_idle: Option<LowPowerIdle>,
     /// What links without traffic save. Absent: nothing.
     pub link_sleep: Option<LinkSleep>,
-    /// What links save whose rate follows their load. Absent: nothing.
+    /// Rates of links that follow their load. Absent: none.
     pub rate_adaptation: Option<RateAdaptation>,
 }
 
@@ -114,7 +114,7 @@ pub struct RateAdaptation {
 pub struct ReducedRate {
     /// The rate, as a share of the full one, above 0 and below 1.
     pub rate: f64,
-    /// What a direction draws at it, as a share, 0..=1.
+    /// Power of a direction at it, as a share, 0..=1.
     pub share: Cited<f64>,
 }
 

@@ -9,7 +9,7 @@ const NAME_BYTES_MAX: usize = 200;
 /// text.
 ///
 /// # Errors
-/// With what the name is or has, and the key.
+/// Names the fault and the key.
 ///
 /// ```
 /// use etherweave_primitives::check_file_name;

@@ -9,14 +9,14 @@ use pyo3::prelude::*;
 
 /// Between two looks for a signal.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// What a main thread of Linux has.
+/// Stack of a main thread of Linux.
 const STACK_BYTES: usize = 8 << 20;
 
 /// Does work on a thread of its own, while this one, which must not hold the interpreter, handles signals. After one
 /// that raises, the work is left alone: what it makes is dropped when it is done, or the process ends before.
 ///
 /// # Errors
-/// What a handler of signals raises, as `KeyboardInterrupt`.
+/// Exception of a handler of signals, as `KeyboardInterrupt`.
 ///
 /// # Panics
 /// When the work does.

@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
 /// Connections that messages of a pair have with `"per message"`: as many are under way at once, each on its own.
 const PER_MESSAGE: u32 = 64;
-/// What a number may be.
+/// Words and numbers that are accepted.
 const EXPECTED: &str = "\"per pair\", \"per message\", or a number from 1 to 1024";
 
 /// Connections of a pair of ranks on two hosts. Messages take them in turn.

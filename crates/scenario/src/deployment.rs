@@ -30,7 +30,7 @@ pub struct Deployment {
     down: BTreeSet<ChannelId>,
     /// How the routing uses virtual channels, where that is known.
     ranks: Option<ChannelScheme>,
-    /// By switch and rule, the virtual channel that the rule writes.
+    /// The virtual channel that each rule of each switch writes.
     written: Vec<Vec<Option<u8>>>,
     warnings: Vec<String>,
 }
@@ -206,7 +206,7 @@ impl Deployment {
         }
     }
 
-    /// Of every question the ports by the flow table, while some ports are paused (numbers of switch and port), those
+    /// The ports of every question by the flow table, while some ports are paused (numbers of switch and port), those
     /// that the routing itself allows, whatever is paused, and the place from 1 of the priority that the rule writes.
     ///
     /// # Panics

@@ -149,7 +149,7 @@ const PLANNED_BYTES_MAX: u64 = 256 << 20;
 /// Longest planning for it [s].
 const PLANNED_S_MAX: f64 = 2.0;
 
-/// What a run of a scenario is expected to need, and what must be known before it starts; it is not run. What would
+/// Forecast of a run of a scenario, and warnings before it starts; it is not run. What would
 /// refuse the run refuses this, but in a large one: there, neither jobs nor paths are planned and checked.
 ///
 /// # Errors
@@ -261,7 +261,7 @@ pub(crate) fn of_sound_jobs(
     Ok((estimate, mistakes))
 }
 
-/// What the programs of all jobs need, without a run of them.
+/// Memory of the programs of all jobs, without a run of them.
 pub(crate) fn programs(scenario: &Scenario, topology: &Topology) -> Estimate {
     let (traffic, _) = traffic(scenario, topology);
     let bytes = traffic.iter().map(|size| size.program_bytes).fold(0, u64::saturating_add);

@@ -1,4 +1,4 @@
-//! What a run assumes of hosts where a scenario says nothing, as far as it makes results too good or too bad.
+//! Assumptions about hosts where a scenario says nothing, as far as they make results too good or too bad.
 
 use etherweave_primitives::Duration;
 

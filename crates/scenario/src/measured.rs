@@ -6,7 +6,7 @@ use etherweave_design::ChannelLoads;
 use etherweave_primitives::{Bytes, ChannelId, HostId, InputError, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-/// What one port sent in one priority: a row of the table `ports` of a result; or how often it woke, of `sleeps`.
+/// Traffic of a port in a priority, a row of the table `ports` of a result; or how often it woke, of `sleeps`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PortSent {
     /// Whose port.

@@ -129,7 +129,7 @@ fn lost_packets(report: &Report) -> u64 {
     report.totals.dropped + report.totals.damaged + report.totals.lost
 }
 
-/// What was sent again though it was not lost.
+/// Packets that were sent again though they were not lost.
 fn resent(scenario: &Scenario, report: &Report) -> Option<String> {
     let packets: u64 = report.flows.iter().map(|flow| flow.packets).sum();
     let resent: u64 = report.flows.iter().map(|flow| flow.retransmissions).sum();

@@ -114,7 +114,7 @@ pub(crate) fn check_controller(scenario: &Scenario) -> Result<(), InputError> {
 /// Rejects a depth of output queues that nothing asks for.
 ///
 /// # Errors
-/// With the depth.
+/// Names the key and the depth.
 pub(crate) fn check_output_queue(scenario: &Scenario) -> Result<(), InputError> {
     let (queue, default) = (scenario.switch.output_queue, SwitchParams::default().output_queue);
     let by_tables = scenario.routing == RoutingKind::ConditionalTables

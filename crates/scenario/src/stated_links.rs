@@ -5,7 +5,7 @@ use etherweave_primitives::{InputError, InputErrors};
 use etherweave_topology::{Channel, LinkClass, Topology, TopologyKind};
 use toml::{Table, Value};
 
-/// What keys that are not in the file get, so that what follows from them differs from the fabric as it is.
+/// Values for keys that are not in the file, chosen to differ from those of the fabric.
 const OTHER_RATE: &str = "7Gb/s";
 const OTHER_CABLE: &str = "7777m";
 
@@ -74,7 +74,7 @@ fn with_other_defaults(kind: &TopologyKind, given: &Value) -> Option<TopologyKin
 /// A key of `[open_loop.switch]`, and the links that it is for.
 struct SwitchKey<'a> {
     key: &'static str,
-    /// What links have of their own instead.
+    /// Values that links have of their own instead.
     instead: &'static str,
     /// The class of the links; absent: all.
     class: Option<LinkClass>,

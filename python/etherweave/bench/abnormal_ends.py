@@ -62,7 +62,7 @@ _WORDS = (
     *("timed out", "time out", "time-out", "broken pipe", "reset by", "interrupt"),
     *("unable to", "(): ", "noticed that", "detected that"),
 )
-"""In small letters: every message has at least one of them, which is quicker to look for."""
+"""Words in small letters, of which every message has at least one: quicker to look for."""
 _FAILED = re.compile(
     r"^\s*(?:\[|\*{2,}|<|\S+[:\])>|]|#\s*error\b|ERROR|Error|FATAL|Fatal|error|fatal|panic)"
     r".*\b(?:error|fail(?:ed|ure|s)?|fatal|abort(?:ed|ing|s)?|kill(?:ed|ing)?|terminat(?:ed|ing)|"
@@ -78,7 +78,7 @@ _HARMLESS = re.compile(
     re.IGNORECASE,
 )
 _SHOWN_MAX = 120
-"""Of a message [characters]."""
+"""Longest part of a message that is shown [characters]."""
 
 
 def deaths(lines: Iterable[TextLine]) -> list[TextLine]:

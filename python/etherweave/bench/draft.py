@@ -22,7 +22,7 @@ NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?"
 """A number without sign, in the pattern of a line."""
 _DECIMAL = re.compile(NUMBER + r"(?:[eE][+-]?[0-9]{1,3})?")
 _REMARK = re.compile(r"\s+(?:<[-=]+|←).*")
-"""What people write behind a row."""
+"""Remarks that people write behind a row."""
 INTEGER = re.compile(r"[0-9]{1,18}")
 FIXED_2 = re.compile(r"[0-9]{1,18}\.[0-9]{2}")
 """With two places, as ``%.2f`` prints it."""
@@ -37,7 +37,7 @@ _MOST = {
 """Years of running, the memory of all nodes of an exascale machine, its operations: no benchmark
 measures more."""
 _SHOWN_MAX = 100
-"""Of a line that explains why there is no measurement [characters]."""
+"""Longest part of a line that explains why there is no measurement [characters]."""
 _SIZE_MOST = 2**50
 """Of a message [bytes]."""
 

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from etherweave.bench.measurements import GarbledError
 
 _SHOWN_MAX = 40
-"""Of a value [characters]."""
+"""Longest part of a value that is shown [characters]."""
 
 
 class JsonObject(Mapping[str, Any]):

@@ -39,9 +39,9 @@ class Numbering:
     datapaths: Mapping[str, int]
     """Datapath ids, by switch."""
     ports: Mapping[str, Mapping[int, int]]
-    """By switch, the number of each port of the plan."""
+    """Number of each port of the plan, by switch."""
     neighbours: Mapping[str, Sequence[str]]
-    """By switch, the nodes at the other ends of its listed links."""
+    """Nodes at the other ends of listed links, by switch."""
 
     def check(self, plan: FabricPlan) -> None:
         """Check that the ports of a plan are those of the listed links.

@@ -40,7 +40,7 @@ class _PathRule(NamedTuple):
     """A path through the tables of a plan."""
 
     priorities: tuple[int, ...]
-    """Of its rules; -1 where no rule matches."""
+    """Priority of each of its rules; -1 where no rule matches."""
     match: _Match
     actions: tuple[Action, ...]
     purpose: Purpose

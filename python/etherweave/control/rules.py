@@ -217,7 +217,7 @@ class SwitchPlan:
     protocol: Protocol = "openflow13"
     """Version of OpenFlow that the rules are written for."""
     pause_classes: dict[int, int] = field(default_factory=dict)
-    """By the same ports, the priority in which these rules send lossless packets, where rules
+    """Priority in which these rules send lossless packets, by the same ports, where rules
     write it and each priority has a pause vector."""
 
 

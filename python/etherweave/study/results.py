@@ -42,7 +42,7 @@ class StudyCheck:
     tried: str = ""
     """Of a figure that is known to fail: what was tried."""
     basis: str = ""
-    """Where the figure comes from when the publication does not have it: a simulator, a formula."""
+    """Origin of a figure that the publication does not have: a simulator, a formula."""
 
     @property
     def published(self) -> float | None:

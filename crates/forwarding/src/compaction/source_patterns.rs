@@ -19,7 +19,7 @@ impl<'a> SourcePatterns<'a> {
         SourcePatterns { plan, known: BTreeMap::new() }
     }
 
-    /// As many patterns as ports, each word in exactly one; none when there are fewer sources.
+    /// A pattern for each port, each word in exactly one; none when there are fewer sources.
     pub fn of_level(&mut self, level: usize, ports: usize) -> Option<&[Ternary]> {
         let plan = self.plan;
         self.known.entry((level, ports)).or_insert_with(|| patterns(plan, level, ports)).as_deref()

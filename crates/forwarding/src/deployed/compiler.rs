@@ -139,7 +139,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// What a rule of a switch is for, by the addresses of its group.
+/// Purpose of a switch's rule, by the addresses of its group.
 pub(super) fn hop_purpose(own: Ternary, rule: &Rule) -> HopPurpose {
     match rule.in_port {
         Some(_) => HopPurpose::NonMinimal,

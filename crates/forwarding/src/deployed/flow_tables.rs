@@ -133,7 +133,7 @@ impl<'a> FlowTables<'a> {
         Ok(CompiledTables::new(nodes, chains, addresses, ranks, trigger))
     }
 
-    /// What a rule of a switch does to the channel of its packets under a scheme, as [`FlowTables::compile`] has it;
+    /// Change of the channel that a rule of a switch makes under a scheme, as [`FlowTables::compile`] has it;
     /// none for a rule that sends to hosts or nowhere.
     pub fn channel_rule(
         &self,

@@ -39,7 +39,7 @@ pub struct ConditionalTables {
     /// the others 1. With 0, only the other dimensions of a flattened butterfly stand in, on minimal paths.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<u32>,
-    /// What deactivates a default rule. Default "full".
+    /// Condition that deactivates a default rule. Default "full".
     pub trigger: Trigger,
     /// Virtual channels of a dragonfly: 2, written by each rule, as its authors count, or 3, which rise with links.
     /// Absent: 2.

@@ -13,7 +13,7 @@ use crate::run_length::RunParams;
 use crate::shard::Shard;
 use crate::simulation::{Experiment, Prepared};
 
-/// What a port does, and when [ns].
+/// Action of a port, and its time [ns].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     /// The head of a packet leaves.
@@ -57,7 +57,7 @@ fn offer<R: PacketRouting>(prepared: &mut Prepared<'_, R>, src: u32, dst: u32, p
     }
 }
 
-/// What a port of the first switch does until some time.
+/// Actions of a port of the first switch until a time.
 fn trace<R: PacketRouting>(prepared: &mut Prepared<'_, R>, port: usize, until: u32) -> Vec<Step> {
     let shard = &mut prepared.parts.shards[0];
     let mut steps = Vec::new();

@@ -10,7 +10,7 @@ use etherweave_workload::pattern::Shift;
 const HOSTS: f64 = 4.0;
 const LINKS: f64 = 7.0;
 
-/// What 200 hosts accept of a load.
+/// Share of a load that 200 hosts accept.
 fn accepted(routing: RoutingKind, pattern: Pattern, load: f64) -> f64 {
     let topology = SlimFly::default().generate().unwrap();
     let run = RunParams::fixed(load, Duration::from_us(60), Duration::from_us(30), 1);

@@ -22,7 +22,7 @@ const ROUNDING: f64 = 1e-9;
 pub struct ChannelLoads<'a> {
     topology: &'a Topology,
     loads: Vec<f64>,
-    /// What hosts that send send, as a share of what the links of all hosts take.
+    /// Load of the hosts that send, as a share of the rate of all hosts' links.
     senders: f64,
 }
 

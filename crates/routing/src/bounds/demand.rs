@@ -29,7 +29,7 @@ pub(super) struct Demand<'a> {
     home_of: Vec<u32>,
     /// The rate of each host's link.
     pub rates: Vec<f64>,
-    /// What each host sends: its rate, or 0 when it is silent.
+    /// Rate at which each host sends, or 0 when it is silent.
     pub sent: Vec<f64>,
 }
 

@@ -15,7 +15,7 @@ use super::{InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, Route
 ///
 /// Channels rise with every hop (Günther 1981): one for each dimension, and one for the non-minimal hop.
 pub struct ButterflyConditional {
-    /// Where everything is.
+    /// Places of switches and hosts.
     pub plan: ButterflyPlan,
 }
 

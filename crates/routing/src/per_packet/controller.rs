@@ -47,13 +47,13 @@ impl Default for ControllerParams {
 
 /// How a controller of a run measures: `[controller]`.
 ///
-/// With `interval = "5s"`, `reaction = "10s"` and `flow_min = 0.1` it is like Hedera (Al-Fares et al., NSDI 2010,
+/// It is like Hedera with `interval = "5s"`, `reaction = "10s"` and `flow_min = 0.1` (Al-Fares et al., NSDI 2010,
 /// section 4), which reads flow counters of switches every five seconds and places flows above a tenth of a link; with
 /// `reaction = "3ms"` and `sampling` like Planck (Rasley et al., SIGCOMM 2014), which samples packets.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasurementParams {
-    /// From a change of the traffic until the rules for it are active at all switches, at the latest. Default "70ms".
+    /// Longest time from a change of the traffic until the rules for it are active at all switches. Default "70ms".
     pub reaction: Duration,
     /// Time between two readings of counters, a hundredth to a half of the reaction. Absent: a third of it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ impl MeasurementParams {
         self.interval.unwrap_or(Duration::from_ps(self.reaction.as_ps() / 3))
     }
 
-    /// From a reading until its rules are active.
+    /// Time from a reading until its rules are active.
     pub fn delay(&self) -> Duration {
         let left = |interval: Duration| Duration::from_ps(self.reaction.as_ps().saturating_sub(2 * interval.as_ps()));
         self.interval.map_or_else(|| self.period(), left)
@@ -87,7 +87,7 @@ impl MeasurementParams {
     /// Checks ranges.
     ///
     /// # Errors
-    /// With the key, below `controller`.
+    /// Names the key, below `controller`.
     pub fn check(&self) -> Result<(), InputErrors> {
         let mut errors = InputErrors::default();
         if let Some(interval) = self.interval {

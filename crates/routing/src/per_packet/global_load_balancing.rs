@@ -12,7 +12,7 @@ pub struct ClosNeighbours {
     plan: ClosPlan,
     /// Ports of switch `s` are `starts[s]` and on.
     starts: Vec<u32>,
-    /// By port; hosts are [`HOST`].
+    /// Neighbour of each port; hosts are [`HOST`].
     far: Vec<u32>,
 }
 
@@ -36,7 +36,7 @@ impl FabricPlan for ClosNeighbours {
     }
 }
 
-/// Of two ports that lead nearer to the destination, drawn by hash, the one with the shorter queue together with the
+/// The better of two ports that lead nearer to the destination, drawn by hash: the shorter queue together with the
 /// shortest queue by which the switch behind it can send the packet on. A port up is so weighed with the one port down
 /// that leads from there to the destination, which [`AdaptiveUp`](super::AdaptiveUp) does not see. Data centre switches
 /// call it global load balancing (Broadcom Tomahawk 5; Juniper, "Global load balancing", Junos OS 23.4R2 and later):
@@ -46,7 +46,7 @@ impl FabricPlan for ClosNeighbours {
 /// reported (Mitzenmacher, "How useful is old information?", IEEE TPDS 2000; two samples as in DRILL, Ghorbani et al.,
 /// SIGCOMM 2017).
 pub struct GlobalLoadBalancing {
-    /// Where everything is.
+    /// Places of switches and hosts.
     pub fabric: ClosNeighbours,
 }
 

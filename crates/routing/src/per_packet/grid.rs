@@ -35,7 +35,7 @@ struct LagPorts {
     count: u8,
 }
 
-/// Where a packet goes along a dimension.
+/// Direction of a packet along a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GridHop {
     first: u8,
@@ -61,15 +61,15 @@ pub(super) struct GridStep {
     pub dimension: usize,
 }
 
-/// Where everything is on a torus or mesh, or what lies between them.
+/// Places on a torus or mesh, or a fabric between them.
 #[derive(Clone, Debug)]
 pub struct GridPlan {
     hosts_per_switch: Divisor,
     /// First dimension first.
     lines: Vec<GridLine>,
-    /// By switch and dimension.
+    /// Coordinate of each switch in each dimension.
     places: Vec<u16>,
-    /// By switch, dimension, and direction: down, up.
+    /// Port of each switch for each dimension and direction: down, up.
     ports: Vec<[LagPorts; 2]>,
 }
 

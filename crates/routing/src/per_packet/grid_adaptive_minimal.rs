@@ -44,7 +44,7 @@ impl FabricPlan for LowGridPlan {
 /// but the first are its network, which has a level of channels for each dateline that it may cross. Within a level,
 /// no direction is ever reversed, so that no channel waits for itself.
 pub struct GridAdaptiveMinimal {
-    /// Where everything is.
+    /// Places of switches and hosts.
     pub plan: LowGridPlan,
 }
 

@@ -10,7 +10,7 @@ use super::{
 /// section 8.4.2, with a dateline in every ring. Of the packets for the opposite place of a ring, those of half of the
 /// pairs of switches go up and those of the other half down.
 pub struct GridDimensionOrder {
-    /// Where everything is.
+    /// Places of switches and hosts.
     pub plan: GridPlan,
 }
 

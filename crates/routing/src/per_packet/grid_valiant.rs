@@ -16,7 +16,7 @@ const ANYWHERE: u16 = u16::MAX;
 /// likely, and by dimension order to the destination. Each of the two parts has its channels. Opposite places of rings
 /// are reached in either direction, by hash.
 pub struct GridValiant {
-    /// Where everything is.
+    /// Places of switches and hosts.
     pub plan: GridPlan,
 }
 

@@ -223,7 +223,7 @@ pub trait PacketRouting: Send + Sync + 'static {
         None
     }
 
-    /// Which other switches decisions need the load of. By default none.
+    /// Other switches whose loads decisions need. By default none.
     fn neighbourhood(&self) -> Neighbourhood {
         Neighbourhood::None
     }
@@ -233,7 +233,7 @@ pub trait PacketRouting: Send + Sync + 'static {
         false
     }
 
-    /// What deactivates its conditional rules. By default it has none.
+    /// Condition that deactivates its conditional rules. By default it has none.
     fn trigger(&self) -> Option<Trigger> {
         None
     }

@@ -158,7 +158,7 @@ impl PacketRouting for ShortestPath {
         Some(u32::from(out.channel))
     }
 
-    /// As long as tables do not change.
+    /// Valid as long as tables do not change.
     fn oblivious(&self) -> Option<&dyn Oblivious> {
         (self.epochs.len() == 1).then_some(self as &dyn Oblivious)
     }

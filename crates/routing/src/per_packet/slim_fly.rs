@@ -28,7 +28,7 @@ const SLIM_FLY: &str = "a Slim Fly of at most 4,096 switches, no two farther tha
 /// Shortest paths of a Slim Fly, and what its links lead to.
 pub struct SlimFlyPlan {
     paths: ShortestPath,
-    /// By switch and port, the switch at the far end.
+    /// The switch at the far end of each port of each switch.
     far: Vec<u32>,
     radix: usize,
 }
@@ -122,7 +122,7 @@ impl SlimFlyPlan {
 
 /// MIN AD: of several shortest paths by the one with the shortest queue; most pairs of switches have a single one.
 pub struct SlimFlyAdaptiveMinimal {
-    /// Where everything is.
+    /// Places of switches and hosts.
     pub plan: SlimFlyPlan,
 }
 
@@ -146,7 +146,7 @@ impl PacketRouting for SlimFlyAdaptiveMinimal {
 
 /// VAL: to a random switch, each as likely, and from there to the destination (section IV-B).
 pub struct SlimFlyValiant {
-    /// Where everything is.
+    /// Places of switches and hosts.
     pub plan: SlimFlyPlan,
 }
 
@@ -188,7 +188,7 @@ impl Oblivious for SlimFlyValiant {
 /// UGAL-L: minimal or by one of four random switches, whichever has the least product of its links and the queue of its
 /// first link (section IV-C2).
 pub struct SlimFlyUgalLocal {
-    /// Where everything is.
+    /// Places of switches and hosts.
     pub plan: SlimFlyPlan,
 }
 
@@ -216,7 +216,7 @@ impl PacketRouting for SlimFlyUgalLocal {
 /// UGAL-G: minimal or by one of four random switches, whichever has the least sum of queues along its path; an ideal
 /// that knows the queues of all switches (section IV-C1).
 pub struct SlimFlyUgalGlobal {
-    /// Where everything is.
+    /// Places of switches and hosts.
     pub plan: SlimFlyPlan,
 }
 

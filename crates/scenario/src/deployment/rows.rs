@@ -52,7 +52,7 @@ fn admits(rule: &Rule, in_port: Option<Port>) -> bool {
     rule.in_port.is_none() || rule.in_port == in_port
 }
 
-/// In-ports whose packets may take another rule while the first that they match is inactive.
+/// Ports of arrival whose packets may take another rule while the first that they match is inactive.
 pub(super) struct InPorts {
     /// Ports that rules name.
     named: BTreeSet<Port>,
@@ -73,7 +73,7 @@ impl InPorts {
         self.diverting.contains(&self.class(port))
     }
 
-    /// In-ports whose packets obey pauses: those that divert, and all of hosts.
+    /// Ports of arrival whose packets obey pauses: those that divert, and all of hosts.
     fn obeying(&self, hosts: &[Port]) -> BTreeSet<Option<Port>> {
         let hosts = hosts.iter().map(|&port| self.class(port));
         self.diverting.iter().copied().chain(hosts).collect()

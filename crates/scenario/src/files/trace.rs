@@ -27,7 +27,7 @@ pub(super) const DUMPI: &str = "a DUMPI trace, whose library is not maintained s
                                 OTF2 archive, which `etherweave replay` takes";
 const CHAKRA: &str = "a Chakra execution trace of one rank, which `workload.chakra` reads with those of all other \
                       ranks, by their folder or as NAME.{rank}.et";
-/// What contents are that are not read: how they begin, and what they are.
+/// Contents that are not read: how they begin, and what they are.
 const BEGINNINGS: [(&[u8], &str); 3] = [
     (b"EWSCHED\n", "an executed schedule of `etherweave schedule`, and no trace"),
     (&[0x1f, 0x8b], "a file compressed by gzip"),
@@ -101,7 +101,7 @@ fn other_format(name: &str) -> Option<&'static str> {
     known.or_else(|| is_dumpi(name).then_some(DUMPI))
 }
 
-/// What a file is that is not read here, by its beginning.
+/// Kind of a file that is not read here, by its beginning.
 fn other_content(path: &Path) -> Result<Option<&'static str>, String> {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));

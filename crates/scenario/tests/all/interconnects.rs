@@ -151,7 +151,7 @@ fn check_end(profile: &str, model: &str, mode: &str, [finished, end]: [&str; 2])
     }
 }
 
-/// Whatever the switches and the transport. Debug builds count credits and packets at every end.
+/// Holds for all switches and transports. Debug builds count credits and packets at every end.
 #[test]
 fn every_profile_runs_to_its_end_and_to_a_limit_in_every_fidelity() {
     for profile in names() {

@@ -5,7 +5,7 @@ use etherweave_topology::{Channel, Node};
 
 use crate::params::{FlowControl, SimParams};
 
-/// From the last bit sent into a channel to service at its end.
+/// Time from the last bit sent into a channel to service at its end.
 pub(super) fn delay(channel: &Channel, params: &SimParams) -> Duration {
     let sender = match channel.from.node {
         Node::Host(_) => params.nic.transmit_latency,
@@ -18,7 +18,7 @@ pub(super) fn delay(channel: &Channel, params: &SimParams) -> Duration {
     sender + channel.length.propagation_time() + receiver
 }
 
-/// From the last bit of a pause frame sent into a channel to the stop of the transmitter at its end.
+/// Time from the last bit of a pause frame sent into a channel to the stop of the transmitter at its end.
 pub(super) fn pause_delay(channel: &Channel, params: &SimParams) -> Duration {
     let reaction = match &params.flow_control {
         FlowControl::None {} | FlowControl::Credits(_) => Duration::ZERO,

@@ -46,7 +46,7 @@ pub(super) fn add(experiment: &Experiment, shards: &mut [Shard]) {
     }
 }
 
-/// What a large flow sends in a period, by port of the shard [B].
+/// Bytes of a large flow in a period, by port of the shard [B].
 fn flows_min(topology: &Topology, shard: &Shard, period: Duration, share: f64) -> Vec<u64> {
     let mut flows_min = vec![0; shard.wires.ports.len()];
     for switch in shard.switches.switches.iter() {

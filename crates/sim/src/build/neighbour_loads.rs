@@ -38,7 +38,7 @@ pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]
 struct SeenLinks {
     /// Ports on links of these classes are seen.
     ports: &'static [LinkClass],
-    /// By the switches at the far ends of links of these classes.
+    /// Neighbours at the far ends of links of these classes.
     over: &'static [LinkClass],
     /// So many links away; beyond one, by all switches.
     links: u64,
@@ -89,7 +89,7 @@ fn numbers(
     QueueNumbers { switches: switches.collect(), classes }
 }
 
-/// From the first to the last port of a switch that others see.
+/// Range of a switch's ports that others see.
 fn seen_ports(topology: &Topology, seen: SeenLinks, at: SwitchId) -> Range<u8> {
     let is_seen = |&&(_, id): &&(u8, &_)| seen.ports.contains(&topology.channel(*id).class);
     let ports: Vec<(u8, _)> = (0..).zip(topology.out_channels(at)).collect();

@@ -14,9 +14,9 @@ pub(crate) struct ShardOutbox {
     pub events: Vec<Event>,
     pub packets: Vec<Packet>,
     pub sides: Vec<SackBlocks>,
-    /// Of each of these, where switches write telemetry.
+    /// Telemetry of each of these, where switches write it.
     pub paths: Vec<PathTelemetry>,
-    /// Of each packet, where packets are routed one by one.
+    /// Route of each packet, where packets are routed one by one.
     pub routes: Vec<PacketRoute>,
     /// Queues that have changed or packets between groups, where a routing knows of those of other switches.
     pub loads: Vec<LoadReport>,

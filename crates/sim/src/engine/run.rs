@@ -254,7 +254,7 @@ impl Limits {
 }
 
 impl RunState {
-    /// What a worker knows that has posted something for a time.
+    /// State of a worker that has posted something for a time.
     fn of(shards: &mut [Shard], posted: Time, is_stopped: bool) -> RunState {
         let own = RunState { next: posted, is_stopped, ..RunState::default() };
         shards.iter_mut().fold(own, |state, shard| state.and(shard))

@@ -31,7 +31,7 @@ pub(crate) struct BesidePackets {
     queue_max: f64,
     /// A full packet [B on the wire].
     packet: f64,
-    /// For how long rates hold [ps].
+    /// Time for which rates hold [ps].
     interval: f64,
 }
 
@@ -44,7 +44,7 @@ struct Load {
     /// What of them waits for the link [B], and what of those does whose share is known already.
     queued: f64,
     found: f64,
-    /// What messages and packets have used of the link beyond its capacity until `metered` [B].
+    /// Bytes of messages and packets on the link beyond its capacity until `metered` [B].
     excess: f64,
     metered: Time,
 }

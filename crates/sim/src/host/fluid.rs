@@ -389,7 +389,7 @@ impl Wires {
         Window { bytes: bytes.min(most * round * f64::from(packet) / gap.as_ps() as f64), round }
     }
 
-    /// From the first bit of a lone packet to its arrival, in the mean over its paths.
+    /// Mean time over its paths from the first bit of a lone packet to its arrival.
     pub(super) fn fluid_latency(&self, links: &Links, wire: u32) -> Duration {
         let hop = |(port, share): (PortIndex, f64)| {
             let port = &self.ports[port];

@@ -36,7 +36,7 @@ pub(super) struct StreamState {
     pub(super) ready: VecDeque<u32>,
     /// The one in progress.
     pub(super) node: Option<u32>,
-    /// What has been sent of its message, in fragments [B].
+    /// Bytes of its message that have been sent, in fragments [B].
     pub(super) sent: u64,
     /// The connection that carries these.
     pub(super) connection: EndpointIndex,

@@ -16,11 +16,11 @@ pub(crate) struct Nics {
     pub hosts: IndexVec<HostIndex, Host>,
     /// Ends of connections.
     pub endpoints: IndexVec<EndpointIndex, Endpoint>,
-    /// Of endpoints, where a routing distinguishes flowlets.
+    /// Flowlets of endpoints, where a routing distinguishes them.
     pub flowlets: IndexVec<EndpointIndex, Flowlet>,
     /// Receive queues of the kernel that connections use.
     pub receive_queues: IndexVec<ReceiveQueueIndex, ReceiveQueue>,
-    /// Of connections in packets: their places among those, where both exist.
+    /// Places of connections in packets among those in flow-level mode, where both exist.
     pub places_in_packets: IndexVec<EndpointIndex, u32>,
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct Processors {
 /// All hosts of a shard.
 #[derive(Default)]
 pub(crate) struct Hosts {
-    /// What moves by itself.
+    /// NICs, connections and receive queues.
     pub nics: Nics,
-    /// What programs do.
+    /// Threads, cores and memory.
     pub processors: Processors,
 }
 

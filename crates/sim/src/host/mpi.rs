@@ -454,7 +454,7 @@ impl Wires {
         }
     }
 
-    /// Of a message to itself: both posts, the completion, and its copies.
+    /// Cost of a message to itself: both posts, the completion, and its copies.
     pub(super) fn copy_cost(&self, bytes: u64) -> TaskCost {
         let mpi = self.constants.mpi();
         let posted = mpi.send_overhead + mpi.receive_overhead + mpi.handling_overhead;

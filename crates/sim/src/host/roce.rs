@@ -176,7 +176,7 @@ impl Nics {
         self.send_control(wires, endpoint, packet);
     }
 
-    /// What selective repeat reports on an acknowledgement. Congestion control takes what switches wrote.
+    /// Takes the report of selective repeat off an acknowledgement. Congestion control takes what switches wrote.
     fn detach(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) -> Option<SelectiveReport> {
         match params(&wires.constants).reliability {
             Reliability::GoBackN => None,

@@ -317,7 +317,7 @@ impl Hosts {
         }
     }
 
-    /// What follows once a batch is done, for a connection.
+    /// Goes on with a connection once a batch is done.
     fn finish_connection(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let state = self.nics.endpoints[endpoint].tcp();
         let (wants_ack, is_acked) = (std::mem::take(&mut state.wants_ack), std::mem::take(&mut state.is_acked));

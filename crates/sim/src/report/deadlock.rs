@@ -150,7 +150,7 @@ fn input_holders(shard: &Shard, head: Option<(PortIndex, u8)>) -> Vec<Sender> {
     lacking.map(|priority| (shard.wires.channels[output], priority as u32)).collect()
 }
 
-/// Where packets in shared buffers wait, by the port and priority that they came with.
+/// Ports at which packets in shared buffers wait, by the port and priority that they came with.
 fn queues_by_input(shard: &Shard) -> QueuesByInput {
     let mut queues = QueuesByInput::new();
     let outputs = shard.switches.switches.iter().flat_map(|switch| switch.places());

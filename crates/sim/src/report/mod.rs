@@ -198,7 +198,7 @@ pub struct LosslessDrop {
     pub bytes: u64,
     /// Pause frames from here that a degraded link has damaged.
     pub pauses_damaged: u64,
-    /// Of the packets, those that found no buffer in the ring of their receive queue.
+    /// Packets among these that found no buffer in the ring of their receive queue.
     pub out_of_ring: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Which ports, ranks and streams wait for what, when a run is stuck.
+//! Ports, ranks and streams of a stuck run, and what each waits for.
 
 use etherweave_kernel::Processes;
 use etherweave_primitives::ChannelId;

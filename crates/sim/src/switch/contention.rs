@@ -24,7 +24,7 @@ const TURN_MIN: u64 = 4;
 /// Most places of a turn.
 const TURN_MAX: u64 = 28;
 
-/// Whose turn it is at an output.
+/// Turn of the inputs at an output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contention {
     /// The packet whose place was last competed for.

@@ -13,7 +13,7 @@
 //! lookahead, so that a shard has all counts of the others when they are used, and decisions are the same in every
 //! layout. Counts are no events, and take no bandwidth.
 //!
-//! Where only large flows are rerouted, a switch also keeps what each of its hosts sent to each group.
+//! A switch also keeps what each of its hosts sent to each group, where only large flows are rerouted.
 
 use etherweave_kernel::LocalIndex;
 use etherweave_primitives::{Duration, Time};
@@ -33,11 +33,11 @@ pub(crate) struct GroupTraffic {
     capacity: u64,
     /// Packets of a host of which one is counted.
     sampling: u32,
-    /// By ingress port of the shard: packets since one was counted. Empty where all are.
+    /// Packets of each ingress port of the shard since one was counted. Empty where all are.
     uncounted: Vec<u32>,
-    /// By ingress port of the shard: what a large flow sends in a period at least [B]. Empty where all flows are.
+    /// Least bytes of a large flow in a period, by ingress port of the shard [B]. Empty where all flows are rerouted.
     flow_min: Vec<u64>,
-    /// By the number of a period, modulo how many there are.
+    /// Periods, by number modulo how many there are.
     counts: Vec<PeriodCounts>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct GroupTraffic {
 pub(crate) struct MeasurementClock {
     /// Time between two readings.
     pub period: Duration,
-    /// From a reading until its rules are active.
+    /// Time from a reading until its rules are active.
     pub delay: Duration,
 }
 
@@ -72,7 +72,7 @@ struct PeriodCounts {
     number: u64,
     /// By group of the source, then of the destination [B].
     bytes: Vec<u64>,
-    /// By ingress port of the shard, then group of the destination [B]; empty where all flows are rerouted.
+    /// Bytes by ingress port of the shard, then group of the destination [B]; empty where all flows are rerouted.
     flows: Vec<u64>,
 }
 

@@ -509,7 +509,7 @@ impl Switches {
         }
     }
 
-    /// Where the first packet of an input queue wants to go, with the priority that it has there, if the queue waits
+    /// Output of the first packet of an input queue, with the priority that it has there, if the queue waits
     /// for that output; `None` of an empty queue.
     pub(crate) fn head_of_input(
         &self,

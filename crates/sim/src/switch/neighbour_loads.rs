@@ -1,4 +1,4 @@
-//! What a switch knows of the queues of its neighbours, for routings that compare them: those at global ports of the
+//! Queues of a switch's neighbours as it knows them, for routings that compare them: those at global ports of the
 //! switches at the other ends of its local links, or those at all ports to switches of all that it has a link to.
 //!
 //! ```text
@@ -39,7 +39,7 @@ pub(crate) struct LoadReport {
 
 /// Numbers of queues: those of the global ports of all switches, each with the classes of interest.
 pub(crate) struct QueueNumbers {
-    /// By switch: the first number, and the ports that others see.
+    /// First number of each switch, and the ports that others see.
     pub switches: Vec<(u32, Range<u8>)>,
     /// Traffic classes of channel 0 of the jobs, a bit each.
     pub classes: u8,

@@ -133,7 +133,7 @@ impl PreparedRouting {
         self.routing.channels()
     }
 
-    /// Which other switches it compares the load of.
+    /// Other switches whose loads it compares.
     pub(crate) fn neighbourhood(&self) -> Neighbourhood {
         self.routing.neighbourhood()
     }
@@ -148,7 +148,7 @@ impl PreparedRouting {
         self.routing.trigger() == Some(Trigger::Pause)
     }
 
-    /// What deactivates its conditional rules, if it has any.
+    /// Condition that deactivates its conditional rules, if it has any.
     pub(crate) fn trigger(&self) -> Option<Trigger> {
         self.routing.trigger()
     }

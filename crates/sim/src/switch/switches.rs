@@ -35,7 +35,7 @@ impl Switch {
         (port.get() - self.first_port.get()) as u16
     }
 
-    /// Where its ports stand.
+    /// Range of its ports.
     pub fn places(&self) -> Range<usize> {
         self.first_port.place()..self.port(self.ports).place()
     }
@@ -50,7 +50,7 @@ pub(crate) struct Switches {
     pub groups: Vec<Group>,
     /// Queues of input-queued switches.
     pub crossbars: Crossbars,
-    /// Of each output, once a packet was dropped: which input goes before others.
+    /// The input that goes before others at each output, once a packet was dropped.
     pub contentions: IndexVec<PortIndex, Contention>,
     /// Queues of other switches, where a routing compares them.
     pub neighbour_loads: Option<Box<NeighbourLoads>>,

@@ -171,7 +171,7 @@ impl<N: Copy> Rack<N> {
         std::mem::take(&mut self.transmissions)
     }
 
-    /// What [`Rack::restore_newest`] puts back.
+    /// State that [`Rack::restore_newest`] puts back.
     pub(super) fn newest_arrival(&self) -> Newest {
         (self.newest.0, self.newest.1, self.newest_round_trip)
     }

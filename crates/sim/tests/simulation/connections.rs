@@ -31,7 +31,7 @@ fn arrival(experiment: &Experiment, tag: u32) -> Time {
     row.expect("each message arrives").end
 }
 
-/// By RoCE eagerly, in fragments, and by TCP; where the long message is read by its receiver, the short one passes it.
+/// Eager messages of RoCE, in one piece and in fragments, and of TCP: the receiver reads a long one by rendezvous.
 #[test]
 fn a_short_message_waits_for_a_long_one_on_its_own_connection_only() {
     let mut eager = roce();

@@ -17,7 +17,7 @@ pub(super) const EXAMPLE: &str = r#"{
   ]
 }"#;
 
-/// What the text should be.
+/// Form that the text should have.
 const DOCUMENT: &str = "an object with nodes and links";
 
 /// `nodes` and `links`; what NetworkX adds is read and, but for `directed`, ignored.

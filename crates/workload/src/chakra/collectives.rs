@@ -32,7 +32,7 @@ pub(super) struct Collectives {
     /// The lowest tag of their messages, above those of all others.
     tag_base: u32,
     groups: Vec<Group>,
-    /// By name and members.
+    /// Numbers of groups, by name and members.
     numbers: BTreeMap<(Box<str>, Vec<u32>), usize>,
     /// The groups of each rank, by the name in its trace.
     of_rank: Vec<BTreeMap<Box<str>, Membership>>,

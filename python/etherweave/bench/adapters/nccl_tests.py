@@ -56,7 +56,7 @@ _VERSION = re.compile(r"# nccl-tests version (\S+)|rccl-tests: Version (\S+)")
 _RANK = re.compile(r"#\s+Rank\s+(\d+)\s")
 _NOTES = re.compile(r"#|NCCL version|RCCL version|\S+:\d+:\d+ \[\d+\] NCCL|\s*$")
 _FACTOR_MIN = 0.45
-"""Of the bus bandwidth, for two ranks or more: (n - 1) / n, with what rounding takes."""
+"""Least factor of the bus bandwidth from two ranks on: (n - 1) / n, less what rounding takes."""
 _FACTOR_MAX = 2.1
 _RATE_MIN = 0.03
 """Bandwidth from which on a bus bandwidth of 0.00 is that of one rank [GB/s]."""
@@ -74,7 +74,7 @@ class _Table:
 
 @dataclass(frozen=True)
 class _Verification:
-    """What the program says of its results."""
+    """Verdict of the program on its results."""
 
     bounds: tuple[str, str] | None
     """How many values are out of bounds, and its verdict."""

@@ -100,7 +100,7 @@ _SHMEM = {
 _OTHER_TITLES = {"All-to-All": "alltoall", "Alltoall": "alltoall"}
 _OTHER_TITLES |= {name: name.lower() for name in ("Alltoallv", "Alltoallw")}
 _OTHER_TITLES |= {"All-to-Allv": "alltoallv", "All-to-Allw": "alltoallw"}
-"""Of non-blocking collectives and those among neighbours."""
+"""Tests of non-blocking collectives and of those among neighbours."""
 _OF_NEIGHBOURS = ("neighbor_allgather", "neighbor_alltoall")
 _KINDS = {
     "Non-blocking ": "i{}",

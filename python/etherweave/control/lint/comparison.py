@@ -12,7 +12,7 @@ from etherweave.control.lint.inputs import LintFault, LintPlace
 
 Compared = TypeVar("Compared")
 Difference: TypeAlias = tuple[str, str, str]
-"""What differs, the value that a device has, and the one that it is compared with."""
+"""A property that differs, the value of a device, and the value that it is compared with."""
 PLACES_SHOWN = 3
 
 
@@ -21,22 +21,22 @@ class Property(Generic[Compared]):
     """A property in which devices should be alike."""
 
     name: str
-    """In findings without a majority."""
+    """Name of the property in findings without a majority."""
     value: Callable[[Compared], Hashable]
     differences: Callable[[Compared, Compared], Iterator[Difference]]
     """Between a device and the one that it is compared with, whose value differs."""
     reasons: Callable[[Collection[Compared]], Callable[[Compared], str]] | None = None
-    """Of all devices, a function that says why one of them is right, or nothing."""
+    """Makes, of all devices, a function that says why one of them is right, or nothing."""
     absent: Hashable = None
     """The value that cannot be right, however many have it."""
 
 
 class Peers(NamedTuple):
-    """What is compared with what."""
+    """Devices that are compared with each other."""
 
     kind: str
     usual: str
-    """Where most have a value."""
+    """Words of findings for the value that most have."""
 
 
 def compare(

@@ -27,7 +27,7 @@ IGNORED = ("description", "switchport", "load-interval", "no", "ip", "lldp")
 MODES = ("router", "vlan", "management", "class-map", "policy-map", "route-map", "daemon", "vrf")
 """Commands whose modes are left out."""
 ROUTED_MTU = "1500"
-"""Of a routed port that no command configures [B]."""
+"""MTU of a routed port that no command configures [B]."""
 DEFAULT = "default"
 """The trust of a port that no command configures."""
 _INTERFACE = re.compile(r"(?i)(ethernet|et|port-channel|po)(\d.*)")

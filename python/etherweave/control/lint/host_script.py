@@ -23,7 +23,7 @@ _CONTINUED = re.compile(r"\\\r?\n")
 _ASSIGNED = re.compile(r"""^[ \t]*(?:export )?(\w+)=["']?([\w.,:=-]+)["']?[ \t]*$""", re.MULTILINE)
 _USED = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _UNKNOWN = "$"
-"""In values that a shell computes: nothing is known of the setting."""
+"""Signs of values that a shell computes: nothing is known of the setting."""
 _ENDS = frozenset({";", ";;", "&", "&&", "||", "(", ")", "{", "}"})
 _BEFORE = frozenset({"sudo", "then", "do", "else", "if", "!", "command", "exec", "env", "-E", "-n"})
 """Words before a command."""

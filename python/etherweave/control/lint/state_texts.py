@@ -21,7 +21,7 @@ SIGNS = {
     "show pfc": r"^ *Port (?:Rx|Tx) +PFC0",
     "a command that prints tables": r"^[ \t]*-{3,}(?:[ \t+|]+-{2,})+[ \t]*$",
 }
-"""By the command, a line of its output that no configuration has."""
+"""A line of the output of each command that no configuration has."""
 _SIGNS = {command: re.compile(sign, re.MULTILINE) for command, sign in SIGNS.items()}
 
 

@@ -32,7 +32,7 @@ FACTORY = 0x00005E005301
 PAUSE_GROUP, LLDP_GROUP = 0x0180C2000001, 0x0180C200000E
 """IEEE 802.3, annex 31B; IEEE 802.1AB, clause 7.1."""
 RESERVED_GROUPS = range(0x0180C2000000, 0x0180C2000010)
-"""Of frames that stay on their link (IEEE 802.1Q-2018, table 8-1)."""
+"""Addresses of frames that stay on their link (IEEE 802.1Q-2018, table 8-1)."""
 _REQUEST, _REPLY = 1, 2
 """Operations of ARP (RFC 826)."""
 _FIELDS = {
@@ -75,9 +75,9 @@ class FrameKind(StrEnum):
     MULTICAST = "IPv6 multicast"
     MULTICAST_IPV4 = "IPv4 multicast"
     GROUP = "other group"
-    """To a vendor's group, or one that is locally administered."""
+    """A frame to a vendor's group, or to a locally administered group."""
     RESERVED = "reserved group"
-    """To an address whose frames stay on their link."""
+    """A frame to an address whose frames stay on their link."""
     RESOLUTION = "ARP request"
     PAUSE = "PAUSE frame"
     """Meant for the other end of the cable only."""

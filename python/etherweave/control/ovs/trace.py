@@ -119,7 +119,7 @@ class _TraceReader:
         self._open: list[tuple[int, int]] = []
         """Indentation and number of the visits that may go on, outermost first."""
         self._written: dict[int, Hit] = {}
-        """By visit, the rule that wrote its action set last."""
+        """The rule that wrote the action set of each visit last."""
         self._executed: set[int] = set()
         """Visits whose action set is applied, because no table follows."""
 

@@ -103,7 +103,7 @@ class VectorRule(NamedTuple):
     traffic_class: int | None
     """The priority of those packets; None: any."""
     sent_in: Mapping[int, int]
-    """By port, the priority in which rules send them instead."""
+    """Priority in which rules send them instead, by port."""
 
     def writing(self, vector: int) -> FlowRule:
         """Return the rule with a vector."""

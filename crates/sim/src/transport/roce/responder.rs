@@ -205,7 +205,7 @@ impl Placement {
 mod tests {
     use super::*;
 
-    /// What go-back-N answers to packets of 100 B with these numbers, after so many restarts each.
+    /// Answers of go-back-N to packets of 100 B with these numbers, after so many restarts each.
     fn answers(packets: &[(u32, u8)]) -> Vec<Answer> {
         let params = RoceParams::default();
         let mut responder = Responder::new(&params);

@@ -1,6 +1,6 @@
 //! Phases of loss recovery, and what its end or an error in it restores.
 
-/// Where the connection stands towards congestion (RFC 5681, 6582, 6675; names as in Linux).
+/// Phase of a connection's congestion control (RFC 5681, 6582, 6675; names as in Linux).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RecoveryPhase {
     /// Nothing is wrong.

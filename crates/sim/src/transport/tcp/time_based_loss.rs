@@ -16,9 +16,9 @@ pub(super) struct SegmentNote {
 #[derive(Clone, Debug)]
 pub(super) struct TimeBasedLoss {
     rack: Rack<SegmentNote>,
-    /// What was out when the retransmission timer expired, as long as that may have been too early.
+    /// In-flight data when the retransmission timer expired, as long as that may have been too early.
     timed_out: Vec<Transmission<SegmentNote>>,
-    /// What had arrived by then.
+    /// Data that had arrived by then.
     arrived_before: Option<Newest>,
 }
 

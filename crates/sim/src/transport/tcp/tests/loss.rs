@@ -123,7 +123,7 @@ fn a_spurious_timeout_is_undone() {
     }
 }
 
-/// As before, but the second of the twelve was lost before the timeout, which does not show that. All others are back
+/// The same, but the second of the twelve was lost before the timeout, which does not show that. All others are back
 /// 100 us after they are let go at 300 ms, and three of them behind the hole prove the loss at once (RFC 8985, section
 /// 6.2). A second timeout would come at 200 ms + 400 ms.
 #[test]
