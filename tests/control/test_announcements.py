@@ -1,15 +1,11 @@
 """Services that announce the address of their host: section IV's problem and both its answers."""
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 import pytest
 
-from etherweave.control.lab import lifecycle
 from etherweave.control.lab.announcement_trials import (
     AnnouncementTrial,
     announce_in_labs,
@@ -28,13 +24,13 @@ from etherweave.control.lab.announcements import (
 )
 from etherweave.control.lab.guests import image
 from etherweave.control.lab.state import LabScope
+from support.labs import new_scope
 
 FOUR: dict[str, object] = {"topology": {"dragonfly": {"p": 1, "a": 2, "h": 1, "groups": 2}}}
 """Two groups of two switches with a host each: 12 ordered pairs of hosts."""
 PAIRS = 12
 MAC, OTHER = bytes.fromhex("00005e005301"), bytes.fromhex("020000000001")
 HOSTS = (0x0A800000, 0x0A800001, 0x0A800002)
-NUMBERS = count()
 OPEN_MX, ARP, NEIGHBOUR = AnnouncedService
 PAYLOAD, HEADER = RecordedFrom
 
@@ -96,15 +92,8 @@ def test_a_payload_that_works_under_rewriting_is_a_failure_as_one_that_fails_und
 @pytest.fixture
 def scope() -> Iterator[LabScope]:
     """Return a scope of this test alone, of which nothing is left."""
-    directory = Path(tempfile.mkdtemp(prefix="ew-lab-"))
-    one = LabScope(directory / "lab", f"ew-a{os.getpid()}-{next(NUMBERS)}.")
-    try:
-        yield one
-        assert lifecycle.all_labs(one) == []
-    finally:
-        for name in lifecycle.all_labs(one):
-            lifecycle.down(one, name)
-        shutil.rmtree(directory, ignore_errors=True)
+    with new_scope() as alone:
+        yield alone
 
 
 @pytest.mark.needs("namespaces", "ovs")

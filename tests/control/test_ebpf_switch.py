@@ -1,7 +1,6 @@
 """The switch in the kernel, between interfaces of a namespace that the tests make and remove."""
 
 import contextlib
-import ctypes
 import json
 import os
 import random
@@ -9,7 +8,6 @@ import select
 import socket
 import struct
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +26,6 @@ from etherweave.control.ebpf.attach import (
     kernel_program,
 )
 from etherweave.control.pause.frame import Pause, RatedInterface, encode
-from etherweave.control.plan import plan
 from etherweave.control.rules import (
     CLASS_BIT,
     CLASS_MASK,
@@ -38,11 +35,9 @@ from etherweave.control.rules import (
     INGRESS_ACL_TABLE,
     SERVICE_TABLE,
     UNKNOWN_DESTINATION_TABLE,
-    FabricPlan,
     FlowRule,
     GoTo,
     Group,
-    HostPlan,
     Meter,
     Output,
     Purpose,
@@ -54,7 +49,7 @@ from etherweave.control.rules import (
     WriteMetadata,
 )
 from etherweave.control.rules import MatchField as Field
-from etherweave.control.text import mac_text
+from support.wired_namespaces import inside, namespace, output, pair
 
 pytestmark = pytest.mark.needs("ebpf")
 
@@ -101,46 +96,6 @@ def wires() -> Iterator[Wires]:
             pair(name, f"p{port}", f"h{port}")
         ends = {port: cleanup.enter_context(inside(name, f"h{port}")) for port in PORTS}
         yield Wires(name, ends)
-
-
-@contextlib.contextmanager
-def namespace(name: str) -> Iterator[None]:
-    """Make a namespace in which no interface speaks by itself."""
-    output("ip", "netns", "add", name)
-    try:
-        quiet = ["sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1"]
-        output("ip", "netns", "exec", name, *quiet)
-        yield
-    finally:
-        output("ip", "netns", "del", name)
-
-
-def pair(namespace: str, *ends: str) -> None:
-    """Make a cable with two interfaces."""
-    one, other = ends
-    output("ip", "-n", namespace, "link", "add", one, "type", "veth", "peer", "name", other)
-    for end in ends:
-        output("ip", "-n", namespace, "link", "set", end, "up")
-
-
-def inside(namespace: str, interface: str) -> socket.socket:
-    """Open a socket at an interface of another namespace, by a thread that moves there."""
-    opened: list[socket.socket] = []
-
-    def move() -> None:
-        with Path(f"/run/netns/{namespace}").open() as there:
-            assert ctypes.CDLL(None).setns(there.fileno(), 0) == 0
-        packets, auxiliary, ignore_outgoing = 263, 8, 23
-        one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-        one.setsockopt(packets, auxiliary, 1)
-        one.setsockopt(packets, ignore_outgoing, 1)
-        one.bind((interface, 3))
-        opened.append(one)
-
-    thread = threading.Thread(target=move)
-    thread.start()
-    thread.join()
-    return opened[0]
 
 
 @pytest.fixture(scope="module")
@@ -504,128 +459,6 @@ def test_every_frame_is_counted_once_whatever_it_is(loaded: KernelProgram, wires
         wires.receive(2)
 
 
-class Fabric(NamedTuple):
-    """A planned fabric at work: sockets in the place of hosts."""
-
-    plan: FabricPlan
-    switches: dict[str, AttachedSwitch]
-    hosts: dict[str, socket.socket]
-
-    def host_at(self, source: str, target: HostPlan) -> list[str]:
-        """Send a frame from a host to another's address, and return which hosts receive it."""
-        (sender,) = (host for host in self.plan.hosts if host.name == source)
-        sent = frame(mac_text(sender.mac), mac_text(target.mac))
-        self.hosts[source].send(bytes(sent))
-        reached: list[str] = []
-        while ready := select.select(list(self.hosts.values()), [], [], 0.02 if reached else 1)[0]:
-            for one in ready:
-                assert one.recv(2048) == bytes(sent)
-                reached += [name for name, end in self.hosts.items() if end is one]
-        return reached
-
-
-@pytest.fixture(scope="module")
-def dragonfly(loaded: KernelProgram) -> Iterator[Fabric]:
-    """Three groups of two switches with one host each, one cable between any two groups."""
-    scenario = {
-        "topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}},
-        "control": {"rules": "conditional"},
-    }
-    planned = plan(scenario).plan
-    name = f"ew-fabric-{os.getpid()}"
-    numbers = {switch.name: number for number, switch in enumerate(planned.switches)}
-    with contextlib.ExitStack() as cleanup:
-        cleanup.enter_context(namespace(name))
-        for switch in planned.switches:
-            for port in switch.ports:
-                own = f"s{numbers[switch.name]}-{port.number}"
-                other = port.node if port.is_host else f"s{numbers[port.node]}-{port.node_port}"
-                if port.is_host or own < other:
-                    pair(name, own, other)
-        hosts = {one.name: cleanup.enter_context(inside(name, one.name)) for one in planned.hosts}
-        switches = {
-            switch.name: cleanup.enter_context(
-                attached(
-                    loaded,
-                    switch,
-                    {
-                        port.number: RatedInterface(f"s{numbers[switch.name]}-{port.number}", SLOW)
-                        for port in switch.ports
-                    },
-                    name,
-                )
-            )
-            for switch in planned.switches
-        }
-        yield Fabric(planned, switches, hosts)
-
-
-def test_every_host_of_a_plan_learns_its_address(dragonfly: Fabric) -> None:
-    request = Ether(src="52:54:00:00:00:01", dst="ff:ff:ff:ff:ff:ff", type=0x88B5) / Raw(bytes(46))
-    for host in dragonfly.plan.hosts:
-        end = dragonfly.hosts[host.name]
-        end.send(bytes(request))
-        assert select.select([end], [], [], 1)[0]
-        assert Ether(end.recv(2048)).src == mac_text(host.mac)
-
-
-def test_every_host_of_a_plan_reaches_every_other_and_nobody_else(dragonfly: Fabric) -> None:
-    for source in dragonfly.hosts:
-        for target in dragonfly.plan.hosts:
-            if target.name != source:
-                assert dragonfly.host_at(source, target) == [target.name]
-
-
-@pytest.mark.parametrize("group", [0xFFFFFFFFFFFF, 0x01005E0000FB, 0x011B19000000])
-def test_a_frame_to_a_group_reaches_every_other_host_of_a_plan_once(
-    dragonfly: Fabric, group: int
-) -> None:
-    everybody = HostPlan("", "", 0, group, None)
-    for source in dragonfly.hosts:
-        assert sorted(dragonfly.host_at(source, everybody)) == sorted(
-            dragonfly.hosts.keys() - {source}
-        )
-
-
-def test_a_paused_cable_of_a_plan_is_gone_round_and_packets_arrive(dragonfly: Fabric) -> None:
-    # The cable from group 0 to group 2 belongs to this switch, which has host 0.
-    first = dragonfly.plan.switches[0]
-    (cable,) = (port for port in first.ports if port.node.startswith("group2"))
-    (local,) = (port for port in first.ports if port.node.startswith("group0"))
-    target = next(host for host in dragonfly.plan.hosts if host.switch == cable.node)
-    conditional = [
-        number
-        for number, rule in enumerate(first.rules)
-        if Field("metadata", 0, 1 << first.pause_bits[local.number]) in rule.match
-    ]
-    alternative = [
-        number for number, rule in enumerate(first.rules) if rule.purpose is Purpose.ALTERNATIVE
-    ]
-    other = next(host for host in dragonfly.plan.hosts if host.switch.startswith("group1"))
-    with paused(dragonfly, first.name, local.node):
-        before = dragonfly.switches[first.name].rules()
-        # To group 1 the minimal path is through the other switch of group 0; now, through group 2.
-        assert dragonfly.host_at("host0", other) == [other.name]
-        after = dragonfly.switches[first.name].rules()
-    assert [after[n].packets - before[n].packets for n in alternative] == [1]
-    assert [after[n].packets - before[n].packets for n in conditional] == [0]
-    assert dragonfly.host_at("host0", target) == [target.name]
-
-
-@contextlib.contextmanager
-def paused(fabric: Fabric, switch: str, neighbour: str) -> Iterator[None]:
-    """Have a neighbour pause a switch's cable to it."""
-    numbers = [one.name for one in fabric.plan.switches]
-    (port,) = (
-        port for port in fabric.plan.switches[numbers.index(neighbour)].ports if port.node == switch
-    )
-    name = f"ew-fabric-{os.getpid()}"
-    with inside(name, f"s{numbers.index(neighbour)}-{port.number}") as end:
-        end.send(encode(Pause(1, 65535)))
-        yield
-        end.send(encode(Pause(1, 0)))
-
-
 class Packet(NamedTuple):
     dst: int
     src: int
@@ -728,8 +561,3 @@ def run(wires: Wires, one: AttachedSwitch, packets: list[Packet], place: Path) -
         next((n for n in after if after[n] != earlier[n]), None)
         for earlier, after in zip(before, counts, strict=False)
     ]
-
-
-def output(*command: str, text: str | None = None) -> str:
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-    return done.stdout

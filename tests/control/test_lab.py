@@ -7,10 +7,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count, pairwise, permutations
+from itertools import pairwise, permutations
 from pathlib import Path
 
 import polars as pl
@@ -26,6 +25,7 @@ from etherweave.control.lab.probes import ProbeFrame, ProbeSender
 from etherweave.control.lab.state import LabScope, StateError
 from etherweave.linux import namespaces, processes
 from support import command_line
+from support.labs import new_scope
 
 pytestmark = pytest.mark.needs("namespaces", "ovs")
 
@@ -49,22 +49,14 @@ MESSAGE_BYTES = 2_000_000
 """Of a stream in the simulator: more than the buffer of a switch [B]."""
 STEPS = ("namespaces", "Open vSwitch", "agents", "hosts boot")
 """Progress of bringing up, in order."""
-NUMBERS = count()
 
 
 @pytest.fixture
 def scope() -> Iterator[LabScope]:
     """Return a realm that nobody else has; nothing of it may be left, and no process in it."""
-    directory = Path(tempfile.mkdtemp(prefix="ew-lab-"))
-    one = LabScope(directory / "lab", f"ew-t{os.getpid()}-{next(NUMBERS)}.")
-    try:
-        yield one
-        assert lifecycle.all_labs(one) == []
-    finally:
-        for name in lifecycle.all_labs(one):
-            lifecycle.down(one, name)
-        shutil.rmtree(directory, ignore_errors=True)
-    assert not traces(one)
+    with new_scope() as alone:
+        yield alone
+    assert not traces(alone)
 
 
 def traces(scope: LabScope) -> list[str]:
