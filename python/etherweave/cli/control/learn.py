@@ -11,6 +11,7 @@ import typer
 import etherweave
 from etherweave.cli.control.parameters import (
     Listen,
+    Probe,
     TlsAuthority,
     TlsCertificate,
     TlsKey,
@@ -44,9 +45,7 @@ def learn(
     wait: Annotated[
         str, typer.Option(metavar="TIME", help="Longest wait for switches to connect.")
     ] = "30s",
-    probe: Annotated[
-        str, typer.Option(metavar="TIME", help="Time between two LLDP probes of a port.")
-    ] = "1s",
+    probe: Probe = "1s",
     listen: Listen = "127.0.0.1:6653",
     tls_key: TlsKey = None,
     tls_certificate: TlsCertificate = None,

@@ -42,6 +42,10 @@ Listen = Annotated[
         help="Address for the connections of switches; port 0: any that is free.",
     ),
 ]
+Probe = Annotated[
+    str,
+    typer.Option("--probe", metavar="TIME", help="Time between two LLDP probes of a port."),
+]
 TlsKey = Annotated[
     Path | None,
     typer.Option("--tls-key", metavar="FILE.pem", help="Private key of the controller."),

@@ -13,6 +13,7 @@ import etherweave
 from etherweave.cli.control.parameters import (
     Factory,
     Listen,
+    Probe,
     TlsAuthority,
     TlsCertificate,
     TlsKey,
@@ -53,9 +54,7 @@ def serve(
     audit: Annotated[
         str, typer.Option(metavar="TIME", help="Time between two readings of all tables.")
     ] = "60s",
-    probe: Annotated[
-        str, typer.Option(metavar="TIME", help="Time between two LLDP probes of a port.")
-    ] = "1s",
+    probe: Probe = "1s",
     leave_foreign: Annotated[
         bool,
         typer.Option("--leave-foreign", help="Keep entries of switches that are not in the plan."),
