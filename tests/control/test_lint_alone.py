@@ -1,6 +1,7 @@
 """The linter on a switch without its scenario: ports are compared with each other."""
 
 import json
+import re
 
 import pytest
 
@@ -29,7 +30,11 @@ APPENDED = [(system, case) for system, some in COMMANDS.items() for case in some
     ("system", "case"), APPENDED, ids=[f"{system}-{case.mistake}" for system, case in APPENDED]
 )
 def test_a_mistake_in_commands_is_found_without_the_scenario(system: str, case: Appended) -> None:
-    check(case, {f"switch0/{FILES[system]}": f"{exported(system)}{case.lines}\n"})
+    before = exported(system)
+    place = re.sub(
+        r"(?<=line )\+\d", lambda at: f"{before.count(chr(10)) + int(at[0])}", case.place
+    )
+    check(case._replace(place=place), {f"switch0/{FILES[system]}": f"{before}{case.lines}\n"})
 
 
 def check(case: Changed | Appended, written: dict[str, str]) -> None:

@@ -25,7 +25,7 @@ def exported(system: str) -> str:
 
 
 class Appended(NamedTuple):
-    """Lines behind the commands of a switch, and what must be found."""
+    """Lines behind the commands of a switch, ``line +1`` and so on, and what must be found."""
 
     mistake: str
     rule: str
@@ -135,6 +135,109 @@ SONIC: list[Changed] = [
         "Ethernet0 queue 3",
         "ETHERWEAVE_LOSSLESS: green_min_threshold is missing: the whole memory is the threshold",
         drop(*WRED, "green_min_threshold"),
+    ),
+    Changed(
+        "ECN without a maximum",
+        "unmarked",
+        "Ethernet0 queue 3",
+        "ETHERWEAVE_LOSSLESS: green_max_threshold is missing: the whole memory is the threshold",
+        drop(*WRED, "green_max_threshold"),
+    ),
+    Changed(
+        "a pool without size",
+        "pools",
+        "BUFFER_POOL|ingress_lossless_pool",
+        "no size",
+        drop("BUFFER_POOL", "ingress_lossless_pool", "size"),
+    ),
+    Changed(
+        "a pool of 0 B",
+        "pools",
+        "BUFFER_POOL|egress_lossy_pool",
+        "size is 0",
+        put("BUFFER_POOL", "egress_lossy_pool", "size", "0"),
+    ),
+    Changed(
+        "a pool of an unknown mode",
+        "pools",
+        "BUFFER_POOL|egress_lossy_pool",
+        "mode is shared",
+        put("BUFFER_POOL", "egress_lossy_pool", "mode", "shared"),
+    ),
+    Changed(
+        "a pool of no side",
+        "pools",
+        "BUFFER_POOL|egress_lossy_pool",
+        "no type",
+        drop("BUFFER_POOL", "egress_lossy_pool", "type"),
+    ),
+    Changed(
+        "a profile of WRED that is not defined",
+        "references",
+        "QUEUE|Ethernet0|3",
+        "wred_profile is ROCE, which WRED_PROFILE does not have",
+        put("QUEUE", "Ethernet0|3", "wred_profile", "ROCE"),
+    ),
+    Changed(
+        "a pool that is not defined",
+        "references",
+        "BUFFER_PROFILE|egress_lossy_profile",
+        "pool is egress_lossy_pool, which BUFFER_POOL does not have",
+        drop("BUFFER_POOL", "egress_lossy_pool"),
+    ),
+    Changed(
+        "a list of profiles with one that is not defined",
+        "references",
+        "BUFFER_PORT_EGRESS_PROFILE_LIST|Ethernet4",
+        "profile_list is egress_other_profile, which BUFFER_PROFILE does not have",
+        put(
+            "BUFFER_PORT_EGRESS_PROFILE_LIST",
+            "Ethernet4",
+            "profile_list",
+            "[BUFFER_PROFILE|egress_lossless_profile],[BUFFER_PROFILE|egress_other_profile]",
+        ),
+    ),
+    Changed(
+        "a map that rewrites and is not defined",
+        "references",
+        "PORT_QOS_MAP|Ethernet8",
+        "tc_to_dscp_map is REMARK, which TC_TO_DSCP_MAP does not have",
+        put(PORT, "Ethernet8", "tc_to_dscp_map", "REMARK"),
+    ),
+    Changed(
+        "a group without a profile",
+        "references",
+        "BUFFER_PG|Ethernet0|0",
+        "no profile",
+        drop("BUFFER_PG", "Ethernet0|0", "profile"),
+    ),
+    Changed(
+        "a member of no port channel",
+        "references",
+        "PORTCHANNEL_MEMBER|PortChannel7|Ethernet0",
+        "port channel is PortChannel7, which PORTCHANNEL does not have",
+        lambda tables: tables.update(PORTCHANNEL_MEMBER={"PortChannel7|Ethernet0": {}}),
+    ),
+    Changed(
+        "a cable of a missing port",
+        "ports",
+        "CABLE_LENGTH|AZURE|Ethernet96",
+        "Ethernet96 is not a port of the switch",
+        put("CABLE_LENGTH", "AZURE", "Ethernet96", "5m"),
+    ),
+    Changed(
+        "a watchdog without a time",
+        "watchdog-times",
+        "PFC_WD|Ethernet0",
+        "no detection_time",
+        drop("PFC_WD", "Ethernet0", "detection_time"),
+    ),
+    Changed(
+        "a watchdog with another action",
+        "watchdog-times",
+        "PFC_WD|Ethernet0",
+        "action restart",
+        put("PFC_WD", "Ethernet0", "action", "restart"),
     ),
     Changed(
         "a profile of WRED that no queue has",
@@ -308,6 +411,37 @@ COMMANDS: dict[str, list[Appended]] = {
             "qos profile ROCE\n   priority-flow-control on",
         ),
         Appended(
+            "a profile that is not defined",
+            "references",
+            "line +2",
+            "service-profile is ROCE, which the switch does not have",
+            "interface Ethernet2/1\n   service-profile ROCE",
+        ),
+        Appended(
+            "a policy map that is not defined",
+            "references",
+            "line +2",
+            "service-policy is POLICE, which the switch does not have",
+            "interface Ethernet2/1\n   service-policy type qos input POLICE",
+        ),
+        Appended(
+            "a class map that is not defined",
+            "references",
+            "line +2",
+            "class is STORAGE, which the switch does not have",
+            "policy-map type quality-of-service P\n   class STORAGE\n      set traffic-class 3\n"
+            "   class class-default\n",
+        ),
+        Appended(
+            "ECN without a maximum",
+            "unmarked",
+            "Ethernet4/1 queue 3",
+            "ECN from 150000 to ? B at 100 %: green_max_threshold is missing: "
+            "the whole memory is the threshold",
+            "interface Ethernet4/1\n   uc-tx-queue 3\n      no random-detect ecn\n"
+            "      random-detect ecn minimum-threshold 150 kbytes max-mark-probability 100",
+        ),
+        Appended(
             "a port with other shares",
             "shares",
             "Ethernet2/1",
@@ -345,6 +479,28 @@ COMMANDS: dict[str, list[Appended]] = {
             "qos congestion-control mine",
             "no port has the profile",
             "nv set qos congestion-control mine traffic-class 3 ecn enable",
+        ),
+        Appended(
+            "a profile that is not defined",
+            "references",
+            "line +1",
+            "qos pfc profile is storage, which the switch does not have",
+            "nv set interface swp2 qos pfc profile storage",
+        ),
+        Appended(
+            "a profile of remarking that is not defined",
+            "references",
+            "line +1",
+            "qos remark profile is edge, which the switch does not have",
+            "nv set interface swp2 qos remark profile edge",
+        ),
+        Appended(
+            "a service pool that is not defined",
+            "references",
+            "line +1",
+            "ingress service-pool is 3, which the switch does not have",
+            "nv set qos advance-buffer-config default-global ingress-lossless-buffer "
+            "service-pool 3",
         ),
         Appended(
             "ECN of another queue",

@@ -16,6 +16,7 @@ from etherweave.control.lint.classification import (
 from etherweave.control.lint.comparison import Peers, compare, majority
 from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredQueue, ConfiguredSwitch
 from etherweave.control.lint.inputs import Configurations, LintFault, LintPlace, fabric_ports
+from etherweave.control.lint.queues import limit_of, size_of
 from etherweave.control.qos.policy import Policy
 
 SWITCHES = Peers("switches", "as in most switches")
@@ -152,10 +153,55 @@ def intent(site: Configurations) -> Iterator[LintFault]:
                 wanted = replace(wanted, maps={**wanted.maps, **groups})
             for what, one, other in differences(port, wanted):
                 yield _unlike(switch.file, port.name, f"{what} {one}", other)
+            for what, right in _queues(site.fabric, switch, port):
+                yield _unlike(switch.file, port.name, what, right)
+    yield from _rates(site)
     for host in site.hosts:
         if host.mtu_bytes not in (None, site.fabric.mtu_bytes):
             found, right = f"MTU {host.mtu_bytes}", f"{site.fabric.mtu_bytes}"
             yield _unlike(host.file, host.name, found, right)
+
+
+STRICT = ("STRICT", "FIXED")
+ROUNDED_BYTES = 1000
+"""Commands of switches take thresholds in kilobytes [B]."""
+
+
+def _queues(
+    fabric: Policy, switch: ConfiguredSwitch, port: ConfiguredPort
+) -> Iterator[tuple[str, str]]:
+    """Return queues that should have strict priority, and thresholds of ECN that differ."""
+    for one in fabric.classes if port.queues else ():
+        queue = port.queues.get(one.number)
+        if one.kind == "strict" and (queue is None or queue.kind not in STRICT):
+            kind = queue.kind if queue else ""
+            yield f"queue {one.number} is {kind or 'without a scheduler'}", "strict priority"
+    marking = fabric.marking
+    if marking is None:
+        return
+    right = (("min", marking.minimum_bytes), ("max", marking.maximum_bytes))
+    stopped = {port.queue_of(one) for one in port.lossless}
+    for number in sorted(one for one in stopped if one is not None):
+        queue = port.queues.get(number)
+        profile = switch.tables.get("WRED_PROFILE", {}).get(queue.wred, {}) if queue else {}
+        for side, expected in right:
+            limit = limit_of(profile, "green", side)
+            if limit and abs(limit - expected) >= ROUNDED_BYTES:
+                yield f"ECN {side}imum of queue {number} is {limit} B", f"{expected} B"
+        share = size_of(profile.get("green_drop_probability"))
+        if share and share != marking.percent:
+            yield f"ECN probability of queue {number} is {share} %", f"{marking.percent} %"
+
+
+def _rates(site: Configurations) -> Iterator[LintFault]:
+    """Find ports to hosts with another speed; :func:`~.consistency.ends` compares the others."""
+    planned = fabric_ports(site)
+    for switch in site.switches:
+        for port in switch.ports:
+            plan = planned.get((switch.name, port.name))
+            if plan and plan.is_host and port.speed_mbps not in (None, plan.rate_mbps):
+                found, right = f"speed {port.speed_mbps} Mb/s", f"{plan.rate_mbps} Mb/s"
+                yield _unlike(switch.file, port.name, found, right)
 
 
 def _unlike(file: str, place: str, found: str, expected: str) -> LintFault:

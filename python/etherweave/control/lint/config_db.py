@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from pathlib import PurePosixPath
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pydantic_core
 
@@ -29,6 +29,25 @@ MAPS = {
     "pfc_to_queue_map": "MAP_PFC_PRIORITY_TO_QUEUE",
 }
 """Fields of PORT_QOS_MAP and the tables that they refer to."""
+OTHER_MAPS = {
+    "scheduler": "SCHEDULER",
+    "tc_to_dscp_map": "TC_TO_DSCP_MAP",
+    "tc_to_dot1p_map": "TC_TO_DOT1P_MAP",
+    "dscp_to_fc_map": "DSCP_TO_FC_TABLE",
+    "exp_to_fc_map": "EXP_TO_FC_TABLE",
+    "mpls_tc_to_tc_map": "MPLS_TC_TO_TC_MAP",
+}
+"""The same, of tables that no rule reads."""
+REFERENCES: Mapping[str, Mapping[str, str]] = {
+    "PORT_QOS_MAP": MAPS | OTHER_MAPS,
+    "QUEUE": {"scheduler": "SCHEDULER", "wred_profile": "WRED_PROFILE"},
+    "BUFFER_PG": {"profile": "BUFFER_PROFILE"},
+    "BUFFER_QUEUE": {"profile": "BUFFER_PROFILE"},
+    "BUFFER_PROFILE": {"pool": "BUFFER_POOL"},
+    "BUFFER_PORT_INGRESS_PROFILE_LIST": {"profile_list": "BUFFER_PROFILE"},
+    "BUFFER_PORT_EGRESS_PROFILE_LIST": {"profile_list": "BUFFER_PROFILE"},
+}
+"""By table and field, the table that is referred to."""
 FIELDS: Mapping[str, frozenset[str]] = {
     "BUFFER_PG": frozenset({"profile"}),
     "BUFFER_POOL": frozenset({"type", "mode", "size", "xoff", "percentage"}),
@@ -41,10 +60,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
         {"action", "detection_time", "restoration_time", "pfc_stat_history"}
         | {"POLL_INTERVAL", "BIG_RED_SWITCH"}
     ),
-    "PORT_QOS_MAP": frozenset(
-        {*MAPS, "pfc_enable", "pfcwd_sw_enable", "scheduler", "tc_to_dscp_map"}
-        | {"dscp_to_fc_map", "exp_to_fc_map", "tc_to_dot1p_map"}
-    ),
+    "PORT_QOS_MAP": frozenset({*MAPS, *OTHER_MAPS, "pfc_enable", "pfcwd_sw_enable"}),
     "QUEUE": frozenset({"scheduler", "wred_profile"}),
     "SCHEDULER": frozenset(
         {"type", "weight", "priority", "meter_type", "cir", "pir", "cbs", "pbs"}
@@ -56,6 +72,11 @@ FIELDS: Mapping[str, frozenset[str]] = {
             f"{colour}_{what}"
             for colour in ("green", "yellow", "red")
             for what in ("min_threshold", "max_threshold", "drop_probability")
+        }
+        | {
+            f"ecn_{colour}_{what}"
+            for colour in ("green", "yellow", "red")
+            for what in ("min_threshold", "max_threshold", "mark_probability")
         }
     ),
 }
@@ -71,23 +92,20 @@ READ = (
     "PORTCHANNEL",
     "PORTCHANNEL_MEMBER",
     *MAPS.values(),
-    "BUFFER_PG",
+    *OTHER_MAPS.values(),
+    *REFERENCES,
     "BUFFER_POOL",
-    "BUFFER_PROFILE",
-    "BUFFER_QUEUE",
     "CABLE_LENGTH",
+    "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
     "LOSSLESS_TRAFFIC_PATTERN",
     "PFC_WD",
-    "PORT_QOS_MAP",
-    "QUEUE",
-    "SCHEDULER",
     "WRED_PROFILE",
 )
 """Tables that rules read; switches that have the same are alike."""
 PORT_FIELDS = ("admin_status", "mtu", "pfc_asym", "role", "speed")
 """Fields of PORT that rules read."""
 OF_PORTS = frozenset(
-    {"PORT", "PORTCHANNEL_MEMBER", "PORT_QOS_MAP", "PFC_WD", "BUFFER_PG", "BUFFER_QUEUE", "QUEUE"}
+    {"PORT", "PORTCHANNEL_MEMBER", "PFC_WD", *(REFERENCES.keys() - {"BUFFER_PROFILE"})}
 )
 """Tables whose keys name a port."""
 SAMPLES = 4
@@ -101,6 +119,16 @@ IDENTITY: NumberMap = {number: number for number in range(8)}
 
 class ConfigError(ValueError):
     """A file that is not a configuration: what, where, and what is expected."""
+
+
+class MissingName(NamedTuple):
+    """A reference of a command to what no command configures."""
+
+    place: str
+    reference: str
+    name: str
+    known: tuple[str, ...]
+    """Names of that kind that are configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +198,8 @@ class ConfiguredSwitch:
     """Fields that SONiC does not know, with their tables."""
     repeated: frozenset[str] = frozenset()
     """Ports that are configured like at least :data:`SAMPLES` others, which are not in here."""
+    missing: tuple[MissingName, ...] = ()
+    """References of commands; those of tables are in :data:`REFERENCES`."""
 
 
 def read(
@@ -231,10 +261,12 @@ def switch_of(
     tables: dict[str, dict[str, dict[str, Any]]],
     system: System,
     unreadable: Iterable[tuple[str, str, str]],
+    missing: Iterable[MissingName],
 ) -> ConfiguredSwitch:
     """Return a switch without a name, of tables that a reader of commands wrote."""
     read = _ConfigReader("", tables).switch()
-    return replace(read, system=system, unreadable=(*unreadable, *read.unreadable))
+    bad = (*unreadable, *read.unreadable)
+    return replace(read, system=system, unreadable=bad, missing=tuple(missing))
 
 
 def named(switch: ConfiguredSwitch, file: str, name: str) -> ConfiguredSwitch:

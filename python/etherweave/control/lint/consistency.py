@@ -1,11 +1,11 @@
 """Rules on the form of files, references, port channels and both ends of links."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from etherweave.control.lint.classification import MTU, RATE
 from etherweave.control.lint.comparison import Peers, compare
 from etherweave.control.lint.config_db import (
-    MAPS,
+    REFERENCES,
     ConfiguredPort,
     ConfiguredSwitch,
     reference,
@@ -13,17 +13,25 @@ from etherweave.control.lint.config_db import (
 )
 from etherweave.control.lint.host_script import ConfiguredHost
 from etherweave.control.lint.inputs import Configurations, LintFault, LintPlace, fabric_ports
+from etherweave.control.lint.systems import SONIC
 
-REFERENCES = {
-    "PORT_QOS_MAP": MAPS | {"scheduler": "SCHEDULER"},
-    "QUEUE": {"scheduler": "SCHEDULER", "wred_profile": "WRED_PROFILE"},
-    "BUFFER_PG": {"profile": "BUFFER_PROFILE"},
-    "BUFFER_QUEUE": {"profile": "BUFFER_PROFILE"},
-    "BUFFER_PROFILE": {"pool": "BUFFER_POOL"},
+REQUIRED = {
+    "BUFFER_PG": "profile",
+    "BUFFER_QUEUE": "profile",
+    "BUFFER_PROFILE": "pool",
+    "BUFFER_PORT_INGRESS_PROFILE_LIST": "profile_list",
+    "BUFFER_PORT_EGRESS_PROFILE_LIST": "profile_list",
 }
-"""By table and field, the table that is referred to."""
+"""By table of SONiC, the reference without which an entry configures nothing."""
 OF_PORTS = ("BUFFER_PG", "BUFFER_QUEUE", "QUEUE")
 """Tables with keys PORT|NUMBER."""
+LISTS_OF_PORTS = (
+    "PORT_QOS_MAP",
+    "PFC_WD",
+    "BUFFER_PORT_INGRESS_PROFILE_LIST",
+    "BUFFER_PORT_EGRESS_PROFILE_LIST",
+)
+"""Tables with keys PORT,PORT."""
 
 
 def readable(site: Configurations) -> Iterator[LintFault]:
@@ -35,19 +43,46 @@ def readable(site: Configurations) -> Iterator[LintFault]:
 
 
 def references(site: Configurations) -> Iterator[LintFault]:
-    """Find references to missing entries."""
+    """Find references to missing entries, and entries without the reference that they need."""
     for switch in site.switches:
-        tables = switch.tables
-        for table, known in REFERENCES.items():
-            for key, entry in tables.get(table, {}).items():
-                for field, target in known.items():
-                    name = reference(entry.get(field, "NULL"))
-                    if name != "NULL" and name not in tables.get(target, {}):
+        for table, fields in REFERENCES.items():
+            for key, entry in switch.tables.get(table, {}).items():
+                for field, target in fields.items():
+                    known = switch.tables.get(target, {})
+                    place = switch.system.place(table, key)
+                    for name in _names(switch, table, field, entry):
+                        if name in known:
+                            continue
                         holder = switch.system.term(target)
                         found = f"{field} is {name}, which {holder} does not have"
-                        expected = _known(list(tables.get(target, {})))
-                        place = switch.system.place(table, key)
-                        yield LintFault(switch.file, place, found, expected)
+                        found = found if name else f"no {field}"
+                        yield LintFault(switch.file, place, found, _known(list(known)))
+        for place, found, names in _missing(switch):
+            yield LintFault(switch.file, place, found, _known(list(names)))
+
+
+def _names(
+    switch: ConfiguredSwitch, table: str, field: str, entry: Mapping[str, object]
+) -> Iterator[str]:
+    """Return the names that a field refers to; an empty one where it is needed and missing."""
+    if field in entry:
+        text = str(entry[field])
+        parts = text.split(",") if field == "profile_list" else [text]
+        yield from (name for name in map(reference, parts) if name != "NULL")
+    elif switch.system is SONIC and REQUIRED.get(table) == field:
+        yield ""
+
+
+def _missing(switch: ConfiguredSwitch) -> Iterator[tuple[str, str, Iterable[str]]]:
+    """Return references of commands, and port channels of members, that do not exist."""
+    for place, words, name, known in switch.missing:
+        yield place, f"{words} is {name}, which the switch does not have", known
+    channels = switch.tables.get("PORTCHANNEL", {})
+    for key in switch.tables.get("PORTCHANNEL_MEMBER", {}):
+        channel = key.partition("|")[0]
+        if channel not in channels:
+            place = switch.system.place("PORTCHANNEL_MEMBER", key)
+            yield place, f"port channel is {channel}, which PORTCHANNEL does not have", channels
 
 
 def ports(site: Configurations) -> Iterator[LintFault]:
@@ -73,9 +108,11 @@ def unused(site: Configurations) -> Iterator[LintFault]:
 def _named_ports(switch: ConfiguredSwitch) -> Iterator[tuple[str, str, str]]:
     """Return every port that a table names, with the table and the key."""
     tables = switch.tables
-    for key in tables.get("PORT_QOS_MAP", {}):
-        yield from (("PORT_QOS_MAP", port, port) for port in key.split(","))
-    yield from (("PFC_WD", port, port) for port in tables.get("PFC_WD", {}))
+    for table in LISTS_OF_PORTS:
+        for key in tables.get(table, {}):
+            yield from ((table, port, port) for port in key.split(","))
+    for name, lengths in tables.get("CABLE_LENGTH", {}).items():
+        yield from (("CABLE_LENGTH", f"{name}|{port}", port) for port in lengths)
     for table in OF_PORTS:
         for key in tables.get(table, {}):
             yield from ((table, key, port) for port, _ in spans(key))

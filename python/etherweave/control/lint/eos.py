@@ -8,7 +8,7 @@ belong to traffic class 1, switched ports trust 802.1p, routed ones DSCP, and qu
 import re
 from collections.abc import Iterator
 
-from etherweave.control.lint.eos_policies import PolicyMaps
+from etherweave.control.lint.eos_policies import REST, PolicyMaps
 from etherweave.control.lint.port_settings import (
     EIGHT,
     PORTS_MAX,
@@ -64,6 +64,7 @@ class _EosReader:
         self._queue = ""
         """The queue whose mode it is; ``-``: of multicast."""
         self._policies = PolicyMaps()
+        self.switch.define("class", REST)
         self._served: dict[str, str] = {}
         """Names of policy maps, by port."""
         self._is_inner = False
@@ -85,7 +86,7 @@ class _EosReader:
     def _line(self, words: list[str]) -> bool:
         if self._global(words) or (self._within and self._inner(words)):
             return True
-        return self._policies.line(words)
+        return self._policies.line(words, self.switch)
 
     def finish(self) -> None:
         """Apply profiles, and the class of frames without a tag."""
@@ -139,6 +140,7 @@ class _EosReader:
             case ["qos", "profile", name]:
                 self._leave()
                 self._within = [self._profiles.setdefault(name, {})]
+                switch.define("service-profile", name)
             case [
                 "qos",
                 "map",
@@ -207,9 +209,11 @@ class _EosReader:
                 return True
             case ["service-profile", name]:
                 self._services |= dict.fromkeys(self._names, name)
+                self.switch.refer("service-profile", name)
                 return True
             case ["service-policy", *kind, "input", name] if kind and self._names:
                 self._served |= dict.fromkeys(self._names, name)
+                self.switch.refer("service-policy", name)
                 return True
         if self._queue and (settings := _of_queue(self._queue, words)) is not None:
             return self._put({} if self._queue == "-" else settings)

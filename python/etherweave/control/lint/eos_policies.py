@@ -6,7 +6,15 @@ unread where their policy sets or polices something, since lossless frames may b
 
 from dataclasses import dataclass, field
 
-from etherweave.control.lint.port_settings import EIGHT, NAMED, Settings, names, priority, whole
+from etherweave.control.lint.port_settings import (
+    EIGHT,
+    NAMED,
+    Settings,
+    SwitchSettings,
+    names,
+    priority,
+    whole,
+)
 
 REST = "class-default"
 """The class of frames that no other class matches."""
@@ -30,20 +38,23 @@ class PolicyMaps:
         """Leave the mode of a map."""
         self._class = self._policy = self._within = ""
 
-    def line(self, words: list[str]) -> bool:
+    def line(self, words: list[str], switch: SwitchSettings) -> bool:
         """Read a command that begins a map, or belongs to it."""
         match words:
             case ["class-map", *kind, "match-any" | "match-all", name] if kind in _QOS:
                 self.leave()
                 self._class = name
                 self.matches.setdefault(name, {})
+                switch.define("class", name)
             case ["policy-map", *kind, name] if kind in _QOS:
                 self.leave()
                 self._policy = name
                 self.actions.setdefault(name, {})
+                switch.define("service-policy", name)
             case ["class", name, *_] if self._policy:
                 self._within = name
                 self.actions[self._policy].setdefault(name, {})
+                switch.refer("class", name)
             case ["match", *rest] if self._class:
                 self._match(rest)
             case [verb, *rest] if self._within and verb in ("set", "police"):

@@ -181,7 +181,9 @@ def _form(kind: str, text: str) -> tuple[str, ConfiguredSwitch | None, tuple[str
     settings = reader(text)
     if not settings.is_understood():
         return settings.name, None, ()
-    switch = config_db.switch_of(port_settings.tables(settings), system, settings.unreadable)
+    switch = config_db.switch_of(
+        port_settings.tables(settings), system, settings.unreadable, settings.missing()
+    )
     return settings.name, switch, tuple(settings.unread)
 
 

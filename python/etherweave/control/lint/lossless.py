@@ -22,6 +22,7 @@ from etherweave.control.lint.comparison import Peers, compare
 from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch, reference
 from etherweave.control.lint.inputs import Configurations, LintFault, LintPlace, fabric_ports
 from etherweave.control.lint.port_settings import PAUSES
+from etherweave.control.lint.systems import SONIC
 from etherweave.control.qos.devices import GENERIC, headroom_bytes
 from etherweave.control.qos.policy import FlowControl
 
@@ -286,6 +287,34 @@ def orphans(site: Configurations) -> Iterator[LintFault]:
 
 
 def pools(site: Configurations) -> Iterator[LintFault]:
+    """Find pools without size, mode or side, and groups and queues in pools of the other side."""
+    for switch in site.switches:
+        yield from _incomplete(switch)
+    yield from _sides(site)
+
+
+MODES = ("static", "dynamic")
+SIDES = ("ingress", "egress", "both")
+"""Values of BUFFER_POOL; ``both`` is Innovium's."""
+
+
+def _incomplete(switch: ConfiguredSwitch) -> Iterator[LintFault]:
+    """Find pools that the switch cannot make; of Onyx, the command has all that a pool needs."""
+    is_dynamic = "DEFAULT_LOSSLESS_BUFFER_PARAMETER" in switch.tables
+    for name, pool in switch.tables.get("BUFFER_POOL", {}).items():
+        place = switch.system.place("BUFFER_POOL", name)
+        for field, known in (("mode", MODES), ("type", SIDES)):
+            value = str(pool.get(field, ""))[:20]
+            if switch.system is SONIC and value not in known:
+                found = f"{field} is {value}" if value else f"no {field}"
+                yield LintFault(switch.file, place, found, f"one of {', '.join(known)}")
+        size = str(pool.get("size", ""))
+        if not (size.isascii() and size.isdecimal() and size.strip("0")) and not is_dynamic:
+            found = f"size is {size[:20]}" if size else "no size"
+            yield LintFault(switch.file, place, found, "a size in bytes")
+
+
+def _sides(site: Configurations) -> Iterator[LintFault]:
     """Find groups in pools of the egress, and queues in pools of the ingress.
 
     Where both are found, the chip has one memory for both, as Marvell's and Innovium's in SONiC.

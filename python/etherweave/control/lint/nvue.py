@@ -44,6 +44,8 @@ ROCE: Settings = {
     ("cable",): "100",
 }
 """What ``qos roce`` configures: table of the default configuration in the chapter on RoCE."""
+SERVICE_POOL = "0"
+"""The service pool that always exists."""
 LOSSLESS_ROCE = (("lossless", "3"), ("pause",), ("cable",))
 """Settings that its mode ``lossy`` leaves out."""
 
@@ -86,11 +88,30 @@ class _NvueReader:
         self._watchdog = {"polling-interval": "100", "robustness": "3"}
         self._roce: dict[str, str] = {}
         """Values below ``qos roce``; none: it is off."""
+        for kind in PROFILES:
+            self.switch.define(f"qos {kind} profile", GLOBAL)
+        for side in ("ingress", "egress"):
+            self.switch.define(f"{side} service-pool", SERVICE_POOL)
 
     def path(self, place: str, words: list[str]) -> None:
         """Read a path."""
         name = " ".join(words[:2] if words[0] != "interface" else words[2:4])
         self.switch.take(place, words, self._known, name)
+        self._names(words)
+
+    def _names(self, words: list[str]) -> None:
+        """Keep what a path defines by a name, and what it refers to."""
+        match words:
+            case ["qos", "advance-buffer-config", _, buffer, *rest] if rest:
+                side = buffer.partition("-")[0]
+                if buffer.endswith("-pool"):
+                    self.switch.define(f"{side} service-pool", rest[0])
+                elif rest[-2:-1] == ["service-pool"]:
+                    self.switch.refer(f"{side} service-pool", rest[-1])
+            case ["qos", kind, profile, *_] if kind in PROFILES:
+                self.switch.define(f"qos {kind} profile", profile)
+            case ["interface", _, "qos", kind, "profile", profile] if kind in PROFILES:
+                self.switch.refer(f"qos {kind} profile", profile)
 
     def finish(self) -> None:
         """Apply profiles, bonds and traffic pools."""
@@ -328,6 +349,8 @@ _KINDS = {
     "congestion-control": _congestion,
 }
 """Profiles of ports."""
+PROFILES = (*_KINDS, "remark", "egress-shaper")
+"""The same, and those that rules do not read."""
 
 
 def _numbers(text: str, most: int) -> list[str]:

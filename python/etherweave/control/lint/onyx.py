@@ -16,6 +16,7 @@ from etherweave.control.lint.port_settings import (
     mapped,
     names,
     priority,
+    put,
     whole,
 )
 
@@ -250,7 +251,7 @@ def _queue(queue: str, words: list[str]) -> Settings | None:
 
 def _put(places: list[Settings], settings: Settings) -> bool:
     for one in places:
-        one.update(settings)
+        put(one, settings)
     return True
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeAlias
 
-from etherweave.control.lint.config_db import MAPPED, ConfigError
+from etherweave.control.lint.config_db import MAPPED, ConfigError, MissingName
 
 Key: TypeAlias = tuple[str, ...]
 Settings: TypeAlias = dict[Key, str]
@@ -73,6 +73,12 @@ class SwitchSettings:
     """Commands that are not known, by their first words, and how many there are."""
     unused: list[str] = field(default_factory=list)
     """Profiles that no port has."""
+    defined: dict[str, dict[str, None]] = field(default_factory=dict)
+    """By the words of a reference, the names that commands configure or that always exist."""
+    references: list[tuple[str, str, str]] = field(default_factory=list)
+    """Place, words and name."""
+    place: str = ""
+    """Place of the command that is read."""
     work: int = 0
     """Ports of all commands."""
     known: int = 0
@@ -98,6 +104,21 @@ class SwitchSettings:
         """Whether any command is known, or would be if its value could be read."""
         return bool(self.known or self.unreadable)
 
+    def define(self, words: str, *names: str) -> None:
+        """Keep names that references with these words may have."""
+        self.defined.setdefault(words, {}).update(dict.fromkeys(names))
+
+    def refer(self, words: str, name: str) -> None:
+        """Keep a reference of the command that is read."""
+        self.references.append((self.place, words, name))
+
+    def missing(self) -> Iterator[MissingName]:
+        """Return the references to what no command configures."""
+        for place, words, name in self.references:
+            known = self.defined.get(words, {})
+            if name not in known:
+                yield MissingName(place, words, name, tuple(known))
+
     def leave(self, command: str) -> None:
         """Count a command that is not known."""
         self.unread[command] = self.unread.get(command, 0) + 1
@@ -106,6 +127,7 @@ class SwitchSettings:
         self, place: str, words: list[str], read: Callable[[list[str]], bool], name: str
     ) -> None:
         """Read a command; keep it if it is malformed, count it by a name if it is not known."""
+        self.place = place
         try:
             is_known = read(words)
         except ConfigError:
@@ -293,7 +315,13 @@ def mapped(dscps: Iterable[str], number: str) -> Settings:
 
 
 def put(own: Settings, settings: Settings) -> None:
-    """Add settings; that a queue has a share does not take its weight away."""
+    """Add settings; that a queue has a share does not take its weight away.
+
+    A command for the marking of a queue replaces what an earlier one said.
+    """
+    marked = {key[1] for key in settings if key[0] == "marking"}
+    for key in [one for one in own if one[0] == "ecn" and one[1] in marked]:
+        del own[key]
     for key, one in settings.items():
         if one != "fair" or not own.get(key, "").startswith("wrr"):
             own[key] = one

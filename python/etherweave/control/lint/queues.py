@@ -7,7 +7,7 @@ from etherweave.control.lint.classification import span_of
 from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch
 from etherweave.control.lint.inputs import Configurations, LintFault
 from etherweave.control.lint.lossless import each
-from etherweave.control.lint.systems import SONIC, System
+from etherweave.control.lint.systems import CUMULUS, SONIC, System
 
 COLOURS = ("green", "yellow", "red")
 
@@ -49,9 +49,7 @@ def marking(site: Configurations) -> Iterator[LintFault]:
 def _marking(profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     ecn = str(profile.get("ecn", "ecn_none"))
     for colour in COLOURS:
-        least, most = (
-            size_of(profile.get(f"{colour}_{side}_threshold")) for side in ("min", "max")
-        )
+        least, most = (limit_of(profile, colour, side) for side in ("min", "max"))
         if least is not None and most is not None and most < least:
             yield f"{colour} maximum {most} B below minimum {least} B", "minimum below maximum"
         enabled = str(profile.get(f"wred_{colour}_enable", "false")).lower() == "true"
@@ -76,7 +74,8 @@ def unmarked(site: Configurations) -> Iterator[LintFault]:
                 yield LintFault(switch.file, place, f"no {named}", expected)
                 continue
             profile = profiles.get(queue.wred, {})
-            for found, expected in (*_unmarked(profile, memory), *_disabled(switch, profile)):
+            faults = (*_unmarked(profile, memory), *_disabled(switch, profile))
+            for found, expected in (*faults, *_unlimited(switch, profile)):
                 yield LintFault(switch.file, place, f"{queue.wred}: {found}", expected)
 
 
@@ -84,7 +83,7 @@ def _unmarked(profile: Mapping[str, Any], memory_bytes: int) -> Iterator[tuple[s
     if profile and str(profile.get("ecn", "ecn_none")) == "ecn_none":
         yield "ecn is ecn_none", "ecn_all"
     for colour in COLOURS:
-        least = size_of(profile.get(f"{colour}_min_threshold"))
+        least = limit_of(profile, colour, "min")
         if least is not None and memory_bytes and least >= memory_bytes:
             expected = f"less than the memory, {memory_bytes} B"
             yield f"{colour} minimum {least} B is never reached", expected
@@ -103,8 +102,24 @@ def _disabled(switch: ConfiguredSwitch, profile: Mapping[str, Any]) -> Iterator[
     elif enabled != "true":
         found = f"ecn is {ecn}, but wred_green_enable is {enabled}: nothing is marked"
         yield found, "wred_green_enable true, for its default is false"
-    elif not size_of(profile.get("green_min_threshold", "0")):
-        yield "green_min_threshold is missing: the whole memory is the threshold", "a size in bytes"
+
+
+def _unlimited(switch: ConfiguredSwitch, profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Find thresholds that are missing or 0, for which SAI takes the whole memory."""
+    if switch.system is CUMULUS or str(profile.get("ecn", "ecn_none")) == "ecn_none":
+        return  # The thresholds of Cumulus have defaults.
+    sides = [
+        f"green_{side}_threshold" for side in ("min", "max") if not limit_of(profile, "green", side)
+    ]
+    is_complete = switch.system is SONIC or len(sides) == 1
+    for field in sides if is_complete else ():
+        yield f"{field} is missing: the whole memory is the threshold", "a size in bytes"
+
+
+def limit_of(profile: Mapping[str, Any], colour: str, side: str) -> int | None:
+    """Return a threshold of marking, which is that of WRED unless it has one of its own."""
+    field = f"{colour}_{side}_threshold"
+    return size_of(profile.get(f"ecn_{field}", profile.get(field)))
 
 
 def _largest_pool(switch: ConfiguredSwitch) -> int:
@@ -158,6 +173,8 @@ def watchdog(site: Configurations) -> Iterator[LintFault]:
             yield LintFault(switch.file, port.name, found, "every lossless priority")
 
 
+ACTIONS = ("drop", "forward")
+"""Actions of SONiC's watchdog that end a storm."""
 REPORTING = ("alert", "notify-only")
 """Actions of the watchdog that only report."""
 
@@ -178,9 +195,23 @@ def watchdog_times(site: Configurations) -> Iterator[LintFault]:
             if entry.get("action") in REPORTING:
                 found = f"action {entry['action']} reports a storm and lets it go on"
                 yield LintFault(switch.file, place, found, "drop")
+            for found, expected in _rejected(switch, name, entry):
+                yield LintFault(switch.file, place, found, expected)
             for field in (one for one in system.times_ms if one in entry):
                 for found, expected in _time(system, field, str(entry[field]), poll or 0):
                     yield LintFault(switch.file, place, found, expected)
+
+
+def _rejected(
+    switch: ConfiguredSwitch, name: str, entry: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Find entries that pfcwdorch of SONiC rejects: without a time, or with another action."""
+    if switch.system is not SONIC or name == "GLOBAL":
+        return
+    if "detection_time" not in entry:
+        yield "no detection_time", "a time in milliseconds, as 200"
+    if entry.get("action", ACTIONS[0]) not in (*ACTIONS, *REPORTING):
+        yield f"action {str(entry['action'])[:20]}", " or ".join(ACTIONS)
 
 
 def _time(system: System, field: str, text: str, poll_ms: int) -> Iterator[tuple[str, str]]:
