@@ -6,14 +6,14 @@ use etherweave_kernel::LocalIndex;
 use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, Priority, Time};
 use etherweave_topology::LinkClass;
 
+use crate::engine::schedule::Scheduler;
 use crate::fluid::{Branches, Tables};
 use crate::frame::size;
 use crate::host::{Bus, HostInterface};
 use crate::indices::PortIndex;
-use crate::params::{EcnMarking, FlowControl, Forwarding, NicParams, RoceVersion, SimParams, Transport};
+use crate::params::{EcnMarking, FlowControl, Forwarding, MpiParams, NicParams, RoceVersion, SimParams, Transport};
 use crate::switch::buffer::{BufferSizes, Limit};
 use crate::switch::per_packet::PreparedRouting;
-use crate::switch::schedule::Scheduler;
 
 /// See the module.
 pub(crate) struct RunConstants {
@@ -140,6 +140,11 @@ impl RunConstants {
     /// Whether hosts use TCP.
     pub fn is_in_kernel(&self) -> bool {
         self.params.transport.is_in_kernel()
+    }
+
+    /// MPI over the transport in use.
+    pub fn mpi(&self) -> &MpiParams {
+        self.params.transport.mpi(&self.params.host).0
     }
 
     /// Headroom of a group at a port that needs `bytes` of it: a lossy group has none.

@@ -11,6 +11,8 @@ use crate::build::credit_memory;
 use crate::constants::RunConstants;
 use crate::engine::Shard;
 use crate::engine::event::Event;
+use crate::engine::paused::Paused;
+use crate::engine::port::Port;
 use crate::host::{Endpoint, Host, IterationRow, RankState, ReceiveQueue, TcpState, Thread};
 use crate::packet::Packet;
 use crate::params::{SimParams, SwitchModel, Transport};
@@ -18,8 +20,6 @@ use crate::report::{FlowRow, PortRow, StreamRow};
 use crate::switch::Switch;
 use crate::switch::buffer::Group;
 use crate::switch::input_queued::CrossbarPort;
-use crate::switch::paused::Paused;
-use crate::switch::port::Port;
 use crate::transport::roce::Congestion;
 
 /// What an allocation takes beside its content [B], about.

@@ -4,7 +4,7 @@
 //! - [`Simulation::build`] divides it into shards, [`Simulation::run`] serves events until the jobs are done, and
 //!   [`Simulation::report`] returns what was measured.
 //!
-//! The main loop is `Shard::serve` in `engine/serve.rs`; a packet's path starts in `host/nic.rs`, crosses
+//! The main loop is `Shard::serve` in `engine/shard.rs`; a packet's path starts in `host/nic.rs`, crosses
 //! `switch/forward.rs` and ends in `host/roce.rs` or `host/softirq.rs`.
 //!
 //! Guarantees: the same experiment gives the same report on any number of threads and processes; packets made are
@@ -38,6 +38,7 @@ pub use build::{CONNECTIONS_MAX, Experiment, Job, Paths, PortBuffer, port_buffer
 pub use capture::{Capture, Captured, CapturedFrame};
 pub use constants::{headroom, largest_packet, pause_quanta_min};
 pub use degraded::DegradedLink;
+pub use engine::paused::PauseCounters;
 pub use engine::{Finish, Progress, Simulation};
 pub use estimate::RunMemory;
 pub use fingerprint::Fingerprint;
@@ -49,5 +50,4 @@ pub use report::{
     SampledFlowName, SampledPortName, Samples, SleepRow, StreamRow, Totals, TransferRow,
 };
 pub use sampling::{FlowSelection, Sampling};
-pub use switch::paused::PauseCounters;
 pub use switch::per_packet::PreparedRouting;

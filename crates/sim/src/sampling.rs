@@ -181,91 +181,83 @@ impl Sampler {
             samples: ShardSamples::default(),
         }
     }
-}
 
-impl Shard {
     /// When the next sample is due, if it is until `end`.
     #[inline]
-    pub(crate) fn next_sample(&self, end: Time) -> Option<Time> {
-        let next = self.sampler.as_ref()?.next;
-        (next <= end).then_some(next)
+    pub(crate) fn due(&self, end: Time) -> Option<Time> {
+        (self.next <= end).then_some(self.next)
     }
 
-    /// Takes the sample that is due now: all events before it have been served.
+    /// Takes the sample of a shard that is due now: all events before it have been served.
     #[cold]
-    pub(crate) fn take_sample(&mut self, now: Time) {
-        self.add_sample(now);
-        if let Some(sampler) = &mut self.sampler {
-            let next = now + sampler.period;
-            sampler.next = if next <= sampler.until { next } else { Time::MAX };
-        }
+    pub(crate) fn take(&mut self, now: Time, shard: &Shard) {
+        self.add(now, shard);
+        let next = now + self.period;
+        self.next = if next <= self.until { next } else { Time::MAX };
     }
 
     /// Takes what is still due, and a last sample at the end of the run, which lies before the end of its last window.
-    pub(crate) fn end_samples(&mut self, end: Time) {
-        while let Some(time) = self.next_sample(end) {
-            self.take_sample(time);
+    pub(crate) fn end(&mut self, end: Time, shard: &Shard) {
+        while let Some(time) = self.due(end) {
+            self.take(time, shard);
         }
-        let Some(sampler) = &mut self.sampler else { return };
-        sampler.samples.truncate(end);
-        if end <= sampler.until && !sampler.samples.times.is_empty() {
-            self.add_sample(end);
+        self.samples.truncate(end);
+        if end <= self.until && !self.samples.times.is_empty() {
+            self.add(end, shard);
         }
     }
 
-    fn add_sample(&mut self, now: Time) {
-        let Some(mut sampler) = self.sampler.take() else { return };
-        let samples = &mut sampler.samples;
+    fn add(&mut self, now: Time, shard: &Shard) {
+        let samples = &mut self.samples;
         samples.times.push(now);
-        let ports = sampler.ports.iter().zip(&samples.ports);
-        samples.port_samples.extend(ports.map(|(&port, sampled)| self.port_sample(now, port, sampled.priority)));
-        samples.flow_samples.extend(sampler.flows.iter().map(|&endpoint| self.flow_sample(now, endpoint)));
-        self.sampler = Some(sampler);
+        let ports = self.ports.iter().zip(&samples.ports);
+        samples.port_samples.extend(ports.map(|(&port, sampled)| port_sample(shard, now, port, sampled.priority)));
+        samples.flow_samples.extend(self.flows.iter().map(|&endpoint| flow_sample(shard, now, endpoint)));
     }
+}
 
-    fn port_sample(&self, now: Time, index: PortIndex, priority: u8) -> PortSample {
-        let port = &self.wires.ports[index];
-        let bit = usize::from(priority);
-        let counters = port.counters(bit);
-        let (rx_pause, tx_pause) = port.paused().durations(now, self.held_pauses(index), bit);
-        PortSample {
-            occupancy: self.occupancy(now, index, priority),
-            tx_bytes: counters.tx_bytes,
-            drops: counters.drops,
-            marks: counters.marks,
-            rx_pause,
-            tx_pause,
-            credit_wait: self.wires.credits.wait_until(now, index, bit),
+fn port_sample(shard: &Shard, now: Time, index: PortIndex, priority: u8) -> PortSample {
+    let port = &shard.wires.ports[index];
+    let bit = usize::from(priority);
+    let counters = port.counters(bit);
+    let (rx_pause, tx_pause) = port.paused().durations(now, shard.held_pauses(index), bit);
+    PortSample {
+        occupancy: occupancy(shard, now, index, priority),
+        tx_bytes: counters.tx_bytes,
+        drops: counters.drops,
+        marks: counters.marks,
+        rx_pause,
+        tx_pause,
+        credit_wait: shard.wires.credits.wait_until(now, index, bit),
+    }
+}
+
+fn occupancy(shard: &Shard, now: Time, index: PortIndex, priority: u8) -> u64 {
+    match shard.wires.host_of_port(index) {
+        Some(host) => {
+            let nic = &shard.hosts.nics.hosts[host].nic;
+            shard.wires.constants.nic.rate.bytes_in(nic.buffer.backlog(now)).get()
+        }
+        None if shard.switches.crossbars.are_used() => {
+            shard.switches.crossbars.queued(index, usize::from(priority)).0.into()
+        }
+        None => {
+            let class = shard.wires.constants.scheduler.class(priority);
+            shard.wires.ports[index].queue(class).bytes.into()
         }
     }
+}
 
-    fn occupancy(&self, now: Time, index: PortIndex, priority: u8) -> u64 {
-        match self.wires.host_of_port(index) {
-            Some(host) => {
-                let nic = &self.hosts.nics.hosts[host].nic;
-                self.wires.constants.nic.rate.bytes_in(nic.buffer.backlog(now)).get()
-            }
-            None if self.switches.crossbars.are_used() => {
-                self.switches.crossbars.queued(index, usize::from(priority)).0.into()
-            }
-            None => {
-                let class = self.wires.constants.scheduler.class(priority);
-                self.wires.ports[index].queue(class).bytes.into()
-            }
-        }
-    }
-
-    fn flow_sample(&self, now: Time, endpoint: EndpointIndex) -> FlowSample {
-        let protocol = &self.hosts.nics.endpoints[endpoint].protocol;
-        let (sent, state) = (protocol.sent(), protocol.send_state(now, &self.wires.constants));
-        FlowSample {
-            bytes: sent.bytes,
-            packets: sent.packets,
-            retransmissions: sent.retransmissions,
-            timeouts: sent.timeouts,
-            window: state.window,
-            in_flight: state.in_flight,
-            rate: state.rate.map_or(0, |rate| rate.as_bps()),
-        }
+fn flow_sample(shard: &Shard, now: Time, endpoint: EndpointIndex) -> FlowSample {
+    let protocol = &shard.hosts.nics.endpoints[endpoint].protocol;
+    let (sent, state) = (protocol.sent(), protocol.send_state(now, &shard.wires.constants));
+    FlowSample {
+        bytes: sent.bytes,
+        packets: sent.packets,
+        retransmissions: sent.retransmissions,
+        timeouts: sent.timeouts,
+        window: state.window,
+        in_flight: state.in_flight,
+        rate: state.rate.map_or(0, |rate| rate.as_bps()),
     }
 }

@@ -6,10 +6,10 @@ use etherweave_topology::{Channel, Node, Topology, reverse};
 use super::delays::{delay, pause_delay};
 use super::params;
 use crate::constants::{RunConstants, headroom};
+use crate::engine::credits::PortCredits;
 use crate::frame::size;
 use crate::params::{Credits, FlowControl, SimParams, SwitchModel, Threshold};
 use crate::switch::buffer::BufferSizes;
-use crate::switch::credits::PortCredits;
 
 /// The buffer of a switch port for each lossless priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

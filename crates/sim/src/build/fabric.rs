@@ -11,14 +11,14 @@ use super::delays::{delay, pause_delay};
 use super::layout::{Layout, nodes};
 use crate::constants::RunConstants;
 use crate::engine::Shard;
+use crate::engine::credits::CreditCounters;
+use crate::engine::port::{Owner, Peer, PeerLink, Port};
+use crate::engine::shaper::Shaper;
+use crate::engine::sleep::SleepingTransmitter;
 use crate::host::Host;
 use crate::params::FlowControl;
 use crate::switch::Switch;
 use crate::switch::buffer::{Group, SharedBuffer};
-use crate::switch::credits::CreditCounters;
-use crate::switch::port::{Owner, Peer, PeerLink, Port};
-use crate::switch::shaper::Shaper;
-use crate::switch::sleep::SleepingTransmitter;
 
 /// Events in the microsecond ahead, per port, about: sizes the queue's buckets.
 const EVENTS_PER_PORT: u64 = 2;

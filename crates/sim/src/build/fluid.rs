@@ -7,12 +7,12 @@ use etherweave_primitives::{BitRate, InputError, InputErrors};
 use super::{Experiment, Paths};
 use crate::constants::RunConstants;
 use crate::engine::Shard;
+use crate::engine::impaired_link::Background;
+use crate::engine::port::Owner;
 use crate::fluid::{BesidePackets, Fluid, FluidParams, MESSAGE_PARTS, QueueLimits, SEGMENT_PARTS};
 use crate::host::fluid::{NOWHERE, packet_time};
 use crate::indices::PortIndex;
 use crate::params::{SwitchModel, SwitchParams, Threshold};
-use crate::switch::impaired_link::Background;
-use crate::switch::port::Owner;
 
 /// Whether messages of a job are simulated, and not its packets.
 pub(super) fn is_used(experiment: &Experiment) -> bool {

@@ -12,6 +12,7 @@ use super::{Experiment, Job, too_large};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::engine::memory::prefer_huge_pages;
+use crate::engine::port::{Owner, PeerLink};
 use crate::frame::ethernet::ip;
 use crate::frame::tcp;
 use crate::host::rss::{self, Socket};
@@ -21,7 +22,6 @@ use crate::host::{
 };
 use crate::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use crate::params::{CoreParams, HostParams};
-use crate::switch::port::{Owner, PeerLink};
 use crate::transport::ShortQueue;
 
 /// Rejects jobs that do not fit their hosts.

@@ -6,7 +6,7 @@ use etherweave_topology::reverse;
 use super::Experiment;
 use super::layout::Layout;
 use crate::engine::Shard;
-use crate::switch::impaired_link::LinkOutage;
+use crate::engine::impaired_link::LinkOutage;
 
 /// Rejects outages that end before they begin.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {

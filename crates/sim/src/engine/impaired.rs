@@ -8,11 +8,11 @@ use etherweave_primitives::{Duration, Time};
 
 use super::event::{EventKey, Kind};
 use crate::engine::Wires;
+use crate::engine::impaired_link::ImpairedLink;
+use crate::engine::port::PeerLink;
 use crate::fluid::Crossing;
 use crate::indices::PortIndex;
 use crate::packet::{Handle, Packet};
-use crate::switch::impaired_link::ImpairedLink;
-use crate::switch::port::PeerLink;
 
 impl Wires {
     /// The impaired link of a port, made at the first call.

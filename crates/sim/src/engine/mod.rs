@@ -18,15 +18,26 @@
 //! the egress port; when it must wait, also the ingress counter of the switch.
 
 mod capture;
+mod credit_flow;
+pub(crate) mod credits;
+mod egress;
 pub mod event;
+mod fetch;
 pub(crate) mod impaired;
+pub(crate) mod impaired_link;
 pub(crate) mod memory;
 mod outbox;
+mod pause;
+pub mod paused;
+pub mod port;
 pub mod queue;
 mod remote;
 mod run;
-mod serve;
+pub mod schedule;
+pub mod shaper;
 mod shard;
+pub mod sleep;
+mod telemetry;
 mod totals;
 mod wires;
 

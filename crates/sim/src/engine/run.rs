@@ -9,6 +9,7 @@ use etherweave_primitives::{Duration, Time};
 use super::remote::{RunState, WorkerOutbox, post};
 use super::shard::Shard;
 use super::totals::ShardTotals;
+use crate::frame::pause::priorities;
 
 /// Simulated time between two reports of progress, at least.
 const REPORT_WINDOW: Duration = Duration::from_us(20);
@@ -91,13 +92,7 @@ impl Simulation {
         if reason == StopReason::TimeLimit {
             self.end = end;
         }
-        for shard in &mut self.shards {
-            shard.settle_pauses(self.end);
-            shard.wires.credits.settle(self.end);
-            shard.switches.crossbars.end(self.end);
-            shard.end_samples(self.end);
-            shard.wires.assert_ports_within_capacity(self.end);
-        }
+        self.shards.iter_mut().for_each(|shard| shard.end(self.end));
         self.assert_credits_are_conserved();
         self.deadlock = self.deadlock(processes);
         let is_deadlocked = processes.share(u64::from(self.deadlock.is_some())).into_iter().any(|has_one| has_one > 0);
@@ -269,5 +264,37 @@ impl RunState {
         }
         let ShardTotals { unfinished, last_progress, .. } = shard.wires.totals;
         self.with(RunState { next, unfinished, last_progress, is_stopped: false })
+    }
+}
+
+impl Simulation {
+    /// Credits are neither lost nor made up: what a sender may send, what it has granted and not sent, what is on the
+    /// wire, what the receiver holds and what is on its way back are the receiver's buffer.
+    ///
+    /// # Panics
+    /// When they are not.
+    pub(crate) fn assert_credits_are_conserved(&self) {
+        if self.shards.iter().all(|shard| !shard.wires.credits.are_used()) {
+            return;
+        }
+        let travelling: Vec<_> = self.shards.iter().map(|shard| shard.wires.travelling()).collect();
+        for (shard, here) in self.shards.iter().zip(&travelling) {
+            for (index, port) in shard.wires.credits.ports.entries() {
+                let peer = shard.wires.ports[index].peer;
+                let (Some(far), far_port) = (self.shard(shard.wires.impaired_links.shard_at(peer.link)), peer.port)
+                else {
+                    continue;
+                };
+                let arriving = &travelling[(far.wires.id - self.shards[0].wires.id) as usize][far_port];
+                for priority in priorities(shard.wires.credits.priorities) {
+                    let channel = &port.channels[priority];
+                    let held = far.wires.credits.ports[far_port].channels[priority].held;
+                    let on_wire = arriving[priority].packets;
+                    let granted = shard.switches.granted(&shard.wires, index)[priority];
+                    let sum = channel.available + granted + on_wire + held + here[index][priority].credits;
+                    assert_eq!(sum, channel.limit, "credits of priority {priority} of port {index:?}");
+                }
+            }
+        }
     }
 }

@@ -6,9 +6,13 @@ use std::sync::Arc;
 
 use etherweave_kernel::IndexVec;
 use etherweave_primitives::{ChannelId, Duration, Time};
+use etherweave_topology::LinkClass;
 
+use super::credits::CreditCounters;
 use super::event::{Event, EventKey, Kind, PrefetchHint};
+use super::impaired_link::ImpairedLinks;
 use super::outbox::ShardOutbox;
+use super::port::{Owner, Peer, PeerLink, Port};
 use super::queue::EventQueue;
 use super::totals::ShardTotals;
 use crate::captured_port::CapturedPort;
@@ -18,9 +22,7 @@ use crate::fluid::Fluid;
 use crate::indices::{HostIndex, PortIndex, SwitchIndex};
 use crate::losses::ResentData;
 use crate::packet::{Handle, Packet, PacketKind, Packets};
-use crate::switch::credits::CreditCounters;
-use crate::switch::impaired_link::ImpairedLinks;
-use crate::switch::port::{Owner, Peer, PeerLink, Port};
+use crate::switch::per_packet::PreparedRouting;
 
 /// See the module.
 pub(crate) struct Wires {
@@ -281,5 +283,26 @@ impl Wires {
             Owner::Switch(_) => None,
             Owner::Host(host) => Some(host),
         }
+    }
+
+    /// Adds an arrival to the fingerprint of the run, where there is one.
+    #[inline]
+    pub(super) fn note_arrival(&mut self, port: PortIndex, handle: Handle) {
+        if let Some(fingerprint) = &mut self.fingerprint {
+            fingerprint.add(self.now, self.channels[port], &self.packets[handle]);
+        }
+    }
+
+    /// What decides for every packet.
+    ///
+    /// # Panics
+    /// When paths are chosen per flow.
+    pub fn packet_routing(&self) -> &PreparedRouting {
+        self.constants.packet_routing.as_ref().expect("packets are routed one by one")
+    }
+
+    /// The class of the link of a port.
+    pub fn link_class(&self, port: PortIndex) -> LinkClass {
+        self.constants.link_classes[self.channels[port].index()]
     }
 }

@@ -4,9 +4,9 @@ use etherweave_primitives::Time;
 
 use super::message::Message;
 use super::protocol::Protocol;
+use crate::engine::port::{Peer, PeerLink};
 use crate::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use crate::packet::{NO_PACKET, NO_SIDE, Packet, PacketKind};
-use crate::switch::port::{Peer, PeerLink};
 use crate::transport::ShortQueue;
 
 /// See the module. In cache lines, counted from 0: whoever sends needs the first three, whoever receives data the first

@@ -159,7 +159,7 @@ impl Nics {
     /// A connection begins to send.
     fn fluid_start(&mut self, wires: &mut Wires, endpoint: EndpointIndex, load: &Load) {
         let (now, links) = (wires.now, self.fluid_links(wires, endpoint));
-        let window = self.endpoints[endpoint].fluid().window.unwrap_or_else(|| wires.fluid_window(&links));
+        let window = self.endpoints[endpoint].fluid().window.unwrap_or_else(|| fluid_window(wires, &links));
         let state = self.endpoints[endpoint].fluid();
         (state.window, state.is_fed) = (Some(window), load.until > now);
         let fed = Window { bytes: load.wire as f64, round: load.until.since(now).as_ps() as f64 };
@@ -171,7 +171,7 @@ impl Nics {
         let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
         let place = fluid.begin(now, endpoint, both, window, wire, wires.constants.fluid_tables());
         *self.active_place(endpoint) = place;
-        wires.expect_fluid();
+        expect_fluid(wires);
     }
 
     /// Where a connection, in packets or not, stands among the active.
@@ -195,7 +195,7 @@ impl Nics {
         let constants = std::sync::Arc::clone(&wires.constants);
         let wire = load(bytes, 0, operation, super::roce::params(&constants), &constants.overheads).wire as f64;
         let links = self.fluid_links(wires, endpoint);
-        let window = wires.fluid_window(&links);
+        let window = fluid_window(wires, &links);
         let (now, place) = (wires.now, *self.active_place(endpoint));
         if place == NOWHERE {
             let window = Window { bytes: window.bytes.min(wire), ..window };
@@ -203,7 +203,7 @@ impl Nics {
         }
         let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
         fluid.widen(now, place, wire, window.bytes);
-        wires.expect_fluid();
+        expect_fluid(wires);
     }
 
     /// All that a connection in packets had to send has arrived.
@@ -212,7 +212,7 @@ impl Nics {
     pub(super) fn packets_acknowledged(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         if *self.active_place(endpoint) != NOWHERE {
             self.fluid_end(wires, endpoint);
-            wires.expect_fluid();
+            expect_fluid(wires);
         }
     }
 
@@ -251,7 +251,7 @@ impl Nics {
         if fluid.scheduled <= now {
             fluid.scheduled = Time::MAX;
         }
-        wires.expect_fluid();
+        expect_fluid(wires);
     }
 
     fn fluid_ended(&mut self, wires: &mut Wires) -> Option<EndpointIndex> {
@@ -271,9 +271,9 @@ impl Nics {
         // What it took at its rate includes a packet on the slowest link.
         let slowest = |(port, _): (PortIndex, f64)| wires.ports[port].serialization_time(load.largest);
         let of_packet = links.shares(wires.constants.fluid_tables()).map(slowest).max().unwrap_or(Duration::ZERO);
-        let latency = wires.fluid_latency(&links, load.largest);
+        let latency = fluid_latency(wires, &links, load.largest);
         let before = self.endpoints[endpoint].fluid().in_network.iter().map(|load| load.packets).sum();
-        let late = wires.fluid_lateness(&links, place, before, &load);
+        let late = fluid_lateness(wires, &links, place, before, &load);
         let arrives = now + (latency - of_packet.min(latency)) + late;
         let state = self.endpoints[endpoint].fluid();
         state.arrives = state.arrives.max(arrives);
@@ -351,7 +351,7 @@ impl Hosts {
             self.deliver(wires, remote, message);
         }
         let links = self.nics.fluid_links(wires, remote);
-        let latency = wires.fluid_latency(&links, wires.constants.overheads.ack);
+        let latency = fluid_latency(wires, &links, wires.constants.overheads.ack);
         self.nics.endpoints[endpoint].fluid().acknowledged = load.end;
         if self.nics.endpoints[endpoint].owner_waits_for != u64::MAX {
             let port = self.nics.hosts[self.nics.endpoints[endpoint].host].port;
@@ -368,60 +368,58 @@ impl Hosts {
     }
 }
 
-impl Wires {
-    /// The window of a connection, and the time until a full packet of it is acknowledged: the responder waits for
-    /// `ack_every` packets.
-    fn fluid_window(&self, links: &Links) -> Window {
-        let constants = &self.constants;
-        let (packet, acknowledgement) = (constants.largest_frame, constants.overheads.ack);
-        let round = self.fluid_latency(links, packet) + self.fluid_latency(links, acknowledgement);
-        let Some(params) = constants.params.transport.roce() else { return Window::OPEN };
-        let mut packets = params.window.get() as f64 / params.path_mtu.get() as f64;
-        if params.reliability == Reliability::SelectiveRepeat {
-            packets = packets.min(f64::from(params.psn_range));
-        }
-        let ports = links.shares(constants.fluid_tables()).map(|(port, _)| &self.ports[port]);
-        let gap = ports.map(|port| port.serialization_time(packet)).max().unwrap_or(Duration::ZERO);
-        let round = round.as_ps() as f64 + (f64::from(params.ack_every).min(packets) - 1.0) * gap.as_ps() as f64;
-        let bytes = packets * f64::from(packet);
-        // HPCC keeps links below a part of their rate.
-        let most = params.hpcc.as_ref().map_or(f64::INFINITY, |hpcc| f64::from(hpcc.utilisation) / 100.0);
-        Window { bytes: bytes.min(most * round * f64::from(packet) / gap.as_ps() as f64), round }
+/// The window of a connection, and the time until a full packet of it is acknowledged: the responder waits for
+/// `ack_every` packets.
+fn fluid_window(wires: &Wires, links: &Links) -> Window {
+    let constants = &wires.constants;
+    let (packet, acknowledgement) = (constants.largest_frame, constants.overheads.ack);
+    let round = fluid_latency(wires, links, packet) + fluid_latency(wires, links, acknowledgement);
+    let Some(params) = constants.params.transport.roce() else { return Window::OPEN };
+    let mut packets = params.window.get() as f64 / params.path_mtu.get() as f64;
+    if params.reliability == Reliability::SelectiveRepeat {
+        packets = packets.min(f64::from(params.psn_range));
     }
+    let ports = links.shares(constants.fluid_tables()).map(|(port, _)| &wires.ports[port]);
+    let gap = ports.map(|port| port.serialization_time(packet)).max().unwrap_or(Duration::ZERO);
+    let round = round.as_ps() as f64 + (f64::from(params.ack_every).min(packets) - 1.0) * gap.as_ps() as f64;
+    let bytes = packets * f64::from(packet);
+    // HPCC keeps links below a part of their rate.
+    let most = params.hpcc.as_ref().map_or(f64::INFINITY, |hpcc| f64::from(hpcc.utilisation) / 100.0);
+    Window { bytes: bytes.min(most * round * f64::from(packet) / gap.as_ps() as f64), round }
+}
 
-    /// Mean time over its paths from the first bit of a lone packet to its arrival.
-    pub(super) fn fluid_latency(&self, links: &Links, wire: u32) -> Duration {
-        let hop = |(port, share): (PortIndex, f64)| {
-            let port = &self.ports[port];
-            share * (port.serialization_time(wire).min(port.header_time) + port.delay).as_ps() as f64
-        };
-        Duration::from_ps(links.shares(self.constants.fluid_tables()).map(hop).sum::<f64>().round() as u64)
-    }
+/// Mean time over its paths from the first bit of a lone packet to its arrival.
+pub(super) fn fluid_latency(wires: &Wires, links: &Links, wire: u32) -> Duration {
+    let hop = |(port, share): (PortIndex, f64)| {
+        let port = &wires.ports[port];
+        share * (port.serialization_time(wire).min(port.header_time) + port.delay).as_ps() as f64
+    };
+    Duration::from_ps(links.shares(wires.constants.fluid_tables()).map(hop).sum::<f64>().round() as u64)
+}
 
-    /// How much later the last packet of a message, and of those `before` it that have not arrived, arrives than at the
-    /// mean latency, where paths have several.
-    fn fluid_lateness(&self, links: &Links, place: u32, before: u64, load: &Load) -> Duration {
-        let latencies = links.latencies(self.constants.fluid_tables());
-        let Some(params) = self.constants.params.transport.roce().filter(|_| !latencies.is_empty()) else {
-            return Duration::ZERO;
-        };
-        let fluid = self.fluid.as_ref().expect("a run in flow-level mode has it");
-        let missing = load.packets * params.path_mtu.get() - load.bytes;
-        let gap = f64::from(load.largest) / fluid.rate(place);
-        let tail = (u64::from(load.largest).saturating_sub(missing)) as f64 / fluid.rate(place);
-        let late = lateness(latencies, Departures { packets: before + load.packets, gap, tail });
-        Duration::from_ps(late.max(0.0).round() as u64)
-    }
+/// How much later the last packet of a message, and of those `before` it that have not arrived, arrives than at the
+/// mean latency, where paths have several.
+fn fluid_lateness(wires: &Wires, links: &Links, place: u32, before: u64, load: &Load) -> Duration {
+    let latencies = links.latencies(wires.constants.fluid_tables());
+    let Some(params) = wires.constants.params.transport.roce().filter(|_| !latencies.is_empty()) else {
+        return Duration::ZERO;
+    };
+    let fluid = wires.fluid.as_ref().expect("a run in flow-level mode has it");
+    let missing = load.packets * params.path_mtu.get() - load.bytes;
+    let gap = f64::from(load.largest) / fluid.rate(place);
+    let tail = (u64::from(load.largest).saturating_sub(missing)) as f64 / fluid.rate(place);
+    let late = lateness(latencies, Departures { packets: before + load.packets, gap, tail });
+    Duration::from_ps(late.max(0.0).round() as u64)
+}
 
-    /// Sees to it that an event comes when something ends or rates change.
-    fn expect_fluid(&mut self) {
-        let fluid = self.fluid.as_mut().expect("a run in flow-level mode has it");
-        let next = fluid.next();
-        if next < fluid.scheduled {
-            fluid.scheduled = next;
-            // After all else at that time, so that what begins at once shares links at once.
-            self.schedule_at(next, PortIndex::new(u32::MAX), Kind::FluidDue, 0);
-        }
+/// Sees to it that an event comes when something ends or rates change.
+fn expect_fluid(wires: &mut Wires) {
+    let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+    let next = fluid.next();
+    if next < fluid.scheduled {
+        fluid.scheduled = next;
+        // After all else at that time, so that what begins at once shares links at once.
+        wires.schedule_at(next, PortIndex::new(u32::MAX), Kind::FluidDue, 0);
     }
 }
 

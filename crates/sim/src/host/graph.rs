@@ -13,6 +13,7 @@
 use etherweave_workload::{ExecutionStream, GraphOp};
 
 use super::activity::ActivityKind;
+use super::costs::{copy_cost, send_cost};
 use super::graph_state::{FIRST, GraphState, Request, RequestPart};
 use super::matching::{ANY_SOURCE, ANY_TAG, Envelope};
 use super::shared_memory::Neighbour;
@@ -116,7 +117,7 @@ impl Hosts {
                     _ => connection,
                 };
                 self.processors.graph(rank).streams.states[usize::from(stream)].connection = endpoint;
-                (endpoint, wires.send_cost(endpoint, tag, bytes, sent))
+                (endpoint, send_cost(&wires.constants, endpoint, tag, bytes, sent))
             }
             GraphOp::Receive { peer, .. } => {
                 let endpoint = peer.map(|peer| self.processors.rank(rank).endpoint_of(peer.get()));
@@ -126,7 +127,7 @@ impl Hosts {
                 (ANY_SOURCE, TaskCost::of(duration + self.processors.rank(rank).interruptions(duration)))
             }
             GraphOp::Compute { duration } => (ANY_SOURCE, TaskCost::of(duration)),
-            GraphOp::Copy { bytes } => (ANY_SOURCE, wires.copy_cost(bytes)),
+            GraphOp::Copy { bytes } => (ANY_SOURCE, copy_cost(&wires.constants, bytes)),
         };
         let hint = if endpoint == ANY_SOURCE || Neighbour::of(endpoint).is_some() {
             PrefetchHint::default()

@@ -5,9 +5,9 @@ use etherweave_primitives::Time;
 
 use super::{Core, Endpoint, Host, ReceiveQueue, Thread};
 use crate::engine::Wires;
+use crate::engine::port::Owner;
 use crate::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use crate::switch::per_packet::Flowlet;
-use crate::switch::port::Owner;
 
 /// NICs of a shard's hosts, the ends of their connections, and what kernels have received.
 #[derive(Default)]

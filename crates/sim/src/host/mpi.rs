@@ -9,22 +9,19 @@
 //!     TCP        sender ◄── clear to send ── receiver;   sender ── payload ──► receiver
 //! ```
 
-use etherweave_primitives::{Bytes, Duration};
 use etherweave_workload::Op;
-use etherweave_workload::collective::TAG_BASE;
 
+use super::costs::{EagerLimits, op_cost};
 use super::graph_state::{Request, RequestPart};
 use super::matching::{Envelope, Receive, Unexpected};
 use super::message::{Message, MessageKind};
 use super::rank::RankState;
 use super::shared_memory::Neighbour;
-use super::task_cost::TaskCost;
 use super::thread::{Role, Task};
 use crate::engine::Wires;
 use crate::engine::event::PrefetchHint;
 use crate::host::{Hosts, Nics, Processors};
 use crate::indices::{EndpointIndex, ThreadIndex};
-use crate::params::{MpiParams, SharedMemoryParams};
 use crate::transport::roce::Operation;
 
 /// Bytes of a READ request in the requester's stream: its RETH.
@@ -38,29 +35,6 @@ pub(super) fn operation(kind: MessageKind) -> Operation {
         MessageKind::AtomicRequest => Operation::AtomicRequest,
         MessageKind::AtomicResponse => Operation::AtomicResponse,
         _ => Operation::Write,
-    }
-}
-
-/// Longest messages that go without waiting for their receivers.
-#[derive(Clone, Copy)]
-struct EagerLimits {
-    any: Bytes,
-    of_collectives: Option<Bytes>,
-}
-
-impl EagerLimits {
-    fn of_mpi(mpi: &MpiParams) -> EagerLimits {
-        EagerLimits { any: mpi.eager_max, of_collectives: mpi.collective_eager_max }
-    }
-
-    fn of_shared_memory(memory: &SharedMemoryParams) -> EagerLimits {
-        EagerLimits { any: memory.eager_max, of_collectives: memory.collective_eager_max }
-    }
-
-    /// Whether a message goes without waiting for its receiver. Collectives send by blocking sends.
-    fn admit(self, tag: u32, bytes: u64) -> bool {
-        let of_collectives = self.of_collectives.filter(|_| tag >= TAG_BASE);
-        bytes <= of_collectives.unwrap_or(self.any).get()
     }
 }
 
@@ -138,7 +112,7 @@ impl Hosts {
             Op::Irecv { peer, .. } => (self.processors.rank(thread).endpoint_of(peer.get()), false),
             _ => (EndpointIndex::new(0), false),
         };
-        let cost = wires.op_cost(endpoint, op, sent);
+        let cost = op_cost(&wires.constants, endpoint, op, sent);
         let hint = match Neighbour::of(endpoint) {
             Some(_) => PrefetchHint::default(),
             None => PrefetchHint::endpoint(endpoint, sends),
@@ -425,52 +399,6 @@ impl Nics {
     }
 }
 
-impl Wires {
-    /// Processor time of an operation, or of the next fragment of a message. A TCP send writes what it can at once.
-    fn op_cost(&self, endpoint: EndpointIndex, op: Op, sent: u64) -> TaskCost {
-        match op {
-            Op::Isend { tag, bytes, .. } => self.send_cost(endpoint, tag, bytes, sent),
-            Op::OneSided { access, bytes, .. } => self.access_cost(endpoint, access, bytes),
-            Op::Irecv { .. } => TaskCost::of(self.constants.mpi().receive_overhead),
-            Op::Copy { bytes } => self.copy_cost(bytes),
-            Op::Compute { duration } => TaskCost::of(duration),
-            Op::Sleep { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => TaskCost::of(Duration::ZERO),
-        }
-    }
-
-    pub(super) fn send_cost(&self, endpoint: EndpointIndex, tag: u32, bytes: u64, sent: u64) -> TaskCost {
-        let (host, mpi) = (&self.constants.params.host, self.constants.mpi());
-        if Neighbour::of(endpoint).is_some() {
-            let memory = &host.shared_memory;
-            return memory.send_cost(if EagerLimits::of_shared_memory(memory).admit(tag, bytes) { bytes } else { 0 });
-        }
-        let eager = if EagerLimits::of_mpi(mpi).admit(tag, bytes) { mpi.piece(bytes, sent) } else { 0 };
-        if self.constants.is_in_kernel() {
-            let posted = TaskCost::of(mpi.send_overhead + host.cpu.send_call);
-            let buffered = posted.and_copy(mpi.eager_send_per_kib, eager);
-            buffered.and_copy(host.cpu.send_per_kib, mpi.header.get() + eager)
-        } else {
-            TaskCost::of(mpi.send_overhead).and_copy(mpi.eager_send_per_kib, eager)
-        }
-    }
-
-    /// Cost of a message to itself: both posts, the completion, and its copies.
-    pub(super) fn copy_cost(&self, bytes: u64) -> TaskCost {
-        let mpi = self.constants.mpi();
-        let posted = mpi.send_overhead + mpi.receive_overhead + mpi.handling_overhead;
-        TaskCost::of(posted).and_copy(mpi.self_per_kib, bytes)
-    }
-
-    /// Why a send to a peer waits for its receive.
-    pub(crate) fn reason_of_rendezvous(&self, endpoint: EndpointIndex) -> String {
-        let library = match Neighbour::of(endpoint) {
-            Some(_) => "shared_memory",
-            None => self.constants.params.transport.mpi(&self.constants.params.host).1,
-        };
-        format!("longer than host.{library}.eager_max")
-    }
-}
-
 impl Processors {
     /// Measured iterations of all ranks here: done, and in all.
     pub(crate) fn iterations(&self) -> (u64, u64) {
@@ -479,12 +407,5 @@ impl Processors {
             Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => None,
         });
         ranks.fold((0, 0), |(done, all), (more, total)| (done + more, all + total))
-    }
-}
-
-impl crate::constants::RunConstants {
-    /// MPI over the transport in use.
-    pub fn mpi(&self) -> &MpiParams {
-        self.params.transport.mpi(&self.params.host).0
     }
 }

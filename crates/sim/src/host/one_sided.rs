@@ -15,7 +15,6 @@ use etherweave_workload::Access;
 use super::message::{Message, MessageKind, OpenPut};
 use super::mpi::READ_REQUEST;
 use super::shared_memory::Neighbour;
-use super::task_cost::TaskCost;
 use super::thread::Task;
 use crate::engine::Wires;
 use crate::host::Hosts;
@@ -36,21 +35,6 @@ mod then {
     pub const PUT: u32 = 2;
     /// Give back the lock.
     pub const UNLOCK: u32 = 3;
-}
-
-impl Wires {
-    /// Processor time to ask for it: over TCP a put is copied into fragments.
-    pub(super) fn access_cost(&self, endpoint: EndpointIndex, access: Access, bytes: u64) -> TaskCost {
-        if Neighbour::of(endpoint).is_some() {
-            let memory = &self.constants.params.host.shared_memory;
-            let (written, read) = access.payload(bytes);
-            let calls = TaskCost::of(memory.send_overhead + memory.single_copy_overhead);
-            return calls.and_copy(memory.single_copy_per_kib, written + read);
-        }
-        let mpi = self.constants.mpi();
-        let copied = if self.constants.is_in_kernel() && access == Access::Put { bytes } else { 0 };
-        TaskCost::of(mpi.send_overhead).and_copy(mpi.eager_send_per_kib, copied)
-    }
 }
 
 impl Hosts {

@@ -9,7 +9,7 @@ use crate::engine::event::{Event, Kind};
 use crate::frame::size::SELECTIVE_BLOCK;
 use crate::host::{Hosts, Nics};
 use crate::indices::EndpointIndex;
-use crate::packet::{NO_SIDE, Packet, PacketKind, flags};
+use crate::packet::{NO_SIDE, Packet, PacketKind, Packets, flags};
 use crate::params::{Reliability, RoceParams};
 use crate::transport::roce::{
     Acknowledgement, Answer, DataArrival, DataPacket, Operation, Reception, Requester, Responder, SelectiveReport,
@@ -171,7 +171,7 @@ impl Nics {
         packet.word = answer.sequence;
         if let Some(report) = &answer.report {
             packet.side = side;
-            wires.attach(report, &mut packet);
+            attach(&mut wires.packets, report, &mut packet);
         }
         self.send_control(wires, endpoint, packet);
     }
@@ -261,20 +261,18 @@ impl Hosts {
     }
 }
 
-impl Wires {
-    /// Puts what selective repeat reports on an acknowledgement, which takes over the side entry of the packet that it
-    /// answers.
-    fn attach(&mut self, report: &SelectiveReport, packet: &mut Packet) {
-        packet.sent = report.sent;
-        packet.flags |= if report.is_marked { flags::ECN_ECHO } else { 0 };
-        let blocks = report.blocks.iter().filter(|block| !block.is_empty()).count() as u32;
-        if blocks > 0 {
-            packet.wire += blocks * SELECTIVE_BLOCK;
-            if packet.side == NO_SIDE {
-                packet.side = self.packets.insert_side(report.blocks);
-            } else {
-                *self.packets.side_mut(packet.side) = report.blocks;
-            }
+/// Puts what selective repeat reports on an acknowledgement, which takes over the side entry of the packet that it
+/// answers.
+fn attach(packets: &mut Packets, report: &SelectiveReport, packet: &mut Packet) {
+    packet.sent = report.sent;
+    packet.flags |= if report.is_marked { flags::ECN_ECHO } else { 0 };
+    let blocks = report.blocks.iter().filter(|block| !block.is_empty()).count() as u32;
+    if blocks > 0 {
+        packet.wire += blocks * SELECTIVE_BLOCK;
+        if packet.side == NO_SIDE {
+            packet.side = packets.insert_side(report.blocks);
+        } else {
+            *packets.side_mut(packet.side) = report.blocks;
         }
     }
 }

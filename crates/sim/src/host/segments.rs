@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use etherweave_primitives::{Duration, Time};
 
-use super::fluid::{FluidState, Load};
+use super::fluid::{FluidState, Load, fluid_latency};
 use crate::engine::Wires;
 use crate::engine::event::{EventKey, Kind};
 use crate::host::{Hosts, Nics};
@@ -203,8 +203,8 @@ impl Nics {
     fn enough(&self, wires: &Wires, endpoint: EndpointIndex) -> f64 {
         let links = [endpoint, self.endpoints[endpoint].remote].map(|endpoint| self.fluid_links(wires, endpoint));
         let constants = &wires.constants;
-        let there = wires.fluid_latency(&links[0], constants.largest_frame);
-        let back = wires.fluid_latency(&links[1], constants.overheads.ack);
+        let there = fluid_latency(wires, &links[0], constants.largest_frame);
+        let back = fluid_latency(wires, &links[1], constants.overheads.ack);
         let host = &constants.params.host;
         let interrupt = host.cpu.interrupt + host.receive.period_max();
         let fluid = wires.fluid.as_ref().expect("a run in flow-level mode has it");
@@ -246,7 +246,7 @@ impl Nics {
     /// Sends a control packet over an idle path.
     pub(super) fn send_idle(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: Packet) {
         let links = self.fluid_links(wires, endpoint);
-        let arrives = wires.now + wires.fluid_latency(&links, packet.wire);
+        let arrives = wires.now + fluid_latency(wires, &links, packet.wire);
         let peer = self.endpoints[endpoint].peer();
         let handle = wires.packets.insert(packet);
         wires.totals.created += 1;

@@ -8,13 +8,13 @@ use super::activities::{ActivityRow, EndRow, transfers};
 use super::far::{FarEnds, FarPort};
 use super::part::ReportPart;
 use super::{FailureRow, FlowRow, LosslessDrop, PortRow, Report, SleepRow, StreamRow, Totals};
+use crate::engine::impaired_link::{ImpairedLink, LinkOutage};
 use crate::engine::{Shard, ShardTotals, Simulation};
 use crate::fingerprint::Fingerprint;
 use crate::host::{ActivityLog, Endpoint, IterationRow, MessageEnd, ReceivedCounts, Role, SinkState};
 use crate::indices::PortIndex;
 use crate::losses::LostData;
 use crate::switch::buffer::Group;
-use crate::switch::impaired_link::{ImpairedLink, LinkOutage};
 
 impl Simulation {
     /// What has been measured so far.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use etherweave_kernel::{Exchange, Processes, wire};
 use etherweave_primitives::Priority;
 
+use crate::engine::port::Port;
 use crate::engine::{RunState, Simulation};
 use crate::host::{Endpoint, ReceivedCounts};
 use crate::indices::{EndpointIndex, PortIndex};
-use crate::switch::port::Port;
 
 /// What a port has counted that its peer reports.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -38,33 +38,31 @@ impl Simulation {
         LeftOut {
             held_back: of(counts.held_back(), shard.wires.constants.nic_pause_mask != 0),
             delayed: counts.delayed(),
-            lost: of(lost, shard.may_lose_packets()),
-            controlled: of(counts.limited(), shard.controls_congestion()),
-            overtaken: of(counts.overtaken(), shard.resends_what_is_overtaken()),
+            lost: of(lost, may_lose_packets(shard)),
+            controlled: of(counts.limited(), controls_congestion(shard)),
+            overtaken: of(counts.overtaken(), resends_what_is_overtaken(shard)),
             moderated: counts.moderated(),
         }
     }
 }
 
-impl Shard {
-    /// Whether connections are in a priority that no flow control protects.
-    fn may_lose_packets(&self) -> bool {
-        let credits = match &self.wires.constants.params.flow_control {
-            FlowControl::Credits(credits) => credits.mask(),
-            FlowControl::None {} | FlowControl::GlobalPause(_) | FlowControl::Pfc(_) => 0,
-        };
-        let is_lossy = |priority: u8| (self.wires.constants.nic_pause_mask | credits) & 1 << priority == 0;
-        self.hosts.nics.endpoints.iter().any(|endpoint| is_lossy(endpoint.priority))
-    }
+/// Whether connections are in a priority that no flow control protects.
+fn may_lose_packets(shard: &Shard) -> bool {
+    let credits = match &shard.wires.constants.params.flow_control {
+        FlowControl::Credits(credits) => credits.mask(),
+        FlowControl::None {} | FlowControl::GlobalPause(_) | FlowControl::Pfc(_) => 0,
+    };
+    let is_lossy = |priority: u8| (shard.wires.constants.nic_pause_mask | credits) & 1 << priority == 0;
+    shard.hosts.nics.endpoints.iter().any(|endpoint| is_lossy(endpoint.priority))
+}
 
-    /// Whether hosts slow down by what they see of queues before anything is lost.
-    fn controls_congestion(&self) -> bool {
-        let params = &self.wires.constants.params;
-        params.transport.slows_before_loss(params.switch.ecn.is_some())
-    }
+/// Whether hosts slow down by what they see of queues before anything is lost.
+fn controls_congestion(shard: &Shard) -> bool {
+    let params = &shard.wires.constants.params;
+    params.transport.slows_before_loss(params.switch.ecn.is_some())
+}
 
-    /// Whether connections take packets for lost that others have overtaken. Go-back-N is warned of before a run.
-    fn resends_what_is_overtaken(&self) -> bool {
-        self.wires.constants.params.transport.resends_overtaken()
-    }
+/// Whether connections take packets for lost that others have overtaken. Go-back-N is warned of before a run.
+fn resends_what_is_overtaken(shard: &Shard) -> bool {
+    shard.wires.constants.params.transport.resends_overtaken()
 }

@@ -13,9 +13,9 @@ use etherweave_primitives::{BitRate, Duration, Priority, Time};
 use etherweave_topology::{LinkClass, Topology};
 
 use crate::capture::Capture;
+use crate::engine::paused::PauseCounters;
 use crate::fingerprint::Fingerprint;
 use crate::host::IterationRow;
-use crate::switch::paused::PauseCounters;
 
 pub use activities::{ActivityRow, TransferRow};
 pub use left_out::LeftOut;

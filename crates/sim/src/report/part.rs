@@ -7,10 +7,10 @@ use etherweave_topology::{LinkClass, Topology};
 use super::activities::{ActivityRow, EndRow};
 use super::{FailureRow, FlowRow, LosslessDrop, PortRow, SleepRow, StreamRow};
 use crate::engine::ShardTotals;
+use crate::engine::paused::PauseCounters;
 use crate::fingerprint::Fingerprint;
 use crate::host::{ActivityKind, IterationRow, Protocol};
 use crate::losses::{Arrivals, LostData, Recovery, ResentData};
-use crate::switch::paused::PauseCounters;
 
 /// Rows of one process, each with what orders it among those of all.
 #[derive(Default)]

@@ -6,7 +6,9 @@ use etherweave_workload::GraphOp;
 
 use crate::engine::{Shard, Simulation};
 use crate::frame::pause::priorities;
-use crate::host::{ANY_SOURCE, ANY_TAG, Endpoint, Envelope, RankState, Receive, Role, SinkState, Thread};
+use crate::host::{
+    ANY_SOURCE, ANY_TAG, Endpoint, Envelope, RankState, Receive, Role, SinkState, Thread, reason_of_rendezvous,
+};
 
 /// Most requests of a rank that its line names.
 const NAMED_MAX: usize = 3;
@@ -113,7 +115,10 @@ fn unmatched_sends(shard: &Shard, job: u32, rank: &RankState) -> Vec<(RankKey, S
     let named = waiting.filter_map(|message| {
         let Envelope { endpoint, tag } = message.envelope;
         let send = send_text(rank.rank, tag, message.bytes);
-        Some(((job, rank.peer_of(endpoint)?), format!("{send}, {}", shard.wires.reason_of_rendezvous(endpoint))))
+        Some((
+            (job, rank.peer_of(endpoint)?),
+            format!("{send}, {}", reason_of_rendezvous(&shard.wires.constants, endpoint)),
+        ))
     });
     named.collect()
 }
@@ -151,7 +156,8 @@ fn posted_receive(rank: &RankState, receive: &Receive) -> String {
 fn graph_request(shard: &Shard, rank: &RankState, node: u32, op: GraphOp) -> String {
     match op {
         GraphOp::Send { peer, tag, bytes } => {
-            let reason = rank.endpoint_to(peer.get()).map(|endpoint| shard.wires.reason_of_rendezvous(endpoint));
+            let reason =
+                rank.endpoint_to(peer.get()).map(|endpoint| reason_of_rendezvous(&shard.wires.constants, endpoint));
             let send = send_text(peer.get(), tag, bytes);
             format!("{send} (operation {node}), {}", reason.unwrap_or_default())
         }

@@ -14,7 +14,7 @@ use etherweave_primitives::mix;
 
 use crate::engine::Wires;
 use crate::indices::PortIndex;
-use crate::packet::{Handle, NO_PACKET, Packet};
+use crate::packet::{Handle, NO_PACKET};
 use crate::params::MarkAt;
 use crate::switch::Switches;
 use crate::switch::buffer::Admission;
@@ -124,14 +124,6 @@ impl Switches {
         wires.ports[egress].queue_mut(class).bytes = rest;
         wires.mark(MarkAt::Enqueue, egress, class, last);
         wires.ports[egress].queue_mut(class).grow(bytes);
-    }
-}
-
-impl Wires {
-    /// Whether no flow control protects a packet.
-    fn is_lossy(&self, packet: &Packet) -> bool {
-        let group = self.constants.group_of_priority[usize::from(packet.priority)];
-        self.constants.pause_mask_of_group[group] == 0 && !self.credits.cover(packet.priority)
     }
 }
 

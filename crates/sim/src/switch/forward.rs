@@ -1,13 +1,9 @@
 //! The path of a packet through a switch: arrival, admission, queue, transmission.
 
-use etherweave_primitives::{Time, mix};
-
-use crate::engine::Shard;
 use crate::engine::Wires;
-use crate::engine::event::Kind;
 use crate::indices::{PortIndex, SwitchIndex};
-use crate::packet::{Handle, Packet, flags};
-use crate::params::{EcnMarking, MarkAt};
+use crate::packet::{Handle, Packet};
+use crate::params::MarkAt;
 use crate::switch::Switches;
 use crate::switch::buffer::Admission;
 
@@ -162,95 +158,4 @@ impl Switches {
         // Only then: a packet may leave by the port that it came in by, which an XON must not take from it.
         self.release(wires, egress, &held);
     }
-}
-
-impl Wires {
-    /// A cut-through packet bound for a faster output would underrun: it must be stored first.
-    #[inline(always)]
-    pub(super) fn must_wait_for_tail(&self, ingress: PortIndex, egress: PortIndex) -> bool {
-        self.constants.may_underrun && self.ports[egress].is_faster_than(&self.ports[ingress])
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn wait_for_tail(&mut self, ingress: PortIndex, handle: Handle) {
-        let time = self.tail_time(ingress, handle);
-        self.expect_packet(time, self.key(ingress, Kind::Stored, 0), handle);
-    }
-
-    /// When the tail of a packet is in whose head has come in by `ingress` now.
-    pub(crate) fn tail_time(&self, ingress: PortIndex, handle: Handle) -> Time {
-        let behind_head = match self.constants.is_cut_through {
-            true => self.packets[handle].wire.saturating_sub(self.constants.header_bytes),
-            false => 0,
-        };
-        self.now + self.ports[ingress].serialization_time(behind_head)
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn drop_packet(&mut self, egress: PortIndex, handle: Handle) -> bool {
-        let packet = self.packets.remove(handle);
-        self.packets.remove_side(packet.side);
-        let counters = self.ports[egress].counters_mut(usize::from(packet.priority));
-        counters.drops += 1;
-        counters.drop_bytes += u64::from(packet.wire);
-        self.totals.dropped += 1;
-        false
-    }
-
-    /// ECN: marks by the queue that the packet joins, or by what it leaves behind.
-    #[inline(always)]
-    pub(super) fn mark(&mut self, at: MarkAt, egress: PortIndex, class: usize, handle: Handle) {
-        let Some(ecn) = self.constants.ecn.filter(|ecn| ecn.mark_at == at) else { return };
-        let queued = self.ports[egress].queue(class).bytes;
-        let packet = &mut self.packets[handle];
-        if packet.has(flags::ECN_CAPABLE)
-            && is_marked(&ecn, queued, mix(self.constants.params.seed) ^ packet.offset ^ self.now.as_ps())
-        {
-            packet.flags |= flags::CONGESTION;
-            let priority = usize::from(packet.priority);
-            self.ports[egress].counters_mut(priority).marks += 1;
-        }
-    }
-
-    /// Takes the packet of a switch port whose turn it is among eligible classes, and says whether others wait.
-    #[inline(always)]
-    pub(super) fn take_next(&mut self, egress: PortIndex, eligible: u8) -> (Handle, bool) {
-        let port = &mut self.ports[egress];
-        let class = self.constants.scheduler.pick(port, eligible);
-        let handle = port.dequeue(class, &self.packets);
-        self.mark(MarkAt::Dequeue, egress, class, handle);
-        let port = &mut self.ports[egress];
-        let still_waits = port.waiting & 1 << class != 0;
-        self.constants.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
-        (handle, port.waiting != 0)
-    }
-}
-
-impl Shard {
-    /// Priorities that this port holds paused at its peer.
-    pub(crate) fn held_pauses(&self, port: PortIndex) -> u8 {
-        if let Some(host) = self.wires.host_of_port(port) {
-            return if self.hosts.nics.hosts[host].nic.is_pausing { self.wires.constants.nic_pause_mask } else { 0 };
-        }
-        let first = self.wires.constants.groups(port).start;
-        (0..self.wires.constants.group_count)
-            .filter(|&group| self.switches.groups[first + group].is_paused)
-            .fold(0, |mask, group| mask | self.wires.constants.pause_mask_of_group[group])
-    }
-}
-
-/// The marking decision: deterministic below and above the ramp, by a hash of the packet and the seed on it.
-fn is_marked(ecn: &EcnMarking, queued: u32, identity: u64) -> bool {
-    let (low, high) = (ecn.queue_min.get(), ecn.queue_max.get());
-    let queued = u64::from(queued);
-    if queued >= high {
-        return true;
-    }
-    if queued <= low {
-        return false;
-    }
-    let share = ecn.share_max * (queued - low) as f64 / (high - low) as f64;
-    (mix(identity) >> 11) as f64 / (1u64 << 53) as f64 <= share
 }

@@ -21,9 +21,9 @@ use std::collections::BTreeMap;
 use etherweave_kernel::IndexVec;
 use etherweave_primitives::{ByteTime, Duration, Priority, Time};
 
-use super::port::{ClassQueue, Port};
 use crate::engine::Wires;
 use crate::engine::event::Kind;
+use crate::engine::port::{ClassQueue, Port};
 use crate::frame::pause::priorities;
 use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::indices::{InputQueueIndex, PortIndex};
@@ -276,7 +276,7 @@ impl InputQueueIndex {
 
 impl Switches {
     /// A packet's head is in the input buffer of a switch.
-    pub(super) fn arrive_at_input(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
+    pub(crate) fn arrive_at_input(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
         wires.packets[handle].ingress = ingress;
         let packet = wires.packets[handle];
         let tail = wires.tail_time(ingress, handle);
@@ -477,7 +477,7 @@ impl Switches {
     }
 
     /// The link of an output is free.
-    pub(super) fn transmit_from_output(&mut self, wires: &mut Wires, egress: PortIndex) {
+    pub(crate) fn transmit_from_output(&mut self, wires: &mut Wires, egress: PortIndex) {
         let waiting = wires.ports[egress].waiting;
         if waiting != 0 {
             let (handle, others_wait) = wires.take_next(egress, waiting);
@@ -487,7 +487,7 @@ impl Switches {
     }
 
     /// Credits of an output have come back.
-    pub(super) fn credits_at_output(&mut self, wires: &mut Wires, egress: PortIndex, priority: u8) {
+    pub(crate) fn credits_at_output(&mut self, wires: &mut Wires, egress: PortIndex, priority: u8) {
         wires.credits.end_wait(egress, priority, wires.now);
         self.report_queue(wires, egress, priority);
         self.serve_output(wires, egress);
@@ -531,7 +531,7 @@ impl Switches {
     }
 
     /// Credits that packets in the queue of an output have taken, by priority.
-    pub(super) fn granted(&self, wires: &Wires, egress: PortIndex) -> [u32; Priority::COUNT] {
+    pub(crate) fn granted(&self, wires: &Wires, egress: PortIndex) -> [u32; Priority::COUNT] {
         let mut units = [0; Priority::COUNT];
         let port = &wires.ports[egress];
         let is_output = self.crossbars.are_used() && wires.host_of_port(egress).is_none();

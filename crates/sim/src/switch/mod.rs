@@ -10,17 +10,9 @@ pub(crate) mod contention;
 pub(crate) mod credits;
 pub(crate) mod forward;
 pub(crate) mod group_traffic;
-pub(crate) mod impaired_link;
 pub(crate) mod input_queued;
 pub(crate) mod neighbour_loads;
-pub mod pause;
-pub mod paused;
 pub(crate) mod per_packet;
-pub mod port;
-pub mod schedule;
-pub mod shaper;
-pub mod sleep;
 mod switches;
-mod telemetry;
 
 pub(crate) use switches::{Switch, Switches};

@@ -21,10 +21,10 @@ use etherweave_primitives::{Duration, Time};
 use etherweave_routing::Saturation;
 
 use crate::engine::Wires;
+use crate::engine::port::Owner;
 use crate::indices::{PortIndex, SwitchIndex};
 use crate::packet::PacketRoute;
 use crate::switch::Switches;
-use crate::switch::port::Owner;
 
 /// A queue has changed, or a group has sent to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -16,13 +16,13 @@ use etherweave_routing::{
 };
 use etherweave_topology::{LinkClass, Node, Topology};
 
-use super::credits::PortCredits;
 use super::group_traffic::GroupTraffic;
-use super::impaired_link::ImpairedLinks;
 use super::input_queued::Crossbars;
 use super::neighbour_loads::NeighbourLoads;
-use super::port::Port;
 use crate::engine::Wires;
+use crate::engine::credits::PortCredits;
+use crate::engine::impaired_link::ImpairedLinks;
+use crate::engine::port::Port;
 use crate::fluid::Fluid;
 use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::host::Nics;
@@ -359,7 +359,7 @@ impl LoadView for SwitchLoad<'_> {
         if self.crossbars.are_used() {
             return self.is_down(port) || self.lacks_credits(port, channel);
         }
-        // Under credits, all classes are marked as paused: see `super::credits`.
+        // Under credits, all classes are marked as paused: see `crate::engine::credits`.
         let stopped = match self.credits.get(usize::from(port)) {
             None => self.ports[usize::from(port)].paused_classes,
             Some(credits) => credits.blocked_classes,
@@ -496,16 +496,6 @@ impl Switches {
             wires.packets[handle].priority = route.next_priority();
             self.report_load(wires, &route);
         }
-    }
-}
-
-impl Wires {
-    fn packet_routing(&self) -> &PreparedRouting {
-        self.constants.packet_routing.as_ref().expect("packets are routed one by one")
-    }
-
-    fn link_class(&self, port: PortIndex) -> LinkClass {
-        self.constants.link_classes[self.channels[port].index()]
     }
 }
 

@@ -9,6 +9,7 @@ use super::contention::Contention;
 use super::group_traffic::GroupTraffic;
 use super::input_queued::Crossbars;
 use super::neighbour_loads::NeighbourLoads;
+use crate::constants::RunConstants;
 use crate::engine::Wires;
 use crate::indices::{PortIndex, SwitchIndex};
 
@@ -65,5 +66,13 @@ impl Switches {
         if wires.may_transmit(port) {
             self.transmit_from_switch(wires, port);
         }
+    }
+
+    /// Priorities that a port of a switch holds paused at its peer.
+    pub fn held_pauses(&self, constants: &RunConstants, port: PortIndex) -> u8 {
+        let first = constants.groups(port).start;
+        (0..constants.group_count)
+            .filter(|&group| self.groups[first + group].is_paused)
+            .fold(0, |mask, group| mask | constants.pause_mask_of_group[group])
     }
 }

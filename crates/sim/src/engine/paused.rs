@@ -49,7 +49,7 @@ pub struct Paused {
 }
 
 impl Paused {
-    pub(super) const NOTHING: Paused = Paused {
+    pub(crate) const NOTHING: Paused = Paused {
         priorities: 0,
         expiring: 0,
         until: [Time::ZERO; Priority::COUNT],

@@ -88,7 +88,7 @@ impl PriorityCounters {
 }
 
 impl ClassQueue {
-    pub(super) const EMPTY: ClassQueue = ClassQueue {
+    pub(crate) const EMPTY: ClassQueue = ClassQueue {
         head: NO_PACKET,
         tail: NO_PACKET,
         bytes: 0,
@@ -104,24 +104,24 @@ impl ClassQueue {
     }
 
     /// The packet that leads; [`NO_PACKET`] where none does.
-    pub(super) fn first(&self) -> Handle {
+    pub(crate) fn first(&self) -> Handle {
         self.head
     }
 
     /// The packet that came last, if any waits.
-    pub(super) fn last(&self) -> Option<Handle> {
+    pub(crate) fn last(&self) -> Option<Handle> {
         (!self.is_empty()).then_some(self.tail)
     }
 
     /// Counts `bytes` more.
     #[inline]
-    pub(super) fn grow(&mut self, bytes: u32) {
+    pub(crate) fn grow(&mut self, bytes: u32) {
         self.bytes += bytes;
         self.bytes_max = self.bytes_max.max(self.bytes);
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, packets: &mut Packets, handle: Handle) {
+    pub(crate) fn enqueue(&mut self, packets: &mut Packets, handle: Handle) {
         packets[handle].next = NO_PACKET;
         if self.is_empty() {
             self.head = handle;
@@ -133,7 +133,7 @@ impl ClassQueue {
     }
 
     #[inline]
-    pub(super) fn dequeue(&mut self, packets: &Packets) -> Handle {
+    pub(crate) fn dequeue(&mut self, packets: &Packets) -> Handle {
         let handle = self.head;
         self.head = packets[handle].next;
         self.bytes -= packets[handle].stored();

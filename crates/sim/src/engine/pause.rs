@@ -6,7 +6,6 @@
 
 use etherweave_primitives::Time;
 
-use crate::engine::Shard;
 use crate::engine::Wires;
 use crate::engine::event::Kind;
 use crate::frame::pause::{PauseFrame, priorities};
@@ -71,60 +70,54 @@ impl Wires {
         port.paused_mut().resume(priority, self.now);
         port.paused_classes = self.constants.classes(port.paused().priorities);
     }
-}
 
-impl Shard {
-    /// A refresh is due: sends it if the pause still holds.
-    pub(crate) fn pause_refresh(&mut self, port: PortIndex, mask: u8) {
-        let half = self.wires.ports[port].quantum() * u64::from(self.wires.constants.pause_quanta) / 2;
-        let held = self.held_pauses(port) & mask;
-        let is_this_one = priorities(held)
-            .all(|priority| self.wires.now.since(self.wires.ports[port].paused().holding_since[priority]) >= half);
+    /// A refresh is due, and the priorities in `held` are held: sends it if this pause still holds.
+    pub(crate) fn pause_refresh(&mut self, port: PortIndex, held: u8) {
+        let half = self.ports[port].quantum() * u64::from(self.constants.pause_quanta) / 2;
+        let is_this_one =
+            priorities(held).all(|priority| self.now.since(self.ports[port].paused().holding_since[priority]) >= half);
         if held != 0 && is_this_one {
-            let quanta = self.wires.constants.pause_quanta;
-            self.wires.send_pause_frame(port, PauseFrame { enable: held, stop: held, quanta });
-            let paused = self.wires.ports[port].paused_mut();
+            let quanta = self.constants.pause_quanta;
+            self.send_pause_frame(port, PauseFrame { enable: held, stop: held, quanta });
+            let paused = self.ports[port].paused_mut();
             priorities(held).for_each(|priority| paused.tx_packets[priority].refresh += 1);
-            self.wires.schedule_refresh(port, held);
+            self.schedule_refresh(port, held);
         }
     }
 
     /// A pause frame has arrived and takes effect.
     pub(crate) fn pause_arrive(&mut self, port_index: PortIndex, frame: PauseFrame) {
-        self.wires.capture_pause(port_index, self.wires.now, frame, false);
+        self.capture_pause(port_index, self.now, frame, false);
         for priority in priorities(frame.enable) {
             if frame.stop & 1 << priority != 0 {
-                self.wires.stop_priority(port_index, priority, frame.quanta);
+                self.stop_priority(port_index, priority, frame.quanta);
             } else {
-                self.wires.ports[port_index].paused_mut().rx_packets[priority].xon += 1;
-                self.wires.resume_priority(port_index, priority);
+                self.ports[port_index].paused_mut().rx_packets[priority].xon += 1;
+                self.resume_priority(port_index, priority);
             }
         }
-        self.kick(port_index);
     }
 
-    /// A pause may have expired.
-    pub(crate) fn pause_expire(&mut self, port_index: PortIndex, priority: usize) {
-        match self.wires.ports[port_index].paused_mut().expire(priority, self.wires.now) {
-            None => {}
-            Some(until) if until > self.wires.now => {
-                self.wires.schedule_at(until, port_index, Kind::PauseExpire, priority as u32);
+    /// A pause may have expired. Whether it has, so that the port may send.
+    pub(crate) fn pause_expire(&mut self, port_index: PortIndex, priority: usize) -> bool {
+        match self.ports[port_index].paused_mut().expire(priority, self.now) {
+            None => false,
+            Some(until) if until > self.now => {
+                self.schedule_at(until, port_index, Kind::PauseExpire, priority as u32);
+                false
             }
             Some(_) => {
-                self.wires.resume_priority(port_index, priority);
-                self.kick(port_index);
+                self.resume_priority(port_index, priority);
+                true
             }
         }
     }
 
-    /// Adds the pauses that still hold at the end of a run to the counters.
-    pub(crate) fn settle_pauses(&mut self, end: Time) {
-        for port_index in self.wires.ports.indices() {
-            let held = self.held_pauses(port_index);
-            let port = &mut self.wires.ports[port_index];
-            if held | port.paused().priorities != 0 {
-                port.paused_mut().settle(end, held);
-            }
+    /// Adds the pauses that still hold at the end of a run, `held` by this port, to its counters.
+    pub(crate) fn settle_pauses(&mut self, port_index: PortIndex, held: u8, end: Time) {
+        let port = &mut self.ports[port_index];
+        if held | port.paused().priorities != 0 {
+            port.paused_mut().settle(end, held);
         }
     }
 }

@@ -90,8 +90,8 @@ mod tests {
     use etherweave_primitives::{BitRate, Duration};
 
     use super::*;
+    use crate::engine::port::{Owner, Peer, PeerLink};
     use crate::indices::{PortIndex, SwitchIndex};
-    use crate::switch::port::{Owner, Peer, PeerLink};
 
     const FRAME: u32 = 4_192;
 

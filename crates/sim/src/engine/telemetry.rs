@@ -1,9 +1,9 @@
 //! What a switch writes into the packets that it sends.
 
 use crate::engine::Wires;
+use crate::engine::port::Owner;
 use crate::indices::PortIndex;
 use crate::packet::{Handle, PacketKind};
-use crate::switch::port::Owner;
 use crate::transport::telemetry::PortTelemetry;
 
 impl Wires {
