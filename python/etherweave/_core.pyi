@@ -111,6 +111,9 @@ class Fabric:
     def resolved(self) -> str:
         """The resolved scenario, as TOML."""
     @property
+    def shape(self) -> str:
+        """The order in which its switches are joined: single, tree, rails, grid, groups, graph."""
+    @property
     def axes(self) -> list[str]:
         """What the coordinates of a switch are called."""
     @property

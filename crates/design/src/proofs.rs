@@ -2,7 +2,7 @@
 
 use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_routing::{ChannelOrder, Routing, RoutingKind, prove};
-use etherweave_topology::{Topology, TopologyKind};
+use etherweave_topology::{GroupShape, RowShape, Shape, Topology, TopologyKind};
 
 /// What is known of one routing.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -123,21 +123,12 @@ impl RoutingProof {
 /// The routings that a family is known for.
 pub(crate) fn known_for(kind: &TopologyKind) -> &'static [RoutingKind] {
     use RoutingKind::*;
-    match kind {
-        TopologyKind::SingleSwitch(_)
-        | TopologyKind::FatTree(_)
-        | TopologyKind::KAryFatTree(_)
-        | TopologyKind::StagedFatTree(_)
-        | TopologyKind::FoldedClos(_)
-        | TopologyKind::RailOptimised(_) => &[UpDown],
-        TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => {
-            &[DimensionOrder, AdaptiveMinimal, Valiant, Conditional]
-        }
-        TopologyKind::Torus(_) | TopologyKind::Mesh(_) => &[DimensionOrder, AdaptiveMinimal],
-        TopologyKind::Dragonfly(_) => &[Minimal, ValiantGroup, ValiantSwitch, Conditional],
-        TopologyKind::DragonflyPlus(_) | TopologyKind::SlimFly(_) | TopologyKind::Custom(_) => {
-            &[UpStarDownStar, ShortestPath]
-        }
+    match kind.shape() {
+        Shape::Single | Shape::Tree | Shape::Rails { .. } => &[UpDown],
+        Shape::Grid { row: RowShape::Full, .. } => &[DimensionOrder, AdaptiveMinimal, Valiant, Conditional],
+        Shape::Grid { row: RowShape::Ring | RowShape::Line, .. } => &[DimensionOrder, AdaptiveMinimal],
+        Shape::Groups(GroupShape::Full) => &[Minimal, ValiantGroup, ValiantSwitch, Conditional],
+        Shape::Groups(GroupShape::Tree) | Shape::Graph { .. } => &[UpStarDownStar, ShortestPath],
     }
 }
 

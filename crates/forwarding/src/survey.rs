@@ -3,7 +3,7 @@
 //! One row and one table are in memory at a time, whatever the size of the fabric.
 
 use etherweave_primitives::{InputError, SwitchId};
-use etherweave_topology::{Topology, TopologyKind};
+use etherweave_topology::{RowShape, Shape, Topology, TopologyKind};
 
 use crate::compaction::{CompactionKind, Sources};
 use crate::region_routes::RegionRoute;
@@ -39,21 +39,18 @@ impl Strategy {
     /// folded Clos networks, prefixes in dragonflies; prefixes per switch where there are no coordinates.
     pub fn fitting(kind: &TopologyKind) -> Strategy {
         let strategy = |plan, compaction, is_shared_by_source| Strategy { plan, compaction, is_shared_by_source };
-        match kind {
-            TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => {
+        match kind.shape() {
+            Shape::Grid { row: RowShape::Full, .. } => {
                 strategy(PlanKind::Coordinates, CompactionKind::Wildcards, false)
             }
-            TopologyKind::FatTree(_)
-            | TopologyKind::KAryFatTree(_)
-            | TopologyKind::StagedFatTree(_)
-            | TopologyKind::FoldedClos(_) => strategy(PlanKind::Coordinates, CompactionKind::PrefixesNested, true),
-            TopologyKind::Dragonfly(_)
-            | TopologyKind::DragonflyPlus(_)
-            | TopologyKind::RailOptimised(_)
-            | TopologyKind::SlimFly(_)
-            | TopologyKind::Torus(_)
-            | TopologyKind::Mesh(_) => strategy(PlanKind::Coordinates, CompactionKind::PrefixesNested, false),
-            TopologyKind::SingleSwitch(_) | TopologyKind::Custom(_) => {
+            Shape::Tree => strategy(PlanKind::Coordinates, CompactionKind::PrefixesNested, true),
+            Shape::Groups(_)
+            | Shape::Rails { .. }
+            | Shape::Grid { row: RowShape::Ring | RowShape::Line, .. }
+            | Shape::Graph { is_listed: false } => {
+                strategy(PlanKind::Coordinates, CompactionKind::PrefixesNested, false)
+            }
+            Shape::Single | Shape::Graph { is_listed: true } => {
                 strategy(PlanKind::PerSwitch, CompactionKind::PrefixesNested, false)
             }
         }

@@ -51,6 +51,12 @@ impl Fabric {
         self.fabric.topology().axes().to_vec()
     }
 
+    /// The order in which its switches are joined: "single", "tree", "rails", "grid", "groups", "graph".
+    #[getter]
+    fn shape(&self) -> &'static str {
+        self.fabric.kind().shape().name()
+    }
+
     /// Switches, hosts and links.
     #[getter]
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

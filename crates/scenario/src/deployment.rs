@@ -11,7 +11,7 @@ use etherweave_forwarding::{
 };
 use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
 use etherweave_routing::tables::{ChannelRule, ChannelScheme};
-use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
+use etherweave_topology::{LinkClass, Node, Shape, Topology, TopologyKind, reverse};
 
 use crate::control::{ControlSpec, RuleKind};
 use crate::tables::{integers, texts};
@@ -288,7 +288,7 @@ fn conditional(spec: &ControlSpec, strategy: Strategy, kind: &TopologyKind) -> R
 /// How the routing uses virtual channels, as it is simulated and proved.
 fn ranks(spec: &ControlSpec, kind: &TopologyKind, topology: &Topology) -> Option<ChannelScheme> {
     let tables = match spec.rules {
-        _ if matches!(kind, TopologyKind::SingleSwitch(_)) => return Some(ChannelScheme::One),
+        _ if kind.shape() == Shape::Single => return Some(ChannelScheme::One),
         RuleKind::Minimal => MinimalTables::default().tables(kind, topology),
         RuleKind::Conditional => {
             let alternatives = spec.alternatives;

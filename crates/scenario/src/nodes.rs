@@ -2,7 +2,7 @@
 
 use etherweave_primitives::HostId;
 use etherweave_sim::Job;
-use etherweave_topology::TopologyKind;
+use etherweave_topology::Shape;
 
 use crate::{JobSpec, Scenario};
 
@@ -13,7 +13,7 @@ fn node_size(job: &JobSpec) -> Option<u32> {
 
 /// NICs of a server.
 fn server_size(scenario: &Scenario) -> Option<u32> {
-    if let TopologyKind::RailOptimised(topology) = &scenario.topology { Some(topology.rails) } else { None }
+    if let Shape::Rails { nics_per_server } = scenario.topology.shape() { Some(nics_per_server) } else { None }
 }
 
 /// A line for each job whose nodes are no servers by their size.

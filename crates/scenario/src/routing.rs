@@ -5,7 +5,7 @@ use etherweave_routing::tables::Trigger;
 use etherweave_routing::{FabricOf, Outage, PacketRouting, RoutingKind, Saturation, Verdict, Visit, prove};
 use etherweave_sim::params::{FlowControl, LossDetection, Reliability, SwitchModel, SwitchParams};
 use etherweave_sim::{Paths, PortRow, PreparedRouting};
-use etherweave_topology::{Family, LinkClass, Topology, TopologyKind};
+use etherweave_topology::{LinkClass, RowShape, Shape, Topology, TopologyKind};
 
 use crate::{Scenario, faults};
 
@@ -15,28 +15,13 @@ const FOLLOWED_MAX: usize = 1 << 20;
 /// The routing of a family: minimal where one priority keeps that free of deadlock, else up/down. A run gives each job
 /// one priority: the dateline of a torus and the hops of a dragonfly need two.
 pub(crate) fn of(kind: &TopologyKind) -> RoutingKind {
-    let is_regular = match kind {
-        TopologyKind::FlattenedButterfly(butterfly) => butterfly.as_built().is_regular(),
-        TopologyKind::HyperX(hyperx) => hyperx.as_built().is_regular(),
-        TopologyKind::Mesh(mesh) => mesh.as_built().is_regular(),
-        TopologyKind::SingleSwitch(_)
-        | TopologyKind::FatTree(_)
-        | TopologyKind::KAryFatTree(_)
-        | TopologyKind::StagedFatTree(_)
-        | TopologyKind::FoldedClos(_)
-        | TopologyKind::RailOptimised(_)
-        | TopologyKind::Dragonfly(_)
-        | TopologyKind::DragonflyPlus(_)
-        | TopologyKind::SlimFly(_)
-        | TopologyKind::Torus(_)
-        | TopologyKind::Custom(_) => false,
-    };
-    if is_regular { RoutingKind::DimensionOrder } else { RoutingKind::UpDown }
+    let is_grid = matches!(kind.shape(), Shape::Grid { row: RowShape::Full | RowShape::Line, .. });
+    if is_grid && kind.as_built().is_regular() { RoutingKind::DimensionOrder } else { RoutingKind::UpDown }
 }
 
 /// Whether switches of a run decide for every packet, as far as the family says.
 pub(crate) fn is_by_packet(scenario: &Scenario) -> bool {
-    let has_rings = matches!(scenario.topology, TopologyKind::Torus(_));
+    let has_rings = matches!(scenario.topology.shape(), Shape::Grid { row: RowShape::Ring, .. });
     !scenario.routing.is_by_flow() || has_rings && scenario.routing == RoutingKind::DimensionOrder
 }
 

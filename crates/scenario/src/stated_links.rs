@@ -2,7 +2,7 @@
 
 use etherweave_openloop::StatedLinks;
 use etherweave_primitives::{InputError, InputErrors};
-use etherweave_topology::{Channel, LinkClass, Topology, TopologyKind};
+use etherweave_topology::{Channel, LinkClass, Shape, Topology, TopologyKind};
 use toml::{Table, Value};
 
 /// Values for keys that are not in the file, chosen to differ from those of the fabric.
@@ -42,7 +42,7 @@ fn may_state(kind: &TopologyKind, given: &Value) -> bool {
             Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => false,
         }
     }
-    matches!(kind, TopologyKind::Custom(_)) || states(given)
+    kind.shape() == (Shape::Graph { is_listed: true }) || states(given)
 }
 
 fn with_other_defaults(kind: &TopologyKind, given: &Value) -> Option<TopologyKind> {

@@ -10,7 +10,7 @@ struct FamilyPlaces {
     files: &'static [&'static str],
 }
 
-const FAMILIES: [FamilyPlaces; 2] = [
+const FAMILIES: [FamilyPlaces; 3] = [
     FamilyPlaces {
         kind: "RoutingKind",
         files: &[
@@ -33,6 +33,17 @@ const FAMILIES: [FamilyPlaces; 2] = [
             "crates/sim/src/host/protocol.rs",
             "crates/sim/src/estimate.rs",
             "crates/sim/src/frame/mod.rs",
+        ],
+    },
+    FamilyPlaces {
+        kind: "TopologyKind",
+        files: &[
+            "crates/topology/src/kind.rs",
+            // The default of a scenario; the largest fabrics of two families.
+            "crates/scenario/src/scenario.rs",
+            "crates/design/src/largest.rs",
+            // Tests alone.
+            "crates/forwarding/src/deployed/equality.rs",
         ],
     },
 ];
@@ -92,6 +103,8 @@ mod tests {
         assert_eq!(at("crates/openloop/tests/order.rs", offence), 0);
         assert_eq!(at("crates/sim/src/host/nic.rs", "for kind in RoutingKind::ALL {}\n"), 0);
         assert_eq!(at("crates/sim/src/host/nic.rs", "match Transport::Tcp(tcp) {}\n"), 1);
+        assert_eq!(at("crates/forwarding/src/survey.rs", "TopologyKind::HyperX(_) => true,\n"), 1);
+        assert_eq!(at("crates/forwarding/src/survey.rs", "Shape::Tree => TopologyKind::examples(),\n"), 0);
     }
 
     #[test]

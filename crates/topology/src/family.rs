@@ -1,6 +1,6 @@
 //! What every family of fabrics can do.
 
-use crate::{AsBuilt, Bisection, Distances, FamilyFit, SizeRequest, Topology};
+use crate::{AsBuilt, Bisection, Distances, FamilyFit, Shape, SizeRequest, Topology};
 use etherweave_primitives::{InputError, InputErrors};
 
 /// Parameters that generate a fabric.
@@ -22,6 +22,12 @@ pub trait Family: Sized {
 
     /// Where what was built differs from the plan.
     fn as_built(&self) -> &AsBuilt;
+
+    /// The order in which switches are joined, where they are as planned.
+    fn shape(&self) -> Shape;
+
+    /// Hosts by formula, for valid parameters: members too large to be built have a count too.
+    fn hosts_planned(&self) -> u64;
 
     /// The bisection by formula, for valid parameters built as planned; none where no formula is known.
     fn bisection(&self) -> Option<Bisection> {

@@ -113,6 +113,11 @@ impl RowFabric<'_> {
         Distances::of_pairs(pairs)
     }
 
+    /// Hosts of all switches, also of more than could be built.
+    pub fn hosts_planned(&self) -> u64 {
+        product(self.dimensions.iter().map(|dimension| dimension.size).chain([self.hosts_per_switch]))
+    }
+
     fn switches(&self) -> u32 {
         self.dimensions.iter().map(|dimension| dimension.size).product()
     }

@@ -1,15 +1,32 @@
-//! The families, listed once.
+//! The families, listed once: a family is a file in `kind`, its module and its entry here.
 
 use etherweave_primitives::{InputError, InputErrors};
 
-use crate::{
-    Bisection, Custom, Distances, Dragonfly, DragonflyPlus, Family, FamilyFit, FatTree, FlattenedButterfly, FoldedClos,
-    HyperX, KAryFatTree, Mesh, RailOptimised, SingleSwitch, SizeRequest, SlimFly, StagedFatTree, Topology, Torus,
-};
+use crate::{AsBuilt, Bisection, Distances, Family, FamilyFit, Shape, SizeRequest, Topology};
+
+mod custom;
+mod dragonfly;
+mod dragonfly_plus;
+mod fat_tree;
+mod flattened_butterfly;
+mod folded_clos;
+mod hyperx;
+mod k_ary_fat_tree;
+mod mesh;
+mod rail_optimised;
+mod single_switch;
+mod slim_fly;
+mod staged_fat_tree;
+mod torus;
+
+pub use folded_clos::Uplinks;
+pub use staged_fat_tree::Stage;
 
 /// Everything that follows from the list of families.
 macro_rules! families {
-    ($($(#[$doc:meta])* $family:ident = $name:literal,)*) => {
+    ($($(#[$doc:meta])* $module:ident::$family:ident = $name:literal,)*) => {
+        $(pub use $module::$family;)*
+
         /// A family with its parameters: `[topology.fat_tree]` in a scenario.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         pub enum TopologyKind {
@@ -49,6 +66,27 @@ macro_rules! families {
                 vec![$(($name, $family::fit(request).map(|fit| fit.map(Self::$family)))),*]
             }
 
+            /// Where what was built differs from the plan.
+            pub fn as_built(&self) -> &AsBuilt {
+                match self {
+                    $(Self::$family(parameters) => parameters.as_built(),)*
+                }
+            }
+
+            /// The order in which switches are joined, where they are as planned.
+            pub fn shape(&self) -> Shape {
+                match self {
+                    $(Self::$family(parameters) => parameters.shape(),)*
+                }
+            }
+
+            /// Hosts by formula, for valid parameters: members too large to be built have a count too.
+            pub fn hosts_planned(&self) -> u64 {
+                match self {
+                    $(Self::$family(parameters) => parameters.hosts_planned(),)*
+                }
+            }
+
             /// The bisection by formula; none where no formula is known, or where it does not hold because the fabric
             /// was not built as planned.
             pub fn bisection(&self) -> Option<Bisection> {
@@ -72,31 +110,31 @@ macro_rules! families {
 
 families! {
     /// Hosts on one switch.
-    SingleSwitch = "single_switch",
+    single_switch::SingleSwitch = "single_switch",
     /// Leaves and cores with any taper.
-    FatTree = "fat_tree",
+    fat_tree::FatTree = "fat_tree",
     /// The three-level fat tree of identical k-port switches.
-    KAryFatTree = "k_ary_fat_tree",
+    k_ary_fat_tree::KAryFatTree = "k_ary_fat_tree",
     /// A fat tree of any number of stages.
-    StagedFatTree = "staged_fat_tree",
+    staged_fat_tree::StagedFatTree = "staged_fat_tree",
     /// A folded Clos network of identical switches, cut to any number of hosts.
-    FoldedClos = "folded_clos",
+    folded_clos::FoldedClos = "folded_clos",
     /// Leaves by the number of the NIC within its server.
-    RailOptimised = "rail_optimised",
+    rail_optimised::RailOptimised = "rail_optimised",
     /// Fully connected rows in every dimension.
-    FlattenedButterfly = "flattened_butterfly",
+    flattened_butterfly::FlattenedButterfly = "flattened_butterfly",
     /// A flattened butterfly with its own size and parallel links in every dimension.
-    HyperX = "hyperx",
+    hyperx::HyperX = "hyperx",
     /// Fully connected groups, fully connected with each other.
-    Dragonfly = "dragonfly",
+    dragonfly::Dragonfly = "dragonfly",
     /// A dragonfly whose groups are two-level trees.
-    DragonflyPlus = "dragonfly_plus",
+    dragonfly_plus::DragonflyPlus = "dragonfly_plus",
     /// The McKay-Miller-Širáň graphs of diameter 2.
-    SlimFly = "slim_fly",
+    slim_fly::SlimFly = "slim_fly",
     /// A grid whose rows are rings.
-    Torus = "torus",
+    torus::Torus = "torus",
     /// A grid whose rows are lines.
-    Mesh = "mesh",
+    mesh::Mesh = "mesh",
     /// Links listed one by one.
-    Custom = "custom",
+    custom::Custom = "custom",
 }

@@ -3,7 +3,7 @@
 use etherweave_primitives::InputError;
 use etherweave_routing::tables::{ChannelScheme, CompiledTables, Trigger};
 use etherweave_routing::{FabricOf, TableSource};
-use etherweave_topology::{Topology, TopologyKind};
+use etherweave_topology::{Dimension, GroupShape, RowShape, Shape, Topology, TopologyKind};
 
 use super::flow_tables::{Conditions, FlowTables};
 use super::{ConditionalTables, MinimalTables, TableParams};
@@ -175,10 +175,9 @@ struct GridRows {
 }
 
 impl GridRows {
-    /// Rows by size and links between two switches, first dimension first.
-    fn of(rows: impl Iterator<Item = (u32, u32)>) -> GridRows {
-        let rows: Vec<(u32, u32)> = rows.filter(|&(size, _)| size > 1).collect();
-        let has_third_place = rows.last().is_some_and(|&(size, lag)| size > 2 && lag == 1);
+    fn of(dimensions: &[Dimension]) -> GridRows {
+        let rows: Vec<&Dimension> = dimensions.iter().filter(|row| row.size > 1).collect();
+        let has_third_place = rows.last().is_some_and(|row| row.size > 2 && row.lag == 1);
         GridRows { dimensions: rows.len() as u8, has_third_place }
     }
 
@@ -190,25 +189,15 @@ impl GridRows {
 
 impl TableFamily {
     fn of(kind: &TopologyKind) -> Result<TableFamily, InputError> {
-        match kind {
-            TopologyKind::Dragonfly(_) => Ok(TableFamily::Dragonfly),
-            TopologyKind::FlattenedButterfly(family) => {
-                Ok(TableFamily::Butterfly(GridRows::of(family.sizes.iter().map(|&size| (size, 1)))))
-            }
-            TopologyKind::HyperX(family) => {
-                Ok(TableFamily::Butterfly(GridRows::of(family.dimensions.iter().map(|row| (row.size, row.lag)))))
-            }
-            TopologyKind::FatTree(_)
-            | TopologyKind::KAryFatTree(_)
-            | TopologyKind::StagedFatTree(_)
-            | TopologyKind::FoldedClos(_) => Ok(TableFamily::Tree),
-            TopologyKind::SingleSwitch(_)
-            | TopologyKind::RailOptimised(_)
-            | TopologyKind::DragonflyPlus(_)
-            | TopologyKind::SlimFly(_)
-            | TopologyKind::Torus(_)
-            | TopologyKind::Mesh(_)
-            | TopologyKind::Custom(_) => {
+        match kind.shape() {
+            Shape::Groups(GroupShape::Full) => Ok(TableFamily::Dragonfly),
+            Shape::Grid { row: RowShape::Full, dimensions } => Ok(TableFamily::Butterfly(GridRows::of(&dimensions))),
+            Shape::Tree => Ok(TableFamily::Tree),
+            Shape::Single
+            | Shape::Rails { .. }
+            | Shape::Groups(GroupShape::Tree)
+            | Shape::Grid { row: RowShape::Ring | RowShape::Line, .. }
+            | Shape::Graph { .. } => {
                 let expected = "a dragonfly, flattened butterfly, HyperX or tree where packets go by tables".to_owned();
                 Err(InputError::new("topology", kind.name(), expected))
             }

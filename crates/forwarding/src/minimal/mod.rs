@@ -23,7 +23,7 @@ mod view;
 
 use etherweave_primitives::{ChannelId, InputError, SwitchId};
 use etherweave_routing::RoutingKind;
-use etherweave_topology::{Topology, TopologyKind};
+use etherweave_topology::{GroupShape, RowShape, Shape, Topology, TopologyKind};
 
 pub use view::SwitchView;
 
@@ -53,26 +53,20 @@ impl<'a> MinimalRouting<'a> {
     /// # Errors
     /// When the routing has to be listed and the fabric is too large for that, or some host has no path to some other.
     pub fn of(kind: &TopologyKind, topology: &'a Topology) -> Result<MinimalRouting<'a>, InputError> {
-        let method = match kind {
-            TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => {
-                butterfly::is_regular(topology).then_some(MinimalMethod::Grid)
-            }
-            TopologyKind::FatTree(_)
-            | TopologyKind::KAryFatTree(_)
-            | TopologyKind::StagedFatTree(_)
-            | TopologyKind::FoldedClos(_) => tree::is_regular(topology).then_some(MinimalMethod::Tree),
-            TopologyKind::Dragonfly(_) => dragonfly::Gateways::of(topology).map(MinimalMethod::Groups),
-            TopologyKind::DragonflyPlus(_) => dragonfly_plus::SpineLinks::of(topology).map(MinimalMethod::SpineLinks),
-            TopologyKind::SingleSwitch(_)
-            | TopologyKind::RailOptimised(_)
-            | TopologyKind::SlimFly(_)
-            | TopologyKind::Torus(_)
-            | TopologyKind::Mesh(_)
-            | TopologyKind::Custom(_) => None,
+        let shape = kind.shape();
+        let method = match &shape {
+            Shape::Grid { row: RowShape::Full, .. } => butterfly::is_regular(topology).then_some(MinimalMethod::Grid),
+            Shape::Tree => tree::is_regular(topology).then_some(MinimalMethod::Tree),
+            Shape::Groups(GroupShape::Full) => dragonfly::Gateways::of(topology).map(MinimalMethod::Groups),
+            Shape::Groups(GroupShape::Tree) => dragonfly_plus::SpineLinks::of(topology).map(MinimalMethod::SpineLinks),
+            Shape::Grid { row: RowShape::Ring | RowShape::Line, .. }
+            | Shape::Single
+            | Shape::Rails { .. }
+            | Shape::Graph { .. } => None,
         };
         match method {
             Some(method) => Ok(MinimalRouting { topology, method }),
-            None if is_tree(kind) => MinimalRouting::listed(topology, RoutingKind::UpDown),
+            None if shape.is_hierarchical() => MinimalRouting::listed(topology, RoutingKind::UpDown),
             None => Ok(MinimalRouting {
                 topology,
                 method: MinimalMethod::SearchedView(searched::SearchGraph::of(topology)),
@@ -84,8 +78,8 @@ impl<'a> MinimalRouting<'a> {
     /// reached have no ports, and packets for them go nowhere. In a tree these paths may turn up again below: their
     /// priorities must be proved.
     pub fn around(kind: &TopologyKind, topology: &'a Topology, down: &[ChannelId]) -> MinimalRouting<'a> {
-        let is_hierarchical = matches!(kind, TopologyKind::Dragonfly(_) | TopologyKind::DragonflyPlus(_));
-        let lengths = if is_hierarchical { Lengths::Hierarchical } else { Lengths::Equal };
+        let is_by_group = matches!(kind.shape(), Shape::Groups(_));
+        let lengths = if is_by_group { Lengths::Hierarchical } else { Lengths::Equal };
         MinimalRouting {
             topology,
             method: MinimalMethod::SearchedView(searched::SearchGraph::around(topology, lengths, down)),
@@ -125,26 +119,5 @@ impl<'a> MinimalRouting<'a> {
             MinimalMethod::SearchedView(graph) => SwitchView::SearchedView(graph.view(self.topology, at)),
             MinimalMethod::ListedRouting(listed) => SwitchView::ListedRouting { listed, topology: self.topology, at },
         }
-    }
-}
-
-/// Whether packets in a fabric without a rule of its own, or with departures from it, go up and down; otherwise they
-/// take shortest paths.
-fn is_tree(kind: &TopologyKind) -> bool {
-    match kind {
-        TopologyKind::FatTree(_)
-        | TopologyKind::KAryFatTree(_)
-        | TopologyKind::StagedFatTree(_)
-        | TopologyKind::FoldedClos(_)
-        | TopologyKind::RailOptimised(_)
-        | TopologyKind::SingleSwitch(_) => true,
-        TopologyKind::FlattenedButterfly(_)
-        | TopologyKind::HyperX(_)
-        | TopologyKind::Dragonfly(_)
-        | TopologyKind::DragonflyPlus(_)
-        | TopologyKind::SlimFly(_)
-        | TopologyKind::Torus(_)
-        | TopologyKind::Mesh(_)
-        | TopologyKind::Custom(_) => false,
     }
 }

@@ -1,7 +1,9 @@
 //! What every family promises, asked of every example of every family.
 
+use std::collections::BTreeSet;
+
 use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
-use etherweave_topology::{LinkClass, Metrics, Node, SizeRequest, Topology, TopologyKind, reverse};
+use etherweave_topology::{LinkClass, Metrics, Node, Shape, SizeRequest, Topology, TopologyKind, reverse};
 
 /// Runs one check on every example.
 fn check(promise: impl Fn(&Topology)) {
@@ -120,6 +122,21 @@ fn generating_twice_gives_the_same_fabric() {
     for kind in TopologyKind::examples() {
         assert_eq!(kind.generate(), kind.generate());
     }
+}
+
+#[test]
+fn planned_hosts_are_those_of_the_fabric() {
+    for kind in TopologyKind::examples() {
+        let counted = kind.generate().unwrap().hosts() as u64;
+        let is_counted_later = kind.shape() == (Shape::Graph { is_listed: true }) && kind.hosts_planned() == 0;
+        assert!(is_counted_later || kind.hosts_planned() == counted, "{kind:?}");
+    }
+}
+
+#[test]
+fn names_of_shapes_are_different_and_some_family_has_each() {
+    let names: BTreeSet<_> = TopologyKind::examples().iter().map(|kind| kind.shape().name()).collect();
+    assert_eq!(names, BTreeSet::from(Shape::NAMES));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 """Drawings of fabrics, in the style of figure 3 of Benito, Vallejo and Beivide (HiPC 2015).
 
-:func:`draw_fabric` takes a fabric and writes SVG. A layout per kind of family is a pure function
+:func:`draw_fabric` takes a fabric and writes SVG. A layout per shape of fabric is a pure function
 from tables to a picture, of which :mod:`~etherweave.report.drawing.render` makes the file. Every
 link is drawn or counted by a line or a box that stands for it; the picture's sum is checked.
 """
@@ -19,22 +19,17 @@ from etherweave.report.drawing.wiring import TooLargeError, Wiring
 __all__ = ["LAYOUTS", "TooLargeError", "draw_fabric", "picture_of"]
 
 LAYOUTS: Mapping[str, Callable[[Wiring], Picture]] = {
-    "single_switch": polygons.star,
-    "fat_tree": tree.layout,
-    "k_ary_fat_tree": tree.layout,
-    "staged_fat_tree": tree.layout,
-    "folded_clos": tree.layout,
-    "rail_optimised": rails.layout,
-    "flattened_butterfly": grid.layout,
-    "hyperx": grid.layout,
-    "torus": grid.layout,
-    "mesh": grid.layout,
-    "dragonfly": circle.layout,
-    "dragonfly_plus": circle.layout,
-    "slim_fly": polygons.slim_fly,
-    "custom": spread.layout,
+    "single": polygons.star,
+    "tree": tree.layout,
+    "rails": rails.layout,
+    "grid": grid.layout,
+    "groups": circle.layout,
+    "graph": spread.layout,
 }
-"""How each family is drawn."""
+"""Layout of each shape."""
+
+OWN_LAYOUTS: Mapping[str, Callable[[Wiring], Picture]] = {"slim_fly": polygons.slim_fly}
+"""Layouts of families that have one of their own."""
 
 
 def draw_fabric(fabric: Fabric, path: Path) -> Path:
@@ -69,6 +64,6 @@ def draw_fabric(fabric: Fabric, path: Path) -> Path:
 
 def picture_of(wiring: Wiring) -> Picture:
     """Lay a fabric out, with title, numbers and legend."""
-    picture = LAYOUTS[wiring.family](wiring)
+    picture = OWN_LAYOUTS.get(wiring.family, LAYOUTS[wiring.shape])(wiring)
     assert picture.links == wiring.links.height, "every link is drawn or counted"
     return framed(numbered(picture), wiring)

@@ -52,6 +52,8 @@ class Wiring:
     """Of the fabric."""
     family: str
     """As a scenario calls it."""
+    shape: str
+    """The order in which its switches are joined."""
     parameters: Mapping[str, object]
     """Of the family, as in the resolved scenario."""
     axes: tuple[str, ...]
@@ -73,7 +75,7 @@ class Wiring:
         rows = tables["switches"].select(columns).iter_rows()
         switches = tuple(Switch(row[0], row[1], row[2], row[3:]) for row in rows)
         hosts, links = tables["hosts"], tables["links"]
-        return cls(fabric.name, family, parameters, axes, switches, hosts, links)
+        return cls(fabric.name, family, fabric.shape, parameters, axes, switches, hosts, links)
 
     @cached_property
     def hosts_of(self) -> Mapping[str, list[str]]:

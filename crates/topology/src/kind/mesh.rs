@@ -3,10 +3,13 @@
 
 use etherweave_primitives::{BitRate, InputError, InputErrors};
 
+use super::torus::{cube, halved_rows};
 use crate::check::list_len;
 use crate::grid::{DIMENSIONS_MAX, RowFabric};
-use crate::torus::{cube, halved_rows};
-use crate::{AsBuilt, Bisection, Cable, Dimension, Distances, Family, FamilyFit, LinkClass, SizeRequest, Topology};
+use crate::{
+    AsBuilt, Bisection, Cable, Dimension, Distances, Family, FamilyFit, LinkClass, RowShape, Shape, SizeRequest,
+    Topology,
+};
 
 /// A grid whose rows are lines. All links between switches are local.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -64,6 +67,14 @@ impl Family for Mesh {
 
     fn as_built(&self) -> &AsBuilt {
         &self.as_built
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Grid { row: RowShape::Line, dimensions: self.dimensions.clone() }
+    }
+
+    fn hosts_planned(&self) -> u64 {
+        self.grid().hosts_planned()
     }
 
     /// Three dimensions of nearly the same size, the other ports for hosts; there is no largest one.

@@ -2,9 +2,9 @@
 
 use etherweave_primitives::{BitRate, InputError, InputErrors};
 
-use crate::check::each_at_least_one;
-use crate::rail_optimised::parallel_links;
-use crate::{AsBuilt, Bisection, Cable, Family, FamilyFit, SizeRequest, Stage, StagedFatTree, Topology};
+use super::rail_optimised::parallel_links;
+use crate::check::{each_at_least_one, product};
+use crate::{AsBuilt, Bisection, Cable, Family, FamilyFit, Shape, SizeRequest, Stage, StagedFatTree, Topology};
 
 /// Leaves and cores; every leaf joins every core by the same number of parallel links. The default is the 96-node
 /// testbed of Sandia's Ethernet evaluation: tapered 3:1, the four uplinks of a leaf form one port channel.
@@ -66,6 +66,14 @@ impl Family for FatTree {
 
     fn as_built(&self) -> &AsBuilt {
         &self.as_built
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Tree
+    }
+
+    fn hosts_planned(&self) -> u64 {
+        product([self.leaves, self.hosts_per_leaf])
     }
 
     /// Half of a leaf's ports upward; parallel links as far as the cores' ports allow.

@@ -12,7 +12,9 @@ use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
 
 use crate::check::{each_at_least_one, links, product};
 use crate::group_links::GroupLinks;
-use crate::{Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
+use crate::{
+    Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, GroupShape, LinkClass, Shape, SizeRequest, Topology,
+};
 
 /// Fully connected groups, fully connected with each other. All `a·h` global ports of a group are used: a system of few
 /// groups has several links between every two.
@@ -96,6 +98,14 @@ impl Family for Dragonfly {
 
     fn as_built(&self) -> &AsBuilt {
         &self.as_built
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Groups(GroupShape::Full)
+    }
+
+    fn hosts_planned(&self) -> u64 {
+        product([self.p, self.a, self.groups.unwrap_or(groups_max(self.a, self.h))])
     }
 
     /// Kim et al., section 3.1: balanced at `a = 2p = 2h`, which takes `4p - 1` ports. The smallest has fewer groups

@@ -11,7 +11,7 @@ use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
 
 use crate::branching::Branching;
 use crate::check::{at_least_one, in_range, links, list_len};
-use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
+use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, Shape, SizeRequest, Topology};
 
 /// A folded Clos network. Unlike in [`StagedFatTree`](crate::StagedFatTree), numbers need not divide: hosts fill
 /// leaves, leaves fill pods, and so on. Links between leaves and their pod are local, those above global.
@@ -102,6 +102,14 @@ impl Family for FoldedClos {
 
     fn as_built(&self) -> &AsBuilt {
         &self.as_built
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Tree
+    }
+
+    fn hosts_planned(&self) -> u64 {
+        self.hosts.into()
     }
 
     /// Half of every switch's ports upward, of an odd number the smaller half, in the fewest levels.

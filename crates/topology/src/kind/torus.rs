@@ -5,7 +5,10 @@ use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use crate::check::list_len;
 use crate::grid::{DIMENSIONS_MAX, RowFabric};
-use crate::{AsBuilt, Bisection, Cable, Dimension, Distances, Family, FamilyFit, LinkClass, SizeRequest, Topology};
+use crate::{
+    AsBuilt, Bisection, Cable, Dimension, Distances, Family, FamilyFit, LinkClass, RowShape, Shape, SizeRequest,
+    Topology,
+};
 
 /// A grid whose rows are rings; a row of two is joined once. All links between switches are local.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -69,6 +72,14 @@ impl Family for Torus {
 
     fn as_built(&self) -> &AsBuilt {
         &self.as_built
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Grid { row: RowShape::Ring, dimensions: self.dimensions.clone() }
+    }
+
+    fn hosts_planned(&self) -> u64 {
+        self.grid().hosts_planned()
     }
 
     /// Three dimensions of nearly the same size, the other ports for hosts. A torus has no largest size, so

@@ -13,7 +13,7 @@
 use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
 
 use crate::check::{each_at_least_one, links, product};
-use crate::{AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
+use crate::{AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, Shape, SizeRequest, Topology};
 
 /// Leaves by the NIC's number in its server: ranks of the same number communicate through one leaf. A host here is one
 /// NIC with its accelerator; host `i` is NIC `i mod rails` of server `i / rails`.
@@ -89,6 +89,14 @@ impl Family for RailOptimised {
 
     fn as_built(&self) -> &AsBuilt {
         &self.as_built
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Rails { nics_per_server: self.rails }
+    }
+
+    fn hosts_planned(&self) -> u64 {
+        product([self.rails, self.servers])
     }
 
     /// Eight rails, half of a leaf's ports upward; parallel links as far as the spines' ports allow.

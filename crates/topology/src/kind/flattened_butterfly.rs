@@ -3,9 +3,9 @@
 
 use etherweave_primitives::{BitRate, InputError, InputErrors};
 
+use super::hyperx::Balanced;
 use crate::check::{each_at_least_one, list_len};
-use crate::hyperx::Balanced;
-use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, HyperX, SizeRequest, Topology};
+use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, HyperX, Shape, SizeRequest, Topology};
 
 /// A grid whose rows are fully connected by single links; the balanced one has as many hosts per switch as switches in
 /// a row (`k` of Kim et al.). [`HyperX`] gives every dimension its own rate, cable and parallel links.
@@ -85,6 +85,14 @@ impl Family for FlattenedButterfly {
 
     fn as_built(&self) -> &AsBuilt {
         &self.as_built
+    }
+
+    fn shape(&self) -> Shape {
+        self.hyperx().shape()
+    }
+
+    fn hosts_planned(&self) -> u64 {
+        self.hyperx().hosts_planned()
     }
 
     /// The balanced one of the fewest dimensions; the smallest has fewer layers in the last.

@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use crate::check::in_range;
-use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
+use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, Shape, SizeRequest, Topology};
 
 /// A star: every host on the one switch, host `i` on port `i`. With breakout cables (`as_built.breakout = 4`) a
 /// switch of 32 ports of 400 Gb/s takes 128 hosts of 100 Gb/s.
@@ -45,6 +45,14 @@ impl Family for SingleSwitch {
 
     fn as_built(&self) -> &AsBuilt {
         &self.as_built
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Single
+    }
+
+    fn hosts_planned(&self) -> u64 {
+        self.hosts.into()
     }
 
     fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {

@@ -3,7 +3,8 @@
 
 use etherweave_primitives::{BitRate, InputError, InputErrors};
 
-use crate::{AsBuilt, Bisection, Cable, Family, FamilyFit, SizeRequest, Stage, StagedFatTree, Topology};
+use crate::check::product;
+use crate::{AsBuilt, Bisection, Cable, Family, FamilyFit, Shape, SizeRequest, Stage, StagedFatTree, Topology};
 
 /// `k` pods of `k/2` leaves and `k/2` spines under `(k/2)²` cores, `k³/4` hosts at full bisection.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -48,6 +49,14 @@ impl Family for KAryFatTree {
 
     fn as_built(&self) -> &AsBuilt {
         &self.as_built
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Tree
+    }
+
+    fn hosts_planned(&self) -> u64 {
+        product([self.k, self.k / 2, self.k / 2])
     }
 
     fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {

@@ -13,7 +13,7 @@ use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
 
 use crate::check::{at_least_one, links, product};
 use crate::galois::{GaloisField, prime_power};
-use crate::{AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
+use crate::{AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, Shape, SizeRequest, Topology};
 
 /// Larger ones exceed the links of a topology.
 const Q_MAX: u32 = 128;
@@ -81,6 +81,14 @@ impl Family for SlimFly {
 
     fn as_built(&self) -> &AsBuilt {
         &self.as_built
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Graph { is_listed: false }
+    }
+
+    fn hosts_planned(&self) -> u64 {
+        product([2, self.q, self.q, self.hosts_per_switch.unwrap_or_else(|| hosts_for(self.q))])
     }
 
     fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {

@@ -11,10 +11,12 @@
 
 use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
 
+use super::dragonfly::groups_max;
 use crate::check::{each_at_least_one, links, product};
-use crate::dragonfly::groups_max;
 use crate::group_links::GroupLinks;
-use crate::{Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
+use crate::{
+    Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, GroupShape, LinkClass, Shape, SizeRequest, Topology,
+};
 
 /// A dragonfly whose groups are two-level trees; spines have the global links and no hosts.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -101,6 +103,14 @@ impl Family for DragonflyPlus {
 
     fn as_built(&self) -> &AsBuilt {
         &self.as_built
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Groups(GroupShape::Tree)
+    }
+
+    fn hosts_planned(&self) -> u64 {
+        product([self.p, self.leaves, self.groups.unwrap_or(groups_max(self.spines, self.h))])
     }
 
     /// Half of every switch's ports upward: `P/2` leaves of `P/2` hosts under `P/2` spines of `P/2` global links. The

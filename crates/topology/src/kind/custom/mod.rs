@@ -11,7 +11,7 @@ mod switch_places;
 
 use etherweave_primitives::{BitRate, InputError, InputErrors};
 
-use crate::{AsBuilt, Cable, Family, FamilyFit, SizeRequest, Topology};
+use crate::{AsBuilt, Cable, Family, FamilyFit, Shape, SizeRequest, Topology};
 use graph::ListedGraph;
 use link_text::LinkDefaults;
 
@@ -140,6 +140,15 @@ impl Family for Custom {
 
     fn as_built(&self) -> &AsBuilt {
         &self.as_built
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Graph { is_listed: true }
+    }
+
+    /// As given: those of a list are counted when it is read.
+    fn hosts_planned(&self) -> u64 {
+        self.hosts.into()
     }
 
     /// A listed fabric has no other members.

@@ -13,7 +13,9 @@ use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use crate::check::list_len;
 use crate::grid::{DIMENSIONS_MAX, RowFabric};
-use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, LinkClass, SizeRequest, Topology};
+use crate::{
+    AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, LinkClass, RowShape, Shape, SizeRequest, Topology,
+};
 
 /// A grid whose rows are fully connected. Links of the first dimension are local, the others global.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -72,6 +74,14 @@ impl Family for HyperX {
 
     fn as_built(&self) -> &AsBuilt {
         &self.as_built
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Grid { row: RowShape::Full, dimensions: self.dimensions.clone() }
+    }
+
+    fn hosts_planned(&self) -> u64 {
+        self.grid().hosts_planned()
     }
 
     /// As many hosts per switch as switches in a row (the balance of Kim et al., ISCA 2007, section 2) in the fewest

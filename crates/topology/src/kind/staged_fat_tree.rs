@@ -17,10 +17,10 @@
 
 use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
 
+use super::rail_optimised::parallel_links;
 use crate::branching::Branching;
-use crate::check::{at_least_one, each_at_least_one, links, list_len};
-use crate::rail_optimised::parallel_links;
-use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
+use crate::check::{at_least_one, each_at_least_one, links, list_len, product};
+use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, Shape, SizeRequest, Topology};
 
 /// A fat tree of any number of stages, each with its own width and taper. Links of the first stage are local, those
 /// above join what the first stage has made and are global; with one stage all is one neighbourhood.
@@ -96,6 +96,14 @@ impl Family for StagedFatTree {
 
     fn as_built(&self) -> &AsBuilt {
         &self.as_built
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Tree
+    }
+
+    fn hosts_planned(&self) -> u64 {
+        product(self.stages.iter().map(|stage| stage.down).chain([self.hosts_per_leaf]))
     }
 
     /// The full-bisection tree of the fewest stages; the smallest has fewer subtrees under its top switches, and as
