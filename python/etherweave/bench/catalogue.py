@@ -5,8 +5,6 @@ from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
 
-from etherweave.bench.adapters import ADAPTERS
-
 
 @dataclass(frozen=True)
 class CatalogueEntry:
@@ -25,13 +23,15 @@ class CatalogueEntry:
     debian: str = ""
     source: str = ""
     """Where else it comes from."""
+    module: str = ""
+    """Module of several adapters, each the constant of its name in capitals; else a module each."""
     why_not: str = ""
     """Why there is no adapter."""
 
     @property
     def is_read(self) -> bool:
         """Whether there is an adapter."""
-        return self.name in ADAPTERS
+        return not self.why_not
 
     @property
     def obtained(self) -> str:

@@ -1,61 +1,20 @@
-"""The benchmarks that Etherweave parses and plans, in the order in which they claim a line."""
+"""The benchmarks that Etherweave parses and plans: a module here and an entry of the catalogue."""
+
+from importlib import import_module
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.adapters import (
-    collectives,
-    gpcnet,
-    hpcc,
-    hpl,
-    imb,
-    iperf2,
-    iperf3,
-    mpigraph,
-    nccl_tests,
-    netperf,
-    npb,
-    openfoam,
-    osu,
-    patterns,
-    perftest,
-    qperf,
-    services,
-    storage,
-    transports,
-)
+from etherweave.bench.catalogue import CatalogueEntry, catalogue
+
+
+def _adapter(entry: CatalogueEntry) -> Adapter:
+    module = import_module(f"{__name__}.{entry.module or entry.name}")
+    adapter = getattr(module, entry.name.upper() if entry.module else "ADAPTER")
+    assert isinstance(adapter, Adapter), entry.name
+    assert adapter.name == entry.name, "the catalogue calls an adapter by its name"
+    return adapter
+
 
 ADAPTERS: dict[str, Adapter] = {
-    adapter.name: adapter
-    for adapter in (
-        osu.ADAPTER,
-        imb.ADAPTER,
-        perftest.ADAPTER,
-        iperf3.ADAPTER,
-        iperf2.ADAPTER,
-        netperf.ADAPTER,
-        qperf.ADAPTER,
-        gpcnet.ADAPTER,
-        hpcc.ADAPTER,
-        hpl.ADAPTER,
-        npb.ADAPTER,
-        patterns.EMBER,
-        patterns.CHATTERBUG,
-        mpigraph.ADAPTER,
-        transports.UCX_PERFTEST,
-        transports.FI_PINGPONG,
-        transports.SOCKPERF,
-        transports.NUTTCP,
-        transports.NETPIPE,
-        nccl_tests.ADAPTER,
-        collectives.GLOO,
-        openfoam.ADAPTER,
-        storage.FIO,
-        storage.IOZONE,
-        storage.SPDK_PERF,
-        services.YCSB,
-        services.REDIS_BENCHMARK,
-        services.WRK,
-        services.RPC_PERF,
-        collectives.PARAM,
-    )
+    name: _adapter(entry) for name, entry in catalogue().items() if entry.is_read
 }
-"""By name. Of two that recognise a line, the first one has it."""
+"""By name, in the order of the catalogue. Of two that recognise a line, the first one has it."""
