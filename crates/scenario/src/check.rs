@@ -251,11 +251,10 @@ pub(crate) fn check_rows(scenario: &Scenario, number: usize, rows: u64) -> Resul
 }
 
 fn check_rates(scenario: &Scenario, topology: &Topology) -> Result<(), InputError> {
-    let Some(dcqcn) = scenario.transport.roce().and_then(|roce| roce.dcqcn.as_ref()) else { return Ok(()) };
+    let Some(roce) = scenario.transport.roce() else { return Ok(()) };
     let rate = |host| topology.channel(topology.host_channel(HostId::from_index(host))).rate;
     let line = (0..topology.hosts()).map(rate).min().unwrap_or(BitRate::from_bps(0));
-    for (name, rate) in dcqcn.rates() {
-        let key = format!("transport.roce.dcqcn.{name}");
+    for (key, rate) in roce.rates() {
         InputError::unless(rate <= line, &key, rate, format!("at most the rate of a host's link, {line}"))?;
     }
     Ok(())

@@ -11,9 +11,12 @@ use crate::fluid::{Branches, Tables};
 use crate::frame::size;
 use crate::host::{Bus, HostInterface};
 use crate::indices::PortIndex;
-use crate::params::{EcnMarking, FlowControl, Forwarding, MpiParams, NicParams, RoceVersion, SimParams, Transport};
+use crate::params::{
+    EcnMarking, FlowControl, Forwarding, MpiParams, NicParams, RoceParams, RoceVersion, SimParams, Transport,
+};
 use crate::switch::buffer::{BufferSizes, Limit};
 use crate::switch::per_packet::PreparedRouting;
+use crate::transport::telemetry::header_bytes;
 
 /// See the module.
 pub(crate) struct RunConstants {
@@ -230,7 +233,7 @@ impl RunConstants {
 }
 
 fn telemetry_switches(transport: &Transport) -> u8 {
-    transport.roce().and_then(|roce| roce.hpcc.as_ref()).map_or(0, |hpcc| hpcc.switches)
+    transport.roce().map_or(0, RoceParams::telemetry_switches)
 }
 
 /// A pause quantum: 512 bit times (IEEE 802.3 Annex 31B).
@@ -257,8 +260,7 @@ impl Overheads {
     fn new(transport: &Transport) -> Overheads {
         let version = transport.roce().map_or(RoceVersion::V2, |roce| roce.version);
         let bare = size::RoceSizes::new(version, true);
-        let hpcc = transport.roce().and_then(|roce| roce.hpcc.as_ref());
-        let roce = bare.with_telemetry(hpcc.map_or(0, |hpcc| hpcc.header_bytes()));
+        let roce = bare.with_telemetry(header_bytes(telemetry_switches(transport)));
         Overheads {
             first: roce.first_overhead(),
             edge: roce.read_edge_overhead(),

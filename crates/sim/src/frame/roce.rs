@@ -7,7 +7,8 @@
 use super::ethernet::{header, ip, ipv4, mac, pad};
 use crate::capture::{CapturedFrame, SideContent};
 use crate::packet::{Packet, PacketKind, flags};
-use crate::params::{Hpcc, Reliability, RoceParams, RoceVersion};
+use crate::params::{Reliability, RoceParams, RoceVersion};
+use crate::transport::telemetry::header_bytes;
 
 /// EtherTypes of RoCE v1 and IPv4.
 const ROCE: u16 = 0x8915;
@@ -44,8 +45,9 @@ pub(super) fn frame(
     let version = roce.version;
     let mut transport = transport(captured, packet, roce.reliability);
     transport.extend(blocks(side));
-    if let Some(hpcc) = roce.hpcc.as_ref().filter(|_| packet.kind != PacketKind::Cnp) {
-        transport.extend(telemetry(side, hpcc));
+    let switches = roce.telemetry_switches();
+    if switches > 0 && packet.kind != PacketKind::Cnp {
+        transport.extend(telemetry(side, switches));
     }
     let ecn = match (packet.has(flags::ECN_CAPABLE), packet.has(flags::CONGESTION)) {
         (_, true) => 3,
@@ -130,7 +132,7 @@ fn blocks(side: Option<&SideContent>) -> Vec<u8> {
 /// Telemetry (HPCC, figure 7): how many switches wrote, 4 bits, and which path, 12; of each its rate, 4, the time [ns],
 /// 24, what it sent [128 B], 20, and its queue [80 B], 16. The rate is the binary logarithm of Gb/s, the path the
 /// exclusive or of its ports.
-fn telemetry(side: Option<&SideContent>, hpcc: &Hpcc) -> Vec<u8> {
+fn telemetry(side: Option<&SideContent>, switches: u8) -> Vec<u8> {
     let ports = side.map_or(&[][..], |side| side.path.ports());
     let path = ports.iter().fold(0, |path, port| path ^ port.port) & 0xfff;
     let mut octets = ((ports.len() as u32) << 12 | path).to_be_bytes()[2..].to_vec();
@@ -140,7 +142,7 @@ fn telemetry(side: Option<&SideContent>, hpcc: &Hpcc) -> Vec<u8> {
         let queued = u64::from(port.queued / 80) & 0xffff;
         octets.extend((rate << 60 | time << 36 | sent << 16 | queued).to_be_bytes());
     }
-    octets.resize(hpcc.header_bytes() as usize, 0);
+    octets.resize(header_bytes(switches) as usize, 0);
     octets
 }
 

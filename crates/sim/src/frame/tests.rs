@@ -10,7 +10,7 @@ use crate::indices::{EndpointIndex, PortIndex};
 use crate::packet::{NO_PACKET, NO_SIDE, Packet, PacketKind, flags};
 use crate::params::{FlowControl, GlobalPause, Hpcc, Pfc, RoceParams, RoceVersion, SimParams, Transport};
 use crate::transport::tcp::TcpParams;
-use crate::transport::telemetry::{PathTelemetry, PortTelemetry};
+use crate::transport::telemetry::{PathTelemetry, PortTelemetry, header_bytes};
 use crate::transport::{ByteRange, SackBlocks};
 
 /// Frame check sequence, which captures leave out [B].
@@ -104,8 +104,8 @@ fn telemetry_has_room_for_five_switches() {
     let hpcc = Hpcc::default();
     let transport = Transport::Roce(RoceParams { hpcc: Some(hpcc.clone()), ..RoceParams::default() });
     let params = SimParams { transport, ..SimParams::default() };
-    let sizes = RoceSizes::new(RoceVersion::V2, true).with_telemetry(hpcc.header_bytes());
-    assert_eq!(hpcc.header_bytes(), 42);
+    let sizes = RoceSizes::new(RoceVersion::V2, true).with_telemetry(header_bytes(hpcc.switches));
+    assert_eq!(header_bytes(hpcc.switches), 42);
     let (rate, time) = (BitRate::from_gbps(100), Time::from_ps(5_000_000));
     let mut side = SideContent::default();
     [3, 5].into_iter().for_each(|port| side.path.push(PortTelemetry { time, sent: 1_280, queued: 800, port, rate }, 5));

@@ -383,8 +383,8 @@ fn fluid_window(wires: &Wires, links: &Links) -> Window {
     let gap = ports.map(|port| port.serialization_time(packet)).max().unwrap_or(Duration::ZERO);
     let round = round.as_ps() as f64 + (f64::from(params.ack_every).min(packets) - 1.0) * gap.as_ps() as f64;
     let bytes = packets * f64::from(packet);
-    // HPCC keeps links below a part of their rate.
-    let most = params.hpcc.as_ref().map_or(f64::INFINITY, |hpcc| f64::from(hpcc.utilisation) / 100.0);
+    // Congestion control may keep links below a part of their rate.
+    let most = params.link_share_max();
     Window { bytes: bytes.min(most * round * f64::from(packet) / gap.as_ps() as f64), round }
 }
 

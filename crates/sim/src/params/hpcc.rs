@@ -19,13 +19,6 @@ pub struct Hpcc {
     pub switches: u8,
 }
 
-impl Hpcc {
-    /// What it adds to data and acknowledgements [B] (section 4.1).
-    pub fn header_bytes(&self) -> u32 {
-        2 + 8 * u32::from(self.switches)
-    }
-}
-
 impl Default for Hpcc {
     fn default() -> Self {
         Hpcc {

@@ -25,6 +25,7 @@ mod transport;
 
 pub use cells::{Cells, PeerResponse, TableRate};
 pub use check::check;
+pub(crate) use check::{RATES, TIMER_MAX, check_timer, require, require_within};
 pub use command_stall::CommandStall;
 pub use cores::{Binding, CoreParams};
 pub use dctcp::Dctcp;
@@ -41,6 +42,7 @@ pub use pcie::Pcie;
 pub use receive::{
     AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams, TransmitParams,
 };
+pub(crate) use roce::roce_congestion_controls;
 pub use roce::{
     AlphaUpdate, CONGESTION_CONTROLS, CongestionControlKey, Dcqcn, LossDetection, Reliability, RoceParams, RoceVersion,
 };

@@ -2,8 +2,6 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::{Dctcp, Hpcc, Swift};
-
 /// Which encapsulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -34,64 +32,94 @@ pub enum LossDetection {
     Timeout,
 }
 
-/// Reliable connection (InfiniBand Architecture volume 1, 9.7) over Ethernet.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct RoceParams {
-    /// Which encapsulation.
-    pub version: RoceVersion,
-    /// Largest payload of a packet: 256 B to 4096 B.
-    pub path_mtu: Bytes,
-    /// The responder acknowledges every so many packets, and every end of a message.
-    pub ack_every: u32,
-    /// Most that one connection may have unacknowledged.
-    pub window: Bytes,
-    /// Without any acknowledgement for so long, the requester starts again from the last one.
-    pub retransmission_timeout: Duration,
-    /// How a connection repairs losses. Go-back-N takes a packet that another overtakes for lost.
-    pub reliability: Reliability,
-    /// Selective repeat: packets that may be out, counted from the oldest that is not acknowledged, as many as the
-    /// responder tracks.
-    pub psn_range: u32,
-    /// Selective repeat: how it finds losses. Absent: "timeout" where flow control loses nothing, the routing decides
-    /// for every packet and no link has a fault, so that what is late is not lost; otherwise "time".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss_detection: Option<LossDetection>,
-    /// Selective repeat that finds losses by time: least wait before the last packet is sent again to ask what has
-    /// arrived.
-    pub tail_loss_probe_min: Duration,
-    /// Congestion control by marks and a rate. Absent: off, as in the testbed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dcqcn: Option<Dcqcn>,
-    /// Congestion control by marks and a window, in place of the others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dctcp: Option<Dctcp>,
-    /// Congestion control by what switches report of their links, in place of the others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hpcc: Option<Hpcc>,
-    /// Congestion control by delay, in place of the others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub swift: Option<Swift>,
-}
-
-impl Default for RoceParams {
-    fn default() -> Self {
-        RoceParams {
-            version: RoceVersion::V2,
-            path_mtu: Bytes::new(4096),
-            ack_every: 16,
-            window: Bytes::new(1 << 20),
-            retransmission_timeout: Duration::from_us(67_109),
-            reliability: Reliability::GoBackN,
-            psn_range: 1024,
-            loss_detection: None,
-            tail_loss_probe_min: Duration::from_us(100),
-            dcqcn: None,
-            dctcp: None,
-            hpcc: None,
-            swift: None,
+/// Calls a macro with every congestion control of RoCE: its key in `transport.roce`, its parameters, its name among
+/// the controls of connections, and the type that implements [`CongestionControl`]. Schema, checks, errors, dispatch
+/// and the tests that transports share follow from this list.
+///
+/// [`CongestionControl`]: crate::transport::roce::CongestionControl
+macro_rules! roce_congestion_controls {
+    ($define:ident) => {
+        $define! {
+            /// Congestion control by marks and a rate. Absent: off, as in the testbed.
+            dcqcn: crate::params::Dcqcn => Dcqcn(crate::transport::dcqcn::RateLimiter);
+            /// Congestion control by marks and a window, in place of the others.
+            dctcp: crate::params::Dctcp => Dctcp(crate::transport::mark_window::MarkWindow);
+            /// Congestion control by what switches report of their links, in place of the others.
+            hpcc: crate::params::Hpcc => Hpcc(crate::transport::hpcc::LinkWindow);
+            /// Congestion control by delay, in place of the others.
+            swift: crate::params::Swift => Swift(crate::transport::swift::DelayWindow);
         }
-    }
+    };
+}
+pub(crate) use roce_congestion_controls;
+
+/// Defines the parameters of a connection, with a table for each congestion control.
+macro_rules! define_params {
+    ($($(#[$doc:meta])* $key:ident: $Params:path => $Name:ident($Control:path);)*) => {
+        /// Reliable connection (InfiniBand Architecture volume 1, 9.7) over Ethernet.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct RoceParams {
+            /// Which encapsulation.
+            pub version: RoceVersion,
+            /// Largest payload of a packet: 256 B to 4096 B.
+            pub path_mtu: Bytes,
+            /// The responder acknowledges every so many packets, and every end of a message.
+            pub ack_every: u32,
+            /// Most that one connection may have unacknowledged.
+            pub window: Bytes,
+            /// Without any acknowledgement for so long, the requester starts again from the last one.
+            pub retransmission_timeout: Duration,
+            /// How a connection repairs losses. Go-back-N takes a packet that another overtakes for lost.
+            pub reliability: Reliability,
+            /// Selective repeat: packets that may be out, counted from the oldest that is not acknowledged, as many as
+            /// the responder tracks.
+            pub psn_range: u32,
+            /// Selective repeat: how it finds losses. Absent: "timeout" where flow control loses nothing, the routing
+            /// decides for every packet and no link has a fault, so that what is late is not lost; otherwise "time".
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub loss_detection: Option<LossDetection>,
+            /// Selective repeat that finds losses by time: least wait before the last packet is sent again to ask what
+            /// has arrived.
+            pub tail_loss_probe_min: Duration,
+            $(
+                $(#[$doc])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub $key: Option<$Params>,
+            )*
+        }
+
+        impl Default for RoceParams {
+            fn default() -> Self {
+                RoceParams {
+                    version: RoceVersion::V2,
+                    path_mtu: Bytes::new(4096),
+                    ack_every: 16,
+                    window: Bytes::new(1 << 20),
+                    retransmission_timeout: Duration::from_us(67_109),
+                    reliability: Reliability::GoBackN,
+                    psn_range: 1024,
+                    loss_detection: None,
+                    tail_loss_probe_min: Duration::from_us(100),
+                    $($key: None,)*
+                }
+            }
+        }
+
+        /// Every congestion control of RoCE; the tests that transports share go through this list.
+        pub static CONGESTION_CONTROLS: &[CongestionControlKey] = &[
+            $(CongestionControlKey { key: stringify!($key), insert: |roce| roce.$key = Some(Default::default()) },)*
+        ];
+    };
+}
+roce_congestion_controls!(define_params);
+
+/// A congestion control of RoCE, as a key of its parameters.
+pub struct CongestionControlKey {
+    /// Name of the key.
+    pub key: &'static str,
+    /// Adds it with its defaults.
+    pub insert: fn(&mut RoceParams),
 }
 
 impl RoceParams {
@@ -99,61 +127,7 @@ impl RoceParams {
     pub fn finds_by_time(&self) -> bool {
         self.loss_detection != Some(LossDetection::Timeout)
     }
-
-    /// The congestion controls that it has, by their keys: one at most where they are consistent.
-    pub fn congestion_controls(&self) -> Vec<&'static str> {
-        self.controls().map(|control| control.key).collect()
-    }
-
-    /// Whether its senders heed marks of switches.
-    pub fn heeds_marks(&self) -> bool {
-        self.controls().any(|control| control.heeds_marks)
-    }
-
-    fn controls(&self) -> impl Iterator<Item = &'static CongestionControlKey> {
-        CONGESTION_CONTROLS.iter().filter(|control| (control.is_on)(self))
-    }
 }
-
-/// A congestion control of RoCE, as a key of its parameters.
-pub struct CongestionControlKey {
-    /// Name of the key.
-    pub key: &'static str,
-    /// Whether it heeds marks of switches.
-    pub heeds_marks: bool,
-    /// Whether parameters have it.
-    pub is_on: fn(&RoceParams) -> bool,
-    /// Adds it with its defaults.
-    pub insert: fn(&mut RoceParams),
-}
-
-/// Every congestion control of RoCE; the tests that transports share go through this list.
-pub static CONGESTION_CONTROLS: [CongestionControlKey; 4] = [
-    CongestionControlKey {
-        key: "dcqcn",
-        heeds_marks: true,
-        is_on: |roce| roce.dcqcn.is_some(),
-        insert: |roce| roce.dcqcn = Some(Dcqcn::default()),
-    },
-    CongestionControlKey {
-        key: "dctcp",
-        heeds_marks: true,
-        is_on: |roce| roce.dctcp.is_some(),
-        insert: |roce| roce.dctcp = Some(Dctcp {}),
-    },
-    CongestionControlKey {
-        key: "hpcc",
-        heeds_marks: false,
-        is_on: |roce| roce.hpcc.is_some(),
-        insert: |roce| roce.hpcc = Some(Hpcc::default()),
-    },
-    CongestionControlKey {
-        key: "swift",
-        heeds_marks: false,
-        is_on: |roce| roce.swift.is_some(),
-        insert: |roce| roce.swift = Some(Swift::default()),
-    },
-];
 
 /// When a congestion notification moves the estimate `alpha` of DCQCN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

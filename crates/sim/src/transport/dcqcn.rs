@@ -4,9 +4,10 @@
 //! Timers are caught up with when the connection sends or is notified, so an idle connection costs no events. All in
 //! integers: the congestion estimate in units of 2^-16, rates in bit/s.
 
-use etherweave_primitives::{BitRate, Duration, Time};
+use etherweave_primitives::{BitRate, Duration, InputError, Time};
 
-use crate::params::{AlphaUpdate, Dcqcn};
+use super::roce::{CongestionControl, FreshConnection};
+use crate::params::{AlphaUpdate, Dcqcn, RATES, TIMER_MAX, check_timer, require, require_within};
 
 /// `alpha` = 1.
 const ONE: u64 = 1 << 16;
@@ -14,6 +15,8 @@ const ONE: u64 = 1 << 16;
 const FIXED: u64 = 1 << 10;
 /// What a rate of 1 bit/s earns in a second: bits times picoseconds in a second.
 const BIT: u64 = 1_000_000_000_000;
+/// DCQCN's timers in hardware tick in microseconds; far below, a run would do nothing else.
+const TIMER_MIN: Duration = Duration::from_ns(100);
 
 /// The rate of one connection.
 #[derive(Clone)]
@@ -72,57 +75,6 @@ impl RateLimiter {
     /// The present rate.
     pub fn rate(&self) -> BitRate {
         BitRate::from_bps(self.current)
-    }
-
-    /// The rate at `now`, with the timers that have expired until then. Changes nothing.
-    pub fn rate_at(&self, now: Time) -> BitRate {
-        let mut limiter = self.clone();
-        limiter.catch_up(now);
-        limiter.rate()
-    }
-
-    /// When to ask next whether a packet may go: when it may, or when the timer raises the rate.
-    pub fn next_at(&self) -> Time {
-        let wait = Duration::from_ps(self.owed.div_ceil(self.current));
-        (self.owed_at + wait).min(self.rate_at + self.params.rpg_time_reset)
-    }
-
-    /// Whether the next packet may go.
-    pub fn is_open(&mut self, now: Time) -> bool {
-        self.catch_up(now);
-        self.earn(now);
-        self.owed == 0 || !self.is_limited
-    }
-
-    /// A packet of `wire` bytes goes out: must the next one wait?
-    pub fn sent(&mut self, now: Time, wire: u32) -> bool {
-        if !self.is_limited {
-            return false;
-        }
-        self.catch_up(now);
-        self.bytes += u64::from(wire);
-        while self.bytes >= self.params.rpg_byte_reset.get() {
-            self.bytes -= self.params.rpg_byte_reset.get();
-            self.by_bytes += 1;
-            self.increase();
-        }
-        (self.owed, self.owed_at) = (u64::from(wire) * 8 * BIT, now);
-        self.is_limited
-    }
-
-    /// A notification has come.
-    pub fn congestion(&mut self, now: Time) {
-        self.catch_up(now);
-        self.alpha_at.get_or_insert(now);
-        self.is_reduction_due = true;
-        self.reduce_if_due(now);
-        match self.params.alpha_update {
-            AlphaUpdate::Period => self.is_notified = true,
-            AlphaUpdate::Notification => {
-                self.update_alpha(true);
-                self.alpha_at = Some(now);
-            }
-        }
     }
 
     /// Cuts the rate (eq. 1), at most once in `rate_reduce_monitor_period`.
@@ -209,11 +161,104 @@ impl RateLimiter {
     }
 }
 
+impl CongestionControl for RateLimiter {
+    type Params = Dcqcn;
+    const HEEDS_MARKS: bool = true;
+    const NEEDS_ECHOES: bool = false;
+
+    fn check(dcqcn: &Dcqcn) -> Result<(), InputError> {
+        for (name, timer) in [("dce_tcp_rtt", dcqcn.dce_tcp_rtt), ("rpg_time_reset", dcqcn.rpg_time_reset)] {
+            check_timer(name, timer)?;
+            require(timer >= TIMER_MIN, name, timer, format!("at least {TIMER_MIN}"))?;
+        }
+        let intervals = [
+            ("min_time_between_cnps", dcqcn.min_time_between_cnps),
+            ("rate_reduce_monitor_period", dcqcn.rate_reduce_monitor_period),
+        ];
+        for (name, interval) in intervals {
+            require(interval <= TIMER_MAX, name, interval, "at most 1000000s")?;
+        }
+        require(dcqcn.rpg_byte_reset.get() > 0, "rpg_byte_reset", dcqcn.rpg_byte_reset, "more than 0")?;
+        require_within(0..=1023, "dce_tcp_g", dcqcn.dce_tcp_g)?;
+        require_within(0..=1023, "initial_alpha_value", dcqcn.initial_alpha_value)?;
+        require_within(0..=100, "rpg_min_dec_fac", dcqcn.rpg_min_dec_fac)?;
+        require_within(10..=63, "rpg_gd", dcqcn.rpg_gd)?;
+        dcqcn.rates().try_for_each(|(name, rate)| require_within(RATES, name, rate))
+    }
+
+    fn rates(dcqcn: &Dcqcn) -> Vec<(&'static str, BitRate)> {
+        dcqcn.rates().collect()
+    }
+
+    fn notification_gap(dcqcn: &Dcqcn) -> Option<Duration> {
+        Some(dcqcn.min_time_between_cnps)
+    }
+
+    fn start(dcqcn: &Dcqcn, connection: &FreshConnection) -> RateLimiter {
+        RateLimiter::new(dcqcn, connection.rate)
+    }
+
+    /// The rate at `now`, with the timers that have expired until then. Changes nothing.
+    fn rate_at(&self, now: Time) -> Option<BitRate> {
+        let mut limiter = self.clone();
+        limiter.catch_up(now);
+        Some(limiter.rate())
+    }
+
+    /// When it may, or when the timer raises the rate.
+    fn next_at(&self) -> Time {
+        let wait = Duration::from_ps(self.owed.div_ceil(self.current));
+        (self.owed_at + wait).min(self.rate_at + self.params.rpg_time_reset)
+    }
+
+    fn is_open(&mut self, now: Time) -> bool {
+        self.catch_up(now);
+        self.earn(now);
+        self.owed == 0 || !self.is_limited
+    }
+
+    fn sent(&mut self, now: Time, wire: u32) -> bool {
+        if !self.is_limited {
+            return false;
+        }
+        self.catch_up(now);
+        self.bytes += u64::from(wire);
+        while self.bytes >= self.params.rpg_byte_reset.get() {
+            self.bytes -= self.params.rpg_byte_reset.get();
+            self.by_bytes += 1;
+            self.increase();
+        }
+        (self.owed, self.owed_at) = (u64::from(wire) * 8 * BIT, now);
+        self.is_limited
+    }
+
+    fn notified(&mut self, now: Time) {
+        self.catch_up(now);
+        self.alpha_at.get_or_insert(now);
+        self.is_reduction_due = true;
+        self.reduce_if_due(now);
+        match self.params.alpha_update {
+            AlphaUpdate::Period => self.is_notified = true,
+            AlphaUpdate::Notification => {
+                self.update_alpha(true);
+                self.alpha_at = Some(now);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const LINE: BitRate = BitRate::from_gbps(100);
+
+    impl RateLimiter {
+        /// The rate at a later time.
+        fn later(&self, now: Time) -> BitRate {
+            self.rate_at(now).expect("it has a rate")
+        }
+    }
 
     fn at(us: u64) -> Time {
         Time::ZERO + Duration::from_us(us)
@@ -237,7 +282,7 @@ mod tests {
     fn rates(params: &Dcqcn, notified_at: &[u64]) -> Vec<u64> {
         let mut limiter = RateLimiter::new(params, LINE);
         let after = |time: &u64| {
-            limiter.congestion(at(*time));
+            limiter.notified(at(*time));
             limiter.rate().as_bps() / 1_000_000
         };
         notified_at.iter().map(after).collect()
@@ -246,11 +291,11 @@ mod tests {
     #[test]
     fn the_first_notification_halves_the_rate_and_recovery_halves_the_gap() {
         let mut limiter = RateLimiter::new(&paper(), LINE);
-        limiter.congestion(at(100));
+        limiter.notified(at(100));
         // alpha starts at 1: R_C = R_C (1 - 1/2).
         assert_eq!(limiter.rate(), BitRate::from_gbps(50));
         // One timer expiry later: (R_T + R_C) / 2 with R_T the rate before the cut.
-        assert_eq!(limiter.rate_at(at(155)), BitRate::from_gbps(75));
+        assert_eq!(limiter.later(at(155)), BitRate::from_gbps(75));
     }
 
     #[test]
@@ -262,8 +307,8 @@ mod tests {
     #[test]
     fn the_rate_returns_to_the_line_after_enough_time() {
         let mut limiter = RateLimiter::new(&Dcqcn::default(), LINE);
-        limiter.congestion(Time::ZERO);
-        assert_eq!(limiter.rate_at(at(100_000)), LINE);
+        limiter.notified(Time::ZERO);
+        assert_eq!(limiter.later(at(100_000)), LINE);
     }
 
     /// Of cuts in a row only the first moves the target: one increase leads half of the way back to the line. In the
@@ -273,9 +318,9 @@ mod tests {
         let half_back = |clamp_tgt_rate| {
             let params = Dcqcn { clamp_tgt_rate, ..Dcqcn::default() };
             let mut limiter = RateLimiter::new(&params, LINE);
-            [0, 4, 8].into_iter().for_each(|time| limiter.congestion(at(time)));
+            [0, 4, 8].into_iter().for_each(|time| limiter.notified(at(time)));
             let lowest = limiter.rate().as_bps();
-            let target = 2 * limiter.rate_at(at(308)).as_bps() - lowest;
+            let target = 2 * limiter.later(at(308)).as_bps() - lowest;
             (lowest / 1_000_000_000, target / 1_000_000_000)
         };
         // alpha of the second cut has decayed for 3 us, of the third for 6: 100 Gb/s to 50, 25.4 and 13.
@@ -290,10 +335,10 @@ mod tests {
         let target = |clamp_tgt_rate_after_time_inc, bytes: u32| {
             let params = Dcqcn { clamp_tgt_rate_after_time_inc, ..Dcqcn::default() };
             let mut limiter = RateLimiter::new(&params, LINE);
-            limiter.congestion(at(0));
+            limiter.notified(at(0));
             let time = if bytes > 0 { 299 } else { 301 };
             limiter.sent(at(time), bytes);
-            limiter.congestion(at(time));
+            limiter.notified(at(time));
             limiter.target / 1_000_000_000
         };
         assert_eq!(target(true, 0), 75);
@@ -309,10 +354,10 @@ mod tests {
         // alpha is 1 still: it has been raised in each period.
         assert_eq!(all[4..], [25_000; 2]);
         let mut limiter = RateLimiter::new(&Dcqcn::default(), LINE);
-        [0, 1].into_iter().for_each(|time| limiter.congestion(at(time)));
-        assert_eq!(limiter.rate_at(at(3)), BitRate::from_gbps(50));
+        [0, 1].into_iter().for_each(|time| limiter.notified(at(time)));
+        assert_eq!(limiter.later(at(3)), BitRate::from_gbps(50));
         // Two quiet periods have lowered alpha to (1019 / 1024)^2 or 3: a little more than a quarter is left.
-        let left = limiter.rate_at(at(4)).as_bps();
+        let left = limiter.later(at(4)).as_bps();
         assert!((25_000_000_000..26_000_000_000).contains(&left), "{left}");
     }
 
@@ -323,13 +368,13 @@ mod tests {
         let period = Duration::from_us(10);
         let params = Dcqcn { dce_tcp_rtt: period, rpg_time_reset: period, ..Dcqcn::default() };
         let mut limiter = RateLimiter::new(&params, LINE);
-        limiter.congestion(at(0));
-        assert_eq!(limiter.rate_at(at(400)), LINE);
-        limiter.congestion(at(2_050));
+        limiter.notified(at(0));
+        assert_eq!(limiter.later(at(400)), LINE);
+        limiter.notified(at(2_050));
         let (share, alpha) = (1.0 - limiter.rate().as_bps() as f64 / 1e11, (1019.0_f64 / 1024.0).powi(204));
         assert!((share / (alpha / 2.0) - 1.0).abs() < 0.01, "{share}");
         // So long that nothing of it is left.
-        limiter.congestion(at(1_000_000));
+        limiter.notified(at(1_000_000));
         assert_eq!(limiter.rate(), LINE);
     }
 
@@ -348,7 +393,7 @@ mod tests {
     fn a_waiting_packet_goes_earlier_when_the_rate_rises() {
         let slow = Dcqcn { rate_to_set_on_first_cnp: Some(BitRate::from_bps(1_000_000)), ..Dcqcn::default() };
         let mut limiter = RateLimiter::new(&Dcqcn { rpg_ai_rate: LINE, ..slow }, LINE);
-        limiter.congestion(at(0));
+        limiter.notified(at(0));
         assert!(limiter.sent(at(0), 4_096));
         let (mut now, mut looks) = (at(0), 0);
         while !limiter.is_open(now) {

@@ -354,15 +354,14 @@ fn transfer_by_every_transport(seed: u64, messages: &[u64], faults: Faults) {
         }
     }
     for repair in REPAIRS.into_iter().filter(|&repair| repair != GO_BACK_N) {
-        for control in &CONGESTION_CONTROLS {
+        for control in CONGESTION_CONTROLS {
             let mut params = roce(repair);
             (control.insert)(&mut params);
             let marked = if params.heeds_marks() { faults.marked } else { 0 };
             Channel::new(Roce::new(params), Faults { marked, ..faults }, seed).transfer(messages);
         }
     }
-    let by_loss = [CongestionControl::Cubic, CongestionControl::NewReno, CongestionControl::Dctcp];
-    for congestion_control in by_loss.into_iter().chain([CongestionControl::Bbr]) {
+    for &congestion_control in CongestionControl::ALL {
         for loss_detection in [None, Some(SegmentLoss::Duplicates), Some(SegmentLoss::Time)] {
             let sack = loss_detection.is_some();
             let defaults = TcpParams { tail_loss_probe: sack, early_retransmit: sack, ..TcpParams::default() };

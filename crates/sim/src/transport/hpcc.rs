@@ -1,10 +1,11 @@
 //! HPCC, the window of a connection (Y. Li et al., SIGCOMM 2019, algorithm 1). All in integers: shares of a link's
 //! capacity in units of 2^-20.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, Time};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Time};
 
-use super::telemetry::{PathTelemetry, PortTelemetry};
-use crate::params::Hpcc;
+use super::roce::{CongestionControl, FreshConnection};
+use super::telemetry::{PathTelemetry, PortTelemetry, SWITCHES_MAX};
+use crate::params::{Hpcc, check_timer, require_within};
 
 /// A share of 1.
 const ONE: u64 = 1 << 20;
@@ -59,34 +60,6 @@ impl LinkWindow {
         BitRate::from_bps((u128::from(self.window) * 8_000_000_000_000 / picoseconds) as u64)
     }
 
-    /// A packet of `wire` bytes goes out: whether the next one waits, as the rate is below the line's.
-    pub fn sent(&mut self, now: Time, wire: u32) -> bool {
-        if self.window >= self.window_max {
-            return false;
-        }
-        self.paced_until = now + self.rate().serialization_time(Bytes::new(wire.into()));
-        true
-    }
-
-    /// When the next packet may go.
-    pub fn paced_until(&self) -> Time {
-        self.paced_until
-    }
-
-    /// Takes an acknowledgement of all below `acknowledged`, with what the switches wrote into its packet; `next` is
-    /// the next byte to send.
-    pub fn acknowledged(&mut self, path: &PathTelemetry, acknowledged: u64, next: u64) {
-        let is_update = acknowledged > self.update_after;
-        if let Some((share, span)) = self.fullest_link(path) {
-            self.smooth(share, span);
-            self.compute(is_update);
-        }
-        if is_update {
-            self.update_after = next;
-        }
-        self.last = *path;
-    }
-
     /// Of the fullest link (`MeasureInflight`): what is in flight as a share of what it carries in a round trip, and
     /// since when it is measured. None of another path than before, or of the same packet once more.
     fn fullest_link(&self, path: &PathTelemetry) -> Option<(u64, Duration)> {
@@ -135,6 +108,63 @@ impl LinkWindow {
     }
 }
 
+impl CongestionControl for LinkWindow {
+    type Params = Hpcc;
+
+    fn check(hpcc: &Hpcc) -> Result<(), InputError> {
+        check_timer("base_round_trip", hpcc.base_round_trip)?;
+        require_within(1..=100, "utilisation", hpcc.utilisation)?;
+        require_within(1..=1_000_000, "stages_max", hpcc.stages_max)?;
+        require_within(Bytes::new(1)..=Bytes::new(1 << 30), "additive_increase", hpcc.additive_increase)?;
+        require_within(1..=SWITCHES_MAX as u8, "switches", hpcc.switches)
+    }
+
+    fn telemetry_switches(hpcc: &Hpcc) -> u8 {
+        hpcc.switches
+    }
+
+    fn link_share_max(hpcc: &Hpcc) -> f64 {
+        f64::from(hpcc.utilisation) / 100.0
+    }
+
+    fn start(hpcc: &Hpcc, connection: &FreshConnection) -> LinkWindow {
+        LinkWindow::new(hpcc, connection.rate, connection.window)
+    }
+
+    fn window(&self) -> Option<u64> {
+        Some(self.bytes())
+    }
+
+    fn rate_at(&self, _now: Time) -> Option<BitRate> {
+        Some(self.rate())
+    }
+
+    /// The next packet waits where the rate is below the line's.
+    fn sent(&mut self, now: Time, wire: u32) -> bool {
+        if self.window >= self.window_max {
+            return false;
+        }
+        self.paced_until = now + self.rate().serialization_time(Bytes::new(wire.into()));
+        true
+    }
+
+    fn next_at(&self) -> Time {
+        self.paced_until
+    }
+
+    fn measured(&mut self, path: &PathTelemetry, acknowledged: u64, next: u64) {
+        let is_update = acknowledged > self.update_after;
+        if let Some((share, span)) = self.fullest_link(path) {
+            self.smooth(share, span);
+            self.compute(is_update);
+        }
+        if is_update {
+            self.update_after = next;
+        }
+        self.last = *path;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,9 +202,9 @@ mod tests {
     #[test]
     fn a_full_link_shrinks_the_window_by_what_is_in_flight_over_it() {
         let mut hpcc = window();
-        hpcc.acknowledged(&path(0, 0, 20_000), 1, 10);
+        hpcc.measured(&path(0, 0, 20_000), 1, 10);
         assert_eq!(hpcc.bytes(), TRIP_BYTES);
-        hpcc.acknowledged(&path(8, TRIP_BYTES, 30_000), 20, 40);
+        hpcc.measured(&path(8, TRIP_BYTES, 30_000), 20, 40);
         near(hpcc.bytes(), TRIP_BYTES as f64 * 0.95 / 1.2 + 80.0);
     }
 
@@ -183,15 +213,15 @@ mod tests {
     #[test]
     fn within_a_round_trip_the_window_follows_from_one_reference() {
         let mut hpcc = window();
-        hpcc.acknowledged(&path(0, 0, 20_000), 1, 100);
+        hpcc.measured(&path(0, 0, 20_000), 1, 100);
         let mut in_flight = 1.0;
         for time in 1..=3 {
-            hpcc.acknowledged(&path(2 * time, 25_000 * time, 20_000), 1 + time, 100);
+            hpcc.measured(&path(2 * time, 25_000 * time, 20_000), 1 + time, 100);
             in_flight = 0.75 * in_flight + 0.25 * 1.2;
             near(hpcc.bytes(), TRIP_BYTES as f64 * 0.95 / in_flight + 80.0);
         }
         assert_eq!(hpcc.reference, TRIP_BYTES);
-        hpcc.acknowledged(&path(8, 100_000, 20_000), 101, 200);
+        hpcc.measured(&path(8, 100_000, 20_000), 101, 200);
         assert_eq!(hpcc.reference, hpcc.bytes());
     }
 
@@ -203,7 +233,7 @@ mod tests {
         (hpcc.window, hpcc.reference, hpcc.in_flight) = (40_000, 40_000, ONE / 2);
         let sizes: Vec<u64> = (0..8)
             .map(|trip| {
-                hpcc.acknowledged(&path(8 * trip, TRIP_BYTES / 2 * trip, 0), 2 * trip + 1, 2 * trip + 2);
+                hpcc.measured(&path(8 * trip, TRIP_BYTES / 2 * trip, 0), 2 * trip + 1, 2 * trip + 2);
                 hpcc.bytes()
             })
             .collect();
@@ -224,11 +254,11 @@ mod tests {
             path
         };
         let mut hpcc = window();
-        hpcc.acknowledged(&two(0, [1, 2]), 1, 10);
-        hpcc.acknowledged(&two(8, [1, 2]), 20, 40);
+        hpcc.measured(&two(0, [1, 2]), 1, 10);
+        hpcc.measured(&two(8, [1, 2]), 20, 40);
         near(hpcc.bytes(), TRIP_BYTES as f64 * 0.95 + 80.0);
         let before = hpcc.bytes();
-        hpcc.acknowledged(&two(16, [1, 3]), 50, 60);
+        hpcc.measured(&two(16, [1, 3]), 50, 60);
         assert_eq!(hpcc.bytes(), before);
     }
 
@@ -239,7 +269,7 @@ mod tests {
         assert!(!hpcc.sent(Time::ZERO, 1_000));
         hpcc.window = TRIP_BYTES / 10;
         assert!(hpcc.sent(Time::ZERO, 1_000));
-        assert_eq!(hpcc.paced_until(), Time::ZERO + Duration::from_ns(800));
+        assert_eq!(hpcc.next_at(), Time::ZERO + Duration::from_ns(800));
     }
 
     #[test]

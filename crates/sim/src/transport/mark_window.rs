@@ -2,13 +2,16 @@
 //!
 //! It opens as large as it may become, for NICs have no slow start but after a timeout.
 
-use super::roce::Feedback;
-use super::tcp::Dctcp;
+use etherweave_primitives::Time;
+
+use super::roce::{CongestionControl, Feedback, FreshConnection, Progress};
+use super::tcp;
+use crate::params::Dctcp;
 
 /// The window of one connection.
 #[derive(Clone, Debug)]
 pub(crate) struct MarkWindow {
-    law: Dctcp,
+    law: tcp::Dctcp,
     /// Payload of a packet [B].
     packet: u64,
     /// What may be unacknowledged [B].
@@ -24,7 +27,7 @@ pub(crate) struct MarkWindow {
 impl MarkWindow {
     /// Opens with `window` bytes, in packets of `packet` bytes.
     pub fn new(packet: u64, window: u64) -> MarkWindow {
-        let law = Dctcp::default();
+        let law = tcp::Dctcp::default();
         MarkWindow { law, packet, window, window_max: window, threshold: 0, cut_until: 0 }
     }
 
@@ -33,8 +36,26 @@ impl MarkWindow {
         self.window
     }
 
-    /// Takes an acknowledgement.
-    pub fn acknowledged(&mut self, feedback: &Feedback) {
+    fn cut(&mut self, next: u64, window: u64) {
+        self.window = window.max(self.packet);
+        self.threshold = self.window;
+        self.cut_until = next;
+    }
+}
+
+impl CongestionControl for MarkWindow {
+    type Params = Dctcp;
+    const HEEDS_MARKS: bool = true;
+
+    fn start(_: &Dctcp, connection: &FreshConnection) -> MarkWindow {
+        MarkWindow::new(connection.packet, connection.window)
+    }
+
+    fn window(&self) -> Option<u64> {
+        Some(self.bytes())
+    }
+
+    fn acknowledged(&mut self, _now: Time, feedback: &Feedback) {
         let Feedback { acked, is_marked, acknowledged, next, .. } = *feedback;
         self.law.observe(acked, is_marked, acknowledged, next);
         if acknowledged <= self.cut_until {
@@ -50,25 +71,17 @@ impl MarkWindow {
         self.window = self.window.min(self.window_max);
     }
 
-    /// A packet was lost; `next` is the next byte to send.
-    pub fn lost(&mut self, acknowledged: u64, next: u64) {
+    fn lost(&mut self, _now: Time, Progress { acknowledged, next }: Progress) {
         if acknowledged >= self.cut_until {
             let window = self.law.reduce(self.window);
             self.cut(next, window);
         }
     }
 
-    /// Nothing has been acknowledged for the retransmission timeout.
-    pub fn timed_out(&mut self) {
+    fn timed_out(&mut self, _now: Time) {
         self.threshold = self.law.reduce(self.window);
         self.law.restart();
         (self.window, self.cut_until) = (self.packet, 0);
-    }
-
-    fn cut(&mut self, next: u64, window: u64) {
-        self.window = window.max(self.packet);
-        self.threshold = self.window;
-        self.cut_until = next;
     }
 }
 
@@ -89,7 +102,7 @@ mod tests {
     fn acknowledge(window: &mut MarkWindow, from: u64, packets: u64, is_marked: bool) {
         for number in from + 1..=from + packets {
             let acknowledged = number * PACKET;
-            window.acknowledged(&feedback(is_marked, acknowledged, acknowledged + window.bytes()));
+            window.acknowledged(Time::ZERO, &feedback(is_marked, acknowledged, acknowledged + window.bytes()));
         }
     }
 
@@ -116,7 +129,7 @@ mod tests {
         let mut window = hundred();
         acknowledge(&mut window, 0, (100..116).sum(), false);
         let before = window.bytes();
-        window.acknowledged(&feedback(true, 1 << 40, 1 << 41));
+        window.acknowledged(Time::ZERO, &feedback(true, 1 << 40, 1 << 41));
         let share = 1.0 - window.bytes() as f64 / before as f64;
         let alpha = (15.0 / 16.0_f64).powi(17);
         assert!((share / (alpha / 2.0) - 1.0).abs() < 0.1, "{share} against {}", alpha / 2.0);
@@ -125,10 +138,10 @@ mod tests {
     #[test]
     fn a_loss_halves_the_window_and_a_timeout_begins_with_a_packet() {
         let mut window = hundred();
-        window.lost(10 * PACKET, 110 * PACKET);
-        window.lost(11 * PACKET, 111 * PACKET);
+        window.lost(Time::ZERO, Progress { acknowledged: 10 * PACKET, next: 110 * PACKET });
+        window.lost(Time::ZERO, Progress { acknowledged: 11 * PACKET, next: 111 * PACKET });
         assert_eq!(window.bytes(), 50 * PACKET);
-        window.timed_out();
+        window.timed_out(Time::ZERO);
         assert_eq!(window.bytes(), PACKET);
         // Doubles up to half of what it was, and adds one then.
         acknowledge(&mut window, 0, 24, false);

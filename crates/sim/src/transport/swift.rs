@@ -1,9 +1,10 @@
 //! Swift, the window of a connection (G. Kumar et al., SIGCOMM 2020, algorithm 1). All in integers: windows in units of
 //! 2^-20 packets.
 
-use etherweave_primitives::{BitRate, Duration, Time};
+use etherweave_primitives::{BitRate, Duration, InputError, Time};
 
-use crate::params::Swift;
+use super::roce::{CongestionControl, Feedback, FreshConnection, Progress};
+use crate::params::{Swift, TIMER_MAX, check_timer, require, require_within};
 
 /// A window of one packet.
 const ONE: u64 = 1 << 20;
@@ -56,55 +57,6 @@ impl DelayWindow {
         BitRate::from_bps((bits / u128::from(ONE) / u128::from(self.round_trip.as_ps().max(1))) as u64)
     }
 
-    /// A packet goes out: whether the next one waits, as the window is less than a packet.
-    pub fn sent(&mut self, now: Time) -> bool {
-        if self.window >= ONE {
-            return false;
-        }
-        let wait = u128::from(self.round_trip.as_ps()) * u128::from(ONE) / u128::from(self.window);
-        self.paced_until = now + Duration::from_ps(wait as u64);
-        true
-    }
-
-    /// When the next packet may go.
-    pub fn paced_until(&self) -> Time {
-        self.paced_until
-    }
-
-    /// Takes an acknowledgement of `acked` new bytes, the latest of which took `round_trip`.
-    pub fn acknowledged(&mut self, now: Time, acked: u64, round_trip: Duration) {
-        self.round_trip = round_trip;
-        self.timeouts = 0;
-        let target = self.target();
-        if round_trip < target {
-            let packets = acked * ONE / self.packet;
-            let step = u64::from(self.params.additive_increase) * packets / 1_000;
-            // A packet per window acknowledged, or per packet where the window is less than one.
-            self.window += (u128::from(step) * u128::from(ONE) / u128::from(self.window.max(ONE))) as u64;
-            self.window = self.window.min(self.window_max);
-        } else {
-            let excess = u128::from(self.params.decrease) * u128::from((round_trip - target).as_ps());
-            let share = excess * 1_000 / u128::from(round_trip.as_ps());
-            self.decrease(now, share as u64);
-        }
-    }
-
-    /// A packet was lost.
-    pub fn lost(&mut self, now: Time) {
-        self.decrease(now, u64::MAX);
-    }
-
-    /// Nothing has been acknowledged for the retransmission timeout.
-    pub fn timed_out(&mut self, now: Time) {
-        self.timeouts += 1;
-        if self.timeouts >= self.params.timeouts_max {
-            self.window = self.window_min();
-            self.decreased_at = Some(now);
-        } else {
-            self.lost(now);
-        }
-    }
-
     /// Shrinks by `share` [thousandths of 1 %] at most once in a round trip.
     fn decrease(&mut self, now: Time, share: u64) {
         if self.decreased_at.is_some_and(|at| now.since(at) < self.round_trip) {
@@ -135,6 +87,84 @@ fn inverse_root(window: u64) -> u64 {
     ONE * ROOT / window.isqrt().max(1)
 }
 
+impl CongestionControl for DelayWindow {
+    type Params = Swift;
+
+    fn check(swift: &Swift) -> Result<(), InputError> {
+        check_timer("base_target", swift.base_target)?;
+        require(swift.flow_scaling <= TIMER_MAX, "flow_scaling", swift.flow_scaling, "at most 1000000s")?;
+        let (least, most) = (swift.flow_scaling_window_min, swift.flow_scaling_window_max);
+        require_within(1..=1_000_000, "flow_scaling_window_max", most)?;
+        let below = format!("1 or more, and less than flow_scaling_window_max, {most}");
+        require(least > 0 && least < most, "flow_scaling_window_min", least, below)?;
+        require_within(1..=1_000_000, "additive_increase", swift.additive_increase)?;
+        require_within(1..=100, "decrease", swift.decrease)?;
+        require_within(1..=99, "decrease_max", swift.decrease_max)?;
+        require_within(1..=1_000, "window_min", swift.window_min)?;
+        require_within(1..=1_000, "timeouts_max", swift.timeouts_max)
+    }
+
+    fn start(swift: &Swift, connection: &FreshConnection) -> DelayWindow {
+        DelayWindow::new(swift, connection.packet, connection.window)
+    }
+
+    fn window(&self) -> Option<u64> {
+        Some(self.bytes())
+    }
+
+    fn rate_at(&self, _now: Time) -> Option<BitRate> {
+        Some(self.rate())
+    }
+
+    /// The next packet waits where the window is less than a packet.
+    fn sent(&mut self, now: Time, _wire: u32) -> bool {
+        if self.window >= ONE {
+            return false;
+        }
+        let wait = u128::from(self.round_trip.as_ps()) * u128::from(ONE) / u128::from(self.window);
+        self.paced_until = now + Duration::from_ps(wait as u64);
+        true
+    }
+
+    fn next_at(&self) -> Time {
+        self.paced_until
+    }
+
+    fn acknowledged(&mut self, now: Time, &Feedback { acked, round_trip, .. }: &Feedback) {
+        if acked == 0 {
+            return;
+        }
+        self.round_trip = round_trip;
+        self.timeouts = 0;
+        let target = self.target();
+        if round_trip < target {
+            let packets = acked * ONE / self.packet;
+            let step = u64::from(self.params.additive_increase) * packets / 1_000;
+            // A packet per window acknowledged, or per packet where the window is less than one.
+            self.window += (u128::from(step) * u128::from(ONE) / u128::from(self.window.max(ONE))) as u64;
+            self.window = self.window.min(self.window_max);
+        } else {
+            let excess = u128::from(self.params.decrease) * u128::from((round_trip - target).as_ps());
+            let share = excess * 1_000 / u128::from(round_trip.as_ps());
+            self.decrease(now, share as u64);
+        }
+    }
+
+    fn lost(&mut self, now: Time, _progress: Progress) {
+        self.decrease(now, u64::MAX);
+    }
+
+    fn timed_out(&mut self, now: Time) {
+        self.timeouts += 1;
+        if self.timeouts >= self.params.timeouts_max {
+            self.window = self.window_min();
+            self.decreased_at = Some(now);
+        } else {
+            self.decrease(now, u64::MAX);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +191,12 @@ mod tests {
             self
         }
 
+        /// Takes an acknowledgement of so many bytes after so long.
+        fn answer(&mut self, now: Time, acked: u64, round_trip: Duration) {
+            let feedback = Feedback { acked, acknowledged: 0, next: 0, round_trip, is_marked: false };
+            self.acknowledged(now, &feedback);
+        }
+
         fn thousandths(&self) -> u64 {
             (self.window * 1_000).div_ceil(ONE)
         }
@@ -170,10 +206,10 @@ mod tests {
     #[test]
     fn a_round_trip_below_the_target_adds_a_packet() {
         let mut swift = ten();
-        (0..10).for_each(|time| swift.acknowledged(at(time), PACKET, us(24)));
+        (0..10).for_each(|time| swift.answer(at(time), PACKET, us(24)));
         assert!((10_950..=11_000).contains(&swift.thousandths()), "{}", swift.thousandths());
         let mut small = ten().set(100);
-        small.acknowledged(at(0), PACKET, us(24));
+        small.answer(at(0), PACKET, us(24));
         assert_eq!(small.thousandths(), 1_100);
     }
 
@@ -181,11 +217,11 @@ mod tests {
     #[test]
     fn above_the_target_the_window_shrinks_by_the_excess_once_a_round_trip() {
         let mut swift = ten();
-        swift.acknowledged(at(100), PACKET, us(30));
+        swift.answer(at(100), PACKET, us(30));
         assert!(swift.thousandths().abs_diff(8_667) < 2, "{}", swift.thousandths());
-        swift.acknowledged(at(129), PACKET, us(30));
+        swift.answer(at(129), PACKET, us(30));
         assert!(swift.thousandths().abs_diff(8_667) < 2);
-        swift.acknowledged(at(600), PACKET, us(500));
+        swift.answer(at(600), PACKET, us(500));
         assert!(swift.thousandths().abs_diff(4_333) < 2, "{}", swift.thousandths());
     }
 
@@ -205,7 +241,7 @@ mod tests {
     #[test]
     fn losses_halve_the_window_and_five_timeouts_close_it() {
         let mut swift = ten();
-        swift.lost(at(0));
+        swift.lost(at(0), Progress { acknowledged: 0, next: 0 });
         assert_eq!(swift.thousandths(), 5_000);
         (1..5).for_each(|time| swift.timed_out(at(time)));
         assert_eq!(swift.thousandths(), 5_000);
@@ -217,10 +253,10 @@ mod tests {
     #[test]
     fn below_a_packet_packets_are_paced() {
         let mut swift = ten().set(250);
-        assert!(swift.sent(at(7)));
-        assert_eq!(swift.paced_until(), at(107));
+        assert!(swift.sent(at(7), 0));
+        assert_eq!(swift.next_at(), at(107));
         assert_eq!(swift.bytes(), 250);
-        assert!(!ten().sent(at(7)));
+        assert!(!ten().sent(at(7), 0));
     }
 
     /// Connections that share a link of 12.5 kB/us with a round trip of 10 us, in rounds: the queue holds what is
@@ -237,7 +273,7 @@ mod tests {
                 let out: u64 = all.iter().map(|swift| swift.window / ONE * PACKET).sum();
                 let delay = us(10).max(Duration::from_ps(out * 80));
                 now += delay;
-                all.iter_mut().for_each(|swift| swift.acknowledged(now, swift.bytes(), delay));
+                all.iter_mut().for_each(|swift| swift.answer(now, swift.bytes(), delay));
                 if round > 3_000 {
                     delays.push(delay.as_ps() as f64 / all[0].target().as_ps() as f64);
                 }

@@ -6,6 +6,11 @@ use etherweave_primitives::{BitRate, Time};
 /// Switches that can write into a packet; those after them leave it as it is.
 pub const SWITCHES_MAX: usize = 8;
 
+/// What room for so many switches adds to data and acknowledgements [B] (section 4.1).
+pub fn header_bytes(switches: u8) -> u32 {
+    if switches == 0 { 0 } else { 2 + 8 * u32::from(switches) }
+}
+
 /// What a switch writes when it begins to send a packet.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct PortTelemetry {

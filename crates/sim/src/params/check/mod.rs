@@ -19,9 +19,9 @@ type Checked = Result<(), InputError>;
 /// times stay far below the 213 days that a clock of picoseconds counts.
 const DELAY_MAX: Duration = Duration::from_ms(1_000);
 /// Longest timer.
-const TIMER_MAX: Duration = Duration::from_ms(1_000_000_000);
+pub(crate) const TIMER_MAX: Duration = Duration::from_ms(1_000_000_000);
 /// Slowest and fastest rate of a part. Times per byte keep three digits up to there.
-const RATES: RangeInclusive<BitRate> = BitRate::from_bps(1_000_000)..=BitRate::from_gbps(100_000);
+pub(crate) const RATES: RangeInclusive<BitRate> = BitRate::from_bps(1_000_000)..=BitRate::from_gbps(100_000);
 /// Sizes of buffers are 32 bits wide.
 const BUFFER_MAX: Bytes = Bytes::new((1 << 32) - 1);
 
@@ -39,12 +39,12 @@ pub fn check(params: &SimParams) -> Result<(), InputErrors> {
 }
 
 /// An error about `key` unless `is_right`.
-fn require(is_right: bool, key: &str, found: impl Display, expected: impl Display) -> Checked {
+pub(crate) fn require(is_right: bool, key: &str, found: impl Display, expected: impl Display) -> Checked {
     InputError::unless(is_right, key, found, expected)
 }
 
 /// Rejects a value outside `range`.
-fn require_within<T: Display + PartialOrd>(range: RangeInclusive<T>, key: &str, value: T) -> Checked {
+pub(crate) fn require_within<T: Display + PartialOrd>(range: RangeInclusive<T>, key: &str, value: T) -> Checked {
     let expected = format!("{} to {}", range.start(), range.end());
     require(range.contains(&value), key, value, expected)
 }
@@ -75,7 +75,7 @@ fn check_delay(key: &str, delay: Duration) -> Checked {
 }
 
 /// Rejects a timer that expires at once, or never.
-fn check_timer(key: &str, timer: Duration) -> Checked {
+pub(crate) fn check_timer(key: &str, timer: Duration) -> Checked {
     require_within(Duration::from_ps(1)..=TIMER_MAX, key, timer)
 }
 

@@ -1,11 +1,10 @@
 //! RoCE and TCP.
 
-use etherweave_primitives::{Bytes, Duration};
+use etherweave_primitives::Bytes;
 
-use super::{Checked, RATES, check_timer, require, require_effect, require_within};
-use crate::params::{Dcqcn, EcnMarking, Hpcc, Reliability, RoceParams, Swift, Transport};
-use crate::transport::tcp::{CongestionControl, SegmentLoss, TcpParams};
-use crate::transport::telemetry::SWITCHES_MAX;
+use super::{Checked, check_timer, require, require_effect, require_within};
+use crate::params::{EcnMarking, Reliability, RoceParams, Transport};
+use crate::transport::tcp::{SegmentLoss, TcpParams};
 
 /// Packets that may be in flight: half of the 24-bit sequence numbers, so that old and new can be distinguished.
 const PACKETS_MAX: u64 = 1 << 23;
@@ -13,8 +12,6 @@ const PACKETS_MAX: u64 = 1 << 23;
 const MSS_MAX: Bytes = Bytes::new(65_535 - 20 - 20 - 12);
 /// Twice the largest window (RFC 7323, section 2.3: 2^30 B), for half of a buffer is advertised.
 const SOCKET_MAX: Bytes = Bytes::new(2 << 30);
-/// DCQCN's timers in hardware tick in microseconds; far below, a run would do nothing else.
-const DCQCN_TIMER_MIN: Duration = Duration::from_ns(100);
 
 pub(super) fn check(transport: &Transport, ecn: Option<&EcnMarking>) -> Checked {
     match transport {
@@ -36,9 +33,7 @@ fn check_roce(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
     check_timer("transport.roce.retransmission_timeout", roce.retransmission_timeout)?;
     check_selective(roce)?;
     check_congestion_controls(roce, ecn)?;
-    roce.dcqcn.as_ref().map_or(Ok(()), check_dcqcn)?;
-    roce.hpcc.as_ref().map_or(Ok(()), check_hpcc)?;
-    roce.swift.as_ref().map_or(Ok(()), check_swift)
+    roce.check_controls()
 }
 
 /// One at most; those of acknowledgements have what they need of them, and marks and what heeds them come together.
@@ -53,7 +48,7 @@ fn check_congestion_controls(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Che
     let heeds_marks = roce.heeds_marks();
     require(!heeds_marks || ecn.is_some(), &key, "no switch.ecn", "marking switches: nothing would notify the sender")?;
     require(heeds_marks || ecn.is_none(), "switch.ecn", "marking switches", format!("none: {name} heeds no mark"))?;
-    let is_echoed = roce.dcqcn.is_none();
+    let is_echoed = roce.needs_echoes();
     let is_selective = roce.reliability == Reliability::SelectiveRepeat;
     let echoes = "selective_repeat: its acknowledgements echo what became of a packet";
     let value = format!("go_back_n beside {name}");
@@ -85,54 +80,6 @@ fn check_selective(roce: &RoceParams) -> Checked {
     require(!probes || fits, probe, roce.tail_loss_probe_min, most)
 }
 
-fn check_hpcc(hpcc: &Hpcc) -> Checked {
-    let key = |name: &str| format!("transport.roce.hpcc.{name}");
-    check_timer(&key("base_round_trip"), hpcc.base_round_trip)?;
-    require_within(1..=100, &key("utilisation"), hpcc.utilisation)?;
-    require_within(1..=1_000_000, &key("stages_max"), hpcc.stages_max)?;
-    require_within(Bytes::new(1)..=Bytes::new(1 << 30), &key("additive_increase"), hpcc.additive_increase)?;
-    require_within(1..=SWITCHES_MAX as u8, &key("switches"), hpcc.switches)
-}
-
-fn check_swift(swift: &Swift) -> Checked {
-    let key = |name: &str| format!("transport.roce.swift.{name}");
-    check_timer(&key("base_target"), swift.base_target)?;
-    require(swift.flow_scaling <= super::TIMER_MAX, &key("flow_scaling"), swift.flow_scaling, "at most 1000000s")?;
-    let (least, most) = (swift.flow_scaling_window_min, swift.flow_scaling_window_max);
-    require_within(1..=1_000_000, &key("flow_scaling_window_max"), most)?;
-    let below = format!("1 or more, and less than flow_scaling_window_max, {most}");
-    require(least > 0 && least < most, &key("flow_scaling_window_min"), least, below)?;
-    require_within(1..=1_000_000, &key("additive_increase"), swift.additive_increase)?;
-    require_within(1..=100, &key("decrease"), swift.decrease)?;
-    require_within(1..=99, &key("decrease_max"), swift.decrease_max)?;
-    require_within(1..=1_000, &key("window_min"), swift.window_min)?;
-    require_within(1..=1_000, &key("timeouts_max"), swift.timeouts_max)
-}
-
-fn check_dcqcn(dcqcn: &Dcqcn) -> Checked {
-    let key = |name: &str| format!("transport.roce.dcqcn.{name}");
-    for (name, timer) in [("dce_tcp_rtt", dcqcn.dce_tcp_rtt), ("rpg_time_reset", dcqcn.rpg_time_reset)] {
-        check_timer(&key(name), timer)?;
-        require(timer >= DCQCN_TIMER_MIN, &key(name), timer, format!("at least {DCQCN_TIMER_MIN}"))?;
-    }
-    let intervals = [
-        ("min_time_between_cnps", dcqcn.min_time_between_cnps),
-        ("rate_reduce_monitor_period", dcqcn.rate_reduce_monitor_period),
-    ];
-    for (name, interval) in intervals {
-        require(interval <= super::TIMER_MAX, &key(name), interval, "at most 1000000s")?;
-    }
-    require(dcqcn.rpg_byte_reset.get() > 0, &key("rpg_byte_reset"), dcqcn.rpg_byte_reset, "more than 0")?;
-    require_within(0..=1023, &key("dce_tcp_g"), dcqcn.dce_tcp_g)?;
-    require_within(0..=1023, &key("initial_alpha_value"), dcqcn.initial_alpha_value)?;
-    require_within(0..=100, &key("rpg_min_dec_fac"), dcqcn.rpg_min_dec_fac)?;
-    require_within(10..=63, &key("rpg_gd"), dcqcn.rpg_gd)?;
-    for (name, rate) in dcqcn.rates() {
-        require_within(RATES, &key(name), rate)?;
-    }
-    Ok(())
-}
-
 fn check_tcp(tcp: &TcpParams, ecn: Option<&EcnMarking>) -> Checked {
     check_segments(tcp)?;
     check_buffers(tcp)?;
@@ -145,9 +92,8 @@ fn check_tcp(tcp: &TcpParams, ecn: Option<&EcnMarking>) -> Checked {
         let key = format!("transport.tcp.{name}");
         require(!is_on || tcp.sack, &key, "true without sack", "false, or sack, without which it cannot take effect")?;
     }
-    let is_dctcp = tcp.congestion_control == CongestionControl::Dctcp;
-    let key = "transport.tcp.congestion_control";
-    require(!is_dctcp || tcp.ecn, key, "dctcp without ecn", "transport.tcp.ecn = true: it heeds marks")?;
+    let (key, needs_marks) = ("transport.tcp.congestion_control", tcp.congestion_control.needs_marks());
+    require(!needs_marks || tcp.ecn, key, "dctcp without ecn", "transport.tcp.ecn = true: it heeds marks")?;
     let heeds = "transport.tcp.ecn = true: nothing heeds a mark";
     require(!tcp.ecn || ecn.is_some(), "transport.tcp.ecn", "true without switch.ecn", "switches that mark")?;
     require(tcp.ecn || ecn.is_none(), "switch.ecn", "marking switches", heeds)
@@ -191,7 +137,7 @@ fn check_timers(tcp: &TcpParams) -> Checked {
         "probes",
     )?;
     check_timer("transport.tcp.hystart_clock", tcp.hystart_clock)?;
-    let is_on = tcp.hystart && tcp.congestion_control == CongestionControl::Cubic;
+    let is_on = tcp.hystart && tcp.congestion_control.leaves_by_hystart();
     let key = "transport.tcp.hystart_clock";
     require_effect(is_on, key, tcp.hystart_clock, default.hystart_clock, "uses HyStart")
 }

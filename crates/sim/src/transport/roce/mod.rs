@@ -26,9 +26,10 @@ use etherweave_primitives::Time;
 
 use super::{SackBlocks, duplicate};
 
-pub(crate) use congestion::{Congestion, Feedback};
+pub(crate) use congestion::{Congestion, CongestionControl, Feedback, FreshConnection};
 pub use requester::{DataPacket, Requester};
 pub use responder::{Answer, DataArrival, Reception, Responder};
+pub(crate) use selective::Progress;
 
 /// How a message goes over the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

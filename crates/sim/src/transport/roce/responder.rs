@@ -168,13 +168,13 @@ impl Responder {
     /// A marked packet has arrived: whether to notify the requester, at most once an interval. Otherwise the next
     /// acknowledgement echoes the mark.
     pub fn notifies_congestion(&mut self, now: Time, params: &RoceParams) -> bool {
-        let Some(dcqcn) = &params.dcqcn else {
+        let Some(gap) = params.notification_gap() else {
             self.placement.iter_mut().for_each(|placement| placement.is_marked = true);
             return false;
         };
         let is_due = now >= self.notifies_from;
         if is_due {
-            self.notifies_from = now + dcqcn.min_time_between_cnps;
+            self.notifies_from = now + gap;
         }
         is_due
     }

@@ -16,11 +16,11 @@ use crate::transport::rtt::{RoundTrip, TimeoutLimits};
 
 /// How far a connection has come, for [`SelectiveRepeat`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     /// All below is acknowledged.
-    pub(super) acknowledged: u64,
+    pub acknowledged: u64,
     /// Next byte never sent.
-    pub(super) next: u64,
+    pub next: u64,
 }
 
 /// Most doublings of the wait for a probe.

@@ -2,19 +2,42 @@
 
 use etherweave_primitives::{Bytes, Duration};
 
-/// How the congestion window grows and shrinks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CongestionControl {
-    /// CUBIC (RFC 9438).
-    Cubic,
-    /// Reno's window (RFC 5681).
-    NewReno,
-    /// DCTCP (RFC 8257). Needs `ecn`, and switches that mark.
-    Dctcp,
-    /// BBR, version 1, with pacing.
-    Bbr,
+/// Calls a macro with every congestion control of TCP: what a scenario calls it, and the type of the module
+/// `congestion` that implements its `WindowAlgorithm`. Schema, checks, dispatch and the tests that transports share
+/// follow from this list.
+macro_rules! tcp_congestion_controls {
+    ($define:ident) => {
+        $define! {
+            /// CUBIC (RFC 9438).
+            Cubic(cubic::Cubic);
+            /// Reno's window (RFC 5681).
+            NewReno(new_reno::NewReno);
+            /// DCTCP (RFC 8257). Needs `ecn`, and switches that mark.
+            Dctcp(dctcp::Dctcp);
+            /// BBR, version 1, with pacing.
+            Bbr(Box<bbr::Bbr>);
+        }
+    };
 }
+pub(super) use tcp_congestion_controls;
+
+/// Defines the names of congestion controls.
+macro_rules! define_names {
+    ($($(#[$doc:meta])* $Name:ident($Algorithm:ty);)*) => {
+        /// How the congestion window grows and shrinks.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum CongestionControl {
+            $($(#[$doc])* $Name,)*
+        }
+
+        impl CongestionControl {
+            /// Every member.
+            pub const ALL: &[CongestionControl] = &[$(CongestionControl::$Name),*];
+        }
+    };
+}
+tcp_congestion_controls!(define_names);
 
 /// How lost segments are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -107,6 +130,11 @@ impl Default for TcpParams {
 }
 
 impl TcpParams {
+    /// Initial congestion window [B].
+    pub(super) fn initial_bytes(&self) -> u64 {
+        u64::from(self.initial_window) * self.segment()
+    }
+
     /// Largest payload of a segment [B].
     pub(super) fn segment(&self) -> u64 {
         self.mss.get()

@@ -3,7 +3,7 @@
 use etherweave_primitives::{Duration, Time};
 
 use super::Ack;
-use super::params::{CongestionControl, TcpParams};
+use super::params::TcpParams;
 use crate::transport::SackBlocks;
 use crate::transport::ranges::ByteRange;
 use crate::transport::reassembly::Reassembly;
@@ -90,7 +90,7 @@ impl Receiver {
             quick_left: params.quick_acks,
             deadline: None,
             echo_congestion: false,
-            echoes_each: params.congestion_control == CongestionControl::Dctcp,
+            echoes_each: params.congestion_control.needs_marks(),
             timestamp: Time::ZERO,
             last_arrival: Time::ZERO,
             window: Window {

@@ -9,6 +9,9 @@ use etherweave_primitives::{Duration, Time};
 pub(in crate::transport::tcp) use delivery::Delivered;
 use delivery::{Deliveries, RateSample, S};
 
+use super::super::params::TcpParams;
+use super::{Sign, WindowAlgorithm};
+
 /// Gains in these parts.
 const UNIT: u64 = 256;
 /// 2 / ln 2: twice as much each round trip (`bbr_high_gain`).
@@ -73,7 +76,7 @@ pub(super) struct Bbr {
 }
 
 impl Bbr {
-    pub(super) fn new(initial: u64, mss: u64) -> Bbr {
+    fn new(initial: u64, mss: u64) -> Bbr {
         Bbr {
             mode: Mode::Startup,
             mss,
@@ -92,40 +95,23 @@ impl Bbr {
         }
     }
 
-    /// When the next segment may go.
-    pub(super) fn release_at(&self) -> Time {
-        self.release_at
-    }
-
-    /// Takes a segment up to `end` that goes out with `in_flight` bytes before it.
-    pub(super) fn sent(&mut self, now: Time, end: u64, len: u64, in_flight: u64) {
-        self.deliveries.sent(now, end, in_flight == 0);
-        let time = u128::from(len) * u128::from(S) / u128::from(self.pacing_rate.max(1));
-        self.release_at = self.release_at.max(now) + Duration::from_ps(time as u64);
-    }
-
-    /// The application has nothing to send, with `in_flight` bytes out.
-    pub(super) fn application_limits(&mut self, in_flight: u64) {
-        self.deliveries.application_limits(in_flight);
-    }
-
     /// How large a segment is worth handing down [B] (`tcp_tso_autosize`: what goes out in 2^-10 s).
-    pub(super) fn quantum(&self) -> u64 {
+    fn segment_worth(&self) -> u64 {
         (self.pacing_rate / 1024).clamp(2 * self.mss, QUANTUM_MAX.max(2 * self.mss))
     }
 
     /// A recovery begins: remembers the window.
-    pub(super) fn save(&mut self, window: u64) {
+    fn save(&mut self, window: u64) {
         self.window_before = self.window_before.max(window);
     }
 
     /// A recovery has ended: the window to go back to.
-    pub(super) fn restored(&mut self, window: u64) -> u64 {
+    fn restored(&mut self, window: u64) -> u64 {
         std::mem::take(&mut self.window_before).max(window)
     }
 
     /// Takes an ACK (`bbr_main`). Returns the window [B].
-    pub(super) fn on_ack(&mut self, delivered: &Delivered, window: u64) -> u64 {
+    fn on_ack(&mut self, delivered: &Delivered, window: u64) -> u64 {
         let Some(sample) = self.deliveries.on_ack(delivered) else { return window };
         let starts_round = self.update_round(&sample);
         self.update_rate(&sample);
@@ -172,7 +158,7 @@ impl Bbr {
         let product = u128::from(self.rate()) * u128::from(round_trip.as_ps()) / u128::from(S);
         let probes = matches!(self.mode, Mode::ProbeBandwidth { phase: 0, .. });
         let more = if probes { 2 * self.mss } else { 0 };
-        (product * u128::from(gain) / u128::from(UNIT)) as u64 + 3 * self.quantum() + more
+        (product * u128::from(gain) / u128::from(UNIT)) as u64 + 3 * self.segment_worth() + more
     }
 
     /// Goes on in the cycle (`bbr_is_next_cycle_phase`).
@@ -291,6 +277,50 @@ impl Bbr {
         };
         let least = WINDOW_MIN * self.mss;
         if matches!(self.mode, Mode::ProbeRoundTrip { .. }) { next.min(least) } else { next.max(least) }
+    }
+}
+
+impl WindowAlgorithm for Box<Bbr> {
+    const IS_BY_MODEL: bool = true;
+
+    fn start(params: &TcpParams) -> Box<Bbr> {
+        Box::new(Bbr::new(params.initial_bytes(), params.segment()))
+    }
+
+    fn on_delivery(&mut self, delivered: &Delivered, window: u64) -> Option<u64> {
+        Some(self.on_ack(delivered, window))
+    }
+
+    fn sent(&mut self, now: Time, end: u64, len: u64, in_flight: u64) {
+        self.deliveries.sent(now, end, in_flight == 0);
+        let time = u128::from(len) * u128::from(S) / u128::from(self.pacing_rate.max(1));
+        self.release_at = self.release_at.max(now) + Duration::from_ps(time as u64);
+    }
+
+    fn application_limits(&mut self, in_flight: u64) {
+        self.deliveries.application_limits(in_flight);
+    }
+
+    fn release_at(&self) -> Option<Time> {
+        Some(self.release_at)
+    }
+
+    fn quantum(&self) -> Option<u64> {
+        Some(self.segment_worth())
+    }
+
+    fn recovered(&mut self, window: u64) -> u64 {
+        self.restored(window)
+    }
+
+    /// Remembers the window; the threshold stays.
+    fn reduce(&mut self, window: u64, _mss: u64, _sign: Sign) -> Option<u64> {
+        self.save(window);
+        None
+    }
+
+    fn restart(&mut self, window: u64) {
+        self.save(window);
     }
 }
 

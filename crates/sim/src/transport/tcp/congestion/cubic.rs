@@ -5,7 +5,8 @@
 
 use etherweave_primitives::{Duration, Time};
 
-use super::progress::AckProgress;
+use super::super::params::TcpParams;
+use super::{AckProgress, Sign, WindowAlgorithm};
 
 /// Aggressiveness [segments/s³] (`C`, section 5).
 const C: f64 = 0.4;
@@ -54,7 +55,7 @@ pub(super) struct Cubic {
 
 impl Cubic {
     /// Growth in avoidance [B].
-    pub(super) fn increase(&mut self, window: u64, mss: u64, acked: u64, progress: &AckProgress) -> u64 {
+    fn increase(&mut self, window: u64, mss: u64, acked: u64, progress: &AckProgress) -> u64 {
         let segment = mss as f64;
         let (window, acked) = (window as f64 / segment, acked as f64 / segment);
         let target = self.target(window, acked, progress);
@@ -78,7 +79,7 @@ impl Cubic {
     }
 
     /// Threshold after a loss [B], with fast convergence (sections 4.6 and 4.7).
-    pub(super) fn reduce(&mut self, window: u64, mss: u64) -> u64 {
+    fn reduce(&mut self, window: u64, mss: u64) -> u64 {
         let segments = window as f64 / mss as f64;
         let shrinking = segments < self.plateau;
         self.plateau = if shrinking { segments * (1.0 + BETA) / 2.0 } else { segments };
@@ -86,16 +87,32 @@ impl Cubic {
         self.epoch = None;
         (window as f64 * BETA) as u64
     }
+}
+
+impl WindowAlgorithm for Cubic {
+    const LEAVES_BY_HYSTART: bool = true;
+
+    fn start(_params: &TcpParams) -> Cubic {
+        Cubic::default()
+    }
+
+    fn increase(&mut self, window: u64, mss: u64, acked: u64, progress: &AckProgress) -> u64 {
+        self.increase(window, mss, acked, progress)
+    }
+
+    fn reduce(&mut self, window: u64, mss: u64, _sign: Sign) -> Option<u64> {
+        Some(self.reduce(window, mss))
+    }
 
     /// After a timeout the next stage starts on its plateau (section 4.8).
-    pub(super) fn restart(&mut self) {
+    fn restart(&mut self, _window: u64) {
         self.plateau = 0.0;
         self.epoch = None;
     }
 
     /// Moves the stage by the time in which the application sent nothing (section 5.8), at most to `now`: a stage
     /// may have begun in it.
-    pub(super) fn skip(&mut self, now: Time, idle: Duration) {
+    fn skip(&mut self, now: Time, idle: Duration) {
         if let Some(epoch) = &mut self.epoch {
             epoch.start = (epoch.start + idle).min(now);
         }

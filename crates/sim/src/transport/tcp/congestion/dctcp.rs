@@ -1,7 +1,9 @@
 //! DCTCP (RFC 8257; M. Alizadeh et al., "Data Center TCP", SIGCOMM 2010): the window shrinks by the share of marked
 //! bytes.
 
+use super::super::params::TcpParams;
 use super::new_reno::NewReno;
+use super::{AckProgress, Sign, WindowAlgorithm};
 
 /// The share moves by 2^-4 of what it differs from the last window's (`g`, RFC 8257, section 4.2).
 const GAIN_SHIFT: u32 = 4;
@@ -57,6 +59,30 @@ impl Dctcp {
 
     pub(in crate::transport) fn restart(&mut self) {
         self.reno.restart();
+    }
+}
+
+impl WindowAlgorithm for Dctcp {
+    const NEEDS_MARKS: bool = true;
+
+    fn start(_params: &TcpParams) -> Dctcp {
+        Dctcp::default()
+    }
+
+    fn increase(&mut self, window: u64, mss: u64, acked: u64, _progress: &AckProgress) -> u64 {
+        self.increase(window, mss, acked)
+    }
+
+    fn observe(&mut self, acked: u64, is_marked: bool, una: u64, sent_to: u64) {
+        self.observe(acked, is_marked, una, sent_to);
+    }
+
+    fn reduce(&mut self, window: u64, _mss: u64, sign: Sign) -> Option<u64> {
+        Some(if sign == Sign::Mark { self.reduce_for_marks(window) } else { self.reduce(window) })
+    }
+
+    fn restart(&mut self, _window: u64) {
+        self.restart();
     }
 }
 

@@ -9,25 +9,14 @@ mod progress;
 
 use etherweave_primitives::{Duration, Time};
 
-use super::params::{CongestionControl, TcpParams};
-use bbr::Bbr;
+use super::params::{CongestionControl, TcpParams, tcp_congestion_controls};
 pub(super) use bbr::Delivered;
-use cubic::Cubic;
 pub(in crate::transport) use dctcp::Dctcp;
 use hystart::HyStart;
-use new_reno::NewReno;
 pub(super) use progress::AckProgress;
 
 /// Least slow-start threshold [segments] (RFC 5681, equation 4).
 const THRESHOLD_MIN: u64 = 2;
-
-#[derive(Clone, Debug)]
-enum Algorithm {
-    NewReno(NewReno),
-    Cubic(Cubic),
-    Dctcp(Dctcp),
-    Bbr(Box<Bbr>),
-}
 
 /// What calls for a smaller window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +24,115 @@ pub(super) enum Sign {
     Loss,
     Mark,
 }
+
+/// What an algorithm decides about the window of a connection. A member writes what it needs of it.
+trait WindowAlgorithm: Sized {
+    /// Whether rate and window follow a model of the path, not losses and marks.
+    const IS_BY_MODEL: bool = false;
+    /// Whether it leaves slow start by HyStart, where parameters have that.
+    const LEAVES_BY_HYSTART: bool = false;
+    /// Whether it needs marks, and receivers that echo each of them.
+    const NEEDS_MARKS: bool = false;
+
+    /// Start of a connection.
+    fn start(params: &TcpParams) -> Self;
+
+    /// Growth of the window in avoidance after an ACK of `acked` bytes [B].
+    fn increase(&mut self, _window: u64, _mss: u64, _acked: u64, _progress: &AckProgress) -> u64 {
+        0
+    }
+
+    /// Takes every ACK of `acked` bytes.
+    fn observe(&mut self, _acked: u64, _is_marked: bool, _una: u64, _sent_to: u64) {}
+
+    /// Takes every ACK; the window by its model of the path [B], if it has one.
+    fn on_delivery(&mut self, _delivered: &Delivered, _window: u64) -> Option<u64> {
+        None
+    }
+
+    /// Takes a segment of `len` bytes up to `end`, before which `in_flight` bytes are out.
+    fn sent(&mut self, _now: Time, _end: u64, _len: u64, _in_flight: u64) {}
+
+    /// The application has nothing more to send.
+    fn application_limits(&mut self, _in_flight: u64) {}
+
+    /// When the next segment may go, where segments are paced.
+    fn release_at(&self) -> Option<Time> {
+        None
+    }
+
+    /// How large a segment is worth handing down [B], where it says that.
+    fn quantum(&self) -> Option<u64> {
+        None
+    }
+
+    /// A recovery has ended: the window to go on with [B].
+    fn recovered(&mut self, window: u64) -> u64 {
+        window
+    }
+
+    /// Threshold after a sign of congestion [B]; none if it stays.
+    fn reduce(&mut self, window: u64, mss: u64, sign: Sign) -> Option<u64>;
+
+    /// Starts over after a timeout, before which the window was `window`.
+    fn restart(&mut self, window: u64);
+
+    /// Takes a pause of the application out of its clock (RFC 9438, section 5.8).
+    fn skip(&mut self, _now: Time, _idle: Duration) {}
+}
+
+/// Defines the algorithms of connections from the list, and what their names say of them.
+macro_rules! define_algorithms {
+    ($($(#[$doc:meta])* $Name:ident($Algorithm:ty);)*) => {
+        impl CongestionControl {
+            /// Whether it needs marks, and receivers that echo each of them.
+            pub fn needs_marks(self) -> bool {
+                match self {
+                    $(CongestionControl::$Name => <$Algorithm as WindowAlgorithm>::NEEDS_MARKS,)*
+                }
+            }
+
+            /// Whether it leaves slow start by HyStart, where parameters have that.
+            pub fn leaves_by_hystart(self) -> bool {
+                match self {
+                    $(CongestionControl::$Name => <$Algorithm as WindowAlgorithm>::LEAVES_BY_HYSTART,)*
+                }
+            }
+        }
+
+        #[derive(Clone, Debug)]
+        enum Algorithm {
+            $($Name($Algorithm),)*
+        }
+
+        /// Calls a function of whichever it is.
+        macro_rules! each {
+            ($own:expr, $algorithm:ident => $call:expr) => {
+                match $own {
+                    $(Algorithm::$Name($algorithm) => $call,)*
+                }
+            };
+        }
+
+        impl Algorithm {
+            fn new(params: &TcpParams) -> Algorithm {
+                match params.congestion_control {
+                    $(CongestionControl::$Name => {
+                        Algorithm::$Name(<$Algorithm as WindowAlgorithm>::start(params))
+                    })*
+                }
+            }
+
+            fn is_by_model(&self) -> bool {
+                match self {
+                    $(Algorithm::$Name(_) => <$Algorithm as WindowAlgorithm>::IS_BY_MODEL,)*
+                }
+            }
+        }
+    };
+}
+
+tcp_congestion_controls!(define_algorithms);
 
 /// Congestion window and slow-start threshold [B].
 #[derive(Clone, Debug)]
@@ -49,17 +147,10 @@ pub(super) struct Congestion {
 
 impl Congestion {
     pub(super) fn new(params: &TcpParams) -> Congestion {
-        let initial = u64::from(params.initial_window) * params.segment();
-        let (algorithm, hystart) = match params.congestion_control {
-            CongestionControl::NewReno => (Algorithm::NewReno(NewReno::default()), None),
-            CongestionControl::Dctcp => (Algorithm::Dctcp(Dctcp::default()), None),
-            CongestionControl::Bbr => (Algorithm::Bbr(Box::new(Bbr::new(initial, params.segment()))), None),
-            CongestionControl::Cubic => (
-                Algorithm::Cubic(Cubic::default()),
-                params.hystart.then(|| HyStart::new(params.hystart_clock, params.segment())),
-            ),
-        };
-        Congestion { window: initial, threshold: u64::MAX, initial, mss: params.segment(), algorithm, hystart }
+        let (initial, mss) = (params.initial_bytes(), params.segment());
+        let has_hystart = params.hystart && params.congestion_control.leaves_by_hystart();
+        let hystart = has_hystart.then(|| HyStart::new(params.hystart_clock, mss));
+        Congestion { window: initial, threshold: u64::MAX, initial, mss, algorithm: Algorithm::new(params), hystart }
     }
 
     /// Congestion window (cwnd) [B], at least one segment.
@@ -98,81 +189,62 @@ impl Congestion {
             acked -= step;
         }
         if acked > 0 {
-            self.window += match &mut self.algorithm {
-                Algorithm::NewReno(reno) => reno.increase(self.window, self.mss, acked),
-                Algorithm::Cubic(cubic) => cubic.increase(self.window, self.mss, acked, &progress),
-                Algorithm::Dctcp(dctcp) => dctcp.increase(self.window, self.mss, acked),
-                Algorithm::Bbr(_) => 0,
-            };
+            let (window, mss) = (self.window, self.mss);
+            self.window +=
+                each!(&mut self.algorithm, own => WindowAlgorithm::increase(own, window, mss, acked, &progress));
         }
     }
 
     /// Takes every ACK of `acked` bytes, for algorithms that count marks.
     pub(super) fn observe(&mut self, acked: u64, is_marked: bool, una: u64, sent_to: u64) {
-        if let Algorithm::Dctcp(dctcp) = &mut self.algorithm {
-            dctcp.observe(acked, is_marked, una, sent_to);
-        }
+        each!(&mut self.algorithm, own => WindowAlgorithm::observe(own, acked, is_marked, una, sent_to));
     }
 
     /// Whether rate and window follow a model of the path, not losses and marks.
     pub(super) fn is_by_model(&self) -> bool {
-        matches!(self.algorithm, Algorithm::Bbr(_))
+        self.algorithm.is_by_model()
     }
 
     /// Takes every ACK, for algorithms with a model of the path.
     pub(super) fn on_delivery(&mut self, delivered: &Delivered) {
-        if let Algorithm::Bbr(bbr) = &mut self.algorithm {
-            self.window = bbr.on_ack(delivered, self.window).max(self.mss);
+        let window = self.window;
+        if let Some(window) = each!(&mut self.algorithm, own => own.on_delivery(delivered, window)) {
+            self.set_window(window);
         }
     }
 
-    /// Takes a segment of `len` bytes up to `end`, before which `in_flight` bytes are out.
+    /// See [`WindowAlgorithm::sent`].
     pub(super) fn sent(&mut self, now: Time, end: u64, len: u64, in_flight: u64) {
-        if let Algorithm::Bbr(bbr) = &mut self.algorithm {
-            bbr.sent(now, end, len, in_flight);
-        }
+        each!(&mut self.algorithm, own => own.sent(now, end, len, in_flight));
     }
 
-    /// The application has nothing more to send.
+    /// See [`WindowAlgorithm::application_limits`].
     pub(super) fn application_limits(&mut self, in_flight: u64) {
-        if let Algorithm::Bbr(bbr) = &mut self.algorithm {
-            bbr.application_limits(in_flight);
-        }
+        each!(&mut self.algorithm, own => own.application_limits(in_flight));
     }
 
-    /// When the next segment may go, where segments are paced.
+    /// See [`WindowAlgorithm::release_at`].
     pub(super) fn release_at(&self) -> Option<Time> {
-        match &self.algorithm {
-            Algorithm::Bbr(bbr) => Some(bbr.release_at()),
-            Algorithm::NewReno(_) | Algorithm::Cubic(_) | Algorithm::Dctcp(_) => None,
-        }
+        each!(&self.algorithm, own => own.release_at())
     }
 
-    /// How large a segment is worth handing down [B], where the algorithm says that.
+    /// See [`WindowAlgorithm::quantum`].
     pub(super) fn quantum(&self) -> Option<u64> {
-        match &self.algorithm {
-            Algorithm::Bbr(bbr) => Some(bbr.quantum()),
-            Algorithm::NewReno(_) | Algorithm::Cubic(_) | Algorithm::Dctcp(_) => None,
-        }
+        each!(&self.algorithm, own => own.quantum())
     }
 
     /// A recovery has ended.
     pub(super) fn recovered(&mut self) {
-        if let Algorithm::Bbr(bbr) = &mut self.algorithm {
-            self.window = bbr.restored(self.window);
-        }
+        let window = self.window;
+        self.window = each!(&mut self.algorithm, own => own.recovered(window));
     }
 
     /// Lowers the threshold after a sign of congestion; the window follows by rate reduction.
     pub(super) fn reduce(&mut self, sign: Sign) {
-        let reduced = match &mut self.algorithm {
-            Algorithm::NewReno(reno) => reno.reduce(self.window),
-            Algorithm::Cubic(cubic) => cubic.reduce(self.window, self.mss),
-            Algorithm::Dctcp(dctcp) if sign == Sign::Mark => dctcp.reduce_for_marks(self.window),
-            Algorithm::Dctcp(dctcp) => dctcp.reduce(self.window),
-            Algorithm::Bbr(bbr) => return bbr.save(self.window),
-        };
-        self.threshold = reduced.max(THRESHOLD_MIN * self.mss);
+        let (window, mss) = (self.window, self.mss);
+        if let Some(reduced) = each!(&mut self.algorithm, own => WindowAlgorithm::reduce(own, window, mss, sign)) {
+            self.threshold = reduced.max(THRESHOLD_MIN * self.mss);
+        }
     }
 
     /// Undoes a reduction.
@@ -183,16 +255,8 @@ impl Congestion {
 
     /// Starts over from one segment after a timeout (RFC 5681, section 3.1).
     pub(super) fn restart(&mut self) {
-        if let Algorithm::Bbr(bbr) = &mut self.algorithm {
-            bbr.save(self.window);
-        }
-        self.window = self.mss;
-        match &mut self.algorithm {
-            Algorithm::Bbr(_) => {}
-            Algorithm::NewReno(reno) => reno.restart(),
-            Algorithm::Cubic(cubic) => cubic.restart(),
-            Algorithm::Dctcp(dctcp) => dctcp.restart(),
-        }
+        let window = std::mem::replace(&mut self.window, self.mss);
+        each!(&mut self.algorithm, own => WindowAlgorithm::restart(own, window));
         if let Some(hystart) = &mut self.hystart {
             hystart.restart();
         }
@@ -207,11 +271,8 @@ impl Congestion {
         self.set_window(window.min(self.window));
     }
 
-    /// Takes a pause of the application out of the algorithm's clock (RFC 9438, section 5.8).
+    /// See [`WindowAlgorithm::skip`].
     pub(super) fn skip(&mut self, now: Time, idle: Duration) {
-        match &mut self.algorithm {
-            Algorithm::NewReno(_) | Algorithm::Dctcp(_) | Algorithm::Bbr(_) => {}
-            Algorithm::Cubic(cubic) => cubic.skip(now, idle),
-        }
+        each!(&mut self.algorithm, own => own.skip(now, idle));
     }
 }

@@ -1,5 +1,8 @@
 //! Reno's window (RFC 5681): one segment more per window acknowledged, half after a loss.
 
+use super::super::params::TcpParams;
+use super::{AckProgress, Sign, WindowAlgorithm};
+
 /// Bytes acknowledged towards the next segment of growth.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NewReno {
@@ -25,6 +28,24 @@ impl NewReno {
 
     pub(super) fn restart(&mut self) {
         self.counted = 0;
+    }
+}
+
+impl WindowAlgorithm for NewReno {
+    fn start(_params: &TcpParams) -> NewReno {
+        NewReno::default()
+    }
+
+    fn increase(&mut self, window: u64, mss: u64, acked: u64, _progress: &AckProgress) -> u64 {
+        self.increase(window, mss, acked)
+    }
+
+    fn reduce(&mut self, window: u64, _mss: u64, _sign: Sign) -> Option<u64> {
+        Some(self.reduce(window))
+    }
+
+    fn restart(&mut self, _window: u64) {
+        self.restart();
     }
 }
 

@@ -13,7 +13,7 @@ const SEGMENT: Duration = Duration::from_us(100);
 
 /// A sender with endless data over that path.
 struct Path {
-    bbr: Bbr,
+    bbr: Box<Bbr>,
     window: u64,
     round_trip: Duration,
     now: Time,
@@ -28,7 +28,7 @@ struct Path {
 impl Path {
     fn new() -> Path {
         Path {
-            bbr: Bbr::new(INITIAL, MSS),
+            bbr: Box::new(Bbr::new(INITIAL, MSS)),
             window: INITIAL,
             round_trip: ROUND_TRIP,
             now: Time::ZERO,
@@ -49,7 +49,7 @@ impl Path {
     }
 
     fn send(&mut self) {
-        self.now = self.now.max(self.bbr.release_at());
+        self.now = self.now.max(self.bbr.release_at);
         let in_flight = self.in_flight();
         self.sent_to += MSS;
         self.bbr.sent(self.now, self.sent_to, MSS, in_flight);
@@ -81,7 +81,7 @@ impl Path {
         self.queue_max = Duration::ZERO;
         while self.now < until {
             let next_ack = self.out.front().map(|&(_, _, at)| at);
-            if self.may_send() && next_ack.is_none_or(|at| self.bbr.release_at() <= at) {
+            if self.may_send() && next_ack.is_none_or(|at| self.bbr.release_at <= at) {
                 self.send();
             } else {
                 self.acknowledge();
@@ -114,7 +114,7 @@ fn the_window_is_twice_what_the_path_holds_and_the_queue_short() {
     let share = (path.una - before) as f64 / (RATE * 2) as f64;
     assert!(share > 0.97, "{share}");
     assert!(path.queue_max < ROUND_TRIP * 7 / 10, "{:?}", path.queue_max);
-    let expected = 2 * 100_000 + 3 * path.bbr.quantum();
+    let expected = 2 * 100_000 + 3 * path.bbr.segment_worth();
     let (least, most) = (expected * 97 / 100, expected * 103 / 100 + 2 * MSS);
     assert!((least..most).contains(&path.window), "{} against {expected}", path.window);
 }
