@@ -32,7 +32,8 @@ mod sampling;
 mod switch;
 #[cfg(test)]
 mod tests;
-pub mod transport;
+
+pub use etherweave_transport as transport;
 
 pub use build::{CONNECTIONS_MAX, Experiment, Job, Paths, PortBuffer, port_buffers};
 pub use capture::{Capture, Captured, CapturedFrame};

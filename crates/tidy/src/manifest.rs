@@ -3,7 +3,7 @@
 use crate::{File, Finding};
 
 /// The crates that each crate may use. Everything else is forbidden.
-pub const MAY_USE: [(&str, &[&str]); 14] = [
+pub const MAY_USE: [(&str, &[&str]); 15] = [
     ("primitives", &[]),
     ("kernel", &["primitives"]),
     ("topology", &["primitives"]),
@@ -12,7 +12,8 @@ pub const MAY_USE: [(&str, &[&str]); 14] = [
     ("workload", &["primitives"]),
     ("power", &["primitives", "topology"]),
     ("design", &["primitives", "topology", "routing", "forwarding", "power"]),
-    ("sim", &["primitives", "kernel", "topology", "routing", "forwarding", "workload"]),
+    ("transport", &["primitives", "kernel"]),
+    ("sim", &["primitives", "kernel", "topology", "routing", "forwarding", "workload", "transport"]),
     ("openloop", &["primitives", "kernel", "topology", "routing", "forwarding", "workload"]),
     (
         "scenario",

@@ -9,8 +9,6 @@ use super::outbox::ShardOutbox;
 use super::shard::Shard;
 use crate::packet::{Packet, PacketKind, PacketRoute};
 use crate::switch::neighbour_loads::LoadReport;
-use crate::transport::ByteRange;
-use crate::transport::telemetry::{PathTelemetry, PortTelemetry};
 
 /// What the shards of one worker do to those of another: outboxes, each after the place of its receiver among them.
 #[derive(Default)]
@@ -130,14 +128,11 @@ impl Wire for Event {
 }
 
 wire! {
-    ByteRange { start, end }
     Packet {
         next, endpoint, route, ingress, offset, acknowledged, sent, wire, payload, word, side, sender, kind, priority,
         flags, is_damaged
     }
     LoadReport { time, queue, bytes }
-    PathTelemetry { count, ports }
-    PortTelemetry { time, sent, queued, port, rate }
     PacketRoute { egress, base, channel; routed: RoutedPacket::words => RoutedPacket::of_words }
 }
 
@@ -158,6 +153,7 @@ mod tests {
     use crate::indices::{EndpointIndex, PortIndex};
     use crate::packet::Handle;
     use crate::transport::SackBlocks;
+    use crate::transport::telemetry::PathTelemetry;
 
     fn packet(kind: PacketKind) -> Packet {
         Packet {

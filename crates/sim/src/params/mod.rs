@@ -7,48 +7,40 @@ mod cells;
 mod check;
 mod command_stall;
 mod cores;
-mod dctcp;
 mod fidelity;
 mod flow_control;
 mod host;
-mod hpcc;
 mod low_power_idle;
 mod noise;
 mod pcie;
 mod receive;
-mod roce;
 mod shaper;
 mod shared_memory;
-mod swift;
 mod switch;
 mod transport;
 
 pub use cells::{Cells, PeerResponse, TableRate};
 pub use check::check;
-pub(crate) use check::{RATES, TIMER_MAX, check_timer, require, require_within};
 pub use command_stall::CommandStall;
 pub use cores::{Binding, CoreParams};
-pub use dctcp::Dctcp;
 pub use etherweave_kernel::Arbiter;
+pub use etherweave_transport::params::{
+    AlphaUpdate, CONGESTION_CONTROLS, CongestionControlKey, Dcqcn, Dctcp, Hpcc, LossDetection, Reliability, RoceParams,
+    RoceVersion, Swift,
+};
 pub use fidelity::Fidelity;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{
     CpuCosts, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold, ucx_single_copy_threshold,
 };
-pub use hpcc::Hpcc;
 pub use low_power_idle::LowPowerIdleTimes;
 pub use noise::Noise;
 pub use pcie::Pcie;
 pub use receive::{
     AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams, TransmitParams,
 };
-pub(crate) use roce::roce_congestion_controls;
-pub use roce::{
-    AlphaUpdate, CONGESTION_CONTROLS, CongestionControlKey, Dcqcn, LossDetection, Reliability, RoceParams, RoceVersion,
-};
 pub use shaper::TokenBucket;
 pub use shared_memory::SharedMemoryParams;
-pub use swift::Swift;
 pub use switch::{EcnMarking, Forwarding, MarkAt, SwitchModel, SwitchParams, Threshold};
 pub use transport::{ConnectionWindow, Transport};
 

@@ -7,21 +7,16 @@ mod network;
 mod transport;
 
 use std::fmt::Display;
-use std::ops::RangeInclusive;
 
-use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
+use etherweave_primitives::{Bytes, Duration, InputErrors};
+
+use etherweave_transport::params::{Checked, RATES, check_timer, require, require_within};
 
 use super::{FlowControl, LowPowerIdleTimes, SimParams, TokenBucket};
-
-type Checked = Result<(), InputError>;
 
 /// Longest delay of a link, a switch, a NIC or a processor: a slip of the unit, beyond it. Sums of a run's
 /// times stay far below the 213 days that a clock of picoseconds counts.
 const DELAY_MAX: Duration = Duration::from_ms(1_000);
-/// Longest timer.
-pub(crate) const TIMER_MAX: Duration = Duration::from_ms(1_000_000_000);
-/// Slowest and fastest rate of a part. Times per byte keep three digits up to there.
-pub(crate) const RATES: RangeInclusive<BitRate> = BitRate::from_bps(1_000_000)..=BitRate::from_gbps(100_000);
 /// Sizes of buffers are 32 bits wide.
 const BUFFER_MAX: Bytes = Bytes::new((1 << 32) - 1);
 
@@ -36,17 +31,6 @@ pub fn check(params: &SimParams) -> Result<(), InputErrors> {
     network::check(params, &mut errors);
     host::check(params, &mut errors);
     errors.into_result()
-}
-
-/// An error about `key` unless `is_right`.
-pub(crate) fn require(is_right: bool, key: &str, found: impl Display, expected: impl Display) -> Checked {
-    InputError::unless(is_right, key, found, expected)
-}
-
-/// Rejects a value outside `range`.
-pub(crate) fn require_within<T: Display + PartialOrd>(range: RangeInclusive<T>, key: &str, value: T) -> Checked {
-    let expected = format!("{} to {}", range.start(), range.end());
-    require(range.contains(&value), key, value, expected)
 }
 
 /// Rejects a shaper that could not let the largest frame go, `frame` on the wire.
@@ -72,11 +56,6 @@ fn check_low_power_idle(key: &str, idle: Option<&LowPowerIdleTimes>, flow_contro
 /// Rejects a delay beyond all reason.
 fn check_delay(key: &str, delay: Duration) -> Checked {
     require(delay <= DELAY_MAX, key, delay, format!("at most {DELAY_MAX}"))
-}
-
-/// Rejects a timer that expires at once, or never.
-pub(crate) fn check_timer(key: &str, timer: Duration) -> Checked {
-    require_within(Duration::from_ps(1)..=TIMER_MAX, key, timer)
 }
 
 /// Rejects an option that is set to something else than its default where nothing reads it.

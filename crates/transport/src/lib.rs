@@ -1,0 +1,36 @@
+//! Transports as pure state machines: RoCE with its congestion control, and TCP.
+//!
+//! They own no clock and send nothing: hosts ask them what to do and do it.
+
+pub mod dcqcn;
+#[cfg(test)]
+mod every_transport;
+mod hpcc;
+mod mark_window;
+pub mod params;
+mod rack;
+mod ranges;
+mod reassembly;
+pub mod roce;
+mod rtt;
+mod short_queue;
+mod swift;
+pub mod tcp;
+pub mod telemetry;
+
+pub use ranges::ByteRange;
+pub use short_queue::ShortQueue;
+
+/// SACK blocks that fit beside timestamps in the 40 bytes of TCP options (RFC 2018, section 3).
+pub const SACK_BLOCKS: usize = 3;
+
+/// The SACK blocks of an acknowledgement: received out of order, most recent first; a leading block that lies below the
+/// cumulative acknowledgement or in another block reports a duplicate (RFC 2883). Empty ranges fill up.
+pub type SackBlocks = [ByteRange; SACK_BLOCKS];
+
+/// What arrived twice, if the blocks of an acknowledgement report that (RFC 2883, section 4).
+fn duplicate(blocks: &SackBlocks, cumulative: u64) -> Option<ByteRange> {
+    let [first, second, _] = *blocks;
+    let is_within = |outer: ByteRange| outer.start <= first.start && first.end <= outer.end;
+    (!first.is_empty() && (first.end <= cumulative || is_within(second))).then_some(first)
+}

@@ -1,0 +1,218 @@
+//! RoCE reliable connection parameters.
+
+use etherweave_primitives::{BitRate, Bytes, Duration};
+
+/// Which encapsulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RoceVersion {
+    /// EtherType 0x8915 with a global route header: one broadcast domain.
+    V1,
+    /// UDP over IPv4: routable.
+    V2,
+}
+
+/// How a connection repairs losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reliability {
+    /// The responder discards what follows a gap; the requester starts again at the gap.
+    GoBackN,
+    /// The responder places every packet where it belongs; the requester sends again what is missing.
+    SelectiveRepeat,
+}
+
+/// How selective repeat finds losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LossDetection {
+    /// A packet is lost when one sent after it has arrived and a round trip and the reordering window have passed.
+    Time,
+    /// What has not arrived is lost when nothing is acknowledged for `retransmission_timeout`. For lossless networks.
+    Timeout,
+}
+
+/// Calls a macro with every congestion control of RoCE: its key in `transport.roce`, its parameters, its name among
+/// the controls of connections, and the type that implements [`CongestionControl`]. Schema, checks, errors, dispatch
+/// and the tests that transports share follow from this list.
+///
+/// [`CongestionControl`]: crate::roce::CongestionControl
+macro_rules! roce_congestion_controls {
+    ($define:ident) => {
+        $define! {
+            /// Congestion control by marks and a rate. Absent: off, as in the testbed.
+            dcqcn: crate::params::Dcqcn => Dcqcn(crate::dcqcn::RateLimiter);
+            /// Congestion control by marks and a window, in place of the others.
+            dctcp: crate::params::Dctcp => Dctcp(crate::mark_window::MarkWindow);
+            /// Congestion control by what switches report of their links, in place of the others.
+            hpcc: crate::params::Hpcc => Hpcc(crate::hpcc::LinkWindow);
+            /// Congestion control by delay, in place of the others.
+            swift: crate::params::Swift => Swift(crate::swift::DelayWindow);
+        }
+    };
+}
+pub(crate) use roce_congestion_controls;
+
+/// Defines the parameters of a connection, with a table for each congestion control.
+macro_rules! define_params {
+    ($($(#[$doc:meta])* $key:ident: $Params:path => $Name:ident($Control:path);)*) => {
+        /// Reliable connection (InfiniBand Architecture volume 1, 9.7) over Ethernet.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct RoceParams {
+            /// Which encapsulation.
+            pub version: RoceVersion,
+            /// Largest payload of a packet: 256 B to 4096 B.
+            pub path_mtu: Bytes,
+            /// The responder acknowledges every so many packets, and every end of a message.
+            pub ack_every: u32,
+            /// Most that one connection may have unacknowledged.
+            pub window: Bytes,
+            /// Without any acknowledgement for so long, the requester starts again from the last one.
+            pub retransmission_timeout: Duration,
+            /// How a connection repairs losses. Go-back-N takes a packet that another overtakes for lost.
+            pub reliability: Reliability,
+            /// Selective repeat: packets that may be out, counted from the oldest that is not acknowledged, as many as
+            /// the responder tracks.
+            pub psn_range: u32,
+            /// Selective repeat: how it finds losses. Absent: "timeout" where flow control loses nothing, the routing
+            /// decides for every packet and no link has a fault, so that what is late is not lost; otherwise "time".
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub loss_detection: Option<LossDetection>,
+            /// Selective repeat that finds losses by time: least wait before the last packet is sent again to ask what
+            /// has arrived.
+            pub tail_loss_probe_min: Duration,
+            $(
+                $(#[$doc])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub $key: Option<$Params>,
+            )*
+        }
+
+        impl Default for RoceParams {
+            fn default() -> Self {
+                RoceParams {
+                    version: RoceVersion::V2,
+                    path_mtu: Bytes::new(4096),
+                    ack_every: 16,
+                    window: Bytes::new(1 << 20),
+                    retransmission_timeout: Duration::from_us(67_109),
+                    reliability: Reliability::GoBackN,
+                    psn_range: 1024,
+                    loss_detection: None,
+                    tail_loss_probe_min: Duration::from_us(100),
+                    $($key: None,)*
+                }
+            }
+        }
+
+        /// Every congestion control of RoCE; the tests that transports share go through this list.
+        pub static CONGESTION_CONTROLS: &[CongestionControlKey] = &[
+            $(CongestionControlKey { key: stringify!($key), insert: |roce| roce.$key = Some(Default::default()) },)*
+        ];
+    };
+}
+roce_congestion_controls!(define_params);
+
+/// A congestion control of RoCE, as a key of its parameters.
+pub struct CongestionControlKey {
+    /// Name of the key.
+    pub key: &'static str,
+    /// Adds it with its defaults.
+    pub insert: fn(&mut RoceParams),
+}
+
+impl RoceParams {
+    /// Whether selective repeat finds losses by time.
+    pub fn finds_by_time(&self) -> bool {
+        self.loss_detection != Some(LossDetection::Timeout)
+    }
+}
+
+/// When a congestion notification moves the estimate `alpha` of DCQCN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AlphaUpdate {
+    /// At the end of every `dce_tcp_rtt`: up if a notification has come in it, else down. As NICs do.
+    Period,
+    /// Up at once; down after every `dce_tcp_rtt` without one. As in the paper.
+    Notification,
+}
+
+/// DCQCN at the NIC, by the names and with the defaults of NVIDIA, *DCQCN CC Parameters* (ConnectX-4 and later).
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dcqcn {
+    /// At most one congestion notification packet per connection in so long (`N` in the paper).
+    pub min_time_between_cnps: Duration,
+    /// When a notification moves the congestion estimate.
+    pub alpha_update: AlphaUpdate,
+    /// Share of the congestion estimate that an update keeps, in 1024ths: 1 - `g` of the paper.
+    pub dce_tcp_g: u32,
+    /// Period of the congestion estimate (`K`).
+    pub dce_tcp_rtt: Duration,
+    /// Congestion estimate at the first notification, in 1024ths; 1023 stands for 1.
+    pub initial_alpha_value: u32,
+    /// Present and target rate when a connection becomes limited, before the cut. Absent: those that it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_to_set_on_first_cnp: Option<BitRate>,
+    /// Most that one cut takes from the rate [%].
+    pub rpg_min_dec_fac: u32,
+    /// Lowest rate.
+    pub rpg_min_rate: BitRate,
+    /// A cut takes `alpha` / 2^`rpg_gd` of the rate, with `alpha` in 1024ths: 11 halves it at most.
+    pub rpg_gd: u32,
+    /// At most one cut in so long; a notification in between waits.
+    pub rate_reduce_monitor_period: Duration,
+    /// Every cut lowers the target to the rate before it. Otherwise only the first cut after an increase does.
+    pub clamp_tgt_rate: bool,
+    /// Increases by the timer count as such, not only those by the byte counter.
+    pub clamp_tgt_rate_after_time_inc: bool,
+    /// Timer of the rate increase (`T`).
+    pub rpg_time_reset: Duration,
+    /// Byte counter of the rate increase (`B`).
+    pub rpg_byte_reset: Bytes,
+    /// Expiries of timer or byte counter that are fast recovery (`F`).
+    pub rpg_threshold: u32,
+    /// Step of the additive increase (`R_AI`).
+    pub rpg_ai_rate: BitRate,
+    /// Step of the hyper increase (`R_HAI`).
+    pub rpg_hai_rate: BitRate,
+}
+
+impl Dcqcn {
+    /// Its rates, by their keys.
+    pub fn rates(&self) -> impl Iterator<Item = (&'static str, BitRate)> {
+        let first = self.rate_to_set_on_first_cnp.map(|rate| ("rate_to_set_on_first_cnp", rate));
+        let others = [
+            ("rpg_min_rate", self.rpg_min_rate),
+            ("rpg_ai_rate", self.rpg_ai_rate),
+            ("rpg_hai_rate", self.rpg_hai_rate),
+        ];
+        others.into_iter().chain(first)
+    }
+}
+
+impl Default for Dcqcn {
+    fn default() -> Self {
+        Dcqcn {
+            min_time_between_cnps: Duration::from_us(4),
+            alpha_update: AlphaUpdate::Period,
+            dce_tcp_g: 1019,
+            dce_tcp_rtt: Duration::from_us(1),
+            initial_alpha_value: 1023,
+            rate_to_set_on_first_cnp: None,
+            rpg_min_dec_fac: 50,
+            rpg_min_rate: BitRate::from_bps(1_000_000),
+            rpg_gd: 11,
+            rate_reduce_monitor_period: Duration::from_us(4),
+            clamp_tgt_rate: false,
+            clamp_tgt_rate_after_time_inc: true,
+            rpg_time_reset: Duration::from_us(300),
+            rpg_byte_reset: Bytes::new(32_767),
+            rpg_threshold: 1,
+            rpg_ai_rate: BitRate::from_bps(5_000_000),
+            rpg_hai_rate: BitRate::from_bps(50_000_000),
+        }
+    }
+}

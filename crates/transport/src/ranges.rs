@@ -1,0 +1,192 @@
+//! Sets of bytes of the stream, as sorted ranges.
+
+/// Bytes from `start` up to, not including, `end` [offsets in the stream].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ByteRange {
+    /// First byte.
+    pub start: u64,
+    /// Byte after the last.
+    pub end: u64,
+}
+
+impl ByteRange {
+    /// The bytes from `start` up to `end`; empty when `end` is not above `start`.
+    pub const fn new(start: u64, end: u64) -> ByteRange {
+        ByteRange { start, end }
+    }
+
+    /// How many bytes.
+    pub const fn len(self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(self) -> bool {
+        self.end <= self.start
+    }
+}
+
+/// Disjoint ranges that do not touch, ascending, in a vector that keeps its memory. Operations cost
+/// O(log n) to find and O(n) to move, n being the number of holes in a window.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ranges {
+    sorted: Vec<ByteRange>,
+    total: u64,
+}
+
+impl Ranges {
+    /// How many bytes are in the set.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
+    pub(super) fn first(&self) -> Option<ByteRange> {
+        self.sorted.first().copied()
+    }
+
+    pub(super) fn last(&self) -> Option<ByteRange> {
+        self.sorted.last().copied()
+    }
+
+    /// The first range that ends after `seq`: the one that holds it, or the next.
+    pub(super) fn at_or_after(&self, seq: u64) -> Option<ByteRange> {
+        let index = self.sorted.partition_point(|range| range.end <= seq);
+        self.sorted.get(index).copied()
+    }
+
+    /// Where the last of the bytes below `limit` ends.
+    pub(super) fn last_below(&self, limit: u64) -> Option<u64> {
+        let index = self.sorted.partition_point(|range| range.start < limit);
+        let last = self.sorted[..index].last()?;
+        Some(last.end.min(limit))
+    }
+
+    /// How many bytes of a range are in the set.
+    pub(super) fn overlap(&self, range: ByteRange) -> u64 {
+        let from = self.sorted.partition_point(|held| held.end <= range.start);
+        let held = self.sorted[from..].iter().take_while(|held| held.start < range.end);
+        held.map(|held| ByteRange::new(held.start.max(range.start), held.end.min(range.end)).len()).sum()
+    }
+
+    /// Adds a range and returns how many of its bytes are new.
+    pub(super) fn insert(&mut self, range: ByteRange) -> u64 {
+        if range.is_empty() {
+            return 0;
+        }
+        let from = self.sorted.partition_point(|held| held.end < range.start);
+        let to = from + self.sorted[from..].partition_point(|held| held.start <= range.end);
+        let held: u64 = self.sorted[from..to].iter().map(|range| range.len()).sum();
+        let added = if from == to {
+            self.sorted.insert(from, range);
+            range.len()
+        } else {
+            let start = range.start.min(self.sorted[from].start);
+            let end = range.end.max(self.sorted[to - 1].end);
+            self.sorted[from] = ByteRange { start, end };
+            self.sorted.drain(from + 1..to);
+            end - start - held
+        };
+        self.total += added;
+        added
+    }
+
+    /// Takes a range out and returns how many of its bytes were there.
+    pub(super) fn remove(&mut self, range: ByteRange) -> u64 {
+        let from = self.sorted.partition_point(|held| held.end <= range.start);
+        let to = from + self.sorted[from..].partition_point(|held| held.start < range.end);
+        if from == to || range.is_empty() {
+            return 0;
+        }
+        let held: u64 = self.sorted[from..to].iter().map(|range| range.len()).sum();
+        let left = ByteRange::new(self.sorted[from].start, range.start);
+        let right = ByteRange::new(range.end, self.sorted[to - 1].end);
+        self.replace(from, to, left, right);
+        let removed = held - left.len() - right.len();
+        self.total -= removed;
+        removed
+    }
+
+    /// Puts what is left of the ranges `from..to` in their place.
+    fn replace(&mut self, from: usize, to: usize, left: ByteRange, right: ByteRange) {
+        let mut kept = from;
+        if !left.is_empty() {
+            self.sorted[kept] = left;
+            kept += 1;
+        }
+        if right.is_empty() {
+            self.sorted.drain(kept..to);
+        } else if kept == to {
+            self.sorted.insert(kept, right);
+        } else {
+            self.sorted[kept] = right;
+            self.sorted.drain(kept + 1..to);
+        }
+    }
+}
+
+etherweave_kernel::wire! { ByteRange { start, end } }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(ranges: &[(u64, u64)]) -> Ranges {
+        let mut set = Ranges::default();
+        for &(start, end) in ranges {
+            let _ = set.insert(ByteRange::new(start, end));
+        }
+        set
+    }
+
+    fn check(set: &Ranges, expected: &[(u64, u64)]) {
+        let found: Vec<_> = set.sorted.iter().map(|range| (range.start, range.end)).collect();
+        assert_eq!(found, expected);
+        assert_eq!(set.total, expected.iter().map(|(start, end)| end - start).sum::<u64>());
+    }
+
+    #[test]
+    fn ranges_that_touch_become_one() {
+        check(&set(&[(20, 30), (0, 10), (10, 20)]), &[(0, 30)]);
+        check(&set(&[(0, 10), (20, 30), (5, 25)]), &[(0, 30)]);
+    }
+
+    #[test]
+    fn removal_splits_trims_and_drops() {
+        let removal = |range, expected: &[(u64, u64)], count| {
+            let mut ranges = set(&[(0, 10), (20, 30), (40, 50)]);
+            assert_eq!(ranges.remove(range), count);
+            check(&ranges, expected);
+        };
+        removal(ByteRange::new(22, 25), &[(0, 10), (20, 22), (25, 30), (40, 50)], 3);
+        removal(ByteRange::new(5, 45), &[(0, 5), (45, 50)], 20);
+        removal(ByteRange::new(20, 30), &[(0, 10), (40, 50)], 10);
+        removal(ByteRange::new(10, 20), &[(0, 10), (20, 30), (40, 50)], 0);
+        removal(ByteRange::new(0, 60), &[], 30);
+    }
+
+    #[test]
+    fn a_set_agrees_with_a_bitmap_under_random_operations() {
+        use etherweave_primitives::{Purpose, Stream};
+        let mut random = Stream::new(1, Purpose::Traffic, 0);
+        let (mut ranges, mut bitmap) = (Ranges::default(), [false; 64]);
+        for _ in 0..20_000 {
+            let (a, b) = (random.below(65), random.below(65));
+            let range = ByteRange::new(a.min(b), a.max(b));
+            let member = random.happens(1, 2);
+            let flipped = (range.start..range.end).filter(|&byte| bitmap[byte as usize] != member).count() as u64;
+            (range.start..range.end).for_each(|byte| bitmap[byte as usize] = member);
+            assert_eq!(if member { ranges.insert(range) } else { ranges.remove(range) }, flipped);
+            let within =
+                |limit: u64| bitmap[..limit as usize].iter().rposition(|&held| held).map(|last| last as u64 + 1);
+            assert_eq!(ranges.last_below(range.end), within(range.end));
+            let member_count = (range.start..range.end).filter(|&byte| bitmap[byte as usize]).count() as u64;
+            assert_eq!(ranges.overlap(range), member_count);
+            assert_eq!(ranges.total(), bitmap.iter().filter(|&&held| held).count() as u64);
+            assert!(ranges.sorted.windows(2).all(|pair| pair[0].end < pair[1].start));
+        }
+    }
+}

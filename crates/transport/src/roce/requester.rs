@@ -1,0 +1,542 @@
+//! The requester: outgoing messages, what of them is acknowledged, and when to send again.
+
+use etherweave_primitives::{BitRate, Time};
+
+use super::selective::{Progress, SelectiveRepeat};
+use super::{Acknowledgement, Congestion, Feedback, Operation, SEQUENCES, SelectiveReport, following};
+use crate::params::{Reliability, RoceParams};
+use crate::telemetry::PathTelemetry;
+use crate::{ByteRange, ShortQueue};
+
+/// An outgoing message.
+#[derive(Clone, Copy, Default, Debug)]
+struct Outgoing {
+    start: u64,
+    end: u64,
+    operation: Operation,
+}
+
+impl Outgoing {
+    /// The packet of it that begins at `offset`.
+    #[inline]
+    fn packet(&self, offset: u64, payload: u64, sequence: u32, is_retransmission: bool) -> DataPacket {
+        DataPacket {
+            offset,
+            payload: payload as u32,
+            sequence,
+            operation: self.operation,
+            is_first: offset == self.start,
+            is_last: offset + payload == self.end,
+            is_retransmission,
+            restarts: 0,
+        }
+    }
+}
+
+/// Outgoing messages of one size and one operation, each behind the other: a stream has no others.
+#[derive(Clone, Copy, Debug)]
+struct EqualMessages {
+    start: u64,
+    end: u64,
+    count: u32,
+    operation: Operation,
+}
+
+impl EqualMessages {
+    /// Adds a message behind them if it is like them. Whether it is.
+    #[inline]
+    fn extend(&mut self, bytes: u64, operation: Operation) -> bool {
+        let is_alike = operation == self.operation && bytes * u64::from(self.count) == self.end - self.start;
+        if is_alike {
+            self.end += bytes;
+            self.count += 1;
+        }
+        is_alike
+    }
+
+    /// The message with the byte at `offset`.
+    #[inline]
+    fn message_at(&self, offset: u64) -> Outgoing {
+        if self.count == 1 {
+            return Outgoing { start: self.start, end: self.end, operation: self.operation };
+        }
+        let bytes = (self.end - self.start) / u64::from(self.count);
+        let start = offset - (offset - self.start) % bytes;
+        Outgoing { start, end: start + bytes, operation: self.operation }
+    }
+}
+
+/// A data packet to send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DataPacket {
+    /// First byte [offset in the stream].
+    pub offset: u64,
+    /// Payload [B].
+    pub payload: u32,
+    /// Packet sequence number.
+    pub sequence: u32,
+    /// How its message goes over the wire.
+    pub operation: Operation,
+    /// First of its message.
+    pub is_first: bool,
+    /// Last of its message.
+    pub is_last: bool,
+    /// Sent before.
+    pub is_retransmission: bool,
+    /// How often go-back-N has gone back so far, from 1 on again after 255.
+    pub restarts: u8,
+}
+
+/// One direction of a connection, at its source. What every packet needs is in the first two cache lines.
+#[derive(Default)]
+#[repr(C)]
+pub struct Requester {
+    /// Bytes handed over by the owner.
+    posted: u64,
+    /// Next byte to send.
+    next: u64,
+    /// All below is acknowledged.
+    acknowledged: u64,
+    /// Packet sequence numbers of `next` and `acknowledged`.
+    sequence: (u32, u32),
+    /// The message that `next` lay in when it was last looked up; its parts, so that nothing pads them.
+    message_start: u64,
+    message_end: u64,
+    message_operation: Operation,
+    is_timer_set: bool,
+    is_pacing: bool,
+    /// How often it has gone back, from 1 on again after 255.
+    restarts: u8,
+    /// Which element of `outgoing` the byte `next` lies in, or one before.
+    sending: u32,
+    /// Farthest byte ever sent: what lies below is a retransmission.
+    sent_max: u64,
+    /// When the requester last made progress.
+    last_progress: Time,
+    packets: u64,
+    /// Congestion control.
+    congestion: Option<Box<Congestion>>,
+    /// Selective repeat in place of go-back-N.
+    selective: Option<Box<SelectiveRepeat>>,
+    /// Messages not yet acknowledged, and those before them that are like them.
+    outgoing: ShortQueue<EqualMessages>,
+    retransmitted_packets: u32,
+    timeouts: u32,
+}
+
+impl Requester {
+    /// A connection of a NIC of `rate`.
+    pub fn new(params: &RoceParams, rate: BitRate) -> Requester {
+        let selective = match params.reliability {
+            Reliability::GoBackN => None,
+            Reliability::SelectiveRepeat => Some(Box::new(SelectiveRepeat::new(params))),
+        };
+        Requester { congestion: Congestion::new(params, rate), selective, ..Requester::default() }
+    }
+
+    /// Adds a message to the stream; returns where it ends.
+    pub fn post(&mut self, now: Time, bytes: u64, operation: Operation) -> u64 {
+        if self.acknowledged == self.posted {
+            self.last_progress = now;
+        }
+        let start = self.posted;
+        self.posted += bytes;
+        if !self.outgoing.last_mut().is_some_and(|last| last.extend(bytes, operation)) {
+            self.outgoing.push_back(EqualMessages { start, end: self.posted, count: 1, operation });
+        }
+        self.posted
+    }
+
+    /// Whether window and rate let a packet out now.
+    #[inline]
+    pub fn may_send(&self, params: &RoceParams) -> bool {
+        !self.is_pacing && self.has_more(params)
+    }
+
+    /// Whether the window lets a packet out.
+    #[inline]
+    fn has_more(&self, params: &RoceParams) -> bool {
+        let has_new = self.next < self.posted && self.next - self.acknowledged < self.window(params);
+        match &self.selective {
+            None => has_new,
+            Some(selective) => selective.first_lost().is_some() || (has_new && self.is_in_range(params)),
+        }
+    }
+
+    /// Most that may be unacknowledged now [B].
+    #[inline]
+    pub fn window(&self, params: &RoceParams) -> u64 {
+        let of_congestion = self.congestion.as_ref().and_then(|congestion| congestion.window());
+        of_congestion.unwrap_or(params.window.get())
+    }
+
+    /// Whether the responder has room to track the next packet.
+    fn is_in_range(&self, params: &RoceParams) -> bool {
+        (self.sequence.0.wrapping_sub(self.sequence.1) & SEQUENCES) < params.psn_range
+    }
+
+    /// The next packet that window and rate allow. The host reports its size to [`Requester::charge`].
+    #[inline]
+    pub fn next_packet(&mut self, now: Time, params: &RoceParams) -> Option<DataPacket> {
+        if !self.may_send(params) {
+            return None;
+        }
+        if self.selective.is_some() {
+            return Some(self.next_selective(now, params));
+        }
+        Some(self.next_in_order(params))
+    }
+
+    /// What follows in the stream.
+    #[inline]
+    fn next_in_order(&mut self, params: &RoceParams) -> DataPacket {
+        let message = self.next_message();
+        let (offset, sequence) = (self.next, self.sequence.0);
+        let payload = params.path_mtu.get().min(message.end - offset);
+        let is_retransmission = offset < self.sent_max;
+        if is_retransmission {
+            self.retransmitted_packets += 1;
+        }
+        self.next += payload;
+        self.sequence.0 = following(sequence);
+        self.sent_max = self.sent_max.max(self.next);
+        self.packets += 1;
+        DataPacket { restarts: self.restarts, ..message.packet(offset, payload, sequence, is_retransmission) }
+    }
+
+    /// The oldest lost packet, or what follows in the stream.
+    #[inline(never)]
+    fn next_selective(&mut self, now: Time, params: &RoceParams) -> DataPacket {
+        let lost = self.selective.as_ref().and_then(|selective| selective.first_lost());
+        let packet = match lost {
+            Some(offset) => {
+                let progress = Progress { acknowledged: self.acknowledged, next: self.next };
+                if let Some(congestion) = &mut self.congestion {
+                    congestion.lost(now, progress);
+                }
+                self.lost_packet(offset, params)
+            }
+            None => self.next_in_order(params),
+        };
+        if let Some(selective) = &mut self.selective {
+            let end = packet.offset + u64::from(packet.payload);
+            selective.sent(now, ByteRange::new(packet.offset, end));
+        }
+        packet
+    }
+
+    /// The packet that begins at `offset`, once more. Packets before it are counted from the oldest on.
+    fn lost_packet(&mut self, offset: u64, params: &RoceParams) -> DataPacket {
+        let mtu = params.path_mtu.get();
+        let (mut start, mut sequence) = (self.acknowledged, self.sequence.1);
+        let mut message = self.message_at(start);
+        while message.end <= offset {
+            sequence += (message.end - start).div_ceil(mtu) as u32;
+            start = message.end;
+            message = self.message_at(start);
+        }
+        sequence = (sequence + ((offset - start) / mtu) as u32) & SEQUENCES;
+        self.packets += 1;
+        self.retransmitted_packets += 1;
+        message.packet(offset, mtu.min(message.end - offset), sequence, true)
+    }
+
+    /// Charges `wire` bytes to the rate, which may delay the next packet. Whether there is a rate: such packets may be
+    /// marked.
+    #[inline]
+    pub fn charge(&mut self, now: Time, wire: u32) -> bool {
+        let Some(congestion) = &mut self.congestion else { return false };
+        self.is_pacing = congestion.sent(now, wire);
+        congestion.heeds_marks()
+    }
+
+    /// Lets nothing out until [`Requester::resume`] if it has nothing to send; otherwise changes nothing.
+    pub fn hold(&mut self) -> bool {
+        let is_idle = !self.is_pacing && self.next == self.posted;
+        self.is_pacing |= is_idle;
+        is_idle
+    }
+
+    /// When [`Requester::resume`] is due.
+    #[inline]
+    pub fn paced_until(&self) -> Option<Time> {
+        self.congestion.as_ref().filter(|_| self.is_pacing).map(|congestion| congestion.next_at())
+    }
+
+    /// Lets the next packet out if the rate does.
+    pub fn resume(&mut self, now: Time) {
+        self.is_pacing = self.congestion.as_mut().is_some_and(|congestion| !congestion.is_open(now));
+    }
+
+    /// Takes an acknowledgement.
+    #[inline]
+    pub fn on_acknowledgement(&mut self, now: Time, answer: &Acknowledgement) {
+        if let (Some(selective), Some(report)) = (&mut self.selective, &answer.report) {
+            let progress = Progress { acknowledged: self.acknowledged, next: self.next };
+            if selective.on_report(now, answer.cumulative, report, progress) {
+                self.last_progress = now;
+            }
+        }
+        let before = self.acknowledged;
+        self.advance(now, answer);
+        if answer.is_negative {
+            self.go_back();
+        }
+        if self.congestion.is_some() {
+            self.heed(now, answer, self.acknowledged - before);
+        }
+    }
+
+    /// What an acknowledgement of `acked` new bytes says of congestion.
+    fn heed(&mut self, now: Time, answer: &Acknowledgement, acked: u64) {
+        let Some(congestion) = &mut self.congestion else { return };
+        let progress = Progress { acknowledged: self.acknowledged, next: self.next };
+        if let Some(SelectiveReport { sent, is_marked, .. }) = answer.report {
+            let Progress { acknowledged, next } = progress;
+            let round_trip = now.since(sent);
+            congestion.acknowledged(now, &Feedback { acked, acknowledged, next, round_trip, is_marked });
+        }
+        if answer.is_negative {
+            congestion.lost(now, progress);
+        }
+    }
+
+    /// Takes what switches wrote into the packet that an acknowledgement of all below `acknowledged` answers.
+    pub fn on_telemetry(&mut self, path: &PathTelemetry, acknowledged: u64) {
+        if let Some(congestion) = &mut self.congestion {
+            congestion.measured(path, acknowledged, self.next);
+        }
+    }
+
+    /// Takes a congestion notification.
+    pub fn on_congestion(&mut self, now: Time) {
+        if let Some(congestion) = &mut self.congestion {
+            congestion.notified(now);
+        }
+    }
+
+    /// Starts the timer after a transmission: when [`Requester::on_timer`] is due, unless it runs.
+    #[inline]
+    pub fn start_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
+        if self.selective.is_some() {
+            return self.restart_timer(now, params);
+        }
+        let starts = !std::mem::replace(&mut self.is_timer_set, true);
+        starts.then(|| now + params.retransmission_timeout)
+    }
+
+    /// Sets the timer of selective repeat after an acknowledgement: when [`Requester::on_timer`] is due, unless it is
+    /// due earlier anyway.
+    #[inline]
+    pub fn restart_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
+        let selective = self.selective.as_mut().filter(|_| self.next > self.acknowledged)?;
+        selective.start_timer(now, self.last_progress + params.retransmission_timeout)
+    }
+
+    /// When go-back-N shall ask for a tail that may be lost, and how often it had gone back by now: all has been sent,
+    /// and a connection that had to go back knows that the network loses packets. The wait doubles with each probe, as
+    /// it is no shorter than the time without an answer.
+    #[inline]
+    pub fn tail_check(&self, now: Time, params: &RoceParams) -> Option<(Time, u8)> {
+        let is_tail = self.restarts > 0 && self.selective.is_none() && self.all_is_sent();
+        is_tail.then(|| (now + now.since(self.last_progress).max(params.tail_loss_probe_min), self.restarts))
+    }
+
+    /// Sends the last packet again if nothing was acknowledged for a while: it shows the responder what is missing
+    /// before it. If something was, returns when to look again.
+    pub fn probe_tail(&mut self, now: Time, restarts: u8, params: &RoceParams) -> Option<Time> {
+        if restarts != self.restarts || !self.all_is_sent() {
+            return None;
+        }
+        let quiet_at = self.last_progress + params.tail_loss_probe_min;
+        if quiet_at > now {
+            return Some(quiet_at);
+        }
+        let Outgoing { start, end, .. } = self.message_at(self.posted - 1);
+        let mtu = params.path_mtu.get();
+        self.next = start + (end - start - 1) / mtu * mtu;
+        self.sequence.0 = self.sequence.0.wrapping_sub(1) & SEQUENCES;
+        None
+    }
+
+    /// Whether nothing is left to send, and not all is acknowledged.
+    fn all_is_sent(&self) -> bool {
+        self.next == self.posted && self.acknowledged < self.posted
+    }
+
+    /// Starts again when nothing has been acknowledged for too long. Returns when it is due again.
+    pub fn on_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
+        if self.selective.is_some() {
+            return self.on_selective_timer(now, params);
+        }
+        let timeout = params.retransmission_timeout;
+        if self.next == self.acknowledged {
+            self.is_timer_set = false;
+            return None;
+        }
+        if now.since(self.last_progress) >= timeout {
+            self.time_out(now);
+            self.go_back();
+        }
+        Some(self.last_progress + timeout)
+    }
+
+    fn time_out(&mut self, now: Time) {
+        self.timeouts += 1;
+        self.last_progress = now;
+        if let Some(congestion) = &mut self.congestion {
+            congestion.timed_out(now);
+        }
+    }
+
+    fn on_selective_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
+        let is_blocked = !self.has_more(params);
+        let progress = Progress { acknowledged: self.acknowledged, next: self.next };
+        let selective = self.selective.as_mut()?;
+        // Also of an idle connection: it has no timer from now on, and sets one with its next packet.
+        if !selective.is_called(now) || progress.next == progress.acknowledged {
+            return None;
+        }
+        if now.since(self.last_progress) >= params.retransmission_timeout {
+            selective.lose_all(progress);
+            self.time_out(now);
+        } else {
+            selective.on_timer(now, progress.acknowledged, is_blocked);
+        }
+        self.restart_timer(now, params)
+    }
+
+    /// Bytes acknowledged so far [offset].
+    pub fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    /// Whether all that was posted is acknowledged.
+    pub fn is_idle(&self) -> bool {
+        self.acknowledged == self.posted
+    }
+
+    /// The longest message that is not acknowledged [B].
+    pub fn longest_message(&self) -> u64 {
+        let messages = self.outgoing.iter().filter(|messages| messages.end > self.acknowledged);
+        messages.map(|messages| (messages.end - messages.start) / u64::from(messages.count)).max().unwrap_or(0)
+    }
+
+    /// Sent and not acknowledged [B].
+    pub fn in_flight(&self) -> u64 {
+        self.next - self.acknowledged
+    }
+
+    /// The rate that congestion control allows at `now`, if there is one.
+    pub fn rate(&self, now: Time) -> Option<BitRate> {
+        self.congestion.as_ref().and_then(|congestion| congestion.rate_at(now))
+    }
+
+    /// Data packets sent, again included.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Data packets sent again.
+    pub fn retransmitted_packets(&self) -> u64 {
+        self.retransmitted_packets.into()
+    }
+
+    /// Expiries of the retransmission timer.
+    pub fn timeouts(&self) -> u64 {
+        self.timeouts.into()
+    }
+
+    fn go_back(&mut self) {
+        self.restarts = self.restarts % 255 + 1;
+        self.next = self.acknowledged;
+        self.sequence.0 = self.sequence.1;
+        self.sending = 0;
+    }
+
+    /// Advances to a cumulative acknowledgement.
+    #[inline]
+    fn advance(&mut self, now: Time, answer: &Acknowledgement) {
+        let offset = answer.cumulative;
+        if offset <= self.acknowledged {
+            return;
+        }
+        self.acknowledged = offset;
+        self.sequence.1 = answer.sequence;
+        self.last_progress = now;
+        if self.next < offset {
+            self.next = offset;
+            self.sequence.0 = answer.sequence;
+        }
+        self.forget_until(offset);
+    }
+
+    /// The message with the byte at `offset`, which is not acknowledged.
+    fn message_at(&self, offset: u64) -> Outgoing {
+        let mut messages = self.outgoing.iter();
+        messages.find(|messages| messages.end > offset).expect("what is lost was posted").message_at(offset)
+    }
+
+    /// Drops the messages that end at `offset` or before.
+    #[inline]
+    fn forget_until(&mut self, offset: u64) {
+        while self.outgoing.first().is_some_and(|message| message.end <= offset) {
+            self.outgoing.pop_front();
+            self.sending = self.sending.saturating_sub(1);
+        }
+    }
+
+    /// The message that holds the next byte to send.
+    #[inline]
+    fn next_message(&mut self) -> Outgoing {
+        if !(self.message_start..self.message_end).contains(&self.next) {
+            let Outgoing { start, end, operation } = loop {
+                let messages = self.outgoing.get(self.sending as usize).expect("what is sent was posted");
+                if messages.end > self.next {
+                    break messages.message_at(self.next);
+                }
+                self.sending += 1;
+            };
+            (self.message_start, self.message_end, self.message_operation) = (start, end, operation);
+        }
+        Outgoing { start: self.message_start, end: self.message_end, operation: self.message_operation }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where the packets of messages of these sizes begin, and which of them are the first and the last of theirs.
+    fn marks(sizes: &[u64]) -> Vec<(u64, bool, bool)> {
+        let params = RoceParams::default();
+        let mut requester = Requester::new(&params, BitRate::from_gbps(100));
+        for &bytes in sizes {
+            requester.post(Time::ZERO, bytes, Operation::Write);
+        }
+        let packets = std::iter::from_fn(|| requester.next_packet(Time::ZERO, &params));
+        packets.map(|packet| (packet.offset, packet.is_first, packet.is_last)).collect()
+    }
+
+    #[test]
+    fn equal_messages_are_cut_where_each_ends_and_take_one_element() {
+        let mtu = RoceParams::default().path_mtu.get();
+        // A packet and a half, twice; one packet; half a packet.
+        let sizes = [mtu + mtu / 2, mtu + mtu / 2, mtu, mtu / 2];
+        let (second, third, last) = (sizes[0], 2 * sizes[0], 2 * sizes[0] + mtu);
+        let expected = [
+            (0, true, false),
+            (mtu, false, true),
+            (second, true, false),
+            (second + mtu, false, true),
+            (third, true, true),
+            (last, true, true),
+        ];
+        assert_eq!(marks(&sizes), expected);
+        let mut requester = Requester::default();
+        for _ in 0..1_000 {
+            requester.post(Time::ZERO, 64, Operation::Write);
+        }
+        assert_eq!(requester.outgoing.iter().count(), 1);
+    }
+}

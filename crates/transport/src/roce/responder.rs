@@ -1,0 +1,227 @@
+//! The responder: what has arrived, and what it answers.
+
+use std::mem::take;
+
+use etherweave_primitives::Time;
+
+use super::{Acknowledgement, SEQUENCES, SelectiveReport, following};
+use crate::ByteRange;
+use crate::params::{Reliability, RoceParams};
+use crate::reassembly::Reassembly;
+
+/// A data packet as it arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DataArrival {
+    /// First byte [offset in the stream].
+    pub offset: u64,
+    /// Payload [B].
+    pub payload: u32,
+    /// Packet sequence number.
+    pub sequence: u32,
+    /// Last of its message.
+    pub is_last: bool,
+    /// When it was sent.
+    pub sent: Time,
+    /// How often the requester had gone back, from 1 on again after 255. In a network that changes the order of packets
+    /// it is of no use, and 0: what falls behind there may have been overtaken.
+    pub restarts: u8,
+}
+
+/// What the host sends in answer to a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// Nothing yet.
+    None,
+    /// An acknowledgement.
+    Positive,
+    /// A negative acknowledgement: a packet is missing.
+    Negative,
+}
+
+/// What a packet has brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reception {
+    /// What is sent back.
+    pub answer: Answer,
+    /// Bytes that are now there in order [B].
+    pub bytes: u64,
+    /// Whether it has brought anything new, in order or not.
+    pub is_new: bool,
+}
+
+/// One direction of a connection, at its destination.
+#[derive(Default)]
+#[repr(C)]
+pub struct Responder {
+    /// Next byte to receive, and its packet sequence number.
+    expected: u64,
+    expected_sequence: u32,
+    /// Packets since the last answer.
+    unacknowledged_packets: u32,
+    out_of_order_packets: u32,
+    naks: u32,
+    /// Go-back-N: how often the requester had gone back when the gap was reported that is open.
+    reported: Option<u8>,
+    /// The next congestion notification leaves no earlier.
+    notifies_from: Time,
+    /// Selective repeat in place of go-back-N.
+    placement: Option<Box<Placement>>,
+}
+
+/// Selective repeat: what has been placed beyond the next byte expected.
+#[derive(Default)]
+struct Placement {
+    bytes: Reassembly,
+    /// The same in packet sequence numbers, counted on beyond 24 bits.
+    packets: Reassembly,
+    /// When the packet was sent that arrived last.
+    sent: Time,
+    /// A marked packet has arrived since the last answer.
+    is_marked: bool,
+}
+
+impl Responder {
+    /// A responder that expects the first byte.
+    pub fn new(params: &RoceParams) -> Responder {
+        let placement = match params.reliability {
+            Reliability::GoBackN => None,
+            Reliability::SelectiveRepeat => Some(Box::default()),
+        };
+        Responder { placement, ..Responder::default() }
+    }
+
+    /// Takes a data packet.
+    #[inline]
+    pub fn on_data(&mut self, arrival: &DataArrival, params: &RoceParams) -> Reception {
+        if self.placement.is_some() {
+            return self.place(arrival, params);
+        }
+        if arrival.offset > self.expected {
+            return Reception { answer: self.report_gap(arrival), bytes: 0, is_new: false };
+        }
+        if arrival.offset < self.expected {
+            return Reception { answer: Answer::Positive, bytes: 0, is_new: false };
+        }
+        self.expected += u64::from(arrival.payload);
+        self.expected_sequence = following(self.expected_sequence);
+        self.reported = None;
+        let answer = self.answer_in_order(arrival, params);
+        Reception { answer, bytes: u64::from(arrival.payload), is_new: true }
+    }
+
+    /// An answer every `ack_every` packets and at the end of a message.
+    #[inline]
+    fn answer_in_order(&mut self, arrival: &DataArrival, params: &RoceParams) -> Answer {
+        self.unacknowledged_packets += 1;
+        let is_due = arrival.is_last || self.unacknowledged_packets >= params.ack_every;
+        if is_due { Answer::Positive } else { Answer::None }
+    }
+
+    /// A packet of go-back-N behind a gap is discarded. A NAK reports the gap, and another one each time that the
+    /// requester has gone back and its first packet is missing again. A NIC sees that by sequence numbers, which fall
+    /// then; the simulator counts restarts, for the packets that would show it may be lost as well.
+    fn report_gap(&mut self, arrival: &DataArrival) -> Answer {
+        self.out_of_order_packets += 1;
+        if self.reported.replace(arrival.restarts) == Some(arrival.restarts) {
+            return Answer::None;
+        }
+        self.naks += 1;
+        Answer::Negative
+    }
+
+    /// Places a packet wherever it belongs. Around gaps each is acknowledged at once (RFC 5681, section 4.2).
+    fn place(&mut self, arrival: &DataArrival, params: &RoceParams) -> Reception {
+        let Some(placement) = &mut self.placement else { unreachable!("only selective repeat places packets") };
+        let range = ByteRange::new(arrival.offset, arrival.offset + u64::from(arrival.payload));
+        placement.sent = arrival.sent;
+        if range.start < self.expected {
+            placement.bytes.note_duplicate(range);
+            return Reception { answer: Answer::Positive, bytes: 0, is_new: false };
+        }
+        let ahead = arrival.sequence.wrapping_sub(self.expected_sequence) & SEQUENCES;
+        let number = placement.packets.next() + u64::from(ahead);
+        if ahead > 0 {
+            debug_assert!(ahead < params.psn_range, "the requester keeps to the range that the responder tracks");
+            let is_new = placement.bytes.keep(range);
+            self.out_of_order_packets += u32::from(is_new);
+            placement.packets.keep(ByteRange::new(number, number + 1));
+            return Reception { answer: Answer::Positive, bytes: 0, is_new };
+        }
+        let has_gap = placement.bytes.has_gap();
+        placement.bytes.advance(range.end);
+        placement.packets.advance(number + 1);
+        let bytes = placement.bytes.next() - self.expected;
+        self.expected += bytes;
+        self.expected_sequence = (placement.packets.next() & u64::from(SEQUENCES)) as u32;
+        let answer = self.answer_in_order(arrival, params);
+        Reception { answer: if has_gap { Answer::Positive } else { answer }, bytes, is_new: true }
+    }
+
+    /// The answer that stands for everything received so far.
+    #[inline]
+    pub fn acknowledge(&mut self, is_negative: bool) -> Acknowledgement {
+        self.unacknowledged_packets = 0;
+        let report = self.placement.as_mut().map(|placement| placement.report());
+        Acknowledgement { cumulative: self.expected, sequence: self.expected_sequence, is_negative, report }
+    }
+
+    /// A marked packet has arrived: whether to notify the requester, at most once an interval. Otherwise the next
+    /// acknowledgement echoes the mark.
+    pub fn notifies_congestion(&mut self, now: Time, params: &RoceParams) -> bool {
+        let Some(gap) = params.notification_gap() else {
+            self.placement.iter_mut().for_each(|placement| placement.is_marked = true);
+            return false;
+        };
+        let is_due = now >= self.notifies_from;
+        if is_due {
+            self.notifies_from = now + gap;
+        }
+        is_due
+    }
+
+    /// Received in order so far [offset].
+    pub fn received(&self) -> u64 {
+        self.expected
+    }
+
+    /// Packets that arrived before one that was sent before them.
+    pub fn out_of_order_packets(&self) -> u64 {
+        self.out_of_order_packets.into()
+    }
+
+    /// Negative acknowledgements sent.
+    pub fn naks(&self) -> u64 {
+        self.naks.into()
+    }
+}
+
+impl Placement {
+    fn report(&mut self) -> SelectiveReport {
+        SelectiveReport { blocks: self.bytes.blocks(), sent: self.sent, is_marked: take(&mut self.is_marked) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers of go-back-N to packets of 100 B with these numbers, after so many restarts each.
+    fn answers(packets: &[(u32, u8)]) -> Vec<Answer> {
+        let params = RoceParams::default();
+        let mut responder = Responder::new(&params);
+        let arrival = |&(sequence, restarts): &(u32, u8)| {
+            let (offset, sent) = (100 * u64::from(sequence), Time::ZERO);
+            DataArrival { offset, payload: 100, sequence, is_last: false, sent, restarts }
+        };
+        packets.iter().map(|packet| responder.on_data(&arrival(packet), &params).answer).collect()
+    }
+
+    #[test]
+    fn a_gap_is_reported_again_when_the_requester_has_gone_back_and_its_first_packet_is_lost_again() {
+        use Answer::{Negative, None};
+        // The first packet is lost, and what is sent behind it is discarded; so again, though all but the last of it is
+        // lost, too.
+        let packets = [(0, 0), (2, 0), (3, 0), (9, 1), (1, 2), (3, 2)];
+        assert_eq!(answers(&packets), [None, Negative, None, Negative, None, Negative]);
+    }
+}
