@@ -28,6 +28,7 @@ mod barrier;
 mod division;
 mod generation;
 mod index_vec;
+pub mod indices;
 mod mpi;
 mod pool;
 mod processes;

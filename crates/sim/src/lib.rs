@@ -20,10 +20,8 @@ mod degraded;
 pub mod engine;
 mod estimate;
 mod fingerprint;
-mod fluid;
 pub mod frame;
 mod host;
-mod indices;
 mod losses;
 mod packet;
 pub mod params;
@@ -33,6 +31,8 @@ mod switch;
 #[cfg(test)]
 mod tests;
 
+use etherweave_fluid as fluid;
+use etherweave_kernel::indices;
 pub use etherweave_transport as transport;
 
 pub use build::{CONNECTIONS_MAX, Experiment, Job, Paths, PortBuffer, port_buffers};

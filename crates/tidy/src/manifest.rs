@@ -3,7 +3,7 @@
 use crate::{File, Finding};
 
 /// The crates that each crate may use. Everything else is forbidden.
-pub const MAY_USE: [(&str, &[&str]); 15] = [
+pub const MAY_USE: [(&str, &[&str]); 16] = [
     ("primitives", &[]),
     ("kernel", &["primitives"]),
     ("topology", &["primitives"]),
@@ -13,7 +13,8 @@ pub const MAY_USE: [(&str, &[&str]); 15] = [
     ("power", &["primitives", "topology"]),
     ("design", &["primitives", "topology", "routing", "forwarding", "power"]),
     ("transport", &["primitives", "kernel"]),
-    ("sim", &["primitives", "kernel", "topology", "routing", "forwarding", "workload", "transport"]),
+    ("fluid", &["primitives", "kernel"]),
+    ("sim", &["primitives", "kernel", "topology", "routing", "forwarding", "workload", "transport", "fluid"]),
     ("openloop", &["primitives", "kernel", "topology", "routing", "forwarding", "workload"]),
     (
         "scenario",

@@ -26,7 +26,7 @@ use crate::engine::event::Kind;
 use crate::engine::port::{ClassQueue, Port};
 use crate::frame::pause::priorities;
 use crate::frame::size::PREAMBLE_AND_GAP;
-use crate::indices::{InputQueueIndex, PortIndex};
+use crate::indices::PortIndex;
 use crate::packet::{Handle, NO_PACKET};
 use crate::params::Arbiter;
 use crate::switch::Switches;
@@ -255,6 +255,10 @@ impl Crossbars {
 impl InputQueue {
     const EMPTY: InputQueue =
         InputQueue { packets: ClassQueue::EMPTY, egress: PortIndex::new(0), behind: END, is_waiting: false };
+}
+
+etherweave_kernel::local_index! {
+    InputQueueIndex: "The queue of an input port and priority of a switch with a crossbar."
 }
 
 impl InputQueueIndex {

@@ -12,7 +12,7 @@ const PARTS: u64 = super::MESSAGE_PARTS;
 const SEVERAL: u32 = u32::MAX;
 
 /// Counts of connections and rates that packets would treat otherwise.
-pub(crate) struct LeftOutCounts {
+pub struct LeftOutCounts {
     /// Rates of connections that were solved, how many of the connections a lossless network would hold back, how many
     /// links limit that are not their hosts', and of those how many have more waiting than a switch holds.
     solutions: u64,
@@ -42,7 +42,7 @@ pub(crate) struct LeftOutCounts {
 
 /// Most that waits in a switch [B].
 #[derive(Clone, Copy)]
-pub(crate) struct QueueLimits {
+pub struct QueueLimits {
     /// For one link.
     pub egress: f64,
     /// Of what came by one link.

@@ -26,18 +26,18 @@ use std::collections::BinaryHeap;
 
 use etherweave_primitives::{Duration, Time};
 
-use crate::indices::{EndpointIndex, PortIndex};
-pub(crate) use active::Window;
+pub use active::Window;
 use active::{Active, Counted, Ends};
 use beside::SharedLink;
-pub(crate) use beside::{BesidePackets, Crossing};
+pub use beside::{BesidePackets, Crossing};
 use classes::ClassLinks;
-pub(crate) use latest::{Departures, LATENCIES, PathLatency, lateness};
+use etherweave_kernel::indices::{EndpointIndex, PortIndex};
+pub use latest::{Departures, LATENCIES, PathLatency, lateness};
 use left_out::{Begun, LinkLoad, Solution};
-pub(crate) use left_out::{LeftOutCounts, QueueLimits};
+pub use left_out::{LeftOutCounts, QueueLimits};
 use max_min::Share;
 use paths::Flow;
-pub(crate) use paths::{Branch, BranchRange, Branches, Links, PathSet, Tables};
+pub use paths::{Branch, BranchRange, Branches, Links, PathSet, Tables};
 
 /// A share of a link below which nothing is left of it.
 const FULL: f64 = 1e-9;
@@ -51,13 +51,13 @@ const BUSY: f64 = 0.5;
 const NONE: f64 = 1e-6;
 
 /// Rates hold for one of so many parts of the mean time between two ends of messages of a connection,
-pub(crate) const MESSAGE_PARTS: u64 = 64;
+pub const MESSAGE_PARTS: u64 = 64;
 /// or segments of TCP, many of which are a message.
-pub(crate) const SEGMENT_PARTS: u64 = 4;
+pub const SEGMENT_PARTS: u64 = 4;
 /// Rates hold until each of so many connections of a host has sent a packet, if it has more.
 const CONNECTIONS: usize = 8;
 /// All active connections of a run, and what they share.
-pub(crate) struct Fluid {
+pub struct Fluid {
     solver: ClassLinks,
     /// The solver's number of each traffic class.
     class_numbers: [u8; 8],
@@ -98,7 +98,7 @@ pub(crate) struct Fluid {
 }
 
 /// What a run is made of.
-pub(crate) struct FluidParams {
+pub struct FluidParams {
     /// Of each link [B/ps].
     pub capacities: Vec<f64>,
     /// The time of a full packet at the least.

@@ -17,7 +17,7 @@ pub(super) const LEAST: f64 = 1e-6;
 const ABSENT: f64 = -1.0;
 
 /// Links, and the classes that share them.
-pub(crate) struct ClassLinks {
+pub struct ClassLinks {
     /// Each class of each link is a link of its own.
     solver: MaxMin,
     capacities: Vec<f64>,

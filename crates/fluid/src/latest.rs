@@ -3,13 +3,13 @@
 /// Packets of a message that are looked at, from its end: earlier ones are hardly ever the last to arrive.
 const PACKETS: usize = 8;
 /// Latencies of a connection at most.
-pub(crate) const LATENCIES: usize = 16;
+pub const LATENCIES: usize = 16;
 /// Latencies that differ by less are equal [ps].
 const SAME: f64 = 0.5;
 
 /// A latency of paths.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PathLatency {
+pub struct PathLatency {
     /// More than the mean over paths [ps].
     pub above_mean: f64,
     /// Of packets that have it.
@@ -18,7 +18,7 @@ pub(crate) struct PathLatency {
 
 /// How packets of a message leave.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Departures {
+pub struct Departures {
     /// How many there are.
     pub packets: u64,
     /// From one full packet to the next [ps].
@@ -29,7 +29,7 @@ pub(crate) struct Departures {
 
 /// How much later than one of the mean latency the last packet arrives, in the mean [ps]. Each takes any path by
 /// itself: all have arrived by a time with the product of the probabilities that each has.
-pub(crate) fn lateness(latencies: &[PathLatency], departures: Departures) -> f64 {
+pub fn lateness(latencies: &[PathLatency], departures: Departures) -> f64 {
     let Departures { packets, gap, tail } = departures;
     let Some(least) = latencies.first().map(|latency| latency.above_mean) else { return 0.0 };
     let ahead = |packet: usize| if packet == 0 { 0.0 } else { tail + (packet - 1) as f64 * gap };

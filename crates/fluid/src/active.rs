@@ -5,7 +5,7 @@ use std::ops::{AddAssign, SubAssign};
 use etherweave_primitives::{Duration, Time};
 
 use super::paths::{Branch, Links, Tables};
-use crate::indices::EndpointIndex;
+use etherweave_kernel::indices::EndpointIndex;
 
 /// What a message lasts at most that does not move [ps].
 const NEVER: f64 = 1e18;
@@ -20,7 +20,7 @@ const STOPPED: f64 = 2.0 * super::classes::LEAST;
 
 /// What a connection may have in the network.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Window {
+pub struct Window {
     /// On the wire [B].
     pub bytes: f64,
     /// Until a full packet is acknowledged on an idle path [ps].

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// What flows share: links of some capacity, numbered from 0.
-pub(crate) struct MaxMin {
+pub struct MaxMin {
     /// Each more than 0.
     pub capacities: Vec<f64>,
     links: Vec<Link>,
@@ -39,7 +39,7 @@ const OPEN: f64 = -1.0;
 
 /// A flow of the present solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Share {
+pub struct Share {
     /// Bytes per picosecond.
     pub rate: f64,
     /// The link that limits it; none where its own limit does.

@@ -13,7 +13,7 @@ use etherweave_primitives::{Duration, Time};
 
 use super::classes::ClassLinks;
 use super::{FULL, Flow, Links, NONE, Tables};
-use crate::indices::PortIndex;
+use etherweave_kernel::indices::PortIndex;
 
 /// Full packets that go at once, however short the time is for which rates hold.
 const BURST: f64 = 16.0;
@@ -25,7 +25,7 @@ const INTERVALS: f64 = 4.0;
 const SLACK: f64 = 0.5;
 
 /// Messages on links that packets may cross.
-pub(crate) struct BesidePackets {
+pub struct BesidePackets {
     links: Vec<Load>,
     /// Most that waits in a switch for one link [B].
     queue_max: f64,
@@ -51,7 +51,7 @@ struct Load {
 
 /// A link for a packet.
 #[derive(Clone, Copy)]
-pub(crate) struct SharedLink {
+pub struct SharedLink {
     /// The port that sends.
     pub port: PortIndex,
     /// Bytes per picosecond.
@@ -62,7 +62,7 @@ pub(crate) struct SharedLink {
 
 /// Effect of messages on a packet at a link.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Crossing {
+pub struct Crossing {
     /// It arrives so much later.
     pub wait: Duration,
     /// The next may begin so long after it.

@@ -2,11 +2,11 @@
 //! takes what it can.
 
 use super::latest::PathLatency;
-use crate::indices::PortIndex;
+use etherweave_kernel::indices::PortIndex;
 
 /// A part of a connection, between the links of both hosts: a path, or all links of one that is split.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Branch {
+pub struct Branch {
     /// Its first link in the table of routes.
     pub route: u32,
     /// How many there are.
@@ -17,21 +17,22 @@ pub(crate) struct Branch {
 
 /// Branches of a connection, in the table of branches.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BranchRange {
+pub struct BranchRange {
     /// The first of them.
     pub first: u32,
     /// How many are used first: their weights add up to 1.
     pub preferred: u16,
     /// How many there are.
     pub count: u16,
-    /// Its first entry in the table of latencies, and how many there are: none if all paths have the same.
+    /// Its first entry in the table of latencies.
     pub latency: u32,
+    /// How many entries it has there: none if all paths have the same.
     pub latencies: u16,
 }
 
 /// What is between the hosts of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum PathSet {
+pub enum PathSet {
     /// One path.
     One(Branch),
     /// Several branches.
@@ -40,7 +41,7 @@ pub(crate) enum PathSet {
 
 /// The links of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Links {
+pub struct Links {
     /// The port of the host that sends.
     pub first: PortIndex,
     /// The port to the other host.
@@ -53,7 +54,7 @@ pub(crate) struct Links {
 
 /// Paths of connections whose packets take several.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Branches {
+pub struct Branches {
     /// By the number of an end of a connection.
     pub of_ends: Vec<BranchRange>,
     /// One range after the other.
@@ -68,7 +69,7 @@ pub(crate) struct Branches {
 
 /// Tables of a run.
 #[derive(Clone, Copy)]
-pub(crate) struct Tables<'a> {
+pub struct Tables<'a> {
     /// Links, path after path.
     pub routes: &'a [PortIndex],
     /// Where packets take several paths.
@@ -77,7 +78,7 @@ pub(crate) struct Tables<'a> {
 
 /// A flow of the solver: a branch with the links of both hosts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Flow {
+pub struct Flow {
     pub first: PortIndex,
     pub last: PortIndex,
     pub branch: Branch,
