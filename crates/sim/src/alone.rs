@@ -13,7 +13,7 @@ use crate::host::{Endpoint, Host, Hosts, Intake, OWN_CORE, Protocol, RankState, 
 use crate::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use crate::packet::PacketKind;
 use crate::params::{Fidelity, SimParams};
-use crate::switch::buffer::{Group, SharedBuffer};
+use crate::switch::buffer::{BufferSizes, Group, SharedBuffer};
 use crate::switch::{Switch, Switches};
 use crate::transport::ShortQueue;
 use crate::transport::roce::Operation;
@@ -45,7 +45,7 @@ fn add_port(wires: &mut Wires, owner: Owner) -> PortIndex {
 
 /// A host with a wire to itself.
 fn add_host(wires: &mut Wires) -> (Hosts, HostIndex) {
-    let mut hosts = Hosts::default();
+    let mut hosts = Hosts::new(&wires.constants);
     let host = hosts.nics.hosts.push(Host::new(0, wires.ports.next_index(), None));
     add_port(wires, Owner::Host(host));
     (hosts, host)
@@ -114,7 +114,7 @@ fn a_switch_sends_packets_for_one_port_one_after_the_other_and_those_for_another
         add_port(&mut wires, owner);
         switches.groups.extend((0..wires.constants.group_count).map(|_| Group::default()));
     }
-    let sizes = wires.constants.buffer_sizes(4, 0).expect("the default buffer has room for four ports");
+    let sizes = BufferSizes::of(&wires.constants, 4, 0).expect("the default buffer has room for four ports");
     switches.switches.push(Switch { number: 0, first_port, ports: 4, buffer: SharedBuffer::new(sizes) });
     // By port 1 and 2 for port 0, by port 3 for port 2.
     for (ingress, route) in [(1, 0), (2, 0), (3, 2)] {

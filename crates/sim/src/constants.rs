@@ -1,22 +1,37 @@
 //! Constants of a run, shared by all shards: derived once from the parameters, and the routes.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use etherweave_kernel::LocalIndex;
-use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, Priority, Time};
+use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Time};
+use etherweave_routing::{HashScope, PacketRouting, RoutedPacket};
 use etherweave_topology::LinkClass;
 
 use crate::engine::schedule::Scheduler;
 use crate::fluid::{Branches, Tables};
 use crate::frame::size;
-use crate::host::{Bus, HostInterface};
 use crate::indices::PortIndex;
-use crate::params::{
-    EcnMarking, FlowControl, Forwarding, MpiParams, NicParams, RoceParams, RoceVersion, SimParams, Transport,
-};
-use crate::switch::buffer::{BufferSizes, Limit};
-use crate::switch::per_packet::PreparedRouting;
+use crate::params::{EcnMarking, FlowControl, Forwarding, MpiParams, RoceParams, RoceVersion, SimParams, Transport};
 use crate::transport::telemetry::header_bytes;
+
+/// What a host does for a routing that decides for every packet.
+pub(crate) trait RouteStart: Send + Sync {
+    /// How long packets keep their hash.
+    fn hash_scope(&self) -> HashScope;
+    /// Prepares a packet that is about to be sent.
+    fn start(&self, packet: &mut RoutedPacket);
+}
+
+impl<R: PacketRouting> RouteStart for R {
+    fn hash_scope(&self) -> HashScope {
+        PacketRouting::hash_scope(self)
+    }
+
+    fn start(&self, packet: &mut RoutedPacket) {
+        PacketRouting::start(self, packet);
+    }
+}
 
 /// See the module.
 pub(crate) struct RunConstants {
@@ -26,8 +41,8 @@ pub(crate) struct RunConstants {
     pub routes: Vec<PortIndex>,
     /// In flow-level mode, what connections use where switches decide for every packet.
     pub branches: Option<Branches>,
-    /// What decides for every packet, where paths are not chosen per flow.
-    pub packet_routing: Option<PreparedRouting>,
+    /// What switches decide by for every packet, as far as hosts know it; none where paths are chosen per flow.
+    pub packet_routing: Option<Arc<dyn RouteStart>>,
     /// By channel; empty where paths are chosen per flow.
     pub link_classes: Vec<LinkClass>,
     /// Which class sends next.
@@ -44,8 +59,6 @@ pub(crate) struct RunConstants {
     pub nic_pause_mask: u8,
     /// Pause time in each frame [512 bit times].
     pub pause_quanta: u16,
-    /// Receive side of NICs.
-    pub nic: NicTimes,
     /// Shared by all switches.
     pub ecn: Option<EcnMarking>,
     /// Switches for whose telemetry packets have room: 0 where they have none.
@@ -89,43 +102,6 @@ pub(crate) struct Overheads {
     pub cnp: u32,
     /// TCP segment.
     pub tcp: u32,
-}
-
-/// Receive buffer of a NIC, in the time that it takes to drain.
-#[derive(Clone, Debug)]
-pub(crate) struct NicTimes {
-    /// Rate on the wire at which largest packets drain.
-    pub rate: BitRate,
-    /// Between NIC and host memory, where more than a rate is modelled.
-    pub interface: Option<HostInterface>,
-    /// One byte.
-    pub byte: ByteTime,
-    /// The whole buffer.
-    pub buffer: Duration,
-    /// Up to XOFF.
-    pub xoff: Duration,
-    /// Up to XON.
-    pub xon: Duration,
-    /// Kernel bypass: a packet of another connection than the one before takes so much longer.
-    pub context_switch: Duration,
-}
-
-impl NicTimes {
-    fn new(params: &NicParams, transport: &Transport, largest_frame: u32) -> NicTimes {
-        let bus = params.pcie.as_ref().map(|pcie| Bus::new(pcie, transport));
-        let payload = transport.payload().get() as u32;
-        let rate = bus.as_ref().map_or(params.drain_rate, |bus| bus.wire_rate(largest_frame, payload));
-        let time = |size| rate.serialization_time(size);
-        NicTimes {
-            rate,
-            interface: HostInterface::new(params, bus),
-            byte: ByteTime::new(rate),
-            buffer: time(params.receive_buffer),
-            xoff: time(params.xoff),
-            xon: time(params.xon),
-            context_switch: transport.roce().map_or(Duration::ZERO, |_| params.context_switch),
-        }
-    }
 }
 
 impl RunConstants {
@@ -177,20 +153,6 @@ impl RunConstants {
         ports * self.group_count as u64 * self.params.switch.reserve.get() + headroom_total
     }
 
-    /// Sizes of a switch's buffer, `ports` of which need headroom `headroom_total` together.
-    pub fn buffer_sizes(&self, ports: u64, headroom_total: u64) -> Option<BufferSizes> {
-        let switch = &self.params.switch;
-        let pool = switch.buffer.get().checked_sub(self.reserved(ports, headroom_total))?;
-        Some(BufferSizes {
-            reserve: switch.reserve.get() as u32,
-            pool: u32::try_from(pool).ok()?,
-            ingress: Limit::new(switch.ingress_threshold),
-            egress: Limit::new(switch.egress_threshold),
-            xon_offset: switch.xon_offset.get() as u32,
-            cell: switch.cells.as_ref().map_or(1, |cells| cells.size.get() as u32),
-        })
-    }
-
     /// Constants without routes.
     pub fn new(params: &SimParams, lookahead: Duration) -> RunConstants {
         let groups = PriorityGroups::new(&params.flow_control);
@@ -210,7 +172,6 @@ impl RunConstants {
             is_coupled: groups.is_coupled,
             nic_pause_mask: groups.pause_mask.iter().fold(0, |all, mask| all | mask),
             pause_quanta: groups.quanta,
-            nic: NicTimes::new(&params.nic, &params.transport, largest_frame),
             ecn: params.switch.ecn,
             telemetry_switches: telemetry_switches(&params.transport),
             is_cut_through: params.switch.forwarding == Forwarding::CutThrough,

@@ -236,7 +236,7 @@ fn occupancy(shard: &Shard, now: Time, index: PortIndex, priority: u8) -> u64 {
     match shard.wires.host_of_port(index) {
         Some(host) => {
             let nic = &shard.hosts.nics.hosts[host].nic;
-            shard.wires.constants.nic.rate.bytes_in(nic.buffer.backlog(now)).get()
+            shard.hosts.nics.times.rate.bytes_in(nic.buffer.backlog(now)).get()
         }
         None if shard.switches.crossbars.are_used() => {
             shard.switches.crossbars.queued(index, usize::from(priority)).0.into()

@@ -8,6 +8,7 @@ use super::params;
 use crate::constants::{RunConstants, headroom};
 use crate::engine::credits::PortCredits;
 use crate::frame::size;
+use crate::host::NicTimes;
 use crate::params::{Credits, FlowControl, SimParams, SwitchModel, Threshold};
 use crate::switch::buffer::BufferSizes;
 
@@ -81,7 +82,8 @@ fn credit_buffer(channel: &Channel, constants: &RunConstants) -> Bytes {
 
 /// How long a NIC with kernel bypass keeps a largest frame.
 fn drain_time(constants: &RunConstants) -> Duration {
-    constants.nic.rate.serialization_time(Bytes::new(constants.largest_frame.into())) + constants.nic.context_switch
+    let nic = NicTimes::new(constants);
+    nic.rate.serialization_time(Bytes::new(constants.largest_frame.into())) + nic.context_switch
 }
 
 /// From the last bit sent into a channel to the return of its credits, if the far end frees the room at once.
@@ -152,7 +154,7 @@ pub(super) fn buffer_sizes(
     let headroom = headroom * constants.lossless_groups() as u64;
     let ports = out.len() as u64;
     let credits = credit_memory(topology, out, constants).get();
-    let Some(sizes) = constants.buffer_sizes(ports, headroom + credits) else {
+    let Some(sizes) = BufferSizes::of(constants, ports, headroom + credits) else {
         let (needed, buffer) = (constants.reserved(ports, headroom + credits), constants.params.switch.buffer.get());
         let switch = topology.switch_name(switch);
         if credits > 0 {

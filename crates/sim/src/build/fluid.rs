@@ -88,7 +88,7 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
     // What a NIC takes is no more than what reaches the memory of its host.
     let capacity = |(port, &channel): (_, &_)| {
         let rate = topology.channel(channel).rate;
-        bytes_per_ps(if shard.wires.ports[port].peer.is_host { rate.min(shard.wires.constants.nic.rate) } else { rate })
+        bytes_per_ps(if shard.wires.ports[port].peer.is_host { rate.min(shard.hosts.nics.times.rate) } else { rate })
     };
     let capacities = shard.wires.channels.entries().map(capacity).collect();
     let hosts = (0..topology.hosts()).map(etherweave_primitives::HostId::from_index);

@@ -148,6 +148,9 @@ impl Simulation {
         neighbour_loads::add(experiment, &layout, &mut shards);
         group_traffic::add(experiment, &mut shards);
         jobs::populate(experiment, &layout, &connections, &neighbours, &starts, &mut shards)?;
+        if let Paths::PerPacket(prepared) = &experiment.paths {
+            shards.iter_mut().for_each(|shard| shard.switches.routing = Some(prepared.clone()));
+        }
         if let Some(sampling) = &experiment.sampling {
             sampling::add(experiment, sampling, &layout, &mut shards);
         }
@@ -233,7 +236,7 @@ impl Plan {
         sampling::check(experiment, &connections)?;
         let starts = routes::plan(experiment, &layout, &connections, &mut constants)?;
         if let Paths::PerPacket(prepared) = &experiment.paths {
-            constants.packet_routing = Some(prepared.clone());
+            constants.packet_routing = Some(prepared.start());
             constants.link_classes = link_classes(topology);
         }
         Ok(Plan { layout, constants, connections, neighbours, starts })

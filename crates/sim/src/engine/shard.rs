@@ -42,7 +42,7 @@ impl Shard {
         Shard {
             wires: Wires::new(id, shards, constants),
             switches: Switches::default(),
-            hosts: Hosts::default(),
+            hosts: Hosts::new(constants),
             sampler: None,
         }
     }

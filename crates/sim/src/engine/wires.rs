@@ -16,13 +16,12 @@ use super::port::{Owner, Peer, PeerLink, Port};
 use super::queue::EventQueue;
 use super::totals::ShardTotals;
 use crate::captured_port::CapturedPort;
-use crate::constants::RunConstants;
+use crate::constants::{RouteStart, RunConstants};
 use crate::fingerprint::Fingerprint;
 use crate::fluid::Fluid;
 use crate::indices::{HostIndex, PortIndex, SwitchIndex};
 use crate::losses::ResentData;
 use crate::packet::{Handle, Packet, PacketKind, Packets};
-use crate::switch::per_packet::PreparedRouting;
 
 /// See the module.
 pub(crate) struct Wires {
@@ -293,12 +292,12 @@ impl Wires {
         }
     }
 
-    /// What decides for every packet.
+    /// What hosts do for a routing that decides for every packet.
     ///
     /// # Panics
     /// When paths are chosen per flow.
-    pub fn packet_routing(&self) -> &PreparedRouting {
-        self.constants.packet_routing.as_ref().expect("packets are routed one by one")
+    pub fn packet_routing(&self) -> &dyn RouteStart {
+        self.constants.packet_routing.as_deref().expect("packets are routed one by one")
     }
 
     /// The class of the link of a port.

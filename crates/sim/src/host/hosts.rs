@@ -3,15 +3,18 @@
 use etherweave_kernel::IndexVec;
 use etherweave_primitives::Time;
 
+use super::nic_times::NicTimes;
+use super::packet_route::Flowlet;
 use super::{Core, Endpoint, Host, ReceiveQueue, Thread};
+use crate::constants::RunConstants;
 use crate::engine::Wires;
 use crate::engine::port::Owner;
 use crate::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
-use crate::switch::per_packet::Flowlet;
 
 /// NICs of a shard's hosts, the ends of their connections, and what kernels have received.
-#[derive(Default)]
 pub(crate) struct Nics {
+    /// Receive side of all NICs.
+    pub times: NicTimes,
     /// Hosts with their NICs.
     pub hosts: IndexVec<HostIndex, Host>,
     /// Ends of connections.
@@ -36,12 +39,26 @@ pub(crate) struct Processors {
 }
 
 /// All hosts of a shard.
-#[derive(Default)]
 pub(crate) struct Hosts {
     /// NICs, connections and receive queues.
     pub nics: Nics,
     /// Threads, cores and memory.
     pub processors: Processors,
+}
+
+impl Hosts {
+    /// No hosts yet, of a run.
+    pub fn new(constants: &RunConstants) -> Hosts {
+        let nics = Nics {
+            times: NicTimes::new(constants),
+            hosts: IndexVec::default(),
+            endpoints: IndexVec::default(),
+            flowlets: IndexVec::default(),
+            receive_queues: IndexVec::default(),
+            places_in_packets: IndexVec::default(),
+        };
+        Hosts { nics, processors: Processors::default() }
+    }
 }
 
 impl Processors {

@@ -80,7 +80,7 @@ impl Nics {
         let port = &mut wires.ports[port_index];
         let waiting = port.waiting | ready;
         wires.constants.scheduler.charge(port, class, wires.packets[handle].wire, waiting & 1 << class != 0);
-        if let Some(interface) = &wires.constants.nic.interface {
+        if let Some(interface) = &self.times.interface {
             interface.send(wires.now, &mut self.hosts[host_index].nic.buffer, &wires.packets[handle]);
         }
         // A packet that is still at its host has been in by no port.
@@ -134,7 +134,7 @@ impl Nics {
     pub(super) fn drain(&mut self, wires: &mut Wires, host_index: HostIndex, handle: Handle) -> bool {
         let Packet { kind, endpoint, wire, priority, .. } = wires.packets[handle];
         let has_room = wires.credits.cover(priority);
-        let times = &wires.constants.nic;
+        let times = &self.times;
         let nic = &mut self.hosts[host_index].nic;
         let is_switch = kind == PacketKind::Data && endpoint != nic.last_endpoint;
         let (start, moved) = match &times.interface {
@@ -196,7 +196,7 @@ impl Nics {
 
     /// How long the buffer still needs until XON; `None` when it is there.
     fn time_to_xon(&self, wires: &Wires, host_index: HostIndex) -> Option<Duration> {
-        let left = wires.constants.nic.xon;
+        let left = self.times.xon;
         let buffer = &self.hosts[host_index].nic.buffer;
         (buffer.backlog(wires.now) > left).then(|| buffer.wait(wires.now) - left)
     }
@@ -237,7 +237,7 @@ impl Hosts {
         if !self.nics.drain(wires, host, handle) {
             return self.nics.drop_at_nic(wires, host, handle);
         }
-        if wires.constants.nic.interface.as_ref().is_some_and(HostInterface::holds_packets) {
+        if self.nics.times.interface.as_ref().is_some_and(HostInterface::holds_packets) {
             return self.nics.expect_written(wires, host, handle);
         }
         self.hand_over(wires, handle);

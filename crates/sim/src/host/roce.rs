@@ -84,7 +84,7 @@ impl Nics {
         bytes: u64,
         operation: Operation,
     ) -> u64 {
-        let interface = wires.constants.nic.interface.as_ref();
+        let interface = self.times.interface.as_ref();
         let fetch = interface.and_then(|interface| interface.fetch(bytes, params(&wires.constants).path_mtu));
         let end = &mut self.endpoints[endpoint];
         let place = self.hosts[end.host].port;

@@ -375,7 +375,7 @@ fn occupancy(shard: &Shard, index: PortIndex, priority: Priority) -> u64 {
     match shard.wires.host_of_port(index) {
         Some(host) => {
             let nic = &shard.hosts.nics.hosts[host].nic;
-            shard.wires.constants.nic.rate.bytes_in(nic.backlog_max).get()
+            shard.hosts.nics.times.rate.bytes_in(nic.backlog_max).get()
         }
         None if shard.switches.crossbars.are_used() => {
             shard.switches.crossbars.queued(index, priority.index()).1.into()

@@ -9,6 +9,7 @@
 //!                                                    XON ▲  ▲ XOFF        ▲ loss
 //! ```
 
+use crate::constants::RunConstants;
 use crate::params::Threshold;
 
 /// One ingress port's counters of one priority group.
@@ -56,6 +57,22 @@ pub struct BufferSizes {
     pub xon_offset: u32,
     /// Size of a cell: a packet takes whole cells [B]; 1 if memory is counted in bytes.
     pub cell: u32,
+}
+
+impl BufferSizes {
+    /// Sizes of a switch's buffer, `ports` of which need headroom `headroom_total` together.
+    pub fn of(constants: &RunConstants, ports: u64, headroom_total: u64) -> Option<BufferSizes> {
+        let switch = &constants.params.switch;
+        let pool = switch.buffer.get().checked_sub(constants.reserved(ports, headroom_total))?;
+        Some(BufferSizes {
+            reserve: switch.reserve.get() as u32,
+            pool: u32::try_from(pool).ok()?,
+            ingress: Limit::new(switch.ingress_threshold),
+            egress: Limit::new(switch.egress_threshold),
+            xon_offset: switch.xon_offset.get() as u32,
+            cell: switch.cells.as_ref().map_or(1, |cells| cells.size.get() as u32),
+        })
+    }
 }
 
 impl BufferSizes {

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use etherweave_primitives::{ChannelId, HostId, InputError, Port as PortNumber, Priority, SwitchId, Time, mix};
+use etherweave_primitives::{ChannelId, HostId, InputError, Port as PortNumber, Priority, SwitchId, Time};
 use etherweave_routing::tables::Trigger;
 use etherweave_routing::{
     FabricOf, HashScope, InputChannel, LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious, PacketRouting,
@@ -19,26 +19,24 @@ use etherweave_topology::{LinkClass, Node, Topology};
 use super::group_traffic::GroupTraffic;
 use super::input_queued::Crossbars;
 use super::neighbour_loads::NeighbourLoads;
+use crate::constants::RouteStart;
 use crate::engine::Wires;
 use crate::engine::credits::PortCredits;
 use crate::engine::impaired_link::ImpairedLinks;
 use crate::engine::port::Port;
 use crate::fluid::Fluid;
 use crate::frame::size::PREAMBLE_AND_GAP;
-use crate::host::Nics;
-use crate::indices::{EndpointIndex, PortIndex};
+use crate::indices::PortIndex;
 use crate::packet::{Handle, PacketRoute};
 use crate::switch::Switches;
 
 /// A routing whose decisions see the load of a switch of this simulation.
-trait SwitchRouting: Send + Sync {
+trait SwitchRouting: RouteStart {
     fn channels(&self) -> u8;
-    fn hash_scope(&self) -> HashScope;
     fn neighbourhood(&self) -> Neighbourhood;
     fn saturation(&self) -> Option<Saturation>;
     fn measures(&self) -> Option<MeasuredGroups>;
     fn trigger(&self) -> Option<Trigger>;
-    fn start(&self, packet: &mut RoutedPacket);
     fn decide(&self, at: InputChannel, packet: &mut RoutedPacket, load: SwitchLoad<'_>) -> NextHop;
     fn decide_beforehand(&self, at: InputChannel, packet: &mut RoutedPacket, load: FullPorts<'_>) -> NextHop;
     fn oblivious(&self) -> Option<&dyn Oblivious>;
@@ -47,10 +45,6 @@ trait SwitchRouting: Send + Sync {
 impl<R: PacketRouting> SwitchRouting for R {
     fn channels(&self) -> u8 {
         PacketRouting::channels(self)
-    }
-
-    fn hash_scope(&self) -> HashScope {
-        PacketRouting::hash_scope(self)
     }
 
     fn neighbourhood(&self) -> Neighbourhood {
@@ -67,10 +61,6 @@ impl<R: PacketRouting> SwitchRouting for R {
 
     fn trigger(&self) -> Option<Trigger> {
         PacketRouting::trigger(self)
-    }
-
-    fn start(&self, packet: &mut RoutedPacket) {
-        PacketRouting::start(self, packet);
     }
 
     fn decide(&self, at: InputChannel, packet: &mut RoutedPacket, load: SwitchLoad<'_>) -> NextHop {
@@ -121,6 +111,11 @@ impl PreparedRouting {
         let fabric = fabric.into();
         let (routing, hops_max) = kind.with(fabric, Keep(fabric.topology))?;
         Ok(PreparedRouting { kind, routing, hops_max })
+    }
+
+    /// The routing, as far as hosts know it.
+    pub(crate) fn start(&self) -> Arc<dyn RouteStart> {
+        self.routing.clone()
     }
 
     /// What a scenario calls the routing.
@@ -383,46 +378,6 @@ impl LoadView for SwitchLoad<'_> {
     }
 }
 
-/// The last packet of a connection end, and how many flowlets there were.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Flowlet {
-    last: Time,
-    count: u32,
-}
-
-impl Nics {
-    /// Gives a packet that `endpoint` sends what its routing needs.
-    pub(crate) fn start_route(&mut self, wires: &mut Wires, endpoint: EndpointIndex, handle: Handle) {
-        let Some(scope) = wires.constants.packet_routing.as_ref().map(|prepared| prepared.routing.hash_scope()) else {
-            return;
-        };
-        let end = &self.endpoints[endpoint];
-        let ((src, dst), base, number) = (end.hosts, end.priority, end.number);
-        let seed = wires.constants.params.seed;
-        let hash = match scope {
-            HashScope::PerPacket => mix(seed ^ u64::from(number) << 32 ^ mix(wires.now.as_ps())),
-            HashScope::PerFlow => mix(seed ^ !u64::from(number)),
-            HashScope::PerFlowlet { gap_ns } => {
-                mix(seed ^ !u64::from(number) ^ u64::from(self.flowlet(wires, endpoint, gap_ns)) << 32)
-            }
-        };
-        let mut routed = RoutedPacket { src, dst, hash: hash as u16, ..RoutedPacket::default() };
-        wires.packet_routing().routing.start(&mut routed);
-        wires.packets.set_route(handle, PacketRoute { routed, base, ..PacketRoute::default() });
-    }
-
-    /// The number of the flowlet of a packet that is sent now.
-    fn flowlet(&mut self, wires: &Wires, endpoint: EndpointIndex, gap_ns: u32) -> u32 {
-        if self.flowlets.len() < self.endpoints.len() {
-            self.flowlets.resize(self.endpoints.len(), Flowlet::default());
-        }
-        let flowlet = &mut self.flowlets[endpoint];
-        flowlet.count += u32::from(wires.now.since(flowlet.last).as_ps() > u64::from(gap_ns) * 1_000);
-        flowlet.last = wires.now;
-        flowlet.count
-    }
-}
-
 impl Switches {
     /// A packet has come in by `ingress`; where it leaves is decided.
     #[inline(never)]
@@ -477,7 +432,7 @@ impl Switches {
         let port = switch.number_of(ingress) as u8;
         let class = wires.link_class(ingress);
         let at = InputChannel { switch: switch.number, port, channel: route.channel, class };
-        let prepared = wires.packet_routing();
+        let prepared = self.routing.as_ref().expect("packets are routed one by one");
         let hop = prepared.routing.decide(at, &mut route.routed, load);
         route.egress = switch.port(hop.port.into());
         // A host takes its packets from every priority: they keep theirs.

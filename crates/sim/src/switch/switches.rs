@@ -9,6 +9,7 @@ use super::contention::Contention;
 use super::group_traffic::GroupTraffic;
 use super::input_queued::Crossbars;
 use super::neighbour_loads::NeighbourLoads;
+use super::per_packet::PreparedRouting;
 use crate::constants::RunConstants;
 use crate::engine::Wires;
 use crate::indices::{PortIndex, SwitchIndex};
@@ -45,6 +46,8 @@ impl Switch {
 /// All switches of a shard.
 #[derive(Default)]
 pub(crate) struct Switches {
+    /// What decides for every packet, where paths are not chosen per flow.
+    pub routing: Option<PreparedRouting>,
     /// Switches, whose ports lie with the wires.
     pub switches: IndexVec<SwitchIndex, Switch>,
     /// Shares of buffers, by input port and class.
