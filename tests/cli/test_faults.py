@@ -19,7 +19,7 @@ name = "pair"
 workload.osu_latency = { bytes = "8B", iterations = 10 }
 [open_loop]
 """
-MESSAGE, PLACE = "index out of bounds", "crates/sim/src/switch/credits.rs:391"
+MESSAGE, PLACE = "index out of bounds", "crates/switch/src/credits.rs:391"
 
 
 @pytest.fixture

@@ -3,24 +3,24 @@
 //! Left out: what the allocator adds beyond a word or two for each piece, lists that grow with congestion, and all but
 //! the first message that a connection has under way.
 
+use etherweave_engine::constants::RunConstants;
+use etherweave_engine::event::Event;
+use etherweave_engine::packet::Packet;
+use etherweave_engine::params::{SimParams, SwitchModel, Transport};
+use etherweave_engine::paused::Paused;
+use etherweave_engine::port::Port;
+use etherweave_host::{Endpoint, Host, IterationRow, RankState, ReceiveQueue, TcpState, Thread};
 use etherweave_primitives::{Bytes, ChannelId, SwitchId, Time};
+use etherweave_switch::Switch;
+use etherweave_switch::buffer::Group;
+use etherweave_switch::input_queued::CrossbarPort;
 use etherweave_topology::{Node, Topology};
+use etherweave_transport::roce::Congestion;
 use etherweave_workload::TrafficSize;
 
 use crate::build::credit_memory;
-use crate::constants::RunConstants;
-use crate::engine::Shard;
-use crate::engine::event::Event;
-use crate::engine::paused::Paused;
-use crate::engine::port::Port;
-use crate::host::{Endpoint, Host, IterationRow, RankState, ReceiveQueue, TcpState, Thread};
-use crate::packet::Packet;
-use crate::params::{SimParams, SwitchModel, Transport};
 use crate::report::{FlowRow, PortRow, StreamRow};
-use crate::switch::Switch;
-use crate::switch::buffer::Group;
-use crate::switch::input_queued::CrossbarPort;
-use crate::transport::roce::Congestion;
+use crate::shard::Shard;
 
 /// What an allocation takes beside its content [B], about.
 const ALLOCATION: u64 = 16;

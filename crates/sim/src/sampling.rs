@@ -12,13 +12,15 @@
 //! has seen every event.
 //!
 //! Counters are kept as they stand; differences are made when shards are merged. What a shard has sampled names ports
-//! and flows by their numbers in the run, and so can be merged without the shard.
+//! and flows by their numbers in the run, and so can be merged without the owners.
 
+use etherweave_engine::Wires;
+use etherweave_host::Hosts;
+use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 use etherweave_kernel::wire;
 use etherweave_primitives::{ChannelId, Duration, HostId, Time};
+use etherweave_switch::Switches;
 
-use crate::engine::Shard;
-use crate::indices::{EndpointIndex, PortIndex};
 use crate::report::{FlowSampleRow, PortSampleRow};
 
 /// What is sampled during a run, and when.
@@ -160,12 +162,34 @@ pub(crate) struct Sampler {
     period: Duration,
     next: Time,
     until: Time,
-    /// Where the ports of `samples` are in the shard.
+    /// Where the ports of `samples` are in the owners.
     pub ports: Vec<PortIndex>,
     /// Where the flows of `samples` are in the shard: endpoints.
     pub flows: Vec<EndpointIndex>,
     /// Until now.
     pub samples: ShardSamples,
+}
+
+/// What a shard's samples are taken of.
+#[derive(Clone, Copy)]
+pub(crate) struct Owners<'a> {
+    /// Time, packets and links.
+    pub wires: &'a Wires,
+    /// Switches.
+    pub switches: &'a Switches,
+    /// Hosts.
+    pub hosts: &'a Hosts,
+}
+
+impl Owners<'_> {
+    /// Priorities that a port holds paused at its peer.
+    pub fn held_pauses(&self, port: PortIndex) -> u8 {
+        match self.wires.host_of_port(port) {
+            Some(host) if self.hosts.nics.hosts[host].nic.is_pausing => self.wires.constants.nic_pause_mask,
+            Some(_) => 0,
+            None => self.switches.held_pauses(&self.wires.constants, port),
+        }
+    }
 }
 
 impl Sampler {
@@ -190,67 +214,67 @@ impl Sampler {
 
     /// Takes the sample of a shard that is due now: all events before it have been served.
     #[cold]
-    pub(crate) fn take(&mut self, now: Time, shard: &Shard) {
-        self.add(now, shard);
+    pub(crate) fn take(&mut self, now: Time, owners: Owners<'_>) {
+        self.add(now, owners);
         let next = now + self.period;
         self.next = if next <= self.until { next } else { Time::MAX };
     }
 
     /// Takes what is still due, and a last sample at the end of the run, which lies before the end of its last window.
-    pub(crate) fn end(&mut self, end: Time, shard: &Shard) {
+    pub(crate) fn end(&mut self, end: Time, owners: Owners<'_>) {
         while let Some(time) = self.due(end) {
-            self.take(time, shard);
+            self.take(time, owners);
         }
         self.samples.truncate(end);
         if end <= self.until && !self.samples.times.is_empty() {
-            self.add(end, shard);
+            self.add(end, owners);
         }
     }
 
-    fn add(&mut self, now: Time, shard: &Shard) {
+    fn add(&mut self, now: Time, owners: Owners<'_>) {
         let samples = &mut self.samples;
         samples.times.push(now);
         let ports = self.ports.iter().zip(&samples.ports);
-        samples.port_samples.extend(ports.map(|(&port, sampled)| port_sample(shard, now, port, sampled.priority)));
-        samples.flow_samples.extend(self.flows.iter().map(|&endpoint| flow_sample(shard, now, endpoint)));
+        samples.port_samples.extend(ports.map(|(&port, sampled)| port_sample(owners, now, port, sampled.priority)));
+        samples.flow_samples.extend(self.flows.iter().map(|&endpoint| flow_sample(owners, now, endpoint)));
     }
 }
 
-fn port_sample(shard: &Shard, now: Time, index: PortIndex, priority: u8) -> PortSample {
-    let port = &shard.wires.ports[index];
+fn port_sample(owners: Owners<'_>, now: Time, index: PortIndex, priority: u8) -> PortSample {
+    let port = &owners.wires.ports[index];
     let bit = usize::from(priority);
     let counters = port.counters(bit);
-    let (rx_pause, tx_pause) = port.paused().durations(now, shard.held_pauses(index), bit);
+    let (rx_pause, tx_pause) = port.paused().durations(now, owners.held_pauses(index), bit);
     PortSample {
-        occupancy: occupancy(shard, now, index, priority),
+        occupancy: occupancy(owners, now, index, priority),
         tx_bytes: counters.tx_bytes,
         drops: counters.drops,
         marks: counters.marks,
         rx_pause,
         tx_pause,
-        credit_wait: shard.wires.credits.wait_until(now, index, bit),
+        credit_wait: owners.wires.credits.wait_until(now, index, bit),
     }
 }
 
-fn occupancy(shard: &Shard, now: Time, index: PortIndex, priority: u8) -> u64 {
-    match shard.wires.host_of_port(index) {
+fn occupancy(owners: Owners<'_>, now: Time, index: PortIndex, priority: u8) -> u64 {
+    match owners.wires.host_of_port(index) {
         Some(host) => {
-            let nic = &shard.hosts.nics.hosts[host].nic;
-            shard.hosts.nics.times.rate.bytes_in(nic.buffer.backlog(now)).get()
+            let nic = &owners.hosts.nics.hosts[host].nic;
+            owners.hosts.nics.times.rate.bytes_in(nic.buffer.backlog(now)).get()
         }
-        None if shard.switches.crossbars.are_used() => {
-            shard.switches.crossbars.queued(index, usize::from(priority)).0.into()
+        None if owners.switches.crossbars.are_used() => {
+            owners.switches.crossbars.queued(index, usize::from(priority)).0.into()
         }
         None => {
-            let class = shard.wires.constants.scheduler.class(priority);
-            shard.wires.ports[index].queue(class).bytes.into()
+            let class = owners.wires.constants.scheduler.class(priority);
+            owners.wires.ports[index].queue(class).bytes.into()
         }
     }
 }
 
-fn flow_sample(shard: &Shard, now: Time, endpoint: EndpointIndex) -> FlowSample {
-    let protocol = &shard.hosts.nics.endpoints[endpoint].protocol;
-    let (sent, state) = (protocol.sent(), protocol.send_state(now, &shard.wires.constants));
+fn flow_sample(owners: Owners<'_>, now: Time, endpoint: EndpointIndex) -> FlowSample {
+    let protocol = &owners.hosts.nics.endpoints[endpoint].protocol;
+    let (sent, state) = (protocol.sent(), protocol.send_state(now, &owners.wires.constants));
     FlowSample {
         bytes: sent.bytes,
         packets: sent.packets,

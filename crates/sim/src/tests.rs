@@ -1,13 +1,13 @@
 //! Poisson arrivals at one output: the waiting time of M/D/1.
 
+use etherweave_engine::event::{EventKey, Kind};
+use etherweave_engine::params::{Binding, SimParams};
+use etherweave_kernel::indices::HostIndex;
 use etherweave_primitives::{BitRate, Duration, HostId, Length, Priority, Purpose, Rank, Stream, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_topology::{Family, SingleSwitch};
 use etherweave_workload::{StreamSpec, Traffic};
 
-use crate::engine::event::{EventKey, Kind};
-use crate::indices::HostIndex;
-use crate::params::{Binding, SimParams};
 use crate::{Captured, Experiment, Job, PacketKind, Paths, Simulation};
 
 /// Packets to observe, and bytes of each on the wire.

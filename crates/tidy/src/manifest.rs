@@ -3,7 +3,7 @@
 use crate::{File, Finding};
 
 /// The crates that each crate may use. Everything else is forbidden.
-pub const MAY_USE: [(&str, &[&str]); 16] = [
+pub const MAY_USE: [(&str, &[&str]); 19] = [
     ("primitives", &[]),
     ("kernel", &["primitives"]),
     ("topology", &["primitives"]),
@@ -14,7 +14,25 @@ pub const MAY_USE: [(&str, &[&str]); 16] = [
     ("design", &["primitives", "topology", "routing", "forwarding", "power"]),
     ("transport", &["primitives", "kernel"]),
     ("fluid", &["primitives", "kernel"]),
-    ("sim", &["primitives", "kernel", "topology", "routing", "forwarding", "workload", "transport", "fluid"]),
+    ("engine", &["primitives", "kernel", "topology", "routing", "transport", "fluid"]),
+    ("switch", &["primitives", "kernel", "topology", "routing", "fluid", "engine"]),
+    ("host", &["primitives", "kernel", "topology", "routing", "workload", "transport", "fluid", "engine"]),
+    (
+        "sim",
+        &[
+            "primitives",
+            "kernel",
+            "topology",
+            "routing",
+            "forwarding",
+            "workload",
+            "transport",
+            "fluid",
+            "engine",
+            "switch",
+            "host",
+        ],
+    ),
     ("openloop", &["primitives", "kernel", "topology", "routing", "forwarding", "workload"]),
     (
         "scenario",

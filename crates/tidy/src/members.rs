@@ -27,12 +27,12 @@ const FAMILIES: [FamilyPlaces; 3] = [
     FamilyPlaces {
         kind: "Transport",
         files: &[
-            "crates/sim/src/params/transport.rs",
+            "crates/engine/src/params/transport.rs",
             // Consistent parameters, state, memory, bytes of a frame.
-            "crates/sim/src/params/check/transport.rs",
-            "crates/sim/src/host/protocol.rs",
+            "crates/engine/src/params/check/transport.rs",
+            "crates/host/src/protocol.rs",
             "crates/sim/src/estimate.rs",
-            "crates/sim/src/frame/mod.rs",
+            "crates/engine/src/frame/mod.rs",
         ],
     },
     FamilyPlaces {
@@ -98,11 +98,11 @@ mod tests {
     fn a_member_is_named_in_its_list_and_not_elsewhere() {
         let offence = "let routing = RoutingKind::Piggyback;\n";
         let at = |path: &str, text: &str| named_elsewhere(&File::new(path, text)).len();
-        assert_eq!(at("crates/sim/src/host/nic.rs", offence), 1);
+        assert_eq!(at("crates/host/src/nic.rs", offence), 1);
         assert_eq!(at("crates/routing/src/kind.rs", offence), 0);
         assert_eq!(at("crates/openloop/tests/order.rs", offence), 0);
-        assert_eq!(at("crates/sim/src/host/nic.rs", "for kind in RoutingKind::ALL {}\n"), 0);
-        assert_eq!(at("crates/sim/src/host/nic.rs", "match Transport::Tcp(tcp) {}\n"), 1);
+        assert_eq!(at("crates/host/src/nic.rs", "for kind in RoutingKind::ALL {}\n"), 0);
+        assert_eq!(at("crates/host/src/nic.rs", "match Transport::Tcp(tcp) {}\n"), 1);
         assert_eq!(at("crates/forwarding/src/survey.rs", "TopologyKind::HyperX(_) => true,\n"), 1);
         assert_eq!(at("crates/forwarding/src/survey.rs", "Shape::Tree => TopologyKind::examples(),\n"), 0);
     }
@@ -110,9 +110,9 @@ mod tests {
     #[test]
     fn a_transport_is_asked_what_it_can_and_not_for_its_name() {
         let at = |path: &str, text: &str| asked_by_name(&File::new(path, text)).len();
-        assert_eq!(at("crates/sim/src/host/nic.rs", "if constants.is_tcp() {}\n"), 1);
+        assert_eq!(at("crates/host/src/nic.rs", "if constants.is_tcp() {}\n"), 1);
         assert_eq!(at("crates/scenario/src/check.rs", "if scenario.transport.roce().is_some() {}\n"), 1);
         assert_eq!(at("crates/scenario/src/check.rs", "if scenario.transport.is_in_kernel() {}\n"), 0);
-        assert_eq!(at("crates/sim/src/params/transport.rs", "if self.tcp().is_some() {}\n"), 0);
+        assert_eq!(at("crates/engine/src/params/transport.rs", "if self.tcp().is_some() {}\n"), 0);
     }
 }

@@ -6,18 +6,18 @@
 
 use std::collections::BTreeMap;
 
+use etherweave_engine::constants::RunConstants;
+use etherweave_fluid::{Branch, BranchRange, Branches, LATENCIES, PathLatency};
 use etherweave_primitives::{Bytes, ChannelId, HostId, InputError, mix};
 use etherweave_routing::bounds::PathShares;
 use etherweave_routing::{HashScope, RoutedPacket};
+use etherweave_switch::per_packet::{PreparedRouting, SampledPath};
 use etherweave_topology::{Node, Topology};
 
 use super::connections::PlannedConnection;
 use super::delays::delay;
 use super::layout::Layout;
 use super::{Experiment, too_large};
-use crate::constants::RunConstants;
-use crate::fluid::{Branch, BranchRange, Branches, LATENCIES, PathLatency};
-use crate::switch::per_packet::{PreparedRouting, SampledPath};
 
 /// Packets that are followed on the idle fabric, and again where their paths are full: a power of two, so that weights
 /// are exact.

@@ -1,16 +1,16 @@
 //! The packet memory of switches and NICs: how it is divided, for a simulation and for the configuration of real ones.
 
+use etherweave_engine::constants::{RunConstants, headroom};
+use etherweave_engine::credits::PortCredits;
+use etherweave_engine::frame::size;
+use etherweave_engine::params::{Credits, FlowControl, SimParams, SwitchModel, Threshold};
+use etherweave_host::NicTimes;
 use etherweave_primitives::{Bytes, ChannelId, Duration, HostId, InputError, InputErrors, Port, SwitchId};
+use etherweave_switch::buffer::BufferSizes;
 use etherweave_topology::{Channel, Node, Topology, reverse};
 
 use super::delays::{delay, pause_delay};
 use super::params;
-use crate::constants::{RunConstants, headroom};
-use crate::engine::credits::PortCredits;
-use crate::frame::size;
-use crate::host::NicTimes;
-use crate::params::{Credits, FlowControl, SimParams, SwitchModel, Threshold};
-use crate::switch::buffer::BufferSizes;
 
 /// The buffer of a switch port for each lossless priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

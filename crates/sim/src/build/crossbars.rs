@@ -1,13 +1,13 @@
 //! Crossbars of input-queued switches: their rates, and the buffers that they must have.
 
+use etherweave_engine::constants::RunConstants;
+use etherweave_engine::params::{FlowControl, SwitchModel};
 use etherweave_primitives::{BitRate, ByteTime, InputError, Priority};
+use etherweave_switch::input_queued::Crossbars;
 use etherweave_topology::{Node, Topology};
 
 use super::{Experiment, Paths};
-use crate::constants::RunConstants;
-use crate::engine::Shard;
-use crate::params::{FlowControl, SwitchModel};
-use crate::switch::input_queued::Crossbars;
+use crate::shard::Shard;
 
 /// Rejects jobs some of whose packets would have no queue at an input.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputError> {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use etherweave_engine::degraded::{DegradedChannel, DegradedLink};
 use etherweave_primitives::{ChannelId, Duration, InputError, InputErrors};
 use etherweave_topology::reverse;
 
 use super::Experiment;
 use super::layout::Layout;
-use crate::degraded::{DegradedChannel, DegradedLink};
-use crate::engine::Shard;
+use crate::shard::Shard;
 
 /// Path of the list in a scenario.
 const KEY: &str = "faults.degraded";

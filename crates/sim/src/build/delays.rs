@@ -1,9 +1,8 @@
 //! Times from one end of a channel to the other.
 
+use etherweave_engine::params::{FlowControl, SimParams};
 use etherweave_primitives::Duration;
 use etherweave_topology::{Channel, Node};
-
-use crate::params::{FlowControl, SimParams};
 
 /// Time from the last bit sent into a channel to service at its end.
 pub(super) fn delay(channel: &Channel, params: &SimParams) -> Duration {

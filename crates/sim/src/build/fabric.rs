@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
+use etherweave_engine::constants::RunConstants;
+use etherweave_engine::credits::CreditCounters;
+use etherweave_engine::params::FlowControl;
+use etherweave_engine::port::{Owner, Peer, PeerLink, Port};
+use etherweave_engine::shaper::Shaper;
+use etherweave_engine::sleep::SleepingTransmitter;
+use etherweave_host::Host;
 use etherweave_primitives::{Duration, InputError, SwitchId};
+use etherweave_switch::Switch;
+use etherweave_switch::buffer::{Group, SharedBuffer};
 use etherweave_topology::{Channel, Node, Topology, reverse};
 
 use super::buffers::{buffer_sizes, check_nic, credit_delay, credits, headroom_of, port_credits};
 use super::crossbars;
 use super::delays::{delay, pause_delay};
 use super::layout::{Layout, nodes};
-use crate::constants::RunConstants;
-use crate::engine::Shard;
-use crate::engine::credits::CreditCounters;
-use crate::engine::port::{Owner, Peer, PeerLink, Port};
-use crate::engine::shaper::Shaper;
-use crate::engine::sleep::SleepingTransmitter;
-use crate::host::Host;
-use crate::params::FlowControl;
-use crate::switch::Switch;
-use crate::switch::buffer::{Group, SharedBuffer};
+use crate::shard::Shard;
 
 /// Events in the microsecond ahead, per port, about: sizes the queue's buckets.
 const EVENTS_PER_PORT: u64 = 2;
@@ -98,7 +98,7 @@ pub(super) fn shards(
         }
     }
     for shard in &mut shards {
-        shard.wires.queue = crate::engine::queue::EventQueue::new(shard.wires.ports.len() as u64 * EVENTS_PER_PORT);
+        shard.wires.queue = etherweave_engine::queue::EventQueue::new(shard.wires.ports.len() as u64 * EVENTS_PER_PORT);
     }
     Ok(shards)
 }

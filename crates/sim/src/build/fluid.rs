@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use etherweave_engine::constants::RunConstants;
+use etherweave_engine::impaired_link::Background;
+use etherweave_engine::params::{SwitchModel, SwitchParams, Threshold};
+use etherweave_engine::port::Owner;
+use etherweave_fluid::{BesidePackets, Fluid, FluidParams, MESSAGE_PARTS, QueueLimits, SEGMENT_PARTS};
+use etherweave_host::fluid::{NOWHERE, packet_time};
+use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use super::{Experiment, Paths};
-use crate::constants::RunConstants;
-use crate::engine::Shard;
-use crate::engine::impaired_link::Background;
-use crate::engine::port::Owner;
-use crate::fluid::{BesidePackets, Fluid, FluidParams, MESSAGE_PARTS, QueueLimits, SEGMENT_PARTS};
-use crate::host::fluid::{NOWHERE, packet_time};
-use crate::indices::PortIndex;
-use crate::params::{SwitchModel, SwitchParams, Threshold};
+use crate::shard::Shard;
 
 /// Whether messages of a job are simulated, and not its packets.
 pub(super) fn is_used(experiment: &Experiment) -> bool {

@@ -3,11 +3,11 @@
 use etherweave_kernel::LocalIndex;
 use etherweave_primitives::{Duration, InputError, InputErrors, SwitchId};
 use etherweave_routing::{MeasuredGroups, MeasurementParams};
+use etherweave_switch::group_traffic::{GroupTraffic, MeasurementClock};
 use etherweave_topology::{LinkClass, Topology};
 
 use super::{Experiment, Paths};
-use crate::engine::Shard;
-use crate::switch::group_traffic::{GroupTraffic, MeasurementClock};
+use crate::shard::Shard;
 
 /// The groups between which a routing goes by measured traffic, and how it is measured.
 fn measurement(experiment: &Experiment) -> Option<(MeasuredGroups, &MeasurementParams)> {

@@ -2,27 +2,27 @@
 
 use std::collections::BTreeMap;
 
+use etherweave_engine::event::Kind;
+use etherweave_engine::frame::ethernet::ip;
+use etherweave_engine::frame::tcp;
+use etherweave_engine::memory::prefer_huge_pages;
+use etherweave_engine::params::{CoreParams, HostParams};
+use etherweave_engine::port::{Owner, PeerLink};
+use etherweave_host::rss::{self, Socket};
+use etherweave_host::{
+    Core, Endpoint, GraphState, Intake, Neighbour, OWN_CORE, Protocol, RankState, ReceiveQueue, Role, SinkState,
+    SourceState, Thread,
+};
+use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Duration, HostId, InputError, InputErrors, Purpose, Stream, Time};
 use etherweave_topology::Topology;
+use etherweave_transport::ShortQueue;
 use etherweave_workload::{ExecutionStream, Traffic};
 
 use super::connections::{PlannedConnection, ranks};
 use super::layout::Layout;
 use super::{Experiment, Job, too_large};
-use crate::engine::Shard;
-use crate::engine::event::Kind;
-use crate::engine::memory::prefer_huge_pages;
-use crate::engine::port::{Owner, PeerLink};
-use crate::frame::ethernet::ip;
-use crate::frame::tcp;
-use crate::host::rss::{self, Socket};
-use crate::host::{
-    Core, Endpoint, GraphState, Intake, Neighbour, OWN_CORE, Protocol, RankState, ReceiveQueue, Role, SinkState,
-    SourceState, Thread,
-};
-use crate::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
-use crate::params::{CoreParams, HostParams};
-use crate::transport::ShortQueue;
+use crate::shard::Shard;
 
 /// Rejects jobs that do not fit their hosts.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {

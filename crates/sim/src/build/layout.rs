@@ -5,10 +5,9 @@
 //! together. Nodes and ports keep their order within a shard, so simultaneous events of an entity are
 //! served alike in every layout.
 
+use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
 use etherweave_topology::{Node, Topology};
-
-use crate::indices::PortIndex;
 
 /// See the module. Nodes are numbered hosts first, then switches.
 pub(super) struct Layout {

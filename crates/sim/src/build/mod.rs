@@ -31,16 +31,16 @@ use etherweave_workload::Traffic;
 pub(crate) use buffers::credit_memory;
 pub use buffers::{PortBuffer, port_buffers};
 
-use crate::captured_port::CapturedPort;
-use crate::constants::RunConstants;
-use crate::degraded::DegradedLink;
-use crate::engine::Simulation;
-use crate::fingerprint::Fingerprint;
-use crate::params::{self, Binding, Fidelity, SimParams, SwitchModel};
 use crate::report::ReportNames;
+use crate::run::Simulation;
 use crate::sampling::Sampling;
-use crate::switch::per_packet::{PreparedRouting, link_classes};
 use connections::PlannedConnection;
+use etherweave_engine::captured_port::CapturedPort;
+use etherweave_engine::constants::RunConstants;
+use etherweave_engine::degraded::DegradedLink;
+use etherweave_engine::fingerprint::Fingerprint;
+use etherweave_engine::params::{self, Binding, Fidelity, SimParams, SwitchModel};
+use etherweave_switch::per_packet::{PreparedRouting, link_classes};
 use layout::Layout;
 
 /// Programs or streams on hosts.

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use etherweave_engine::frame::size::PREAMBLE_AND_GAP;
 use etherweave_primitives::{Duration, Priority, SwitchId};
 use etherweave_routing::{Neighbourhood, Saturation};
+use etherweave_switch::neighbour_loads::{NeighbourLoads, QueueNumbers};
+use etherweave_switch::per_packet::PreparedRouting;
 use etherweave_topology::{Channel, LinkClass, Node, Topology};
 
 use super::delays::delay;
 use super::layout::Layout;
 use super::{Experiment, Paths};
-use crate::engine::Shard;
-use crate::frame::size::PREAMBLE_AND_GAP;
-use crate::switch::neighbour_loads::{NeighbourLoads, QueueNumbers};
-use crate::switch::per_packet::PreparedRouting;
+use crate::shard::Shard;
 
 /// Gives shards what a routing needs that compares the queues of several switches.
 pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]) {

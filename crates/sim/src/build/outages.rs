@@ -1,12 +1,12 @@
 //! Links that fail during a run: checks, and the ports that they belong to.
 
+use etherweave_engine::impaired_link::LinkOutage;
 use etherweave_primitives::{InputError, InputErrors, Time};
 use etherweave_topology::reverse;
 
 use super::Experiment;
 use super::layout::Layout;
-use crate::engine::Shard;
-use crate::engine::impaired_link::LinkOutage;
+use crate::shard::Shard;
 
 /// Rejects outages that end before they begin.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {

@@ -1,9 +1,9 @@
 //! Whether a run has the priorities that its routing needs.
 
+use etherweave_engine::params::FlowControl;
 use etherweave_primitives::{InputError, Priority};
 
 use super::{Experiment, Paths};
-use crate::params::FlowControl;
 
 /// A routing that decides packet by packet raises the priority of packets with their hops, so that none waits for
 /// itself. Every priority must exist, and what keeps one from losing packets must keep all.

@@ -1,12 +1,12 @@
 //! Paths of connections through the switches.
 
+use etherweave_engine::constants::RunConstants;
 use etherweave_primitives::{InputError, Purpose, Stream};
 use etherweave_routing::{FlowKey, path};
 
 use super::connections::PlannedConnection;
 use super::layout::Layout;
 use super::{Experiment, Paths, branches, fluid, too_large};
-use crate::constants::RunConstants;
 
 /// Appends the egress ports of both directions of every connection to the routes; gives where each begins.
 pub(super) fn plan(

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use etherweave_host::Endpoint;
 use etherweave_primitives::{HostId, InputError, InputErrors};
 
 use super::connections::PlannedConnection;
 use super::layout::Layout;
 use super::{Experiment, Paths};
-use crate::engine::Shard;
-use crate::host::Endpoint;
 use crate::sampling::{FlowSelection, SampledFlow, SampledPort, Sampler, Sampling};
+use crate::shard::Shard;
 
 /// Gives every shard a sampler for its ports and flows: all sample at the same times.
 pub(super) fn add(experiment: &Experiment, sampling: &Sampling, layout: &Layout, shards: &mut [Shard]) {

@@ -1,8 +1,7 @@
 //! Rows of what ranks did, and of messages from one to another.
 
+use etherweave_host::{Activity, ActivityKind, MessageEnd};
 use etherweave_primitives::Time;
-
-use crate::host::{Activity, ActivityKind, MessageEnd};
 
 /// A time that a rank spent on one kind of activity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,20 +1,22 @@
 //! From the shards' state to rows, in an order that does not depend on shards.
 
+use etherweave_engine::ShardTotals;
+use etherweave_engine::fingerprint::Fingerprint;
+use etherweave_engine::impaired_link::{ImpairedLink, LinkOutage};
+use etherweave_engine::losses::LostData;
+use etherweave_host::{ActivityLog, Endpoint, IterationRow, MessageEnd, ReceivedCounts, Role, SinkState};
 use etherweave_kernel::Processes;
+use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{ChannelId, HostId, Priority, Time};
+use etherweave_switch::buffer::Group;
 use etherweave_topology::Node;
 
 use super::activities::{ActivityRow, EndRow, transfers};
 use super::far::{FarEnds, FarPort};
 use super::part::ReportPart;
 use super::{FailureRow, FlowRow, LosslessDrop, PortRow, Report, SleepRow, StreamRow, Totals};
-use crate::engine::impaired_link::{ImpairedLink, LinkOutage};
-use crate::engine::{Shard, ShardTotals, Simulation};
-use crate::fingerprint::Fingerprint;
-use crate::host::{ActivityLog, Endpoint, IterationRow, MessageEnd, ReceivedCounts, Role, SinkState};
-use crate::indices::PortIndex;
-use crate::losses::LostData;
-use crate::switch::buffer::Group;
+use crate::run::Simulation;
+use crate::shard::Shard;
 
 impl Simulation {
     /// What has been measured so far.

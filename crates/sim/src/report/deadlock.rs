@@ -13,14 +13,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use etherweave_engine::frame::pause::priorities;
+use etherweave_engine::packet::NO_PACKET;
 use etherweave_kernel::Processes;
+use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::ChannelId;
 use etherweave_topology::reverse;
 
-use crate::engine::{Shard, Simulation};
-use crate::frame::pause::priorities;
-use crate::indices::PortIndex;
-use crate::packet::NO_PACKET;
+use crate::run::Simulation;
+use crate::shard::Shard;
 
 /// A channel and a priority: the port that sends into the channel.
 type Sender = (ChannelId, u32);

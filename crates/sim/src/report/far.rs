@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use etherweave_engine::port::Port;
+use etherweave_host::{Endpoint, ReceivedCounts};
+use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 use etherweave_kernel::{Exchange, Processes, wire};
 use etherweave_primitives::Priority;
 
-use crate::engine::port::Port;
-use crate::engine::{RunState, Simulation};
-use crate::host::{Endpoint, ReceivedCounts};
-use crate::indices::{EndpointIndex, PortIndex};
+use crate::remote::RunState;
+use crate::run::Simulation;
 
 /// What a port has counted that its peer reports.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,7 +22,6 @@ pub(super) struct FarPort {
 
 wire! {
     FarPort { sent, pauses_damaged }
-    ReceivedCounts { out_of_order, naks, resent_last }
 }
 
 impl FarPort {

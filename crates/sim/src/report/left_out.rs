@@ -1,7 +1,9 @@
 //! What flow-level mode leaves out of a run, and how much of the run that concerns.
 
-use crate::engine::{Shard, Simulation};
-use crate::params::FlowControl;
+use etherweave_engine::params::FlowControl;
+
+use crate::run::Simulation;
+use crate::shard::Shard;
 
 /// Shares of what was solved for connections in flow-level mode, 0 where a run simulates what is left out or has none
 /// of it.

@@ -12,10 +12,10 @@ mod waits;
 use etherweave_primitives::{BitRate, Duration, Priority, Time};
 use etherweave_topology::{LinkClass, Topology};
 
-use crate::capture::Capture;
-use crate::engine::paused::PauseCounters;
-use crate::fingerprint::Fingerprint;
-use crate::host::IterationRow;
+use etherweave_engine::capture::Capture;
+use etherweave_engine::fingerprint::Fingerprint;
+use etherweave_engine::paused::PauseCounters;
+use etherweave_host::IterationRow;
 
 pub use activities::{ActivityRow, TransferRow};
 pub use left_out::LeftOut;

@@ -1,16 +1,15 @@
 //! The part of a report that one process contributes, and the whole.
 
+use etherweave_engine::ShardTotals;
+use etherweave_engine::fingerprint::Fingerprint;
+use etherweave_engine::losses::{Arrivals, LostData, Recovery, ResentData};
+use etherweave_host::{ActivityKind, IterationRow, Protocol};
 use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::{ChannelId, Time};
 use etherweave_topology::{LinkClass, Topology};
 
 use super::activities::{ActivityRow, EndRow};
 use super::{FailureRow, FlowRow, LosslessDrop, PortRow, SleepRow, StreamRow};
-use crate::engine::ShardTotals;
-use crate::engine::paused::PauseCounters;
-use crate::fingerprint::Fingerprint;
-use crate::host::{ActivityKind, IterationRow, Protocol};
-use crate::losses::{Arrivals, LostData, Recovery, ResentData};
 
 /// Rows of one process, each with what orders it among those of all.
 #[derive(Default)]
@@ -113,15 +112,12 @@ wire! {
         totals, packets_max, fingerprint, iterations, activities, sent, arrived, ports, streams, flows, failures,
         sleeps, losses, resent, received, switch_drops, nic_drops
     }
-    Fingerprint { time, place, kind, length }
-    IterationRow { job, rank, host, iteration, start, duration }
     ActivityRow { job, rank, host, stream, start, end; kind: kind_number => kind_of }
     EndRow { job, source, destination, tag, bytes, at }
     StreamRow { job, source_host, destination_host, stream, messages, bytes, start, measured, end }
     FailureRow { node, port, peer, from, until, packets_lost, bytes_lost, last_loss, connections, recovered }
     SleepRow { node, port, peer, wakes, asleep, waited }
     LosslessDrop { node, port, peer, priorities, packets, bytes, pauses_damaged, out_of_ring }
-    PauseCounters { xoff, refresh, xon }
     PortRow {
         node, port, peer, rate, priority, tx_packets, tx_bytes, rx_packets, rx_bytes, tx_pauses, rx_pauses,
         tx_pause_duration, rx_pause_duration, credit_wait_duration, drops_packets, drops_bytes, rx_out_of_buffer,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use etherweave_kernel::Processes;
 use etherweave_primitives::{BitRate, ChannelId, Duration, Priority, Time};
 
-use crate::engine::Simulation;
+use crate::run::Simulation;
 use crate::sampling::{FlowSample, PortSample, SampledFlow, SampledPort, ShardSamples};
 
 /// A sampled port and priority.

@@ -1,14 +1,15 @@
 //! Ports, ranks and streams of a stuck run, and what each waits for.
 
+use etherweave_engine::frame::pause::priorities;
+use etherweave_host::{
+    ANY_SOURCE, ANY_TAG, Endpoint, Envelope, RankState, Receive, Role, SinkState, Thread, reason_of_rendezvous,
+};
 use etherweave_kernel::Processes;
 use etherweave_primitives::ChannelId;
 use etherweave_workload::GraphOp;
 
-use crate::engine::{Shard, Simulation};
-use crate::frame::pause::priorities;
-use crate::host::{
-    ANY_SOURCE, ANY_TAG, Endpoint, Envelope, RankState, Receive, Role, SinkState, Thread, reason_of_rendezvous,
-};
+use crate::run::Simulation;
+use crate::shard::Shard;
 
 /// Most requests of a rank that its line names.
 const NAMED_MAX: usize = 3;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{experiment, job, job_of, one_switch, roce, run, run_for, tcp};
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority, Rank};
 use etherweave_sim::params::{Dcqcn, EcnMarking, FlowControl, MarkAt, SimParams, Transport};
 use etherweave_sim::{Experiment, FlowSelection, PortSampleRow, Report, Samples, Sampling};
 use etherweave_topology::{Family, FatTree, Topology};
 use etherweave_workload::{Incast, Permutation, StreamSpec, Traffic, Workload};
+
+use crate::common::{experiment, job, job_of, one_switch, roce, run, run_for, tcp};
 
 /// Every port and every flow.
 fn everything(topology: &Topology, period: Duration) -> Sampling {

@@ -1,0 +1,279 @@
+//! Constants of a run, shared by all shards: derived once from the parameters, and the routes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use etherweave_fluid::{Branches, Tables};
+use etherweave_kernel::LocalIndex;
+use etherweave_kernel::indices::PortIndex;
+use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Time};
+use etherweave_routing::{HashScope, PacketRouting, RoutedPacket};
+use etherweave_topology::LinkClass;
+use etherweave_transport::telemetry::header_bytes;
+
+use crate::frame::size;
+use crate::params::{EcnMarking, FlowControl, Forwarding, MpiParams, RoceParams, RoceVersion, SimParams, Transport};
+use crate::schedule::Scheduler;
+
+/// What a host does for a routing that decides for every packet.
+pub trait RouteStart: Send + Sync {
+    /// How long packets keep their hash.
+    fn hash_scope(&self) -> HashScope;
+    /// Prepares a packet that is about to be sent.
+    fn start(&self, packet: &mut RoutedPacket);
+}
+
+impl<R: PacketRouting> RouteStart for R {
+    fn hash_scope(&self) -> HashScope {
+        PacketRouting::hash_scope(self)
+    }
+
+    fn start(&self, packet: &mut RoutedPacket) {
+        PacketRouting::start(self, packet);
+    }
+}
+
+/// See the module.
+pub struct RunConstants {
+    /// The parameters in full.
+    pub params: SimParams,
+    /// Egress ports along all paths, one path after another; each numbered in its switch's shard.
+    pub routes: Vec<PortIndex>,
+    /// In flow-level mode, what connections use where switches decide for every packet.
+    pub branches: Option<Branches>,
+    /// What switches decide by for every packet, as far as hosts know it; none where paths are chosen per flow.
+    pub packet_routing: Option<Arc<dyn RouteStart>>,
+    /// By channel; empty where paths are chosen per flow.
+    pub link_classes: Vec<LinkClass>,
+    /// Which class sends next.
+    pub scheduler: Scheduler,
+    /// Priority group of each priority.
+    pub group_of_priority: [usize; Priority::COUNT],
+    /// How many groups there are.
+    pub group_count: usize,
+    /// Priorities that a group pauses; 0 for the lossy group.
+    pub pause_mask_of_group: [u8; Priority::COUNT + 1],
+    /// Whether all lossless groups of a port pause together.
+    pub is_coupled: bool,
+    /// Priorities that a NIC pauses when its receive buffer fills.
+    pub nic_pause_mask: u8,
+    /// Pause time in each frame [512 bit times].
+    pub pause_quanta: u16,
+    /// Shared by all switches.
+    pub ecn: Option<EcnMarking>,
+    /// Switches for whose telemetry packets have room: 0 where they have none.
+    pub telemetry_switches: u8,
+    /// Whether switches forward before the tail is in.
+    pub is_cut_through: bool,
+    /// Whether a cut-through switch may have to wait for a packet's tail: some link is faster than another.
+    pub may_underrun: bool,
+    /// Bytes that a cut-through switch needs.
+    pub header_bytes: u32,
+    /// Shortest delay between two entities: announcements arrive that much earlier.
+    pub lookahead: Duration,
+    /// Wire overhead of transport packets.
+    pub overheads: Overheads,
+    /// The largest frame of the transport [B on the wire].
+    pub largest_frame: u32,
+    /// Streams are measured from here on.
+    pub warm_up: Time,
+    /// Of each job: whether the run may end without it.
+    pub is_background: Vec<bool>,
+    /// Whether any is.
+    pub has_background: bool,
+    /// Whether links fail, so that it is noted when what they lose arrives again.
+    pub notes_losses: bool,
+    /// Whether packets of any job are simulated: without them, switches and NICs have neither buffers nor credits.
+    pub has_packets: bool,
+}
+
+/// What headers add to a payload [B on the wire].
+#[derive(Clone, Copy, Debug)]
+pub struct Overheads {
+    /// RoCE: first packet of a message (with RETH).
+    pub first: u32,
+    /// RoCE: first and last packet of a READ response (with AETH).
+    pub edge: u32,
+    /// RoCE: the others.
+    pub other: u32,
+    /// RoCE acknowledgement, whole.
+    pub ack: u32,
+    /// RoCE congestion notification, whole.
+    pub cnp: u32,
+    /// TCP segment.
+    pub tcp: u32,
+}
+
+impl RunConstants {
+    /// The priorities' classes, as a mask.
+    pub fn classes(&self, priorities: u8) -> u8 {
+        crate::frame::pause::priorities(priorities)
+            .fold(0, |mask, priority| mask | 1 << self.scheduler.class_of_priority[priority])
+    }
+
+    /// The groups that pause together with `group`.
+    pub fn coupled_groups(&self, group: usize) -> Range<usize> {
+        if self.is_coupled { 1..self.group_count } else { group..group + 1 }
+    }
+
+    /// Whether hosts use TCP.
+    pub fn is_in_kernel(&self) -> bool {
+        self.params.transport.is_in_kernel()
+    }
+
+    /// MPI over the transport in use.
+    pub fn mpi(&self) -> &MpiParams {
+        self.params.transport.mpi(&self.params.host).0
+    }
+
+    /// Headroom of a group at a port that needs `bytes` of it: a lossy group has none.
+    pub fn headroom_limit(&self, group: usize, bytes: u32) -> u32 {
+        if self.pause_mask_of_group[group] != 0 { bytes } else { 0 }
+    }
+
+    /// Where the counters of a port's priority stand among the groups of its shard.
+    #[inline]
+    pub fn group(&self, port: PortIndex, priority: u8) -> usize {
+        port.place() * self.group_count + self.group_of_priority[usize::from(priority)]
+    }
+
+    /// Where the counters of all groups of a port stand among those of its shard.
+    pub fn groups(&self, port: PortIndex) -> Range<usize> {
+        let first = port.place() * self.group_count;
+        first..first + self.group_count
+    }
+
+    /// How many groups of a port have headroom.
+    pub fn lossless_groups(&self) -> usize {
+        self.pause_mask_of_group[..self.group_count].iter().filter(|&&mask| mask != 0).count()
+    }
+
+    /// What reserves and headroom of a switch take [B].
+    pub fn reserved(&self, ports: u64, headroom_total: u64) -> u64 {
+        ports * self.group_count as u64 * self.params.switch.reserve.get() + headroom_total
+    }
+
+    /// Constants without routes.
+    pub fn new(params: &SimParams, lookahead: Duration) -> RunConstants {
+        let groups = PriorityGroups::new(&params.flow_control);
+        let overheads = Overheads::new(&params.transport);
+        let largest_frame = overheads.largest_frame(&params.transport);
+        RunConstants {
+            params: params.clone(),
+            routes: Vec::new(),
+            branches: None,
+            packet_routing: None,
+            link_classes: Vec::new(),
+            scheduler: Scheduler::new(&params.ets, largest_frame),
+            largest_frame,
+            group_of_priority: groups.of_priority,
+            group_count: groups.count,
+            pause_mask_of_group: groups.pause_mask,
+            is_coupled: groups.is_coupled,
+            nic_pause_mask: groups.pause_mask.iter().fold(0, |all, mask| all | mask),
+            pause_quanta: groups.quanta,
+            ecn: params.switch.ecn,
+            telemetry_switches: telemetry_switches(&params.transport),
+            is_cut_through: params.switch.forwarding == Forwarding::CutThrough,
+            may_underrun: true,
+            header_bytes: params.switch.header.get() as u32,
+            lookahead,
+            overheads,
+            warm_up: Time::ZERO,
+            is_background: Vec::new(),
+            has_background: false,
+            notes_losses: false,
+            has_packets: true,
+        }
+    }
+
+    /// Where connections go, in flow-level mode.
+    pub fn fluid_tables(&self) -> Tables<'_> {
+        Tables { routes: &self.routes, branches: self.branches.as_ref() }
+    }
+}
+
+fn telemetry_switches(transport: &Transport) -> u8 {
+    transport.roce().map_or(0, RoceParams::telemetry_switches)
+}
+
+/// A pause quantum: 512 bit times (IEEE 802.3 Annex 31B).
+const QUANTUM_BYTES: u32 = 64;
+
+/// The largest frame of a transport, on the wire [B].
+pub fn largest_frame(transport: &Transport) -> u32 {
+    Overheads::new(transport).largest_frame(transport)
+}
+
+/// The largest packet of a transport above Ethernet: what an MTU must let through.
+pub fn largest_packet(transport: &Transport) -> Bytes {
+    Bytes::new(u64::from(largest_frame(transport) - size::wire_overhead(true)))
+}
+
+/// Fewest quanta of a pause that cannot end before its refresh comes. A pause is refreshed after half of its time; the
+/// refresh waits at most for the largest frame, which is being sent.
+pub fn pause_quanta_min(transport: &Transport) -> u32 {
+    let frame = largest_frame(transport) + size::pause_wire_bytes();
+    (2 * frame).div_ceil(QUANTUM_BYTES)
+}
+
+impl Overheads {
+    fn new(transport: &Transport) -> Overheads {
+        let version = transport.roce().map_or(RoceVersion::V2, |roce| roce.version);
+        let bare = size::RoceSizes::new(version, true);
+        let roce = bare.with_telemetry(header_bytes(telemetry_switches(transport)));
+        Overheads {
+            first: roce.first_overhead(),
+            edge: roce.read_edge_overhead(),
+            other: roce.middle_overhead(),
+            ack: roce.acknowledgement(),
+            cnp: bare.congestion_notification(),
+            tcp: size::tcp_wire_bytes(true, 0, 0),
+        }
+    }
+
+    fn largest_frame(&self, transport: &Transport) -> u32 {
+        let overhead = if transport.is_in_kernel() { self.tcp } else { self.first.max(self.edge) };
+        overhead + transport.payload().get() as u32
+    }
+}
+
+/// Priority groups of a flow control.
+struct PriorityGroups {
+    of_priority: [usize; Priority::COUNT],
+    count: usize,
+    pause_mask: [u8; Priority::COUNT + 1],
+    is_coupled: bool,
+    quanta: u16,
+}
+
+impl PriorityGroups {
+    fn new(flow_control: &FlowControl) -> PriorityGroups {
+        let mut groups =
+            PriorityGroups { of_priority: [0; 8], count: 1, pause_mask: [0; 9], is_coupled: false, quanta: 0 };
+        match flow_control {
+            FlowControl::None {} | FlowControl::Credits(_) => {}
+            FlowControl::GlobalPause(pause) => {
+                groups.pause_mask[0] = u8::MAX;
+                groups.quanta = pause.quanta;
+            }
+            FlowControl::Pfc(pfc) => {
+                for priority in &pfc.priorities {
+                    groups.of_priority[priority.index()] = groups.count;
+                    groups.pause_mask[groups.count] = 1 << priority.get();
+                    groups.count += 1;
+                }
+                groups.is_coupled = pfc.coupled;
+                groups.quanta = pfc.quanta;
+            }
+        }
+        groups
+    }
+}
+
+/// The headroom that loses nothing: all that can still be admitted after a group decided to pause its peer
+/// (after IEEE 802.1Q-2018 Annex N; the sum is derived in `docs/models/flow-control.md`).
+pub fn headroom(rate: BitRate, into_switch: Duration, pause_delay: Duration, frame: Bytes) -> Bytes {
+    let in_flight = rate.bytes_in(into_switch + pause_delay);
+    in_flight + frame * 3 + Bytes::new(u64::from(size::pause_wire_bytes()))
+}

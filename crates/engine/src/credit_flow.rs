@@ -1,0 +1,115 @@
+//! Credits on their way: what packets take, what comes back, and what travels.
+
+use etherweave_kernel::IndexVec;
+use etherweave_kernel::indices::PortIndex;
+use etherweave_primitives::{Priority, Time};
+
+use super::credits::ReturnedCredits;
+use super::event::Kind;
+use super::wires::Wires;
+use crate::frame::pause::priorities;
+use crate::packet::{Handle, Packet};
+
+impl Wires {
+    /// The priority with which a packet leaves `port`: a switch may change it.
+    pub fn next_priority(&self, port: PortIndex, handle: Handle) -> u8 {
+        match (&self.constants.packet_routing, self.host_of_port(port)) {
+            (Some(_), None) => self.packets.route(handle).next_priority(),
+            (None, _) | (Some(_), Some(_)) => self.packets[handle].priority,
+        }
+    }
+
+    /// Classes with a packet in the queue of `port` whose first one has credits; blocks the others.
+    pub fn classes_with_credits(&mut self, port: PortIndex) -> u8 {
+        let waiting = self.ports[port].waiting;
+        let mut eligible = waiting & !self.credits.ports[port].blocked_classes;
+        for class in priorities(eligible) {
+            let first = self.ports[port].first(class);
+            let (priority, wire) = (self.next_priority(port, first), self.packets[first].wire);
+            if !self.credits.suffice(port, priority, wire) {
+                self.credits.block(port, class, priority, self.now);
+                eligible &= !(1 << class);
+            }
+        }
+        eligible
+    }
+
+    /// A packet is in the buffer of a port.
+    pub fn hold_by_credits(&mut self, port: PortIndex, packet: &Packet) {
+        if self.credits.cover(packet.priority) {
+            self.credits.hold(port, packet);
+        }
+    }
+
+    /// A packet leaves the buffer of a port at `time`, now or later: its credits travel back.
+    pub fn free_credits(&mut self, port: PortIndex, packet: &Packet, time: Time) {
+        if !self.credits.cover(packet.priority) {
+            return;
+        }
+        let units = self.credits.units(packet.wire);
+        self.credits.channel(port, packet.priority).held -= units;
+        let arrival = time + self.credits.ports[port].return_delay;
+        let returned = ReturnedCredits { priority: packet.priority, units };
+        self.post_bits(self.ports[port].peer, Kind::CreditsArrive, returned.to_index(), arrival, 0);
+    }
+
+    /// Credits have come back to a port, as many as the index of their event says. Returns their priority.
+    pub fn take_back_credits(&mut self, port: PortIndex, index: u32) -> u8 {
+        let ReturnedCredits { priority, units } = ReturnedCredits::from_index(index);
+        let channel = self.credits.channel(port, priority);
+        channel.available += units;
+        debug_assert!(channel.available <= channel.limit, "no credits are made up");
+        priority
+    }
+
+    /// Whether credits of a priority that have come back let the first packet of its class go.
+    pub fn unblock_with_credits(&mut self, port: PortIndex, priority: u8) -> bool {
+        if self.credits.channel(port, priority).waiting_since.is_none() {
+            return false;
+        }
+        let class = self.constants.scheduler.class(priority);
+        let first = self.ports[port].first(class);
+        let suffices = self.credits.suffice(port, priority, self.packets[first].wire);
+        if suffices {
+            self.credits.unblock(port, class, priority, self.now);
+        }
+        suffices
+    }
+
+    /// A packet is lost as it comes in by a port: the room for it there is free at once.
+    pub fn free_credits_of_lost(&mut self, port: PortIndex, packet: &Packet) {
+        self.hold_by_credits(port, packet);
+        self.free_credits(port, packet, self.now);
+    }
+}
+
+/// Units that travel to a port and have not arrived: as packets, and as credits.
+#[derive(Clone, Copy, Default)]
+pub struct Travelling {
+    /// As packets.
+    pub packets: u32,
+    /// As credits.
+    pub credits: u32,
+}
+
+impl Wires {
+    /// What travels to each port, by priority.
+    pub fn travelling(&self) -> IndexVec<PortIndex, [Travelling; Priority::COUNT]> {
+        let mut ports = IndexVec::from(vec![[Travelling::default(); Priority::COUNT]; self.credits.ports.len()]);
+        // Other events may have no port as their place.
+        for event in self.queue.pending() {
+            match event.key.kind() {
+                Kind::Arrive | Kind::Deliver | Kind::ArriveDamaged | Kind::Stored => {
+                    let Packet { priority, wire, .. } = self.packets[event.packet()];
+                    ports[event.key.place()][usize::from(priority)].packets += self.credits.units(wire);
+                }
+                Kind::CreditsArrive => {
+                    let returned = ReturnedCredits::from_index(event.key.index());
+                    ports[event.key.place()][usize::from(returned.priority)].credits += returned.units;
+                }
+                _ => {}
+            }
+        }
+        ports
+    }
+}

@@ -1,0 +1,235 @@
+//! Credits: a sender knows how much room is left at the far end, and sends nothing that does not fit.
+//!
+//! Every port has a buffer of its own for each priority under credits. The port at the other end counts what it may
+//! still send into it, in whole units: a packet takes credits when its first bit is sent. They come back when the far
+//! end has freed the packet's room, after the propagation time and the time that the far end needs to announce them.
+//!
+//! ```text
+//!   sender   available ──packet──► on the wire ──► held by the receiver
+//!                ▲                                    │ freed
+//!                └───────────── returning ◄───────────┘
+//! ```
+//!
+//! At any time the four add up to the buffer. A port under credits is never paused. Its classes are marked as paused
+//! all the same, for good: so a run without credits does no more work for a packet, and with them each packet comes to
+//! the functions here where a paused one would wait.
+
+use etherweave_kernel::IndexVec;
+use etherweave_kernel::indices::PortIndex;
+use etherweave_primitives::{Duration, Priority, Time};
+
+use crate::frame::size::PREAMBLE_AND_GAP;
+use crate::packet::Packet;
+
+/// Credits of all ports of a shard; without ports, nothing is under credits.
+#[derive(Default)]
+pub struct CreditCounters {
+    /// By port.
+    pub ports: IndexVec<PortIndex, PortCredits>,
+    /// Priorities under credits, a bit each.
+    pub priorities: u8,
+    /// Bytes that one credit stands for.
+    pub unit: u32,
+}
+
+/// Credits of one port: for what it sends, and of its own buffers.
+#[derive(Clone, Debug)]
+pub struct PortCredits {
+    /// From the moment when room here is free to the arrival of the credits at the peer.
+    pub return_delay: Duration,
+    /// Classes whose first packet lacks credits, a bit each.
+    pub blocked_classes: u8,
+    /// Of each priority.
+    pub channels: [ChannelCredits; Priority::COUNT],
+}
+
+/// Credits of one virtual channel, at both of its ends. Counted in units.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct ChannelCredits {
+    /// What the port may still send.
+    pub available: u32,
+    /// The buffer at the far end.
+    pub limit: u32,
+    /// What the buffer of this port holds.
+    pub held: u32,
+    /// The buffer of this port.
+    pub buffer: u32,
+    /// When the first packet began to lack credits, if it does.
+    pub waiting_since: Option<Time>,
+    /// How long first packets have lacked credits so far.
+    pub wait: Duration,
+}
+
+/// Credits that come back, as the index of an event: two packets of one buffer may leave by two outputs at the same
+/// moment, and events of one index have no order among them.
+pub(super) struct ReturnedCredits {
+    pub priority: u8,
+    pub units: u32,
+}
+
+impl ReturnedCredits {
+    pub fn to_index(&self) -> u32 {
+        self.units << 3 | u32::from(self.priority)
+    }
+
+    pub fn from_index(index: u32) -> ReturnedCredits {
+        ReturnedCredits { priority: (index & 7) as u8, units: index >> 3 }
+    }
+}
+
+impl PortCredits {
+    /// Buffers of `buffer` units here and of `limit` units at the far end for each of `priorities`, all empty.
+    pub fn new(priorities: u8, limit: u32, buffer: u32, return_delay: Duration) -> PortCredits {
+        let channel = |priority: usize| match priorities & 1 << priority {
+            0 => ChannelCredits::default(),
+            _ => ChannelCredits { available: limit, limit, buffer, ..ChannelCredits::default() },
+        };
+        PortCredits { return_delay, blocked_classes: 0, channels: std::array::from_fn(channel) }
+    }
+}
+
+impl ChannelCredits {
+    /// Credits of what is about to be sent, on the wire, at the far end, or not known to have left it.
+    pub fn taken(&self) -> u32 {
+        self.limit - self.available
+    }
+}
+
+impl CreditCounters {
+    /// Of `priorities`, a bit each; one credit stands for `unit` bytes. Without ports yet.
+    pub fn new(priorities: u8, unit: u32) -> CreditCounters {
+        CreditCounters { ports: IndexVec::default(), priorities, unit }
+    }
+
+    /// Whether anything is under credits.
+    #[inline]
+    pub fn are_used(&self) -> bool {
+        !self.ports.is_empty()
+    }
+
+    /// Whether a priority is under credits.
+    pub fn cover(&self, priority: u8) -> bool {
+        self.priorities & 1 << priority != 0
+    }
+
+    /// What a packet of `wire` bytes takes of a buffer.
+    pub fn units(&self, wire: u32) -> u32 {
+        (wire - PREAMBLE_AND_GAP).div_ceil(self.unit)
+    }
+
+    /// Credits of a virtual channel at a port.
+    pub fn channel(&mut self, port: PortIndex, priority: u8) -> &mut ChannelCredits {
+        &mut self.ports[port].channels[usize::from(priority)]
+    }
+
+    /// Whether the far end of `port` has room for a packet of `wire` bytes.
+    pub fn suffice(&self, port: PortIndex, priority: u8, wire: u32) -> bool {
+        let channel = &self.ports[port].channels[usize::from(priority)];
+        !self.cover(priority) || channel.available >= self.units(wire)
+    }
+
+    /// A packet is sent by `port`: its room at the far end is taken.
+    pub fn take(&mut self, port: PortIndex, packet: &Packet) {
+        self.take_for(port, packet.priority, packet.wire);
+    }
+
+    /// `port` sends `wire` bytes with a priority: their room at the far end is taken.
+    pub fn take_for(&mut self, port: PortIndex, priority: u8, wire: u32) {
+        if self.cover(priority) {
+            let units = self.units(wire);
+            let channel = self.channel(port, priority);
+            debug_assert!(channel.available >= units, "nothing is sent without credits");
+            channel.available -= units;
+        }
+    }
+
+    /// A packet that `port` has sent is lost on a link that fails: its credits are back at once.
+    pub fn restore(&mut self, port: PortIndex, packet: &Packet) {
+        if self.cover(packet.priority) {
+            let units = self.units(packet.wire);
+            self.channel(port, packet.priority).available += units;
+        }
+    }
+
+    /// A packet is in the buffer of `port`.
+    pub fn hold(&mut self, port: PortIndex, packet: &Packet) {
+        let units = self.units(packet.wire);
+        let channel = self.channel(port, packet.priority);
+        channel.held += units;
+        debug_assert!(channel.held <= channel.buffer, "a packet with credits has room");
+    }
+
+    /// The first packet of a class lacks credits.
+    pub fn block(&mut self, port: PortIndex, class: usize, priority: u8, now: Time) {
+        self.ports[port].blocked_classes |= 1 << class;
+        self.begin_wait(port, priority, now);
+    }
+
+    /// The first packet of a priority lacks credits.
+    pub fn begin_wait(&mut self, port: PortIndex, priority: u8, now: Time) {
+        self.channel(port, priority).waiting_since.get_or_insert(now);
+    }
+
+    /// The first packet of a class has credits again.
+    pub fn unblock(&mut self, port: PortIndex, class: usize, priority: u8, now: Time) {
+        self.ports[port].blocked_classes &= !(1 << class);
+        self.end_wait(port, priority, now);
+    }
+
+    /// The first packet of a priority has credits, or may have.
+    pub fn end_wait(&mut self, port: PortIndex, priority: u8, now: Time) {
+        let channel = self.channel(port, priority);
+        let since = channel.waiting_since.take().unwrap_or(now);
+        channel.wait += now.since(since);
+    }
+
+    /// Adds what still waits at the end of a run to the waits.
+    pub fn settle(&mut self, end: Time) {
+        for channel in self.ports.iter_mut().flat_map(|port| &mut port.channels) {
+            if let Some(since) = &mut channel.waiting_since {
+                channel.wait += end.since(*since);
+                *since = end;
+            }
+        }
+    }
+
+    /// How long first packets of a port and priority lacked credits.
+    pub fn wait(&self, port: PortIndex, priority: usize) -> Duration {
+        self.ports.get(port).map_or(Duration::ZERO, |port| port.channels[priority].wait)
+    }
+
+    /// The same with what still waits at `now`.
+    pub fn wait_until(&self, now: Time, port: PortIndex, priority: usize) -> Duration {
+        let present = self.ports.get(port).and_then(|port| port.channels[priority].waiting_since);
+        self.wait(port, priority) + present.map_or(Duration::ZERO, |since| now.since(since))
+    }
+
+    /// Priorities of a port whose first packets lack credits.
+    pub fn waiting(&self, port: PortIndex) -> impl Iterator<Item = usize> {
+        let channels = self.ports.get(port).map_or(&[][..], |port| &port.channels);
+        (0..channels.len()).filter(|&priority| channels[priority].waiting_since.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{EventKey, Kind};
+
+    fn key(priority: u8, units: u32) -> EventKey {
+        EventKey::new(PortIndex::new(7), Kind::CreditsArrive, ReturnedCredits { priority, units }.to_index())
+    }
+
+    #[test]
+    fn credits_that_return_at_one_moment_have_an_order() {
+        assert!(key(5, 3) < key(5, 4));
+        assert_ne!(key(4, 3), key(5, 3));
+    }
+
+    #[test]
+    fn an_index_gives_back_its_credits() {
+        // A credit a byte, for the longest packet that a length field of 16 bits allows.
+        let returned = ReturnedCredits::from_index(key(7, u32::from(u16::MAX)).index());
+        assert_eq!((returned.priority, returned.units), (7, u32::from(u16::MAX)));
+    }
+}

@@ -1,0 +1,158 @@
+//! Degraded links: random bit errors, and frames that are discarded for a wrong check sequence.
+//!
+//! Every bit of a frame, from its address to its check sequence, is wrong with the same probability, independent of
+//! the others: a frame of n bits survives with probability (1 − p)^n. The number of bits until the
+//! next wrong one is drawn: one draw for each damaged frame, and frames count down. Each direction has its own stream.
+//!
+//! A damaged frame counts at the receiving end of the link. A switch that stores discards it there. One that cuts
+//! through has sent its first bit on by then: the frame goes on with a wrong check sequence, and the host that
+//! discards it counts it again. Left out: errors in preamble and gap, and a switch on the path that has stored the
+//! frame and could check it (unless its output is faster: then it does).
+
+use etherweave_primitives::{ChannelId, Duration, Geometric, Purpose, Stream, Time};
+
+use crate::frame::size::PREAMBLE_AND_GAP;
+
+/// What a bit error rate is counted in: 10^-18.
+const RATE_STEPS: u64 = 1_000_000_000_000_000_000;
+
+/// A link with bit errors in both directions.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct DegradedLink {
+    /// Either of its channels.
+    pub channel: ChannelId,
+    /// Probability of each bit to be wrong, 0..=0.001, in steps of 10^-18.
+    pub bit_error_rate: f64,
+    /// Frames are damaged from here on.
+    pub from: Duration,
+    /// Frames that begin at this time or later are not. Absent: all are.
+    pub until: Option<Duration>,
+}
+
+/// One direction of a degraded link, at its sender.
+#[derive(Debug)]
+pub struct DegradedChannel {
+    random: Stream,
+    /// Those without any errors left out, in order of time.
+    periods: Vec<ErrorPeriod>,
+}
+
+/// A time with bit errors.
+#[derive(Debug)]
+struct ErrorPeriod {
+    begin: Time,
+    end: Time,
+    correct_bits: Geometric,
+    /// Bits that still pass before the next wrong one.
+    until_error: u64,
+}
+
+impl DegradedChannel {
+    /// The direction `channel` of links that are all the same one, in order of time; `None` when they have no errors.
+    pub fn new(channel: ChannelId, seed: u64, links: &[DegradedLink]) -> Option<DegradedChannel> {
+        let mut random = Stream::new(seed, Purpose::BitErrors, channel.get().into());
+        let periods: Vec<ErrorPeriod> = links.iter().filter_map(|link| ErrorPeriod::new(link, &mut random)).collect();
+        (!periods.is_empty()).then_some(DegradedChannel { random, periods })
+    }
+
+    /// Whether a frame of `wire` bytes, with preamble and gap, that begins at `time` is damaged.
+    pub fn is_hit(&mut self, time: Time, wire: u32) -> bool {
+        let period = self.periods.iter_mut().find(|period| period.begin <= time && time < period.end);
+        let bits = u64::from(wire - PREAMBLE_AND_GAP) * 8;
+        period.is_some_and(|period| period.is_hit(bits, &mut self.random))
+    }
+}
+
+impl ErrorPeriod {
+    fn new(link: &DegradedLink, random: &mut Stream) -> Option<ErrorPeriod> {
+        let steps = (link.bit_error_rate * RATE_STEPS as f64).round() as u64;
+        (steps > 0).then(|| {
+            let correct_bits = Geometric::new(steps, RATE_STEPS);
+            let until_error = correct_bits.draw(random);
+            let end = link.until.map_or(Time::MAX, |until| Time::ZERO + until);
+            ErrorPeriod { begin: Time::ZERO + link.from, end, correct_bits, until_error }
+        })
+    }
+
+    /// Further errors in the same frame have no effect, and later frames do not depend on them.
+    fn is_hit(&mut self, bits: u64, random: &mut Stream) -> bool {
+        if self.until_error >= bits {
+            self.until_error -= bits;
+            return false;
+        }
+        self.until_error = self.correct_bits.draw(random);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(bit_error_rate: f64) -> DegradedLink {
+        DegradedLink { channel: ChannelId::new(6), bit_error_rate, from: Duration::ZERO, until: None }
+    }
+
+    fn channel(links: &[DegradedLink]) -> DegradedChannel {
+        DegradedChannel::new(ChannelId::new(6), 1, links).expect("links with errors")
+    }
+
+    /// How many of `frames` frames of `bytes` are damaged.
+    fn damaged(rate: f64, bytes: u32, frames: u32) -> f64 {
+        let mut channel = channel(&[link(rate)]);
+        (0..frames).filter(|_| channel.is_hit(Time::ZERO, bytes + PREAMBLE_AND_GAP)).count() as f64
+    }
+
+    #[test]
+    fn a_frame_survives_when_all_its_bits_do() {
+        for (rate, bytes, frames) in [(1e-3, 64, 100_000), (1e-6, 4_178, 300_000), (1e-7, 1_518, 3_000_000)] {
+            let share = 1.0 - (1.0f64 - rate).powf(8.0 * f64::from(bytes));
+            let (mean, hits) = (share * f64::from(frames), damaged(rate, bytes, frames));
+            // Binomial: five deviations.
+            let bound = 5.0 * (mean * (1.0 - share)).sqrt();
+            assert!((hits - mean).abs() < bound, "{hits} of {frames}, expected {mean} ± {bound}");
+        }
+    }
+
+    #[test]
+    fn frames_of_several_lengths_each_have_their_own_share() {
+        let (mut channel, rate, frames) = (channel(&[link(1e-5)]), 1e-5f64, 200_000);
+        let lengths = [64u32, 1_518, 4_178];
+        let mut hits = [0u32; 3];
+        for frame in 0..3 * frames {
+            hits[frame % 3] += u32::from(channel.is_hit(Time::ZERO, lengths[frame % 3] + PREAMBLE_AND_GAP));
+        }
+        for (hits, bytes) in hits.into_iter().zip(lengths) {
+            let share = 1.0 - (1.0 - rate).powf(8.0 * f64::from(bytes));
+            let (mean, hits) = (share * frames as f64, f64::from(hits));
+            assert!((hits - mean).abs() < 5.0 * (mean * (1.0 - share)).sqrt(), "{hits} at {bytes} B, expected {mean}");
+        }
+    }
+
+    #[test]
+    fn outside_its_periods_a_link_damages_nothing() {
+        let period = |from: u64, until: u64| {
+            let (from, until) = (Duration::from_us(from), Some(Duration::from_us(until)));
+            DegradedLink { from, until, ..link(1e-3) }
+        };
+        let mut channel = channel(&[period(10, 20), period(30, 40)]);
+        // 12,500 B survive a rate of 10^-3 with probability e^-100.
+        let times = [0u64, 9, 10, 19, 20, 29, 30, 39, 40, 1_000];
+        let hits = times.map(|us| channel.is_hit(Time::ZERO + Duration::from_us(us), 12_520));
+        assert_eq!(hits, [false, false, true, true, false, false, true, true, false, false]);
+    }
+
+    #[test]
+    fn a_rate_of_zero_is_no_degraded_link() {
+        assert!(DegradedChannel::new(ChannelId::new(0), 1, &[link(0.0)]).is_none());
+    }
+
+    #[test]
+    fn the_two_directions_have_errors_at_different_bytes() {
+        let first_error = |channel| {
+            let mut wire = DegradedChannel::new(ChannelId::new(channel), 1, &[link(1e-6)]).expect("it has errors");
+            (0u32..).find(|_| wire.is_hit(Time::ZERO, 1 + PREAMBLE_AND_GAP))
+        };
+        assert_ne!(first_error(6), first_error(7));
+    }
+}

@@ -1,0 +1,95 @@
+//! What a port of a switch does with a packet: waits for its tail, marks it, drops it, or sends it on.
+
+use etherweave_kernel::indices::PortIndex;
+use etherweave_primitives::{Time, mix};
+
+use super::event::Kind;
+use super::wires::Wires;
+use crate::packet::{Handle, Packet, flags};
+use crate::params::{EcnMarking, MarkAt};
+
+impl Wires {
+    /// A cut-through packet bound for a faster output would underrun: it must be stored first.
+    #[inline(always)]
+    pub fn must_wait_for_tail(&self, ingress: PortIndex, egress: PortIndex) -> bool {
+        self.constants.may_underrun && self.ports[egress].is_faster_than(&self.ports[ingress])
+    }
+
+    /// Keeps a packet until its tail is in.
+    #[cold]
+    #[inline(never)]
+    pub fn wait_for_tail(&mut self, ingress: PortIndex, handle: Handle) {
+        let time = self.tail_time(ingress, handle);
+        self.expect_packet(time, self.key(ingress, Kind::Stored, 0), handle);
+    }
+
+    /// When the tail of a packet is in whose head has come in by `ingress` now.
+    pub fn tail_time(&self, ingress: PortIndex, handle: Handle) -> Time {
+        let behind_head = match self.constants.is_cut_through {
+            true => self.packets[handle].wire.saturating_sub(self.constants.header_bytes),
+            false => 0,
+        };
+        self.now + self.ports[ingress].serialization_time(behind_head)
+    }
+
+    /// Drops a packet for which a buffer has no room, and counts it. Always false: it was not taken.
+    #[cold]
+    #[inline(never)]
+    pub fn drop_packet(&mut self, egress: PortIndex, handle: Handle) -> bool {
+        let packet = self.packets.remove(handle);
+        self.packets.remove_side(packet.side);
+        let counters = self.ports[egress].counters_mut(usize::from(packet.priority));
+        counters.drops += 1;
+        counters.drop_bytes += u64::from(packet.wire);
+        self.totals.dropped += 1;
+        false
+    }
+
+    /// ECN: marks by the queue that the packet joins, or by what it leaves behind.
+    #[inline(always)]
+    pub fn mark(&mut self, at: MarkAt, egress: PortIndex, class: usize, handle: Handle) {
+        let Some(ecn) = self.constants.ecn.filter(|ecn| ecn.mark_at == at) else { return };
+        let queued = self.ports[egress].queue(class).bytes;
+        let packet = &mut self.packets[handle];
+        if packet.has(flags::ECN_CAPABLE)
+            && is_marked(&ecn, queued, mix(self.constants.params.seed) ^ packet.offset ^ self.now.as_ps())
+        {
+            packet.flags |= flags::CONGESTION;
+            let priority = usize::from(packet.priority);
+            self.ports[egress].counters_mut(priority).marks += 1;
+        }
+    }
+
+    /// Takes the packet of a switch port whose turn it is among eligible classes, and says whether others wait.
+    #[inline(always)]
+    pub fn take_next(&mut self, egress: PortIndex, eligible: u8) -> (Handle, bool) {
+        let port = &mut self.ports[egress];
+        let class = self.constants.scheduler.pick(port, eligible);
+        let handle = port.dequeue(class, &self.packets);
+        self.mark(MarkAt::Dequeue, egress, class, handle);
+        let port = &mut self.ports[egress];
+        let still_waits = port.waiting & 1 << class != 0;
+        self.constants.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
+        (handle, port.waiting != 0)
+    }
+
+    /// Whether no flow control protects a packet.
+    pub fn is_lossy(&self, packet: &Packet) -> bool {
+        let group = self.constants.group_of_priority[usize::from(packet.priority)];
+        self.constants.pause_mask_of_group[group] == 0 && !self.credits.cover(packet.priority)
+    }
+}
+
+/// The marking decision: deterministic below and above the ramp, by a hash of the packet and the seed on it.
+fn is_marked(ecn: &EcnMarking, queued: u32, identity: u64) -> bool {
+    let (low, high) = (ecn.queue_min.get(), ecn.queue_max.get());
+    let queued = u64::from(queued);
+    if queued >= high {
+        return true;
+    }
+    if queued <= low {
+        return false;
+    }
+    let share = ecn.share_max * (queued - low) as f64 / (high - low) as f64;
+    (mix(identity) >> 11) as f64 / (1u64 << 53) as f64 <= share
+}

@@ -1,0 +1,95 @@
+//! TCP segments over IPv4, with timestamps and SACK blocks (RFC 9293, 7323, 2018). Payloads are zeros.
+
+use etherweave_transport::SackBlocks;
+
+use super::checksum::internet;
+use super::ethernet::{header, ip, ipv4, pad};
+use crate::capture::CapturedFrame;
+use crate::packet::{Packet, PacketKind, flags};
+
+const IPV4: u16 = 0x0800;
+const TCP: u8 = 6;
+/// Control bits.
+const ACK: u8 = 0x10;
+const PUSH: u8 = 0x08;
+const ECN_ECHO: u8 = 0x40;
+const WINDOW_REDUCED: u8 = 0x80;
+/// The stream's first byte: the number after the one that the handshake took.
+const FIRST_BYTE: u64 = 1;
+/// Windows are captured in units of 128 bytes, as if the handshake had agreed on it.
+const WINDOW_SHIFT: u32 = 7;
+
+/// The frame of a TCP segment, without its check sequence.
+pub(super) fn frame(captured: &CapturedFrame, packet: &Packet, side: Option<SackBlocks>) -> Vec<u8> {
+    let segment = segment(captured, packet, side);
+    let ecn = match (packet.has(flags::ECN_CAPABLE), packet.has(flags::CONGESTION)) {
+        (_, true) => 3,
+        (true, false) => 2,
+        (false, false) => 0,
+    };
+    let mut octets = header(captured.source, captured.destination, packet.priority, IPV4);
+    octets.extend(ipv4(captured.source, captured.destination, TCP, segment.len(), ecn));
+    octets.extend(segment);
+    pad(&mut octets);
+    octets
+}
+
+fn segment(captured: &CapturedFrame, packet: &Packet, side: Option<SackBlocks>) -> Vec<u8> {
+    let options = options(captured, packet, side);
+    let is_data = packet.kind == PacketKind::Data;
+    let sequence = if is_data { packet.offset + FIRST_BYTE } else { FIRST_BYTE };
+    let acknowledged = if is_data { FIRST_BYTE } else { packet.acknowledged + FIRST_BYTE };
+    let window = if is_data { u16::MAX } else { (packet.word >> WINDOW_SHIFT).min(u16::MAX.into()) as u16 };
+    let mut octets = Vec::with_capacity(20 + options.len() + packet.payload as usize);
+    octets.extend(port(captured.queue).to_be_bytes());
+    octets.extend(port(captured.queue ^ 1).to_be_bytes());
+    octets.extend((sequence as u32).to_be_bytes());
+    octets.extend((acknowledged as u32).to_be_bytes());
+    octets.extend([((20 + options.len()) as u8 / 4) << 4, control(packet, is_data)]);
+    octets.extend(window.to_be_bytes());
+    octets.extend([0; 4]);
+    octets.extend(options);
+    octets.resize(octets.len() + packet.payload as usize, 0);
+    let (source, destination) = (ip(captured.source), ip(captured.destination));
+    let length = (octets.len() as u32).to_be_bytes();
+    let sum = internet(&[&source, &destination, &[0, TCP], &length, &octets]);
+    octets[16..18].copy_from_slice(&sum.to_be_bytes());
+    octets
+}
+
+fn control(packet: &Packet, is_data: bool) -> u8 {
+    let mut bits = if is_data { ACK | PUSH } else { ACK };
+    if is_data && packet.has(flags::WINDOW_REDUCED) {
+        bits |= WINDOW_REDUCED;
+    }
+    if packet.has(flags::ECN_ECHO) {
+        bits |= ECN_ECHO;
+    }
+    bits
+}
+
+/// One end listens, the other has a port of its own. `queue`: number of the endpoint.
+pub fn port(queue: u32) -> u16 {
+    if queue & 1 == 1 { 5001 } else { 32_768 + (queue / 2 % 28_000) as u16 }
+}
+
+/// Timestamps in microseconds, and SACK blocks.
+fn options(captured: &CapturedFrame, packet: &Packet, side: Option<SackBlocks>) -> Vec<u8> {
+    let micros = |picoseconds: u64| ((picoseconds / 1_000_000) as u32).to_be_bytes();
+    let (value, echo) = match packet.kind {
+        PacketKind::Data => (micros(packet.sent.as_ps()), [0; 4]),
+        _ => (micros(captured.time.as_ps()), micros(packet.sent.as_ps())),
+    };
+    let mut octets = vec![1, 1, 8, 10];
+    octets.extend(value);
+    octets.extend(echo);
+    let blocks: Vec<_> = side.iter().flatten().filter(|block| !block.is_empty()).collect();
+    if !blocks.is_empty() {
+        octets.extend([1, 1, 5, 2 + 8 * blocks.len() as u8]);
+        for block in blocks {
+            octets.extend(((block.start + FIRST_BYTE) as u32).to_be_bytes());
+            octets.extend(((block.end + FIRST_BYTE) as u32).to_be_bytes());
+        }
+    }
+    octets
+}

@@ -1,0 +1,252 @@
+//! Octets against the sizes that the simulation reckons with, and against what the standards spell out.
+
+use etherweave_kernel::indices::{EndpointIndex, PortIndex};
+use etherweave_primitives::{BitRate, HostId, Time};
+use etherweave_transport::tcp::TcpParams;
+use etherweave_transport::telemetry::{PathTelemetry, PortTelemetry, header_bytes};
+use etherweave_transport::{ByteRange, SackBlocks};
+
+use super::size::{PREAMBLE_AND_GAP, RoceSizes, tcp_wire_bytes};
+use super::{octets, pcapng};
+use crate::capture::{Captured, CapturedFrame, SideContent};
+use crate::frame::pause::PauseFrame;
+use crate::packet::{NO_PACKET, NO_SIDE, Packet, PacketKind, flags};
+use crate::params::{FlowControl, GlobalPause, Hpcc, Pfc, RoceParams, RoceVersion, SimParams, Transport};
+
+/// Frame check sequence, which captures leave out [B].
+const CHECK: u32 = 4;
+/// Where the base transport header starts: Ethernet 14, tag 4, IPv4 20, UDP 8.
+const BASE_TRANSPORT: usize = 14 + 4 + 20 + 8;
+
+fn packet(kind: PacketKind, flags: u8, payload: u32) -> Packet {
+    Packet {
+        next: NO_PACKET,
+        endpoint: EndpointIndex::NONE,
+        route: 0,
+        ingress: PortIndex::NONE,
+        offset: 0,
+        acknowledged: 0,
+        sent: Time::ZERO,
+        wire: 0,
+        payload,
+        word: 0,
+        side: NO_SIDE,
+        sender: 0,
+        kind,
+        priority: 0,
+        flags,
+        is_damaged: false,
+    }
+}
+
+/// From host 1 to host 2.
+fn captured(content: Captured) -> CapturedFrame {
+    let (source, destination) = (HostId::new(1), HostId::new(2));
+    CapturedFrame { time: Time::ZERO, is_outgoing: true, source, destination, queue: 0, content }
+}
+
+fn roce(version: RoceVersion) -> SimParams {
+    SimParams { transport: Transport::Roce(RoceParams { version, ..RoceParams::default() }), ..SimParams::default() }
+}
+
+fn tcp() -> SimParams {
+    SimParams { transport: Transport::Tcp(TcpParams::default()), ..SimParams::default() }
+}
+
+fn packet_octets(packet: Packet, side: Option<SackBlocks>, params: &SimParams) -> Vec<u8> {
+    let side = side.map(|blocks| Box::new(SideContent { blocks, path: PathTelemetry::default() }));
+    octets(&captured(Captured::Packet(packet, side)), params)
+}
+
+fn pause_octets(flow_control: FlowControl, enable: u8, stop: u8, quanta: u16) -> Vec<u8> {
+    let params = SimParams { flow_control, ..SimParams::default() };
+    octets(&captured(Captured::Pause(PauseFrame { enable, stop, quanta })), &params)
+}
+
+fn on_the_wire(octets: &[u8]) -> u32 {
+    octets.len() as u32 + CHECK + PREAMBLE_AND_GAP
+}
+
+/// Header and sequence number of a RoCE v2 packet: bytes 4-11 of the base transport header.
+fn numbers(packet: Packet) -> (u32, u32) {
+    let octets = packet_octets(packet, None, &roce(RoceVersion::V2));
+    let word = |at: usize| u32::from_be_bytes(octets[at..at + 4].try_into().unwrap());
+    (word(BASE_TRANSPORT + 4), word(BASE_TRANSPORT + 8))
+}
+
+#[test]
+fn every_roce_frame_is_as_long_as_the_simulation_reckons() {
+    for version in [RoceVersion::V1, RoceVersion::V2] {
+        let sizes = RoceSizes::new(version, true);
+        let check = |kind, flags, payload: u32, overhead: u32| {
+            let octets = packet_octets(packet(kind, flags, payload), None, &roce(version));
+            let expected = overhead + payload.next_multiple_of(4);
+            assert_eq!(on_the_wire(&octets), expected, "{version:?} {kind:?} {flags} {payload}");
+        };
+        for payload in [1, 2, 3, 4, 1000, 4095, 4096] {
+            check(PacketKind::Data, flags::FIRST, payload, sizes.first_overhead());
+            check(PacketKind::Data, flags::FIRST | flags::LAST, payload, sizes.first_overhead());
+            check(PacketKind::Data, 0, payload, sizes.middle_overhead());
+            check(PacketKind::Data, flags::LAST, payload, sizes.middle_overhead());
+            check(PacketKind::Data, flags::READ | flags::FIRST, payload, sizes.read_edge_overhead());
+            check(PacketKind::Data, flags::READ | flags::LAST, payload, sizes.read_edge_overhead());
+            check(PacketKind::Data, flags::READ, payload, sizes.middle_overhead());
+        }
+        check(PacketKind::Ack, 0, 0, sizes.acknowledgement());
+        check(PacketKind::Nak, 0, 0, sizes.acknowledgement());
+        check(PacketKind::Cnp, 0, 0, sizes.congestion_notification());
+    }
+}
+
+/// Two switches wrote: rate 100 Gb/s (2^6 and more), at 5 us, 1,280 B sent, 800 B waiting.
+#[test]
+fn telemetry_has_room_for_five_switches() {
+    let hpcc = Hpcc::default();
+    let transport = Transport::Roce(RoceParams { hpcc: Some(hpcc.clone()), ..RoceParams::default() });
+    let params = SimParams { transport, ..SimParams::default() };
+    let sizes = RoceSizes::new(RoceVersion::V2, true).with_telemetry(header_bytes(hpcc.switches));
+    assert_eq!(header_bytes(hpcc.switches), 42);
+    let (rate, time) = (BitRate::from_gbps(100), Time::from_ps(5_000_000));
+    let mut side = SideContent::default();
+    [3, 5].into_iter().for_each(|port| side.path.push(PortTelemetry { time, sent: 1_280, queued: 800, port, rate }, 5));
+    let octets = |kind, side| octets(&captured(Captured::Packet(packet(kind, 0, 0), side)), &params);
+    assert_eq!(on_the_wire(&octets(PacketKind::Data, None)), sizes.middle_overhead());
+    let ack = octets(PacketKind::Ack, Some(Box::new(side)));
+    assert_eq!(on_the_wire(&ack), sizes.acknowledgement());
+    // Behind 12 B of base header and 4 B of acknowledgement.
+    let telemetry = &ack[BASE_TRANSPORT + 12 + 4..][..42];
+    assert_eq!(telemetry[..2], [0x20, 3 ^ 5]);
+    let port = 6 << 60 | 5_000 << 36 | 10 << 16 | 10_u64;
+    assert_eq!([&telemetry[2..10], &telemetry[10..18]], [port.to_be_bytes(); 2].each_ref());
+    assert_eq!(telemetry[18..], [0; 24]);
+}
+
+#[test]
+fn a_read_request_is_an_address_and_nothing_else() {
+    // RETH, 16 B, is the request's payload; nothing is left to fill up.
+    let request = packet(PacketKind::Data, flags::READ_REQUEST | flags::FIRST | flags::LAST, 16);
+    let octets = packet_octets(request, None, &roce(RoceVersion::V2));
+    assert_eq!(on_the_wire(&octets), RoceSizes::new(RoceVersion::V2, true).first_overhead());
+    assert_eq!(octets[BASE_TRANSPORT..][..2], [0x0c, 0]);
+}
+
+/// AtomicETH, 28 B, is the request's payload; what comes back is the word of 8 B behind AETH.
+#[test]
+fn an_atomic_operation_is_a_request_and_a_word() {
+    let both = flags::FIRST | flags::LAST;
+    let octets = |flags, payload| packet_octets(packet(PacketKind::Data, flags, payload), None, &roce(RoceVersion::V2));
+    let sizes = RoceSizes::new(RoceVersion::V2, true);
+    let request = octets(flags::READ_REQUEST | both, 28);
+    assert_eq!(on_the_wire(&request), sizes.middle_overhead() + 28);
+    assert_eq!(request[BASE_TRANSPORT], 0x14);
+    let answer = octets(flags::READ_REQUEST | flags::READ | both, 8);
+    assert_eq!(on_the_wire(&answer), sizes.read_edge_overhead() + 8);
+    assert_eq!(answer[BASE_TRANSPORT], 0x12);
+}
+
+#[test]
+fn every_tcp_frame_is_as_long_as_the_simulation_reckons() {
+    let block = |start| ByteRange { start, end: start + 10 };
+    for payload in [1, 1448, 4448] {
+        let octets = packet_octets(packet(PacketKind::Data, 0, payload), None, &tcp());
+        assert_eq!(on_the_wire(&octets), tcp_wire_bytes(true, payload, 0));
+    }
+    for count in 0..=3 {
+        let mut blocks = SackBlocks::default();
+        (0..count).for_each(|place| blocks[place] = block(100 * place as u64));
+        let side = (count > 0).then_some(blocks);
+        let octets = packet_octets(packet(PacketKind::Ack, 0, 0), side, &tcp());
+        assert_eq!(on_the_wire(&octets), tcp_wire_bytes(true, 0, count as u32));
+    }
+}
+
+#[test]
+fn an_ack_names_the_last_packet_that_arrived_and_a_nak_the_one_that_is_missing() {
+    // Packets 0-15 are there; 16 is expected.
+    let answer = |kind| Packet { word: 16, ..packet(kind, 0, 0) };
+    assert_eq!(numbers(answer(PacketKind::Ack)).1, 15);
+    assert_eq!(numbers(answer(PacketKind::Nak)).1, 16);
+    // Numbers have 24 bits: before 0 comes 2^24 - 1.
+    assert_eq!(numbers(packet(PacketKind::Ack, 0, 0)).1, (1 << 24) - 1);
+}
+
+#[test]
+fn only_a_congestion_notification_says_that_there_is_congestion_behind() {
+    // FECN and BECN are the two highest bits beside the queue pair: 1, the other end of 0, after 16 reserved ones.
+    assert_eq!(numbers(packet(PacketKind::Cnp, 0, 0)), (0x4000_0011, 0));
+    assert_eq!(numbers(packet(PacketKind::Data, 0, 4)).0, 0x11);
+}
+
+#[test]
+fn the_ecn_bits_of_ipv4_distinguish_capable_from_marked() {
+    let ecn = |flags| packet_octets(packet(PacketKind::Data, flags, 4), None, &roce(RoceVersion::V2))[19];
+    // Not-ECT, ECT(0), CE (RFC 3168, section 5).
+    assert_eq!(ecn(0), 0b00);
+    assert_eq!(ecn(flags::ECN_CAPABLE), 0b10);
+    assert_eq!(ecn(flags::ECN_CAPABLE | flags::CONGESTION), 0b11);
+}
+
+#[test]
+fn a_pfc_frame_has_a_vector_and_eight_times() {
+    let octets = pause_octets(FlowControl::Pfc(Pfc::default()), 0b1001, 0b1000, 0xffff);
+    let mut expected = vec![0x01, 0x80, 0xc2, 0, 0, 1, 0x02, 0, 0, 0, 0, 1, 0x88, 0x08, 0x01, 0x01];
+    // Priorities 0 and 3 are meant; 3 stops, 0 goes on.
+    expected.extend([0, 0b1001]);
+    expected.extend([0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0]);
+    expected.resize(60, 0);
+    assert_eq!(octets, expected);
+}
+
+#[test]
+fn a_pause_frame_has_one_time() {
+    let check = |stop, quanta, time: [u8; 2]| {
+        let octets = pause_octets(FlowControl::GlobalPause(GlobalPause::default()), 0xff, stop, quanta);
+        assert_eq!(octets[12..18], [0x88, 0x08, 0x00, 0x01, time[0], time[1]]);
+        assert_eq!(octets.len(), 60);
+    };
+    check(0xff, 0x1234, [0x12, 0x34]);
+    check(0, 0, [0, 0]);
+}
+
+#[test]
+fn a_capture_file_is_a_section_an_interface_and_a_block_per_frame() {
+    let frame = CapturedFrame {
+        time: Time::from_ps(0x0123_4567_89ab),
+        ..captured(Captured::Pause(PauseFrame { enable: 1, stop: 1, quanta: 1 }))
+    };
+    let mut file = Vec::new();
+    pcapng::begin(&mut file, "host1", None).unwrap();
+    pcapng::frame(&mut file, &frame, &SimParams::default(), None).unwrap();
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+    // Type 4, length 4, body, length 4. Section: 16. Interface: 8, name 4 + 8, resolution 4 + 4, end 4.
+    let (section, interface) = (12 + 16, 12 + 8 + 12 + 8 + 4);
+    assert_eq!((word(0), word(4)), (0x0a0d_0d0a, section as u32));
+    assert_eq!((word(section), word(section + 4)), (1, interface as u32));
+    // Frame: five words, 60 octets, flags 4 + 4, end 4.
+    let block = section + interface;
+    assert_eq!((word(block), word(block + 4)), (6, 12 + 20 + 60 + 8 + 4));
+    assert_eq!((word(block + 12), word(block + 16)), (0x0123, 0x4567_89ab));
+    // Outbound.
+    assert_eq!(word(block + 8 + 20 + 60 + 4), 2);
+    assert_eq!(file.len(), block + 12 + 20 + 60 + 8 + 4);
+}
+
+#[test]
+fn a_snap_length_keeps_the_first_bytes_of_a_frame_and_its_length() {
+    let frame = captured(Captured::Pause(PauseFrame { enable: 1, stop: 1, quanta: 1 }));
+    let octets = super::octets(&frame, &SimParams::default());
+    // What is longer than the frame keeps all of it.
+    for (snap_length, kept) in [(17, 17), (60, 60), (128, 60)] {
+        let mut file = Vec::new();
+        pcapng::begin(&mut file, "host1", Some(snap_length)).unwrap();
+        let block = file.len();
+        pcapng::frame(&mut file, &frame, &SimParams::default(), Some(snap_length)).unwrap();
+        let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+        // The field of the interface, behind its type, its length, the link type and two reserved octets.
+        assert_eq!(word(28 + 12), snap_length);
+        assert_eq!((word(block + 20), word(block + 24)), (kept as u32, 60), "kept, and of how much");
+        assert_eq!(file[block + 28..block + 28 + kept], octets[..kept]);
+        assert_eq!(word(block + 4) as usize, 12 + 20 + kept.next_multiple_of(4) + 8 + 4);
+        assert_eq!(file.len(), block + word(block + 4) as usize);
+    }
+}

@@ -1,0 +1,71 @@
+//! Hints about memory, to the processor and to the kernel. They change how long a run takes, never what it yields.
+
+use std::ops::Range;
+
+/// Cache line [B].
+const LINE: usize = 64;
+
+/// Begins to fetch the first `bytes` of an element. Any index will do.
+#[inline(always)]
+pub fn prefetch<T>(elements: &[T], index: usize, bytes: usize) {
+    let address = elements.as_ptr().wrapping_add(index).cast::<i8>();
+    (0..bytes.div_ceil(LINE)).for_each(|line| prefetch_line(address.wrapping_add(line * LINE)));
+    if align_of::<T>() < LINE {
+        prefetch_line(address.wrapping_add(bytes - 1));
+    }
+}
+
+/// Begins to fetch some cache lines of an element that is aligned to them. Any index will do.
+#[inline(always)]
+pub fn prefetch_lines<T>(elements: &[T], index: usize, lines: Range<usize>) {
+    const { assert!(align_of::<T>().is_multiple_of(LINE), "an element begins with a cache line") };
+    let address = elements.as_ptr().wrapping_add(index).cast::<i8>();
+    lines.for_each(|line| prefetch_line(address.wrapping_add(line * LINE)));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+#[allow(unsafe_code)]
+fn prefetch_line(address: *const i8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a prefetch of any address, mapped or not, changes nothing that a program can see, and never faults.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn prefetch_line(_: *const i8) {}
+
+/// Asks the kernel for huge pages under all that a large vector has room for, and to move what is there into them:
+/// what is read at random then rarely misses the processor's table of pages.
+pub fn prefer_huge_pages<T>(elements: &Vec<T>) {
+    const HUGE: usize = 2 << 20;
+    let first = elements.as_ptr() as usize;
+    let start = first.next_multiple_of(HUGE);
+    let whole = |length: usize| (first + length * size_of::<T>()).saturating_sub(start) / HUGE * HUGE;
+    let (room, used) = (whole(elements.capacity()), whole(elements.len()));
+    if room > 0 {
+        advise(start, room, HUGE_PAGES);
+    }
+    if used > 0 {
+        advise(start, used, COLLAPSE);
+    }
+}
+
+/// `MADV_HUGEPAGE` of Linux.
+const HUGE_PAGES: i32 = 14;
+/// `MADV_COLLAPSE` of Linux 6.1; others know nothing of it.
+const COLLAPSE: i32 = 25;
+
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn advise(start: usize, length: usize, advice: i32) {
+    // SAFETY: declared as `madvise(2)` is.
+    unsafe extern "C" {
+        fn madvise(start: usize, length: usize, advice: i32) -> i32;
+    }
+    // SAFETY: both kinds of advice keep what the memory holds, and an error means that nothing was done.
+    let _ = unsafe { madvise(start, length, advice) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise(_: usize, _: usize, _: i32) {}

@@ -1,0 +1,336 @@
+//! Packets and the slab that holds them.
+//!
+//! A packet travels as one Ethernet frame. It fills one cache line; what only a few packets need (SACK
+//! blocks, telemetry) lies in a side slab. A packet is in exactly one place: a queue, the wire, or a host.
+
+use etherweave_kernel::indices::{EndpointIndex, PortIndex};
+use etherweave_kernel::{IndexVec, LocalIndex};
+use etherweave_primitives::Time;
+use etherweave_routing::RoutedPacket;
+use etherweave_transport::SackBlocks;
+use etherweave_transport::telemetry::PathTelemetry;
+
+use crate::frame::size::PREAMBLE_AND_GAP;
+use crate::memory::{prefer_huge_pages, prefetch};
+
+etherweave_kernel::local_index! { Handle: "A packet." }
+
+/// No packet.
+pub const NO_PACKET: Handle = Handle::NONE;
+/// No SACK blocks.
+pub const NO_SIDE: u32 = u32::MAX;
+
+/// What a packet is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum PacketKind {
+    /// Bytes of a message stream: RoCE SEND, WRITE or READ response; TCP segment.
+    Data,
+    /// RoCE acknowledgement or pure TCP ACK.
+    Ack,
+    /// RoCE negative acknowledgement: packet sequence error.
+    Nak,
+    /// DCQCN congestion notification.
+    Cnp,
+    /// Not on the wire: informs the receiver where a message will end (see [`crate::host`]).
+    Announcement,
+}
+
+impl PacketKind {
+    /// All, by number.
+    pub const ALL: [PacketKind; 5] =
+        [PacketKind::Data, PacketKind::Ack, PacketKind::Nak, PacketKind::Cnp, PacketKind::Announcement];
+}
+
+/// Bits of [`Packet::flags`].
+pub mod flags {
+    /// The packet may be marked.
+    pub const ECN_CAPABLE: u8 = 1;
+    /// The packet was marked.
+    pub const CONGESTION: u8 = 2;
+    /// RoCE: first of a message.
+    pub const FIRST: u8 = 4;
+    /// TCP: the sender reduced its window (CWR). TCP has no use for [`FIRST`], whose bit it is.
+    pub const WINDOW_REDUCED: u8 = FIRST;
+    /// RoCE: last of a message.
+    pub const LAST: u8 = 8;
+    /// Sent before.
+    pub const RETRANSMISSION: u8 = 16;
+    /// TCP, and an acknowledgement of RoCE: echo of a mark.
+    pub const ECN_ECHO: u8 = 32;
+    /// RoCE: the message is an RDMA READ request. Data have no use for [`ECN_ECHO`], whose bit it is.
+    pub const READ_REQUEST: u8 = ECN_ECHO;
+    /// RoCE: the message is an RDMA READ response.
+    pub const READ: u8 = 64;
+}
+
+/// One packet. 64 bytes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Packet {
+    /// The one behind it in a queue.
+    pub next: Handle,
+    /// Receiving endpoint, numbered in its shard.
+    pub endpoint: EndpointIndex,
+    /// Where in the route table the next egress port stands.
+    pub route: u32,
+    /// Local ingress port of the packet at this switch; at its host, the egress port at the first switch.
+    pub ingress: PortIndex,
+    /// First byte's place in the stream.
+    pub offset: u64,
+    /// ACK: everything below is there. Announcement: end of the message in the stream.
+    pub acknowledged: u64,
+    /// When it was first sent; an ACK echoes it. Announcement: message word.
+    pub sent: Time,
+    /// Bytes on the wire, with preamble and gap [B].
+    pub wire: u32,
+    /// Bytes of the stream that it carries [B].
+    pub payload: u32,
+    /// TCP receive window [B]; RoCE packet sequence number; announcement: tag.
+    pub word: u32,
+    /// SACK blocks and telemetry in the side slab, or [`NO_SIDE`].
+    pub side: u32,
+    /// Number in the run of the connection end that sends it.
+    pub sender: u32,
+    /// What it is.
+    pub kind: PacketKind,
+    /// What PFC pauses.
+    pub priority: u8,
+    /// See [`flags`].
+    pub flags: u8,
+    /// Whether it has bit errors: its frame check sequence is wrong.
+    pub is_damaged: bool,
+}
+
+impl Packet {
+    /// What its frame takes of a memory: preamble and gap are on the wire only [B].
+    #[inline]
+    pub fn stored(&self) -> u32 {
+        self.wire - PREAMBLE_AND_GAP
+    }
+
+    /// Whether all bits of `flag` are set.
+    pub fn has(&self, flag: u8) -> bool {
+        self.flags & flag == flag
+    }
+}
+
+/// What a packet carries where switches decide packet by packet.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct PacketRoute {
+    /// For the routing.
+    pub routed: RoutedPacket,
+    /// The port by which it leaves the switch where it is, numbered in the shard.
+    pub egress: PortIndex,
+    /// The priority of channel 0.
+    pub base: u8,
+    /// The channel of the link that it takes next.
+    pub channel: u8,
+}
+
+impl PacketRoute {
+    /// The priority with which the packet takes the next link.
+    #[inline]
+    pub fn next_priority(&self) -> u8 {
+        self.base + self.channel
+    }
+}
+
+/// All packets of a shard.
+#[derive(Default)]
+pub struct Packets {
+    slots: IndexVec<Handle, Packet>,
+    free: Vec<Handle>,
+    /// By handle, where packets are routed one by one; otherwise empty.
+    routes: IndexVec<Handle, PacketRoute>,
+    /// When the last byte of each packet is in the node where it is, by handle; empty where nothing is asserted.
+    tails: IndexVec<Handle, Time>,
+    sides: Vec<SackBlocks>,
+    sides_free: Vec<u32>,
+    /// By place in the side slab, where switches write telemetry; otherwise empty.
+    paths: Vec<PathTelemetry>,
+}
+
+impl Packets {
+    /// Puts a packet in.
+    #[inline]
+    pub fn insert(&mut self, packet: Packet) -> Handle {
+        let handle = match self.free.pop() {
+            Some(handle) => {
+                self.slots[handle] = packet;
+                handle
+            }
+            None => self.grow(packet),
+        };
+        if cfg!(debug_assertions) {
+            self.set_tail(handle, Time::ZERO);
+        }
+        handle
+    }
+
+    /// Notes when the last byte of a packet is in the node where it is: of one that is made there, from the start.
+    pub fn set_tail(&mut self, handle: Handle, time: Time) {
+        self.tails.resize(self.slots.len(), Time::ZERO);
+        self.tails[handle] = time;
+    }
+
+    /// When the last byte of a packet is in the node where it is; counted where debug assertions are on.
+    pub fn tail(&self, handle: Handle) -> Time {
+        self.tails.get(handle).copied().unwrap_or_default()
+    }
+
+    /// Makes room for so many packets.
+    pub fn reserve(&mut self, packets: usize) {
+        self.slots.reserve_exact(packets.saturating_sub(self.slots.len()));
+        prefer_huge_pages(&self.slots);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, packet: Packet) -> Handle {
+        let is_full = self.slots.len() == self.slots.capacity();
+        let handle = self.slots.push(packet);
+        if is_full {
+            prefer_huge_pages(&self.slots);
+        }
+        handle
+    }
+
+    /// Takes a packet out. Its side entry, if any, is the caller's.
+    #[inline]
+    pub fn remove(&mut self, handle: Handle) -> Packet {
+        self.free.push(handle);
+        self.slots[handle]
+    }
+
+    /// Exchanges two packets, with what they carry for their routing.
+    pub fn swap(&mut self, handle: Handle, other: Handle) {
+        (self.slots[handle], self.slots[other]) = (self.slots[other], self.slots[handle]);
+        let routes = [handle, other].map(|handle| self.routes.get(handle).copied());
+        if let [Some(route), Some(other_route)] = routes {
+            (self.routes[handle], self.routes[other]) = (other_route, route);
+        }
+    }
+
+    /// What a packet carries for its routing.
+    #[inline]
+    pub fn route(&self, handle: Handle) -> &PacketRoute {
+        &self.routes[handle]
+    }
+
+    /// The same; an announcement, which no switch sees, may have none.
+    pub fn route_if_any(&self, handle: Handle) -> PacketRoute {
+        self.routes.get(handle).copied().unwrap_or_default()
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn route_mut(&mut self, handle: Handle) -> &mut PacketRoute {
+        &mut self.routes[handle]
+    }
+
+    /// Gives a packet what its routing needs.
+    pub fn set_route(&mut self, handle: Handle, route: PacketRoute) {
+        if self.routes.len() < self.slots.len() {
+            self.routes.resize(self.slots.len(), PacketRoute::default());
+        }
+        self.routes[handle] = route;
+    }
+
+    /// Begins to fetch a packet, if there is one of that name.
+    #[inline]
+    pub fn prefetch(&self, handle: Handle) {
+        prefetch(&self.slots, handle.place(), size_of::<Packet>());
+    }
+
+    /// A packet, if there is one of that name.
+    #[inline]
+    pub fn get(&self, handle: Handle) -> Option<&Packet> {
+        self.slots.get(handle)
+    }
+
+    /// Puts SACK blocks in the side slab.
+    pub fn insert_side(&mut self, blocks: SackBlocks) -> u32 {
+        match self.sides_free.pop() {
+            Some(side) => {
+                self.sides[side as usize] = blocks;
+                side
+            }
+            None => {
+                self.sides.push(blocks);
+                (self.sides.len() - 1) as u32
+            }
+        }
+    }
+
+    /// What switches have written into a packet with this side entry.
+    pub fn path(&self, side: u32) -> Option<&PathTelemetry> {
+        self.paths.get(side as usize)
+    }
+
+    /// Gives a side entry telemetry.
+    pub fn set_path(&mut self, side: u32, path: PathTelemetry) {
+        if self.paths.len() < self.sides.len() {
+            self.paths.resize(self.sides.len(), PathTelemetry::default());
+        }
+        self.paths[side as usize] = path;
+    }
+
+    /// What switches have written into a packet, to be changed. The first one makes a side entry.
+    pub fn path_mut(&mut self, handle: Handle) -> &mut PathTelemetry {
+        if self.slots[handle].side == NO_SIDE {
+            let side = self.insert_side(SackBlocks::default());
+            self.set_path(side, PathTelemetry::default());
+            self.slots[handle].side = side;
+        }
+        &mut self.paths[self.slots[handle].side as usize]
+    }
+
+    /// SACK blocks in the side slab, to be changed.
+    pub fn side_mut(&mut self, side: u32) -> &mut SackBlocks {
+        &mut self.sides[side as usize]
+    }
+
+    /// SACK blocks in the side slab.
+    pub fn side(&self, side: u32) -> Option<SackBlocks> {
+        (side != NO_SIDE).then(|| self.sides[side as usize])
+    }
+
+    /// Takes SACK blocks out of the side slab.
+    pub fn remove_side(&mut self, side: u32) -> Option<SackBlocks> {
+        (side != NO_SIDE).then(|| {
+            self.sides_free.push(side);
+            self.sides[side as usize]
+        })
+    }
+
+    /// The largest number of packets that ever existed at once.
+    pub fn capacity_used(&self) -> usize {
+        self.slots.len()
+    }
+}
+
+impl std::ops::Index<Handle> for Packets {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, handle: Handle) -> &Packet {
+        &self.slots[handle]
+    }
+}
+
+impl std::ops::IndexMut<Handle> for Packets {
+    #[inline]
+    fn index_mut(&mut self, handle: Handle) -> &mut Packet {
+        &mut self.slots[handle]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_one_cache_line() {
+        assert_eq!(size_of::<Packet>(), 64);
+    }
+}

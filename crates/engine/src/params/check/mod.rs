@@ -1,0 +1,137 @@
+//! Consistency of values: rejected are values that would silently change the physics, and options that cannot take
+//! effect. Properties of the hardware (such as processor costs under RoCE) may be given although the chosen protocol
+//! does not use them, so that scenarios can differ in one line.
+
+mod host;
+mod network;
+mod transport;
+
+use std::fmt::Display;
+
+use etherweave_primitives::{Bytes, Duration, InputErrors};
+use etherweave_transport::params::{Checked, RATES, check_timer, require, require_within};
+
+use super::{FlowControl, LowPowerIdleTimes, SimParams, TokenBucket};
+
+/// Longest delay of a link, a switch, a NIC or a processor: a slip of the unit, beyond it. Sums of a run's
+/// times stay far below the 213 days that a clock of picoseconds counts.
+const DELAY_MAX: Duration = Duration::from_ms(1_000);
+/// Sizes of buffers are 32 bits wide.
+const BUFFER_MAX: Bytes = Bytes::new((1 << 32) - 1);
+
+/// Rejects inconsistent parameters.
+///
+/// # Errors
+/// Every mistake that does not follow from another.
+pub fn check(params: &SimParams) -> Result<(), InputErrors> {
+    // First: the others depend on the largest frame.
+    transport::check(&params.transport, params.switch.ecn.as_ref())?;
+    let mut errors = InputErrors::default();
+    network::check(params, &mut errors);
+    host::check(params, &mut errors);
+    errors.into_result()
+}
+
+/// Rejects a shaper that could not let the largest frame go, `frame` on the wire.
+fn check_shaper(key: &str, shaper: Option<&TokenBucket>, frame: Bytes) -> Checked {
+    let Some(TokenBucket { rate, burst }) = shaper else { return Ok(()) };
+    require_within(RATES, &format!("{key}.rate"), *rate)?;
+    let least = format!("at least the largest frame, {frame}");
+    require(*burst >= frame, &format!("{key}.burst"), burst, least)?;
+    require(*burst <= BUFFER_MAX, &format!("{key}.burst"), burst, "less than 4GiB")
+}
+
+/// Rejects times of a sleeping transmitter beyond all reason, and beside credits, which return without frames.
+fn check_low_power_idle(key: &str, idle: Option<&LowPowerIdleTimes>, flow_control: &FlowControl) -> Checked {
+    let Some(LowPowerIdleTimes { after, sleep, wake }) = idle else { return Ok(()) };
+    check_delay(&format!("{key}.after"), *after)?;
+    check_delay(&format!("{key}.sleep"), *sleep)?;
+    check_delay(&format!("{key}.wake"), *wake)?;
+    let has_credits = matches!(flow_control, FlowControl::Credits(_));
+    let expected = "none with flow_control.credits: credits return without frames, which no link wakes for";
+    require(!has_credits, key, "times of low-power idle", expected)
+}
+
+/// Rejects a delay beyond all reason.
+fn check_delay(key: &str, delay: Duration) -> Checked {
+    require(delay <= DELAY_MAX, key, delay, format!("at most {DELAY_MAX}"))
+}
+
+/// Rejects an option that is set to something else than its default where nothing reads it.
+fn require_effect<T: Display + PartialEq>(is_read: bool, key: &str, value: T, default: T, why: &str) -> Checked {
+    let expected = format!("{default}, the default: nothing here {why}, so that it cannot take effect");
+    require(is_read || value == default, key, value, expected)
+}
+
+/// Whether anything pauses anything.
+fn has_pauses(params: &SimParams) -> bool {
+    matches!(params.flow_control, FlowControl::GlobalPause(_) | FlowControl::Pfc(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Dcqcn, EcnMarking, MarkAt, RoceParams, Transport};
+    use super::*;
+    use etherweave_transport::tcp::TcpParams;
+
+    fn rejected(change: impl FnOnce(&mut SimParams)) -> String {
+        let mut params = SimParams::default();
+        change(&mut params);
+        let errors = check(&params).expect_err("it is rejected");
+        errors.iter().map(|error| error.key.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn defaults_are_valid_for_both_transports() {
+        assert_eq!(check(&SimParams::default()), Ok(()));
+        let tcp = Transport::Tcp(TcpParams::default());
+        assert_eq!(check(&SimParams { transport: tcp, ..SimParams::default() }), Ok(()));
+    }
+
+    #[test]
+    fn independent_mistakes_are_reported_together() {
+        let several = rejected(|params| {
+            params.nic.xon = Bytes::new(1 << 20);
+            params.ets.weights = [50, 49, 0, 0, 0, 0, 0, 0];
+            params.host.timer_slack = Duration::from_ms(2_000);
+        });
+        assert_eq!(several, "ets.weights, nic.xon, host.timer_slack");
+    }
+
+    #[test]
+    fn links_sleep_only_where_credits_need_no_frames() {
+        let idle = |wake| {
+            let (after, sleep) = (Duration::ZERO, Duration::from_us(3));
+            Some(LowPowerIdleTimes { after, sleep, wake })
+        };
+        assert_eq!(
+            rejected(|params| params.nic.low_power_idle = idle(Duration::from_ms(2_000))),
+            "nic.low_power_idle.wake"
+        );
+        let both = rejected(|params| {
+            params.flow_control = FlowControl::Credits(Default::default());
+            params.switch.low_power_idle = idle(Duration::from_us(5));
+            params.nic.low_power_idle = idle(Duration::from_us(5));
+        });
+        assert_eq!(both, "switch.low_power_idle, nic.low_power_idle");
+    }
+
+    #[test]
+    fn what_would_silently_change_the_physics_is_rejected() {
+        assert_eq!(rejected(|params| params.nic.xon = Bytes::new(1 << 20)), "nic.xon");
+        assert_eq!(rejected(|params| params.switch.headroom = Some(Bytes::new(17 << 20))), "switch.headroom");
+        assert_eq!(rejected(|params| params.ets.weights = [50, 49, 0, 0, 0, 0, 0, 0]), "ets.weights");
+        assert_eq!(rejected(|params| params.switch.xon_offset = Bytes::new(1 << 30)), "switch.xon_offset");
+        let still = Dcqcn { dce_tcp_rtt: Duration::ZERO, ..Dcqcn::default() };
+        let roce = RoceParams { dcqcn: Some(still), ..RoceParams::default() };
+        let ecn =
+            EcnMarking { queue_min: Bytes::new(1), queue_max: Bytes::new(2), share_max: 1.0, mark_at: MarkAt::Dequeue };
+        let endless = rejected(|params| {
+            params.switch.ecn = Some(ecn);
+            params.transport = Transport::Roce(roce);
+        });
+        assert_eq!(endless, "transport.roce.dcqcn.dce_tcp_rtt");
+        let roce = RoceParams { dcqcn: Some(Default::default()), ..RoceParams::default() };
+        assert_eq!(rejected(|params| params.transport = Transport::Roce(roce)), "transport.roce.dcqcn");
+    }
+}

@@ -1,0 +1,341 @@
+//! Host parameters: NIC, processor, operating system, MPI library.
+//!
+//! Times of the two paths come from `etherweave calibrate`, which fits them to point-to-point figures only.
+
+use etherweave_primitives::{BitRate, Bytes, Duration, Purpose, Stream};
+
+use super::{
+    CommandStall, CoreParams, LowPowerIdleTimes, Noise, Pcie, ReceiveParams, SharedMemoryParams, TokenBucket,
+    TransmitParams,
+};
+
+/// A NIC.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NicParams {
+    /// Receive buffer between wire and host memory.
+    pub receive_buffer: Bytes,
+    /// Occupancy at which the NIC pauses its switch, if flow control is on.
+    pub xoff: Bytes,
+    /// Occupancy at which it lets the switch go on.
+    pub xon: Bytes,
+    /// Rate at which received packets reach host memory, where `pcie` does not give it.
+    pub drain_rate: BitRate,
+    /// The bus to host memory. Absent: `drain_rate`, whatever is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pcie: Option<Pcie>,
+    /// Extra drain time of a packet whose connection is not that of the packet before.
+    pub context_switch: Duration,
+    /// From doorbell to first bit.
+    pub transmit_latency: Duration,
+    /// From last bit to host memory.
+    pub receive_latency: Duration,
+    /// Stops of reception for commands to the firmware, an assumption for experiments. Absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_stall: Option<CommandStall>,
+    /// What slows the host below the rate of its link. Absent: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<TokenBucket>,
+    /// How long its transmitter takes to sleep and to wake. Absent: it never sleeps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_power_idle: Option<LowPowerIdleTimes>,
+    /// How far clocks of NICs may lie from their nominal rate [ppm], 0..=1000: each sends slower than its link by a
+    /// part that is drawn, up to twice this one. Ethernet allows 100. Default 0.
+    pub clock_ppm: u32,
+}
+
+impl Default for NicParams {
+    fn default() -> Self {
+        NicParams {
+            receive_buffer: Bytes::new(262_016),
+            xoff: Bytes::new(131_072),
+            xon: Bytes::new(98_304),
+            drain_rate: BitRate::from_bps(107_000_000_000),
+            pcie: None,
+            context_switch: Duration::from_ns(25),
+            transmit_latency: Duration::from_ns(216),
+            receive_latency: Duration::from_ns(200),
+            command_stall: None,
+            shaper: None,
+            low_power_idle: None,
+            clock_ppm: 0,
+        }
+    }
+}
+
+impl NicParams {
+    /// The rate at which a NIC sends into a link.
+    pub fn clocked(&self, rate: BitRate, seed: u64, host: u32) -> BitRate {
+        /// Hosts of this purpose stand above those that draw noise.
+        const CLOCKS: u64 = 1 << 41;
+        if self.clock_ppm == 0 {
+            return rate;
+        }
+        let draw = Stream::new(seed, Purpose::HostNoise, CLOCKS | u64::from(host)).bits() >> 32;
+        // In 2^-32 ppm, so that all is whole numbers.
+        let slower = 2 * u128::from(self.clock_ppm) * u128::from(draw);
+        let less = u128::from(rate.as_bps()) * slower / (1_000_000 << 32);
+        BitRate::from_bps(rate.as_bps() - less as u64)
+    }
+}
+
+/// Processor time of the kernel TCP path.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CpuCosts {
+    /// A send call, without its bytes.
+    pub send_call: Duration,
+    /// A receive call, without its bytes.
+    pub receive_call: Duration,
+    /// Copying 1 KiB from user to kernel, and all that grows with bytes sent.
+    pub send_per_kib: Duration,
+    /// Copying 1 KiB from kernel to user, and all that grows with bytes received by the thread.
+    pub receive_per_kib: Duration,
+    /// Interrupt side: one received frame.
+    pub receive_frame: Duration,
+    /// Interrupt side: one batch of frames (poll, merge, TCP, wake-up).
+    pub receive_batch: Duration,
+    /// Interrupt side: one acknowledgement.
+    pub acknowledgement: Duration,
+    /// From the interrupt, which `host.receive.moderation` delays, to its handler: wake from idle.
+    pub interrupt: Duration,
+    /// Largest segment that is handed to the NIC to cut (TSO), and largest batch that is merged (GRO).
+    pub offload: Bytes,
+    /// Most frames that are merged. Absent: as many as a batch has (Linux from 3.13 on). Before, a merged segment had
+    /// 17 fragments of a page at most: 8 frames of two pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge_frames: Option<u32>,
+}
+
+impl Default for CpuCosts {
+    fn default() -> Self {
+        CpuCosts {
+            send_call: Duration::from_ns(2_000),
+            receive_call: Duration::from_ns(1_500),
+            send_per_kib: Duration::from_ns(230),
+            receive_per_kib: Duration::from_ns(260),
+            receive_frame: Duration::from_ns(200),
+            receive_batch: Duration::from_ns(1_200),
+            acknowledgement: Duration::from_ns(500),
+            interrupt: Duration::from_ns(7_767),
+            offload: Bytes::new(65_536),
+            merge_frames: None,
+        }
+    }
+}
+
+/// The MPI library over one transport.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MpiParams {
+    /// Processor time to post a send.
+    pub send_overhead: Duration,
+    /// Processor time to post a receive.
+    pub receive_overhead: Duration,
+    /// Processor time to handle an arrived message or a completion.
+    pub handling_overhead: Duration,
+    /// Larger messages of non-blocking sends wait for their receiver (rendezvous).
+    pub eager_max: Bytes,
+    /// The same for messages of collectives, which are blocking sends. Absent: `eager_max`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collective_eager_max: Option<Bytes>,
+    /// Largest piece in which an eager message is copied and sent, so that copies at both ends and the wire overlap.
+    /// Absent: the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fragment: Option<Bytes>,
+    /// Copying 1 KiB of an eager message into the library's buffers.
+    pub eager_send_per_kib: Duration,
+    /// Copying 1 KiB of an eager message out of them.
+    pub eager_receive_per_kib: Duration,
+    /// Copying 1 KiB of what a rank sends to itself, all copies together.
+    pub self_per_kib: Duration,
+    /// Envelope of every message on the wire.
+    pub header: Bytes,
+}
+
+impl MpiParams {
+    /// On reliable connections; what a release of UCX does is in its profile.
+    pub fn roce() -> Self {
+        MpiParams {
+            send_overhead: Duration::from_ns(120),
+            receive_overhead: Duration::from_ns(60),
+            handling_overhead: Duration::from_ns(120),
+            eager_max: Bytes::new(8 << 10),
+            collective_eager_max: None,
+            fragment: None,
+            eager_send_per_kib: Duration::ZERO,
+            eager_receive_per_kib: Duration::ZERO,
+            self_per_kib: Duration::ZERO,
+            header: Bytes::new(8),
+        }
+    }
+
+    /// The piece of an eager message of `bytes` that follows the first `sent` of them.
+    pub fn piece(&self, bytes: u64, sent: u64) -> u64 {
+        self.fragment.map_or(bytes - sent, |fragment| fragment.get().min(bytes - sent))
+    }
+
+    /// The last piece of an eager message.
+    pub fn last_piece(&self, bytes: u64) -> u64 {
+        self.fragment.map_or(bytes, |fragment| bytes - bytes.saturating_sub(1) / fragment.get() * fragment.get())
+    }
+
+    /// The TCP byte transfer layer of Open MPI; what a release of it does is in its profile.
+    pub fn tcp() -> Self {
+        MpiParams {
+            send_overhead: Duration::from_ns(300),
+            receive_overhead: Duration::from_ns(150),
+            handling_overhead: Duration::from_ns(300),
+            eager_max: Bytes::new(64 << 10),
+            collective_eager_max: None,
+            fragment: None,
+            eager_send_per_kib: Duration::ZERO,
+            eager_receive_per_kib: Duration::ZERO,
+            self_per_kib: Duration::ZERO,
+            header: Bytes::new(64),
+        }
+    }
+}
+
+/// A copy by a core of the testbed, as UCX reckons it: 1 KiB at 5,800 MiB/s (`BCOPY_BW` of `ucp_context.c`).
+pub const UCX_COPY_PER_KIB: Duration = Duration::from_ps(1_000_000_000_000 / (5_800 << 10));
+
+/// From where on rendezvous by READ is faster than an eager message, as UCX estimates it on a link of `rate`
+/// (`ucp_ep_config_calc_rndv_thresh` of `ucp_ep.c`, versions 1.5 to 1.8).
+///
+/// Latency 0.8 us plus 1 ns for each of 48 connections, 40 ns of overhead per operation, 90 ns for a registered buffer
+/// in its cache; rendezvous counts for 1 % less than it takes; of the link, the share of payloads of 4,096 B.
+pub fn ucx_rendezvous_threshold(rate: BitRate) -> Bytes {
+    let [latency, overhead, registration] = [848, 40, 90];
+    let (eager, rendezvous) = (registration + overhead, registration * 2 + latency * 4 + overhead * 3);
+    let wire = rate.serialization_time(Bytes::new(1024 * (4_096 + 82) / 4_096));
+    ucx_threshold([eager, rendezvous], wire)
+}
+
+/// The same between ranks of a host: latency 80 ns, 10 ns of overhead to write and to read a queue (`mm_iface.c`), 400
+/// ns for a copy by `process_vm_readv` (`cma_iface.c`).
+pub fn ucx_single_copy_threshold(single_copy_per_kib: Duration) -> Bytes {
+    let [latency, overhead, single_copy] = [80, 10, 400];
+    ucx_threshold([overhead, latency * 4 + overhead * 2 + single_copy], single_copy_per_kib)
+}
+
+/// Where an eager message that costs the first of `fixed` [ns] and its copy takes as long as one by rendezvous.
+fn ucx_threshold([eager, rendezvous]: [u64; 2], rendezvous_per_kib: Duration) -> Bytes {
+    let ahead_ps = (99 * rendezvous - 100 * eager) * 1000;
+    let behind_ps_per_kib = 100 * UCX_COPY_PER_KIB.as_ps() - 99 * rendezvous_per_kib.as_ps();
+    Bytes::new(ahead_ps * 1024 / behind_ps_per_kib)
+}
+
+impl Default for MpiParams {
+    fn default() -> Self {
+        MpiParams::roce()
+    }
+}
+
+/// Keys of an MPI library in a scenario; absent ones have the values of its transport.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MpiChanges {
+    send_overhead: Option<Duration>,
+    receive_overhead: Option<Duration>,
+    handling_overhead: Option<Duration>,
+    eager_max: Option<Bytes>,
+    collective_eager_max: Option<Bytes>,
+    fragment: Option<Bytes>,
+    eager_send_per_kib: Option<Duration>,
+    eager_receive_per_kib: Option<Duration>,
+    self_per_kib: Option<Duration>,
+    header: Option<Bytes>,
+}
+
+/// Reads changes to the library over TCP: a key that is absent must not fall back on the other transport.
+fn mpi_over_tcp<'de, D: serde::Deserializer<'de>>(source: D) -> Result<MpiParams, D::Error> {
+    let changes: MpiChanges = serde::Deserialize::deserialize(source)?;
+    let before = MpiParams::tcp();
+    Ok(MpiParams {
+        send_overhead: changes.send_overhead.unwrap_or(before.send_overhead),
+        receive_overhead: changes.receive_overhead.unwrap_or(before.receive_overhead),
+        handling_overhead: changes.handling_overhead.unwrap_or(before.handling_overhead),
+        eager_max: changes.eager_max.unwrap_or(before.eager_max),
+        collective_eager_max: changes.collective_eager_max.or(before.collective_eager_max),
+        fragment: changes.fragment.or(before.fragment),
+        eager_send_per_kib: changes.eager_send_per_kib.unwrap_or(before.eager_send_per_kib),
+        eager_receive_per_kib: changes.eager_receive_per_kib.unwrap_or(before.eager_receive_per_kib),
+        self_per_kib: changes.self_per_kib.unwrap_or(before.self_per_kib),
+        header: changes.header.unwrap_or(before.header),
+    })
+}
+
+/// A computer.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostParams {
+    /// Kernel TCP path.
+    pub cpu: CpuCosts,
+    /// Cores that ranks and receive queues share. Absent: each has one of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<CoreParams>,
+    /// What programs may take of it. Absent: enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
+    /// What all cores together copy in memory. Absent: each copies as fast as alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_rate: Option<BitRate>,
+    /// Receive queues of the kernel.
+    pub receive: ReceiveParams,
+    /// Interrupts for what the kernel sends. Absent: what has been sent interrupts nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transmit: Option<TransmitParams>,
+    /// MPI over RoCE.
+    pub mpi_roce: MpiParams,
+    /// MPI over TCP.
+    #[serde(deserialize_with = "mpi_over_tcp")]
+    pub mpi_tcp: MpiParams,
+    /// MPI between ranks of a host.
+    pub shared_memory: SharedMemoryParams,
+    /// How much later than asked a sleeping process wakes (Linux: 50 us for normal threads).
+    pub timer_slack: Duration,
+    /// How much later than its job each rank and each stream starts at most; drawn for each. Default "0s".
+    pub start_jitter: Duration,
+    /// Interruptions of computation by the operating system. Absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
+}
+
+impl Default for HostParams {
+    fn default() -> Self {
+        HostParams {
+            cpu: CpuCosts::default(),
+            cores: None,
+            memory: None,
+            memory_rate: None,
+            receive: ReceiveParams::default(),
+            transmit: None,
+            mpi_roce: MpiParams::roce(),
+            mpi_tcp: MpiParams::tcp(),
+            shared_memory: SharedMemoryParams::default(),
+            timer_slack: Duration::from_us(50),
+            start_jitter: Duration::ZERO,
+            noise: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// (0.99 (2 · 90 + 4 · 848 + 3 · 40) - 90 - 40) ns / (0.1644 - 0.99 / 12.26) ns/B = 3,525 ns / 0.0837 ns/B.
+    #[test]
+    fn the_rendezvous_threshold_is_the_one_of_ucx() {
+        let threshold = ucx_rendezvous_threshold(BitRate::from_gbps(100)).get();
+        assert!((41_500..43_000).contains(&threshold), "{threshold}");
+    }
+
+    /// (0.99 (4 · 80 + 2 · 10 + 400) - 10) ns / (0.1644 - 0.99 / 11.69) ns/B = 723 ns / 0.0797 ns/B.
+    #[test]
+    fn the_threshold_of_single_copies_is_the_one_of_ucx() {
+        let threshold = ucx_single_copy_threshold(SharedMemoryParams::default().single_copy_per_kib).get();
+        assert!((9_000..9_100).contains(&threshold), "{threshold}");
+    }
+}

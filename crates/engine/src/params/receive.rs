@@ -1,0 +1,123 @@
+//! Queues of the kernel's NIC driver, and their interrupt moderation.
+
+use etherweave_primitives::Duration;
+
+/// When the timer of a queue's interrupt starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ModerationTimer {
+    /// Again with every frame: the interrupt comes `period` after the last (mlx5, by default, of what is received).
+    Completion,
+    /// With the first frame: the interrupt comes `period` after it (of what is sent).
+    Event,
+}
+
+/// How long an interrupt waits for more frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModerationProfile {
+    /// At most so long (`rx-usecs` or `tx-usecs` of `ethtool -C`).
+    pub period: Duration,
+    /// At most for so many frames, or segments that are sent, 1 or more (`rx-frames`, `tx-frames`).
+    pub count: u32,
+}
+
+/// Profiles of adaptive moderation.
+pub const PROFILES: usize = 5;
+
+impl ModerationTimer {
+    /// The profiles of adaptive moderation of what is received (Linux, `net_dim`: `NET_DIM_RX_*_PROFILES`).
+    pub fn receive_profiles(self) -> [ModerationProfile; PROFILES] {
+        profiles(match self {
+            ModerationTimer::Completion => [(2, 256), (8, 128), (16, 64), (32, 64), (64, 64)],
+            ModerationTimer::Event => [(1, 256), (8, 256), (64, 256), (128, 256), (256, 256)],
+        })
+    }
+
+    /// Those of what is sent (`NET_DIM_TX_*_PROFILES`).
+    pub fn transmit_profiles(self) -> [ModerationProfile; PROFILES] {
+        profiles(match self {
+            ModerationTimer::Completion => [(5, 128), (8, 64), (16, 32), (32, 32), (64, 32)],
+            ModerationTimer::Event => [(1, 128), (8, 128), (32, 128), (64, 128), (128, 128)],
+        })
+    }
+}
+
+fn profiles(table: [(u64, u32); PROFILES]) -> [ModerationProfile; PROFILES] {
+    table.map(|(micros, count)| ModerationProfile { period: Duration::from_us(micros), count })
+}
+
+/// Interrupt moderation of a queue.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Moderation {
+    /// Every frame raises an interrupt at once.
+    Off {},
+    /// The same profile all the time.
+    Fixed(ModerationProfile),
+    /// The profile follows the load of each queue.
+    Adaptive(AdaptiveParams),
+}
+
+/// Adaptive moderation.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AdaptiveParams {
+    /// The profile of a fresh queue until the first change, 0 to 4. Of what is received: 3 in MLNX_OFED 4.6, 1 in
+    /// Linux; of what is sent: 1 in both.
+    pub start: u8,
+}
+
+impl Default for AdaptiveParams {
+    fn default() -> Self {
+        AdaptiveParams { start: 3 }
+    }
+}
+
+/// Receive queues of a host's kernel, each with an interrupt and a core of its own.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReceiveParams {
+    /// Queues that connections are hashed to, 1 to 128.
+    pub queues: u32,
+    /// Frames that a queue has buffers for; a frame that finds none is dropped (`rx_out_of_buffer`).
+    pub ring: u32,
+    /// When interrupts come.
+    pub moderation: Moderation,
+    /// What starts the timer of the moderation.
+    pub timer: ModerationTimer,
+}
+
+impl ReceiveParams {
+    /// The longest that moderation makes a frame wait.
+    pub fn period_max(&self) -> Duration {
+        match &self.moderation {
+            Moderation::Off {} => Duration::ZERO,
+            Moderation::Fixed(profile) => profile.period,
+            Moderation::Adaptive(_) => self.timer.receive_profiles()[PROFILES - 1].period,
+        }
+    }
+}
+
+impl Default for ReceiveParams {
+    fn default() -> Self {
+        ReceiveParams { queues: 32, ring: 1024, moderation: Moderation::Off {}, timer: ModerationTimer::Completion }
+    }
+}
+
+/// Completions of what the kernel sends, in the queue that shares an interrupt with a receive queue.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TransmitParams {
+    /// When interrupts come, which poll the receive queue too.
+    pub moderation: Moderation,
+    /// What starts the timer of the moderation.
+    pub timer: ModerationTimer,
+}
+
+impl Default for TransmitParams {
+    fn default() -> Self {
+        let moderation = Moderation::Adaptive(AdaptiveParams { start: 1 });
+        TransmitParams { moderation, timer: ModerationTimer::Event }
+    }
+}

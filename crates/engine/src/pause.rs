@@ -1,0 +1,123 @@
+//! Pause frames: how they are sent, what they stop, and for how long.
+//!
+//! One mechanism serves 802.3x and PFC: a frame names priorities and, for each, whether to stop (with a number of
+//! quanta) or to resume (quanta 0). An 802.3x frame names all eight. A pause frame does not wait behind data: it leaves
+//! when the packet that is being sent has left.
+
+use etherweave_kernel::indices::PortIndex;
+use etherweave_primitives::Time;
+
+use crate::Wires;
+use crate::event::Kind;
+use crate::frame::pause::{PauseFrame, priorities};
+use crate::frame::size::pause_wire_bytes;
+
+impl Wires {
+    /// Pauses the priorities of `mask` at the peer of `port`, and schedules the refresh.
+    pub fn pause_peer(&mut self, port: PortIndex, mask: u8) {
+        let quanta = self.constants.pause_quanta;
+        self.send_pause_frame(port, PauseFrame { enable: mask, stop: mask, quanta });
+        let now = self.now;
+        self.ports[port].paused_mut().begin_holding(mask, now);
+        self.schedule_refresh(port, mask);
+    }
+
+    /// Resumes the priorities of `mask` at the peer of `port`.
+    pub fn resume_peer(&mut self, port: PortIndex, mask: u8) {
+        self.send_pause_frame(port, PauseFrame { enable: mask, stop: 0, quanta: 0 });
+        let now = self.now;
+        self.ports[port].paused_mut().end_holding(mask, now);
+    }
+
+    /// Schedules the refresh of a pause: after half its time.
+    fn schedule_refresh(&mut self, port: PortIndex, mask: u8) {
+        let half = self.ports[port].quantum() * u64::from(self.constants.pause_quanta) / 2;
+        self.schedule(half, port, Kind::PauseRefresh, u32::from(mask));
+    }
+
+    fn send_pause_frame(&mut self, port_index: PortIndex, frame: PauseFrame) {
+        let start = self.start_of_pause(port_index, pause_wire_bytes());
+        let port = &self.ports[port_index];
+        let end = start + port.serialization_time(pause_wire_bytes());
+        let (peer, arrival) = (port.peer, end + port.pause_delay());
+        if self.impaired_links.is_cut(peer.link, start, arrival) {
+            return;
+        }
+        let is_damaged = self.impaired_links.is_hit(peer.link, start, pause_wire_bytes());
+        let kind = if is_damaged { Kind::PauseArriveDamaged } else { Kind::PauseArrive };
+        self.post_bits(peer, kind, 0, arrival, frame.pack());
+        self.capture_pause(port_index, start, frame, true);
+    }
+
+    /// A damaged pause frame has arrived: it has no effect.
+    pub fn pause_arrive_damaged(&mut self, port_index: PortIndex, frame: PauseFrame) {
+        let paused = self.ports[port_index].paused_mut();
+        priorities(frame.enable).for_each(|priority| paused.fcs_errors[priority] += 1);
+    }
+
+    fn stop_priority(&mut self, port_index: PortIndex, priority: usize, quanta: u16) {
+        let port = &mut self.ports[port_index];
+        let until = self.now + port.quantum() * u64::from(quanta);
+        let must_expire = port.paused_mut().stop(priority, self.now, until);
+        port.paused_classes = self.constants.classes(port.paused().priorities);
+        if must_expire {
+            self.schedule_at(until, port_index, Kind::PauseExpire, priority as u32);
+        }
+    }
+
+    fn resume_priority(&mut self, port_index: PortIndex, priority: usize) {
+        let port = &mut self.ports[port_index];
+        port.paused_mut().resume(priority, self.now);
+        port.paused_classes = self.constants.classes(port.paused().priorities);
+    }
+
+    /// A refresh is due, and the priorities in `held` are held: sends it if this pause still holds.
+    pub fn pause_refresh(&mut self, port: PortIndex, held: u8) {
+        let half = self.ports[port].quantum() * u64::from(self.constants.pause_quanta) / 2;
+        let is_this_one =
+            priorities(held).all(|priority| self.now.since(self.ports[port].paused().holding_since[priority]) >= half);
+        if held != 0 && is_this_one {
+            let quanta = self.constants.pause_quanta;
+            self.send_pause_frame(port, PauseFrame { enable: held, stop: held, quanta });
+            let paused = self.ports[port].paused_mut();
+            priorities(held).for_each(|priority| paused.tx_packets[priority].refresh += 1);
+            self.schedule_refresh(port, held);
+        }
+    }
+
+    /// A pause frame has arrived and takes effect.
+    pub fn pause_arrive(&mut self, port_index: PortIndex, frame: PauseFrame) {
+        self.capture_pause(port_index, self.now, frame, false);
+        for priority in priorities(frame.enable) {
+            if frame.stop & 1 << priority != 0 {
+                self.stop_priority(port_index, priority, frame.quanta);
+            } else {
+                self.ports[port_index].paused_mut().rx_packets[priority].xon += 1;
+                self.resume_priority(port_index, priority);
+            }
+        }
+    }
+
+    /// A pause may have expired. Whether it has, so that the port may send.
+    pub fn pause_expire(&mut self, port_index: PortIndex, priority: usize) -> bool {
+        match self.ports[port_index].paused_mut().expire(priority, self.now) {
+            None => false,
+            Some(until) if until > self.now => {
+                self.schedule_at(until, port_index, Kind::PauseExpire, priority as u32);
+                false
+            }
+            Some(_) => {
+                self.resume_priority(port_index, priority);
+                true
+            }
+        }
+    }
+
+    /// Adds the pauses that still hold at the end of a run, `held` by this port, to its counters.
+    pub fn settle_pauses(&mut self, port_index: PortIndex, held: u8, end: Time) {
+        let port = &mut self.ports[port_index];
+        if held | port.paused().priorities != 0 {
+            port.paused_mut().settle(end, held);
+        }
+    }
+}

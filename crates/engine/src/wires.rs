@@ -1,0 +1,309 @@
+//! Links and what moves over them: time, events, packets, ports as transmitters, and the way to other shards.
+//!
+//! Switches and hosts own what lies behind their ports, and change wires that they are lent.
+
+use std::sync::Arc;
+
+use etherweave_fluid::Fluid;
+use etherweave_kernel::IndexVec;
+use etherweave_kernel::indices::{HostIndex, PortIndex, SwitchIndex};
+use etherweave_primitives::{ChannelId, Duration, Time};
+use etherweave_topology::LinkClass;
+
+use super::credits::CreditCounters;
+use super::event::{Event, EventKey, Kind, PrefetchHint};
+use super::impaired_link::ImpairedLinks;
+use super::outbox::ShardOutbox;
+use super::port::{Owner, Peer, PeerLink, Port};
+use super::queue::EventQueue;
+use super::totals::ShardTotals;
+use crate::captured_port::CapturedPort;
+use crate::constants::{RouteStart, RunConstants};
+use crate::fingerprint::Fingerprint;
+use crate::losses::ResentData;
+use crate::packet::{Handle, Packet, PacketKind, Packets};
+
+/// See the module.
+pub struct Wires {
+    /// Its number in the run.
+    pub id: u32,
+    /// Time of the present event.
+    pub now: Time,
+    /// Events to come.
+    pub queue: EventQueue,
+    /// Packets on links, in switches and NICs.
+    pub packets: Packets,
+    /// Ports of switches and hosts, as transmitters.
+    pub ports: IndexVec<PortIndex, Port>,
+    /// The channel that each port sends into.
+    pub channels: IndexVec<PortIndex, ChannelId>,
+    /// Credits of the ports, under flow control by credits.
+    pub credits: CreditCounters,
+    /// Parameters and tables of the run.
+    pub constants: Arc<RunConstants>,
+    /// Events for other shards.
+    pub outboxes: Vec<ShardOutbox>,
+    /// Counts of the shard.
+    pub totals: ShardTotals,
+    /// Hash of all arrivals, if it is wanted.
+    pub fingerprint: Option<Fingerprint>,
+    /// Ports whose frames are captured.
+    pub captures: Vec<CapturedPort>,
+    /// Whether departing packets are captured or given telemetry.
+    pub observes_departures: bool,
+    /// Links out of this shard that damage frames, have a shaper or sleep.
+    pub impaired_links: ImpairedLinks,
+    /// Packets that have arrived after they were sent again, where links fail.
+    pub resent: Vec<ResentData>,
+    /// Active connections, in flow-level mode.
+    pub fluid: Option<Box<Fluid>>,
+}
+
+impl Wires {
+    /// Wires without ports, of a shard of `shards`.
+    pub fn new(id: u32, shards: usize, constants: &Arc<RunConstants>) -> Wires {
+        Wires {
+            id,
+            now: Time::ZERO,
+            queue: EventQueue::new(1),
+            packets: Packets::default(),
+            ports: IndexVec::default(),
+            channels: IndexVec::default(),
+            credits: CreditCounters::default(),
+            constants: Arc::clone(constants),
+            outboxes: (0..shards).map(|_| ShardOutbox::default()).collect(),
+            totals: ShardTotals::default(),
+            fingerprint: None,
+            captures: Vec::new(),
+            observes_departures: false,
+            impaired_links: ImpairedLinks::default(),
+            resent: Vec::new(),
+            fluid: None,
+        }
+    }
+
+    /// Whether a port can transmit now; one that is busy will be free later, and be asked again.
+    #[inline(always)]
+    pub fn may_transmit(&mut self, port_index: PortIndex) -> bool {
+        let port = &self.ports[port_index];
+        if port.free_scheduled {
+            return false;
+        }
+        let is_idle = port.busy_until <= self.now;
+        if !is_idle {
+            self.expect_free(port_index);
+        }
+        is_idle
+    }
+
+    /// Sees to it that a busy port is asked for its next packet when it becomes free.
+    #[inline(always)]
+    pub fn expect_free(&mut self, port_index: PortIndex) {
+        let key = self.key(port_index, Kind::TransmitterFree, 0);
+        let port = &mut self.ports[port_index];
+        port.free_scheduled = true;
+        self.queue.push(Event::new(port.busy_until, key, 0));
+    }
+
+    /// Puts a packet on the wire now; if `others_wait`, sees to it that the next one follows.
+    #[inline(always)]
+    pub fn start(&mut self, port_index: PortIndex, handle: Handle, others_wait: bool) {
+        self.start_towards(port_index, handle, others_wait, |routes, packet| routes[packet.route as usize]);
+    }
+
+    /// The same; `egress` gives the port by which the packet leaves the next switch, if routes are known beforehand.
+    #[inline(always)]
+    pub fn start_towards(
+        &mut self,
+        port_index: PortIndex,
+        handle: Handle,
+        others_wait: bool,
+        egress: impl FnOnce(&[PortIndex], &Packet) -> PortIndex,
+    ) {
+        let Packet { wire, priority, .. } = self.packets[handle];
+        let port = &mut self.ports[port_index];
+        debug_assert!(port.busy_until <= self.now, "one packet at a time on a wire");
+        let duration = port.serialization_time(wire);
+        port.busy_until = self.now + duration;
+        debug_assert!(self.packets.tail(handle) <= port.busy_until, "no byte is sent before it is there");
+        let counters = port.counters_mut(usize::from(priority));
+        counters.tx_packets += 1;
+        counters.tx_bytes += u64::from(wire);
+        let (peer, arrival) = (port.peer, self.now + duration.min(port.header_time) + port.delay);
+        self.totals.hops += 1;
+        if self.observes_departures {
+            self.observe_departure(port_index, handle);
+        }
+        if others_wait {
+            self.expect_free(port_index);
+        }
+        let kind = if peer.is_host { Kind::Deliver } else { Kind::Arrive };
+        let key = self.key(peer.port, kind, 0);
+        if peer.link == PeerLink::to_shard(self.id) {
+            self.expect_packet_towards(arrival, key, handle, egress);
+        } else {
+            self.post_over(peer.link, arrival, key, handle);
+        }
+    }
+
+    /// Telemetry and captures of a packet that begins to leave.
+    #[cold]
+    #[inline(never)]
+    fn observe_departure(&mut self, port: PortIndex, handle: Handle) {
+        if self.constants.telemetry_switches > 0 {
+            self.write_telemetry(port, handle);
+        }
+        if !self.captures.is_empty() {
+            self.capture_packet(port, handle, true);
+        }
+    }
+
+    /// Schedules an event of this shard after a delay.
+    #[inline]
+    pub fn schedule(&mut self, delay: Duration, place: PortIndex, kind: Kind, index: u32) {
+        self.schedule_at(self.now + delay, place, kind, index);
+    }
+
+    /// Schedules an event of this shard.
+    #[inline]
+    pub fn schedule_at(&mut self, time: Time, place: PortIndex, kind: Kind, index: u32) {
+        let key = self.key(place, kind, index);
+        self.queue.push(Event::new(time, key, 0));
+    }
+
+    /// Sends a packet to a port that may lie in another shard.
+    #[inline]
+    pub fn post(&mut self, peer: Peer, kind: Kind, index: u32, time: Time, handle: Handle) {
+        let key = self.key(peer.port, kind, index);
+        if peer.link == PeerLink::to_shard(self.id) {
+            self.expect_packet(time, key, handle);
+        } else {
+            self.post_over(peer.link, time, key, handle);
+        }
+    }
+
+    #[inline(never)]
+    fn post_over(&mut self, link: PeerLink, mut time: Time, key: EventKey, handle: Handle) {
+        if key.kind() != Kind::Announce {
+            time += self.wake_link(link);
+            let until = self.tail_leaves(link).max(time);
+            if self.impaired_links.is_cut(link, self.now, until) {
+                return self.lose(link, until, handle);
+            }
+        }
+        let (time, key) = self.cross_link(link, time, key, handle);
+        match self.impaired_links.shard_at(link) {
+            shard if shard == self.id => self.expect_packet(time, key, handle),
+            shard => self.post_remote(shard, time, key, handle),
+        }
+    }
+
+    fn post_remote(&mut self, shard: u32, time: Time, key: EventKey, handle: Handle) {
+        let mut packet = self.packets.remove(handle);
+        let outbox = &mut self.outboxes[shard as usize];
+        if self.constants.packet_routing.is_some() {
+            outbox.routes.push(self.packets.route_if_any(handle));
+        }
+        if let Some(blocks) = self.packets.remove_side(packet.side) {
+            if self.constants.telemetry_switches > 0 {
+                outbox.paths.push(self.packets.path(packet.side).copied().unwrap_or_default());
+            }
+            packet.side = outbox.sides.len() as u32;
+            outbox.sides.push(blocks);
+        }
+        outbox.events.push(Event::new(time, key, outbox.packets.len() as u32));
+        outbox.packets.push(packet);
+    }
+
+    /// Sends an event without a packet.
+    pub fn post_bits(&mut self, peer: Peer, kind: Kind, index: u32, time: Time, bits: u32) {
+        let key = self.key(peer.port, kind, index);
+        match self.impaired_links.shard_at(peer.link) {
+            shard if shard == self.id => self.queue.push(Event::new(time, key, bits)),
+            shard => self.outboxes[shard as usize].events.push(Event::new(time, key, bits)),
+        }
+    }
+
+    /// Schedules an event with a packet, with a hint at what the packet will touch.
+    #[inline(always)]
+    pub fn expect_packet(&mut self, time: Time, key: EventKey, handle: Handle) {
+        self.expect_packet_towards(time, key, handle, |routes, packet| routes[packet.route as usize]);
+    }
+
+    #[inline(always)]
+    fn expect_packet_towards(
+        &mut self,
+        time: Time,
+        key: EventKey,
+        handle: Handle,
+        egress: impl FnOnce(&[PortIndex], &Packet) -> PortIndex,
+    ) {
+        let packet = &self.packets[handle];
+        let hint = match key.kind() {
+            Kind::Arrive if self.constants.packet_routing.is_none() => {
+                PrefetchHint::egress(egress(&self.constants.routes, packet), packet.priority)
+            }
+            Kind::Deliver | Kind::Announce => PrefetchHint::endpoint(packet.endpoint, packet.kind == PacketKind::Data),
+            _ => PrefetchHint::default(),
+        };
+        self.queue.push(Event { time, key, bits: handle.get(), hint });
+    }
+
+    /// The key of an event of the shard.
+    #[inline]
+    pub fn key(&self, place: PortIndex, kind: Kind, index: u32) -> EventKey {
+        EventKey::new(place, kind, index)
+    }
+
+    /// Asserts that every port has sent packets no faster than its rate. Messages of flow-level mode are not sent by
+    /// ports.
+    ///
+    /// # Panics
+    /// When one has.
+    pub fn assert_ports_within_capacity(&self, end: Time) {
+        if self.fluid.is_none() {
+            self.ports.iter().for_each(|port| port.assert_within_capacity(end, self.constants.largest_frame));
+        }
+    }
+
+    /// The switch that a port belongs to.
+    ///
+    /// # Panics
+    /// When it belongs to a host.
+    #[inline]
+    pub fn switch_of_port(&self, port: PortIndex) -> SwitchIndex {
+        match self.ports[port].owner {
+            Owner::Switch(switch) => switch,
+            Owner::Host(_) => unreachable!("a host has no shared buffer"),
+        }
+    }
+
+    /// The host that a port belongs to, if it does.
+    pub fn host_of_port(&self, port: PortIndex) -> Option<HostIndex> {
+        match self.ports[port].owner {
+            Owner::Switch(_) => None,
+            Owner::Host(host) => Some(host),
+        }
+    }
+
+    /// Adds an arrival to the fingerprint of the run, where there is one.
+    #[inline]
+    pub fn note_arrival(&mut self, port: PortIndex, handle: Handle) {
+        if let Some(fingerprint) = &mut self.fingerprint {
+            fingerprint.add(self.now, self.channels[port], &self.packets[handle]);
+        }
+    }
+
+    /// What hosts do for a routing that decides for every packet.
+    ///
+    /// # Panics
+    /// When paths are chosen per flow.
+    pub fn packet_routing(&self) -> &dyn RouteStart {
+        self.constants.packet_routing.as_deref().expect("packets are routed one by one")
+    }
+
+    /// The class of the link of a port.
+    pub fn link_class(&self, port: PortIndex) -> LinkClass {
+        self.constants.link_classes[self.channels[port].index()]
+    }
+}

@@ -1,0 +1,133 @@
+//! What ranks do when, and the ends of their messages: kept only where a run observes its ranks.
+
+use etherweave_primitives::Time;
+use etherweave_workload::{GraphOp, Op};
+
+/// What a rank does for a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ActivityKind {
+    /// It computes.
+    Compute,
+    /// It sleeps.
+    Sleep,
+    /// It copies what it sends to itself.
+    Copy,
+    /// It posts sends and one-sided operations.
+    Send,
+    /// It posts receives.
+    Receive,
+    /// It waits for messages, and handles those that arrive.
+    Wait,
+}
+
+impl ActivityKind {
+    /// Every kind, in order.
+    pub const ALL: [ActivityKind; 6] = [
+        ActivityKind::Compute,
+        ActivityKind::Sleep,
+        ActivityKind::Copy,
+        ActivityKind::Send,
+        ActivityKind::Receive,
+        ActivityKind::Wait,
+    ];
+
+    /// What tables call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ActivityKind::Compute => "compute",
+            ActivityKind::Sleep => "sleep",
+            ActivityKind::Copy => "copy",
+            ActivityKind::Send => "send",
+            ActivityKind::Receive => "receive",
+            ActivityKind::Wait => "wait",
+        }
+    }
+
+    /// Of an operation of a program; none of a mark.
+    pub(super) fn of(op: Op) -> Option<ActivityKind> {
+        match op {
+            Op::Isend { .. } | Op::OneSided { .. } => Some(ActivityKind::Send),
+            Op::Irecv { .. } => Some(ActivityKind::Receive),
+            Op::Copy { .. } => Some(ActivityKind::Copy),
+            Op::Compute { .. } => Some(ActivityKind::Compute),
+            Op::Sleep { .. } => Some(ActivityKind::Sleep),
+            Op::WaitAll | Op::IterationStart | Op::IterationEnd => None,
+        }
+    }
+
+    /// Of an operation of a graph.
+    pub(super) fn of_graph(op: GraphOp) -> ActivityKind {
+        match op {
+            GraphOp::Send { .. } => ActivityKind::Send,
+            GraphOp::Receive { .. } => ActivityKind::Receive,
+            GraphOp::Copy { .. } => ActivityKind::Copy,
+            GraphOp::Compute { .. } => ActivityKind::Compute,
+        }
+    }
+}
+
+/// A time that a stream of a rank spent on one kind of activity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Activity {
+    /// Number of the stream in its rank; 0 of a program.
+    pub stream: u8,
+    /// Kind of activity.
+    pub kind: ActivityKind,
+    /// When it began.
+    pub start: Time,
+    /// When it ended.
+    pub end: Time,
+}
+
+/// One end of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MessageEnd {
+    /// The other rank.
+    pub peer: u32,
+    /// MPI tag.
+    pub tag: u32,
+    /// MPI payload [B].
+    pub bytes: u64,
+    /// When it was sent, or its receive complete.
+    pub at: Time,
+}
+
+/// Activities and messages of a rank, in the order of time.
+#[derive(Default)]
+pub struct ActivityLog {
+    /// Times that its streams spent.
+    pub activities: Vec<Activity>,
+    /// Messages that it sent.
+    pub sent: Vec<MessageEnd>,
+    /// Messages that it received.
+    pub received: Vec<MessageEnd>,
+    /// What each stream is doing, and since when.
+    present: Vec<Option<(ActivityKind, Time)>>,
+}
+
+impl ActivityLog {
+    /// A stream does this from now on; equal activities in a row are one.
+    pub fn enter(&mut self, stream: u8, kind: ActivityKind, now: Time) {
+        let place = usize::from(stream);
+        if place >= self.present.len() {
+            self.present.resize(place + 1, None);
+        }
+        if self.present[place].is_none_or(|(present, _)| present != kind) {
+            self.leave(stream, now);
+            self.present[place] = Some((kind, now));
+        }
+    }
+
+    /// All streams end what they do.
+    pub fn end(&mut self, now: Time) {
+        (0..self.present.len()).for_each(|stream| self.leave(stream as u8, now));
+    }
+
+    fn leave(&mut self, stream: u8, now: Time) {
+        if let Some((kind, start)) = self.present[usize::from(stream)].take()
+            && start < now
+        {
+            self.activities.push(Activity { stream, kind, start, end: now });
+        }
+    }
+}

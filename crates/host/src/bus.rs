@@ -1,0 +1,97 @@
+//! The bus between NIC and host memory, as far as it delays received packets, and stops of reception.
+
+use etherweave_engine::frame::size::PREAMBLE_AND_GAP;
+use etherweave_engine::packet::Packet;
+use etherweave_engine::params::{CommandStall, NicParams, Pcie, Transport};
+use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, Time};
+
+use super::BufferDrain;
+
+/// What packets of a run take of the bus.
+#[derive(Clone, Debug)]
+pub struct Bus {
+    pcie: Pcie,
+    byte: ByteTime,
+    /// Whole frames go to the kernel, with a completion each; of a packet that the NIC works on by itself the payload.
+    is_kernel: bool,
+}
+
+impl Bus {
+    pub fn new(pcie: &Pcie, transport: &Transport) -> Bus {
+        let is_kernel = transport.is_in_kernel();
+        Bus { pcie: pcie.clone(), byte: ByteTime::new(pcie.rate()), is_kernel }
+    }
+
+    /// How long a received packet takes, of so many bytes on the wire.
+    pub fn receive(&self, wire: u32, payload: u32) -> Duration {
+        let completion = if self.is_kernel { self.pcie.completion_bytes() } else { 0 };
+        self.byte.of(self.pcie.write_bytes(self.in_memory(wire, payload)) + completion)
+    }
+
+    /// How long the requests take that read a packet which is sent.
+    pub fn send(&self, wire: u32, payload: u32) -> Duration {
+        self.byte.of(self.pcie.read_bytes(self.in_memory(wire, payload)))
+    }
+
+    /// How long a NIC that holds packets whole waits for the first of a message of so many bytes; none that lets them
+    /// pass.
+    fn fetch(&self, bytes: u64, payload_max: Bytes) -> Option<Duration> {
+        let first = bytes.min(payload_max.get()) as u32;
+        self.pcie.store_and_forward.then(|| self.byte.of(self.pcie.write_bytes(first)))
+    }
+
+    /// The rate on the wire at which it takes packets of this size.
+    pub fn wire_rate(&self, wire: u32, payload: u32) -> BitRate {
+        let bits_ps = u64::from(wire) * 8 * 1_000_000_000_000;
+        BitRate::from_bps(bits_ps / self.receive(wire, payload).as_ps())
+    }
+
+    fn in_memory(&self, wire: u32, payload: u32) -> u32 {
+        if self.is_kernel { wire - PREAMBLE_AND_GAP } else { payload }
+    }
+}
+
+/// What is modelled between NIC and memory besides a rate.
+#[derive(Clone, Debug)]
+pub struct HostInterface {
+    bus: Option<Bus>,
+    /// One byte, without a bus.
+    byte: ByteTime,
+    command_stall: Option<CommandStall>,
+}
+
+impl HostInterface {
+    /// None if a rate is all.
+    pub fn new(params: &NicParams, bus: Option<Bus>) -> Option<HostInterface> {
+        let (byte, command_stall) = (ByteTime::new(params.drain_rate), params.command_stall.clone());
+        (bus.is_some() || command_stall.is_some()).then_some(HostInterface { bus, byte, command_stall })
+    }
+
+    /// From when on a received packet may drain, and how long that takes.
+    pub fn receive(&self, now: Time, buffer: &mut BufferDrain, packet: &Packet) -> (Time, Duration) {
+        let start = buffer.drains_from(now, self.command_stall.as_ref());
+        let moved = match &self.bus {
+            None => self.byte.of(packet.wire),
+            Some(bus) => bus.receive(packet.wire, packet.payload),
+        };
+        (start, moved)
+    }
+
+    /// Whether a received packet is handed on when it is in memory, not before.
+    pub fn holds_packets(&self) -> bool {
+        self.bus.as_ref().is_some_and(|bus| bus.pcie.store_and_forward)
+    }
+
+    /// See [`Bus::fetch`].
+    pub fn fetch(&self, bytes: u64, payload_max: Bytes) -> Option<Duration> {
+        self.bus.as_ref()?.fetch(bytes, payload_max)
+    }
+
+    /// Lets the requests for a packet that is sent take their time from receiving.
+    pub fn send(&self, now: Time, buffer: &mut BufferDrain, packet: &Packet) {
+        if let Some(bus) = &self.bus {
+            let start = buffer.drains_from(now, self.command_stall.as_ref());
+            buffer.fill(buffer.after(start, bus.send(packet.wire, packet.payload)));
+        }
+    }
+}

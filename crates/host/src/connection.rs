@@ -1,0 +1,54 @@
+//! What all transports share: announcements, received bytes, control packets.
+
+use etherweave_engine::Wires;
+use etherweave_engine::event::Kind;
+use etherweave_engine::packet::{Handle, Packet};
+use etherweave_kernel::indices::EndpointIndex;
+
+use super::message::Message;
+use crate::{Hosts, Nics};
+
+impl Nics {
+    /// Announces a message to the other end.
+    pub fn announce_to_peer(&mut self, wires: &mut Wires, endpoint: EndpointIndex, message: Message) {
+        let end = &self.endpoints[endpoint];
+        let (remote, peer) = (end.remote, end.peer());
+        let handle = wires.packets.insert(message.announcement(remote));
+        let time = wires.now + wires.constants.lookahead;
+        wires.post(peer, Kind::Announce, remote.get(), time, handle);
+    }
+
+    /// An announcement has arrived. Simultaneous ones may arrive in any order: they are sorted by their end offset.
+    pub fn announce(&mut self, wires: &mut Wires, handle: Handle) {
+        let packet = wires.packets.remove(handle);
+        let message = Message::announced(&packet);
+        let end = &mut self.endpoints[packet.endpoint];
+        end.incoming.insert_by_key(message, |message| message.end);
+    }
+
+    /// Puts a finished control packet in the NIC's queue.
+    pub fn send_control(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: Packet) {
+        let host = self.endpoints[endpoint].host;
+        let port = self.hosts[host].port;
+        let class = wires.constants.scheduler.class(packet.priority);
+        let handle = wires.packets.insert(packet);
+        self.start_route(wires, endpoint, handle);
+        wires.totals.created += 1;
+        wires.ports[port].enqueue(class, &mut wires.packets, handle);
+        self.kick(wires, port);
+    }
+}
+
+impl Hosts {
+    /// Bytes have reached the owner of an endpoint.
+    #[inline]
+    pub fn received(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
+        self.processors.progress_of(wires, self.nics.endpoints[endpoint].thread);
+        let end = &mut self.nics.endpoints[endpoint];
+        end.intake.bytes += bytes;
+        end.intake.last = wires.now;
+        if wires.now < wires.constants.warm_up {
+            end.warm_up_intake = end.intake.bytes;
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! One end of a connection.
+
+use etherweave_engine::packet::{NO_PACKET, NO_SIDE, Packet, PacketKind};
+use etherweave_engine::port::{Peer, PeerLink};
+use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
+use etherweave_primitives::Time;
+use etherweave_transport::ShortQueue;
+
+use super::message::Message;
+use super::protocol::Protocol;
+
+/// See the module. In cache lines, counted from 0: whoever sends needs the first three, whoever receives data the first
+/// and the last two.
+#[repr(C, align(64))]
+pub struct Endpoint {
+    /// Host, numbered in the shard.
+    pub host: HostIndex,
+    /// Thread that owns it, numbered in the shard.
+    pub thread: ThreadIndex,
+    /// The other end: its number there.
+    pub remote: EndpointIndex,
+    /// First entry of its path in the route table.
+    pub route: u32,
+    /// What stands there, if routes are known beforehand.
+    pub first_egress: PortIndex,
+    /// The next endpoint in the NIC's ring of senders.
+    pub behind: EndpointIndex,
+    /// Number in the run; the other end's differs in the last bit.
+    pub number: u32,
+    /// 802.1Q priority of all its packets.
+    pub priority: u8,
+    /// Whether it waits in the NIC's ring of senders.
+    pub is_in_ring: bool,
+    /// How many endpoints before it the first connection of its pair of ranks stands.
+    pub behind_first: u16,
+    /// The owner is notified of acknowledgements from this offset on.
+    pub owner_waits_for: u64,
+    /// Bytes that have reached the owner.
+    pub intake: Intake,
+    /// Transport.
+    pub protocol: Protocol,
+    /// When a packet that was sent again last arrived here; 0 if none did.
+    pub resent_last: Time,
+    /// Messages that will arrive, first end first.
+    pub incoming: ShortQueue<Message>,
+    /// Link to the remote host.
+    pub remote_link: PeerLink,
+    /// Port of the remote host, numbered in its shard.
+    pub remote_port: PortIndex,
+    /// Global hosts of this end and the other: for reports.
+    pub hosts: (u32, u32),
+    /// What of the intake came before the end of the warm-up [B].
+    pub warm_up_intake: u64,
+}
+
+/// What a packet or a message will need of an endpoint, in cache lines.
+pub mod lines {
+    use std::ops::Range;
+
+    /// To send data, or to take an acknowledgement: what is common, the requester.
+    pub const REQUESTER: Range<usize> = 0..3;
+    /// What is common.
+    pub const COMMON: Range<usize> = 0..1;
+    /// To take data, beside what is common: the responder, messages that will arrive.
+    pub const RESPONDER: Range<usize> = 3..5;
+    /// To announce a message, or to take an announcement.
+    pub const MESSAGES: Range<usize> = 4..5;
+}
+
+/// Bytes that have reached the owner of an endpoint.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Intake {
+    /// In all [B].
+    pub bytes: u64,
+    /// When the last arrived.
+    pub last: Time,
+}
+
+impl Endpoint {
+    /// A packet of this endpoint; the caller fills in the rest.
+    pub fn packet(&self, kind: PacketKind, wire: u32, payload: u32) -> Packet {
+        Packet {
+            next: NO_PACKET,
+            endpoint: self.remote,
+            route: self.route,
+            ingress: self.first_egress,
+            offset: 0,
+            acknowledged: 0,
+            sent: Time::ZERO,
+            wire,
+            payload,
+            word: 0,
+            side: NO_SIDE,
+            sender: self.number,
+            kind,
+            priority: self.priority,
+            flags: 0,
+            is_damaged: false,
+        }
+    }
+
+    /// The first message, if it is complete once `received` bytes of the stream are there.
+    #[inline]
+    pub fn take_complete(&mut self, received: u64) -> Option<Message> {
+        self.incoming.first().filter(|message| message.end <= received)?;
+        self.incoming.pop_front()
+    }
+
+    /// The port of the remote host.
+    pub fn peer(&self) -> Peer {
+        Peer { link: self.remote_link, port: self.remote_port, is_host: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use super::*;
+    use crate::roce::RoceState;
+    use etherweave_transport::roce::Requester;
+
+    #[test]
+    fn an_endpoint_takes_five_cache_lines_of_which_either_direction_needs_three() {
+        assert_eq!(size_of::<Endpoint>(), 5 * 64);
+        let state = offset_of!(Endpoint, protocol) + size_of::<Protocol>() - size_of::<RoceState>();
+        assert_eq!(state, 64 * lines::COMMON.end);
+        // The counters of what went wrong stand behind all that a requester needs otherwise.
+        assert_eq!(state + size_of::<Requester>() - 2 * size_of::<u32>(), 64 * lines::REQUESTER.end);
+        assert!(state + offset_of!(RoceState, responder) >= 64 * lines::RESPONDER.start);
+        assert_eq!(offset_of!(Endpoint, incoming), 64 * lines::MESSAGES.start);
+    }
+}

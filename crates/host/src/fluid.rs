@@ -1,0 +1,430 @@
+//! A connection in flow-level mode: its messages go one after another, at rates that [`crate::fluid`] gives.
+
+use std::collections::VecDeque;
+
+use etherweave_engine::Wires;
+use etherweave_engine::constants::{Overheads, RunConstants};
+use etherweave_engine::event::{Event, Kind};
+use etherweave_engine::params::{Reliability, RoceParams};
+use etherweave_fluid::{Branch, Departures, Links, PathSet, Window, lateness};
+use etherweave_kernel::indices::{EndpointIndex, PortIndex};
+use etherweave_primitives::{Bytes, Duration, Time};
+use etherweave_topology::reverse;
+use etherweave_transport::roce::Operation;
+
+use super::message::MessageKind;
+use super::mpi::operation;
+use crate::{Hosts, Nics};
+
+/// The place of a connection that is not active.
+pub const NOWHERE: u32 = u32::MAX;
+
+/// Both directions of a connection at one host.
+pub struct FluidState {
+    /// Among the active connections.
+    place: u32,
+    /// Bytes given to it, and those whose arrival is known here.
+    posted: u64,
+    acknowledged: u64,
+    /// Packets that its messages would take.
+    packets: u64,
+    /// Messages that have not been sent, and those in the network.
+    waiting: VecDeque<Load>,
+    in_network: VecDeque<Load>,
+    /// When the last of them arrives.
+    arrives: Time,
+    /// Once it is known.
+    window: Option<Window>,
+    /// Whether what it sends is being handed over.
+    is_fed: bool,
+}
+
+/// A message on the wire.
+#[derive(Clone, Copy)]
+pub(super) struct Load {
+    /// Where it ends in the stream.
+    pub end: u64,
+    pub bytes: u64,
+    pub packets: u64,
+    /// All packets [B], and the largest of them.
+    pub wire: u64,
+    pub largest: u32,
+    /// It is handed over bit by bit until then.
+    pub until: Time,
+    /// Since when it drains, or waits to.
+    pub began: Time,
+}
+
+/// What of `bytes` has come by `time`, if they come evenly from `began` until `end`.
+fn come_by(time: Time, bytes: u64, [began, end]: [Time; 2]) -> u64 {
+    let (part, all) = (time.min(end).since(began).as_ps(), end.since(began).as_ps().max(1));
+    (u128::from(bytes) * u128::from(part) / u128::from(all)) as u64
+}
+
+impl FluidState {
+    /// Nothing is sent yet.
+    pub fn new() -> FluidState {
+        FluidState {
+            place: NOWHERE,
+            posted: 0,
+            acknowledged: 0,
+            packets: 0,
+            waiting: VecDeque::new(),
+            in_network: VecDeque::new(),
+            arrives: Time::ZERO,
+            window: None,
+            is_fed: false,
+        }
+    }
+
+    /// Messages that have not been sent.
+    pub fn unsent(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Its place among the active connections, if it sends.
+    pub fn place(&self) -> Option<u32> {
+        Some(self.place).filter(|&place| place != NOWHERE)
+    }
+
+    /// Bytes that have arrived, as far as is known here.
+    pub fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    /// Packets that have been sent.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Bytes on their way.
+    pub fn in_flight(&self) -> u64 {
+        self.posted - self.acknowledged
+    }
+}
+
+/// A message of `bytes` as packets with their headers; see `frame/size.rs`.
+fn load(bytes: u64, end: u64, operation: Operation, params: &RoceParams, overheads: &Overheads) -> Load {
+    let payload = params.path_mtu.get();
+    let packets = bytes.div_ceil(payload).max(1);
+    let (first, other, last) = match operation {
+        Operation::Write if params.reliability == Reliability::SelectiveRepeat => {
+            (overheads.first, overheads.first, overheads.first)
+        }
+        Operation::Write => (overheads.first, overheads.other, overheads.other),
+        Operation::ReadRequest | Operation::AtomicRequest => (overheads.other, overheads.other, overheads.other),
+        Operation::ReadResponse | Operation::AtomicResponse => (overheads.edge, overheads.other, overheads.edge),
+    };
+    let tail = (bytes - (packets - 1) * payload).next_multiple_of(4);
+    let headers = match packets {
+        1 => u64::from(first),
+        _ => u64::from(first) + u64::from(last) + (packets - 2) * u64::from(other),
+    };
+    let largest = first + if packets == 1 { tail as u32 } else { payload as u32 };
+    let wire = headers + (packets - 1) * payload + tail;
+    Load { end, bytes, packets, wire, largest, until: Time::ZERO, began: Time::ZERO }
+}
+
+impl Nics {
+    /// Hands a message to a connection; gives where it ends.
+    pub(super) fn fluid_post(
+        &mut self,
+        wires: &mut Wires,
+        endpoint: EndpointIndex,
+        kind: MessageKind,
+        bytes: u64,
+    ) -> u64 {
+        let constants = std::sync::Arc::clone(&wires.constants);
+        let params = super::roce::params(&constants);
+        let state = self.endpoints[endpoint].fluid();
+        state.posted += bytes;
+        let end = state.posted;
+        self.fluid_load(wires, endpoint, load(bytes, end, operation(kind), params, &constants.overheads));
+        end
+    }
+
+    /// A connection has something more to send.
+    pub(super) fn fluid_load(&mut self, wires: &mut Wires, endpoint: EndpointIndex, load: Load) {
+        let now = wires.now;
+        let state = self.endpoints[endpoint].fluid();
+        state.waiting.push_back(Load { began: now, ..load });
+        if state.place == NOWHERE {
+            self.fluid_start(wires, endpoint, &load);
+        } else {
+            let (place, fluid) = (state.place, wires.fluid.as_mut());
+            fluid.expect("a run in flow-level mode has it").post(place, load.wire as f64);
+        }
+    }
+
+    /// A connection begins to send.
+    fn fluid_start(&mut self, wires: &mut Wires, endpoint: EndpointIndex, load: &Load) {
+        let (now, links) = (wires.now, self.fluid_links(wires, endpoint));
+        let window = self.endpoints[endpoint].fluid().window.unwrap_or_else(|| fluid_window(wires, &links));
+        let state = self.endpoints[endpoint].fluid();
+        (state.window, state.is_fed) = (Some(window), load.until > now);
+        let fed = Window { bytes: load.wire as f64, round: load.until.since(now).as_ps() as f64 };
+        self.fluid_begin(wires, endpoint, links, if load.until > now { fed } else { window }, load.wire as f64);
+    }
+
+    fn fluid_begin(&mut self, wires: &mut Wires, endpoint: EndpointIndex, links: Links, window: Window, wire: f64) {
+        let (now, both) = (wires.now, [links, self.fluid_links(wires, self.endpoints[endpoint].remote)]);
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        let place = fluid.begin(now, endpoint, both, window, wire, wires.constants.fluid_tables());
+        *self.active_place(endpoint) = place;
+        expect_fluid(wires);
+    }
+
+    /// Where a connection, in packets or not, stands among the active.
+    fn active_place(&mut self, endpoint: EndpointIndex) -> &mut u32 {
+        match self.endpoints[endpoint].is_in_packets() {
+            true => &mut self.places_in_packets[endpoint],
+            false => &mut self.endpoints[endpoint].fluid().place,
+        }
+    }
+
+    /// A connection in packets has a message to send, beside others in flow-level mode.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn packets_posted(
+        &mut self,
+        wires: &mut Wires,
+        endpoint: EndpointIndex,
+        bytes: u64,
+        operation: Operation,
+    ) {
+        let constants = std::sync::Arc::clone(&wires.constants);
+        let wire = load(bytes, 0, operation, super::roce::params(&constants), &constants.overheads).wire as f64;
+        let links = self.fluid_links(wires, endpoint);
+        let window = fluid_window(wires, &links);
+        let (now, place) = (wires.now, *self.active_place(endpoint));
+        if place == NOWHERE {
+            let window = Window { bytes: window.bytes.min(wire), ..window };
+            return self.fluid_begin(wires, endpoint, links, window, f64::INFINITY);
+        }
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        fluid.widen(now, place, wire, window.bytes);
+        expect_fluid(wires);
+    }
+
+    /// All that a connection in packets had to send has arrived.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn packets_acknowledged(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        if *self.active_place(endpoint) != NOWHERE {
+            self.fluid_end(wires, endpoint);
+            expect_fluid(wires);
+        }
+    }
+
+    /// A connection has nothing more to send.
+    fn fluid_end(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let (now, place) = (wires.now, std::mem::replace(self.active_place(endpoint), NOWHERE));
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        if let Some(moved) = fluid.end(now, place, wires.constants.fluid_tables()) {
+            *self.active_place(moved) = place;
+        }
+    }
+
+    /// The links to the other end.
+    pub(super) fn fluid_links(&self, wires: &Wires, endpoint: EndpointIndex) -> Links {
+        let end = &self.endpoints[endpoint];
+        let first = self.hosts[end.host].port;
+        let class = wires.constants.scheduler.class(end.priority) as u8;
+        if let Some(branches) = &wires.constants.branches {
+            let last = wires.ports[self.hosts[self.endpoints[end.remote].host].port].peer.port;
+            return Links { first, last, paths: PathSet::Several(branches.of_ends[end.route as usize]), class };
+        }
+        let route = &wires.constants.routes[end.route as usize..];
+        let count = route.iter().position(|&port| wires.ports[port].peer.is_host).expect("a route ends at a host");
+        let branch = Branch { route: end.route, count: count as u32, weight: 1.0 };
+        Links { first, last: route[count], paths: PathSet::One(branch), class }
+    }
+
+    /// Messages have been sent, or rates change.
+    pub fn fluid_due(&mut self, wires: &mut Wires) {
+        let now = wires.now;
+        while let Some(endpoint) = self.fluid_ended(wires) {
+            self.fluid_sent(wires, endpoint);
+        }
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        fluid.solve(now, wires.constants.fluid_tables());
+        if fluid.scheduled <= now {
+            fluid.scheduled = Time::MAX;
+        }
+        expect_fluid(wires);
+    }
+
+    fn fluid_ended(&mut self, wires: &mut Wires) -> Option<EndpointIndex> {
+        let (now, endpoints) = (wires.now, &self.endpoints);
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        fluid.next_ended(now, |endpoint| endpoints[endpoint].fluid_place())
+    }
+
+    /// The message that leads has left its last bottleneck: it arrives, and the next follows.
+    fn fluid_sent(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let (now, links) = (wires.now, self.fluid_links(wires, endpoint));
+        let state = self.endpoints[endpoint].fluid();
+        let load = state.waiting.pop_front().expect("an active connection has a message");
+        state.waiting.iter_mut().take(1).for_each(|next| next.began = now);
+        let (place, next, is_fed) = (state.place, state.waiting.front().copied(), state.is_fed);
+        self.count_fluid(wires, endpoint, &links, place, &load);
+        // What it took at its rate includes a packet on the slowest link.
+        let slowest = |(port, _): (PortIndex, f64)| wires.ports[port].serialization_time(load.largest);
+        let of_packet = links.shares(wires.constants.fluid_tables()).map(slowest).max().unwrap_or(Duration::ZERO);
+        let latency = fluid_latency(wires, &links, load.largest);
+        let before = self.endpoints[endpoint].fluid().in_network.iter().map(|load| load.packets).sum();
+        let late = fluid_lateness(wires, &links, place, before, &load);
+        let arrives = now + (latency - of_packet.min(latency)) + late;
+        let state = self.endpoints[endpoint].fluid();
+        state.arrives = state.arrives.max(arrives);
+        state.in_network.push_back(load);
+        let (arrives, port) = (state.arrives, self.hosts[self.endpoints[endpoint].host].port);
+        wires.schedule_at(arrives, port, Kind::FluidArrive, endpoint.get());
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        match next {
+            Some(next) if is_fed || next.until > now => {
+                self.fluid_end(wires, endpoint);
+                self.fluid_start(wires, endpoint, &next);
+            }
+            Some(next) => fluid.go_on(now, place, next.wire as f64),
+            None => self.fluid_end(wires, endpoint),
+        }
+        if wires.constants.is_in_kernel() {
+            self.segment_sent(wires, endpoint, latency);
+        }
+    }
+
+    /// Counts the packets of a message, as if each had been sent.
+    fn count_fluid(&mut self, wires: &mut Wires, endpoint: EndpointIndex, links: &Links, place: u32, load: &Load) {
+        let priority = usize::from(self.endpoints[endpoint].priority);
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        let mut count = |port: PortIndex, packets: u64, bytes: u64| {
+            let counters = wires.ports[port].counters_mut(priority);
+            counters.tx_packets += packets;
+            counters.tx_bytes += bytes;
+            wires.totals.hops += packets;
+        };
+        count(links.first, load.packets, load.wire);
+        count(links.last, load.packets, load.wire);
+        fluid.carried(place, wires.constants.fluid_tables(), load.packets, load.wire, &mut count);
+        wires.totals.created += load.packets;
+        wires.totals.delivered += load.packets;
+        self.endpoints[endpoint].fluid().packets += load.packets;
+    }
+
+    /// What of messages to an endpoint has come since the warm-up, of those that have not come whole at the end [B].
+    pub fn fluid_partly_come(&self, wires: &Wires, endpoint: EndpointIndex, end: Time) -> u64 {
+        // Without flow-level mode the sender may be in another shard.
+        let Some(fluid) = &wires.fluid else { return 0 };
+        let Some(state) = self.endpoints[self.endpoints[endpoint].remote].messages() else { return 0 };
+        let since_warm_up = |bytes, began: Time| bytes - come_by(wires.constants.warm_up, bytes, [began, end]);
+        let sent = state.in_network.iter();
+        let sent = sent.map(|load| (come_by(end, load.bytes, [load.began, state.arrives]), load.began));
+        let drains = state.waiting.front().zip(state.place());
+        let drains = drains.map(|(load, place)| {
+            let left = (fluid.left(place, end) / load.wire as f64).clamp(0.0, 1.0);
+            ((load.bytes as f64 * (1.0 - left)) as u64, load.began)
+        });
+        sent.chain(drains).map(|(bytes, began)| since_warm_up(bytes, began)).sum()
+    }
+}
+
+impl Hosts {
+    /// A message of this end has arrived at the other.
+    pub fn fluid_arrive(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        self.processors.progress_of(wires, self.nics.endpoints[endpoint].thread);
+        let load = self.nics.endpoints[endpoint].fluid().in_network.pop_front().expect("what arrives was sent");
+        let remote = self.nics.endpoints[endpoint].remote;
+        if let Some(fingerprint) = &mut wires.fingerprint {
+            let last = self.nics.hosts[self.nics.endpoints[remote].host].port;
+            fingerprint.add_message(wires.now, reverse(wires.channels[last]), load.wire);
+        }
+        if wires.constants.is_in_kernel() {
+            return self.segment_arrived(wires, endpoint);
+        }
+        self.received(wires, remote, load.bytes);
+        let (now, warm_up) = (wires.now, wires.constants.warm_up);
+        if now >= warm_up {
+            self.nics.endpoints[remote].warm_up_intake += come_by(warm_up, load.bytes, [load.began, now]);
+        }
+        while let Some(message) = self.nics.endpoints[remote].take_complete(load.end) {
+            self.deliver(wires, remote, message);
+        }
+        let links = self.nics.fluid_links(wires, remote);
+        let latency = fluid_latency(wires, &links, wires.constants.overheads.ack);
+        self.nics.endpoints[endpoint].fluid().acknowledged = load.end;
+        if self.nics.endpoints[endpoint].owner_waits_for != u64::MAX {
+            let port = self.nics.hosts[self.nics.endpoints[endpoint].host].port;
+            let key = wires.key(port, Kind::FluidAcknowledged, endpoint.get());
+            wires.queue.push(Event::new(wires.now + latency, key, load.end as u32));
+        }
+    }
+
+    /// The sender learns what has arrived: all below an offset with these lower bits, less than 4 GiB ago.
+    pub fn fluid_acknowledged(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bits: u32) {
+        let arrived = self.nics.endpoints[endpoint].fluid().acknowledged;
+        let since = (arrived as u32).wrapping_sub(bits);
+        self.acknowledged(wires, endpoint, arrived - u64::from(since));
+    }
+}
+
+/// The window of a connection, and the time until a full packet of it is acknowledged: the responder waits for
+/// `ack_every` packets.
+fn fluid_window(wires: &Wires, links: &Links) -> Window {
+    let constants = &wires.constants;
+    let (packet, acknowledgement) = (constants.largest_frame, constants.overheads.ack);
+    let round = fluid_latency(wires, links, packet) + fluid_latency(wires, links, acknowledgement);
+    let Some(params) = constants.params.transport.roce() else { return Window::OPEN };
+    let mut packets = params.window.get() as f64 / params.path_mtu.get() as f64;
+    if params.reliability == Reliability::SelectiveRepeat {
+        packets = packets.min(f64::from(params.psn_range));
+    }
+    let ports = links.shares(constants.fluid_tables()).map(|(port, _)| &wires.ports[port]);
+    let gap = ports.map(|port| port.serialization_time(packet)).max().unwrap_or(Duration::ZERO);
+    let round = round.as_ps() as f64 + (f64::from(params.ack_every).min(packets) - 1.0) * gap.as_ps() as f64;
+    let bytes = packets * f64::from(packet);
+    // Congestion control may keep links below a part of their rate.
+    let most = params.link_share_max();
+    Window { bytes: bytes.min(most * round * f64::from(packet) / gap.as_ps() as f64), round }
+}
+
+/// Mean time over its paths from the first bit of a lone packet to its arrival.
+pub(super) fn fluid_latency(wires: &Wires, links: &Links, wire: u32) -> Duration {
+    let hop = |(port, share): (PortIndex, f64)| {
+        let port = &wires.ports[port];
+        share * (port.serialization_time(wire).min(port.header_time) + port.delay).as_ps() as f64
+    };
+    Duration::from_ps(links.shares(wires.constants.fluid_tables()).map(hop).sum::<f64>().round() as u64)
+}
+
+/// How much later the last packet of a message, and of those `before` it that have not arrived, arrives than at the
+/// mean latency, where paths have several.
+fn fluid_lateness(wires: &Wires, links: &Links, place: u32, before: u64, load: &Load) -> Duration {
+    let latencies = links.latencies(wires.constants.fluid_tables());
+    let Some(params) = wires.constants.params.transport.roce().filter(|_| !latencies.is_empty()) else {
+        return Duration::ZERO;
+    };
+    let fluid = wires.fluid.as_ref().expect("a run in flow-level mode has it");
+    let missing = load.packets * params.path_mtu.get() - load.bytes;
+    let gap = f64::from(load.largest) / fluid.rate(place);
+    let tail = (u64::from(load.largest).saturating_sub(missing)) as f64 / fluid.rate(place);
+    let late = lateness(latencies, Departures { packets: before + load.packets, gap, tail });
+    Duration::from_ps(late.max(0.0).round() as u64)
+}
+
+/// Sees to it that an event comes when something ends or rates change.
+fn expect_fluid(wires: &mut Wires) {
+    let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+    let next = fluid.next();
+    if next < fluid.scheduled {
+        fluid.scheduled = next;
+        // After all else at that time, so that what begins at once shares links at once.
+        wires.schedule_at(next, PortIndex::new(u32::MAX), Kind::FluidDue, 0);
+    }
+}
+
+/// The time of a full packet on the fastest link of a host.
+pub fn packet_time(constants: &RunConstants, rates: impl Iterator<Item = etherweave_primitives::BitRate>) -> Duration {
+    let frame = Bytes::new(u64::from(constants.largest_frame));
+    rates.map(|rate| rate.serialization_time(frame)).min().unwrap_or(Duration::ZERO)
+}

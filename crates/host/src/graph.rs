@@ -1,0 +1,208 @@
+//! A rank that performs a graph: a thread for each of its execution streams.
+//!
+//! ```text
+//!   started, complete ──► dependants ──► ready queue of their stream ──► thread of the stream
+//!   message arrives ──► inbox of the rank ──► an idle thread, one at a time
+//! ```
+//!
+//! A stream performs its ready operations one after another, and waits inside MPI when it has none: then it handles
+//! what has arrived. That is work for a core, so an accelerator's stream does it only where the rank has no other. One
+//! stream at a time does, as MPI libraries let one thread progress at a time: messages match in the order of their
+//! arrival.
+
+use etherweave_engine::Wires;
+use etherweave_engine::event::PrefetchHint;
+use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
+use etherweave_workload::{ExecutionStream, GraphOp};
+
+use super::activity::ActivityKind;
+use super::costs::{copy_cost, send_cost};
+use super::graph_state::{FIRST, GraphState, Request, RequestPart};
+use super::matching::{ANY_SOURCE, ANY_TAG, Envelope};
+use super::shared_memory::Neighbour;
+use super::task_cost::TaskCost;
+use super::thread::{Role, Task};
+use crate::{Hosts, Processors};
+
+impl Processors {
+    /// The thread of the rank to which a thread belongs, which has its state and its inbox.
+    #[inline]
+    pub(super) fn rank_thread(&self, thread: ThreadIndex) -> ThreadIndex {
+        match self.threads[thread].role {
+            Role::GraphStream(rank) => rank,
+            Role::Rank(_) | Role::Source(_) | Role::Sink(_) => thread,
+        }
+    }
+
+    fn graph(&mut self, rank: ThreadIndex) -> &mut GraphState {
+        self.rank(rank).graph.as_mut().expect("the rank performs a graph")
+    }
+
+    fn stream_thread(rank: ThreadIndex, stream: u8) -> ThreadIndex {
+        ThreadIndex::new(rank.get() + u32::from(stream - FIRST))
+    }
+
+    fn is_stream_idle(&self, rank: ThreadIndex, stream: u8) -> bool {
+        self.threads[Processors::stream_thread(rank, stream)].current.is_none()
+    }
+
+    /// The stream that handled something goes on with its operations.
+    fn handler_done(&mut self, rank: ThreadIndex) {
+        if let Some(stream) = self.graph(rank).handler
+            && self.is_stream_idle(rank, stream)
+        {
+            let graph = self.graph(rank);
+            graph.handler = None;
+            graph.streams.woken.push_back(stream);
+        }
+    }
+
+    /// Notes what a stream does from now on.
+    #[inline]
+    fn observe_stream(&mut self, wires: &Wires, rank: ThreadIndex, stream: u8, kind: ActivityKind) {
+        let now = wires.now;
+        if let Some(log) = self.rank(rank).log.as_deref_mut() {
+            log.enter(stream, kind, now);
+        }
+    }
+}
+
+impl Hosts {
+    /// Gives the idle streams of a rank what they do next.
+    pub(super) fn graph_next(&mut self, wires: &mut Wires, rank: ThreadIndex) {
+        if !self.processors.rank(rank).is_started {
+            return;
+        }
+        self.processors.handler_done(rank);
+        loop {
+            while let Some(stream) = self.processors.graph(rank).streams.woken.pop_front() {
+                self.run_stream(wires, rank, stream);
+            }
+            if self.processors.graph(rank).run.left() > 0 || self.processors.rank(rank).is_done {
+                break;
+            }
+            self.graph_iteration_end(wires, rank);
+        }
+        self.handle_next(wires, rank);
+    }
+
+    /// Has an idle stream begin its next operation.
+    fn run_stream(&mut self, wires: &mut Wires, rank: ThreadIndex, stream: u8) {
+        while self.processors.is_stream_idle(rank, stream) {
+            if !self.processors.graph(rank).has_operation(stream) {
+                return self.processors.observe_stream(wires, rank, stream, ActivityKind::Wait);
+            }
+            self.begin_node(wires, rank, stream);
+        }
+    }
+
+    /// Begins the present operation of a stream, or the next fragment of its message. A join takes no time.
+    fn begin_node(&mut self, wires: &mut Wires, rank: ThreadIndex, stream: u8) {
+        let graph = self.processors.graph(rank);
+        let state = &mut graph.streams.states[usize::from(stream)];
+        let (node, sent, connection) = (state.node.expect("the stream has an operation"), state.sent, state.connection);
+        let op = graph.run.op(node);
+        if let GraphOp::Compute { duration } = op
+            && duration.is_zero()
+        {
+            state.node = None;
+            return graph.complete(node);
+        }
+        let is_core = graph.run.graph().streams()[usize::from(stream)] == ExecutionStream::Core;
+        self.processors.observe_stream(wires, rank, stream, ActivityKind::of_graph(op));
+        let (endpoint, cost) = match op {
+            GraphOp::Send { peer, tag, bytes } => {
+                let endpoint = match sent {
+                    0 => self.processors.rank(rank).connection_to(peer.get(), 0),
+                    _ => connection,
+                };
+                self.processors.graph(rank).streams.states[usize::from(stream)].connection = endpoint;
+                (endpoint, send_cost(&wires.constants, endpoint, tag, bytes, sent))
+            }
+            GraphOp::Receive { peer, .. } => {
+                let endpoint = peer.map(|peer| self.processors.rank(rank).endpoint_of(peer.get()));
+                (endpoint.unwrap_or(ANY_SOURCE), TaskCost::of(wires.constants.mpi().receive_overhead))
+            }
+            GraphOp::Compute { duration } if is_core => {
+                (ANY_SOURCE, TaskCost::of(duration + self.processors.rank(rank).interruptions(duration)))
+            }
+            GraphOp::Compute { duration } => (ANY_SOURCE, TaskCost::of(duration)),
+            GraphOp::Copy { bytes } => (ANY_SOURCE, copy_cost(&wires.constants, bytes)),
+        };
+        let hint = if endpoint == ANY_SOURCE || Neighbour::of(endpoint).is_some() {
+            PrefetchHint::default()
+        } else {
+            PrefetchHint::endpoint(endpoint, matches!(op, GraphOp::Send { .. }))
+        };
+        self.begin_with(wires, Processors::stream_thread(rank, stream), Task::Step(endpoint), cost, hint);
+    }
+
+    /// The present operation of a stream has taken its time: its effect.
+    pub(super) fn graph_step_done(
+        &mut self,
+        wires: &mut Wires,
+        rank: ThreadIndex,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+    ) {
+        let stream = (thread.get() - rank.get()) as u8;
+        let graph = self.processors.graph(rank);
+        graph.streams.woken.push_back(stream);
+        let state = &mut graph.streams.states[usize::from(stream)];
+        let (node, sent) = (state.node.expect("a step has an operation"), state.sent);
+        let op = graph.run.op(node);
+        if let GraphOp::Send { tag, bytes, .. } = op
+            && let Some(piece) = self.send_fragment(wires, endpoint, tag, bytes, sent)
+        {
+            self.processors.graph(rank).streams.states[usize::from(stream)].sent += piece;
+            return;
+        }
+        let state = &mut self.processors.graph(rank).streams.states[usize::from(stream)];
+        (state.node, state.sent) = (None, 0);
+        match op {
+            GraphOp::Send { tag, bytes, .. } => {
+                if self.isend(wires, rank, endpoint, tag, bytes, sent) {
+                    self.processors.graph(rank).open(Request { endpoint, part: RequestPart::Send(tag) }, node);
+                } else {
+                    self.processors.graph(rank).complete(node);
+                }
+            }
+            GraphOp::Receive { tag, .. } => {
+                self.irecv(wires, rank, Envelope { endpoint, tag: tag.unwrap_or(ANY_TAG) }, node);
+            }
+            GraphOp::Compute { .. } | GraphOp::Copy { .. } => self.processors.graph(rank).complete(node),
+        }
+    }
+
+    /// Has an idle stream handle what has arrived.
+    fn handle_next(&mut self, wires: &mut Wires, rank: ThreadIndex) {
+        if self.processors.graph(rank).handler.is_some() || self.processors.threads[rank].inbox.is_empty() {
+            return;
+        }
+        let count = self.processors.graph(rank).streams.states.len();
+        let mut streams = (0..count).filter(|&stream| self.processors.is_stream_idle(rank, stream as u8));
+        let Role::Rank(state) = &self.processors.threads[rank].role else {
+            unreachable!("a rank has a thread of its own")
+        };
+        let graph = state.graph.as_ref().expect("the rank performs a graph");
+        let Some(stream) = streams.find(|&stream| graph.is_handler(stream)) else { return };
+        self.processors.graph(rank).handler = Some(stream as u8);
+        let task = self.processors.threads[rank].inbox.pop_front().expect("the inbox is not empty");
+        self.begin_task(wires, Processors::stream_thread(rank, stream as u8), task);
+    }
+
+    /// All nodes are complete.
+    fn graph_iteration_end(&mut self, wires: &mut Wires, rank: ThreadIndex) {
+        let (now, job) = (wires.now, self.processors.threads[rank].job);
+        let host = self.nics.hosts[self.processors.threads[rank].host].id;
+        let start = self.processors.graph(rank).start;
+        self.processors.rank(rank).record_iteration(start, now, job, host);
+        let graph = self.processors.graph(rank);
+        graph.iterations -= 1;
+        if graph.iterations > 0 {
+            graph.begin(now);
+        } else {
+            self.processors.rank_done(wires, rank);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The graph of a rank: its operations, which of them are ready, and requests that are open.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use etherweave_kernel::indices::EndpointIndex;
+use etherweave_primitives::Time;
+use etherweave_workload::{ExecutionStream, Graph, GraphOp, GraphRun};
+
+/// The first stream, whose thread is that of the rank. The others' threads follow it.
+pub(super) const FIRST: u8 = 0;
+
+/// Open part of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum RequestPart {
+    /// A send by rendezvous of this tag.
+    Send(u32),
+    /// A send by rendezvous whose payload is being written into a socket.
+    Written,
+    /// A matched receive of a message of this tag.
+    Receive(u32),
+}
+
+/// An open request: of several equal ones the first completes first, as connections keep the order of messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Request {
+    /// The other rank.
+    pub endpoint: EndpointIndex,
+    pub part: RequestPart,
+}
+
+/// The present operation of a stream and those that are ready.
+#[derive(Default)]
+pub(super) struct StreamState {
+    pub(super) ready: VecDeque<u32>,
+    /// The one in progress.
+    pub(super) node: Option<u32>,
+    /// Bytes of its message that have been sent, in fragments [B].
+    pub(super) sent: u64,
+    /// The connection that carries these.
+    pub(super) connection: EndpointIndex,
+}
+
+/// The streams of a rank, and which of them may have something to do.
+pub(super) struct Streams {
+    pub(super) states: Vec<StreamState>,
+    pub(super) woken: VecDeque<u8>,
+}
+
+impl Streams {
+    #[inline]
+    fn ready(&mut self, node: u32, stream: u8) {
+        let ready = &mut self.states[usize::from(stream)].ready;
+        if ready.is_empty() {
+            self.woken.push_back(stream);
+        }
+        ready.push_back(node);
+    }
+}
+
+/// See the module.
+pub struct GraphState {
+    pub(super) run: GraphRun,
+    /// Iterations left, the present one included.
+    pub(super) iterations: u32,
+    pub(super) start: Time,
+    pub(super) streams: Streams,
+    /// The stream that handles what has arrived.
+    pub(super) handler: Option<u8>,
+    /// Requests and their nodes.
+    requests: VecDeque<(Request, u32)>,
+}
+
+impl GraphState {
+    /// A graph that is performed so often from `start` on.
+    pub fn new(graph: Arc<Graph>, iterations: u32, start: Time) -> GraphState {
+        let count = graph.streams().len().max(1);
+        let states = (0..count).map(|_| StreamState::default()).collect();
+        let mut state = GraphState {
+            run: GraphRun::new(graph),
+            iterations,
+            start,
+            streams: Streams { states, woken: VecDeque::new() },
+            handler: None,
+            requests: VecDeque::new(),
+        };
+        state.begin(start);
+        state
+    }
+
+    /// How many rows it will record.
+    pub fn iterations(&self) -> u64 {
+        u64::from(self.iterations)
+    }
+
+    /// Requests that are open, without receives that wait for a message.
+    pub fn requests(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// The operations of these requests.
+    pub fn open_operations(&self) -> impl Iterator<Item = (u32, GraphOp)> {
+        self.requests.iter().map(|&(_, node)| (node, self.run.op(node)))
+    }
+
+    /// Why it does not go on, if it cannot be read any more.
+    pub fn failure(&self) -> Option<String> {
+        self.run.failure().map(ToString::to_string)
+    }
+
+    /// Begins an iteration: what waits for nothing is ready.
+    pub(super) fn begin(&mut self, now: Time) {
+        self.start = now;
+        let streams = &mut self.streams;
+        self.run.begin(|node, stream| streams.ready(node, stream));
+    }
+
+    /// Whether a stream has an operation, the next one if it has none in progress: that starts, and what waits for its
+    /// start is released.
+    pub(super) fn has_operation(&mut self, stream: u8) -> bool {
+        let state = &mut self.streams.states[usize::from(stream)];
+        if state.node.is_some() {
+            return true;
+        }
+        let Some(node) = state.ready.pop_front() else { return false };
+        state.node = Some(node);
+        let streams = &mut self.streams;
+        let starts = self.run.start(node, |node, stream| streams.ready(node, stream));
+        if !starts {
+            self.streams.states[usize::from(stream)].node = None;
+        }
+        starts
+    }
+
+    /// A node is complete.
+    pub(super) fn complete(&mut self, node: u32) {
+        let streams = &mut self.streams;
+        self.run.complete(node, |node, stream| streams.ready(node, stream));
+    }
+
+    /// Keeps a request of a node.
+    pub(super) fn open(&mut self, request: Request, node: u32) {
+        self.requests.push_back((request, node));
+    }
+
+    /// Takes the earliest of equal requests.
+    fn take(&mut self, request: Request) -> u32 {
+        let place = self.requests.iter().position(|&(open, _)| open == request).expect("a request completes once");
+        self.requests.remove(place).expect("it was found").1
+    }
+
+    /// A request is complete, and with it its node.
+    pub(super) fn request_complete(&mut self, request: Request) {
+        let node = self.take(request);
+        self.complete(node);
+    }
+
+    /// The receiver is ready for the payload of a send over TCP.
+    pub(super) fn granted(&mut self, endpoint: EndpointIndex, tag: u32) {
+        let node = self.take(Request { endpoint, part: RequestPart::Send(tag) });
+        self.open(Request { endpoint, part: RequestPart::Written }, node);
+    }
+
+    /// Whether a stream handles what arrives.
+    pub(super) fn is_handler(&self, stream: usize) -> bool {
+        let streams = self.run.graph().streams();
+        streams.get(stream) != Some(&ExecutionStream::Accelerator) || !streams.contains(&ExecutionStream::Core)
+    }
+}

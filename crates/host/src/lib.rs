@@ -1,0 +1,140 @@
+//! Hosts: NIC, connections, and the threads that use them.
+//!
+//! ```text
+//!   thread (rank or stream) ── posts / writes ──► endpoint ── packets ──► NIC ──► wire
+//!          ▲                                         ▲                      │
+//!          └── completions, messages, bytes ─────────┴──── softirq (TCP) ◄──┘
+//! ```
+//!
+//! A connection is a pair of endpoints, one at each host, each sending a stream of bytes cut into messages. The
+//! receiver learns where a message ends, and what it is, from an *announcement* that travels outside the
+//! network, one lookahead ahead of the bytes: bookkeeping of the simulator, never earlier than physics allows to use
+//! it.
+
+mod activity;
+mod buffer_drain;
+mod bus;
+mod completion_queue;
+mod connection;
+mod core;
+mod costs;
+mod credits;
+mod endpoint;
+pub mod fluid;
+mod graph;
+mod graph_state;
+mod hosts;
+mod matching;
+pub mod message;
+mod moderation;
+mod mpi;
+mod nic;
+mod nic_times;
+mod one_sided;
+mod packet_route;
+mod protocol;
+mod rank;
+mod receive_queue;
+mod roce;
+pub mod rss;
+mod segments;
+mod shared_memory;
+mod socket;
+mod softirq;
+mod stream;
+mod task_cost;
+mod tasks;
+mod tcp;
+mod thread;
+
+use etherweave_primitives::{Duration, Time};
+
+use etherweave_engine::params::CommandStall;
+use etherweave_kernel::indices::{EndpointIndex, PortIndex};
+
+pub use activity::ActivityKind;
+pub use activity::{Activity, ActivityLog, MessageEnd};
+pub use buffer_drain::BufferDrain;
+pub use core::{Core, OWN_CORE};
+pub use costs::reason_of_rendezvous;
+pub use endpoint::{Endpoint, Intake, lines};
+pub use graph_state::GraphState;
+pub use hosts::{Hosts, Nics, Processors};
+pub use matching::{ANY_SOURCE, ANY_TAG, Envelope, Receive};
+pub use nic_times::NicTimes;
+pub use protocol::{Protocol, ReceivedCounts};
+pub use rank::RankState;
+pub use receive_queue::ReceiveQueue;
+pub use shared_memory::Neighbour;
+pub use socket::TcpState;
+pub use thread::{Role, SinkState, SourceState, Thread};
+
+/// One measured iteration of a rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IterationRow {
+    /// Job.
+    pub job: u32,
+    /// Rank in its job.
+    pub rank: u32,
+    /// Host.
+    pub host: u32,
+    /// Counted from 0.
+    pub iteration: u32,
+    /// When it began.
+    pub start: Time,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+etherweave_kernel::wire! { IterationRow { job, rank, host, iteration, start, duration } }
+
+/// A host with its port and NIC.
+pub struct Host {
+    /// Number in the topology.
+    pub id: u32,
+    /// Its port, numbered in the shard.
+    pub port: PortIndex,
+    /// Classes with endpoints that have something to send, a bit each.
+    pub ready: u8,
+    /// Such endpoints of each class stand in a ring and are served in turn: the first and the last of them.
+    ring: [(EndpointIndex, EndpointIndex); 8],
+    /// Receive side.
+    pub nic: Nic,
+}
+
+/// Receive side of a NIC.
+#[derive(Clone, Copy, Debug)]
+pub struct Nic {
+    /// What is in its buffer.
+    pub buffer: BufferDrain,
+    /// Endpoint of the packet before.
+    pub last_endpoint: EndpointIndex,
+    /// Packets that it has begun to write to memory, modulo 2^24: those that are written at one time have this order.
+    pub writes: u32,
+    /// Whether the switch is paused.
+    pub is_pausing: bool,
+    /// The longest that it ever took to empty the buffer.
+    pub backlog_max: Duration,
+    /// Frames dropped because their ring had no buffer, by priority.
+    pub out_of_buffer: [u32; 8],
+}
+
+impl Host {
+    /// A host at `port`.
+    pub fn new(id: u32, port: PortIndex, stall: Option<&CommandStall>) -> Host {
+        let nic = Nic {
+            buffer: BufferDrain::new(id, stall),
+            last_endpoint: EndpointIndex::NONE,
+            writes: 0,
+            is_pausing: false,
+            backlog_max: Duration::ZERO,
+            out_of_buffer: [0; 8],
+        };
+        Host { id, port, ready: 0, ring: [(EndpointIndex::new(0), EndpointIndex::new(0)); 8], nic }
+    }
+
+    /// The first endpoint in the ring of the lowest class that has one; if none has, any.
+    pub fn first_ready(&self) -> EndpointIndex {
+        self.ring[self.ready.trailing_zeros() as usize % 8].0
+    }
+}

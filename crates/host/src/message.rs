@@ -1,0 +1,114 @@
+//! Messages: what a stretch of a connection's byte stream means to its receiver.
+
+use etherweave_engine::packet::{NO_PACKET, NO_SIDE, Packet, PacketKind};
+use etherweave_kernel::indices::{EndpointIndex, PortIndex};
+use etherweave_primitives::Time;
+
+/// What a message is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum MessageKind {
+    /// An MPI message with its payload, or the last fragment of one.
+    Eager,
+    /// A fragment of an eager message; others follow.
+    Fragment,
+    /// Rendezvous: request to send.
+    RequestToSend,
+    /// Rendezvous over RoCE: the receiver's NIC asks the sender's NIC for the payload.
+    ReadRequest,
+    /// Rendezvous over RoCE: the payload.
+    ReadResponse,
+    /// Rendezvous over RoCE: the sender may reuse its buffer.
+    Finished,
+    /// Rendezvous over TCP: the receiver is ready.
+    ClearToSend,
+    /// Rendezvous over TCP: the payload.
+    Payload,
+    /// One-sided: the payload of a put.
+    Put,
+    /// One-sided: asks for what is in memory.
+    GetRequest,
+    /// One-sided: what was in memory.
+    GetResponse,
+    /// One-sided: an operation on a word.
+    AtomicRequest,
+    /// One-sided: what the word was.
+    AtomicResponse,
+    /// One-sided: a put is in memory.
+    Done,
+}
+
+impl MessageKind {
+    const ALL: [MessageKind; 14] = [
+        MessageKind::Eager,
+        MessageKind::Fragment,
+        MessageKind::RequestToSend,
+        MessageKind::ReadRequest,
+        MessageKind::ReadResponse,
+        MessageKind::Finished,
+        MessageKind::ClearToSend,
+        MessageKind::Payload,
+        MessageKind::Put,
+        MessageKind::GetRequest,
+        MessageKind::GetResponse,
+        MessageKind::AtomicRequest,
+        MessageKind::AtomicResponse,
+        MessageKind::Done,
+    ];
+}
+
+/// A message, as its receiver knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// What it is for.
+    pub kind: MessageKind,
+    /// MPI tag; of one-sided operations, what follows.
+    pub tag: u32,
+    /// MPI payload that it carries or announces [B].
+    pub bytes: u64,
+    /// Where it ends in the stream [B].
+    pub end: u64,
+}
+
+/// A WRITE that is not acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenPut {
+    /// Its connection.
+    pub endpoint: EndpointIndex,
+    /// The message that completes it.
+    pub message: Message,
+}
+
+impl Message {
+    /// As an announcement to `endpoint`.
+    pub fn announcement(&self, endpoint: EndpointIndex) -> Packet {
+        Packet {
+            next: NO_PACKET,
+            endpoint,
+            route: 0,
+            ingress: PortIndex::new(0),
+            offset: self.bytes,
+            acknowledged: self.end,
+            sent: Time::ZERO,
+            wire: 0,
+            payload: 0,
+            word: self.tag,
+            side: NO_SIDE,
+            sender: 0,
+            kind: PacketKind::Announcement,
+            priority: 0,
+            flags: self.kind as u8,
+            is_damaged: false,
+        }
+    }
+
+    /// From an announcement.
+    pub fn announced(packet: &Packet) -> Message {
+        Message {
+            kind: MessageKind::ALL[usize::from(packet.flags)],
+            tag: packet.word,
+            bytes: packet.offset,
+            end: packet.acknowledged,
+        }
+    }
+}

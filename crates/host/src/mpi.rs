@@ -1,0 +1,411 @@
+//! MPI: a rank performs its program; messages go eagerly or by rendezvous. Between ranks of a host: `shared_memory.rs`.
+//!
+//! ```text
+//!   eager        sender ── header+payload ─────────────────────────► receiver
+//!   rendezvous   sender ── request to send ────────────────────────► receiver (matches)
+//!     RoCE       sender's NIC ◄── read request ── receiver's NIC
+//!                sender's NIC ── payload ─────────────────────────► receiver's NIC (complete)
+//!                sender ◄── finished ── receiver
+//!     TCP        sender ◄── clear to send ── receiver;   sender ── payload ──► receiver
+//! ```
+
+use etherweave_engine::Wires;
+use etherweave_engine::event::PrefetchHint;
+use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
+use etherweave_transport::roce::Operation;
+use etherweave_workload::Op;
+
+use super::costs::{EagerLimits, op_cost};
+use super::graph_state::{Request, RequestPart};
+use super::matching::{Envelope, Receive, Unexpected};
+use super::message::{Message, MessageKind};
+use super::rank::RankState;
+use super::shared_memory::Neighbour;
+use super::thread::{Role, Task};
+use crate::{Hosts, Nics, Processors};
+
+/// Bytes of a READ request in the requester's stream: its RETH.
+pub(super) const READ_REQUEST: u64 = 16;
+
+/// How a message goes over the wire of RoCE.
+pub(super) fn operation(kind: MessageKind) -> Operation {
+    match kind {
+        MessageKind::ReadRequest | MessageKind::GetRequest => Operation::ReadRequest,
+        MessageKind::ReadResponse | MessageKind::GetResponse => Operation::ReadResponse,
+        MessageKind::AtomicRequest => Operation::AtomicRequest,
+        MessageKind::AtomicResponse => Operation::AtomicResponse,
+        _ => Operation::Write,
+    }
+}
+
+/// A message is much longer than another from so many lengths of that on.
+const BEHIND_LENGTHS: u64 = 8;
+/// And from so much on [B].
+const BEHIND_MIN: u64 = 64 << 10;
+
+impl Processors {
+    pub(super) fn rank(&mut self, thread: ThreadIndex) -> &mut RankState {
+        match &mut self.threads[thread].role {
+            Role::Rank(rank) => rank,
+            Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => unreachable!("only ranks run programs"),
+        }
+    }
+
+    pub(super) fn rank_done(&mut self, wires: &mut Wires, thread: ThreadIndex) {
+        let now = wires.now;
+        let rank = self.rank(thread);
+        rank.is_done = true;
+        if let Some(log) = &mut rank.log {
+            log.end(now);
+        }
+        if !wires.constants.is_background[self.threads[thread].job as usize] {
+            wires.totals.unfinished -= 1;
+        }
+    }
+
+    /// One outstanding request less.
+    pub(super) fn request_complete(&mut self, thread: ThreadIndex, request: Request) {
+        let rank = self.rank(thread);
+        match &mut rank.graph {
+            Some(graph) => graph.request_complete(request),
+            None => rank.request_complete(),
+        }
+    }
+}
+
+impl Hosts {
+    /// What an idle rank does next: its operations in order; inside a wait, its inbox.
+    pub(super) fn rank_next(&mut self, wires: &mut Wires, thread: ThreadIndex) {
+        let now = wires.now;
+        loop {
+            let rank = self.processors.rank(thread);
+            if !rank.is_started {
+                return;
+            }
+            let op = rank.op();
+            rank.observe(op, now);
+            match op {
+                None if rank.graph.is_some() => return self.graph_next(wires, thread),
+                None => return self.program_done(wires, thread),
+                Some(Op::WaitAll) if rank.outstanding > 0 => return self.inbox_next(wires, thread),
+                Some(Op::WaitAll) => rank.advance(),
+                Some(Op::IterationStart) => rank.begin_iteration(now),
+                Some(Op::IterationEnd) => self.iteration_end(wires, thread),
+                Some(Op::Sleep { duration }) => {
+                    return self.sleep(wires, thread, duration + wires.constants.params.host.timer_slack);
+                }
+                Some(Op::Compute { duration }) => {
+                    let duration = duration + rank.interruptions(duration);
+                    return self.begin_step(wires, thread, Op::Compute { duration });
+                }
+                Some(op) => return self.begin_step(wires, thread, op),
+            }
+        }
+    }
+
+    fn begin_step(&mut self, wires: &mut Wires, thread: ThreadIndex, op: Op) {
+        let sent = self.processors.rank(thread).fragments_sent;
+        let (endpoint, sends) = match op {
+            Op::Isend { peer, .. } | Op::OneSided { peer, .. } => {
+                (self.processors.rank(thread).connection_to(peer.get(), sent), true)
+            }
+            Op::Irecv { peer, .. } => (self.processors.rank(thread).endpoint_of(peer.get()), false),
+            _ => (EndpointIndex::new(0), false),
+        };
+        let cost = op_cost(&wires.constants, endpoint, op, sent);
+        let hint = match Neighbour::of(endpoint) {
+            Some(_) => PrefetchHint::default(),
+            None => PrefetchHint::endpoint(endpoint, sends),
+        };
+        self.begin_with(wires, thread, Task::Step(endpoint), cost, hint);
+    }
+
+    /// The program has ended. What has been sent may still wait for room in a socket, as in `MPI_Finalize`, and others
+    /// may reach into its memory until all free their windows.
+    fn program_done(&mut self, wires: &mut Wires, thread: ThreadIndex) {
+        if !self.processors.rank(thread).is_done {
+            self.processors.rank_done(wires, thread);
+        }
+        self.inbox_next(wires, thread);
+    }
+
+    fn iteration_end(&mut self, wires: &Wires, thread: ThreadIndex) {
+        let (now, job) = (wires.now, self.processors.threads[thread].job);
+        let host = self.nics.hosts[self.processors.threads[thread].host].id;
+        self.processors.rank(thread).end_iteration(now, job, host);
+    }
+
+    /// The present operation has taken its time: its effect.
+    pub(super) fn step_done(&mut self, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex) {
+        let rank_thread = self.processors.rank_thread(thread);
+        let rank = self.processors.rank(rank_thread);
+        let (Some(op), sent) = (rank.op(), rank.fragments_sent) else {
+            return self.graph_step_done(wires, rank_thread, thread, endpoint);
+        };
+        if let Op::Isend { tag, bytes, .. } = op
+            && let Some(piece) = self.send_fragment(wires, endpoint, tag, bytes, sent)
+        {
+            self.processors.rank(thread).fragments_sent += piece;
+            return;
+        }
+        let rank = self.processors.rank(thread);
+        rank.advance();
+        match op {
+            Op::Isend { tag, bytes, .. } => {
+                rank.fragments_sent = 0;
+                let is_open = self.isend(wires, thread, endpoint, tag, bytes, sent);
+                self.processors.rank(thread).outstanding += u32::from(is_open);
+            }
+            Op::Irecv { tag, .. } => {
+                rank.outstanding += 1;
+                self.irecv(wires, thread, Envelope { endpoint, tag }, 0);
+            }
+            Op::OneSided { access, bytes, .. } => self.one_sided(wires, thread, endpoint, access, bytes),
+            Op::Copy { .. }
+            | Op::Compute { .. }
+            | Op::Sleep { .. }
+            | Op::WaitAll
+            | Op::IterationStart
+            | Op::IterationEnd => {}
+        }
+    }
+
+    /// Sends a fragment of an eager message, of which so much has been sent, if others follow it; gives its length.
+    pub(super) fn send_fragment(
+        &mut self,
+        wires: &mut Wires,
+        endpoint: EndpointIndex,
+        tag: u32,
+        bytes: u64,
+        sent: u64,
+    ) -> Option<u64> {
+        let mpi = wires.constants.mpi();
+        let is_eager = Neighbour::of(endpoint).is_none() && EagerLimits::of_mpi(mpi).admit(tag, bytes);
+        let header = mpi.header.get();
+        let piece = wires.constants.mpi().piece(bytes, sent);
+        if !is_eager || sent + piece == bytes {
+            return None;
+        }
+        self.post_message(wires, endpoint, MessageKind::Fragment, tag, piece, header + piece);
+        Some(piece)
+    }
+
+    /// Sends a message of which so much has been sent in fragments; says whether the request stays open.
+    pub(super) fn isend(
+        &mut self,
+        wires: &mut Wires,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+        tag: u32,
+        bytes: u64,
+        sent: u64,
+    ) -> bool {
+        let header = wires.constants.mpi().header.get();
+        let limits = match Neighbour::of(endpoint) {
+            Some(_) => EagerLimits::of_shared_memory(&wires.constants.params.host.shared_memory),
+            None => EagerLimits::of_mpi(wires.constants.mpi()),
+        };
+        let (is_eager, now, first) = (limits.admit(tag, bytes), wires.now, self.nics.first_to_peer(endpoint));
+        self.processors.rank(thread).observe_sent(first, tag, bytes, now);
+        self.nics.count_message(wires, endpoint, bytes);
+        if is_eager {
+            // Buffered: the request is complete once the bytes are handed over.
+            self.send_message(wires, thread, endpoint, (MessageKind::Eager, tag, bytes), header + bytes - sent);
+        } else {
+            self.send_message(wires, thread, endpoint, (MessageKind::RequestToSend, tag, bytes), header);
+        }
+        !is_eager
+    }
+
+    /// Posts a receive, which belongs to an operation of a graph or is one of a sequence.
+    pub(super) fn irecv(&mut self, wires: &mut Wires, thread: ThreadIndex, envelope: Envelope, node: u32) {
+        if let Some(message) = self.processors.rank(thread).matching.post(Receive { envelope, node }) {
+            self.matched(wires, thread, message, node);
+        }
+    }
+
+    /// A message has found its receive.
+    fn matched(&mut self, wires: &mut Wires, thread: ThreadIndex, message: Unexpected, node: u32) {
+        let (Envelope { endpoint: first, tag }, endpoint) = (message.envelope, message.connection);
+        let now = wires.now;
+        let rank = self.processors.rank(thread);
+        if !message.is_rendezvous {
+            rank.observe_received(first, tag, message.bytes, now);
+        }
+        match &mut rank.graph {
+            Some(graph) if message.is_rendezvous => {
+                graph.open(Request { endpoint, part: RequestPart::Receive(tag) }, node);
+            }
+            Some(graph) => return graph.complete(node),
+            None if message.is_rendezvous => {}
+            None => return rank.request_complete(),
+        }
+        if Neighbour::of(endpoint).is_some() {
+            let copy = Message { kind: MessageKind::ReadResponse, tag, bytes: message.bytes, end: 0 };
+            return self.processors.threads[thread].inbox.push_back(Task::Handle(endpoint, copy));
+        }
+        let (kind, length) = self.nics.rendezvous_request(wires, endpoint);
+        self.post_message(wires, endpoint, kind, tag, message.bytes, length);
+    }
+
+    /// Sends a message of a kind, with a tag and payload, of `length` bytes in all to a peer: by a connection, or to a
+    /// neighbour.
+    fn send_message(
+        &mut self,
+        wires: &mut Wires,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+        (kind, tag, bytes): (MessageKind, u32, u64),
+        length: u64,
+    ) {
+        match Neighbour::of(endpoint) {
+            Some(neighbour) => self.share_message(wires, thread, neighbour, kind, tag, bytes),
+            None => _ = self.post_message(wires, endpoint, kind, tag, bytes, length),
+        }
+    }
+
+    /// Puts a message of `length` bytes into a connection's stream; gives where it ends.
+    pub(super) fn post_message(
+        &mut self,
+        wires: &mut Wires,
+        endpoint: EndpointIndex,
+        kind: MessageKind,
+        tag: u32,
+        bytes: u64,
+        length: u64,
+    ) -> u64 {
+        let end = self.post_bytes(wires, endpoint, kind, length);
+        self.nics.announce_to_peer(wires, endpoint, Message { kind, tag, bytes, end });
+        end
+    }
+
+    /// All bytes of a message have come. What the NIC does by itself happens at once; the rest waits for the thread.
+    pub(super) fn deliver(&mut self, wires: &mut Wires, endpoint: EndpointIndex, message: Message) {
+        let thread = self.nics.endpoints[endpoint].thread;
+        match message.kind {
+            MessageKind::ReadRequest => {
+                self.post_message(
+                    wires,
+                    endpoint,
+                    MessageKind::ReadResponse,
+                    message.tag,
+                    message.bytes,
+                    message.bytes,
+                );
+            }
+            MessageKind::Put | MessageKind::GetRequest | MessageKind::AtomicRequest
+                if !wires.constants.is_in_kernel() =>
+            {
+                self.answer_access(wires, endpoint, message);
+            }
+            MessageKind::Eager
+            | MessageKind::Fragment
+            | MessageKind::RequestToSend
+            | MessageKind::ReadResponse
+            | MessageKind::Finished
+            | MessageKind::ClearToSend
+            | MessageKind::Payload
+            | MessageKind::Put
+            | MessageKind::GetRequest
+            | MessageKind::GetResponse
+            | MessageKind::AtomicRequest
+            | MessageKind::AtomicResponse
+            | MessageKind::Done => self.take_message(wires, thread, endpoint, message),
+        }
+    }
+
+    /// Has the thread handle a message.
+    pub(super) fn take_message(
+        &mut self,
+        wires: &mut Wires,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+        message: Message,
+    ) {
+        self.assign(wires, thread, Task::Handle(endpoint, message));
+    }
+
+    /// The thread handles a message.
+    pub(super) fn handle_message(
+        &mut self,
+        wires: &mut Wires,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+        message: Message,
+    ) {
+        let header = wires.constants.mpi().header.get();
+        let first = self.nics.first_to_peer(endpoint);
+        let Message { kind, tag, bytes, .. } = message;
+        match kind {
+            MessageKind::Eager | MessageKind::RequestToSend => {
+                let is_rendezvous = kind == MessageKind::RequestToSend;
+                let envelope = Envelope { endpoint: first, tag };
+                let arrived = Unexpected { envelope, connection: endpoint, bytes, is_rendezvous };
+                if let Some(node) = self.processors.rank(thread).matching.arrive(arrived) {
+                    self.matched(wires, thread, arrived, node);
+                }
+            }
+            MessageKind::ReadResponse => {
+                let now = wires.now;
+                self.processors.rank(thread).observe_received(first, tag, bytes, now);
+                self.processors.request_complete(thread, Request { endpoint, part: RequestPart::Receive(tag) });
+                self.send_message(wires, thread, endpoint, (MessageKind::Finished, tag, 0), header);
+            }
+            MessageKind::Finished => {
+                self.processors.request_complete(thread, Request { endpoint, part: RequestPart::Send(tag) });
+            }
+            MessageKind::Payload => {
+                let now = wires.now;
+                self.processors.rank(thread).observe_received(first, tag, bytes, now);
+                self.processors.request_complete(thread, Request { endpoint, part: RequestPart::Receive(tag) });
+            }
+            MessageKind::ClearToSend => {
+                if let Some(graph) = &mut self.processors.rank(thread).graph {
+                    graph.granted(endpoint, tag);
+                }
+                self.post_message(wires, endpoint, MessageKind::Payload, tag, bytes, header + bytes);
+            }
+            MessageKind::Put | MessageKind::GetRequest | MessageKind::AtomicRequest => {
+                self.answer_access(wires, endpoint, message);
+            }
+            MessageKind::GetResponse | MessageKind::AtomicResponse | MessageKind::Done => {
+                self.access_answered(wires, thread, endpoint, message);
+            }
+            // Copied; the last fragment completes the message.
+            MessageKind::Fragment => {}
+            MessageKind::ReadRequest => unreachable!("the NIC answers read requests"),
+        }
+    }
+}
+
+impl Nics {
+    /// The first connection to the peer of an endpoint, by which ranks know the peer.
+    #[inline]
+    fn first_to_peer(&self, endpoint: EndpointIndex) -> EndpointIndex {
+        match Neighbour::of(endpoint) {
+            Some(_) => endpoint,
+            None => EndpointIndex::new(endpoint.get() - u32::from(self.endpoints[endpoint].behind_first)),
+        }
+    }
+
+    /// Counts a message to another host, and whether it waits behind a much longer one.
+    fn count_message(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
+        if Neighbour::of(endpoint).is_some() {
+            return;
+        }
+        let Some(longest) = self.endpoints[endpoint].protocol.longest_message() else { return };
+        wires.totals.messages += 1;
+        wires.totals.messages_behind += u64::from(longest >= BEHIND_MIN.max(BEHIND_LENGTHS * bytes));
+    }
+}
+
+impl Processors {
+    /// Measured iterations of all ranks here: done, and in all.
+    pub fn iterations(&self) -> (u64, u64) {
+        let ranks = self.threads.iter().filter_map(|thread| match &thread.role {
+            Role::Rank(rank) => Some(rank.iterations()),
+            Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => None,
+        });
+        ranks.fold((0, 0), |(done, all), (more, total)| (done + more, all + total))
+    }
+}

@@ -1,0 +1,254 @@
+//! The NIC: the choice of the next sender, and the receive buffer.
+
+use etherweave_engine::Wires;
+use etherweave_engine::event::{EventKey, Kind};
+use etherweave_engine::packet::{Handle, Packet, PacketKind};
+use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex};
+use etherweave_primitives::Duration;
+
+use super::Endpoint;
+use super::bus::HostInterface;
+use crate::{Hosts, Nics};
+
+impl Nics {
+    /// An endpoint has something to send.
+    #[inline]
+    pub fn activate(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let end = &mut self.endpoints[endpoint];
+        if end.is_in_ring {
+            return;
+        }
+        end.is_in_ring = true;
+        let (host, class) = (end.host, wires.constants.scheduler.class(end.priority));
+        self.join_ring(host, class, endpoint);
+        self.kick(wires, self.hosts[host].port);
+    }
+
+    /// Puts an endpoint behind the last of its class.
+    fn join_ring(&mut self, host: HostIndex, class: usize, endpoint: EndpointIndex) {
+        let host = &mut self.hosts[host];
+        let (first, last) = &mut host.ring[class];
+        let before = std::mem::replace(last, endpoint);
+        if host.ready & 1 << class == 0 {
+            *first = endpoint;
+            host.ready |= 1 << class;
+        } else {
+            self.endpoints[before].behind = endpoint;
+        }
+    }
+
+    /// Moves the first of a ring to its end, or removes it when it has nothing more to send.
+    fn pass_turn(&mut self, host: HostIndex, class: usize, first: EndpointIndex) {
+        let Endpoint { behind, is_in_ring, .. } = self.endpoints[first];
+        let ring = &mut self.hosts[host].ring[class];
+        if first != ring.1 {
+            ring.0 = behind;
+            if is_in_ring {
+                let before = std::mem::replace(&mut ring.1, first);
+                self.endpoints[before].behind = first;
+            }
+        } else if !is_in_ring {
+            self.hosts[host].ready &= !(1 << class);
+        }
+    }
+
+    /// Sends the host's next packet, if one is eligible: control packets first, then endpoints in turn.
+    #[inline(never)]
+    pub fn transmit_from_host(&mut self, wires: &mut Wires, host_index: HostIndex) {
+        let port_index = self.hosts[host_index].port;
+        loop {
+            let ready = self.hosts[host_index].ready;
+            let port = &mut wires.ports[port_index];
+            let mut eligible = (port.waiting | ready) & !port.paused_classes;
+            if eligible == 0 {
+                eligible = self.host_classes_with_credits(wires, host_index);
+            }
+            if eligible == 0 {
+                return;
+            }
+            let class = wires.constants.scheduler.pick(&mut wires.ports[port_index], eligible);
+            let Some(handle) = self.next_of_class(wires, host_index, class) else { continue };
+            if !wires.credits.are_used() || self.take_credits(wires, host_index, class, handle) {
+                return self.send_from_host(wires, host_index, class, handle);
+            }
+        }
+    }
+
+    fn send_from_host(&mut self, wires: &mut Wires, host_index: HostIndex, class: usize, handle: Handle) {
+        let port_index = self.hosts[host_index].port;
+        let ready = self.hosts[host_index].ready;
+        let port = &mut wires.ports[port_index];
+        let waiting = port.waiting | ready;
+        wires.constants.scheduler.charge(port, class, wires.packets[handle].wire, waiting & 1 << class != 0);
+        if let Some(interface) = &self.times.interface {
+            interface.send(wires.now, &mut self.hosts[host_index].nic.buffer, &wires.packets[handle]);
+        }
+        // A packet that is still at its host has been in by no port.
+        wires.start_towards(port_index, handle, waiting != 0, |_, packet| packet.ingress);
+    }
+
+    /// The next packet of a class that has any: control packets first, then the endpoint whose turn it is.
+    fn next_of_class(&mut self, wires: &mut Wires, host_index: HostIndex, class: usize) -> Option<Handle> {
+        let port = &mut wires.ports[self.hosts[host_index].port];
+        if port.waiting & 1 << class != 0 {
+            return Some(port.dequeue(class, &wires.packets));
+        }
+        let endpoint = self.hosts[host_index].ring[class].0;
+        let packet = self.next_packet(wires, endpoint);
+        self.pass_turn(host_index, class, endpoint);
+        packet
+    }
+
+    /// The next packet of an endpoint in the ring; takes it off the ring when it has no more.
+    fn next_packet(&mut self, wires: &mut Wires, endpoint: EndpointIndex) -> Option<Handle> {
+        let now = wires.now;
+        let end = &mut self.endpoints[endpoint];
+        let (packet, has_more) = end.next_packet(now, &wires.constants);
+        end.is_in_ring = has_more;
+        self.after_sending(wires, endpoint);
+        let packet = packet?;
+        wires.totals.created += 1;
+        let handle = wires.packets.insert(packet);
+        self.start_route(wires, endpoint, handle);
+        Some(handle)
+    }
+
+    /// Whether a packet is for a host.
+    fn is_destination(&self, wires: &Wires, host: HostIndex, handle: Handle) -> bool {
+        let endpoint = wires.packets[handle].endpoint;
+        self.endpoints.get(endpoint).is_some_and(|end| end.host == host)
+    }
+
+    /// A packet is being written to memory. One without payload is written at the same time as the one before it: they
+    /// keep their order.
+    fn expect_written(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
+        let host = &mut self.hosts[host];
+        let number = host.nic.writes;
+        host.nic.writes = (number + 1) % EventKey::INDICES;
+        let (port, written_at) = (host.port, wires.now + host.nic.buffer.wait(wires.now));
+        wires.expect_packet(written_at, wires.key(port, Kind::Written, number), handle);
+    }
+
+    /// The NIC writes the packet to memory by itself. False when the buffer is full.
+    #[inline]
+    pub(super) fn drain(&mut self, wires: &mut Wires, host_index: HostIndex, handle: Handle) -> bool {
+        let Packet { kind, endpoint, wire, priority, .. } = wires.packets[handle];
+        let has_room = wires.credits.cover(priority);
+        let times = &self.times;
+        let nic = &mut self.hosts[host_index].nic;
+        let is_switch = kind == PacketKind::Data && endpoint != nic.last_endpoint;
+        let (start, moved) = match &times.interface {
+            None => (wires.now, times.byte.of(wire)),
+            Some(interface) => interface.receive(wires.now, &mut nic.buffer, &wires.packets[handle]),
+        };
+        let service = moved + if is_switch { times.context_switch } else { Duration::ZERO };
+        let drained_at = nic.buffer.after(start, service);
+        let backlog = drained_at.since(start);
+        if backlog > times.buffer && !has_room {
+            return false;
+        }
+        if kind == PacketKind::Data {
+            nic.last_endpoint = endpoint;
+        }
+        nic.buffer.fill(drained_at);
+        nic.backlog_max = nic.backlog_max.max(backlog);
+        if backlog > times.xoff {
+            self.nic_pause(wires, host_index);
+        }
+        if has_room {
+            self.hold_until(wires, drained_at, host_index, handle);
+        }
+        true
+    }
+
+    /// Drops a packet for which a NIC has no room, and counts it.
+    pub fn drop_at_nic(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
+        let packet = wires.packets.remove(handle);
+        wires.packets.remove_side(packet.side);
+        let port = self.hosts[host].port;
+        wires.free_credits_of_lost(port, &packet);
+        let counters = wires.ports[port].counters_mut(usize::from(packet.priority));
+        counters.drops += 1;
+        counters.drop_bytes += u64::from(packet.wire);
+        wires.totals.dropped += 1;
+    }
+
+    /// The receive buffer is above XOFF: pauses the switch, if flow control is on.
+    pub fn nic_pause(&mut self, wires: &mut Wires, host_index: HostIndex) {
+        let mask = wires.constants.nic_pause_mask;
+        let host = &mut self.hosts[host_index];
+        if mask == 0 || host.nic.is_pausing {
+            return;
+        }
+        host.nic.is_pausing = true;
+        let port = host.port;
+        wires.pause_peer(port, mask);
+        self.expect_nic_resume(wires, host_index);
+    }
+
+    /// The buffer drains at a known rate, so the moment of XON is known.
+    fn expect_nic_resume(&mut self, wires: &mut Wires, host_index: HostIndex) {
+        let host = &self.hosts[host_index];
+        let port = host.port;
+        if let Some(delay) = self.time_to_xon(wires, host_index) {
+            wires.schedule(delay, port, Kind::NicResume, 0);
+        }
+    }
+
+    /// How long the buffer still needs until XON; `None` when it is there.
+    fn time_to_xon(&self, wires: &Wires, host_index: HostIndex) -> Option<Duration> {
+        let left = self.times.xon;
+        let buffer = &self.hosts[host_index].nic.buffer;
+        (buffer.backlog(wires.now) > left).then(|| buffer.wait(wires.now) - left)
+    }
+
+    /// The buffer may have fallen to XON.
+    pub fn nic_resume(&mut self, wires: &mut Wires, port: PortIndex) {
+        let host_index = wires.host_of_port(port).expect("only hosts have NICs");
+        let nic = &self.hosts[host_index].nic;
+        if !nic.is_pausing {
+            return;
+        }
+        if self.time_to_xon(wires, host_index).is_some() {
+            return self.expect_nic_resume(wires, host_index);
+        }
+        self.hosts[host_index].nic.is_pausing = false;
+        let mask = wires.constants.nic_pause_mask;
+        wires.resume_peer(port, mask);
+    }
+}
+
+impl Hosts {
+    /// A packet is in the NIC's receive buffer.
+    #[inline]
+    pub fn arrive_at_host(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
+        debug_assert!(self.nics.is_destination(wires, host, handle), "a packet arrives at the host that it is for");
+        if wires.packets[handle].is_damaged {
+            return wires.arrive_damaged(self.nics.hosts[host].port, handle);
+        }
+        if !wires.captures.is_empty() {
+            wires.capture_packet(self.nics.hosts[host].port, handle, false);
+        }
+        self.take_packet(wires, host, handle);
+    }
+
+    /// Kernel bypass: the NIC works on the packet by itself, when its buffer has room.
+    #[inline]
+    pub(super) fn take_by_nic(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
+        if !self.nics.drain(wires, host, handle) {
+            return self.nics.drop_at_nic(wires, host, handle);
+        }
+        if self.nics.times.interface.as_ref().is_some_and(HostInterface::holds_packets) {
+            return self.nics.expect_written(wires, host, handle);
+        }
+        self.hand_over(wires, handle);
+    }
+
+    /// A packet is where the NIC works on it.
+    #[inline]
+    pub fn hand_over(&mut self, wires: &mut Wires, handle: Handle) {
+        let packet = wires.packets.remove(handle);
+        wires.totals.delivered += 1;
+        self.roce_receive(wires, packet.endpoint, &packet);
+    }
+}

@@ -1,0 +1,142 @@
+//! One-sided operations: a rank reaches into the memory of another.
+//!
+//! ```text
+//!   RoCE  put           origin ── WRITE ─────────► target's NIC;  complete when it is acknowledged
+//!         get           origin ── READ request ──► target's NIC ── READ response ──► origin
+//!         fetch-and-op  origin ── FETCH & ADD ───► target's NIC ── its answer ─────► origin
+//!   TCP   each          origin ── request ───────► target's library, while its rank waits ── answer ──► origin
+//!   both  accumulate    fetch-and-op of a lock, get, put, fetch-and-op of the lock
+//! ```
+//!
+//! Within a host the origin copies by itself.
+
+use etherweave_engine::Wires;
+use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
+use etherweave_workload::Access;
+
+use super::message::{Message, MessageKind, OpenPut};
+use super::mpi::READ_REQUEST;
+use super::shared_memory::Neighbour;
+use super::thread::Task;
+use crate::Hosts;
+
+/// Extension header of an atomic request: address, key, two operands [B].
+const ATOMIC_REQUEST: u64 = 28;
+/// What an atomic operation gives [B].
+const WORD: u64 = 8;
+
+/// What follows the answer of a target, as the tag of the message.
+mod then {
+    /// The operation is complete.
+    pub const COMPLETE: u32 = 0;
+    /// The lock is taken: get what is there.
+    pub const GET: u32 = 1;
+    /// Put the sum.
+    pub const PUT: u32 = 2;
+    /// Give back the lock.
+    pub const UNLOCK: u32 = 3;
+}
+
+impl Hosts {
+    /// A rank has asked for it.
+    pub(super) fn one_sided(
+        &mut self,
+        wires: &mut Wires,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+        access: Access,
+        bytes: u64,
+    ) {
+        if Neighbour::of(endpoint).is_some() {
+            return;
+        }
+        self.processors.rank(thread).outstanding += 1;
+        let (kind, next) = match access {
+            Access::Put => (MessageKind::Put, then::COMPLETE),
+            Access::Get => (MessageKind::GetRequest, then::COMPLETE),
+            Access::FetchAndOp => (MessageKind::AtomicRequest, then::COMPLETE),
+            Access::Accumulate => (MessageKind::AtomicRequest, then::GET),
+        };
+        self.request_access(wires, thread, endpoint, kind, next, bytes);
+    }
+
+    fn request_access(
+        &mut self,
+        wires: &mut Wires,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+        kind: MessageKind,
+        next: u32,
+        bytes: u64,
+    ) {
+        let (header, is_in_kernel) = (wires.constants.mpi().header.get(), wires.constants.is_in_kernel());
+        let length = match kind {
+            MessageKind::Put if is_in_kernel => header + bytes,
+            MessageKind::Put => bytes,
+            _ if is_in_kernel => header,
+            MessageKind::GetRequest => READ_REQUEST,
+            _ => ATOMIC_REQUEST,
+        };
+        let end = self.post_message(wires, endpoint, kind, next, bytes, length);
+        if kind == MessageKind::Put && !is_in_kernel {
+            let message = Message { kind: MessageKind::Done, tag: next, bytes, end };
+            self.processors.rank(thread).puts.push_back(OpenPut { endpoint, message });
+            let waits_for = &mut self.nics.endpoints[endpoint].owner_waits_for;
+            *waits_for = end.min(*waits_for);
+        }
+    }
+
+    /// The peer has acknowledged `offset` bytes of the stream: WRITEs that end there are complete.
+    pub(super) fn puts_acknowledged(
+        &mut self,
+        wires: &mut Wires,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+        offset: u64,
+    ) {
+        let mut next = u64::MAX;
+        let mut place = 0;
+        while let Some(&OpenPut { endpoint: other, message }) = self.processors.rank(thread).puts.get(place) {
+            if other != endpoint {
+                place += 1;
+            } else if message.end <= offset {
+                self.processors.rank(thread).puts.remove(place);
+                self.assign(wires, thread, Task::Handle(endpoint, message));
+            } else {
+                next = message.end;
+                break;
+            }
+        }
+        self.nics.endpoints[endpoint].owner_waits_for = next;
+    }
+
+    /// The target does what it is asked for: over RoCE its NIC, at once, over TCP its library.
+    pub(super) fn answer_access(&mut self, wires: &mut Wires, endpoint: EndpointIndex, message: Message) {
+        let (header, is_in_kernel) = (wires.constants.mpi().header.get(), wires.constants.is_in_kernel());
+        let header = if is_in_kernel { header } else { 0 };
+        let (kind, length) = match message.kind {
+            MessageKind::Put if !is_in_kernel => return,
+            MessageKind::Put => (MessageKind::Done, header),
+            MessageKind::GetRequest => (MessageKind::GetResponse, header + message.bytes),
+            _ => (MessageKind::AtomicResponse, header + WORD),
+        };
+        self.post_message(wires, endpoint, kind, message.tag, message.bytes, length);
+    }
+
+    /// The origin has its answer.
+    pub(super) fn access_answered(
+        &mut self,
+        wires: &mut Wires,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+        message: Message,
+    ) {
+        let (kind, next) = match message.tag {
+            then::GET => (MessageKind::GetRequest, then::PUT),
+            then::PUT => (MessageKind::Put, then::UNLOCK),
+            then::UNLOCK => (MessageKind::AtomicRequest, then::COMPLETE),
+            _ => return self.processors.rank(thread).request_complete(),
+        };
+        self.request_access(wires, thread, endpoint, kind, next, message.bytes);
+    }
+}

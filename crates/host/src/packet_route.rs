@@ -1,0 +1,49 @@
+//! Packets that switches route one by one: what their host gives them.
+
+use etherweave_engine::Wires;
+use etherweave_engine::packet::{Handle, PacketRoute};
+use etherweave_kernel::indices::EndpointIndex;
+use etherweave_primitives::{Time, mix};
+use etherweave_routing::{HashScope, RoutedPacket};
+
+use super::Nics;
+
+/// The last packet of a connection end, and how many flowlets there were.
+#[derive(Clone, Copy, Default)]
+pub struct Flowlet {
+    last: Time,
+    count: u32,
+}
+
+impl Nics {
+    /// Gives a packet that `endpoint` sends what its routing needs.
+    pub fn start_route(&mut self, wires: &mut Wires, endpoint: EndpointIndex, handle: Handle) {
+        let Some(scope) = wires.constants.packet_routing.as_ref().map(|routing| routing.hash_scope()) else {
+            return;
+        };
+        let end = &self.endpoints[endpoint];
+        let ((src, dst), base, number) = (end.hosts, end.priority, end.number);
+        let seed = wires.constants.params.seed;
+        let hash = match scope {
+            HashScope::PerPacket => mix(seed ^ u64::from(number) << 32 ^ mix(wires.now.as_ps())),
+            HashScope::PerFlow => mix(seed ^ !u64::from(number)),
+            HashScope::PerFlowlet { gap_ns } => {
+                mix(seed ^ !u64::from(number) ^ u64::from(self.flowlet(wires, endpoint, gap_ns)) << 32)
+            }
+        };
+        let mut routed = RoutedPacket { src, dst, hash: hash as u16, ..RoutedPacket::default() };
+        wires.packet_routing().start(&mut routed);
+        wires.packets.set_route(handle, PacketRoute { routed, base, ..PacketRoute::default() });
+    }
+
+    /// The number of the flowlet of a packet that is sent now.
+    fn flowlet(&mut self, wires: &Wires, endpoint: EndpointIndex, gap_ns: u32) -> u32 {
+        if self.flowlets.len() < self.endpoints.len() {
+            self.flowlets.resize(self.endpoints.len(), Flowlet::default());
+        }
+        let flowlet = &mut self.flowlets[endpoint];
+        flowlet.count += u32::from(wires.now.since(flowlet.last).as_ps() > u64::from(gap_ns) * 1_000);
+        flowlet.last = wires.now;
+        flowlet.count
+    }
+}

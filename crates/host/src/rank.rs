@@ -1,0 +1,290 @@
+//! A rank: its program, its requests, its measured iterations.
+
+use std::collections::VecDeque;
+
+use etherweave_engine::memory::prefetch;
+use etherweave_engine::params::Noise;
+use etherweave_kernel::indices::EndpointIndex;
+use etherweave_primitives::{Duration, Stream, Time};
+use etherweave_workload::{GraphOp, Op, Program, ProgramCursor};
+
+use super::IterationRow;
+use super::activity::{ActivityKind, ActivityLog, MessageEnd};
+use super::graph_state::GraphState;
+use super::matching::Matching;
+use super::message::OpenPut;
+
+/// The state of a rank.
+pub struct RankState {
+    /// Rank in its job.
+    pub rank: u32,
+    /// Whether its job has started.
+    pub is_started: bool,
+    /// Whether its program has ended.
+    pub is_done: bool,
+    /// What it performs, unless that is a graph.
+    program: Program,
+    cursor: ProgramCursor,
+    /// The graph that it performs, if it does.
+    pub(super) graph: Option<Box<GraphState>>,
+    /// Requests not yet complete; of a graph, see there.
+    pub outstanding: u32,
+    /// WRITEs that are not acknowledged, in the order in which they were posted.
+    pub(super) puts: VecDeque<OpenPut>,
+    /// What has been sent of the present message, in fragments [B].
+    pub(super) fragments_sent: u64,
+    /// Receives and messages.
+    pub matching: Matching,
+    /// Peer ranks and their endpoints, the first of each, in order of ranks.
+    peers: Vec<(u32, EndpointIndex)>,
+    /// Connections that messages to these peers take in turn, where pairs of ranks have several.
+    pub turns: Option<Vec<Turn>>,
+    /// The place of the last of them that was asked for.
+    peer: usize,
+    /// Number of the next measured iteration.
+    iteration: u32,
+    iteration_start: Time,
+    /// Measured iterations.
+    pub rows: Vec<IterationRow>,
+    /// Interruptions of its computation, where there are any.
+    noise: Option<Box<(Noise, Stream)>>,
+    /// What it does when, where the run observes its ranks.
+    pub log: Option<Box<ActivityLog>>,
+}
+
+impl RankState {
+    /// A rank before its start, without connections.
+    pub fn new(rank: u32, program: Program) -> RankState {
+        let iterations = program.iterations();
+        RankState::performing(rank, program, None, iterations)
+    }
+
+    /// A rank that performs a graph.
+    pub fn of_graph(rank: u32, graph: GraphState) -> RankState {
+        let iterations = graph.iterations();
+        RankState::performing(rank, Program::default(), Some(Box::new(graph)), iterations)
+    }
+
+    fn performing(rank: u32, program: Program, graph: Option<Box<GraphState>>, iterations: u64) -> RankState {
+        let (rows, cursor) = (Vec::with_capacity(iterations as usize), ProgramCursor::new(&program));
+        RankState {
+            rank,
+            is_started: false,
+            is_done: false,
+            program,
+            cursor,
+            graph,
+            outstanding: 0,
+            puts: VecDeque::new(),
+            fragments_sent: 0,
+            matching: Matching::default(),
+            peers: Vec::new(),
+            turns: None,
+            peer: 0,
+            iteration: 0,
+            iteration_start: Time::ZERO,
+            rows,
+            noise: None,
+            log: None,
+        }
+    }
+
+    /// Notes what a rank with a program is about to do.
+    #[inline]
+    pub(super) fn observe(&mut self, op: Option<Op>, now: Time) {
+        let Some(log) = self.log.as_deref_mut() else { return };
+        match op {
+            Some(Op::WaitAll) if self.outstanding > 0 => log.enter(0, ActivityKind::Wait, now),
+            Some(op) => {
+                if let Some(kind) = ActivityKind::of(op) {
+                    log.enter(0, kind, now);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Notes a message that is sent.
+    pub(super) fn observe_sent(&mut self, endpoint: EndpointIndex, tag: u32, bytes: u64, at: Time) {
+        let Some(mut log) = self.log.take() else { return };
+        log.sent.push(MessageEnd { peer: self.known_peer(endpoint), tag, bytes, at });
+        self.log = Some(log);
+    }
+
+    /// Notes a message whose receive is complete.
+    pub(super) fn observe_received(&mut self, endpoint: EndpointIndex, tag: u32, bytes: u64, at: Time) {
+        let Some(mut log) = self.log.take() else { return };
+        log.received.push(MessageEnd { peer: self.known_peer(endpoint), tag, bytes, at });
+        self.log = Some(log);
+    }
+
+    fn known_peer(&self, endpoint: EndpointIndex) -> u32 {
+        self.peer_of(endpoint).expect("messages are of peers")
+    }
+
+    /// Has the operating system interrupt its computation.
+    pub fn interrupt(&mut self, noise: Noise, draws: Stream) {
+        self.noise = Some(Box::new((noise, draws)));
+    }
+
+    /// How long interruptions of a computation take together. Since gaps have no memory, each computation draws anew.
+    #[inline]
+    pub(super) fn interruptions(&mut self, computation: Duration) -> Duration {
+        let Some((noise, draws)) = self.noise.as_deref_mut() else { return Duration::ZERO };
+        let (mut computed, mut taken) = (exponential(noise.every, draws), Duration::ZERO);
+        while computed < computation {
+            taken += exponential(noise.duration, draws);
+            computed += exponential(noise.every, draws);
+        }
+        taken
+    }
+
+    /// Measured iterations: done, and in all.
+    pub fn iterations(&self) -> (u64, u64) {
+        (self.rows.len() as u64, self.rows.capacity() as u64)
+    }
+
+    /// Adds a connection to a peer, or what stands for it.
+    pub fn connect(&mut self, peer: u32, endpoint: EndpointIndex) {
+        let place = self.peers.partition_point(|&(other, _)| other < peer);
+        let is_new = self.peers.get(place).is_none_or(|&(other, _)| other != peer);
+        if is_new {
+            self.peers.insert(place, (peer, endpoint));
+        }
+        match &mut self.turns {
+            Some(turns) if is_new => turns.insert(place, Turn { connections: vec![endpoint], next: 0 }),
+            Some(turns) => turns[place].connections.push(endpoint),
+            None => assert!(is_new, "a pair of ranks has one connection"),
+        }
+    }
+
+    /// The endpoint to a peer. Who knows all others need not search.
+    pub(super) fn endpoint_of(&mut self, peer: u32) -> EndpointIndex {
+        let place = peer as usize - usize::from(peer > self.rank);
+        self.peer = match self.peers.get(place) {
+            Some(&(rank, _)) if rank == peer => place,
+            _ => self.peers.binary_search_by_key(&peer, |&(rank, _)| rank).expect("every peer has a connection"),
+        };
+        self.peers[self.peer].1
+    }
+
+    /// The connection to a peer that the present message takes: the next in turn, unless the message goes on after
+    /// its first fragment.
+    pub(super) fn connection_to(&mut self, peer: u32, sent: u64) -> EndpointIndex {
+        let first = self.endpoint_of(peer);
+        match &mut self.turns {
+            None => first,
+            Some(turns) if sent == 0 => turns[self.peer].take(),
+            Some(turns) => turns[self.peer].present(),
+        }
+    }
+
+    /// The rank at the other end of an endpoint, the first to that rank.
+    pub fn peer_of(&self, endpoint: EndpointIndex) -> Option<u32> {
+        self.peers.iter().find(|&&(_, own)| own == endpoint).map(|&(rank, _)| rank)
+    }
+
+    /// The endpoint to a peer, if it has one.
+    pub fn endpoint_to(&self, peer: u32) -> Option<EndpointIndex> {
+        self.peers.iter().find(|&&(rank, _)| rank == peer).map(|&(_, endpoint)| endpoint)
+    }
+
+    /// Begins to fetch the present operation and the next, and the peer after the last: programs often go through
+    /// their peers in order.
+    #[inline]
+    pub fn prefetch_op(&self) {
+        if let Some(block) = self.cursor.block(&self.program) {
+            prefetch(&block.ops, self.cursor.place(), 2 * size_of::<Op>());
+        }
+        prefetch(&self.peers, self.peer + 1, size_of::<(u32, EndpointIndex)>());
+    }
+
+    /// The present operation.
+    pub fn op(&self) -> Option<Op> {
+        self.cursor.op(&self.program).copied()
+    }
+
+    /// Whether the present block is measured.
+    fn is_measured(&self) -> bool {
+        self.cursor.block(&self.program).is_some_and(|block| block.measured)
+    }
+
+    /// Begins an iteration.
+    pub(super) fn begin_iteration(&mut self, now: Time) {
+        self.iteration_start = now;
+        self.advance();
+    }
+
+    /// Ends an iteration, which is recorded if its block is measured, of a job on a host.
+    pub(super) fn end_iteration(&mut self, now: Time, job: u32, host: u32) {
+        if self.is_measured() {
+            self.record_iteration(self.iteration_start, now, job, host);
+        }
+        self.advance();
+    }
+
+    /// Records an iteration that ends now.
+    pub(super) fn record_iteration(&mut self, start: Time, now: Time, job: u32, host: u32) {
+        let (rank, iteration) = (self.rank, self.iteration);
+        self.rows.push(IterationRow { job, rank, host, iteration, start, duration: now.since(start) });
+        self.iteration += 1;
+    }
+
+    /// One outstanding request less, of a sequence.
+    #[inline]
+    pub(super) fn request_complete(&mut self) {
+        assert!(self.outstanding > 0, "a request completes once");
+        self.outstanding -= 1;
+    }
+
+    /// Whether it performs a graph, of which operations have numbers.
+    pub fn performs_graph(&self) -> bool {
+        self.graph.is_some()
+    }
+
+    /// Why its graph does not go on, if its file cannot be read.
+    pub fn graph_failure(&self) -> Option<String> {
+        self.graph.as_ref()?.failure()
+    }
+
+    /// Operations of its graph whose requests are open, without receives that no message matches.
+    pub fn matched_operations(&self) -> impl Iterator<Item = (u32, GraphOp)> {
+        self.graph.iter().flat_map(|graph| graph.open_operations())
+    }
+
+    /// Requests that are not complete.
+    pub fn open_requests(&self) -> u32 {
+        match &self.graph {
+            Some(graph) => (graph.requests() + self.matching.posted().len()) as u32,
+            None => self.outstanding,
+        }
+    }
+
+    /// Goes to the next operation.
+    pub(super) fn advance(&mut self) {
+        self.cursor.advance(&self.program);
+    }
+}
+
+/// Connections to a peer, and which of them the next message takes.
+pub struct Turn {
+    connections: Vec<EndpointIndex>,
+    next: usize,
+}
+
+impl Turn {
+    fn take(&mut self) -> EndpointIndex {
+        let connection = self.connections[self.next];
+        self.next = (self.next + 1) % self.connections.len();
+        connection
+    }
+
+    fn present(&self) -> EndpointIndex {
+        self.connections[(self.next + self.connections.len() - 1) % self.connections.len()]
+    }
+}
+
+/// An exponential time of this mean.
+fn exponential(mean: Duration, draws: &mut Stream) -> Duration {
+    Duration::from_ps(((u128::from(mean.as_ps()) * u128::from(draws.exponential())) >> 32) as u64)
+}

@@ -1,0 +1,272 @@
+//! RoCE at a host: packets of the transport's state machines, their timers, and what reaches the owner.
+
+use etherweave_engine::Wires;
+use etherweave_engine::constants::{Overheads, RunConstants};
+use etherweave_engine::event::{Event, Kind};
+use etherweave_engine::frame::size::SELECTIVE_BLOCK;
+use etherweave_engine::packet::{NO_SIDE, Packet, PacketKind, Packets, flags};
+use etherweave_engine::params::{Reliability, RoceParams};
+use etherweave_kernel::indices::EndpointIndex;
+use etherweave_primitives::Time;
+use etherweave_transport::roce::{
+    Acknowledgement, Answer, DataArrival, DataPacket, Operation, Reception, Requester, Responder, SelectiveReport,
+};
+
+use super::Endpoint;
+use crate::{Hosts, Nics};
+
+/// Bits of a packet sequence number; how often the requester has gone back stands above it in [`Packet::word`].
+const SEQUENCE_BITS: u32 = 24;
+
+/// Both directions of a reliable connection at one host.
+#[repr(C)]
+pub struct RoceState {
+    pub requester: Requester,
+    pub responder: Responder,
+}
+
+impl RoceState {
+    /// A connection of a NIC of `rate` bits per second.
+    pub fn new(params: &RoceParams, rate: etherweave_primitives::BitRate) -> RoceState {
+        RoceState { requester: Requester::new(params, rate), responder: Responder::new(params) }
+    }
+}
+
+/// The parameters of RoCE.
+pub(super) fn params(constants: &RunConstants) -> &RoceParams {
+    constants.params.transport.roce().expect("a RoCE endpoint exists only under the RoCE transport")
+}
+
+/// The packet's bits, and what headers add to its payload [B on the wire]. A request's address is its payload. A packet
+/// that may arrive out of order names its place itself.
+fn dress(data: &DataPacket, reliability: Reliability, overheads: &Overheads) -> (u8, u32) {
+    let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+    let place = bit(data.is_first, flags::FIRST) | bit(data.is_last, flags::LAST);
+    let (bits, overhead) = match data.operation {
+        Operation::Write if data.is_first || reliability == Reliability::SelectiveRepeat => (place, overheads.first),
+        Operation::Write => (place, overheads.other),
+        Operation::ReadRequest => (place | flags::READ_REQUEST, overheads.other),
+        Operation::ReadResponse if place != 0 => (place | flags::READ, overheads.edge),
+        Operation::ReadResponse => (place | flags::READ, overheads.other),
+        Operation::AtomicRequest => (place | flags::READ_REQUEST, overheads.other),
+        Operation::AtomicResponse => (place | flags::READ | flags::READ_REQUEST, overheads.edge),
+    };
+    (bits | bit(data.is_retransmission, flags::RETRANSMISSION), overhead)
+}
+
+impl Endpoint {
+    /// The next packet, and whether more can follow at once.
+    pub(super) fn next_roce_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
+        let params = params(constants);
+        let requester = &mut self.roce().requester;
+        let Some(data) = requester.next_packet(now, params) else { return (None, false) };
+        let (mut bits, overhead) = dress(&data, params.reliability, &constants.overheads);
+        let wire = overhead + data.payload.next_multiple_of(4);
+        if requester.charge(now, wire) {
+            bits |= flags::ECN_CAPABLE;
+        }
+        let has_more = requester.may_send(params);
+        let mut packet = self.packet(PacketKind::Data, wire, data.payload);
+        packet.offset = data.offset;
+        packet.word = data.sequence | u32::from(data.restarts) << SEQUENCE_BITS;
+        packet.sent = now;
+        packet.flags = bits;
+        (Some(packet), has_more)
+    }
+}
+
+impl Nics {
+    /// Hands a message to a connection and announces it.
+    pub fn roce_post(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64, operation: Operation) -> u64 {
+        let interface = self.times.interface.as_ref();
+        let fetch = interface.and_then(|interface| interface.fetch(bytes, params(&wires.constants).path_mtu));
+        let end = &mut self.endpoints[endpoint];
+        let place = self.hosts[end.host].port;
+        let is_held = fetch.is_some() && end.roce().requester.hold();
+        let posted = end.roce().requester.post(wires.now, bytes, operation);
+        if wires.fluid.is_some() {
+            self.packets_posted(wires, endpoint, bytes, operation);
+        }
+        match fetch.filter(|_| is_held) {
+            Some(fetch) => wires.schedule(fetch, place, Kind::Pacing, endpoint.get()),
+            None => self.roce_wake(wires, endpoint),
+        }
+        posted
+    }
+
+    /// Puts the endpoint in the ring if it can send.
+    fn roce_wake(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        if self.endpoints[endpoint].roce().requester.may_send(params(&wires.constants)) {
+            self.activate(wires, endpoint);
+        }
+    }
+
+    /// Timers that a sent packet needs.
+    pub fn after_sending_roce(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let place = self.hosts[self.endpoints[endpoint].host].port;
+        let requester = &mut self.endpoints[endpoint].roce().requester;
+        let timer = requester.start_timer(wires.now, params(&wires.constants));
+        let pacing = requester.paced_until();
+        let tail = requester.tail_check(wires.now, params(&wires.constants));
+        if let Some((time, restarts)) = tail.filter(|_| wires.constants.packet_routing.is_none()) {
+            self.expect_tail(wires, endpoint, time, restarts);
+        }
+        if let Some(time) = timer {
+            wires.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
+        }
+        if let Some(time) = pacing {
+            wires.schedule_at(time, place, Kind::Pacing, endpoint.get());
+        }
+    }
+
+    /// A while ago a connection that had gone back so often sent its last packet.
+    pub fn probe_tail(&mut self, wires: &mut Wires, endpoint: EndpointIndex, restarts: u8) {
+        let requester = &mut self.endpoints[endpoint].roce().requester;
+        match requester.probe_tail(wires.now, restarts, params(&wires.constants)) {
+            Some(time) => self.expect_tail(wires, endpoint, time, restarts),
+            None => self.roce_wake(wires, endpoint),
+        }
+    }
+
+    /// Schedules a look at the tail of a connection that has gone back so often.
+    fn expect_tail(&mut self, wires: &mut Wires, endpoint: EndpointIndex, time: Time, restarts: u8) {
+        let place = self.hosts[self.endpoints[endpoint].host].port;
+        let key = wires.key(place, Kind::Pacing, endpoint.get());
+        wires.queue.push(Event::new(time, key, restarts.into()));
+    }
+
+    /// A paced connection may send again, or its rate has changed.
+    pub fn pacing(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let requester = &mut self.endpoints[endpoint].roce().requester;
+        requester.resume(wires.now);
+        if let Some(time) = requester.paced_until() {
+            let place = self.hosts[self.endpoints[endpoint].host].port;
+            return wires.schedule_at(time, place, Kind::Pacing, endpoint.get());
+        }
+        self.roce_wake(wires, endpoint);
+    }
+
+    /// The timer of a connection is due.
+    pub fn roce_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let place = self.hosts[self.endpoints[endpoint].host].port;
+        let requester = &mut self.endpoints[endpoint].roce().requester;
+        if let Some(time) = requester.on_timer(wires.now, params(&wires.constants)) {
+            wires.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
+        }
+        self.roce_wake(wires, endpoint);
+    }
+
+    /// Answers a packet; `side` is its entry in the side slab.
+    fn roce_answer(&mut self, wires: &mut Wires, endpoint: EndpointIndex, kind: PacketKind, side: u32) {
+        let end = &mut self.endpoints[endpoint];
+        let mut packet = end.packet(kind, wires.constants.overheads.ack, 0);
+        let answer = end.roce().responder.acknowledge(kind == PacketKind::Nak);
+        packet.acknowledged = answer.cumulative;
+        packet.word = answer.sequence;
+        if let Some(report) = &answer.report {
+            packet.side = side;
+            attach(&mut wires.packets, report, &mut packet);
+        }
+        self.send_control(wires, endpoint, packet);
+    }
+
+    /// Takes the report of selective repeat off an acknowledgement. Congestion control takes what switches wrote.
+    fn detach(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) -> Option<SelectiveReport> {
+        match params(&wires.constants).reliability {
+            Reliability::GoBackN => None,
+            Reliability::SelectiveRepeat => {
+                if let Some(path) = wires.packets.path(packet.side) {
+                    let requester = &mut self.endpoints[endpoint].roce().requester;
+                    requester.on_telemetry(path, packet.acknowledged);
+                }
+                let blocks = wires.packets.remove_side(packet.side).unwrap_or_default();
+                Some(SelectiveReport { blocks, sent: packet.sent, is_marked: packet.has(flags::ECN_ECHO) })
+            }
+        }
+    }
+
+    /// The responder saw a mark.
+    fn notify_congestion(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let end = &mut self.endpoints[endpoint];
+        if end.roce().responder.notifies_congestion(wires.now, params(&wires.constants)) {
+            let packet = end.packet(PacketKind::Cnp, wires.constants.overheads.cnp, 0);
+            self.send_control(wires, endpoint, packet);
+        }
+    }
+}
+
+impl Hosts {
+    /// A packet for this endpoint.
+    #[inline]
+    pub fn roce_receive(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) {
+        match packet.kind {
+            PacketKind::Data => self.roce_data(wires, endpoint, packet),
+            PacketKind::Ack => self.roce_acknowledged(wires, endpoint, packet, false),
+            PacketKind::Nak => self.roce_acknowledged(wires, endpoint, packet, true),
+            PacketKind::Cnp => self.nics.endpoints[endpoint].roce().requester.on_congestion(wires.now),
+            PacketKind::Announcement => unreachable!("announcements do not cross the network"),
+        }
+    }
+
+    fn roce_data(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) {
+        if packet.has(flags::CONGESTION) {
+            self.nics.notify_congestion(wires, endpoint);
+        }
+        let &Packet { offset, payload, word, sent, .. } = packet;
+        let keeps_order = wires.constants.packet_routing.is_none();
+        let restarts = if keeps_order { (word >> SEQUENCE_BITS) as u8 } else { 0 };
+        let sequence = word & ((1 << SEQUENCE_BITS) - 1);
+        let arrival = DataArrival { offset, payload, sequence, is_last: packet.has(flags::LAST), sent, restarts };
+        let responder = &mut self.nics.endpoints[endpoint].roce().responder;
+        let Reception { answer, bytes, is_new } = responder.on_data(&arrival, params(&wires.constants));
+        let received = responder.received();
+        match answer {
+            Answer::None => {}
+            Answer::Positive => self.nics.roce_answer(wires, endpoint, PacketKind::Ack, packet.side),
+            Answer::Negative => self.nics.roce_answer(wires, endpoint, PacketKind::Nak, packet.side),
+        }
+        if is_new && bytes == 0 {
+            self.processors.progress_of(wires, self.nics.endpoints[endpoint].thread);
+        }
+        if bytes > 0 {
+            self.received(wires, endpoint, bytes);
+            while let Some(message) = self.nics.endpoints[endpoint].take_complete(received) {
+                self.deliver(wires, endpoint, message);
+            }
+        }
+    }
+
+    fn roce_acknowledged(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet, is_negative: bool) {
+        let report = self.nics.detach(wires, endpoint, packet);
+        let requester = &mut self.nics.endpoints[endpoint].roce().requester;
+        let answer = Acknowledgement { cumulative: packet.acknowledged, sequence: packet.word, is_negative, report };
+        requester.on_acknowledgement(wires.now, &answer);
+        let acknowledged = requester.acknowledged();
+        if wires.fluid.is_some() && self.nics.endpoints[endpoint].roce().requester.is_idle() {
+            self.nics.packets_acknowledged(wires, endpoint);
+        }
+        let requester = &mut self.nics.endpoints[endpoint].roce().requester;
+        if let Some(time) = requester.restart_timer(wires.now, params(&wires.constants)) {
+            let place = self.nics.hosts[self.nics.endpoints[endpoint].host].port;
+            wires.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
+        }
+        self.nics.roce_wake(wires, endpoint);
+        self.acknowledged(wires, endpoint, acknowledged);
+    }
+}
+
+/// Puts what selective repeat reports on an acknowledgement, which takes over the side entry of the packet that it
+/// answers.
+fn attach(packets: &mut Packets, report: &SelectiveReport, packet: &mut Packet) {
+    packet.sent = report.sent;
+    packet.flags |= if report.is_marked { flags::ECN_ECHO } else { 0 };
+    let blocks = report.blocks.iter().filter(|block| !block.is_empty()).count() as u32;
+    if blocks > 0 {
+        packet.wire += blocks * SELECTIVE_BLOCK;
+        if packet.side == NO_SIDE {
+            packet.side = packets.insert_side(report.blocks);
+        } else {
+            *packets.side_mut(packet.side) = report.blocks;
+        }
+    }
+}

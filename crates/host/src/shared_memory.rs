@@ -1,0 +1,100 @@
+//! Messages between two ranks of a host, which no NIC sees.
+//!
+//! ```text
+//!   eager        sender ── copies into a queue ──► receiver copies out
+//!   single copy  sender ── request to send ──────► receiver (matches) copies from the sender's memory
+//!                sender ◄── finished ───────────── receiver
+//! ```
+//!
+//! Two such ranks have no endpoints. What stands for one, wherever a rank knows its peer by an endpoint, is a
+//! [`Neighbour`]: the thread at the other end.
+
+use etherweave_engine::Wires;
+use etherweave_engine::event::Kind;
+use etherweave_engine::packet::Handle;
+use etherweave_engine::params::SharedMemoryParams;
+use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
+
+use super::message::{Message, MessageKind};
+use super::task_cost::TaskCost;
+use crate::Hosts;
+
+/// No endpoint has so high a number.
+const NEIGHBOUR: u32 = 1 << 31;
+
+/// A rank on the same host, by its thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Neighbour(pub ThreadIndex);
+
+impl Neighbour {
+    /// The number that stands where an endpoint's would.
+    pub fn as_endpoint(self) -> EndpointIndex {
+        EndpointIndex::new(NEIGHBOUR | self.0.get())
+    }
+
+    /// The neighbour for which `endpoint` stands, if it is one.
+    #[inline]
+    pub fn of(endpoint: EndpointIndex) -> Option<Neighbour> {
+        let number = endpoint.get();
+        (number & NEIGHBOUR != 0).then_some(Neighbour(ThreadIndex::new(number & !NEIGHBOUR)))
+    }
+}
+
+/// Processor time to send by shared memory: an eager message is copied.
+pub(super) fn send_cost(memory: &SharedMemoryParams, copied: u64) -> TaskCost {
+    TaskCost::of(memory.send_overhead).and_copy(memory.eager_send_per_kib, copied)
+}
+
+/// Processor time to handle a message that came by shared memory.
+pub(super) fn handling_cost(memory: &SharedMemoryParams, message: &Message) -> TaskCost {
+    match message.kind {
+        MessageKind::Eager => {
+            TaskCost::of(memory.handling_overhead).and_copy(memory.eager_receive_per_kib, message.bytes)
+        }
+        MessageKind::ReadResponse => {
+            let calls = TaskCost::of(memory.single_copy_overhead + memory.send_overhead);
+            calls.and_copy(memory.single_copy_per_kib, message.bytes)
+        }
+        MessageKind::RequestToSend | MessageKind::Finished => TaskCost::of(memory.handling_overhead),
+        MessageKind::Fragment
+        | MessageKind::ReadRequest
+        | MessageKind::ClearToSend
+        | MessageKind::Payload
+        | MessageKind::Put
+        | MessageKind::GetRequest
+        | MessageKind::GetResponse
+        | MessageKind::AtomicRequest
+        | MessageKind::AtomicResponse
+        | MessageKind::Done => unreachable!("messages of a NIC and of TCP"),
+    }
+}
+
+impl Hosts {
+    /// Puts a message into the queue of a neighbour. Sends take time, so none of a rank overtakes another.
+    pub(super) fn share_message(
+        &mut self,
+        wires: &mut Wires,
+        thread: ThreadIndex,
+        to: Neighbour,
+        kind: MessageKind,
+        tag: u32,
+        bytes: u64,
+    ) {
+        let message = Message { kind, tag, bytes, end: 0 };
+        let handle = wires.packets.insert(message.announcement(EndpointIndex::new(to.0.get())));
+        let key = wires.key(self.nics.hosts[self.processors.threads[thread].host].port, Kind::Handover, thread.get());
+        let time = wires.now + wires.constants.params.host.shared_memory.latency;
+        wires.expect_packet(time, key, handle);
+    }
+
+    /// A neighbour's message is in the queue of its receiver.
+    pub fn handover(&mut self, wires: &mut Wires, from: ThreadIndex, handle: Handle) {
+        let packet = wires.packets.remove(handle);
+        self.take_message(
+            wires,
+            ThreadIndex::new(packet.endpoint.get()),
+            Neighbour(from).as_endpoint(),
+            Message::announced(&packet),
+        );
+    }
+}

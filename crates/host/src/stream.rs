@@ -1,0 +1,71 @@
+//! Streams: equal messages one after another, as `ib_write_bw` and `iperf3` send them.
+
+use etherweave_engine::Wires;
+use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
+
+use super::message::MessageKind;
+use super::thread::{Role, SourceState};
+use crate::{Hosts, Processors};
+
+impl Processors {
+    pub(super) fn source(&mut self, thread: ThreadIndex) -> &mut SourceState {
+        match &mut self.threads[thread].role {
+            Role::Source(source) => source,
+            Role::Rank(_) | Role::GraphStream(_) | Role::Sink(_) => unreachable!("only sources send streams"),
+        }
+    }
+}
+
+impl Hosts {
+    /// Posts or writes the next message, if the window allows.
+    pub(super) fn source_next(&mut self, wires: &mut Wires, thread: ThreadIndex) {
+        if !self.processors.threads[thread].inbox.is_empty() {
+            return self.inbox_next(wires, thread);
+        }
+        let source = self.processors.source(thread);
+        let endpoint = source.endpoint;
+        if !source.may_post() {
+            return;
+        }
+        self.begin_stream_message(wires, thread, endpoint);
+    }
+
+    /// A message has been posted to the NIC.
+    pub(super) fn post_done(&mut self, wires: &mut Wires, thread: ThreadIndex) {
+        let bytes = self.processors.source(thread).post();
+        let endpoint = self.processors.source(thread).endpoint;
+        self.post_bytes(wires, endpoint, MessageKind::Eager, bytes);
+    }
+
+    /// The peer has acknowledged `offset` bytes of the stream.
+    #[inline]
+    pub(super) fn acknowledged(&mut self, wires: &mut Wires, endpoint: EndpointIndex, offset: u64) {
+        if offset >= self.nics.endpoints[endpoint].owner_waits_for {
+            self.message_acknowledged(wires, endpoint, offset);
+        }
+    }
+
+    fn message_acknowledged(&mut self, wires: &mut Wires, endpoint: EndpointIndex, offset: u64) {
+        let thread = self.nics.endpoints[endpoint].thread;
+        if matches!(self.processors.threads[thread].role, Role::Rank(_)) {
+            return self.puts_acknowledged(wires, thread, endpoint, offset);
+        }
+        let source = self.processors.source(thread);
+        source.completed = offset / source.bytes;
+        let next = (source.completed + 1) * source.bytes;
+        self.nics.endpoints[endpoint].owner_waits_for = next;
+        self.source_progress(wires, thread);
+    }
+
+    /// More messages are complete: post more, or be done.
+    pub(super) fn source_progress(&mut self, wires: &mut Wires, thread: ThreadIndex) {
+        let now = wires.now;
+        let source = self.processors.source(thread);
+        if source.end(now) {
+            let job = self.processors.threads[thread].job as usize;
+            wires.totals.unfinished -= u64::from(!wires.constants.is_background[job]);
+        } else if self.processors.threads[thread].current.is_none() {
+            self.source_next(wires, thread);
+        }
+    }
+}

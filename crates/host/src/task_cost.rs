@@ -1,0 +1,30 @@
+//! Costs of tasks: time of a processor, and bytes that are copied in memory.
+
+use etherweave_primitives::Duration;
+
+/// Cost of a task.
+#[derive(Clone, Copy)]
+pub struct TaskCost {
+    /// Time on a core and a memory that nothing else uses.
+    pub(super) time: Duration,
+    /// Bytes that it copies in memory [B].
+    pub(super) copied: u64,
+}
+
+impl TaskCost {
+    /// A task that copies nothing worth counting.
+    pub fn of(time: Duration) -> TaskCost {
+        TaskCost { time, copied: 0 }
+    }
+
+    /// The same, which also copies `bytes`; nothing is copied where that costs nothing.
+    pub fn and_copy(self, per_kib_cost: Duration, bytes: u64) -> TaskCost {
+        let copied = if per_kib_cost.is_zero() { 0 } else { bytes };
+        TaskCost { time: self.time + per_kib(per_kib_cost, bytes), copied: self.copied + copied }
+    }
+}
+
+/// `cost` for every 1,024 bytes, in proportion.
+pub fn per_kib(cost: Duration, bytes: u64) -> Duration {
+    Duration::from_ps((cost.as_ps() * bytes).div_ceil(1024))
+}

@@ -1,0 +1,307 @@
+//! The kernel's TCP socket at a host: buffers, writes, reads, and segments for the NIC to cut.
+//!
+//! The thread copies into the socket (processor time per call and per byte); TCP decides what may be sent; the NIC cuts
+//! large segments into frames (TSO). The receive side is in [`super::softirq`].
+
+use etherweave_engine::Wires;
+use etherweave_engine::constants::RunConstants;
+use etherweave_engine::event::Kind;
+use etherweave_engine::packet::{Packet, PacketKind, flags};
+use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
+use etherweave_primitives::Time;
+
+use super::Endpoint;
+use super::graph_state::{Request, RequestPart};
+use super::message::MessageKind;
+use super::segments;
+use super::socket::PendingWrite;
+use super::thread::{Role, Task};
+use crate::{Hosts, Nics, Processors};
+
+impl Endpoint {
+    /// The next frame, cut from the first segment, and whether more can follow.
+    pub(super) fn next_tcp_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
+        let state = self.tcp();
+        let Some((segment, offset, payload)) = state.cut(now) else { return (None, false) };
+        state.packets += 1;
+        let (has_more, is_ecn) = (!state.backlog.is_empty(), state.is_ecn);
+        let mut packet = self.packet(PacketKind::Data, constants.overheads.tcp + payload, payload);
+        packet.offset = offset;
+        packet.sent = now;
+        packet.flags = if segment.retransmission { flags::RETRANSMISSION } else { 0 };
+        packet.flags |= if is_ecn { flags::ECN_CAPABLE } else { 0 };
+        packet.flags |= if segment.window_reduced && offset == segment.seq { flags::WINDOW_REDUCED } else { 0 };
+        (Some(packet), has_more)
+    }
+}
+
+impl Hosts {
+    /// Puts a message into the stream. What an MPI send writes by itself goes at once, the rest by [`Task::Write`].
+    pub(super) fn tcp_post(
+        &mut self,
+        wires: &mut Wires,
+        endpoint: EndpointIndex,
+        kind: MessageKind,
+        length: u64,
+    ) -> u64 {
+        let state = self.nics.endpoints[endpoint].tcp();
+        state.posted += length;
+        let end = state.posted;
+        let is_inline = matches!(kind, MessageKind::Eager | MessageKind::Fragment | MessageKind::RequestToSend)
+            && state.writes.is_empty();
+        let written = if is_inline { length.min(state.sender.send_buffer_free()) } else { 0 };
+        if written < length {
+            let completes = kind == MessageKind::Payload;
+            let piece = segments::piece(length, wires.constants.params.host.cpu.offload.get());
+            state.writes.push_back(PendingWrite { left: length - written, piece, is_new: written == 0, completes });
+        }
+        if written > 0 {
+            state.leave_by(state.channels.of_thread);
+            state.sender.write(written);
+            self.nics.pump(wires, endpoint);
+        }
+        self.expect_write(wires, endpoint);
+        end
+    }
+
+    /// A stream's thread writes its next message.
+    pub(super) fn tcp_write_stream(&mut self, wires: &mut Wires, thread: ThreadIndex) {
+        let source = self.processors.source(thread);
+        let (endpoint, left) = (source.endpoint, source.bytes);
+        let piece = segments::piece(left, wires.constants.params.host.cpu.offload.get());
+        let state = self.nics.endpoints[endpoint].tcp();
+        state.posted += left;
+        state.writes.push_back(PendingWrite { left, piece, is_new: true, completes: true });
+        self.expect_write(wires, endpoint);
+    }
+
+    /// Has the thread write, if there is something to write and room for it.
+    fn expect_write(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let offload = wires.constants.params.host.cpu.offload.get();
+        let end = &mut self.nics.endpoints[endpoint];
+        let thread = end.thread;
+        let state = end.tcp();
+        let Some(first) = state.writes.front() else { return };
+        let has_room = state.sender.is_writable(first.left.min(offload));
+        if has_room && !std::mem::replace(&mut state.is_write_assigned, true) {
+            self.assign(wires, thread, Task::Write(endpoint, 0));
+        }
+    }
+
+    /// How much the next write moves, and how many calls that is.
+    pub(super) fn write_size(&mut self, wires: &Wires, endpoint: EndpointIndex) -> (u64, u64) {
+        let offload = wires.constants.params.host.cpu.offload.get();
+        let end = &mut self.nics.endpoints[endpoint];
+        let is_stream = matches!(self.processors.threads[end.thread].role, Role::Source(_));
+        let state = end.tcp();
+        let first = state.writes.front().expect("a write was assigned for it");
+        let PendingWrite { left, piece, is_new, .. } = *first;
+        let free = state.sender.send_buffer_free();
+        let most = if is_new || !self.nics.moves_much(wires, endpoint) {
+            offload
+        } else {
+            segments::most(left, piece, offload)
+        };
+        let bytes = left.min(most).min(free);
+        let calls = if is_stream { u64::from(is_new) } else { bytes.div_ceil(offload).max(1) };
+        (bytes, calls)
+    }
+
+    /// Bytes have been copied into the socket.
+    pub(super) fn write_done(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
+        let offload = wires.constants.params.host.cpu.offload.get();
+        let end = &mut self.nics.endpoints[endpoint];
+        let thread = end.thread;
+        let state = end.tcp();
+        state.is_write_assigned = false;
+        if bytes <= offload {
+            state.leave_by(state.channels.of_thread);
+            state.sender.write(bytes);
+        }
+        let first = state.writes.front_mut().expect("a write is in progress");
+        first.left -= bytes;
+        first.is_new = false;
+        let is_complete = first.left == 0;
+        let completes = is_complete && first.completes;
+        if is_complete {
+            state.writes.pop_front();
+        }
+        self.nics.pump(wires, endpoint);
+        self.expect_write(wires, endpoint);
+        if completes {
+            self.processors.write_complete(thread, endpoint);
+        }
+    }
+
+    /// How much the next read moves, and how many calls that is.
+    pub(super) fn read_size(&mut self, wires: &Wires, thread: ThreadIndex, endpoint: EndpointIndex) -> (u64, u64) {
+        let largest = 2 * wires.constants.params.host.cpu.offload.get();
+        let readable = self.nics.endpoints[endpoint].tcp().receiver.readable();
+        let bytes = if self.nics.moves_much(wires, endpoint) { readable } else { readable.min(largest) };
+        let calls = match &self.processors.threads[thread].role {
+            Role::Sink(sink) => bytes.div_ceil(sink.bytes),
+            Role::Rank(_) | Role::GraphStream(_) | Role::Source(_) => bytes.div_ceil(largest).max(1),
+        };
+        (bytes, calls)
+    }
+
+    /// Bytes have been copied out of the socket.
+    pub(super) fn read_done(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
+        let thread = self.nics.endpoints[endpoint].thread;
+        let state = self.nics.endpoints[endpoint].tcp();
+        if let Some(flow) = &state.flow {
+            self.processors.threads[thread].free_at = flow.read_at;
+        }
+        state.is_read_assigned = false;
+        state.leave_by(state.channels.of_thread);
+        state.consumed += bytes;
+        let consumed = state.consumed;
+        if state.receiver.read(bytes) {
+            self.nics.send_ack(wires, endpoint);
+        }
+        self.received(wires, endpoint, bytes);
+        while let Some(message) = self.nics.endpoints[endpoint].take_complete(consumed) {
+            self.deliver(wires, endpoint, message);
+        }
+        self.expect_read(wires, endpoint);
+    }
+
+    /// Has the thread read, if there is something to read.
+    pub(super) fn expect_read(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let end = &mut self.nics.endpoints[endpoint];
+        let thread = end.thread;
+        let state = end.tcp();
+        if state.receiver.readable() > 0 && !std::mem::replace(&mut state.is_read_assigned, true) {
+            self.assign(wires, thread, Task::Read(endpoint, 0));
+        }
+    }
+
+    /// An acknowledgement has freed socket buffer, or finished a stream.
+    pub(super) fn after_ack(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        self.expect_write(wires, endpoint);
+        let end = &mut self.nics.endpoints[endpoint];
+        let thread = end.thread;
+        let sender = &end.tcp().sender;
+        let is_drained = sender.acknowledged() == sender.written();
+        if is_drained && matches!(self.processors.threads[thread].role, Role::Source(_)) {
+            self.source_progress(wires, thread);
+        }
+    }
+}
+
+impl Processors {
+    fn write_complete(&mut self, thread: ThreadIndex, endpoint: EndpointIndex) {
+        match &mut self.threads[thread].role {
+            Role::Rank(_) => self.request_complete(thread, Request { endpoint, part: RequestPart::Written }),
+            Role::Source(source) => source.completed += 1,
+            Role::GraphStream(_) | Role::Sink(_) => {
+                unreachable!("connections belong to ranks, and a sink does not write")
+            }
+        }
+    }
+}
+
+impl Nics {
+    /// Hands the NIC all that TCP may send now.
+    pub(super) fn pump(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let now = wires.now;
+        let state = self.endpoints[endpoint].tcp();
+        if state.queued <= state.limit {
+            state.fill(now);
+        }
+        if state.flow.is_some() {
+            self.send_segments(wires, endpoint);
+        } else if !state.backlog.is_empty() {
+            self.activate(wires, endpoint);
+        }
+        self.set_timer(wires, endpoint);
+    }
+
+    /// Acknowledges now.
+    pub(super) fn send_ack(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let now = wires.now;
+        let end = &mut self.endpoints[endpoint];
+        let ack = end.tcp().receiver.make_ack(now);
+        let blocks = ack.sack.iter().filter(|block| !block.is_empty()).count() as u32;
+        let wire = etherweave_engine::frame::size::tcp_wire_bytes(true, 0, blocks);
+        let mut packet = end.packet(PacketKind::Ack, wire, 0);
+        packet.acknowledged = ack.cumulative;
+        packet.word = u32::try_from(ack.window).unwrap_or(u32::MAX);
+        packet.sent = ack.timestamp_echo;
+        packet.flags = if ack.ecn_echo { flags::ECN_ECHO } else { 0 };
+        if blocks > 0 {
+            packet.side = wires.packets.insert_side(ack.sack);
+        }
+        let state = self.endpoints[endpoint].tcp();
+        let (channel, is_flow) = (state.channel(), state.flow.is_some());
+        if is_flow {
+            self.send_idle(wires, endpoint, packet);
+        } else {
+            self.send_control(wires, endpoint, packet);
+        }
+        if let Some(channel) = channel {
+            self.sent_by(wires, channel, 1, wire.into());
+        }
+    }
+
+    /// Timers that segments need which followed the one that was sent; the interrupt for that one.
+    #[inline]
+    pub(super) fn after_sending_tcp(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let state = self.endpoints[endpoint].tcp();
+        if state.wants_timer || state.channel().is_some() {
+            self.after_sending_segment(wires, endpoint);
+        }
+    }
+
+    #[inline(never)]
+    fn after_sending_segment(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let state = self.endpoints[endpoint].tcp();
+        if let Some(channel) = state.channel() {
+            let completed = std::mem::take(&mut state.completed);
+            let frames = completed.div_ceil(state.mss);
+            if frames > 0 {
+                self.sent_by(
+                    wires,
+                    channel,
+                    frames.into(),
+                    (completed + frames * wires.constants.overheads.tcp).into(),
+                );
+            }
+        }
+        if std::mem::take(&mut self.endpoints[endpoint].tcp().wants_timer) {
+            self.set_timer(wires, endpoint);
+        }
+    }
+
+    /// Schedules the earliest timer of both directions, unless an earlier event is scheduled already.
+    pub(super) fn set_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let end = &mut self.endpoints[endpoint];
+        let place = self.hosts[end.host].port;
+        let state = end.tcp();
+        let deadline = [state.sender.timer(), state.receiver.timer()].into_iter().flatten().min();
+        let Some(deadline) = deadline else { return };
+        let deadline = deadline.max(wires.now);
+        if state.timer_at.is_none_or(|at| deadline < at) {
+            state.timer_at = Some(deadline);
+            wires.schedule_at(deadline, place, Kind::TransportTimer, endpoint.get());
+        }
+    }
+
+    /// A timer of a socket is due, or was.
+    pub(super) fn tcp_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let now = wires.now;
+        let state = self.endpoints[endpoint].tcp();
+        if state.timer_at != Some(now) {
+            return;
+        }
+        state.timer_at = None;
+        if state.sender.timer().is_some_and(|deadline| deadline <= now) {
+            state.sender.on_timer(now);
+        }
+        let is_ack_due = state.receiver.timer().is_some_and(|deadline| deadline <= now);
+        if is_ack_due {
+            self.send_ack(wires, endpoint);
+        }
+        self.pump(wires, endpoint);
+    }
+}

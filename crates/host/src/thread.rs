@@ -1,0 +1,138 @@
+//! Threads: each runs one task at a time, on a core of its own or on one of its host.
+//!
+//! A thread has an inbox of tasks and a role that defines what it does between them. Every task costs processor time;
+//! its effect happens when it is done. A rank handles its inbox only while it waits inside MPI, as an MPI library
+//! without a progress thread does.
+//!
+//! [`OWN_CORE`]: super::OWN_CORE
+
+use std::collections::VecDeque;
+
+use etherweave_engine::memory::prefetch;
+use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, ThreadIndex};
+use etherweave_primitives::{Duration, Time};
+
+use super::message::Message;
+use super::rank::RankState;
+
+/// Something to do.
+#[derive(Clone, Copy, Debug)]
+pub enum Task {
+    /// Perform the present operation of the rank's program, with the endpoint to its peer, if it has one.
+    Step(EndpointIndex),
+    /// Handle a message that has arrived on an endpoint.
+    Handle(EndpointIndex, Message),
+    /// Copy bytes into a socket.
+    Write(EndpointIndex, u64),
+    /// Copy bytes out of a socket.
+    Read(EndpointIndex, u64),
+    /// Post the next message of a stream.
+    Post,
+}
+
+/// What a thread is for.
+pub enum Role {
+    /// Runs a rank's program, or the first stream of its graph.
+    Rank(Box<RankState>),
+    /// Runs another stream of the graph of the rank whose thread is named.
+    GraphStream(ThreadIndex),
+    /// Sends a stream.
+    Source(SourceState),
+    /// Receives a stream.
+    Sink(SinkState),
+}
+
+/// See the module.
+pub struct Thread {
+    /// Host, numbered in the shard.
+    pub host: HostIndex,
+    /// Job or group of streams.
+    pub job: u32,
+    /// Its core, numbered in the shard, or [`OWN_CORE`].
+    pub core: CoreIndex,
+    /// What interrupts had taken of the core when the present task began; `None` while it needs no shared core.
+    pub interrupts: Option<Duration>,
+    /// When its last task was done; in flow-level mode when that could have been.
+    pub free_at: Time,
+    /// What is to be done.
+    pub inbox: VecDeque<Task>,
+    /// What is being done.
+    pub current: Option<Task>,
+    /// What it is for.
+    pub role: Role,
+}
+
+impl Thread {
+    /// An idle thread.
+    pub fn new(host: HostIndex, job: u32, core: CoreIndex, role: Role) -> Thread {
+        Thread { host, job, core, interrupts: None, free_at: Time::ZERO, inbox: VecDeque::new(), current: None, role }
+    }
+
+    /// Begins to fetch what it will do next.
+    #[inline]
+    pub fn prefetch_next(&self) {
+        if let Some(task) = self.inbox.front() {
+            prefetch(std::slice::from_ref(task), 0, size_of::<Task>());
+        }
+        if let Role::Rank(rank) = &self.role {
+            rank.prefetch_op();
+        }
+    }
+}
+
+/// The sending side of a stream.
+#[derive(Clone, Debug)]
+pub struct SourceState {
+    /// Its endpoint.
+    pub endpoint: EndpointIndex,
+    /// One message [B].
+    pub bytes: u64,
+    /// Window of incomplete messages.
+    pub outstanding: u32,
+    /// Messages left to post; `None` without end.
+    pub left: Option<u64>,
+    /// Posted.
+    pub posted: u64,
+    /// Complete.
+    pub completed: u64,
+    /// When the last message was complete.
+    pub done_at: Option<Time>,
+}
+
+impl SourceState {
+    /// Whether the window allows another message, and there is one.
+    pub fn may_post(&self) -> bool {
+        self.posted - self.completed < u64::from(self.outstanding) && self.left != Some(0)
+    }
+
+    /// Counts a message that is posted, and gives its size [B].
+    pub fn post(&mut self) -> u64 {
+        self.posted += 1;
+        self.left = self.left.map(|left| left - 1);
+        self.bytes
+    }
+
+    /// Whether the last message is complete, which is noted once.
+    pub fn end(&mut self, now: Time) -> bool {
+        let ends = self.left == Some(0) && self.completed == self.posted && self.done_at.is_none();
+        if ends {
+            self.done_at = Some(now);
+        }
+        ends
+    }
+}
+
+/// The receiving side of a stream.
+#[derive(Clone, Debug)]
+pub struct SinkState {
+    /// Its endpoint.
+    pub endpoint: EndpointIndex,
+    /// One message [B]: what a receive call asks for.
+    pub bytes: u64,
+    /// Stream, counted from 0 in its job.
+    pub stream: u32,
+    /// When its job starts.
+    pub start: Time,
+    /// Bytes that will come in all; `None` without end.
+    pub total: Option<u64>,
+}

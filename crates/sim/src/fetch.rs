@@ -1,0 +1,136 @@
+//! Fetching of what events to come will need, before they are served.
+
+use std::ops::Range;
+
+use etherweave_engine::Wires;
+use etherweave_engine::event::{Event, Kind};
+use etherweave_engine::memory::{prefetch, prefetch_lines};
+use etherweave_engine::packet::Handle;
+use etherweave_engine::port::{Owner, Port};
+use etherweave_host::{Host, Hosts, Nics, RankState, Role, Thread, lines};
+use etherweave_kernel::LocalIndex;
+use etherweave_kernel::indices::{EndpointIndex, PortIndex, ThreadIndex};
+use etherweave_switch::buffer::Group;
+use etherweave_switch::{Switch, Switches};
+
+/// Begins to fetch what events to come will need, in three steps from bucket to bucket: what an event names, what
+/// is found there, and what is found there in turn. Changes nothing; see `docs/models/engine.md` for what it gains.
+pub(super) fn fetch(wires: &Wires, switches: &Switches, hosts: &Hosts) {
+    let [near, far] = wires.queue.next_buckets();
+    far.flatten().for_each(|event| fetch_first(wires, switches, hosts, event));
+    near.flatten().for_each(|event| fetch_second(wires, switches, hosts, event));
+    wires.queue.bucket().iter().for_each(|event| fetch_third(wires, switches, hosts, event));
+}
+
+#[inline(always)]
+fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event) {
+    let place = event.key.place();
+    match event.key.kind() {
+        Kind::Arrive => {
+            let (egress, priority) = event.hint.as_egress();
+            wires.packets.prefetch(event.packet());
+            prefetch(&wires.ports, egress.place(), size_of::<Port>());
+            fetch_group(switches, wires, place, priority);
+        }
+        Kind::Deliver => {
+            wires.packets.prefetch(event.packet());
+            prefetch(&wires.ports, place.place(), size_of::<Port>());
+            let (endpoint, is_data) = event.hint.as_endpoint();
+            if is_data {
+                fetch_endpoint(&hosts.nics, endpoint, lines::COMMON);
+                fetch_endpoint(&hosts.nics, endpoint, lines::RESPONDER);
+            } else {
+                fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
+            }
+        }
+        Kind::Announce => {
+            wires.packets.prefetch(event.packet());
+            fetch_endpoint(&hosts.nics, event.hint.as_endpoint().0, lines::MESSAGES);
+        }
+        Kind::TransmitterFree => prefetch(&wires.ports, place.place(), size_of::<Port>()),
+        Kind::ThreadDone => {
+            prefetch(&hosts.processors.threads, event.key.index() as usize, size_of::<Thread>());
+            if let (endpoint, true) = event.hint.as_endpoint() {
+                prefetch(&wires.ports, place.place(), size_of::<Port>());
+                fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
+                fetch_endpoint(&hosts.nics, endpoint, lines::MESSAGES);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[inline(always)]
+fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event) {
+    match event.key.kind() {
+        Kind::Arrive => {
+            let (egress, _) = event.hint.as_egress();
+            let port = &wires.ports[egress];
+            wires.packets.prefetch(port.ends_of_queue().1);
+            if let Owner::Switch(switch) = port.owner {
+                prefetch(&switches.switches, switch.place(), size_of::<Switch>());
+            }
+            fetch_route(wires, event.packet(), 1);
+        }
+        Kind::Deliver => fetch_host(&hosts.nics, wires, event.key.place()),
+        Kind::TransmitterFree => {
+            let place = event.key.place();
+            wires.packets.prefetch(wires.ports[place].ends_of_queue().0);
+            fetch_host(&hosts.nics, wires, place);
+        }
+        Kind::ThreadDone => {
+            if let Role::Rank(rank) = &hosts.processors.threads[ThreadIndex::new(event.key.index())].role {
+                prefetch(std::slice::from_ref(&**rank), 0, size_of::<RankState>());
+            }
+            if event.hint.as_endpoint().1 {
+                fetch_host(&hosts.nics, wires, event.key.place());
+            }
+        }
+        _ => {}
+    }
+}
+
+#[inline(always)]
+fn fetch_third(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event) {
+    match event.key.kind() {
+        Kind::TransmitterFree => {
+            let port = &wires.ports[event.key.place()];
+            let first = port.ends_of_queue().0;
+            fetch_route(wires, first, 0);
+            if let Some(packet) = wires.packets.get(first) {
+                fetch_group(switches, wires, packet.ingress, packet.priority);
+            }
+            if let Owner::Host(host) = port.owner {
+                fetch_endpoint(&hosts.nics, hosts.nics.hosts[host].first_ready(), lines::REQUESTER);
+            }
+        }
+        Kind::ThreadDone => hosts.processors.threads[ThreadIndex::new(event.key.index())].prefetch_next(),
+        _ => {}
+    }
+}
+
+#[inline(always)]
+fn fetch_endpoint(nics: &Nics, endpoint: EndpointIndex, lines: Range<usize>) {
+    prefetch_lines(&nics.endpoints, endpoint.place(), lines);
+}
+
+/// The host of a port, if it has one.
+#[inline(always)]
+fn fetch_host(nics: &Nics, wires: &Wires, port: PortIndex) {
+    if let Owner::Host(host) = wires.ports[port].owner {
+        prefetch(&nics.hosts, host.place(), size_of::<Host>());
+    }
+}
+
+#[inline(always)]
+fn fetch_group(switches: &Switches, wires: &Wires, port: PortIndex, priority: u8) {
+    prefetch(&switches.groups, wires.constants.group(port, priority), size_of::<Group>());
+}
+
+/// The entry of the route table that a packet needs after `further` others.
+#[inline(always)]
+fn fetch_route(wires: &Wires, handle: Handle, further: usize) {
+    if let Some(packet) = wires.packets.get(handle) {
+        prefetch(&wires.constants.routes, packet.route as usize + further, size_of::<u32>());
+    }
+}

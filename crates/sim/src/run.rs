@@ -1,0 +1,300 @@
+//! A simulation: shards, and the windows in which they run.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use etherweave_engine::frame::pause::priorities;
+use etherweave_engine::totals::ShardTotals;
+use etherweave_kernel::{Agreement, Division, Exchange, Processes, ThreadEnd, Threads, serve_windows};
+use etherweave_primitives::{Duration, Time};
+
+use crate::remote::{RunState, WorkerOutbox, post};
+use crate::shard::Shard;
+
+/// Simulated time between two reports of progress, at least.
+const REPORT_WINDOW: Duration = Duration::from_us(20);
+
+/// Progress of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Packet-hops so far, of all shards by extrapolation from one.
+    pub hops: u64,
+    /// Events so far, likewise.
+    pub events: u64,
+    /// Share of the measured iterations that is done, of one shard; `None` when there are none.
+    pub fraction: Option<f64>,
+}
+
+/// How a run ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Finish {
+    /// Every foreground job and counted stream is done.
+    Complete,
+    /// The time limit was reached first.
+    TimeLimit,
+    /// The caller asked to stop.
+    Interrupted,
+    /// No event can make progress: which ports and ranks wait for what.
+    Stuck(String),
+}
+
+/// Why the windows ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum StopReason {
+    Complete,
+    TimeLimit,
+    Interrupted,
+    Stuck,
+}
+
+/// A built run.
+pub struct Simulation {
+    /// Those of this process, consecutive.
+    pub(crate) shards: Vec<Shard>,
+    /// All shards and the processes.
+    pub(crate) division: Division,
+    pub(crate) lookahead: Duration,
+    pub(crate) stall_limit: Duration,
+    pub(crate) names: crate::report::ReportNames,
+    pub(crate) end: Time,
+    /// Ports that wait for each other for ever, once the run is over; on the first process.
+    pub(crate) deadlock: Option<String>,
+}
+
+impl Simulation {
+    /// Runs until all foreground work is done, or `end`. `on_progress` is called from time to time and returns whether
+    /// to continue.
+    pub fn run(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> Finish {
+        self.run_on(&Processes::ALONE, end, on_progress)
+    }
+
+    /// The same on the processes for which it was built, of which each calls this; the first learns why a stuck run is
+    /// stuck.
+    pub fn run_on(
+        &mut self,
+        processes: &Processes,
+        end: Time,
+        on_progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Finish {
+        self.shards.iter_mut().for_each(Shard::prepare_memory);
+        let limits = Limits { end, lookahead: self.lookahead, stall: self.stall_limit };
+        let (mut next_report, count) = (NextReport::default(), self.division.shards as u64);
+        let mut may_continue = |shard: &Shard| !next_report.is_due(shard) || on_progress(progress(shard, count));
+        let reason = if processes.are_several() {
+            limits.windows(&mut self.shards, self.division, processes.end(), &mut may_continue)
+        } else {
+            self.run_on_threads(&limits, &mut may_continue)
+        };
+        let last = self.shards.iter().map(|shard| shard.wires.now).max().unwrap_or(Time::ZERO);
+        self.end = processes.share(last).into_iter().max().expect("a run has a process");
+        if reason == StopReason::TimeLimit {
+            self.end = end;
+        }
+        self.shards.iter_mut().for_each(|shard| shard.end(self.end));
+        self.assert_credits_are_conserved();
+        self.deadlock = self.deadlock(processes);
+        let is_deadlocked = processes.share(u64::from(self.deadlock.is_some())).into_iter().any(|has_one| has_one > 0);
+        match reason {
+            StopReason::Complete => Finish::Complete,
+            // What waits for itself would wait after the time limit too.
+            StopReason::TimeLimit if !is_deadlocked => Finish::TimeLimit,
+            StopReason::Interrupted => Finish::Interrupted,
+            StopReason::TimeLimit | StopReason::Stuck => Finish::Stuck(self.waiting_ports_and_ranks(processes)),
+        }
+    }
+
+    /// Ends a run in whose midst a panic was caught at the latest time that a shard has reached.
+    pub fn end_where_it_is(&mut self) {
+        self.end = self.shards.iter().map(|shard| shard.wires.now).max().unwrap_or(Time::ZERO);
+    }
+
+    /// A thread to each shard; those that would wait serve shards of others.
+    fn run_on_threads(&mut self, limits: &Limits, may_continue: &mut dyn FnMut(&Shard) -> bool) -> StopReason {
+        let division = self.division.among(self.shards.len());
+        let threads = &Threads::new(division.workers);
+        let worker = |(number, shard)| ThreadWorker { shard, end: threads.end(number), posted: Time::MAX, met: 0 };
+        let (is_stopped, reason) = (AtomicBool::new(false), OnceLock::new());
+        let serve = |worker: &mut ThreadWorker| match limits.turn(worker, division, is_stopped.load(Ordering::Relaxed))
+        {
+            Ok(()) => false,
+            Err(why) => *reason.get_or_init(|| why) == why,
+        };
+        serve_windows(self.shards.iter_mut().enumerate().map(worker), serve, |first| {
+            // It has met the others once before it serves its first window.
+            if first.met > 1 && !may_continue(first.shard) {
+                is_stopped.store(true, Ordering::Relaxed);
+            }
+        });
+        reason.into_inner().expect("the windows have ended for a reason")
+    }
+
+    /// The shard of a number, if this process has it.
+    pub(crate) fn shard(&self, id: u32) -> Option<&Shard> {
+        self.shards.get((id as usize).checked_sub(self.shards.first()?.wires.id as usize)?)
+    }
+}
+
+/// When progress is reported next: adding it up visits every thread, and a shard of a million of them serves as many
+/// events in between.
+#[derive(Default)]
+struct NextReport {
+    time: Time,
+    events: u64,
+}
+
+impl NextReport {
+    fn is_due(&mut self, shard: &Shard) -> bool {
+        let is_due = shard.wires.now >= self.time && shard.wires.totals.events >= self.events;
+        if is_due {
+            self.time = shard.wires.now + REPORT_WINDOW;
+            self.events = shard.wires.totals.events + shard.hosts.processors.threads.len() as u64;
+        }
+        is_due
+    }
+}
+
+/// The progress of `shards` shards, extrapolated from one.
+fn progress(shard: &Shard, shards: u64) -> Progress {
+    let ShardTotals { hops, events, .. } = shard.wires.totals;
+    let (done, all) = shard.hosts.processors.iterations();
+    let fraction = (all > 0).then(|| done as f64 / all as f64);
+    Progress { now: shard.wires.now, hops: hops * shards, events: events * shards, fraction }
+}
+
+/// A shard that is a worker among threads.
+struct ThreadWorker<'a> {
+    shard: &'a mut Shard,
+    end: ThreadEnd<'a, WorkerOutbox, RunState>,
+    /// When the first of what it did to others in its last window happens.
+    posted: Time,
+    /// How often it has met the others.
+    met: u64,
+}
+
+/// When a run ends, and how far shards may run without each other.
+#[derive(Clone, Copy)]
+struct Limits {
+    end: Time,
+    lookahead: Duration,
+    stall: Duration,
+}
+
+impl Limits {
+    /// One process's share: window after window, until the run is over. The instant at which the last job ends is the
+    /// end of its window, and windows are the same with any number of workers.
+    fn windows(
+        &self,
+        shards: &mut [Shard],
+        division: Division,
+        mut exchange: impl Exchange<WorkerOutbox, RunState>,
+        may_continue: &mut dyn FnMut(&Shard) -> bool,
+    ) -> StopReason {
+        let (mut posted, mut is_stopped) = (Time::MAX, false);
+        loop {
+            let own = RunState::of(shards, posted, is_stopped);
+            let state = exchange.meet(own, |outbox| outbox.deliver(shards));
+            posted = match self.window(shards, division, &mut exchange, &state) {
+                Ok(posted) => posted,
+                Err(reason) => return reason,
+            };
+            is_stopped = shards.first().is_some_and(|shard| !may_continue(shard));
+        }
+    }
+
+    /// The same of one window of a thread's worker: takes what others have left, serves, and leaves what they need.
+    fn turn(&self, worker: &mut ThreadWorker, division: Division, is_stopped: bool) -> Result<(), StopReason> {
+        let ThreadWorker { shard, end, posted, met } = worker;
+        let shards = std::slice::from_mut(&mut **shard);
+        if *met > 0 {
+            let state = end.take(|outbox| outbox.deliver(shards));
+            *posted = self.window(shards, division, end, &state)?;
+        }
+        end.leave(RunState::of(shards, *posted, is_stopped));
+        *met += 1;
+        Ok(())
+    }
+
+    /// Serves a window that begins with a state; returns when the first of what happens elsewhere is, or why there is
+    /// no window.
+    fn window(
+        &self,
+        shards: &mut [Shard],
+        division: Division,
+        exchange: &mut impl Exchange<WorkerOutbox, RunState>,
+        state: &RunState,
+    ) -> Result<Time, StopReason> {
+        if let Some(reason) = self.reason(state) {
+            return Err(reason);
+        }
+        let until = (state.next + self.lookahead).min(self.end);
+        shards.iter_mut().for_each(|shard| shard.serve(until));
+        Ok(post(shards, division, exchange))
+    }
+
+    /// Why the run is over before a window, if it is.
+    fn reason(&self, state: &RunState) -> Option<StopReason> {
+        let &RunState { next, unfinished, last_progress, is_stopped } = state;
+        if unfinished == 0 {
+            Some(StopReason::Complete)
+        } else if next == Time::MAX || next.since(last_progress) > self.stall {
+            Some(if next == Time::MAX || next < self.end { StopReason::Stuck } else { StopReason::TimeLimit })
+        } else if next >= self.end {
+            Some(StopReason::TimeLimit)
+        } else {
+            is_stopped.then_some(StopReason::Interrupted)
+        }
+    }
+}
+
+impl RunState {
+    /// State of a worker that has posted something for a time.
+    fn of(shards: &mut [Shard], posted: Time, is_stopped: bool) -> RunState {
+        let own = RunState { next: posted, is_stopped, ..RunState::default() };
+        shards.iter_mut().fold(own, |state, shard| state.and(shard))
+    }
+
+    /// With a shard's own.
+    fn and(self, shard: &mut Shard) -> RunState {
+        let next = shard.wires.queue.next_time().unwrap_or(Time::MAX);
+        if next < Time::MAX && shard.wires.fluid.as_ref().is_some_and(|fluid| fluid.has_messages()) {
+            // Flows have a rate at any time: bytes arrive until the next event.
+            shard.wires.totals.last_progress = next;
+        }
+        let ShardTotals { unfinished, last_progress, .. } = shard.wires.totals;
+        self.with(RunState { next, unfinished, last_progress, is_stopped: false })
+    }
+}
+
+impl Simulation {
+    /// Credits are neither lost nor made up: what a sender may send, what it has granted and not sent, what is on the
+    /// wire, what the receiver holds and what is on its way back are the receiver's buffer.
+    ///
+    /// # Panics
+    /// When they are not.
+    pub(crate) fn assert_credits_are_conserved(&self) {
+        if self.shards.iter().all(|shard| !shard.wires.credits.are_used()) {
+            return;
+        }
+        let travelling: Vec<_> = self.shards.iter().map(|shard| shard.wires.travelling()).collect();
+        for (shard, here) in self.shards.iter().zip(&travelling) {
+            for (index, port) in shard.wires.credits.ports.entries() {
+                let peer = shard.wires.ports[index].peer;
+                let (Some(far), far_port) = (self.shard(shard.wires.impaired_links.shard_at(peer.link)), peer.port)
+                else {
+                    continue;
+                };
+                let arriving = &travelling[(far.wires.id - self.shards[0].wires.id) as usize][far_port];
+                for priority in priorities(shard.wires.credits.priorities) {
+                    let channel = &port.channels[priority];
+                    let held = far.wires.credits.ports[far_port].channels[priority].held;
+                    let on_wire = arriving[priority].packets;
+                    let granted = shard.switches.granted(&shard.wires, index)[priority];
+                    let sum = channel.available + granted + on_wire + held + here[index][priority].credits;
+                    assert_eq!(sum, channel.limit, "credits of priority {priority} of port {index:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! A shard: some entities, their events and packets, and the main loop, which serves one event after the other.
+
+use std::sync::Arc;
+
+use etherweave_engine::Wires;
+use etherweave_engine::constants::RunConstants;
+use etherweave_engine::event::{Event, Kind};
+use etherweave_engine::frame::pause::PauseFrame;
+use etherweave_engine::memory::prefer_huge_pages;
+use etherweave_engine::outbox::ShardOutbox;
+use etherweave_engine::packet::{Handle, NO_SIDE};
+use etherweave_engine::port::Owner;
+use etherweave_host::Hosts;
+use etherweave_kernel::indices::{EndpointIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
+use etherweave_primitives::Time;
+use etherweave_switch::Switches;
+
+use crate::fetch::fetch;
+use crate::sampling::{Owners, Sampler};
+
+/// Ports [B] that a processor's own cache holds together with their packets.
+const CACHED: usize = 1 << 18;
+/// Packets for which there is room from the start: twice as many as a permutation has under way. Room that is never
+/// used takes no memory, and what is used then lies in huge pages from its first touch on.
+const PACKETS_PER_PORT: usize = 4;
+
+/// See the module.
+pub(crate) struct Shard {
+    /// Time, events, packets and links.
+    pub wires: Wires,
+    /// Switches behind their ports.
+    pub switches: Switches,
+    /// Hosts behind their ports.
+    pub hosts: Hosts,
+    /// Time series, where they are asked for.
+    pub sampler: Option<Box<Sampler>>,
+}
+
+impl Shard {
+    /// A shard without entities, one of `shards`.
+    pub fn new(id: u32, shards: usize, constants: &Arc<RunConstants>) -> Shard {
+        Shard {
+            wires: Wires::new(id, shards, constants),
+            switches: Switches::default(),
+            hosts: Hosts::new(constants),
+            sampler: None,
+        }
+    }
+
+    /// Makes room, and asks for huge pages, under what packets touch at random.
+    pub fn prepare_memory(&mut self) {
+        let packets = PACKETS_PER_PORT * self.wires.ports.len();
+        self.wires.packets.reserve(packets);
+        self.wires.queue.reserve(packets + self.hosts.nics.endpoints.len());
+        prefer_huge_pages(&self.wires.ports);
+        prefer_huge_pages(&self.switches.groups);
+        prefer_huge_pages(&self.hosts.nics.endpoints);
+        prefer_huge_pages(&self.hosts.nics.hosts);
+    }
+
+    /// Serves all events before `end`, and takes the samples that are due until then.
+    pub fn serve(&mut self, end: Time) {
+        while let Some(time) = self.sampler.as_ref().and_then(|sampler| sampler.due(end)) {
+            self.serve_events(time);
+            self.sample(|sampler, owners| sampler.take(time, owners));
+        }
+        self.serve_events(end);
+    }
+
+    fn serve_events(&mut self, end: Time) {
+        let is_cached = size_of_val(self.wires.ports.as_slice()) <= CACHED;
+        while self.wires.queue.next_time().is_some_and(|next| next < end) {
+            if !is_cached {
+                fetch(&self.wires, &self.switches, &self.hosts);
+            }
+            while let Some(event) = self.wires.queue.pop_current(end) {
+                debug_assert!(event.time >= self.wires.now, "time does not go back: {event:?} at {:?}", self.wires.now);
+                self.wires.now = event.time;
+                self.wires.totals.events += 1;
+                self.dispatch(event);
+            }
+        }
+    }
+
+    /// The two kinds that every packet-hop needs stay in the loop; the others are calls.
+    #[inline(always)]
+    fn dispatch(&mut self, event: Event) {
+        match event.key.kind() {
+            Kind::Arrive => self.arrive(event.key.place(), event),
+            Kind::TransmitterFree => self.transmitter_free(event.key.place()),
+            _ => self.dispatch_other(event),
+        }
+    }
+
+    #[inline(never)]
+    fn dispatch_other(&mut self, event: Event) {
+        let (place, index) = (event.key.place(), event.key.index());
+        match event.key.kind() {
+            Kind::Arrive | Kind::TransmitterFree => unreachable!("served in the loop"),
+            Kind::Deliver => self.deliver_packet(place, event.packet()),
+            Kind::PauseArrive => {
+                self.wires.pause_arrive(place, PauseFrame::unpack(event.bits));
+                self.kick(place);
+            }
+            Kind::PauseExpire => {
+                if self.wires.pause_expire(place, index as usize) {
+                    self.kick(place);
+                }
+            }
+            Kind::PauseRefresh => self.wires.pause_refresh(place, self.owners().held_pauses(place) & index as u8),
+            Kind::NicResume => self.hosts.nics.nic_resume(&mut self.wires, place),
+            Kind::Announce => self.hosts.nics.announce(&mut self.wires, event.packet()),
+            Kind::TransportTimer => self.hosts.nics.transport_timer(&mut self.wires, EndpointIndex::new(index)),
+            Kind::Softirq => self.hosts.softirq(&mut self.wires, ReceiveQueueIndex::new(index)),
+            Kind::ThreadDone => self.hosts.thread_done(&mut self.wires, ThreadIndex::new(index)),
+            Kind::Pacing if event.bits > 0 => {
+                self.hosts.nics.probe_tail(&mut self.wires, EndpointIndex::new(index), event.bits as u8)
+            }
+            Kind::Pacing => self.hosts.nics.pacing(&mut self.wires, EndpointIndex::new(index)),
+            Kind::Start => self.hosts.thread_start(&mut self.wires, ThreadIndex::new(index)),
+            Kind::ArriveDamaged => self.wires.arrive_damaged(place, event.packet()),
+            Kind::CreditsArrive => self.credits_arrive(place, index),
+            Kind::CrossbarFree => self.switches.crossbar_free(&mut self.wires, place, index),
+            Kind::FluidDue => self.hosts.nics.fluid_due(&mut self.wires),
+            Kind::FluidArrive => self.hosts.fluid_arrive(&mut self.wires, EndpointIndex::new(index)),
+            Kind::FluidAcknowledged => {
+                self.hosts.fluid_acknowledged(&mut self.wires, EndpointIndex::new(index), event.bits)
+            }
+            Kind::Handover => self.hosts.handover(&mut self.wires, ThreadIndex::new(index), event.packet()),
+            Kind::Written => self.hosts.hand_over(&mut self.wires, event.packet()),
+            Kind::Stored => {
+                self.wires.note_arrival(place, event.packet());
+                self.switches.stored(&mut self.wires, place, event.packet());
+            }
+            Kind::PauseArriveDamaged => self.wires.pause_arrive_damaged(place, PauseFrame::unpack(event.bits)),
+        }
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, port: PortIndex, event: Event) {
+        self.wires.note_arrival(port, event.packet());
+        if cfg!(debug_assertions) {
+            self.wires.packets.set_tail(event.packet(), self.wires.tail_time(port, event.packet()));
+        }
+        if self.wires.constants.packet_routing.is_some() {
+            return self.switches.arrive_undecided(&mut self.wires, port, event.packet());
+        }
+        let (egress, priority) = event.hint.as_egress();
+        self.switches.arrive_at_switch(&mut self.wires, port, egress, priority, event.packet());
+    }
+
+    #[inline]
+    fn deliver_packet(&mut self, port: PortIndex, handle: Handle) {
+        self.wires.note_arrival(port, handle);
+        let Owner::Host(host) = self.wires.ports[port].owner else { unreachable!("only hosts are delivered to") };
+        self.hosts.arrive_at_host(&mut self.wires, host, handle);
+    }
+
+    #[inline(always)]
+    fn transmitter_free(&mut self, port_index: PortIndex) {
+        let port = &mut self.wires.ports[port_index];
+        port.free_scheduled = false;
+        if port.busy_until > self.wires.now {
+            // A pause frame slipped in between.
+            self.wires.expect_free(port_index);
+        } else {
+            self.transmit(port_index);
+        }
+    }
+
+    /// Credits have come back to a port; the event's index says how many.
+    fn credits_arrive(&mut self, port: PortIndex, index: u32) {
+        let priority = self.wires.take_back_credits(port, index);
+        if self.switches.crossbars.are_used() && self.wires.host_of_port(port).is_none() {
+            self.switches.credits_at_output(&mut self.wires, port, priority);
+        } else if self.wires.unblock_with_credits(port, priority) {
+            self.kick(port);
+        }
+    }
+
+    /// All that it has, to be looked at.
+    fn owners(&self) -> Owners<'_> {
+        Owners { wires: &self.wires, switches: &self.switches, hosts: &self.hosts }
+    }
+
+    /// Lends the shard to its sampler, if it has one.
+    fn sample(&mut self, sample: impl FnOnce(&mut Sampler, Owners<'_>)) {
+        let owners = Owners { wires: &self.wires, switches: &self.switches, hosts: &self.hosts };
+        if let Some(sampler) = &mut self.sampler {
+            sample(sampler, owners);
+        }
+    }
+
+    /// Adds what still lasts at the end of a run to the counters, and takes the last samples.
+    pub fn end(&mut self, end: Time) {
+        for port in self.wires.ports.indices() {
+            let held = self.owners().held_pauses(port);
+            self.wires.settle_pauses(port, held, end);
+        }
+        self.wires.credits.settle(end);
+        self.switches.crossbars.end(end);
+        self.sample(|sampler, owners| sampler.end(end, owners));
+        self.wires.assert_ports_within_capacity(end);
+    }
+
+    /// Starts the transmitter of a port now if it is idle, or when it becomes free.
+    pub fn kick(&mut self, port: PortIndex) {
+        if self.wires.may_transmit(port) {
+            self.transmit(port);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn transmit(&mut self, port_index: PortIndex) {
+        match self.wires.ports[port_index].owner {
+            Owner::Switch(_) => self.switches.transmit_from_switch(&mut self.wires, port_index),
+            Owner::Host(host) => self.hosts.nics.transmit_from_host(&mut self.wires, host),
+        }
+    }
+
+    /// Takes in what another shard has sent.
+    pub fn receive(&mut self, outbox: &ShardOutbox) {
+        if let Some(neighbours) = &mut self.switches.neighbour_loads {
+            neighbours.receive(&outbox.loads);
+        }
+        if let Some(traffic) = &mut self.switches.group_traffic {
+            traffic.receive(&outbox.loads);
+        }
+        for &event in &outbox.events {
+            if event.key.kind().has_packet() {
+                let mut packet = outbox.packets[event.bits as usize];
+                if packet.side != NO_SIDE {
+                    let sent = packet.side as usize;
+                    packet.side = self.wires.packets.insert_side(outbox.sides[sent]);
+                    if let Some(&path) = outbox.paths.get(sent) {
+                        self.wires.packets.set_path(packet.side, path);
+                    }
+                }
+                let handle = self.wires.packets.insert(packet);
+                if let Some(&route) = outbox.routes.get(event.bits as usize) {
+                    self.wires.packets.set_route(handle, route);
+                }
+                self.wires.expect_packet(event.time, event.key, handle);
+            } else {
+                self.wires.queue.push(event);
+            }
+        }
+    }
+}

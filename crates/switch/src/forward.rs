@@ -1,0 +1,162 @@
+//! The path of a packet through a switch: arrival, admission, queue, transmission.
+
+use etherweave_engine::Wires;
+use etherweave_engine::packet::{Handle, Packet};
+use etherweave_engine::params::MarkAt;
+use etherweave_kernel::indices::{PortIndex, SwitchIndex};
+
+use crate::Switches;
+use crate::buffer::Admission;
+
+impl Switches {
+    /// A packet has come in by `ingress` and will leave by `egress` with `priority`.
+    #[inline(always)]
+    pub fn arrive_at_switch(
+        &mut self,
+        wires: &mut Wires,
+        ingress: PortIndex,
+        egress: PortIndex,
+        priority: u8,
+        handle: Handle,
+    ) {
+        if wires.must_wait_for_tail(ingress, egress) {
+            return wires.wait_for_tail(ingress, handle);
+        }
+        self.forward(wires, ingress, egress, priority, handle);
+    }
+
+    /// As much of a packet is in as must be before it leaves by `egress`.
+    #[inline(always)]
+    fn forward(&mut self, wires: &mut Wires, ingress: PortIndex, egress: PortIndex, priority: u8, handle: Handle) {
+        let class = wires.constants.scheduler.class(priority);
+        let packet = &mut wires.packets[handle];
+        packet.route += 1;
+        packet.ingress = ingress;
+        let port = &wires.ports[egress];
+        let is_idle = port.busy_until <= wires.now && port.waiting == 0 && !port.free_scheduled;
+        if is_idle && port.paused_classes & 1 << class == 0 {
+            self.change_priority(wires, handle);
+            wires.start(egress, handle, false);
+        } else if self.admit(wires, ingress, egress, class, handle) {
+            wires.ports[egress].enqueue(class, &mut wires.packets, handle);
+            self.kick(wires, egress);
+        }
+    }
+
+    /// All of a packet is in that had to wait for its tail: it is forwarded as it was decided when its head came.
+    #[cold]
+    #[inline(never)]
+    pub fn stored(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
+        let packet = &wires.packets[handle];
+        if packet.is_damaged {
+            return wires.discard_damaged(ingress, handle);
+        }
+        if wires.constants.packet_routing.is_some() {
+            return self.forward_decided(wires, ingress, handle);
+        }
+        let (egress, priority) = (wires.constants.routes[packet.route as usize], packet.priority);
+        self.forward(wires, ingress, egress, priority, handle);
+    }
+
+    /// Forwards a packet by the port for which its routing has decided.
+    pub(super) fn forward_decided(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
+        let route = *wires.packets.route(handle);
+        self.forward(wires, ingress, route.egress, route.next_priority(), handle);
+        self.report_load(wires, &route);
+    }
+
+    /// Takes a packet into the shared buffer, or drops it; pauses the sender when it must. Whether it must be queued.
+    fn admit(
+        &mut self,
+        wires: &mut Wires,
+        ingress: PortIndex,
+        egress: PortIndex,
+        class: usize,
+        handle: Handle,
+    ) -> bool {
+        let packet = &wires.packets[handle];
+        let (priority, bytes) = (packet.priority, packet.stored());
+        let group_index = wires.constants.group_of_priority[usize::from(priority)];
+        let is_lossless = wires.constants.pause_mask_of_group[group_index] != 0;
+        let switch = wires.switch_of_port(egress);
+        let queued = wires.ports[egress].queue(class).bytes;
+        let buffer = &mut self.switches[switch].buffer;
+        if !is_lossless {
+            if wires.credits.are_used() {
+                return self.admit_by_credits(wires, ingress, egress, class, handle);
+            }
+            if !buffer.queue_has_room(queued, bytes) {
+                return self.compete(wires, ingress, egress, class, handle);
+            }
+        }
+        match buffer.admit(&mut self.groups[wires.constants.group(ingress, priority)], bytes) {
+            Admission::Stored => {}
+            Admission::StoredPause => self.pause_group(wires, ingress, group_index),
+            Admission::Dropped if is_lossless => return wires.drop_packet(egress, handle),
+            Admission::Dropped => return self.compete(wires, ingress, egress, class, handle),
+        }
+        wires.mark(MarkAt::Enqueue, egress, class, handle);
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pause_group(&mut self, wires: &mut Wires, ingress: PortIndex, group_index: usize) {
+        let first = wires.constants.groups(ingress).start;
+        let partners = wires.constants.coupled_groups(group_index);
+        let mut mask = 0;
+        for partner in partners {
+            let group = &mut self.groups[first + partner];
+            if !group.is_paused {
+                group.is_paused = true;
+                mask |= wires.constants.pause_mask_of_group[partner];
+            }
+        }
+        wires.pause_peer(ingress, mask);
+    }
+
+    /// Frees the buffer of a packet that leaves by `egress`, and resumes the sender when the group allows it.
+    #[inline]
+    pub(super) fn release(&mut self, wires: &mut Wires, egress: PortIndex, held: &Packet) {
+        let Packet { ingress, priority, .. } = *held;
+        let switch = wires.switch_of_port(egress);
+        let group = &mut self.groups[wires.constants.group(ingress, priority)];
+        if self.switches[switch].buffer.release(group, held.stored()) {
+            self.resume_group(wires, switch, ingress, wires.constants.group_of_priority[usize::from(priority)]);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn resume_group(&mut self, wires: &mut Wires, switch: SwitchIndex, ingress: PortIndex, group_index: usize) {
+        let first = wires.constants.groups(ingress).start;
+        let partners = wires.constants.coupled_groups(group_index);
+        let all_may =
+            partners.clone().all(|partner| self.switches[switch].buffer.may_resume(&self.groups[first + partner]));
+        if !all_may {
+            return;
+        }
+        let mut mask = 0;
+        for partner in partners {
+            self.groups[first + partner].is_paused = false;
+            mask |= wires.constants.pause_mask_of_group[partner];
+        }
+        wires.resume_peer(ingress, mask);
+    }
+
+    /// Sends the next packet of a switch port, if one is eligible.
+    #[inline(always)]
+    pub fn transmit_from_switch(&mut self, wires: &mut Wires, egress: PortIndex) {
+        let port = &mut wires.ports[egress];
+        let eligible = port.waiting & !port.paused_classes;
+        if eligible == 0 {
+            return self.transmit_with_credits(wires, egress);
+        }
+        let (handle, others_wait) = wires.take_next(egress, eligible);
+        let held = wires.packets[handle];
+        self.change_priority(wires, handle);
+        wires.start(egress, handle, others_wait);
+        // Only then: a packet may leave by the port that it came in by, which an XON must not take from it.
+        self.release(wires, egress, &held);
+    }
+}

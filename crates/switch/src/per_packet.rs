@@ -1,0 +1,484 @@
+//! Routing packet by packet: a switch decides on arrival where a packet leaves and on which priority, from the load of
+//! its own ports.
+//!
+//! A routing's virtual channel `c` is the priority of the packet's job plus `c`: what PFC keeps apart. A packet keeps
+//! the priority by which it came in until it leaves the buffer, as the ingress accounting is by that one.
+//!
+//! The routing is behind one virtual call per packet and switch. Runs whose paths are chosen per flow make none.
+
+use std::sync::Arc;
+
+use etherweave_engine::Wires;
+use etherweave_engine::constants::RouteStart;
+use etherweave_engine::credits::PortCredits;
+use etherweave_engine::frame::size::PREAMBLE_AND_GAP;
+use etherweave_engine::impaired_link::ImpairedLinks;
+use etherweave_engine::packet::{Handle, PacketRoute};
+use etherweave_engine::port::Port;
+use etherweave_fluid::Fluid;
+use etherweave_kernel::indices::PortIndex;
+use etherweave_primitives::{ChannelId, HostId, InputError, Port as PortNumber, Priority, SwitchId, Time};
+use etherweave_routing::tables::Trigger;
+use etherweave_routing::{
+    FabricOf, HashScope, InputChannel, LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious, PacketRouting,
+    RoutedPacket, RoutingKind, Saturation, Visit, hops_max,
+};
+use etherweave_topology::{LinkClass, Node, Topology};
+
+use super::group_traffic::GroupTraffic;
+use super::input_queued::Crossbars;
+use super::neighbour_loads::NeighbourLoads;
+use crate::Switches;
+
+/// A routing whose decisions see the load of a switch of this simulation.
+trait SwitchRouting: RouteStart {
+    fn channels(&self) -> u8;
+    fn neighbourhood(&self) -> Neighbourhood;
+    fn saturation(&self) -> Option<Saturation>;
+    fn measures(&self) -> Option<MeasuredGroups>;
+    fn trigger(&self) -> Option<Trigger>;
+    fn decide(&self, at: InputChannel, packet: &mut RoutedPacket, load: SwitchLoad<'_>) -> NextHop;
+    fn decide_beforehand(&self, at: InputChannel, packet: &mut RoutedPacket, load: FullPorts<'_>) -> NextHop;
+    fn oblivious(&self) -> Option<&dyn Oblivious>;
+}
+
+impl<R: PacketRouting> SwitchRouting for R {
+    fn channels(&self) -> u8 {
+        PacketRouting::channels(self)
+    }
+
+    fn neighbourhood(&self) -> Neighbourhood {
+        PacketRouting::neighbourhood(self)
+    }
+
+    fn saturation(&self) -> Option<Saturation> {
+        PacketRouting::saturation(self)
+    }
+
+    fn measures(&self) -> Option<MeasuredGroups> {
+        PacketRouting::measures(self)
+    }
+
+    fn trigger(&self) -> Option<Trigger> {
+        PacketRouting::trigger(self)
+    }
+
+    fn decide(&self, at: InputChannel, packet: &mut RoutedPacket, load: SwitchLoad<'_>) -> NextHop {
+        PacketRouting::decide(self, at, packet, load)
+    }
+
+    fn decide_beforehand(&self, at: InputChannel, packet: &mut RoutedPacket, load: FullPorts<'_>) -> NextHop {
+        PacketRouting::decide(self, at, packet, load)
+    }
+
+    fn oblivious(&self) -> Option<&dyn Oblivious> {
+        PacketRouting::oblivious(self)
+    }
+}
+
+/// A routing that decides for every packet, made for a fabric.
+#[derive(Clone)]
+pub struct PreparedRouting {
+    kind: RoutingKind,
+    routing: Arc<dyn SwitchRouting>,
+    hops_max: u32,
+}
+
+impl std::fmt::Debug for PreparedRouting {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("PreparedRouting").field(&self.kind).finish()
+    }
+}
+
+/// Makes a routing that may be kept, and counts the links between switches that a packet crosses at most.
+struct Keep<'a>(&'a Topology);
+
+impl Visit for Keep<'_> {
+    type Output = (Arc<dyn SwitchRouting>, u32);
+
+    fn visit<R: PacketRouting>(self, routing: R) -> Self::Output {
+        let hops_max = hops_max(&routing, self.0);
+        (Arc::new(routing), hops_max)
+    }
+}
+
+impl PreparedRouting {
+    /// The routing on a fabric.
+    ///
+    /// # Errors
+    /// When it does not work on the fabric.
+    pub fn new<'a>(kind: RoutingKind, fabric: impl Into<FabricOf<'a>>) -> Result<PreparedRouting, InputError> {
+        let fabric = fabric.into();
+        let (routing, hops_max) = kind.with(fabric, Keep(fabric.topology))?;
+        Ok(PreparedRouting { kind, routing, hops_max })
+    }
+
+    /// The routing, as far as hosts know it.
+    pub fn start(&self) -> Arc<dyn RouteStart> {
+        self.routing.clone()
+    }
+
+    /// What a scenario calls the routing.
+    pub fn name(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    /// Priorities that packets of a job travel with: its own and the following ones.
+    pub fn priorities(&self) -> u8 {
+        self.routing.channels()
+    }
+
+    /// Other switches whose loads it compares.
+    pub fn neighbourhood(&self) -> Neighbourhood {
+        self.routing.neighbourhood()
+    }
+
+    /// What marks a global port as saturated.
+    pub fn saturation(&self) -> Option<Saturation> {
+        self.routing.saturation()
+    }
+
+    /// Whether packets leave minimal paths only where ports are paused.
+    pub fn goes_by_pauses_alone(&self) -> bool {
+        self.routing.trigger() == Some(Trigger::Pause)
+    }
+
+    /// Condition that deactivates its conditional rules, if it has any.
+    pub fn trigger(&self) -> Option<Trigger> {
+        self.routing.trigger()
+    }
+
+    /// Whether it depends on more than where load is: on pauses, or on time.
+    pub fn needs_packets(&self) -> bool {
+        let goes_by_gaps = matches!(self.routing.hash_scope(), HashScope::PerFlowlet { .. });
+        goes_by_gaps || self.trigger().is_some_and(Trigger::goes_by_pauses) || self.routing.measures().is_some()
+    }
+
+    /// The routing as one that looks at no queue.
+    pub fn oblivious(&self) -> Option<&dyn Oblivious> {
+        self.routing.oblivious()
+    }
+
+    /// How long packets keep their hash.
+    pub fn hash_scope(&self) -> HashScope {
+        self.routing.hash_scope()
+    }
+
+    /// The path of a packet between the switches of its hosts, on a fabric where the ports in `full` are full and all
+    /// else is idle, and whether it is not minimal.
+    pub fn path(&self, topology: &Topology, packet: RoutedPacket, full: &[(u32, u8)]) -> SampledPath {
+        let mut packet = packet;
+        self.routing.start(&mut packet);
+        let arrival = topology.channel(topology.host_channel(HostId::new(packet.src))).to;
+        let Node::Switch(first) = arrival.node else { unreachable!("a host's link leads to a switch") };
+        let mut at =
+            InputChannel { switch: first.get(), port: arrival.port.get() as u8, channel: 0, class: LinkClass::Host };
+        let mut channels = Vec::new();
+        loop {
+            let hop = self.routing.decide_beforehand(at, &mut packet, FullPorts { switch: at.switch, full });
+            let out = topology.out_channel(SwitchId::new(at.switch), PortNumber::new(hop.port.into()));
+            let channel = topology.channel(out);
+            let Node::Switch(next) = channel.to.node else {
+                return SampledPath { channels, is_misrouted: packet.is_misrouted };
+            };
+            packet.hops += 1;
+            self.assert_hops(&packet);
+            channels.push(out);
+            let port = channel.to.port.get() as u8;
+            at = InputChannel { switch: next.get(), port, channel: hop.channel, class: channel.class };
+        }
+    }
+
+    /// Asserts that a packet crosses no more links between switches than the routing allows.
+    #[inline]
+    fn assert_hops(&self, packet: &RoutedPacket) {
+        let RoutedPacket { src, dst, hops, .. } = *packet;
+        let (max, name) = (self.hops_max, self.name());
+        assert!(u32::from(hops) <= max, "{name}: hop {hops} from host {src} to {dst}; expected at most {max}");
+    }
+
+    /// Groups of hosts between which it measures traffic.
+    pub fn measures(&self) -> Option<MeasuredGroups> {
+        self.routing.measures()
+    }
+}
+
+/// A path that a routing decided for, without a run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SampledPath {
+    /// Whether it left the minimal paths.
+    pub is_misrouted: bool,
+    /// Between switches, in order.
+    pub channels: Vec<ChannelId>,
+}
+
+/// The load of a switch of a fabric where some ports, each with its switch, are full, and all else is idle.
+#[derive(Clone, Copy)]
+struct FullPorts<'a> {
+    switch: u32,
+    full: &'a [(u32, u8)],
+}
+
+impl FullPorts<'_> {
+    /// What is queued for a full port [B], and what hosts sent towards it [percent].
+    const FULL: u32 = 1 << 20;
+}
+
+impl LoadView for FullPorts<'_> {
+    fn now_ns(&self) -> u64 {
+        0
+    }
+
+    fn occupancy(&self, port: u8, _channel: u8) -> u32 {
+        self.queued(port)
+    }
+
+    fn queued(&self, port: u8) -> u32 {
+        self.occupancy_at(self.switch, port, 0)
+    }
+
+    fn occupancy_at(&self, switch: u32, port: u8, _channel: u8) -> u32 {
+        if self.is_saturated(switch, port) { FullPorts::FULL } else { 0 }
+    }
+
+    fn is_saturated(&self, switch: u32, port: u8) -> bool {
+        self.full.contains(&(switch, port))
+    }
+
+    fn sent_percent(&self, _from: u16, _to: u16) -> u32 {
+        if self.full.is_empty() { 0 } else { FullPorts::FULL }
+    }
+
+    fn is_down(&self, _port: u8) -> bool {
+        false
+    }
+
+    fn is_paused(&self, port: u8, _channel: u8) -> bool {
+        self.is_saturated(self.switch, port)
+    }
+}
+
+/// The load of one switch: its own output queues, in bytes, what its peers have paused, and what it knows of its
+/// neighbours' queues. An input-queued switch counts what it has sent towards each far end and has not got credits back
+/// for.
+#[derive(Clone, Copy)]
+pub struct SwitchLoad<'a> {
+    ports: &'a [Port],
+    impaired_links: &'a ImpairedLinks,
+    credits: &'a [PortCredits],
+    /// Bytes that one credit stands for.
+    unit: u32,
+    crossbars: &'a Crossbars,
+    class_of_priority: &'a [u8; 8],
+    /// Depth from which the queue of an output counts as full [B].
+    queue_max: u32,
+    /// The largest frame, as buffers count [B].
+    packet_max: u32,
+    neighbours: Option<&'a NeighbourLoads>,
+    group_traffic: Option<&'a GroupTraffic>,
+    fluid: Option<&'a Fluid>,
+    first_port: PortIndex,
+    switch: u32,
+    base: u8,
+    now: Time,
+}
+
+impl SwitchLoad<'_> {
+    /// Bytes that messages of flow-level mode have queued for an output.
+    fn messages(&self, port: u8) -> u32 {
+        self.fluid.map_or(0, |fluid| fluid.queued(PortIndex::new(self.first_port.get() + u32::from(port))))
+    }
+
+    fn class(&self, channel: u8) -> usize {
+        usize::from(self.class_of_priority[usize::from(self.base + channel)])
+    }
+
+    /// Bytes of a priority in the queue of an output, on their way to the far end, there, or not known to have left it.
+    fn ahead(&self, port: u8, priority: usize) -> u32 {
+        self.credits[usize::from(port)].channels[priority].taken() * self.unit
+    }
+
+    /// Whether the far end of an output of a crossbar lacks room for a packet of the largest size.
+    fn lacks_credits(&self, port: u8, channel: u8) -> bool {
+        let credits = &self.credits[usize::from(port)];
+        credits.channels[usize::from(self.base + channel)].available * self.unit < self.packet_max()
+    }
+}
+
+impl LoadView for SwitchLoad<'_> {
+    fn now_ns(&self) -> u64 {
+        self.now.as_ps() / 1_000
+    }
+
+    fn occupancy(&self, port: u8, channel: u8) -> u32 {
+        if self.crossbars.are_used() {
+            return self.ahead(port, usize::from(self.base + channel));
+        }
+        self.ports[usize::from(port)].queue(self.class(channel)).bytes + self.messages(port)
+    }
+
+    fn queued(&self, port: u8) -> u32 {
+        if self.crossbars.are_used() {
+            return (0..Priority::COUNT).map(|priority| self.ahead(port, priority)).sum();
+        }
+        self.ports[usize::from(port)].queued() + self.messages(port)
+    }
+
+    fn occupancy_at(&self, switch: u32, port: u8, channel: u8) -> u32 {
+        if switch == self.switch {
+            return self.occupancy(port, channel);
+        }
+        self.neighbours.map_or(0, |neighbours| neighbours.queued(switch, port, self.class(channel)))
+    }
+
+    fn is_saturated(&self, switch: u32, port: u8) -> bool {
+        let queued = |port| self.occupancy_at(switch, port, 0);
+        self.neighbours.is_some_and(|neighbours| neighbours.is_saturated(switch, port, queued))
+    }
+
+    fn sent_percent(&self, from: u16, to: u16) -> u32 {
+        self.group_traffic.map_or(0, |traffic| traffic.sent_percent(from, to, self.now))
+    }
+
+    fn is_large_flow(&self, port: u8, to: u16) -> bool {
+        let ingress = PortIndex::new(self.first_port.get() + u32::from(port));
+        self.group_traffic.is_none_or(|traffic| traffic.is_large_flow(ingress, to, self.now))
+    }
+
+    fn is_down(&self, port: u8) -> bool {
+        let link = self.ports[usize::from(port)].peer.link;
+        self.impaired_links.is_cut(link, self.now, self.now)
+    }
+
+    fn is_paused(&self, port: u8, channel: u8) -> bool {
+        if self.crossbars.are_used() {
+            return self.is_down(port) || self.lacks_credits(port, channel);
+        }
+        // Under credits, all classes are marked as paused: see `etherweave_engine::credits`.
+        let stopped = match self.credits.get(usize::from(port)) {
+            None => self.ports[usize::from(port)].paused_classes,
+            Some(credits) => credits.blocked_classes,
+        };
+        self.is_down(port) || stopped & 1 << self.class(channel) != 0
+    }
+
+    /// Before a crossbar, while the queue of the output has no room for a largest frame; in a shared buffer, which
+    /// takes what comes, while the queue of the class would hold more than that with one.
+    fn is_blocked(&self, port: u8, channel: u8) -> bool {
+        let is_full = if self.crossbars.are_used() {
+            !self.crossbars.has_room(&self.ports[usize::from(port)], self.now)
+        } else {
+            self.occupancy(port, channel) + self.packet_max() > self.queue_max
+        };
+        is_full || self.is_paused(port, channel)
+    }
+
+    fn packet_max(&self) -> u32 {
+        self.packet_max
+    }
+}
+
+impl Switches {
+    /// A packet has come in by `ingress`; where it leaves is decided.
+    #[inline(never)]
+    pub fn arrive_undecided(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
+        if self.crossbars.are_used() {
+            // It is decided when the packet leads its queue.
+            return self.arrive_at_input(wires, ingress, handle);
+        }
+        let egress = self.decide_route(wires, ingress, handle);
+        if wires.must_wait_for_tail(ingress, egress) {
+            return wires.wait_for_tail(ingress, handle);
+        }
+        self.forward_decided(wires, ingress, handle);
+    }
+
+    /// Decides the port by which a packet leaves that has come in by `ingress`.
+    pub(super) fn decide_route(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> PortIndex {
+        let mut route = *wires.packets.route(handle);
+        if self.group_traffic.is_some() && wires.link_class(ingress) == LinkClass::Host {
+            self.count_traffic(wires, ingress, handle);
+        }
+        if let Some(neighbours) = &mut self.neighbour_loads {
+            neighbours.advance(wires.now);
+        }
+        self.decide(wires, ingress, &mut route);
+        *wires.packets.route_mut(handle) = route;
+        route.egress
+    }
+
+    fn decide(&self, wires: &Wires, ingress: PortIndex, route: &mut PacketRoute) {
+        let switch = &self.switches[wires.switch_of_port(ingress)];
+        let ports = &wires.ports.as_slice()[switch.places()];
+        let credits = wires.credits.ports.as_slice().get(switch.places()).unwrap_or_default();
+        let class_of_priority = &wires.constants.scheduler.class_of_priority;
+        let load = SwitchLoad {
+            ports,
+            impaired_links: &wires.impaired_links,
+            credits,
+            unit: wires.credits.unit,
+            crossbars: &self.crossbars,
+            class_of_priority,
+            queue_max: wires.constants.params.switch.output_queue.get() as u32,
+            packet_max: wires.constants.largest_frame - PREAMBLE_AND_GAP,
+            neighbours: self.neighbour_loads.as_deref(),
+            group_traffic: self.group_traffic.as_deref(),
+            fluid: wires.fluid.as_deref(),
+            first_port: switch.first_port,
+            switch: switch.number,
+            base: route.base,
+            now: wires.now,
+        };
+        let port = switch.number_of(ingress) as u8;
+        let class = wires.link_class(ingress);
+        let at = InputChannel { switch: switch.number, port, channel: route.channel, class };
+        let prepared = self.routing.as_ref().expect("packets are routed one by one");
+        let hop = prepared.routing.decide(at, &mut route.routed, load);
+        route.egress = switch.port(hop.port.into());
+        // A host takes its packets from every priority: they keep theirs.
+        if wires.link_class(route.egress) != LinkClass::Host {
+            route.channel = hop.channel;
+            route.routed.hops += 1;
+            prepared.assert_hops(&route.routed);
+        }
+    }
+
+    /// The priority with which a packet travels on from a switch.
+    #[inline]
+    pub fn change_priority(&mut self, wires: &mut Wires, handle: Handle) {
+        if wires.constants.packet_routing.is_some() {
+            let route = *wires.packets.route(handle);
+            wires.packets[handle].priority = route.next_priority();
+            self.report_load(wires, &route);
+        }
+    }
+}
+
+/// The class of every channel.
+pub fn link_classes(topology: &etherweave_topology::Topology) -> Vec<LinkClass> {
+    (0..topology.channels().len()).map(|id| topology.channel(ChannelId::from_index(id)).class).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_topology::{Dragonfly, Family};
+
+    use super::*;
+
+    fn after(hops: u8) {
+        let topology = Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() }.generate().unwrap();
+        let prepared = PreparedRouting::new(RoutingKind::Minimal, &topology).unwrap();
+        prepared.assert_hops(&RoutedPacket { src: 1, dst: 2, hops, ..RoutedPacket::default() });
+    }
+
+    #[test]
+    fn a_minimal_path_of_a_dragonfly_has_three_links() {
+        after(3);
+    }
+
+    #[test]
+    #[should_panic(expected = "minimal: hop 4 from host 1 to 2; expected at most 3")]
+    fn a_packet_that_crosses_more_links_than_its_routing_allows_ends_the_run() {
+        after(4);
+    }
+}
