@@ -12,6 +12,7 @@ use crate::packet::{Handle, Packet};
 
 impl Wires {
     /// The priority with which a packet leaves `port`: a switch may change it.
+    #[inline]
     pub fn next_priority(&self, port: PortIndex, handle: Handle) -> u8 {
         match (&self.constants.packet_routing, self.host_of_port(port)) {
             (Some(_), None) => self.packets.route(handle).next_priority(),
@@ -20,6 +21,7 @@ impl Wires {
     }
 
     /// Classes with a packet in the queue of `port` whose first one has credits; blocks the others.
+    #[inline]
     pub fn classes_with_credits(&mut self, port: PortIndex) -> u8 {
         let waiting = self.ports[port].waiting;
         let mut eligible = waiting & !self.credits.ports[port].blocked_classes;
@@ -35,6 +37,7 @@ impl Wires {
     }
 
     /// A packet is in the buffer of a port.
+    #[inline]
     pub fn hold_by_credits(&mut self, port: PortIndex, packet: &Packet) {
         if self.credits.cover(packet.priority) {
             self.credits.hold(port, packet);
@@ -42,6 +45,7 @@ impl Wires {
     }
 
     /// A packet leaves the buffer of a port at `time`, now or later: its credits travel back.
+    #[inline]
     pub fn free_credits(&mut self, port: PortIndex, packet: &Packet, time: Time) {
         if !self.credits.cover(packet.priority) {
             return;
@@ -54,6 +58,7 @@ impl Wires {
     }
 
     /// Credits have come back to a port, as many as the index of their event says. Returns their priority.
+    #[inline]
     pub fn take_back_credits(&mut self, port: PortIndex, index: u32) -> u8 {
         let ReturnedCredits { priority, units } = ReturnedCredits::from_index(index);
         let channel = self.credits.channel(port, priority);
@@ -63,6 +68,7 @@ impl Wires {
     }
 
     /// Whether credits of a priority that have come back let the first packet of its class go.
+    #[inline]
     pub fn unblock_with_credits(&mut self, port: PortIndex, priority: u8) -> bool {
         if self.credits.channel(port, priority).waiting_since.is_none() {
             return false;

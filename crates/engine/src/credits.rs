@@ -68,10 +68,12 @@ pub(super) struct ReturnedCredits {
 }
 
 impl ReturnedCredits {
+    #[inline]
     pub fn to_index(&self) -> u32 {
         self.units << 3 | u32::from(self.priority)
     }
 
+    #[inline]
     pub fn from_index(index: u32) -> ReturnedCredits {
         ReturnedCredits { priority: (index & 7) as u8, units: index >> 3 }
     }
@@ -90,6 +92,7 @@ impl PortCredits {
 
 impl ChannelCredits {
     /// Credits of what is about to be sent, on the wire, at the far end, or not known to have left it.
+    #[inline]
     pub fn taken(&self) -> u32 {
         self.limit - self.available
     }
@@ -108,32 +111,38 @@ impl CreditCounters {
     }
 
     /// Whether a priority is under credits.
+    #[inline]
     pub fn cover(&self, priority: u8) -> bool {
         self.priorities & 1 << priority != 0
     }
 
     /// What a packet of `wire` bytes takes of a buffer.
+    #[inline]
     pub fn units(&self, wire: u32) -> u32 {
         (wire - PREAMBLE_AND_GAP).div_ceil(self.unit)
     }
 
     /// Credits of a virtual channel at a port.
+    #[inline]
     pub fn channel(&mut self, port: PortIndex, priority: u8) -> &mut ChannelCredits {
         &mut self.ports[port].channels[usize::from(priority)]
     }
 
     /// Whether the far end of `port` has room for a packet of `wire` bytes.
+    #[inline]
     pub fn suffice(&self, port: PortIndex, priority: u8, wire: u32) -> bool {
         let channel = &self.ports[port].channels[usize::from(priority)];
         !self.cover(priority) || channel.available >= self.units(wire)
     }
 
     /// A packet is sent by `port`: its room at the far end is taken.
+    #[inline]
     pub fn take(&mut self, port: PortIndex, packet: &Packet) {
         self.take_for(port, packet.priority, packet.wire);
     }
 
     /// `port` sends `wire` bytes with a priority: their room at the far end is taken.
+    #[inline]
     pub fn take_for(&mut self, port: PortIndex, priority: u8, wire: u32) {
         if self.cover(priority) {
             let units = self.units(wire);
@@ -144,6 +153,7 @@ impl CreditCounters {
     }
 
     /// A packet that `port` has sent is lost on a link that fails: its credits are back at once.
+    #[inline]
     pub fn restore(&mut self, port: PortIndex, packet: &Packet) {
         if self.cover(packet.priority) {
             let units = self.units(packet.wire);
@@ -152,6 +162,7 @@ impl CreditCounters {
     }
 
     /// A packet is in the buffer of `port`.
+    #[inline]
     pub fn hold(&mut self, port: PortIndex, packet: &Packet) {
         let units = self.units(packet.wire);
         let channel = self.channel(port, packet.priority);
@@ -160,23 +171,27 @@ impl CreditCounters {
     }
 
     /// The first packet of a class lacks credits.
+    #[inline]
     pub fn block(&mut self, port: PortIndex, class: usize, priority: u8, now: Time) {
         self.ports[port].blocked_classes |= 1 << class;
         self.begin_wait(port, priority, now);
     }
 
     /// The first packet of a priority lacks credits.
+    #[inline]
     pub fn begin_wait(&mut self, port: PortIndex, priority: u8, now: Time) {
         self.channel(port, priority).waiting_since.get_or_insert(now);
     }
 
     /// The first packet of a class has credits again.
+    #[inline]
     pub fn unblock(&mut self, port: PortIndex, class: usize, priority: u8, now: Time) {
         self.ports[port].blocked_classes &= !(1 << class);
         self.end_wait(port, priority, now);
     }
 
     /// The first packet of a priority has credits, or may have.
+    #[inline]
     pub fn end_wait(&mut self, port: PortIndex, priority: u8, now: Time) {
         let channel = self.channel(port, priority);
         let since = channel.waiting_since.take().unwrap_or(now);
@@ -194,17 +209,20 @@ impl CreditCounters {
     }
 
     /// How long first packets of a port and priority lacked credits.
+    #[inline]
     pub fn wait(&self, port: PortIndex, priority: usize) -> Duration {
         self.ports.get(port).map_or(Duration::ZERO, |port| port.channels[priority].wait)
     }
 
     /// The same with what still waits at `now`.
+    #[inline]
     pub fn wait_until(&self, now: Time, port: PortIndex, priority: usize) -> Duration {
         let present = self.ports.get(port).and_then(|port| port.channels[priority].waiting_since);
         self.wait(port, priority) + present.map_or(Duration::ZERO, |since| now.since(since))
     }
 
     /// Priorities of a port whose first packets lack credits.
+    #[inline]
     pub fn waiting(&self, port: PortIndex) -> impl Iterator<Item = usize> {
         let channels = self.ports.get(port).map_or(&[][..], |port| &port.channels);
         (0..channels.len()).filter(|&priority| channels[priority].waiting_since.is_some())

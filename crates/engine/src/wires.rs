@@ -216,6 +216,7 @@ impl Wires {
     }
 
     /// Sends an event without a packet.
+    #[inline]
     pub fn post_bits(&mut self, peer: Peer, kind: Kind, index: u32, time: Time, bits: u32) {
         let key = self.key(peer.port, kind, index);
         match self.impaired_links.shard_at(peer.link) {
@@ -279,6 +280,7 @@ impl Wires {
     }
 
     /// The host that a port belongs to, if it does.
+    #[inline]
     pub fn host_of_port(&self, port: PortIndex) -> Option<HostIndex> {
         match self.ports[port].owner {
             Owner::Switch(_) => None,
@@ -303,6 +305,7 @@ impl Wires {
     }
 
     /// The class of the link of a port.
+    #[inline]
     pub fn link_class(&self, port: PortIndex) -> LinkClass {
         self.constants.link_classes[self.channels[port].index()]
     }

@@ -26,6 +26,7 @@ impl PauseFrame {
 }
 
 /// The priorities in a mask.
+#[inline]
 pub fn priorities(mask: u8) -> impl Iterator<Item = usize> {
     (0..Priority::COUNT).filter(move |bit| mask & 1 << bit != 0)
 }
