@@ -61,6 +61,8 @@ pub enum Kind {
     /// The tail of a packet is in a cut-through switch, which it leaves by a faster link than it came by. Handle: the
     /// packet.
     Stored,
+    /// A wait of a driver ends. Index: the thread of its rank.
+    Wake,
 }
 
 impl Kind {
@@ -79,7 +81,7 @@ impl Kind {
     }
 
     /// All, by number.
-    const ALL: [Kind; 23] = [
+    const ALL: [Kind; 24] = [
         Kind::Arrive,
         Kind::Deliver,
         Kind::PauseArrive,
@@ -103,6 +105,7 @@ impl Kind {
         Kind::FluidArrive,
         Kind::FluidAcknowledged,
         Kind::Stored,
+        Kind::Wake,
     ];
 }
 

@@ -19,8 +19,7 @@ impl Wires {
     pub fn impaired_link(&mut self, port: PortIndex) -> &mut ImpairedLink {
         let link = self.ports[port].peer.link;
         if let Ok(shard) = link.resolve() {
-            self.ports[port].peer.link = PeerLink::impaired(self.impaired_links.len());
-            self.impaired_links.push(ImpairedLink {
+            let number = self.impaired_links.push(ImpairedLink {
                 shard,
                 port,
                 damage: None,
@@ -29,6 +28,7 @@ impl Wires {
                 outages: Vec::new(),
                 background: None,
             });
+            self.ports[port].peer.link = PeerLink::impaired(number);
         }
         self.impaired_links.get_mut(self.ports[port].peer.link).expect("the link is impaired now")
     }

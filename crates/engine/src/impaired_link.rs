@@ -15,14 +15,10 @@ use crate::packet::Packet;
 pub struct ImpairedLinks(Vec<ImpairedLink>);
 
 impl ImpairedLinks {
-    /// Adds one.
-    pub fn push(&mut self, link: ImpairedLink) {
+    /// Adds one. Returns its number.
+    pub fn push(&mut self, link: ImpairedLink) -> usize {
         self.0.push(link);
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
+        self.0.len() - 1
     }
 
     /// All.

@@ -61,9 +61,9 @@ fn come_by(time: Time, bytes: u64, [began, end]: [Time; 2]) -> u64 {
     (u128::from(bytes) * u128::from(part) / u128::from(all)) as u64
 }
 
-impl FluidState {
+impl Default for FluidState {
     /// Nothing is sent yet.
-    pub fn new() -> FluidState {
+    fn default() -> FluidState {
         FluidState {
             place: NOWHERE,
             posted: 0,
@@ -76,7 +76,9 @@ impl FluidState {
             is_fed: false,
         }
     }
+}
 
+impl FluidState {
     /// Messages that have not been sent.
     pub fn unsent(&self) -> usize {
         self.waiting.len()

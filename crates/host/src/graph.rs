@@ -11,7 +11,7 @@
 //! arrival.
 
 use etherweave_engine::Wires;
-use etherweave_engine::event::PrefetchHint;
+use etherweave_engine::event::{Kind, PrefetchHint};
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 use etherweave_workload::{ExecutionStream, GraphOp};
 
@@ -83,7 +83,27 @@ impl Hosts {
             }
             self.graph_iteration_end(wires, rank);
         }
+        self.expect_wake(wires, rank);
         self.handle_next(wires, rank);
+    }
+
+    /// Sees to it that an event comes when the next wait of a driver ends.
+    fn expect_wake(&mut self, wires: &mut Wires, rank: ThreadIndex) {
+        let graph = self.processors.graph(rank);
+        if let Some(next) = graph.run.next_wait()
+            && next < graph.wakes_at
+        {
+            graph.wakes_at = next;
+            let place = self.nics.hosts[self.processors.threads[rank].host].port;
+            wires.schedule_at(next, place, Kind::Wake, rank.get());
+        }
+    }
+
+    /// A wait of a driver ends.
+    pub fn wake(&mut self, wires: &mut Wires, rank: ThreadIndex) {
+        self.processors.progress_of(wires, rank);
+        self.processors.graph(rank).wake(wires.now);
+        self.graph_next(wires, rank);
     }
 
     /// Has an idle stream begin its next operation.
@@ -106,7 +126,7 @@ impl Hosts {
             && duration.is_zero()
         {
             state.node = None;
-            return graph.complete(node);
+            return graph.complete(node, wires.now);
         }
         let is_core = graph.run.graph().streams()[usize::from(stream)] == ExecutionStream::Core;
         self.processors.observe_stream(wires, rank, stream, ActivityKind::of_graph(op));
@@ -164,13 +184,13 @@ impl Hosts {
                 if self.isend(wires, rank, endpoint, tag, bytes, sent) {
                     self.processors.graph(rank).open(Request { endpoint, part: RequestPart::Send(tag) }, node);
                 } else {
-                    self.processors.graph(rank).complete(node);
+                    self.processors.graph(rank).complete(node, wires.now);
                 }
             }
             GraphOp::Receive { tag, .. } => {
                 self.irecv(wires, rank, Envelope { endpoint, tag: tag.unwrap_or(ANY_TAG) }, node);
             }
-            GraphOp::Compute { .. } | GraphOp::Copy { .. } => self.processors.graph(rank).complete(node),
+            GraphOp::Compute { .. } | GraphOp::Copy { .. } => self.processors.graph(rank).complete(node, wires.now),
         }
     }
 

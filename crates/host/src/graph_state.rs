@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use etherweave_kernel::indices::EndpointIndex;
 use etherweave_primitives::Time;
-use etherweave_workload::{ExecutionStream, Graph, GraphOp, GraphRun};
+use etherweave_workload::{ExecutionStream, Graph, GraphOp, GraphRun, Received};
 
 /// The first stream, whose thread is that of the rank. The others' threads follow it.
 pub(super) const FIRST: u8 = 0;
@@ -61,6 +61,10 @@ impl Streams {
 /// See the module.
 pub struct GraphState {
     pub(super) run: GraphRun,
+    /// What the receive that is about to complete has taken, for a driver.
+    pub(super) received: Option<Received>,
+    /// When an event ends the next wait of a driver.
+    pub(super) wakes_at: Time,
     /// Iterations left, the present one included.
     pub(super) iterations: u32,
     pub(super) start: Time,
@@ -78,6 +82,8 @@ impl GraphState {
         let states = (0..count).map(|_| StreamState::default()).collect();
         let mut state = GraphState {
             run: GraphRun::new(graph),
+            received: None,
+            wakes_at: Time::MAX,
             iterations,
             start,
             streams: Streams { states, woken: VecDeque::new() },
@@ -112,7 +118,7 @@ impl GraphState {
     pub(super) fn begin(&mut self, now: Time) {
         self.start = now;
         let streams = &mut self.streams;
-        self.run.begin(|node, stream| streams.ready(node, stream));
+        self.run.begin(now, |node, stream| streams.ready(node, stream));
     }
 
     /// Whether a stream has an operation, the next one if it has none in progress: that starts, and what waits for its
@@ -133,9 +139,16 @@ impl GraphState {
     }
 
     /// A node is complete.
-    pub(super) fn complete(&mut self, node: u32) {
+    pub(super) fn complete(&mut self, node: u32, now: Time) {
+        let (streams, received) = (&mut self.streams, self.received.take());
+        self.run.complete(node, now, received, |node, stream| streams.ready(node, stream));
+    }
+
+    /// Waits of a driver are over.
+    pub(super) fn wake(&mut self, now: Time) {
+        self.wakes_at = Time::MAX;
         let streams = &mut self.streams;
-        self.run.complete(node, |node, stream| streams.ready(node, stream));
+        self.run.wake(now, |node, stream| streams.ready(node, stream));
     }
 
     /// Keeps a request of a node.
@@ -150,9 +163,9 @@ impl GraphState {
     }
 
     /// A request is complete, and with it its node.
-    pub(super) fn request_complete(&mut self, request: Request) {
+    pub(super) fn request_complete(&mut self, request: Request, now: Time) {
         let node = self.take(request);
-        self.complete(node);
+        self.complete(node, now);
     }
 
     /// The receiver is ready for the payload of a send over TCP.

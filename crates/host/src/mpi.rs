@@ -12,6 +12,7 @@
 use etherweave_engine::Wires;
 use etherweave_engine::event::PrefetchHint;
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
+use etherweave_primitives::Time;
 use etherweave_transport::roce::Operation;
 use etherweave_workload::Op;
 
@@ -64,10 +65,10 @@ impl Processors {
     }
 
     /// One outstanding request less.
-    pub(super) fn request_complete(&mut self, thread: ThreadIndex, request: Request) {
+    pub(super) fn request_complete(&mut self, thread: ThreadIndex, request: Request, now: Time) {
         let rank = self.rank(thread);
         match &mut rank.graph {
-            Some(graph) => graph.request_complete(request),
+            Some(graph) => graph.request_complete(request, now),
             None => rank.request_complete(),
         }
     }
@@ -236,7 +237,7 @@ impl Hosts {
             Some(graph) if message.is_rendezvous => {
                 graph.open(Request { endpoint, part: RequestPart::Receive(tag) }, node);
             }
-            Some(graph) => return graph.complete(node),
+            Some(graph) => return graph.complete(node, now),
             None if message.is_rendezvous => {}
             None => return rank.request_complete(),
         }
@@ -348,16 +349,24 @@ impl Hosts {
             MessageKind::ReadResponse => {
                 let now = wires.now;
                 self.processors.rank(thread).observe_received(first, tag, bytes, now);
-                self.processors.request_complete(thread, Request { endpoint, part: RequestPart::Receive(tag) });
+                self.processors.request_complete(
+                    thread,
+                    Request { endpoint, part: RequestPart::Receive(tag) },
+                    wires.now,
+                );
                 self.send_message(wires, thread, endpoint, (MessageKind::Finished, tag, 0), header);
             }
             MessageKind::Finished => {
-                self.processors.request_complete(thread, Request { endpoint, part: RequestPart::Send(tag) });
+                self.processors.request_complete(thread, Request { endpoint, part: RequestPart::Send(tag) }, wires.now);
             }
             MessageKind::Payload => {
                 let now = wires.now;
                 self.processors.rank(thread).observe_received(first, tag, bytes, now);
-                self.processors.request_complete(thread, Request { endpoint, part: RequestPart::Receive(tag) });
+                self.processors.request_complete(
+                    thread,
+                    Request { endpoint, part: RequestPart::Receive(tag) },
+                    wires.now,
+                );
             }
             MessageKind::ClearToSend => {
                 if let Some(graph) = &mut self.processors.rank(thread).graph {

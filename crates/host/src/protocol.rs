@@ -71,7 +71,7 @@ impl Protocol {
     /// A fresh connection at a NIC of `rate`.
     pub fn new(params: &SimParams, fidelity: Fidelity, rate: BitRate) -> Protocol {
         match &params.transport {
-            Transport::Roce(_) if fidelity == Fidelity::Flow => Protocol::Fluid(Box::new(FluidState::new())),
+            Transport::Roce(_) if fidelity == Fidelity::Flow => Protocol::Fluid(Box::default()),
             Transport::Roce(roce) => Protocol::Roce(RoceState::new(roce, rate)),
             Transport::Tcp(tcp) => {
                 let mut state = TcpState::new(tcp, params.host.cpu.offload.get() as u32);

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use etherweave_engine::memory::prefetch;
 use etherweave_engine::params::Noise;
 use etherweave_kernel::indices::EndpointIndex;
-use etherweave_primitives::{Duration, Stream, Time};
-use etherweave_workload::{GraphOp, Op, Program, ProgramCursor};
+use etherweave_primitives::{Duration, Rank, Stream, Time};
+use etherweave_workload::{GraphOp, Op, Program, ProgramCursor, Received};
 
 use super::IterationRow;
 use super::activity::{ActivityKind, ActivityLog, MessageEnd};
@@ -113,6 +113,10 @@ impl RankState {
 
     /// Notes a message whose receive is complete.
     pub(super) fn observe_received(&mut self, endpoint: EndpointIndex, tag: u32, bytes: u64, at: Time) {
+        if self.graph.as_ref().is_some_and(|graph| graph.run.graph().is_driven()) {
+            let received = Received { peer: Rank::new(self.known_peer(endpoint)), tag, bytes };
+            self.graph.as_mut().expect("it has one").received = Some(received);
+        }
         let Some(mut log) = self.log.take() else { return };
         log.received.push(MessageEnd { peer: self.known_peer(endpoint), tag, bytes, at });
         self.log = Some(log);

@@ -105,7 +105,7 @@ impl BatchSizes {
 impl Default for SegmentFlow {
     fn default() -> SegmentFlow {
         SegmentFlow {
-            fluid: FluidState::new(),
+            fluid: FluidState::default(),
             began: Time::ZERO,
             in_network: VecDeque::new(),
             readable_at: Time::ZERO,

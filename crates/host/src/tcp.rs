@@ -129,7 +129,7 @@ impl Hosts {
         self.nics.pump(wires, endpoint);
         self.expect_write(wires, endpoint);
         if completes {
-            self.processors.write_complete(thread, endpoint);
+            self.processors.write_complete(thread, endpoint, wires.now);
         }
     }
 
@@ -190,9 +190,9 @@ impl Hosts {
 }
 
 impl Processors {
-    fn write_complete(&mut self, thread: ThreadIndex, endpoint: EndpointIndex) {
+    fn write_complete(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, now: Time) {
         match &mut self.threads[thread].role {
-            Role::Rank(_) => self.request_complete(thread, Request { endpoint, part: RequestPart::Written }),
+            Role::Rank(_) => self.request_complete(thread, Request { endpoint, part: RequestPart::Written }, now),
             Role::Source(source) => source.completed += 1,
             Role::GraphStream(_) | Role::Sink(_) => {
                 unreachable!("connections belong to ranks, and a sink does not write")

@@ -127,6 +127,7 @@ impl Shard {
                 self.hosts.fluid_acknowledged(&mut self.wires, EndpointIndex::new(index), event.bits)
             }
             Kind::Handover => self.hosts.handover(&mut self.wires, ThreadIndex::new(index), event.packet()),
+            Kind::Wake => self.hosts.wake(&mut self.wires, ThreadIndex::new(index)),
             Kind::Written => self.hosts.hand_over(&mut self.wires, event.packet()),
             Kind::Stored => {
                 self.wires.note_arrival(place, event.packet());

@@ -32,6 +32,7 @@
 
 mod builder;
 mod check;
+mod driver;
 mod facts;
 mod job;
 mod nodes;
@@ -48,6 +49,7 @@ use etherweave_primitives::{Duration, InputError, Rank};
 
 pub use builder::{GraphBuilder, GraphCycle, NodeId};
 pub use check::check_graphs;
+pub use driver::{Driver, DriverEvent, NextOperations, Received};
 pub use facts::{GraphFacts, MessageSum};
 pub(crate) use job::graphs_of;
 pub use nodes::NodeLists;
@@ -125,6 +127,8 @@ enum Nodes {
     Memory(NodeLists),
     /// So many in a file.
     File(Arc<dyn ReadNodes>, u32),
+    /// Decided on by a driver.
+    Driven(Arc<dyn driver::MakeDriver>),
 }
 
 impl Default for Nodes {
@@ -133,13 +137,14 @@ impl Default for Nodes {
     }
 }
 
-/// Of a file each is equal to itself only.
+/// A file and a driver are equal to themselves only.
 impl PartialEq for Nodes {
     fn eq(&self, other: &Nodes) -> bool {
         match (self, other) {
             (Nodes::Memory(own), Nodes::Memory(other)) => own == other,
             (Nodes::File(own, _), Nodes::File(other, _)) => Arc::ptr_eq(own, other),
-            (Nodes::Memory(_), Nodes::File(..)) | (Nodes::File(..), Nodes::Memory(_)) => false,
+            (Nodes::Driven(own), Nodes::Driven(other)) => Arc::ptr_eq(own, other),
+            (Nodes::Memory(_) | Nodes::File(..) | Nodes::Driven(_), _) => false,
         }
     }
 }
@@ -161,11 +166,12 @@ impl Graph {
         Graph { streams, facts, nodes: Nodes::File(source, count) }
     }
 
-    /// Number of operations.
+    /// Number of operations; 0 of a driver, which has none before a run.
     pub fn len(&self) -> usize {
         match &self.nodes {
             Nodes::Memory(nodes) => nodes.len(),
             Nodes::File(_, count) => *count as usize,
+            Nodes::Driven(_) => 0,
         }
     }
 
@@ -177,6 +183,11 @@ impl Graph {
     /// Whether its nodes stay in a file.
     pub fn is_in_file(&self) -> bool {
         matches!(self.nodes, Nodes::File(..))
+    }
+
+    /// Whether a driver decides on its operations.
+    pub fn is_driven(&self) -> bool {
+        matches!(self.nodes, Nodes::Driven(_))
     }
 
     /// Its execution streams, by number.
@@ -192,11 +203,15 @@ impl Graph {
     /// All its nodes, in memory.
     ///
     /// # Errors
-    /// When they are in a file that cannot be read.
+    /// When they are in a file that cannot be read; of a driver.
     pub fn nodes(&self) -> Result<Cow<'_, NodeLists>, InputError> {
         let (source, count) = match &self.nodes {
             Nodes::Memory(nodes) => return Ok(Cow::Borrowed(nodes)),
             Nodes::File(source, count) => (source, *count),
+            Nodes::Driven(_) => {
+                let expected = "operations that are known before a run";
+                return Err(InputError::new("workload", "a driver", expected));
+            }
         };
         let (mut nodes, mut block) = (NodeLists::default(), NodeLists::default());
         for first in (0..count).step_by(BLOCK_NODES as usize) {
@@ -210,7 +225,7 @@ impl Graph {
     pub fn memory(&self) -> u64 {
         let lists = match &self.nodes {
             Nodes::Memory(nodes) => nodes.memory(),
-            Nodes::File(..) => 0,
+            Nodes::File(..) | Nodes::Driven(_) => 0,
         };
         size_of::<Graph>() as u64 + lists + self.streams.len() as u64 + 4 * self.facts.peers().len() as u64
     }

@@ -76,8 +76,8 @@ pub use fft::Fft;
 pub use goal::Goal;
 pub use gpcnet::{Gpcnet, GpcnetCongestion, GpcnetCongestor, GpcnetTest};
 pub use graph::{
-    ExecutionStream, Graph, GraphBuilder, GraphCycle, GraphFacts, GraphOp, GraphRun, MessageSum, NodeId, NodeLists,
-    check_graphs, programs_of_graphs,
+    Driver, DriverEvent, ExecutionStream, Graph, GraphBuilder, GraphCycle, GraphFacts, GraphOp, GraphRun, MessageSum,
+    NextOperations, NodeId, NodeLists, Received, check_graphs, programs_of_graphs,
 };
 pub use groups::{HostGroups, HostRange};
 pub use halo3d::{Boundary, Halo3d};

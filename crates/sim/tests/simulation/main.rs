@@ -10,6 +10,7 @@ mod credits;
 mod dcqcn;
 mod dctcp;
 mod degraded;
+mod driver;
 mod eager;
 mod graph;
 mod headroom;

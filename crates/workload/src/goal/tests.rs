@@ -1,6 +1,6 @@
 use std::io::Cursor;
 
-use etherweave_primitives::{Bytes, Duration, Rank};
+use etherweave_primitives::{Bytes, Duration, Rank, Time};
 use proptest::prelude::*;
 
 use super::*;
@@ -406,10 +406,10 @@ fn compute() -> GraphOp {
 fn performed(graph: &Arc<Graph>) -> (usize, Vec<u32>) {
     let (mut ready, mut order) = (std::collections::VecDeque::new(), Vec::new());
     let mut run = GraphRun::new(graph.clone());
-    run.begin(|node, _| ready.push_back(node));
+    run.begin(Time::ZERO, |node, _| ready.push_back(node));
     while let Some(node) = ready.pop_front() {
         assert!(run.start(node, |node, _| ready.push_back(node)));
-        run.complete(node, |node, _| ready.push_back(node));
+        run.complete(node, Time::ZERO, None, |node, _| ready.push_back(node));
         order.push(node);
     }
     assert_eq!((run.left(), run.failure()), (0, None));
@@ -536,10 +536,10 @@ fn a_file_that_cannot_be_read_any_more_ends_its_graph() {
     let graph = Goal { content: Some(file), ..Goal::default() }.graphs().unwrap().remove(0);
     for _ in 0..9 {
         let (mut ready, mut run) = (Vec::new(), GraphRun::new(graph.clone()));
-        run.begin(|node, _| ready.push(node));
+        run.begin(Time::ZERO, |node, _| ready.push(node));
         while let Some(node) = ready.pop() {
             if run.start(node, |node, _| ready.push(node)) {
-                run.complete(node, |node, _| ready.push(node));
+                run.complete(node, Time::ZERO, None, |node, _| ready.push(node));
             }
         }
         if let Some(failure) = run.failure() {

@@ -49,6 +49,13 @@ impl GraphFacts {
         facts.finished()
     }
 
+    /// Those of a driver, of whose operations only the peers are known before a run.
+    pub(super) fn of_peers(peers: &[Rank]) -> GraphFacts {
+        let mut facts = GraphFacts { has_open_receives: true, ..GraphFacts::default() };
+        peers.iter().for_each(|&peer| facts.name(peer));
+        facts.finished()
+    }
+
     /// Adds an operation.
     pub(crate) fn add(&mut self, op: GraphOp) {
         match op {

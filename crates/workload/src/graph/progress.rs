@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use etherweave_primitives::{InputError, Rank};
+use etherweave_primitives::{InputError, Rank, Time};
 
 use super::{Graph, GraphOp, GraphRun};
 use crate::progress::{Channels, Request, waiting_ranks};
@@ -57,7 +57,7 @@ pub(super) fn check_cycles(rank: usize, graph: &Arc<Graph>) -> Result<(), InputE
 impl CheckedRun {
     fn begin(rank: usize, graph: &Arc<Graph>, mut ready: impl FnMut(u32)) -> Result<CheckedRun, InputError> {
         let mut run = GraphRun::new(graph.clone());
-        run.begin(|node, _| ready(node));
+        run.begin(Time::ZERO, |node, _| ready(node));
         let started = vec![0; graph.len().div_ceil(64)];
         CheckedRun { rank: Rank::from_index(rank), run, started }.checked()
     }
@@ -73,7 +73,7 @@ impl CheckedRun {
     }
 
     fn complete(&mut self, node: u32, mut ready: impl FnMut(u32)) -> Result<(), InputError> {
-        self.run.complete(node, |node, _| ready(node));
+        self.run.complete(node, Time::ZERO, None, |node, _| ready(node));
         self.check_failure()
     }
 

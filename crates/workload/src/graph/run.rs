@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, Time};
 
+use super::driver::{DriverRun, Received};
 use super::window::NodeWindow;
 use super::{Graph, GraphOp, NodeLists, Nodes};
 
@@ -14,6 +15,7 @@ pub struct GraphRun {
     /// What each node still waits for, of a graph in memory.
     waits: Vec<u32>,
     window: Option<NodeWindow>,
+    driver: Option<DriverRun>,
     /// Nodes that are not complete.
     left: u64,
     failure: Option<InputError>,
@@ -34,11 +36,13 @@ fn release(nodes: &NodeLists, waits: &mut [u32], dependants: &[u32], ready: &mut
 impl GraphRun {
     /// A graph that has not begun.
     pub fn new(graph: Arc<Graph>) -> GraphRun {
-        let window = match &graph.nodes {
-            Nodes::Memory(_) => None,
-            Nodes::File(source, count) => Some(NodeWindow::new(source.clone(), *count)),
-        };
-        GraphRun { graph, waits: Vec::new(), window, left: 0, failure: None }
+        let (mut window, mut driver) = (None, None);
+        match &graph.nodes {
+            Nodes::Memory(_) => {}
+            Nodes::File(source, count) => window = Some(NodeWindow::new(source.clone(), *count)),
+            Nodes::Driven(make) => driver = Some(DriverRun::new(&**make)),
+        }
+        GraphRun { graph, waits: Vec::new(), window, driver, left: 0, failure: None }
     }
 
     /// The graph.
@@ -48,7 +52,19 @@ impl GraphRun {
 
     /// Operations that are not complete.
     pub fn left(&self) -> u64 {
-        self.left
+        self.driver.as_ref().map_or(self.left, DriverRun::left)
+    }
+
+    /// When the next wait of its driver ends.
+    pub fn next_wait(&self) -> Option<Time> {
+        self.driver.as_ref()?.next_wait()
+    }
+
+    /// Ends the waits of its driver that last until now.
+    pub fn wake(&mut self, now: Time, mut ready: impl FnMut(u32, u8)) {
+        if let Some(driver) = &mut self.driver {
+            driver.wake(&self.graph, now, &mut ready);
+        }
     }
 
     /// Why nothing becomes ready any more, if the file of the graph cannot be read or has changed.
@@ -61,11 +77,15 @@ impl GraphRun {
         self.window.as_ref().map_or(0, NodeWindow::blocks_max)
     }
 
-    /// Begins, once or again: what waits for nothing is ready, lowest first.
-    pub fn begin(&mut self, mut ready: impl FnMut(u32, u8)) {
+    /// Begins at `now`, once or again: what waits for nothing is ready, lowest first.
+    pub fn begin(&mut self, now: Time, mut ready: impl FnMut(u32, u8)) {
         self.left = self.graph.len() as u64;
         let nodes = match (&self.graph.nodes, &mut self.window) {
             (Nodes::Memory(nodes), _) => nodes,
+            (Nodes::Driven(_), _) => {
+                let driver = self.driver.as_mut().expect("the graph has a driver");
+                return driver.begin(&self.graph, now, &mut ready);
+            }
             (Nodes::File(..), window) => {
                 let begun = window.as_mut().map_or(Ok(()), |window| window.begin(&mut ready));
                 return self.keep(begun);
@@ -86,6 +106,7 @@ impl GraphRun {
         match (&self.graph.nodes, &self.window) {
             (Nodes::Memory(nodes), _) => nodes.op(node),
             (Nodes::File(..), Some(window)) => window.op(node),
+            (Nodes::Driven(_), _) => self.driver.as_ref().expect("the graph has a driver").op(node),
             (Nodes::File(..), None) => unreachable!("a graph in a file has a window"),
         }
     }
@@ -104,9 +125,12 @@ impl GraphRun {
         self.failure.is_none()
     }
 
-    /// A node that has started is complete.
+    /// A node that has started is complete at `now`; of a receive, with what came in.
     #[inline]
-    pub fn complete(&mut self, node: u32, mut ready: impl FnMut(u32, u8)) {
+    pub fn complete(&mut self, node: u32, now: Time, received: Option<Received>, mut ready: impl FnMut(u32, u8)) {
+        if let Some(driver) = &mut self.driver {
+            return driver.complete(&self.graph, node, now, received, &mut ready);
+        }
         self.left -= 1;
         if let Nodes::Memory(nodes) = &self.graph.nodes {
             return release(nodes, &mut self.waits, nodes.after(node), &mut ready);
