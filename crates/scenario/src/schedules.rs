@@ -161,7 +161,7 @@ fn programs(traffic: &Traffic) -> Result<Traffic, InputError> {
 
 #[cfg(test)]
 mod tests {
-    use etherweave_workload::{Fft, Traffic};
+    use etherweave_workload::{Fft, RankWorkload, Traffic};
 
     use super::*;
 
@@ -187,7 +187,7 @@ mod tests {
         );
         let read = Schedule::from_bytes(job.bytes.as_ref().unwrap()).unwrap();
         let fft = Fft { pex: 2, pey: 1, pez: 1, iterations: 5, ..Fft::default() };
-        assert_eq!(read.traffic, Traffic::Ranks(fft.programs().unwrap()));
+        assert_eq!(read.traffic, Traffic::Ranks(fft.programs(1).unwrap()));
         assert_eq!((read.start.as_ps(), read.end.map(|end| end.as_ps())), (2_000_000, Some(1_000_000_000)));
         assert_eq!(read.warm_up_programs[0].blocks[1].repeat, 2);
     }

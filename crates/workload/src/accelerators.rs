@@ -16,7 +16,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration, Rank};
 
 use crate::collective::{Algorithm, Collective, Communicator, FlowOp, Library, Rule};
-use crate::{GraphBuilder, GraphOp, NodeId, Op, Workload};
+use crate::{GraphBuilder, GraphOp, NodeId, Op};
 
 /// Accelerators that are joined by links of their own (`node`).
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -34,27 +34,6 @@ impl Default for AcceleratorNode {
     /// Eight H100 joined by NVLink: what a health check of a provider expects (460 GB/s), and an assumed latency.
     fn default() -> AcceleratorNode {
         AcceleratorNode { accelerators: 8, rate: BitRate::from_gbps(3_680), latency: Duration::from_us(10) }
-    }
-}
-
-impl Workload {
-    /// Whether its messages are those of NCCL, which no processor copies.
-    pub fn calls_nccl(&self) -> bool {
-        let library = match self {
-            Workload::NcclTests(_) => return true,
-            Workload::Training(training) => training.library,
-            Workload::OsuCollective(collective) => collective.library,
-            _ => return false,
-        };
-        library == Library::Nccl
-    }
-
-    /// What joins the accelerators of its nodes, where it has accelerators in nodes.
-    pub fn node(&self) -> Option<&AcceleratorNode> {
-        if let Workload::Training(training) = self {
-            return Some(&training.node);
-        }
-        if let Workload::NcclTests(tests) = self { Some(&tests.node) } else { None }
     }
 }
 

@@ -111,12 +111,12 @@ fn loads(traffic: &Traffic, streams: &[StreamSpec]) -> Vec<RankLoad> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Halo3d, Incast};
+    use crate::{Halo3d, Incast, RankWorkload};
 
     #[test]
     fn a_halo_rank_sends_its_faces_and_edges_and_sleeps() {
         let halo = Halo3d { iterations: 10, ..Halo3d::default() };
-        let amounts = Amounts::of(&Traffic::Ranks(halo.programs().unwrap()));
+        let amounts = Amounts::of(&Traffic::Ranks(halo.programs(1).unwrap()));
         // Six rounds of three barriers of 48 ranks, and 18 neighbours.
         let messages = 10 * 18 + 3 * 6;
         assert_eq!((amounts.ranks, amounts.iterations, amounts.messages), (48, 480, 48 * messages));

@@ -1,12 +1,45 @@
-//! The closed family of workloads: every member is listed here once.
+//! The closed family of workloads: a member is a file in `family`, its module and its entry here.
 
-use crate::{
-    AllToAll, Chakra, Fft, Goal, Gpcnet, GpcnetCongestor, Graph, Halo3d, HpccFft, HpccMpifft, HpccPtrans,
-    HpccRandomAccess, HpccRing, Hpl, Incast, NcclTests, Npb, NpbCg, Openfoam, OsuBibw, OsuBw, OsuCollective,
-    OsuLatency, OsuOneSidedBw, OsuOneSidedLatency, Permutation, PermutationStreams, Program, StreamSpec, Training,
-};
-use etherweave_primitives::InputErrors;
 use std::sync::Arc;
+
+use etherweave_primitives::InputErrors;
+
+use crate::generator::Generator;
+use crate::{AcceleratorNode, Graph, Program, StreamSpec, TrafficSize};
+
+mod all_to_all;
+mod chakra;
+mod fft;
+mod goal;
+mod gpcnet;
+mod halo3d;
+mod hpcc_fft;
+mod hpcc_mpifft;
+mod hpcc_ptrans;
+mod hpcc_random_access;
+mod hpcc_ring;
+mod hpl;
+mod incast;
+mod nccl_tests;
+mod npb;
+mod openfoam;
+mod osu;
+mod osu_collective;
+mod osu_one_sided;
+mod permutation;
+mod permutation_streams;
+mod training;
+
+pub use chakra::trace_name;
+pub use gpcnet::{GpcnetCongestion, GpcnetTest};
+pub use halo3d::Boundary;
+pub use hpcc_fft::FftScope;
+pub use hpl::{GridOrder, HplInput, PanelBroadcast, RowSwap};
+pub use npb::{NpbBenchmark, NpbClass};
+pub use openfoam::PressureSolver;
+pub use permutation::Partner;
+pub(crate) use permutation::derangement;
+pub use training::{Outermost, Parallelism, StepTimes, Transformer};
 
 /// What a workload yields.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,14 +57,15 @@ pub enum Traffic {
     Streams(Vec<StreamSpec>),
 }
 
-/// Declares the family: variant, parameter type and how it yields its traffic.
+/// Declares the family: module, parameters and name of each member.
 macro_rules! family {
-    ($($(#[$doc:meta])* $member:ident = $name:literal: $yields:expr;)*) => {
+    ($($(#[$doc:meta])* $module:ident::$member:ident = $name:literal,)*) => {
+        $(pub use $module::$member;)*
+
         /// A workload, as a scenario names it.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(rename_all = "snake_case")]
         pub enum Workload {
-            $($(#[$doc])* $member($member),)*
+            $($(#[$doc])* #[serde(rename = $name)] $member($member),)*
         }
 
         impl Workload {
@@ -63,10 +97,31 @@ macro_rules! family {
             /// When the parameters make no workload.
             pub fn traffic(&self, seed: u64) -> Result<Traffic, InputErrors> {
                 match self {
-                    $(Workload::$member(parameters) => {
-                        let yields: fn(&$member, u64) -> Result<Traffic, InputErrors> = $yields;
-                        yields(parameters, seed)
-                    })*
+                    $(Workload::$member(parameters) => parameters.traffic(seed),)*
+                }
+            }
+
+            /// How much it is.
+            ///
+            /// # Errors
+            /// As [`Workload::traffic`], as far as a few ranks show the mistake.
+            pub fn size(&self) -> Result<TrafficSize, InputErrors> {
+                match self {
+                    $(Workload::$member(parameters) => parameters.size(),)*
+                }
+            }
+
+            /// Whether its messages are those of NCCL, which no processor copies.
+            pub fn calls_nccl(&self) -> bool {
+                match self {
+                    $(Workload::$member(parameters) => parameters.calls_nccl(),)*
+                }
+            }
+
+            /// Links between accelerators of a node, where it has accelerators in nodes.
+            pub fn node(&self) -> Option<&AcceleratorNode> {
+                match self {
+                    $(Workload::$member(parameters) => parameters.node(),)*
                 }
             }
         }
@@ -75,59 +130,59 @@ macro_rules! family {
 
 family! {
     /// Halo exchange with 18 or 26 neighbours.
-    Halo3d = "halo3d": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    halo3d::Halo3d = "halo3d",
     /// All-to-all on the sub-communicators of a grid.
-    Fft = "fft": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    fft::Fft = "fft",
     /// Conjugate gradient of the NAS Parallel Benchmarks.
-    NpbCg = "npb_cg": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    npb::NpbCg = "npb_cg",
     /// The other benchmarks of the NAS Parallel Benchmarks.
-    Npb = "npb": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    npb::Npb = "npb",
     /// Steps of a flow solver.
-    Openfoam = "openfoam": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    openfoam::Openfoam = "openfoam",
     /// Natural and random rings of the HPC Challenge.
-    HpccRing = "hpcc_ring": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
+    hpcc_ring::HpccRing = "hpcc_ring",
     /// Matrix transpose of the HPC Challenge.
-    HpccPtrans = "hpcc_ptrans": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
+    hpcc_ptrans::HpccPtrans = "hpcc_ptrans",
     /// Fourier transform over all ranks of the HPC Challenge.
-    HpccMpifft = "hpcc_mpifft": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    hpcc_mpifft::HpccMpifft = "hpcc_mpifft",
     /// Updates of a table over all ranks, of the HPC Challenge.
-    HpccRandomAccess = "hpcc_random_access": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    hpcc_random_access::HpccRandomAccess = "hpcc_random_access",
     /// Fourier transforms of each rank by itself, of the HPC Challenge.
-    HpccFft = "hpcc_fft": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
+    hpcc_fft::HpccFft = "hpcc_fft",
     /// Linpack, panel by panel.
-    Hpl = "hpl": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    hpl::Hpl = "hpl",
     /// Network tests of GPCNeT.
-    Gpcnet = "gpcnet": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
+    gpcnet::Gpcnet = "gpcnet",
     /// A congestor of GPCNeT.
-    GpcnetCongestor = "gpcnet_congestor": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    gpcnet::GpcnetCongestor = "gpcnet_congestor",
     /// One collective of NCCL after another, on accelerators in nodes.
-    NcclTests = "nccl_tests": |parameters, _| parameters.traffic();
+    nccl_tests::NcclTests = "nccl_tests",
     /// Training steps of a transformer.
-    Training = "training": |parameters, _| parameters.traffic();
+    training::Training = "training",
     /// Execution traces of Chakra.
-    Chakra = "chakra": |parameters, _| Ok(parameters.traffic()?);
+    chakra::Chakra = "chakra",
     /// A schedule in a GOAL file.
-    Goal = "goal": |parameters, _| Ok(parameters.traffic()?);
+    goal::Goal = "goal",
     /// Ping-pong between two ranks.
-    OsuLatency = "osu_latency": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    osu::OsuLatency = "osu_latency",
     /// One-way bandwidth between two ranks.
-    OsuBw = "osu_bw": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    osu::OsuBw = "osu_bw",
     /// Two-way bandwidth between two ranks.
-    OsuBibw = "osu_bibw": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    osu::OsuBibw = "osu_bibw",
     /// Latency of put, get, accumulate or fetch-and-op between two ranks.
-    OsuOneSidedLatency = "osu_one_sided_latency": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    osu_one_sided::OsuOneSidedLatency = "osu_one_sided_latency",
     /// Bandwidth of put or get between two ranks.
-    OsuOneSidedBw = "osu_one_sided_bw": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    osu_one_sided::OsuOneSidedBw = "osu_one_sided_bw",
     /// One collective after another.
-    OsuCollective = "osu_collective": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    osu_collective::OsuCollective = "osu_collective",
     /// Global all-to-all.
-    AllToAll = "all_to_all": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    all_to_all::AllToAll = "all_to_all",
     /// One message per rank along a permutation.
-    Permutation = "permutation": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
+    permutation::Permutation = "permutation",
     /// Many sources, one sink, until the run ends.
-    Incast = "incast": |parameters, _| parameters.streams().map(Traffic::Streams);
+    incast::Incast = "incast",
     /// One counted stream per host along a permutation.
-    PermutationStreams = "permutation_streams": |parameters, seed| parameters.streams(seed).map(Traffic::Streams);
+    permutation_streams::PermutationStreams = "permutation_streams",
 }
 
 impl Traffic {

@@ -15,43 +15,23 @@
 //! software overheads, which belong to the simulator.
 //!
 //! ```
-//! use etherweave_workload::{Halo3d, bytes_sent};
+//! use etherweave_workload::{Halo3d, RankWorkload, bytes_sent};
 //! let halo = Halo3d { iterations: 1, ..Halo3d::default() };
-//! let programs = halo.programs().unwrap();
+//! let programs = halo.programs(1).unwrap();
 //! assert_eq!((programs.len(), bytes_sent(&programs[0])), (48, 3_916_800));
 //! ```
 
 mod accelerators;
-mod all_to_all;
 mod amounts;
 pub mod arrival;
-mod chakra;
 mod check;
 pub mod collective;
 mod family;
-mod fft;
-mod goal;
-mod gpcnet;
+mod generator;
 mod graph;
 mod groups;
-mod halo3d;
-mod hpcc_fft;
-mod hpcc_mpifft;
-mod hpcc_ptrans;
-mod hpcc_random_access;
-mod hpcc_ring;
-mod hpl;
-mod incast;
 mod limits;
-mod nccl_tests;
-mod npb;
-mod openfoam;
-mod osu;
-mod osu_collective;
-mod osu_one_sided;
 pub mod pattern;
-mod permutation;
-mod permutation_streams;
 mod placement;
 mod program;
 mod progress;
@@ -63,40 +43,19 @@ mod share;
 mod size;
 mod streams;
 mod trace;
-mod training;
 
 pub use accelerators::AcceleratorNode;
-pub use all_to_all::AllToAll;
 pub use amounts::Amounts;
 pub use arrival::{Arrival, ArrivalPlan, HostArrivals};
-pub use chakra::{Chakra, trace_name};
 pub use check::{bytes_sent, check};
-pub use family::{Traffic, Workload};
-pub use fft::Fft;
-pub use goal::Goal;
-pub use gpcnet::{Gpcnet, GpcnetCongestion, GpcnetCongestor, GpcnetTest};
+pub use family::*;
+pub use generator::RankWorkload;
 pub use graph::{
     Driver, DriverEvent, ExecutionStream, Graph, GraphBuilder, GraphCycle, GraphFacts, GraphOp, GraphRun, MessageSum,
     NextOperations, NodeId, NodeLists, Received, check_graphs, programs_of_graphs,
 };
 pub use groups::{HostGroups, HostRange};
-pub use halo3d::{Boundary, Halo3d};
-pub use hpcc_fft::{FftScope, HpccFft};
-pub use hpcc_mpifft::HpccMpifft;
-pub use hpcc_ptrans::HpccPtrans;
-pub use hpcc_random_access::HpccRandomAccess;
-pub use hpcc_ring::HpccRing;
-pub use hpl::{GridOrder, Hpl, HplInput, PanelBroadcast, RowSwap};
-pub use incast::Incast;
-pub use nccl_tests::NcclTests;
-pub use npb::{Npb, NpbBenchmark, NpbCg, NpbClass};
-pub use openfoam::{Openfoam, PressureSolver};
-pub use osu::{OsuBibw, OsuBw, OsuLatency};
-pub use osu_collective::OsuCollective;
-pub use osu_one_sided::{OsuOneSidedBw, OsuOneSidedLatency};
 pub use pattern::{Destinations, Pattern};
-pub use permutation::{Partner, Permutation};
-pub use permutation_streams::PermutationStreams;
 pub use placement::{HostAreas, Placement};
 pub use program::{Access, Block, Loop, Op, Part, Program, ProgramCursor};
 pub use progress::check_progress;
@@ -109,4 +68,3 @@ pub use share::Share;
 pub use size::TrafficSize;
 pub use streams::StreamSpec;
 pub use trace::{ReadAt, TraceFile};
-pub use training::{Outermost, Parallelism, StepTimes, Training, Transformer};

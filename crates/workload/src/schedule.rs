@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use etherweave_workload::{Fft, Schedule, Traffic};
-//! let programs = Fft { iterations: 5, ..Fft::default() }.programs().unwrap();
+//! let programs = Fft { iterations: 5, ..Fft::default() }.programs(1).unwrap();
 //! let schedule = Schedule::new("fft", Traffic::Ranks(programs)).with_warm_up(1).unwrap();
 //! assert_eq!(Schedule::from_bytes(&schedule.to_bytes().unwrap()).unwrap(), schedule);
 //! ```

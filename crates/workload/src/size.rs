@@ -8,20 +8,10 @@ use std::sync::Arc;
 
 use etherweave_primitives::InputErrors;
 
-use crate::graph::BLOCK_BYTES;
-use crate::{Block, Goal, Graph, HpccPtrans, NpbCg, Op, Program, StreamSpec, Workload};
+use crate::{Block, Graph, Op, Program, StreamSpec};
 
 /// Ranks whose programs stand for all.
 const SAMPLES: u64 = 8;
-/// Operations of a program of a permutation: two marks and three operations.
-const PERMUTATION_OPS: u64 = 5;
-/// What a line of a GOAL file takes in memory [B]: an operation with what a run keeps of it, or a dependency.
-const LINE_BYTES: u64 = 48;
-
-/// Messages of a part of a matrix that are written out to know the size of all.
-const PIECES_SAMPLED: u64 = 1_024;
-/// Blocks of a graph in a file that a rank has in memory at once, as far as is known before it runs.
-const WINDOW_BLOCKS: u64 = 4;
 
 /// How much a workload is; sums over all its ranks. Numbers stop at the largest instead of wrapping.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -44,73 +34,8 @@ pub struct TrafficSize {
     pub burst_bytes: u64,
 }
 
-impl Workload {
-    /// How much it is.
-    ///
-    /// # Errors
-    /// As [`Workload::traffic`], where a program of a sampled rank shows the mistake.
-    pub fn size(&self) -> Result<TrafficSize, InputErrors> {
-        match self {
-            Workload::Halo3d(halo) => sampled(self.ranks(), |ranks| halo.programs_of(ranks)),
-            Workload::Fft(fft) => sampled(self.ranks(), |ranks| fft.programs_of(ranks)),
-            Workload::NpbCg(cg) => of_cg(cg),
-            Workload::Npb(npb) => sampled(self.ranks(), |ranks| npb.programs_of(ranks)),
-            Workload::Openfoam(solver) => sampled(self.ranks(), |ranks| solver.programs_of(ranks)),
-            // Places that are drawn at random are alike, whatever the seed.
-            Workload::HpccRing(ring) => sampled(self.ranks(), |ranks| ring.programs_of(ranks, 1)),
-            Workload::HpccPtrans(ptrans) => of_ptrans(ptrans),
-            Workload::HpccMpifft(mpifft) => sampled(self.ranks(), |ranks| mpifft.programs_of(ranks)),
-            Workload::HpccRandomAccess(access) => sampled(self.ranks(), |ranks| access.programs_of(ranks)),
-            Workload::HpccFft(fft) => sampled(self.ranks(), |ranks| fft.programs_of(ranks, 1)),
-            Workload::Hpl(hpl) => sampled(self.ranks(), |ranks| hpl.programs_of(ranks)),
-            Workload::Gpcnet(tests) => sampled(self.ranks(), |ranks| tests.programs_of(ranks, 1)),
-            Workload::GpcnetCongestor(congestor) => sampled(self.ranks(), |ranks| congestor.programs_of(ranks)),
-            Workload::OsuLatency(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
-            Workload::OsuBw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
-            Workload::OsuOneSidedLatency(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
-            Workload::OsuOneSidedBw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
-            Workload::OsuBibw(osu) => osu.programs().map(|programs| of_programs(&programs, 2)),
-            Workload::OsuCollective(osu) => sampled(self.ranks(), |ranks| osu.programs_of(ranks)),
-            Workload::AllToAll(all) => sampled(self.ranks(), |ranks| all.programs_of(ranks)),
-            Workload::Training(training) => {
-                let graph = |rank| training.graphs_of(std::iter::once(rank));
-                of_graphs(spread(self.ranks()).map(graph), self.ranks(), training.iterations)
-            }
-            Workload::NcclTests(tests) => {
-                let graph = |rank| tests.graphs_of(std::iter::once(rank));
-                of_graphs(spread(self.ranks()).map(graph), self.ranks(), tests.iterations)
-            }
-            Workload::Chakra(chakra) => {
-                let graphs = chakra.graphs_of(spread(self.ranks()).map(|rank| rank as usize))?;
-                of_graphs([Ok(graphs)].into_iter(), self.ranks(), chakra.iterations)
-            }
-            Workload::Goal(goal) => Ok(of_goal(goal, self.ranks())),
-            Workload::Permutation(permutation) => {
-                let size = of_partners(self.ranks(), permutation.bytes.get(), u64::from(permutation.iterations), 1);
-                let rows = self.ranks().saturating_mul(u64::from(permutation.iterations));
-                let program = PERMUTATION_OPS * size_of::<Op>() as u64 + HEAD_BYTES;
-                Ok(TrafficSize { program_bytes: self.ranks().saturating_mul(program), rows, ..size })
-            }
-            Workload::PermutationStreams(streams) => {
-                let outstanding = streams.messages.min(u64::from(streams.outstanding));
-                Ok(of_partners(self.ranks(), streams.message.get(), streams.messages, outstanding))
-            }
-            Workload::Incast(incast) => {
-                incast.check()?;
-                let streams = u64::from(incast.sources).saturating_mul(u64::from(incast.streams_per_source));
-                let (message, outstanding) = (incast.message.get(), u64::from(incast.outstanding));
-                let messages = incast.messages.map(|messages| streams.saturating_mul(messages));
-                let window = outstanding.min(incast.messages.unwrap_or(u64::MAX)).saturating_mul(message);
-                let bytes = messages.map(|messages| messages.saturating_mul(message));
-                let endless = of_streams(streams, streams.saturating_mul(window));
-                Ok(TrafficSize { ranks: self.ranks(), receivers: 1, messages, bytes, ..endless })
-            }
-        }
-    }
-}
-
 /// The size of `ranks` like those whose programs are built.
-fn sampled(
+pub(crate) fn sampled(
     ranks: u64,
     programs_of: impl FnOnce(Box<dyn Iterator<Item = u32>>) -> Result<Vec<Program>, InputErrors>,
 ) -> Result<TrafficSize, InputErrors> {
@@ -118,23 +43,26 @@ fn sampled(
     Ok(of_programs(&programs, ranks))
 }
 
+/// The same, of ranks that perform graphs so often each.
+pub(crate) fn sampled_graphs(
+    ranks: u64,
+    iterations: u32,
+    graph: impl Fn(u32) -> Result<Vec<Arc<Graph>>, InputErrors>,
+) -> Result<TrafficSize, InputErrors> {
+    of_graphs(spread(ranks).map(graph), ranks, iterations)
+}
+
 /// A program and its three blocks, without operations [B].
-const HEAD_BYTES: u64 = (size_of::<Program>() + 3 * size_of::<Block>()) as u64;
+pub(crate) const HEAD_BYTES: u64 = (size_of::<Program>() + 3 * size_of::<Block>()) as u64;
 
 /// Some ranks, spread evenly.
-fn spread(ranks: u64) -> impl Iterator<Item = u32> {
+pub(crate) fn spread(ranks: u64) -> impl Iterator<Item = u32> {
     let (ranks, count) = (ranks.min(u32::MAX.into()), ranks.clamp(1, SAMPLES));
     (0..count).map(move |number| (number * ranks / count) as u32)
 }
 
-/// Streams without an end, with so many bytes open.
-fn of_streams(streams: u64, burst_bytes: u64) -> TrafficSize {
-    let program_bytes = streams.saturating_mul(size_of::<StreamSpec>() as u64);
-    TrafficSize { program_bytes, connections: streams, burst_bytes, ..TrafficSize::default() }
-}
-
 /// Partners of one stream or message each.
-fn of_partners(ranks: u64, message: u64, messages: u64, outstanding: u64) -> TrafficSize {
+pub(crate) fn of_partners(ranks: u64, message: u64, messages: u64, outstanding: u64) -> TrafficSize {
     let all = ranks.saturating_mul(messages);
     TrafficSize {
         ranks,
@@ -148,27 +76,9 @@ fn of_partners(ranks: u64, message: u64, messages: u64, outstanding: u64) -> Tra
     }
 }
 
-/// A line is an operation at most; what is sent is not read.
-fn of_goal(goal: &Goal, ranks: u64) -> TrafficSize {
-    let lines = goal.operations_max();
-    let pairs = ranks.saturating_mul(ranks.saturating_sub(1)) / 2;
-    let window = WINDOW_BLOCKS * BLOCK_BYTES + size_of::<Graph>() as u64;
-    let windows = ranks.saturating_mul(window).saturating_add(goal.window_bytes());
-    TrafficSize {
-        ranks,
-        receivers: ranks,
-        program_bytes: if goal.is_in_file() { windows } else { lines * LINE_BYTES },
-        connections: pairs.min(lines),
-        rows: ranks.saturating_mul(u64::from(goal.iterations)),
-        messages: Some(lines.saturating_mul(u64::from(goal.iterations))),
-        bytes: None,
-        burst_bytes: u64::MAX,
-    }
-}
-
 /// All of `ranks` as the mean of the graphs of some, each performed so often. A rank has a message of each stream under
 /// way. Those of one part are in memory at once.
-fn of_graphs(
+pub(crate) fn of_graphs(
     parts: impl Iterator<Item = Result<Vec<Arc<Graph>>, InputErrors>>,
     ranks: u64,
     iterations: u32,
@@ -195,37 +105,6 @@ fn of_graphs(
         messages: Some(often(messages)),
         bytes: Some(often(bytes)),
         burst_bytes: streams.saturating_mul(largest),
-    })
-}
-
-/// Inner iterations are alike and are written out: all of them as the first, and so many times what the second adds.
-fn of_cg(cg: &NpbCg) -> Result<TrafficSize, InputErrors> {
-    let of = |inner| {
-        let few = NpbCg { inner, ..cg.clone() };
-        sampled(cg.ranks(), |ranks| few.programs_of(ranks))
-    };
-    let first = of(cg.inner.min(1))?;
-    let Some(others) = cg.inner.checked_sub(1).filter(|&others| others > 0) else { return Ok(first) };
-    let second = of(2)?;
-    let grown = |one: u64, two: u64| one.saturating_add((two - one).saturating_mul(others.into()));
-    let counted = |one: Option<u64>, two: Option<u64>| one.zip(two).map(|(one, two)| grown(one, two));
-    Ok(TrafficSize {
-        program_bytes: grown(first.program_bytes, second.program_bytes),
-        rows: grown(first.rows, second.rows),
-        messages: counted(first.messages, second.messages),
-        bytes: counted(first.bytes, second.bytes),
-        ..second
-    })
-}
-
-/// A large matrix goes in many messages of equal length: some of its programs' stand for several each.
-fn of_ptrans(ptrans: &HpccPtrans) -> Result<TrafficSize, InputErrors> {
-    let together = ptrans.pieces_max().div_ceil(PIECES_SAMPLED).max(1);
-    let size = sampled(ptrans.ranks(), |ranks| ptrans.programs_in(ranks, 1, together))?;
-    Ok(TrafficSize {
-        program_bytes: size.program_bytes.saturating_mul(together),
-        messages: size.messages.map(|messages| messages.saturating_mul(together)),
-        ..size
     })
 }
 
@@ -296,7 +175,7 @@ mod tests {
 
     use super::*;
     use crate::collective::Collective;
-    use crate::{AllToAll, Amounts, OsuCollective, Permutation, Traffic};
+    use crate::{AllToAll, Amounts, HpccPtrans, NpbCg, OsuCollective, Permutation, Traffic, Workload};
 
     /// Connections, rows, messages and bytes as the programs have them.
     fn built(workload: &Workload) -> (u64, u64, Option<u64>, Option<u64>) {

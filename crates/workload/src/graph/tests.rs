@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::{Fft, Op};
+use crate::{Fft, Op, RankWorkload};
 
 fn compute(us: u64) -> GraphOp {
     GraphOp::Compute { duration: Duration::from_us(us) }
@@ -147,7 +147,7 @@ fn a_sequence_starts_its_messages_in_order_and_joins_them_where_it_waits() {
 
 #[test]
 fn programs_of_ranks_are_graphs_that_end() {
-    let programs = Fft { iterations: 2, ..Fft::default() }.programs().unwrap();
+    let programs = Fft { iterations: 2, ..Fft::default() }.programs(1).unwrap();
     let graphs: Vec<Arc<Graph>> = programs
         .iter()
         .map(|program| {

@@ -4,7 +4,7 @@ use etherweave_primitives::{InputError, Purpose, Stream};
 
 use super::permuted::Permuted;
 use crate::HostGroups;
-use crate::permutation::derangement;
+use crate::family::derangement;
 
 /// A permutation drawn from the run's seed (`random_permutation`).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

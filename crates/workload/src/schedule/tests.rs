@@ -2,7 +2,7 @@ use etherweave_primitives::{Duration, Rank};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Block, Halo3d, Incast, Loop, Op, Part, StreamSpec};
+use crate::{Block, Halo3d, Incast, Loop, Op, Part, RankWorkload, StreamSpec};
 
 /// Two ranks exchange a message of 1,000 B under tag 7, twice, measured; a warm-up of one pass before.
 fn pair() -> Schedule {
@@ -53,7 +53,7 @@ fn streams_are_written_and_read() {
 
 #[test]
 fn a_warm_up_opens_every_connection_once() {
-    let programs = Halo3d { iterations: 50, ..Halo3d::default() }.programs().unwrap();
+    let programs = Halo3d { iterations: 50, ..Halo3d::default() }.programs(1).unwrap();
     let schedule = Schedule::new("halo", Traffic::Ranks(programs)).with_warm_up(1).unwrap();
     assert!(schedule.warm_up_programs.iter().all(|program| crate::bytes_sent(program) == 3_916_800));
     assert!(schedule.warm_up_programs.iter().all(|program| program.iterations() == 0));

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use etherweave_primitives::Bytes;
 use etherweave_workload::collective::{Algorithm, Collective, Library, TAG_BASE};
 use etherweave_workload::{
-    AllToAll, Boundary, Fft, Halo3d, Npb, NpbBenchmark, NpbCg, NpbClass, Op, Openfoam, OsuCollective, Program, Traffic,
-    Workload, check, check_graphs, check_progress,
+    AllToAll, Boundary, Fft, Halo3d, Npb, NpbBenchmark, NpbCg, NpbClass, Op, Openfoam, OsuCollective, Program,
+    RankWorkload, Traffic, Workload, check, check_graphs, check_progress,
 };
 
 /// Defaults, and what stresses a member beyond them.
@@ -198,7 +198,7 @@ fn the_same_seed_gives_the_same_traffic() {
 #[test]
 fn applications_stay_below_the_tags_of_collectives() {
     let halo = Halo3d { corners: true, ..Halo3d::default() };
-    let block = &halo.programs().unwrap()[0].blocks[1];
+    let block = &halo.programs(1).unwrap()[0].blocks[1];
     let below = |op: &Op| !matches!(op, Op::Isend { tag, .. } | Op::Irecv { tag, .. } if *tag >= TAG_BASE);
     assert!(block.ops.iter().all(below));
 }

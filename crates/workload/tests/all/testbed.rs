@@ -2,7 +2,7 @@
 //! 8 leaves of 12 hosts, four 100 Gb/s links up from each leaf, one rank per host.
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError};
-use etherweave_workload::{Fft, Halo3d, HostAreas, Op, Placement, Program, bytes_sent};
+use etherweave_workload::{Fft, Halo3d, HostAreas, Op, Placement, Program, RankWorkload, bytes_sent};
 
 /// Leaf of each rank in the published host files.
 const HALO_LEAVES: [u32; 48] = [
@@ -20,11 +20,11 @@ fn areas() -> HostAreas {
 
 /// One iteration of each run.
 fn halo() -> Vec<Program> {
-    Halo3d { iterations: 1, ..Halo3d::default() }.programs().unwrap()
+    Halo3d { iterations: 1, ..Halo3d::default() }.programs(1).unwrap()
 }
 
 fn fft() -> Vec<Program> {
-    Fft { iterations: 1, ..Fft::default() }.programs().unwrap()
+    Fft { iterations: 1, ..Fft::default() }.programs(1).unwrap()
 }
 
 /// Bytes that leave each leaf, given the leaf of each rank.

@@ -1,0 +1,207 @@
+//! Execution traces of Chakra, in and out: the graph of each rank of a training job, in a file of its own.
+//!
+//! What is read and what is not: `docs/models/workload.md`. Traces are read twice: first who performs which collectives
+//! together, then each rank's graph, so that the nodes of one rank at a time are in memory besides the graphs.
+
+mod collectives;
+mod file;
+mod graph;
+mod groups;
+mod message;
+mod node;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use etherweave_primitives::{BitRate, Duration, InputError, InputErrors};
+
+use crate::collective::{Library, Rule};
+use crate::generator::Generator;
+use crate::limits::{at_least, positive};
+use crate::size::{of_graphs, spread};
+use crate::{Graph, TraceFile, Traffic, TrafficSize, check_graphs};
+use collectives::Collectives;
+use graph::RankGraph;
+use node::RankTrace;
+
+/// Most ranks.
+const RANKS_MAX: usize = 1 << 20;
+/// Most operations of all ranks, with the messages of collectives.
+const OPERATIONS_MAX: usize = 100_000_000;
+
+/// Names of attributes.
+mod attribute {
+    pub const IS_CPU: &str = "is_cpu_op";
+    pub const THREAD: &str = "tid";
+    pub const STREAM: &str = "stream";
+    pub const OPERATIONS: &str = "num_ops";
+    pub const COLLECTIVE: &str = "comm_type";
+    pub const SIZE: &str = "comm_size";
+    pub const SOURCE: &str = "comm_src";
+    pub const DESTINATION: &str = "comm_dst";
+    pub const TAG: &str = "comm_tag";
+    pub const GROUP: &str = "pg_name";
+    pub const DIMENSIONS: &str = "involved_dim";
+    /// The time that is rounded to `duration_micros`; of no writer but this one.
+    pub const DURATION: &str = "duration_ps";
+}
+
+/// Execution traces of Chakra (`chakra`).
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Chakra {
+    /// Files beside the scenario, one of each rank: `{rank}` in the name stands for its number. A folder stands for its
+    /// files `NAME.{rank}.et`. The resolved scenario keeps the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// SHA-256 that all files one after another must have, in hexadecimal. Absent: any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Members of each process group by its name, besides those that traces define; `groups_file = "NAME"` reads them
+    /// from beside the scenario.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<String, Vec<u32>>,
+    /// Whether nodes wait for those in `ctrl_deps` too, not only for those in `data_deps`.
+    pub control_dependencies: bool,
+    /// Factor of the times of computations, 0 or more.
+    pub compute_scale: f64,
+    /// Time of an accelerator for 10^12 operations, for computations that have `num_ops` and no duration; absent: such
+    /// a computation is an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_teraflop: Option<Duration>,
+    /// Whose decisions pick the algorithms of collectives.
+    pub library: Library,
+    /// Rate of a rank's network, by which `library = "nccl"` chooses; absent: 100 Gb/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_rate: Option<BitRate>,
+    /// How often all of it is performed, each time an iteration, 1 or more.
+    pub iterations: u32,
+    /// The files, open.
+    #[serde(skip)]
+    pub content: Vec<TraceFile>,
+}
+
+/// How nodes are read.
+struct Rules {
+    /// How many ranks there are.
+    ranks: u32,
+    control_dependencies: bool,
+    compute_scale: f64,
+    per_teraflop: Option<Duration>,
+}
+
+impl Default for Chakra {
+    /// Two ranks that compute and add up a vector.
+    fn default() -> Chakra {
+        Chakra {
+            file: None,
+            sha256: None,
+            groups: BTreeMap::new(),
+            control_dependencies: true,
+            compute_scale: 1.0,
+            per_teraflop: None,
+            library: Library::Nccl,
+            network_rate: None,
+            iterations: 1,
+            content: (0..2).map(|_| TraceFile::new(writer::example(), String::new())).collect(),
+        }
+    }
+}
+
+impl Generator for Chakra {
+    fn ranks(&self) -> u64 {
+        self.content.len() as u64
+    }
+
+    fn traffic(&self, _: u64) -> Result<Traffic, InputErrors> {
+        Ok(Traffic::Graphs { ranks: self.graphs()?, iterations: self.iterations })
+    }
+
+    fn size(&self) -> Result<TrafficSize, InputErrors> {
+        let graphs = self.graphs_of(spread(self.ranks()).map(|rank| rank as usize))?;
+        of_graphs([Ok(graphs)].into_iter(), self.ranks(), self.iterations)
+    }
+}
+
+impl Chakra {
+    /// The graph of every rank.
+    ///
+    /// # Errors
+    /// When a trace is damaged, or ranks do not fit together; with the file and the node, or the ranks.
+    pub fn graphs(&self) -> Result<Vec<Arc<Graph>>, InputError> {
+        let graphs = self.graphs_of(0..self.content.len())?;
+        check_graphs(&graphs).map_err(|error| InputError { key: "file".to_owned(), ..error })?;
+        Ok(graphs)
+    }
+
+    /// The graphs of some ranks.
+    fn graphs_of(&self, ranks: impl Iterator<Item = usize>) -> Result<Vec<Arc<Graph>>, InputError> {
+        self.check()?;
+        let rules = Rules {
+            ranks: self.content.len() as u32,
+            control_dependencies: self.control_dependencies,
+            compute_scale: self.compute_scale,
+            per_teraflop: self.per_teraflop,
+        };
+        let read = |rank: usize| RankTrace::read(&self.content[rank], rank as u32, &rules);
+        let mut collectives = Collectives::default();
+        for rank in 0..self.content.len() {
+            let added = read(rank).and_then(|trace| collectives.add(&trace, &self.groups, self.content.len() as u32));
+            added.map_err(|error| self.error(rank, error))?;
+        }
+        collectives.check()?;
+        let rule = Rule { network_rate: self.network_rate, ..Rule::of(self.library) };
+        let mut left = OPERATIONS_MAX;
+        let mut graphs = Vec::new();
+        for rank in ranks {
+            let graph =
+                read(rank).and_then(|trace| RankGraph::new(&trace, rank as u32).build(&mut collectives, &rule, left));
+            let graph = graph.map_err(|error| self.error(rank, error))?;
+            left -= graph.len();
+            graphs.push(Arc::new(graph));
+        }
+        Ok(graphs)
+    }
+
+    fn check(&self) -> Result<(), InputError> {
+        at_least("iterations", self.iterations, 1)?;
+        self.network_rate.map_or(Ok(()), |rate| positive("network_rate", rate))?;
+        let scale = self.compute_scale;
+        InputError::unless(scale.is_finite() && scale >= 0.0, "compute_scale", scale, "a number of 0 or more")?;
+        let ranks = self.content.len();
+        InputError::unless((1..=RANKS_MAX).contains(&ranks), "file", format_args!("{ranks} traces"), "1 or more")?;
+        self.groups.iter().try_for_each(|(name, members)| groups::check(name, members, ranks as u32))
+    }
+
+    /// The error about the trace of a rank.
+    fn error(&self, rank: usize, error: InputError) -> InputError {
+        let name = self.file.as_ref().map_or_else(|| format!("rank {rank}"), |file| trace_name(file, rank));
+        InputError { key: "file".to_owned(), found: format!("{name}: {}", error.found), ..error }
+    }
+
+    /// Process groups in the form of ASTRA-sim: an object with a list of ranks for each name.
+    ///
+    /// # Errors
+    /// When the text is none.
+    pub fn groups_of(json: &str) -> Result<BTreeMap<String, Vec<u32>>, InputError> {
+        groups::read_json(json)
+    }
+
+    /// The traces of all ranks of a job: repetitions of programs one after another, without marks of iterations; of
+    /// graphs one.
+    ///
+    /// # Errors
+    /// When they have more operations than files should, or receive from any rank or with any tag; for streams.
+    pub fn write(traffic: &Traffic) -> Result<Vec<Vec<u8>>, InputError> {
+        writer::traces(traffic)
+    }
+}
+
+/// The name of a rank's file.
+pub fn trace_name(pattern: &str, rank: usize) -> String {
+    pattern.replace("{rank}", &rank.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! NAS Parallel Benchmarks: BT, CG, FT, IS, LU, MG and SP of NPB 3.4 (MPI), a file each.
+//!
+//! A benchmark is its iteration: the operations of a rank between two marks. What a rank computes is its share of the
+//! operations that the benchmark counts for an iteration (`Mop/s total` of its output), spread over the iteration as
+//! its file says. Equations and sources: `docs/models/workload.md`.
+
+mod cg;
+mod class;
+mod ft;
+mod is;
+mod lu;
+mod mg;
+mod multi_partition;
+
+use etherweave_primitives::{Duration, InputError, InputErrors, Rank};
+
+use crate::collective::{Collective, Communicator, Library, Rule};
+use crate::limits::{ALL_PAIRS_MAX, at_least};
+use crate::program::{iteration, iterations};
+use crate::{Block, Op, Program, RankWorkload};
+
+pub use cg::NpbCg;
+pub use class::NpbClass;
+
+/// Size of a double [B].
+const DOUBLE: u64 = 8;
+/// Fewest samples: the first iteration, which waits for others to begin, and two more to compare.
+const SAMPLES_MIN: u32 = 3;
+
+/// Which benchmark.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NpbBenchmark {
+    /// Block tri-diagonal solver, on a square number of ranks.
+    Bt,
+    /// Three-dimensional Fourier transform, on a power of two of ranks.
+    Ft,
+    /// Integer sort, on a power of two of ranks.
+    Is,
+    /// Lower and upper triangles by a wavefront, on any number of ranks.
+    Lu,
+    /// Multigrid, on a power of two of ranks.
+    #[default]
+    Mg,
+    /// Scalar penta-diagonal solver, on a square number of ranks.
+    Sp,
+}
+
+/// A benchmark of the NAS Parallel Benchmarks (`npb`); conjugate gradient is `npb_cg`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Npb {
+    /// Which benchmark.
+    pub benchmark: NpbBenchmark,
+    /// Size of the problem, S to E.
+    pub class: NpbClass,
+    /// How many ranks: a square (`bt`, `sp`), a power of two (`ft`, `is`, `mg`) or any number (`lu`), 2 or more.
+    pub ranks: u32,
+    /// Time of a rank for 10^9 of the operations that the benchmark counts; of `is` for 10^9 keys.
+    pub per_gflop: Duration,
+    /// Whose decisions pick the algorithms of collectives.
+    pub library: Library,
+    /// How many iterations, 1 or more. The benchmark's: `docs/models/workload.md`.
+    pub iterations: u32,
+    /// Only so many of them, 3 or more, which stand for all. All of them unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u32>,
+}
+
+impl Default for Npb {
+    fn default() -> Npb {
+        Npb {
+            benchmark: NpbBenchmark::default(),
+            class: NpbClass::default(),
+            ranks: 64,
+            per_gflop: Duration::from_ms(1_000),
+            library: Library::default(),
+            iterations: 20,
+            samples: None,
+        }
+    }
+}
+
+impl RankWorkload for Npb {
+    fn ranks(&self) -> u64 {
+        u64::from(self.ranks)
+    }
+
+    /// # Errors
+    /// When the benchmark does not run on so many ranks, has no such class, or there is no iteration.
+    fn programs_of(&self, ranks: impl Iterator<Item = u32>, _: u64) -> Result<Vec<Program>, InputErrors> {
+        InputErrors::all([
+            self.check_class(),
+            self.check_ranks(),
+            at_least("iterations", self.iterations, 1),
+            self.check_samples(),
+        ])?;
+        let world = Communicator::world(self.ranks);
+        Ok(ranks.map(|rank| self.program(&world, rank)).collect())
+    }
+}
+
+impl Npb {
+    fn check_class(&self) -> Result<(), InputError> {
+        InputError::unless(self.class != NpbClass::F, "class", "F, which only npb_cg has", "S, W, A, B, C, D or E")
+    }
+
+    fn check_samples(&self) -> Result<(), InputError> {
+        let Some(samples) = self.samples else { return Ok(()) };
+        let is_some = (SAMPLES_MIN..=self.iterations).contains(&samples);
+        InputError::unless(is_some, "samples", samples, format!("{SAMPLES_MIN} to the {} iterations", self.iterations))
+    }
+
+    fn check_ranks(&self) -> Result<(), InputError> {
+        let ranks = self.ranks;
+        let (is_fit, expected) = match self.benchmark {
+            NpbBenchmark::Bt | NpbBenchmark::Sp => {
+                let most = multi_partition::side_max(self.side());
+                let side = ranks.isqrt();
+                (side * side == ranks && (2..=most).contains(&side), format!("a square from 4 to {}", most * most))
+            }
+            NpbBenchmark::Ft => (is_power(ranks, ft::ranks_max(self.class)), power_up_to(ft::ranks_max(self.class))),
+            NpbBenchmark::Is => (is_power(ranks, ALL_PAIRS_MAX), power_up_to(ALL_PAIRS_MAX)),
+            NpbBenchmark::Lu => {
+                let most = lu::ranks_max(self.side());
+                (lu::Grid::is_possible(ranks, self.side()), format!("2 to {most}, as a grid of 3 points or more each"))
+            }
+            NpbBenchmark::Mg => (is_power(ranks, mg::ranks_max(self.side())), power_up_to(mg::ranks_max(self.side()))),
+        };
+        InputError::unless(is_fit, "ranks", ranks, expected)
+    }
+
+    /// A barrier, then the iterations.
+    fn program(&self, world: &Communicator, rank: u32) -> Program {
+        let rule = Rule::of(self.library);
+        let barrier = Block::unmeasured(Collective::Barrier.lower(&rule, world, rank));
+        let times = self.samples.unwrap_or(self.iterations);
+        let ops = match self.benchmark {
+            NpbBenchmark::Bt => multi_partition::BT.iteration(self, rank),
+            NpbBenchmark::Sp => multi_partition::SP.iteration(self, rank),
+            NpbBenchmark::Ft => ft::iteration(self, world, rank),
+            NpbBenchmark::Is => is::iteration(self, world, rank),
+            NpbBenchmark::Lu => return Program::new([barrier.into(), iterations(lu::iteration(self, rank), times)]),
+            NpbBenchmark::Mg => mg::iteration(self, rank),
+        };
+        Program::new([barrier, Block::measured(iteration(ops), times)])
+    }
+
+    /// Points along an axis of a cube.
+    fn side(&self) -> u32 {
+        let sides = match self.benchmark {
+            NpbBenchmark::Bt => [12, 24, 64, 102, 162, 408, 1_020],
+            NpbBenchmark::Sp => [12, 36, 64, 102, 162, 408, 1_020],
+            NpbBenchmark::Lu => [12, 33, 64, 102, 162, 408, 1_020],
+            NpbBenchmark::Mg => [32, 128, 256, 256, 512, 1_024, 2_048],
+            NpbBenchmark::Ft | NpbBenchmark::Is => return 0,
+        };
+        sides[(self.class as usize).min(6)]
+    }
+
+    /// Operations of an iteration, of all ranks, as the benchmark counts them.
+    fn operations(&self) -> f64 {
+        let n = f64::from(self.side());
+        let cubic = |a: f64, b: f64, c: f64, d: f64| ((a * n + b) * n + c) * n + d;
+        match self.benchmark {
+            NpbBenchmark::Bt => cubic(3_478.8, -17_655.7, 28_023.7, 0.0),
+            NpbBenchmark::Sp => cubic(881.174, -4_683.91, 11_484.5, -19_272.4),
+            NpbBenchmark::Lu => cubic(1_984.77, -10_923.3, 27_770.9, -144_010.0),
+            NpbBenchmark::Mg => cubic(58.0, 0.0, 0.0, 0.0),
+            NpbBenchmark::Ft => ft::operations(self.class),
+            NpbBenchmark::Is => is::keys(self.class) as f64,
+        }
+    }
+
+    /// Time of a rank for `share` of its operations of an iteration.
+    fn compute(&self, share: f64) -> Option<Op> {
+        let operations = self.operations() * share / f64::from(self.ranks);
+        let duration = Duration::from_ps((self.per_gflop.as_ps() as f64 * operations / 1e9).round() as u64);
+        (!duration.is_zero()).then_some(Op::Compute { duration })
+    }
+}
+
+fn is_power(ranks: u32, most: u32) -> bool {
+    ranks.is_power_of_two() && (2..=most).contains(&ranks)
+}
+
+fn power_up_to(most: u32) -> String {
+    format!("a power of two from 2 to {most}")
+}
+
+fn send(peer: u32, tag: u32, doubles: u64) -> Op {
+    Op::Isend { peer: Rank::new(peer), tag, bytes: doubles * DOUBLE }
+}
+
+fn receive(peer: u32, tag: u32, doubles: u64) -> Op {
+    Op::Irecv { peer: Rank::new(peer), tag, bytes: doubles * DOUBLE }
+}
+
+/// Points of part `number` of `whole` points in `parts`: the first ones get the remainder.
+fn share(whole: u32, parts: u32, number: u32) -> u64 {
+    u64::from(whole / parts) + u64::from(number < whole % parts)
+}
+
+#[cfg(test)]
+mod tests;

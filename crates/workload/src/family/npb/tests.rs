@@ -1,0 +1,131 @@
+//! Sizes of class B on 64 ranks as the sources give them, operations in all, and every benchmark on ranks of all kinds.
+
+use super::*;
+use crate::{bytes_sent, check, check_progress};
+
+const ALL: [NpbBenchmark; 6] =
+    [NpbBenchmark::Bt, NpbBenchmark::Ft, NpbBenchmark::Is, NpbBenchmark::Lu, NpbBenchmark::Mg, NpbBenchmark::Sp];
+
+fn npb(benchmark: NpbBenchmark, class: NpbClass, ranks: u32) -> Npb {
+    Npb { benchmark, class, ranks, iterations: 1, ..Npb::default() }
+}
+
+/// What a rank sends in an iteration: (peer, bytes).
+fn sends(npb: &Npb, rank: usize) -> Vec<(u32, u64)> {
+    let send = |op: &Op| if let Op::Isend { peer, bytes, .. } = op { Some((peer.get(), *bytes)) } else { None };
+    npb.programs(1).unwrap()[rank].ops().skip_while(|op| **op != Op::IterationStart).filter_map(send).collect()
+}
+
+fn largest(npb: &Npb, rank: usize) -> u64 {
+    sends(npb, rank).iter().map(|&(_, bytes)| bytes).max().unwrap()
+}
+
+#[test]
+fn every_benchmark_ends_on_ranks_of_all_kinds_and_receives_what_it_sends() {
+    for benchmark in ALL {
+        let (ranks, classes) = match benchmark {
+            NpbBenchmark::Bt | NpbBenchmark::Sp => (vec![4, 9, 16], [NpbClass::S, NpbClass::W]),
+            NpbBenchmark::Lu => (vec![2, 3, 4, 6, 12, 16], [NpbClass::S, NpbClass::W]),
+            NpbBenchmark::Ft | NpbBenchmark::Is => (vec![2, 8, 64, 256], [NpbClass::S, NpbClass::W]),
+            NpbBenchmark::Mg => (vec![2, 4, 8, 32, 64, 512], [NpbClass::S, NpbClass::A]),
+        };
+        for (ranks, class) in ranks.into_iter().flat_map(|ranks| classes.map(|class| (ranks, class))) {
+            let one = npb(benchmark, class, ranks);
+            let programs = one.programs(1).unwrap();
+            assert_eq!(check(&programs), Ok(()), "{one:?}");
+            assert_eq!(check_progress(&programs), Ok(()), "{one:?}");
+        }
+    }
+}
+
+#[test]
+fn ranks_compute_the_operations_that_the_benchmark_counts() {
+    // 58 operations for each of 256^3 points, at a second for 10^9.
+    let compute = |program: &Program| -> u64 {
+        let time = |op: &Op| if let Op::Compute { duration } = op { duration.as_ps() } else { 0 };
+        program.ops().map(time).sum()
+    };
+    let total = |one: &Npb| one.programs(1).unwrap().iter().map(compute).sum::<u64>() as f64 / 1e12;
+    for benchmark in ALL {
+        let one = npb(benchmark, NpbClass::B, 64);
+        assert!((total(&one) / (one.operations() / 1e9) - 1.0).abs() < 1e-6, "{benchmark:?}");
+    }
+    let mg = npb(NpbBenchmark::Mg, NpbClass::B, 64).operations();
+    assert_eq!(mg, 58.0 * f64::from(1 << 24));
+}
+
+#[test]
+fn class_b_on_64_ranks_has_the_messages_of_the_sources() {
+    let of = |benchmark| npb(benchmark, NpbClass::B, 64);
+    // 512 x 256 x 256 complex numbers of 16 B, a part of each of 64 ranks for each.
+    assert_eq!(largest(&of(NpbBenchmark::Ft), 0), 16 * (1 << 25) / 64 / 64);
+    // 2^25 keys of 4 B.
+    assert_eq!(largest(&of(NpbBenchmark::Is), 0), 4 * (1 << 25) / 64 / 64);
+    // 102 points over 8 ranks: six have 13, two 12. A plane's message is 5 doubles for each.
+    let planes: Vec<_> = sends(&of(NpbBenchmark::Lu), 0).into_iter().take(2).collect();
+    assert_eq!(planes, [(1, 5 * 8 * 13), (8, 5 * 8 * 13)]);
+    // The cells of rank 0 go from (0, 0, 0) over (1, 7, 1), (2, 6, 2), ...: 13 x 13 points across x in the first slab.
+    let swept = |benchmark: NpbBenchmark| sends(&of(benchmark), 0)[6];
+    assert_eq!(swept(NpbBenchmark::Bt), (1, 13 * 13 * 30 * 8));
+    assert_eq!(swept(NpbBenchmark::Sp), (1, 13 * 13 * 22 * 8));
+}
+
+#[test]
+fn faces_of_all_cells_but_those_at_the_edge_go_to_six_neighbours() {
+    // 12 points on 3 x 3 ranks: cells of 4^3, two of three have a neighbour in each direction, 10 doubles a point.
+    let bt = npb(NpbBenchmark::Bt, NpbClass::S, 9);
+    let faces = &sends(&bt, 4)[..6];
+    assert!(faces.iter().all(|&(_, bytes)| bytes == 2 * 16 * 10 * 8), "{faces:?}");
+    // Rank 4 is at column 1, row 1: x neighbours in its row, y neighbours in its column, z neighbours diagonally.
+    assert_eq!(faces.iter().map(|face| face.0).collect::<Vec<_>>(), [5, 3, 7, 1, 6, 2]);
+}
+
+#[test]
+fn a_level_of_multigrid_has_a_quarter_of_the_faces_of_the_finer_one() {
+    // 32^3 points on 2 x 2 x 2 ranks: 16^3 each, then 8^3, 4^3, 2^3 and 1^3.
+    let mg = npb(NpbBenchmark::Mg, NpbClass::S, 8);
+    // Of 16^3 points the faces across x, y and z have 16 x 16, 18 x 16 and 18 x 18 doubles.
+    let finest: Vec<_> = sends(&mg, 0).into_iter().rev().take(6).map(|(_, bytes)| bytes / 8).collect();
+    assert_eq!(finest, [324, 324, 288, 288, 256, 256]);
+    let coarsest = sends(&mg, 0).iter().map(|send| send.1).min().unwrap();
+    assert_eq!(coarsest, 8, "one point");
+    // Four restrictions, a smoother, twice four on the way up, a residual: 14 exchanges of six faces.
+    assert_eq!(sends(&mg, 0).len(), 14 * 6);
+}
+
+#[test]
+fn coarse_levels_leave_out_ranks_and_hand_points_back() {
+    // 4 ranks along each axis: of level 2 only ranks with odd coordinates have a point.
+    let mg = npb(NpbBenchmark::Mg, NpbClass::S, 64);
+    let counts: Vec<_> = mg.programs(1).unwrap().iter().map(|program| program.blocks[1].ops.len()).collect();
+    assert!(counts[0] < counts[1 + 4 + 16], "{} {}", counts[0], counts[21]);
+    let levels = mg::levels_of(&mg, 21);
+    assert_eq!(levels, [(10, 1), (6, 1), (4, 1), (3, 1), (3, 2)], "points with those beyond the edges, and distance");
+}
+
+#[test]
+fn a_two_dimensional_transform_turns_twice() {
+    // 64 planes, 256 ranks: 64 rows of 4. 2^18 numbers, 2^10 a rank: 256 for each of a row, 16 for each of a column.
+    let ft = npb(NpbBenchmark::Ft, NpbClass::S, 256);
+    let bytes = bytes_sent(&ft.programs(1).unwrap()[255]);
+    assert_eq!(bytes, 3 * 256 * 16 + 63 * 16 * 16 + 16, "and a checksum to its parent");
+}
+
+#[test]
+fn samples_are_iterations_that_are_performed() {
+    let sampled = Npb { samples: Some(3), ..Npb::default() };
+    assert_eq!((sampled.iterations, sampled.programs(1).unwrap()[0].iterations()), (20, 3));
+}
+
+#[test]
+fn ranks_and_classes_that_a_benchmark_does_not_have_are_refused() {
+    let error = |benchmark, class, ranks| npb(benchmark, class, ranks).programs(1).unwrap_err().to_string();
+    assert_eq!(error(NpbBenchmark::Bt, NpbClass::S, 8), "ranks: 8; expected a square from 4 to 16");
+    assert_eq!(error(NpbBenchmark::Mg, NpbClass::S, 24), "ranks: 24; expected a power of two from 2 to 4096");
+    let prime = "ranks: 7; expected 2 to 16, as a grid of 3 points or more each";
+    assert_eq!(error(NpbBenchmark::Lu, NpbClass::S, 7), prime);
+    let few = Npb { iterations: 20, samples: Some(21), ..Npb::default() }.programs(1).unwrap_err().to_string();
+    assert_eq!(few, "samples: 21; expected 3 to the 20 iterations");
+    let class = error(NpbBenchmark::Sp, NpbClass::F, 64);
+    assert_eq!(class, "class: F, which only npb_cg has; expected S, W, A, B, C, D or E");
+}

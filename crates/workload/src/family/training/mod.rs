@@ -1,0 +1,349 @@
+//! A training step of a transformer on many accelerators, each a rank with a network interface of its own.
+//!
+//! The model is divided four ways (`parallel`); accelerators are numbered with `tensor` running fastest, then
+//! `context`, `data`, `pipeline`, so that what exchanges most shares a node (`outermost` exchanges the last two):
+//!
+//! ```text
+//!   tensor     all-reduce behind each attention and each perceptron, forward and backward
+//!   context    keys and values of the whole sequence before each attention
+//!   expert     all-to-all before and behind the experts of a layer, among some of the data-parallel ranks
+//!   pipeline   activations to the next stage, their gradients back (`pipeline.rs`)
+//!   data       gradients, in buckets that leave while the backward pass goes on; parameters where they are divided
+//! ```
+//!
+//! A graph of operations per rank (`step.rs`), whose collectives are those of `accelerators.rs`.
+//! Sources: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", SC 2021 (tensor,
+//! pipeline); Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", 2022 (sequence);
+//! Rajbhandari et al., "ZeRO", SC 2020; Li et al., "PyTorch Distributed", VLDB 2020 (buckets); Grattafiori et
+//! al., "The Llama 3 Herd of Models", 2024 (context).
+//!
+//! Not modelled: the optimizer's time, kernels that do not overlap with copies, imbalance of experts, memory.
+
+mod groups;
+mod layer;
+mod model;
+mod pipeline;
+mod step;
+mod step_times;
+
+use std::sync::Arc;
+
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
+
+use crate::accelerators::{AcceleratorNode, Accelerators};
+use crate::collective::Library;
+use crate::generator::Generator;
+use crate::limits::{COLLECTIVE_MAX, at_least, positive, within};
+use crate::size::sampled_graphs;
+use crate::{Graph, Traffic, TrafficSize};
+use groups::Numbering;
+pub use model::Transformer;
+use pipeline::Pipeline;
+use step::Step;
+pub use step_times::StepTimes;
+
+/// Most accelerators.
+const RANKS_MAX: u32 = 1 << 16;
+/// Micro-batches of a stage at most, and layers that they pass: each is written out.
+const MICRO_BATCHES_MAX: u32 = 1 << 14;
+const PASSES_MAX: u64 = 1 << 20;
+/// Parts of the gradients of a stage at most: each is exchanged.
+const GRADIENT_PARTS_MAX: u64 = 1 << 14;
+/// Gradients of an accelerator at most: more than its memory.
+const GRADIENTS_MAX: Bytes = Bytes::new(1 << 40);
+
+/// Which of the divisions has the largest strides between the numbers of accelerators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outermost {
+    /// Stages, the default: all data-parallel accelerators of a stage are neighbours.
+    #[default]
+    Pipeline,
+    /// Replicas: all stages of one are neighbours.
+    Data,
+}
+
+/// How the model is divided among accelerators (`parallel`). What is left is data-parallel.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parallelism {
+    /// Accelerators that share every matrix.
+    pub tensor: u32,
+    /// Whether they also share the tokens between matrices, so that stages of a pipeline exchange less.
+    pub sequence: bool,
+    /// Accelerators that share a sequence.
+    pub context: u32,
+    /// Stages of layers.
+    pub pipeline: u32,
+    /// Parts of the model in each stage; 2 or more are interleaved. The first and the last part may have a layer less
+    /// than the others: `layers` two less than a multiple.
+    pub interleave: u32,
+    /// What accelerators of the same server or pod are neighbours of: "pipeline" or "data".
+    pub outermost: Outermost,
+    /// Data-parallel accelerators that share the experts of a layer.
+    pub expert: u32,
+    /// What data-parallel accelerators divide among them: 0 nothing, 1 the state of the optimizer, 2 gradients as
+    /// well, 3 parameters as well (ZeRO, or FSDP).
+    pub zero: u32,
+    /// Whether, with `zero` of 1 or 2, the parameters of a layer are gathered while the layer before computes, on the
+    /// first way forward of a step, as FSDP does, instead of all at its end.
+    pub prefetch: bool,
+    /// Gradients are exchanged in parts of at most so many bytes. Absent: those of a layer at once, of small layers
+    /// together once they have 25 MiB, as PyTorch's DistributedDataParallel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<Bytes>,
+}
+
+/// Training steps (`training`).
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Training {
+    /// Accelerators, 2 to 65,536.
+    pub ranks: u32,
+    /// What is trained.
+    pub model: Transformer,
+    /// How it is divided.
+    pub parallel: Parallelism,
+    /// What joins accelerators besides the network.
+    pub node: AcceleratorNode,
+    /// Sequences of a step, over all accelerators.
+    pub batch: u32,
+    /// Sequences that go through a stage at once.
+    pub micro_batch: u32,
+    /// Size of a parameter, and of an element of an activation [B].
+    pub element_bytes: u32,
+    /// Size of an element of a gradient [B].
+    pub gradient_bytes: u32,
+    /// Whether activations are computed again on the way back.
+    pub recompute: bool,
+    /// Time of an accelerator for 10^12 operations.
+    pub per_teraflop: Duration,
+    /// Whose decisions pick the algorithms of collectives between nodes.
+    pub library: Library,
+    /// Rate of an accelerator's network, by which `library = "nccl"` chooses. Default "400Gb/s".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_rate: Option<BitRate>,
+    /// Rings of more rounds take so many, 2 or more, each of as many times longer messages: all bytes, but fewer
+    /// latencies. For thousands of accelerators; absent: every round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// How many steps, 1 or more; each is measured.
+    pub iterations: u32,
+}
+
+impl Default for Parallelism {
+    fn default() -> Parallelism {
+        Parallelism {
+            tensor: 8,
+            sequence: true,
+            context: 1,
+            pipeline: 4,
+            interleave: 1,
+            outermost: Outermost::Pipeline,
+            expert: 1,
+            zero: 0,
+            prefetch: false,
+            bucket: None,
+        }
+    }
+}
+
+impl Default for Training {
+    fn default() -> Training {
+        Training {
+            ranks: 64,
+            model: Transformer::default(),
+            parallel: Parallelism::default(),
+            node: AcceleratorNode::default(),
+            batch: 16,
+            micro_batch: 1,
+            element_bytes: 2,
+            gradient_bytes: 4,
+            recompute: false,
+            per_teraflop: Duration::from_us(2_000),
+            library: Library::Nccl,
+            network_rate: Some(BitRate::from_gbps(400)),
+            rounds: None,
+            iterations: 1,
+        }
+    }
+}
+
+impl Generator for Training {
+    fn ranks(&self) -> u64 {
+        u64::from(self.ranks)
+    }
+
+    fn traffic(&self, _: u64) -> Result<Traffic, InputErrors> {
+        Ok(Traffic::Graphs { ranks: self.graphs()?, iterations: self.iterations })
+    }
+
+    fn size(&self) -> Result<TrafficSize, InputErrors> {
+        sampled_graphs(self.ranks(), self.iterations, |rank| self.graphs_of(std::iter::once(rank)))
+    }
+
+    fn calls_nccl(&self) -> bool {
+        self.library == Library::Nccl
+    }
+
+    fn node(&self) -> Option<&AcceleratorNode> {
+        Some(&self.node)
+    }
+}
+
+impl Training {
+    /// What every rank does in a step.
+    ///
+    /// # Errors
+    /// When the model, the batch or the accelerators cannot be divided as asked.
+    pub fn graphs(&self) -> Result<Vec<Arc<Graph>>, InputErrors> {
+        self.graphs_of(0..self.ranks)
+    }
+
+    /// What some ranks do.
+    fn graphs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Arc<Graph>>, InputErrors> {
+        self.check()?;
+        Ok(ranks.map(|rank| Step::new(self, rank).graph().map(Arc::new)).collect::<Result<_, _>>()?)
+    }
+
+    /// What joins its accelerators.
+    fn accelerators(&self) -> Accelerators<'_> {
+        let Training { node, library, network_rate, rounds, .. } = self;
+        Accelerators { node, library: *library, network_rate: *network_rate, rounds: *rounds }
+    }
+
+    /// Accelerators that have the same part of the model, and other sequences.
+    fn data(&self) -> u32 {
+        self.ranks / self.share()
+    }
+
+    /// Accelerators that share a sequence.
+    fn share(&self) -> u32 {
+        self.parallel.tensor.saturating_mul(self.parallel.context).saturating_mul(self.parallel.pipeline)
+    }
+
+    /// Whether the output layer takes the embedding of the same accelerator.
+    fn is_embedding_reused(&self) -> bool {
+        self.model.is_tied && self.parallel.pipeline == 1
+    }
+
+    fn pipeline(&self) -> Pipeline {
+        let micro_batches = self.batch / (self.data() * self.micro_batch);
+        Pipeline { stages: self.parallel.pipeline, parts: self.parallel.interleave, micro_batches }
+    }
+
+    /// Layers of a part of a stage: as many as of any other, but for the first and the last of all parts, which may
+    /// have one less.
+    fn layers(&self, stage: u32, part: u32) -> u32 {
+        let Parallelism { pipeline, interleave, .. } = self.parallel;
+        let parts = pipeline * interleave;
+        let is_end = (stage, part) == (0, 0) || (stage + 1, part + 1) == (pipeline, interleave);
+        let is_short = is_end && !self.model.layers.is_multiple_of(parts);
+        self.model.layers.div_ceil(parts) - u32::from(is_short)
+    }
+
+    fn check(&self) -> Result<(), InputErrors> {
+        within("ranks", self.ranks, 2..=RANKS_MAX)?;
+        let parallel = &self.parallel;
+        let one = |name: &str, value: u32| within(&format!("parallel.{name}"), value, 1..=self.ranks);
+        self.model.check("model")?;
+        InputErrors::all([
+            one("tensor", parallel.tensor),
+            one("context", parallel.context),
+            one("pipeline", parallel.pipeline),
+            within("parallel.interleave", parallel.interleave, 1..=self.model.layers.max(1)),
+            one("expert", parallel.expert),
+            within("parallel.zero", parallel.zero, 0..=3),
+            self.check_prefetch(),
+            within("node.accelerators", self.node.accelerators, 1..=self.ranks),
+            positive("node.rate", self.node.rate),
+            self.network_rate.map_or(Ok(()), |rate| positive("network_rate", rate)),
+            within("micro_batch", self.micro_batch, 1..=self.batch.max(1)),
+            within("element_bytes", self.element_bytes, 1..=8),
+            within("gradient_bytes", self.gradient_bytes, 1..=8),
+            self.rounds.map_or(Ok(()), |rounds| at_least("rounds", rounds, 2)),
+            within("iterations", self.iterations, 1..=MICRO_BATCHES_MAX),
+        ])?;
+        self.check_ranks()?;
+        InputErrors::all([self.check_model(), self.check_batch(), self.check_nodes(), self.check_gradients()])?;
+        Ok(self.check_bucket()?)
+    }
+
+    fn check_prefetch(&self) -> Result<(), InputError> {
+        let Parallelism { zero, prefetch, .. } = self.parallel;
+        let expected = "false, or `parallel.zero` of 1 or 2 with it: 3 gathers ahead by itself";
+        InputError::unless(!prefetch || matches!(zero, 1 | 2), "parallel.prefetch", prefetch, expected)
+    }
+
+    /// No accelerator has memory for more, and each part is exchanged.
+    fn check_gradients(&self) -> Result<(), InputError> {
+        let stages = (0..self.parallel.pipeline).map(|stage| self.gradients_of_stage(stage));
+        let bytes = Bytes::new(stages.max().unwrap_or(0));
+        let found = format_args!("gradients of {bytes} on an accelerator");
+        let expected = format_args!("at most {GRADIENTS_MAX}: a smaller model, or more accelerators that share it");
+        InputError::unless(bytes <= GRADIENTS_MAX, "model", found, expected)
+    }
+
+    fn check_bucket(&self) -> Result<(), InputError> {
+        let Some(bucket) = self.parallel.bucket else { return Ok(()) };
+        let longest = (0..self.parallel.pipeline).map(|stage| self.gradients_of_stage(stage)).max().unwrap_or(0);
+        let least = Bytes::new(longest.div_ceil(GRADIENT_PARTS_MAX).max(1));
+        let expected = format_args!("{least} to {COLLECTIVE_MAX}, for at most {GRADIENT_PARTS_MAX} parts");
+        InputError::unless((least..=COLLECTIVE_MAX).contains(&bucket), "parallel.bucket", bucket, expected)
+    }
+
+    fn check_ranks(&self) -> Result<(), InputError> {
+        let Parallelism { tensor, context, pipeline, expert, .. } = self.parallel;
+        let expected = format_args!("a multiple of {tensor} · {context} · {pipeline} (tensor, context, pipeline)");
+        InputError::unless(self.ranks.is_multiple_of(self.share()), "ranks", self.ranks, expected)?;
+        let (data, experts) = (self.data(), self.model.experts);
+        let divides = data.is_multiple_of(expert) && experts.is_multiple_of(expert);
+        let expected = format_args!("a divisor of {data}, the data-parallel accelerators, and of {experts} experts");
+        InputError::unless(divides, "parallel.expert", expert, expected)
+    }
+
+    fn check_model(&self) -> Result<(), InputError> {
+        let Parallelism { tensor, context, pipeline, interleave, .. } = self.parallel;
+        let parts = pipeline.saturating_mul(interleave);
+        let expected = format_args!("a multiple of {parts} (pipeline · interleave), or 2 less");
+        let layers = self.model.layers;
+        let is_even = layers.is_multiple_of(parts) || parts > 2 && (layers + 2).is_multiple_of(parts);
+        InputError::unless(is_even, "model.layers", layers, expected)?;
+        let expected = format_args!("a multiple of {context} (context)");
+        let is_shared = self.model.sequence.is_multiple_of(context);
+        InputError::unless(is_shared, "model.sequence", self.model.sequence, expected)?;
+        let expected = format_args!("a multiple of {tensor} (tensor)");
+        InputError::unless(self.model.hidden.is_multiple_of(tensor), "model.hidden", self.model.hidden, expected)
+    }
+
+    fn check_batch(&self) -> Result<(), InputError> {
+        let replicas = self.data().saturating_mul(self.micro_batch);
+        let expected = format_args!("a multiple of {replicas}: {} data-parallel micro-batches", self.data());
+        InputError::unless(self.batch > 0 && self.batch.is_multiple_of(replicas), "batch", self.batch, expected)?;
+        let Pipeline { stages, parts, micro_batches } = self.pipeline();
+        let found = format_args!("{micro_batches} micro-batches of each stage");
+        let is_even = parts == 1 || micro_batches.is_multiple_of(stages);
+        InputError::unless(is_even, "batch", found, format_args!("a multiple of {stages} stages, to interleave"))?;
+        let passes = u64::from(micro_batches) * u64::from(self.model.layers.div_ceil(stages));
+        let is_bounded = micro_batches <= MICRO_BATCHES_MAX && passes <= PASSES_MAX;
+        let expected = format_args!("at most {MICRO_BATCHES_MAX}, of at most {PASSES_MAX} layers in all");
+        InputError::unless(is_bounded, "batch", found, expected)
+    }
+
+    /// Groups have equally many accelerators in each node, and stages are in nodes of their own.
+    fn check_nodes(&self) -> Result<(), InputError> {
+        let node = self.node.accelerators;
+        let Numbering { tensor, context, data, pipeline } = Numbering::new(self);
+        let sharing_experts = data.stride * self.parallel.expert;
+        let extents = [tensor.extent(), context.extent(), sharing_experts, data.extent(), pipeline.extent()];
+        let is_even = extents.iter().all(|extent| extent.is_multiple_of(node) || node.is_multiple_of(*extent));
+        let expected = format_args!("a divisor or a multiple of tensor, of tensor · context, and of these · expert");
+        InputError::unless(is_even, "node.accelerators", node, expected)?;
+        let is_apart = pipeline.size == 1 || pipeline.stride.is_multiple_of(node);
+        let expected = format_args!("a divisor of {}, the distance between stages", pipeline.stride);
+        InputError::unless(is_apart, "node.accelerators", node, expected)
+    }
+}
+
+#[cfg(test)]
+mod tests;

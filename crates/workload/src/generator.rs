@@ -1,0 +1,86 @@
+//! What a member of the family of workloads answers.
+
+use etherweave_primitives::InputErrors;
+
+use crate::size::sampled;
+use crate::{AcceleratorNode, Program, Traffic, TrafficSize};
+
+/// Parameters that generate the traffic of a job.
+pub(crate) trait Generator {
+    /// How many ranks it has, before anything is built: a typing error must not fill the memory.
+    fn ranks(&self) -> u64;
+
+    /// What it sends; `seed` is the run's.
+    ///
+    /// # Errors
+    /// When the parameters make no workload.
+    fn traffic(&self, seed: u64) -> Result<Traffic, InputErrors>;
+
+    /// How much it is, before it is built.
+    ///
+    /// # Errors
+    /// As [`Generator::traffic`], as far as a few ranks show the mistake.
+    fn size(&self) -> Result<TrafficSize, InputErrors>;
+
+    /// Whether its messages are those of NCCL, which no processor copies.
+    fn calls_nccl(&self) -> bool {
+        false
+    }
+
+    /// Links between accelerators of a node, where it has accelerators in nodes.
+    fn node(&self) -> Option<&AcceleratorNode> {
+        None
+    }
+}
+
+/// Parameters that generate a program for each rank of an MPI job; the rest follows.
+pub trait RankWorkload {
+    /// How many ranks it has, before anything is built: a typing error must not fill the memory.
+    fn ranks(&self) -> u64;
+
+    /// The programs of some ranks; `seed` is the run's.
+    ///
+    /// # Errors
+    /// When the parameters make no workload.
+    fn programs_of(&self, ranks: impl Iterator<Item = u32>, seed: u64) -> Result<Vec<Program>, InputErrors>;
+
+    /// The program of every rank; `seed` is the run's.
+    ///
+    /// # Errors
+    /// When the parameters make no workload.
+    fn programs(&self, seed: u64) -> Result<Vec<Program>, InputErrors> {
+        self.programs_of(0..self.ranks().min(u32::MAX.into()) as u32, seed)
+    }
+
+    /// How much it is, as the programs of a few ranks, spread evenly.
+    ///
+    /// # Errors
+    /// As [`RankWorkload::programs`], where a program of these ranks shows the mistake.
+    fn size(&self) -> Result<TrafficSize, InputErrors> {
+        // Places that are drawn at random are alike, whatever the seed.
+        sampled(self.ranks(), |ranks| self.programs_of(ranks, 1))
+    }
+
+    /// Whether its messages are those of NCCL, which no processor copies.
+    fn calls_nccl(&self) -> bool {
+        false
+    }
+}
+
+impl<W: RankWorkload> Generator for W {
+    fn ranks(&self) -> u64 {
+        RankWorkload::ranks(self)
+    }
+
+    fn traffic(&self, seed: u64) -> Result<Traffic, InputErrors> {
+        self.programs(seed).map(Traffic::Ranks)
+    }
+
+    fn size(&self) -> Result<TrafficSize, InputErrors> {
+        RankWorkload::size(self)
+    }
+
+    fn calls_nccl(&self) -> bool {
+        RankWorkload::calls_nccl(self)
+    }
+}
