@@ -17,13 +17,13 @@ from etherweave.archives.errors import DAMAGED, ArchiveError
 
 __all__ = ["ArchiveError", "is_archive", "recorded"]
 
-_ANCHOR = ".otf2"
-_LIBRARY = "otf2"
+FORMATS = {".otf2": "otf2"}
+"""Ends of names of anchor files, and the libraries that read them: ``NAME.py`` converts."""
 
 
 def is_archive(source: Path) -> bool:
-    """Return whether a path names an OTF2 archive, by its anchor file."""
-    return source.suffix == _ANCHOR
+    """Return whether a path names an archive, by its anchor file."""
+    return source.suffix in FORMATS
 
 
 @contextmanager
@@ -57,17 +57,18 @@ def recorded(source: Path, keep: Path | None = None) -> Iterator[Path]:
 def _convert(anchor: Path, directory: Path) -> None:
     with anchor.open("rb"):  # The library reports a missing file without its name.
         pass
-    if find_spec(_LIBRARY) is None:
+    library = FORMATS[anchor.suffix]
+    if find_spec(library) is None:
         raise ArchiveError(
-            f"{anchor}: otf2 is not installed; expected: pip install 'etherweave[otf2]'"
+            f"{anchor}: {library} is not installed; expected: pip install 'etherweave[{library}]'"
         )
     # In a process of its own: damaged files may crash the library, which also reports on stderr.
-    words = [sys.executable, "-m", f"{__name__}.conversion", str(anchor), str(directory)]
+    words = [sys.executable, "-m", f"{__name__}.{library}", str(anchor), str(directory)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode == DAMAGED:
         raise ArchiveError(f"{anchor}: {done.stdout.strip()}")
     if done.returncode == -signal.SIGALRM:
-        raise ArchiveError(f"{anchor}: is damaged; the library otf2 does not end opening it")
+        raise ArchiveError(f"{anchor}: is damaged; the library {library} does not end opening it")
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise ArchiveError(f"{anchor}: is damaged; the library otf2 ended with {lines[-1]}")
+        raise ArchiveError(f"{anchor}: is damaged; the library {library} ended with {lines[-1]}")

@@ -3,7 +3,6 @@
 import json
 from contextlib import nullcontext
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +22,7 @@ from etherweave.cli.parameters import (
 from etherweave.cli.progress import study_progress
 from etherweave.control.lint import config_db
 from etherweave.control.qos import derive, devices, sonic_yang
-from etherweave.control.qos.nos import HOSTS, Running, texts
+from etherweave.control.qos.nos import HOSTS, NetworkSystem, Running, texts
 from etherweave.control.qos.policy import Policy, PolicyError, SonicForm, Watchdog
 from etherweave.inputs import read_text
 from etherweave.outputs import new_files
@@ -33,15 +32,6 @@ etherweave control export scenarios/qos_ets.toml --nos onyx --mtu 4500 -o testbe
 etherweave control export scenarios/qos_ets.toml --nos sonic -o fabric --yang sonic-yang-models
 etherweave control export dragonfly.toml --nos sonic --routing minimal \
 --set flow_control.pfc.priorities=[3,4] --dscp 3=26 --dscp 4=34 -o fabric"""
-
-
-class NetworkSystem(StrEnum):
-    """Operating system of switches: the keys of ``SYSTEMS``."""
-
-    CUMULUS = "cumulus"
-    EOS = "eos"
-    ONYX = "onyx"
-    SONIC = "sonic"
 
 
 def export(

@@ -3,8 +3,8 @@
 A rule is a function of :class:`~etherweave.control.lint.inputs.Configurations`; adding one takes
 the function and one line in :data:`RULES`. Inputs are configurations of SONiC, Onyx, EOS and NVUE,
 scripts of hosts, and the ``fabric.json`` of ``control export``, which lists the cables. A system is
-a :class:`~etherweave.control.lint.systems.System`, a reader of its commands, and a line each in
-``COMMANDS`` and ``SIGNS`` of :mod:`~etherweave.control.lint.inputs`.
+a module with a :class:`~etherweave.control.lint.dialects.Dialect`, and its entry in ``DIALECTS`` of
+:mod:`~etherweave.control.lint.inputs`.
 """
 
 from collections.abc import Collection

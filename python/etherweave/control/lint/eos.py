@@ -8,6 +8,7 @@ belong to traffic class 1, switched ports trust 802.1p, routed ones DSCP, and qu
 import re
 from collections.abc import Iterator
 
+from etherweave.control.lint.dialects import BEGIN, Dialect
 from etherweave.control.lint.eos_policies import REST, PolicyMaps
 from etherweave.control.lint.port_settings import (
     EIGHT,
@@ -21,6 +22,7 @@ from etherweave.control.lint.port_settings import (
     put,
     whole,
 )
+from etherweave.control.lint.systems import System
 
 IGNORED = ("description", "switchport", "load-interval", "no", "ip", "lldp")
 """First words of commands for ports that do not concern lossless traffic."""
@@ -341,3 +343,29 @@ def _listed(words: list[str], most: int) -> Iterator[str]:
 def _milliseconds(text: str) -> str:
     """Return a time in seconds as milliseconds; what is no time stays as it is."""
     return str(round(float(text) * 1000)) if re.fullmatch(r"\d{1,6}(\.\d{1,6})?", text) else text
+
+
+EOS = System(
+    "eos",
+    {
+        "pfc": "priority-flow-control priority N no-drop",
+        "group": "priority group",
+        "lossless": "a lossless priority group",
+        "watchdog": "priority-flow-control pause watchdog",
+        "watched": "bandwidth guaranteed",
+        "detection_time": "timeout",
+        "restoration_time": "recovery-time",
+        "marking": "random-detect ecn",
+    },
+    # The ranges of the command, in seconds there; a poll takes at most half of the shorter time.
+    times_ms={"detection_time": (10, 60_000), "restoration_time": (10, 60_000)},
+    polls=2,
+)
+DIALECT = Dialect(
+    EOS,
+    read,
+    re.compile(
+        BEGIN + r"(?:interface (?:ethernet|et|port-channel|po)\d|qos map |qos profile )",
+        re.MULTILINE | re.IGNORECASE,
+    ),
+)

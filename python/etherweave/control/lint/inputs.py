@@ -21,9 +21,8 @@ from etherweave.control.lint import (
     state_texts,
 )
 from etherweave.control.lint.config_db import ConfigError, ConfiguredSwitch
+from etherweave.control.lint.dialects import Dialect
 from etherweave.control.lint.host_script import ConfiguredHost
-from etherweave.control.lint.port_settings import SwitchSettings
-from etherweave.control.lint.systems import CUMULUS, EOS, ONYX, System
 from etherweave.control.qos.nos import FABRIC, PATCH, PORT_NAMES
 from etherweave.control.qos.policy import Policy, PortPolicy
 from etherweave.control.qos.sonic import LOOKUP
@@ -84,7 +83,7 @@ def read(files: Mapping[str, str] | Iterable[tuple[str, str]]) -> Configurations
             host = host_script.read(path, name.removesuffix(".sh"), text)
             hosts += [host] if host.is_understood() else []
             unread += [] if host.is_understood() else [_unread(path, text)]
-        elif kind in COMMANDS:
+        elif kind in DIALECTS:
             switch, unknown = _of_commands(path, text, kind)
             if switch is None:
                 unread.append(_unread(path, text))
@@ -105,32 +104,14 @@ def _unread(path: str, text: str) -> UnreadFile:
     return UnreadFile(path, (), state_texts.command_of(text[:HEAD]))
 
 
-def _read_yaml(text: str) -> SwitchSettings:
-    from etherweave.control.lint import yaml_paths
-
-    return nvue.read_paths(yaml_paths.read(text))
-
-
-COMMANDS: Mapping[str, tuple[System, Callable[[str], SwitchSettings]]] = {
-    "onyx": (ONYX, onyx.read),
-    "eos": (EOS, eos.read),
-    "nvue": (CUMULUS, nvue.read),
-    "nvue yaml": (CUMULUS, _read_yaml),
+DIALECTS: Mapping[str, Dialect] = {
+    "nvue": nvue.DIALECT,
+    "nvue yaml": nvue.YAML,
+    "onyx": onyx.DIALECT,
+    "eos": eos.DIALECT,
 }
-"""By the kind of a file, its system and its reader."""
-_BEGIN = r"^(?:\S*(?: \[[^\]\n]*\])* ?\(config[^)\n]*\) ?# ?)?[ \t]*"
-"""The beginning of a line, with the prompt of a session or without it."""
-SIGNS = {
-    "nvue": re.compile(r"^[ \t]*nv set ", re.MULTILINE),
-    "nvue yaml": re.compile(r"^- set:", re.MULTILINE),
-    "onyx": re.compile(
-        _BEGIN + r"(?:interface (?:ethernet|(?:mlag-)?port-channel) \d|dcb priority-flow-control)",
-        re.MULTILINE,
-    ),
-    "eos": re.compile(
-        _BEGIN + r"(?:interface (?:ethernet|et|port-channel|po)\d|qos map |qos profile )",
-        re.MULTILINE | re.IGNORECASE,
-    ),
+"""By the kind of a file; of two whose sign it has, the first."""
+SIGNS = {kind: dialect.sign for kind, dialect in DIALECTS.items()} | {
     "host": re.compile(
         r"(?<!\w)(?:mlnx_qos|cma_roce_tos|lldptool|dcb (?:pfc|ets|app) (?:set|add|replace)"
         r"|ethtool (?:-A|--pause)|/ecn/roce_[nr]p/|tc/1/traffic_class)(?!\w)"
@@ -146,13 +127,6 @@ HEAD = 1 << 20
 _NVUE_JSON = re.compile(r'\s*\[\s*\{\s*"(?:header|set)"\s*:')
 """The beginning of ``nv config show -o json``, which is YAML, too."""
 
-HOSTNAMES = {
-    "onyx": re.compile(r"(?<=^hostname )\S+$", re.MULTILINE),
-    "eos": re.compile(r"(?<=^hostname )\S+$", re.MULTILINE),
-    "nvue": re.compile(r"(?<=^nv set system hostname )\S+$", re.MULTILINE),
-    "nvue yaml": re.compile(r"(?<=^    system:\n      hostname: )\S+$", re.MULTILINE),
-}
-"""The name of the switch."""
 DESCRIPTION = re.compile(r"^ +description .*$", re.MULTILINE)
 
 
@@ -162,8 +136,9 @@ def _of_commands(
     """Return the switch, nothing if no command is known, and first words of those that are not."""
     if text.count("\n") > LINES_MAX:
         raise ConfigError(f"{path}: more than {LINES_MAX:,} lines; expected one switch")
-    found = HOSTNAMES[kind].findall(text)
-    nameless = HOSTNAMES[kind].sub("x", text) if len(found) == 1 else text
+    hostname = DIALECTS[kind].hostname
+    found = hostname.findall(text)
+    nameless = hostname.sub("x", text) if len(found) == 1 else text
     try:
         name, switch, unknown = _form(kind, DESCRIPTION.sub("", nameless))
     except ConfigError as error:
@@ -177,12 +152,12 @@ def _of_commands(
 @lru_cache(maxsize=FORMS)
 def _form(kind: str, text: str) -> tuple[str, ConfiguredSwitch | None, tuple[str, ...]]:
     """Read commands; switches that are alike but for names and descriptions share what is read."""
-    system, reader = COMMANDS[kind]
-    settings = reader(text)
+    dialect = DIALECTS[kind]
+    settings = dialect.read(text)
     if not settings.is_understood():
         return settings.name, None, ()
     switch = config_db.switch_of(
-        port_settings.tables(settings), system, settings.unreadable, settings.missing()
+        port_settings.tables(settings), dialect.system, settings.unreadable, settings.missing()
     )
     return settings.name, switch, tuple(settings.unread)
 

@@ -7,6 +7,7 @@ and RoCE. The switch computes buffers itself unless a PFC profile has a port buf
 import re
 from collections.abc import Iterable
 
+from etherweave.control.lint.dialects import Dialect
 from etherweave.control.lint.port_settings import (
     EIGHT,
     PORTS_MAX,
@@ -18,6 +19,7 @@ from etherweave.control.lint.port_settings import (
     put,
     whole,
 )
+from etherweave.control.lint.systems import CUMULUS
 from etherweave.control.qos.nvue_yaml import names as nvue_names
 
 GLOBAL = "default-global"
@@ -355,3 +357,23 @@ PROFILES = (*_KINDS, "remark", "egress-shaper")
 
 def _numbers(text: str, most: int) -> list[str]:
     return [str(whole(one, most)) for one in limited(nvue_names(text, most + 1))]
+
+
+def _read_yaml(text: str) -> SwitchSettings:
+    from etherweave.control.lint import yaml_paths
+
+    return read_paths(yaml_paths.read(text))
+
+
+DIALECT = Dialect(
+    CUMULUS,
+    read,
+    re.compile(r"^[ \t]*nv set ", re.MULTILINE),
+    re.compile(r"(?<=^nv set system hostname )\S+$", re.MULTILINE),
+)
+YAML = Dialect(
+    CUMULUS,
+    _read_yaml,
+    re.compile(r"^- set:", re.MULTILINE),
+    re.compile(r"(?<=^    system:\n      hostname: )\S+$", re.MULTILINE),
+)

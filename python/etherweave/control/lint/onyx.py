@@ -8,6 +8,7 @@ and of the vendor's guide "Lossless RoCE Configuration for MLNX-OS Switches in D
 import re
 from collections.abc import Iterator
 
+from etherweave.control.lint.dialects import BEGIN, Dialect
 from etherweave.control.lint.port_settings import (
     EIGHT,
     PORTS_MAX,
@@ -19,6 +20,7 @@ from etherweave.control.lint.port_settings import (
     put,
     whole,
 )
+from etherweave.control.lint.systems import System
 
 LOSSY = "what the switch gives by default"
 """The profile of groups and queues that no command configures."""
@@ -294,3 +296,29 @@ def _profile(pool: str, kind: str, sizes: dict[str, str], words: list[str]) -> d
     if "alpha" in words:
         entry["dynamic_th"] = words[words.index("alpha") + 1]
     return entry
+
+
+ONYX = System(
+    "onyx",
+    {
+        "pfc": "dcb priority-flow-control priority N enable",
+        "group": "ingress-buffer iPort.pg",
+        "lossless": "type lossless, with reserved beyond xoff: the headroom",
+        "xoff": "reserved less xoff",
+        "watchdog": "pfc-wd",
+        "watched": "pfc-wd",
+        "marking": "congestion-control ecn",
+        "threshold": "shared alpha",
+        "BUFFER_POOL": "the switch",
+        "asymmetric": "roce semi-lossless, where pauses go one way",
+    },
+    inactive="0",
+)
+DIALECT = Dialect(
+    ONYX,
+    read,
+    re.compile(
+        BEGIN + r"(?:interface (?:ethernet|(?:mlag-)?port-channel) \d|dcb priority-flow-control)",
+        re.MULTILINE,
+    ),
+)

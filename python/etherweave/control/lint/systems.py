@@ -50,38 +50,6 @@ SONIC = System(
     times_ms={"detection_time": (100, 5000), "restoration_time": (100, 60_000)},
     poll_ms=200,
 )
-ONYX = System(
-    "onyx",
-    {
-        "pfc": "dcb priority-flow-control priority N enable",
-        "group": "ingress-buffer iPort.pg",
-        "lossless": "type lossless, with reserved beyond xoff: the headroom",
-        "xoff": "reserved less xoff",
-        "watchdog": "pfc-wd",
-        "watched": "pfc-wd",
-        "marking": "congestion-control ecn",
-        "threshold": "shared alpha",
-        "BUFFER_POOL": "the switch",
-        "asymmetric": "roce semi-lossless, where pauses go one way",
-    },
-    inactive="0",
-)
-EOS = System(
-    "eos",
-    {
-        "pfc": "priority-flow-control priority N no-drop",
-        "group": "priority group",
-        "lossless": "a lossless priority group",
-        "watchdog": "priority-flow-control pause watchdog",
-        "watched": "bandwidth guaranteed",
-        "detection_time": "timeout",
-        "restoration_time": "recovery-time",
-        "marking": "random-detect ecn",
-    },
-    # The ranges of the command, in seconds there; a poll takes at most half of the shorter time.
-    times_ms={"detection_time": (10, 60_000), "restoration_time": (10, 60_000)},
-    polls=2,
-)
 CUMULUS = System(
     "cumulus",
     {

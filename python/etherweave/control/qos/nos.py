@@ -2,12 +2,14 @@
 
 A member is a file name and a template in ``templates``, which sees the policy and the switch, or a
 function that writes its files, as :mod:`~etherweave.control.qos.sonic` does. It is added by one
-line in :data:`SYSTEMS` and one in :data:`PORT_NAMES`; tests iterate over these tables.
+line in :class:`NetworkSystem`, :data:`SYSTEMS` and :data:`PORT_NAMES` each; tests iterate over
+these tables.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
+from enum import StrEnum
 from functools import cache, partial
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -190,6 +192,15 @@ def _kilobytes(size_bytes: int) -> int:
 def _printable(name: str) -> str:
     """Keep a name within its comment."""
     return "".join(sign if sign.isprintable() else "?" for sign in name)
+
+
+class NetworkSystem(StrEnum):
+    """Operating system of switches: the keys of :data:`SYSTEMS`."""
+
+    CUMULUS = "cumulus"
+    EOS = "eos"
+    ONYX = "onyx"
+    SONIC = "sonic"
 
 
 SYSTEMS: Mapping[str, Export] = {
