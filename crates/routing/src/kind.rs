@@ -1,19 +1,73 @@
-//! The routings and selections, each listed once: what a user may name, whatever for.
+//! The routings and selections, each listed once: what a user may name, whatever for. A routing is a file in `kind`
+//! with its legal hops or its decisions, its module and its entry here.
 
 use etherweave_primitives::InputError;
 use etherweave_topology::Topology;
 
 use crate::per_packet::tables::{ConditionalTableRouting, MinimalTableRouting};
 use crate::per_packet::{
-    AdaptiveMinimal, AdaptiveUp, ButterflyConditional, ButterflyDimensionAdaptive, ButterflyDimensionOrder,
-    ButterflyPlan, ButterflyUgalLocal, ClosNeighbours, ClosPlan, Conditional, Controller, DragonflyMinimal,
-    DragonflyPlan, FabricOf, GlobalLoadBalancing, GridAdaptiveMinimal, GridDimensionOrder, GridPlan, GridValiant,
-    HashScope, LowGridPlan, PacketRouting, Piggyback, ProgressiveAdaptive, RoutingBasis, ShortestPath,
-    SlimFlyAdaptiveMinimal, SlimFlyPlan, SlimFlyUgalGlobal, SlimFlyUgalLocal, SlimFlyValiant, UgalGlobal, UgalLocal,
-    UpByHash, Valiant, ValiantGroup, ValiantSwitch,
+    ButterflyPlan, ClosPlan, DragonflyPlan, FabricOf, GridPlan, HashScope, PacketRouting, RoutingBasis,
 };
 use crate::plan::RoutingPlan;
-use crate::{EcmpHash, HashSelection, Legality, RoutingTable, shortest_path, up_down};
+use crate::{EcmpHash, HashSelection, Legality, RoutingTable};
+
+mod adaptive_minimal;
+mod adaptive_up;
+mod butterfly_conditional;
+mod butterfly_dimension_adaptive;
+mod butterfly_dimension_order;
+mod butterfly_shares;
+mod conditional;
+mod controller;
+mod dimension_adaptive;
+mod dimension_order;
+mod dimension_valiant;
+mod dragonfly_minimal;
+mod dragonfly_non_minimal;
+mod dragonfly_shares;
+mod dragonfly_valiant_group;
+mod dragonfly_valiant_switch;
+mod global_load_balancing;
+mod grid_adaptive_minimal;
+mod grid_dimension_order;
+mod grid_valiant;
+mod minimal;
+mod piggyback;
+mod progressive_adaptive;
+pub(crate) mod shortest_path;
+mod shortest_path_by_packet;
+mod slim_fly;
+mod ugal_global;
+mod ugal_local;
+mod up_by_hash;
+mod up_down;
+mod up_star_down_star;
+mod valiant;
+mod valiant_group;
+mod valiant_switch;
+
+pub use adaptive_minimal::AdaptiveMinimal;
+pub use adaptive_up::AdaptiveUp;
+pub use butterfly_conditional::ButterflyConditional;
+pub use butterfly_dimension_adaptive::ButterflyDimensionAdaptive;
+pub use butterfly_dimension_order::ButterflyDimensionOrder;
+pub use conditional::Conditional;
+pub use controller::{Controller, ControllerParams, MeasurementParams};
+pub use global_load_balancing::{ClosNeighbours, GlobalLoadBalancing};
+pub use grid_adaptive_minimal::{GridAdaptiveMinimal, LowGridPlan};
+pub use grid_dimension_order::GridDimensionOrder;
+pub use grid_valiant::GridValiant;
+pub use minimal::DragonflyMinimal;
+pub use piggyback::Piggyback;
+pub use progressive_adaptive::ProgressiveAdaptive;
+pub use shortest_path_by_packet::ShortestPath;
+pub use slim_fly::{SlimFlyAdaptiveMinimal, SlimFlyPlan, SlimFlyUgalGlobal, SlimFlyUgalLocal, SlimFlyValiant};
+pub use ugal_global::UgalGlobal;
+pub use ugal_local::UgalLocal;
+pub use up_by_hash::UpByHash;
+pub use valiant::{ButterflyUgalLocal, Valiant};
+pub use valiant_group::ValiantGroup;
+pub use valiant_switch::ValiantSwitch;
 
 /// An operation on a decision per packet that is known by its name only.
 pub trait Visit {
@@ -49,7 +103,7 @@ macro_rules! plan_of {
         None
     };
     ($topology:ident $module:ident) => {
-        Some(crate::$module::plan($topology))
+        Some($module::plan($topology))
     };
 }
 

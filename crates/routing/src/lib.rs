@@ -42,13 +42,6 @@ pub mod bounds;
 mod channel_order;
 mod deadlock;
 mod decision;
-mod dimension_adaptive;
-mod dimension_order;
-mod dimension_valiant;
-mod dragonfly_minimal;
-mod dragonfly_non_minimal;
-mod dragonfly_valiant_group;
-mod dragonfly_valiant_switch;
 mod ecmp_hash;
 mod flow;
 mod grid;
@@ -62,11 +55,8 @@ mod per_packet;
 mod plan;
 mod proof;
 mod ranked;
-mod shortest_path;
 mod table;
 mod tree;
-mod up_down;
-mod up_star_down_star;
 
 pub use channel_order::ChannelOrder;
 pub use deadlock::dependency_cycle;
@@ -74,18 +64,13 @@ pub use decision::{Routing, Selection};
 pub use ecmp_hash::{EcmpHash, HashSelection};
 pub use flow::FlowKey;
 pub use hop::ChannelHop;
-pub use kind::{RoutingKind, SelectionKind, Visit};
+pub use kind::*;
 pub use legality::Legality;
 pub use path::path;
 pub use per_packet::{
-    AdaptiveMinimal, AdaptiveUp, ButterflyConditional, ButterflyDimensionAdaptive, ButterflyDimensionOrder,
-    ButterflyPlan, ButterflyUgalLocal, ClosNeighbours, ClosPlan, Conditional, Controller, ControllerParams,
-    DragonflyMinimal, DragonflyPlan, FabricOf, FabricPlan, GlobalLoadBalancing, GridAdaptiveMinimal,
-    GridDimensionOrder, GridPlan, GridValiant, HashScope, InputChannel, KnownTraffic, LoadView, LowGridPlan,
-    MeasuredGroups, MeasurementParams, Neighbourhood, NextHop, Oblivious, Outage, OutputChannel, PacketRouting,
-    Piggyback, ProgressiveAdaptive, RoutedPacket, Saturation, ShortestPath, SlimFlyAdaptiveMinimal, SlimFlyPlan,
-    SlimFlyUgalGlobal, SlimFlyUgalLocal, SlimFlyValiant, TableSource, UgalGlobal, UgalLocal, UpByHash, Valiant,
-    ValiantGroup, ValiantSwitch, WalkTarget, hops_max, tables,
+    ButterflyPlan, ClosPlan, DragonflyPlan, FabricOf, FabricPlan, GridPlan, HashScope, InputChannel, KnownTraffic,
+    LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious, Outage, OutputChannel, PacketRouting, RoutedPacket,
+    Saturation, TableSource, WalkTarget, hops_max, tables,
 };
 pub use proof::{DeadlockProof, Verdict, prove};
 pub use table::RoutingTable;

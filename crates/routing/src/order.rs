@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use etherweave_primitives::{ChannelId, SwitchId};
 use etherweave_topology::{Topology, reverse};
 
-use crate::shortest_path::{distances, switch_after};
+use crate::kind::shortest_path::{distances, switch_after};
 
 /// A total order of the switches.
 pub(crate) struct Order {

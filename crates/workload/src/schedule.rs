@@ -5,7 +5,7 @@
 //! takes more memory than a few times what it was given.
 //!
 //! ```
-//! use etherweave_workload::{Fft, Schedule, Traffic};
+//! use etherweave_workload::{Fft, RankWorkload, Schedule, Traffic};
 //! let programs = Fft { iterations: 5, ..Fft::default() }.programs(1).unwrap();
 //! let schedule = Schedule::new("fft", Traffic::Ranks(programs)).with_warm_up(1).unwrap();
 //! assert_eq!(Schedule::from_bytes(&schedule.to_bytes().unwrap()).unwrap(), schedule);

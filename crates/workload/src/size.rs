@@ -175,7 +175,7 @@ mod tests {
 
     use super::*;
     use crate::collective::Collective;
-    use crate::{AllToAll, Amounts, HpccPtrans, NpbCg, OsuCollective, Permutation, Traffic, Workload};
+    use crate::{AllToAll, Amounts, HpccPtrans, NpbCg, OsuCollective, OsuLatency, Permutation, Traffic, Workload};
 
     /// Connections, rows, messages and bytes as the programs have them.
     fn built(workload: &Workload) -> (u64, u64, Option<u64>, Option<u64>) {
@@ -238,6 +238,14 @@ mod tests {
         }
         let endless = NpbCg { inner: u32::MAX, ..NpbCg::default() };
         assert!(Workload::NpbCg(endless).size().unwrap().program_bytes > 1 << 40);
+    }
+
+    #[test]
+    fn all_pairs_of_a_ping_pong_are_counted() {
+        let pairs = Workload::OsuLatency(OsuLatency { pairs: 3, ..OsuLatency::default() });
+        let size = pairs.size().unwrap();
+        assert_eq!((size.ranks, size.rows), (6, 3 * 1_000));
+        assert_eq!((size.connections, size.rows, size.messages, size.bytes), built(&pairs));
     }
 
     #[test]

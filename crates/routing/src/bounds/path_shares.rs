@@ -47,8 +47,7 @@ mod tests {
     use etherweave_topology::{Dragonfly, Family, FatTree};
 
     use super::*;
-    use crate::PacketRouting;
-    use crate::per_packet::{ClosPlan, DragonflyPlan, FabricPlan, HashScope, UpByHash, ValiantGroup};
+    use crate::{ClosPlan, DragonflyPlan, FabricPlan, HashScope, PacketRouting, UpByHash, ValiantGroup};
 
     #[test]
     fn a_sprayed_pair_of_leaves_uses_all_ports_up_and_down_alike() {

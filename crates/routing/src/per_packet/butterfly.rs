@@ -33,7 +33,7 @@ type Coordinates = u64;
 
 /// Where a host is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ButterflyHost {
+pub(crate) struct ButterflyHost {
     pub switch: u32,
     /// Towards the host.
     pub hop: NextHop,
@@ -147,23 +147,23 @@ impl ButterflyPlan {
     }
 
     /// How many dimensions have more than `size` places.
-    pub(super) fn dimensions_above(&self, size: u8) -> u8 {
+    pub(crate) fn dimensions_above(&self, size: u8) -> u8 {
         self.rows.iter().filter(|row| row.size > size).count() as u8
     }
 
     /// The dimension of a port to another switch.
-    pub(super) fn dimension_of(&self, port: u8) -> usize {
+    pub(crate) fn dimension_of(&self, port: u8) -> usize {
         self.rows.partition_point(|row| row.first <= port) - 1
     }
 
     /// Switches in a row.
-    pub(super) fn size(&self, dimension: usize) -> u8 {
+    pub(crate) fn size(&self, dimension: usize) -> u8 {
         self.rows[dimension].size
     }
 
     /// Where a host is.
     #[inline]
-    pub(super) fn home(&self, host: u32) -> ButterflyHost {
+    pub(crate) fn home(&self, host: u32) -> ButterflyHost {
         let switch = self.hosts_per_switch.quotient(host);
         let port = (host - switch * self.hosts_per_switch.get()) as u8;
         ButterflyHost { switch, hop: NextHop { port, channel: 0 } }
@@ -171,13 +171,13 @@ impl ButterflyPlan {
 
     /// The place of a switch in a dimension.
     #[inline]
-    pub(super) fn coordinate(&self, switch: u32, dimension: usize) -> u8 {
+    pub(crate) fn coordinate(&self, switch: u32, dimension: usize) -> u8 {
         (self.places[switch as usize] >> (8 * dimension)) as u8
     }
 
     /// The ports of a switch to another place of its row.
     #[inline]
-    pub(super) fn ports(&self, switch: u32, dimension: usize, to: u8) -> Range<u8> {
+    pub(crate) fn ports(&self, switch: u32, dimension: usize, to: u8) -> Range<u8> {
         let row = self.rows[dimension];
         let own = self.coordinate(switch, dimension);
         let first = row.first + (to - u8::from(to > own)) * row.lag;
@@ -186,24 +186,24 @@ impl ButterflyPlan {
 
     /// The port by which packets of a host port leave the minimal path along a dimension, of several places in turn;
     /// none where there is no third place, or several links lead to each.
-    pub(super) fn aside(&self, dimension: usize, host_port: u8) -> Option<u8> {
+    pub(crate) fn aside(&self, dimension: usize, host_port: u8) -> Option<u8> {
         let row = self.rows[dimension];
         (row.size > 2 && row.lag == 1).then(|| row.first + host_port % (row.size - 1))
     }
 
     /// The last dimension with several places.
-    pub(super) fn last_dimension(&self) -> Option<usize> {
+    pub(crate) fn last_dimension(&self) -> Option<usize> {
         self.rows.iter().rposition(|row| row.size > 1)
     }
 
     /// The dimensions in which two switches differ, ascending.
     #[inline]
-    pub(super) fn apart(&self, from: u32, to: u32) -> DifferingDimensions {
+    pub(crate) fn apart(&self, from: u32, to: u32) -> DifferingDimensions {
         DifferingDimensions(self.places[from as usize] ^ self.places[to as usize])
     }
 
     /// The ports that lead nearer to another switch; none when it is the same.
-    pub(super) fn minimal_ports(&self, from: u32, to: u32) -> impl Iterator<Item = u8> {
+    pub(crate) fn minimal_ports(&self, from: u32, to: u32) -> impl Iterator<Item = u8> {
         self.apart(from, to).flat_map(move |dimension| self.ports(from, dimension, self.coordinate(to, dimension)))
     }
 
@@ -217,7 +217,7 @@ impl ButterflyPlan {
 
 /// Dimensions in which two places differ: their difference, bit by bit.
 #[derive(Clone, Copy)]
-pub(super) struct DifferingDimensions(Coordinates);
+pub(crate) struct DifferingDimensions(Coordinates);
 
 impl Iterator for DifferingDimensions {
     type Item = usize;

@@ -119,8 +119,8 @@ impl<R: PacketRouting> PacketRouting for Checked<R> {
 mod tests {
     use etherweave_topology::{Dragonfly, Family};
 
-    use super::super::{DragonflyMinimal, DragonflyPlan, FabricPlan};
     use super::*;
+    use crate::{DragonflyMinimal, DragonflyPlan, FabricPlan};
 
     /// A switch without queues.
     #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@ use super::RoutedPacket;
 /// A number below `count` by a packet's hash and source, and where it is: what it draws at one switch is independent of
 /// what it draws at the next.
 #[inline]
-pub(super) fn drawn(packet: &RoutedPacket, count: u32) -> u32 {
+pub(crate) fn drawn(packet: &RoutedPacket, count: u32) -> u32 {
     ((u64::from(bits(packet)) * u64::from(count)) >> 32) as u32
 }
 
@@ -21,7 +21,7 @@ fn bits(packet: &RoutedPacket) -> u32 {
 
 /// One of several ports, by hash.
 #[inline]
-pub(super) fn any(ports: Range<u8>, packet: &RoutedPacket) -> u8 {
+pub(crate) fn any(ports: Range<u8>, packet: &RoutedPacket) -> u8 {
     match ports.end - ports.start {
         1 => ports.start,
         count => ports.start + drawn(packet, u32::from(count)) as u8,
@@ -30,13 +30,13 @@ pub(super) fn any(ports: Range<u8>, packet: &RoutedPacket) -> u8 {
 
 /// A port, and what speaks against it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct WeightedPort {
+pub(crate) struct WeightedPort {
     pub port: u8,
     pub weight: u32,
 }
 
 /// The port with the least weight, of several one by hash; none of none.
-pub(super) fn least(ports: impl Iterator<Item = WeightedPort>, packet: &RoutedPacket) -> Option<WeightedPort> {
+pub(crate) fn least(ports: impl Iterator<Item = WeightedPort>, packet: &RoutedPacket) -> Option<WeightedPort> {
     let spin = bits(packet);
     // Each port has a random rank for this packet.
     let rank = |port: u8| (spin ^ u32::from(port).wrapping_mul(0x9e37_79b1)).wrapping_mul(0x85eb_ca6b) >> 16;

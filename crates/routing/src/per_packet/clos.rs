@@ -148,7 +148,7 @@ impl ClosPlan {
     }
 
     /// Up from level to level, then down.
-    pub(super) fn rank(&self, out: OutputChannel) -> u32 {
+    pub(crate) fn rank(&self, out: OutputChannel) -> u32 {
         let station = &self.stations[out.switch as usize];
         let level = u32::from(station.level);
         if out.port >= station.up { level } else { 2 * (self.spans.len() as u32 - 1) - level }

@@ -10,8 +10,8 @@ use super::{Divisor, FabricPlan, InputChannel, NextHop, OutputChannel, RoutedPac
 use etherweave_primitives::InputError;
 
 /// The place in [`RoutedPacket::route_state`] of the group to visit first, [`ANYWHERE`] when there is none.
-pub(super) const VIA: usize = 0;
-pub(super) const ANYWHERE: u16 = u16::MAX;
+pub(crate) const VIA: usize = 0;
+pub(crate) const ANYWHERE: u16 = u16::MAX;
 
 /// Where a host is.
 #[derive(Clone, Copy, Debug)]
@@ -169,17 +169,17 @@ impl DragonflyPlan {
     }
 
     /// Whether a port leads to a host.
-    pub(super) fn is_host(&self, port: u8) -> bool {
+    pub(crate) fn is_host(&self, port: u8) -> bool {
         u32::from(port) < self.p.get()
     }
 
     /// Whether a port leads to another group.
-    pub(super) fn is_global(&self, port: u8) -> bool {
+    pub(crate) fn is_global(&self, port: u8) -> bool {
         port >= self.first_global()
     }
 
     /// The port to the switch at a place of the group; none when it is the same.
-    pub(super) fn to_neighbour(&self, switch: u32, to: u16) -> Option<u8> {
+    pub(crate) fn to_neighbour(&self, switch: u32, to: u16) -> Option<u8> {
         let own = self.places[switch as usize][1];
         (own != to).then(|| self.local(own, to))
     }
@@ -190,7 +190,7 @@ impl DragonflyPlan {
     }
 
     /// The group of a host.
-    pub(super) fn group_of_host(&self, host: u32) -> u16 {
+    pub(crate) fn group_of_host(&self, host: u32) -> u16 {
         self.hosts_per_group.quotient(host) as u16
     }
 
@@ -213,7 +213,7 @@ impl DragonflyPlan {
     }
 
     /// The next hop of the minimal path to the intermediate group, when there is one, and then to the host.
-    pub(super) fn minimal(&self, at: InputChannel, packet: &mut RoutedPacket) -> NextHop {
+    pub(crate) fn minimal(&self, at: InputChannel, packet: &mut RoutedPacket) -> NextHop {
         let [group, place] = self.places[at.switch as usize];
         if packet.route_state[VIA] == group {
             packet.route_state[VIA] = ANYWHERE;
@@ -236,7 +236,7 @@ impl DragonflyPlan {
     }
 
     /// Draws a group other than the source's to go by.
-    pub(super) fn draw_via(&self, packet: &mut RoutedPacket) {
+    pub(crate) fn draw_via(&self, packet: &mut RoutedPacket) {
         packet.route_state[VIA] = ANYWHERE;
         let others = u32::from(self.groups) - 1;
         if others > 0 {
@@ -247,12 +247,12 @@ impl DragonflyPlan {
     }
 
     /// [`DragonflyPlan::paths_from`] a packet's first switch; absent at others.
-    pub(super) fn paths(&self, at: InputChannel, packet: &mut RoutedPacket) -> Option<PathChoice> {
+    pub(crate) fn paths(&self, at: InputChannel, packet: &mut RoutedPacket) -> Option<PathChoice> {
         if at.class == LinkClass::Host { self.paths_from(at, packet) } else { None }
     }
 
     /// The minimal path, and the one over the intermediate group; absent where there is no choice.
-    pub(super) fn paths_from(&self, at: InputChannel, packet: &mut RoutedPacket) -> Option<PathChoice> {
+    pub(crate) fn paths_from(&self, at: InputChannel, packet: &mut RoutedPacket) -> Option<PathChoice> {
         let [group, place] = self.places[at.switch as usize];
         let via = packet.route_state[VIA];
         let home = self.home(packet.dst);
@@ -308,7 +308,7 @@ impl DragonflyPlan {
     }
 
     /// Links from one group to another.
-    pub(super) fn links_between(&self, from: u16, to: u16) -> u32 {
+    pub(crate) fn links_between(&self, from: u16, to: u16) -> u32 {
         let pair = usize::from(from) * usize::from(self.groups) + usize::from(to);
         let gateways = &self.gateways[self.starts[pair] as usize..self.starts[pair + 1] as usize];
         gateways.iter().map(|gateway| u32::from(gateway.ports)).sum()
@@ -320,7 +320,7 @@ impl DragonflyPlan {
     }
 
     /// The first global port of every switch.
-    pub(super) fn first_global(&self) -> u8 {
+    pub(crate) fn first_global(&self) -> u8 {
         (self.p.get() as u16 + self.a - 1) as u8
     }
 }
@@ -349,7 +349,7 @@ fn add_port(list: &mut Vec<Gateway>, new: Gateway) {
 }
 
 /// The two paths of a packet at its first switch.
-pub(super) struct PathChoice {
+pub(crate) struct PathChoice {
     pub minimal: NextHop,
     /// Links between switches on the minimal path.
     pub minimal_links: u32,
@@ -364,14 +364,14 @@ pub(super) struct PathChoice {
 
 /// The rank of a channel in the order of the module; none of the last global one of so many channels, which no path
 /// takes: the last link is local.
-pub(super) fn by_link(out: OutputChannel, channels: u8) -> Option<u32> {
+pub(crate) fn by_link(out: OutputChannel, channels: u8) -> Option<u32> {
     let is_global = out.class == LinkClass::Global;
     let is_taken = out.channel + 1 < channels || !is_global;
     is_taken.then(|| 2 * u32::from(out.channel) + u32::from(is_global))
 }
 
 /// The channel of a local hop: one above the channel by which it arrived.
-pub(super) fn above(at: InputChannel) -> u8 {
+pub(crate) fn above(at: InputChannel) -> u8 {
     match at.class {
         LinkClass::Host => 0,
         LinkClass::Local | LinkClass::Global => at.channel + 1,
@@ -379,7 +379,7 @@ pub(super) fn above(at: InputChannel) -> u8 {
 }
 
 /// The channel of a global hop: that of the local hop before it, or one above the global hop before it.
-pub(super) fn same_or_above(at: InputChannel) -> u8 {
+pub(crate) fn same_or_above(at: InputChannel) -> u8 {
     match at.class {
         LinkClass::Host => 0,
         LinkClass::Local => at.channel,

@@ -37,7 +37,7 @@ struct LagPorts {
 
 /// Direction of a packet along a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct GridHop {
+pub(crate) struct GridHop {
     first: u8,
     count: u8,
     /// The dateline channel.
@@ -53,7 +53,7 @@ impl GridHop {
 
 /// The hop to the next place, or both that are equally near.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct GridStep {
+pub(crate) struct GridStep {
     pub hop: GridHop,
     /// The other direction, where the destination is opposite on a ring.
     pub other: Option<GridHop>,
@@ -190,71 +190,71 @@ impl GridPlan {
     }
 
     /// How many switches there are, fewer than 65,535.
-    pub(super) fn switches(&self) -> u32 {
+    pub(crate) fn switches(&self) -> u32 {
         (self.places.len() / self.lines.len()) as u32
     }
 
     /// Channels that the dateline needs.
-    pub(super) fn channels(&self) -> u8 {
+    pub(crate) fn channels(&self) -> u8 {
         if self.lines.iter().any(GridLine::has_dateline) { 2 } else { 1 }
     }
 
     /// The place of a switch in a dimension.
     #[inline]
-    pub(super) fn place(&self, switch: u32, dimension: usize) -> u16 {
+    pub(crate) fn place(&self, switch: u32, dimension: usize) -> u16 {
         self.places[switch as usize * self.lines.len() + dimension]
     }
 
     /// The switch of a host, and the hop to it from there.
     #[inline]
-    pub(super) fn home(&self, host: u32) -> (u32, NextHop) {
+    pub(crate) fn home(&self, host: u32) -> (u32, NextHop) {
         let switch = self.hosts_per_switch.quotient(host);
         let port = (host - switch * self.hosts_per_switch.get()) as u8;
         (switch, NextHop { port, channel: 0 })
     }
 
     /// How many dimensions there are.
-    pub(super) fn dimensions(&self) -> usize {
+    pub(crate) fn dimensions(&self) -> usize {
         self.lines.len()
     }
 
     /// Dimensions that are rings.
-    pub(super) fn rings(&self) -> u32 {
+    pub(crate) fn rings(&self) -> u32 {
         self.lines.iter().filter(|line| line.is_ring).count() as u32
     }
 
     /// Places in a row of a dimension.
-    pub(super) fn size(&self, dimension: usize) -> u16 {
+    pub(crate) fn size(&self, dimension: usize) -> u16 {
         self.lines[dimension].size
     }
 
     /// Places in rows of all dimensions together.
-    pub(super) fn sizes(&self) -> u32 {
+    pub(crate) fn sizes(&self) -> u32 {
         self.lines.iter().map(|line| u32::from(line.size)).sum()
     }
 
     /// The ports of a switch in a direction of a dimension; none at the end of a line.
-    pub(super) fn ports(&self, switch: u32, dimension: usize, is_up: bool) -> Range<u8> {
+    pub(crate) fn ports(&self, switch: u32, dimension: usize, is_up: bool) -> Range<u8> {
         let LagPorts { first, count } = self.ports[switch as usize * self.lines.len() + dimension][usize::from(is_up)];
         first..first + count
     }
 
     /// The dimension of a port to another switch, and whether it leads up.
-    pub(super) fn direction(&self, switch: u32, port: u8) -> (usize, bool) {
+    pub(crate) fn direction(&self, switch: u32, port: u8) -> (usize, bool) {
         let all = (0..self.lines.len()).flat_map(|dimension| [(dimension, false), (dimension, true)]);
         let mut leading = all.filter(|&(dimension, is_up)| self.ports(switch, dimension, is_up).contains(&port));
         leading.next().expect("a port to a switch")
     }
 
     /// Links from the first place of a row in a direction.
-    pub(super) fn progress(&self, switch: u32, dimension: usize, is_up: bool) -> u16 {
+    pub(crate) fn progress(&self, switch: u32, dimension: usize, is_up: bool) -> u16 {
         let place = self.place(switch, dimension);
         if is_up { place } else { self.lines[dimension].size - 1 - place }
     }
 
     /// Whether packets may go down, and up, in a dimension to get to another switch in the fewest hops.
     #[inline]
-    pub(super) fn directions(&self, from: u32, to: u32, dimension: usize) -> [bool; 2] {
+    pub(crate) fn directions(&self, from: u32, to: u32, dimension: usize) -> [bool; 2] {
         let GridLine { size, is_ring } = self.lines[dimension];
         let (place, end) = (self.place(from, dimension), self.place(to, dimension));
         if !is_ring || place == end {
@@ -267,7 +267,7 @@ impl GridPlan {
     /// The next step to another switch by dimension order, of packets that went by dimension order since `start`; none
     /// when it is the same.
     #[inline]
-    pub(super) fn in_order(&self, start: u32, from: u32, to: u32) -> Option<GridStep> {
+    pub(crate) fn in_order(&self, start: u32, from: u32, to: u32) -> Option<GridStep> {
         let dimension = (0..self.lines.len()).find(|&it| self.place(from, it) != self.place(to, it))?;
         let line = self.lines[dimension];
         let [first, place, end] = [start, from, to].map(|switch| self.place(switch, dimension));
@@ -289,14 +289,14 @@ impl GridPlan {
     /// Whether packets between two switches that are opposite on a ring go down. Half of the pairs of each switch do,
     /// and all packets of a pair.
     #[inline]
-    pub(super) fn goes_down(&self, from: u32, to: u32, dimension: usize) -> bool {
+    pub(crate) fn goes_down(&self, from: u32, to: u32, dimension: usize) -> bool {
         let others = (0..self.lines.len()).filter(|&other| other != dimension);
         let sum = |switch: u32| others.clone().map(|other| u32::from(self.place(switch, other))).sum::<u32>();
         (u32::from(self.place(from, dimension)) + sum(from) + sum(to)) % 2 == 1
     }
 
     /// Dimension after dimension, in each from channel 0 to channel 1, in both from place to place.
-    pub(super) fn rank(&self, out: OutputChannel) -> u32 {
+    pub(crate) fn rank(&self, out: OutputChannel) -> u32 {
         let (dimension, is_up) = self.direction(out.switch, out.port);
         let size = u32::from(self.lines[dimension].size);
         let before: u32 = self.lines[..dimension].iter().map(|line| 2 * u32::from(line.size)).sum();
@@ -304,13 +304,13 @@ impl GridPlan {
     }
 
     /// Links between the farthest two switches.
-    pub(super) fn diameter(&self) -> u32 {
+    pub(crate) fn diameter(&self) -> u32 {
         let of = |line: &GridLine| if line.is_ring { line.size / 2 } else { line.size - 1 };
         self.lines.iter().map(|line| u32::from(of(line))).sum()
     }
 
     /// More than any rank.
-    pub(super) fn rank_end(&self) -> u32 {
+    pub(crate) fn rank_end(&self) -> u32 {
         2 * self.sizes()
     }
 }

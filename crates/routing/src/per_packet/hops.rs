@@ -36,11 +36,11 @@ fn ranks<R: PacketRouting>(routing: &R, out: OutputChannel) -> impl Iterator<Ite
 mod tests {
     use etherweave_topology::{Dragonfly, Family, FatTree, FlattenedButterfly, Topology};
 
-    use super::super::{
+    use super::*;
+    use crate::{
         ButterflyPlan, ClosPlan, DragonflyMinimal, DragonflyPlan, FabricPlan, HashScope, ProgressiveAdaptive, UpByHash,
         Valiant, ValiantGroup, ValiantSwitch,
     };
-    use super::*;
 
     fn dragonfly() -> Topology {
         Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() }.generate().unwrap()

@@ -7,81 +7,37 @@
 //! - [`RoutedPacket`] is what a packet carries for its routing.
 //! - [`tables`]: the lookup of deployed flow tables is a routing like the others.
 //!
-//! Adding a routing is one file here and one line in `../kind.rs`.
+//! Adding a routing is one file in `../kind` and its lines in `../kind.rs`.
 
-mod adaptive_minimal;
-mod adaptive_up;
-mod butterfly;
-mod butterfly_conditional;
-mod butterfly_shares;
+pub(crate) mod butterfly;
 #[cfg(debug_assertions)]
 mod checked;
-mod choice;
-mod clos;
-mod conditional;
-mod controller;
-mod dimension_adaptive;
-mod dimension_order;
+pub(crate) mod choice;
+pub(crate) mod clos;
 mod divisor;
-mod dragonfly;
-mod dragonfly_shares;
+pub(crate) mod dragonfly;
 mod fabric;
-mod global_load_balancing;
-mod grid;
-mod grid_adaptive_minimal;
-mod grid_dimension_order;
-mod grid_valiant;
+pub(crate) mod grid;
 mod hops;
 mod load;
-mod minimal;
 mod oblivious;
 mod packet;
-mod piggyback;
-mod progressive_adaptive;
-mod shortest_path;
-mod slim_fly;
 pub mod tables;
-mod ugal_global;
-mod ugal_local;
-mod up_by_hash;
-mod valiant;
-mod valiant_group;
-mod valiant_switch;
+mod traffic;
 
-pub use adaptive_minimal::AdaptiveMinimal;
-pub use adaptive_up::AdaptiveUp;
 pub use butterfly::ButterflyPlan;
-pub use butterfly_conditional::ButterflyConditional;
 #[cfg(debug_assertions)]
 pub(crate) use checked::Checked;
 pub use clos::ClosPlan;
-pub use conditional::Conditional;
-pub use controller::{Controller, ControllerParams, KnownTraffic, MeasuredGroups, MeasurementParams};
-pub use dimension_adaptive::ButterflyDimensionAdaptive;
-pub use dimension_order::ButterflyDimensionOrder;
 pub(crate) use divisor::Divisor;
 pub use dragonfly::DragonflyPlan;
 pub use fabric::{FabricOf, Outage, TableSource};
-pub use global_load_balancing::{ClosNeighbours, GlobalLoadBalancing};
 pub use grid::GridPlan;
-pub use grid_adaptive_minimal::{GridAdaptiveMinimal, LowGridPlan};
-pub use grid_dimension_order::GridDimensionOrder;
-pub use grid_valiant::GridValiant;
 pub use hops::hops_max;
 pub use load::LoadView;
-pub use minimal::DragonflyMinimal;
 pub use oblivious::{Oblivious, WalkTarget};
 pub use packet::RoutedPacket;
-pub use piggyback::Piggyback;
-pub use progressive_adaptive::ProgressiveAdaptive;
-pub use shortest_path::ShortestPath;
-pub use slim_fly::{SlimFlyAdaptiveMinimal, SlimFlyPlan, SlimFlyUgalGlobal, SlimFlyUgalLocal, SlimFlyValiant};
-pub use ugal_global::UgalGlobal;
-pub use ugal_local::UgalLocal;
-pub use up_by_hash::UpByHash;
-pub use valiant::{ButterflyUgalLocal, Valiant};
-pub use valiant_group::ValiantGroup;
-pub use valiant_switch::ValiantSwitch;
+pub use traffic::{KnownTraffic, MeasuredGroups};
 
 use etherweave_topology::{LinkClass, Topology};
 
@@ -122,7 +78,7 @@ impl<P: FabricPlan> RoutingBasis for P {
 }
 
 /// The error of a plan for a fabric that is not of its kind.
-fn unsuited(found: String, expected: &str) -> InputError {
+pub(crate) fn unsuited(found: String, expected: &str) -> InputError {
     InputError::new("topology", found, expected)
 }
 
