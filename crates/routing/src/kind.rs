@@ -25,8 +25,7 @@ mod dimension_valiant;
 mod dragonfly_minimal;
 mod dragonfly_non_minimal;
 mod dragonfly_shares;
-mod dragonfly_valiant_group;
-mod dragonfly_valiant_switch;
+mod dragonfly_valiant;
 mod global_load_balancing;
 mod grid_adaptive_minimal;
 mod grid_dimension_order;
@@ -229,11 +228,11 @@ routings! {
         packets in order [DragonflyPlan => |plan| DragonflyMinimal { plan }];
     /// VAL: by a random group of a dragonfly.
     ValiantGroup = "valiant_group",
-        plan dragonfly_valiant_group,
+        plan valiant_group,
         packets [DragonflyPlan => |plan| ValiantGroup { plan }];
     /// VAL: by a random switch of another group of a dragonfly.
     ValiantSwitch = "valiant_switch",
-        plan dragonfly_valiant_switch,
+        plan valiant_switch,
         packets [DragonflyPlan => |plan| ValiantSwitch { plan }];
     /// UGAL-L: minimal or VAL, by the queues of the source's switch; dragonfly, flattened butterfly, HyperX, Slim Fly.
     UgalLocal = "ugal_local", packets [

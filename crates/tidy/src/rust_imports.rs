@@ -132,6 +132,7 @@ fn parts(list: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::circles::circles;
 
     fn check(files: &[(&str, &str)], expected: &[(&str, &str)]) {
         let of = |path: &str| format!("crates/x/src/{path}");
@@ -158,6 +159,14 @@ mod tests {
         check(&files, &[("f/a.rs", "f/b.rs"), ("f/b.rs", "c.rs")]);
         let below = [("f/a.rs", ""), ("f/mod.rs", "use self::a::A;\npub use a::A;\n")];
         check(&below, &[("f/mod.rs", "f/a.rs")]);
+    }
+
+    #[test]
+    fn siblings_that_import_each_other_by_super_are_a_circle() {
+        let file = |path: &str, text: &str| File::new(&format!("crates/x/src/{path}"), text);
+        let pair = [file("f/a.rs", "use super::b::B;\n"), file("f/b.rs", "use super::a::A;\n")];
+        assert_eq!(circles(&imports(&pair)).len(), 1);
+        assert!(circles(&imports(&[pair[0].clone(), file("f/b.rs", "")])).is_empty());
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! Switches on a grid: what flattened butterflies, tori and meshes have in common.
+//! Switches on a grid: what flattened butterflies, HyperX, tori and meshes have in common.
 
 use etherweave_primitives::{BitRate, InputErrors, SwitchId};
 
-use crate::check::{at_least_one, each_at_least_one, links, product};
-use crate::{Builder, Cable, Distances, LinkClass};
+use crate::check::{at_least_one, each_at_least_one, links, list_len, product};
+use crate::{AsBuilt, Builder, Cable, Distances, LinkClass, Topology};
 
 /// Letters of the dimensions, first dimension first.
 const LETTERS: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
 /// Most dimensions of a grid.
-pub(crate) const DIMENSIONS_MAX: usize = LETTERS.len();
+const DIMENSIONS_MAX: usize = LETTERS.len();
 
 /// One dimension of a grid.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -37,6 +37,56 @@ impl Dimension {
     }
 }
 
+/// Declares the parameters of a family of switches in rows, with their defaults.
+macro_rules! row_family {
+    (
+        $(#[$doc:meta])*
+        $family:ident {
+            $(#[$hosts_doc:meta])*
+            hosts_per_switch = $hosts:literal,
+            $(#[$dimensions_doc:meta])*
+            dimensions = $dimensions:literal,
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $family {
+            $(#[$hosts_doc])*
+            pub hosts_per_switch: u32,
+            /// Rate of the links between hosts and switches [bit/s]. Default "100Gb/s".
+            pub host_rate: etherweave_primitives::BitRate,
+            /// Cable between host and switch. Default "3m".
+            pub host_cable: $crate::Cable,
+            $(#[$dimensions_doc])*
+            pub dimensions: Vec<$crate::Dimension>,
+            /// Departures from the regular plan.
+            #[serde(skip_serializing_if = "AsBuilt::is_default")]
+            pub as_built: $crate::AsBuilt,
+        }
+
+        impl Default for $family {
+            fn default() -> Self {
+                $family {
+                    hosts_per_switch: $hosts,
+                    host_rate: etherweave_primitives::BitRate::from_gbps(100),
+                    host_cable: $crate::Cable::from_m(3),
+                    dimensions: vec![$crate::Dimension::default(); $dimensions],
+                    as_built: $crate::AsBuilt::default(),
+                }
+            }
+        }
+
+        impl $family {
+            fn grid(&self) -> $crate::grid::RowFabric<'_> {
+                let $family { ref dimensions, hosts_per_switch, host_rate, host_cable, as_built: _ } = *self;
+                $crate::grid::RowFabric { dimensions, hosts_per_switch, host_rate, host_cable }
+            }
+        }
+    };
+}
+pub(crate) use row_family;
+
 /// Switches in rows; the number of a switch counts the first dimension fastest.
 pub(crate) struct RowFabric<'a> {
     pub dimensions: &'a [Dimension],
@@ -46,8 +96,24 @@ pub(crate) struct RowFabric<'a> {
 }
 
 impl RowFabric<'_> {
+    /// The fabric: `degree(size)` neighbours per switch in a row of a size, `class` of links by dimension, and `ahead`
+    /// as [`join`](RowFabric::join) has it.
+    pub fn generate<Ahead: IntoIterator<Item = u32>>(
+        &self,
+        as_built: &AsBuilt,
+        degree: impl Fn(u32) -> u32,
+        class: impl Fn(usize) -> LinkClass,
+        ahead: impl Fn(u32, u32) -> Ahead,
+    ) -> Result<Topology, InputErrors> {
+        list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
+        self.check(degree)?;
+        let mut builder = self.plant();
+        self.join(&mut builder, class, ahead);
+        Ok(builder.build_as(as_built)?)
+    }
+
     /// Sizes and lags are positive, and a row of `degree(size)` neighbours per switch fits the memory.
-    pub fn check(&self, degree: impl Fn(u32) -> u32) -> Result<(), InputErrors> {
+    fn check(&self, degree: impl Fn(u32) -> u32) -> Result<(), InputErrors> {
         let mut errors = InputErrors::default();
         errors.check(at_least_one("hosts_per_switch", self.hosts_per_switch));
         for (number, dimension) in self.dimensions.iter().enumerate() {
@@ -64,7 +130,7 @@ impl RowFabric<'_> {
     }
 
     /// All switches with their hosts.
-    pub fn plant(&self) -> Builder {
+    fn plant(&self) -> Builder {
         let axes = LETTERS[..self.dimensions.len()].iter().rev().copied();
         let mut builder = Builder::with_axes(axes);
         for switch in 0..self.switches() {
@@ -81,7 +147,7 @@ impl RowFabric<'_> {
 
     /// Joins every switch, along every dimension, with those of its row that `ahead` lists: places after its own, by
     /// its place and the row's size. Dimension by dimension, so that a switch's ports are in order of dimensions.
-    pub fn join<Ahead: IntoIterator<Item = u32>>(
+    fn join<Ahead: IntoIterator<Item = u32>>(
         &self,
         builder: &mut Builder,
         class: impl Fn(usize) -> LinkClass,

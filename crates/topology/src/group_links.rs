@@ -1,6 +1,8 @@
 //! How the groups of a dragonfly are joined: which global port leads to which group.
 
-use etherweave_primitives::{Purpose, Stream};
+use etherweave_primitives::{BitRate, InputError, Purpose, Stream, SwitchId};
+
+use crate::{Builder, Cable, LinkClass};
 
 /// An order of the global ports of each group: port `j` of a group belongs to its switch `j / h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -20,6 +22,23 @@ pub enum Arrangement {
     },
 }
 
+/// Groups that `switches` of each with `h` global links join at most: `a·h + 1` of Kim et al., or the largest number.
+pub(crate) fn groups_max(switches: u32, h: u32) -> u32 {
+    switches.saturating_mul(h).saturating_add(1)
+}
+
+/// How many groups there are: `count`, or as many as possible.
+///
+/// # Errors
+/// When there is none, or more than possible; `name` is the key of `switches`.
+pub(crate) fn groups(count: Option<u32>, (name, switches): (&str, u32), h: u32) -> Result<u32, InputError> {
+    let groups_max = groups_max(switches, h);
+    let groups = count.unwrap_or(groups_max);
+    let expected = format_args!("1 to {name}·h + 1, which is {groups_max}");
+    InputError::unless((1..=groups_max).contains(&groups), "groups", groups, expected)?;
+    Ok(groups)
+}
+
 /// Groups with equally many global ports.
 pub(crate) struct GroupLinks {
     pub groups: u32,
@@ -29,15 +48,22 @@ pub(crate) struct GroupLinks {
 }
 
 /// A link between the port of one group and the port of another.
-pub(crate) struct GroupLink {
-    pub groups: [u32; 2],
-    pub ports: [u32; 2],
+struct GroupLink {
+    groups: [u32; 2],
+    ports: [u32; 2],
 }
 
 impl GroupLinks {
+    /// Joins the groups; `switch` has a port of a group.
+    pub fn join(&self, builder: &mut Builder, rate: BitRate, cable: Cable, switch: impl Fn(u32, u32) -> SwitchId) {
+        for GroupLink { groups, ports } in self.links() {
+            builder.link(switch(groups[0], ports[0]), switch(groups[1], ports[1]), rate, cable, LinkClass::Global);
+        }
+    }
+
     /// All links, by the lower group and its port. Every two groups are joined by as many links as any other two, give
     /// or take one; where what is left cannot be shared evenly, a port per group stays free.
-    pub fn links(&self) -> Vec<GroupLink> {
+    fn links(&self) -> Vec<GroupLink> {
         let peers: Vec<Vec<u32>> = (0..self.groups).map(|group| self.peers(group)).collect();
         let places: Vec<Vec<(u32, u32)>> = peers.iter().map(|peers| by_peer(peers)).collect();
         let mut links = Vec::with_capacity(self.groups as usize * self.ports as usize / 2);

@@ -1,12 +1,15 @@
 //! VAL by a switch: minimal to a switch of another group drawn at random, then minimal.
 
-use etherweave_topology::LinkClass;
+use etherweave_primitives::InputError;
+use etherweave_topology::{LinkClass, Topology};
 
+use super::dragonfly_valiant::DragonflyValiantPlan;
 use crate::per_packet::choice::drawn;
 use crate::per_packet::dragonfly::{ANYWHERE, VIA};
 use crate::per_packet::{
     DragonflyPlan, InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket,
 };
+use crate::plan::RoutingPlan;
 
 /// The place in [`RoutedPacket::route_state`] of the switch to visit in the intermediate group.
 const TURN: usize = 1;
@@ -18,6 +21,11 @@ const TURN: usize = 1;
 pub struct ValiantSwitch {
     /// Where everything is.
     pub plan: DragonflyPlan,
+}
+
+/// Legal hops: to any switch of any other group, and from there minimally to the destination, on four priorities.
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
+    DragonflyValiantPlan::boxed(topology, 1)
 }
 
 impl PacketRouting for ValiantSwitch {

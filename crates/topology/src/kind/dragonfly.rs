@@ -11,7 +11,7 @@
 use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
 
 use crate::check::{each_at_least_one, links, product};
-use crate::group_links::GroupLinks;
+use crate::group_links::{GroupLinks, groups, groups_max};
 use crate::{
     Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, GroupShape, LinkClass, Shape, SizeRequest, Topology,
 };
@@ -125,12 +125,7 @@ impl Dragonfly {
     /// How many groups there are, when all is in range.
     fn check(&self) -> Result<u32, InputErrors> {
         each_at_least_one([("p", self.p), ("a", self.a), ("h", self.h)])?;
-        let groups_max = groups_max(self.a, self.h);
-        let groups = self.groups.unwrap_or(groups_max);
-        if !(1..=groups_max).contains(&groups) {
-            let expected = format!("1 to a·h + 1, which is {groups_max}");
-            return Err(InputError::new("groups", groups, expected).into());
-        }
+        let groups = groups(self.groups, ("a", self.a), self.h)?;
         let switches = product([groups, self.a]);
         // Twice what each switch has of links between switches, halved.
         let ends = u64::from(self.a - 1) + u64::from(self.h);
@@ -147,16 +142,9 @@ impl Dragonfly {
 
     fn join_between(&self, builder: &mut Builder, groups: u32) {
         let group_links = GroupLinks { groups, ports: self.a * self.h, arrangement: self.arrangement };
-        for link in group_links.links() {
-            let switch = |end: usize| SwitchId::new(link.groups[end] * self.a + link.ports[end] / self.h);
-            builder.link(switch(0), switch(1), self.global_rate, self.global_cable, LinkClass::Global);
-        }
+        let switch = |group, port| SwitchId::new(group * self.a + port / self.h);
+        group_links.join(builder, self.global_rate, self.global_cable, switch);
     }
-}
-
-/// `a·h + 1`, or the largest number.
-pub(crate) fn groups_max(a: u32, h: u32) -> u32 {
-    a.saturating_mul(h).saturating_add(1)
 }
 
 #[cfg(test)]

@@ -11,9 +11,8 @@
 
 use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
 
-use super::dragonfly::groups_max;
 use crate::check::{each_at_least_one, links, product};
-use crate::group_links::GroupLinks;
+use crate::group_links::{GroupLinks, groups, groups_max};
 use crate::{
     Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, GroupShape, LinkClass, Shape, SizeRequest, Topology,
 };
@@ -133,12 +132,7 @@ impl DragonflyPlus {
     fn check(&self) -> Result<u32, InputErrors> {
         let positive = [("p", self.p), ("leaves", self.leaves), ("spines", self.spines), ("h", self.h)];
         each_at_least_one(positive)?;
-        let groups_max = groups_max(self.spines, self.h);
-        let groups = self.groups.unwrap_or(groups_max);
-        if !(1..=groups_max).contains(&groups) {
-            let expected = format!("1 to spines·h + 1, which is {groups_max}");
-            return Err(InputError::new("groups", groups, expected).into());
-        }
+        let groups = groups(self.groups, ("spines", self.spines), self.h)?;
         let per_group = [product([self.leaves, self.p]), product([self.leaves, self.spines])];
         let within = per_group.into_iter().fold(0, u64::saturating_add);
         let between = product([self.spines, self.h]).div_ceil(2);
@@ -158,10 +152,8 @@ impl DragonflyPlus {
 
     fn join_between(&self, builder: &mut Builder, groups: u32) {
         let group_links = GroupLinks { groups, ports: self.spines * self.h, arrangement: self.arrangement };
-        for link in group_links.links() {
-            let spine = |end: usize| self.spine(groups, link.groups[end], link.ports[end] / self.h);
-            builder.link(spine(0), spine(1), self.global_rate, self.global_cable, LinkClass::Global);
-        }
+        let spine = |group, port| self.spine(groups, group, port / self.h);
+        group_links.join(builder, self.global_rate, self.global_cable, spine);
     }
 
     fn spine(&self, groups: u32, group: u32, spine: u32) -> SwitchId {

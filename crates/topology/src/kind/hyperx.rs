@@ -11,57 +11,23 @@
 
 use etherweave_primitives::{BitRate, InputError, InputErrors};
 
-use crate::check::list_len;
-use crate::grid::{DIMENSIONS_MAX, RowFabric};
-use crate::{
-    AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, LinkClass, RowShape, Shape, SizeRequest, Topology,
-};
+use crate::grid::row_family;
+use crate::{AsBuilt, Bisection, Dimension, Family, FamilyFit, LinkClass, RowShape, Shape, SizeRequest, Topology};
 
-/// A grid whose rows are fully connected. Links of the first dimension are local, the others global.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HyperX {
-    /// Hosts on every switch, at least 1: `T` of Ahn et al. Default 4.
-    pub hosts_per_switch: u32,
-    /// Rate of the links between hosts and switches [bit/s]. Default "100Gb/s".
-    pub host_rate: BitRate,
-    /// Cable between host and switch. Default "3m".
-    pub host_cable: Cable,
-    /// The dimensions, 1 to 6. Default two of size 4.
-    pub dimensions: Vec<Dimension>,
-    /// Departures from the regular plan.
-    #[serde(skip_serializing_if = "AsBuilt::is_default")]
-    pub as_built: AsBuilt,
-}
-
-impl Default for HyperX {
-    fn default() -> Self {
-        HyperX {
-            hosts_per_switch: 4,
-            host_rate: BitRate::from_gbps(100),
-            host_cable: Cable::from_m(3),
-            dimensions: vec![Dimension::default(); 2],
-            as_built: AsBuilt::default(),
-        }
-    }
-}
-
-impl HyperX {
-    fn grid(&self) -> RowFabric<'_> {
-        let HyperX { dimensions, hosts_per_switch, host_rate, host_cable, as_built: _ } = self;
-        RowFabric { dimensions, hosts_per_switch: *hosts_per_switch, host_rate: *host_rate, host_cable: *host_cable }
+row_family! {
+    /// A grid whose rows are fully connected. Links of the first dimension are local, the others global.
+    HyperX {
+        /// Hosts on every switch, at least 1: `T` of Ahn et al. Default 4.
+        hosts_per_switch = 4,
+        /// The dimensions, 1 to 6. Default two of size 4.
+        dimensions = 2,
     }
 }
 
 impl Family for HyperX {
     fn generate(&self) -> Result<Topology, InputErrors> {
-        list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
-        let grid = self.grid();
-        grid.check(|size| size - 1)?;
-        let mut builder = grid.plant();
         let class = |number| if number == 0 { LinkClass::Local } else { LinkClass::Global };
-        grid.join(&mut builder, class, |place, size| place + 1..size);
-        Ok(builder.build_as(&self.as_built)?)
+        self.grid().generate(&self.as_built, |size| size - 1, class, |place, size| place + 1..size)
     }
 
     fn examples() -> Vec<Self> {

@@ -1,60 +1,32 @@
 //! The mesh, or k-ary n-mesh: Dally and Towles, "Principles and Practices of Interconnection Networks", 2004,
 //! section 5.1.
 
-use etherweave_primitives::{BitRate, InputError, InputErrors};
+use etherweave_primitives::{InputError, InputErrors};
 
 use super::torus::{cube, halved_rows};
-use crate::check::list_len;
-use crate::grid::{DIMENSIONS_MAX, RowFabric};
+use crate::grid::row_family;
 use crate::{
-    AsBuilt, Bisection, Cable, Dimension, Distances, Family, FamilyFit, LinkClass, RowShape, Shape, SizeRequest,
-    Topology,
+    AsBuilt, Bisection, Dimension, Distances, Family, FamilyFit, LinkClass, RowShape, Shape, SizeRequest, Topology,
 };
 
-/// A grid whose rows are lines. All links between switches are local.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Mesh {
-    /// Hosts on every switch, at least 1. Default 1.
-    pub hosts_per_switch: u32,
-    /// Rate of the links between hosts and switches [bit/s]. Default "100Gb/s".
-    pub host_rate: BitRate,
-    /// Cable between host and switch. Default "3m".
-    pub host_cable: Cable,
-    /// The dimensions, 1 to 6. Default two of size 4.
-    pub dimensions: Vec<Dimension>,
-    /// Departures from the regular plan.
-    #[serde(skip_serializing_if = "AsBuilt::is_default")]
-    pub as_built: AsBuilt,
-}
-
-impl Default for Mesh {
-    fn default() -> Self {
-        Mesh {
-            hosts_per_switch: 1,
-            host_rate: BitRate::from_gbps(100),
-            host_cable: Cable::from_m(3),
-            dimensions: vec![Dimension::default(); 2],
-            as_built: AsBuilt::default(),
-        }
-    }
-}
-
-impl Mesh {
-    fn grid(&self) -> RowFabric<'_> {
-        let Mesh { dimensions, hosts_per_switch, host_rate, host_cable, as_built: _ } = self;
-        RowFabric { dimensions, hosts_per_switch: *hosts_per_switch, host_rate: *host_rate, host_cable: *host_cable }
+row_family! {
+    /// A grid whose rows are lines. All links between switches are local.
+    Mesh {
+        /// Hosts on every switch, at least 1. Default 1.
+        hosts_per_switch = 1,
+        /// The dimensions, 1 to 6. Default two of size 4.
+        dimensions = 2,
     }
 }
 
 impl Family for Mesh {
     fn generate(&self) -> Result<Topology, InputErrors> {
-        list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
-        let grid = self.grid();
-        grid.check(|size| (size - 1).min(2))?;
-        let mut builder = grid.plant();
-        grid.join(&mut builder, |_| LinkClass::Local, |place, size| (place + 1 < size).then_some(place + 1));
-        Ok(builder.build_as(&self.as_built)?)
+        self.grid().generate(
+            &self.as_built,
+            |size| (size - 1).min(2),
+            |_| LinkClass::Local,
+            |place, size| (place + 1 < size).then_some(place + 1),
+        )
     }
 
     fn examples() -> Vec<Self> {
