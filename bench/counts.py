@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-LOOP = "etherweave_sim::engine::run::Simulation::run_on"
+LOOP = "etherweave_sim::run::Simulation::run_on"
 """The main loop of the simulator of hosts: valgrind counts it without the set-up.
 
 The whole name: of two functions that match, one within the other, the inner one ends the counting.
