@@ -1472,6 +1472,7 @@ class SwitchParams2(Table):
     priorities: Key[int | None, int]
     rate: Key[str, str]
     resume_below: Key[int, int]
+    scheduler: Key[Literal["strict", "round_robin"], Literal["strict", "round_robin"]]
     speed_up: Key[int, int]
     transit_first: Key[bool, bool]
 

@@ -149,7 +149,7 @@ FLOW_CONTROL_CAPTIONS = {
     ),
     "figure_12_pauses": (
         "With pauses, as Ethernet has them: a port takes no packet while the far end pauses it or "
-        "its own queue is full."
+        "its own queue is full, and sends the later priority first."
     ),
 }
 """Condition that deactivates conditional rules, by fabric."""

@@ -286,7 +286,8 @@ def test_priorities_must_be_as_many_as_the_routing_needs(
     scenario: dict[str, object], rules: str, needed: int
 ) -> None:
     enough = list(range(1, needed + 1))
-    assert planned(scenario, rules=rules, priorities=enough).warnings == ()
+    strict = {**scenario, "ets": {"weights": [0] * 8}}
+    assert planned(strict, rules=rules, priorities=enough).warnings == ()
     with pytest.raises(etherweave.ScenarioError, match=f"expected {needed}, which the routing"):
         planned(scenario, rules=rules, priorities=[*enough, 7])
     warnings = planned(scenario, rules=rules).warnings
@@ -305,6 +306,15 @@ def test_a_plan_is_warned_of_under_the_flow_control_that_the_file_states() -> No
     links = {**DRAGONFLY, "flow_control": {"global_pause": {}}}
     (warning,) = planned(links, priorities=[3, 4]).warnings
     assert warning.startswith("flow_control.global_pause:")
+
+
+def test_a_plan_is_warned_of_where_links_do_not_serve_the_later_priority_first() -> None:
+    # By default classes share a link by weight.
+    (warning,) = planned(DRAGONFLY, rules="conditional", priorities=[3, 4]).warnings
+    assert warning.startswith("ets.weights: priority 4 is not served before 3")
+    strict = {**DRAGONFLY, "ets": {"weights": [0] * 8}}
+    (warning,) = planned(strict, rules="conditional", priorities=[4, 3]).warnings
+    assert warning.startswith("ets.weights: priority 3 is not served before 4")
 
 
 def test_several_ports_are_a_group() -> None:
@@ -389,7 +399,8 @@ def test_the_command_warns_and_its_json_names_every_step(tmp_path: Path) -> None
     done = command("control", "plan", str(scenario))
     assert done.returncode == 0
     assert "WARNING: control.priorities: none" in done.stderr
-    done = command("control", "plan", str(scenario), "--set", "control.priorities=[3,4]", "--json")
+    strict = ("--set", "control.priorities=[3,4]", "--set", f"ets.weights={[0] * 8}")
+    done = command("control", "plan", str(scenario), *strict, "--json")
     assert done.stderr == ""
     rules = json.loads(done.stdout)["switches"][0]["rules"]
     steps = [step for rule in rules for step in rule["instructions"]]

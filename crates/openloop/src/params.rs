@@ -17,6 +17,30 @@ pub enum FlowControl {
     Pauses,
 }
 
+/// Which channel of a port sends next, of those that may, where pauses are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChannelScheduler {
+    /// The highest, by strict priority (IEEE 802.1Q, 8.6.8.1), the default: channels rise along a path, so that packets
+    /// on their way go before those that hosts send.
+    #[default]
+    Strict,
+    /// The next in turn.
+    RoundRobin,
+}
+
+impl ChannelScheduler {
+    /// The channel at a place in the order of preference, where the turn is at a channel.
+    #[inline]
+    pub(crate) fn channel(self, place: usize, turn: usize, channels: usize) -> usize {
+        match self {
+            ChannelScheduler::Strict => channels - 1 - place,
+            ChannelScheduler::RoundRobin if turn + place < channels => turn + place,
+            ChannelScheduler::RoundRobin => turn + place - channels,
+        }
+    }
+}
+
 /// Switches, links and hosts, all alike but links whose rate or cable the topology states.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -39,6 +63,9 @@ pub struct SwitchParams {
     pub allocation_rounds: Option<u32>,
     /// How input buffers are kept from overflowing. Default "credits".
     pub flow_control: FlowControl,
+    /// Which channel of a port sends next, with pauses; with credits packets leave in the order of their grants. Default
+    /// "strict".
+    pub scheduler: ChannelScheduler,
     /// How far below XOFF a buffer must be before XON [packets], 0..=4096. Default 2.
     pub resume_below: u32,
     /// The most channels of a port, each a priority, 1..=8; a routing that wants more has its last ones in one, and may
@@ -79,6 +106,7 @@ impl Default for SwitchParams {
             transit_first: false,
             allocation_rounds: None,
             flow_control: FlowControl::default(),
+            scheduler: ChannelScheduler::default(),
             resume_below: 2,
             priorities: None,
             local_buffer: 32,
@@ -189,7 +217,17 @@ impl SwitchParams {
             errors.check(in_range(key, u64::from(value), 1, most));
         }
         errors.check(in_range("resume_below", u64::from(self.resume_below), 0, 4_096));
+        errors.check(self.check_scheduler());
         errors
+    }
+
+    /// Credits fix when a packet leaves as soon as it is granted: no port chooses among channels.
+    fn check_scheduler(&self) -> Result<(), InputError> {
+        let has_effect = match (self.scheduler, self.flow_control) {
+            (ChannelScheduler::Strict, _) | (ChannelScheduler::RoundRobin, FlowControl::Pauses) => true,
+            (ChannelScheduler::RoundRobin, FlowControl::Credits) => false,
+        };
+        InputError::unless(has_effect, "scheduler", "round_robin with credits", "switch.flow_control = \"pauses\"")
     }
 
     /// A packet on a link of a rate [ticks].
@@ -249,6 +287,10 @@ mod tests {
             "switch.packet: 200200ps; expected a whole number of nanoseconds",
         );
         check(SwitchParams { local_delay: Duration::ZERO, ..good() }, "switch.local_delay: 0; expected 1 to 60000");
+        check(
+            SwitchParams { scheduler: ChannelScheduler::RoundRobin, ..good() },
+            "switch.scheduler: round_robin with credits; expected switch.flow_control = \"pauses\"",
+        );
         check(
             SwitchParams { output_queue: 65, resume_below: 5_000, global_delay: Duration::from_us(61), ..good() },
             "switch.output_queue: 65; expected 1 to 64\nswitch.resume_below: 5000; expected 0 to 4096\n\

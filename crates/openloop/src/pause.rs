@@ -32,7 +32,7 @@ impl Shard {
         self.send_next(constants, out);
     }
 
-    /// Sends a packet of a port whose link is free: channels take turns.
+    /// Sends a packet of a port whose link is free, of the channel that the scheduler prefers.
     pub fn send_next<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, out: usize) {
         if self.ports[out].link_free > self.now {
             self.wake_sender(out, self.ports[out].link_free);
@@ -40,7 +40,8 @@ impl Shard {
         }
         let turn = usize::from(self.pauses.senders[out].turn);
         let mut soonest = u32::MAX;
-        for channel in (turn..self.channels).chain(0..turn) {
+        for place in 0..self.channels {
+            let channel = constants.params.scheduler.channel(place, turn, self.channels);
             let output = (out << self.shift) + channel;
             let queue = &self.pauses.queues[output];
             if queue.first == NONE || queue.is_paused {

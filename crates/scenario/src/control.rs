@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use etherweave_primitives::{InputError, InputErrors};
-use etherweave_sim::params::FlowControl;
+use etherweave_sim::params::{Ets, FlowControl};
 
 /// How a fabric is deployed, by `etherweave control` and `etherweave lab`; neither a run nor a design uses it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -189,6 +189,24 @@ impl ControlSpec {
         })
     }
 
+    /// How conditional rules can collapse at the full load of uniform traffic: where links do not serve the later of their
+    /// priorities first, hosts go on sending by non-minimal paths into links that packets on their way have filled.
+    pub(crate) fn order_warning(&self, ets: &Ets) -> Option<String> {
+        if self.rules == RuleKind::Minimal {
+            return None;
+        }
+        let class = |priority: u8| ets.class_of_priority[usize::from(priority)];
+        let is_strict = |priority: u8| ets.weights[usize::from(class(priority))] == 0;
+        let is_later_first =
+            |pair: &[u8]| is_strict(pair[1]) && (!is_strict(pair[0]) || class(pair[0]) < class(pair[1]));
+        let last = self.priorities.windows(2).find(|pair| !is_later_first(pair))?;
+        let (first, later) = (last[0], last[1]);
+        Some(format!(
+            "ets.weights: priority {later} is not served before {first}, so that conditional rules collapse at the full load \
+             of uniform traffic; expected control.priorities that rise, and weights of 0 for their classes"
+        ))
+    }
+
     /// Checks that OpenFlow 1.0 has fields and actions for the table (specification 1.0.0, sections 3.3 and 5.2.3).
     fn check_openflow10(&self, errors: &mut InputErrors) {
         let expected = |value: &str| format!("{value} with protocol = \"openflow10\"");
@@ -300,6 +318,30 @@ mod tests {
             warning(minimal, &[], Some(2), Some(&FlowControl::None {})),
         ];
         assert_eq!(free, [None, None, None, None]);
+    }
+
+    #[test]
+    fn plans_whose_later_priorities_are_not_served_first_are_warned_of() {
+        let warning = |rules, priorities: &[u8], weights| {
+            let spec = ControlSpec { rules, priorities: priorities.to_vec(), ..ControlSpec::default() };
+            spec.order_warning(&Ets { weights, ..Ets::default() })
+        };
+        let (minimal, conditional) = (RuleKind::Minimal, RuleKind::Conditional);
+        let (strict, shared) = ([0; 8], Ets::default().weights);
+        let last_is_strict = [50, 0, 0, 50, 0, 0, 0, 0];
+        let quiet = [
+            warning(conditional, &[3, 4], strict),
+            warning(conditional, &[3, 4], last_is_strict),
+            warning(conditional, &[3], shared),
+            warning(conditional, &[], shared),
+            warning(minimal, &[3, 4], shared),
+        ];
+        assert_eq!(quiet, [const { None }; 5]);
+        for (priorities, weights) in [([3, 4], shared), ([4, 3], strict), ([4, 3], last_is_strict)] {
+            let text = warning(conditional, &priorities, weights).unwrap();
+            let expected = format!("ets.weights: priority {} is not served before {}", priorities[1], priorities[0]);
+            assert!(text.starts_with(&expected), "{text}");
+        }
     }
 
     #[test]

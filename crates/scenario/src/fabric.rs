@@ -208,8 +208,9 @@ impl Fabric {
         let checked = control.check(deployment.address_bits(), deployment.priorities());
         checked.map_err(|errors| self.document.locate(errors.within("control")))?;
         let stated = self.document.values.contains_key("flow_control").then_some(&self.scenario.flow_control);
-        let warning = control.deadlock_warning(deployment.priorities(), stated);
-        Ok(deployment.with_warnings(warning.into_iter().collect()))
+        let warnings =
+            [control.deadlock_warning(deployment.priorities(), stated), control.order_warning(&self.scenario.ets)];
+        Ok(deployment.with_warnings(warnings.into_iter().flatten().collect()))
     }
 
     /// What [`Fabric::curve`] is expected to need; nothing is known where a parameter is out of range.

@@ -143,6 +143,8 @@ fn switch(words: &Words) -> SwitchParams {
             "least_recently_served" => Arbiter::LeastRecentlyServed,
             unknown => panic!("unknown arbiter {unknown}; known: age, round_robin, least_recently_served"),
         },
+        transit_first: words.value("transit_first") == Some("true"),
+        output_queue: words.number("output_queue", 10) as u32,
         flow_control: match words.value("flow_control").unwrap_or("credits") {
             "credits" => FlowControl::Credits,
             "pauses" => FlowControl::Pauses,

@@ -7,7 +7,7 @@ use etherweave_workload::{Arrival, Pattern};
 
 use crate::links::StatedLinks;
 use crate::packet::{NONE, Packet};
-use crate::params::{FlowControl, SwitchParams};
+use crate::params::{ChannelScheduler, FlowControl, SwitchParams};
 use crate::port::Port;
 use crate::run_length::RunParams;
 use crate::shard::Shard;
@@ -115,6 +115,43 @@ fn a_buffer_pauses_its_sender_at_xoff_and_resumes_it_at_xon_a_cable_later() {
         Step::Sends(at) => 2 * at + 1,
     });
     assert_eq!(seen, first.chain(rest).collect::<Vec<_>>());
+}
+
+/// When packets leave by the global port of the first switch, and on which channel. Host 0 has three for the group whose
+/// link is at the second switch, to which it is paused: they take channel 0 of the global port, a non-minimal path. Host 1
+/// has three for the group at the other end of that port, by channel 1.
+fn shared_port(scheduler: ChannelScheduler) -> Vec<(u32, u8)> {
+    let topology = small();
+    let routing = Conditional { plan: DragonflyPlan::of(&topology).unwrap(), h: 1 };
+    let mut experiment = experiment(&topology, routing, StatedLinks::default());
+    experiment.switch.scheduler = scheduler;
+    let mut prepared = experiment.prepare().unwrap();
+    prepared.start();
+    let shard = &mut prepared.parts.shards[0];
+    let beside = shard.ports[GLOBAL].peer / (2 * shard.radix as u32);
+    shard.obey(&prepared.constants, LOCAL << shard.shift, true);
+    offer(&mut prepared, 0, 4 * (3 - beside), 3);
+    offer(&mut prepared, 1, 4 * beside, 3);
+    let mut departures = Vec::new();
+    let shard = &mut prepared.parts.shards[0];
+    for now in 0..2_000 {
+        let sent = shard.ports[GLOBAL].busy;
+        shard.run(&prepared.constants, now + 1);
+        let channel = 1 - shard.pauses.senders[GLOBAL].turn;
+        departures.extend((shard.ports[GLOBAL].busy > sent).then_some((now, channel)));
+    }
+    departures
+}
+
+/// ```text
+/// granted            host 0 at 0, 200, 400, host 1 at 100, 300, 500: the crossbar takes 100 ns a packet
+/// in the queues      channel 0 from 200, 400, 600 on, channel 1 from 300, 500, 700 on; the link takes 200 ns a packet
+/// ```
+#[test]
+fn packets_of_later_channels_leave_first_or_channels_take_turns() {
+    let departures = |channels: [u8; 6]| (1..=6).map(|turn| 200 * turn).zip(channels).collect::<Vec<_>>();
+    assert_eq!(shared_port(ChannelScheduler::Strict), departures([0, 1, 1, 1, 0, 0]));
+    assert_eq!(shared_port(ChannelScheduler::RoundRobin), departures([0, 1, 0, 1, 0, 1]));
 }
 
 /// Packets that leave the first switch by its default and by its alternative port, of 16 that host 0 has at once for a
