@@ -2,7 +2,9 @@
 
 use etherweave_forwarding::{CompactionKind, PlanKind};
 use etherweave_forwarding::{ConditionalTables, MinimalTables};
-use etherweave_openloop::{Arrival, Experiment, FlowControl, Pattern, Report, RunParams, StatedLinks, SwitchParams};
+use etherweave_openloop::{
+    Arrival, ChannelScheduler, Experiment, FlowControl, Pattern, Report, RunParams, StatedLinks, SwitchParams,
+};
 use etherweave_primitives::Duration;
 use etherweave_routing::dependency_cycle;
 use etherweave_routing::tables::{ChannelScheme, CompiledTables, LegalHops, Trigger};
@@ -245,18 +247,23 @@ fn an_alternative_uplink_doubles_what_two_flows_of_one_share_carry() {
 /// times what it could send in that time: its queue grows where `3 · load > n T / ((n - 1) T + 2 delay)`. That is 2.5
 /// with one packet of 200 ns between XOFF and XON, on 40 ns of cable, and 1.08 with eight; 3 · 0.45 is 1.35. The three
 /// hosts beside the global link have no port that anyone pauses, and wait for it with all others: 15 of 18 are left.
+/// Where full queues deactivate rules as well, the host whose alternative is the global link itself is left: by strict
+/// priority it sends nothing on channel 0 while others fill channel 1, and 17 of 18 are left; in turn, it has its share.
 #[test]
 fn pause_frames_alone_fail_where_a_resumed_port_gets_more_than_it_sends() {
     let bench = Bench::dragonfly(3);
-    let share = |trigger, resume_below| {
+    let share_by = |scheduler, trigger, resume_below| {
         let tables = bench.conditional(&ConditionalTables { trigger, ..Default::default() });
-        let switch = SwitchParams { resume_below, ..pauses() };
+        let switch = SwitchParams { resume_below, scheduler, ..pauses() };
         bench.run_with(switch, tables, adversarial(), 0.45, 100).load_accepted / 0.45
     };
+    let share = |trigger, resume_below| share_by(ChannelScheduler::Strict, trigger, resume_below);
     let [near, far] = [1, 8].map(|resume_below| share(Trigger::Pause, resume_below));
     assert!(near > 15.0 / 18.0 && far < 15.0 / 18.0, "{near} {far}");
     let full = [1, 8].map(|resume_below| share(Trigger::Full, resume_below));
-    assert!(full.iter().all(|&share| share > 0.98), "{full:?}");
+    assert!(full.iter().all(|&share| (share - 17.0 / 18.0).abs() < 0.005), "{full:?}");
+    let in_turn = share_by(ChannelScheduler::RoundRobin, Trigger::Full, 1);
+    assert!(in_turn > 0.98, "{in_turn}");
 }
 
 #[test]
