@@ -63,8 +63,8 @@ pub struct SwitchParams {
     pub allocation_rounds: Option<u32>,
     /// How input buffers are kept from overflowing. Default "credits".
     pub flow_control: FlowControl,
-    /// Which channel of a port sends next, with pauses; with credits packets leave in the order of their grants. Default
-    /// "strict".
+    /// Which channel of a port sends next, with pauses; with credits packets leave in the order of their grants.
+    /// Default "strict".
     pub scheduler: ChannelScheduler,
     /// How far below XOFF a buffer must be before XON [packets], 0..=4096. Default 2.
     pub resume_below: u32,

@@ -189,8 +189,8 @@ impl ControlSpec {
         })
     }
 
-    /// How conditional rules can collapse at the full load of uniform traffic: where links do not serve the later of their
-    /// priorities first, hosts go on sending by non-minimal paths into links that packets on their way have filled.
+    /// How conditional rules can collapse at the full load of uniform traffic: where links do not serve the later of
+    /// their priorities first, hosts go on sending by non-minimal paths into links that packets on their way fill.
     pub(crate) fn order_warning(&self, ets: &Ets) -> Option<String> {
         if self.rules == RuleKind::Minimal {
             return None;
@@ -202,8 +202,9 @@ impl ControlSpec {
         let last = self.priorities.windows(2).find(|pair| !is_later_first(pair))?;
         let (first, later) = (last[0], last[1]);
         Some(format!(
-            "ets.weights: priority {later} is not served before {first}, so that conditional rules collapse at the full load \
-             of uniform traffic; expected control.priorities that rise, and weights of 0 for their classes"
+            "ets.weights: priority {later} is not served before {first}, so that conditional rules collapse at \
+             the full load of uniform traffic; expected control.priorities that rise, and weights of 0 for their \
+             classes"
         ))
     }
 

@@ -117,9 +117,9 @@ fn a_buffer_pauses_its_sender_at_xoff_and_resumes_it_at_xon_a_cable_later() {
     assert_eq!(seen, first.chain(rest).collect::<Vec<_>>());
 }
 
-/// When packets leave by the global port of the first switch, and on which channel. Host 0 has three for the group whose
-/// link is at the second switch, to which it is paused: they take channel 0 of the global port, a non-minimal path. Host 1
-/// has three for the group at the other end of that port, by channel 1.
+/// When packets leave by the global port of the first switch, and on which channel. Host 0 has three for the group
+/// whose link is at the second switch, to which it is paused: they take channel 0 of the global port, a non-minimal
+/// path. Host 1 has three for the group at the other end of that port, by channel 1.
 fn shared_port(scheduler: ChannelScheduler) -> Vec<(u32, u8)> {
     let topology = small();
     let routing = Conditional { plan: DragonflyPlan::of(&topology).unwrap(), h: 1 };

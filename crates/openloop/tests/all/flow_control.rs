@@ -52,8 +52,8 @@ fn conditional_rules_accept_full_uniform_load_where_later_channels_leave_first()
     let switch = SwitchParams { output_queue: 3, ..pauses() };
     let minimal = fabric.run_with(switch, minimal, Pattern::default(), 1.0, 100).unwrap();
     assert!(strict.load_accepted > minimal.load_accepted, "{} {}", strict.load_accepted, minimal.load_accepted);
-    // In turn, what hosts send by non-minimal paths takes half of a global link where packets on their way want all of it:
-    // links are full, of packets that cross two of them. 64 of 71 destinations are in other groups, a global link a host.
+    // In turn, what hosts send by non-minimal paths takes half of a global link where packets on their way want all of
+    // it: links are full, of packets that cross two. 64 of 71 destinations are in other groups, a global link a host.
     let links = in_turn.load_accepted * (64.0 / 71.0 + in_turn.misrouted_share.unwrap());
     assert!(links > 0.95 && in_turn.load_accepted < 0.75, "{links} {}", in_turn.load_accepted);
 }

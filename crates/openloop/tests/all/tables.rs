@@ -247,8 +247,8 @@ fn an_alternative_uplink_doubles_what_two_flows_of_one_share_carry() {
 /// times what it could send in that time: its queue grows where `3 · load > n T / ((n - 1) T + 2 delay)`. That is 2.5
 /// with one packet of 200 ns between XOFF and XON, on 40 ns of cable, and 1.08 with eight; 3 · 0.45 is 1.35. The three
 /// hosts beside the global link have no port that anyone pauses, and wait for it with all others: 15 of 18 are left.
-/// Where full queues deactivate rules as well, the host whose alternative is the global link itself is left: by strict
-/// priority it sends nothing on channel 0 while others fill channel 1, and 17 of 18 are left; in turn, it has its share.
+/// Where full queues deactivate rules as well, 17 of 18 are left by strict priority: the host whose alternative is the
+/// global link itself sends nothing on channel 0 while others fill channel 1. In turn, it has its share.
 #[test]
 fn pause_frames_alone_fail_where_a_resumed_port_gets_more_than_it_sends() {
     let bench = Bench::dragonfly(3);
