@@ -6,34 +6,31 @@
 use std::collections::BTreeSet;
 
 use etherweave_design::{DesignMemory, DesignSpec};
+use etherweave_kernel::TableRow;
 use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength, StatedLinks};
 use etherweave_primitives::{HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_routing::RoutingKind;
-use etherweave_sim::{ActivityRow, FlowSelection, RunMemory, Sampling, Simulation};
+use etherweave_sim::{
+    ActivityRow, FlowRow, FlowSampleRow, FlowSelection, PortRow, PortSampleRow, RowNames, RunMemory, Samples, Sampling,
+    Simulation, StreamRow, TransferRow,
+};
 use etherweave_topology::{Node, Topology, TopologyKind};
 use etherweave_workload::TrafficSize;
 
 use crate::memory::MemoryLimit;
 use crate::run_time::{RunTime, Switches};
 use crate::scenario::{experiment, generate, read};
-use crate::{JobSpec, OpenLoopSpec, Scenario, ScenarioError, check, nodes, routing, sampling};
+use crate::{
+    JobSpec, OpenLoopSpec, Scenario, ScenarioError, Table, check, nodes, open_loop, routing, sampling, tables,
+};
 
 /// A text in a column, and lent to Python [B].
 const TEXT: u64 = 24 + 32 + 16;
 /// A number in a column, and lent to Python [B].
 const NUMBER: u64 = 2 * 8;
-/// Columns of the tables of a run: texts, numbers.
-const ITERATIONS: (u64, u64) = (2, 4);
-const PORTS: (u64, u64) = (3, 23);
-const STREAMS: (u64, u64) = (3, 6);
-const FLOWS: (u64, u64) = (3, 7);
-const PORT_SAMPLES: (u64, u64) = (2, 12);
-const ACTIVITIES: (u64, u64) = (3, 4);
-const TRANSFERS: (u64, u64) = (1, 6);
-const FLOW_SAMPLES: (u64, u64) = (2, 11);
-/// Those of a curve and of observed channels and steps.
-const POINTS: (u64, u64) = (4, 32);
-const CHANNELS: (u64, u64) = (4, 4);
+/// Texts and numbers of a row of observed channels.
+const CHANNELS: (u64, u64) = (3, 4);
+/// Those of a step between two areas: its columns, and the batch with the areas.
 const STEPS: (u64, u64) = (0, 6);
 /// Bytes on disk for each in memory of a table, about: numbers repeat, and half of the memory is the copy for Python.
 const COMPRESSION: u64 = 6;
@@ -140,8 +137,19 @@ fn size(bytes: u64) -> String {
     }
 }
 
-fn table(rows: u64, (texts, numbers): (u64, u64)) -> u64 {
+/// Memory of so many rows of texts and numbers [B].
+fn cells(rows: u64, (texts, numbers): (u64, u64)) -> u64 {
     rows.saturating_mul(texts * TEXT + numbers * NUMBER)
+}
+
+/// Memory of a table of so many rows, by its columns [B].
+fn table(rows: u64, empty: &Table) -> u64 {
+    cells(rows, empty.cells())
+}
+
+/// The same by the type of the rows.
+fn table_of<R: TableRow>(rows: u64, names: &R::Names<'_>) -> u64 {
+    table(rows, &Table::of::<R>(&[], names))
 }
 
 /// Largest run whose jobs and paths are planned to check them, so that a forecast takes about a second [B].
@@ -202,15 +210,16 @@ pub(crate) fn of_sound_jobs(
     let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
     let connections = sum(|size| size.connections);
     let streams = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum();
+    let names = RowNames { jobs: &[], topology };
     let tables = [
-        table(rows, ITERATIONS),
-        table(topology.channels().len() as u64, PORTS),
-        table(streams, STREAMS),
-        table(connections.saturating_mul(2), FLOWS),
+        table(rows, &tables::iterations(&[], &names)),
+        table_of::<PortRow>(topology.channels().len() as u64, &()),
+        table_of::<StreamRow>(streams, &()),
+        table_of::<FlowRow>(connections.saturating_mul(2), &()),
     ];
     let tables = tables.into_iter().fold(0, u64::saturating_add);
     let (samples, sample_tables) = samples(scenario, topology, connections);
-    let (observed, observed_tables) = observed(scenario, sum(|size| size.messages.unwrap_or(0)));
+    let (observed, observed_tables) = observed(scenario, &names, sum(|size| size.messages.unwrap_or(0)));
     let routes = 4 * topology.switches() as u64 * switches_with_hosts(topology);
     let job = largest_job(scenario, &traffic);
     let window = scenario.transport.window().key;
@@ -292,17 +301,19 @@ fn samples(scenario: &Scenario, topology: &Topology, connections: u64) -> (u64, 
     let (ports, priorities) = (sampling.ports.len() as u64, priorities(scenario));
     let kept = sampling.busiest.map_or(ports, |busiest| ports.min(busiest.into())).saturating_mul(priorities);
     let ports = ports.saturating_mul(priorities);
-    let tables = table(count.saturating_mul(kept), PORT_SAMPLES)
-        .saturating_add(table(count.saturating_mul(flows), FLOW_SAMPLES));
+    let series = Samples::default();
+    let tables = table_of::<PortSampleRow>(count.saturating_mul(kept), &series)
+        .saturating_add(table_of::<FlowSampleRow>(count.saturating_mul(flows), &series));
     (Sampling::memory(count, ports, flows), tables)
 }
 
 /// What ranks note that send so many messages, and its tables [B].
-fn observed(scenario: &Scenario, messages: u64) -> (u64, u64) {
+fn observed(scenario: &Scenario, names: &RowNames<'_>, messages: u64) -> (u64, u64) {
     if !scenario.observe.as_ref().is_some_and(|observe| observe.ranks) {
         return (0, 0);
     }
-    let tables = table(ActivityRow::most(messages), ACTIVITIES).saturating_add(table(messages, TRANSFERS));
+    let tables = table_of::<ActivityRow>(ActivityRow::most(messages), names)
+        .saturating_add(table_of::<TransferRow>(messages, names));
     (ActivityRow::memory(messages), tables)
 }
 
@@ -425,13 +436,14 @@ pub(crate) fn curve(spec: &OpenLoopSpec, topology: &Topology, links: &StatedLink
     let memory = memory.map_err(|error| error.within("open_loop"))?;
     let lines = spec.routings.len() as u64 * spec.patterns.len() as u64;
     let points = lines.saturating_mul(spec.points_of_line() as u64);
-    let reports = points.saturating_mul(memory.report).saturating_add(table(points, POINTS));
+    let rows = table(points, &open_loop::table(&[], topology));
+    let reports = points.saturating_mul(memory.report).saturating_add(rows);
     let parts = vec![
         Part::fabric(memory.fabric.saturating_add(topology.memory_bytes())),
         Part::new("packets", memory.packets, "open_loop.loads", "lower loads"),
         Part::new("reports of points", reports, "open_loop.loads", "fewer loads, routings or patterns at once"),
     ];
-    Ok(of_point(parts, table(points, POINTS)))
+    Ok(of_point(parts, rows))
 }
 
 /// What a design of the fabric needs.
@@ -466,18 +478,18 @@ pub(crate) fn observe(
         .filter(|channel| matches!((channel.from.node, channel.to.node), (Node::Switch(_), Node::Switch(_))));
     // A row of the animation holds its batch and two areas beside its columns.
     let rows = memory.batches.saturating_mul(area_pairs(topology));
-    let steps = memory.steps.saturating_add(table(rows, STEPS));
-    let tables = table(rows, STEPS).saturating_add(table(links.count() as u64, CHANNELS));
+    let steps = cells(rows, STEPS);
+    let tables = steps.saturating_add(cells(links.count() as u64, CHANNELS));
     let parts = vec![
         Part::fabric(memory.fabric.saturating_add(topology.memory_bytes())),
         Part::new("packets", memory.packets, "open_loop.loads", "a lower load"),
-        Part::new("steps of the animation", steps, "open_loop.batch", "longer batches, or a shorter time"),
         Part::new(
-            "report",
-            memory.report.saturating_add(tables - table(rows, STEPS)),
-            "topology",
-            "fewer switches or hosts",
+            "steps of the animation",
+            memory.steps.saturating_add(steps),
+            "open_loop.batch",
+            "longer batches, or a shorter time",
         ),
+        Part::new("report", memory.report.saturating_add(tables - steps), "topology", "fewer switches or hosts"),
     ];
     Ok(of_point(parts, tables))
 }

@@ -1,44 +1,59 @@
 //! Rows of what ranks did, and of messages from one to another.
 
 use etherweave_host::{Activity, ActivityKind, MessageEnd};
+use etherweave_kernel::rows;
 use etherweave_primitives::Time;
 
-/// A time that a rank spent on one kind of activity.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ActivityRow {
-    /// Number of its job.
-    pub job: u32,
-    /// Rank in its job.
-    pub rank: u32,
-    /// Number of its host.
-    pub host: u32,
-    /// Number of the stream in its rank.
-    pub stream: u8,
-    /// What it did.
-    pub kind: ActivityKind,
-    /// From when.
-    pub start: Time,
-    /// Until when.
-    pub end: Time,
+use crate::report::RowNames;
+
+rows! {
+    /// A time that a rank spent on one kind of activity.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct ActivityRow in RowNames<'n>, "activities" {
+        /// Number of its job.
+        job: u32 ["job" = |row, names| names.job(row.job)];
+        /// Rank in its job.
+        rank: u32 ["rank"];
+        /// Number of its host.
+        host: u32 ["host" = |row, names| names.host(row.host)];
+        /// Number of the stream in its rank.
+        stream: u8 ["stream"];
+        /// What it did.
+        kind: ActivityKind ["activity" = |row, _| row.kind.name()] wire kind_number => kind_of;
+        /// From when.
+        start: Time ["start_ns"];
+        /// Until when.
+        end: Time ["end_ns"];
+    }
 }
 
-/// A message, from its send to the end of its receive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TransferRow {
-    /// Number of its job.
-    pub job: u32,
-    /// The sending rank.
-    pub source: u32,
-    /// The receiving rank.
-    pub destination: u32,
-    /// MPI tag.
-    pub tag: u32,
-    /// MPI payload [B].
-    pub bytes: u64,
-    /// When it was sent.
-    pub start: Time,
-    /// When its receive was complete.
-    pub end: Time,
+rows! {
+    /// A message, from its send to the end of its receive.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct TransferRow in RowNames<'n>, "transfers" {
+        /// Number of its job.
+        job: u32 ["job" = |row, names| names.job(row.job)];
+        /// The sending rank.
+        source: u32 ["source"];
+        /// The receiving rank.
+        destination: u32 ["destination"];
+        /// MPI tag.
+        tag: u32 ["tag"];
+        /// MPI payload [B].
+        bytes: u64 ["bytes"];
+        /// When it was sent.
+        start: Time ["start_ns"];
+        /// When its receive was complete.
+        end: Time ["end_ns"];
+    }
+}
+
+fn kind_number(kind: &ActivityKind) -> u8 {
+    *kind as u8
+}
+
+fn kind_of(number: u8) -> ActivityKind {
+    ActivityKind::ALL[usize::from(number)]
 }
 
 /// One end of a message; equal messages in the order of time.

@@ -2,19 +2,15 @@
 
 use etherweave_engine::ShardTotals;
 use etherweave_engine::fingerprint::Fingerprint;
-use etherweave_engine::impaired_link::{ImpairedLink, LinkOutage};
-use etherweave_engine::losses::LostData;
-use etherweave_host::{ActivityLog, Endpoint, IterationRow, MessageEnd, ReceivedCounts, Role, SinkState};
+use etherweave_host::{ActivityLog, IterationRow, MessageEnd, Role};
 use etherweave_kernel::Processes;
 use etherweave_kernel::indices::PortIndex;
-use etherweave_primitives::{ChannelId, HostId, Priority, Time};
-use etherweave_switch::buffer::Group;
-use etherweave_topology::Node;
+use etherweave_primitives::{ChannelId, HostId};
 
 use super::activities::{ActivityRow, EndRow, transfers};
-use super::far::{FarEnds, FarPort};
+use super::far::FarEnds;
 use super::part::ReportPart;
-use super::{FailureRow, FlowRow, LosslessDrop, PortRow, Report, SleepRow, StreamRow, Totals};
+use super::{LosslessDrop, Report, Totals};
 use crate::run::Simulation;
 use crate::shard::Shard;
 
@@ -141,48 +137,6 @@ impl Simulation {
         ports
     }
 
-    fn ports(&self, far: &FarEnds) -> Vec<(ChannelId, PortRow)> {
-        let rows = |(shard, port): (&Shard, PortIndex)| {
-            let peer = far.port(self, shard.wires.id, port);
-            let rows = Priority::all().map(|priority| self.port_row(shard, port, &peer, priority));
-            rows.filter(PortRow::is_active).map(|row| (shard.wires.channels[port], row)).collect::<Vec<_>>()
-        };
-        self.all_ports().into_iter().flat_map(rows).collect()
-    }
-
-    fn port_row(&self, shard: &Shard, index: PortIndex, far: &FarPort, priority: Priority) -> PortRow {
-        let (node, number, peer) = self.port_names(shard.wires.channels[index]);
-        let channel = self.names.topology.channel(shard.wires.channels[index]);
-        let port = &shard.wires.ports[index];
-        let bit = priority.index();
-        let own = port.counters(bit);
-        let (rx_packets, rx_bytes) = far.sent[bit];
-        PortRow {
-            node,
-            port: number,
-            peer,
-            rate: channel.rate,
-            class: channel.class,
-            priority,
-            tx_packets: own.tx_packets,
-            tx_bytes: own.tx_bytes,
-            rx_packets,
-            rx_bytes,
-            tx_pauses: port.paused().tx_packets[bit],
-            rx_pauses: port.paused().rx_packets[bit],
-            tx_pause_duration: port.paused().tx_duration[bit],
-            rx_pause_duration: port.paused().duration[bit],
-            credit_wait_duration: shard.wires.credits.wait(index, bit),
-            drops_packets: own.drops,
-            drops_bytes: own.drop_bytes,
-            rx_out_of_buffer: out_of_buffer(shard, index, priority),
-            fcs_errors: port.fcs_errors()[bit].into(),
-            fcs_errors_pause: port.paused().fcs_errors[bit],
-            ecn_marked_packets: own.marks,
-            occupancy_bytes_max: occupancy(shard, index, priority),
-        }
-    }
-
     pub(super) fn port_names(&self, channel: ChannelId) -> (String, u16, String) {
         let topology = &self.names.topology;
         let ends = topology.channel(channel);
@@ -191,199 +145,5 @@ impl Simulation {
 
     pub(super) fn host_name(&self, host: u32) -> String {
         self.names.topology.host_name(HostId::new(host)).to_owned()
-    }
-
-    fn streams(&self) -> Vec<(u32, StreamRow)> {
-        let mut rows: Vec<(u32, StreamRow)> = Vec::new();
-        for shard in &self.shards {
-            for thread in &shard.hosts.processors.threads {
-                if let Role::Sink(sink) = &thread.role {
-                    rows.push((thread.job, self.stream_row(shard, thread.job, sink)));
-                }
-            }
-        }
-        rows
-    }
-
-    fn stream_row(&self, shard: &Shard, job: u32, sink: &SinkState) -> StreamRow {
-        let Endpoint { hosts: (destination, source), intake, warm_up_intake, .. } =
-            shard.hosts.nics.endpoints[sink.endpoint];
-        let is_whole = sink.total == Some(intake.bytes);
-        StreamRow {
-            job: self.names.jobs[job as usize].clone(),
-            source_host: self.host_name(source),
-            destination_host: self.host_name(destination),
-            stream: sink.stream,
-            messages: intake.bytes / sink.bytes,
-            bytes: intake.bytes - warm_up_intake
-                + shard.hosts.nics.fluid_partly_come(&shard.wires, sink.endpoint, self.end),
-            start: sink.start,
-            measured: sink.start.max(shard.wires.constants.warm_up),
-            // One that would start later has no time yet.
-            end: if is_whole { intake.last } else { self.end.max(sink.start) },
-        }
-    }
-
-    fn flows(&self, far: &FarEnds) -> Vec<((u32, u32), FlowRow)> {
-        let rows = |shard: &Shard| {
-            let row = |(index, end)| (end, self.flow_row(end, far.received(self, shard.wires.id, index)));
-            let rows = shard.hosts.nics.endpoints.entries().map(row).filter(|(_, row)| row.packets > 0);
-            rows.map(|(end, row)| (end.hosts, row)).collect::<Vec<_>>()
-        };
-        self.shards.iter().flat_map(rows).collect()
-    }
-
-    fn flow_row(&self, end: &Endpoint, received: ReceivedCounts) -> FlowRow {
-        let (source_host, destination_host) = (self.host_name(end.hosts.0), self.host_name(end.hosts.1));
-        let sent = end.protocol.sent();
-        FlowRow {
-            source_host,
-            destination_host,
-            transport: end.protocol.name(),
-            bytes: sent.bytes,
-            packets: sent.packets,
-            retransmissions: sent.retransmissions,
-            timeouts: sent.timeouts,
-            out_of_order: received.out_of_order,
-            naks: received.naks,
-            recovered: received.resent_last,
-        }
-    }
-
-    fn failures(&self) -> Vec<(ChannelId, FailureRow)> {
-        let rows = |shard: &Shard, link: &ImpairedLink| {
-            let channel = shard.wires.channels[link.port];
-            let (node, port, peer) = self.port_names(channel);
-            let row = move |outage: &LinkOutage| FailureRow {
-                node: node.clone(),
-                port,
-                peer: peer.clone(),
-                from: outage.from,
-                until: (outage.until < Time::MAX).then_some(outage.until),
-                packets_lost: outage.packets,
-                bytes_lost: outage.bytes,
-                last_loss: outage.last_loss,
-                connections: 0,
-                recovered: None,
-            };
-            link.outages.iter().map(|outage| (channel, row(outage))).collect::<Vec<_>>()
-        };
-        let links =
-            self.shards.iter().flat_map(|shard| shard.wires.impaired_links.iter().map(move |link| (shard, link)));
-        links.flat_map(|(shard, link)| rows(shard, link)).collect()
-    }
-
-    fn sleeps(&self) -> Vec<(ChannelId, SleepRow)> {
-        let row = |shard: &Shard, link: &ImpairedLink| {
-            let channel = shard.wires.channels[link.port];
-            let (node, port, peer) = self.port_names(channel);
-            let sleep = link.sleep.as_ref()?;
-            let (wakes, asleep, waited) = (sleep.wakes, sleep.asleep_until(self.end), sleep.waited);
-            Some((channel, SleepRow { node, port, peer, wakes, asleep, waited }))
-        };
-        let links =
-            self.shards.iter().flat_map(|shard| shard.wires.impaired_links.iter().map(move |link| (shard, link)));
-        links.filter_map(|(shard, link)| row(shard, link)).collect()
-    }
-
-    /// What failing links have lost.
-    fn losses(&self) -> Vec<((ChannelId, Time), LostData)> {
-        let links =
-            self.shards.iter().flat_map(|shard| shard.wires.impaired_links.iter().map(move |link| (shard, link)));
-        let outages =
-            links.flat_map(|(shard, link)| link.outages.iter().map(|outage| (shard.wires.channels[link.port], outage)));
-        outages
-            .flat_map(|(channel, outage)| outage.losses.iter().map(move |&lost| ((channel, outage.from), lost)))
-            .collect()
-    }
-
-    /// What of each sender has reached its receiver, where links fail.
-    fn received(&self) -> Vec<(u32, u64)> {
-        let ends = self
-            .shards
-            .iter()
-            .filter(|shard| shard.wires.constants.notes_losses)
-            .flat_map(|shard| &shard.hosts.nics.endpoints);
-        ends.map(|end| (end.number ^ 1, end.intake.bytes)).collect()
-    }
-
-    /// Losses of switches in lossless priorities.
-    fn switch_drops(&self, far: &FarEnds) -> Vec<(ChannelId, LosslessDrop)> {
-        let drops = |(shard, port): (&Shard, PortIndex)| {
-            let (node, number, peer) = self.port_names(shard.wires.channels[port]);
-            let pauses_damaged = far.port(self, shard.wires.id, port).pauses_damaged;
-            let groups = shard.switches.groups[shard.wires.constants.groups(port)].iter();
-            let lost = groups
-                .zip(shard.wires.constants.pause_mask_of_group)
-                .filter(|(group, mask)| *mask != 0 && group.lost > 0);
-            let row = move |(group, priorities): (&Group, u8)| LosslessDrop {
-                node: node.clone(),
-                port: number,
-                peer: peer.clone(),
-                priorities,
-                packets: u64::from(group.lost),
-                bytes: group.lost_bytes,
-                pauses_damaged,
-                out_of_ring: 0,
-            };
-            lost.map(|lost| (shard.wires.channels[port], row(lost))).collect::<Vec<_>>()
-        };
-        self.all_ports().into_iter().flat_map(drops).collect()
-    }
-
-    /// Losses of NICs in lossless priorities.
-    fn nic_drops(&self, far: &FarEnds) -> Vec<(ChannelId, LosslessDrop)> {
-        let mut drops = Vec::new();
-        for (shard, port) in self.all_ports() {
-            let is_host = matches!(self.names.topology.channel(shard.wires.channels[port]).from.node, Node::Host(_));
-            for priority in
-                Priority::all().filter(|priority| shard.wires.constants.nic_pause_mask & 1 << priority.get() != 0)
-            {
-                let counters = shard.wires.ports[port].counters(priority.index());
-                if is_host && counters.drops > 0 {
-                    let (node, number, peer) = self.port_names(shard.wires.channels[port]);
-                    let (packets, bytes) = (counters.drops, counters.drop_bytes);
-                    let row = LosslessDrop {
-                        node,
-                        port: number,
-                        peer,
-                        priorities: 1 << priority.get(),
-                        packets,
-                        bytes,
-                        pauses_damaged: far.port(self, shard.wires.id, port).pauses_damaged,
-                        out_of_ring: out_of_buffer(shard, port, priority),
-                    };
-                    drops.push((shard.wires.channels[port], row));
-                }
-            }
-        }
-        drops
-    }
-}
-
-impl PortRow {
-    fn is_active(&self) -> bool {
-        let pauses = self.tx_pauses.total() + self.rx_pauses.total();
-        [self.tx_packets, self.rx_packets, pauses, self.drops_packets].iter().any(|&count| count > 0)
-    }
-}
-
-fn out_of_buffer(shard: &Shard, index: PortIndex, priority: Priority) -> u64 {
-    let host = shard.wires.host_of_port(index);
-    host.map_or(0, |host| shard.hosts.nics.hosts[host].nic.out_of_buffer[priority.index()].into())
-}
-
-fn occupancy(shard: &Shard, index: PortIndex, priority: Priority) -> u64 {
-    match shard.wires.host_of_port(index) {
-        Some(host) => {
-            let nic = &shard.hosts.nics.hosts[host].nic;
-            shard.hosts.nics.times.rate.bytes_in(nic.backlog_max).get()
-        }
-        None if shard.switches.crossbars.are_used() => {
-            shard.switches.crossbars.queued(index, priority.index()).1.into()
-        }
-        None => {
-            u64::from(shard.wires.ports[index].queue(shard.wires.constants.scheduler.class(priority.get())).bytes_max)
-        }
     }
 }

@@ -3,23 +3,33 @@
 mod activities;
 mod collect;
 mod deadlock;
+mod drops;
+mod failures;
 mod far;
+mod flows;
 mod left_out;
 mod part;
+mod ports;
 mod samples;
+mod sleeps;
+mod streams;
 mod waits;
-
-use etherweave_primitives::{BitRate, Duration, Priority, Time};
-use etherweave_topology::{LinkClass, Topology};
 
 use etherweave_engine::capture::Capture;
 use etherweave_engine::fingerprint::Fingerprint;
-use etherweave_engine::paused::PauseCounters;
 use etherweave_host::IterationRow;
+use etherweave_primitives::{HostId, Time};
+use etherweave_topology::Topology;
 
 pub use activities::{ActivityRow, TransferRow};
+pub use drops::LosslessDrop;
+pub use failures::FailureRow;
+pub use flows::FlowRow;
 pub use left_out::LeftOut;
+pub use ports::PortRow;
 pub use samples::{FlowSampleRow, PortSampleRow, SampledFlowName, SampledPortName, Samples};
+pub use sleeps::SleepRow;
+pub use streams::StreamRow;
 
 /// Names for rows.
 pub(crate) struct ReportNames {
@@ -31,175 +41,25 @@ pub(crate) struct ReportNames {
     pub observes_ranks: bool,
 }
 
-/// Counters of one port and priority.
-#[derive(Clone, PartialEq, Debug)]
-pub struct PortRow {
-    /// The switch or host of the port.
-    pub node: String,
-    /// Number of the port on its node.
-    pub port: u16,
-    /// The node at the other end.
-    pub peer: String,
-    /// Rate of the channel that the port sends into.
-    pub rate: BitRate,
-    /// What the link is for.
-    pub class: LinkClass,
-    /// 802.1Q priority.
-    pub priority: Priority,
-    /// Packets sent.
-    pub tx_packets: u64,
-    /// Bytes sent, with preamble and gap.
-    pub tx_bytes: u64,
-    /// Packets that the peer has sent here.
-    pub rx_packets: u64,
-    /// Bytes that the peer has sent here, with preamble and gap.
-    pub rx_bytes: u64,
-    /// Pause frames sent that name the priority. A switch sends them because an ingress buffer fills, a NIC because its
-    /// receive buffer does.
-    pub tx_pauses: PauseCounters,
-    /// Pause frames received that name the priority.
-    pub rx_pauses: PauseCounters,
-    /// How long this port held its peer paused.
-    pub tx_pause_duration: Duration,
-    /// How long this port was paused.
-    pub rx_pause_duration: Duration,
-    /// How long the first packet of the priority lacked credits.
-    pub credit_wait_duration: Duration,
-    /// Packets lost: by a switch on their path to this port, by a NIC when they arrive.
-    pub drops_packets: u64,
-    /// Bytes lost.
-    pub drops_bytes: u64,
-    /// Of the packets lost, those that found no buffer in the ring of their receive queue.
-    pub rx_out_of_buffer: u64,
-    /// Packets received with a wrong frame check sequence, from a degraded link; at a host also those that were damaged
-    /// before a cut-through switch.
-    pub fcs_errors: u64,
-    /// Pause frames received with a wrong frame check sequence that named the priority.
-    pub fcs_errors_pause: u64,
-    /// Packets marked by ECN on their way out by this port.
-    pub ecn_marked_packets: u64,
-    /// Most that ever waited in the queue of the priority's traffic class; of a NIC: in its receive buffer
-    /// [B].
-    pub occupancy_bytes_max: u64,
+/// Names of jobs and hosts, which rows have numbers of.
+#[derive(Clone, Copy, Debug)]
+pub struct RowNames<'n> {
+    /// Of jobs, by number.
+    pub jobs: &'n [String],
+    /// What has the hosts.
+    pub topology: &'n Topology,
 }
 
-/// A stream, measured at its receiver.
-#[derive(Clone, PartialEq, Debug)]
-pub struct StreamRow {
-    /// Job.
-    pub job: String,
-    /// Sender.
-    pub source_host: String,
-    /// Receiver.
-    pub destination_host: String,
-    /// Number in its job.
-    pub stream: u32,
-    /// Whole messages received.
-    pub messages: u64,
-    /// Bytes received, from the end of the warm-up on.
-    pub bytes: u64,
-    /// Start of the job.
-    pub start: Time,
-    /// End of the warm-up, or start of the job if that is later: rates count from here on.
-    pub measured: Time,
-    /// Last byte of a whole stream; end of the run for an endless one.
-    pub end: Time,
-}
-
-impl StreamRow {
-    /// Payload per time after the warm-up [Gb/s]; 0 when nothing was measured.
-    pub fn goodput_gbps(&self) -> f64 {
-        let span = self.end.since(self.measured.min(self.end));
-        if span.is_zero() { 0.0 } else { self.bytes as f64 * 8.0 / span.as_ns_f64() }
+impl RowNames<'_> {
+    /// The name of a job.
+    pub fn job(&self, number: u32) -> String {
+        self.jobs[number as usize].clone()
     }
-}
 
-/// One direction of a connection.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FlowRow {
-    /// Sender.
-    pub source_host: String,
-    /// Receiver.
-    pub destination_host: String,
-    /// "roce" or "tcp".
-    pub transport: &'static str,
-    /// Bytes acknowledged.
-    pub bytes: u64,
-    /// Data packets sent, again included.
-    pub packets: u64,
-    /// Data packets (RoCE) or segments (TCP) sent again.
-    pub retransmissions: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-    /// Data packets (RoCE) or segments (TCP) that arrived before one that was sent before them.
-    pub out_of_order: u64,
-    /// Negative acknowledgements that the receiver sent (RoCE).
-    pub naks: u64,
-    /// When the receiver last took a packet that was sent again: losses are made good by then. 0 if none was.
-    pub recovered: Time,
-}
-
-/// A time for which a link is down, in one direction.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FailureRow {
-    /// The node that sends.
-    pub node: String,
-    /// Its port.
-    pub port: u16,
-    /// The node at the other end.
-    pub peer: String,
-    /// When the link fails.
-    pub from: Time,
-    /// When it returns, if it does.
-    pub until: Option<Time>,
-    /// Packets that it has lost.
-    pub packets_lost: u64,
-    /// Packets that it has lost [B on the wire].
-    pub bytes_lost: u64,
-    /// When the last of them was sent.
-    pub last_loss: Option<Time>,
-    /// Directions of connections that had to send data again.
-    pub connections: u64,
-    /// When the last of it had arrived again, if all had.
-    pub recovered: Option<Time>,
-}
-
-/// A port whose transmitter sleeps between frames.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SleepRow {
-    /// The switch or host of the port.
-    pub node: String,
-    /// Number of the port on its node.
-    pub port: u16,
-    /// The node at the other end.
-    pub peer: String,
-    /// How often it was woken.
-    pub wakes: u64,
-    /// How long it was asleep.
-    pub asleep: Duration,
-    /// How long frames waited for it, summed over frames.
-    pub waited: Duration,
-}
-
-/// Packets lost in a priority that flow control protects.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LosslessDrop {
-    /// The node that lost them.
-    pub node: String,
-    /// Their ingress port.
-    pub port: u16,
-    /// The node that sent them.
-    pub peer: String,
-    /// Priorities of the group, a bit each.
-    pub priorities: u8,
-    /// How many.
-    pub packets: u64,
-    /// How much [B].
-    pub bytes: u64,
-    /// Pause frames from here that a degraded link has damaged.
-    pub pauses_damaged: u64,
-    /// Packets among these that found no buffer in the ring of their receive queue.
-    pub out_of_ring: u64,
+    /// The name of a host.
+    pub fn host(&self, number: u32) -> String {
+        self.topology.host_name(HostId::new(number)).to_owned()
+    }
 }
 
 /// Sums over the run.

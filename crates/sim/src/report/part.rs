@@ -3,10 +3,10 @@
 use etherweave_engine::ShardTotals;
 use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_engine::losses::{Arrivals, LostData, Recovery, ResentData};
-use etherweave_host::{ActivityKind, IterationRow, Protocol};
+use etherweave_host::IterationRow;
 use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::{ChannelId, Time};
-use etherweave_topology::{LinkClass, Topology};
+use etherweave_topology::Topology;
 
 use super::activities::{ActivityRow, EndRow};
 use super::{FailureRow, FlowRow, LosslessDrop, PortRow, SleepRow, StreamRow};
@@ -112,43 +112,5 @@ wire! {
         totals, packets_max, fingerprint, iterations, activities, sent, arrived, ports, streams, flows, failures,
         sleeps, losses, resent, received, switch_drops, nic_drops
     }
-    ActivityRow { job, rank, host, stream, start, end; kind: kind_number => kind_of }
     EndRow { job, source, destination, tag, bytes, at }
-    StreamRow { job, source_host, destination_host, stream, messages, bytes, start, measured, end }
-    FailureRow { node, port, peer, from, until, packets_lost, bytes_lost, last_loss, connections, recovered }
-    SleepRow { node, port, peer, wakes, asleep, waited }
-    LosslessDrop { node, port, peer, priorities, packets, bytes, pauses_damaged, out_of_ring }
-    PortRow {
-        node, port, peer, rate, priority, tx_packets, tx_bytes, rx_packets, rx_bytes, tx_pauses, rx_pauses,
-        tx_pause_duration, rx_pause_duration, credit_wait_duration, drops_packets, drops_bytes, rx_out_of_buffer,
-        fcs_errors, fcs_errors_pause, ecn_marked_packets, occupancy_bytes_max; class: class_number => class_of
-    }
-    FlowRow {
-        source_host, destination_host, bytes, packets, retransmissions, timeouts, out_of_order, naks, recovered;
-        transport: transport_name => transport_of
-    }
-}
-
-fn kind_number(kind: &ActivityKind) -> u8 {
-    *kind as u8
-}
-
-fn kind_of(number: u8) -> ActivityKind {
-    ActivityKind::ALL[usize::from(number)]
-}
-
-fn class_number(class: &LinkClass) -> u8 {
-    *class as u8
-}
-
-fn class_of(number: u8) -> LinkClass {
-    LinkClass::ALL[usize::from(number)]
-}
-
-fn transport_name(transport: &&'static str) -> String {
-    (*transport).to_owned()
-}
-
-fn transport_of(name: String) -> &'static str {
-    Protocol::NAMES.into_iter().find(|known| *known == name).expect("what is read was written")
 }

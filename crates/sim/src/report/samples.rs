@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use etherweave_kernel::Processes;
+use etherweave_kernel::{Processes, rows};
 use etherweave_primitives::{BitRate, ChannelId, Duration, Priority, Time};
 
 use crate::run::Simulation;
@@ -34,54 +34,67 @@ pub struct SampledFlowName {
     pub flow: u32,
 }
 
-/// A port and priority in one period.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PortSampleRow {
-    /// End of the period, when queues were sampled.
-    pub time: Time,
-    /// Length of the period: that of the last one may be shorter.
-    pub duration: Duration,
-    /// Which of [`Samples::port_names`].
-    pub port: u32,
-    /// Waiting in the queue of the priority's traffic class; of a NIC: in its receive buffer [B].
-    pub occupancy_bytes: u64,
-    /// Bytes whose packets began to be sent in the period, with preamble and gap.
-    pub tx_bytes: u64,
-    /// Time for which the port was paused.
-    pub rx_pause_duration: Duration,
-    /// Time for which the port held its peer paused.
-    pub tx_pause_duration: Duration,
-    /// Time for which the first packet of the priority lacked credits.
-    pub credit_wait_duration: Duration,
-    /// Packets marked by ECN when they were queued for this port.
-    pub ecn_marked_packets: u64,
-    /// Packets lost: by a switch on their path to this port, by a NIC when they arrive.
-    pub drops_packets: u64,
+rows! {
+    /// A port and priority in one period.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct PortSampleRow in Samples, "port_samples" {
+        /// End of the period, when queues were sampled.
+        time: Time ["time_ns"];
+        /// Length of the period: that of the last one may be shorter.
+        duration: Duration ["duration_ns"];
+        /// Which of [`Samples::port_names`].
+        port: u32 [
+            "node" = |row, samples| samples.port_names[row.port as usize].node.clone(),
+            "port" = |row, samples| samples.port_names[row.port as usize].port,
+            "peer" = |row, samples| samples.port_names[row.port as usize].peer.clone(),
+            "priority" = |row, samples| samples.port_names[row.port as usize].priority
+        ];
+        /// Waiting in the queue of the priority's traffic class; of a NIC: in its receive buffer [B].
+        occupancy_bytes: u64 ["occupancy_bytes"];
+        /// Bytes whose packets began to be sent in the period, with preamble and gap.
+        tx_bytes: u64 ["tx_bytes", "throughput_gbps" = |row, _| gbps(row.tx_bytes, row.duration)];
+        /// Time for which the port was paused.
+        rx_pause_duration: Duration ["rx_pause_duration_ns"];
+        /// Time for which the port held its peer paused.
+        tx_pause_duration: Duration ["tx_pause_duration_ns"];
+        /// Time for which the first packet of the priority lacked credits.
+        credit_wait_duration: Duration ["credit_wait_duration_ns"];
+        /// Packets marked by ECN when they were queued for this port.
+        ecn_marked_packets: u64 ["ecn_marked_packets"];
+        /// Packets lost: by a switch on their path to this port, by a NIC when they arrive.
+        drops_packets: u64 ["drops_packets"];
+    }
 }
 
-/// A flow in one period, as its source knows it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FlowSampleRow {
-    /// End of the period, when window and rate were sampled.
-    pub time: Time,
-    /// Length of the period: that of the last one may be shorter.
-    pub duration: Duration,
-    /// Which of [`Samples::flow_names`].
-    pub flow: u32,
-    /// Bytes acknowledged in the period.
-    pub bytes: u64,
-    /// Congestion window (TCP), or the window of the transport [B].
-    pub window_bytes: u64,
-    /// In the network, as far as the source knows [B].
-    pub in_flight_bytes: u64,
-    /// Rate of the rate limiter (DCQCN), if there is one.
-    pub rate: Option<BitRate>,
-    /// Data packets sent in the period, again included.
-    pub packets: u64,
-    /// Data packets (RoCE) or segments (TCP) sent again in the period.
-    pub retransmissions: u64,
-    /// Expiries of the retransmission timer in the period.
-    pub timeouts: u64,
+rows! {
+    /// A flow in one period, as its source knows it.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct FlowSampleRow in Samples, "flow_samples" {
+        /// End of the period, when window and rate were sampled.
+        time: Time ["time_ns"];
+        /// Length of the period: that of the last one may be shorter.
+        duration: Duration ["duration_ns"];
+        /// Which of [`Samples::flow_names`].
+        flow: u32 [
+            "source_host" = |row, samples| samples.flow_names[row.flow as usize].source_host.clone(),
+            "destination_host" = |row, samples| samples.flow_names[row.flow as usize].destination_host.clone(),
+            "flow" = |row, samples| samples.flow_names[row.flow as usize].flow
+        ];
+        /// Bytes acknowledged in the period.
+        bytes: u64 ["bytes", "goodput_gbps" = |row, _| gbps(row.bytes, row.duration)];
+        /// Congestion window (TCP), or the window of the transport [B].
+        window_bytes: u64 ["window_bytes"];
+        /// In the network, as far as the source knows [B].
+        in_flight_bytes: u64 ["in_flight_bytes"];
+        /// Rate of the rate limiter (DCQCN), if there is one.
+        rate: Option<BitRate> ["rate_gbps"];
+        /// Data packets sent in the period, again included.
+        packets: u64 ["packets"];
+        /// Data packets (RoCE) or segments (TCP) sent again in the period.
+        retransmissions: u64 ["retransmissions"];
+        /// Expiries of the retransmission timer in the period.
+        timeouts: u64 ["timeouts"];
+    }
 }
 
 /// Time series of ports and flows.
@@ -95,6 +108,10 @@ pub struct Samples {
     pub flow_names: Vec<SampledFlowName>,
     /// By time, then in the order of names.
     pub flows: Vec<FlowSampleRow>,
+}
+
+fn gbps(bytes: u64, span: Duration) -> f64 {
+    bytes as f64 * 8.0 / span.as_ns_f64()
 }
 
 /// A series: which shard's, and which column of its rows.

@@ -1,0 +1,72 @@
+//! Directions of connections.
+
+use etherweave_host::{Endpoint, Protocol, ReceivedCounts};
+use etherweave_kernel::rows;
+use etherweave_primitives::Time;
+
+use super::far::FarEnds;
+use crate::run::Simulation;
+use crate::shard::Shard;
+
+rows! {
+    /// One direction of a connection.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct FlowRow in (), "flows" {
+        /// Sender.
+        source_host: String ["source_host"];
+        /// Receiver.
+        destination_host: String ["destination_host"];
+        /// "roce" or "tcp".
+        transport: &'static str ["transport"] wire transport_name => transport_of;
+        /// Bytes acknowledged.
+        bytes: u64 ["bytes"];
+        /// Data packets sent, again included.
+        packets: u64 ["packets"];
+        /// Data packets (RoCE) or segments (TCP) sent again.
+        retransmissions: u64 ["retransmissions"];
+        /// Expiries of the retransmission timer.
+        timeouts: u64 ["timeouts"];
+        /// Data packets (RoCE) or segments (TCP) that arrived before one that was sent before them.
+        out_of_order: u64 ["out_of_order"];
+        /// Negative acknowledgements that the receiver sent (RoCE).
+        naks: u64 ["naks"];
+        /// When the receiver last took a packet that was sent again: losses are made good by then. 0 if none was.
+        recovered: Time ["recovered_ns"];
+    }
+}
+
+impl Simulation {
+    pub(super) fn flows(&self, far: &FarEnds) -> Vec<((u32, u32), FlowRow)> {
+        let rows = |shard: &Shard| {
+            let row = |(index, end)| (end, self.flow_row(end, far.received(self, shard.wires.id, index)));
+            let rows = shard.hosts.nics.endpoints.entries().map(row).filter(|(_, row)| row.packets > 0);
+            rows.map(|(end, row)| (end.hosts, row)).collect::<Vec<_>>()
+        };
+        self.shards.iter().flat_map(rows).collect()
+    }
+
+    fn flow_row(&self, end: &Endpoint, received: ReceivedCounts) -> FlowRow {
+        let (source_host, destination_host) = (self.host_name(end.hosts.0), self.host_name(end.hosts.1));
+        let sent = end.protocol.sent();
+        FlowRow {
+            source_host,
+            destination_host,
+            transport: end.protocol.name(),
+            bytes: sent.bytes,
+            packets: sent.packets,
+            retransmissions: sent.retransmissions,
+            timeouts: sent.timeouts,
+            out_of_order: received.out_of_order,
+            naks: received.naks,
+            recovered: received.resent_last,
+        }
+    }
+}
+
+fn transport_name(transport: &&'static str) -> String {
+    (*transport).to_owned()
+}
+
+fn transport_of(name: String) -> &'static str {
+    Protocol::NAMES.into_iter().find(|known| *known == name).expect("what is read was written")
+}
