@@ -157,6 +157,12 @@ impl EventKey {
         KINDS[(self.0 >> 24 & 0x1f) as usize]
     }
 
+    /// Whether it is of a kind: a comparison of one byte, where [`EventKey::kind`] reads a table.
+    #[inline(always)]
+    pub fn is(self, kind: Kind) -> bool {
+        (self.0 >> 24) as u8 == kind as u8
+    }
+
     /// Which of several.
     pub fn index(self) -> u32 {
         (self.0 & 0xff_ffff) as u32

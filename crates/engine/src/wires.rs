@@ -240,12 +240,12 @@ impl Wires {
         egress: impl FnOnce(&[PortIndex], &Packet) -> PortIndex,
     ) {
         let packet = &self.packets[handle];
-        let hint = match key.kind() {
-            Kind::Arrive if self.constants.packet_routing.is_none() => {
-                PrefetchHint::egress(egress(&self.constants.routes, packet), packet.priority)
-            }
-            Kind::Deliver | Kind::Announce => PrefetchHint::endpoint(packet.endpoint, packet.kind == PacketKind::Data),
-            _ => PrefetchHint::default(),
+        let hint = if key.is(Kind::Arrive) && self.constants.packet_routing.is_none() {
+            PrefetchHint::egress(egress(&self.constants.routes, packet), packet.priority)
+        } else if key.is(Kind::Deliver) || key.is(Kind::Announce) {
+            PrefetchHint::endpoint(packet.endpoint, packet.kind == PacketKind::Data)
+        } else {
+            PrefetchHint::default()
         };
         self.queue.push(Event { time, key, bits: handle.get(), hint });
     }

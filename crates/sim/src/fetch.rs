@@ -17,21 +17,22 @@ use etherweave_switch::{Switch, Switches};
 /// is found there, and what is found there in turn. Changes nothing; see `docs/models/engine.md` for what it gains.
 pub(super) fn fetch(wires: &Wires, switches: &Switches, hosts: &Hosts) {
     let [near, far] = wires.queue.next_buckets();
-    far.flatten().for_each(|event| fetch_first(wires, switches, hosts, event));
-    near.flatten().for_each(|event| fetch_second(wires, switches, hosts, event));
+    // Chunk by chunk, for `flatten` asks twice whether there is another.
+    far.for_each(|chunk| chunk.iter().for_each(|event| fetch_first(wires, switches, hosts, event)));
+    near.for_each(|chunk| chunk.iter().for_each(|event| fetch_second(wires, switches, hosts, event)));
     wires.queue.bucket().iter().for_each(|event| fetch_third(wires, switches, hosts, event));
 }
 
 #[inline(always)]
 fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event) {
     let place = event.key.place();
+    if event.key.is(Kind::Arrive) {
+        let (egress, priority) = event.hint.as_egress();
+        wires.packets.prefetch(event.packet());
+        prefetch(&wires.ports, egress.place(), size_of::<Port>());
+        return fetch_group(switches, wires, place, priority);
+    }
     match event.key.kind() {
-        Kind::Arrive => {
-            let (egress, priority) = event.hint.as_egress();
-            wires.packets.prefetch(event.packet());
-            prefetch(&wires.ports, egress.place(), size_of::<Port>());
-            fetch_group(switches, wires, place, priority);
-        }
         Kind::Deliver => {
             wires.packets.prefetch(event.packet());
             prefetch(&wires.ports, place.place(), size_of::<Port>());
@@ -62,16 +63,16 @@ fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event)
 
 #[inline(always)]
 fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event) {
-    match event.key.kind() {
-        Kind::Arrive => {
-            let (egress, _) = event.hint.as_egress();
-            let port = &wires.ports[egress];
-            wires.packets.prefetch(port.ends_of_queue().1);
-            if let Owner::Switch(switch) = port.owner {
-                prefetch(&switches.switches, switch.place(), size_of::<Switch>());
-            }
-            fetch_route(wires, event.packet(), 1);
+    if event.key.is(Kind::Arrive) {
+        let (egress, _) = event.hint.as_egress();
+        let port = &wires.ports[egress];
+        wires.packets.prefetch(port.ends_of_queue().1);
+        if let Owner::Switch(switch) = port.owner {
+            prefetch(&switches.switches, switch.place(), size_of::<Switch>());
         }
+        return fetch_route(wires, event.packet(), 1);
+    }
+    match event.key.kind() {
         Kind::Deliver => fetch_host(&hosts.nics, wires, event.key.place()),
         Kind::TransmitterFree => {
             let place = event.key.place();
@@ -92,20 +93,18 @@ fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event
 
 #[inline(always)]
 fn fetch_third(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event) {
-    match event.key.kind() {
-        Kind::TransmitterFree => {
-            let port = &wires.ports[event.key.place()];
-            let first = port.ends_of_queue().0;
-            fetch_route(wires, first, 0);
-            if let Some(packet) = wires.packets.get(first) {
-                fetch_group(switches, wires, packet.ingress, packet.priority);
-            }
-            if let Owner::Host(host) = port.owner {
-                fetch_endpoint(&hosts.nics, hosts.nics.hosts[host].first_ready(), lines::REQUESTER);
-            }
+    if event.key.is(Kind::TransmitterFree) {
+        let port = &wires.ports[event.key.place()];
+        let first = port.ends_of_queue().0;
+        fetch_route(wires, first, 0);
+        if let Some(packet) = wires.packets.get(first) {
+            fetch_group(switches, wires, packet.ingress, packet.priority);
         }
-        Kind::ThreadDone => hosts.processors.threads[ThreadIndex::new(event.key.index())].prefetch_next(),
-        _ => {}
+        if let Owner::Host(host) = port.owner {
+            fetch_endpoint(&hosts.nics, hosts.nics.hosts[host].first_ready(), lines::REQUESTER);
+        }
+    } else if event.key.is(Kind::ThreadDone) {
+        hosts.processors.threads[ThreadIndex::new(event.key.index())].prefetch_next();
     }
 }
 

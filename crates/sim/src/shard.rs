@@ -85,10 +85,12 @@ impl Shard {
     /// The two kinds that every packet-hop needs stay in the loop; the others are calls.
     #[inline(always)]
     fn dispatch(&mut self, event: Event) {
-        match event.key.kind() {
-            Kind::Arrive => self.arrive(event.key.place(), event),
-            Kind::TransmitterFree => self.transmitter_free(event.key.place()),
-            _ => self.dispatch_other(event),
+        if event.key.is(Kind::Arrive) {
+            self.arrive(event.key.place(), event);
+        } else if event.key.is(Kind::TransmitterFree) {
+            self.transmitter_free(event.key.place());
+        } else {
+            self.dispatch_other(event);
         }
     }
 
