@@ -366,6 +366,7 @@ class DesignSpec(Table):
                 "adaptive_up",
                 "global_load_balancing",
                 "shortest_path",
+                "disjoint_trees",
                 "minimal_tables",
                 "conditional_tables",
             ]
@@ -394,6 +395,7 @@ class DesignSpec(Table):
                 "adaptive_up",
                 "global_load_balancing",
                 "shortest_path",
+                "disjoint_trees",
                 "minimal_tables",
                 "conditional_tables",
             ]
@@ -1049,6 +1051,7 @@ class OpenLoopSpec(Table):
                 "adaptive_up",
                 "global_load_balancing",
                 "shortest_path",
+                "disjoint_trees",
                 "minimal_tables",
                 "conditional_tables",
             ]
@@ -1076,6 +1079,7 @@ class OpenLoopSpec(Table):
                 "adaptive_up",
                 "global_load_balancing",
                 "shortest_path",
+                "disjoint_trees",
                 "minimal_tables",
                 "conditional_tables",
             ]
@@ -1683,6 +1687,7 @@ class ScenarioKeys:
             "minimal_tables",
             "conditional_tables",
         ],
+            "disjoint_trees",
         Literal[
             "up_down",
             "up_star_down_star",
@@ -1708,6 +1713,7 @@ class ScenarioKeys:
             "minimal_tables",
             "conditional_tables",
         ],
+            "disjoint_trees",
     ]
     run: Key[RunSpec, RunSpec | Keys]
     seed: Key[int, int]

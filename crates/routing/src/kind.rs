@@ -22,6 +22,7 @@ mod controller;
 mod dimension_adaptive;
 mod dimension_order;
 mod dimension_valiant;
+mod disjoint_trees;
 mod dragonfly_minimal;
 mod dragonfly_non_minimal;
 mod dragonfly_shares;
@@ -52,6 +53,7 @@ pub use butterfly_dimension_adaptive::ButterflyDimensionAdaptive;
 pub use butterfly_dimension_order::ButterflyDimensionOrder;
 pub use conditional::Conditional;
 pub use controller::{Controller, ControllerParams, MeasurementParams};
+pub use disjoint_trees::DisjointTrees;
 pub use global_load_balancing::{ClosNeighbours, GlobalLoadBalancing};
 pub use grid_adaptive_minimal::{GridAdaptiveMinimal, LowGridPlan};
 pub use grid_dimension_order::GridDimensionOrder;
@@ -299,6 +301,9 @@ routings! {
     /// Any shortest path: a path for every flow, on one priority, which may deadlock; decided for every packet, a
     /// priority for each hop, and tables that are computed anew after links have failed or returned.
     ShortestPath = "shortest_path", plan shortest_path by flow, packets [ShortestPath => |routing| routing];
+    /// By one of several spanning trees without a common cable, as TCP-Bolt does, a tree for every flow; one priority
+    /// keeps any fabric from a deadlock.
+    DisjointTrees = "disjoint_trees", packets in order [DisjointTrees => |trees| trees];
     /// Minimal paths by the flow tables that would be deployed.
     MinimalTables = "minimal_tables", packets in order [MinimalTableRouting => |tables| tables.0];
     /// Flow tables with rules that a paused port deactivates, and alternatives.
