@@ -1498,12 +1498,15 @@ class TablesSpec(Table):
         Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"] | None,
         Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"],
     ]
+    group_coordinates: Key[int | None, int]
     peers: Key[int | None, int]
     plan: Key[
         Literal["flat", "per_switch", "per_group", "coordinates"] | None,
         Literal["flat", "per_switch", "per_group", "coordinates"],
     ]
-    share_by_source: Key[bool | None, bool]
+    share_by: Key[
+        Literal["hash", "source", "destination"] | None, Literal["hash", "source", "destination"]
+    ]
     widths: Key[Sequence[int] | None, Sequence[int]]
 
 class TcpParams(Table):
@@ -1684,10 +1687,10 @@ class ScenarioKeys:
             "adaptive_up",
             "global_load_balancing",
             "shortest_path",
+            "disjoint_trees",
             "minimal_tables",
             "conditional_tables",
         ],
-            "disjoint_trees",
         Literal[
             "up_down",
             "up_star_down_star",
@@ -1710,10 +1713,10 @@ class ScenarioKeys:
             "adaptive_up",
             "global_load_balancing",
             "shortest_path",
+            "disjoint_trees",
             "minimal_tables",
             "conditional_tables",
         ],
-            "disjoint_trees",
     ]
     run: Key[RunSpec, RunSpec | Keys]
     seed: Key[int, int]

@@ -37,6 +37,12 @@ FAMILIES = (*TABLE_1, "butterfly_5d")
 RADICES = (8, 16, 24, 48, 96)
 """Ports of the switches in figures 4 and 6."""
 
+GROUPINGS = (1, 2, 3)
+"""Leading coordinates of the butterfly of figure 11 that the switches of a group share."""
+
+RADICES_SHARED = (8, 16, 24)
+"""Ports of folded Clos networks whose uplinks have shares of the destinations."""
+
 HOSTS_BUILT = 1_400_000
 """Larger fabrics are known by formula only."""
 
@@ -143,8 +149,27 @@ FOGSIM_TRANSIT = {
 def experiments(full: bool) -> list[StudyExperiment]:
     """List curves, deployments, fabrics; curves are fewer unless all is wanted."""
     of_figure_11 = [DesignExperiment(f"figure_11.{name}", name) for name in FABRICS]
+    groups = [
+        DesignExperiment(
+            f"figure_4.groups.{count}",
+            "butterfly",
+            {"design.routings": [], "design.tables.group_coordinates": count},
+        )
+        for count in GROUPINGS
+    ]
+    destinations = [
+        BalancedFabricExperiment(
+            f"figure_6.destination.{radix}",
+            "clos_3",
+            radix,
+            True,
+            {"design.routings": [], "design.tables.share_by": "destination"},
+        )
+        for radix in RADICES_SHARED
+    ]
     runs = [*applications.experiments(), *kernels.experiments()]
-    return [*curves(full), *runs, *deployments(), *of_figure_11, *_largest()]
+    on_paper = [*of_figure_11, *groups, *destinations, *_largest()]
+    return [*curves(full), *runs, *deployments(), *on_paper]
 
 
 def _largest() -> Iterator[BalancedFabricExperiment]:

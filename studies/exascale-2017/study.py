@@ -14,12 +14,23 @@ from etherweave.study.declared import Metric, Results
 from etherweave.study.experiments import DesignResult
 
 from . import applications, kernels, traffic
-from .experiments import FABRICS, FAMILIES, PLANES, RADICES, TABLE_1, experiments
+from .experiments import (
+    FABRICS,
+    FAMILIES,
+    GROUPINGS,
+    PLANES,
+    RADICES,
+    RADICES_SHARED,
+    TABLE_1,
+    experiments,
+)
 
 __all__ = ["experiments", "metrics"]
 
 CONTROLLER_US = 70_000
 """What a controller needs at least (section V-A) [us]."""
+LEADING = (6, 15, 15, 15)
+"""Places of the dimensions of the butterfly of figure 11, in the order of its addresses."""
 ENTRIES_MAX, ENTRIES_LARGEST = 4_096, 32_768
 """Entries of commodity switches, least and most: "from 4K to 32K entries", section III-A."""
 
@@ -146,7 +157,28 @@ def _figure_4() -> dict[str, Metric]:
     }
     for plan in ("per_switch", "flat"):
         checks[f"figure_4.{plan}"] = partial(most, TABLE_1, plan)
-    return {"figure_4.formula": differing, **checks}
+    def groupings(results: Results) -> list[tuple[float, int]]:
+        """List how unlike groups and their switches are in number, and entries, by grouping."""
+        listed = []
+        for count in GROUPINGS:
+            result = results[f"figure_4.groups.{count}"]
+            sizes = result.design["fabric"]["switches"]
+            groups = math.prod(LEADING[:count])
+            per_group = sizes / groups
+            listed.append((abs(math.log(groups / per_group)), entries(result)["per_group"]))
+        return listed
+
+    def unlike(results: Results) -> float:
+        """Count the groupings with the fewest entries that are not those with G nearest to S."""
+        listed = groupings(results)
+        return float(min(listed)[1] != min(count for _, count in listed))
+
+    return {
+        "figure_4.formula": differing,
+        "figure_4.groups": unlike,
+        "figure_4.groups.entries": lambda results: float(min(e for _, e in groupings(results))),
+        **checks,
+    }
 
 
 def _figure_6() -> dict[str, Metric]:
@@ -155,6 +187,15 @@ def _figure_6() -> dict[str, Metric]:
         return exceptions(
             (rules["rules_min"], rules["largest"]["entries"]) == (fabric.formula["ports"],) * 2
             for fabric in built(results, family)
+            for rules in [fabric.design["tables"]["compacted"]]
+        )
+
+    def destinations(results: Results) -> float:
+        """Count the fabrics whose shares of destinations are more or fewer rules than ports."""
+        fabrics = [results[f"figure_6.destination.{radix}"] for radix in RADICES_SHARED]
+        return exceptions(
+            (rules["rules_min"], rules["largest"]["entries"]) == (fabric.formula["ports"],) * 2
+            for fabric in fabrics
             for rules in [fabric.design["tables"]["compacted"]]
         )
 
@@ -176,6 +217,7 @@ def _figure_6() -> dict[str, Metric]:
             for family in FAMILIES
             if family != "dragonfly"
         },
+        "figure_6.clos_3.destination": destinations,
         "figure_6.dragonfly": outside,
         "figure_6.dragonfly.least": partial(rules, lambda compacted: compacted["rules_min"]),
         "figure_6.dragonfly.mean": partial(rules, lambda compacted: compacted["rules_mean"]),

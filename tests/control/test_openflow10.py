@@ -137,8 +137,8 @@ def test_what_openflow_1_0_cannot_express_is_refused_by_its_key(
 
 
 def test_paths_that_a_hash_selects_are_refused_because_there_are_no_groups() -> None:
-    shared = {"topology": CLOS, "design": {"tables": {"share_by_source": False}}}
-    with pytest.raises(FabricPlanError, match=r"selects among ports .*share_by_source = true"):
+    shared = {"topology": CLOS, "design": {"tables": {"share_by": "hash"}}}
+    with pytest.raises(FabricPlanError, match=r"selects among ports .*share_by = .source"):
         plan({**shared, "control": {"protocol": "openflow10"}})
 
 

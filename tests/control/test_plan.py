@@ -319,7 +319,7 @@ def test_a_plan_is_warned_of_where_links_do_not_serve_the_later_priority_first()
 
 def test_several_ports_are_a_group() -> None:
     # Without shares of the sources, every uplink of a leaf is as good as the other.
-    tables = {"design": {"tables": {"share_by_source": False}}}
+    tables = {"design": {"tables": {"share_by": "hash"}}}
     switch = plan({**CLOS, **tables}).plan.switches[0]
     used = {
         step.group for rule in switch.rules for step in rule.actions if isinstance(step, ToGroup)

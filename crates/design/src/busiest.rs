@@ -1,6 +1,6 @@
 //! The channel of a fabric that is full first, by the tables and by the routing that they are made of.
 
-use etherweave_forwarding::{self as forwarding, LoadPattern, MinimalRouting, TableLoads};
+use etherweave_forwarding::{self as forwarding, LoadPattern, MinimalRouting, Sharing, TableLoads};
 use etherweave_topology::{Node, Topology, TopologyKind};
 
 use crate::TablesSpec;
@@ -47,8 +47,8 @@ impl BusiestChannels {
             let loads = TableLoads::of(&minimal, strategy, &spec.widths).map_err(|error| error.reason())?;
             Ok::<_, String>(BusiestUnder::of(topology, loads.busiest()))
         };
-        let algorithm = under(forwarding::Strategy { is_shared_by_source: false, ..strategy })?;
-        let tables = if strategy.is_shared_by_source { under(strategy)? } else { algorithm.clone() };
+        let algorithm = under(forwarding::Strategy { sharing: Sharing::Hash, ..strategy })?;
+        let tables = if strategy.sharing == Sharing::Hash { algorithm.clone() } else { under(strategy)? };
         Ok(BusiestChannels { tables, algorithm })
     }
 }

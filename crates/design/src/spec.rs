@@ -1,6 +1,6 @@
 //! What a scenario says about the design of its fabric.
 
-use etherweave_forwarding::{CompactionKind, PlanKind, TableProfile};
+use etherweave_forwarding::{CompactionKind, PlanKind, Sharing, TableProfile};
 use etherweave_power::Saving;
 use etherweave_primitives::{Bytes, InputError, InputErrors};
 use etherweave_routing::RoutingKind;
@@ -75,9 +75,13 @@ pub struct TablesSpec {
     /// How tables are made small. Absent: as suits the family.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compaction: Option<CompactionKind>,
-    /// Whether each of several ports has a rule for its share of the sources. Absent: as suits the family.
+    /// Leading coordinates that the switches of a group share, under the plan "per_group", 1 up to all but one: fewer
+    /// coordinates, larger groups. Default: all but the last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub share_by_source: Option<bool>,
+    pub group_coordinates: Option<u32>,
+    /// What divides packets among several ports. Absent: as suits the family, by source in trees, else by hash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share_by: Option<Sharing>,
     /// Hosts that each host exchanges frames with while tables of switches that learn keep their addresses, at least
     /// 1. Absent: all others.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! How many entries the tables of switches need, and whether they fit.
 
-use etherweave_forwarding::{Compacted, Count, PlanKind, PlanTables, Strategy, Survey, TableUse};
+use etherweave_forwarding::{Compacted, Count, PlanKind, PlanTables, Sharing, Strategy, Survey, TableUse};
 use etherweave_primitives::InputError;
 use etherweave_topology::{Topology, TopologyKind};
 
@@ -41,8 +41,8 @@ pub struct RuleCount {
     pub plan: PlanKind,
     /// How.
     pub compaction: etherweave_forwarding::CompactionKind,
-    /// Whether each of several ports has a rule for its share of the sources.
-    pub is_shared_by_source: bool,
+    /// What divides packets among several ports.
+    pub sharing: Sharing,
     /// The fields of the plan.
     pub layout: String,
     /// Rules of the smallest table.
@@ -129,7 +129,8 @@ impl TablesSpec {
         Strategy {
             plan: self.plan.unwrap_or(fitting.plan),
             compaction: self.compaction.unwrap_or(fitting.compaction),
-            is_shared_by_source: self.share_by_source.unwrap_or(fitting.is_shared_by_source),
+            sharing: self.share_by.unwrap_or(fitting.sharing),
+            group_coordinates: self.group_coordinates,
         }
     }
 }
@@ -153,7 +154,7 @@ impl RuleCount {
         RuleCount {
             plan: compacted.strategy.plan,
             compaction: compacted.strategy.compaction,
-            is_shared_by_source: compacted.strategy.is_shared_by_source,
+            sharing: compacted.strategy.sharing,
             layout: compacted.layout.clone(),
             rules_min: compacted.rules.min,
             rules_mean: compacted.rules.mean(),

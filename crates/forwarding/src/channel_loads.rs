@@ -77,7 +77,7 @@ impl<'a> TableLoads<'a> {
     /// When the plan or the widths do not suit the fabric.
     pub fn of(minimal: &MinimalRouting<'a>, strategy: Strategy, widths: &[u32]) -> Result<TableLoads<'a>, InputError> {
         let topology = minimal.topology();
-        let plan = strategy.plan.plan_with(topology, widths)?;
+        let plan = strategy.address_plan(topology, widths)?;
         let mut sources = Sources::of(&plan);
         let table = |at| strategy.table(&RegionRoutes::of(minimal, &plan, at), &mut sources, topology);
         let tables = (0..topology.switches()).map(SwitchId::from_index).map(table).collect();

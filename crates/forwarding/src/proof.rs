@@ -4,7 +4,8 @@
 //! in their order. The first that matches all of it, from all sources, ends the search; the rules before it have
 //! shares of the sources. A rule that matches only a part of the region makes the search descend into the region, down
 //! to single hosts; rules for a part of the sources make it halve the sources bit by bit. What remains are unions of
-//! ports, which must be those of the routing, none more and none less.
+//! ports, which must be those of the routing, none more and none less. A rule with its share of the destinations has one
+//! of these ports, and names all that it is a share of.
 
 use etherweave_primitives::{HostId, InputError, Port};
 use etherweave_topology::Topology;
@@ -96,21 +97,27 @@ pub(crate) fn ports(table: &FlowTable, rules: &[usize]) -> Vec<Port> {
     if !sources(Ternary::ANY, &rules, &mut actions) {
         return Vec::new();
     }
-    let mut ports: Vec<Port> = actions.iter().flat_map(|&action| table.sets().get(action)).copied().collect();
+    // A rule with its share of the destinations stands for all ports that it is a share of.
+    let whole = |&(own, all): &(SetId, Option<SetId>)| match all {
+        Some(all) if table.sets().get(own).iter().all(|port| table.sets().get(all).contains(port)) => all,
+        Some(_) | None => own,
+    };
+    let mut ports: Vec<Port> = actions.iter().flat_map(|action| table.sets().get(whole(action))).copied().collect();
     ports.sort_unstable();
     ports.dedup();
     ports
 }
 
-/// Adds the actions that a pattern of sources meets; says whether every source meets one.
-fn sources(cube: Ternary, rules: &[&Rule], actions: &mut Vec<SetId>) -> bool {
+/// Adds the actions that a pattern of sources meets, each with the ports that it has a share of the destinations of;
+/// says whether every source meets one.
+fn sources(cube: Ternary, rules: &[&Rule], actions: &mut Vec<(SetId, Option<SetId>)>) -> bool {
     for (place, rule) in rules.iter().enumerate().filter(|(_, rule)| rule.src.meets(cube)) {
         if !rule.src.covers(cube) {
             let apart = rule.src.mask() & !cube.mask();
             let halves = cube.halves(1 << apart.ilog2());
             return halves.into_iter().all(|half| sources(half, &rules[place..], actions));
         }
-        actions.push(rule.action);
+        actions.push((rule.action, rule.share_of.filter(|_| rule.src == Ternary::ANY)));
         if rule.in_port.is_none() {
             return true;
         }

@@ -6,6 +6,7 @@ use etherweave_primitives::{InputError, SwitchId};
 use etherweave_topology::{RowShape, Shape, Topology, TopologyKind};
 
 use crate::compaction::{CompactionKind, Sources};
+use crate::plan::FieldLayout;
 use crate::region_routes::RegionRoute;
 use crate::{AddressPlan, Count, FlowTable, MinimalRouting, PlanKind, RegionRoutes, SwitchView, prove};
 
@@ -30,28 +31,43 @@ pub struct Strategy {
     pub plan: PlanKind,
     /// The compaction.
     pub compaction: CompactionKind,
-    /// Whether each of several ports has a rule for its share of the sources, instead of one rule for all ports.
-    pub is_shared_by_source: bool,
+    /// What divides packets among several ports.
+    pub sharing: Sharing,
+    /// Leading coordinates that the switches of a group share, where the plan is [`PlanKind::PerGroup`]; none: all but
+    /// the last.
+    pub group_coordinates: Option<u32>,
+}
+
+/// What divides packets among several ports that lead to their destinations alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharing {
+    /// A hash of the switch: a rule for all ports together.
+    Hash,
+    /// The source address: a rule for each port with its share of the sources.
+    Source,
+    /// The destination address: a rule for each port with its share of the destinations.
+    Destination,
 }
 
 impl Strategy {
     /// What Benito et al. 2015, section III-B, do: wildcards per dimension in flattened butterflies, source shares in
     /// folded Clos networks, prefixes in dragonflies; prefixes per switch where there are no coordinates.
     pub fn fitting(kind: &TopologyKind) -> Strategy {
-        let strategy = |plan, compaction, is_shared_by_source| Strategy { plan, compaction, is_shared_by_source };
+        let strategy = |plan, compaction, sharing| Strategy { plan, compaction, sharing, group_coordinates: None };
         match kind.shape() {
             Shape::Grid { row: RowShape::Full, .. } => {
-                strategy(PlanKind::Coordinates, CompactionKind::Wildcards, false)
+                strategy(PlanKind::Coordinates, CompactionKind::Wildcards, Sharing::Hash)
             }
-            Shape::Tree => strategy(PlanKind::Coordinates, CompactionKind::PrefixesNested, true),
+            Shape::Tree => strategy(PlanKind::Coordinates, CompactionKind::PrefixesNested, Sharing::Source),
             Shape::Groups(_)
             | Shape::Rails { .. }
             | Shape::Grid { row: RowShape::Ring | RowShape::Line, .. }
             | Shape::Graph { is_listed: false } => {
-                strategy(PlanKind::Coordinates, CompactionKind::PrefixesNested, false)
+                strategy(PlanKind::Coordinates, CompactionKind::PrefixesNested, Sharing::Hash)
             }
             Shape::Single | Shape::Graph { is_listed: true } => {
-                strategy(PlanKind::PerSwitch, CompactionKind::PrefixesNested, false)
+                strategy(PlanKind::PerSwitch, CompactionKind::PrefixesNested, Sharing::Hash)
             }
         }
     }
@@ -59,7 +75,19 @@ impl Strategy {
     /// The table of one switch.
     pub fn table(&self, routes: &RegionRoutes<'_>, sources: &mut Sources<'_>, topology: &Topology) -> FlowTable {
         let table = self.compaction.table(routes);
-        if self.is_shared_by_source { sources.share_passing(&table, topology, routes.at) } else { table }
+        match self.sharing {
+            Sharing::Hash => table,
+            Sharing::Source => sources.share_passing(&table, topology, routes.at),
+            Sharing::Destination => sources.share_destinations(&table, topology.level(routes.at)),
+        }
+    }
+
+    /// The address plan of a fabric, with the width of each field [bits]; none: as narrow as possible.
+    ///
+    /// # Errors
+    /// When it does not suit the fabric.
+    pub fn address_plan(&self, topology: &Topology, widths: &[u32]) -> Result<AddressPlan, InputError> {
+        self.plan.plan_with(topology, FieldLayout { widths, group_coordinates: self.group_coordinates })
     }
 }
 
@@ -105,7 +133,7 @@ impl PlanTables {
 /// # Errors
 /// When the plan does not suit the fabric, or a table is not equal to the routing.
 pub fn compact(minimal: &MinimalRouting<'_>, strategy: Strategy) -> Result<Compacted, InputError> {
-    let plan = strategy.plan.plan(minimal.topology())?;
+    let plan = strategy.address_plan(minimal.topology(), &[])?;
     let mut compactor = Compactor::new(minimal.topology(), &plan, strategy);
     switches(minimal.topology()).try_for_each(|at| compactor.add(at, &minimal.view(at)))?;
     Ok(compactor.finish())
@@ -200,10 +228,10 @@ impl Survey {
         on_switch: &mut dyn FnMut(usize) -> bool,
     ) -> Result<Option<Survey>, InputError> {
         let minimal = MinimalRouting::of(kind, topology)?;
-        let compact_plan = strategy.plan.plan_with(topology, widths)?;
+        let compact_plan = strategy.address_plan(topology, widths)?;
         let mut compactor = Compactor::new(topology, &compact_plan, strategy);
         let kinds = [PlanKind::Flat, PlanKind::PerSwitch, PlanKind::PerGroup];
-        let plans = kinds.map(|kind| kind.plan(topology));
+        let plans = kinds.map(|plan| Strategy { plan, ..strategy }.address_plan(topology, &[]));
         let mut entries = [(); 3].map(|()| Vec::with_capacity(topology.switches()));
         for at in switches(topology) {
             if !on_switch(at.index()) {

@@ -25,7 +25,7 @@ pub(crate) fn deployment(error: InputError) -> InputError {
         "alternatives" => "control.alternatives",
         "address_plan" => "design.tables.plan",
         "compaction" => "design.tables.compaction",
-        "share_by_source" => "design.tables.share_by_source",
+        "group_coordinates" => "design.tables.group_coordinates",
         _ => "topology",
     };
     InputError::new(key, error.found, error.expected)

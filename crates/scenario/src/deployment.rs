@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use etherweave_forwarding::{
     AddressPlan, ConditionalTables, Conditions, FlowTable, FlowTables, Mac, MinimalRouting, MinimalTables,
-    PacketHeader, PlanKind, Strategy, Ternary,
+    PacketHeader, PlanKind, Sharing, Strategy, Ternary,
 };
 use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
 use etherweave_routing::tables::{ChannelRule, ChannelScheme};
@@ -276,9 +276,10 @@ fn conditional(spec: &ControlSpec, strategy: Strategy, kind: &TopologyKind) -> R
         let expected = "coordinates, under conditional rules";
         return Err(InputError::new("design.tables.plan", strategy.plan.name(), expected));
     }
-    if strategy.is_shared_by_source != fitting.is_shared_by_source {
-        let expected = format!("{}, which conditional rules require", fitting.is_shared_by_source);
-        return Err(InputError::new("design.tables.share_by_source", strategy.is_shared_by_source, expected));
+    if strategy.sharing != fitting.sharing {
+        let name = |sharing: Sharing| serde_json::to_string(&sharing).expect("names are JSON");
+        let expected = format!("{}, which conditional rules require", name(fitting.sharing));
+        return Err(InputError::new("design.tables.share_by", name(strategy.sharing), expected));
     }
     // Dragonflies have a compaction of their own under conditional rules unless the scenario says one.
     let compaction = (strategy.compaction != fitting.compaction).then_some(strategy.compaction);

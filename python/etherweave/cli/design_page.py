@@ -109,7 +109,7 @@ def _priorities(proof: Figures) -> str:
 
 def _tables(tables: Figures) -> None:
     compacted, exact = tables["compacted"], tables["exact"]
-    shared = ", shared by source" if compacted["is_shared_by_source"] else ""
+    shared = "" if compacted["sharing"] == "hash" else f", shared by {compacted['sharing']}"
     rows = [("exact match, flat", *_entries(exact["entries"], exact["entries"], exact), "host")]
     rows += [
         (

@@ -171,7 +171,7 @@ def _for_openflow10(
             raise FabricPlanError(
                 f'control.protocol = "openflow10": {switch.name} selects among ports {ports} by '
                 "hash, for which OpenFlow 1.0 has no groups; expected "
-                "design.tables.share_by_source = true, or one path"
+                'design.tables.share_by = "source", or one path'
             )
         yield single_table(switch, addresses)
 

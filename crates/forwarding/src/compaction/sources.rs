@@ -6,6 +6,9 @@
 //! values are halved bit by bit, and the ports with them, until each port has a pattern of its own. All patterns
 //! together match every word.
 //!
+//! Destinations can be divided by the same patterns ("equally possible", section V-C): each host is then reached by one
+//! of the ports.
+//!
 //! That is even where every source passes the switch, as in a full tree. Elsewhere [`TreeFlows`] knows which do, and
 //! the ports get shares of those.
 
@@ -48,19 +51,45 @@ impl<'a> Sources<'a> {
         })
     }
 
+    /// The table with a rule per port where a rule had several, by destinations; `level` is that of the switch. Ports
+    /// to a region that is in one pattern of this level divide its hosts instead.
+    pub fn share_destinations(&mut self, table: &FlowTable, level: u8) -> FlowTable {
+        let patterns = |patterns: &mut SourcePatterns<'_>, level: usize, ports: usize| {
+            let shares = patterns.published(level, ports)?;
+            Some(
+                shares
+                    .into_iter()
+                    .map(|share| Share { src: Ternary::ANY, dst: share.src, ..share })
+                    .collect::<Vec<_>>(),
+            )
+        };
+        shared_by(table, |dst, ports| {
+            let shares = patterns(&mut self.patterns, level.into(), ports.len())?;
+            if shares.iter().all(|share| share.dst.meets(dst)) {
+                return Some(shares);
+            }
+            patterns(&mut self.patterns, 0, ports.len())
+        })
+    }
+
     /// As many patterns as ports, each word in exactly one; none when there are fewer sources.
     pub fn patterns(&mut self, level: usize, ports: usize) -> Option<&[Ternary]> {
         self.patterns.of_level(level, ports)
     }
 }
 
-/// A table with a rule per share where a rule has several ports.
+/// A table with a rule per share where a rule has several ports, whatever its destinations.
 fn shared(table: &FlowTable, mut shares: impl FnMut(&[Port]) -> Option<Vec<Share>>) -> FlowTable {
+    shared_by(table, |_, ports| shares(ports))
+}
+
+/// A table with a rule per share where a rule has several ports.
+fn shared_by(table: &FlowTable, mut shares: impl FnMut(Ternary, &[Port]) -> Option<Vec<Share>>) -> FlowTable {
     let mut sets = Interner::over(table.sets().clone());
     let mut rules = Vec::with_capacity(table.rules().len());
     for rule in table.rules() {
         let ports = table.ports(rule);
-        match if ports.len() > 1 { shares(ports) } else { None } {
+        match if ports.len() > 1 { shares(rule.dst, ports) } else { None } {
             Some(shares) => rules.extend(shares.iter().filter_map(|share| {
                 let (dst, action) = (rule.dst.and(share.dst)?, sets.number(&[ports[share.port]]));
                 Some(Rule { dst, src: share.src, action, share_of: Some(rule.action), ..*rule })

@@ -8,7 +8,7 @@ use proptest::sample::Index;
 
 use super::flow_tables::{Conditions, FlowTables};
 use super::{ConditionalTables, MinimalTables};
-use crate::{CompactionKind, FlowTable, PacketHeader, PlanKind, Strategy};
+use crate::{CompactionKind, FlowTable, PacketHeader, PlanKind, Sharing, Strategy};
 
 /// Small fabrics with all kinds of rules: parallel links, several dimensions, several levels.
 fn fabrics() -> [TopologyKind; 5] {
@@ -28,8 +28,8 @@ fn every_set(kind: &TopologyKind, check: impl Fn(&str, &FlowTables<'_>)) {
     let topology = kind.generate().unwrap();
     let all = || CompactionKind::ALL.iter().copied();
     for (plan, compaction) in PlanKind::ALL.iter().flat_map(|&plan| all().map(move |compaction| (plan, compaction))) {
-        for is_shared_by_source in [false, true] {
-            let strategy = Strategy { plan, compaction, is_shared_by_source };
+        for sharing in [Sharing::Hash, Sharing::Source, Sharing::Destination] {
+            let strategy = Strategy { plan, compaction, sharing, group_coordinates: None };
             let tables = FlowTables::new(kind, &topology, strategy, Conditions::None).unwrap();
             check(&format!("{strategy:?}"), &tables);
         }

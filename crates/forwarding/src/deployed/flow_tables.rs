@@ -52,7 +52,7 @@ impl<'a> FlowTables<'a> {
         conditions: Conditions,
     ) -> Result<FlowTables<'a>, InputError> {
         let minimal = MinimalRouting::of(kind, topology).map_err(unsuited)?;
-        let plan = strategy.plan.plan(topology).map_err(unsuited)?;
+        let plan = strategy.address_plan(topology, &[]).map_err(unsuited)?;
         Ok(FlowTables { topology, minimal, plan, strategy, conditions, avoided: Vec::new() })
     }
 
@@ -61,7 +61,7 @@ impl<'a> FlowTables<'a> {
     /// # Errors
     /// When they do not suit the fabric.
     pub fn with_widths(mut self, widths: &[u32]) -> Result<FlowTables<'a>, InputError> {
-        self.plan = self.strategy.plan.plan_with(self.topology, widths).map_err(unsuited)?;
+        self.plan = self.strategy.address_plan(self.topology, widths).map_err(unsuited)?;
         Ok(self)
     }
 
@@ -224,3 +224,6 @@ fn unsuited(error: InputError) -> InputError {
     let expected = "one whose switches can be given flow tables".to_owned();
     InputError::new("topology", format!("one for which {}", error.reason()), expected)
 }
+    if error.key == "group_coordinates" {
+        return error;
+    }

@@ -12,10 +12,12 @@ pub(crate) struct HostSites<'a> {
     pub place: Vec<u32>,
     /// Switches with hosts, by coordinates and then by id.
     pub switches: Vec<SwitchId>,
+    /// Leading coordinates that the switches of a group share, where that is stated.
+    pub group_coordinates: Option<u32>,
 }
 
 impl HostSites<'_> {
-    pub fn of(topology: &Topology) -> HostSites<'_> {
+    pub fn of(topology: &Topology, group_coordinates: Option<u32>) -> HostSites<'_> {
         let hosts = (0..topology.hosts()).map(HostId::from_index);
         let switch_of: Vec<SwitchId> = hosts.map(|host| topology.switch_of(host)).collect();
         let mut counts = vec![0; topology.switches()];
@@ -28,7 +30,7 @@ impl HostSites<'_> {
         switches.sort_unstable();
         switches.dedup();
         switches.sort_by_key(|&switch| (topology.coordinates(switch), switch));
-        HostSites { topology, switch_of, place, switches }
+        HostSites { topology, switch_of, place, switches, group_coordinates }
     }
 
     /// A value per host from a value per switch with hosts, which come in order.

@@ -5,6 +5,15 @@ use etherweave_topology::Topology;
 use super::{AddressPlan, HostSites, coordinates, flat, per_group, per_switch};
 use etherweave_primitives::InputError;
 
+/// How the fields of a plan are laid out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FieldLayout<'a> {
+    /// Width of each field, most significant first [bits]; none: as narrow as values allow.
+    pub widths: &'a [u32],
+    /// Leading coordinates that the switches of a group share, 1 up to all but one; none: all but the last.
+    pub group_coordinates: Option<u32>,
+}
+
 /// Everything that follows from the list of plans, each with the module that fills its fields.
 macro_rules! plans {
     ($($(#[$meta:meta])* $plan:ident = $name:literal => $module:ident,)*) => {
@@ -31,19 +40,19 @@ macro_rules! plans {
             /// # Errors
             /// When the fabric lacks the coordinates that the plan needs, or the fields do not fit an address.
             pub fn plan(self, topology: &Topology) -> Result<AddressPlan, InputError> {
-                self.plan_with(topology, &[])
+                self.plan_with(topology, FieldLayout::default())
             }
 
-            /// As [`plan`](Self::plan), with the width of each field [bits]; none: as narrow as possible.
+            /// As [`plan`](Self::plan), with a layout of its own.
             ///
             /// # Errors
-            /// Also when there is not one width per field, or one is too narrow.
-            pub fn plan_with(self, topology: &Topology, widths: &[u32]) -> Result<AddressPlan, InputError> {
-                let sites = HostSites::of(topology);
+            /// Also when there is not one width per field, or one is too narrow, or no such group.
+            pub fn plan_with(self, topology: &Topology, layout: FieldLayout<'_>) -> Result<AddressPlan, InputError> {
+                let sites = HostSites::of(topology, layout.group_coordinates);
                 let columns = match self {
                     $(PlanKind::$plan => $module::columns(&sites)?,)*
                 };
-                AddressPlan::new(self, &sites, columns, widths)
+                AddressPlan::new(self, &sites, columns, layout.widths)
             }
         }
     };

@@ -19,7 +19,7 @@ use etherweave_primitives::{HostId, InputError};
 
 pub use field::AddressField;
 use host_sites::HostSites;
-pub use kind::PlanKind;
+pub use kind::{FieldLayout, PlanKind};
 pub use region::Region;
 use region::RegionTree;
 
@@ -208,7 +208,10 @@ mod tests {
     #[test]
     fn fields_can_be_widened_up_to_46_bits() {
         let topology = Dragonfly::default().generate().unwrap();
-        let with = |widths: &[u32]| PlanKind::PerGroup.plan_with(&topology, widths).map(|plan| plan.to_string());
+        let with = |widths: &[u32]| {
+            let layout = FieldLayout { widths, ..FieldLayout::default() };
+            PlanKind::PerGroup.plan_with(&topology, layout).map(|plan| plan.to_string())
+        };
         let error = |widths: &[u32]| with(widths).unwrap_err().reason();
         // Figure 2 of Benito et al. 2015: 18 + 20 + 8 bits.
         assert_eq!(with(&[18, 20, 8]).unwrap(), "group 18 | switch 20 | host 8 (46 of 46 bits)");
@@ -216,6 +219,24 @@ mod tests {
         assert_eq!(error(&[18, 20, 9]), expected);
         assert_eq!(error(&[3, 20, 8]), "the address field group has 3 bits; expected 4 to 46");
         assert_eq!(error(&[4]), "1 widths are given; expected one each for group, switch, host");
+    }
+
+    #[test]
+    fn groups_are_as_large_as_the_coordinates_that_they_share_are_few() {
+        let sizes = vec![5, 4, 3];
+        let butterfly = FlattenedButterfly { sizes, ..FlattenedButterfly::default() }.generate().unwrap();
+        let layout = |count: u32| {
+            let layout = FieldLayout { group_coordinates: Some(count), ..FieldLayout::default() };
+            PlanKind::PerGroup
+                .plan_with(&butterfly, layout)
+                .map(|plan| plan.to_string())
+                .map_err(|error| error.reason())
+        };
+        // 12 rows of 5 switches; 3 planes of 20.
+        assert_eq!(layout(2).unwrap(), "group 4 | switch 3 | host 2 (9 of 46 bits)");
+        assert_eq!(layout(1).unwrap(), "group 2 | switch 5 | host 2 (9 of 46 bits)");
+        assert_eq!(layout(3).unwrap_err(), "3; expected 1 to 2, of z, y, x");
+        assert_eq!(layout(0).unwrap_err(), "0; expected 1 to 2, of z, y, x");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Tables use links as evenly as the routing that they are made of would by a fair hash.
 
-use etherweave_forwarding::{Busiest, LoadPattern, MinimalRouting, Strategy, Survey, TableLoads};
+use etherweave_forwarding::{Busiest, LoadPattern, MinimalRouting, Sharing, Strategy, Survey, TableLoads};
 use etherweave_topology::{FatTree, FoldedClos, HyperX, TopologyKind, Uplinks};
 
 /// What tables accept at least of what the routing accepts.
@@ -21,7 +21,7 @@ fn busiest(kind: &TopologyKind) -> [Busiest; 2] {
     let topology = kind.generate().unwrap();
     let minimal = MinimalRouting::of(kind, &topology).unwrap();
     let fitting = Strategy::fitting(kind);
-    [fitting, Strategy { is_shared_by_source: false, ..fitting }]
+    [fitting, Strategy { sharing: Sharing::Hash, ..fitting }]
         .map(|strategy| TableLoads::of(&minimal, strategy, &[]).unwrap().busiest())
 }
 

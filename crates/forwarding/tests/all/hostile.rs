@@ -1,6 +1,6 @@
 //! Whatever parameters a fabric or a plan has, the answer is tables or an error, and comes soon.
 
-use etherweave_forwarding::{PlanKind, Survey, TableProfile};
+use etherweave_forwarding::{FieldLayout, PlanKind, Sharing, Survey, TableProfile};
 use etherweave_topology::TopologyKind;
 use proptest::prelude::*;
 use toml::Value;
@@ -62,7 +62,8 @@ proptest! {
         plan in any::<prop::sample::Index>(),
     ) {
         let topology = example.get(&TopologyKind::examples()).generate().unwrap();
-        if let Ok(plan) = plan.get(PlanKind::ALL).plan_with(&topology, &widths) {
+        let layout = FieldLayout { widths: &widths, ..FieldLayout::default() };
+        if let Ok(plan) = plan.get(PlanKind::ALL).plan_with(&topology, layout) {
             prop_assert!(plan.bits() <= 46);
         }
     }
@@ -80,7 +81,7 @@ fn a_failed_cable_has_its_fabric_s_routing_found_and_compacted_all_the_same() {
         let topology = kind.generate().unwrap();
         // Rules that only share links among sources come on top.
         let strategy = etherweave_forwarding::Strategy::fitting(&kind);
-        let strategy = etherweave_forwarding::Strategy { is_shared_by_source: false, ..strategy };
+        let strategy = etherweave_forwarding::Strategy { sharing: Sharing::Hash, ..strategy };
         let survey = Survey::with(&kind, &topology, strategy, &[], &mut |_| true).unwrap().unwrap();
         let plain = survey.plans[1].as_ref().unwrap().ternary;
         assert!(survey.compacted.rules.max <= plain.max, "{family}: {survey:?}");

@@ -75,7 +75,7 @@ fn custom(format: &str, text: &str) -> String {
 fn value() -> impl Strategy<Value = String> {
     let names = "flat|per_switch|per_group|coordinates|plain|ternary|prefixes|prefixes_nested|wildcards|always_on|\
         link_sleep|low_power_idle|rate_adaptation|up_down|up_star_down_star|shortest_path|dimension_order|\
-        dimension_adaptive|valiant|minimal|ugal_local|spray|controller|minimal_tables|valiant_group|\
+        dimension_adaptive|valiant|minimal|ugal_local|spray|controller|minimal_tables|valiant_group|disjoint_trees|source|destination|hash|\
         valiant_switch|conditional|\
         exascale-2015|ethernet-100g|ethernet-400g|example";
     let names: Vec<String> = names.split('|').map(|name| format!("\"{name}\"")).collect();
@@ -115,7 +115,8 @@ const KEYS: &[&str] = &[
     "tables.plan",
     "tables.widths",
     "tables.compaction",
-    "tables.share_by_source",
+    "tables.share_by",
+    "tables.group_coordinates",
     "tables.peers",
     "tables.capacity.exact_entries",
     "tables.capacity.ternary_entries",
