@@ -19,15 +19,15 @@ use crate::tables::TableFit;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bridging {
-    /// IEEE 802.1D: a spanning tree, whose switches all keep addresses of hosts.
+    /// IEEE 802.1D-2004, clauses 7.8 and 7.9: a spanning tree, whose switches all keep addresses of hosts.
     Learning,
-    /// RFC 6325, TRILL.
+    /// RFC 6325, TRILL. Section 4.8.1: access switches learn hosts; section 2.4.1: others keep switches.
     Trill,
     /// Cisco FabricPath, whose conversational learning keeps peers of local hosts alone.
     FabricPath,
     /// IEEE 802.1aq, shortest path bridging with addresses within addresses (SPBM).
     Spb,
-    /// RFC 7348, VXLAN.
+    /// RFC 7348, VXLAN. Section 4.1: the first switch learns hosts with the switch that they are behind.
     Vxlan,
 }
 
@@ -36,18 +36,32 @@ impl Bridging {
     pub const ALL: [Bridging; 5] =
         [Bridging::Learning, Bridging::Trill, Bridging::FabricPath, Bridging::Spb, Bridging::Vxlan];
 
-    /// Extra bytes of a frame between switches, compared with a host's [B]. Tags of hosts' frames do not count twice.
+    /// Extra bytes of a frame between switches, compared with a host's frame that has an 802.1Q tag [B].
     pub const fn header_bytes(self) -> u32 {
         match self {
             Bridging::Learning => 0,
-            // Outer addresses and EtherType, then hop count and nicknames: RFC 6325, sections 3 and 4.1.
+            // RFC 6325, figure 7: outer addresses and EtherType, then 6 B of figure 5. The host's tag is the inner one;
+            // a port between two switches may strip the outer one (section 4.2.4.1).
             Bridging::Trill => 14 + 6,
-            // Outer addresses, and a tag of EtherType, forwarding tag and hop count.
+            // Outer addresses, and 32 bits of EtherType, forwarding tag and hop count.
             Bridging::FabricPath => 12 + 4,
-            // Backbone addresses and tag, service tag: IEEE 802.1ah, clause 9.
+            // IEEE 802.1Q-2018, clauses 9.6 and 9.7: backbone addresses, B-TAG, and the I-TAG up to the host's own
+            // addresses, which it ends with.
             Bridging::Spb => 12 + 4 + 6,
-            // Outer Ethernet, IPv4, UDP and VXLAN headers: RFC 7348, section 5.
+            // RFC 7348, section 5: outer Ethernet, IPv4, UDP and VXLAN headers. The host's tag becomes the outer one
+            // (section 6.1).
             Bridging::Vxlan => 14 + 20 + 8 + 8,
+        }
+    }
+
+    /// Switches that identifiers in its header can name; none where it names them by MAC or IPv4 addresses.
+    pub const fn switches_max(self) -> Option<u64> {
+        match self {
+            // Nicknames of 16 bits, without 0x0000 and 0xFFC0 to 0xFFFF: RFC 6325, section 3.7.
+            Bridging::Trill => Some(0xFFBF),
+            // Switch IDs of 12 bits in the outer addresses; 0 is none.
+            Bridging::FabricPath => Some((1 << 12) - 1),
+            Bridging::Learning | Bridging::Spb | Bridging::Vxlan => None,
         }
     }
 
@@ -81,12 +95,18 @@ pub struct BridgingCount {
     pub load_max: f64,
     /// Links between switches that a spanning tree leaves unused.
     pub links_blocked: u64,
+    /// Switches that its header can name; absent: any number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switches_max: Option<u64>,
+    /// Switches beyond these.
+    pub switches_excess: u64,
 }
 
 /// The numbers of a fabric that learning depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LearningFabric {
     hosts: u64,
+    switches: u64,
     /// Switches with hosts.
     access: u64,
     /// The most hosts of a switch.
@@ -105,6 +125,7 @@ impl LearningFabric {
         let between = || topology.channels().iter().filter(|channel| channel.class != LinkClass::Host);
         LearningFabric {
             hosts: topology.hosts() as u64,
+            switches: topology.switches() as u64,
             access: homes.iter().filter(|&&hosts| hosts > 0).count() as u64,
             hosts_per_switch: homes.iter().copied().max().unwrap_or(0),
             has_core: homes.contains(&0),
@@ -156,6 +177,8 @@ impl BridgingCount {
             flooded_share,
             load_max: 1.0 / (1.0 + flooded_share * fabric.hosts.saturating_sub(2) as f64),
             links_blocked: if bridging.shows_hosts() { fabric.links_spare } else { 0 },
+            switches_max: bridging.switches_max(),
+            switches_excess: bridging.switches_max().map_or(0, |limit| fabric.switches.saturating_sub(limit)),
         }
     }
 }
@@ -218,6 +241,15 @@ mod tests {
         assert_eq!((learnt[0].flooded_share, learnt[1].flooded_share, learnt[1].load_max), (0.5, 0.0, 1.0));
         // Nine groups of six local links and 36 global ones; 35 links join 36 switches.
         assert_eq!((learnt[0].links_blocked, learnt[1].links_blocked), (9 * 6 + 36 - 35, 0));
+    }
+
+    #[test]
+    fn headers_name_a_limited_number_of_switches() {
+        let dragonfly = |a, h, groups| Dragonfly { p: 1, a, h, groups, ..Dragonfly::default() }.generate().unwrap();
+        // 129 groups of 32 switches are 4,128: 33 more than 12 bits less one.
+        let counted = counts(&dragonfly(32, 4, Some(129)), Some(1), 65_536);
+        let limits: Vec<_> = counted.iter().map(|count| (count.switches_max, count.switches_excess)).collect();
+        assert_eq!(limits, [(None, 0), (Some(65_471), 0), (Some(4_095), 33), (None, 0), (None, 0)]);
     }
 
     #[test]

@@ -282,6 +282,8 @@ mod tests {
         // Unicast LIDs: 0x0001 to 0xBFFF. A fat tree of 58 ports: 58^3 / 4 hosts, 5 · 58^2 / 4 switches.
         let large = "topology.k_ary_fat_tree.k = 58";
         assert_eq!(scenario(infiniband).interconnect.unwrap().addresses, Some(0xBFFF));
+        let omni_path = scenario("interconnect.profile = \"omni-path-100\"").interconnect.unwrap();
+        assert_eq!(omni_path.addresses, Some(0xEFFF_FFFF), "its base has LIDs of 16 bits");
         let found = warned(&format!("{infiniband}\n{large}")).unwrap();
         assert!(found.contains("48778 hosts and 4205 switches, but a subnet has 49151 addresses"), "{found}");
         assert_eq!(warned(&format!("interconnect.profile = \"ethernet-400-roce\"\n{large}")), None);

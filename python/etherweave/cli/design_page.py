@@ -171,6 +171,11 @@ def _bridging(counts: Sequence[Figures]) -> None:
     blocked = counts[0]["links_blocked"]
     if blocked:
         print(f"  A spanning tree leaves {blocked:,} links between switches unused.")
+    for count in counts:
+        if count["switches_excess"]:
+            name, limit = STANDARDS[count["bridging"]], count["switches_max"]
+            excess = count["switches_excess"]
+            print(f"  {name} names at most {limit:,} switches, {excess:,} fewer than there are.")
 
 
 def _busiest(busiest: Figures) -> None:
