@@ -242,7 +242,7 @@ impl Deployment {
         self.deployment.address_bits()
     }
 
-    /// How pauses can deadlock what is deployed, each with the key that avoids it.
+    /// How pauses can deadlock what is deployed, and what failed cables divide, each with its key.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.deployment.warnings().to_vec()

@@ -16,10 +16,8 @@ use etherweave_workload::Pattern;
 use etherweave_workload::pattern::Adversarial;
 
 use crate::bounds::host_groups;
-use crate::per_packet::tables::LegalHops;
 use crate::{
     FabricOf, InputChannel, KnownTraffic, LoadView, OutputChannel, PacketRouting, RoutedPacket, RoutingKind, Visit,
-    dependency_cycle,
 };
 
 /// Packets whose decisions are compared with the order.
@@ -28,8 +26,6 @@ const PACKETS: u64 = 1 << 16;
 const QUEUE_MAX: u64 = 32;
 /// Links of a path that goes nowhere.
 const LINKS_MAX: u8 = 64;
-/// Pairs of hosts and channels up to which rules are followed one by one.
-const RULES_MAX: usize = 1 << 21;
 
 /// The order of the channels that packets take which are decided for one by one.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
@@ -207,13 +203,8 @@ fn follow<R: PacketRouting>(
 
 /// What is against rules that state no order; none when they were followed without a cycle.
 fn rules_problem<R: PacketRouting>(topology: &Topology, routing: &R) -> Option<String> {
-    let Some(tables) = routing.tables() else { return Some("not proved: no order is stated".to_owned()) };
-    if topology.hosts().saturating_mul(topology.channels().len()) > RULES_MAX {
-        return Some("not proved: the fabric is too large to follow every rule".to_owned());
-    }
-    let cycle = dependency_cycle(topology, &LegalHops { topology, tables })?;
-    let from = |&id: &ChannelId| topology.name(topology.channel(id).from.node);
-    Some(format!("may deadlock: {} wait for each other", cycle.iter().map(from).collect::<Vec<_>>().join(", ")))
+    let unstated = || Some("not proved: no order is stated".to_owned());
+    routing.tables().map_or_else(unstated, |tables| tables.deadlock(topology))
 }
 
 /// Queues that differ from packet to packet and switch to switch.

@@ -10,7 +10,7 @@ use etherweave_forwarding::{
     PacketHeader, PlanKind, Sharing, Strategy, Ternary,
 };
 use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
-use etherweave_routing::tables::{ChannelRule, ChannelScheme};
+use etherweave_routing::tables::{ChannelRule, ChannelScheme, Trigger};
 use etherweave_topology::{LinkClass, Node, Shape, Topology, TopologyKind, reverse};
 
 use crate::control::{ControlSpec, RuleKind};
@@ -32,6 +32,8 @@ pub struct Deployment {
     ranks: Option<ChannelScheme>,
     /// The virtual channel that each rule of each switch writes.
     written: Vec<Vec<Option<u8>>>,
+    /// What its rules were found to do under pauses, where it is lossless and no proof of its family is about them.
+    deadlock: Option<String>,
     warnings: Vec<String>,
 }
 
@@ -56,6 +58,7 @@ impl Deployment {
         strategy: Strategy,
         widths: &[u32],
         down: &[ChannelId],
+        is_lossless: bool,
     ) -> Result<Deployment, InputError> {
         let error = conversions::deployment;
         let flow_tables = match spec.rules {
@@ -73,9 +76,12 @@ impl Deployment {
             Ok(())
         });
         each.map_err(error)?;
+        let is_followed = is_lossless && !(flow_tables.is_regular() && ranks.is_some());
+        let deadlock = is_followed.then(|| deadlock(&flow_tables, writing.unwrap_or(ChannelScheme::One), topology));
+        let deadlock = deadlock.flatten();
         let (topology, kind, spec, plan) = (topology.clone(), kind.clone(), spec.clone(), flow_tables.plan().clone());
         let down = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
-        Ok(Deployment { topology, kind, spec, plan, tables, down, ranks, written, warnings: Vec::new() })
+        Ok(Deployment { topology, kind, spec, plan, tables, down, ranks, written, deadlock, warnings: Vec::new() })
     }
 
     /// The same with what a user is warned of.
@@ -83,7 +89,25 @@ impl Deployment {
         Deployment { warnings, ..self }
     }
 
-    /// How pauses can deadlock what is deployed, each with the key that avoids it.
+    /// What its rules do under pauses, where it is lossless and its family's proof is not about them: wait for each
+    /// other, or not known.
+    pub(crate) fn deadlock(&self) -> Option<String> {
+        let (problem, down) = (self.deadlock.as_ref()?, !self.down.is_empty());
+        let (key, more) = if down { ("failed", ", or these cables mended") } else { ("flow_control", "") };
+        Some(format!("{key}: {problem}; expected flow_control.none{more}"))
+    }
+
+    /// Hosts of the parts into which links that are down divide the fabric, which neither rules nor groups leave.
+    pub(crate) fn division(&self) -> Option<String> {
+        let parts = Forest::of(&self.topology, &self.down).hosts;
+        let key = if self.down.is_empty() { "topology" } else { "failed" };
+        let sizes = parts.iter().take(PARTS_MAX).map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let more = if parts.len() > PARTS_MAX { ", ..." } else { "" };
+        let text = format!("{key}: {} parts without a cable between them, of {sizes}{more} hosts", parts.len());
+        (parts.len() > 1).then(|| format!("{text}, which neither rules nor groups connect; expected one part"))
+    }
+
+    /// How pauses can deadlock what is deployed, and what failed cables divide, each with its key.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -159,7 +183,7 @@ impl Deployment {
     }
 
     fn ports(&self) -> Table {
-        let tree = spanning_tree(&self.topology, &self.down);
+        let tree = Forest::of(&self.topology, &self.down).channels;
         let switches = (0..self.topology.switches()).map(SwitchId::from_index);
         let rows: Vec<ChannelId> = switches.flat_map(|at| self.topology.out_channels(at)).copied().collect();
         let channel = |&id: &ChannelId| *self.topology.channel(id);
@@ -328,29 +352,55 @@ fn listed(ports: &[Port]) -> String {
     ports.iter().map(|&port| number(Some(port)).to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// Channels between switches that join all that can be reached from one another, without a ring: each switch by the
-/// first shortest path to the first switch of the highest level there. Both directions.
-fn spanning_tree(topology: &Topology, down: &BTreeSet<ChannelId>) -> BTreeSet<ChannelId> {
-    let mut roots: Vec<SwitchId> = (0..topology.switches()).map(SwitchId::from_index).collect();
-    roots.sort_by_key(|&at| std::cmp::Reverse(topology.level(at)));
-    let mut is_reached = vec![false; topology.switches()];
-    let mut tree = BTreeSet::new();
-    for root in roots {
-        let mut queue = VecDeque::new();
-        if !std::mem::replace(&mut is_reached[root.index()], true) {
-            queue.push_back(root);
-        }
-        while let Some(at) = queue.pop_front() {
-            for &id in topology.out_channels(at) {
-                let Node::Switch(far) = topology.channel(id).to.node else { continue };
-                if !down.contains(&id) && !std::mem::replace(&mut is_reached[far.index()], true) {
-                    tree.extend([id, reverse(id)]);
-                    queue.push_back(far);
+/// How pauses may deadlock tables on some channels; none where they cannot.
+fn deadlock(tables: &FlowTables<'_>, ranks: ChannelScheme, topology: &Topology) -> Option<String> {
+    match tables.compile(ranks, Trigger::default()) {
+        Ok(compiled) => compiled.deadlock(topology),
+        Err(error) => Some(format!("not proved: {}", error.reason())),
+    }
+}
+
+/// Parts of a divided fabric whose hosts a warning counts.
+const PARTS_MAX: usize = 4;
+
+/// A tree of each part of the fabric, along which groups go.
+struct Forest {
+    /// Channels between switches that join all that can be reached from one another, without a ring: each switch by
+    /// the first shortest path to the first switch of the highest level there. Both directions.
+    channels: BTreeSet<ChannelId>,
+    /// Hosts of each part that has any.
+    hosts: Vec<u64>,
+}
+
+impl Forest {
+    fn of(topology: &Topology, down: &BTreeSet<ChannelId>) -> Forest {
+        let mut roots: Vec<SwitchId> = (0..topology.switches()).map(SwitchId::from_index).collect();
+        roots.sort_by_key(|&at| std::cmp::Reverse(topology.level(at)));
+        let mut is_reached = vec![false; topology.switches()];
+        let (mut channels, mut hosts) = (BTreeSet::new(), Vec::new());
+        for root in roots {
+            if is_reached[root.index()] {
+                continue;
+            }
+            is_reached[root.index()] = true;
+            let (mut queue, mut below) = (VecDeque::from([root]), 0);
+            while let Some(at) = queue.pop_front() {
+                for &id in topology.out_channels(at) {
+                    let Node::Switch(far) = topology.channel(id).to.node else {
+                        below += 1;
+                        continue;
+                    };
+                    if !down.contains(&id) && !std::mem::replace(&mut is_reached[far.index()], true) {
+                        channels.extend([id, reverse(id)]);
+                        queue.push_back(far);
+                    }
                 }
             }
+            hosts.push(below);
         }
+        hosts.retain(|&below| below > 0);
+        Forest { channels, hosts }
     }
-    tree
 }
 
 mod rows;

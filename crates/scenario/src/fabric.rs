@@ -203,13 +203,14 @@ impl Fabric {
         let down = down.map_err(|error| self.document.elsewhere(error.within("failed")))?;
         let Scenario { topology: kind, design, control, .. } = &self.scenario;
         let strategy = design.tables.strategy(kind);
-        let deployment = Deployment::of(kind, &self.topology, control, strategy, &design.tables.widths, &down);
+        let stated = self.document.values.contains_key("flow_control").then_some(&self.scenario.flow_control);
+        let (widths, is_lossless) = (&design.tables.widths, control.is_lossless(stated));
+        let deployment = Deployment::of(kind, &self.topology, control, strategy, widths, &down, is_lossless);
         let deployment = deployment.map_err(|error| self.document.locate(error))?;
         let checked = control.check(deployment.address_bits(), deployment.priorities());
         checked.map_err(|errors| self.document.locate(errors.within("control")))?;
-        let stated = self.document.values.contains_key("flow_control").then_some(&self.scenario.flow_control);
-        let warnings =
-            [control.deadlock_warning(deployment.priorities(), stated), control.order_warning(&self.scenario.ets)];
+        let deadlock = control.deadlock_warning(deployment.priorities(), stated).or_else(|| deployment.deadlock());
+        let warnings = [deadlock, control.order_warning(&self.scenario.ets), deployment.division()];
         Ok(deployment.with_warnings(warnings.into_iter().flatten().collect()))
     }
 

@@ -59,7 +59,7 @@ class PlannedDeployment:
     failed: tuple[str, ...]
     """Failed cables that the plan avoids: "leaf0 - core0"."""
     warnings: tuple[str, ...] = ()
-    """How pauses can deadlock it, each with its key."""
+    """How pauses can deadlock it, and what failed cables divide, each with its key."""
     numbering: Numbering | None = None
     """Numbers of real switches and ports, where the scenario states them."""
 

@@ -106,6 +106,12 @@ impl<'a> FlowTables<'a> {
         row.entries.iter().any(|entry| is_for_third(entry.cube) && row.sets.get(entry.action).contains(&port))
     }
 
+    /// Whether minimal paths are those of the family, for which channels are known to suffice: no link is down, and
+    /// what was built does not depart from the plan, or is a tree.
+    pub fn is_regular(&self) -> bool {
+        !self.minimal.is_searched()
+    }
+
     /// Hands over the table of every switch; without its conditions each is proved equal to minimal routing.
     ///
     /// # Errors
@@ -221,9 +227,9 @@ struct OwnPart {
 }
 
 fn unsuited(error: InputError) -> InputError {
-    let expected = "one whose switches can be given flow tables".to_owned();
-    InputError::new("topology", format!("one for which {}", error.reason()), expected)
-}
     if error.key == "group_coordinates" {
         return error;
     }
+    let expected = "one whose switches can be given flow tables".to_owned();
+    InputError::new("topology", format!("one for which {}", error.reason()), expected)
+}

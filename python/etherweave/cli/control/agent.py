@@ -5,14 +5,14 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.cli.control.parameters import Failed, switch_of
+from etherweave.cli.control.parameters import Failed, switch_of, warned_plan
 from etherweave.cli.exits import mistakes, notice, reject
-from etherweave.cli.parameters import File, Settings, overrides
+from etherweave.cli.parameters import File, Settings
 from etherweave.control.pause.agent import AgentError, serve
 from etherweave.control.pause.frame import RatedInterface, quantum_ps
 from etherweave.control.pause.rule_writer import RuleWriterError
 from etherweave.control.pause.vector import VectorError
-from etherweave.control.plan import FabricPlanError, plan
+from etherweave.control.plan import FabricPlanError
 from etherweave.control.rules import SwitchPlan
 from etherweave.linux.processes import ending
 from etherweave.units import rate_of
@@ -51,7 +51,7 @@ def agent_verb(
     """
     interfaces = _interfaces(port, rate)
     with mistakes(*MISTAKES, failures=(RuleWriterError,)):
-        planned = plan(file, overrides(settings), failed=failed or ())
+        planned = warned_plan(file, settings, failed)
         chosen = switch_of(planned.installed, switch)
         _check(chosen, interfaces)
         with ending() as stop:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import etherweave
-from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
+from etherweave.cli.control.parameters import Factory, Failed, factory_addresses, warned_plan
 from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control import text
@@ -49,8 +49,8 @@ def diff(
     with mistakes(etherweave.ScenarioError, FabricPlanError):
         given = factory_addresses(factory)
         old = plan(file, overrides(settings), factory=given).installed
-        changes = overrides(settings) | overrides(to)
-        new = plan(other or file, changes, failed=failed or (), factory=given).installed
+        changes = [*(settings or ()), *(to or ())]
+        new = warned_plan(other or file, changes, failed, given).installed
     drifts = differences(old, new)
     if as_json:
         print(json.dumps({name: as_figures(one) for name, one in drifts.items()}, indent=2))

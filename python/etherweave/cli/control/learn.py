@@ -17,11 +17,12 @@ from etherweave.cli.control.parameters import (
     TlsKey,
     controller_options,
     seconds,
+    warned_plan,
 )
 from etherweave.cli.control.plan import print_counts
 from etherweave.cli.exits import mistakes
-from etherweave.cli.parameters import Settings, output_file, overrides
-from etherweave.control.plan import FabricPlanError, plan
+from etherweave.cli.parameters import Settings, output_file
+from etherweave.control.plan import FabricPlanError
 from etherweave.linux.processes import handled
 from etherweave.outputs import write_text
 
@@ -73,7 +74,7 @@ def learn(
         with handled((signal.SIGTERM, signal.SIGINT), lambda *_: stop.set()):
             learned = FabricLearner(options, EventLog()).learn(switches, wait_s, stop)
         write_text(output, learned.scenario(output.stem))
-        planned = plan(output, overrides(settings))
+        planned = warned_plan(output, settings)
     counts = (len(learned.datapaths), len(learned.cables), len(learned.hosts))
     print(f"{output}: {counts[0]:,} switches, {counts[1]:,} cables, {counts[2]:,} hosts")
     print_counts(planned)

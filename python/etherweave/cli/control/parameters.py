@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from etherweave.cli.exits import reject
+from etherweave.cli.exits import print_warnings, reject
+from etherweave.cli.parameters import overrides
+from etherweave.control.plan import PlannedDeployment, plan
 from etherweave.control.rules import FabricPlan, SwitchPlan
 from etherweave.control.text import mac_value
 from etherweave.inputs import read_text
@@ -99,6 +101,18 @@ def factory_addresses(path: Path | None) -> dict[str, int]:
         return {row["host"]: _address(path, rows.line_num, row["mac"]) for row in rows}
     except csv.Error as error:
         reject(f"{path}:{rows.line_num}: {error}; expected comma-separated values")
+
+
+def warned_plan(
+    file: Path,
+    settings: list[str] | None,
+    failed: list[str] | None = None,
+    factory: dict[str, int] | None = None,
+) -> PlannedDeployment:
+    """Plan a scenario, and print how pauses or failed cables can stop what the plan deploys."""
+    planned = plan(file, overrides(settings), failed=failed or (), factory=factory)
+    print_warnings(planned.warnings, set())
+    return planned
 
 
 def switch_of(plan: FabricPlan, name: str) -> SwitchPlan:

@@ -9,19 +9,18 @@ from typing import Annotated, Any
 import typer
 
 import etherweave
-from etherweave.cli.control.parameters import Factory, Failed, factory_addresses, switch_of
-from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import mistakes, print_warnings
-from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
-from etherweave.control import text
-from etherweave.control.plan import (
-    CARRIED,
-    FabricPlanError,
-    PlannedDeployment,
-    as_json,
-    counts,
-    plan,
+from etherweave.cli.control.parameters import (
+    Factory,
+    Failed,
+    factory_addresses,
+    switch_of,
+    warned_plan,
 )
+from etherweave.cli.design_page import print_table
+from etherweave.cli.exits import mistakes
+from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option
+from etherweave.control import text
+from etherweave.control.plan import CARRIED, FabricPlanError, PlannedDeployment, as_json, counts
 from etherweave.control.rules import Purpose, SwitchPlan
 from etherweave.outputs import new_files, quoted_row
 
@@ -51,17 +50,15 @@ def plan_verb(
 ) -> None:
     """Compute the OpenFlow rules of every switch and the addresses of every host.
 
-    Prints the number of rules by purpose, and warns of plans that pauses can deadlock. Exit code
-    2: a mistake.
+    Prints the number of rules by purpose, and warns of plans that pauses can deadlock or failed
+    cables divide. Exit code 2: a mistake.
     """
     if output:
         directory(output)
     with mistakes(etherweave.ScenarioError, FabricPlanError):
-        given = factory_addresses(factory)
-        planned = plan(file, overrides(settings), failed=failed or (), factory=given)
+        planned = warned_plan(file, settings, failed, factory_addresses(factory))
         if output:
             write(planned, output)
-    print_warnings(planned.warnings, set())
     if only:
         _print_rules(planned, only)
     elif as_json_:

@@ -3,9 +3,9 @@
 import json
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,7 +28,7 @@ from etherweave.control.rules import FabricPlan
 from etherweave.linux.processes import handled
 
 if TYPE_CHECKING:
-    from etherweave.control.controller.server import ControllerOptions
+    from etherweave.control.controller.app import Controller
     from etherweave.control.controller.survey import Survey
 
 EXAMPLES = """Examples:
@@ -78,14 +78,24 @@ def serve(
     Logs events as JSON lines on standard error until SIGTERM or Ctrl-C; switches then keep their
     rules. Exit code 1: --dry-run found differences; 2: a mistake.
     """
+    from etherweave.control.controller.app import Controller
+    from etherweave.control.controller.log import EventLog
+
     if as_json and not dry_run:
         reject("--json: expected with --dry-run only")
+    log = EventLog()
     with mistakes(etherweave.ScenarioError, FabricPlanError):
         given = factory_addresses(factory)
         changes = overrides(settings)
+        logged: set[str] = set()
 
         def planner(failed: Sequence[str]) -> FabricPlan:
-            return plan(file, changes, failed=failed, factory=given).installed
+            planned = plan(file, changes, failed=failed, factory=given)
+            for warning in planned.warnings:
+                if warning not in logged:
+                    logged.add(warning)
+                    log.write("warning", plan=warning)
+            return planned.installed
 
         whole = planner([])
         if whole.switches[0].protocol != "openflow13":
@@ -102,9 +112,8 @@ def serve(
         leave_foreign=leave_foreign,
         is_dry_run=dry_run,
     )
-    _run(
-        planner, whole, options, _Dry(seconds("--wait", wait, 0, 1e9), as_json) if dry_run else None
-    )
+    dry = _Dry(seconds("--wait", wait, 0, 1e9), as_json) if dry_run else None
+    _run(lambda: Controller(planner, whole, options, log), dry)
 
 
 @dataclass(frozen=True)
@@ -115,16 +124,14 @@ class _Dry:
     as_json: bool
 
 
-def _run(planner: Any, whole: FabricPlan, options: "ControllerOptions", dry: _Dry | None) -> None:
-    from etherweave.control.controller.app import Controller
-    from etherweave.control.controller.log import EventLog
+def _run(start: "Callable[[], Controller]", dry: _Dry | None) -> None:
     from etherweave.control.controller.server import ListenError
     from etherweave.control.controller.survey import survey
 
     stop = threading.Event()
     try:
         with handled((signal.SIGTERM, signal.SIGINT), lambda *_: stop.set()):
-            controller = Controller(planner, whole, options, EventLog())
+            controller = start()
             if dry:
                 _print(survey(controller, dry.wait_s, stop), dry.as_json)
             else:

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import typer
 
 import etherweave
-from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
+from etherweave.cli.control.parameters import Factory, Failed, factory_addresses, warned_plan
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, INTERRUPTED, mistakes, print_error, reject, terminable
-from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
+from etherweave.cli.parameters import AsJson, File, Settings, directory
 from etherweave.cli.progress import step_progress
 from etherweave.control.ovs.daemons import OvsError, missing
 from etherweave.control.ovs.verify import VerifyOptions, VerifyReport, verify
-from etherweave.control.plan import FabricPlanError, PlannedDeployment, plan
+from etherweave.control.plan import FabricPlanError, PlannedDeployment
 
 EXAMPLES = """Examples:
 etherweave control verify dragonfly.toml
@@ -59,7 +59,7 @@ def verify_verb(
     try:
         with mistakes(etherweave.ScenarioError, FabricPlanError, OvsError):
             given = factory_addresses(factory)
-            planned = plan(file, overrides(settings), failed=failed or (), factory=given)
+            planned = warned_plan(file, settings, failed, given)
             # Signals, too, end the daemons first.
             with step_progress() as progress, terminable(signal.SIGHUP):
                 report = verify(

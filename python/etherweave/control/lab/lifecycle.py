@@ -103,7 +103,7 @@ def up(
     guests
         Hosts that get a port for a virtual machine, and no namespace.
     progress
-        Called before each step.
+        Called before each step, and with each warning of the plan.
 
     Raises
     ------
@@ -115,6 +115,8 @@ def up(
     if lacking := missing(plane):
         raise LabError(lacking)
     resolved, planned = prepare(scenario, overrides, failed)
+    for warning in planned.warnings:
+        progress(f"WARNING: {warning}")
     paper = layout(scope.prefix, name, planned, guests)
     if taken := set(paper.namespaces) & set(namespaces.existing()):
         raise LabError(

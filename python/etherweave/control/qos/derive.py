@@ -125,6 +125,8 @@ def policy(
     if control is FlowControl.PFC:
         _check_raised(raised, priorities)
         _check_deadlock(routing, needed, priorities)
+    if "control" in settings and control is not FlowControl.NONE:
+        notes += one.deployment([]).warnings
     cables = Cables(settings["switch"], options.lookup)
     # What the scenario says by itself counts.
     is_computed = control is not FlowControl.NONE and "headroom" not in settings["switch"]

@@ -5,7 +5,23 @@ use etherweave_topology::{LinkClass, Node, Topology, reverse};
 
 use super::choices::MatchFields;
 use super::{CompiledTables, InputChannel};
-use crate::{ChannelHop, Routing};
+use crate::{ChannelHop, Routing, dependency_cycle};
+
+/// Pairs of hosts and channels up to which rules are followed one by one.
+const RULES_MAX: usize = 1 << 21;
+
+impl CompiledTables {
+    /// How pauses may deadlock a fabric by these tables, every rule of which is followed for every host; none where they
+    /// cannot.
+    pub fn deadlock(&self, topology: &Topology) -> Option<String> {
+        if topology.hosts().saturating_mul(topology.channels().len()) > RULES_MAX {
+            return Some("not proved: the fabric is too large to follow every rule".to_owned());
+        }
+        let cycle = dependency_cycle(topology, &LegalHops { topology, tables: self })?;
+        let from = |&id: &ChannelId| topology.name(topology.channel(id).from.node);
+        Some(format!("may deadlock: {} wait for each other", cycle.iter().map(from).collect::<Vec<_>>().join(", ")))
+    }
+}
 
 /// The hops that packets may take by tables, whatever is inactive; the priority of a hop is its virtual channel.
 pub struct LegalHops<'a> {
@@ -24,7 +40,8 @@ impl LegalHops<'_> {
             for choice in choices.chain(chain).filter(|choice| choice.matches(seen)) {
                 out.extend(choices.targets(choice).iter().map(|target| {
                     let channel = self.topology.out_channels(SwitchId::new(at.switch))[usize::from(target.port)];
-                    let stage = target.rank.channel(at);
+                    // Around links that are down paths may be longer: rules leave the last priority as it is.
+                    let stage = target.rank.channel(at).min(self.tables.ranks.channels() - 1);
                     ChannelHop { channel, priority: Priority::new(stage), stage }
                 }));
                 if choice.watched.is_none() {
