@@ -181,7 +181,7 @@ class Deployment:
         """How many address bits hosts differ in."""
     @property
     def warnings(self) -> Sequence[str]:
-        """How pauses can deadlock what is deployed, and what failed cables divide, each with its key."""
+        """How pauses can deadlock it, and what failed cables divide, each with its key."""
     @property
     def tables(self) -> Mapping[str, Table]:
         """Rules, hosts, ports, and patterns of known addresses."""
