@@ -157,6 +157,7 @@ def _figure_4() -> dict[str, Metric]:
     }
     for plan in ("per_switch", "flat"):
         checks[f"figure_4.{plan}"] = partial(most, TABLE_1, plan)
+
     def groupings(results: Results) -> list[tuple[float, int]]:
         """List how unlike groups and their switches are in number, and entries, by grouping."""
         listed = []

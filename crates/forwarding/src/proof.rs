@@ -4,8 +4,8 @@
 //! in their order. The first that matches all of it, from all sources, ends the search; the rules before it have
 //! shares of the sources. A rule that matches only a part of the region makes the search descend into the region, down
 //! to single hosts; rules for a part of the sources make it halve the sources bit by bit. What remains are unions of
-//! ports, which must be those of the routing, none more and none less. A rule with its share of the destinations has one
-//! of these ports, and names all that it is a share of.
+//! ports, which must be those of the routing, none more and none less. A rule with its share of the destinations has
+//! one of these ports, and names all that it is a share of.
 
 use etherweave_primitives::{HostId, InputError, Port};
 use etherweave_topology::Topology;

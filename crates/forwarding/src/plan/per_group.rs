@@ -1,7 +1,8 @@
 //! Three levels: group, switch, host (Benito et al. 2015, figures 2 and 5). A group is what shares all coordinates but
-//! the last: a group of a dragonfly, a row of the first dimension of a flattened butterfly, a pod of a folded Clos. With
-//! fewer coordinates groups are fewer and larger: planes of a flattened butterfly, what is below a switch of the third
-//! stage of a folded Clos. Entries are fewest where there are about as many groups as switches in each (section III-A).
+//! the last: a group of a dragonfly, a row of the first dimension of a flattened butterfly, a pod of a folded Clos.
+//! With fewer coordinates groups are fewer and larger: planes of a flattened butterfly, what is below a switch of the
+//! third stage of a folded Clos. Entries are fewest where there are about as many groups as switches in each (section
+//! III-A).
 
 use super::{FieldColumn, HostSites, no_coordinates};
 use etherweave_primitives::InputError;

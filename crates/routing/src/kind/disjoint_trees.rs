@@ -1,5 +1,6 @@
-//! Spanning trees without a common cable, one of them for each flow: TCP-Bolt's restriction of paths, which keeps pauses
-//! from a deadlock on one priority (Stephens et al., "Practical DCB for improved data center networks", INFOCOM 2014).
+//! Spanning trees without a common cable, one of them for each flow: TCP-Bolt's restriction of paths, which keeps
+//! pauses from a deadlock on one priority (Stephens et al., "Practical DCB for improved data center networks", INFOCOM
+//! 2014).
 //!
 //! A packet goes up its tree and down again, so that it uses channels of a tree in the order of their distance from the
 //! root. Cables belong to one tree at most: the port by which a packet arrives says which, and no channel of one tree

@@ -75,7 +75,8 @@ fn custom(format: &str, text: &str) -> String {
 fn value() -> impl Strategy<Value = String> {
     let names = "flat|per_switch|per_group|coordinates|plain|ternary|prefixes|prefixes_nested|wildcards|always_on|\
         link_sleep|low_power_idle|rate_adaptation|up_down|up_star_down_star|shortest_path|dimension_order|\
-        dimension_adaptive|valiant|minimal|ugal_local|spray|controller|minimal_tables|valiant_group|disjoint_trees|source|destination|hash|\
+        dimension_adaptive|valiant|minimal|ugal_local|spray|controller|minimal_tables|valiant_group|\
+        disjoint_trees|source|destination|hash|\
         valiant_switch|conditional|\
         exascale-2015|ethernet-100g|ethernet-400g|example";
     let names: Vec<String> = names.split('|').map(|name| format!("\"{name}\"")).collect();

@@ -11,8 +11,8 @@ use crate::{ChannelHop, Routing, dependency_cycle};
 const RULES_MAX: usize = 1 << 21;
 
 impl CompiledTables {
-    /// How pauses may deadlock a fabric by these tables, every rule of which is followed for every host; none where they
-    /// cannot.
+    /// How pauses may deadlock a fabric by these tables, every rule of which is followed for every host; none where
+    /// they cannot.
     pub fn deadlock(&self, topology: &Topology) -> Option<String> {
         if topology.hosts().saturating_mul(topology.channels().len()) > RULES_MAX {
             return Some("not proved: the fabric is too large to follow every rule".to_owned());
