@@ -10,7 +10,7 @@ struct FamilyPlaces {
     files: &'static [&'static str],
 }
 
-const FAMILIES: [FamilyPlaces; 3] = [
+const FAMILIES: [FamilyPlaces; 4] = [
     FamilyPlaces {
         kind: "RoutingKind",
         files: &[
@@ -44,6 +44,16 @@ const FAMILIES: [FamilyPlaces; 3] = [
             "crates/design/src/largest.rs",
             // Tests alone.
             "crates/forwarding/src/deployed/equality.rs",
+        ],
+    },
+    FamilyPlaces {
+        kind: "Workload",
+        files: &[
+            "crates/workload/src/family.rs",
+            // Workloads that read files beside the scenario; the input of Linpack.
+            "crates/scenario/src/files/trace.rs",
+            "crates/scenario/src/files/chakra.rs",
+            "crates/scenario/src/check.rs",
         ],
     },
 ];
@@ -104,6 +114,7 @@ mod tests {
         assert_eq!(at("crates/host/src/nic.rs", "for kind in RoutingKind::ALL {}\n"), 0);
         assert_eq!(at("crates/host/src/nic.rs", "match Transport::Tcp(tcp) {}\n"), 1);
         assert_eq!(at("crates/forwarding/src/survey.rs", "TopologyKind::HyperX(_) => true,\n"), 1);
+        assert_eq!(at("crates/workload/src/size.rs", "Workload::Halo3d(halo) => 1,\n"), 1);
         assert_eq!(at("crates/forwarding/src/survey.rs", "Shape::Tree => TopologyKind::examples(),\n"), 0);
     }
 
