@@ -28,7 +28,7 @@ pub struct AsBuilt {
     /// Links beyond the plan, in spare ports. Default none.
     pub extra: Vec<ExtraLink>,
     /// What does not work: nodes by name (`"leaf3"`), or cables by their ends (`"leaf0 - core0"`; listed twice, two of
-    /// several parallel ones). Hosts behind them are gone too. Default none.
+    /// several parallel ones). Hosts without another link are gone too. Default none.
     pub failed: Vec<String>,
 }
 
@@ -212,15 +212,19 @@ impl Failures {
         }
     }
 
-    /// Takes everything out of the plan that has failed, and the hosts attached to it; ids move up.
+    /// Takes everything out of the plan that has failed, and the hosts that have no link left; ids move up.
     fn remove(mut self, builder: &mut Builder) {
         let hosts = builder.host_names.len();
+        let mut has_link = vec![None; hosts];
         for (index, link) in builder.links.iter().enumerate() {
             self.links[index] |= link.ends.into_iter().any(|node| self.nodes[node_index(node, hosts)]);
-            for host in link.ends.into_iter().filter(|node| self.links[index] && matches!(node, Node::Host(_))) {
-                self.nodes[node_index(host, hosts)] = true;
+            for node in link.ends {
+                if let Node::Host(host) = node {
+                    *has_link[host.index()].get_or_insert(false) |= !self.links[index];
+                }
             }
         }
+        has_link.iter().zip(&mut self.nodes).for_each(|(has_link, is_gone)| *is_gone |= *has_link == Some(false));
         let moved = moved(&self.nodes[..hosts], &self.nodes[hosts..]);
         let axes = builder.axes.len();
         retain(&mut builder.host_names, |index| !self.nodes[index]);

@@ -28,6 +28,12 @@ pub struct Builder {
     pub(crate) breakout: u32,
 }
 
+/// Hosts with several links, and the host that each link of theirs has instead.
+struct SplitHosts {
+    names: Vec<String>,
+    ports: Vec<Vec<HostId>>,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlannedLink {
     pub(crate) ends: [Node; 2],
@@ -108,12 +114,49 @@ impl Builder {
     /// Checks the whole and freezes it.
     ///
     /// # Errors
-    /// When a host has not exactly one link, a link is a loop, joins two hosts or has no Ethernet's rate, or some node
+    /// When a host has no link, a link is a loop, joins two hosts or has no Ethernet's rate, or some node
     /// cannot be reached.
     ///
     /// # Panics
     /// When a link names a node that was never added.
-    pub fn build(self) -> Result<Topology, InputError> {
+    pub fn build(mut self) -> Result<Topology, InputError> {
+        let hosts = self.split_hosts();
+        let built = self.build_by_port()?;
+        Ok(match hosts {
+            None => built,
+            Some(hosts) => built.grouped(&hosts.ports, hosts.names),
+        })
+    }
+
+    /// Makes a host of every link of a host, where some have several.
+    fn split_hosts(&mut self) -> Option<SplitHosts> {
+        let mut ports = vec![Vec::new(); self.host_names.len()];
+        for (number, link) in self.links.iter().enumerate() {
+            for (side, end) in link.ends.iter().enumerate() {
+                if let Node::Host(host) = end {
+                    ports[host.index()].push((number, side));
+                }
+            }
+        }
+        if ports.iter().all(|links| links.len() <= 1) {
+            return None;
+        }
+        let names = std::mem::take(&mut self.host_names);
+        let mut hosts = Vec::with_capacity(names.len());
+        for (name, links) in names.iter().zip(&ports) {
+            // A host without a link remains one, and is reported.
+            let own = (0..links.len().max(1)).map(|port| self.add_host(format!("{name} port {port}")));
+            hosts.push(own.collect::<Vec<HostId>>());
+        }
+        for (host, links) in ports.iter().enumerate() {
+            for (&(number, side), &own) in links.iter().zip(&hosts[host]) {
+                self.links[number].ends[side] = own.into();
+            }
+        }
+        Some(SplitHosts { names, ports: hosts })
+    }
+
+    fn build_by_port(self) -> Result<Topology, InputError> {
         self.check_sizes()?;
         self.check_radix()?;
         self.links.iter().try_for_each(|link| self.check_link(link))?;
@@ -132,6 +175,7 @@ impl Builder {
             coordinates: self.coordinates,
             radix: self.radix,
             breakout: self.breakout,
+            by_port: None,
         };
         check_connected(&topology)?;
         Ok(topology)
@@ -210,7 +254,7 @@ impl Builder {
         let lonely = (0..self.host_names.len()).find(|&host| out.list(host).len() != 1);
         lonely.map_or(Ok(()), |host| {
             let found = format!("{} has {} links", self.host_names[host], out.list(host).len());
-            Err(links_error(found, "exactly one, to a switch"))
+            Err(links_error(found, "one or more, to switches"))
         })
     }
 
@@ -261,7 +305,7 @@ impl Builder {
 }
 
 /// Port channels in the order of nodes and of their lowest port, and the one of every channel.
-fn bundle(channels: &[Channel], out: &Lists) -> (Lists, Vec<u32>) {
+pub(crate) fn bundle(channels: &[Channel], out: &Lists) -> (Lists, Vec<u32>) {
     let mut bundles = Lists::new();
     let mut bundle_of = vec![0; channels.len()];
     for node in 0..out.len() {

@@ -1,7 +1,7 @@
 //! What is connected to what: the [`Topology`] value and the families that generate it.
 //!
-//! - A [`Topology`] is immutable and valid: connected, every host on exactly one switch, every link with an Ethernet
-//!   rate.
+//! - A [`Topology`] is immutable and valid: connected, every host on a switch, every link with an Ethernet rate. Where
+//!   hosts have several ports, [`Topology::by_port`] is the fabric whose hosts are those ports.
 //! - Link `l` has the two channels `2l` and `2l + 1`; [`reverse`] turns one into the other.
 //! - Ports are dense: a node of degree `d` uses ports `0..d`, one link each.
 //! - A family is a parameter struct in a file of its own; [`TopologyKind`] lists them all. Its [`Shape`] is what other
@@ -34,6 +34,7 @@ mod family;
 mod galois;
 mod grid;
 mod group_links;
+mod host_ports;
 mod kind;
 mod metrics;
 mod shape;

@@ -3,6 +3,7 @@
 use etherweave_primitives::{BitRate, ChannelId, HostId, Length, Port, SwitchId};
 
 use crate::Medium;
+use crate::host_ports::ByPort;
 
 /// A host or a switch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -99,6 +100,8 @@ pub struct Topology {
     pub(crate) coordinates: Vec<u32>,
     pub(crate) radix: Option<u32>,
     pub(crate) breakout: u32,
+    /// Absent where every host has one port.
+    pub(crate) by_port: Option<Box<ByPort>>,
 }
 
 impl Topology {
@@ -117,7 +120,8 @@ impl Topology {
         let node = 2 * size_of::<String>() + size_of::<u32>() + size_of::<u8>() + self.axes.len() * size_of::<u32>();
         // In the list of its node, in that of its port channel, and the number of that.
         let channel = size_of::<Channel>() + 4 * size_of::<u32>();
-        ((self.hosts() + self.switches()) * node + self.channels.len() * channel) as u64
+        let by_port = if self.is_single_homed() { 0 } else { self.by_port().memory_bytes() };
+        ((self.hosts() + self.switches()) * node + self.channels.len() * channel) as u64 + by_port
     }
 
     /// Every channel by id; link `l` has channels `2l` and `2l + 1`.
@@ -148,12 +152,22 @@ impl Topology {
         self.out_channels(node)[port.index()]
     }
 
-    /// The channel from a host to its switch.
+    /// The channel from a host to its switch, of a fabric whose hosts have one port each.
+    ///
+    /// # Panics
+    /// When the host has several: such a fabric is [refused](Topology::single_homed), or seen [by
+    /// port](Topology::by_port).
     pub fn host_channel(&self, host: HostId) -> ChannelId {
-        self.out_channels(host)[0]
+        match self.out_channels(host) {
+            [channel] => *channel,
+            channels => panic!("{host} has {} ports; expected one", channels.len()),
+        }
     }
 
-    /// The switch that a host is attached to.
+    /// The switch that a host is attached to, of a fabric whose hosts have one port each.
+    ///
+    /// # Panics
+    /// When the host has several.
     pub fn switch_of(&self, host: HostId) -> SwitchId {
         match self.channel(self.host_channel(host)).to.node {
             Node::Switch(switch) => switch,
@@ -257,6 +271,11 @@ impl Lists {
 
     pub(crate) fn list(&self, index: usize) -> &[ChannelId] {
         &self.items[self.starts[index] as usize..self.starts[index + 1] as usize]
+    }
+
+    /// How many items stand before a list.
+    pub(crate) fn start(&self, index: usize) -> usize {
+        self.starts[index] as usize
     }
 
     pub(crate) fn len(&self) -> usize {

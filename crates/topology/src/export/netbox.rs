@@ -22,6 +22,7 @@ const CABLE: usize = 128;
 const NAME_MAX: usize = 64;
 
 pub(super) fn files(topology: &Topology, names: &ExportNames) -> Result<Vec<ExportFile>, InputError> {
+    topology.single_homed("the export for NetBox")?;
     check_names(text::names(topology), "NetBox", "at most 64 characters", |name| name.chars().count() > NAME_MAX)?;
     let cables: Vec<Pulled<'_>> = pulled(topology).collect();
     Ok(vec![

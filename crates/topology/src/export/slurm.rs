@@ -31,6 +31,7 @@ const NODE: usize = 4;
 const NAME_MAX: usize = 64;
 
 pub(super) fn files(topology: &Topology, _: &ExportNames) -> Result<Vec<ExportFile>, InputError> {
+    topology.single_homed("the export for Slurm's topology/tree")?;
     let is_long = |name: &str| name.len() > NAME_MAX;
     check_names(names(topology), "Slurm", "at most 64 characters", is_long)?;
     let expected = "letters, digits, dots, underscores and hyphens in names of hosts";

@@ -39,6 +39,11 @@ impl Bisection {
     pub fn exact(bps: u128, formula: &'static str) -> Bisection {
         Bisection { rate: saturated(bps), basis: BisectionBasis::Exact { formula } }
     }
+
+    /// Of equal planes side by side.
+    pub(crate) fn times(self, planes: usize) -> Bisection {
+        Bisection { rate: saturated(u128::from(self.rate.as_bps()) * planes as u128), ..self }
+    }
 }
 
 fn saturated(bps: u128) -> BitRate {

@@ -46,7 +46,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Measures `topology`, which `kind` has generated: time grows with channels × switches with hosts / 256, unless a
+    /// Measures `topology`, which `kind` has generated; of several planes, distances, paths and tapers of each. Time grows with channels × switches with hosts / 256, unless a
     /// formula gives the distances.
     pub fn of(kind: &TopologyKind, topology: &Topology) -> Metrics {
         Metrics::with(kind, topology, &mut |_, _| true).expect("nobody stops it")
@@ -59,7 +59,8 @@ impl Metrics {
         topology: &Topology,
         on_switch: &mut dyn FnMut(usize, usize) -> bool,
     ) -> Option<Metrics> {
-        let graph = SwitchGraph::of(topology);
+        let by_port = topology.by_port();
+        let graph = SwitchGraph::of(by_port);
         let distances = kind.distances().or_else(|| distance::measure(&graph, on_switch))?;
         let switches = (0..topology.switches()).map(SwitchId::from_index);
         let ports_used = switches.map(|switch| u64::from(topology.ports_used(switch))).sum();
@@ -71,9 +72,9 @@ impl Metrics {
             ports_used,
             ports_free: ports.map(|ports| ports - ports_used),
             distances,
-            bisection: kind.bisection().unwrap_or_else(|| bisection::bound(topology)),
+            bisection: kind.bisection().unwrap_or_else(|| bisection::bound(by_port)).times(topology.planes()),
             paths: path_diversity::count(&graph),
-            tapers: taper::measure(topology),
+            tapers: taper::measure(by_port),
         })
     }
 
