@@ -9,8 +9,7 @@
 //! A frame whose destination is in no table is flooded: it takes the links of all hosts. Left out: entries of groups,
 //! first frames of conversations, ageing; `docs/models/addressing.md` says what follows.
 
-use etherweave_primitives::HostId;
-use etherweave_topology::{LinkClass, Topology};
+use etherweave_topology::{LinkClass, Node, Topology};
 
 use crate::DesignSpec;
 use crate::tables::TableFit;
@@ -144,7 +143,11 @@ impl LearningFabric {
 /// Hosts of every switch.
 fn homes(topology: &Topology) -> Vec<u64> {
     let mut homes = vec![0; topology.switches()];
-    (0..topology.hosts()).for_each(|host| homes[topology.switch_of(HostId::from_index(host)).index()] += 1);
+    for channel in topology.channels().iter().filter(|channel| channel.class == LinkClass::Host) {
+        if let Node::Switch(switch) = channel.to.node {
+            homes[switch.index()] += 1;
+        }
+    }
     homes
 }
 
@@ -189,7 +192,7 @@ const PREAMBLE_AND_GAP: u64 = 20;
 /// Entries of every switch where frames have an outer header: the hosts that it keeps, if it has any, and the other
 /// switches with hosts.
 pub(crate) fn encapsulated(topology: &Topology, spec: &DesignSpec) -> Vec<u64> {
-    let fabric = LearningFabric::of(topology);
+    let fabric = LearningFabric::of(topology.by_port());
     let entries = |own: u64| match own {
         0 => fabric.access,
         own => own + fabric.remote(own, spec.tables.peers) + fabric.access - 1,

@@ -7,6 +7,10 @@ use etherweave_topology::{BisectionBasis, Cables, Metrics, Taper, Topology, Topo
 pub struct FabricFigures {
     /// Hosts.
     pub hosts: u64,
+    /// Equal fabrics side by side, each with a port of every host.
+    pub planes: u64,
+    /// Most ports of a host.
+    pub host_ports_max: u64,
     /// Switches.
     pub switches: u64,
     /// Ports of every switch, where it is given.
@@ -85,6 +89,8 @@ impl FabricFigures {
         let switches = (0..topology.switches()).map(etherweave_primitives::SwitchId::from_index);
         Some(FabricFigures {
             hosts: metrics.hosts as u64,
+            planes: topology.planes() as u64,
+            host_ports_max: topology.host_ports_max() as u64,
             switches: metrics.switches as u64,
             radix: topology.radix(),
             ports_used: metrics.ports_used,
@@ -137,5 +143,6 @@ pub(crate) fn gbps(bps: u64) -> f64 {
 /// What all hosts can send [Gb/s].
 fn hosts_gbps(topology: &Topology) -> f64 {
     let hosts = (0..topology.hosts()).map(etherweave_primitives::HostId::from_index);
-    hosts.map(|host| gbps(topology.channel(topology.host_channel(host)).rate.as_bps())).sum()
+    let links = hosts.flat_map(|host| topology.host_channels(host));
+    links.map(|&channel| gbps(topology.channel(channel).rate.as_bps())).sum()
 }

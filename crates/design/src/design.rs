@@ -87,7 +87,7 @@ impl fmt::Display for DesignStep {
 }
 
 impl Design {
-    /// Designs `topology`, which `kind` has generated. `on_step` is called before each step and returns whether to
+    /// Designs `topology`, which `kind` has generated; of several planes, what routing sees is that of each. `on_step` is called before each step and returns whether to
     /// continue.
     ///
     /// # Errors
@@ -103,21 +103,22 @@ impl Design {
         spec.check()?;
         let mut next = |step| if on_step(step) { Ok(()) } else { Err(DesignError::Stopped) };
         let mut missing = Vec::new();
-        next(DesignStep::Measure { done: 0, of: topology.switches() })?;
+        let by_port = topology.by_port();
+        next(DesignStep::Measure { done: 0, of: by_port.switches() })?;
         let mut on_switch = |done, of| done == 0 || next(DesignStep::Measure { done, of }).is_ok();
         let fabric = FabricFigures::of(kind, topology, &mut on_switch).ok_or(DesignError::Stopped)?;
-        let tables = tables(kind, topology, spec, &mut next);
+        let tables = tables(kind, by_port, spec, &mut next);
         let tables = known(tables?, spec.tables.is_asked(), &mut missing)?;
-        let busiest = tables.as_ref().map(|_| BusiestChannels::of(kind, topology, &spec.tables));
+        let busiest = tables.as_ref().map(|_| BusiestChannels::of(kind, by_port, &spec.tables));
         let busiest = busiest.and_then(|found| noted(found, "busiest channel", &mut missing));
-        let proved = ProvedFabric { kind, topology, diameter: fabric.diameter, given: spec.priorities };
+        let proved = ProvedFabric { kind, topology: by_port, diameter: fabric.diameter, given: spec.priorities };
         let routings = prove(proved, spec, &mut next, &mut missing)?;
         next(DesignStep::PowerAndCost)?;
         let power = noted(WattsOf::of(topology, tables.as_ref(), spec)?, "power", &mut missing);
         let drawn = power.as_ref().map(|power| Power::from_uw((power.design().fabric.total_w * 1e6) as u64));
         let cost = noted(Bill::of(topology, drawn, spec)?, "cost", &mut missing);
         let (name, family) = (name.to_owned(), kind.name());
-        let bridging = BridgingCount::all(topology, spec);
+        let bridging = BridgingCount::all(by_port, spec);
         Ok(Design { name, family, fabric, routings, tables, bridging, busiest, power, cost, missing })
     }
 

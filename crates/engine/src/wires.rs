@@ -96,6 +96,15 @@ impl Wires {
         is_idle
     }
 
+    /// Has a port asked for its next packet now or when it is free, by an event of its own.
+    pub fn ask_again(&mut self, port_index: PortIndex) {
+        let port = &mut self.ports[port_index];
+        if !port.free_scheduled {
+            port.busy_until = port.busy_until.max(self.now);
+            self.expect_free(port_index);
+        }
+    }
+
     /// Sees to it that a busy port is asked for its next packet when it becomes free.
     #[inline(always)]
     pub fn expect_free(&mut self, port_index: PortIndex) {

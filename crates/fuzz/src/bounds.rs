@@ -225,9 +225,10 @@ impl<'r> Facts<'r> {
         hosts.find(|&host| self.fabric.host_name(host) == name).expect("tables name hosts of the fabric")
     }
 
-    /// Rate of a host's link [Gb/s].
+    /// Rate of all links of a host [Gb/s].
     fn rate(&self, host: &str) -> f64 {
-        self.fabric.channel(self.fabric.host_channel(self.host(host))).rate.as_bps() as f64 / 1e9
+        let links = self.fabric.host_channels(self.host(host)).iter();
+        links.map(|&channel| self.fabric.channel(channel).rate.as_bps() as f64 / 1e9).sum()
     }
 
     /// Least latency between two hosts: light on the shortest path, and switches on it [ns].

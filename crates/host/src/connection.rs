@@ -27,8 +27,11 @@ impl Nics {
     }
 
     /// Puts a finished control packet in the NIC's queue.
-    pub fn send_control(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: Packet) {
-        let host = self.endpoints[endpoint].host;
+    pub fn send_control(&mut self, wires: &mut Wires, endpoint: EndpointIndex, mut packet: Packet) {
+        let host = match self.ports.are_several() {
+            false => self.endpoints[endpoint].host,
+            true => self.ports.choose_for(wires.now, endpoint, &mut packet),
+        };
         let port = self.hosts[host].port;
         let class = wires.constants.scheduler.class(packet.priority);
         let handle = wires.packets.insert(packet);

@@ -9,16 +9,19 @@ use etherweave_primitives::Time;
 
 use super::nic_times::NicTimes;
 use super::packet_route::Flowlet;
+use super::port_paths::SendingPorts;
 use super::{Core, Endpoint, Host, ReceiveQueue, Thread};
 
 /// NICs of a shard's hosts, the ends of their connections, and what kernels have received.
 pub struct Nics {
     /// Receive side of all NICs.
     pub times: NicTimes,
-    /// Hosts with their NICs.
+    /// NICs, those of a host one behind the other.
     pub hosts: IndexVec<HostIndex, Host>,
     /// Ends of connections.
     pub endpoints: IndexVec<EndpointIndex, Endpoint>,
+    /// What chooses ports, where hosts have several.
+    pub ports: SendingPorts,
     /// Flowlets of endpoints, where a routing distinguishes them.
     pub flowlets: IndexVec<EndpointIndex, Flowlet>,
     /// Receive queues of the kernel that connections use.
@@ -53,6 +56,7 @@ impl Hosts {
             times: NicTimes::new(constants),
             hosts: IndexVec::default(),
             endpoints: IndexVec::default(),
+            ports: SendingPorts::default(),
             flowlets: IndexVec::default(),
             receive_queues: IndexVec::default(),
             places_in_packets: IndexVec::default(),

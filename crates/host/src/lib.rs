@@ -32,6 +32,7 @@ mod nic;
 mod nic_times;
 mod one_sided;
 mod packet_route;
+mod port_paths;
 mod protocol;
 mod rank;
 mod receive_queue;
@@ -62,6 +63,7 @@ pub use graph_state::GraphState;
 pub use hosts::{Hosts, Nics, Processors};
 pub use matching::{ANY_SOURCE, ANY_TAG, Envelope, Receive};
 pub use nic_times::NicTimes;
+pub use port_paths::{PathChoice, PortPath, PortPaths, SendingPorts};
 pub use protocol::{Protocol, ReceivedCounts};
 pub use rank::RankState;
 pub use receive_queue::ReceiveQueue;
@@ -88,9 +90,9 @@ pub struct IterationRow {
 
 etherweave_kernel::wire! { IterationRow { job, rank, host, iteration, start, duration } }
 
-/// A host with its port and NIC.
+/// A NIC with its port. A host with several ports has as many, one behind the other.
 pub struct Host {
-    /// Number in the topology.
+    /// Number of the host in the topology.
     pub id: u32,
     /// Its port, numbered in the shard.
     pub port: PortIndex,
@@ -120,7 +122,7 @@ pub struct Nic {
 }
 
 impl Host {
-    /// A host at `port`.
+    /// The NIC of a host at `port`.
     pub fn new(id: u32, port: PortIndex, stall: Option<&CommandStall>) -> Host {
         let nic = Nic {
             buffer: BufferDrain::new(id, stall),

@@ -19,13 +19,16 @@ impl Nics {
             return;
         }
         end.is_in_ring = true;
+        if self.ports.are_several() {
+            self.ports.choose(wires.now, endpoint, end);
+        }
         let (host, class) = (end.host, wires.constants.scheduler.class(end.priority));
         self.join_ring(host, class, endpoint);
         self.kick(wires, self.hosts[host].port);
     }
 
     /// Puts an endpoint behind the last of its class.
-    fn join_ring(&mut self, host: HostIndex, class: usize, endpoint: EndpointIndex) {
+    pub(super) fn join_ring(&mut self, host: HostIndex, class: usize, endpoint: EndpointIndex) {
         let host = &mut self.hosts[host];
         let (first, last) = &mut host.ring[class];
         let before = std::mem::replace(last, endpoint);
@@ -38,7 +41,7 @@ impl Nics {
     }
 
     /// Moves the first of a ring to its end, or removes it when it has nothing more to send.
-    fn pass_turn(&mut self, host: HostIndex, class: usize, first: EndpointIndex) {
+    pub(super) fn pass_turn(&mut self, host: HostIndex, class: usize, first: EndpointIndex) {
         let Endpoint { behind, is_in_ring, .. } = self.endpoints[first];
         let ring = &mut self.hosts[host].ring[class];
         if first != ring.1 {
@@ -95,7 +98,11 @@ impl Nics {
         }
         let endpoint = self.hosts[host_index].ring[class].0;
         let packet = self.next_packet(wires, endpoint);
-        self.pass_turn(host_index, class, endpoint);
+        if self.ports.are_several() {
+            self.pass_turn_among_ports(wires, host_index, class, endpoint);
+        } else {
+            self.pass_turn(host_index, class, endpoint);
+        }
         packet
     }
 
@@ -116,7 +123,7 @@ impl Nics {
     /// Whether a packet is for a host.
     fn is_destination(&self, wires: &Wires, host: HostIndex, handle: Handle) -> bool {
         let endpoint = wires.packets[handle].endpoint;
-        self.endpoints.get(endpoint).is_some_and(|end| end.host == host)
+        self.endpoints.get(endpoint).is_some_and(|end| self.hosts[end.host].id == self.hosts[host].id)
     }
 
     /// A packet is being written to memory. One without payload is written at the same time as the one before it: they

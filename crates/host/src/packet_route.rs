@@ -22,7 +22,10 @@ impl Nics {
             return;
         };
         let end = &self.endpoints[endpoint];
-        let ((src, dst), base, number) = (end.hosts, end.priority, end.number);
+        let ((src, dst), base, number) = match self.ports.are_several() {
+            false => (end.hosts, end.priority, end.number),
+            true => (self.ports.ends_of(&wires.packets[handle]), end.priority, end.number),
+        };
         let seed = wires.constants.params.seed;
         let hash = match scope {
             HashScope::PerPacket => mix(seed ^ u64::from(number) << 32 ^ mix(wires.now.as_ps())),

@@ -188,12 +188,17 @@ fn short_pause(scenario: &Scenario) -> Option<String> {
     })
 }
 
+/// Rates of all links of hosts.
+fn host_rates(topology: &Topology) -> impl Iterator<Item = BitRate> {
+    let links = (0..topology.hosts()).flat_map(|host| topology.host_channels(HostId::from_index(host)));
+    links.map(|&channel| topology.channel(channel).rate)
+}
+
 /// Links of hosts that are faster than the NIC which a scenario has unless it describes another.
 fn slow_nic(scenario: &Scenario, topology: &Topology) -> Option<String> {
     let (nic, default) = (&scenario.nic, NicParams::default().drain_rate);
     let is_drained = !scenario.transport.is_in_kernel() && nic.pcie.is_none() && !scenario.job.is_empty();
-    let rate = |host| topology.channel(topology.host_channel(HostId::from_index(host))).rate;
-    let fastest = (0..topology.hosts()).map(rate).max().filter(|&rate| rate > default)?;
+    let fastest = host_rates(topology).max().filter(|&rate| rate > default)?;
     let text = format!(
         "nic.drain_rate: {default}, the default, behind links of hosts of {fastest}: they receive no faster; \
          interconnect.profile, nic.pcie or nic.drain_rate describes another NIC"
@@ -252,8 +257,7 @@ pub(crate) fn check_rows(scenario: &Scenario, number: usize, rows: u64) -> Resul
 
 fn check_rates(scenario: &Scenario, topology: &Topology) -> Result<(), InputError> {
     let Some(roce) = scenario.transport.roce() else { return Ok(()) };
-    let rate = |host| topology.channel(topology.host_channel(HostId::from_index(host))).rate;
-    let line = (0..topology.hosts()).map(rate).min().unwrap_or(BitRate::from_bps(0));
+    let line = host_rates(topology).min().unwrap_or(BitRate::from_bps(0));
     for (key, rate) in roce.rates() {
         InputError::unless(rate <= line, &key, rate, format!("at most the rate of a host's link, {line}"))?;
     }

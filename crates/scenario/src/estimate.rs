@@ -164,7 +164,7 @@ const PLANNED_S_MAX: f64 = 2.0;
 /// Every independent mistake that a run reports.
 pub fn foresee(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Estimate, ScenarioError> {
     let (document, scenario) = read(text, origin, overrides)?;
-    let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
+    let topology = generate(&scenario).map_err(|error| document.locate(error))?;
     let mut warnings = check::warnings(&scenario, &topology);
     let estimate = run(&scenario, &topology, 0, None).map_err(|error| document.locate(error))?;
     if estimate.memory_bytes <= PLANNED_BYTES_MAX && estimate.setup_s <= PLANNED_S_MAX {
@@ -205,7 +205,7 @@ pub(crate) fn of_sound_jobs(
         rows = rows.saturating_add(size.rows);
         check::check_rows(scenario, number, rows)?;
     }
-    let hops = links_mean(topology);
+    let hops = links_mean(topology.by_port());
     let memory = RunMemory::of(topology, &scenario.params(), &traffic, hops);
     let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
     let connections = sum(|size| size.connections);
@@ -220,7 +220,7 @@ pub(crate) fn of_sound_jobs(
     let tables = tables.into_iter().fold(0, u64::saturating_add);
     let (samples, sample_tables) = samples(scenario, topology, connections);
     let (observed, observed_tables) = observed(scenario, &names, sum(|size| size.messages.unwrap_or(0)));
-    let routes = 4 * topology.switches() as u64 * switches_with_hosts(topology);
+    let routes = 4 * topology.switches() as u64 * switches_with_hosts(topology.by_port());
     let job = largest_job(scenario, &traffic);
     let window = scenario.transport.window().key;
     let building = memory.building.saturating_add(routes);
@@ -250,7 +250,7 @@ pub(crate) fn of_sound_jobs(
     ];
     let tables = tables.saturating_add(sample_tables).saturating_add(observed_tables);
     let captured = captured_bytes(scenario, &traffic, captures as u64, snap_length);
-    let packet_hops = packet_hops(scenario, &traffic, links_taken(scenario, topology, hops), topology);
+    let packet_hops = packet_hops(scenario, &traffic, links_taken(scenario, topology.by_port(), hops), topology);
     let counted = traffic.iter().zip(&scenario.job).filter(|(_, job)| !job.background);
     let messages = counted.map(|(size, _)| size.messages.unwrap_or(0)).fold(0, u64::saturating_add);
     // Benchmarks know what packets take.
@@ -264,7 +264,7 @@ pub(crate) fn of_sound_jobs(
         disk_bytes: (tables / COMPRESSION).saturating_add(captured),
         packet_hops,
         run_s,
-        setup_s: scenario.routing.looks(topology) as f64 * LOOK_S,
+        setup_s: scenario.routing.looks(topology.by_port()) as f64 * LOOK_S,
         ..Estimate::of_parts(parts, peak)
     };
     Ok((estimate, mistakes))
@@ -359,8 +359,9 @@ fn captured_bytes(scenario: &Scenario, traffic: &[TrafficSize], captures: u64, s
 /// Without one, the jobs end it that are not in the background: what others send until then is left out.
 fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64, topology: &Topology) -> Option<u64> {
     let (payload, per_ack) = (scenario.transport.payload().get(), u64::from(scenario.transport.packets_per_ack()));
-    let rate = topology.channel(topology.host_channel(HostId::from_index(0))).rate;
-    let carried = scenario.run.end.map(|end| rate.bytes_in(end).get());
+    let links = topology.host_channels(HostId::from_index(0)).iter();
+    let carried = |end| links.map(|&link| topology.channel(link).rate.bytes_in(end).get()).sum::<u64>();
+    let carried = scenario.run.end.map(carried);
     let of_job = |size: &TrafficSize| {
         let until_end = carried.map(|bytes| bytes.saturating_mul(size.receivers));
         let bytes = size.bytes.into_iter().chain(until_end).min()?;

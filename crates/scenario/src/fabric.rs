@@ -40,7 +40,7 @@ impl Fabric {
     /// Every independent mistake, where it stands in the file.
     pub fn parse(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Fabric, ScenarioError> {
         let (document, scenario) = read_values(text, origin, overrides)?;
-        let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
+        let topology = generate(&scenario).map_err(|error| document.locate(error))?;
         let links = stated_links::of(&document.values, &scenario.topology, &topology);
         Ok(Fabric { scenario, topology, links, document })
     }
@@ -92,12 +92,13 @@ impl Fabric {
             Some(name) => routing_named(name).map_err(|error| self.document.elsewhere(error))?,
             None => self.scenario.routing,
         };
-        let legality = kind.legality(&self.topology).map_err(|error| error.within("routing"));
+        let topology = self.topology.by_port();
+        let legality = kind.legality(topology).map_err(|error| error.within("routing"));
         let by_plan = legality.map(|legality| legality.priorities());
         if kind.is_by_flow() {
             return by_plan.map_err(|error| self.document.locate(error));
         }
-        let tables = self.scenario.open_loop.fabric_tables(&self.scenario.topology, &self.topology);
+        let tables = self.scenario.open_loop.fabric_tables(&self.scenario.topology, topology);
         let by_packet = PreparedRouting::new(kind, &tables).map(|prepared| prepared.priorities());
         let priorities = match (by_plan, by_packet) {
             (Ok(one), Ok(other)) => Ok(one.max(other)),
@@ -161,6 +162,7 @@ impl Fabric {
     ) -> Result<Table, ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
         self.check_effect()?;
+        self.single_homed("`etherweave curve`")?;
         self.check_memory(estimate::curve(open_loop, &self.topology, &self.links), memory_limit)?;
         let (topology, outages) = (&self.topology, &self.outages()?);
         let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, links: &self.links, outages };
@@ -182,6 +184,7 @@ impl Fabric {
     ) -> Result<Vec<Table>, ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
         self.check_effect()?;
+        self.single_homed("`etherweave observe`")?;
         let (topology, outages) = (&self.topology, &self.outages()?);
         let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, links: &self.links, outages };
         let point = choice.of(open_loop).map_err(|error| self.document.elsewhere(error))?;
@@ -199,6 +202,7 @@ impl Fabric {
     /// # Errors
     /// When a parameter does not suit the fabric, addresses do not fit, or no such cable is there.
     pub fn deployment(&self, down: &[String]) -> Result<Deployment, ScenarioError> {
+        self.single_homed("`etherweave control`")?;
         let down = faults::cables(&self.topology, down);
         let down = down.map_err(|error| self.document.elsewhere(error.within("failed")))?;
         let Scenario { topology: kind, design, control, .. } = &self.scenario;
@@ -217,6 +221,9 @@ impl Fabric {
     /// What [`Fabric::curve`] is expected to need; nothing is known where a parameter is out of range.
     pub fn estimate_curve(&self) -> Estimate {
         let Scenario { open_loop, .. } = &self.scenario;
+        if !self.topology.is_single_homed() {
+            return Estimate::default();
+        }
         let mut estimate = estimate::curve(open_loop, &self.topology, &self.links).unwrap_or_default();
         let warn = |&kind: &RoutingKind| routing::saturation_warning(kind, "open_loop.routings", &self.topology);
         estimate.warnings = open_loop.routings.iter().filter_map(warn).collect();
@@ -226,6 +233,9 @@ impl Fabric {
     /// What [`Fabric::observe`] is expected to need; nothing is known where there is no such point.
     pub fn estimate_observe(&self, choice: &PointChoice) -> Estimate {
         let open_loop = &self.scenario.open_loop;
+        if !self.topology.is_single_homed() {
+            return Estimate::default();
+        }
         choice
             .of(open_loop)
             .map(|point| point.estimate(open_loop, &self.topology, &self.links).unwrap_or_default())
@@ -247,13 +257,21 @@ impl Fabric {
         estimate.unwrap_or_default().check(&limit).map_err(|error| self.document.locate(error))
     }
 
+    /// Refuses hosts with several ports on behalf of a verb.
+    fn single_homed(&self, verb: &str) -> Result<(), ScenarioError> {
+        let refused = self.topology.single_homed(verb);
+        let is_stated = !self.scenario.host_ports.is_default();
+        let key = if is_stated { "host_ports" } else { "topology" };
+        refused.map_err(|error| self.document.locate(InputError { key: key.into(), ..error }))
+    }
+
     fn outages(&self) -> Result<Vec<Outage>, ScenarioError> {
         faults::open_loop_outages(&self.scenario.faults, &self.topology).map_err(|errors| self.document.locate(errors))
     }
 
     /// What [`Fabric::design`] is expected to need.
     pub fn estimate_design(&self) -> Estimate {
-        let mut estimate = estimate::design(&self.scenario.topology, &self.topology, &self.scenario.design);
+        let mut estimate = estimate::design(&self.scenario.topology, self.topology.by_port(), &self.scenario.design);
         estimate.warnings.extend(subnet_warning(self.scenario.interconnect.as_ref(), &self.topology));
         estimate
     }

@@ -49,13 +49,15 @@ fn hosts_on(topology: &Topology, switch: SwitchId) -> u64 {
     channels.filter(|channel| channel.class == LinkClass::Host).count() as u64
 }
 
+/// A row for each port of a host.
 fn hosts(topology: &Topology) -> Table {
-    let rows: Vec<HostId> = (0..topology.hosts()).map(HostId::from_index).collect();
+    let links = (0..topology.hosts()).flat_map(|host| topology.host_channels(HostId::from_index(host)));
+    let rows: Vec<&Channel> = links.map(|&channel| topology.channel(channel)).collect();
     Table {
         name: "hosts",
         columns: vec![
-            ("host", texts(&rows, |&host| topology.host_name(host).to_owned())),
-            ("switch", texts(&rows, |&host| topology.switch_name(topology.switch_of(host)).to_owned())),
+            ("host", texts(&rows, |link| topology.name(link.from.node).to_owned())),
+            ("switch", texts(&rows, |link| topology.name(link.to.node).to_owned())),
         ],
     }
 }

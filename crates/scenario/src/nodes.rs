@@ -11,9 +11,12 @@ fn node_size(job: &JobSpec) -> Option<u32> {
     job.workload.node().map(|node| node.accelerators).filter(|&size| size > 1)
 }
 
-/// NICs of a server.
+/// NICs of a server, where each is a host.
 fn server_size(scenario: &Scenario) -> Option<u32> {
-    if let Shape::Rails { nics_per_server } = scenario.topology.shape() { Some(nics_per_server) } else { None }
+    match scenario.topology.shape() {
+        Shape::Rails { nics_per_server } if scenario.host_ports.is_default() => Some(nics_per_server),
+        _ => None,
+    }
 }
 
 /// A line for each job whose nodes are no servers by their size.

@@ -7,7 +7,8 @@ use etherweave_sim::params::{FlowControl, LossDetection, Reliability, SwitchMode
 use etherweave_sim::{Paths, PortRow, PreparedRouting};
 use etherweave_topology::{LinkClass, RowShape, Shape, Topology, TopologyKind};
 
-use crate::{Scenario, faults};
+use crate::scenario::generate;
+use crate::{Scenario, faults, host_ports};
 
 /// Pairs of two switches up to which every packet is followed before a run: a second or two.
 const FOLLOWED_MAX: usize = 1 << 20;
@@ -49,7 +50,7 @@ pub(crate) fn complete_priorities(scenario: &mut Scenario) {
 /// Priorities that the packets of a job travel with.
 fn channels(scenario: &Scenario) -> u8 {
     let made = || {
-        let topology = scenario.topology.generate().ok()?;
+        let topology = generate(scenario).ok()?;
         let outages = faults::outages(&scenario.faults, &topology).ok()?;
         paths(scenario, &topology, &outages).ok()
     };
@@ -68,6 +69,7 @@ fn channels(scenario: &Scenario) -> u8 {
 /// When the routing does not work on the fabric or not in a run, or a key cannot take effect.
 pub(crate) fn paths(scenario: &Scenario, topology: &Topology, outages: &[Outage]) -> Result<Paths, InputError> {
     let (routing, reroute_after) = (scenario.routing, scenario.faults.reroute_after);
+    let (outages, topology) = (if topology.planes() > 1 { &[] } else { outages }, topology.by_port());
     let is_rerouted = routing == RoutingKind::ShortestPath && !outages.is_empty();
     if let Some(delay) = reroute_after.filter(|_| !is_rerouted) {
         let expected = "none, without the routing shortest_path and `faults.down`";
@@ -116,6 +118,7 @@ pub(crate) fn check_output_queue(scenario: &Scenario) -> Result<(), InputError> 
 /// What must be known before a run: that it may deadlock, and that packets overtake each other which the transport then
 /// takes for lost.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
+    let topology = topology.by_port();
     let saturation = saturation_warning(scenario.routing, "routing", topology);
     [deadlock_warning(scenario, topology), reordering_warning(scenario), saturation].into_iter().flatten().collect()
 }
@@ -170,8 +173,12 @@ const QUEUE_MIN: u64 = 64 << 10;
 
 fn reordering_warning(scenario: &Scenario) -> Option<String> {
     let suffers = scenario.transport.roce().is_some_and(|roce| roce.reliability == Reliability::GoBackN);
-    let name = scenario.routing.name();
-    (suffers && !scenario.routing.keeps_order()).then(|| {
+    let name = match scenario.routing.keeps_order() {
+        true if host_ports::is_per_packet(scenario) => "host_ports.choice = \"per_packet\"",
+        true => return None,
+        false => scenario.routing.name(),
+    };
+    suffers.then(|| {
         let cause = format!("go_back_n takes packets for lost that others overtake, as {name} lets them");
         format!("transport.roce.reliability: {cause}; selective_repeat does not")
     })
@@ -181,7 +188,7 @@ fn reordering_warning(scenario: &Scenario) -> Option<String> {
 /// be lost and packets overtake each other, for then what is late has not been lost.
 pub(crate) fn choose_loss_detection(scenario: &mut Scenario) {
     let is_lossless = !matches!(scenario.flow_control, FlowControl::None {}) && scenario.faults.is_default();
-    let is_overtaken = !scenario.routing.keeps_order();
+    let is_overtaken = !scenario.routing.keeps_order() || host_ports::is_per_packet(scenario);
     let Some(roce) = scenario.transport.roce_mut() else { return };
     let is_late_only = is_lossless && is_overtaken && roce.reliability == Reliability::SelectiveRepeat;
     roce.loss_detection.get_or_insert(if is_late_only { LossDetection::Timeout } else { LossDetection::Time });

@@ -73,7 +73,7 @@ impl Run {
         let (document, scenario) = read(text, origin, overrides)?;
         let limit = MemoryLimit::of(options.memory_limit).map_err(|error| document.elsewhere(error))?;
         let snap_length = snap_length(options.snap_length).map_err(|error| document.elsewhere(error))?;
-        let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
+        let topology = generate(&scenario).map_err(|error| document.locate(error))?;
         // A mistake in a job is reported with the others, when it is built.
         let known = estimate::of_sound_jobs(&scenario, &topology, options.capture.len(), snap_length);
         let (mut estimate, _) = known.map_err(|error| document.locate(error))?;

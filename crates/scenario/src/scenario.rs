@@ -14,6 +14,7 @@ use crate::connections::Connections;
 use crate::control::ControlSpec;
 use crate::document::Document;
 use crate::faults::{self, FaultsSpec};
+use crate::host_ports::{self, HostPortsSpec};
 use crate::interconnect::{self, InterconnectSpec};
 use crate::open_loop::OpenLoopSpec;
 use crate::sampling::{self, ObserveSpec};
@@ -36,6 +37,9 @@ pub struct Scenario {
     pub routing: RoutingKind,
     /// What is connected to what.
     pub topology: TopologyKind,
+    /// Ports of hosts that have several.
+    #[serde(skip_serializing_if = "HostPortsSpec::is_default")]
+    pub host_ports: HostPortsSpec,
     /// Which of the legal channels a flow takes, where `routing` leaves it open.
     pub selection: SelectionKind,
     /// The controller of `routing = "controller"`, which measures traffic in a run. Default: its reaction takes "70ms".
@@ -84,6 +88,7 @@ impl Default for Scenario {
             interconnect: None,
             routing: RoutingKind::default(),
             topology: TopologyKind::FatTree(FatTree::default()),
+            host_ports: HostPortsSpec::default(),
             selection: SelectionKind::default(),
             controller: None,
             switch: SwitchParams::default(),
@@ -222,6 +227,7 @@ impl Scenario {
             ets: self.ets.clone(),
             nic: self.nic.clone(),
             host: self.host.clone(),
+            ports: self.host_ports.params(),
             transport: self.transport.clone(),
             controller: self.controller.clone().unwrap_or_default(),
             fidelity: self.run.fidelity,
@@ -271,6 +277,7 @@ pub(crate) fn read_values(
     if !states_priorities {
         routing::complete_priorities(&mut scenario);
     }
+    host_ports::complete(&mut scenario);
     routing::choose_loss_detection(&mut scenario);
     if scenario.name.is_empty() {
         scenario.name = stem(origin).to_owned();
@@ -302,6 +309,7 @@ pub(crate) fn experiment(
     let capture: Result<Vec<HostId>, _> = capture.iter().map(|name| host_named(&topology, name)).collect();
     let capture = capture.map_err(|error| document.elsewhere(error))?;
     let mut errors = InputErrors::default();
+    errors.check(host_ports::check(scenario, &topology));
     let outages = errors.check(faults::outages(&scenario.faults, &topology));
     let degraded = errors.check(faults::degraded(scenario, &topology));
     let jobs = errors.check(jobs(scenario, &topology));
@@ -333,9 +341,10 @@ pub(crate) fn experiment(
     })
 }
 
-/// The fabric of a family's parameters.
-pub(crate) fn generate(kind: &TopologyKind) -> Result<Topology, InputErrors> {
-    kind.generate().map_err(|error| error.within("topology"))
+/// The fabric of a scenario, with the ports of its hosts.
+pub(crate) fn generate(scenario: &Scenario) -> Result<Topology, InputErrors> {
+    let fabric = scenario.topology.generate().map_err(|error| error.within("topology"))?;
+    scenario.host_ports.attach(fabric)
 }
 
 /// Every job on hosts of its own.
@@ -370,9 +379,12 @@ fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputError
     errors.into_result().map(|()| jobs)
 }
 
-/// Leaf and group of every host.
+/// Leaf and group of every host, by its first port.
 fn areas(topology: &Topology) -> HostAreas {
-    let switches = || (0..topology.hosts()).map(|host| topology.switch_of(HostId::from_index(host)));
+    let first = |host| topology.port_host(HostId::from_index(host), 0);
+    let hosts: Vec<HostId> = (0..topology.hosts()).map(first).collect();
+    let topology = topology.by_port();
+    let switches = || hosts.iter().map(|&host| topology.switch_of(host));
     let axis = topology.axes().iter().position(|axis| axis == "group" || axis == "pod");
     let groups = axis.map(|axis| switches().map(|at| topology.coordinates(at)[axis]).collect());
     HostAreas { leaves: switches().map(|at| at.get()).collect(), groups }

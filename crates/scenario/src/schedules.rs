@@ -97,7 +97,7 @@ impl Schedules {
     ) -> Result<Schedules, ScenarioError> {
         let (document, scenario) = read(text, origin, overrides)?;
         let limit = MemoryLimit::of(None).map_err(|error| document.elsewhere(error))?;
-        let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
+        let topology = generate(&scenario).map_err(|error| document.locate(error))?;
         estimate::programs(&scenario, &topology).check(&limit).map_err(|error| document.locate(error))?;
         let experiment = experiment(&document, &scenario, topology, &[])?;
         let topology = &experiment.topology;
@@ -117,7 +117,7 @@ impl Schedules {
 }
 
 fn rate_bps(topology: &Topology, host: HostId) -> u64 {
-    topology.channel(topology.host_channel(host)).rate.as_bps()
+    topology.host_channels(host).iter().map(|&channel| topology.channel(channel).rate.as_bps()).sum()
 }
 
 fn schedule(

@@ -425,13 +425,13 @@ impl Switches {
             group_traffic: self.group_traffic.as_deref(),
             fluid: wires.fluid.as_deref(),
             first_port: switch.first_port,
-            switch: switch.number,
+            switch: switch.in_plane,
             base: route.base,
             now: wires.now,
         };
         let port = switch.number_of(ingress) as u8;
         let class = wires.link_class(ingress);
-        let at = InputChannel { switch: switch.number, port, channel: route.channel, class };
+        let at = InputChannel { switch: switch.in_plane, port, channel: route.channel, class };
         let prepared = self.routing.as_ref().expect("packets are routed one by one");
         let hop = prepared.routing.decide(at, &mut route.routed, load);
         route.egress = switch.port(hop.port.into());

@@ -18,6 +18,8 @@ use super::per_packet::PreparedRouting;
 pub struct Switch {
     /// Its number in the fabric.
     pub number: u32,
+    /// Its number in its plane, where the fabric has several; else the same.
+    pub in_plane: u32,
     /// The first of its ports.
     pub first_port: PortIndex,
     /// How many ports it has.

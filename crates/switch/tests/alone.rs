@@ -89,7 +89,7 @@ fn a_switch_sends_packets_for_one_port_one_after_the_other_and_those_for_another
         switches.groups.extend((0..wires.constants.group_count).map(|_| Group::default()));
     }
     let sizes = BufferSizes::of(&wires.constants, 4, 0).expect("the default buffer has room for four ports");
-    switches.switches.push(Switch { number: 0, first_port, ports: 4, buffer: SharedBuffer::new(sizes) });
+    switches.switches.push(Switch { number: 0, in_plane: 0, first_port, ports: 4, buffer: SharedBuffer::new(sizes) });
     // By port 1 and 2 for port 0, by port 3 for port 2.
     for (ingress, route) in [(1, 0), (2, 0), (3, 2)] {
         let handle: Handle = wires.packets.insert(packet(ingress, route));

@@ -13,6 +13,7 @@ mod host;
 mod low_power_idle;
 mod noise;
 mod pcie;
+mod ports;
 mod receive;
 mod shaper;
 mod shared_memory;
@@ -36,6 +37,7 @@ pub use host::{
 pub use low_power_idle::LowPowerIdleTimes;
 pub use noise::Noise;
 pub use pcie::Pcie;
+pub use ports::{PortChoice, PortKey, PortParams};
 pub use receive::{
     AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams, TransmitParams,
 };
@@ -59,6 +61,8 @@ pub struct SimParams {
     pub nic: NicParams,
     /// Processor and operating system.
     pub host: HostParams,
+    /// Ports of hosts that have several.
+    pub ports: PortParams,
     /// Transport protocol of hosts.
     pub transport: Transport,
     /// The controller of the routing "controller".

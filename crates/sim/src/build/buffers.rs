@@ -121,14 +121,15 @@ pub(crate) fn credit_memory(topology: &Topology, ports: &[ChannelId], constants:
 /// Rejects buffers under credits that a NIC does not have room for, or that have none for a frame.
 pub(super) fn check_nic(topology: &Topology, host: HostId, constants: &RunConstants) -> Result<(), InputError> {
     let name = topology.host_name(host);
-    let (memory, needed) =
-        (constants.params.nic.receive_buffer, credit_memory(topology, &[topology.host_channel(host)], constants));
-    let least = format!("at least {needed}, the buffers under credits of {name}");
-    InputError::unless(needed <= memory, "nic.receive_buffer", memory, least)?;
-    let room = credit_buffer(topology.channel(reverse(topology.host_channel(host))), constants);
-    let least = format!("room for a frame under credits at {name}, {}; it gets {room}", frame_room(constants));
-    let is_enough = credits(constants).is_none() || room >= frame_room(constants);
-    InputError::unless(is_enough, "nic.receive_buffer", memory, least)
+    topology.host_channels(host).iter().try_for_each(|&channel| {
+        let (memory, needed) = (constants.params.nic.receive_buffer, credit_memory(topology, &[channel], constants));
+        let least = format!("at least {needed}, the buffers under credits of {name}");
+        InputError::unless(needed <= memory, "nic.receive_buffer", memory, least)?;
+        let room = credit_buffer(topology.channel(reverse(channel)), constants);
+        let least = format!("room for a frame under credits at {name}, {}; it gets {room}", frame_room(constants));
+        let is_enough = credits(constants).is_none() || room >= frame_room(constants);
+        InputError::unless(is_enough, "nic.receive_buffer", memory, least)
+    })
 }
 
 /// The credits of the port that sends into `id`, if they are used.

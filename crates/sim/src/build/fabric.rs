@@ -9,7 +9,7 @@ use etherweave_engine::port::{Owner, Peer, PeerLink, Port};
 use etherweave_engine::shaper::Shaper;
 use etherweave_engine::sleep::SleepingTransmitter;
 use etherweave_host::Host;
-use etherweave_primitives::{Duration, InputError, SwitchId};
+use etherweave_primitives::{ChannelId, Duration, InputError, SwitchId};
 use etherweave_switch::Switch;
 use etherweave_switch::buffer::{Group, SharedBuffer};
 use etherweave_topology::{Channel, Node, Topology, reverse};
@@ -87,12 +87,11 @@ pub(super) fn shards(
         crossbars::add(shard, topology, node);
         match node {
             Node::Host(host) => {
-                let owner = Owner::Host(shard.hosts.nics.hosts.push(Host::new(
-                    host.get(),
-                    shard.wires.ports.next_index(),
-                    stall,
-                )));
-                add_ports(shard, topology, layout, node, owner);
+                for &channel in topology.host_channels(host) {
+                    let nic = Host::new(host.get(), shard.wires.ports.next_index(), stall);
+                    let owner = Owner::Host(shard.hosts.nics.hosts.push(nic));
+                    add_port(shard, topology, layout, channel, owner);
+                }
             }
             Node::Switch(switch) => add_switch(shard, topology, layout, switch)?,
         }
@@ -103,54 +102,53 @@ pub(super) fn shards(
     Ok(shards)
 }
 
-fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node, owner: Owner) {
-    for &id in topology.out_channels(node) {
-        let channel = topology.channel(id);
-        let (peer_shard, port) = layout.port(topology, reverse(id));
-        let is_host = matches!(channel.to.node, Node::Host(_));
-        let is_from_host = matches!(channel.from.node, Node::Host(_));
-        let peer = Peer { link: PeerLink::to_shard(peer_shard as u32), port, is_host };
-        let params = &shard.wires.constants.params;
-        let rate = match channel.from.node {
-            Node::Host(host) => params.nic.clocked(channel.rate, params.seed, host.get()),
-            Node::Switch(_) => channel.rate,
-        };
-        let mut port = Port::new(rate, owner, peer, delay(channel, params), pause_delay(channel, params));
-        if shard.wires.constants.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {
-            port.header_time = port.serialization_time(shard.wires.constants.header_bytes);
-        }
-        if let Some(credits) = port_credits(topology, id, &shard.wires.constants) {
-            port.paused_classes = u8::MAX;
-            shard.wires.credits.ports.push(credits);
-        }
-        let (bucket, idle) = match is_from_host {
-            true => (params.nic.shaper, params.nic.low_power_idle),
-            false => (params.switch.shaper, params.switch.low_power_idle),
-        };
-        let index = shard.wires.ports.push(port);
-        if let Some(bucket) = bucket {
-            let shaper = Shaper::new(&bucket, shard.wires.constants.largest_frame);
-            shard.wires.impaired_link(index).shaper = Some(shaper);
-        }
-        if let Some(times) = idle {
-            shard.wires.impaired_link(index).sleep = Some(SleepingTransmitter::new(times));
-        }
-        shard.wires.channels.push(id);
-        // More than 32 bits hold is more than any buffer: `add_switch` rejects it.
-        let headroom_limit = u32::try_from(headroom_of(topology, id, &shard.wires.constants)).unwrap_or(u32::MAX);
-        let group = |group| Group {
-            headroom_limit: shard.wires.constants.headroom_limit(group, headroom_limit),
-            ..Group::default()
-        };
-        shard.switches.groups.extend((0..shard.wires.constants.group_count).map(group));
+fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: ChannelId, owner: Owner) {
+    let channel = topology.channel(id);
+    let (peer_shard, port) = layout.port(topology, reverse(id));
+    let is_host = matches!(channel.to.node, Node::Host(_));
+    let is_from_host = matches!(channel.from.node, Node::Host(_));
+    let peer = Peer { link: PeerLink::to_shard(peer_shard as u32), port, is_host };
+    let params = &shard.wires.constants.params;
+    let rate = match channel.from.node {
+        Node::Host(host) => params.nic.clocked(channel.rate, params.seed, host.get()),
+        Node::Switch(_) => channel.rate,
+    };
+    let mut port = Port::new(rate, owner, peer, delay(channel, params), pause_delay(channel, params));
+    if shard.wires.constants.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {
+        port.header_time = port.serialization_time(shard.wires.constants.header_bytes);
     }
+    if let Some(credits) = port_credits(topology, id, &shard.wires.constants) {
+        port.paused_classes = u8::MAX;
+        shard.wires.credits.ports.push(credits);
+    }
+    let (bucket, idle) = match is_from_host {
+        true => (params.nic.shaper, params.nic.low_power_idle),
+        false => (params.switch.shaper, params.switch.low_power_idle),
+    };
+    let index = shard.wires.ports.push(port);
+    if let Some(bucket) = bucket {
+        let shaper = Shaper::new(&bucket, shard.wires.constants.largest_frame);
+        shard.wires.impaired_link(index).shaper = Some(shaper);
+    }
+    if let Some(times) = idle {
+        shard.wires.impaired_link(index).sleep = Some(SleepingTransmitter::new(times));
+    }
+    shard.wires.channels.push(id);
+    // More than 32 bits hold is more than any buffer: `add_switch` rejects it.
+    let headroom_limit = u32::try_from(headroom_of(topology, id, &shard.wires.constants)).unwrap_or(u32::MAX);
+    let group = |group| Group {
+        headroom_limit: shard.wires.constants.headroom_limit(group, headroom_limit),
+        ..Group::default()
+    };
+    shard.switches.groups.extend((0..shard.wires.constants.group_count).map(group));
 }
 
 fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: SwitchId) -> Result<(), InputError> {
     let (owner, first_port) = (Owner::Switch(shard.switches.switches.next_index()), shard.wires.ports.next_index());
-    add_ports(shard, topology, layout, switch.into(), owner);
+    topology.out_channels(switch).iter().for_each(|&channel| add_port(shard, topology, layout, channel, owner));
     let sizes = buffer_sizes(topology, &shard.wires.constants, switch)?;
     let (number, ports) = (switch.get(), (shard.wires.ports.next_index().get() - first_port.get()) as u16);
-    shard.switches.switches.push(Switch { number, first_port, ports, buffer: SharedBuffer::new(sizes) });
+    let in_plane = topology.switch_in_plane(switch).get();
+    shard.switches.switches.push(Switch { number, in_plane, first_port, ports, buffer: SharedBuffer::new(sizes) });
     Ok(())
 }

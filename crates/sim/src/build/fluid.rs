@@ -49,6 +49,7 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
         ("nic.pcie.store_and_forward", "true", !params.nic.pcie.as_ref().is_some_and(|pcie| pcie.store_and_forward)),
         ("nic.command_stall", "stops of reception", params.nic.command_stall.is_none()),
         ("observe", "time series", experiment.sampling.is_none()),
+        ("topology", "hosts with several ports", experiment.topology.is_single_homed()),
         ("--pcap", "captured hosts", experiment.capture.is_empty()),
         ("mpirun", "several processes", processes <= 1),
         (

@@ -15,7 +15,6 @@ use etherweave_host::{
 };
 use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Duration, HostId, InputError, InputErrors, Purpose, Stream, Time};
-use etherweave_topology::Topology;
 use etherweave_transport::ShortQueue;
 use etherweave_workload::{ExecutionStream, Traffic};
 
@@ -125,8 +124,10 @@ fn add_endpoints(
         let numbers = numbers.map(EndpointIndex::new);
         for side in 0..2 {
             let ((shard, port), (remote_shard, remote_port)) = (places[side], places[1 - side]);
+            let nic = host_at(&shards[shard], port);
+            shards[shard].hosts.nics.ports.add(2 * number + side, nic);
             let endpoint = Endpoint {
-                host: host_at(&shards[shard], port),
+                host: nic,
                 thread: ThreadIndex::NONE,
                 remote: numbers[1 - side],
                 route: start[side],
@@ -146,7 +147,7 @@ fn add_endpoints(
                 protocol: Protocol::new(
                     &experiment.params,
                     experiment.fidelity(&experiment.jobs[connection.job]),
-                    host_rate(&experiment.topology, hosts[side]),
+                    sending_rate(experiment, hosts[side]),
                 ),
                 incoming: ShortQueue::default(),
                 remote_link: PeerLink::to_shard(remote_shard as u32),
@@ -184,16 +185,19 @@ fn reserve_endpoints(
 fn add_receive_queues(shard: &mut Shard, host: &HostParams) {
     let params = &host.receive;
     let mut numbers = BTreeMap::new();
-    for end in &mut shard.hosts.nics.endpoints {
+    for endpoint in shard.hosts.nics.endpoints.indices() {
+        let nics = &mut shard.hosts.nics;
+        let end = &mut nics.endpoints[endpoint];
+        let nic = nics.ports.first_nic(endpoint, end);
         let [own, remote] = [end.number, end.number ^ 1].map(tcp::port);
         let [own_host, remote_host] = [end.hosts.0, end.hosts.1].map(|host| ip(HostId::new(host)));
         let remote = Socket { address: remote_host, port: remote };
         let queue = rss::queue(&remote, &Socket { address: own_host, port: own }, params.queues);
-        let next = shard.hosts.nics.receive_queues.next_index();
-        let number = *numbers.entry((end.host, queue)).or_insert(next);
+        let next = nics.receive_queues.next_index();
+        let number = *numbers.entry((nic, queue)).or_insert(next);
         if number == next {
-            let core = core_number(end.host, host.cores.as_ref(), |cores| queue % cores.count());
-            shard.hosts.nics.receive_queues.push(ReceiveQueue::new(end.host, core, host));
+            let core = core_number(nic, host.cores.as_ref(), |cores| queue % cores.count());
+            nics.receive_queues.push(ReceiveQueue::new(nic, core, host));
         }
         end.tcp().queue = number;
     }
@@ -219,8 +223,14 @@ fn core_number(host: HostIndex, cores: Option<&CoreParams>, core: impl Fn(&CoreP
     cores.map_or(OWN_CORE, |cores| CoreIndex::new(host.get() * cores.count() + core(cores)))
 }
 
-fn host_rate(topology: &Topology, host: HostId) -> BitRate {
-    topology.channel(topology.host_channel(host)).rate
+/// What a connection of a host can send: by one port, or by all in turn.
+fn sending_rate(experiment: &Experiment, host: HostId) -> BitRate {
+    let topology = &experiment.topology;
+    let rates = topology.host_channels(host).iter().map(|&channel| topology.channel(channel).rate.as_bps());
+    match experiment.params.ports.choice.is_per_packet() {
+        true => BitRate::from_bps(rates.sum()),
+        false => BitRate::from_bps(rates.max().expect("a host has a port")),
+    }
 }
 
 fn host_at(shard: &Shard, port: PortIndex) -> HostIndex {
@@ -328,7 +338,8 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
     };
     for ((shard, endpoint), role) in end.iter().zip([Role::Source(source), Role::Sink(sink)]) {
         let shard = &mut shards[*shard];
-        let port = shard.hosts.nics.hosts[shard.hosts.nics.endpoints[*endpoint].host].port;
+        let nics = &shard.hosts.nics;
+        let port = nics.hosts[nics.ports.first_nic(*endpoint, &nics.endpoints[*endpoint])].port;
         let thread = add_thread(shard, port, number, OWN_CORE, role);
         shard.hosts.nics.endpoints[*endpoint].thread = thread;
     }

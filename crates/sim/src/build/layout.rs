@@ -1,8 +1,8 @@
 //! Which shard an entity belongs to, and the number of its ports there.
 //!
-//! A host lives with its switch: only links between switches cross shards. Switches are divided in blocks of their
-//! order, separately for each distance from the hosts: every shard gets its part of each level, and neighbours stay
-//! together. Nodes and ports keep their order within a shard, so simultaneous events of an entity are
+//! A host lives with its switches, and they with each other where it has several: only links between switches cross
+//! shards. Switches are divided in blocks of their order, separately for each distance from the hosts: every shard gets
+//! its part of each level, and neighbours stay together. Nodes and ports keep their order within a shard, so simultaneous events of an entity are
 //! served alike in every layout.
 
 use etherweave_kernel::indices::PortIndex;
@@ -25,12 +25,15 @@ impl Layout {
         let shards = threads.clamp(1, levels.first().map_or(1, Vec::len));
         let mut shard_of = vec![0; topology.hosts() + topology.switches()];
         for level in &levels {
-            for (place, switch) in level.iter().enumerate() {
-                shard_of[topology.hosts() + switch.index()] = (place * shards / level.len()) as u32;
+            for (place, neighbourhood) in level.iter().enumerate() {
+                for switch in neighbourhood {
+                    shard_of[topology.hosts() + switch.index()] = (place * shards / level.len()) as u32;
+                }
             }
         }
         for host in hosts(topology) {
-            shard_of[host.index()] = shard_of[topology.hosts() + topology.switch_of(host).index()];
+            let switch = switches_of(topology, host).next().expect("a host is on a switch");
+            shard_of[host.index()] = shard_of[topology.hosts() + switch.index()];
         }
         let first_port = number_ports(topology, shards, &shard_of);
         Layout { shards, shard_of, first_port, hosts: topology.hosts() }
@@ -55,9 +58,9 @@ impl Layout {
         (self.shard_of[node] as usize, PortIndex::new(self.first_port[node] + u32::from(from.port.get())))
     }
 
-    /// The port of a host.
+    /// The first port of a host; others stand behind it.
     pub fn host_port(&self, topology: &Topology, host: HostId) -> (usize, PortIndex) {
-        self.port(topology, topology.host_channel(host))
+        self.port(topology, topology.host_channels(host)[0])
     }
 }
 
@@ -71,20 +74,49 @@ fn hosts(topology: &Topology) -> impl Iterator<Item = HostId> + use<> {
     (0..topology.hosts()).map(HostId::from_index)
 }
 
-/// Switches by their distance from the nearest host: first those with hosts, then their neighbours, and so on. Each
-/// level is in the order of the topology.
-fn levels(topology: &Topology) -> Vec<Vec<SwitchId>> {
+/// The switches of a host, by port.
+fn switches_of(topology: &Topology, host: HostId) -> impl Iterator<Item = SwitchId> {
+    let ends = topology.host_channels(host).iter().map(|&channel| topology.channel(channel).to.node);
+    ends.filter_map(|node| match node {
+        Node::Switch(switch) => Some(switch),
+        Node::Host(_) => None,
+    })
+}
+
+/// For every switch the first one that it shares hosts with, directly or by others.
+fn neighbourhoods(topology: &Topology) -> Vec<SwitchId> {
+    let mut first: Vec<SwitchId> = (0..topology.switches()).map(SwitchId::from_index).collect();
+    let find = |first: &[SwitchId], mut at: SwitchId| {
+        while first[at.index()] != at {
+            at = first[at.index()];
+        }
+        at
+    };
+    for host in hosts(topology).filter(|_| !topology.is_single_homed()) {
+        let ends: Vec<SwitchId> = switches_of(topology, host).map(|switch| find(&first, switch)).collect();
+        let least = *ends.iter().min().expect("a host is on a switch");
+        ends.into_iter().for_each(|end| first[end.index()] = least);
+    }
+    (0..first.len()).map(|at| find(&first, SwitchId::from_index(at))).collect()
+}
+
+/// Switches by their distance from the nearest host: first those with hosts, then their neighbours, and so on; within a
+/// level, those that share hosts together. Each level is in the order of the topology.
+fn levels(topology: &Topology) -> Vec<Vec<Vec<SwitchId>>> {
+    let neighbourhoods = neighbourhoods(topology);
     let mut is_listed = vec![false; topology.switches()];
-    let mut level: Vec<SwitchId> = hosts(topology).map(|host| topology.switch_of(host)).collect();
+    let mut level: Vec<SwitchId> = hosts(topology).flat_map(|host| switches_of(topology, host)).collect();
     let mut levels = Vec::new();
     loop {
         level.retain(|switch| !std::mem::replace(&mut is_listed[switch.index()], true));
-        level.sort_unstable();
+        level.sort_unstable_by_key(|&switch| (neighbourhoods[switch.index()], switch));
         if level.is_empty() {
             return levels;
         }
         let next = level.iter().flat_map(|&switch| neighbours(topology, switch)).collect();
-        levels.push(std::mem::replace(&mut level, next));
+        let listed = std::mem::replace(&mut level, next);
+        let are_together = |a: &SwitchId, b: &SwitchId| neighbourhoods[a.index()] == neighbourhoods[b.index()];
+        levels.push(listed.chunk_by(are_together).map(<[SwitchId]>::to_vec).collect());
     }
 }
 
@@ -118,8 +150,21 @@ mod tests {
         assert_eq!(levels(&topology).iter().map(Vec::len).collect::<Vec<_>>(), [32, 32, 16]);
         let layout = Layout::new(&topology, 2);
         for level in levels(&topology) {
-            let first = level.iter().filter(|&&switch| layout.shard(switch.into()) == 0).count();
+            let first = level.iter().flatten().filter(|&&switch| layout.shard(switch.into()) == 0).count();
             assert_eq!(2 * first, level.len());
+        }
+    }
+
+    #[test]
+    fn all_links_of_a_host_stay_in_its_shard() {
+        let tree = FatTree::default().generate().unwrap();
+        for topology in [tree.clone().in_planes(4).unwrap(), tree.on_leaves(2).unwrap()] {
+            let layout = Layout::new(&topology, 3);
+            assert_eq!(layout.shards, 3);
+            for host in hosts(&topology) {
+                let shards = switches_of(&topology, host).map(|switch| layout.shard(switch.into()));
+                assert!(shards.into_iter().all(|shard| shard == layout.shard(host.into())));
+            }
         }
     }
 

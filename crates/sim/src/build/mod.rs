@@ -17,6 +17,7 @@ mod layout;
 mod neighbour_loads;
 mod outages;
 mod per_packet;
+mod port_paths;
 mod routes;
 mod sampling;
 
@@ -40,6 +41,7 @@ use etherweave_engine::constants::RunConstants;
 use etherweave_engine::degraded::DegradedLink;
 use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_engine::params::{self, Binding, Fidelity, SimParams, SwitchModel};
+use etherweave_host::{PortPaths, SendingPorts};
 use etherweave_switch::per_packet::{PreparedRouting, link_classes};
 use layout::Layout;
 
@@ -138,7 +140,8 @@ impl Simulation {
     /// # Errors
     /// Those of [`Simulation::build`], on every process.
     pub fn build_for(worker: Worker, experiment: &Experiment, threads: usize) -> Result<Simulation, InputErrors> {
-        let Plan { layout, constants, connections, neighbours, starts } = Plan::new(worker, experiment, threads)?;
+        let Plan { layout, constants, connections, neighbours, starts, port_paths } =
+            Plan::new(worker, experiment, threads)?;
         let topology = &experiment.topology;
         let (lookahead, constants) = (constants.lookahead, Arc::new(constants));
         let mut shards = fabric::shards(topology, &layout, &constants)?;
@@ -147,6 +150,7 @@ impl Simulation {
         outages::add(experiment, &layout, &mut shards);
         neighbour_loads::add(experiment, &layout, &mut shards);
         group_traffic::add(experiment, &mut shards);
+        shards.iter_mut().for_each(|shard| shard.hosts.nics.ports = SendingPorts::of(&port_paths));
         jobs::populate(experiment, &layout, &connections, &neighbours, &starts, &mut shards)?;
         if let Paths::PerPacket(prepared) = &experiment.paths {
             shards.iter_mut().for_each(|shard| shard.switches.routing = Some(prepared.clone()));
@@ -202,6 +206,8 @@ struct Plan {
     neighbours: Vec<PlannedConnection>,
     /// Beginnings of the routes of both ends of each connection.
     starts: Vec<[u32; 2]>,
+    /// Paths by each port, where hosts have several.
+    port_paths: Arc<PortPaths>,
 }
 
 impl Plan {
@@ -213,6 +219,7 @@ impl Plan {
         errors.check(degraded::check(experiment));
         errors.check(outages::check(experiment));
         errors.check(per_packet::check(experiment));
+        errors.check(port_paths::check(experiment));
         errors.check(crossbars::check(experiment));
         errors.check(fluid::check(experiment, worker.of));
         errors.into_result()?;
@@ -234,11 +241,13 @@ impl Plan {
         group_traffic::check(experiment, constants.lookahead)?;
         let (connections, neighbours) = connections::plan(experiment)?;
         sampling::check(experiment, &connections)?;
-        let starts = routes::plan(experiment, &layout, &connections, &mut constants)?;
+        let mut port_paths = PortPaths::default();
+        let starts = routes::plan(experiment, &layout, &connections, &mut constants, &mut port_paths)?;
         if let Paths::PerPacket(prepared) = &experiment.paths {
             constants.packet_routing = Some(prepared.start());
             constants.link_classes = link_classes(topology);
         }
-        Ok(Plan { layout, constants, connections, neighbours, starts })
+        let port_paths = Arc::new(port_paths);
+        Ok(Plan { layout, constants, connections, neighbours, starts, port_paths })
     }
 }

@@ -1,12 +1,13 @@
 //! Paths of connections through the switches.
 
 use etherweave_engine::constants::RunConstants;
+use etherweave_host::PortPaths;
 use etherweave_primitives::{InputError, Purpose, Stream};
 use etherweave_routing::{FlowKey, path};
 
 use super::connections::PlannedConnection;
 use super::layout::Layout;
-use super::{Experiment, Paths, branches, fluid, too_large};
+use super::{Experiment, Paths, branches, fluid, port_paths, too_large};
 
 /// Appends the egress ports of both directions of every connection to the routes; gives where each begins.
 pub(super) fn plan(
@@ -14,8 +15,12 @@ pub(super) fn plan(
     layout: &Layout,
     connections: &[PlannedConnection],
     constants: &mut RunConstants,
+    port_paths: &mut PortPaths,
 ) -> Result<Vec<[u32; 2]>, InputError> {
     let topology = &experiment.topology;
+    if !topology.is_single_homed() {
+        return port_paths::plan(experiment, layout, connections, (constants, port_paths));
+    }
     let (routing, selection) = match &experiment.paths {
         Paths::PerFlow { routing, selection } => (routing, selection),
         // Only what distinguishes the two ends of a connection.

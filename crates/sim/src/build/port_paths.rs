@@ -1,0 +1,170 @@
+//! Paths of connections between hosts with several ports.
+
+use std::collections::HashMap;
+
+use etherweave_engine::constants::RunConstants;
+use etherweave_engine::params::{PortChoice, PortKey};
+use etherweave_host::{PathChoice, PortPath, PortPaths};
+use etherweave_kernel::indices::HostIndex;
+use etherweave_primitives::{ChannelId, HostId, InputError, Purpose, Stream, Time};
+use etherweave_routing::{FlowKey, Neighbourhood, path};
+use etherweave_topology::{Topology, reverse};
+
+use super::connections::PlannedConnection;
+use super::layout::Layout;
+use super::{Experiment, Paths, too_large};
+
+/// Rejects what knows one port of every host only.
+pub(super) fn check(experiment: &Experiment) -> Result<(), InputError> {
+    let topology = &experiment.topology;
+    if !experiment.capture.is_empty() {
+        topology.single_homed("--pcap").map_err(|error| InputError { key: "--pcap".into(), ..error })?;
+    }
+    if let Paths::PerPacket(prepared) = &experiment.paths {
+        let is_own = prepared.neighbourhood() == Neighbourhood::None && prepared.measures().is_none();
+        let found = format!("{} on {} planes", prepared.name(), topology.planes());
+        let expected = "one that goes by the queues of its own switch, where there are several planes";
+        InputError::unless(is_own || topology.planes() == 1, "routing", found, expected)?;
+    }
+    Ok(())
+}
+
+/// Writes the paths of both directions of all connections; gives where the route of each end's first packet begins.
+pub(super) fn plan(
+    experiment: &Experiment,
+    layout: &Layout,
+    connections: &[PlannedConnection],
+    (constants, all): (&mut RunConstants, &mut PortPaths),
+) -> Result<Vec<[u32; 2]>, InputError> {
+    let choice = experiment.params.ports.choice;
+    all.is_per_packet = choice.is_per_packet();
+    all.detection = experiment.params.ports.detection;
+    let ranks = ranks_on_hosts(experiment);
+    let mut table = Table { experiment, layout, constants, all, choice };
+    let mut starts = Vec::with_capacity(connections.len());
+    for (number, connection) in connections.iter().enumerate() {
+        let entropy = Stream::new(experiment.params.seed, Purpose::FlowEntropy, number as u64).bits();
+        let ranks = connection.ranks.map(|rank| ranks[connection.job][rank as usize]);
+        let ports = choice.ports(&PortKey { number: number as u64, ranks, hash: entropy });
+        let [a, b] = connection.hosts(experiment);
+        let ends = [([a, b], ports), ([b, a], [ports[1], ports[0]])];
+        let mut start = [0; 2];
+        for (direction, (hosts, ports)) in ends.into_iter().enumerate() {
+            start[direction] = table.add_end(hosts, ports, entropy)?;
+        }
+        starts.push(start);
+    }
+    Ok(starts)
+}
+
+/// Numbers of the ranks of each job on their hosts.
+fn ranks_on_hosts(experiment: &Experiment) -> Vec<Vec<u32>> {
+    let of_job = |hosts: &Vec<HostId>| {
+        let mut next = HashMap::new();
+        let number = |host: &HostId| {
+            let next: &mut u32 = next.entry(*host).or_default();
+            *next += 1;
+            *next - 1
+        };
+        hosts.iter().map(number).collect()
+    };
+    experiment.jobs.iter().map(|job| of_job(&job.hosts)).collect()
+}
+
+struct Table<'a> {
+    experiment: &'a Experiment,
+    layout: &'a Layout,
+    constants: &'a mut RunConstants,
+    all: &'a mut PortPaths,
+    choice: PortChoice,
+}
+
+impl Table<'_> {
+    fn topology(&self) -> &Topology {
+        &self.experiment.topology
+    }
+
+    /// Adds the paths of one end of a connection between two hosts, by these ports before others.
+    fn add_end(&mut self, hosts: [HostId; 2], ports: [u64; 2], entropy: u64) -> Result<u32, InputError> {
+        let counts = hosts.map(|host| self.topology().host_channels(host).len());
+        let [from, to] = [0, 1].map(|end| (ports[end] % counts[end] as u64) as usize);
+        let (pairs, in_turn) = self.pairs(counts, [from, to]);
+        let first = self.all.paths.len();
+        for &pair in &pairs {
+            self.add_path(hosts, pair, entropy)?;
+        }
+        let preferred = pairs.iter().position(|&pair| pair[0] == from && (pair[1] == to || self.has_planes()));
+        let preferred = preferred.unwrap_or(0);
+        let first = u32::try_from(first).map_err(|_| too_large("paths of connections"))?;
+        self.all.ends.push(PathChoice {
+            // Known when the shards are.
+            nic: HostIndex::NONE,
+            first,
+            count: pairs.len() as u8,
+            in_turn,
+            preferred: preferred as u8,
+            last: in_turn - 1,
+        });
+        Ok(self.all.paths[first as usize + preferred].route)
+    }
+
+    fn has_planes(&self) -> bool {
+        self.topology().planes() > 1
+    }
+
+    /// Pairs of ports that may be used, and how many of them packets take in turn: a plane has one port of each host; a
+    /// fabric joins all ports. Others than the preferred ones are kept where links fail.
+    fn pairs(&self, [from, to]: [usize; 2], preferred: [usize; 2]) -> (Vec<[usize; 2]>, u8) {
+        let shifts = if self.has_planes() { 1 } else { to };
+        let straight = (0..from).map(|port| [port, port % to]);
+        let all = (0..shifts).flat_map(|shift| (0..from).map(move |port| [port, (port + shift) % to]));
+        match (self.choice.is_per_packet(), self.experiment.outages.is_empty()) {
+            (true, true) => (straight.collect(), from as u8),
+            (true, false) => (all.collect(), from as u8),
+            (false, true) if self.has_planes() => (vec![[preferred[0]; 2]], 1),
+            (false, true) => (vec![preferred], 1),
+            (false, false) => (all.collect(), 1),
+        }
+    }
+
+    fn add_path(&mut self, hosts: [HostId; 2], ports: [usize; 2], entropy: u64) -> Result<(), InputError> {
+        let topology = &self.experiment.topology;
+        let [src, dst] = [0, 1].map(|end| topology.port_host(hosts[end], ports[end]));
+        let plane = topology.plane_of_port(ports[0]);
+        let in_plane = |channel| topology.plane_channel(plane, channel);
+        let by_port = topology.by_port();
+        let (route, channels) = match &self.experiment.paths {
+            Paths::PerFlow { routing, selection } => {
+                let route = u32::try_from(self.constants.routes.len()).map_err(|_| too_large("hops of connections"))?;
+                let channels = path(by_port, routing, selection, &FlowKey { src, dst, entropy });
+                let channels = channels.map_err(|error| InputError::new("routing", error, ""))?;
+                let channels: Vec<ChannelId> = channels.into_iter().map(in_plane).collect();
+                let egress = channels[1..].iter().map(|&channel| self.layout.port(topology, channel).1);
+                self.constants.routes.extend(egress);
+                (route, channels)
+            }
+            Paths::PerPacket(_) => {
+                let ends = [by_port.host_channel(src), reverse(by_port.host_channel(dst))];
+                (self.all.paths.len() as u32, ends.map(in_plane).to_vec())
+            }
+        };
+        let first_egress = self.constants.routes.get(route as usize).copied().unwrap_or_default();
+        let outages = self.outages(&channels);
+        let ends = (src.get(), dst.get());
+        let path = PortPath { port: ports[0] as u8, route, first_egress, ends, outages };
+        self.all.paths.push(path);
+        Ok(())
+    }
+
+    /// The times for which a link of a path fails.
+    fn outages(&mut self, channels: &[ChannelId]) -> std::ops::Range<u32> {
+        let start = self.all.outages.len() as u32;
+        for outage in &self.experiment.outages {
+            if channels.iter().any(|&channel| [channel, reverse(channel)].contains(&outage.channel)) {
+                let until = outage.until.map_or(Time::MAX, |until| Time::ZERO + until);
+                self.all.outages.push([Time::ZERO + outage.from, until]);
+            }
+        }
+        start..self.all.outages.len() as u32
+    }
+}
