@@ -83,8 +83,11 @@ pub(crate) fn custom(dice: &mut Stream, hosts_max: usize) -> Table {
         links += &format!("{from},{to},{rate}Gb/s,{length}m\n");
     };
     for host in 0..hosts {
-        let switch = dice.below(switches);
-        link(dice, format!("h{host}"), format!("s{switch}"));
+        // Some hosts have several ports.
+        for _ in 0..1 + dice.below(8) / 7 {
+            let switch = dice.below(switches);
+            link(dice, format!("h{host}"), format!("s{switch}"));
+        }
     }
     for switch in 1..switches {
         let other = dice.below(switch);

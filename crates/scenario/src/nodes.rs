@@ -13,9 +13,12 @@ fn node_size(job: &JobSpec) -> Option<u32> {
 
 /// NICs of a server, where each is a host.
 fn server_size(scenario: &Scenario) -> Option<u32> {
-    match scenario.topology.shape() {
-        Shape::Rails { nics_per_server } if scenario.host_ports.is_default() => Some(nics_per_server),
-        _ => None,
+    if let Shape::Rails { nics_per_server } = scenario.topology.shape()
+        && scenario.host_ports.is_default()
+    {
+        Some(nics_per_server)
+    } else {
+        None
     }
 }
 

@@ -309,7 +309,7 @@ pub(crate) fn experiment(
     let capture: Result<Vec<HostId>, _> = capture.iter().map(|name| host_named(&topology, name)).collect();
     let capture = capture.map_err(|error| document.elsewhere(error))?;
     let mut errors = InputErrors::default();
-    errors.check(host_ports::check(scenario, &topology));
+    let ports = errors.check(host_ports::check(scenario, &topology));
     let outages = errors.check(faults::outages(&scenario.faults, &topology));
     let degraded = errors.check(faults::degraded(scenario, &topology));
     let jobs = errors.check(jobs(scenario, &topology));
@@ -317,8 +317,8 @@ pub(crate) fn experiment(
     // Tables of a large fabric take seconds: none are made for jobs that have a mistake.
     let ready = jobs.as_ref().and(outages.as_ref());
     let paths = ready.and_then(|outages| errors.check(routing::paths(scenario, &topology, outages)));
-    let (Some(paths), Some(outages), Some(degraded), Some(mut jobs), Some(sampling)) =
-        (paths, outages, degraded, jobs, sampling)
+    let (Some(paths), Some(outages), Some(degraded), Some(mut jobs), Some(sampling), Some(())) =
+        (paths, outages, degraded, jobs, sampling, ports)
     else {
         return Err(locate(errors));
     };

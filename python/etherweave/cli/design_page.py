@@ -34,8 +34,14 @@ def _title(figures: Figures) -> None:
     cables = sum(kind["cables"] for kind in counts["cables"])
     print(
         f"{figures['name']}: {figures['family']}, {counts['hosts']:,} hosts, "
-        f"{counts['switches']:,} switches, {cables:,} cables"
+        f"{counts['switches']:,} switches, {cables:,} cables{_planes(counts)}"
     )
+
+
+def _planes(counts: Figures) -> str:
+    if counts["planes"] == 1:
+        return ""
+    return f" in {counts['planes']} planes; distances, paths, proofs and tables are those of each"
 
 
 def _fabric(counts: Figures) -> None:

@@ -7,6 +7,7 @@ mod estimate;
 mod extremes;
 mod faults;
 mod fidelity;
+mod host_ports;
 mod hpcc_ring;
 mod interconnects;
 mod mistakes;
