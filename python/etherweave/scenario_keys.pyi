@@ -662,6 +662,15 @@ class HostParams(Table):
     timer_slack: Key[str, str]
     transmit: Key[TransmitParams, TransmitParams | Keys]
 
+class HostPortsSpec(Table):
+    choice: Key[
+        Literal["by_rank", "by_hash", "round_robin", "per_packet", "first_working"] | None,
+        Literal["by_rank", "by_hash", "round_robin", "per_packet", "first_working"],
+    ]
+    detection: Key[str | None, str]
+    leaves: Key[int, int]
+    planes: Key[int, int]
+
 class Hpcc(Table):
     additive_increase: Key[str, str]
     base_round_trip: Key[str, str]
@@ -1658,6 +1667,7 @@ class ScenarioKeys:
     faults: Key[FaultsSpec, FaultsSpec | Keys]
     flow_control: Key[FlowControl, FlowControl | Keys]
     host: Key[HostParams, HostParams | Keys]
+    host_ports: Key[HostPortsSpec, HostPortsSpec | Keys]
     interconnect: Key[InterconnectSpec, InterconnectSpec | Keys]
     job: Key[List[JobSpec], Sequence[Keys]]
     name: Key[str, str]

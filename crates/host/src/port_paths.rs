@@ -21,7 +21,7 @@ pub struct PortPath {
     pub port: u8,
     /// First entry in the route table; where switches decide for every packet, its number among these.
     pub route: u32,
-    /// What stands there, if routes are known beforehand.
+    /// The entry there, if routes are known beforehand.
     pub first_egress: PortIndex,
     /// Ports at both ends, as hosts of the fabric by port.
     pub ends: (u32, u32),
@@ -34,9 +34,9 @@ pub struct PortPath {
 pub struct PortPaths {
     /// Those of one end of a connection beside each other.
     pub paths: Vec<PortPath>,
-    /// From when to when links fail.
+    /// Begin and end of failures of links.
     pub outages: Vec<[Time; 2]>,
-    /// By the number of each end of a connection.
+    /// Paths of each end of a connection, by its number.
     pub ends: Vec<PathChoice>,
     /// Whether packets take paths in turn.
     pub is_per_packet: bool,
@@ -92,7 +92,7 @@ impl PathChoice {
     }
 }
 
-/// What chooses the ports of a shard's hosts.
+/// Choices of ports for the endpoints of a shard.
 #[derive(Default)]
 pub struct SendingPorts {
     paths: Arc<PortPaths>,

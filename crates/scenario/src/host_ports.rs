@@ -16,7 +16,7 @@ pub struct HostPortsSpec {
     /// trees, hosts on several leaves; on "rail_optimised" with as many as rails, servers with all their NICs. Default
     /// 1.
     pub leaves: u32,
-    /// What chooses the port for a flow, a message, a packet. Default: "per_packet" over several planes with
+    /// Choice of the port for a flow, a message, a packet. Default: "per_packet" over several planes with
     /// `transport.roce.reliability = "selective_repeat"`, else "round_robin".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<PortChoice>,
@@ -38,7 +38,7 @@ impl HostPortsSpec {
         *self == HostPortsSpec::default()
     }
 
-    /// What a run goes by.
+    /// Parameters of a run.
     pub(crate) fn params(&self) -> PortParams {
         let default = PortParams::default();
         PortParams {

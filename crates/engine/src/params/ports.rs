@@ -1,8 +1,8 @@
-//! What chooses the port by which a host sends, where it has several.
+//! The choice of the port by which a host sends, where it has several.
 
 use etherweave_primitives::Duration;
 
-/// What a choice goes by: a connection, and both of its ends.
+/// A connection and both of its ends, as a choice sees them.
 #[derive(Clone, Copy, Debug)]
 pub struct PortKey {
     /// Number of the connection in the run.
@@ -16,7 +16,7 @@ pub struct PortKey {
 /// Everything that follows from the list of choices.
 macro_rules! port_choices {
     ($($(#[$meta:meta])* $choice:ident = $name:literal by $function:ident $(, $packets:ident)?;)*) => {
-        /// What chooses the port for a flow, a message, a packet.
+        /// Choice of the port for a flow, a message, a packet.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         pub enum PortChoice {
@@ -27,7 +27,7 @@ macro_rules! port_choices {
             /// Every member.
             pub const ALL: &[PortChoice] = &[$(PortChoice::$choice),*];
 
-            /// What a scenario calls it.
+            /// Its name in a scenario.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(PortChoice::$choice => $name,)*
@@ -87,7 +87,7 @@ fn first(_: &PortKey) -> [u64; 2] {
 /// Ports of hosts that have several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortParams {
-    /// What chooses one.
+    /// The choice among them.
     pub choice: PortChoice,
     /// How long after a link on the path by a port has failed or returned the host knows it.
     pub detection: Duration,

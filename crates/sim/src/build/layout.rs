@@ -83,7 +83,7 @@ fn switches_of(topology: &Topology, host: HostId) -> impl Iterator<Item = Switch
     })
 }
 
-/// For every switch the first one that it shares hosts with, directly or by others.
+/// The first switch that each shares hosts with, directly or by others.
 fn neighbourhoods(topology: &Topology) -> Vec<SwitchId> {
     let mut first: Vec<SwitchId> = (0..topology.switches()).map(SwitchId::from_index).collect();
     let find = |first: &[SwitchId], mut at: SwitchId| {
@@ -94,8 +94,8 @@ fn neighbourhoods(topology: &Topology) -> Vec<SwitchId> {
     };
     for host in hosts(topology).filter(|_| !topology.is_single_homed()) {
         let ends: Vec<SwitchId> = switches_of(topology, host).map(|switch| find(&first, switch)).collect();
-        let least = *ends.iter().min().expect("a host is on a switch");
-        ends.into_iter().for_each(|end| first[end.index()] = least);
+        let lowest = *ends.iter().min().expect("a host is on a switch");
+        ends.into_iter().for_each(|end| first[end.index()] = lowest);
     }
     (0..first.len()).map(|at| find(&first, SwitchId::from_index(at))).collect()
 }

@@ -40,7 +40,7 @@ impl Bisection {
         Bisection { rate: saturated(bps), basis: BisectionBasis::Exact { formula } }
     }
 
-    /// Of equal planes side by side.
+    /// The bisection of equal planes side by side.
     pub(crate) fn times(self, planes: usize) -> Bisection {
         Bisection { rate: saturated(u128::from(self.rate.as_bps()) * planes as u128), ..self }
     }
