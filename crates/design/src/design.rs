@@ -87,8 +87,8 @@ impl fmt::Display for DesignStep {
 }
 
 impl Design {
-    /// Designs `topology`, which `kind` has generated; of several planes, what routing sees is that of each. `on_step` is called before each step and returns whether to
-    /// continue.
+    /// Designs `topology`, which `kind` has generated; of several planes, what routing sees is that of each.
+    /// `on_step` is called before each step and returns whether to continue.
     ///
     /// # Errors
     /// When the specification asks for what the fabric or a profile cannot give, or `on_step` stopped it. What

@@ -17,9 +17,10 @@ use etherweave_sim::{
 use etherweave_topology::{Node, Topology, TopologyKind};
 use etherweave_workload::TrafficSize;
 
+use crate::host_ports::generate;
 use crate::memory::MemoryLimit;
 use crate::run_time::{RunTime, Switches};
-use crate::scenario::{experiment, generate, read};
+use crate::scenario::{experiment, read};
 use crate::{
     JobSpec, OpenLoopSpec, Scenario, ScenarioError, Table, check, nodes, open_loop, routing, sampling, tables,
 };

@@ -12,12 +12,13 @@ use etherweave_topology::{Export, ExportNames, Topology, TopologyKind};
 
 use crate::document::Document;
 use crate::effect;
+use crate::host_ports::generate;
 use crate::interconnect::subnet_warning;
 use crate::measured::{self, PortSent};
 use crate::memory::MemoryLimit;
 use crate::observation::{PointChoice, observe};
 use crate::open_loop::{self, CurveProgress, SimulatedFabric};
-use crate::scenario::{generate, read_values};
+use crate::scenario::read_values;
 use crate::{
     Deployment, Estimate, Scenario, ScenarioError, Table, estimate, fabric_tables, faults, reader, routing,
     stated_links,

@@ -54,6 +54,12 @@ impl HostPortsSpec {
     }
 }
 
+/// The fabric of a scenario, with the ports of its hosts.
+pub(crate) fn generate(scenario: &Scenario) -> Result<Topology, InputErrors> {
+    let fabric = scenario.topology.generate().map_err(|error| error.within("topology"))?;
+    scenario.host_ports.attach(fabric)
+}
+
 /// Fills in what chooses ports, where the scenario says that there are several and leaves the choice open.
 pub(crate) fn complete(scenario: &mut Scenario) {
     let roce = scenario.transport.roce();

@@ -7,8 +7,8 @@ use etherweave_sim::params::{FlowControl, LossDetection, Reliability, SwitchMode
 use etherweave_sim::{Paths, PortRow, PreparedRouting};
 use etherweave_topology::{LinkClass, RowShape, Shape, Topology, TopologyKind};
 
-use crate::scenario::generate;
-use crate::{Scenario, faults, host_ports};
+use crate::host_ports::{self, generate};
+use crate::{Scenario, faults};
 
 /// Pairs of two switches up to which every packet is followed before a run: a second or two.
 const FOLLOWED_MAX: usize = 1 << 20;

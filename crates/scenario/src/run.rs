@@ -10,10 +10,11 @@ use etherweave_topology::Topology;
 
 use crate::check::{self, RUN_MAX};
 use crate::estimate;
+use crate::host_ports::generate;
 use crate::memory::MemoryLimit;
 use crate::outcome::{Summary, finished, warnings};
 use crate::routing::pause_warning;
-use crate::scenario::{Scenario, experiment, generate, read};
+use crate::scenario::{Scenario, experiment, read};
 use crate::tables::tables;
 use crate::{Estimate, Outcome, ScenarioError, fault, nodes};
 

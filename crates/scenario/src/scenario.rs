@@ -341,12 +341,6 @@ pub(crate) fn experiment(
     })
 }
 
-/// The fabric of a scenario, with the ports of its hosts.
-pub(crate) fn generate(scenario: &Scenario) -> Result<Topology, InputErrors> {
-    let fabric = scenario.topology.generate().map_err(|error| error.within("topology"))?;
-    scenario.host_ports.attach(fabric)
-}
-
 /// Every job on hosts of its own.
 ///
 /// # Errors

@@ -8,8 +8,9 @@ use etherweave_topology::Topology;
 use etherweave_workload::{Amounts, Chakra, Goal, Schedule, Traffic, check_progress, programs_of_graphs};
 
 use crate::document::Document;
+use crate::host_ports::generate;
 use crate::memory::MemoryLimit;
-use crate::scenario::{Scenario, experiment, generate, read};
+use crate::scenario::{Scenario, experiment, read};
 use crate::{ScenarioError, estimate};
 
 /// All jobs of a scenario.

@@ -7,84 +7,19 @@
 //! ```
 //!
 //! Routing, tables and proofs see each port as a host of its own, on a fabric whose hosts have one port each
-//! ([`Topology::by_port`]). Of equal planes they see one: switch `s` of plane `p` is switch `p * switches + s` here, and
-//! channels are numbered alike.
+//! ([`Topology::by_port`]). Of equal planes they see one: switch `s` of plane `p` is switch `p * switches + s` here,
+//! and channels are numbered alike.
 
 use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
 
 use crate::builder::bundle;
 use crate::check::{in_range, links};
-use crate::topology::{Channel, ChannelEnd, Lists, Node, Topology};
+use crate::topology::{ByPort, Channel, ChannelEnd, Lists, Node, Topology, node_index};
 
 /// Ports of a host at most, and planes of a fabric.
 const PORTS_MAX: u32 = 8;
 
-/// The fabric as routing sees it, and which of its hosts are the ports of a host.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct ByPort {
-    fabric: Topology,
-    planes: u32,
-    /// The host of `fabric` that is each port, in the order of hosts and their ports.
-    hosts: Vec<HostId>,
-}
-
 impl Topology {
-    /// The channels from a host to its switches, by port.
-    pub fn host_channels(&self, host: HostId) -> &[ChannelId] {
-        self.out_channels(host)
-    }
-
-    /// Whether every host has one port.
-    pub fn is_single_homed(&self) -> bool {
-        self.by_port.is_none()
-    }
-
-    /// Refuses hosts with several ports, on behalf of `user`, which works for hosts with one.
-    ///
-    /// # Errors
-    /// When a host has several.
-    pub fn single_homed(&self, user: &str) -> Result<(), InputError> {
-        let expected = format!("one port of every host: {user} does not know several");
-        InputError::unless(self.is_single_homed(), "topology", "hosts with several ports", expected)
-    }
-
-    /// Most ports of a host.
-    pub fn host_ports_max(&self) -> usize {
-        let ports = (0..self.hosts()).map(|host| self.host_channels(HostId::from_index(host)).len());
-        if self.is_single_homed() { 1 } else { ports.max().unwrap_or(1) }
-    }
-
-    /// The fabric as routing sees it, where every port is a host of its own; of equal planes, one.
-    pub fn by_port(&self) -> &Topology {
-        self.by_port.as_ref().map_or(self, |ports| &ports.fabric)
-    }
-
-    /// How many equal fabrics it is, each of which has a port of every host.
-    pub fn planes(&self) -> usize {
-        self.by_port.as_ref().map_or(1, |ports| ports.planes as usize)
-    }
-
-    /// The host that is a port of `host` in [`by_port`](Topology::by_port).
-    pub fn port_host(&self, host: HostId, port: usize) -> HostId {
-        let of_ports = |ports: &ByPort| ports.hosts[self.out.start(host.index()) + port];
-        self.by_port.as_ref().map_or(host, |ports| of_ports(ports))
-    }
-
-    /// The plane that a port of a host is in.
-    pub fn plane_of_port(&self, port: usize) -> usize {
-        if self.planes() > 1 { port } else { 0 }
-    }
-
-    /// A channel of [`by_port`](Topology::by_port) in a plane of this fabric.
-    pub fn plane_channel(&self, plane: usize, channel: ChannelId) -> ChannelId {
-        ChannelId::from_index(plane * self.by_port().channels.len() + channel.index())
-    }
-
-    /// A switch of this fabric in [`by_port`](Topology::by_port).
-    pub fn switch_in_plane(&self, switch: SwitchId) -> SwitchId {
-        SwitchId::from_index(switch.index() % self.by_port().switches())
-    }
-
     /// The fabric `planes` times, with a port of every host in each, in their order.
     ///
     /// # Errors
@@ -133,8 +68,8 @@ impl Topology {
         Channel { from: end(channel.from), to: end(channel.to), ..*channel }
     }
 
-    /// The fabric with hosts of `leaves` neighbouring switches made one, with a port on each: on trees, hosts on several
-    /// leaves; on rail-optimised trees, with as many as there are rails, servers with all their NICs.
+    /// The fabric with hosts of `leaves` neighbouring switches made one, with a port on each: on trees, hosts on
+    /// several leaves; on rail-optimised trees, with as many as there are rails, servers with all their NICs.
     ///
     /// # Errors
     /// When the number is out of range, or switches beside each other have different numbers of hosts.
@@ -218,7 +153,7 @@ impl Topology {
     fn with_ports(mut self) -> Topology {
         let mut by_node = vec![Vec::new(); self.hosts() + self.switches()];
         for (index, channel) in self.channels.iter().enumerate() {
-            let node = crate::topology::node_index(channel.from.node, self.host_names.len());
+            let node = node_index(channel.from.node, self.host_names.len());
             by_node[node].push((channel.from.port, ChannelId::from_index(index)));
         }
         self.out = Lists::new();

@@ -1,9 +1,8 @@
 //! The fabric as a value: flat vectors by typed index.
 
-use etherweave_primitives::{BitRate, ChannelId, HostId, Length, Port, SwitchId};
+use etherweave_primitives::{BitRate, ChannelId, HostId, InputError, Length, Port, SwitchId};
 
 use crate::Medium;
-use crate::host_ports::ByPort;
 
 /// A host or a switch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -104,6 +103,15 @@ pub struct Topology {
     pub(crate) by_port: Option<Box<ByPort>>,
 }
 
+/// The fabric as routing sees it, and which of its hosts are the ports of a host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ByPort {
+    pub(crate) fabric: Topology,
+    pub(crate) planes: u32,
+    /// The host of `fabric` that is each port, in the order of hosts and their ports.
+    pub(crate) hosts: Vec<HostId>,
+}
+
 impl Topology {
     /// How many hosts there are.
     pub fn hosts(&self) -> usize {
@@ -173,6 +181,62 @@ impl Topology {
             Node::Switch(switch) => switch,
             Node::Host(_) => unreachable!("a built topology has no link between hosts"),
         }
+    }
+
+    /// The channels from a host to its switches, by port.
+    pub fn host_channels(&self, host: HostId) -> &[ChannelId] {
+        self.out_channels(host)
+    }
+
+    /// Whether every host has one port.
+    pub fn is_single_homed(&self) -> bool {
+        self.by_port.is_none()
+    }
+
+    /// Refuses hosts with several ports, on behalf of `user`, which works for hosts with one.
+    ///
+    /// # Errors
+    /// When a host has several.
+    pub fn single_homed(&self, user: &str) -> Result<(), InputError> {
+        let expected = format!("one port of every host: {user} does not know several");
+        InputError::unless(self.is_single_homed(), "topology", "hosts with several ports", expected)
+    }
+
+    /// Most ports of a host.
+    pub fn host_ports_max(&self) -> usize {
+        let ports = (0..self.hosts()).map(|host| self.host_channels(HostId::from_index(host)).len());
+        if self.is_single_homed() { 1 } else { ports.max().unwrap_or(1) }
+    }
+
+    /// The fabric as routing sees it, where every port is a host of its own; of equal planes, one.
+    pub fn by_port(&self) -> &Topology {
+        self.by_port.as_ref().map_or(self, |ports| &ports.fabric)
+    }
+
+    /// How many equal fabrics it is, each of which has a port of every host.
+    pub fn planes(&self) -> usize {
+        self.by_port.as_ref().map_or(1, |ports| ports.planes as usize)
+    }
+
+    /// The host that is a port of `host` in [`by_port`](Topology::by_port).
+    pub fn port_host(&self, host: HostId, port: usize) -> HostId {
+        let of_ports = |ports: &ByPort| ports.hosts[self.out.start(host.index()) + port];
+        self.by_port.as_ref().map_or(host, |ports| of_ports(ports))
+    }
+
+    /// The plane that a port of a host is in.
+    pub fn plane_of_port(&self, port: usize) -> usize {
+        if self.planes() > 1 { port } else { 0 }
+    }
+
+    /// A channel of [`by_port`](Topology::by_port) in a plane of this fabric.
+    pub fn plane_channel(&self, plane: usize, channel: ChannelId) -> ChannelId {
+        ChannelId::from_index(plane * self.by_port().channels.len() + channel.index())
+    }
+
+    /// A switch of this fabric in [`by_port`](Topology::by_port).
+    pub fn switch_in_plane(&self, switch: SwitchId) -> SwitchId {
+        SwitchId::from_index(switch.index() % self.by_port().switches())
     }
 
     /// All channels from the same node to the same node, by port: what a switch would bundle into one port channel.

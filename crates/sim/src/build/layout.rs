@@ -1,9 +1,9 @@
 //! Which shard an entity belongs to, and the number of its ports there.
 //!
 //! A host lives with its switches, and they with each other where it has several: only links between switches cross
-//! shards. Switches are divided in blocks of their order, separately for each distance from the hosts: every shard gets
-//! its part of each level, and neighbours stay together. Nodes and ports keep their order within a shard, so simultaneous events of an entity are
-//! served alike in every layout.
+//! shards. Switches are divided in blocks of their order, separately for each distance from the hosts: every shard
+//! gets its part of each level, and neighbours stay together. Nodes and ports keep their order within a shard, so
+//! simultaneous events of an entity are served alike in every layout.
 
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{ChannelId, HostId, SwitchId};

@@ -46,8 +46,8 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Measures `topology`, which `kind` has generated; of several planes, distances, paths and tapers of each. Time grows with channels × switches with hosts / 256, unless a
-    /// formula gives the distances.
+    /// Measures `topology`, which `kind` has generated; of several planes, distances, paths and tapers of each. Time
+    /// grows with channels × switches with hosts / 256, unless a formula gives the distances.
     pub fn of(kind: &TopologyKind, topology: &Topology) -> Metrics {
         Metrics::with(kind, topology, &mut |_, _| true).expect("nobody stops it")
     }
