@@ -52,6 +52,7 @@ use etherweave_primitives::{Duration, Time};
 
 use etherweave_engine::params::CommandStall;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
+use etherweave_kernel::{RowNames, rows};
 
 pub use activity::ActivityKind;
 pub use activity::{Activity, ActivityLog, MessageEnd};
@@ -71,24 +72,24 @@ pub use shared_memory::Neighbour;
 pub use socket::TcpState;
 pub use thread::{Role, SinkState, SourceState, Thread};
 
-/// One measured iteration of a rank.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct IterationRow {
-    /// Job.
-    pub job: u32,
-    /// Rank in its job.
-    pub rank: u32,
-    /// Host.
-    pub host: u32,
-    /// Counted from 0.
-    pub iteration: u32,
-    /// When it began.
-    pub start: Time,
-    /// How long it took.
-    pub duration: Duration,
+rows! {
+    /// One measured iteration of a rank.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct IterationRow in RowNames<'n>, "iterations" {
+        /// Job.
+        job: u32 ["job" = |row, names| names.job(row.job)];
+        /// Rank in its job.
+        rank: u32 ["rank"];
+        /// Host.
+        host: u32 ["host" = |row, names| names.host(row.host)];
+        /// Counted from 0.
+        iteration: u32 ["iteration"];
+        /// When it began.
+        start: Time ["start_ns"];
+        /// How long it took.
+        duration: Duration ["duration_ns"];
+    }
 }
-
-etherweave_kernel::wire! { IterationRow { job, rank, host, iteration, start, duration } }
 
 /// A NIC with its port. A host with several ports has as many, one behind the other.
 pub struct Host {

@@ -42,6 +42,6 @@ pub use division::{Division, Worker};
 pub use index_vec::{IndexVec, LocalIndex};
 pub use pool::serve_windows;
 pub use processes::{ProcessEnd, Processes};
-pub use rows::{Cell, Column, TableRow, column};
+pub use rows::{Cell, Column, RowNames, TableRow, column};
 pub use threads::{ThreadEnd, Threads};
 pub use wire::Wire;

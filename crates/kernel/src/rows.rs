@@ -31,6 +31,27 @@ pub trait TableRow: Sized {
     fn columns(rows: &[Self], names: &Self::Names<'_>) -> Vec<(&'static str, Column)>;
 }
 
+/// Names that rows have numbers of: of jobs and of hosts.
+#[derive(Clone, Copy)]
+pub struct RowNames<'n> {
+    /// Names of jobs, by number.
+    pub jobs: &'n [String],
+    /// Name of a host by its number.
+    pub host: &'n dyn Fn(u32) -> String,
+}
+
+impl RowNames<'_> {
+    /// The name of a job.
+    pub fn job(&self, number: u32) -> String {
+        self.jobs[number as usize].clone()
+    }
+
+    /// The name of a host.
+    pub fn host(&self, number: u32) -> String {
+        (self.host)(number)
+    }
+}
+
 /// Declares rows: the table, the type of names that cells are looked up in, which may have the lifetime `'n`, and the
 /// fields with their columns.
 ///

@@ -6,13 +6,13 @@
 use std::collections::BTreeSet;
 
 use etherweave_design::{DesignMemory, DesignSpec};
-use etherweave_kernel::TableRow;
+use etherweave_kernel::{RowNames, TableRow};
 use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength, StatedLinks};
 use etherweave_primitives::{HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_routing::RoutingKind;
 use etherweave_sim::{
-    ActivityRow, FlowRow, FlowSampleRow, FlowSelection, PortRow, PortSampleRow, RowNames, RunMemory, Samples, Sampling,
-    Simulation, StreamRow, TransferRow,
+    ActivityRow, FlowRow, FlowSampleRow, FlowSelection, IterationRow, PortRow, PortSampleRow, RunMemory, Samples,
+    Sampling, Simulation, StreamRow, TransferRow,
 };
 use etherweave_topology::{Node, Topology, TopologyKind};
 use etherweave_workload::TrafficSize;
@@ -21,9 +21,7 @@ use crate::host_ports::generate;
 use crate::memory::MemoryLimit;
 use crate::run_time::{RunTime, Switches};
 use crate::scenario::{experiment, read};
-use crate::{
-    JobSpec, OpenLoopSpec, Scenario, ScenarioError, Table, check, nodes, open_loop, routing, sampling, tables,
-};
+use crate::{JobSpec, OpenLoopSpec, Scenario, ScenarioError, Table, check, nodes, open_loop, routing, sampling};
 
 /// A text in a column, and lent to Python [B].
 const TEXT: u64 = 24 + 32 + 16;
@@ -211,9 +209,9 @@ pub(crate) fn of_sound_jobs(
     let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
     let connections = sum(|size| size.connections);
     let streams = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum();
-    let names = RowNames { jobs: &[], topology };
+    let names = RowNames { jobs: &[], host: &|_| String::new() };
     let tables = [
-        table(rows, &tables::iterations(&[], &names)),
+        table_of::<IterationRow>(rows, &names),
         table_of::<PortRow>(topology.channels().len() as u64, &()),
         table_of::<StreamRow>(streams, &()),
         table_of::<FlowRow>(connections.saturating_mul(2), &()),

@@ -1,8 +1,9 @@
 //! A report as columns. Names carry their unit.
 
 pub use etherweave_kernel::Column;
-use etherweave_kernel::TableRow;
-use etherweave_sim::{IterationRow, Report, RowNames, Samples};
+use etherweave_kernel::{RowNames, TableRow};
+use etherweave_primitives::HostId;
+use etherweave_sim::{Report, Samples};
 use etherweave_topology::Topology;
 
 /// Named columns of one length.
@@ -29,9 +30,10 @@ impl Table {
 
 /// All tables of a report.
 pub(crate) fn tables(report: &Report, topology: &Topology) -> Vec<Table> {
-    let names = RowNames { jobs: &report.jobs, topology };
+    let host = |number| topology.host_name(HostId::new(number)).to_owned();
+    let names = RowNames { jobs: &report.jobs, host: &host };
     let mut tables = vec![
-        iterations(&report.iterations, &names),
+        Table::of(&report.iterations, &names),
         Table::of(&report.ports, &()),
         Table::of(&report.streams, &()),
         Table::of(&report.flows, &()),
@@ -56,21 +58,6 @@ pub(crate) fn numbers<T>(rows: &[T], value: impl Fn(&T) -> f64) -> Column {
 
 pub(crate) fn texts<T>(rows: &[T], value: impl Fn(&T) -> String) -> Column {
     Column::Texts(rows.iter().map(value).collect())
-}
-
-/// Measured iterations of ranks.
-pub(crate) fn iterations(rows: &[IterationRow], names: &RowNames<'_>) -> Table {
-    Table {
-        name: "iterations",
-        columns: vec![
-            ("job", texts(rows, |row| names.job(row.job))),
-            ("rank", integers(rows, |row| row.rank.into())),
-            ("host", texts(rows, |row| names.host(row.host))),
-            ("iteration", integers(rows, |row| row.iteration.into())),
-            ("start_ns", numbers(rows, |row| row.start.as_ns_f64())),
-            ("duration_ns", numbers(rows, |row| row.duration.as_ns_f64())),
-        ],
-    }
 }
 
 #[cfg(test)]

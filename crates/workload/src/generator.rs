@@ -10,7 +10,7 @@ pub(crate) trait Generator {
     /// How many ranks it has, before anything is built: a typing error must not fill the memory.
     fn ranks(&self) -> u64;
 
-    /// What it sends; `seed` is the run's.
+    /// Its traffic; `seed` is the run's.
     ///
     /// # Errors
     /// When the parameters make no workload.

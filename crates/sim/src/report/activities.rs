@@ -1,10 +1,8 @@
 //! Rows of what ranks did, and of messages from one to another.
 
 use etherweave_host::{Activity, ActivityKind, MessageEnd};
-use etherweave_kernel::rows;
+use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::Time;
-
-use crate::report::RowNames;
 
 rows! {
     /// A time that a rank spent on one kind of activity.

@@ -18,7 +18,7 @@ mod waits;
 use etherweave_engine::capture::Capture;
 use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_host::IterationRow;
-use etherweave_primitives::{HostId, Time};
+use etherweave_primitives::Time;
 use etherweave_topology::Topology;
 
 pub use activities::{ActivityRow, TransferRow};
@@ -39,27 +39,6 @@ pub(crate) struct ReportNames {
     pub busiest_ports: Option<u32>,
     /// Whether ranks note what they do.
     pub observes_ranks: bool,
-}
-
-/// Names of jobs and hosts, which rows have numbers of.
-#[derive(Clone, Copy, Debug)]
-pub struct RowNames<'n> {
-    /// Of jobs, by number.
-    pub jobs: &'n [String],
-    /// What has the hosts.
-    pub topology: &'n Topology,
-}
-
-impl RowNames<'_> {
-    /// The name of a job.
-    pub fn job(&self, number: u32) -> String {
-        self.jobs[number as usize].clone()
-    }
-
-    /// The name of a host.
-    pub fn host(&self, number: u32) -> String {
-        self.topology.host_name(HostId::new(number)).to_owned()
-    }
 }
 
 /// Sums over the run.
