@@ -904,7 +904,9 @@ class JobSpec(Table):
     priority: Key[int, int]
     rank_order: Key[RankOrder, RankOrder | Keys | Literal["block", "round_robin"]]
     ranks_per_host: Key[int, int]
+    shared_hosts: Key[bool | None, bool]
     start: Key[str, str]
+    transport: Key[Transport, Transport | Keys]
     workload: Key[Workload, Workload | Keys]
 
 class KAryFatTree(Table):

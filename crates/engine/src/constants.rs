@@ -73,7 +73,7 @@ pub struct RunConstants {
     pub lookahead: Duration,
     /// Wire overhead of transport packets.
     pub overheads: Overheads,
-    /// The largest frame of the transport [B on the wire].
+    /// The largest frame of hosts [B on the wire].
     pub largest_frame: u32,
     /// Streams are measured from here on.
     pub warm_up: Time,
@@ -81,6 +81,8 @@ pub struct RunConstants {
     pub is_background: Vec<bool>,
     /// Whether any is.
     pub has_background: bool,
+    /// Of each job: whether it has the other transport. Empty where there is none.
+    pub takes_other: Vec<bool>,
     /// Whether links fail, so that it is noted when what they lose arrives again.
     pub notes_losses: bool,
     /// Whether packets of any job are simulated: without them, switches and NICs have neither buffers nor credits.
@@ -116,14 +118,19 @@ impl RunConstants {
         if self.is_coupled { 1..self.group_count } else { group..group + 1 }
     }
 
-    /// Whether hosts use TCP.
-    pub fn is_in_kernel(&self) -> bool {
-        self.params.transport.is_in_kernel()
+    /// Whether the kernel sends and receives for a job.
+    pub fn is_in_kernel(&self, job: u32) -> bool {
+        self.transport(job).is_in_kernel()
     }
 
-    /// MPI over the transport in use.
-    pub fn mpi(&self) -> &MpiParams {
-        self.params.transport.mpi(&self.params.host).0
+    /// The transport of a job.
+    pub fn transport(&self, job: u32) -> &Transport {
+        self.params.transport_of(self.takes_other.get(job as usize).copied().unwrap_or_default())
+    }
+
+    /// The MPI library of a job.
+    pub fn mpi(&self, job: u32) -> &MpiParams {
+        self.transport(job).mpi(&self.params.host).0
     }
 
     /// Headroom of a group at a port that needs `bytes` of it: a lossy group has none.
@@ -156,8 +163,8 @@ impl RunConstants {
     /// Constants without routes.
     pub fn new(params: &SimParams, lookahead: Duration) -> RunConstants {
         let groups = PriorityGroups::new(&params.flow_control);
-        let overheads = Overheads::new(&params.transport);
-        let largest_frame = overheads.largest_frame(&params.transport);
+        let overheads = Overheads::new(params);
+        let largest_frame = overheads.largest_frame(params);
         RunConstants {
             params: params.clone(),
             routes: Vec::new(),
@@ -173,7 +180,7 @@ impl RunConstants {
             nic_pause_mask: groups.pause_mask.iter().fold(0, |all, mask| all | mask),
             pause_quanta: groups.quanta,
             ecn: params.switch.ecn,
-            telemetry_switches: telemetry_switches(&params.transport),
+            telemetry_switches: telemetry_switches(params),
             is_cut_through: params.switch.forwarding == Forwarding::CutThrough,
             may_underrun: true,
             header_bytes: params.switch.header.get() as u32,
@@ -182,6 +189,7 @@ impl RunConstants {
             warm_up: Time::ZERO,
             is_background: Vec::new(),
             has_background: false,
+            takes_other: Vec::new(),
             notes_losses: false,
             has_packets: true,
         }
@@ -193,35 +201,35 @@ impl RunConstants {
     }
 }
 
-fn telemetry_switches(transport: &Transport) -> u8 {
-    transport.roce().map_or(0, RoceParams::telemetry_switches)
+fn telemetry_switches(params: &SimParams) -> u8 {
+    params.roce().map_or(0, RoceParams::telemetry_switches)
 }
 
 /// A pause quantum: 512 bit times (IEEE 802.3 Annex 31B).
 const QUANTUM_BYTES: u32 = 64;
 
-/// The largest frame of a transport, on the wire [B].
-pub fn largest_frame(transport: &Transport) -> u32 {
-    Overheads::new(transport).largest_frame(transport)
+/// The largest frame of hosts, on the wire [B].
+pub fn largest_frame(params: &SimParams) -> u32 {
+    Overheads::new(params).largest_frame(params)
 }
 
-/// The largest packet of a transport above Ethernet: what an MTU must let through.
-pub fn largest_packet(transport: &Transport) -> Bytes {
-    Bytes::new(u64::from(largest_frame(transport) - size::wire_overhead(true)))
+/// The largest packet of hosts above Ethernet: what an MTU must let through.
+pub fn largest_packet(params: &SimParams) -> Bytes {
+    Bytes::new(u64::from(largest_frame(params) - size::wire_overhead(true)))
 }
 
 /// Fewest quanta of a pause that cannot end before its refresh comes. A pause is refreshed after half of its time; the
 /// refresh waits at most for the largest frame, which is being sent.
-pub fn pause_quanta_min(transport: &Transport) -> u32 {
-    let frame = largest_frame(transport) + size::pause_wire_bytes();
+pub fn pause_quanta_min(params: &SimParams) -> u32 {
+    let frame = largest_frame(params) + size::pause_wire_bytes();
     (2 * frame).div_ceil(QUANTUM_BYTES)
 }
 
 impl Overheads {
-    fn new(transport: &Transport) -> Overheads {
-        let version = transport.roce().map_or(RoceVersion::V2, |roce| roce.version);
+    fn new(params: &SimParams) -> Overheads {
+        let version = params.roce().map_or(RoceVersion::V2, |roce| roce.version);
         let bare = size::RoceSizes::new(version, true);
-        let roce = bare.with_telemetry(header_bytes(telemetry_switches(transport)));
+        let roce = bare.with_telemetry(header_bytes(telemetry_switches(params)));
         Overheads {
             first: roce.first_overhead(),
             edge: roce.read_edge_overhead(),
@@ -232,7 +240,12 @@ impl Overheads {
         }
     }
 
-    fn largest_frame(&self, transport: &Transport) -> u32 {
+    fn largest_frame(&self, params: &SimParams) -> u32 {
+        params.transports().map(|transport| self.frame(transport)).max().unwrap_or_default()
+    }
+
+    /// The largest frame of a transport [B on the wire].
+    fn frame(&self, transport: &Transport) -> u32 {
         let overhead = if transport.is_in_kernel() { self.tcp } else { self.first.max(self.edge) };
         overhead + transport.payload().get() as u32
     }

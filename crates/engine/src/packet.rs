@@ -62,6 +62,8 @@ pub mod flags {
     pub const READ_REQUEST: u8 = ECN_ECHO;
     /// RoCE: the message is an RDMA READ response.
     pub const READ: u8 = 64;
+    /// Kernels send and take it, not NICs by themselves.
+    pub const KERNEL: u8 = 128;
 }
 
 /// One packet. 64 bytes.

@@ -1,8 +1,8 @@
 //! The bus between NIC and host memory, as far as it delays received packets, and stops of reception.
 
 use etherweave_engine::frame::size::PREAMBLE_AND_GAP;
-use etherweave_engine::packet::Packet;
-use etherweave_engine::params::{CommandStall, NicParams, Pcie, Transport};
+use etherweave_engine::packet::{Packet, flags};
+use etherweave_engine::params::{CommandStall, NicParams, Pcie};
 use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, Time};
 
 use super::BufferDrain;
@@ -12,25 +12,23 @@ use super::BufferDrain;
 pub struct Bus {
     pcie: Pcie,
     byte: ByteTime,
-    /// Whole frames go to the kernel, with a completion each; of a packet that the NIC works on by itself the payload.
-    is_kernel: bool,
 }
 
 impl Bus {
-    pub fn new(pcie: &Pcie, transport: &Transport) -> Bus {
-        let is_kernel = transport.is_in_kernel();
-        Bus { pcie: pcie.clone(), byte: ByteTime::new(pcie.rate()), is_kernel }
+    pub fn new(pcie: &Pcie) -> Bus {
+        Bus { pcie: pcie.clone(), byte: ByteTime::new(pcie.rate()) }
     }
 
-    /// How long a received packet takes, of so many bytes on the wire.
-    pub fn receive(&self, wire: u32, payload: u32) -> Duration {
-        let completion = if self.is_kernel { self.pcie.completion_bytes() } else { 0 };
-        self.byte.of(self.pcie.write_bytes(self.in_memory(wire, payload)) + completion)
+    /// How long a received packet takes, of so many bytes on the wire. Whole frames go to the kernel, with a completion
+    /// each; of a packet that the NIC works on by itself the payload.
+    pub fn receive(&self, wire: u32, payload: u32, is_in_kernel: bool) -> Duration {
+        let completion = if is_in_kernel { self.pcie.completion_bytes() } else { 0 };
+        self.byte.of(self.pcie.write_bytes(in_memory(wire, payload, is_in_kernel)) + completion)
     }
 
     /// How long the requests take that read a packet which is sent.
-    pub fn send(&self, wire: u32, payload: u32) -> Duration {
-        self.byte.of(self.pcie.read_bytes(self.in_memory(wire, payload)))
+    pub fn send(&self, wire: u32, payload: u32, is_in_kernel: bool) -> Duration {
+        self.byte.of(self.pcie.read_bytes(in_memory(wire, payload, is_in_kernel)))
     }
 
     /// How long a NIC that holds packets whole waits for the first of a message of so many bytes; none that lets them
@@ -41,14 +39,14 @@ impl Bus {
     }
 
     /// The rate on the wire at which it takes packets of this size.
-    pub fn wire_rate(&self, wire: u32, payload: u32) -> BitRate {
+    pub fn wire_rate(&self, wire: u32, payload: u32, is_in_kernel: bool) -> BitRate {
         let bits_ps = u64::from(wire) * 8 * 1_000_000_000_000;
-        BitRate::from_bps(bits_ps / self.receive(wire, payload).as_ps())
+        BitRate::from_bps(bits_ps / self.receive(wire, payload, is_in_kernel).as_ps())
     }
+}
 
-    fn in_memory(&self, wire: u32, payload: u32) -> u32 {
-        if self.is_kernel { wire - PREAMBLE_AND_GAP } else { payload }
-    }
+fn in_memory(wire: u32, payload: u32, is_in_kernel: bool) -> u32 {
+    if is_in_kernel { wire - PREAMBLE_AND_GAP } else { payload }
 }
 
 /// What is modelled between NIC and memory besides a rate.
@@ -72,7 +70,7 @@ impl HostInterface {
         let start = buffer.drains_from(now, self.command_stall.as_ref());
         let moved = match &self.bus {
             None => self.byte.of(packet.wire),
-            Some(bus) => bus.receive(packet.wire, packet.payload),
+            Some(bus) => bus.receive(packet.wire, packet.payload, packet.has(flags::KERNEL)),
         };
         (start, moved)
     }
@@ -91,7 +89,7 @@ impl HostInterface {
     pub fn send(&self, now: Time, buffer: &mut BufferDrain, packet: &Packet) {
         if let Some(bus) = &self.bus {
             let start = buffer.drains_from(now, self.command_stall.as_ref());
-            buffer.fill(buffer.after(start, bus.send(packet.wire, packet.payload)));
+            buffer.fill(buffer.after(start, bus.send(packet.wire, packet.payload, packet.has(flags::KERNEL))));
         }
     }
 }

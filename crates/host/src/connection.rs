@@ -43,6 +43,11 @@ impl Nics {
 }
 
 impl Hosts {
+    /// The job that owns an endpoint.
+    pub(super) fn job_of(&self, endpoint: EndpointIndex) -> u32 {
+        self.processors.threads[self.nics.endpoints[endpoint].thread].job
+    }
+
     /// Bytes have reached the owner of an endpoint.
     #[inline]
     pub fn received(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {

@@ -34,12 +34,12 @@ impl EagerLimits {
 }
 
 /// Processor time of an operation, or of the next fragment of a message. A TCP send writes what it can at once.
-pub(super) fn op_cost(constants: &RunConstants, endpoint: EndpointIndex, op: Op, sent: u64) -> TaskCost {
+pub(super) fn op_cost(constants: &RunConstants, job: u32, endpoint: EndpointIndex, op: Op, sent: u64) -> TaskCost {
     match op {
-        Op::Isend { tag, bytes, .. } => send_cost(constants, endpoint, tag, bytes, sent),
-        Op::OneSided { access, bytes, .. } => access_cost(constants, endpoint, access, bytes),
-        Op::Irecv { .. } => TaskCost::of(constants.mpi().receive_overhead),
-        Op::Copy { bytes } => copy_cost(constants, bytes),
+        Op::Isend { tag, bytes, .. } => send_cost(constants, job, endpoint, tag, bytes, sent),
+        Op::OneSided { access, bytes, .. } => access_cost(constants, job, endpoint, access, bytes),
+        Op::Irecv { .. } => TaskCost::of(constants.mpi(job).receive_overhead),
+        Op::Copy { bytes } => copy_cost(constants, job, bytes),
         Op::Compute { duration } => TaskCost::of(duration),
         Op::Sleep { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => TaskCost::of(Duration::ZERO),
     }
@@ -48,19 +48,20 @@ pub(super) fn op_cost(constants: &RunConstants, endpoint: EndpointIndex, op: Op,
 /// Processor time of a send, or of its next fragment.
 pub(super) fn send_cost(
     constants: &RunConstants,
+    job: u32,
     endpoint: EndpointIndex,
     tag: u32,
     bytes: u64,
     sent: u64,
 ) -> TaskCost {
-    let (host, mpi) = (&constants.params.host, constants.mpi());
+    let (host, mpi) = (&constants.params.host, constants.mpi(job));
     if Neighbour::of(endpoint).is_some() {
         let memory = &host.shared_memory;
         let is_copied = EagerLimits::of_shared_memory(memory).admit(tag, bytes);
         return shared_memory::send_cost(memory, if is_copied { bytes } else { 0 });
     }
     let eager = if EagerLimits::of_mpi(mpi).admit(tag, bytes) { mpi.piece(bytes, sent) } else { 0 };
-    if constants.is_in_kernel() {
+    if constants.is_in_kernel(job) {
         let posted = TaskCost::of(mpi.send_overhead + host.cpu.send_call);
         let buffered = posted.and_copy(mpi.eager_send_per_kib, eager);
         buffered.and_copy(host.cpu.send_per_kib, mpi.header.get() + eager)
@@ -70,30 +71,30 @@ pub(super) fn send_cost(
 }
 
 /// Cost of a message to itself: both posts, the completion, and its copies.
-pub(super) fn copy_cost(constants: &RunConstants, bytes: u64) -> TaskCost {
-    let mpi = constants.mpi();
+pub(super) fn copy_cost(constants: &RunConstants, job: u32, bytes: u64) -> TaskCost {
+    let mpi = constants.mpi(job);
     let posted = mpi.send_overhead + mpi.receive_overhead + mpi.handling_overhead;
     TaskCost::of(posted).and_copy(mpi.self_per_kib, bytes)
 }
 
 /// Why a send to a peer waits for its receive.
-pub fn reason_of_rendezvous(constants: &RunConstants, endpoint: EndpointIndex) -> String {
+pub fn reason_of_rendezvous(constants: &RunConstants, job: u32, endpoint: EndpointIndex) -> String {
     let library = match Neighbour::of(endpoint) {
         Some(_) => "shared_memory",
-        None => constants.params.transport.mpi(&constants.params.host).1,
+        None => constants.transport(job).mpi(&constants.params.host).1,
     };
     format!("longer than host.{library}.eager_max")
 }
 
 /// Processor time to ask for a one-sided operation: over TCP a put is copied into fragments.
-fn access_cost(constants: &RunConstants, endpoint: EndpointIndex, access: Access, bytes: u64) -> TaskCost {
+fn access_cost(constants: &RunConstants, job: u32, endpoint: EndpointIndex, access: Access, bytes: u64) -> TaskCost {
     if Neighbour::of(endpoint).is_some() {
         let memory = &constants.params.host.shared_memory;
         let (written, read) = access.payload(bytes);
         let calls = TaskCost::of(memory.send_overhead + memory.single_copy_overhead);
         return calls.and_copy(memory.single_copy_per_kib, written + read);
     }
-    let mpi = constants.mpi();
-    let copied = if constants.is_in_kernel() && access == Access::Put { bytes } else { 0 };
+    let mpi = constants.mpi(job);
+    let copied = if constants.is_in_kernel(job) && access == Access::Put { bytes } else { 0 };
     TaskCost::of(mpi.send_overhead).and_copy(mpi.eager_send_per_kib, copied)
 }

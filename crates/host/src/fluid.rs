@@ -291,7 +291,7 @@ impl Nics {
             Some(next) => fluid.go_on(now, place, next.wire as f64),
             None => self.fluid_end(wires, endpoint),
         }
-        if wires.constants.is_in_kernel() {
+        if wires.constants.params.transport.is_in_kernel() {
             self.segment_sent(wires, endpoint, latency);
         }
     }
@@ -341,7 +341,7 @@ impl Hosts {
             let last = self.nics.hosts[self.nics.endpoints[remote].host].port;
             fingerprint.add_message(wires.now, reverse(wires.channels[last]), load.wire);
         }
-        if wires.constants.is_in_kernel() {
+        if wires.constants.params.transport.is_in_kernel() {
             return self.segment_arrived(wires, endpoint);
         }
         self.received(wires, remote, load.bytes);
@@ -376,7 +376,7 @@ fn fluid_window(wires: &Wires, links: &Links) -> Window {
     let constants = &wires.constants;
     let (packet, acknowledgement) = (constants.largest_frame, constants.overheads.ack);
     let round = fluid_latency(wires, links, packet) + fluid_latency(wires, links, acknowledgement);
-    let Some(params) = constants.params.transport.roce() else { return Window::OPEN };
+    let Some(params) = constants.params.roce() else { return Window::OPEN };
     let mut packets = params.window.get() as f64 / params.path_mtu.get() as f64;
     if params.reliability == Reliability::SelectiveRepeat {
         packets = packets.min(f64::from(params.psn_range));
@@ -403,7 +403,7 @@ pub(super) fn fluid_latency(wires: &Wires, links: &Links, wire: u32) -> Duration
 /// mean latency, where paths have several.
 fn fluid_lateness(wires: &Wires, links: &Links, place: u32, before: u64, load: &Load) -> Duration {
     let latencies = links.latencies(wires.constants.fluid_tables());
-    let Some(params) = wires.constants.params.transport.roce().filter(|_| !latencies.is_empty()) else {
+    let Some(params) = wires.constants.params.roce().filter(|_| !latencies.is_empty()) else {
         return Duration::ZERO;
     };
     let fluid = wires.fluid.as_ref().expect("a run in flow-level mode has it");

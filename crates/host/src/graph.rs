@@ -118,6 +118,7 @@ impl Hosts {
 
     /// Begins the present operation of a stream, or the next fragment of its message. A join takes no time.
     fn begin_node(&mut self, wires: &mut Wires, rank: ThreadIndex, stream: u8) {
+        let job = self.processors.threads[rank].job;
         let graph = self.processors.graph(rank);
         let state = &mut graph.streams.states[usize::from(stream)];
         let (node, sent, connection) = (state.node.expect("the stream has an operation"), state.sent, state.connection);
@@ -137,17 +138,17 @@ impl Hosts {
                     _ => connection,
                 };
                 self.processors.graph(rank).streams.states[usize::from(stream)].connection = endpoint;
-                (endpoint, send_cost(&wires.constants, endpoint, tag, bytes, sent))
+                (endpoint, send_cost(&wires.constants, job, endpoint, tag, bytes, sent))
             }
             GraphOp::Receive { peer, .. } => {
                 let endpoint = peer.map(|peer| self.processors.rank(rank).endpoint_of(peer.get()));
-                (endpoint.unwrap_or(ANY_SOURCE), TaskCost::of(wires.constants.mpi().receive_overhead))
+                (endpoint.unwrap_or(ANY_SOURCE), TaskCost::of(wires.constants.mpi(job).receive_overhead))
             }
             GraphOp::Compute { duration } if is_core => {
                 (ANY_SOURCE, TaskCost::of(duration + self.processors.rank(rank).interruptions(duration)))
             }
             GraphOp::Compute { duration } => (ANY_SOURCE, TaskCost::of(duration)),
-            GraphOp::Copy { bytes } => (ANY_SOURCE, copy_cost(&wires.constants, bytes)),
+            GraphOp::Copy { bytes } => (ANY_SOURCE, copy_cost(&wires.constants, job, bytes)),
         };
         let hint = if endpoint == ANY_SOURCE || Neighbour::of(endpoint).is_some() {
             PrefetchHint::default()

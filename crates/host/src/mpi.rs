@@ -113,7 +113,7 @@ impl Hosts {
             Op::Irecv { peer, .. } => (self.processors.rank(thread).endpoint_of(peer.get()), false),
             _ => (EndpointIndex::new(0), false),
         };
-        let cost = op_cost(&wires.constants, endpoint, op, sent);
+        let cost = op_cost(&wires.constants, self.processors.threads[thread].job, endpoint, op, sent);
         let hint = match Neighbour::of(endpoint) {
             Some(_) => PrefetchHint::default(),
             None => PrefetchHint::endpoint(endpoint, sends),
@@ -180,11 +180,12 @@ impl Hosts {
         bytes: u64,
         sent: u64,
     ) -> Option<u64> {
-        let mpi = wires.constants.mpi();
-        let is_eager = Neighbour::of(endpoint).is_none() && EagerLimits::of_mpi(mpi).admit(tag, bytes);
-        let header = mpi.header.get();
-        let piece = wires.constants.mpi().piece(bytes, sent);
-        if !is_eager || sent + piece == bytes {
+        if Neighbour::of(endpoint).is_some() {
+            return None;
+        }
+        let mpi = wires.constants.mpi(self.job_of(endpoint));
+        let (header, piece) = (mpi.header.get(), mpi.piece(bytes, sent));
+        if !EagerLimits::of_mpi(mpi).admit(tag, bytes) || sent + piece == bytes {
             return None;
         }
         self.post_message(wires, endpoint, MessageKind::Fragment, tag, piece, header + piece);
@@ -201,10 +202,11 @@ impl Hosts {
         bytes: u64,
         sent: u64,
     ) -> bool {
-        let header = wires.constants.mpi().header.get();
+        let mpi = wires.constants.mpi(self.processors.threads[thread].job);
+        let header = mpi.header.get();
         let limits = match Neighbour::of(endpoint) {
             Some(_) => EagerLimits::of_shared_memory(&wires.constants.params.host.shared_memory),
-            None => EagerLimits::of_mpi(wires.constants.mpi()),
+            None => EagerLimits::of_mpi(mpi),
         };
         let (is_eager, now, first) = (limits.admit(tag, bytes), wires.now, self.nics.first_to_peer(endpoint));
         self.processors.rank(thread).observe_sent(first, tag, bytes, now);
@@ -295,7 +297,7 @@ impl Hosts {
                 );
             }
             MessageKind::Put | MessageKind::GetRequest | MessageKind::AtomicRequest
-                if !wires.constants.is_in_kernel() =>
+                if !wires.constants.is_in_kernel(self.job_of(endpoint)) =>
             {
                 self.answer_access(wires, endpoint, message);
             }
@@ -334,7 +336,7 @@ impl Hosts {
         endpoint: EndpointIndex,
         message: Message,
     ) {
-        let header = wires.constants.mpi().header.get();
+        let header = wires.constants.mpi(self.processors.threads[thread].job).header.get();
         let first = self.nics.first_to_peer(endpoint);
         let Message { kind, tag, bytes, .. } = message;
         match kind {

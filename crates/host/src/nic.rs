@@ -2,7 +2,7 @@
 
 use etherweave_engine::Wires;
 use etherweave_engine::event::{EventKey, Kind};
-use etherweave_engine::packet::{Handle, Packet, PacketKind};
+use etherweave_engine::packet::{Handle, Packet, PacketKind, flags};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex};
 use etherweave_primitives::Duration;
 
@@ -139,11 +139,12 @@ impl Nics {
     /// The NIC writes the packet to memory by itself. False when the buffer is full.
     #[inline]
     pub(super) fn drain(&mut self, wires: &mut Wires, host_index: HostIndex, handle: Handle) -> bool {
-        let Packet { kind, endpoint, wire, priority, .. } = wires.packets[handle];
+        let Packet { kind, endpoint, wire, priority, flags: bits, .. } = wires.packets[handle];
         let has_room = wires.credits.cover(priority);
         let times = &self.times;
         let nic = &mut self.hosts[host_index].nic;
-        let is_switch = kind == PacketKind::Data && endpoint != nic.last_endpoint;
+        let is_of_nic = kind == PacketKind::Data && bits & flags::KERNEL == 0;
+        let is_switch = is_of_nic && endpoint != nic.last_endpoint;
         let (start, moved) = match &times.interface {
             None => (wires.now, times.byte.of(wire)),
             Some(interface) => interface.receive(wires.now, &mut nic.buffer, &wires.packets[handle]),
@@ -154,7 +155,7 @@ impl Nics {
         if backlog > times.buffer && !has_room {
             return false;
         }
-        if kind == PacketKind::Data {
+        if is_of_nic {
             nic.last_endpoint = endpoint;
         }
         nic.buffer.fill(drained_at);

@@ -1,7 +1,7 @@
 //! Receive side of NICs, in times.
 
 use etherweave_engine::constants::RunConstants;
-use etherweave_engine::params::SimParams;
+use etherweave_engine::params::Transport;
 use etherweave_primitives::{BitRate, ByteTime, Duration};
 
 use super::bus::{Bus, HostInterface};
@@ -28,10 +28,14 @@ pub struct NicTimes {
 impl NicTimes {
     /// Times of a run's NICs.
     pub fn new(constants: &RunConstants) -> NicTimes {
-        let SimParams { nic: params, transport, .. } = &constants.params;
-        let bus = params.pcie.as_ref().map(|pcie| Bus::new(pcie, transport));
-        let payload = transport.payload().get() as u32;
-        let rate = bus.as_ref().map_or(params.drain_rate, |bus| bus.wire_rate(constants.largest_frame, payload));
+        let sim = &constants.params;
+        let (params, frame) = (&sim.nic, constants.largest_frame);
+        let bus = params.pcie.as_ref().map(Bus::new);
+        let rate = |bus: &Bus, transport: &Transport| {
+            bus.wire_rate(frame, transport.payload().get() as u32, transport.is_in_kernel())
+        };
+        let by_bus = bus.as_ref().and_then(|bus| sim.transports().map(|transport| rate(bus, transport)).min());
+        let rate = by_bus.unwrap_or(params.drain_rate);
         let time = |size| rate.serialization_time(size);
         NicTimes {
             rate,
@@ -40,7 +44,7 @@ impl NicTimes {
             buffer: time(params.receive_buffer),
             xoff: time(params.xoff),
             xon: time(params.xon),
-            context_switch: transport.roce().map_or(Duration::ZERO, |_| params.context_switch),
+            context_switch: sim.roce().map_or(Duration::ZERO, |_| params.context_switch),
         }
     }
 }

@@ -69,7 +69,8 @@ impl Hosts {
         next: u32,
         bytes: u64,
     ) {
-        let (header, is_in_kernel) = (wires.constants.mpi().header.get(), wires.constants.is_in_kernel());
+        let job = self.processors.threads[thread].job;
+        let (header, is_in_kernel) = (wires.constants.mpi(job).header.get(), wires.constants.is_in_kernel(job));
         let length = match kind {
             MessageKind::Put if is_in_kernel => header + bytes,
             MessageKind::Put => bytes,
@@ -112,7 +113,8 @@ impl Hosts {
 
     /// The target does what it is asked for: over RoCE its NIC, at once, over TCP its library.
     pub(super) fn answer_access(&mut self, wires: &mut Wires, endpoint: EndpointIndex, message: Message) {
-        let (header, is_in_kernel) = (wires.constants.mpi().header.get(), wires.constants.is_in_kernel());
+        let job = self.job_of(endpoint);
+        let (header, is_in_kernel) = (wires.constants.mpi(job).header.get(), wires.constants.is_in_kernel(job));
         let header = if is_in_kernel { header } else { 0 };
         let (kind, length) = match message.kind {
             MessageKind::Put if !is_in_kernel => return,

@@ -69,8 +69,8 @@ pub struct ReceivedCounts {
 
 impl Protocol {
     /// A fresh connection at a NIC of `rate`.
-    pub fn new(params: &SimParams, fidelity: Fidelity, rate: BitRate) -> Protocol {
-        match &params.transport {
+    pub fn new(params: &SimParams, transport: &Transport, fidelity: Fidelity, rate: BitRate) -> Protocol {
+        match transport {
             Transport::Roce(_) if fidelity == Fidelity::Flow => Protocol::Fluid(Box::default()),
             Transport::Roce(roce) => Protocol::Roce(RoceState::new(roce, rate)),
             Transport::Tcp(tcp) => {
@@ -89,6 +89,14 @@ impl Protocol {
         match self {
             Protocol::Roce(_) | Protocol::Fluid(_) => Protocol::NAMES[0],
             Protocol::Tcp(_) => Protocol::NAMES[1],
+        }
+    }
+
+    /// Whether the kernel sends and receives.
+    pub fn is_in_kernel(&self) -> bool {
+        match self {
+            Protocol::Tcp(_) => true,
+            Protocol::Roce(_) | Protocol::Fluid(_) => false,
         }
     }
 
@@ -238,7 +246,7 @@ impl Nics {
     pub(super) fn rendezvous_request(&self, wires: &Wires, endpoint: EndpointIndex) -> (MessageKind, u64) {
         match self.endpoints[endpoint].protocol {
             Protocol::Roce(_) | Protocol::Fluid(_) => (MessageKind::ReadRequest, READ_REQUEST),
-            Protocol::Tcp(_) => (MessageKind::ClearToSend, wires.constants.mpi().header.get()),
+            Protocol::Tcp(_) => (MessageKind::ClearToSend, wires.constants.params.host.mpi_tcp.header.get()),
         }
     }
 }
@@ -281,7 +289,7 @@ impl Hosts {
     pub(super) fn begin_stream_message(&mut self, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex) {
         match self.nics.endpoints[endpoint].protocol {
             Protocol::Roce(_) | Protocol::Fluid(_) => {
-                let cost = wires.constants.mpi().send_overhead;
+                let cost = wires.constants.params.host.mpi_roce.send_overhead;
                 self.begin_with(wires, thread, Task::Post, TaskCost::of(cost), PrefetchHint::endpoint(endpoint, true));
             }
             Protocol::Tcp(_) => {

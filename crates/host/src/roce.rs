@@ -34,7 +34,7 @@ impl RoceState {
 
 /// The parameters of RoCE.
 pub(super) fn params(constants: &RunConstants) -> &RoceParams {
-    constants.params.transport.roce().expect("a RoCE endpoint exists only under the RoCE transport")
+    constants.params.roce().expect("a RoCE endpoint exists only under the RoCE transport")
 }
 
 /// The packet's bits, and what headers add to its payload [B on the wire]. A request's address is its payload. A packet

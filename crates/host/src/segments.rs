@@ -269,7 +269,7 @@ impl Hosts {
         let train = FrameTrain { first: first.min(wires.now), last: wires.now, frames };
         let mut packet = end.packet(PacketKind::Data, frames * constants.overheads.tcp + segment.len, segment.len);
         (packet.offset, packet.sent, packet.acknowledged) = (segment.seq, sent, train.first.as_ps());
-        packet.flags = if segment.retransmission { flags::RETRANSMISSION } else { 0 };
+        packet.flags = flags::KERNEL | if segment.retransmission { flags::RETRANSMISSION } else { 0 };
         packet.flags |= if is_ecn { flags::ECN_CAPABLE } else { 0 };
         packet.flags |= if segment.window_reduced { flags::WINDOW_REDUCED } else { 0 };
         let number = self.nics.endpoints[packet.endpoint].tcp().queue;

@@ -172,7 +172,7 @@ impl Hosts {
                 (task, handling_cost(&wires.constants.params.host.shared_memory, &message))
             }
             Task::Handle(_, message) => {
-                let mpi = wires.constants.mpi();
+                let mpi = wires.constants.mpi(self.processors.threads[thread].job);
                 let copied = match message.kind {
                     MessageKind::Eager => mpi.last_piece(message.bytes),
                     MessageKind::Fragment | MessageKind::Put => message.bytes,

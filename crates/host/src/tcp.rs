@@ -28,7 +28,7 @@ impl Endpoint {
         let mut packet = self.packet(PacketKind::Data, constants.overheads.tcp + payload, payload);
         packet.offset = offset;
         packet.sent = now;
-        packet.flags = if segment.retransmission { flags::RETRANSMISSION } else { 0 };
+        packet.flags = flags::KERNEL | if segment.retransmission { flags::RETRANSMISSION } else { 0 };
         packet.flags |= if is_ecn { flags::ECN_CAPABLE } else { 0 };
         packet.flags |= if segment.window_reduced && offset == segment.seq { flags::WINDOW_REDUCED } else { 0 };
         (Some(packet), has_more)
@@ -228,7 +228,7 @@ impl Nics {
         packet.acknowledged = ack.cumulative;
         packet.word = u32::try_from(ack.window).unwrap_or(u32::MAX);
         packet.sent = ack.timestamp_echo;
-        packet.flags = if ack.ecn_echo { flags::ECN_ECHO } else { 0 };
+        packet.flags = flags::KERNEL | if ack.ecn_echo { flags::ECN_ECHO } else { 0 };
         if blocks > 0 {
             packet.side = wires.packets.insert_side(ack.sack);
         }

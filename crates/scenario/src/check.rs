@@ -7,7 +7,7 @@ use etherweave_topology::Topology;
 use etherweave_workload::{Op, Program, Traffic, Workload};
 
 use crate::interconnect::subnet_warning;
-use crate::{JobSpec, Scenario, hosts, nodes, routing};
+use crate::{JobSpec, Scenario, hosts, nodes, routing, transports};
 
 /// Simulated time without progress after which a run is stuck, unless a job rests for longer.
 const STALL_LIMIT: Duration = Duration::from_ms(10_000);
@@ -19,7 +19,9 @@ const ROWS_MAX: u64 = 100_000_000;
 /// Checks what can be checked before anything is built.
 pub(crate) fn scenario(scenario: &Scenario) -> Result<(), InputErrors> {
     let mut errors = InputErrors::default();
-    errors.check(params::check(&scenario.params()));
+    if errors.check(transports::check(scenario)).is_some() {
+        errors.check(params::check(&scenario.params()).map_err(|errors| transports::locate(scenario, errors)));
+    }
     check_run(&mut errors, scenario);
     errors.check(routing::check_controller(scenario));
     errors.check(routing::check_output_queue(scenario));
@@ -64,7 +66,7 @@ fn check_stall_limit(scenario: &Scenario) -> Result<(), InputError> {
         let expected = format!("more than {}, when job.{number} starts: that is waiting, not stuck", job.start);
         InputError::unless(limit > job.start, "run.stall_limit", limit, expected)?;
     }
-    let timeout = scenario.transport.first_timeout();
+    let timeout = scenario.first_timeout();
     let expected = format!("more than a retransmission timeout, {timeout}: that is waiting, not stuck");
     InputError::unless(limit > timeout, "run.stall_limit", limit, expected)
 }
@@ -73,7 +75,7 @@ fn check_stall_limit(scenario: &Scenario) -> Result<(), InputError> {
 pub(crate) fn stall_limit(scenario: &Scenario, jobs: &[Job]) -> Duration {
     let starts = scenario.job.iter().map(|job| job.start);
     let rests = jobs.iter().map(|job| longest_rest(&job.traffic) + scenario.host.timer_slack);
-    let longest = starts.chain(rests).fold(scenario.transport.first_timeout(), Duration::max);
+    let longest = starts.chain(rests).fold(scenario.first_timeout(), Duration::max);
     let raised = if longest < STALL_LIMIT { STALL_LIMIT } else { longest + STALL_LIMIT };
     scenario.run.stall_limit.unwrap_or(raised)
 }
@@ -106,8 +108,8 @@ fn check_priorities(errors: &mut InputErrors, scenario: &Scenario) {
         FlowControl::Credits(credits) => (credits.priorities.clone(), "a priority under credits"),
         FlowControl::None {} | FlowControl::GlobalPause(_) => (Priority::all().collect(), "any priority"),
     };
-    let expects_no_loss = scenario.transport.expects_no_loss();
     for (number, job) in scenario.job.iter().enumerate() {
+        let expects_no_loss = scenario.transport_of(job).expects_no_loss();
         // Flow-level mode loses nothing; where packets would, the run says so.
         let is_lossless = !expects_no_loss || !scenario.fidelity(job).is_packet() || lossless.contains(&job.priority);
         let found = format!("RoCE in priority {}, which loses packets", job.priority.get());
@@ -179,7 +181,7 @@ fn short_pause(scenario: &Scenario) -> Option<String> {
         FlowControl::GlobalPause(pause) => ("global_pause", pause.quanta),
         FlowControl::None {} | FlowControl::Credits(_) => return None,
     };
-    let least = etherweave_sim::pause_quanta_min(&scenario.transport);
+    let least = etherweave_sim::pause_quanta_min(&scenario.params());
     (u32::from(quanta) < least).then(|| {
         format!(
             "flow_control.{key}.quanta: {quanta}; a pause ends before its refresh comes, which waits for a frame that \
@@ -197,7 +199,8 @@ fn host_rates(topology: &Topology) -> impl Iterator<Item = BitRate> {
 /// Links of hosts that are faster than the NIC which a scenario has unless it describes another.
 fn slow_nic(scenario: &Scenario, topology: &Topology) -> Option<String> {
     let (nic, default) = (&scenario.nic, NicParams::default().drain_rate);
-    let is_drained = !scenario.transport.is_in_kernel() && nic.pcie.is_none() && !scenario.job.is_empty();
+    let has_bypass = scenario.job.iter().any(|job| !scenario.transport_of(job).is_in_kernel());
+    let is_drained = has_bypass && nic.pcie.is_none();
     let fastest = host_rates(topology).max().filter(|&rate| rate > default)?;
     let text = format!(
         "nic.drain_rate: {default}, the default, behind links of hosts of {fastest}: they receive no faster; \
@@ -256,7 +259,7 @@ pub(crate) fn check_rows(scenario: &Scenario, number: usize, rows: u64) -> Resul
 }
 
 fn check_rates(scenario: &Scenario, topology: &Topology) -> Result<(), InputError> {
-    let Some(roce) = scenario.transport.roce() else { return Ok(()) };
+    let Some(roce) = scenario.roce() else { return Ok(()) };
     let line = host_rates(topology).min().unwrap_or(BitRate::from_bps(0));
     for (key, rate) in roce.rates() {
         InputError::unless(rate <= line, &key, rate, format!("at most the rate of a host's link, {line}"))?;

@@ -221,7 +221,7 @@ pub(crate) fn of_sound_jobs(
     let (observed, observed_tables) = observed(scenario, &names, sum(|size| size.messages.unwrap_or(0)));
     let routes = 4 * topology.switches() as u64 * switches_with_hosts(topology.by_port());
     let job = largest_job(scenario, &traffic);
-    let window = scenario.transport.window().key;
+    let window = scenario.transports().0.window().key;
     let building = memory.building.saturating_add(routes);
     let report = memory.report.saturating_add(tables);
     let transient = building.max(memory.packets.saturating_add(report));
@@ -357,11 +357,12 @@ fn captured_bytes(scenario: &Scenario, traffic: &[TrafficSize], captures: u64, s
 /// Data and acknowledgements over all links; of a run with an end, no more than links of receivers carry until then.
 /// Without one, the jobs end it that are not in the background: what others send until then is left out.
 fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64, topology: &Topology) -> Option<u64> {
-    let (payload, per_ack) = (scenario.transport.payload().get(), u64::from(scenario.transport.packets_per_ack()));
     let links = topology.host_channels(HostId::from_index(0)).iter();
     let carried = |end| links.map(|&link| topology.channel(link).rate.bytes_in(end).get()).sum::<u64>();
     let carried = scenario.run.end.map(carried);
-    let of_job = |size: &TrafficSize| {
+    let of_job = |(size, job): (&TrafficSize, &JobSpec)| {
+        let transport = scenario.transport_of(job);
+        let (payload, per_ack) = (transport.payload().get(), u64::from(transport.packets_per_ack()));
         let until_end = carried.map(|bytes| bytes.saturating_mul(size.receivers));
         let bytes = size.bytes.into_iter().chain(until_end).min()?;
         let messages = match (size.messages, size.bytes) {
@@ -376,7 +377,7 @@ fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64, topology
         scenario.fidelity(job).is_packet() && (carried.is_some() || !job.background)
     };
     let counted = traffic.iter().zip(&scenario.job).filter(counts);
-    counted.map(|(size, _)| of_job(size)).sum::<Option<f64>>().map(|hops| hops as u64)
+    counted.map(of_job).sum::<Option<f64>>().map(|hops| hops as u64)
 }
 
 /// Links that packets take on average: where they choose between the shortest path and one by another group or switch,

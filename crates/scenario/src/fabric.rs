@@ -80,7 +80,7 @@ impl Fabric {
 
     /// The largest packet above Ethernet that its hosts send [B]: what an MTU must let through.
     pub fn largest_packet_bytes(&self) -> u64 {
-        largest_packet(&self.scenario.transport).get()
+        largest_packet(&self.scenario.params()).get()
     }
 
     /// How many priorities a routing's deadlock proof takes apart on this fabric; of the scenario's own routing if

@@ -180,20 +180,25 @@ pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
 /// Replaces the key `profile` of every table that profiles can fill.
 pub(crate) fn insert_profiles(values: &mut Table) -> Result<(), InputErrors> {
     let mut errors = InputErrors::default();
+    let jobs = values.get("job").and_then(Value::as_array).map_or(0, Vec::len);
     for profiled in &PROFILED {
-        errors.check(insert_profile(values, profiled));
+        errors.check(insert_profile(values, profiled.path, profiled));
+        // A job may have a transport of its own.
+        for number in (0..jobs).filter(|_| profiled.path[0] == "transport").map(|number| number.to_string()) {
+            errors.check(insert_profile(values, &[&["job", &number], profiled.path].concat(), profiled));
+        }
     }
     errors.into_result()
 }
 
 /// Replaces the key `profile` of a table; keys that are given stay.
-fn insert_profile(values: &mut Table, profiled: &Profiled) -> Result<(), InputError> {
-    let Some(table) = table(values, profiled.path) else { return Ok(()) };
+fn insert_profile(values: &mut Table, path: &[&str], profiled: &Profiled) -> Result<(), InputError> {
+    let Some(table) = table(values, path) else { return Ok(()) };
     let Some(name) = table.remove(PROFILE) else { return Ok(()) };
     let profile = name.as_str().and_then(|name| profiled.profiles.iter().find(|(known, _)| *known == name));
     let Some((_, text)) = profile else {
         let known: Vec<&str> = profiled.profiles.iter().map(|(name, _)| *name).collect();
-        let key = format!("{}.{PROFILE}", profiled.path.join("."));
+        let key = format!("{}.{PROFILE}", path.join("."));
         return Err(InputError::new(key, format!("no profile {name}"), known.join(", ")));
     };
     let profile: Table = text.parse().expect("a shipped profile is TOML");

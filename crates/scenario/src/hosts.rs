@@ -44,7 +44,7 @@ fn copied_by_processors(scenario: &Scenario, number: usize, job: &JobSpec) -> Op
          host.mpi_roce; host.mpi_roce.profile = \"nccl-2.21\" describes NCCL",
         job.workload.name()
     );
-    (is_copied && job.workload.calls_nccl() && !scenario.transport.is_in_kernel()).then_some(text)
+    (is_copied && job.workload.calls_nccl() && !scenario.transport_of(job).is_in_kernel()).then_some(text)
 }
 
 #[cfg(test)]

@@ -45,6 +45,7 @@ mod stated_links;
 mod step_times;
 mod sweep;
 mod tables;
+mod transports;
 
 pub use connections::Connections;
 pub use control::{AddressKind, ControlSpec, PauseKind, ResolutionKind, RuleKind, SpoofingKind};

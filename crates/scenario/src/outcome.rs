@@ -131,11 +131,15 @@ fn lost_packets(report: &Report) -> u64 {
 
 /// Packets that were sent again though they were not lost.
 fn resent(scenario: &Scenario, report: &Report) -> Option<String> {
-    let packets: u64 = report.flows.iter().map(|flow| flow.packets).sum();
-    let resent: u64 = report.flows.iter().map(|flow| flow.retransmissions).sum();
+    let roce = scenario.roce();
+    // Where two transports share hosts, that of lossless networks.
+    let name = if roce.is_some() { "roce" } else { "tcp" };
+    let flows = || report.flows.iter().filter(|flow| flow.transport == name);
+    let packets: u64 = flows().map(|flow| flow.packets).sum();
+    let resent: u64 = flows().map(|flow| flow.retransmissions).sum();
     let lost = lost_packets(report);
     let early = "transport.roce.retransmission_timeout is shorter than their wait in queues";
-    let (needless, reason) = match scenario.transport.roce() {
+    let (needless, reason) = match roce {
         Some(roce) if roce.reliability == Reliability::SelectiveRepeat && roce.finds_by_time() => {
             let reason = "others overtook them; transport.roce.loss_detection = \"timeout\" waits for them";
             (resent.saturating_sub(lost), reason)
@@ -154,8 +158,9 @@ fn resent(scenario: &Scenario, report: &Report) -> Option<String> {
 
 /// Losses that waited for the retransmission timer, because nothing else finds them.
 fn timed_out(scenario: &Scenario, report: &Report) -> Option<String> {
-    let roce = scenario.transport.roce().filter(|roce| !roce.finds_by_time())?;
-    let timeouts: u64 = report.flows.iter().map(|flow| flow.timeouts).sum();
+    let roce = scenario.roce().filter(|roce| !roce.finds_by_time())?;
+    let flows = report.flows.iter().filter(|flow| flow.transport == "roce");
+    let timeouts: u64 = flows.map(|flow| flow.timeouts).sum();
     let (key, timeout) = ("transport.roce.loss_detection", roce.retransmission_timeout);
     (timeouts > 0 && lost_packets(report) > 0).then(|| {
         format!(

@@ -3,12 +3,12 @@
 use etherweave_primitives::{InputError, Priority, SwitchId};
 use etherweave_routing::tables::Trigger;
 use etherweave_routing::{FabricOf, Outage, PacketRouting, RoutingKind, Saturation, Verdict, Visit, prove};
-use etherweave_sim::params::{FlowControl, LossDetection, Reliability, SwitchModel, SwitchParams};
+use etherweave_sim::params::{FlowControl, LossDetection, Reliability, SwitchModel, SwitchParams, Transport};
 use etherweave_sim::{Paths, PortRow, PreparedRouting};
 use etherweave_topology::{LinkClass, RowShape, Shape, Topology, TopologyKind};
 
 use crate::host_ports::{self, generate};
-use crate::{Scenario, faults};
+use crate::{JobSpec, Scenario, faults};
 
 /// Pairs of two switches up to which every packet is followed before a run: a second or two.
 const FOLLOWED_MAX: usize = 1 << 20;
@@ -30,15 +30,16 @@ pub(crate) fn is_by_packet(scenario: &Scenario) -> bool {
 /// lossless priorities to. What does not fit is reported when it is built.
 pub(crate) fn complete_priorities(scenario: &mut Scenario) {
     let count = channels(scenario);
-    let is_raised = count > 1 && scenario.transport.expects_no_loss();
+    let of_job = |job: &JobSpec| (job.priority, scenario.transport_of(job).expects_no_loss());
+    let jobs: Vec<_> = scenario.job.iter().map(of_job).collect();
     let priorities = match &mut scenario.flow_control {
         FlowControl::Pfc(pfc) => &mut pfc.priorities,
         FlowControl::Credits(credits) => &mut credits.priorities,
         FlowControl::None {} | FlowControl::GlobalPause(_) => return,
     };
     let default = priorities.clone();
-    for first in scenario.job.iter().map(|job| job.priority) {
-        if is_raised || default.contains(&first) {
+    for (first, is_lossless) in jobs {
+        if count > 1 && is_lossless || default.contains(&first) {
             let raised = Priority::all().skip(first.index()).take(usize::from(count));
             priorities.extend(raised);
         }
@@ -172,7 +173,7 @@ pub(crate) fn pause_warning(kind: RoutingKind, ports: &[PortRow]) -> Option<Stri
 const QUEUE_MIN: u64 = 64 << 10;
 
 fn reordering_warning(scenario: &Scenario) -> Option<String> {
-    let suffers = scenario.transport.roce().is_some_and(|roce| roce.reliability == Reliability::GoBackN);
+    let suffers = scenario.roce().is_some_and(|roce| roce.reliability == Reliability::GoBackN);
     let name = match scenario.routing.keeps_order() {
         true if host_ports::is_per_packet(scenario) => "host_ports.choice = \"per_packet\"",
         true => return None,
@@ -189,9 +190,11 @@ fn reordering_warning(scenario: &Scenario) -> Option<String> {
 pub(crate) fn choose_loss_detection(scenario: &mut Scenario) {
     let is_lossless = !matches!(scenario.flow_control, FlowControl::None {}) && scenario.faults.is_default();
     let is_overtaken = !scenario.routing.keeps_order() || host_ports::is_per_packet(scenario);
-    let Some(roce) = scenario.transport.roce_mut() else { return };
-    let is_late_only = is_lossless && is_overtaken && roce.reliability == Reliability::SelectiveRepeat;
-    roce.loss_detection.get_or_insert(if is_late_only { LossDetection::Timeout } else { LossDetection::Time });
+    let of_jobs = scenario.job.iter_mut().filter_map(|job| job.transport.as_mut());
+    for roce in std::iter::once(&mut scenario.transport).chain(of_jobs).filter_map(Transport::roce_mut) {
+        let is_late_only = is_lossless && is_overtaken && roce.reliability == Reliability::SelectiveRepeat;
+        roce.loss_detection.get_or_insert(if is_late_only { LossDetection::Timeout } else { LossDetection::Time });
+    }
 }
 
 /// The warning that a lossless run may deadlock, from the proof of its routing. Up/down is free on every fabric, and a

@@ -109,7 +109,7 @@ impl Default for Scenario {
     }
 }
 
-/// A workload on hosts of its own.
+/// A workload on its hosts.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobSpec {
@@ -142,6 +142,12 @@ pub struct JobSpec {
     /// keeps their order; "per message", one for each, as flows have; or a number. Default "per pair".
     #[serde(default)]
     pub connections: Connections,
+    /// Transport of its connections, which may be another than that of jobs on the same hosts. Default: `transport`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+    /// Whether its hosts may be those of other jobs, with which it then shares cores, NICs and links. Default false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub shared_hosts: bool,
     /// How closely messages of the job are simulated; "flow" beside jobs in packets takes bandwidth from them, and
     /// leaves them their share. Default: `run.fidelity`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,6 +163,10 @@ impl JobSpec {
 
 fn one() -> u32 {
     1
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Start of the measurement, and end of a run.
@@ -221,6 +231,7 @@ impl Scenario {
 
     /// All parameters of the simulator.
     pub fn params(&self) -> SimParams {
+        let (transport, other_transport) = self.transports();
         SimParams {
             switch: self.switch.clone(),
             flow_control: self.flow_control.clone(),
@@ -228,7 +239,8 @@ impl Scenario {
             nic: self.nic.clone(),
             host: self.host.clone(),
             ports: self.host_ports.params(),
-            transport: self.transport.clone(),
+            transport: transport.clone(),
+            other_transport: other_transport.cloned(),
             controller: self.controller.clone().unwrap_or_default(),
             fidelity: self.run.fidelity,
             seed: self.seed,
@@ -341,7 +353,24 @@ pub(crate) fn experiment(
     })
 }
 
-/// Every job on hosts of its own.
+/// The hosts of a job: none that another has, unless it may share them.
+fn placed(spec: &JobSpec, areas: &HostAreas, taken: &mut [bool], seed: u64) -> Result<Vec<HostId>, InputError> {
+    let count = spec.hosts() as u32;
+    if !spec.shared_hosts {
+        let shares = |error: InputError| InputError {
+            expected: format!("{}; shared_hosts = true lets the job have those of others too", error.expected),
+            ..error
+        };
+        let is_first = !taken.contains(&true);
+        let hosts = spec.placement.place(count, areas, taken, seed);
+        return hosts.map_err(|error| if is_first { error } else { shares(error) });
+    }
+    let hosts = spec.placement.place(count, areas, &mut vec![false; taken.len()], seed)?;
+    hosts.iter().for_each(|host| taken[host.index()] = true);
+    Ok(hosts)
+}
+
+/// Every job on its hosts.
 ///
 /// # Errors
 /// Mistakes of all workloads; of placements the first, because a job takes the hosts that those before it leave.
@@ -355,7 +384,7 @@ fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputError
         if !errors.is_empty() {
             continue;
         }
-        let hosts = spec.placement.place(spec.hosts() as u32, &areas, &mut taken, scenario.seed);
+        let hosts = placed(spec, &areas, &mut taken, scenario.seed);
         let hosts = hosts.map_err(|error| error.within(&format!("job.{number}.placement")))?;
         let of_ranks = spec.rank_order.assign(&hosts, traffic.ranks(), spec.ranks_per_host, scenario.seed);
         jobs.push(Job {
@@ -367,6 +396,7 @@ fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputError
             start: spec.start,
             is_background: spec.background,
             fidelity: spec.fidelity,
+            takes_other_transport: scenario.transport_of(spec) != scenario.transports().0,
             connections: spec.connections.count(),
         });
     }

@@ -35,6 +35,7 @@ fn main() {
         priority: Priority::new(0),
         start: Duration::ZERO,
         is_background: false,
+        takes_other_transport: false,
         binding: Binding::default(),
         fidelity: None,
         connections: 1,

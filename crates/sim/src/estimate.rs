@@ -114,11 +114,12 @@ fn services(topology: &Topology, params: &SimParams) -> u64 {
 
 /// Both ends, both paths, timers.
 fn connection(params: &SimParams, hops: f64) -> u64 {
-    let state = match &params.transport {
+    let of = |transport: &Transport| match transport {
         Transport::Roce(roce) if !roce.congestion_controls().is_empty() => size_of::<Congestion>() as u64 + ALLOCATION,
         Transport::Roce(_) => 0,
         Transport::Tcp(_) => (size_of::<TcpState>() + size_of::<ReceiveQueue>()) as u64 + ALLOCATION + TCP_LISTS,
     };
+    let state = params.transports().map(of).max().unwrap_or_default();
     let peers = 2 * size_of::<u32>() as u64;
     let timers = TIMERS * size_of::<Event>() as u64;
     let path = (hops.ceil() as u64) * size_of::<u32>() as u64;
@@ -132,7 +133,8 @@ fn packet() -> u64 {
 
 /// At most what ranks send before they wait, what windows admit, and what buffers hold; as many answers.
 fn packets(topology: &Topology, params: &SimParams, traffic: &[TrafficSize]) -> u64 {
-    let (window, mtu) = (params.transport.window().bytes.get(), params.transport.payload().get());
+    let window = params.transports().map(|transport| transport.window().bytes.get()).max().unwrap_or_default();
+    let mtu = params.transports().map(|transport| transport.payload().get()).min().unwrap_or(1);
     let admitted = traffic.iter().map(|size| size.burst_bytes.min(size.connections.saturating_mul(window)));
     let admitted = admitted.fold(0, u64::saturating_add);
     let switches = switch_buffers(topology, params);

@@ -1,4 +1,5 @@
-//! Which hosts a job has: no host for two jobs. Which rank lives on which of them is its [`RankOrder`].
+//! Which hosts a job has: no host for two jobs, unless the scenario lets them share it. Which rank lives on which of
+//! them is its [`RankOrder`].
 //!
 //! [`RankOrder`]: crate::RankOrder
 

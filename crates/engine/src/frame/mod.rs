@@ -14,20 +14,21 @@ pub mod tcp;
 mod tests;
 
 use crate::capture::{Captured, CapturedFrame};
-use crate::params::{FlowControl, SimParams, Transport};
+use crate::packet::flags;
+use crate::params::{FlowControl, SimParams};
 
 /// The octets of a captured frame from the destination address on, without the frame check sequence.
 pub fn octets(frame: &CapturedFrame, params: &SimParams) -> Vec<u8> {
-    match (&frame.content, &params.transport) {
-        (Captured::Pause(pause), _) => {
+    match &frame.content {
+        Captured::Pause(pause) => {
             let is_pfc = matches!(params.flow_control, FlowControl::Pfc(_));
             // A switch port has an address of its own.
             let source = if frame.is_outgoing { ethernet::mac(frame.source) } else { [0x02, 0x01, 0, 0, 0, 1] };
             ethernet::pause(*pause, source, is_pfc)
         }
-        (Captured::Packet(packet, side), Transport::Tcp(_)) => {
-            tcp::frame(frame, packet, side.as_ref().map(|side| side.blocks))
-        }
-        (Captured::Packet(packet, side), Transport::Roce(roce)) => roce::frame(frame, packet, side.as_deref(), roce),
+        Captured::Packet(packet, side) => match params.roce().filter(|_| !packet.has(flags::KERNEL)) {
+            Some(roce) => roce::frame(frame, packet, side.as_deref(), roce),
+            None => tcp::frame(frame, packet, side.as_ref().map(|side| side.blocks)),
+        },
     }
 }

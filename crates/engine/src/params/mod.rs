@@ -48,6 +48,8 @@ pub use transport::{ConnectionWindow, Transport};
 
 use etherweave_routing::MeasurementParams;
 
+use etherweave_transport::tcp::TcpParams;
+
 /// All parameters of the simulator besides topology, routes and workload.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct SimParams {
@@ -65,10 +67,35 @@ pub struct SimParams {
     pub ports: PortParams,
     /// Transport protocol of hosts.
     pub transport: Transport,
+    /// Transport of jobs that have another, on the same hosts. Absent: all jobs use the same.
+    pub other_transport: Option<Transport>,
     /// The controller of the routing "controller".
     pub controller: MeasurementParams,
     /// Whether packets are simulated.
     pub fidelity: Fidelity,
     /// Seed of all random streams.
     pub seed: u64,
+}
+
+impl SimParams {
+    /// All transports of hosts.
+    pub fn transports(&self) -> impl Iterator<Item = &Transport> {
+        std::iter::once(&self.transport).chain(&self.other_transport)
+    }
+
+    /// The transport of jobs that take the other, or of all others.
+    pub fn transport_of(&self, takes_other: bool) -> &Transport {
+        self.other_transport.as_ref().filter(|_| takes_other).unwrap_or(&self.transport)
+    }
+
+    /// The parameters of RoCE, where jobs use it.
+    #[inline]
+    pub fn roce(&self) -> Option<&RoceParams> {
+        self.transport.roce().or_else(|| self.other_transport.as_ref()?.roce())
+    }
+
+    /// The parameters of TCP, where jobs use it.
+    pub fn tcp(&self) -> Option<&TcpParams> {
+        self.transports().find_map(Transport::tcp)
+    }
 }

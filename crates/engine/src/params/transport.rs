@@ -55,6 +55,22 @@ impl Transport {
         }
     }
 
+    /// Its name in a scenario, below `transport`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Transport::Roce(_) => "roce",
+            Transport::Tcp(_) => "tcp",
+        }
+    }
+
+    /// Whether its senders heed marks of switches.
+    pub fn heeds_marks(&self) -> bool {
+        match self {
+            Transport::Roce(roce) => roce.heeds_marks(),
+            Transport::Tcp(tcp) => tcp.ecn,
+        }
+    }
+
     /// Whether the kernel sends and receives: threads copy into sockets and out of them, and processors take frames.
     /// Otherwise NICs move messages between memories by themselves.
     pub fn is_in_kernel(&self) -> bool {

@@ -96,6 +96,7 @@ fn hosts(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span: Dur
         priority: Priority::new(0),
         start: Duration::ZERO,
         is_background: false,
+        takes_other_transport: false,
         binding: Binding::default(),
         fidelity: None,
         connections: 1,

@@ -24,6 +24,17 @@ pub(super) fn has_packets(experiment: &Experiment) -> bool {
     !is_used(experiment) || experiment.jobs.iter().any(|job| experiment.fidelity(job).is_packet())
 }
 
+/// Whether a host has ranks of several jobs.
+fn shares_hosts(experiment: &Experiment) -> bool {
+    let mut taken = BTreeSet::new();
+    experiment.jobs.iter().any(|job| {
+        let own: BTreeSet<_> = job.hosts.iter().copied().collect();
+        let is_shared = !taken.is_disjoint(&own);
+        taken.extend(own);
+        is_shared
+    })
+}
+
 /// Traffic classes of jobs.
 fn classes(experiment: &Experiment) -> BTreeSet<usize> {
     let ets = &experiment.params.ets;
@@ -39,7 +50,13 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
     let needs_packets = matches!(&experiment.paths, Paths::PerPacket(prepared) if prepared.needs_packets());
     let has_shaper = params.nic.shaper.is_some() || params.switch.shaper.is_some();
     let conditions = [
+        ("job.transport", "jobs of two transports", params.other_transport.is_none()),
         ("transport", "tcp beside jobs in packets", !params.transport.is_in_kernel() || !has_packets(experiment)),
+        (
+            "job.shared_hosts",
+            "hosts of several jobs, some in packets",
+            !has_packets(experiment) || !shares_hosts(experiment),
+        ),
         ("routing", "one that goes by pauses, by gaps between packets or by what was measured", !needs_packets),
         ("switch.model", "input_queued", params.switch.model == SwitchModel::SharedBuffer),
         ("faults", "links that damage frames or fail", experiment.degraded.is_empty() && experiment.outages.is_empty()),
@@ -100,7 +117,7 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
         let (queue, packet) = (queue_max(&shard.wires.constants), f64::from(shard.wires.constants.largest_frame));
         BesidePackets::new(shard.wires.channels.len(), queue, packet)
     });
-    let parts = if shard.wires.constants.is_in_kernel() { SEGMENT_PARTS } else { MESSAGE_PARTS };
+    let parts = if experiment.params.transport.is_in_kernel() { SEGMENT_PARTS } else { MESSAGE_PARTS };
     let switch = &experiment.params.switch;
     Fluid::new(FluidParams {
         capacities,
@@ -121,7 +138,7 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
 /// marked.
 fn queue_max(constants: &RunConstants) -> f64 {
     let switch = &constants.params.switch;
-    let reacts = constants.params.transport.roce().is_some_and(|roce| !roce.congestion_controls().is_empty());
+    let reacts = constants.params.roce().is_some_and(|roce| !roce.congestion_controls().is_empty());
     let marked = switch.ecn.filter(|_| reacts).map_or(f64::INFINITY, |ecn| ecn.queue_max.get() as f64);
     most_waiting(switch, switch.ingress_threshold).min(marked)
 }

@@ -6,7 +6,7 @@ use etherweave_engine::event::Kind;
 use etherweave_engine::frame::ethernet::ip;
 use etherweave_engine::frame::tcp;
 use etherweave_engine::memory::prefer_huge_pages;
-use etherweave_engine::params::{CoreParams, HostParams};
+use etherweave_engine::params::{CoreParams, HostParams, Transport};
 use etherweave_engine::port::{Owner, PeerLink};
 use etherweave_host::rss::{self, Socket};
 use etherweave_host::{
@@ -70,7 +70,7 @@ pub(super) fn populate(
         });
     }
     let ends = add_endpoints(experiment, layout, connections, starts, shards);
-    if experiment.params.transport.is_in_kernel() {
+    if experiment.params.transports().any(Transport::is_in_kernel) {
         shards.iter_mut().for_each(|shard| add_receive_queues(shard, &experiment.params.host));
     }
     let mut first = 0;
@@ -92,7 +92,7 @@ pub(super) fn populate(
         }
         first += count;
     }
-    if experiment.params.transport.is_in_kernel() && experiment.params.host.transmit.is_some() {
+    if experiment.params.host.transmit.is_some() {
         shards.iter_mut().for_each(add_channels);
     }
     shards.iter_mut().for_each(|shard| schedule_starts(shard, experiment));
@@ -146,6 +146,7 @@ fn add_endpoints(
                 intake: Intake::default(),
                 protocol: Protocol::new(
                     &experiment.params,
+                    experiment.transport(&experiment.jobs[connection.job]),
                     experiment.fidelity(&experiment.jobs[connection.job]),
                     sending_rate(experiment, hosts[side]),
                 ),
@@ -188,6 +189,9 @@ fn add_receive_queues(shard: &mut Shard, host: &HostParams) {
     for endpoint in shard.hosts.nics.endpoints.indices() {
         let nics = &mut shard.hosts.nics;
         let end = &mut nics.endpoints[endpoint];
+        if !end.protocol.is_in_kernel() {
+            continue;
+        }
         let nic = nics.ports.first_nic(endpoint, end);
         let [own, remote] = [end.number, end.number ^ 1].map(tcp::port);
         let [own_host, remote_host] = [end.hosts.0, end.hosts.1].map(|host| ip(HostId::new(host)));
@@ -210,7 +214,7 @@ fn add_channels(shard: &mut Shard) {
         of_cores.entry(queue.core).or_insert(ReceiveQueueIndex::new(number));
     }
     of_cores.remove(&OWN_CORE);
-    for end in &mut shard.hosts.nics.endpoints {
+    for end in shard.hosts.nics.endpoints.iter_mut().filter(|end| end.protocol.is_in_kernel()) {
         let core = shard.hosts.processors.threads[end.thread].core;
         let state = end.tcp();
         state.channels.of_softirq = state.queue;

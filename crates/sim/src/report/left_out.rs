@@ -35,7 +35,8 @@ impl Simulation {
             return LeftOut::default();
         };
         // Where kernels send, it is not known how much waits in switches.
-        let lost = if shard.wires.constants.is_in_kernel() { counts.limited() } else { counts.overflowing() };
+        let lost =
+            if shard.wires.constants.params.transport.is_in_kernel() { counts.limited() } else { counts.overflowing() };
         let of = |share: f64, applies: bool| if applies { share } else { 0.0 };
         LeftOut {
             held_back: of(counts.held_back(), shard.wires.constants.nic_pause_mask != 0),

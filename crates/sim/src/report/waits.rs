@@ -95,7 +95,7 @@ impl Simulation {
             count => format!("{count} requests"),
         };
         let receives = rank.matching.posted().iter().map(|receive| posted_receive(rank, receive));
-        let matched = rank.matched_operations().map(|(node, op)| graph_request(shard, rank, node, op));
+        let matched = rank.matched_operations().map(|(node, op)| graph_request(shard, thread.job, rank, node, op));
         Some((format!("{head} waits for {requests}"), receives.chain(matched).take(NAMED_MAX).collect()))
     }
 }
@@ -118,7 +118,7 @@ fn unmatched_sends(shard: &Shard, job: u32, rank: &RankState) -> Vec<(RankKey, S
         let send = send_text(rank.rank, tag, message.bytes);
         Some((
             (job, rank.peer_of(endpoint)?),
-            format!("{send}, {}", reason_of_rendezvous(&shard.wires.constants, endpoint)),
+            format!("{send}, {}", reason_of_rendezvous(&shard.wires.constants, job, endpoint)),
         ))
     });
     named.collect()
@@ -154,11 +154,12 @@ fn posted_receive(rank: &RankState, receive: &Receive) -> String {
 }
 
 /// An operation of a graph whose message is not complete.
-fn graph_request(shard: &Shard, rank: &RankState, node: u32, op: GraphOp) -> String {
+fn graph_request(shard: &Shard, job: u32, rank: &RankState, node: u32, op: GraphOp) -> String {
     match op {
         GraphOp::Send { peer, tag, bytes } => {
-            let reason =
-                rank.endpoint_to(peer.get()).map(|endpoint| reason_of_rendezvous(&shard.wires.constants, endpoint));
+            let reason = rank
+                .endpoint_to(peer.get())
+                .map(|endpoint| reason_of_rendezvous(&shard.wires.constants, job, endpoint));
             let send = send_text(peer.get(), tag, bytes);
             format!("{send} (operation {node}), {}", reason.unwrap_or_default())
         }

@@ -46,6 +46,7 @@ pub fn job_of(traffic: Traffic, priority: Priority) -> Job {
         priority,
         start: Duration::ZERO,
         is_background: false,
+        takes_other_transport: false,
         binding: Binding::default(),
         fidelity: None,
         connections: 1,

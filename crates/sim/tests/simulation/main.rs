@@ -29,3 +29,4 @@ mod sleeping;
 mod stuck;
 mod swift;
 mod threads;
+mod two_transports;

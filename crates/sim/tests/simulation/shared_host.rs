@@ -95,6 +95,37 @@ fn two_ranks_of_a_core_compute_one_after_the_other() {
     assert_eq!(times([0, 0]), [COMPUTE, COMPUTE * 2]);
 }
 
+/// Jobs bind their ranks from core 0 on, and share the cores that both have.
+#[test]
+fn two_jobs_of_a_host_share_its_cores() {
+    let times = |second: u32| {
+        let mut params = roce();
+        params.host.cores = Some(CoreParams { sockets: 1, per_socket: 2 });
+        let program = iteration(&[Op::Compute { duration: COMPUTE }]);
+        let mut both = on_hosts(params, Traffic::Ranks(vec![program; 1]), &[0]);
+        both.jobs.push(Job { name: "other".into(), binding: Binding::Listed(vec![second]), ..both.jobs[0].clone() });
+        run(&both, 1).iterations.iter().map(|row| row.duration).collect::<Vec<_>>()
+    };
+    assert_eq!(times(0), [COMPUTE, COMPUTE * 2]);
+    assert_eq!(times(1), [COMPUTE, COMPUTE]);
+}
+
+/// 8 MiB take 671 us at 100 Gb/s; those of both jobs follow each other on one wire.
+#[test]
+fn two_jobs_of_a_host_share_the_rate_of_its_nic() {
+    let bytes = 8 << 20;
+    let end = |jobs: usize| {
+        let mut params = roce();
+        // Packets of two connections in turn would make the receiving NIC slower than the wire.
+        params.nic.context_switch = Duration::ZERO;
+        let mut all = on_hosts(params, pairs(1, bytes), &[0, 1]);
+        all.jobs = vec![all.jobs[0].clone(); jobs];
+        run(&all, 1).totals.end.as_ps() as f64
+    };
+    let more = (end(2) - end(1)) / (bytes as f64 * 80.0);
+    assert!((1.0..1.03).contains(&more), "headers take 2 %: {more}");
+}
+
 /// 100 ns every 10 us are 1 %; that of 1,000 interruptions has a standard deviation of sqrt(2 / 1000).
 #[test]
 fn the_operating_system_takes_its_share_from_computation() {

@@ -9,7 +9,7 @@ use super::{
 use crate::constants;
 use crate::params::{
     CoreParams, CpuCosts, Moderation, MpiParams, NicParams, Noise, PROFILES, Pcie, ReceiveParams, SharedMemoryParams,
-    SimParams, TransmitParams,
+    SimParams, TransmitParams, Transport,
 };
 
 /// Largest segment that Linux hands to a NIC (BIG TCP: eight times 64 KiB).
@@ -23,7 +23,7 @@ const ENVELOPE_MAX: Bytes = Bytes::new(64 << 10);
 
 pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     errors.check(check_buffer(params));
-    let frame = Bytes::new(constants::largest_frame(&params.transport).into());
+    let frame = Bytes::new(constants::largest_frame(params).into());
     errors.check(check_shaper("nic.shaper", params.nic.shaper.as_ref(), frame));
     errors.check(check_low_power_idle("nic.low_power_idle", params.nic.low_power_idle.as_ref(), &params.flow_control));
     errors.check(check_cpu(&params.host.cpu).and_then(|()| check_offload(params)));
@@ -57,7 +57,7 @@ fn check_buffer(params: &SimParams) -> Checked {
 }
 
 fn check_offload(params: &SimParams) -> Checked {
-    let Some(tcp) = params.transport.tcp() else { return Ok(()) };
+    let Some(tcp) = params.tcp() else { return Ok(()) };
     let (offload, mss) = (params.host.cpu.offload, tcp.mss);
     let least = format!("at least transport.tcp.mss, {mss}, which means no offload");
     require(offload >= mss, "host.cpu.offload", offload, least)
@@ -107,8 +107,8 @@ fn check_pauses(nic: &NicParams) -> Checked {
 /// A frame must fit the NIC. With kernel bypass, what drains while the NIC switches contexts counts as occupied too.
 fn check_room(params: &SimParams) -> Checked {
     let nic = &params.nic;
-    let frame = Bytes::new(constants::largest_frame(&params.transport).into());
-    let is_switching = !params.transport.is_in_kernel();
+    let frame = Bytes::new(constants::largest_frame(params).into());
+    let is_switching = !params.transports().all(Transport::is_in_kernel);
     let switching = if is_switching { nic.drain_rate.bytes_in(nic.context_switch) } else { Bytes::ZERO };
     let room = frame + switching;
     let least = format!("at least {room}: a frame, {frame}, and drain_rate times context_switch, {switching}");

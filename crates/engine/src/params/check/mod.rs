@@ -25,7 +25,7 @@ const BUFFER_MAX: Bytes = Bytes::new((1 << 32) - 1);
 /// Every mistake that does not follow from another.
 pub fn check(params: &SimParams) -> Result<(), InputErrors> {
     // First: the others depend on the largest frame.
-    transport::check(&params.transport, params.switch.ecn.as_ref())?;
+    transport::check(params)?;
     let mut errors = InputErrors::default();
     network::check(params, &mut errors);
     host::check(params, &mut errors);

@@ -4,7 +4,7 @@ use etherweave_primitives::Bytes;
 use etherweave_transport::tcp::{SegmentLoss, TcpParams};
 
 use super::{Checked, check_timer, require, require_effect, require_within};
-use crate::params::{EcnMarking, Reliability, RoceParams, Transport};
+use crate::params::{EcnMarking, Reliability, RoceParams, SimParams, Transport};
 
 /// Packets that may be in flight: half of the 24-bit sequence numbers, so that old and new can be distinguished.
 const PACKETS_MAX: u64 = 1 << 23;
@@ -13,11 +13,18 @@ const MSS_MAX: Bytes = Bytes::new(65_535 - 20 - 20 - 12);
 /// Twice the largest window (RFC 7323, section 2.3: 2^30 B), for half of a buffer is advertised.
 const SOCKET_MAX: Bytes = Bytes::new(2 << 30);
 
-pub(super) fn check(transport: &Transport, ecn: Option<&EcnMarking>) -> Checked {
-    match transport {
-        Transport::Roce(roce) => check_roce(roce, ecn),
-        Transport::Tcp(tcp) => check_tcp(tcp, ecn),
-    }
+/// Each transport by itself; marks are heeded by one of them at least.
+pub(super) fn check(params: &SimParams) -> Checked {
+    let ecn = params.switch.ecn.as_ref();
+    let is_heeded = params.transports().any(Transport::heeds_marks);
+    params.transports().try_for_each(|transport| {
+        // Another may heed the marks that this one does not.
+        let ecn = ecn.filter(|_| transport.heeds_marks() || !is_heeded);
+        match transport {
+            Transport::Roce(roce) => check_roce(roce, ecn),
+            Transport::Tcp(tcp) => check_tcp(tcp, ecn),
+        }
+    })
 }
 
 fn check_roce(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
