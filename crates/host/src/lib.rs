@@ -24,6 +24,7 @@ pub mod fluid;
 mod graph;
 mod graph_state;
 mod hosts;
+mod inbound;
 mod matching;
 pub mod message;
 mod moderation;

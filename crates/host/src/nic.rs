@@ -1,14 +1,13 @@
-//! The NIC: the choice of the next sender, and the receive buffer.
+//! The NIC: the choice of the next sender, and pauses while the receive buffer is full.
 
 use etherweave_engine::Wires;
-use etherweave_engine::event::{EventKey, Kind};
-use etherweave_engine::packet::{Handle, Packet, PacketKind, flags};
+use etherweave_engine::event::Kind;
+use etherweave_engine::packet::Handle;
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex};
 use etherweave_primitives::Duration;
 
 use super::Endpoint;
-use super::bus::HostInterface;
-use crate::{Hosts, Nics};
+use crate::Nics;
 
 impl Nics {
     /// An endpoint has something to send.
@@ -120,67 +119,6 @@ impl Nics {
         Some(handle)
     }
 
-    /// Whether a packet is for a host.
-    fn is_destination(&self, wires: &Wires, host: HostIndex, handle: Handle) -> bool {
-        let endpoint = wires.packets[handle].endpoint;
-        self.endpoints.get(endpoint).is_some_and(|end| self.hosts[end.host].id == self.hosts[host].id)
-    }
-
-    /// A packet is being written to memory. One without payload is written at the same time as the one before it: they
-    /// keep their order.
-    fn expect_written(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
-        let host = &mut self.hosts[host];
-        let number = host.nic.writes;
-        host.nic.writes = (number + 1) % EventKey::INDICES;
-        let (port, written_at) = (host.port, wires.now + host.nic.buffer.wait(wires.now));
-        wires.expect_packet(written_at, wires.key(port, Kind::Written, number), handle);
-    }
-
-    /// The NIC writes the packet to memory by itself. False when the buffer is full.
-    #[inline]
-    pub(super) fn drain(&mut self, wires: &mut Wires, host_index: HostIndex, handle: Handle) -> bool {
-        let Packet { kind, endpoint, wire, priority, flags: bits, .. } = wires.packets[handle];
-        let has_room = wires.credits.cover(priority);
-        let times = &self.times;
-        let nic = &mut self.hosts[host_index].nic;
-        let is_of_nic = kind == PacketKind::Data && bits & flags::KERNEL == 0;
-        let is_switch = is_of_nic && endpoint != nic.last_endpoint;
-        let (start, moved) = match &times.interface {
-            None => (wires.now, times.byte.of(wire)),
-            Some(interface) => interface.receive(wires.now, &mut nic.buffer, &wires.packets[handle]),
-        };
-        let service = moved + if is_switch { times.context_switch } else { Duration::ZERO };
-        let drained_at = nic.buffer.after(start, service);
-        let backlog = drained_at.since(start);
-        if backlog > times.buffer && !has_room {
-            return false;
-        }
-        if is_of_nic {
-            nic.last_endpoint = endpoint;
-        }
-        nic.buffer.fill(drained_at);
-        nic.backlog_max = nic.backlog_max.max(backlog);
-        if backlog > times.xoff {
-            self.nic_pause(wires, host_index);
-        }
-        if has_room {
-            self.hold_until(wires, drained_at, host_index, handle);
-        }
-        true
-    }
-
-    /// Drops a packet for which a NIC has no room, and counts it.
-    pub fn drop_at_nic(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
-        let packet = wires.packets.remove(handle);
-        wires.packets.remove_side(packet.side);
-        let port = self.hosts[host].port;
-        wires.free_credits_of_lost(port, &packet);
-        let counters = wires.ports[port].counters_mut(usize::from(packet.priority));
-        counters.drops += 1;
-        counters.drop_bytes += u64::from(packet.wire);
-        wires.totals.dropped += 1;
-    }
-
     /// The receive buffer is above XOFF: pauses the switch, if flow control is on.
     pub fn nic_pause(&mut self, wires: &mut Wires, host_index: HostIndex) {
         let mask = wires.constants.nic_pause_mask;
@@ -223,40 +161,5 @@ impl Nics {
         self.hosts[host_index].nic.is_pausing = false;
         let mask = wires.constants.nic_pause_mask;
         wires.resume_peer(port, mask);
-    }
-}
-
-impl Hosts {
-    /// A packet is in the NIC's receive buffer.
-    #[inline]
-    pub fn arrive_at_host(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
-        debug_assert!(self.nics.is_destination(wires, host, handle), "a packet arrives at the host that it is for");
-        if wires.packets[handle].is_damaged {
-            return wires.arrive_damaged(self.nics.hosts[host].port, handle);
-        }
-        if !wires.captures.is_empty() {
-            wires.capture_packet(self.nics.hosts[host].port, handle, false);
-        }
-        self.take_packet(wires, host, handle);
-    }
-
-    /// Kernel bypass: the NIC works on the packet by itself, when its buffer has room.
-    #[inline]
-    pub(super) fn take_by_nic(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
-        if !self.nics.drain(wires, host, handle) {
-            return self.nics.drop_at_nic(wires, host, handle);
-        }
-        if self.nics.times.interface.as_ref().is_some_and(HostInterface::holds_packets) {
-            return self.nics.expect_written(wires, host, handle);
-        }
-        self.hand_over(wires, handle);
-    }
-
-    /// A packet is where the NIC works on it.
-    #[inline]
-    pub fn hand_over(&mut self, wires: &mut Wires, handle: Handle) {
-        let packet = wires.packets.remove(handle);
-        wires.totals.delivered += 1;
-        self.roce_receive(wires, packet.endpoint, &packet);
     }
 }

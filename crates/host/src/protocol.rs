@@ -1,16 +1,14 @@
 //! The transport of an endpoint, whichever it is: all that hosts, jobs and reports ask of one.
 //!
-//! A transport is a state machine in [`crate::transport`], a file beside this one that moves its packets and timers,
-//! its
-//! parameters, and its line in each function here. The choice is a branch on a tag, not a call through a table.
+//! A transport is a state machine in `etherweave_transport` with its parameters, a file beside this one that moves its
+//! packets and timers, and its line in each function here. The choice is a branch on a tag, not a call through a table.
 
 use etherweave_engine::Wires;
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::event::PrefetchHint;
-use etherweave_engine::losses::ResentData;
-use etherweave_engine::packet::{Handle, Packet, flags};
+use etherweave_engine::packet::Packet;
 use etherweave_engine::params::{Fidelity, SimParams, Transport};
-use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
+use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
 
 use super::Endpoint;
@@ -252,24 +250,6 @@ impl Nics {
 }
 
 impl Hosts {
-    /// A whole packet is at the NIC: kernel bypass, or the kernel's interrupt side.
-    #[inline]
-    pub(super) fn take_packet(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
-        let packet = &wires.packets[handle];
-        let end = &mut self.nics.endpoints[packet.endpoint];
-        if packet.has(flags::RETRANSMISSION) {
-            end.resent_last = wires.now;
-            if wires.constants.notes_losses {
-                wires.resent.push(ResentData::of(packet, wires.now));
-            }
-        }
-        match end.protocol {
-            Protocol::Roce(_) => self.take_by_nic(wires, host, handle),
-            Protocol::Tcp(_) => self.nics.take_by_kernel(wires, host, handle),
-            Protocol::Fluid(_) => unreachable!("flow-level mode makes no packets"),
-        }
-    }
-
     /// Puts a message of `length` bytes into a connection's stream; returns where it ends.
     pub(super) fn post_bytes(
         &mut self,
