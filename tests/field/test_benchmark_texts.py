@@ -230,6 +230,19 @@ def test_runs_of_several_titles_are_read_apart() -> None:
     assert all(one.completeness == "complete" for one in document.reports)
 
 
+def test_titles_of_several_words_are_read_apart() -> None:
+    text = (CASES / "13-iperf3-titles/tcp.txt").read_text()
+    document = parse(text.replace("s1:", "first run:"))
+    assert document.reports == parse(text).reports and not document.unknown_lines
+
+
+@pytest.mark.parametrize("name", ["iperf3/tcp-reverse.json", "fio/randread-4k.json"])
+def test_an_object_on_a_line_that_was_cut_is_called_cut(name: str) -> None:
+    text = " ".join(captured(name).split())
+    (failed,) = parse(text[: len(text) // 2]).failures
+    assert failed.reason == "the JSON object is cut or garbled"
+
+
 def test_tables_without_a_title_that_follow_each_other_are_runs() -> None:
     text = (CASES / "14-table-without-title/perftest.txt").read_text()
     rates = [value(one, "bandwidth", size=1024) / 2**20 for one in parse(text).reports]
@@ -353,6 +366,9 @@ DEATHS = (
     "##[error]Process completed with exit code 143.",
     "Command terminated by signal 9",
     "client_loop: send disconnect: Broken pipe",
+    "n1:1:2 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<1234> with status=12 opcode=0",
+    "==12345==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000014",
+    "PMIX ERROR: PMIX_ERR_UNREACH in file server.c at line 123",
 )
 DIED = (
     *("osu-micro-benchmarks/osu_latency-5.3.txt", "handmade/nccl_tests.txt"),

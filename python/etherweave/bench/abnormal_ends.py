@@ -21,6 +21,7 @@ _ANYWHERE = (
     r"error while loading shared libraries|^\w+(?: of \S+)? failed: ",
     r"[Aa]ssertion\b.*\bfailed|[Aa]ssertion failed|\bassert \(.*\) failed|ASSERT\w* FAILED",
     r"Traceback \(most recent call last\)|std::bad_alloc|thread '.*' panicked|^panic: ",
+    r"ERROR: \w+Sanitizer",
     # MPI and its launchers.
     r"MPI_A[Bb][Oo][Rr][Tt]\b(?! *=)|internal ABORT|^[Aa]bort\(\d+\)|aborting (?:the )?job",
     r"[Ff]atal error in\b|MPI_ERRORS_ARE_FATAL|An error occurred in (?:MPI_|a )|PMI2?_Abort",
@@ -60,11 +61,12 @@ _WORDS = (
     *("bad_alloc", "panic", "fatal", "exit", "lost co", "cancel", "due to", "fail", "revoked"),
     *("exceeded", "expired", "evicted", "memory", "timeout", "closed by", "no messages"),
     *("timed out", "time out", "time-out", "broken pipe", "reset by", "interrupt"),
-    *("unable to", "(): ", "noticed that", "detected that"),
+    *("unable to", "(): ", "noticed that", "detected that", "completion", "unreachable"),
 )
 """Words in small letters, of which every message has at least one: quicker to look for."""
 _FAILED = re.compile(
-    r"^\s*(?:\[|\*{2,}|<|\S+[:\])>|]|#\s*error\b|ERROR|Error|FATAL|Fatal|error|fatal|panic)"
+    r"^\s*(?:\[|\*{2,}|<|\S+[:\])>|]|#\s*error\b|ERROR|Error|FATAL|Fatal|error|fatal|panic|"
+    r"(?=\w+ ERROR\b))"
     r".*\b(?:error|fail(?:ed|ure|s)?|fatal|abort(?:ed|ing|s)?|kill(?:ed|ing)?|terminat(?:ed|ing)|"
     r"time[d -]*out|cancel(?:l?ed|ling)?|panic|exception|corrupt\w*|reset by peer|"
     r"broken pipe)\b",

@@ -185,7 +185,7 @@ def _streams(text: str) -> Iterator[tuple[list[TextLine], bool]]:
     """Split into lines without what terminals, launchers and mail programs add.
 
     Gives the lines of each source, and whether the last was cut. A last line without an end may
-    have been cut: it does not count, unless it closes an object.
+    have been cut: it does not count, unless it closes or begins an object.
     """
     parts = re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
     last = parts[-1]
@@ -196,8 +196,12 @@ def _streams(text: str) -> Iterator[tuple[list[TextLine], bool]]:
         parts.pop()
     lines = [TextLine(number, _plain(part)) for number, part in enumerate(parts, 1)]
     for stream in streams(lines, _is_beginning):
-        is_cut_here = is_cut and stream[-1].number == len(parts)
+        is_cut_here = is_cut and stream[-1].number == len(parts) and not _is_object(stream[-1])
         yield (stream[:-1] if is_cut_here else stream), is_cut_here
+
+
+def _is_object(line: TextLine) -> bool:
+    return line.text.lstrip().startswith("{")
 
 
 def _is_beginning(text: str) -> bool:
@@ -300,7 +304,7 @@ def _object(
     lines: Sequence[TextLine], index: int, is_cut: bool
 ) -> tuple[Adapter | None, TextBlock]:
     """Take the object that begins here, with the adapter that wrote it; else a single line."""
-    if not lines[index].text.lstrip().startswith("{"):
+    if not _is_object(lines[index]):
         return None, TextBlock((lines[index],), False)
     end = _object_end(lines, index)
     after = end or _next_beginning(lines, index)

@@ -40,6 +40,7 @@ _SOURCES = (
     r" {0,8}\d{1,7}:",
     r"[\w.@/-]{1,80}:",
     r"[\w./-]{1,80} *\|",
+    r"\w[\w./@ -]{0,78}:(?=  )",
 )
 _TOKENS = [(re.compile(pattern), False) for pattern in _TIMES]
 _TOKENS += [(re.compile(pattern), True) for pattern in _SOURCES]
