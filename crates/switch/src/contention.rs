@@ -24,11 +24,28 @@ const TURN_MIN: u64 = 4;
 /// Most places of a turn.
 const TURN_MAX: u64 = 28;
 
+/// A packet that competes for a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Rival {
+    /// Its input, by the number at the switch.
+    input: u16,
+    /// Which packet it is, wherever in memory.
+    identity: u64,
+}
+
+impl Rival {
+    fn of(input: u16, packet: &Packet) -> Rival {
+        let sender = u64::from(packet.sender) << 32 | u64::from(packet.word);
+        let place = mix(packet.offset) ^ mix(packet.acknowledged ^ (packet.kind as u64) << 56);
+        Rival { input, identity: mix(sender ^ place ^ mix(packet.sent.as_ps())) }
+    }
+}
+
 /// Turn of the inputs at an output.
 #[derive(Clone, Copy, Debug)]
 pub struct Contention {
-    /// The packet whose place was last competed for.
-    place: Handle,
+    /// The packet that won the place that was last competed for.
+    last: u64,
     /// The input that precedes all others, by its number at the switch.
     leader: u16,
     /// The input that has the place.
@@ -41,22 +58,22 @@ pub struct Contention {
 
 impl Contention {
     /// Nobody has competed yet.
-    pub const NONE: Contention = Contention { place: NO_PACKET, leader: 0, winner: 0, left: 0, turns: 0 };
+    pub const NONE: Contention = Contention { last: 0, leader: 0, winner: 0, left: 0, turns: 0 };
 
-    /// Whether the packet of an input goes before the one at `place`, which came by another, among `ports`.
-    fn precedes(&mut self, place: Handle, [newcomer, holder]: [u16; 2], ports: u16, identity: u64) -> bool {
+    /// Whether a packet goes before the one that holds a place, which came by another input, among `ports`.
+    fn precedes(&mut self, [newcomer, holder]: [Rival; 2], ports: u16, identity: u64) -> bool {
         if self.turns == 0 {
             self.begin_turn((mix(identity) % u64::from(ports)) as u16, identity);
-        } else if self.place != place {
+        } else if self.last != holder.identity {
             self.left -= 1;
             if self.left == 0 {
                 self.begin_turn((self.winner + 1) % ports, identity);
             }
         }
         let rank = |input: u16| (input + ports - self.leader) % ports;
-        let precedes = rank(newcomer) < rank(holder);
-        self.place = place;
-        self.winner = if precedes { newcomer } else { holder };
+        let precedes = rank(newcomer.input) < rank(holder.input);
+        let winner = if precedes { newcomer } else { holder };
+        (self.winner, self.last) = (winner.input, winner.identity);
         precedes
     }
 
@@ -81,26 +98,33 @@ impl Switches {
         handle: Handle,
     ) -> bool {
         let last = wires.ports[egress].queue(class).last();
-        if last.is_some_and(|last| self.goes_before(wires, ingress, egress, last)) {
+        if last.is_some_and(|last| self.goes_before(wires, ingress, egress, [handle, last])) {
             self.replace_last(wires, egress, class, handle);
         }
         wires.drop_packet(egress, handle)
     }
 
     /// Whether it is the turn of an input against that of the last packet in the queue of an output.
-    fn goes_before(&mut self, wires: &mut Wires, ingress: PortIndex, egress: PortIndex, last: Handle) -> bool {
-        let holder = wires.packets[last].ingress;
-        if holder == ingress || !wires.is_lossy(&wires.packets[last]) {
+    fn goes_before(
+        &mut self,
+        wires: &Wires,
+        ingress: PortIndex,
+        egress: PortIndex,
+        [handle, last]: [Handle; 2],
+    ) -> bool {
+        let (newcomer, holder) = (&wires.packets[handle], &wires.packets[last]);
+        if holder.ingress == ingress || !wires.is_lossy(holder) {
             return false;
         }
         if self.contentions.is_empty() {
             self.contentions.resize(wires.ports.len(), Contention::NONE);
         }
         let switch = &self.switches[wires.switch_of_port(egress)];
-        let inputs = [ingress, holder].map(|port| switch.number_of(port));
+        let rivals = [(ingress, newcomer), (holder.ingress, holder)];
+        let rivals = rivals.map(|(port, packet)| Rival::of(switch.number_of(port), packet));
         let output = u64::from(switch.number) << 16 | u64::from(switch.number_of(egress));
         let identity = mix(wires.constants.params.seed) ^ output;
-        self.contentions[egress].precedes(last, inputs, switch.ports, identity)
+        self.contentions[egress].precedes(rivals, switch.ports, identity)
     }
 
     /// Puts a packet in the place of the last in a queue, if it has room there; then `handle` is the one that was last.
@@ -135,11 +159,11 @@ mod tests {
     fn places(inputs: &[u16], identity: u64) -> Vec<u32> {
         let mut contention = Contention::NONE;
         let mut places = vec![0; inputs.len()];
-        for place in 0..10_000 {
+        for place in 0..10_000u64 {
+            let rival = |number: usize| Rival { input: inputs[number], identity: place << 8 | number as u64 };
             let mut winner = 0;
             for newcomer in 1..inputs.len() {
-                let pair = [inputs[newcomer], inputs[winner]];
-                if contention.precedes(Handle::new(place), pair, 8, identity) {
+                if contention.precedes([rival(newcomer), rival(winner)], 8, identity) {
                     winner = newcomer;
                 }
             }
