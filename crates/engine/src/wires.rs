@@ -265,14 +265,15 @@ impl Wires {
         EventKey::new(place, kind, index)
     }
 
-    /// Asserts that every port has sent packets no faster than its rate. Messages of flow-level mode are not sent by
-    /// ports.
+    /// Asserts that every port has sent packets no faster than its rate; in flow-level mode, that no link has carried
+    /// more than that.
     ///
     /// # Panics
     /// When one has.
     pub fn assert_ports_within_capacity(&self, end: Time) {
-        if self.fluid.is_none() {
-            self.ports.iter().for_each(|port| port.assert_within_capacity(end, self.constants.largest_frame));
+        match &self.fluid {
+            None => self.ports.iter().for_each(|port| port.assert_within_capacity(end, self.constants.largest_frame)),
+            Some(fluid) => assert!(fluid.are_links_within_capacity(end), "no link carries more than its capacity"),
         }
     }
 

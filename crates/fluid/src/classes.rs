@@ -13,6 +13,10 @@ const ROUNDS: u32 = 16;
 const SETTLED: f64 = 1e-4;
 /// What a class has of a link that others fill: its messages wait, and do not stop for ever.
 pub(super) const LEAST: f64 = 1e-6;
+/// Sums of rates are rounded by less than this share of a link.
+const RATE_SLACK: f64 = 1e-6;
+/// Classes divide a link but for this share of it.
+const CLASS_SLACK: f64 = 0.01;
 /// What is noted of a class that does not use a link.
 const ABSENT: f64 = -1.0;
 
@@ -46,6 +50,11 @@ impl ClassLinks {
     /// Capacity of a link.
     pub fn capacity(&self, link: u32) -> f64 {
         self.capacities[link as usize]
+    }
+
+    /// The most that rates fill of a link: its capacity, but for what sums are rounded by, or classes leave open.
+    pub fn filled(&self, link: u32) -> f64 {
+        self.capacity(link) * (1.0 + if self.classes() > 1 { CLASS_SLACK } else { RATE_SLACK })
     }
 
     /// Leaves less of a link to a single class until this is called again.

@@ -2,7 +2,8 @@
 //! they are; only what is between the NICs of two hosts is replaced.
 //!
 //! A connection with messages to send is *active*. It begins with what its links have left, or an equal share of its
-//! fullest link if that is more. Rates of all are solved anew when a connection began or ended on a full link, but not
+//! fullest link if that is more, unless that link has carried more than its capacity by that already. Rates of all are
+//! solved anew when a connection began or ended on a full link, but not
 //! more often than switches would share it: they do so packet by packet. Nor is it worth it more often than in a small
 //! part of the time for which messages last. Until then capacity that became free stays free.
 //!
@@ -18,6 +19,7 @@ mod beside;
 mod classes;
 mod latest;
 mod left_out;
+mod link_use;
 mod max_min;
 mod paths;
 
@@ -35,16 +37,13 @@ use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 pub use latest::{Departures, LATENCIES, PathLatency, lateness};
 use left_out::{Begun, LinkLoad, Solution};
 pub use left_out::{LeftOutCounts, QueueLimits};
+use link_use::LinkUse;
 use max_min::Share;
 use paths::Flow;
 pub use paths::{Branch, BranchRange, Branches, Links, PathSet, Tables};
 
 /// A share of a link below which nothing is left of it.
 const FULL: f64 = 1e-9;
-/// Sums of rates are rounded by less than this share of a link.
-const RATE_SLACK: f64 = 1e-6;
-/// Classes divide a link but for this share of it.
-const CLASS_SLACK: f64 = 0.01;
 /// A share of a link from which on packets that are sent by others overtake those that wait for it.
 const BUSY: f64 = 0.5;
 /// Connections on a link that are fewer are none: sums of shares are rounded.
@@ -66,8 +65,8 @@ pub struct Fluid {
     levels: Vec<f64>,
     /// The most branches of a connection.
     branches: usize,
-    /// Of each link: the rates of its connections, and how many, each counted by the share of it that uses the link.
-    loads: Vec<(f64, f64)>,
+    /// Of each link.
+    uses: Vec<LinkUse>,
     /// Of each link: parts of packets that it carried, and that are not counted yet.
     uncounted: Vec<f64>,
     /// What packets see of links, where there are any.
@@ -87,6 +86,8 @@ pub struct Fluid {
     interval: Duration,
     /// The longest of them.
     interval_max: Duration,
+    /// The longest turn of the connections of a host.
+    turn_max: Duration,
     hosts: usize,
     /// When the event is due that is scheduled.
     pub scheduled: Time,
@@ -136,7 +137,7 @@ impl Fluid {
             active: Vec::new(),
             levels: Vec::new(),
             branches,
-            loads: vec![(0.0, 0.0); capacities.len()],
+            uses: vec![LinkUse::default(); capacities.len()],
             uncounted: vec![0.0; capacities.len()],
             beside,
             left_out: LeftOutCounts::new(capacities.len(), weights.len(), queue_limits),
@@ -149,6 +150,7 @@ impl Fluid {
             counted,
             interval: packet,
             interval_max: packet,
+            turn_max: packet,
             parts,
             hosts,
             scheduled: Time::MAX,
@@ -170,16 +172,20 @@ impl Fluid {
         tables: Tables<'_>,
     ) -> u32 {
         let limit = window.bytes / window.round;
+        let (packet, mut is_overdrawn) = (self.packet, false);
+        for (link, _) in links.shares(tables) {
+            let (used, capacity) = (&mut self.uses[link.get() as usize], self.solver.capacity(link.get()));
+            used.meter(now, self.solver.filled(link.get()));
+            is_overdrawn |= used.is_overdrawn(capacity, packet);
+        }
         let left = |(link, share): (PortIndex, f64)| {
-            let (load, others) = self.loads[link.get() as usize];
-            let capacity = self.solver.capacity(link.get());
-            (capacity - load).max(capacity * share / (others + share)) / share
+            self.uses[link.get() as usize].offer(self.solver.capacity(link.get()), share, packet)
         };
         links.class = self.class_numbers[usize::from(links.class)];
         let begun = Begun { links: &links, wire, classes: self.solver.classes(), tables };
         self.left_out.count_begun(&begun, |link| {
-            let (load, connections) = self.loads[link as usize];
-            LinkLoad { is_full: load > self.solver.capacity(link) * (1.0 - FULL), connections }
+            let LinkUse { rate, connections, .. } = self.uses[link as usize];
+            LinkLoad { is_full: rate > self.solver.capacity(link) * (1.0 - FULL), connections }
         });
         let (preferred, others) = links.branches(tables);
         let at_hosts = [(links.first, 1.0), (links.last, 1.0)].map(left).into_iter().fold(limit, f64::min);
@@ -188,12 +194,14 @@ impl Fluid {
         let ends = [links.first.get(), links.last.get()];
         for (link, share) in preferred.iter().flat_map(|&branch| links.flow(branch).links(tables)) {
             let capacity = self.solver.capacity(link);
-            let (load, count) = &mut self.loads[link as usize];
+            let used = &mut self.uses[link as usize];
+            let is_alone = used.connections <= NONE;
+            (used.rate, used.connections) = (used.rate + share * rate, used.connections + share);
             let is_part = (share < 1.0 || !others.is_empty()) && !ends.contains(&link);
-            is_overtaken |= is_part && *count > NONE && *load + share * rate > capacity * BUSY;
-            is_shared |= *count > NONE && *load + share * rate > capacity * (1.0 - FULL);
-            is_least |= *load + share * rate > capacity * (1.0 + FULL);
-            (*load, *count) = (*load + share * rate, *count + share);
+            is_overtaken |= is_part && !is_alone && used.rate > capacity * BUSY;
+            is_shared |= !is_alone && used.rate > capacity * (1.0 - FULL);
+            is_least |= used.rate > capacity * (1.0 + FULL);
+            is_overdrawn |= used.will_be_overdrawn(capacity, packet, self.interval);
         }
         if is_overtaken {
             self.left_out.count_overtaken();
@@ -227,7 +235,9 @@ impl Fluid {
         self.active.push(active);
         let place = self.active.len() - 1;
         self.expect_end(place, now);
-        if is_least && is_shared || may_grow {
+        if is_overdrawn {
+            self.solve_within(now, self.turn());
+        } else if is_least && is_shared || may_grow {
             self.solve_soon(now);
         }
         place as u32
@@ -271,10 +281,12 @@ impl Fluid {
             let weight = if number < preferred.len() { 1.0 } else { 0.0 };
             for (link, share) in links.flow(branch).links(tables) {
                 let capacity = self.solver.capacity(link);
-                let (load, count) = &mut self.loads[link as usize];
-                frees_others |= *count > share * weight + NONE && *load > capacity * (1.0 - FULL);
-                *count -= share * weight;
-                *load = if *count < NONE && others.is_empty() { 0.0 } else { (*load - share * level).max(0.0) };
+                let used = &mut self.uses[link as usize];
+                used.meter(now, self.solver.filled(link));
+                frees_others |= used.connections > share * weight + NONE && used.rate > capacity * (1.0 - FULL);
+                used.connections -= share * weight;
+                let is_idle = used.connections < NONE && others.is_empty();
+                used.rate = if is_idle { 0.0 } else { (used.rate - share * level).max(0.0) };
                 if let Some(beside) = self.beside.as_mut().filter(|_| !ended.is_in_packets()) {
                     beside.end(now, (link, capacity), share * weight, share * level);
                 }
@@ -342,13 +354,18 @@ impl Fluid {
     /// Effect of messages on a packet of `wire` bytes that begins to leave by a port.
     pub fn cross(&mut self, now: Time, port: PortIndex, wire: u32) -> Crossing {
         let beside = self.beside.as_mut().expect("packets cross links where they are simulated");
-        let packets = self.loads[port.get() as usize].1 - beside.connections(port);
+        let packets = self.uses[port.get() as usize].connections - beside.connections(port);
         beside.cross(now, SharedLink { port, capacity: self.solver.capacity(port.get()), packets }, wire)
     }
 
     fn solve_soon(&mut self, now: Time) {
         let present = self.message_ends.between().map_or(self.interval, |between| self.interval_of(between));
-        let earliest = now.max(self.solved + self.interval.min(present));
+        self.solve_within(now, self.interval.min(present));
+    }
+
+    /// Solves rates anew when they have held for a span.
+    fn solve_within(&mut self, now: Time, span: Duration) {
+        let earliest = now.max(self.solved + span);
         self.solve_at = Some(self.solve_at.map_or(earliest, |time| time.min(earliest)));
     }
 
@@ -394,6 +411,8 @@ impl Fluid {
         }
         self.fill(tables);
         self.apply_rates(now, tables);
+        self.turn_max = self.turn_max.max(self.turn());
+        debug_assert!(self.are_links_within_capacity(now), "no link carries more than its capacity for long");
         debug_assert!(self.are_within_capacities(), "rates that are solved fill no link beyond its capacity");
         self.count_left_out(tables);
         if self.beside.is_some() {
@@ -406,16 +425,26 @@ impl Fluid {
 
     /// Whether connections use no link beyond its capacity; of several classes within what their rounds leave open.
     fn are_within_capacities(&self) -> bool {
-        let slack = if self.solver.classes() > 1 { CLASS_SLACK } else { RATE_SLACK };
-        (0..).zip(&self.loads).all(|(link, load)| load.0 <= self.solver.capacity(link) * (1.0 + slack))
+        (0..).zip(&self.uses).all(|(link, used)| used.rate <= self.solver.filled(link))
+    }
+
+    /// Whether no link has carried more than its capacity until now, but for a few packets and what connections that
+    /// begin at once take until rates are solved.
+    pub fn are_links_within_capacity(&self, now: Time) -> bool {
+        let (packet, turn) = (self.packet, self.turn_max);
+        (0..).zip(&self.uses).all(|(link, used)| used.is_bounded(now, self.solver.filled(link), packet, turn))
     }
 
     /// For how long rates hold at least, with so much time between two ends of messages [ps]. Of messages of different
     /// lengths those count that end often: the long ones beside them would last while others begin, and links would
     /// carry more than they can.
     fn interval_of(&self, between: f64) -> Duration {
-        let turns = (self.active.len() / self.hosts / CONNECTIONS).max(1) as u64;
-        (self.packet * turns).max(Duration::from_ps((between / self.parts as f64) as u64))
+        self.turn().max(Duration::from_ps((between / self.parts as f64) as u64))
+    }
+
+    /// The time until connections of a host have sent a packet each, which is how often switches share a link.
+    fn turn(&self) -> Duration {
+        self.packet * (self.active.len() / self.hosts / CONNECTIONS).max(1) as u64
     }
 
     /// Lets messages go on at the rates that were solved.
@@ -429,7 +458,7 @@ impl Fluid {
             let links = active.links;
             let mut beside = self.beside.as_mut().filter(|_| !active.is_in_packets());
             if let Some(beside) = &beside {
-                let (_, of_host) = self.loads[links.first.get() as usize];
+                let of_host = self.uses[links.first.get() as usize].connections;
                 let answer = beside.waits(&active.back, tables, &self.solver);
                 active.queue(self.solver.capacity(links.first.get()) / of_host, span, answer);
             }
@@ -440,9 +469,11 @@ impl Fluid {
             for (number, (&branch, level)) in branches.iter().zip(levels).enumerate() {
                 let rate = own.get(number).map_or(0.0, |share| share.rate);
                 for (link, part) in links.flow(branch).links(tables) {
-                    self.loads[link as usize].0 += (rate - *level) * part;
+                    let (used, capacity) = (&mut self.uses[link as usize], self.solver.capacity(link));
+                    used.meter(now, self.solver.filled(link));
+                    used.rate += (rate - *level) * part;
                     if let Some(beside) = &mut beside {
-                        beside.change(now, (link, self.solver.capacity(link)), (rate - *level) * part);
+                        beside.change(now, (link, capacity), (rate - *level) * part);
                     }
                 }
                 *level = rate;
@@ -467,8 +498,8 @@ impl Fluid {
     /// Notes where messages wait for which packets have to wait.
     fn queue_messages(&mut self, tables: Tables<'_>) {
         let Some(beside) = &mut self.beside else { return };
-        let (mut shares, solver, loads) = (self.shares.as_slice(), &self.solver, &self.loads);
-        let used = |link: u32| (loads[link as usize].0 / solver.capacity(link)).min(1.0);
+        let (mut shares, solver, uses) = (self.shares.as_slice(), &self.solver, &self.uses);
+        let used = |link: u32| (uses[link as usize].rate / solver.capacity(link)).min(1.0);
         for active in &self.active {
             let branches = active.used_branches(tables);
             let (own, next) = shares.split_at(branches.len());
@@ -493,7 +524,7 @@ impl Fluid {
         self.left_out.count_held_back(&solution);
         let sent = |active: &Active| {
             let first = active.links.first.get();
-            self.solver.capacity(first) / self.loads[first as usize].1
+            self.solver.capacity(first) / self.uses[first as usize].connections
         };
         self.left_out.count_overflowing(&solution, &self.active, sent);
     }

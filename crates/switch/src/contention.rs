@@ -11,7 +11,7 @@
 //! stays the same.
 
 use etherweave_engine::Wires;
-use etherweave_engine::packet::{Handle, NO_PACKET};
+use etherweave_engine::packet::{Handle, NO_PACKET, Packet};
 use etherweave_engine::params::MarkAt;
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::mix;
