@@ -140,8 +140,11 @@ class Fabric:
         threads: int,
         progress: Callable[[int, int, str], bool] | None,
         memory_limit: str | None = None,
-    ) -> Table:
-        """Simulate the traffic of ``open_loop``: a row for each routing, pattern and load."""
+    ) -> tuple[Table, tuple[str, str] | None]:
+        """Simulate the traffic of ``open_loop``: a row for each routing, pattern and load.
+
+        Beside the rows: message and place of the fault that ended them, if one did.
+        """
     def observe(
         self,
         threads: int,
@@ -198,6 +201,9 @@ class Deployment:
 class Design:
     """All figures of a fabric."""
 
+    @property
+    def fault(self) -> tuple[str, str] | None:
+        """Message and place of the first fault that took figures from it, if one has."""
     def to_json(self) -> str:
         """Give the figures as JSON."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from etherweave.fabrics import fabric
 from etherweave.scenario import Overrides, ScenarioSource
-from etherweave.simulation import EstimateCallback
+from etherweave.simulation import EstimateCallback, FaultError
 
 if TYPE_CHECKING:
     import pyarrow
@@ -53,10 +53,16 @@ def curve(
     ------
     ScenarioError
         When the scenario is wrong, or its fabric cannot be simulated with it.
+    FaultError
+        When Etherweave itself has a fault; carries the rows so far.
     """
     import pyarrow
 
     one = fabric(scenario, overrides)
     if on_start is not None:
         on_start(json.loads(one.estimate_curve()))
-    return pyarrow.table(one.curve(threads, progress, memory_limit))
+    rows, fault = one.curve(threads, progress, memory_limit)
+    points = pyarrow.table(rows)
+    if fault:
+        raise FaultError(one.name, fault, points)
+    return points

@@ -14,13 +14,15 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from etherweave import _core
 from etherweave.results import Result
 from etherweave.scenario import Overrides, ScenarioSource, literals, read
-from etherweave.simulation import EstimateCallback
+from etherweave.simulation import EstimateCallback, FaultError
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 Figures: TypeAlias = dict[str, Any]
 """Figures by name, units as suffixes."""
+Cause: TypeAlias = tuple[str, str]
+"""Message of a fault, and its place in the code."""
 StepCallback: TypeAlias = Callable[[str, str, float | None], bool]
 """Takes a fabric's name, the next step of its design and, where it is known, the share of the step
 that is done; returns whether to continue."""
@@ -118,16 +120,19 @@ def design(
         When ``progress`` asked to stop.
     ValueError
         When ``load`` was not simulated.
+    FaultError
+        When Etherweave itself has a fault; carries the figures that it has not taken.
     """
     one = fabric(scenario, overrides)
     if on_start is not None:
         on_start(json.loads(one.estimate_design()))
     designed = _designed(one, progress, Event(), memory_limit)
+    fault = designed.fault
     if load is not None:
         if "ports" not in load.tables:
             raise ValueError("load: was measured, without octets of ports; expected a simulation")
         designed = one.with_load(designed, list(_sent(load)), load.summary["end_ns"])
-    return _parsed(designed.to_json())
+    return _whole(_parsed(designed.to_json()), [(one.name, fault)])
 
 
 def _sent(load: Result) -> Iterator[tuple[str, int, int, int, int | None]]:
@@ -164,14 +169,21 @@ def compare(
     dict
         ``designs`` as of :func:`design`, and ``metrics`` of each: hosts, bisection, table entries,
         watts and price per host, and whether another fabric beats it in all of them (Pareto).
+
+    Raises
+    ------
+    FaultError
+        When Etherweave itself has a fault; carries the figures that it has not taken.
     """
     fabrics = [fabric(scenario, overrides) for scenario in scenarios]
 
-    def designed(one: _core.Fabric, stop: Event) -> _core.Design:
-        return _designed(one, progress, stop, memory_limit)
+    def designed(one: _core.Fabric, stop: Event) -> tuple[_core.Design | None, Cause | None]:
+        return _until_fault(one, progress, stop, memory_limit)
 
     designs = _at_once(designed, fabrics, threads)
-    return _parsed(_core.compare(designs))
+    figures = _parsed(_core.compare([one for one, _ in designs if one is not None]))
+    faults = [(one.name, fault) for one, (_, fault) in zip(fabrics, designs, strict=True)]
+    return _whole(figures, faults)
 
 
 def find(
@@ -212,6 +224,8 @@ def find(
     ------
     ScenarioError
         When the rate is not one.
+    FaultError
+        When Etherweave itself has a fault; carries the proposals that it has not taken.
 
     Notes
     -----
@@ -233,7 +247,16 @@ def find(
         results = _at_once(designed, proposals, threads)
     rejected += [one["rejected"] for one in results if "rejected" in one]
     comparison = _together([one for one in results if "rejected" not in one])
-    return Proposals(_ranked(comparison, rank), dict(proposals), rejected)
+    faults = [(name, one.get("fault")) for (name, _), one in zip(proposals, results, strict=True)]
+    return _whole(Proposals(_ranked(comparison, rank), dict(proposals), rejected), faults)
+
+
+def _whole(result: T, faults: Iterable[tuple[str, Cause | None]]) -> T:
+    """Return the result, unless a fault of a fabric has taken a part of it."""
+    for name, cause in faults:
+        if cause is not None:
+            raise FaultError(name, (cause[0], cause[1]), result)
+    return result
 
 
 def propose(task: tuple[str, str, str | None]) -> Figures:
@@ -248,9 +271,12 @@ def _proposed(
     """Design a proposal; gives a comparison of it alone, or why it was rejected."""
     try:
         one = _core.Fabric.parse(text, name, [("design.routings", "[]")])
-        return _parsed(_core.compare([_designed(one, progress, stop, memory_limit)]))
+        designed, fault = _until_fault(one, progress, stop, memory_limit)
     except _core.ScenarioError as error:
         return {"rejected": str(error)}
+    if designed is None:
+        return {"rejected": f"{name}: a fault of Etherweave", "fault": fault}
+    return _parsed(_core.compare([designed])) | {"fault": fault}
 
 
 def _carried(
@@ -300,6 +326,17 @@ def _designed(
     if designed is None:
         raise StoppedError(fabric.name)
     return designed
+
+
+def _until_fault(
+    fabric: _core.Fabric, progress: StepCallback | None, stop: Event, memory_limit: str | None
+) -> tuple[_core.Design | None, Cause | None]:
+    """Design a fabric; beside its figures the fault that took some of them, or all."""
+    try:
+        designed = _designed(fabric, progress, stop, memory_limit)
+    except _core.PanicException as panic:
+        return None, _core.take_fault() or (str(panic), "")
+    return designed, designed.fault
 
 
 def _parsed(text: str) -> Figures:

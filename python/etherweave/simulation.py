@@ -7,7 +7,7 @@ import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 from etherweave import _core
 from etherweave.machine import machine
@@ -73,27 +73,26 @@ class Interrupted(KeyboardInterrupt):
 
 
 class FaultError(RuntimeError):
-    """A fault of Etherweave itself during a run, with what the run had until then.
+    """A fault of Etherweave itself, with what there was until then.
 
     Parameters
     ----------
+    name
+        Name of the scenario.
+    cause
+        Message and place in the code.
     result
-        Partial, and marked so.
+        What the function that raises it would have returned, without what the fault took: of a run
+        a :class:`Result` that is marked as partial, of a curve its rows, of designs their figures.
     """
 
-    def __init__(self, result: Result) -> None:
-        super().__init__(result)
-        self.result = result
-
-    @property
-    def cause(self) -> tuple[str, str]:
-        """Message and place in the code."""
-        fault = self.result.summary["fault"]
-        return fault["message"], fault["place"]
+    def __init__(self, name: str, cause: tuple[str, str], result: Any) -> None:
+        super().__init__(name, cause, result)
+        self.name, self.cause, self.result = name, cause, result
 
     def __str__(self) -> str:
         message, place = self.cause
-        return f"{self.result.summary['name']}: a fault of Etherweave: {message} ({place})"
+        return f"{self.name}: a fault of Etherweave: {message} ({place})"
 
 
 def run(
@@ -170,7 +169,8 @@ def run(
     if result.summary["finished"] == "interrupted" and not listener.has_declined:
         raise Interrupted(result)
     if result.summary["finished"] == "fault":
-        raise FaultError(result)
+        fault = result.summary["fault"]
+        raise FaultError(result.summary["name"], (fault["message"], fault["place"]), result)
     return result
 
 

@@ -1,7 +1,9 @@
 """A fault of the core ends a verb with a code of its own, and leaves what there is."""
 
+import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,6 +96,92 @@ def test_python_raises_a_fault_with_the_result(scenario: Path) -> None:
         etherweave.run(scenario)
     assert caught.value.cause == (MESSAGE, PLACE)
     assert caught.value.result.is_partial
+
+
+class _Faulty:
+    """A fabric of the core whose curves and designs have a fault, as where a panic is caught."""
+
+    def __init__(self, fabric: Any, panics: bool = False) -> None:
+        self._fabric, self._panics = fabric, panics
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._fabric, name)
+
+    def curve(self, *options: Any) -> tuple[Any, tuple[str, str]]:
+        points, _ = self._fabric.curve(*options)
+        return points, (MESSAGE, PLACE)
+
+    def design(self, *options: Any) -> Any:
+        if self._panics:
+            raise _core.PanicException(MESSAGE)
+        return _FaultyDesign(self._fabric.design(*options))
+
+
+class _FaultyDesign:
+    """A design of the core from which a fault has taken a part."""
+
+    fault = MESSAGE, PLACE
+
+    def __init__(self, design: Any) -> None:
+        self.design = design
+
+    def to_json(self) -> str:
+        text: str = self.design.to_json()
+        return text
+
+
+@pytest.fixture
+def faulty_fabrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    fabric, compare = _core.Fabric, _core.compare
+
+    class Fabric:
+        @staticmethod
+        def parse(text: str, origin: str, changes: Any) -> _Faulty:
+            return _Faulty(fabric.parse(text, origin, changes), "panics" in origin)
+
+    monkeypatch.setattr(_core, "Fabric", Fabric)
+    monkeypatch.setattr(_core, "compare", lambda all_: compare([one.design for one in all_]))
+    monkeypatch.setattr(_core, "take_fault", lambda: (MESSAGE, PLACE))
+
+
+@pytest.mark.usefixtures("faulty_fabrics")
+def test_a_curve_leaves_its_points_until_the_fault(
+    scenario: Path, tmp_path: Path, temporary: Path
+) -> None:
+    loads = "open_loop.loads=[0.1,0.2]"
+    done = invoke("curve", scenario, "--set", loads, "-o", tmp_path / "points.csv")
+    assert done.exit_code == FAULT, done.output
+    assert done.stdout.count("uniform") == 2
+    (home,) = temporary.glob("etherweave-fault-*")
+    assert "points: 2\n" in _check(done.stderr, home)
+    assert (home / "points.csv").read_text() == (tmp_path / "points.csv").read_text()
+    with pytest.raises(etherweave.FaultError, match="index out of bounds") as caught:
+        etherweave.curve(scenario, {"open_loop.loads": [0.1]})
+    assert caught.value.result.num_rows == 1
+
+
+@pytest.mark.usefixtures("faulty_fabrics")
+def test_designs_leave_what_the_fault_has_not_taken(scenario: Path, temporary: Path) -> None:
+    panics = scenario.with_name("panics.toml")
+    panics.write_text(SCENARIO)
+    done = invoke("design", scenario)
+    assert done.exit_code == FAULT and "hosts" in done.stdout, done.output
+    (home,) = temporary.glob("etherweave-fault-*")
+    _check(done.stderr, home)
+    assert json.loads((home / "figures.json").read_text())["name"] == "pair"
+    compared = invoke("design", "--compare", panics, scenario, "--json")
+    assert compared.exit_code == FAULT, compared.output
+    assert [one["name"] for one in json.loads(compared.stdout)["designs"]] == ["pair"]
+
+
+@pytest.mark.usefixtures("faulty_fabrics")
+def test_proposals_leave_what_the_fault_has_not_taken(temporary: Path) -> None:
+    done = invoke("design", "--find", "hosts=16", "radix=8", "--json")
+    assert done.exit_code == FAULT, done.output
+    found = json.loads(done.stdout)["designs"]
+    (home,) = temporary.glob("etherweave-fault-*")
+    assert f"fabrics: {len(found)}\n" in (home / "fault.txt").read_text()
+    assert found == json.loads((home / "figures.json").read_text())["designs"] != []
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use etherweave_primitives::{InputError, Power};
+use etherweave_primitives::{Fault, InputError, Power, caught};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Topology, TopologyKind};
 
@@ -38,6 +38,9 @@ pub struct Design {
     pub cost: Option<Bill>,
     /// What could not be computed, and why.
     pub missing: Vec<String>,
+    /// The first panic that took a part of it, if one has.
+    #[serde(skip)]
+    pub fault: Option<Fault>,
 }
 
 /// What a design is about to find out.
@@ -92,7 +95,7 @@ impl Design {
     ///
     /// # Errors
     /// When the specification asks for what the fabric or a profile cannot give, or `on_step` stopped it. What
-    /// was not asked for and cannot be computed is listed in [`Design::missing`].
+    /// was not asked for and cannot be computed is listed in [`Design::missing`], as is a part that a panic took.
     pub fn of(
         name: &str,
         kind: &TopologyKind,
@@ -102,29 +105,58 @@ impl Design {
     ) -> Result<Design, DesignError> {
         spec.check()?;
         let mut next = |step| if on_step(step) { Ok(()) } else { Err(DesignError::Stopped) };
-        let mut missing = Vec::new();
+        let mut parts = Parts::default();
         let by_port = topology.by_port();
         next(DesignStep::Measure { done: 0, of: by_port.switches() })?;
         let mut on_switch = |done, of| done == 0 || next(DesignStep::Measure { done, of }).is_ok();
         let fabric = FabricFigures::of(kind, topology, &mut on_switch).ok_or(DesignError::Stopped)?;
-        let tables = tables(kind, by_port, spec, &mut next);
-        let tables = known(tables?, spec.tables.is_asked(), &mut missing)?;
-        let busiest = tables.as_ref().map(|_| BusiestChannels::of(kind, by_port, &spec.tables));
-        let busiest = busiest.and_then(|found| noted(found, "busiest channel", &mut missing));
+        let tables = parts.kept("tables", |missing| {
+            let tables = tables(kind, by_port, spec, &mut next)?;
+            Ok(known(tables, spec.tables.is_asked(), missing)?)
+        })?;
+        let busiest = parts.kept("busiest channel", |missing| {
+            let busiest = tables.as_ref().map(|_| BusiestChannels::of(kind, by_port, &spec.tables));
+            Ok(busiest.and_then(|found| noted(found, "busiest channel", missing)))
+        })?;
         let proved = ProvedFabric { kind, topology: by_port, diameter: fabric.diameter, given: spec.priorities };
-        let routings = prove(proved, spec, &mut next, &mut missing)?;
-        next(DesignStep::PowerAndCost)?;
-        let power = noted(WattsOf::of(topology, tables.as_ref(), spec)?, "power", &mut missing);
+        let routings = prove(proved, spec, &mut next, &mut parts)?;
+        let power = parts.kept("power", |missing| {
+            next(DesignStep::PowerAndCost)?;
+            Ok(noted(WattsOf::of(topology, tables.as_ref(), spec)?, "power", missing))
+        })?;
         let drawn = power.as_ref().map(|power| Power::from_uw((power.design().fabric.total_w * 1e6) as u64));
-        let cost = noted(Bill::of(topology, drawn, spec)?, "cost", &mut missing);
-        let (name, family) = (name.to_owned(), kind.name());
-        let bridging = BridgingCount::all(by_port, spec);
-        Ok(Design { name, family, fabric, routings, tables, bridging, busiest, power, cost, missing })
+        let cost = parts.kept("cost", |missing| Ok(noted(Bill::of(topology, drawn, spec)?, "cost", missing)))?;
+        let bridging = parts.kept("tables that learn", |_| Ok(Some(BridgingCount::all(by_port, spec))))?;
+        let (name, family, bridging) = (name.to_owned(), kind.name(), bridging.unwrap_or_default());
+        let Parts { missing, fault } = parts;
+        Ok(Design { name, family, fabric, routings, tables, bridging, busiest, power, cost, missing, fault })
     }
 
     /// All figures, as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("figures are JSON")
+    }
+}
+
+/// What is missing of a design, part by part.
+#[derive(Default)]
+struct Parts {
+    missing: Vec<String>,
+    fault: Option<Fault>,
+}
+
+impl Parts {
+    /// A part, or nothing where computing it panics: the others are kept.
+    fn kept<T>(
+        &mut self,
+        name: &str,
+        compute: impl FnOnce(&mut Vec<String>) -> Result<Option<T>, DesignError>,
+    ) -> Result<Option<T>, DesignError> {
+        caught(|| compute(&mut self.missing)).unwrap_or_else(|fault| {
+            self.missing.push(format!("{name}: a fault of Etherweave: {}", fault.message));
+            self.fault.get_or_insert(fault);
+            Ok(None)
+        })
     }
 }
 
@@ -171,16 +203,19 @@ fn prove(
     fabric: ProvedFabric<'_>,
     spec: &DesignSpec,
     next: &mut dyn FnMut(DesignStep) -> Result<(), DesignError>,
-    missing: &mut Vec<String>,
+    parts: &mut Parts,
 ) -> Result<Vec<RoutingProof>, DesignError> {
     let asked = spec.routings.as_deref();
     let mut proofs = Vec::new();
     for &routing in asked.unwrap_or(proofs::known_for(fabric.kind)) {
-        let routing = proofs::meant(routing, fabric.topology, missing);
-        next(DesignStep::Prove(routing))?;
-        let proof = RoutingProof::of(routing, fabric, asked.is_some());
-        let proof = proof.map_err(|reason| InputError::new("routings", unsuited(routing.name(), &reason), ""));
-        proofs.extend(known(proof, asked.is_some(), missing)?);
+        let routing = proofs::meant(routing, fabric.topology, &mut parts.missing);
+        let proof = parts.kept(routing.name(), |missing| {
+            next(DesignStep::Prove(routing))?;
+            let proof = RoutingProof::of(routing, fabric, asked.is_some());
+            let proof = proof.map_err(|reason| InputError::new("routings", unsuited(routing.name(), &reason), ""));
+            Ok(known(proof, asked.is_some(), missing)?)
+        });
+        proofs.extend(proof?);
     }
     Ok(proofs)
 }

@@ -39,7 +39,7 @@ pub(crate) fn check(text: &str) -> Result<&'static str, Failure> {
 /// The points, without how long they took.
 fn points(text: &str, threads: usize) -> Result<Table, ScenarioError> {
     let fabric = Fabric::parse(text, "x.toml", &[])?;
-    let mut points = fabric.curve(&Processes::ALONE, threads, Some(MEMORY_MAX), &mut |_| true)?;
+    let (mut points, _) = fabric.curve(&Processes::ALONE, threads, Some(MEMORY_MAX), &mut |_| true)?;
     points.columns.retain(|(name, _): &(&str, Column)| *name != "wall_s");
     Ok(points)
 }

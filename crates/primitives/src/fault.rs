@@ -1,4 +1,4 @@
-//! A panic is a fault of Etherweave. It ends a run, which leaves what it has until then, with message and place.
+//! A panic is a fault of Etherweave. What it ends leaves what there is until then, with message and place.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
@@ -37,7 +37,10 @@ pub fn take_fault() -> Option<Fault> {
 }
 
 /// Result of `act`, or the fault in it.
-pub(crate) fn caught<T>(act: impl FnOnce() -> T) -> Result<T, Fault> {
+///
+/// # Errors
+/// When `act` panics.
+pub fn caught<T>(act: impl FnOnce() -> T) -> Result<T, Fault> {
     catch_unwind(AssertUnwindSafe(act))
         .map_err(|payload| take_fault().unwrap_or_else(|| Fault { message: message(&*payload), place: String::new() }))
 }
@@ -58,6 +61,6 @@ mod tests {
         // Other tests print theirs.
         drop(std::panic::take_hook());
         assert_eq!(fault.message, "no bytes are lost");
-        assert!(fault.place.starts_with("crates/scenario/src/fault.rs:"), "{}", fault.place);
+        assert!(fault.place.starts_with("crates/primitives/src/fault.rs:"), "{}", fault.place);
     }
 }

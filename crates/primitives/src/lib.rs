@@ -1,4 +1,4 @@
-//! Units, typed ids, random streams and the value for a user's mistake: what every other crate uses.
+//! Units, typed ids, random streams and the values for a user's mistake and for our own: what every other crate uses.
 //!
 //! - [`Time`] is an instant and [`Duration`] a span, both in integer picoseconds;
 //!   [`Bytes`], [`BitRate`], [`Length`], [`Power`], [`Energy`] and [`Money`] are what their names say.
@@ -7,7 +7,8 @@
 //! - [`Stream`] is a random stream: one per purpose and entity, so that one more draw
 //!   in one place does not change the draws elsewhere. [`Stream::exponential`], [`Geometric`] and [`Pareto`] draw from
 //!   it in integers, the same on every platform.
-//! - [`InputError`] is what a user got wrong: the key, what was found there and what was expected.
+//! - [`InputError`] is what a user got wrong: the key, what was found there and what was expected. [`Fault`] is what we
+//!   got wrong, a panic: [`caught`] keeps it from taking along what there is already.
 //!
 //! ```
 //! use etherweave_primitives::{BitRate, Bytes, Duration};
@@ -17,6 +18,7 @@
 
 mod data;
 mod distribution;
+mod fault;
 mod file_name;
 mod fixed;
 mod id;
@@ -29,6 +31,7 @@ mod unit;
 
 pub use data::{BitRate, ByteTime, Bytes, Length};
 pub use distribution::{Geometric, Pareto};
+pub use fault::{Fault, caught, record_panics, take_fault};
 pub use file_name::check_file_name;
 pub use id::{ChannelId, HostId, Port, Priority, Rank, SwitchId};
 pub use input_error::{InputError, InputErrors, TextPlace};

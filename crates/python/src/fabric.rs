@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use etherweave_scenario::{CurveProgress, DesignStep, PointChoice, PortSent, Question};
+use etherweave_scenario::{CurveProgress, DesignStep, Fault, PointChoice, PortSent, Question};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -15,6 +15,8 @@ use crate::table::Table;
 
 /// A port: its node, its number, bytes and packets that it sent, and how often it woke, where it sleeps.
 type PortColumns = (String, u64, u64, u64, Option<u64>);
+/// Message and place of a fault.
+type FaultTexts = (String, String);
 
 /// The fabric of a scenario.
 #[pyclass(frozen, module = "etherweave._core")]
@@ -100,7 +102,7 @@ impl Fabric {
     }
 
     /// Latency and throughput, a row for each routing, pattern and load; `progress` gets the number of points
-    /// done, their count and the next one, and returns whether to continue.
+    /// done, their count and the next one, and returns whether to continue. Beside the rows: the fault that ended them.
     #[pyo3(signature = (threads, progress, memory_limit=None))]
     fn curve(
         &self,
@@ -108,7 +110,7 @@ impl Fabric {
         threads: usize,
         progress: Option<Py<PyAny>>,
         memory_limit: Option<&str>,
-    ) -> PyResult<Table> {
+    ) -> PyResult<(Table, Option<FaultTexts>)> {
         let mut failure = None;
         let mut on_point = |at: CurveProgress| {
             let answer = Python::attach(|py| {
@@ -131,7 +133,7 @@ impl Fabric {
         });
         match failure {
             Some(error) => Err(error),
-            None => Ok(lent_table(&points?)),
+            None => points.map(|(points, fault)| (lent_table(&points), fault.map(texts))),
         }
     }
 
@@ -262,6 +264,10 @@ impl Deployment {
     }
 }
 
+fn texts(fault: Fault) -> FaultTexts {
+    (fault.message, fault.place)
+}
+
 /// All figures of a fabric.
 #[pyclass(frozen, module = "etherweave._core")]
 pub struct Design {
@@ -270,6 +276,12 @@ pub struct Design {
 
 #[pymethods]
 impl Design {
+    /// The first fault that took figures from it, if one has.
+    #[getter]
+    fn fault(&self) -> Option<FaultTexts> {
+        self.design.fault.clone().map(texts)
+    }
+
     /// The figures as JSON.
     fn to_json(&self) -> String {
         self.design.to_json()

@@ -20,7 +20,7 @@ use crate::observation::{PointChoice, observe};
 use crate::open_loop::{self, CurveProgress, SimulatedFabric};
 use crate::scenario::read_values;
 use crate::{
-    Deployment, Estimate, Scenario, ScenarioError, Table, estimate, fabric_tables, faults, reader, routing,
+    Deployment, Estimate, Fault, Scenario, ScenarioError, Table, estimate, fabric_tables, faults, reader, routing,
     stated_links,
 };
 
@@ -150,7 +150,7 @@ impl Fabric {
 
     /// Latency and throughput under the traffic of `[open_loop]`, a row for each routing, pattern and load; `on_point`
     /// is called before each and returns whether to continue. Several processes use one thread each, and all get the
-    /// same rows.
+    /// same rows. Beside them: the fault that ended the last point, if one did.
     ///
     /// # Errors
     /// When a parameter is out of range or the fabric cannot be simulated.
@@ -160,7 +160,7 @@ impl Fabric {
         threads: usize,
         memory_limit: Option<&str>,
         on_point: &mut dyn FnMut(CurveProgress) -> bool,
-    ) -> Result<Table, ScenarioError> {
+    ) -> Result<(Table, Option<Fault>), ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
         self.check_effect()?;
         self.single_homed("`etherweave curve`")?;

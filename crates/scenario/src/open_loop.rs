@@ -8,7 +8,7 @@ use etherweave_openloop::{
     Arrival, ControllerParams, OfferedTraffic, Pattern, Report, RunLength, RunParams, StatedLinks, SwitchParams,
     WaitingChannel, check_links, load_share,
 };
-use etherweave_primitives::{Duration, HostId, InputError, InputErrors, SwitchId, Time};
+use etherweave_primitives::{Duration, Fault, HostId, InputError, InputErrors, SwitchId, Time, caught};
 use etherweave_routing::bounds::{Bound, host_groups};
 use etherweave_routing::{FabricOf, Outage, RoutingKind};
 use etherweave_topology::{Topology, TopologyKind};
@@ -234,7 +234,8 @@ pub struct CurveProgress {
     pub next: String,
 }
 
-/// Simulates point by point; `on_point` returns whether to continue. The points done until then are the result.
+/// Simulates point by point; `on_point` returns whether to continue. The points done until then are the result, also
+/// where a panic ends the next one.
 ///
 /// # Errors
 /// When a parameter is out of range or the fabric cannot be simulated.
@@ -244,30 +245,42 @@ pub(crate) fn curve(
     seed: u64,
     workers: (&Processes, usize),
     on_point: &mut dyn FnMut(CurveProgress) -> bool,
-) -> Result<Table, InputErrors> {
+) -> Result<(Table, Option<Fault>), InputErrors> {
     spec.check(fabric, seed)?;
     let tables = spec.fabric_tables(fabric.kind, fabric.topology);
     let of_routing = |&routing| spec.patterns.iter().map(move |pattern| (routing, pattern));
     let lines: Vec<_> = spec.routings.iter().flat_map(of_routing).collect();
     let of_line = spec.points_of_line();
     let mut points: Vec<CurvePoint> = Vec::with_capacity(lines.len() * of_line);
+    let mut fault = None;
     'lines: for (routing, pattern) in lines.iter().copied() {
         let first = points.len();
         let mut loads = Loads::of(spec);
         while let Some(load) = loads.next(&points[first..]) {
             let next = format!("{}, {}, load {load}", routing.name(), pattern.label());
             let count = lines.len() * of_line;
-            if !on_point(CurveProgress { done: points.len(), count, next }) {
-                break 'lines;
-            }
+            let before = points.len();
+            let progress = CurveProgress { done: before, count, next };
             let bound = points[first..].first().map(|point| point.bound.clone());
             let run = RunParams { load, length: spec.length(), records_steps: false, seed };
-            points.push(point(routing, pattern, spec.traffic(fabric, &tables, pattern, run), bound, workers)?);
+            let simulate = || {
+                let traffic = || spec.traffic(fabric, &tables, pattern, run);
+                on_point(progress).then(|| point(routing, pattern, traffic(), bound, workers)).transpose()
+            };
+            // A panic of one of several processes ends all.
+            let done = if workers.0.are_several() { Ok(simulate()) } else { caught(simulate) };
+            match done {
+                Ok(point) => points.extend(point?),
+                Err(panic) => fault = Some(panic),
+            }
+            if points.len() == before {
+                break 'lines;
+            }
         }
         let saturation = spec.saturation.then(|| Loads::bracket(&points[first..]));
         points[first..].iter_mut().for_each(|point| point.saturation = saturation);
     }
-    Ok(table(&points, fabric.topology))
+    Ok((table(&points, fabric.topology), fault))
 }
 
 fn point(

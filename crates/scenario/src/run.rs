@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration as WallTime, Instant};
 
 use etherweave_kernel::{Processes, Worker};
-use etherweave_primitives::{Bytes, HostId, InputError, Time};
+use etherweave_primitives::{Bytes, HostId, InputError, Time, caught};
 use etherweave_sim::{Paths, Progress, Simulation};
 use etherweave_topology::Topology;
 
@@ -16,7 +16,7 @@ use crate::outcome::{Summary, finished, warnings};
 use crate::routing::pause_warning;
 use crate::scenario::{Scenario, experiment, read};
 use crate::tables::tables;
-use crate::{Estimate, Outcome, ScenarioError, fault, nodes};
+use crate::{Estimate, Outcome, ScenarioError, nodes};
 
 /// A simulation that has been built and not yet run.
 pub struct Run {
@@ -145,7 +145,7 @@ impl Run {
             // A panic of one process ends all.
             Ok(self.simulation.run_on(processes, end, on_progress))
         } else {
-            fault::caught(|| self.simulation.run(end, on_progress))
+            caught(|| self.simulation.run(end, on_progress))
         };
         if finish.is_err() {
             self.simulation.end_where_it_is();

@@ -12,6 +12,7 @@ import typer
 import etherweave
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import INTERRUPTED, interruptible, mistakes, print_error
+from etherweave.cli.faults import until_fault
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
@@ -73,7 +74,7 @@ def curve(
 
     Fabrics are dragonflies, flattened butterflies, trees and others. The table `open_loop` of the
     scenario lists routings, patterns and loads. The exit code is 2 after a mistake, 130 after
-    Ctrl-C, which keeps the points so far.
+    Ctrl-C and 70 after a fault of Etherweave, which keep the points so far.
     """
     import polars
 
@@ -82,7 +83,8 @@ def curve(
     drawing("--draw", draw, ".svg")
     with mistakes(etherweave.ScenarioError):
         with point_progress(file.stem) as report, interruptible() as has_ended:
-            table = etherweave.curve(
+            simulate = partial(
+                etherweave.curve,
                 file,
                 changes,
                 threads=threads,
@@ -90,6 +92,7 @@ def curve(
                 memory_limit=memory_limit,
                 on_start=partial(print_start, file.stem, set()),
             )
+            table, fault = until_fault(simulate)
         points = polars.DataFrame(table)
         if output and is_first():
             written(output, partial(WRITERS[output.suffix.lower()], points))
@@ -101,6 +104,8 @@ def curve(
         print(json.dumps(points.fill_nan(None).to_dicts(), indent=2))
     else:
         _print(points)
+    if fault:
+        raise fault
     if has_ended():
         print_error(f"Interrupted: {f'{output} has' if output else 'these are'} the points so far.")
         raise typer.Exit(INTERRUPTED)

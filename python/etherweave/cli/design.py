@@ -13,6 +13,7 @@ import typer
 import etherweave
 from etherweave.cli.design_page import print_page, print_table
 from etherweave.cli.exits import mistakes, reject
+from etherweave.cli.faults import until_fault
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
@@ -138,7 +139,7 @@ def design(
     The topology and the table `design` of a scenario count; jobs may be missing. With --find or
     several scenarios, each thread designs a fabric; a single one takes one thread. An executor
     other than local designs each proposal of --find in a worker. The exit code is 2 after a
-    mistake.
+    mistake, and 70 after a fault of Etherweave, which leaves all other figures.
     """
     changes = overrides(settings)
     if routings:
@@ -202,7 +203,8 @@ def _design(
     if result and "ports" not in result.tables:
         reject(f"--load {load}: was measured; expected a result of `run`, which counts octets")
     with step_progress() as report:
-        figures = etherweave.design(
+        compute = partial(
+            etherweave.design,
             file,
             changes,
             load=result,
@@ -210,10 +212,13 @@ def _design(
             memory_limit=memory_limit,
             on_start=partial(print_start, Path(file).stem, set()),
         )
+        figures, fault = until_fault(compute)
     if as_json:
         _print_json(figures)
     else:
         print_page(figures)
+    if fault:
+        raise fault
 
 
 def _draw(file: str, changes: dict[str, object], path: Path) -> None:
@@ -231,19 +236,23 @@ def _compare(
     files: list[str], changes: dict[str, object], effort: _Effort, destination: _Destination
 ) -> None:
     with step_progress() as report:
-        comparison = etherweave.compare(
+        compute = partial(
+            etherweave.compare,
             files,
             changes,
             threads=effort.threads,
             progress=report,
             memory_limit=effort.memory_limit,
         )
+        comparison, fault = until_fault(compute)
     _draw_metrics(comparison, destination.draw)
     if destination.as_json:
         _print_json(comparison)
     else:
         _print_comparison(comparison)
         _print_entries(comparison["designs"])
+    if fault:
+        raise fault
 
 
 def _draw_metrics(comparison: Figures, path: Path | None) -> None:
@@ -305,7 +314,8 @@ def _find(request: _Request, rank: str, effort: _Effort, destination: _Destinati
     if destination.output:
         directory(destination.output)
     with step_progress() as report:
-        proposals = etherweave.find(
+        compute = partial(
+            etherweave.find,
             request.hosts,
             request.radix,
             request.rate,
@@ -317,18 +327,25 @@ def _find(request: _Request, rank: str, effort: _Effort, destination: _Destinati
             executor=_executor(effort.where),
             directory=destination.output or Path("results") / "find",
         )
+        proposals, fault = until_fault(compute)
     if destination.output:
         _write(proposals, destination.output)
     _draw_metrics(proposals.comparison, destination.draw)
     if destination.as_json:
         others = {"rejected": proposals.rejected, "scenarios": proposals.scenarios}
         _print_json({**proposals.comparison, **others})
-        return
+    else:
+        _print_proposals(proposals, destination.output)
+    if fault:
+        raise fault
+
+
+def _print_proposals(proposals: Proposals, output: Path | None) -> None:
     _print_comparison(proposals.comparison)
     for reason in proposals.rejected:
         print(f"  Not proposed: {reason}")
-    if destination.output:
-        print(f"Scenarios: {destination.output}")
+    if output:
+        print(f"Scenarios: {output}")
 
 
 def _executor(where: str) -> "Executor | None":

@@ -1,11 +1,12 @@
 """A fault of Etherweave itself, no mistake of a scenario: what is kept, and where to send it."""
 
+import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
 
@@ -13,12 +14,25 @@ import etherweave
 from etherweave import _core
 from etherweave.cli.exits import FAULT, print_error
 from etherweave.cli.processes import launched
-from etherweave.outputs import write_text
-from etherweave.results import SCENARIO
+from etherweave.fabrics import Proposals
+from etherweave.outputs import quoted_table, write_text, written
+from etherweave.results import SCENARIO, Result
 from etherweave.simulation import FaultError
+
+T = TypeVar("T")
 
 REPORT = "fault.txt"
 """File with version, command, message and place."""
+POINTS, FIGURES = "points.csv", "figures.json"
+"""Files of the rows of a curve, and of designs."""
+
+
+def until_fault(compute: Callable[[], T]) -> tuple[T, FaultError | None]:
+    """Compute a result; what a fault has left of it comes with the fault, to raise in the end."""
+    try:
+        return compute(), None
+    except FaultError as fault:
+        return fault.result, fault
 
 
 @contextmanager
@@ -55,11 +69,9 @@ def _report(options: Mapping[str, Any], fault: FaultError | None, message: str, 
         f"place: {place}",
     ]
     if fault is not None:
-        summary = fault.result.summary
-        lines += [f"seed: {summary['seed']}", f"simulated: {summary['end_ns'] / 1e6:.6f} ms"]
+        lines += _save(fault.result, home)
         files.append("the result until then")
-        fault.result.save(home)
-    elif (resolved := _resolved(options)) is not None:
+    if not (home / SCENARIO).exists() and (resolved := _resolved(options)) is not None:
         files.append(SCENARIO)
         write_text(home / SCENARIO, resolved)
     write_text(home / REPORT, "\n".join([*lines, ""]))
@@ -68,6 +80,26 @@ def _report(options: Mapping[str, Any], fault: FaultError | None, message: str, 
         f"{home} has {' and '.join(files)}; please open an issue of the project with these files, "
         "or, if they are confidential, a security advisory (SECURITY.md)."
     )
+
+
+def _save(result: Any, home: Path) -> list[str]:
+    """Write what a fault has left, and return lines about it."""
+    import polars
+
+    match result:
+        case Result():
+            result.save(home)
+            summary = result.summary
+            return [f"seed: {summary['seed']}", f"simulated: {summary['end_ns'] / 1e6:.6f} ms"]
+        case Proposals():
+            write_text(home / FIGURES, json.dumps(result.comparison, indent=2))
+            return [f"fabrics: {len(result.comparison['designs'])}"]
+        case dict():
+            write_text(home / FIGURES, json.dumps(result, indent=2))
+            return []
+    points = polars.DataFrame(result)
+    written(home / POINTS, quoted_table(points).write_csv)
+    return [f"points: {len(points)}"]
 
 
 def _home(output: object) -> Path:

@@ -2,7 +2,7 @@
 
 use etherweave_design::{ActivitySpec, Design, DesignError, DesignSpec, DesignStep, Watts};
 use etherweave_primitives::Bytes;
-use etherweave_topology::{Dragonfly, Topology, TopologyKind};
+use etherweave_topology::{Dragonfly, FatTree, Topology, TopologyKind};
 
 /// Floating-point sums in another order may differ by this share.
 const TOLERANCE: f64 = 1e-9;
@@ -208,4 +208,31 @@ fn long_steps_say_how_many_switches_are_done_and_can_be_stopped() {
     let [measuring, planning] = ["measuring", "planning tables"];
     let first = [measuring.to_owned(), done(measuring, 256), planning.to_owned()];
     assert_eq!(steps, [&first[..], &[64, 128].map(|switches| done(planning, switches))].concat());
+}
+
+#[test]
+fn a_panic_in_a_part_leaves_the_others_and_is_named() {
+    let kind = TopologyKind::FatTree(FatTree::default());
+    let topology = kind.generate().unwrap();
+    let panicking = |begin: &str| {
+        let mut on_step = |step: DesignStep| {
+            assert!(!step.to_string().starts_with(begin), "the part has a fault");
+            true
+        };
+        Design::of("faulty", &kind, &topology, &DesignSpec::default(), &mut on_step).unwrap()
+    };
+    let whole = designed(&kind, &topology);
+    assert_eq!((whole.fault.as_ref(), whole.missing.len()), (None, 0));
+    let missing = |name: &str| vec![format!("{name}: a fault of Etherweave: the part has a fault")];
+
+    let faulty = panicking("proving up_down");
+    assert_eq!(faulty.missing, missing("up_down"));
+    assert_eq!(faulty.fault.as_ref().unwrap().message, "the part has a fault");
+    assert_eq!((&faulty.tables, &faulty.power, &faulty.cost), (&whole.tables, &whole.power, &whole.cost));
+    assert_eq!(faulty.routings.len() + 1, whole.routings.len());
+
+    let faulty = panicking("adding up");
+    assert_eq!(faulty.missing, missing("power"));
+    assert_eq!((&faulty.routings, &faulty.tables), (&whole.routings, &whole.tables));
+    assert!(faulty.power.is_none() && faulty.cost.is_some());
 }

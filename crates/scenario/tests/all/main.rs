@@ -12,6 +12,7 @@ mod hpcc_ring;
 mod interconnects;
 mod mistakes;
 mod mutations;
+mod panics;
 mod routings;
 mod samples;
 mod shipped;
