@@ -234,7 +234,7 @@ loads = [0.1, 0.2, 0.3, 0.4]
 warm_up = "1us"
 measured = "1us"
 """
-SIGNALS = pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+SIGNALS = pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 
 
 @SIGNALS

@@ -122,23 +122,26 @@ def mistakes(*kinds: type[Exception], failures: tuple[type[Exception], ...] = ()
         reject(error)
 
 
-@contextmanager
-def terminable(*others: signal.Signals) -> Iterator[None]:
-    """Let SIGTERM, which batch systems send, and others end a verb as Ctrl-C does.
+def _endings() -> list[signal.Signals]:
+    """Return what ends a verb beside Ctrl-C: batch systems, closed terminals (but for nohup)."""
+    endings = (signal.SIGTERM, signal.SIGHUP)
+    return [number for number in endings if signal.getsignal(number) is not signal.SIG_IGN]
 
-    The program itself does so for SIGTERM around every verb.
-    """
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end a verb as Ctrl-C does."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with handled((signal.SIGTERM, *others), interrupt):
+    with handled(_endings(), interrupt):
         yield
 
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Give whether Ctrl-C or SIGTERM has come, which do nothing else; the second ends at once."""
+    """Give whether Ctrl-C, SIGTERM or SIGHUP has come; a second one ends the verb at once."""
     came: list[int] = []
 
     def note(number: int, _: object) -> None:
@@ -146,5 +149,5 @@ def interruptible() -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
         came.append(number)
 
-    with handled((signal.SIGINT, signal.SIGTERM), note):
+    with handled((signal.SIGINT, *_endings()), note):
         yield lambda: bool(came)

@@ -1,7 +1,6 @@
 """The verb ``control verify``."""
 
 import json
-import signal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 import etherweave
 from etherweave.cli.control.parameters import Factory, Failed, factory_addresses, warned_plan
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, INTERRUPTED, mistakes, print_error, reject, terminable
+from etherweave.cli.exits import FAILED, INTERRUPTED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory
 from etherweave.cli.progress import step_progress
 from etherweave.control.ovs.daemons import OvsError, missing
@@ -61,7 +60,7 @@ def verify_verb(
             given = factory_addresses(factory)
             planned = warned_plan(file, settings, failed, given)
             # Signals, too, end the daemons first.
-            with step_progress() as progress, terminable(signal.SIGHUP):
+            with step_progress() as progress:
                 report = verify(
                     planned,
                     options,

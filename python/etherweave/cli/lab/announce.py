@@ -12,7 +12,6 @@ from etherweave.cli.lab.parameters import (
     reported_errors,
     root_only,
     step_printer,
-    terminable_cleanup,
 )
 from etherweave.cli.parameters import AsJson, Settings, overrides
 from etherweave.control.lab.announcement_trials import (
@@ -60,7 +59,7 @@ def announce_verb(
     root_only()
     if kernel and (why := image.missing()):
         reject(f"lab announce: {why}")
-    with reported_errors(), terminable_cleanup():
+    with reported_errors():
         try:
             guest_kernel = image.find_kernel(kernel) if kernel else None
         except image.ImageError as error:

@@ -12,7 +12,6 @@ from etherweave.cli.lab.parameters import (
     reported_errors,
     root_only,
     step_printer,
-    terminable_cleanup,
 )
 from etherweave.cli.parameters import AsJson, Settings, overrides
 from etherweave.cli.progress import study_progress
@@ -60,7 +59,7 @@ def demo_verb(
     """
     root_only()
     scope, progress = state.machine_scope(), step_printer()
-    with reported_errors(), terminable_cleanup():
+    with reported_errors():
         lab = lifecycle.up(
             scope, NAME, file or DRAGONFLY, overrides(settings), plane=plane, progress=progress
         )

@@ -12,7 +12,6 @@ from etherweave.cli.lab.parameters import (
     reported_errors,
     root_only,
     step_printer,
-    terminable_cleanup,
 )
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control.lab import lifecycle, state
@@ -53,7 +52,7 @@ def guests_verb(
     if len(set(hosts)) != 2:
         reject(f"guests {', '.join(hosts)}: expected two different hosts")
     scope, progress = state.machine_scope(), step_printer()
-    with reported_errors(), terminable_cleanup():
+    with reported_errors():
         try:
             guest_kernel = image.find_kernel(kernel)
         except image.ImageError as error:

@@ -1,7 +1,6 @@
 """Parameters that several verbs of ``lab`` share, and how their errors are printed."""
 
 import re
-import signal
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -11,7 +10,7 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.cli.exits import mistakes, notice, reject, terminable
+from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.control.lab.boot import BootError
 from etherweave.control.lab.guests.image import ImageError
 from etherweave.control.lab.layout import LayoutError
@@ -54,11 +53,6 @@ def root_only() -> None:
 def reported_errors() -> AbstractContextManager[None]:
     """Print mistakes in one line, with exit code 2, and failures of the machine, with 1."""
     return mistakes(*MISTAKES, failures=FAILURES)
-
-
-def terminable_cleanup() -> AbstractContextManager[None]:
-    """Handle SIGTERM and SIGHUP like Ctrl-C, which removes the lab."""
-    return terminable(signal.SIGHUP)
 
 
 def step_printer() -> Callable[[str], None]:

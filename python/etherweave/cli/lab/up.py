@@ -13,7 +13,6 @@ from etherweave.cli.lab.parameters import (
     reported_errors,
     root_only,
     step_printer,
-    terminable_cleanup,
 )
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control.lab import lifecycle
@@ -44,7 +43,7 @@ def up_verb(
     switches. After a failure everything is removed. Exit code 1: a failure; 2: a mistake.
     """
     root_only()
-    with reported_errors(), terminable_cleanup():
+    with reported_errors():
         made = lifecycle.up(
             machine_scope(),
             name or name_of(file),
