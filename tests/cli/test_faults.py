@@ -148,15 +148,16 @@ def faulty_fabrics(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_curve_leaves_its_points_until_the_fault(
     scenario: Path, tmp_path: Path, temporary: Path
 ) -> None:
-    loads = "open_loop.loads=[0.1,0.2]"
-    done = invoke("curve", scenario, "--set", loads, "-o", tmp_path / "points.csv")
+    changes = ('open_loop.routings=["ecmp"]', "open_loop.loads=[0.1,0.2]")
+    words = [word for change in changes for word in ("--set", change)]
+    done = invoke("curve", scenario, *words, "-o", tmp_path / "points.csv")
     assert done.exit_code == FAULT, done.output
     assert done.stdout.count("uniform") == 2
     (home,) = temporary.glob("etherweave-fault-*")
     assert "points: 2\n" in _check(done.stderr, home)
     assert (home / "points.csv").read_text() == (tmp_path / "points.csv").read_text()
     with pytest.raises(etherweave.FaultError, match="index out of bounds") as caught:
-        etherweave.curve(scenario, {"open_loop.loads": [0.1]})
+        etherweave.curve(scenario, {"open_loop.routings": ["ecmp"], "open_loop.loads": [0.1]})
     assert caught.value.result.num_rows == 1
 
 

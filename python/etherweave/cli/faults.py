@@ -42,8 +42,8 @@ def reported(options: Mapping[str, Any]) -> Iterator[None]:
     Parameters
     ----------
     options
-        Arguments of the verb by name: ``output`` is a directory, ``file`` and ``settings`` are a
-        scenario.
+        Arguments of the verb by name: ``output`` is a directory, ``file`` (or ``what``,
+        which may be several) and ``settings`` are a scenario.
     """
     try:
         yield
@@ -115,11 +115,13 @@ def _resolved(options: Mapping[str, Any]) -> str | None:
     """Resolve the scenario of a verb, if it has one that can be."""
     from etherweave.cli.parameters import overrides
 
-    if not isinstance(file := options.get("file"), Path):
+    files = [options.get("file"), *(options.get("what") or ())]
+    named = [file for file in files if isinstance(file, Path | str)]
+    if len(named) != 1:
         return None
     with suppress(OSError, ValueError, typer.Exit, _core.PanicException):
         changes = overrides(options.get("settings"))
         if (seed := options.get("seed")) is not None:
             changes["seed"] = seed
-        return etherweave.resolve(file, changes)
+        return etherweave.resolve(Path(named[0]), changes)
     return None
