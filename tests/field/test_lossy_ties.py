@@ -31,7 +31,7 @@ def test_two_equal_senders_of_go_back_n_lose_as_much_and_end_together(seed: int)
 
 @pytest.mark.parametrize("seed", [3, 12])
 def test_senders_whose_windows_do_not_fill_end_within_half_a_percent(seed: int) -> None:
-    """The measured switch splits losses as evenly; a window that a missing packet fills does not."""
+    """The measured switch splits losses as evenly; a window that is full does not let it."""
     wide = {"transport.roce.window": "64MiB", "transport.roce.psn_range": 4096}
     _, ends = shares({"seed": seed, **SELECTIVE, **wide})
     assert max(ends) < 1.005 * min(ends)
