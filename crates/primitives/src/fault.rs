@@ -16,10 +16,9 @@ pub struct Fault {
     pub place: String,
 }
 
-/// Records panics from now on instead of printing them; with `RUST_BACKTRACE` they are printed too.
-pub fn record_panics() {
+/// Records panics from now on, and prints them only if `prints`.
+pub fn record_panics(prints: bool) {
     let print = std::panic::take_hook();
-    let prints = std::env::var_os("RUST_BACKTRACE").is_some();
     std::panic::set_hook(Box::new(move |panic: &PanicHookInfo<'_>| {
         let place = panic.location().map(|place| format!("{}:{}", place.file(), place.line())).unwrap_or_default();
         let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -56,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_recorded_with_its_place() {
-        record_panics();
+        record_panics(false);
         let fault = caught(|| panic!("no bytes are lost")).unwrap_err();
         // Other tests print theirs.
         drop(std::panic::take_hook());

@@ -1,4 +1,4 @@
-//! Units, typed ids, random streams and the values for a user's mistake and for our own: what every other crate uses.
+//! Units, typed ids, random streams and the values for a user's mistake and for a panic: what every other crate uses.
 //!
 //! - [`Time`] is an instant and [`Duration`] a span, both in integer picoseconds;
 //!   [`Bytes`], [`BitRate`], [`Length`], [`Power`], [`Energy`] and [`Money`] are what their names say.

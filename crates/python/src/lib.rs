@@ -40,7 +40,7 @@ mod _core {
     /// Records panics, so that those who catch them know the place.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        etherweave_scenario::record_panics();
+        etherweave_scenario::record_panics(std::env::var_os("RUST_BACKTRACE").is_some());
         module.add("PanicException", module.py().get_type::<pyo3::panic::PanicException>())
     }
 
