@@ -37,6 +37,7 @@ SMALLER_65536 = size_of_job(bytes="4KiB")
 CASES = [
     Case("permutation_128", counted={}),
     Case("input_queued_128", counted=size_of_job(bytes="256KiB")),
+    Case("input_queued_1056", counted=SMALLER_1024),
     Case("adaptive_1056", counted=SMALLER_1024),
     Case("permutation_1024", counted=SMALLER_1024),
     Case("permutation_1024", threads=2),

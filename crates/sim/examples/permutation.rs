@@ -1,15 +1,18 @@
 //! Times a permutation or an all-to-all on a fat tree of switches with K ports: packet-hops per second of the bare
 //! core, and on Linux the processor time of its first thread, which other processes disturb less.
 //!
-//! Arguments: K, threads, message size [KiB], and the words `all_to_all`, `fingerprint`, and `input_queued` for these.
+//! Arguments: K, threads, message size [KiB], and the words `all_to_all`, `fingerprint`, `input_queued` for these
+//! switches, and `minimal` or `ugal_local` for that routing on a dragonfly of K switches in a group instead.
 
 use std::time::{self, Instant};
 
 use etherweave_primitives::{Bytes, Duration, HostId, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
-use etherweave_sim::params::{Binding, Credits, FlowControl, RoceParams, SimParams, SwitchModel, Transport};
-use etherweave_sim::{Experiment, Job, Paths, Simulation};
-use etherweave_topology::{Family, KAryFatTree};
+use etherweave_sim::params::{
+    Binding, Credits, FlowControl, Reliability, RoceParams, SimParams, SwitchModel, Transport,
+};
+use etherweave_sim::{Experiment, Job, Paths, PreparedRouting, Simulation};
+use etherweave_topology::{Dragonfly, Family, KAryFatTree, Topology};
 use etherweave_workload::{AllToAll, Permutation, Workload};
 
 fn main() {
@@ -17,13 +20,17 @@ fn main() {
     let argument = |place: usize, default: usize| arguments.get(place).copied().unwrap_or(default);
     let (k, threads, size) = (argument(0, 8) as u32, argument(1, 1), Bytes::new(argument(2, 2_048) as u64 * 1_024));
     let started = Instant::now();
-    let tree = KAryFatTree { k, ..KAryFatTree::default() };
-    let topology = tree.generate().expect("an even k makes a tree");
+    let is_word = |expected: &str| std::env::args().any(|word| word == expected);
+    let (topology, paths, priorities) = if is_word("minimal") {
+        dragonfly(k, RoutingKind::Minimal)
+    } else if is_word("ugal_local") {
+        dragonfly(k, RoutingKind::UgalLocal)
+    } else {
+        tree(k)
+    };
     let hosts = topology.hosts();
-    let routing = RoutingKind::UpDown.build(&topology).expect("a fat tree has levels");
-    let selection = SelectionKind::default().build(&topology);
     let ranks = hosts as u32;
-    let workload = if std::env::args().any(|word| word == "all_to_all") {
+    let workload = if is_word("all_to_all") {
         Workload::AllToAll(AllToAll { ranks, bytes: size, iterations: 2, ..AllToAll::default() })
     } else {
         Workload::Permutation(Permutation { ranks, bytes: size, ..Permutation::default() })
@@ -40,16 +47,21 @@ fn main() {
         fidelity: None,
         connections: 1,
     };
-    let transport = Transport::Roce(RoceParams { ack_every: 1, ..RoceParams::default() });
+    let reliability = Reliability::SelectiveRepeat;
+    let roce = match paths {
+        Paths::PerFlow { .. } => RoceParams::default(),
+        Paths::PerPacket(_) => RoceParams { reliability, ..RoceParams::default() },
+    };
+    let transport = Transport::Roce(RoceParams { ack_every: 1, ..roce });
     let mut params = SimParams { transport, ..SimParams::default() };
-    if std::env::args().any(|word| word == "input_queued") {
+    if is_word("input_queued") {
         params.switch.model = SwitchModel::InputQueued;
-        params.flow_control = FlowControl::Credits(Credits::default());
+        params.flow_control = FlowControl::Credits(Credits { priorities, ..Credits::default() });
     }
     let (warm_up, stall_limit) = (Duration::ZERO, Duration::from_ms(1_000));
     let experiment = Experiment {
         topology,
-        paths: Paths::PerFlow { routing, selection },
+        paths,
         params,
         jobs: vec![job],
         degraded: Vec::new(),
@@ -59,7 +71,7 @@ fn main() {
         capture: Vec::new(),
         sampling: None,
         observes_ranks: false,
-        fingerprint: std::env::args().any(|word| word == "fingerprint"),
+        fingerprint: is_word("fingerprint"),
     };
     println!("tables {:?}", started.elapsed());
     let mut simulation = Simulation::build(&experiment, threads).expect("the experiment fits");
@@ -71,6 +83,23 @@ fn main() {
     println!("{finish:?} {:?} {:?}", report.totals, report.fingerprint);
     let speed = report.totals.packet_hops as f64 / wall.as_secs_f64() / 1e6;
     println!("{speed:.3} M packet-hops/s in {wall:?}, {processor:?} of them on a processor");
+}
+
+/// A fat tree, with its routing and the priorities that this needs.
+fn tree(k: u32) -> (Topology, Paths, Vec<Priority>) {
+    let topology = KAryFatTree { k, ..KAryFatTree::default() }.generate().expect("an even k makes a tree");
+    let routing = RoutingKind::UpDown.build(&topology).expect("a fat tree has levels");
+    let selection = SelectionKind::default().build(&topology);
+    (topology, Paths::PerFlow { routing, selection }, vec![Priority::new(0)])
+}
+
+/// A balanced dragonfly of groups of `a` switches, with a routing and the priorities that this needs.
+fn dragonfly(a: u32, routing: RoutingKind) -> (Topology, Paths, Vec<Priority>) {
+    let family = Dragonfly { p: a / 2, a, h: a / 2, ..Dragonfly::default() };
+    let topology = family.generate().expect("an even number of switches makes groups");
+    let routing = PreparedRouting::new(routing, &topology).expect("a dragonfly has such paths");
+    let priorities = (0..routing.priorities()).map(Priority::new).collect();
+    (topology, Paths::PerPacket(routing), priorities)
 }
 
 /// What the first thread has had of processors; zero where the kernel does not say so.
