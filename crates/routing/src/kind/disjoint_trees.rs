@@ -253,7 +253,7 @@ impl PacketRouting for DisjointTrees {
             return NextHop { port, channel: 0 };
         }
         let tree = match at.class {
-            LinkClass::Host => (mix(packet.hash.into()) >> 32) * self.trees.len() as u64 >> 32,
+            LinkClass::Host => ((mix(packet.hash.into()) >> 32) * self.trees.len() as u64) >> 32,
             LinkClass::Local | LinkClass::Global => u64::from(self.of_port[at.switch as usize][usize::from(at.port)]),
         };
         NextHop { port: self.trees[tree as usize].port(at.switch, home), channel: 0 }
