@@ -17,6 +17,8 @@ use crate::quantity;
 const JOBS_MAX: u64 = 3;
 /// One case of so many is a curve.
 const CURVES: u64 = 6;
+/// One case in so many has hosts with several ports, where the fabric allows it.
+const SEVERAL_PORTS: u64 = 6;
 /// Larger numbers and sizes in workloads and fabrics are always drawn anew.
 const SMALL: u64 = 8;
 const SMALL_BYTES: u64 = 64 << 10;
@@ -25,8 +27,8 @@ const LIST_MAX: u64 = 3;
 /// Keys whose text is a name that only the author knows, or a file.
 const LEFT_OUT: [&str; 8] = ["file", "groups", "groups_file", "longest", "precision", "saturation", "sha256", "text"];
 /// Tables that a run does not read, and what a case sets by itself.
-const ROOTS_LEFT_OUT: [&str; 9] =
-    ["control", "controller", "design", "job", "name", "open_loop", "seed", "sweep", "topology"];
+const ROOTS_LEFT_OUT: [&str; 10] =
+    ["control", "controller", "design", "host_ports", "job", "name", "open_loop", "seed", "sweep", "topology"];
 
 /// The schema, from which cases are drawn.
 pub struct Draw {
@@ -49,14 +51,17 @@ impl Draw {
         let mut dice = Stream::new(seed, Purpose::Traffic, 0);
         let share = [20, 60, 150, 350][dice.below(4) as usize];
         let topology = self.fabric(&mut dice, share);
-        let built = fabric::of(&topology);
+        let is_curve = dice.happens(1, CURVES);
+        let (ports, built) = self.host_ports(&mut dice, share, &topology, is_curve);
         let mut drawing = Drawing { schema: self, dice: &mut dice, share, fabric: built.as_ref() };
-        let is_curve = drawing.dice.happens(1, CURVES);
         let properties = self.root["properties"].as_object().expect("a scenario has keys");
         let is_drawn = |key: &str| if is_curve { key == "faults" } else { !ROOTS_LEFT_OUT.contains(&key) };
         let mut scenario = drawing.table(properties.iter().filter(|(key, _)| is_drawn(key)), &[], "");
         scenario.insert("seed".to_owned(), Value::Integer(drawing.dice.below(1 << 32) as i64));
         scenario.insert("topology".to_owned(), Value::Table(topology));
+        if !ports.is_empty() {
+            scenario.insert("host_ports".to_owned(), Value::Table(ports));
+        }
         if is_curve {
             let points = drawing.object(&self.root["$defs"]["OpenLoopSpec"], "open_loop");
             scenario.insert("open_loop".to_owned(), Value::Table(points));
@@ -81,6 +86,19 @@ impl Draw {
             }
         }
         self.fabrics[dice.below(self.fabrics.len() as u64) as usize].clone()
+    }
+
+    /// Ports of hosts, and the fabric with them; of open loops, and where it would not be small, one each.
+    fn host_ports(&self, dice: &mut Stream, share: u64, topology: &Table, is_curve: bool) -> (Table, Option<Topology>) {
+        if !is_curve && dice.happens(1, SEVERAL_PORTS) {
+            let mut drawing = Drawing { schema: self, dice, share, fabric: None };
+            let ports = drawing.object(&self.root["$defs"]["HostPortsSpec"], "host_ports");
+            let built = fabric::of(topology, &ports).filter(|fabric| fabric::is_small(Some(fabric)));
+            if built.is_some() {
+                return (ports, built);
+            }
+        }
+        (Table::new(), fabric::of(topology, &Table::new()))
     }
 
     /// The node that a reference leads to, and its name.
@@ -239,6 +257,8 @@ fn share(key: &str, node: &Json) -> u64 {
         "transport.roce.dcqcn" | "transport.roce.reliability" | "transport.tcp.ecn" => 300,
         "transport.tcp.congestion_control" | "run.fidelity" | "nic" | "host" => 250,
         "interconnect" => 80,
+        "host_ports.planes" => 700,
+        "host_ports.choice" | "host_ports.leaves" => 300,
         "open_loop.warm_up" | "open_loop.measured" | "open_loop.loads" => 1_000,
         "open_loop.routings" | "open_loop.patterns" | "open_loop.switch" => 600,
         _ if key.ends_with("rate") && key.starts_with("topology.") => 400,
@@ -257,6 +277,7 @@ fn hint(drawing: &mut Drawing<'_>, key: &str) -> Option<Value> {
         ("faults.degraded", "bit_error_rate") | (_, "bit_error_rate") => {
             Some(Value::Float(drawing.pick(&[0.0, 1e-9, 1e-7, 1e-6, 1e-5])))
         }
+        ("host_ports.planes" | "host_ports.leaves", _) => Some(Value::Integer(drawing.pick(&[1, 2, 2, 3]))),
         ("interconnect", "interconnect") => None,
         ("observe.ports", _) => text(drawing.pick(&["switches", "hosts", "* - host0", "host1 - *"])),
         ("observe.flows", _) => text(drawing.pick(&["* -> *", "host0 -> *", "* -> host1"])),
@@ -319,6 +340,7 @@ mod tests {
             ("CongestionControl", "transport.tcp.congestion_control"),
             ("SwitchModel", "switch.model"),
             ("Fidelity", "run.fidelity"),
+            ("PortChoice", "host_ports.choice"),
             ("Workload", "job.0.workload"),
         ];
         for (definition, key) in families {
@@ -335,7 +357,7 @@ mod tests {
             let case = draw.scenario(seed);
             assert_eq!(case, draw.scenario(seed));
             let Some(Value::Table(topology)) = case.get("topology") else { panic!("{seed}: no fabric") };
-            assert!(fabric::of(topology).is_none_or(|fabric| fabric.hosts() <= HOSTS_MAX), "{seed}");
+            assert!(fabric::of(topology, &Table::new()).is_none_or(|fabric| fabric.hosts() <= HOSTS_MAX), "{seed}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Small fabrics.
 
 use etherweave_primitives::{ChannelId, Stream, SwitchId};
-use etherweave_scenario::Scenario;
+use etherweave_scenario::{Fabric, Scenario};
 use etherweave_topology::{Topology, TopologyKind};
 use toml::{Table, Value};
 
@@ -19,9 +19,12 @@ pub(crate) fn is_small(fabric: Option<&Topology>) -> bool {
     fabric.is_some_and(|fabric| (2..=HOSTS_MAX).contains(&fabric.hosts()) && fabric.switches() <= SWITCHES_MAX)
 }
 
-/// The fabric of a table `topology`.
-pub(crate) fn of(topology: &Table) -> Option<Topology> {
-    calmly(|| kind(topology).ok()?.generate().ok()).ok()?
+/// The fabric of the tables `topology` and `host_ports`.
+pub(crate) fn of(topology: &Table, ports: &Table) -> Option<Topology> {
+    let tables = [("topology", topology), ("host_ports", ports)];
+    let keys = tables.map(|(key, table)| (key.to_owned(), Value::Table(table.clone())));
+    let text = toml::to_string(&Table::from_iter(keys)).expect("a table is TOML");
+    calmly(|| Fabric::parse(&text, "x.toml", &[]).ok().map(|fabric| fabric.topology().clone())).ok()?
 }
 
 fn kind(topology: &Table) -> Result<TopologyKind, Vec<String>> {
