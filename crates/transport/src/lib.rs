@@ -2,6 +2,26 @@
 //!
 //! They own no clock and send nothing: hosts ask them what to do and do it.
 
+/// Calls a macro with every congestion control of RoCE: its key in `transport.roce`, its parameters, its name among
+/// the controls of connections, and the type that implements [`CongestionControl`]. Schema, checks, errors, dispatch
+/// and the tests that transports share follow from this list.
+///
+/// [`CongestionControl`]: crate::roce::CongestionControl
+macro_rules! roce_congestion_controls {
+    ($define:ident) => {
+        $define! {
+            /// Congestion control by marks and a rate. Absent: off, as in the testbed.
+            dcqcn: crate::params::Dcqcn => Dcqcn(crate::dcqcn::RateLimiter);
+            /// Congestion control by marks and a window, in place of the others.
+            dctcp: crate::mark_window::Dctcp => Dctcp(crate::mark_window::MarkWindow);
+            /// Congestion control by what switches report of their links, in place of the others.
+            hpcc: crate::hpcc::Hpcc => Hpcc(crate::hpcc::LinkWindow);
+            /// Congestion control by delay, in place of the others.
+            swift: crate::swift::Swift => Swift(crate::swift::DelayWindow);
+        }
+    };
+}
+
 pub mod dcqcn;
 #[cfg(test)]
 mod every_transport;
@@ -18,8 +38,11 @@ mod swift;
 pub mod tcp;
 pub mod telemetry;
 
+pub use hpcc::Hpcc;
+pub use mark_window::Dctcp;
 pub use ranges::ByteRange;
 pub use short_queue::ShortQueue;
+pub use swift::Swift;
 
 /// SACK blocks that fit beside timestamps in the 40 bytes of TCP options (RFC 2018, section 3).
 pub const SACK_BLOCKS: usize = 3;

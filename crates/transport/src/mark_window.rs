@@ -6,7 +6,12 @@ use etherweave_primitives::Time;
 
 use super::roce::{CongestionControl, Feedback, FreshConnection, Progress};
 use super::tcp;
-use crate::params::Dctcp;
+
+/// A window for each connection that shrinks by the share of marked packets: the law of DCTCP, whose only constant, the
+/// gain of the share, RFC 8257 sets to 1/16.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dctcp {}
 
 /// The window of one connection.
 #[derive(Clone, Debug)]

@@ -26,9 +26,9 @@ pub use command_stall::CommandStall;
 pub use cores::{Binding, CoreParams};
 pub use etherweave_kernel::Arbiter;
 pub use etherweave_transport::params::{
-    AlphaUpdate, CONGESTION_CONTROLS, CongestionControlKey, Dcqcn, Dctcp, Hpcc, LossDetection, Reliability, RoceParams,
-    RoceVersion, Swift,
+    AlphaUpdate, CONGESTION_CONTROLS, CongestionControlKey, Dcqcn, LossDetection, Reliability, RoceParams, RoceVersion,
 };
+pub use etherweave_transport::{Dctcp, Hpcc, Swift};
 pub use fidelity::Fidelity;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{

@@ -32,27 +32,6 @@ pub enum LossDetection {
     Timeout,
 }
 
-/// Calls a macro with every congestion control of RoCE: its key in `transport.roce`, its parameters, its name among
-/// the controls of connections, and the type that implements [`CongestionControl`]. Schema, checks, errors, dispatch
-/// and the tests that transports share follow from this list.
-///
-/// [`CongestionControl`]: crate::roce::CongestionControl
-macro_rules! roce_congestion_controls {
-    ($define:ident) => {
-        $define! {
-            /// Congestion control by marks and a rate. Absent: off, as in the testbed.
-            dcqcn: crate::params::Dcqcn => Dcqcn(crate::dcqcn::RateLimiter);
-            /// Congestion control by marks and a window, in place of the others.
-            dctcp: crate::params::Dctcp => Dctcp(crate::mark_window::MarkWindow);
-            /// Congestion control by what switches report of their links, in place of the others.
-            hpcc: crate::params::Hpcc => Hpcc(crate::hpcc::LinkWindow);
-            /// Congestion control by delay, in place of the others.
-            swift: crate::params::Swift => Swift(crate::swift::DelayWindow);
-        }
-    };
-}
-pub(crate) use roce_congestion_controls;
-
 /// Defines the parameters of a connection, with a table for each congestion control.
 macro_rules! define_params {
     ($($(#[$doc:meta])* $key:ident: $Params:path => $Name:ident($Control:path);)*) => {

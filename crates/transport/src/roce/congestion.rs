@@ -1,9 +1,9 @@
-//! Congestion control of a reliable connection: none, or a member of the list in [`crate::params`].
+//! Congestion control of a reliable connection: none, or a member of the list of the crate.
 
 use etherweave_primitives::{BitRate, Duration, InputError, Time};
 
 use super::selective::Progress;
-use crate::params::{RoceParams, roce_congestion_controls};
+use crate::params::RoceParams;
 use crate::telemetry::PathTelemetry;
 
 /// What an acknowledgement says of congestion.

@@ -18,8 +18,11 @@
 //! offsets), urgent data, Nagle's algorithm. `docs/models/tcp.md` has the
 //! equations, sources and the whole list.
 
-mod acknowledge;
+// First: the parameters name its members, which it lists.
+#[macro_use]
 mod congestion;
+
+mod acknowledge;
 mod deadlines;
 mod params;
 mod prr;

@@ -2,25 +2,6 @@
 
 use etherweave_primitives::{Bytes, Duration};
 
-/// Calls a macro with every congestion control of TCP: what a scenario calls it, and the type of the module
-/// `congestion` that implements its `WindowAlgorithm`. Schema, checks, dispatch and the tests that transports share
-/// follow from this list.
-macro_rules! tcp_congestion_controls {
-    ($define:ident) => {
-        $define! {
-            /// CUBIC (RFC 9438).
-            Cubic(cubic::Cubic);
-            /// Reno's window (RFC 5681).
-            NewReno(new_reno::NewReno);
-            /// DCTCP (RFC 8257). Needs `ecn`, and switches that mark.
-            Dctcp(dctcp::Dctcp);
-            /// BBR, version 1, with pacing.
-            Bbr(Box<bbr::Bbr>);
-        }
-    };
-}
-pub(super) use tcp_congestion_controls;
-
 /// Defines the names of congestion controls.
 macro_rules! define_names {
     ($($(#[$doc:meta])* $Name:ident($Algorithm:ty);)*) => {

@@ -1,5 +1,23 @@
 //! The congestion window: slow start, avoidance by algorithm, reduction.
 
+/// Calls a macro with every congestion control of TCP: what a scenario calls it, and the type that
+/// implements its [`WindowAlgorithm`]. Schema, checks, dispatch and the tests that transports share
+/// follow from this list.
+macro_rules! tcp_congestion_controls {
+    ($define:ident) => {
+        $define! {
+            /// CUBIC (RFC 9438).
+            Cubic(cubic::Cubic);
+            /// Reno's window (RFC 5681).
+            NewReno(new_reno::NewReno);
+            /// DCTCP (RFC 8257). Needs `ecn`, and switches that mark.
+            Dctcp(dctcp::Dctcp);
+            /// BBR, version 1, with pacing.
+            Bbr(Box<bbr::Bbr>);
+        }
+    };
+}
+
 mod bbr;
 mod cubic;
 mod dctcp;
@@ -9,7 +27,7 @@ mod progress;
 
 use etherweave_primitives::{Duration, Time};
 
-use super::params::{CongestionControl, TcpParams, tcp_congestion_controls};
+use super::params::{CongestionControl, TcpParams};
 pub(super) use bbr::Delivered;
 pub(crate) use dctcp::Dctcp;
 use hystart::HyStart;
