@@ -340,3 +340,23 @@ def test_a_proposal_that_needs_too_much_memory_is_rejected_by_workers_too(tmp_pa
 def test_an_executor_without_a_search_is_a_mistake(dragonfly: Path) -> None:
     done = run(dragonfly, "--executor", "dask")
     assert (done.returncode, done.stderr) == (2, "--executor dask: expected with --find\n")
+
+
+def test_a_page_says_what_holds_of_each_of_several_planes(tmp_path: Path) -> None:
+    file = tmp_path / "planes.toml"
+    file.write_text("host_ports.planes = 2\n[topology.fat_tree]\n")
+    # Nine switches and 128 cables, twice.
+    title = (
+        "planes: fat_tree, 96 hosts, 18 switches, 256 cables in 2 planes; "
+        "distances, paths, proofs and tables are those of each"
+    )
+    assert run(file).stdout.splitlines()[0] == title
+
+
+def test_exports_that_know_one_port_of_a_host_refuse_several(tmp_path: Path) -> None:
+    file = tmp_path / "planes.toml"
+    file.write_text("host_ports.planes = 2\n[topology.fat_tree]\n")
+    for form in ("netbox", "slurm"):
+        done = run(file, "--export", form, "-o", tmp_path / form)
+        assert done.returncode == 2
+        assert "topology: hosts with several ports; expected one port of every host" in done.stderr

@@ -388,3 +388,10 @@ def test_mistakes_end_with_2_and_say_what_is_expected(words: tuple[str, ...], me
     code, _, result = invoke(str(TESTBED), *words)
     assert code == 2
     assert message in " ".join(result.split())
+
+
+def test_hosts_with_several_ports_have_no_configurations() -> None:
+    with pytest.raises(PolicyError, match="topology: hosts with several ports; expected one port"):
+        policy(
+            {"host_ports": {"planes": 2}, "topology": {"fat_tree": {}}, "flow_control": {"pfc": {}}}
+        )

@@ -349,11 +349,11 @@ def _devices(
     import polars as pl
 
     switches = pl.DataFrame(one.tables["switches"])["switch"].to_list()
-    hosts = pl.DataFrame(one.tables["hosts"])["host"]
-    if hosts.is_duplicated().any():
+    attached = pl.DataFrame(one.tables["hosts"])["host"]
+    if attached.is_duplicated().any():
         expected = "one port of every host, as exported configurations have it"
         raise PolicyError(f"topology: hosts with several ports; expected {expected}")
-    for name in (*switches, *hosts):
+    for name in (*switches, *attached):
         if not _NAME.fullmatch(name):
             expected = "letters, digits and -_., as a device is called"
             raise PolicyError(f"node {name!r}: expected {expected}")
