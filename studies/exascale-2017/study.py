@@ -176,9 +176,9 @@ def _figure_4() -> dict[str, Metric]:
 
     return {
         "figure_4.formula": differing,
+        **checks,
         "figure_4.groups": unlike,
         "figure_4.groups.entries": lambda results: float(min(e for _, e in groupings(results))),
-        **checks,
     }
 
 
@@ -193,7 +193,8 @@ def _figure_6() -> dict[str, Metric]:
 
     def destinations(results: Results) -> float:
         """Count the fabrics whose shares of destinations are more or fewer rules than ports."""
-        fabrics = [results[f"figure_6.destination.{radix}"] for radix in RADICES_SHARED]
+        listed = [results[f"figure_6.destination.{radix}"] for radix in RADICES_SHARED]
+        fabrics = [fabric for fabric in listed if fabric.design]
         return exceptions(
             (rules["rules_min"], rules["largest"]["entries"]) == (fabric.formula["ports"],) * 2
             for fabric in fabrics
@@ -213,12 +214,13 @@ def _figure_6() -> dict[str, Metric]:
         return float(of(results["figure_11.dragonfly"].design["tables"]["compacted"]))
 
     return {
+        "figure_6.clos_3": partial(beside_ports, "clos_3"),
+        "figure_6.clos_3.destination": destinations,
         **{
             f"figure_6.{family}": partial(beside_ports, family)
             for family in FAMILIES
-            if family != "dragonfly"
+            if family not in ("clos_3", "dragonfly")
         },
-        "figure_6.clos_3.destination": destinations,
         "figure_6.dragonfly": outside,
         "figure_6.dragonfly.least": partial(rules, lambda compacted: compacted["rules_min"]),
         "figure_6.dragonfly.mean": partial(rules, lambda compacted: compacted["rules_mean"]),

@@ -67,7 +67,7 @@ mod tests {
 
     const JOBS: &str = "[topology.single_switch]\nhosts = 2\n[flow_control.pfc]\npriorities = [3]\n\
                         [[job]]\nname = \"mpi\"\npriority = 3\nworkload.osu_latency = {}\n\
-                        [[job]]\nname = \"storage\"\nshared_hosts = true\nworkload.osu_bandwidth = {}\n";
+                        [[job]]\nname = \"storage\"\nshared_hosts = true\nworkload.osu_bw = {}\n";
 
     fn parsed(text: &str) -> Result<Scenario, String> {
         Scenario::parse(&format!("{JOBS}{text}"), "x.toml", &[]).map_err(|error| error.to_string())
@@ -79,14 +79,17 @@ mod tests {
         let (first, other) = scenario.transports();
         assert_eq!((first.name(), other.map(|other| other.name())), ("roce", Some("tcp")));
         assert_eq!(scenario.params().tcp(), scenario.job[1].transport.as_ref().unwrap().tcp());
-        let same = parsed("transport.roce = {}").unwrap();
+        let same = parsed("priority = 3\ntransport.roce = {}").unwrap();
         assert_eq!(same.transports().1, None);
     }
 
     #[test]
     fn a_mistake_of_a_job_names_its_key() {
         let error = |text: &str| parsed(text).unwrap_err();
-        assert!(error("transport.roce.ack_every = 1").contains("job.1.transport.roce"), "two sets of RoCE");
+        assert!(
+            error("priority = 3\ntransport.roce.ack_every = 1").contains("job.1.transport.roce"),
+            "two sets of RoCE"
+        );
         assert!(error("transport.tcp.initial_window = 0").contains("job.1.transport.tcp.initial_window"));
         assert!(error("transport.tcp.profile = \"linux-0\"").contains("job.1.transport.tcp.profile"));
     }

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Protocol, Self, cast
 
 import polars as pl
-import pyarrow
 
 import etherweave
 from etherweave import _core, toml
@@ -164,10 +163,10 @@ class CurveExperiment(ScenarioExperiment):
     def carry_out(self, home: Path, directory: Path) -> None:
         """Simulate the points, on one thread: experiments run side by side."""
         start = time.perf_counter()
-        fabric = etherweave.fabric(self.file(home), self.overrides)
-        points = pl.DataFrame(pyarrow.table(fabric.curve(1, None)))
+        source = self.file(home)
+        points = pl.DataFrame(etherweave.curve(source, self.overrides))
         facts = facts_of(time.perf_counter() - start)
-        CurveResult(points, fabric.resolved, facts).save(directory)
+        CurveResult(points, etherweave.fabric(source, self.overrides).resolved, facts).save(directory)
 
 
 @dataclass(frozen=True)

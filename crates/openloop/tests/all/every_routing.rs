@@ -81,13 +81,19 @@ fn without_load_a_packet_takes_its_links_and_crossbars_and_where_possible_a_shor
         // 40 ns in and out, 200 for 1,000 bytes at 40 Gb/s; 200 per switch, 400 per link between two.
         let hops = report.hops_mean.unwrap();
         let expected = 40.0 + 40.0 + 200.0 + 200.0 * hops + 400.0 * (hops - 1.0);
-        // A thousandth of the packets at each of up to seven links follow another, and wait 100 ns on average.
+        // A thousandth of the packets at each of up to seven links follow another, and wait 100 ns on average. Over a
+        // cable of a tree half of the hosts may send half of what they send, and so may every cable of a path.
+        let wait_max = match routing {
+            RoutingKind::DisjointTrees => hops * small.topology.hosts() as f64 / 4.0 * 0.1,
+            _ => 1.0,
+        };
         let mean = report.latency_ns_mean.unwrap();
-        assert!((0.0..1.0).contains(&(mean - expected)), "{name}: {mean}, expected {expected}");
+        assert!((0.0..wait_max).contains(&(mean - expected)), "{name}: {mean}, expected {expected}");
         assert_eq!((report.source_blocked, report.made), (0, report.delivered + report.in_flight), "{name}");
         // Hosts make a packet in 200 us each, and the longest path is below 6 us.
         assert!(report.in_flight <= small.topology.hosts() as u64 / 4, "{name}: {} in flight", report.in_flight);
-        if small.topology.axes() != ["group", "switch"] && routing != RoutingKind::Valiant {
+        let leaves_shortest = [RoutingKind::Valiant, RoutingKind::DisjointTrees].contains(&routing);
+        if small.topology.axes() != ["group", "switch"] && !leaves_shortest {
             let shortest = switches_mean(&small.topology);
             // 100 packets of each of 30 hosts or more, whose paths deviate by at most 1.5 switches: 4 standard errors.
             assert!((hops - shortest).abs() < 0.11, "{name}: {hops}, expected {shortest}");
@@ -115,8 +121,13 @@ fn at_full_load_all_hosts_go_on_sending() {
             let run = Run { pattern, load: 1.0, warm_up_us: 300, measured_us: 60 };
             let report = run.of(routing, &tables(small), 1);
             let (accepted, least) = (report.load_accepted, report.fairness.least_to_most().unwrap());
-            // The worst of these: 8 hosts of a group share one global link by minimal paths.
-            assert!(accepted > 0.99 / 8.0 && least > 0.0, "{name}, {:?}: {accepted}, {least}", run.pattern);
+            // The worst of these: 8 hosts of a group share one global link by minimal paths; half of all hosts one
+            // cable of a tree.
+            let share = match routing {
+                RoutingKind::DisjointTrees => 2.0 / small.topology.hosts() as f64,
+                _ => 1.0 / 8.0,
+            };
+            assert!(accepted > 0.99 * share && least > 0.0, "{name}, {:?}: {accepted}, {least}", run.pattern);
         }
     });
 }
@@ -158,7 +169,7 @@ fn a_routing_for_other_fabrics_is_rejected_with_those_that_work() {
     let error = run.try_of(RoutingKind::Minimal, &butterfly, 1).unwrap_err().to_string();
     let expected = "routing: minimal, for a complete dragonfly with hosts on every switch; expected one of \
                     ugal_local, conditional, dimension_order, adaptive_minimal, valiant, dimension_adaptive, \
-                    shortest_path on this fabric";
+                    shortest_path, disjoint_trees on this fabric";
     assert_eq!(error, expected);
 }
 
@@ -168,14 +179,15 @@ fn a_routing_that_gives_flows_paths_is_rejected_with_the_reason() {
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
     let error = run.try_of(RoutingKind::UpDown, &torus, 1).unwrap_err().to_string();
     let expected = "routing: up_down, which gives every flow one path and decides for no packet; expected one of \
-                    dimension_order, valiant, shortest_path on this fabric";
+                    dimension_order, valiant, shortest_path, disjoint_trees on this fabric";
     assert_eq!(error, expected);
 }
 
-/// Hosts at opposite places of a ring of 18 switches, nine links apart, and a packet has eight priorities.
+/// Hosts at opposite places of a ring of 70 switches, 35 links apart: a packet has eight priorities, and counts up to
+/// 63 links, where a tree of the ring has paths of twice 35.
 fn long_ring() -> Topology {
-    let ring: String = (0..18).map(|at| format!("s{at},s{}\n", (at + 1) % 18)).collect();
-    Custom { links: format!("h0,s0\nh1,s9\n{ring}"), ..Custom::default() }.generate().unwrap()
+    let ring: String = (0..70).map(|at| format!("s{at},s{}\n", (at + 1) % 70)).collect();
+    Custom { links: format!("h0,s0\nh1,s35\n{ring}"), ..Custom::default() }.generate().unwrap()
 }
 
 #[test]
@@ -198,6 +210,6 @@ fn the_error_for_a_fabric_of_another_kind_names_the_routings_that_work_on_it() {
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
     let error = run.try_of(RoutingKind::Minimal, &torus, 1).unwrap_err().to_string();
     let expected = "routing: minimal, for a complete dragonfly with hosts on every switch; expected one of \
-                    dimension_order, valiant, shortest_path on this fabric";
+                    dimension_order, valiant, shortest_path, disjoint_trees on this fabric";
     assert_eq!(error, expected);
 }

@@ -88,7 +88,7 @@ impl RoutingBasis for DisjointTrees {
     }
 
     fn suits(fabric: FabricOf<'_>) -> bool {
-        fabric.topology.switches() <= SWITCHES_MAX
+        DisjointTrees::of(fabric).is_ok()
     }
 }
 
