@@ -222,7 +222,7 @@ def test_a_drawing_has_bands_where_intervals_are_known_and_hollow_points_that_ar
         ("faults={down=[{switch='core9'}]}", "faults.down.0.switch: no switch"),
         (
             "topology={torus={}}",
-            "expected one of dimension_order, valiant, shortest_path on this fabric",
+            "one of dimension_order, valiant, shortest_path, disjoint_trees on this fabric",
         ),
     ],
 )

@@ -414,7 +414,7 @@ def test_the_verb_names_what_is_wrong_and_ends_with_one(
     made = planned(SMALL)
     wrong_port = only(Purpose.FORWARD, lambda rule: next_port(rule) if not rule.match else rule)
     bad = with_rules(made, "group0.switch0", wrong_port)
-    monkeypatch.setattr(verb, "plan", lambda *_, **__: bad)
+    monkeypatch.setattr(verb, "warned_plan", lambda *_, **__: bad)
     command = ["control", "verify", str(scenario), "--pairs", "all", "--json"]
     done = command_line.invoke(*command)
     assert done.exit_code == 1

@@ -115,5 +115,5 @@ def test_a_routing_that_decides_for_no_packet_is_answered_with_those_that_do(
     said = refusal("curve", scenario)
     assert "routings: up_down, which gives every flow one path" in said
     assert said.endswith(
-        "expected one of dimension_order, adaptive_minimal, valiant on this fabric\n"
+        "one of dimension_order, adaptive_minimal, valiant, disjoint_trees on this fabric\n"
     )

@@ -166,7 +166,8 @@ class CurveExperiment(ScenarioExperiment):
         source = self.file(home)
         points = pl.DataFrame(etherweave.curve(source, self.overrides))
         facts = facts_of(time.perf_counter() - start)
-        CurveResult(points, etherweave.fabric(source, self.overrides).resolved, facts).save(directory)
+        resolved = etherweave.fabric(source, self.overrides).resolved
+        CurveResult(points, resolved, facts).save(directory)
 
 
 @dataclass(frozen=True)
