@@ -168,7 +168,7 @@ def experiments(full: bool) -> list[StudyExperiment]:
         for radix in RADICES_SHARED
     ]
     runs = [*applications.experiments(), *kernels.experiments()]
-    on_paper = [*of_figure_11, *groups, *destinations, *_largest()]
+    on_paper: list[StudyExperiment] = [*of_figure_11, *groups, *destinations, *_largest()]
     return [*curves(full), *runs, *deployments(), *on_paper]
 
 
