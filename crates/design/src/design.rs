@@ -138,7 +138,7 @@ impl Design {
     }
 }
 
-/// What is missing of a design, part by part.
+/// Parts that a design lacks, each with its reason.
 #[derive(Default)]
 struct Parts {
     missing: Vec<String>,

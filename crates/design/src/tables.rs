@@ -41,7 +41,7 @@ pub struct RuleCount {
     pub plan: PlanKind,
     /// How.
     pub compaction: etherweave_forwarding::CompactionKind,
-    /// What divides packets among several ports.
+    /// Fields that divide packets among several ports.
     pub sharing: Sharing,
     /// The fields of the plan.
     pub layout: String,

@@ -15,7 +15,7 @@ use crate::frame::size;
 use crate::params::{EcnMarking, FlowControl, Forwarding, MpiParams, RoceParams, RoceVersion, SimParams, Transport};
 use crate::schedule::Scheduler;
 
-/// What a host does for a routing that decides for every packet.
+/// Part of a routing that decides for every packet which hosts need.
 pub trait RouteStart: Send + Sync {
     /// How long packets keep their hash.
     fn hash_scope(&self) -> HashScope;
@@ -41,7 +41,7 @@ pub struct RunConstants {
     pub routes: Vec<PortIndex>,
     /// In flow-level mode, what connections use where switches decide for every packet.
     pub branches: Option<Branches>,
-    /// What switches decide by for every packet, as far as hosts know it; none where paths are chosen per flow.
+    /// The routing that decides for every packet, as far as hosts need it; none where paths are chosen per flow.
     pub packet_routing: Option<Arc<dyn RouteStart>>,
     /// By channel; empty where paths are chosen per flow.
     pub link_classes: Vec<LinkClass>,
@@ -81,7 +81,7 @@ pub struct RunConstants {
     pub is_background: Vec<bool>,
     /// Whether any is.
     pub has_background: bool,
-    /// Of each job: whether it has the other transport. Empty where there is none.
+    /// Whether each job has the other transport; empty where there is none.
     pub takes_other: Vec<bool>,
     /// Whether links fail, so that it is noted when what they lose arrives again.
     pub notes_losses: bool,

@@ -92,9 +92,9 @@ impl Wires {
 /// Units that travel to a port and have not arrived: as packets, and as credits.
 #[derive(Clone, Copy, Default)]
 pub struct Travelling {
-    /// As packets.
+    /// Units of packets on the wire.
     pub packets: u32,
-    /// As credits.
+    /// Units of credits on their way back.
     pub credits: u32,
 }
 

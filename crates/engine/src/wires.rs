@@ -306,7 +306,7 @@ impl Wires {
         }
     }
 
-    /// What hosts do for a routing that decides for every packet.
+    /// The routing that decides for every packet, as far as hosts need it.
     ///
     /// # Panics
     /// When paths are chosen per flow.

@@ -162,7 +162,7 @@ pub(crate) struct Sampler {
     period: Duration,
     next: Time,
     until: Time,
-    /// Where the ports of `samples` are in the owners.
+    /// Where the ports of `samples` are in the shard.
     pub ports: Vec<PortIndex>,
     /// Where the flows of `samples` are in the shard: endpoints.
     pub flows: Vec<EndpointIndex>,
@@ -170,7 +170,7 @@ pub(crate) struct Sampler {
     pub samples: ShardSamples,
 }
 
-/// What a shard's samples are taken of.
+/// Owners of a shard, of which samples are taken.
 #[derive(Clone, Copy)]
 pub(crate) struct Owners<'a> {
     /// Time, packets and links.

@@ -181,7 +181,7 @@ impl Shard {
         }
     }
 
-    /// All that it has, to be looked at.
+    /// The owners, for samples.
     fn owners(&self) -> Owners<'_> {
         Owners { wires: &self.wires, switches: &self.switches, hosts: &self.hosts }
     }

@@ -18,14 +18,14 @@ use etherweave_primitives::{Duration, Rank, Time};
 
 use super::{ExecutionStream, Graph, GraphFacts, GraphOp, Nodes};
 
-/// What decides what a rank does next.
+/// Source of a rank's operations that decides on them while the run goes on.
 pub trait Driver: Send {
     /// Answers what has happened at `now` with operations, which begin at once, in the order in which they are given,
     /// each on its stream. A driver with none in progress has ended.
     fn on_event(&mut self, now: Time, event: DriverEvent, next: &mut NextOperations<'_>);
 }
 
-/// What has happened.
+/// Event at the rank of a driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DriverEvent {
     /// Its job starts.
@@ -34,7 +34,7 @@ pub enum DriverEvent {
     Complete {
         /// Its number, as [`NextOperations`] gave it.
         operation: u32,
-        /// What came in, if it was a receive.
+        /// The message that came in, if it was a receive.
         received: Option<Received>,
     },
 }
@@ -44,7 +44,7 @@ pub enum DriverEvent {
 pub struct Received {
     /// The sending rank.
     pub peer: Rank,
-    /// What the send carried.
+    /// MPI tag of the send.
     pub tag: u32,
     /// Payload [B].
     pub bytes: u64,
@@ -111,10 +111,10 @@ impl NextOperations<'_> {
     }
 }
 
-/// What a driver has in progress.
+/// Operations and waits that a driver has in progress.
 #[derive(Default)]
 struct Steps {
-    /// By number; a wait has no operation.
+    /// Operations, by number; a wait has none.
     ops: Vec<Option<GraphOp>>,
     /// Numbers that nothing has.
     free: Vec<u32>,
