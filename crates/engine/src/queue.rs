@@ -38,7 +38,6 @@ pub struct EventQueue {
     /// Events on later pages.
     pages: Calendar<PAGE_CHUNK>,
     beyond: BinaryHeap<Reverse<Far>>,
-    len: usize,
 }
 
 /// Lists of chunks, one for each bucket or page.
@@ -61,7 +60,7 @@ impl<'a, const N: usize> Iterator for Upcoming<'a, N> {
     fn next(&mut self) -> Option<&'a [Event]> {
         let chunk = self.chunks.get(self.next as usize)?;
         self.next = chunk.next;
-        Some(&chunk.events[..chunk.len as usize])
+        Some(chunk.filled())
     }
 }
 
@@ -77,8 +76,17 @@ struct Chunks<const N: usize> {
 #[repr(align(64))]
 struct Chunk<const N: usize> {
     events: [Event; N],
-    len: u32,
+    /// The place of the first event: the last that was added; `N` where there is none.
+    start: u32,
     next: u32,
+}
+
+impl<const N: usize> Chunk<N> {
+    /// Its events, the last that was added first.
+    #[inline(always)]
+    fn filled(&self) -> &[Event] {
+        &self.events[self.start as usize..]
+    }
 }
 
 /// An event in the heap.
@@ -113,7 +121,6 @@ impl EventQueue {
             buckets: Calendar::new(),
             pages: Calendar::new(),
             beyond: BinaryHeap::new(),
-            len: 0,
         }
     }
 
@@ -123,20 +130,9 @@ impl EventQueue {
         self.buckets.chunks.reserve((events / CHUNK).min(4 * BUCKETS));
     }
 
-    /// How many events are pending.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether nothing is pending.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Adds an event.
     #[inline(always)]
     pub fn push(&mut self, event: Event) {
-        self.len += 1;
         let bucket = event.time.as_ps() >> self.shift;
         let distance = bucket.wrapping_sub(self.cursor);
         if distance.wrapping_sub(1) < BUCKETS as u64 - 1 {
@@ -154,7 +150,6 @@ impl EventQueue {
             return None;
         }
         self.current.pop();
-        self.len -= 1;
         debug_assert!(
             self.current.last().is_none_or(|next| next.order() != event.order() || event.is_exchangeable(next)),
             "two different events of one time and key have no order: {event:?}, {:?}",
@@ -173,9 +168,7 @@ impl EventQueue {
         let first = self.buckets.next(self.cursor).unwrap_or(self.cursor);
         let second = self.buckets.next(first).unwrap_or(first);
         let third = self.buckets.next(second).unwrap_or(second);
-        let fourth = self.buckets.next(third).unwrap_or(third);
-        self.buckets.chunks.prefetch_next(self.buckets.head(third));
-        self.buckets.chunks.prefetch(self.buckets.head(fourth));
+        self.buckets.chunks.prefetch(self.buckets.head(third));
         [first, second].map(|bucket| self.buckets.list(self.buckets.head(bucket)))
     }
 
@@ -219,16 +212,17 @@ impl EventQueue {
 
     /// Moves the cursor to the next occupied bucket and sorts it. False when nothing is pending.
     fn advance(&mut self) -> bool {
-        if self.len == 0 {
-            return false;
-        }
         let far = self.beyond.peek().map_or(u64::MAX, |Reverse(Far(event))| event.time.as_ps() >> self.shift);
         let mut near = self.next_bucket();
-        if let Some(page) = self.pages.next(self.page())
+        if near.min(far) >> PAGE_SHIFT != self.page()
+            && let Some(page) = self.pages.next(self.page())
             && page << PAGE_SHIFT <= near.min(far)
         {
             self.open(page);
             near = self.next_bucket();
+        }
+        if near.min(far) == u64::MAX {
+            return false;
         }
         self.cursor = near.min(far);
         if near == self.cursor {
@@ -251,9 +245,9 @@ impl EventQueue {
         self.cursor = (page << PAGE_SHIFT) - 1;
         let mut index = self.pages.take(page as usize % BUCKETS);
         while index != NONE {
-            let Chunk { events, len, next } = &self.pages.chunks.all[index as usize];
-            self.pages.chunks.prefetch(*next);
-            for event in &events[..*len as usize] {
+            let chunk = &self.pages.chunks.all[index as usize];
+            self.pages.chunks.prefetch(chunk.next);
+            for event in chunk.filled() {
                 let bucket = (event.time.as_ps() >> self.shift) as usize % BUCKETS;
                 self.buckets.insert(bucket, *event);
             }
@@ -265,8 +259,11 @@ impl EventQueue {
         let mut index = self.buckets.take(bucket);
         while let Some(chunk) = self.buckets.chunks.all.get(index as usize) {
             // A copy of constant size is a few moves, of any other a call.
-            self.current.extend_from_slice(&chunk.events);
-            self.current.truncate(self.current.len() - (CHUNK - chunk.len as usize));
+            if chunk.start == 0 {
+                self.current.extend_from_slice(&chunk.events);
+            } else {
+                chunk.filled().iter().for_each(|event| self.current.push(*event));
+            }
             index = self.buckets.chunks.release(index);
         }
     }
@@ -288,10 +285,11 @@ impl<const N: usize> Calendar<N> {
     #[inline]
     fn insert(&mut self, place: usize, event: Event) {
         if let Some(chunk) = self.chunks.all.get_mut(self.heads[place] as usize)
-            && let Some(slot) = chunk.events.get_mut(chunk.len as usize)
+            && let place = chunk.start.wrapping_sub(1)
+            && let Some(slot) = chunk.events.get_mut(place as usize)
         {
             *slot = event;
-            chunk.len += 1;
+            chunk.start = place;
         } else {
             self.heads[place] = self.chunks.add(event, self.heads[place]);
             self.occupied.set(place);
@@ -332,8 +330,8 @@ impl<const N: usize> Chunks<N> {
         }
         let index = self.free;
         let chunk = &mut self.all[index as usize];
-        chunk.events[0] = event;
-        chunk.len = 1;
+        chunk.events[N - 1] = event;
+        chunk.start = N as u32 - 1;
         self.free = std::mem::replace(&mut chunk.next, next);
         index
     }
@@ -350,7 +348,7 @@ impl<const N: usize> Chunks<N> {
     fn grow(&mut self, filling: Event) {
         let is_full = self.all.len() == self.all.capacity();
         self.free = self.all.len() as u32;
-        self.all.push(Chunk { events: [filling; N], len: 0, next: NONE });
+        self.all.push(Chunk { events: [filling; N], start: N as u32, next: NONE });
         if is_full {
             prefer_huge_pages(&self.all);
         }
@@ -359,13 +357,6 @@ impl<const N: usize> Chunks<N> {
     /// Begins to fetch a chunk, if there is one of that number.
     fn prefetch(&self, index: u32) {
         prefetch(&self.all, index as usize, size_of::<Chunk<N>>());
-    }
-
-    /// Begins to fetch the chunk after one.
-    fn prefetch_next(&self, index: u32) {
-        if let Some(chunk) = self.all.get(index as usize) {
-            self.prefetch(chunk.next);
-        }
     }
 
     /// Empties a chunk; gives the one that followed it.
@@ -458,7 +449,7 @@ mod tests {
             }
         }
         assert_eq!(served, 20_000 + 199);
-        assert!(queue.is_empty());
+        assert!(queue.pending().next().is_none());
     }
 
     #[test]
