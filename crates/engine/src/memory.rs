@@ -10,7 +10,8 @@ const LINE: usize = 64;
 pub fn prefetch<T>(elements: &[T], index: usize, bytes: usize) {
     let address = elements.as_ptr().wrapping_add(index).cast::<i8>();
     (0..bytes.div_ceil(LINE)).for_each(|line| prefetch_line(address.wrapping_add(line * LINE)));
-    if align_of::<T>() < LINE {
+    // What is as large as its alignment, or smaller, lies in one line.
+    if align_of::<T>() < LINE.min(bytes) {
         prefetch_line(address.wrapping_add(bytes - 1));
     }
 }

@@ -129,27 +129,29 @@ impl Wires {
         others_wait: bool,
         egress: impl FnOnce(&[PortIndex], &Packet) -> PortIndex,
     ) {
-        let Packet { wire, priority, .. } = self.packets[handle];
+        // All is read before anything is written: what was read stays in registers then.
+        let packet = &self.packets[handle];
         let port = &mut self.ports[port_index];
+        let (peer, duration) = (port.peer, port.serialization_time(packet.wire));
+        let (free, arrival) = (self.now + duration, self.now + duration.min(port.header_time) + port.delay);
         debug_assert!(port.busy_until <= self.now, "one packet at a time on a wire");
-        let duration = port.serialization_time(wire);
-        port.busy_until = self.now + duration;
-        debug_assert!(self.packets.tail(handle) <= port.busy_until, "no byte is sent before it is there");
-        let counters = port.counters_mut(usize::from(priority));
+        debug_assert!(self.packets.tail(handle) <= free, "no byte is sent before it is there");
+        let key = EventKey::new(peer.port, if peer.is_host { Kind::Deliver } else { Kind::Arrive }, 0);
+        let hint = hint(&self.constants, key, packet, egress);
+        port.busy_until = free;
+        port.free_scheduled |= others_wait;
+        let counters = port.counters_mut(usize::from(packet.priority));
         counters.tx_packets += 1;
-        counters.tx_bytes += u64::from(wire);
-        let (peer, arrival) = (port.peer, self.now + duration.min(port.header_time) + port.delay);
+        counters.tx_bytes += u64::from(packet.wire);
         self.totals.hops += 1;
         if self.observes_departures {
             self.observe_departure(port_index, handle);
         }
         if others_wait {
-            self.expect_free(port_index);
+            self.queue.push(Event::new(free, self.key(port_index, Kind::TransmitterFree, 0), 0));
         }
-        let kind = if peer.is_host { Kind::Deliver } else { Kind::Arrive };
-        let key = self.key(peer.port, kind, 0);
         if peer.link == PeerLink::to_shard(self.id) {
-            self.expect_packet_towards(arrival, key, handle, egress);
+            self.queue.push(Event { time: arrival, key, bits: handle.get(), hint });
         } else {
             self.post_over(peer.link, arrival, key, handle);
         }
@@ -237,25 +239,7 @@ impl Wires {
     /// Schedules an event with a packet, with a hint at what the packet will touch.
     #[inline(always)]
     pub fn expect_packet(&mut self, time: Time, key: EventKey, handle: Handle) {
-        self.expect_packet_towards(time, key, handle, |routes, packet| routes[packet.route as usize]);
-    }
-
-    #[inline(always)]
-    fn expect_packet_towards(
-        &mut self,
-        time: Time,
-        key: EventKey,
-        handle: Handle,
-        egress: impl FnOnce(&[PortIndex], &Packet) -> PortIndex,
-    ) {
-        let packet = &self.packets[handle];
-        let hint = if key.is(Kind::Arrive) && self.constants.packet_routing.is_none() {
-            PrefetchHint::egress(egress(&self.constants.routes, packet), packet.priority)
-        } else if key.is(Kind::Deliver) || key.is(Kind::Announce) {
-            PrefetchHint::endpoint(packet.endpoint, packet.kind == PacketKind::Data)
-        } else {
-            PrefetchHint::default()
-        };
+        let hint = hint(&self.constants, key, &self.packets[handle], |routes, packet| routes[packet.route as usize]);
         self.queue.push(Event { time, key, bits: handle.get(), hint });
     }
 
@@ -298,6 +282,13 @@ impl Wires {
         }
     }
 
+    /// Whether packets are forwarded as soon as they come to a switch, by the port that their route names, and enter no
+    /// fingerprint.
+    pub fn has_plain_arrivals(&self) -> bool {
+        let constants = &self.constants;
+        self.fingerprint.is_none() && constants.packet_routing.is_none() && !constants.may_underrun
+    }
+
     /// Adds an arrival to the fingerprint of the run, where there is one.
     #[inline]
     pub fn note_arrival(&mut self, port: PortIndex, handle: Handle) {
@@ -318,5 +309,22 @@ impl Wires {
     #[inline]
     pub fn link_class(&self, port: PortIndex) -> LinkClass {
         self.constants.link_classes[self.channels[port].index()]
+    }
+}
+
+/// What an event with a packet will touch; `egress` gives the port by which it leaves the next switch.
+#[inline(always)]
+fn hint(
+    constants: &RunConstants,
+    key: EventKey,
+    packet: &Packet,
+    egress: impl FnOnce(&[PortIndex], &Packet) -> PortIndex,
+) -> PrefetchHint {
+    if key.is(Kind::Arrive) && constants.packet_routing.is_none() {
+        PrefetchHint::egress(egress(&constants.routes, packet), packet.priority)
+    } else if key.is(Kind::Deliver) || key.is(Kind::Announce) {
+        PrefetchHint::endpoint(packet.endpoint, packet.kind == PacketKind::Data)
+    } else {
+        PrefetchHint::default()
     }
 }

@@ -32,32 +32,36 @@ fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event)
         prefetch(&wires.ports, egress.place(), size_of::<Port>());
         return fetch_group(switches, wires, place, priority);
     }
-    match event.key.kind() {
-        Kind::Deliver => {
-            wires.packets.prefetch(event.packet());
-            prefetch(&wires.ports, place.place(), size_of::<Port>());
-            let (endpoint, is_data) = event.hint.as_endpoint();
-            if is_data {
-                fetch_endpoint(&hosts.nics, endpoint, lines::COMMON);
-                fetch_endpoint(&hosts.nics, endpoint, lines::RESPONDER);
-            } else {
-                fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
-            }
+    if event.key.is(Kind::TransmitterFree) {
+        prefetch(&wires.ports, place.place(), size_of::<Port>());
+    } else if event.key.is(Kind::Deliver) {
+        wires.packets.prefetch(event.packet());
+        prefetch(&wires.ports, place.place(), size_of::<Port>());
+        let (endpoint, is_data) = event.hint.as_endpoint();
+        if is_data {
+            fetch_endpoint(&hosts.nics, endpoint, lines::COMMON);
+            fetch_endpoint(&hosts.nics, endpoint, lines::RESPONDER);
+        } else {
+            fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
         }
-        Kind::Announce => {
-            wires.packets.prefetch(event.packet());
-            fetch_endpoint(&hosts.nics, event.hint.as_endpoint().0, lines::MESSAGES);
+    } else {
+        fetch_first_of_rank(wires, hosts, event);
+    }
+}
+
+/// What ranks do, once a message: a call, so that comparisons are enough for packets.
+#[inline(never)]
+fn fetch_first_of_rank(wires: &Wires, hosts: &Hosts, event: &Event) {
+    if event.key.is(Kind::Announce) {
+        wires.packets.prefetch(event.packet());
+        fetch_endpoint(&hosts.nics, event.hint.as_endpoint().0, lines::MESSAGES);
+    } else if event.key.is(Kind::ThreadDone) {
+        prefetch(&hosts.processors.threads, event.key.index() as usize, size_of::<Thread>());
+        if let (endpoint, true) = event.hint.as_endpoint() {
+            prefetch(&wires.ports, event.key.place().place(), size_of::<Port>());
+            fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
+            fetch_endpoint(&hosts.nics, endpoint, lines::MESSAGES);
         }
-        Kind::TransmitterFree => prefetch(&wires.ports, place.place(), size_of::<Port>()),
-        Kind::ThreadDone => {
-            prefetch(&hosts.processors.threads, event.key.index() as usize, size_of::<Thread>());
-            if let (endpoint, true) = event.hint.as_endpoint() {
-                prefetch(&wires.ports, place.place(), size_of::<Port>());
-                fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
-                fetch_endpoint(&hosts.nics, endpoint, lines::MESSAGES);
-            }
-        }
-        _ => {}
     }
 }
 
@@ -72,22 +76,19 @@ fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event
         }
         return fetch_route(wires, event.packet(), 1);
     }
-    match event.key.kind() {
-        Kind::Deliver => fetch_host(&hosts.nics, wires, event.key.place()),
-        Kind::TransmitterFree => {
-            let place = event.key.place();
-            wires.packets.prefetch(wires.ports[place].ends_of_queue().0);
+    let place = event.key.place();
+    if event.key.is(Kind::TransmitterFree) {
+        wires.packets.prefetch(wires.ports[place].ends_of_queue().0);
+        fetch_host(&hosts.nics, wires, place);
+    } else if event.key.is(Kind::Deliver) {
+        fetch_host(&hosts.nics, wires, place);
+    } else if event.key.is(Kind::ThreadDone) {
+        if let Role::Rank(rank) = &hosts.processors.threads[ThreadIndex::new(event.key.index())].role {
+            prefetch(std::slice::from_ref(&**rank), 0, size_of::<RankState>());
+        }
+        if event.hint.as_endpoint().1 {
             fetch_host(&hosts.nics, wires, place);
         }
-        Kind::ThreadDone => {
-            if let Role::Rank(rank) = &hosts.processors.threads[ThreadIndex::new(event.key.index())].role {
-                prefetch(std::slice::from_ref(&**rank), 0, size_of::<RankState>());
-            }
-            if event.hint.as_endpoint().1 {
-                fetch_host(&hosts.nics, wires, event.key.place());
-            }
-        }
-        _ => {}
     }
 }
 

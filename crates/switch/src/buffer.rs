@@ -14,6 +14,7 @@ use etherweave_engine::params::Threshold;
 
 /// One ingress port's counters of one priority group.
 #[derive(Clone, Copy, Default, Debug)]
+#[repr(align(32))]
 pub struct Group {
     /// In the reserve and the pool [B].
     pub stored: u32,

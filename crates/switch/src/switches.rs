@@ -15,6 +15,7 @@ use super::neighbour_loads::NeighbourLoads;
 use super::per_packet::PreparedRouting;
 
 /// A switch: its buffer. Ports and counters lie in the shard's flat vectors.
+#[repr(align(64))]
 pub struct Switch {
     /// Its number in the fabric.
     pub number: u32,
