@@ -69,6 +69,7 @@ impl Shard {
 
     fn serve_events(&mut self, end: Time) {
         let is_cached = size_of_val(self.wires.ports.as_slice()) <= CACHED;
+        let is_plain = self.wires.has_plain_arrivals();
         while self.wires.queue.next_time().is_some_and(|next| next < end) {
             if !is_cached {
                 fetch(&self.wires, &self.switches, &self.hosts);
@@ -77,16 +78,16 @@ impl Shard {
                 debug_assert!(event.time >= self.wires.now, "time does not go back: {event:?} at {:?}", self.wires.now);
                 self.wires.now = event.time;
                 self.wires.totals.events += 1;
-                self.dispatch(event);
+                self.dispatch(event, is_plain);
             }
         }
     }
 
     /// The two kinds that every packet-hop needs stay in the loop; the others are calls.
     #[inline(always)]
-    fn dispatch(&mut self, event: Event) {
+    fn dispatch(&mut self, event: Event, is_plain: bool) {
         if event.key.is(Kind::Arrive) {
-            self.arrive(event.key.place(), event);
+            self.arrive(event.key.place(), event, is_plain);
         } else if event.key.is(Kind::TransmitterFree) {
             self.transmitter_free(event.key.place());
         } else {
@@ -140,16 +141,17 @@ impl Shard {
     }
 
     #[inline(always)]
-    fn arrive(&mut self, port: PortIndex, event: Event) {
-        self.wires.note_arrival(port, event.packet());
+    fn arrive(&mut self, port: PortIndex, event: Event, is_plain: bool) {
         if cfg!(debug_assertions) {
             self.wires.packets.set_tail(event.packet(), self.wires.tail_time(port, event.packet()));
         }
-        if self.wires.constants.packet_routing.is_some() {
-            return self.switches.arrive_undecided(&mut self.wires, port, event.packet());
-        }
         let (egress, priority) = event.hint.as_egress();
-        self.switches.arrive_at_switch(&mut self.wires, port, egress, priority, event.packet());
+        if is_plain {
+            self.switches.forward(&mut self.wires, port, egress, priority, event.packet());
+        } else {
+            self.wires.note_arrival(port, event.packet());
+            self.switches.arrive_at_switch(&mut self.wires, port, egress, priority, event.packet());
+        }
     }
 
     #[inline]

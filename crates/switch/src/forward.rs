@@ -10,7 +10,7 @@ use crate::buffer::Admission;
 
 impl Switches {
     /// A packet has come in by `ingress` and will leave by `egress` with `priority`.
-    #[inline(always)]
+    #[inline(never)]
     pub fn arrive_at_switch(
         &mut self,
         wires: &mut Wires,
@@ -19,6 +19,9 @@ impl Switches {
         priority: u8,
         handle: Handle,
     ) {
+        if wires.constants.packet_routing.is_some() {
+            return self.arrive_undecided(wires, ingress, handle);
+        }
         if wires.must_wait_for_tail(ingress, egress) {
             return wires.wait_for_tail(ingress, handle);
         }
@@ -27,7 +30,7 @@ impl Switches {
 
     /// As much of a packet is in as must be before it leaves by `egress`.
     #[inline(always)]
-    fn forward(&mut self, wires: &mut Wires, ingress: PortIndex, egress: PortIndex, priority: u8, handle: Handle) {
+    pub fn forward(&mut self, wires: &mut Wires, ingress: PortIndex, egress: PortIndex, priority: u8, handle: Handle) {
         let class = wires.constants.scheduler.class(priority);
         let packet = &mut wires.packets[handle];
         packet.route += 1;
@@ -38,8 +41,11 @@ impl Switches {
             self.change_priority(wires, handle);
             wires.start(egress, handle, false);
         } else if self.admit(wires, ingress, egress, class, handle) {
-            wires.ports[egress].enqueue(class, &mut wires.packets, handle);
-            self.kick(wires, egress);
+            let port = &mut wires.ports[egress];
+            port.enqueue(class, &mut wires.packets, handle);
+            if !port.free_scheduled {
+                self.kick(wires, egress);
+            }
         }
     }
 
@@ -66,6 +72,7 @@ impl Switches {
     }
 
     /// Takes a packet into the shared buffer, or drops it; pauses the sender when it must. Whether it must be queued.
+    #[inline(always)]
     fn admit(
         &mut self,
         wires: &mut Wires,

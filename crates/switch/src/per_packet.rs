@@ -380,8 +380,7 @@ impl LoadView for SwitchLoad<'_> {
 
 impl Switches {
     /// A packet has come in by `ingress`; where it leaves is decided.
-    #[inline(never)]
-    pub fn arrive_undecided(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
+    pub(super) fn arrive_undecided(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
         if self.crossbars.are_used() {
             // It is decided when the packet leads its queue.
             return self.arrive_at_input(wires, ingress, handle);
