@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from etherweave.simulation import schema as schema
     from etherweave.sweeps import executor as executor
     from etherweave.sweeps import sweep as sweep
+    from etherweave.uncertainty import run_samples as run_samples
 
 __all__ = [
     "FaultError",
@@ -77,6 +78,7 @@ __all__ = [
     "plot",
     "resolve",
     "run",
+    "run_samples",
     "schema",
     "sweep",
     "write_report",
@@ -93,6 +95,7 @@ _HOME = {
     "Scenario": "scenario_builder",
     **dict.fromkeys(("plot", "write_report"), "report"),
     **dict.fromkeys(("executor", "sweep"), "sweeps"),
+    "run_samples": "uncertainty",
 }
 
 

@@ -8,8 +8,8 @@ use crate::{File, Finding, Repository};
 const PACKAGE: &str = "python/etherweave/";
 
 /// The rooms that each room may import. A module beside the rooms (`run.py`) may import modules beside the rooms.
-pub const MAY_IMPORT: [(&str, &[&str]); 9] = [
-    ("cli", &["advise", "archives", "control", "bench", "report", "study", "sweeps", "linux"]),
+pub const MAY_IMPORT: [(&str, &[&str]); 10] = [
+    ("cli", &["advise", "archives", "control", "bench", "report", "study", "sweeps", "uncertainty", "linux"]),
     ("control", &["linux"]),
     ("bench", &["linux"]),
     ("report", &["advise", "archives", "bench", "study"]),
@@ -17,13 +17,14 @@ pub const MAY_IMPORT: [(&str, &[&str]); 9] = [
     ("advise", &["sweeps"]),
     ("archives", &[]),
     ("sweeps", &["bench"]),
+    ("uncertainty", &["bench", "study", "sweeps"]),
     ("linux", &[]),
 ];
 
 /// Modules beside the rooms that may import some: what starts the package, what names the functions that it offers,
 /// which load on first use, and what replays recordings from anywhere.
 const FACES: [(&str, &[&str]); 3] =
-    [("__main__.py", &["cli"]), ("__init__.py", &["report", "sweeps"]), ("replays.py", &["archives"])];
+    [("__main__.py", &["cli"]), ("__init__.py", &["report", "sweeps", "uncertainty"]), ("replays.py", &["archives"])];
 
 /// A room imports the rooms that the table allows, and modules beside the rooms; these import no room,
 /// but for [`FACES`].

@@ -14,6 +14,7 @@ from etherweave.cli.exits import exit_as, os_error, print_warnings, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
+    ExecutorName,
     File,
     MemoryLimit,
     Seed,
@@ -45,6 +46,7 @@ etherweave run halo3d.toml --seed 7 --json > summary.json
 etherweave run jobs.toml --slowdown
 etherweave run halo3d.toml --compare-fidelity --set job.0.workload.halo3d.pex=4
 etherweave run halo3d.toml --trace halo3d.json.gz
+etherweave run latency.toml --samples 128 --uncertain switch.latency=200ns..400ns
 etherweave run halo3d.toml --pcap host3 --pcap host4=/tmp/four.pcapng --snap-length 128B"""
 
 
@@ -103,6 +105,25 @@ def run(
             "result of flow-level mode with these errors.",
         ),
     ] = False,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Draw at most N samples of all that is not known, seeds among it, and print each "
+            "figure as median with intervals of 50 and 90 %; stop when these are known to 5 %. "
+            "--output is where runs are kept, by default results/NAME-samples, and where an "
+            "interrupted command goes on.",
+        ),
+    ] = None,
+    uncertain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=LOW..HIGH",
+            help="Draw a key in samples evenly between two values, KEY=[VALUE, ...] one of several "
+            "values, or with @FILE keys, weights and correlations of a TOML file; repeatable.",
+        ),
+    ] = None,
+    where: ExecutorName = "local",
     as_json: AsJson = False,
 ) -> None:
     """Simulate a scenario packet by packet, and print times, goodput, drops and pauses.
@@ -114,6 +135,16 @@ def run(
     changes = overrides(settings)
     if seed is not None:
         changes["seed"] = seed
+    if samples is not None:
+        return _sampled(
+            file,
+            changes,
+            samples,
+            {"pcap": pcap, "trace": trace, "slowdown": slowdown, "compare-fidelity": with_both},
+            (uncertain or (), where, threads, memory_limit, output, as_json),
+        )
+    if uncertain:
+        reject("--uncertain: nothing is drawn; expected --samples beside it")
     if output:
         directory(output)
     if snap_length and not pcap:
@@ -135,6 +166,21 @@ def run(
     if is_first():
         print(_json(result, alone) if as_json else _text(result, alone))
     exit_as(result.summary, f"the result in {output}" if output else "what is printed", printed)
+
+
+def _sampled(
+    file: Path,
+    changes: dict[str, object],
+    samples: int,
+    others: dict[str, object],
+    settings: tuple[Any, ...],
+) -> None:
+    for name, value in others.items():
+        if value:
+            reject(f"--samples: expected no --{name} beside it")
+    from etherweave.cli.sampled import run_sampled
+
+    run_sampled(file, changes, samples, *settings)
 
 
 def _simulate(

@@ -107,6 +107,11 @@ class Expectation:
     """Of the time of a measured run that the model predicts from the others; NaN for one."""
 
 
+def resident_bytes() -> int:
+    """Return what a worker takes before it runs anything: about what this process has taken [B]."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
 def estimates(what: Sweep, runs: Sequence[Run]) -> list[RunEstimate]:
     """Estimate runs without carrying them out."""
     found = [json.loads(_core.foresee(what.resolve(run.point), what.origin, ())) for run in runs]
@@ -128,7 +133,7 @@ def expected(
         return Expectation(points, finished, 0, 0.0, 0.0, 0, 0, math.nan)
     step = -(-len(left) // SAMPLES)
     some, known = _estimable(what, left[::step])
-    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    base = resident_bytes()
     measured, end = [], time.monotonic() + PILOTS_S
     for at in pilots(known):
         if time.monotonic() < end and (seconds := _measure(what, some[at])):

@@ -162,7 +162,7 @@ def _groups(spec: Mapping[str, Any], seed: int) -> list[Group]:
         where = f"axis.{number}"
         if axis["key"] in [one["key"] for one in spec["axis"][:number]]:
             raise SweepError(f"{where}.key: {axis['key']} is an axis already; expected it once")
-        _check(where, axis, spec["sample"] is not None)
+        check_range(where, axis, spec["sample"] is not None)
         zips.setdefault("sampled" if axis in sampled else axis["zip"] or where, []).append(axis)
     sizes = {name: _size(name, axes, spec["sample"]) for name, axes in zips.items()}
     count = math.prod(sizes.values()) * spec["seeds"]
@@ -172,9 +172,9 @@ def _groups(spec: Mapping[str, Any], seed: int) -> list[Group]:
     groups: list[Group] = []
     for axes in zips.values():
         if axes[0] in sampled:
-            columns = [_scaled(*pair) for pair in zip(axes, _samples(spec, len(axes)), strict=True)]
+            columns = [scaled(*pair) for pair in zip(axes, _samples(spec, len(axes)), strict=True)]
         else:
-            columns = [axis["values"] or _scaled(axis, _even(axis["count"])) for axis in axes]
+            columns = [axis["values"] or scaled(axis, _even(axis["count"])) for axis in axes]
         groups.append(([axis["key"] for axis in axes], list(zip(*columns, strict=True))))
     if any("seed" in keys for keys, _ in groups):
         if spec["seeds"] != 1:
@@ -183,7 +183,14 @@ def _groups(spec: Mapping[str, Any], seed: int) -> list[Group]:
     return [*groups, (["seed"], [(seed + number,) for number in range(spec["seeds"])])]
 
 
-def _check(where: str, axis: Mapping[str, Any], has_sample: bool) -> None:
+def check_range(where: str, axis: Mapping[str, Any], has_sample: bool) -> None:
+    """Refuse an axis without values whose ends are none of one unit, or that has no count.
+
+    Raises
+    ------
+    SweepError
+        Names the key below ``where``.
+    """
     ends = [axis["from"], axis["to"]]
     if axis["values"]:
         if ends != [None, None] or axis["count"] is not None:
@@ -195,7 +202,7 @@ def _check(where: str, axis: Mapping[str, Any], has_sample: bool) -> None:
         raise SweepError(f"{where}: no count; expected `count`, or the table `sweep.sample`")
     if axis["count"] is not None and axis["count"] < 2:
         raise SweepError(f"{where}.count: {axis['count']}; expected 2 or more")
-    (low, unit), (high, other) = (_amount(f"{where}.{end}", axis[end]) for end in ("from", "to"))
+    (low, unit), (high, other) = (amount(f"{where}.{end}", axis[end]) for end in ("from", "to"))
     if unit != other:
         raise SweepError(f"{where}.to: {axis['to']}; expected the unit of {axis['from']}")
     if axis["scale"] == "log" and min(low, high) <= 0:
@@ -211,7 +218,14 @@ def _size(name: str, axes: Sequence[Mapping[str, Any]], sample: Mapping[str, Any
     return sizes[0]
 
 
-def _amount(where: str, value: object) -> tuple[float, str]:
+def amount(where: str, value: object) -> tuple[float, str]:
+    """Split a number with a unit.
+
+    Raises
+    ------
+    SweepError
+        When it is none.
+    """
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value, ""
     found = _AMOUNT.fullmatch(value) if isinstance(value, str) else None
@@ -238,9 +252,9 @@ def _samples(spec: Mapping[str, Any], axes: int) -> list[list[float]]:
     return [list(map(float, column)) for column in points.T]
 
 
-def _scaled(axis: Mapping[str, Any], shares: Sequence[float]) -> list[object]:
+def scaled(axis: Mapping[str, Any], shares: Sequence[float]) -> list[object]:
     """Place shares of 0 to 1 between the ends of an axis."""
-    (low, unit), (high, _) = _amount("", axis["from"]), _amount("", axis["to"])
+    (low, unit), (high, _) = amount("", axis["from"]), amount("", axis["to"])
     is_whole = unit in _INDIVISIBLE or (
         isinstance(axis["from"], int) and isinstance(axis["to"], int)
     )

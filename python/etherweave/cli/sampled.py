@@ -1,0 +1,157 @@
+"""What ``run --samples`` prints."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from etherweave.cli.design_page import print_table
+from etherweave.cli.exits import FAILED, mistakes, notice, print_error, print_warnings
+from etherweave.cli.parameters import directory
+from etherweave.cli.progress import study_progress
+from etherweave.simulation import ScenarioError
+
+if TYPE_CHECKING:
+    from etherweave.uncertainty import SampledResult
+    from etherweave.uncertainty.intervals import Distribution, Interval
+
+SHARE_MIN = 0.02
+"""Least part of a variance whose unknown is named."""
+NAMED_MAX = 4
+"""Most unknowns that are named for a figure."""
+WHOLE_MIN = 10_000
+"""Least figure that is printed as a whole number."""
+DETAILED = (".mean_us", ".call_us", "streams.goodput_gbps")
+"""Ends of names of the figures whose unknowns are named."""
+
+
+def run_sampled(
+    file: Path,
+    changes: dict[str, object],
+    samples: int,
+    uncertain: Sequence[str],
+    where: str,
+    processes: int,
+    memory_limit: str | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Carry out samples of a scenario, and print the intervals of its figures."""
+    from etherweave.sweeps import ExecutorError, SweepError, executor
+    from etherweave.uncertainty import UncertaintyError, declared, run_samples
+
+    home = directory(output or Path("results") / f"{file.stem}-samples")
+    with mistakes(ScenarioError, UncertaintyError, SweepError, ExecutorError, ValueError):
+        drawn, on = declared(uncertain), executor(where, processes)
+        with study_progress(file.stem, "runs") as on_progress:
+            result = run_samples(
+                file,
+                samples,
+                home,
+                changes,
+                declared=drawn,
+                executor=on,
+                memory_limit=memory_limit,
+                on_progress=on_progress,
+                on_notice=notice,
+            )
+    print(json.dumps(facts(result), indent=2)) if as_json else _print(result)
+    print_warnings(result.warnings, set())
+    failed = {end: count for end, count in result.ended.items() if end != "complete"}
+    if failed:
+        counts = ", ".join(f"{count} {end}" for end, count in failed.items())
+        print_error(f"{counts} of {sum(result.ended.values())} samples; they have no figures here")
+        raise typer.Exit(FAILED)
+
+
+def facts(result: "SampledResult") -> dict[str, Any]:
+    """Return a sampled result as JSON has it."""
+    return {
+        "name": result.name,
+        "asked": result.asked,
+        "samples": result.samples,
+        "seeds": list(result.seeds),
+        "ended": dict(result.ended),
+        "is_known": result.is_known,
+        "unknowns": [asdict(one) for one in result.unknowns.entries],
+        "fixed": [one["key"] for one in result.unknowns.fixed],
+        "figures": {one.name: _figure(one) for one in result.figures},
+        "left_out": dict(result.left_out),
+        "warnings": list(result.warnings),
+    }
+
+
+def _figure(one: "Distribution") -> dict[str, Any]:
+    return {
+        "point": one.point,
+        "median": one.median,
+        "interval_50": list(one.half),
+        "interval_90": list(one.most),
+        "error": one.error if one.varies and one.median else 0.0,
+        "contributions": {
+            each.unknown: {"share": each.share, "interval_90_if_known": list(each.known)}
+            for each in one.contributions
+            if one.varies
+        },
+        "rest": one.rest if one.varies and one.contributions else None,
+    }
+
+
+def _print(result: "SampledResult") -> None:
+    known = f"ends of intervals of 90 % known to {result.error:.1%}"
+    first, last = result.seeds
+    print(
+        f"{result.name}: {result.samples} samples of {len(result.unknowns.entries)} unknowns, "
+        f"seeds {first} to {last}; {known}"
+    )
+    if not result.is_known:
+        print(f"  not known to 5 %: {result.asked} samples are too few; expected more --samples")
+    varying = [one for one in result.figures if one.varies]
+    rows = [
+        (one.name, _number(one.point), _number(one.median), _ends(one.half), _ends(one.most))
+        for one in varying
+    ]
+    print_table(("figure", ">as it stands", ">median", ">50 %", ">90 %"), rows)
+    fixed = [one for one in result.figures if not one.varies]
+    if fixed:
+        print(f"  the same in all samples: {', '.join(_fixed(one) for one in fixed)}")
+    for figure, count in result.left_out.items():
+        print(f"  {figure}: only in {count} of {result.samples} samples")
+    for one in varying:
+        if one.name.endswith(DETAILED):
+            _print_contributions(result, one)
+
+
+def _print_contributions(result: "SampledResult", one: "Distribution") -> None:
+    """Print which unknowns widen a figure, and what would be left if they were known."""
+    if not one.contributions:
+        return print(f"  {one.name}: what widens it is not known from so few samples")
+    print(f"  {one.name} varies by")
+    known = {each.name: each for each in result.unknowns.entries}
+    for each in one.contributions[:NAMED_MAX]:
+        if each.share >= SHARE_MIN:
+            about = known[each.unknown]
+            print(
+                f"    {each.share:4.0%}  {each.unknown} ({about.basis}, {about.low} to "
+                f"{about.high}); if it were known, 90 % would be {_ends(each.known)}"
+            )
+    if one.rest >= SHARE_MIN:
+        print(f"    {one.rest:4.0%}  seeds, and unknowns together")
+    return None
+
+
+def _fixed(one: "Distribution") -> str:
+    return f"{one.name} {_number(one.median)}"
+
+
+def _ends(ends: "Interval") -> str:
+    return f"{_number(ends.low)} to {_number(ends.high)}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= WHOLE_MIN else f"{value:.4g}"

@@ -1,0 +1,23 @@
+"""How sure a result is: figures that are not known exactly, and the error of the model.
+
+Every figure of an interconnect's profile has a basis, and from it a distribution: the spread of the
+same figure among the documents in hand. Samples of a scenario draw all of them, and each printed
+figure becomes a median with intervals. What the model itself gets wrong is another error, which
+rows of studies measure; it stands beside an interval and is no part of it.
+"""
+
+from etherweave.uncertainty.declared import UncertaintyError, declared
+from etherweave.uncertainty.figures import Unknowns, unknowns
+from etherweave.uncertainty.sampling import SampledResult, run_samples
+from etherweave.uncertainty.spreads import Spread, spreads
+
+__all__ = [
+    "SampledResult",
+    "Spread",
+    "UncertaintyError",
+    "Unknowns",
+    "declared",
+    "run_samples",
+    "spreads",
+    "unknowns",
+]

@@ -1,0 +1,247 @@
+"""Distributions that a reader states: ranges, weights of choices, correlations."""
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any
+
+from etherweave.inputs import read_text
+from etherweave.sweeps import SweepError
+from etherweave.sweeps.points import check_range
+from etherweave.uncertainty.distributions import Choice, Range
+
+_EDGE = 1e-9
+"""Least share of which a normal distribution has a quantile."""
+_UNKNOWN = {"key", "from", "to", "scale", "values", "weights"}
+_CORRELATION = {"keys", "coefficient"}
+
+
+class UncertaintyError(ValueError):
+    """Unknowns that cannot be drawn: says where, what stands there, and what is expected."""
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Keys whose normal scores have the same correlation with each other."""
+
+    keys: Sequence[str]
+    coefficient: float
+
+
+@dataclass(frozen=True)
+class Declared:
+    """All that a reader states."""
+
+    distributions: Mapping[str, Range | Choice] = field(default_factory=dict)
+    """By key."""
+    correlations: Sequence[Correlation] = ()
+
+    @property
+    def keys(self) -> list[str]:
+        """Keys that have a distribution."""
+        return list(self.distributions)
+
+    @cached_property
+    def dimensions(self) -> dict[str, list[str]]:
+        """Names of what is drawn, and the keys of each: several where they move as one."""
+        found: dict[str, list[str]] = {}
+        as_one = {key: one for one in self.correlations if one.coefficient == 1 for key in one.keys}
+        for key in self.distributions:
+            group = as_one.get(key)
+            found.setdefault(" and ".join(group.keys) if group else key, []).append(key)
+        return found
+
+    def at(self, drawn: Mapping[str, float]) -> dict[str, object]:
+        """Write the keys of a sample.
+
+        Parameters
+        ----------
+        drawn
+            Shares of 0 to 1 by the names of :attr:`dimensions`, independent of each other.
+        """
+        shares = {key: drawn[name] for name, keys in self.dimensions.items() for key in keys}
+        for one in self.correlations:
+            if one.coefficient != 1:
+                shares |= _correlated(one, [shares[key] for key in one.keys])
+        return {key: of.at(shares[key]) for key, of in self.distributions.items()}
+
+
+def _correlated(one: Correlation, shares: Sequence[float]) -> dict[str, float]:
+    """Give independent shares a correlation of their normal scores, by Cholesky's factor."""
+    import numpy as np
+
+    count = len(one.keys)
+    matrix = np.full((count, count), one.coefficient) + (1 - one.coefficient) * np.eye(count)
+    # On the edge of what can be, the matrix has an eigenvalue of zero.
+    factor = np.linalg.cholesky(matrix + _EDGE * np.eye(count))
+    scores = [NormalDist().inv_cdf(min(max(share, _EDGE), 1 - _EDGE)) for share in shares]
+    mixed = [math.fsum(a * b for a, b in zip(row, scores, strict=True)) for row in factor.tolist()]
+    return dict(zip(one.keys, map(NormalDist().cdf, mixed), strict=True))
+
+
+def declared(texts: Sequence[str]) -> Declared:
+    """Read distributions as ``--uncertain`` has them.
+
+    Parameters
+    ----------
+    texts
+        ``KEY=LOW..HIGH``, ``KEY=[VALUE, ...]``, or ``@FILE`` with tables ``unknown`` and
+        ``correlation``.
+
+    Raises
+    ------
+    UncertaintyError
+        When one is wrong: where, and what is expected.
+    OSError
+        When a file cannot be read.
+
+    Examples
+    --------
+    >>> declared(["switch.latency=200ns..400ns"]).at({"switch.latency": 0.25})
+    {'switch.latency': '250ns'}
+    """
+    found: dict[str, Range | Choice] = {}
+    correlations: list[Correlation] = []
+    for text in texts:
+        if text.startswith("@"):
+            of = _of_file(text[1:])
+            rows, correlations = of.distributions, [*correlations, *of.correlations]
+        else:
+            rows = dict([_of_text(text)])
+        if twice := sorted(found.keys() & rows.keys()):
+            raise UncertaintyError(f"{twice[0]}: uncertain twice; expected it once")
+        found |= rows
+    _check_correlations(correlations, found)
+    return Declared(found, correlations)
+
+
+def _of_text(text: str) -> tuple[str, Range | Choice]:
+    key, equals, value = text.partition("=")
+    low, dots, high = value.partition("..")
+    if not (key and equals and value):
+        raise UncertaintyError(f"{text}: expected KEY=LOW..HIGH, KEY=[VALUE, ...], or @FILE")
+    if value.startswith("["):
+        try:
+            values = tomllib.loads(f"values = {value}")["values"]
+        except tomllib.TOMLDecodeError as error:
+            raise UncertaintyError(f"{key}: {error}; expected a list, as in TOML") from None
+        return key, _distribution(key, {"key": key, "values": values})
+    if not dots:
+        raise UncertaintyError(f"{text}: one value; expected LOW..HIGH, as in 200ns..400ns")
+    return key, _distribution(key, {"key": key, "from": _number(low), "to": _number(high)})
+
+
+def _number(text: str) -> object:
+    """Read an end that has no unit as a number."""
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _of_file(file: str) -> Declared:
+    try:
+        table = tomllib.loads(read_text(file))
+    except ValueError as error:
+        raise UncertaintyError(f"{file}: {error}; expected TOML") from None
+    if others := sorted(table.keys() - {"unknown", "correlation"}):
+        raise UncertaintyError(f"{file}: {others[0]}: expected [[unknown]] and [[correlation]]")
+    found: dict[str, Range | Choice] = {}
+    for number, one in enumerate(_tables(file, table, "unknown")):
+        where = f"{file}: unknown.{number}"
+        _check_names(where, one, _UNKNOWN, "key")
+        if one["key"] in found:
+            raise UncertaintyError(f"{where}.key: {one['key']} is uncertain twice; expected once")
+        found[one["key"]] = _distribution(where, one)
+    rows = _tables(file, table, "correlation")
+    return Declared(found, [_correlation(file, number, one) for number, one in enumerate(rows)])
+
+
+def _tables(file: str, table: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    rows = table.get(name, [])
+    if not isinstance(rows, list) or not all(isinstance(one, Mapping) for one in rows):
+        raise UncertaintyError(f"{file}: {name}: expected tables, each under [[{name}]]")
+    return rows
+
+
+def _check_names(where: str, one: Mapping[str, Any], known: set[str], first: str) -> None:
+    if others := sorted(one.keys() - known):
+        raise UncertaintyError(f"{where}.{others[0]}: unknown; known: {', '.join(sorted(known))}")
+    if first not in one:
+        raise UncertaintyError(f"{where}: no {first}; expected the {first} that it is of")
+
+
+def _distribution(where: str, one: Mapping[str, Any]) -> Range | Choice:
+    """Make the distribution of a table with ``from`` and ``to``, or with ``values``."""
+    if "values" in one:
+        return _choice(where, one)
+    if "weights" in one:
+        raise UncertaintyError(f"{where}.weights: of a range; expected them beside values")
+    scale = one.get("scale", "linear")
+    if scale not in ("linear", "log"):
+        raise UncertaintyError(f"{where}.scale: {scale!r}; expected linear or log")
+    axis = {"values": [], "count": 2, "scale": scale, "from": one.get("from"), "to": one.get("to")}
+    try:
+        check_range(where, axis, True)
+    except SweepError as error:
+        raise UncertaintyError(str(error)) from None
+    found = Range(one["from"], one["to"], scale)
+    if found.low == found.high:
+        raise UncertaintyError(f"{where}: {found.low} to {found.high}; expected two ends")
+    return found
+
+
+def _choice(where: str, one: Mapping[str, Any]) -> Choice:
+    values = one["values"]
+    if others := sorted(one.keys() & {"from", "to", "scale"}):
+        raise UncertaintyError(f"{where}.{others[0]}: beside values; expected one of both")
+    if not isinstance(values, list) or len(values) < 2:
+        raise UncertaintyError(f"{where}.values: {values!r}; expected a list of two or more")
+    weights = one.get("weights", [1.0] * len(values))
+    is_list = isinstance(weights, list) and all(_is_positive(weight) for weight in weights)
+    if not is_list or len(weights) != len(values):
+        raise UncertaintyError(
+            f"{where}.weights: {weights!r}; expected {len(values)} numbers above 0"
+        )
+    return Choice(values, weights)
+
+
+def _is_positive(weight: object) -> bool:
+    is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+    return is_number and 0 < weight < math.inf  # type: ignore[operator]
+
+
+def _correlation(file: str, number: int, one: Mapping[str, Any]) -> Correlation:
+    where = f"{file}: correlation.{number}"
+    _check_names(where, one, _CORRELATION, "keys")
+    keys, coefficient = one["keys"], one.get("coefficient", 1.0)
+    if not isinstance(keys, list) or len(set(map(str, keys))) != len(keys) or len(keys) < 2:
+        raise UncertaintyError(f"{where}.keys: {keys!r}; expected two or more different keys")
+    least = -1 / (len(keys) - 1)
+    is_number = isinstance(coefficient, int | float) and not isinstance(coefficient, bool)
+    if not is_number or not least <= coefficient <= 1:
+        raise UncertaintyError(
+            f"{where}.coefficient: {coefficient!r} is no correlation of {len(keys)} keys; "
+            f"expected {least:.3g} to 1"
+        )
+    return Correlation(list(map(str, keys)), float(coefficient))
+
+
+def _check_correlations(
+    correlations: Sequence[Correlation], known: Mapping[str, Range | Choice]
+) -> None:
+    taken = set[str]()
+    for one in correlations:
+        for key in one.keys:
+            if key not in known:
+                raise UncertaintyError(
+                    f"correlation of {key}, which has no range; expected one of {list(known)}"
+                )
+            if key in taken:
+                raise UncertaintyError(f"{key}: in two correlations; expected one")
+        taken |= set(one.keys)

@@ -1,0 +1,342 @@
+"""The unknowns of a scenario: figures of its interconnect, by what each rests on.
+
+``estimate``
+    lies about its value as the same figure differs between profiles. Estimates that are parts of
+    the time of a message to which a figure is fitted keep their sum: they divide that time anew.
+``fitted``
+    moves by as much time as the measurement that it is fitted to may be off. Figures that are
+    fitted to the same measurement move together.
+``published``, ``derived``
+    stand in their sources, and do not vary, but for choices of which documents know several.
+"""
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files as resources
+from typing import Any
+
+from etherweave import _core
+from etherweave.scenario import literals
+from etherweave.simulation import Figure
+from etherweave.uncertainty.declared import Declared
+from etherweave.uncertainty.distributions import Choice, normal
+from etherweave.uncertainty.spreads import (
+    BANDWIDTH,
+    LATENCY,
+    RATE,
+    magnitude,
+    spread_of,
+    spread_of_measurement,
+)
+from etherweave.units import amount, rate_of, size_of, time_of
+
+FABRIC = ("topology.", "link.", "routing", "flow_control.")
+"""Beginnings of figures that a site decides, and knows."""
+PARTS = (
+    "host.mpi_roce.send_overhead",
+    "host.mpi_roce.handling_overhead",
+    "nic.transmit_latency",
+    "nic.receive_latency",
+    "switch.latency",
+)
+"""Summands of the time of a message, each once (docs/models/interconnects.md)."""
+USED_BY = {"host.mpi_roce.": "roce", "host.mpi_tcp.": "tcp", "host.cpu.": "tcp"}
+"""Beginnings of keys that only hosts with a transport have a use for."""
+_TIME = re.compile(r"([0-9.]+)(?: to ([0-9.]+))? us\b")
+_BYTES = re.compile(r"([0-9][0-9,.]*) MB/s(?: of \d+ pairs)? at ([0-9]+ (?:B|KiB|MiB))\b")
+_MESSAGES = re.compile(r"([0-9.]+) million messages a second")
+_STREAM = re.compile(r"([0-9.]+) Gb/s of one stream")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A published measurement that figures are fitted to."""
+
+    source: str
+    kind: str
+    """One of the kinds of :mod:`etherweave.uncertainty.spreads`."""
+    time_s: float
+    """What was measured, as the time of a message, or of 1 KiB [s]."""
+
+    @classmethod
+    def of(cls, source: str) -> "Measurement | None":
+        """Read it from the source of a fitted figure; None where the source has no number."""
+        if found := _BYTES.search(source):
+            size = size_of(found[2].replace(" ", ""))
+            message_s = size / (float(found[1].replace(",", "")) * 1e6)
+            is_small = size < 1024
+            time_s = message_s if is_small else message_s * 1024 / size
+            return cls(source, RATE if is_small else BANDWIDTH, time_s)
+        if found := _STREAM.search(source):
+            return cls(source, BANDWIDTH, 1024 / rate_of(f"{found[1]}Gb/s"))
+        if found := _MESSAGES.search(source):
+            return cls(source, RATE, 1e-6 / float(found[1]))
+        if found := _TIME.search(source):
+            ends = [float(text) for text in found.groups() if text]
+            return cls(source, LATENCY, 1e-6 * math.fsum(ends) / len(ends))
+        return None
+
+    def change_s(self, share: float) -> float:
+        """Return by how much time the measurement is off at a share of its distribution [s]."""
+        sigma = spread_of_measurement(self.kind).sigma
+        return self.time_s * math.expm1(sigma * normal(share))
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """What is drawn by one share of 0 to 1."""
+
+    name: str
+    basis: str
+    about: str
+    """What its distribution comes from."""
+    keys: Sequence[str]
+    """Keys of scenarios that it decides, alone or with others."""
+    low: str
+    """The least that it is, as text."""
+    high: str
+
+
+@dataclass(frozen=True)
+class Unknowns:
+    """All that is not known of a scenario, and how a sample is made."""
+
+    entries: Sequence[Unknown]
+    """In the order of the shares."""
+    fixed: Sequence[Figure]
+    """Figures that rest on less than a publication, and do not vary."""
+    _figures: Mapping[str, Figure] = field(repr=False)
+    _spreads: Mapping[str, float] = field(repr=False)
+    """Standard deviation of the logarithm of each figure that has an unknown of its own."""
+    _fits: Mapping[str, tuple[Measurement, Sequence[str], Sequence[str]]] = field(repr=False)
+    """Measurements by name, figures that are fitted to it, figures that are shares of it."""
+    _choices: Mapping[str, Mapping[str, Choice]] = field(repr=False)
+    """Choices by name: the values of each of its keys, which are drawn in step."""
+    _declared: Declared = field(repr=False)
+
+    @property
+    def keys(self) -> list[str]:
+        """Every key that a sample sets."""
+        return [*dict.fromkeys(key for one in self.entries for key in one.keys)]
+
+    def at(self, shares: Sequence[float]) -> dict[str, object]:
+        """Write the keys of a sample.
+
+        Parameters
+        ----------
+        shares
+            Of the distribution of each unknown, 0 to 1.
+        """
+        drawn = dict(zip((one.name for one in self.entries), shares, strict=True))
+        values = {
+            key: (magnitude(self._figures[key]["value"]) or 0.0)
+            * math.exp(sigma * normal(drawn[key]))
+            for key, sigma in self._spreads.items()
+        }
+        for name, (measured, fitted, parts) in self._fits.items():
+            change_s = measured.change_s(drawn[name]) if name in drawn else 0.0
+            nominal = {key: self._nominal(key) for key in (*fitted, *parts)}
+            if parts:
+                together = math.fsum(nominal.values()) + change_s
+                share = together / math.fsum(values.get(key, nominal[key]) for key in nominal)
+                values |= {key: values.get(key, nominal[key]) * share for key in nominal}
+            else:
+                values |= {key: max(nominal[key] + change_s, 0.0) for key in nominal}
+        texts: dict[str, object] = {
+            key: _text(str(self._figures[key]["value"]), value) for key, value in values.items()
+        }
+        for name, of in self._choices.items():
+            texts |= {key: choice.at(drawn[name]) for key, choice in of.items()}
+        return texts | self._declared.at(drawn)
+
+    def figure(self, key: str) -> Figure | None:
+        """Return the figure of the profile that a key is drawn about; None of other keys."""
+        return self._figures.get(key)
+
+    def _nominal(self, key: str) -> float:
+        return magnitude(self._figures[key]["value"]) or 0.0
+
+
+def unknowns(text: str, origin: str, changes: Mapping[str, object], declared: Declared) -> Unknowns:
+    """Find what is not known of a scenario.
+
+    Parameters
+    ----------
+    text, origin
+        The scenario, and what errors call it.
+    changes
+        Values of keys that are known: figures that they replace do not vary.
+    declared
+        Distributions of the reader's own, which take the place of those of profiles.
+
+    Raises
+    ------
+    ScenarioError
+        When the scenario is wrong.
+    """
+    rows: Sequence[Figure] = json.loads(_core.figures(text, origin, literals(changes)))
+    resolved = _core.resolve(text, origin, literals(changes))
+    unused = tuple(key for key, kind in USED_BY.items() if f"transport.{kind}" not in resolved)
+    open_ = {
+        one["key"]: one
+        for one in rows
+        if one["key"] not in declared.keys and not one["key"].startswith(unused)
+    }
+    chosen = _choices(open_, text, origin, changes, declared)
+    taken = {key for of in chosen.values() for key in of}
+    uncertain = {
+        key: one
+        for key, one in open_.items()
+        if one["basis"] not in ("published", "derived") and not key.startswith(FABRIC)
+    }
+    times = {key: one for key, one in uncertain.items() if magnitude(one["value"])}
+    fits = _fits(times)
+    fitted = {key for _, keys, _ in fits.values() for key in keys}
+    widths = {key: spread_of(key) for key in times if key not in fitted}
+    sigmas = {key: found.sigma for key, found in widths.items() if found}
+    varied = {*sigmas, *fitted, *taken}
+    fixed = [one for key, one in uncertain.items() if key not in varied]
+    every = [
+        *(_measured(name, of) for name, of in fits.items()),
+        *(_estimated(times[key], sigma) for key, sigma in sigmas.items()),
+        *(_chosen(name, of) for name, of in chosen.items()),
+        *_declared(declared),
+    ]
+    return Unknowns(every, fixed, open_, sigmas, fits, chosen, declared)
+
+
+def _fits(
+    times: Mapping[str, Figure],
+) -> dict[str, tuple[Measurement, Sequence[str], Sequence[str]]]:
+    """Group fitted figures by their measurement, with the estimates that are parts of its time."""
+    fitted: dict[str, tuple[Measurement, list[str]]] = {}
+    for key, one in times.items():
+        if one["basis"] == "fitted" and (measured := Measurement.of(one["source"])):
+            fitted.setdefault(measured.source, (measured, []))[1].append(key)
+    estimates = [key for key in PARTS if key in times and times[key]["basis"] == "estimate"]
+    found: dict[str, tuple[Measurement, Sequence[str], Sequence[str]]] = {}
+    for name, (measured, keys) in sorted(fitted.items(), key=lambda pair: pair[1][0].time_s):
+        is_sum = measured.kind == LATENCY and keys == [key for key in keys if key in PARTS]
+        found[name] = (measured, keys, estimates if is_sum else [])
+        estimates = [] if is_sum else estimates  # Each is a part of one time, the shortest.
+    return found
+
+
+def _measured(name: str, of: tuple[Measurement, Sequence[str], Sequence[str]]) -> Unknown:
+    measured, fitted, parts = of
+    spread = spread_of_measurement(measured.kind)
+    about = f"{measured.kind}: {spread.documents} figures of documents differ by {spread.sigma:.1%}"
+    ends = [amount(measured.time_s + measured.change_s(share), "s") for share in (0.0, 1.0)]
+    return Unknown(name, "fitted", about, [*fitted, *parts], *ends)
+
+
+def _estimated(one: Figure, sigma: float) -> Unknown:
+    spread = spread_of(one["key"])
+    assert spread is not None, "a figure with a deviation has a spread"
+    of_table = "" if spread.figure == one["key"] else f" of other keys of {spread.figure}"
+    about = f"{spread.documents} figures of profiles{of_table} differ by {sigma:.1%}"
+    value = magnitude(one["value"]) or 0.0
+    unit = "s" if _is_time(one["value"]) else "B/s"
+    ends = [amount(value * math.exp(sigma * normal(share)), unit) for share in (0.0, 1.0)]
+    return Unknown(one["key"], one["basis"], about, [one["key"]], *ends)
+
+
+def _chosen(name: str, of: Mapping[str, Choice]) -> Unknown:
+    values = [tuple(choice.values[at] for choice in of.values()) for at in _places(of)]
+    low, high = (", ".join(map(str, values[at])) for at in (0, -1))
+    about = f"{len(values)} values of documents, each as likely"
+    return Unknown(name, "choice", about, list(of), low, high)
+
+
+def _places(of: Mapping[str, Choice]) -> range:
+    return range(len(next(iter(of.values())).values))
+
+
+def _declared(declared: Declared) -> list[Unknown]:
+    """List the unknowns of the reader: one for each key, or for keys that move as one."""
+    found = []
+    for name, keys in declared.dimensions.items():
+        ends = [declared.distributions[keys[0]].at(share) for share in (0.0, 1.0)]
+        about = "declared" if len(keys) == 1 else "declared, in step"
+        found.append(Unknown(name, "declared", about, keys, str(ends[0]), str(ends[1])))
+    return found
+
+
+def _choices(
+    known: Mapping[str, Figure],
+    text: str,
+    origin: str,
+    changes: Mapping[str, object],
+    declared: Declared,
+) -> dict[str, dict[str, Choice]]:
+    """Find the choices that are open in a scenario, with the values of their keys."""
+    found: dict[str, dict[str, Choice]] = {}
+    for one in _table():
+        figure = known.get(one["figure"])
+        keys: Sequence[str] = one.get("keys", [one["figure"]])
+        if not figure or figure["profile"] not in one.get("profiles", [figure["profile"]]):
+            continue
+        if any(key in known and key != one["figure"] for key in keys):
+            continue  # The profile has a figure of its own there.
+        if any(key in changes or key in declared.keys for key in keys):
+            continue
+        columns = _columns(one, keys, text, origin, changes)
+        if "keys" not in one or _has_row(columns, _resolved(text, origin, changes)):
+            found[one["name"]] = columns
+    return found
+
+
+def _columns(
+    one: Mapping[str, Any],
+    keys: Sequence[str],
+    text: str,
+    origin: str,
+    changes: Mapping[str, object],
+) -> dict[str, Choice]:
+    """List the values of keys, which the values of the choice itself decide where it has keys."""
+    tables = [_resolved(text, origin, {**changes, one["figure"]: value}) for value in one["values"]]
+    even = [1.0] * len(tables)
+    if "keys" not in one:
+        return {key: Choice(one["values"], even) for key in keys}
+    return {key: Choice([_lookup(table, key) for table in tables], even) for key in keys}
+
+
+def _has_row(columns: Mapping[str, Choice], resolved: Mapping[str, Any]) -> bool:
+    """Return whether a scenario has the values of a row of columns as it stands."""
+    values = tuple(_lookup(resolved, key) for key in columns)
+    return values in zip(*(choice.values for choice in columns.values()), strict=True)
+
+
+@cache
+def _table() -> Sequence[Mapping[str, Any]]:
+    text = resources("etherweave.uncertainty").joinpath("choices.toml").read_text("utf-8")
+    table: Sequence[Mapping[str, Any]] = tomllib.loads(text)["choice"]
+    return table
+
+
+def _resolved(text: str, origin: str, changes: Mapping[str, object]) -> Mapping[str, Any]:
+    return tomllib.loads(_core.resolve(text, origin, literals(changes)))
+
+
+def _lookup(table: Mapping[str, Any], key: str) -> Any:
+    value: Any = table
+    for part in key.split("."):
+        value = value[part]
+    return value
+
+
+def _text(like: str, value: float) -> str:
+    """Write a time or a rate as scenarios have it, in units that have no parts."""
+    return f"{round(value * 1e12)}ps" if _is_time(like) else f"{round(value * 8)}b/s"
+
+
+def _is_time(value: object) -> bool:
+    try:
+        return time_of(str(value)) >= 0
+    except ValueError:
+        return False

@@ -1,0 +1,156 @@
+"""Intervals of a figure from its samples, how well they are known, and what widens them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Quantiles of a figure: the ends of intervals of 90 and 50 %, and the median."""
+DEGREE = 2
+"""Degree of the polynomials that contributions are fitted by."""
+_PER_COLUMN = 2
+"""Least samples for each coefficient of these polynomials."""
+
+
+class Interval(NamedTuple):
+    """Two ends of a figure."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """Difference of the ends."""
+        return self.high - self.low
+
+
+class Contribution(NamedTuple):
+    """What an unknown does to a figure."""
+
+    unknown: str
+    share: float
+    """First-order Sobol index: its part of the variance, 0 to 1."""
+    known: Interval
+    """Interval of 90 % that would be left if it were known and lay in the middle."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A figure over all samples."""
+
+    name: str
+    """As ``etherweave run --json`` has it, with dots: ``jobs.halo.mean_us``."""
+    point: float | None
+    """With every unknown as its profile has it; None where that run has no such figure."""
+    median: float
+    half: Interval
+    """Interval of 50 %."""
+    most: Interval
+    """Interval of 90 %."""
+    error: float
+    """Standard error of the ends of the interval of 90 %, the larger, as a part of the median."""
+    contributions: Sequence[Contribution]
+    """The largest first; empty where samples are too few."""
+
+    @property
+    def rest(self) -> float:
+        """Part of the variance that no unknown has alone: seeds, and unknowns together."""
+        return max(1 - math.fsum(one.share for one in self.contributions), 0.0)
+
+    @property
+    def varies(self) -> bool:
+        """Whether any two samples differ."""
+        return self.most.width > 0 or self.error > 0
+
+
+def distribution(
+    name: str,
+    point: float | None,
+    values: Sequence[float],
+    shares: Sequence[Sequence[float]],
+    unknowns: Sequence[str],
+) -> Distribution:
+    """Compute the distribution of a figure.
+
+    Quantiles are medians of their own distribution (Hyndman and Fan, type 8); their standard
+    errors are those of Maritz and Jarrett, by SciPy, which take samples as independent: a Sobol
+    sequence knows its quantiles better than that.
+
+    Parameters
+    ----------
+    name
+        Name of the figure.
+    point
+        The figure without any draw.
+    values
+        In every sample.
+    shares
+        Where each unknown lies in every sample, 0 to 1.
+    unknowns
+        Names of them.
+    """
+    import numpy as np
+
+    found = np.asarray(values, dtype=float)
+    ends = [float(one) for one in np.quantile(found, LEVELS, method="median_unbiased")]
+    low, first, median, third, high = ends
+    return Distribution(
+        name,
+        point,
+        median,
+        Interval(first, third),
+        Interval(low, high),
+        _error(found, median),
+        _contributions(found, np.asarray(shares, dtype=float), unknowns),
+    )
+
+
+def _error(values: "NDArray", median: float) -> float:  # type: ignore[type-arg]
+    """Return the larger standard error of both ends of the interval of 90 %, over the median."""
+    from scipy.stats import mstats
+
+    if values.min() == values.max():
+        return 0.0
+    errors = mstats.mjci(values, [LEVELS[0], LEVELS[-1]])
+    return float(max(errors)) / abs(median) if median else math.inf
+
+
+def _contributions(
+    values: "NDArray",  # type: ignore[type-arg]
+    shares: "NDArray",  # type: ignore[type-arg]
+    unknowns: Sequence[str],
+) -> list[Contribution]:
+    """Fit a sum of polynomials of one unknown each, by least squares.
+
+    Legendre's polynomials of an evenly distributed unknown are orthogonal, so that the variance of
+    a summand over that of the figure is its first-order index (Sudret, Reliability Engineering and
+    System Safety 93, 2008), as far as a polynomial of the second degree has it. Fewer samples have
+    the first degree alone.
+    """
+    import numpy as np
+    from numpy.polynomial import legendre
+
+    count = len(unknowns)
+    fitting = [
+        degree for degree in (1, DEGREE) if len(values) >= _PER_COLUMN * (degree * count + 1)
+    ]
+    variance = float(values.var())
+    if not fitting or not count or not variance:
+        return []
+    degree = fitting[-1]
+    columns = [legendre.legvander(2 * shares[:, at] - 1, degree)[:, 1:] for at in range(count)]
+    matrix = np.hstack([np.ones((len(values), 1)), *columns])
+    factors, *_ = np.linalg.lstsq(matrix, values, rcond=None)
+    found = []
+    for at, name in enumerate(unknowns):
+        part = columns[at] @ factors[1 + at * degree : 1 + (at + 1) * degree]
+        left = np.quantile(
+            values - part + part.mean(), [LEVELS[0], LEVELS[-1]], method="median_unbiased"
+        )
+        share = min(float(part.var()) / variance, 1.0)
+        found.append(Contribution(name, share, Interval(float(left[0]), float(left[1]))))
+    return sorted(found, key=lambda one: -one.share)

@@ -1,0 +1,315 @@
+"""Carries out samples of a scenario: points of a Sobol sequence, as a sweep that goes on."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from etherweave import _core
+from etherweave.scenario import ScenarioSource, literals, read
+from etherweave.simulation import ScenarioError
+from etherweave.sweeps import Executor, Sweep, executor, sweep
+from etherweave.sweeps.cost import estimates, resident_bytes
+from etherweave.sweeps.points import Run
+from etherweave.uncertainty.declared import Declared, UncertaintyError
+from etherweave.uncertainty.figures import Unknowns, unknowns
+from etherweave.uncertainty.intervals import Distribution, distribution
+from etherweave.units import size_of
+
+SAMPLES_MIN, SAMPLES_MAX = 8, 65_536
+FIRST = 64
+"""Samples after which it is first asked whether intervals are known."""
+PRECISION = 0.05
+"""Standard error of the ends of intervals of 90 %, over the median, at which samples suffice."""
+_AWAITED = re.compile(r"^(jobs|streams)\..*_(us|gbps)$|^goodput_gbps$|^end_ns$")
+"""Times and rates, whose intervals are to be known; counts of packets are printed as they are."""
+_NO_FIGURES = re.compile(
+    r"^(packet_hops|packets_created|packets_delivered|fingerprint)$|\.(iterations|streams|complete)$"
+)
+"""Figures of a run that say how much was simulated."""
+
+
+@dataclass(frozen=True)
+class SampledResult:
+    """Figures of all samples."""
+
+    name: str
+    asked: int
+    """Samples that were asked for, at most."""
+    samples: int
+    """Samples that have figures."""
+    seeds: tuple[int, int]
+    """The least and the largest seed."""
+    ended: Mapping[str, int]
+    """How many samples ended how, those that were carried out."""
+    is_known: bool
+    """Whether the ends of all intervals of times and rates are known to 5 %."""
+    unknowns: Unknowns
+    figures: Sequence[Distribution]
+    left_out: Mapping[str, int]
+    """Figures that only some samples have, and how many."""
+    warnings: Sequence[str]
+    """Of all samples, each once, with how many have it."""
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Distribution]:
+        """Figures by their names."""
+        return {one.name: one for one in self.figures}
+
+    @property
+    def error(self) -> float:
+        """The largest standard error of an end of an interval of a time or a rate."""
+        return max((one.error for one in awaited(self.figures)), default=0.0)
+
+
+def awaited(figures: Sequence[Distribution]) -> list[Distribution]:
+    """List the figures that samples go on for: times and rates."""
+    return [one for one in figures if _AWAITED.search(one.name) and one.median]
+
+
+@dataclass(frozen=True)
+class SampledScenario(Sweep):
+    """A scenario at points of a Sobol sequence; the first point has every figure as it stands."""
+
+    drawn: Unknowns
+    shares: Sequence[Sequence[float]]
+    """Of each sample."""
+    seed: int
+
+    def __len__(self) -> int:
+        return 1 + len(self.shares)
+
+    @property
+    def axes(self) -> list[str]:
+        """Keys that samples set, the number of the sample, and its seed."""
+        return ["sample", "seed", *self.drawn.keys]
+
+    def points(self) -> Iterator[dict[str, object]]:
+        """Make the points; the number of a sample is no key of the scenario."""
+        yield {"sample": -1, "seed": self.seed, **dict.fromkeys(self.drawn.keys, "")}
+        for number, shares in enumerate(self.shares):
+            yield {"sample": number, "seed": self.seed + number, **self.drawn.at(shares)}
+
+    def resolve(self, point: Mapping[str, Any]) -> str:
+        """Fill in every default of the scenario in a sample.
+
+        Raises
+        ------
+        ScenarioError
+            When it has a mistake there.
+        """
+        keys = {key: value for key, value in point.items() if key != "sample" and value != ""}
+        return _core.resolve(self.text, self.origin, literals({**self.overrides, **keys}))
+
+
+def sobol(dimensions: int, count: int, seed: int) -> list[list[float]]:
+    """Return the first points of a scrambled Sobol sequence; more of them change none.
+
+    Parameters
+    ----------
+    dimensions
+        Of each point.
+    count
+        Number of points.
+    seed
+        Of the scrambling.
+    """
+    import warnings
+
+    from scipy.stats import qmc
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of a number that is no power of two
+        points = qmc.Sobol(max(dimensions, 1), rng=seed).random(count)
+    return [list(map(float, row[:dimensions])) for row in points]
+
+
+def sampled_scenario(
+    scenario: ScenarioSource,
+    changes: Mapping[str, object],
+    samples: int,
+    declared: Declared,
+) -> SampledScenario:
+    """Prepare samples of a scenario, and try the ends of everything that is not known.
+
+    Raises
+    ------
+    UncertaintyError
+        When samples are too few or too many, a range has an end that the scenario refuses, or no
+        key has this name.
+    ScenarioError
+        When the scenario is wrong.
+    OSError
+        When a file cannot be read.
+    """
+    if not SAMPLES_MIN <= samples <= SAMPLES_MAX:
+        raise UncertaintyError(f"{samples:,} samples; expected {SAMPLES_MIN} to {SAMPLES_MAX:,}")
+    if twice := sorted(changes.keys() & set(declared.keys)):
+        raise UncertaintyError(f"{twice[0]}: set and uncertain; expected one of both")
+    if "seed" in declared.keys:
+        raise UncertaintyError("seed: uncertain; every sample has a seed of its own already")
+    text, origin = read(scenario)
+    resolved = _core.resolve(text, origin, literals(changes))
+    _try_ends(text, origin, changes, declared)
+    found = unknowns(text, origin, changes, declared)
+    seed = _number(resolved, "seed")
+    shares = sobol(len(found.entries), samples, seed)
+    others = {key: value for key, value in changes.items() if key != "seed"}
+    name = Path(origin).stem if isinstance(scenario, str | Path) else "scenario"
+    return SampledScenario(name, text, origin, [], (), found, shares, seed, overrides=others)
+
+
+def _number(resolved: str, key: str) -> int:
+    import tomllib
+
+    return int(tomllib.loads(resolved)[key])
+
+
+def _try_ends(text: str, origin: str, changes: Mapping[str, object], declared: Declared) -> None:
+    """Refuse a declared range with an end that the scenario does not take."""
+    for key, of in declared.distributions.items():
+        for end in of.ends:
+            try:
+                _core.resolve(text, origin, literals({**changes, key: end}))
+            except ScenarioError as error:
+                raise UncertaintyError(f"--uncertain {key}: {end}: {error}") from None
+
+
+def run_samples(
+    scenario: ScenarioSource,
+    samples: int,
+    directory: str | Path,
+    overrides: Mapping[str, object] | None = None,
+    *,
+    declared: Declared = Declared(),  # noqa: B008 - frozen
+    executor: Executor = executor(),  # noqa: B008 - frozen, and starts nothing
+    memory_limit: str | None = None,
+    precision: float = PRECISION,
+    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+    on_notice: Callable[[str], None] = lambda text: None,
+) -> SampledResult:
+    """Simulate samples of a scenario until the intervals of its figures are known.
+
+    Parameters
+    ----------
+    scenario, overrides
+        As for :func:`etherweave.run`. Figures that an override replaces are known.
+    samples
+        Most samples; powers of two fill the space of the unknowns evenly.
+    directory
+        Keeps the runs, as the directory of a sweep: what it has is not run again.
+    declared
+        Distributions that take the place of those of profiles; see :func:`declared`.
+    executor
+        Where runs are carried out; results do not depend on it.
+    memory_limit
+        Most memory of all runs at once, such as ``"4GiB"``; by default what the machine has left.
+    precision
+        Standard error of the ends of intervals of 90 %, over the median, at which samples suffice.
+    on_progress
+        Called with how many runs are done, of how many, and the hash of the last.
+    on_notice
+        Called with a sentence that a reader must know, such as that fewer runs fit the memory.
+
+    Raises
+    ------
+    UncertaintyError
+        When samples cannot be drawn, do not fit the memory, or none of them ends well.
+    ScenarioError, ExecutorError, OSError
+        As from :func:`etherweave.run` and :func:`etherweave.sweep`.
+    """
+    whole = sampled_scenario(scenario, overrides or {}, samples, declared)
+    where = _within_memory(whole, executor, memory_limit, on_notice)
+    count = min(FIRST, samples)
+    while True:
+        some = replace(whole, shares=whole.shares[:count])
+        rows = sweep(some, directory, where, on_progress).to_polars().to_dicts()
+        found = _result(whole, rows, samples, precision)
+        if found.is_known or count == samples:
+            return found
+        count = min(2 * count, samples)
+
+
+def _within_memory(
+    whole: SampledScenario,
+    where: Executor,
+    memory_limit: str | None,
+    on_notice: Callable[[str], None],
+) -> Executor:
+    """Take as many processes of this machine as fit its memory.
+
+    Raises
+    ------
+    UncertaintyError
+        When not even one does.
+    """
+    if where.name != "local":
+        return where
+    room = size_of(memory_limit) if memory_limit else available_bytes()
+    first = next(whole.points())
+    need = resident_bytes() + estimates(whole, [Run(first, "")])[0].memory_bytes
+    fitting = int(room // need)
+    if not fitting:
+        raise UncertaintyError(
+            f"{whole.origin}: a sample needs {need / 2**20:,.0f} MiB, and {room / 2**20:,.0f} MiB "
+            "are left; expected a smaller scenario, or a larger --memory-limit"
+        )
+    if fitting < where.workers:
+        on_notice(f"{fitting} processes instead of {where.workers}: more do not fit the memory")
+        return where._replace(workers=fitting)
+    return where
+
+
+def available_bytes() -> float:
+    """Return the memory that the machine has left [B]; infinite where it is not known."""
+    path = Path("/proc/meminfo")
+    lines = path.read_text().splitlines() if path.exists() else []
+    found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+    return int(found[0]) * 1024 if found else math.inf
+
+
+def _result(
+    whole: SampledScenario, rows: Sequence[Mapping[str, Any]], asked: int, precision: float
+) -> SampledResult:
+    ended = Counter(str(row["ended"]) for row in rows if row["sample"] >= 0)
+    good = [row for row in rows if row["ended"] == "complete" and row["sample"] >= 0]
+    if not good:
+        reasons = dict.fromkeys(str(row["message"] or row["ended"]) for row in rows)
+        raise UncertaintyError(f"{whole.origin}: no sample ended well: {'; '.join(reasons)}")
+    point = next((row for row in rows if row["sample"] < 0 and row["ended"] == "complete"), {})
+    names = [one.name for one in whole.drawn.entries]
+    shares = [whole.shares[row["sample"]] for row in good]
+    figures, left_out = [], {}
+    for key in _figures(good[0], whole.axes):
+        values = [row[key] for row in good if row[key] is not None]
+        if len(values) == len(good):
+            figures.append(distribution(key, point.get(key), values, shares, names))
+        elif values:
+            left_out[key] = len(values)
+    is_known = all(one.error <= precision for one in awaited(figures))
+    return SampledResult(
+        whole.name,
+        asked,
+        len(good),
+        (whole.seed, whole.seed + max(row["sample"] for row in good)),
+        dict(sorted(ended.items())),
+        is_known,
+        whole.drawn,
+        figures,
+        left_out,
+        _warnings(good),
+    )
+
+
+def _figures(row: Mapping[str, Any], axes: Sequence[str]) -> list[str]:
+    others = {*axes, "run", "ended", "message", "fidelity", "fidelity_error_max"}
+    return [key for key in row if key not in others and not _NO_FIGURES.search(key)]
+
+
+def _warnings(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    texts = Counter(text for row in rows for text in (row["message"] or "").split("; ") if text)
+    return [f"{text} (in {count} of {len(rows)} samples)" for text, count in texts.items()]

@@ -1,0 +1,117 @@
+"""Distributions that a reader states, and what is wrong with others."""
+
+import math
+from pathlib import Path
+
+import pytest
+from scipy.stats import spearmanr
+
+from etherweave.uncertainty import UncertaintyError, declared
+from etherweave.uncertainty.sampling import sobol
+
+FILE = """\
+[[unknown]]
+key = "switch.latency"
+from = "100ns"
+to = "400ns"
+scale = "log"
+
+[[unknown]]
+key = "nic.transmit_latency"
+from = "100ns"
+to = "200ns"
+
+[[unknown]]
+key = "transport.roce.path_mtu"
+values = ["1KiB", "4KiB"]
+weights = [1, 3]
+
+[[correlation]]
+keys = ["switch.latency", "nic.transmit_latency"]
+coefficient = {coefficient}
+"""
+
+
+def test_a_file_states_ranges_weights_and_correlations(tmp_path: Path) -> None:
+    path = tmp_path / "unknowns.toml"
+    path.write_text(FILE.format(coefficient=1))
+    found = declared([f"@{path}", "host.mpi_roce.send_overhead=100ns..300ns"])
+    assert list(found.dimensions) == [
+        "switch.latency and nic.transmit_latency",
+        "transport.roce.path_mtu",
+        "host.mpi_roce.send_overhead",
+    ]
+    middle = found.at(dict(zip(found.dimensions, (0.5, 0.25, 0.5), strict=True)))
+    assert middle == {
+        "switch.latency": "200ns",  # sqrt(100 * 400)
+        "nic.transmit_latency": "150ns",
+        "transport.roce.path_mtu": "4KiB",  # From a quarter of the weights on.
+        "host.mpi_roce.send_overhead": "200ns",
+    }
+
+
+@pytest.mark.parametrize("coefficient", [-1, -0.5, 0.8])
+def test_keys_have_the_correlation_that_a_file_states(tmp_path: Path, coefficient: float) -> None:
+    path = tmp_path / "unknowns.toml"
+    path.write_text(FILE.format(coefficient=coefficient))
+    found = declared([f"@{path}"])
+    rows = [found.at(dict(zip(found.dimensions, row, strict=True))) for row in sobol(3, 512, 1)]
+    amounts = [
+        [float(str(row[key]).removesuffix("ns")) for row in rows]
+        for key in ("switch.latency", "nic.transmit_latency")
+    ]
+    # Of ranks: (6 / pi) asin(r / 2) of normal scores that have r.
+    exact = 6 / math.pi * math.asin(coefficient / 2)
+    assert spearmanr(*amounts).statistic == pytest.approx(exact, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("switch.latency", "expected KEY=LOW..HIGH"),
+        ("switch.latency=200ns", "one value; expected LOW..HIGH"),
+        ("switch.latency=200ns..400us", "expected the unit of 200ns"),
+        ("switch.latency=200ns..200ns", "expected two ends"),
+        ("switch.latency=low..high", "expected a number, or one with a unit"),
+        ("switch.latency=['200ns']", "expected a list of two or more"),
+        ("switch.latency=[", "expected a list, as in TOML"),
+    ],
+)
+def test_a_range_that_is_none_is_named(text: str, words: str) -> None:
+    with pytest.raises(UncertaintyError, match=r"switch\.latency") as error:
+        declared([text])
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("coefficient = 1", "coefficient = -1.5", "-1.5 is no correlation of 2 keys; expected -1"),
+        ("coefficient = 1", "coefficient = 'high'", "'high' is no correlation"),
+        ("coefficient = 1", "weight = 1", "correlation.0.weight: unknown; known: coefficient"),
+        ('"nic.transmit_latency"]', "]", "expected two or more different keys"),
+        ('["switch.latency",', '["switch.buffer",', "switch.buffer, which has no range"),
+        ("weights = [1, 3]", "weights = [1, -3]", "expected 2 numbers above 0"),
+        ('scale = "log"', 'scale = "cubic"', "unknown.0.scale: 'cubic'"),
+        ('from = "100ns"\nto = "400ns"', 'from = "0ns"\nto = "400ns"', "expected ends above 0"),
+        ('key = "nic.transmit_latency"', 'key = "switch.latency"', "uncertain twice"),
+        ("[[unknown]]\nkey", "[[unknwon]]\nkey", "unknwon: expected [[unknown]]"),
+    ],
+)
+def test_a_mistake_in_a_file_is_named(tmp_path: Path, old: str, new: str, words: str) -> None:
+    path = tmp_path / "unknowns.toml"
+    path.write_text(FILE.format(coefficient=1).replace(old, new))
+    with pytest.raises(UncertaintyError) as error:
+        declared([f"@{path}"])
+    assert words in str(error.value)
+
+
+def test_three_keys_cannot_all_oppose_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "unknowns.toml"
+    three = '"switch.latency", "nic.transmit_latency", "transport.roce.path_mtu"'
+    two = '"switch.latency", "nic.transmit_latency"'
+    path.write_text(FILE.format(coefficient=-0.6).replace(f"[{two}]", f"[{three}]"))
+    with pytest.raises(
+        UncertaintyError, match=r"-0.6 is no correlation of 3 keys; expected -0.5 to 1"
+    ):
+        declared([f"@{path}"])

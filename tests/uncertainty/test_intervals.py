@@ -1,0 +1,56 @@
+"""Intervals and contributions of figures whose distribution is known by formula."""
+
+import math
+
+import pytest
+
+from etherweave.uncertainty.intervals import distribution
+from etherweave.uncertainty.sampling import sobol
+
+SAMPLES = 256
+NAMES = ("strong", "weak", "without effect")
+SHARES = sobol(len(NAMES), SAMPLES, 1)
+
+
+def test_a_figure_that_is_linear_in_an_unknown_has_the_intervals_of_the_unknown() -> None:
+    found = distribution("time", 15.0, [10 + 10 * row[0] for row in SHARES], SHARES, NAMES)
+    ends = [*found.most, *found.half, found.median]
+    assert ends == pytest.approx([10.5, 19.5, 12.5, 17.5, 15.0], abs=10 / SAMPLES)
+
+
+def test_contributions_to_a_sum_are_the_squares_of_its_factors() -> None:
+    values = [4 * row[0] - 2 * row[1] for row in SHARES]
+    found = distribution("time", None, values, SHARES, NAMES)
+    shares = {one.unknown: one.share for one in found.contributions}
+    assert list(shares)[:2] == ["strong", "weak"]
+    assert math.isclose(shares["strong"], 16 / 20, abs_tol=0.01)
+    assert math.isclose(shares["weak"], 4 / 20, abs_tol=0.01)
+    assert shares["without effect"] < 1e-3
+    # Without the strong one, -2 x lies within 0.9 of 2 about the middle of the other.
+    known = found.contributions[0].known
+    assert math.isclose(known.width, 0.9 * 2, abs_tol=0.05)
+
+
+def test_a_product_of_unknowns_belongs_to_neither_alone() -> None:
+    # The variance of (2 x - 1) (2 y - 1) is all interaction.
+    values = [(2 * row[0] - 1) * (2 * row[1] - 1) for row in SHARES]
+    assert distribution("time", None, values, SHARES, NAMES).rest > 0.98
+
+
+def test_the_error_of_an_end_shrinks_with_samples_as_their_root() -> None:
+    values = [1 + row[0] for row in sobol(1, 1024, 1)]
+    few, many = (distribution("x", None, values[:n], [[0.0]] * n, ()).error for n in (64, 1024))
+    # Of evenly distributed values: sqrt(0.05 * 0.95 / n), over the median of 1.5.
+    for error, count in ((few, 64), (many, 1024)):
+        assert error == pytest.approx(math.sqrt(0.05 * 0.95 / count) / 1.5, rel=0.15)
+
+
+def test_equal_values_are_known_exactly_and_have_no_contributions() -> None:
+    found = distribution("drops", 0.0, [0.0] * SAMPLES, SHARES, NAMES)
+    assert (found.error, found.contributions, found.varies) == (0.0, [], False)
+
+
+def test_few_samples_name_no_contributions() -> None:
+    assert not distribution(
+        "x", None, [row[0] for row in SHARES[:7]], SHARES[:7], NAMES
+    ).contributions

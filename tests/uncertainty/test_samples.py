@@ -1,0 +1,104 @@
+"""Samples of a scenario whose answer is linear in what is not known."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from etherweave import run
+from etherweave.sweeps import executor
+from etherweave.uncertainty import declared, run_samples
+from support.command_line import run_here
+
+SCENARIO = """\
+topology.single_switch.hosts = 2
+transport.roce = {}
+
+[[job]]
+name = "ping"
+workload.osu_latency = { bytes = "8B", iterations = 4 }
+"""
+LATENCY, OVERHEAD = "switch.latency", "nic.transmit_latency"
+MEAN = "jobs.ping.mean_us"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "ping.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+RANGES = (f"{LATENCY}=200ns..400ns", f"{OVERHEAD}=100ns..200ns")
+LEAST_US, MOST_US = 1.56912, 2.16912
+"""A round trip at both ends of both ranges [us]; it has each of them twice."""
+
+
+def test_the_interval_of_a_linear_answer_is_that_of_its_unknowns(
+    file: Path, tmp_path: Path
+) -> None:
+    for latency, overhead, time_us in (("200ns", "100ns", LEAST_US), ("400ns", "200ns", MOST_US)):
+        rows = run(file, {LATENCY: latency, OVERHEAD: overhead}).to_polars("iterations")
+        assert rows["duration_ns"].to_list() == pytest.approx([time_us * 1e3] * 4)
+    on = executor("local", 1)
+    found = run_samples(file, 256, tmp_path / "out", declared=declared(RANGES), executor=on)
+    assert found.is_known
+    assert found.samples == 64, "no more samples where the interval is known"
+    ping = found.by_name[MEAN]
+    # A sum of even distributions of 0.4 and 0.2 us has x^2 / (2 * 0.4 * 0.2) below x, up to 0.2 us.
+    tail_us = math.sqrt(0.05 * 2 * 0.4 * 0.2)
+    assert list(ping.most) == pytest.approx([LEAST_US + tail_us, MOST_US - tail_us], abs=0.012)
+    assert list(ping.half) == pytest.approx([LEAST_US + 0.2, MOST_US - 0.2], abs=0.012)
+    shares = {one.unknown: one.share for one in ping.contributions}
+    assert shares == pytest.approx({LATENCY: 4 / 5, OVERHEAD: 1 / 5}, abs=0.02)
+    # Of the weaker unknown alone nine tenths of its range are left.
+    assert ping.contributions[0].known.width == pytest.approx(0.9 * 0.2, abs=0.02)
+    assert ping.rest < 0.01, "seeds change nothing here"
+
+
+def test_any_number_of_processes_and_an_interruption_give_the_same_bytes(
+    file: Path, tmp_path: Path
+) -> None:
+    def sampled(home: str, processes: int) -> str:
+        options = ["--samples", 16, "-o", tmp_path / home, "--threads", processes, "--json"]
+        ranges = [word for one in RANGES for word in ("--uncertain", one)]
+        done = run_here("run", file, *options, *ranges)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    first = sampled("one", 1)
+    assert sampled("two", 2) == first
+    (journal,) = (tmp_path / "two" / "journal").iterdir()
+    lines = journal.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 16 + 1, "the samples, and the scenario as it stands"
+    journal.write_bytes(b"".join(lines[:5]) + lines[5][:20])  # Killed while it wrote the sixth.
+    assert sampled("two", 1) == first
+    again = sorted((tmp_path / "two" / "journal").iterdir())[-1]
+    assert len(again.read_bytes().splitlines()) == 12, "what was kept is not run again"
+    assert json.loads(first)["figures"][MEAN]["point"] == pytest.approx(2.00112)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--samples", 4], "4 samples; expected 8 to 65,536"),
+        (["--samples", 8, "--uncertain", "switch.latency=-1ns..1ns"], "switch.latency: -1ns"),
+        (["--samples", 8, "--uncertain", "switch.latancy=1ns..2ns"], "switch.latancy"),
+        (["--samples", 8, "--uncertain", "seed=1..2"], "a seed of its own already"),
+        (
+            ["--samples", 8, "--uncertain", RANGES[0], "--set", "switch.latency=1us"],
+            "switch.latency: set and uncertain; expected one of both",
+        ),
+        (["--samples", 8, "--memory-limit", "1MiB"], "expected a smaller scenario"),
+        (["--samples", 8, "--slowdown"], "--samples: expected no --slowdown beside it"),
+        (["--uncertain", RANGES[0]], "expected --samples beside it"),
+    ],
+)
+def test_what_cannot_be_drawn_is_named(
+    file: Path, tmp_path: Path, words: list[object], message: str
+) -> None:
+    done = run_here("run", file, "-o", tmp_path / "out", *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not (tmp_path / "out").exists(), "nothing is simulated before"

@@ -1,0 +1,115 @@
+"""What documents differ by, and what profiles make of it."""
+
+import math
+import statistics
+
+import pytest
+
+from etherweave.bench.references import search
+from etherweave.interconnects import names
+from etherweave.scenario import read
+from etherweave.uncertainty import Unknowns, declared, spreads, unknowns
+from etherweave.uncertainty.figures import Measurement
+from etherweave.uncertainty.spreads import spread_of, spread_of_measurement
+from etherweave.units import time_of
+
+PING = {"name": "ping", "workload": {"osu_latency": {"bytes": "8B"}}}
+
+
+def of_profile(name: str, *ranges: str) -> Unknowns:
+    text, origin = read({"interconnect": {"profile": name}, "job": [PING]})
+    return unknowns(text, origin, {}, declared(ranges))
+
+
+def test_the_spread_of_a_key_is_that_of_its_different_values() -> None:
+    found = spread_of("nic.receive_latency")
+    assert found is not None
+    assert found.values == "100ns, 190ns, 200ns"
+    assert found.sigma == pytest.approx(statistics.stdev(map(math.log, (100, 190, 200))))
+
+
+def test_a_key_of_one_document_has_the_spread_of_its_table() -> None:
+    found = spread_of("host.cpu.interrupt")
+    assert found is not None and found.figure == "host"
+    keys = [one for one in spreads() if one.figure.startswith("host.")]
+    squares = math.fsum(one.sigma**2 * one.degrees for one in keys)
+    assert found.sigma == pytest.approx(math.sqrt(squares / sum(one.degrees for one in keys)))
+
+
+def test_the_spread_of_message_rates_is_that_of_two_libraries_on_one_cluster() -> None:
+    sizes = [2**power for power in range(7)]
+    rows = search(["osu_bw"], fabric="InfiniBand EDR")
+    pairs = [[one.value for one in rows if one.size_bytes == size] for size in sizes]
+    squares = [statistics.variance(map(math.log, pair)) for pair in pairs]
+    found = spread_of_measurement("message rate")
+    assert found.sigma == pytest.approx(math.sqrt(statistics.fmean(squares)))
+
+
+@pytest.mark.parametrize("name", names())
+def test_figures_in_the_middle_of_their_distributions_are_those_of_the_profile(name: str) -> None:
+    found = of_profile(name)
+    assert found.entries
+    middle = found.at([0.5] * len(found.entries))
+    for key, value in middle.items():
+        figure = found.figure(key)
+        if figure and str(value).endswith("ps"):
+            assert time_of(str(value)) == pytest.approx(time_of(str(figure["value"])), rel=1e-4), (
+                key
+            )
+
+
+def test_parts_of_a_measured_time_keep_their_sum() -> None:
+    found = of_profile("ethernet-100-roce")
+    names_ = [one.name for one in found.entries]
+    measured = found.entries[0]
+    assert measured.basis == "fitted" and "1 us" in measured.name and len(measured.keys) == 5
+    nominal = math.fsum(time_of(str(found.at([0.5] * len(names_))[key])) for key in measured.keys)
+    shares = [0.5 if name == measured.name else 0.9 - 0.1 * at for at, name in enumerate(names_)]
+    drawn = found.at(shares)
+    assert math.fsum(time_of(str(drawn[key])) for key in measured.keys) == pytest.approx(
+        nominal, abs=5e-12
+    )
+    assert len({str(drawn[key]) for key in measured.keys}) == 5
+    # And they move by what the measurement moves.
+    moved = found.at([1.0 if name == measured.name else 0.5 for name in names_])
+    sigma = spread_of_measurement("latency").sigma
+    change = math.fsum(time_of(str(moved[key])) for key in measured.keys) - nominal
+    assert change == pytest.approx(1e-6 * math.expm1(sigma * 2.5758), rel=1e-3)
+
+
+def test_figures_of_one_source_move_together() -> None:
+    found = of_profile("infiniband-edr")
+    (shared,) = [one for one in found.entries if "4 KiB" in one.name]
+    assert [key.rpartition(".")[2] for key in shared.keys] == [
+        "eager_receive_per_kib",
+        "eager_send_per_kib",
+    ]
+    drawn = found.at([0.9] * len(found.entries))
+    assert len({drawn[key] for key in shared.keys}) == 1
+
+
+def test_a_range_of_the_reader_takes_the_place_of_the_profiles() -> None:
+    found = of_profile("ethernet-100-roce", "switch.latency=200ns..400ns")
+    assert [one.basis for one in found.entries if one.keys == ["switch.latency"]] == ["declared"]
+    assert found.at([0.5] * len(found.entries))["switch.latency"] == "300ns"
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "time_s"),
+    [
+        ("osu_latency over TCP of 13 to 15 us: Kenny 2020, Figure 3", "latency", 14e-6),
+        ("osu_bw of 44.1 MB/s at 8 B: jfgrimm", "message rate", 8 / 44.1e6),
+        ("osu_bw of 7,335 MB/s at 4 KiB: jfgrimm", "bandwidth", 1024 / 7335e6),
+        ("30 Gb/s of one stream at an MTU of 4,500", "bandwidth", 1024 * 8 / 30e9),
+        ("osu_mbw_mr of 1.42 million messages a second at 8 B", "message rate", 1e-6 / 1.42),
+    ],
+)
+def test_a_source_names_the_measured_time(source: str, kind: str, time_s: float) -> None:
+    found = Measurement.of(source)
+    assert found is not None
+    assert found.kind == kind
+    assert found.time_s == pytest.approx(time_s)
+
+
+def test_a_source_without_a_number_names_no_time() -> None:
+    assert Measurement.of("SONiC's tables for the SN2700 (profiles/switch/sn2700.toml)") is None
