@@ -50,7 +50,9 @@ def test_equal_values_are_known_exactly_and_have_no_contributions() -> None:
     assert (found.error, found.contributions, found.varies) == (0.0, [], False)
 
 
-def test_few_samples_name_no_contributions() -> None:
-    assert not distribution(
-        "x", None, [row[0] for row in SHARES[:7]], SHARES[:7], NAMES
-    ).contributions
+@pytest.mark.parametrize("count", [1, 7, 29])
+def test_few_samples_know_no_error_and_name_no_contributions(count: int) -> None:
+    rows = SHARES[:count]
+    found = distribution("x", None, [row[0] + count for row in rows], rows, NAMES)
+    assert found.error == (math.inf if count > 1 else 0.0)
+    assert bool(found.contributions) == (count >= 8)

@@ -9,6 +9,7 @@ import pytest
 from etherweave import run
 from etherweave.sweeps import executor
 from etherweave.uncertainty import declared, run_samples
+from etherweave.uncertainty.sampling import sampled_scenario
 from support.command_line import run_here
 
 SCENARIO = """\
@@ -77,6 +78,15 @@ def test_any_number_of_processes_and_an_interruption_give_the_same_bytes(
     again = sorted((tmp_path / "two" / "journal").iterdir())[-1]
     assert len(again.read_bytes().splitlines()) == 12, "what was kept is not run again"
     assert json.loads(first)["figures"][MEAN]["point"] == pytest.approx(2.00112)
+
+
+def test_hashes_of_switches_take_the_seed_of_a_sample_unless_it_is_given(file: Path) -> None:
+    def seeds(changes: dict[str, object]) -> list[tuple[object, object]]:
+        points = sampled_scenario(file, changes, 8, declared(RANGES)).points()
+        return [(point["seed"], point.get("selection.ecmp_hash.seed")) for point in points]
+
+    assert seeds({"seed": 7})[:3] == [(7, ""), (7, 7), (8, 8)], "the run as it stands comes first"
+    assert seeds({"selection.ecmp_hash.seed": 3})[1] == (1, None)
 
 
 @pytest.mark.parametrize(

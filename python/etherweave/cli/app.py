@@ -32,6 +32,7 @@ VERBS = {
     "reference": "Search published figures, or compare a result with those of its metric and size.",
     "interconnects": "Simulate profiles of interconnects, and print what they yield beside "
     "published figures.",
+    "uncertainty": "Print how far documents differ in the same figure, and the error of the model.",
     "bench": "Plan, run, parse and compare benchmarks of real clusters.",
     "control": "Deploy a fabric: rules and configurations for switches, addresses for hosts.",
     "lab": "Run a small fabric on this machine, with software switches and hosts; requires root.",

@@ -34,6 +34,14 @@ Settings = Annotated[
         "count from 0), or with @FILE all keys of a TOML file; repeatable.",
     ),
 ]
+Uncertain = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=LOW..HIGH",
+        help="Draw a key in samples evenly between two values, KEY=[VALUE, ...] one of several "
+        "values, or with @FILE keys, weights and correlations of a TOML file; repeatable.",
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(min=0, max=2**63 - 1, metavar="N", help="Seed of all random streams."),

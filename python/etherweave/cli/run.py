@@ -20,6 +20,7 @@ from etherweave.cli.parameters import (
     Seed,
     Settings,
     Threads,
+    Uncertain,
     directory,
     output_file,
     overrides,
@@ -109,20 +110,12 @@ def run(
         int | None,
         typer.Option(
             metavar="N",
-            help="Draw at most N samples of all that is not known, seeds among it, and print each "
-            "figure as median with intervals of 50 and 90 %; stop when these are known to 5 %. "
-            "--output is where runs are kept, by default results/NAME-samples, and where an "
-            "interrupted command goes on.",
+            help="Draw at most N samples of all that is not known, with a seed each, until the "
+            "ends of intervals are known to 5 %, keep runs in --output (default: "
+            "results/NAME-samples), and print figures as medians with intervals of 50 and 90 %.",
         ),
     ] = None,
-    uncertain: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=LOW..HIGH",
-            help="Draw a key in samples evenly between two values, KEY=[VALUE, ...] one of several "
-            "values, or with @FILE keys, weights and correlations of a TOML file; repeatable.",
-        ),
-    ] = None,
+    uncertain: Uncertain = None,
     where: ExecutorName = "local",
     as_json: AsJson = False,
 ) -> None:

@@ -1,6 +1,7 @@
 """What ``run --samples`` prints."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +16,7 @@ from etherweave.cli.progress import study_progress
 from etherweave.simulation import ScenarioError
 
 if TYPE_CHECKING:
-    from etherweave.uncertainty import SampledResult
+    from etherweave.uncertainty import ModelError, SampledResult
     from etherweave.uncertainty.intervals import Distribution, Interval
 
 SHARE_MIN = 0.02
@@ -81,7 +82,13 @@ def facts(result: "SampledResult") -> dict[str, Any]:
         "figures": {one.name: _figure(one) for one in result.figures},
         "left_out": dict(result.left_out),
         "warnings": list(result.warnings),
+        "model_errors": {job: error_facts(one) for job, one in result.model_errors.items()},
     }
+
+
+def error_facts(one: "ModelError") -> dict[str, Any]:
+    """Return an error of the model as JSON has it: null for what is not known."""
+    return {**asdict(one), "median": None if math.isnan(one.median) else one.median}
 
 
 def _figure(one: "Distribution") -> dict[str, Any]:
@@ -90,7 +97,7 @@ def _figure(one: "Distribution") -> dict[str, Any]:
         "median": one.median,
         "interval_50": list(one.half),
         "interval_90": list(one.most),
-        "error": one.error if one.varies and one.median else 0.0,
+        "error": one.error if math.isfinite(one.error) else None,
         "contributions": {
             each.unknown: {"share": each.share, "interval_90_if_known": list(each.known)}
             for each in one.contributions
@@ -101,7 +108,10 @@ def _figure(one: "Distribution") -> dict[str, Any]:
 
 
 def _print(result: "SampledResult") -> None:
-    known = f"ends of intervals of 90 % known to {result.error:.1%}"
+    is_finite = math.isfinite(result.error)
+    known = (
+        f"ends of intervals of 90 % {f'known to {result.error:.1%}' if is_finite else 'not known'}"
+    )
     first, last = result.seeds
     print(
         f"{result.name}: {result.samples} samples of {len(result.unknowns.entries)} unknowns, "
@@ -123,6 +133,20 @@ def _print(result: "SampledResult") -> None:
     for one in varying:
         if one.name.endswith(DETAILED):
             _print_contributions(result, one)
+    for job, error in result.model_errors.items():
+        print(f"  error of the model, in no interval above: {job}: {_error(error)}")
+
+
+def _error(one: "ModelError") -> str:
+    """Write what measured times are to simulated ones, and what that rests on."""
+    if one.most is None:
+        return f"not known: studies have rows of {len(one.systems)} systems ({one.kind})"
+    covered = "" if one.covered is None else f"; {one.covered:.0%} of rows lie in what others say"
+    return (
+        f"measured times are {one.most.low:.2f} to {one.most.high:.2f} of simulated ones in 90 %, "
+        f"{one.median:.2f} in the middle ({one.kind}, {one.rows} rows of {len(one.systems)} "
+        f"systems{covered})"
+    )
 
 
 def _print_contributions(result: "SampledResult", one: "Distribution") -> None:

@@ -8,15 +8,18 @@ rows of studies measure; it stands beside an interval and is no part of it.
 
 from etherweave.uncertainty.declared import UncertaintyError, declared
 from etherweave.uncertainty.figures import Unknowns, unknowns
+from etherweave.uncertainty.model_errors import ModelError, model_errors
 from etherweave.uncertainty.sampling import SampledResult, run_samples
 from etherweave.uncertainty.spreads import Spread, spreads
 
 __all__ = [
+    "ModelError",
     "SampledResult",
     "Spread",
     "UncertaintyError",
     "Unknowns",
     "declared",
+    "model_errors",
     "run_samples",
     "spreads",
     "unknowns",

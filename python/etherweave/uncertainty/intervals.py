@@ -12,6 +12,9 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles of a figure: the ends of intervals of 90 and 50 %, and the median."""
 DEGREE = 2
 """Degree of the polynomials that contributions are fitted by."""
+ERROR_MIN = 30
+"""Least samples from which an end of an interval of 90 % has a standard error: the method weighs
+neighbours of the second value on."""
 _PER_COLUMN = 2
 """Least samples for each coefficient of these polynomials."""
 
@@ -52,7 +55,8 @@ class Distribution:
     most: Interval
     """Interval of 90 %."""
     error: float
-    """Standard error of the ends of the interval of 90 %, the larger, as a part of the median."""
+    """Standard error of the ends of the interval of 90 %, the larger, as a part of the median;
+    infinite where it is not known."""
     contributions: Sequence[Contribution]
     """The largest first; empty where samples are too few."""
 
@@ -115,8 +119,9 @@ def _error(values: "NDArray", median: float) -> float:  # type: ignore[type-arg]
 
     if values.min() == values.max():
         return 0.0
-    errors = mstats.mjci(values, [LEVELS[0], LEVELS[-1]])
-    return float(max(errors)) / abs(median) if median else math.inf
+    if len(values) < ERROR_MIN or not median:
+        return math.inf
+    return float(max(mstats.mjci(values, [LEVELS[0], LEVELS[-1]]))) / abs(median)
 
 
 def _contributions(

@@ -2,8 +2,9 @@
 
 import math
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ from etherweave.sweeps.points import Run
 from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.figures import Unknowns, unknowns
 from etherweave.uncertainty.intervals import Distribution, distribution
+from etherweave.uncertainty.model_errors import ModelError, kind_of, model_errors
 from etherweave.units import size_of
 
 SAMPLES_MIN, SAMPLES_MAX = 8, 65_536
@@ -25,6 +27,8 @@ FIRST = 64
 """Samples after which it is first asked whether intervals are known."""
 PRECISION = 0.05
 """Standard error of the ends of intervals of 90 %, over the median, at which samples suffice."""
+HASHES = "selection.ecmp_hash.seed"
+"""Seed of the hash by which switches choose paths, of which no document says what sites have."""
 _AWAITED = re.compile(r"^(jobs|streams)\..*_(us|gbps)$|^goodput_gbps$|^end_ns$")
 """Times and rates, whose intervals are to be known; counts of packets are printed as they are."""
 _NO_FIGURES = re.compile(
@@ -54,6 +58,8 @@ class SampledResult:
     """Figures that only some samples have, and how many."""
     warnings: Sequence[str]
     """Of all samples, each once, with how many have it."""
+    model_errors: Mapping[str, ModelError]
+    """Error of the model in the times of each job, which no interval of a figure contains."""
 
     @cached_property
     def by_name(self) -> Mapping[str, Distribution]:
@@ -79,6 +85,8 @@ class SampledScenario(Sweep):
     shares: Sequence[Sequence[float]]
     """Of each sample."""
     seed: int
+    seeded: Sequence[str]
+    """Keys that take the seed of a sample, where the run as it stands has a value of its own."""
 
     def __len__(self) -> int:
         return 1 + len(self.shares)
@@ -86,13 +94,15 @@ class SampledScenario(Sweep):
     @property
     def axes(self) -> list[str]:
         """Keys that samples set, the number of the sample, and its seed."""
-        return ["sample", "seed", *self.drawn.keys]
+        return ["sample", "seed", *self.seeded, *self.drawn.keys]
 
     def points(self) -> Iterator[dict[str, object]]:
         """Make the points; the number of a sample is no key of the scenario."""
-        yield {"sample": -1, "seed": self.seed, **dict.fromkeys(self.drawn.keys, "")}
+        as_it_stands = dict.fromkeys((*self.seeded, *self.drawn.keys), "")
+        yield {"sample": -1, "seed": self.seed, **as_it_stands}
         for number, shares in enumerate(self.shares):
-            yield {"sample": number, "seed": self.seed + number, **self.drawn.at(shares)}
+            seeds = dict.fromkeys(("seed", *self.seeded), self.seed + number)
+            yield {"sample": number, **seeds, **self.drawn.at(shares)}
 
     def resolve(self, point: Mapping[str, Any]) -> str:
         """Fill in every default of the scenario in a sample.
@@ -156,17 +166,20 @@ def sampled_scenario(
     resolved = _core.resolve(text, origin, literals(changes))
     _try_ends(text, origin, changes, declared)
     found = unknowns(text, origin, changes, declared)
-    seed = _number(resolved, "seed")
+    seed = int(tomllib.loads(resolved)["seed"])
     shares = sobol(len(found.entries), samples, seed)
     others = {key: value for key, value in changes.items() if key != "seed"}
     name = Path(origin).stem if isinstance(scenario, str | Path) else "scenario"
-    return SampledScenario(name, text, origin, [], (), found, shares, seed, overrides=others)
+    is_given = _is_given(text, {**changes, **declared.distributions})
+    seeded = [HASHES] if "[selection.ecmp_hash]" in resolved and not is_given else []
+    return SampledScenario(
+        name, text, origin, [], (), found, shares, seed, seeded, overrides=others
+    )
 
 
-def _number(resolved: str, key: str) -> int:
-    import tomllib
-
-    return int(tomllib.loads(resolved)[key])
+def _is_given(text: str, changes: Iterable[str]) -> bool:
+    """Return whether a scenario or a change says how paths are selected."""
+    return "selection" in tomllib.loads(text) or any(key.startswith("selection") for key in changes)
 
 
 def _try_ends(text: str, origin: str, changes: Mapping[str, object], declared: Declared) -> None:
@@ -302,7 +315,14 @@ def _result(
         figures,
         left_out,
         _warnings(good),
+        _model_errors(whole),
     )
+
+
+def _model_errors(whole: SampledScenario) -> dict[str, ModelError]:
+    known = {one.kind: one for one in model_errors()}
+    jobs = tomllib.loads(whole.resolve(next(whole.points())))["job"]
+    return {job["name"]: known[kind_of(job["workload"])] for job in jobs}
 
 
 def _figures(row: Mapping[str, Any], axes: Sequence[str]) -> list[str]:
