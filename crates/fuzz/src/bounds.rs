@@ -59,6 +59,7 @@ impl<'r> Facts<'r> {
         self.receivers()?;
         self.streams()?;
         self.transfers()?;
+        self.path()?;
         self.stuck()
     }
 
@@ -190,6 +191,17 @@ impl<'r> Facts<'r> {
                 bytes as f64 * 8.0 / self.rate(source).min(self.rate(destination)) + self.latency(source, destination);
             let detail = || format!("{bytes} B from {source} to {destination} after {span} ns, {least} at least");
             holds(span >= least * (1.0 - ROUNDING), "a message takes its time", detail)?;
+        }
+        Ok(())
+    }
+
+    /// The path that limits a job has no gap, so that its parts add up.
+    fn path(&self) -> Result<(), Failure> {
+        let Some(path) = Columns::of(self.outcome, "path") else { return Ok(()) };
+        let (jobs, starts, ends) = (path.texts("job"), path.numbers("start_ns"), path.numbers("end_ns"));
+        for row in 1..jobs.len() {
+            let follows = jobs[row] != jobs[row - 1] || starts[row] == ends[row - 1];
+            holds(follows, "the path that limits a job has no gap", || format!("row {row} of {}", jobs[row]))?;
         }
         Ok(())
     }

@@ -1,70 +1,9 @@
 //! What ranks do when, and the ends of their messages: kept only where a run observes its ranks.
 
 use etherweave_primitives::Time;
-use etherweave_workload::{GraphOp, Op};
 
-/// What a rank does for a time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ActivityKind {
-    /// It computes.
-    Compute,
-    /// It sleeps.
-    Sleep,
-    /// It copies what it sends to itself.
-    Copy,
-    /// It posts sends and one-sided operations.
-    Send,
-    /// It posts receives.
-    Receive,
-    /// It waits for messages, and handles those that arrive.
-    Wait,
-}
-
-impl ActivityKind {
-    /// Every kind, in order.
-    pub const ALL: [ActivityKind; 6] = [
-        ActivityKind::Compute,
-        ActivityKind::Sleep,
-        ActivityKind::Copy,
-        ActivityKind::Send,
-        ActivityKind::Receive,
-        ActivityKind::Wait,
-    ];
-
-    /// What tables call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            ActivityKind::Compute => "compute",
-            ActivityKind::Sleep => "sleep",
-            ActivityKind::Copy => "copy",
-            ActivityKind::Send => "send",
-            ActivityKind::Receive => "receive",
-            ActivityKind::Wait => "wait",
-        }
-    }
-
-    /// Of an operation of a program; none of a mark.
-    pub(super) fn of(op: Op) -> Option<ActivityKind> {
-        match op {
-            Op::Isend { .. } | Op::OneSided { .. } => Some(ActivityKind::Send),
-            Op::Irecv { .. } => Some(ActivityKind::Receive),
-            Op::Copy { .. } => Some(ActivityKind::Copy),
-            Op::Compute { .. } => Some(ActivityKind::Compute),
-            Op::Sleep { .. } => Some(ActivityKind::Sleep),
-            Op::WaitAll | Op::IterationStart | Op::IterationEnd => None,
-        }
-    }
-
-    /// Of an operation of a graph.
-    pub(super) fn of_graph(op: GraphOp) -> ActivityKind {
-        match op {
-            GraphOp::Send { .. } => ActivityKind::Send,
-            GraphOp::Receive { .. } => ActivityKind::Receive,
-            GraphOp::Copy { .. } => ActivityKind::Copy,
-            GraphOp::Compute { .. } => ActivityKind::Compute,
-        }
-    }
-}
+use super::activity_kind::ActivityKind;
+use super::steps::StepLog;
 
 /// A time that a stream of a rank spent on one kind of activity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,6 +40,8 @@ pub struct ActivityLog {
     pub sent: Vec<MessageEnd>,
     /// Messages that it received.
     pub received: Vec<MessageEnd>,
+    /// Its tasks one by one.
+    pub steps: StepLog,
     /// What each stream is doing, and since when.
     present: Vec<Option<(ActivityKind, Time)>>,
 }
@@ -121,6 +62,11 @@ impl ActivityLog {
     /// All streams end what they do.
     pub fn end(&mut self, now: Time) {
         (0..self.present.len()).for_each(|stream| self.leave(stream as u8, now));
+    }
+
+    /// What a stream is doing.
+    pub(super) fn present(&self, stream: u8) -> Option<ActivityKind> {
+        self.present.get(usize::from(stream)).copied().flatten().map(|(kind, _)| kind)
     }
 
     fn leave(&mut self, stream: u8, now: Time) {

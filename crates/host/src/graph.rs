@@ -15,7 +15,7 @@ use etherweave_engine::event::{Kind, PrefetchHint};
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 use etherweave_workload::{ExecutionStream, GraphOp};
 
-use super::activity::ActivityKind;
+use super::activity_kind::ActivityKind;
 use super::costs::{copy_cost, send_cost};
 use super::graph_state::{FIRST, GraphState, Request, RequestPart};
 use super::matching::{ANY_SOURCE, ANY_TAG, Envelope};

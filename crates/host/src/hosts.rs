@@ -39,6 +39,8 @@ pub struct Processors {
     pub cores: IndexVec<CoreIndex, Core>,
     /// When the memory of each host has copied all that was begun, where that has a rate.
     pub memory_free_at: IndexVec<HostIndex, Time>,
+    /// Whether steps of ranks are noted.
+    pub observes_ranks: bool,
 }
 
 /// All hosts of a shard.

@@ -45,9 +45,29 @@ impl Hosts {
         }
         match end.protocol {
             Protocol::Roce(_) => self.take_by_nic(wires, host, handle),
-            Protocol::Tcp(_) => self.nics.take_by_kernel(wires, host, handle),
+            Protocol::Tcp(_) => {
+                if self.processors.observes_ranks {
+                    self.observe_arrival(wires, &wires.packets[handle]);
+                }
+                self.nics.take_by_kernel(wires, host, handle);
+            }
             Protocol::Fluid(_) => unreachable!("flow-level mode makes no packets"),
         }
+    }
+
+    /// Notes which messages a packet for the kernel completes, or may complete because it was sent again.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn observe_arrival(&mut self, wires: &Wires, packet: &Packet) {
+        if packet.kind != PacketKind::Data {
+            return;
+        }
+        let end = &self.nics.endpoints[packet.endpoint];
+        let (from, until) = (packet.offset, packet.offset + u64::from(packet.payload));
+        let is_resent = packet.has(flags::RETRANSMISSION);
+        let ends = end.incoming.iter().map(|message| message.end);
+        let completed = ends.skip_while(|&end| end <= from).take_while(|&end| end <= until || is_resent);
+        self.processors.observe_arrived(end.thread, end.number ^ 1, completed, wires.now);
     }
 
     /// Kernel bypass: the NIC works on the packet by itself, when its buffer has room.

@@ -12,6 +12,7 @@
 //! it.
 
 mod activity;
+mod activity_kind;
 mod buffer_drain;
 mod bus;
 mod completion_queue;
@@ -31,6 +32,7 @@ mod moderation;
 mod mpi;
 mod nic;
 mod nic_times;
+mod observed_steps;
 mod one_sided;
 mod packet_route;
 mod port_paths;
@@ -43,6 +45,7 @@ mod segments;
 mod shared_memory;
 mod socket;
 mod softirq;
+mod steps;
 mod stream;
 mod task_cost;
 mod tasks;
@@ -55,8 +58,8 @@ use etherweave_engine::params::CommandStall;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 use etherweave_kernel::{RowNames, rows};
 
-pub use activity::ActivityKind;
 pub use activity::{Activity, ActivityLog, MessageEnd};
+pub use activity_kind::ActivityKind;
 pub use buffer_drain::BufferDrain;
 pub use core::{Core, OWN_CORE};
 pub use costs::reason_of_rendezvous;
@@ -71,6 +74,7 @@ pub use rank::RankState;
 pub use receive_queue::ReceiveQueue;
 pub use shared_memory::Neighbour;
 pub use socket::TcpState;
+pub use steps::{Arrived, MessageName, Posted, Step, StepKind, StepLog};
 pub use thread::{Role, SinkState, SourceState, Thread};
 
 rows! {

@@ -22,6 +22,7 @@ use super::matching::{Envelope, Receive, Unexpected};
 use super::message::{Message, MessageKind};
 use super::rank::RankState;
 use super::shared_memory::Neighbour;
+use super::steps::MessageName;
 use super::thread::{Role, Task};
 use crate::{Hosts, Nics, Processors};
 
@@ -278,13 +279,29 @@ impl Hosts {
         length: u64,
     ) -> u64 {
         let end = self.post_bytes(wires, endpoint, kind, length);
+        if self.processors.observes_ranks && self.nics.endpoints[endpoint].protocol.unwritten() == 0 {
+            let own = &self.nics.endpoints[endpoint];
+            self.processors.observe_posted(own.thread, own.number, end, wires.now);
+        }
         self.nics.announce_to_peer(wires, endpoint, Message { kind, tag, bytes, end });
         end
     }
 
     /// All bytes of a message have come. What the NIC does by itself happens at once; the rest waits for the thread.
     pub(super) fn deliver(&mut self, wires: &mut Wires, endpoint: EndpointIndex, message: Message) {
-        let thread = self.nics.endpoints[endpoint].thread;
+        let end = &self.nics.endpoints[endpoint];
+        let (thread, number) = (end.thread, end.number);
+        if self.processors.observes_ranks {
+            let answered = MessageName { connection: number ^ 1, end: message.end };
+            self.processors.observe_answered(thread, Some(answered));
+        }
+        self.deliver_to(wires, thread, endpoint, message);
+        if self.processors.observes_ranks {
+            self.processors.observe_answered(thread, None);
+        }
+    }
+
+    fn deliver_to(&mut self, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex, message: Message) {
         match message.kind {
             MessageKind::ReadRequest => {
                 self.post_message(
@@ -392,7 +409,7 @@ impl Hosts {
 impl Nics {
     /// The first connection to the peer of an endpoint, by which ranks know the peer.
     #[inline]
-    fn first_to_peer(&self, endpoint: EndpointIndex) -> EndpointIndex {
+    pub(super) fn first_to_peer(&self, endpoint: EndpointIndex) -> EndpointIndex {
         match Neighbour::of(endpoint) {
             Some(_) => endpoint,
             None => EndpointIndex::new(endpoint.get() - u32::from(self.endpoints[endpoint].behind_first)),

@@ -127,6 +127,22 @@ impl Protocol {
         }
     }
 
+    /// Whether what is sent is copied into a socket.
+    pub(super) fn is_socket(&self) -> bool {
+        match self {
+            Protocol::Tcp(_) => true,
+            Protocol::Roce(_) | Protocol::Fluid(_) => false,
+        }
+    }
+
+    /// What has been posted and not written to a socket [B].
+    pub(super) fn unwritten(&self) -> u64 {
+        match self {
+            Protocol::Tcp(state) => state.writes.iter().map(|write| write.left).sum(),
+            Protocol::Roce(_) | Protocol::Fluid(_) => 0,
+        }
+    }
+
     /// Window and rate of the sending side.
     pub fn send_state(&self, now: Time, constants: &RunConstants) -> SendState {
         match self {

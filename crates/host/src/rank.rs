@@ -9,7 +9,8 @@ use etherweave_primitives::{Duration, Rank, Stream, Time};
 use etherweave_workload::{GraphOp, Op, Program, ProgramCursor, Received};
 
 use super::IterationRow;
-use super::activity::{ActivityKind, ActivityLog, MessageEnd};
+use super::activity::{ActivityLog, MessageEnd};
+use super::activity_kind::ActivityKind;
 use super::graph_state::GraphState;
 use super::matching::Matching;
 use super::message::OpenPut;

@@ -229,6 +229,9 @@ impl Hosts {
         handle: Handle,
         train: &FrameTrain,
     ) {
+        if self.processors.observes_ranks {
+            self.observe_arrival(wires, &wires.packets[handle]);
+        }
         self.nics.append_frame(wires, number, handle);
         let costs = &wires.constants.params.host.cpu;
         let queue = &mut self.nics.receive_queues[number];

@@ -9,18 +9,21 @@ pub struct TaskCost {
     pub(super) time: Duration,
     /// Bytes that it copies in memory [B].
     pub(super) copied: u64,
+    /// Part of the time in which it copies.
+    pub(super) copying: Duration,
 }
 
 impl TaskCost {
     /// A task that copies nothing worth counting.
     pub fn of(time: Duration) -> TaskCost {
-        TaskCost { time, copied: 0 }
+        TaskCost { time, copied: 0, copying: Duration::ZERO }
     }
 
     /// The same, which also copies `bytes`; nothing is copied where that costs nothing.
     pub fn and_copy(self, per_kib_cost: Duration, bytes: u64) -> TaskCost {
         let copied = if per_kib_cost.is_zero() { 0 } else { bytes };
-        TaskCost { time: self.time + per_kib(per_kib_cost, bytes), copied: self.copied + copied }
+        let copying = per_kib(per_kib_cost, bytes);
+        TaskCost { time: self.time + copying, copied: self.copied + copied, copying: self.copying + copying }
     }
 }
 

@@ -48,7 +48,12 @@ impl Hosts {
         cost: TaskCost,
         hint: PrefetchHint,
     ) {
+        let alone = cost;
         let cost = self.processors.time_with_memory(wires, self.processors.threads[thread].host, cost);
+        if self.processors.observes_ranks {
+            let copied = (alone.copying + (cost - alone.time)).min(cost);
+            self.observe_step(wires, thread, &task, cost, copied);
+        }
         let state = &mut self.processors.threads[thread];
         debug_assert!(state.current.is_none(), "a thread does one thing at a time");
         state.current = Some(task);
@@ -86,7 +91,12 @@ impl Hosts {
     /// Has a thread perform its present operation without a core: it sleeps.
     pub(super) fn sleep(&mut self, wires: &mut Wires, thread: ThreadIndex, duration: Duration) {
         let state = &mut self.processors.threads[thread];
-        (state.current, state.interrupts) = (Some(Task::Step(EndpointIndex::new(0))), None);
+        let task = Task::Step(EndpointIndex::new(0));
+        (state.current, state.interrupts) = (Some(task), None);
+        if self.processors.observes_ranks {
+            self.observe_step(wires, thread, &task, duration, Duration::ZERO);
+        }
+        let state = &mut self.processors.threads[thread];
         let place = self.nics.hosts[state.host].port;
         wires.schedule(duration, place, Kind::ThreadDone, thread.get());
     }
@@ -112,6 +122,9 @@ impl Hosts {
         self.processors.progress_of(wires, thread);
         let task = self.processors.threads[thread].current.take().expect("a task is in progress");
         self.processors.threads[thread].free_at = wires.now;
+        if self.processors.observes_ranks {
+            self.processors.observe_step_done(thread, wires.now);
+        }
         match task {
             Task::Step(endpoint) => self.step_done(wires, thread, endpoint),
             Task::Handle(endpoint, message) => {

@@ -128,9 +128,22 @@ impl Hosts {
         }
         self.nics.pump(wires, endpoint);
         self.expect_write(wires, endpoint);
+        if is_complete && self.processors.observes_ranks {
+            self.observe_written(wires, endpoint);
+        }
         if completes {
             self.processors.write_complete(thread, endpoint, wires.now);
         }
+    }
+
+    /// Notes that a message which waited for room in its socket begins its way.
+    #[cold]
+    #[inline(never)]
+    fn observe_written(&mut self, wires: &Wires, endpoint: EndpointIndex) {
+        let end = &mut self.nics.endpoints[endpoint];
+        let (thread, number, unwritten) = (end.thread, end.number, end.protocol.unwritten());
+        let written = end.tcp().posted - unwritten;
+        self.processors.observe_posted(thread, number, written, wires.now);
     }
 
     /// How much the next read moves, and how many calls that is.

@@ -38,8 +38,8 @@ pub(crate) fn tables(report: &Report, topology: &Topology) -> Vec<Table> {
         Table::of(&report.streams, &()),
         Table::of(&report.flows, &()),
     ];
-    if let Some((activities, transfers)) = &report.observed {
-        tables.extend([Table::of(activities, &names), Table::of(transfers, &names)]);
+    if let Some((activities, transfers, path)) = &report.observed {
+        tables.extend([Table::of(activities, &names), Table::of(transfers, &names), Table::of(path, &names)]);
     }
     tables.extend((!report.failures.is_empty()).then(|| Table::of(&report.failures, &())));
     tables.extend((!report.sleeps.is_empty()).then(|| Table::of(&report.sleeps, &())));

@@ -23,6 +23,8 @@ VERBS = {
     "design": "Design a fabric on paper, and print counts, deadlock freedom, tables, power and "
     "cost.",
     "advise": "Rank fabrics by a simulated mix of jobs and their prices, and print what decides.",
+    "explain": "Print what limits each job: its time by parts along the path from its last step to "
+    "its first.",
     "show": "Check a scenario and print it with every default filled in, units included.",
     "schema": "Print the JSON Schema of a scenario, by which editors complete and check TOML.",
     "report": "Draw a result, a recording, a study, benchmarks or a calibration as one HTML page.",

@@ -36,6 +36,7 @@ from etherweave.fidelity import (
     time_text,
     with_errors,
 )
+from etherweave.limits import limits
 from etherweave.overview import PAUSE_CAUSES, WORST_MOST, overview, rate_text
 from etherweave.results import Result
 from etherweave.slowdown import Slowdown, foreground, slowdowns
@@ -308,6 +309,7 @@ def _text(result: Result, alone: dict[str, Result]) -> str:
         [
             head,
             *_fidelity_lines(result),
+            *(one.sentence() for one in limits(result)),
             *job_lines(result, figures),
             *_drop_lines(figures),
             *_pause_lines(figures),

@@ -4,6 +4,8 @@ use etherweave_host::{Activity, ActivityKind, MessageEnd};
 use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::Time;
 
+use super::path::{POSTED_BYTES, STEP_BYTES};
+
 rows! {
     /// A time that a rank spent on one kind of activity.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,6 +70,9 @@ pub(super) struct EndRow {
 /// A message is posted on both sides, waited for, and comes after some computation.
 const ACTIVITIES_OF_MESSAGE: u64 = 4;
 
+/// Of a rendezvous over RoCE: two at the sender, three at the receiver; every other one posts a message.
+const STEPS_OF_MESSAGE: usize = 5;
+
 impl ActivityRow {
     /// Most rows that ranks leave which send so many messages.
     pub fn most(messages: u64) -> u64 {
@@ -77,6 +82,7 @@ impl ActivityRow {
     /// Memory of what ranks note that send so many messages, until it is tables [B].
     pub fn memory(messages: u64) -> u64 {
         let message = 2 * (size_of::<MessageEnd>() + size_of::<EndRow>()) + size_of::<TransferRow>();
+        let message = message + STEPS_OF_MESSAGE * (STEP_BYTES + POSTED_BYTES / 2);
         let activity = size_of::<Activity>() + size_of::<ActivityRow>();
         let activities = ActivityRow::most(messages).saturating_mul(activity as u64);
         activities.saturating_add(messages.saturating_mul(message as u64))

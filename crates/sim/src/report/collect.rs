@@ -5,11 +5,12 @@ use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_host::{ActivityLog, IterationRow, MessageEnd, Role};
 use etherweave_kernel::Processes;
 use etherweave_kernel::indices::PortIndex;
-use etherweave_primitives::{ChannelId, HostId};
+use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Time};
 
 use super::activities::{ActivityRow, EndRow, transfers};
 use super::far::FarEnds;
 use super::part::ReportPart;
+use super::path::{PostedRow, StepRow, Surroundings, paths};
 use super::{LosslessDrop, Report, Totals};
 use crate::run::Simulation;
 use crate::shard::Shard;
@@ -30,7 +31,13 @@ impl Simulation {
             samples: self.samples_on(processes),
             totals: self.sums(&part.totals, part.packets_max),
             iterations: part.iterations,
-            observed: self.names.observes_ranks.then(|| (part.activities, transfers(part.sent, part.arrived))),
+            observed: self.names.observes_ranks.then(|| {
+                let constants = self.shards.first().map(|shard| &shard.wires.constants);
+                let latency = constants.map_or(Duration::ZERO, |all| all.params.host.shared_memory.latency);
+                let line = |host, bytes| self.line_time(host, bytes);
+                let path = paths(part.steps, part.posted, part.at_nics, &Surroundings { latency, line: &line });
+                (part.activities, transfers(part.sent, part.arrived), path)
+            }),
             ports: part.ports.into_iter().map(|(_, row)| row).collect(),
             streams: part.streams.into_iter().map(|(_, row)| row).collect(),
             flows: part.flows.into_iter().map(|(_, row)| row).collect(),
@@ -63,6 +70,9 @@ impl Simulation {
             activities: self.activities(),
             sent: self.message_ends(|log| &log.sent, EndRow::sent),
             arrived: self.message_ends(|log| &log.received, EndRow::received),
+            steps: self.steps(),
+            posted: self.posted(),
+            at_nics: self.logs().flat_map(|(_, _, _, log)| log.steps.arrived.iter().copied()).collect(),
             ports: self.ports(far),
             streams: self.streams(),
             flows: self.flows(far),
@@ -117,6 +127,31 @@ impl Simulation {
         let rows = |(job, rank, host, log)| {
             let log: &ActivityLog = log;
             log.activities.iter().map(move |activity| ActivityRow::of(job, rank, host, activity))
+        };
+        self.logs().flat_map(rows).collect()
+    }
+
+    /// How long some bytes take on all links of a host together.
+    fn line_time(&self, host: u32, bytes: u64) -> Duration {
+        let topology = &self.names.topology;
+        let rates = topology.host_channels(HostId::new(host)).iter().map(|&channel| topology.channel(channel).rate);
+        BitRate::from_bps(rates.map(BitRate::as_bps).sum()).serialization_time(Bytes::new(bytes))
+    }
+
+    /// Tasks of ranks that have ended.
+    fn steps(&self) -> Vec<StepRow> {
+        let rows = |(job, rank, host, log)| {
+            let log: &ActivityLog = log;
+            let ended = log.steps.steps.iter().filter(|step| step.end < Time::MAX);
+            ended.map(move |&step| StepRow { job, rank, host, step })
+        };
+        self.logs().flat_map(rows).collect()
+    }
+
+    fn posted(&self) -> Vec<PostedRow> {
+        let rows = |(_, rank, _, log)| {
+            let log: &ActivityLog = log;
+            log.steps.posted.iter().map(move |&posted| PostedRow { rank, posted })
         };
         self.logs().flat_map(rows).collect()
     }

@@ -9,6 +9,7 @@ mod far;
 mod flows;
 mod left_out;
 mod part;
+mod path;
 mod ports;
 mod samples;
 mod sleeps;
@@ -26,6 +27,7 @@ pub use drops::LosslessDrop;
 pub use failures::FailureRow;
 pub use flows::FlowRow;
 pub use left_out::LeftOut;
+pub use path::{PathPart, PathRow};
 pub use ports::PortRow;
 pub use samples::{FlowSampleRow, PortSampleRow, SampledFlowName, SampledPortName, Samples};
 pub use sleeps::SleepRow;
@@ -70,6 +72,10 @@ pub struct Totals {
     pub packets_max: u64,
 }
 
+/// What ranks did when, by job, rank and time; messages between them and the path that limits each job, by job and
+/// time.
+pub type Observed = (Vec<ActivityRow>, Vec<TransferRow>, Vec<PathRow>);
+
 /// Everything that was measured.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -77,8 +83,8 @@ pub struct Report {
     pub jobs: Vec<String>,
     /// Measured iterations, by job, rank and iteration.
     pub iterations: Vec<IterationRow>,
-    /// What ranks did when, by job, rank and time, and messages between them, by job and time; where that is observed.
-    pub observed: Option<(Vec<ActivityRow>, Vec<TransferRow>)>,
+    /// What ranks did, where that is observed.
+    pub observed: Option<Observed>,
     /// Counters of ports that counted anything.
     pub ports: Vec<PortRow>,
     /// Streams.

@@ -3,12 +3,13 @@
 use etherweave_engine::ShardTotals;
 use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_engine::losses::{Arrivals, LostData, Recovery, ResentData};
-use etherweave_host::IterationRow;
+use etherweave_host::{Arrived, IterationRow};
 use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::{ChannelId, Time};
 use etherweave_topology::Topology;
 
 use super::activities::{ActivityRow, EndRow};
+use super::path::{PostedRow, StepRow};
 use super::{FailureRow, FlowRow, LosslessDrop, PortRow, SleepRow, StreamRow};
 
 /// Rows of one process, each with what orders it among those of all.
@@ -24,6 +25,12 @@ pub(super) struct ReportPart {
     pub sent: Vec<EndRow>,
     /// Messages whose receives are complete.
     pub arrived: Vec<EndRow>,
+    /// Tasks of ranks.
+    pub steps: Vec<StepRow>,
+    /// Messages where they began their way.
+    pub posted: Vec<PostedRow>,
+    /// Messages when their last byte was at a NIC.
+    pub at_nics: Vec<Arrived>,
     /// By the channel that the port sends into.
     pub ports: Vec<(ChannelId, PortRow)>,
     /// By job.
@@ -88,6 +95,9 @@ impl ReportPart {
         append(&mut self.activities, next.activities);
         append(&mut self.sent, next.sent);
         append(&mut self.arrived, next.arrived);
+        append(&mut self.steps, next.steps);
+        append(&mut self.posted, next.posted);
+        append(&mut self.at_nics, next.at_nics);
         append(&mut self.ports, next.ports);
         append(&mut self.streams, next.streams);
         append(&mut self.flows, next.flows);
@@ -109,8 +119,8 @@ fn append<T>(all: &mut Vec<T>, mut next: Vec<T>) {
 
 wire! {
     ReportPart {
-        totals, packets_max, fingerprint, iterations, activities, sent, arrived, ports, streams, flows, failures,
-        sleeps, losses, resent, received, switch_drops, nic_drops
+        totals, packets_max, fingerprint, iterations, activities, sent, arrived, steps, posted, at_nics, ports, streams,
+        flows, failures, sleeps, losses, resent, received, switch_drops, nic_drops
     }
     EndRow { job, source, destination, tag, bytes, at }
 }

@@ -13,6 +13,7 @@ from etherweave.report.run.comparison import (
     published_figures,
 )
 from etherweave.report.run.hosts import iterations, nodes, streams
+from etherweave.report.run.limits import job_limits
 from etherweave.report.run.modes import modes
 from etherweave.report.run.ports import counters, failures, flows, pauses, utilisation
 from etherweave.report.run.rank_detail import WindowRequest
@@ -22,6 +23,7 @@ from etherweave.report.section import Builder
 from etherweave.results import Result, Summary
 
 SIMULATED: list[Builder[Result]] = [
+    job_limits,
     modes,
     iterations,
     nodes,

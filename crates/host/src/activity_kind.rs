@@ -1,0 +1,66 @@
+//! Kinds of what ranks do.
+
+use etherweave_workload::{GraphOp, Op};
+
+/// What a rank does for a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ActivityKind {
+    /// It computes.
+    Compute,
+    /// It sleeps.
+    Sleep,
+    /// It copies what it sends to itself.
+    Copy,
+    /// It posts sends and one-sided operations.
+    Send,
+    /// It posts receives.
+    Receive,
+    /// It waits for messages, and handles those that arrive.
+    Wait,
+}
+
+impl ActivityKind {
+    /// Every kind, in order.
+    pub const ALL: [ActivityKind; 6] = [
+        ActivityKind::Compute,
+        ActivityKind::Sleep,
+        ActivityKind::Copy,
+        ActivityKind::Send,
+        ActivityKind::Receive,
+        ActivityKind::Wait,
+    ];
+
+    /// What tables call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ActivityKind::Compute => "compute",
+            ActivityKind::Sleep => "sleep",
+            ActivityKind::Copy => "copy",
+            ActivityKind::Send => "send",
+            ActivityKind::Receive => "receive",
+            ActivityKind::Wait => "wait",
+        }
+    }
+
+    /// Of an operation of a program; none of a mark.
+    pub(super) fn of(op: Op) -> Option<ActivityKind> {
+        match op {
+            Op::Isend { .. } | Op::OneSided { .. } => Some(ActivityKind::Send),
+            Op::Irecv { .. } => Some(ActivityKind::Receive),
+            Op::Copy { .. } => Some(ActivityKind::Copy),
+            Op::Compute { .. } => Some(ActivityKind::Compute),
+            Op::Sleep { .. } => Some(ActivityKind::Sleep),
+            Op::WaitAll | Op::IterationStart | Op::IterationEnd => None,
+        }
+    }
+
+    /// Of an operation of a graph.
+    pub(super) fn of_graph(op: GraphOp) -> ActivityKind {
+        match op {
+            GraphOp::Send { .. } => ActivityKind::Send,
+            GraphOp::Receive { .. } => ActivityKind::Receive,
+            GraphOp::Copy { .. } => ActivityKind::Copy,
+            GraphOp::Compute { .. } => ActivityKind::Compute,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Steps of ranks, one by one, and where their messages were posted: what limits a job is worked out from them.
+//! Kept only where a run observes its ranks.
+
+use etherweave_primitives::{Duration, Time};
+
+use super::activity_kind::ActivityKind;
+
+/// What the processor does in a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StepKind {
+    /// An operation of a program or graph.
+    Operation(ActivityKind),
+    /// It handles a message that has come.
+    Handle,
+    /// MPI sends, and copies into a socket at once what has room there.
+    SocketSend,
+    /// It copies into a socket what has found room since.
+    Write,
+    /// It copies out of a socket.
+    Read,
+}
+
+impl StepKind {
+    const PLACES: [StepKind; 4] = [StepKind::Handle, StepKind::Write, StepKind::Read, StepKind::SocketSend];
+
+    /// As a number, for other processes.
+    pub fn number(&self) -> u8 {
+        match self {
+            StepKind::Operation(kind) => StepKind::PLACES.len() as u8 + *kind as u8,
+            StepKind::Handle => 0,
+            StepKind::Write => 1,
+            StepKind::Read => 2,
+            StepKind::SocketSend => 3,
+        }
+    }
+
+    /// The kind of a number.
+    pub fn of_number(number: u8) -> StepKind {
+        let behind = || StepKind::Operation(ActivityKind::ALL[usize::from(number) - StepKind::PLACES.len()]);
+        StepKind::PLACES.get(usize::from(number)).copied().unwrap_or_else(behind)
+    }
+}
+
+/// The name of a message, known to both ends: its connection, by the number of the sending end, and where it ends in
+/// the stream.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct MessageName {
+    /// Number of the sending end in the run; [`MessageName::NEIGHBOUR`] of one within a host.
+    pub connection: u32,
+    /// Where it ends in the stream [B].
+    pub end: u64,
+}
+
+impl MessageName {
+    /// As a connection: shared memory.
+    pub const NEIGHBOUR: u32 = u32::MAX;
+    /// No message.
+    pub const NONE: MessageName = MessageName { connection: MessageName::NEIGHBOUR, end: u64::MAX };
+}
+
+/// One task of a rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// Number of the stream in its rank.
+    pub stream: u8,
+    /// What is done.
+    pub kind: StepKind,
+    /// When the task began.
+    pub start: Time,
+    /// When it ended.
+    pub end: Time,
+    /// What it takes of a core that does nothing else.
+    pub worked: Duration,
+    /// How much of that is copying, and waiting for memory.
+    pub copied: Duration,
+    /// The rank that sent what is handled; of other kinds, none.
+    pub peer: u32,
+    /// What is handled.
+    pub message: MessageName,
+}
+
+/// Where a message began its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Posted {
+    /// The message.
+    pub message: MessageName,
+    /// When it was posted, or its last byte copied into a socket.
+    pub at: Time,
+    /// The message that a NIC answers by this one.
+    pub answers: MessageName,
+}
+
+/// When the last byte of a message was at the NIC of its receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrived {
+    /// The message.
+    pub message: MessageName,
+    /// When. A byte that is sent again may come later.
+    pub at: Time,
+}
+
+/// Steps of a rank, in the order in which they began, and messages that it posted.
+#[derive(Default)]
+pub struct StepLog {
+    /// Its steps; those that have not ended have no end.
+    pub steps: Vec<Step>,
+    /// Messages, by connection in the order of the stream.
+    pub posted: Vec<Posted>,
+    /// Messages whose last byte has come to the NIC, where a kernel takes it from there, by time.
+    pub arrived: Vec<Arrived>,
+    /// The place of each stream's present step.
+    present: Vec<usize>,
+    /// What the NIC of the rank answers at the moment.
+    pub(super) answered: Option<MessageName>,
+}
+
+impl StepLog {
+    /// As a peer: none.
+    pub const NO_PEER: u32 = u32::MAX;
+
+    /// A stream begins a step.
+    pub(super) fn begin(&mut self, step: Step) {
+        let stream = usize::from(step.stream);
+        if stream >= self.present.len() {
+            self.present.resize(stream + 1, usize::MAX);
+        }
+        self.present[stream] = self.steps.len();
+        self.steps.push(step);
+    }
+
+    /// The present step of a stream ends.
+    pub(super) fn finish(&mut self, stream: u8, now: Time) {
+        if let Some(&place) = self.present.get(usize::from(stream))
+            && let Some(step) = self.steps.get_mut(place)
+        {
+            step.end = now;
+        }
+    }
+
+    /// A message begins its way.
+    pub(super) fn post(&mut self, connection: u32, end: u64, at: Time) {
+        let message = MessageName { connection, end };
+        self.posted.push(Posted { message, at, answers: self.answered.unwrap_or(MessageName::NONE) });
+    }
+}
+
+etherweave_kernel::wire! {
+    MessageName { connection, end }
+    Posted { message, at, answers }
+    Arrived { message, at }
+    Step { stream, start, end, worked, copied, peer, message; kind: StepKind::number => StepKind::of_number }
+}

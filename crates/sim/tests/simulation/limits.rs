@@ -1,0 +1,139 @@
+//! The path that limits a job: its parts add up to the time of the job, and one known limit is named.
+
+use etherweave_primitives::{BitRate, Bytes, Duration, Length, Priority, Rank, Time};
+use etherweave_sim::params::{CoreParams, Fidelity, SimParams, Transport};
+use etherweave_sim::{Experiment, Job, PathPart, PathRow};
+use etherweave_topology::{Family, SingleSwitch};
+use etherweave_workload::{AllToAll, Block, Halo3d, Op, OsuOneSidedLatency, Program, Traffic, Workload};
+
+use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
+use crate::threads::assert_same_on_any_threads;
+
+/// Rank 0 does something, and sends so much to rank 1, which answers by a byte; three times.
+fn asked(first: Op, bytes: u64) -> Traffic {
+    let (asks, answers) = (Rank::new(0), Rank::new(1));
+    let to = |peer, tag, bytes| Op::Isend { peer, tag, bytes };
+    let from = |peer, tag, bytes| Op::Irecv { peer, tag, bytes };
+    let ask = [first, to(answers, 1, bytes), from(answers, 2, 1), Op::WaitAll];
+    let answer = [from(asks, 1, bytes), Op::WaitAll, to(asks, 2, 1), Op::WaitAll];
+    let program = |ops: &[Op]| Program::new([Block { repeat: 3, ..Block::unmeasured(ops.to_vec()) }]);
+    Traffic::Ranks(vec![program(&ask), program(&answer)])
+}
+
+const NOTHING: Op = Op::Compute { duration: Duration::ZERO };
+
+fn of_two(params: SimParams, traffic: Traffic) -> Experiment {
+    let job = Job { ..job_of(traffic, Priority::new(0)) };
+    Experiment { observes_ranks: true, ..experiment(one_switch(2), params, vec![job]) }
+}
+
+fn path(experiment: &Experiment) -> Vec<PathRow> {
+    run(experiment, 1).observed.expect("ranks are observed").2
+}
+
+/// The share of a part in the time of the only job.
+fn share(path: &[PathRow], part: PathPart) -> f64 {
+    let time = |row: &PathRow| row.end.since(row.start).as_ps();
+    let all: u64 = path.iter().map(time).sum();
+    let own: u64 = path.iter().filter(|row| row.part == part).map(time).sum();
+    own as f64 / all as f64
+}
+
+/// Asserts that a part takes nearly all of the time of what two ranks do.
+fn assert_limited_by(part: PathPart, params: SimParams, traffic: Traffic) {
+    let path = path(&of_two(params, traffic));
+    let share = share(&path, part);
+    assert!(share > 0.9, "{part:?} takes {share} of {path:?}");
+}
+
+fn changed(mut params: SimParams, change: impl FnOnce(&mut SimParams)) -> SimParams {
+    change(&mut params);
+    params
+}
+
+#[test]
+fn each_known_limit_is_named() {
+    let (ms, us) = (Duration::from_ms(1), Duration::from_us(900));
+    assert_limited_by(PathPart::Computation, roce(), asked(Op::Compute { duration: ms }, 8));
+    assert_limited_by(PathPart::Sleep, roce(), asked(Op::Sleep { duration: ms }, 8));
+    let calls = changed(roce(), |params| params.host.mpi_roce.handling_overhead = ms);
+    assert_limited_by(PathPart::MpiCall, calls, asked(NOTHING, 8));
+    let copies = changed(roce(), |params| params.host.mpi_roce.eager_receive_per_kib = us);
+    assert_limited_by(PathPart::MpiCopy, copies, asked(NOTHING, 4_096));
+    let socket_copies = changed(tcp(), |params| params.host.cpu.receive_per_kib = us);
+    assert_limited_by(PathPart::SocketCopy, socket_copies, asked(NOTHING, 4_096));
+    let socket_calls = changed(tcp(), |params| params.host.cpu.receive_call = ms);
+    assert_limited_by(PathPart::SocketCall, socket_calls, asked(NOTHING, 8));
+    let interrupts = changed(tcp(), |params| params.host.cpu.interrupt = ms);
+    assert_limited_by(PathPart::Kernel, interrupts, asked(NOTHING, 8));
+    // 100 MB take 8 ms, the rest some microseconds.
+    let eager = changed(roce(), |params| params.host.mpi_roce.eager_max = Bytes::new(1 << 30));
+    assert_limited_by(PathPart::Line, eager, asked(NOTHING, 100_000_000));
+    assert_limited_by(PathPart::Line, roce(), asked(NOTHING, 100_000_000));
+}
+
+/// Two hosts, 100 km apart: a byte takes half a millisecond, and a request and its answer take two.
+#[test]
+fn light_limits_what_is_far_and_a_small_socket_what_is_long() {
+    let cable = Length::from_m(50_000).into();
+    let topology = SingleSwitch { hosts: 2, cable, ..SingleSwitch::default() }.generate().unwrap();
+    let far = |params, traffic| Experiment { topology: topology.clone(), ..of_two(params, traffic) };
+    assert!(share(&path(&far(roce(), asked(NOTHING, 8))), PathPart::Network) > 0.9);
+    let small = changed(tcp(), |params| {
+        let Transport::Tcp(tcp) = &mut params.transport else { unreachable!("it is TCP") };
+        tcp.send_buffer = Bytes::new(64 << 10);
+        params.host.mpi_tcp.eager_max = Bytes::new(1 << 30);
+    });
+    assert!(share(&path(&far(small, asked(NOTHING, 4_000_000))), PathPart::Room) > 0.9);
+}
+
+/// Of programs and one-sided operations, over RoCE, TCP and in flow-level mode.
+#[test]
+fn parts_follow_each_other_without_a_gap_and_are_alike_on_any_number_of_threads() {
+    let flow_level = |params| SimParams { fidelity: Fidelity::Flow, ..params };
+    let bytes = Bytes::new(1 << 16);
+    let workloads = [
+        Workload::Halo3d(Halo3d { iterations: 2, ..Halo3d::default() }),
+        Workload::AllToAll(AllToAll { ranks: 6, bytes, iterations: 2, ..AllToAll::default() }),
+        Workload::OsuOneSidedLatency(OsuOneSidedLatency { bytes, iterations: 3, ..OsuOneSidedLatency::default() }),
+    ];
+    for params in [roce(), tcp(), flow_level(roce()), flow_level(tcp())] {
+        for workload in &workloads {
+            let job = job_of(workload.traffic(1).unwrap(), Priority::new(0));
+            let topology = one_switch(job.hosts.len() as u32);
+            let experiment = Experiment { observes_ranks: true, ..experiment(topology, params.clone(), vec![job]) };
+            let report = assert_same_on_any_threads(&experiment);
+            let (activities, _, path) = report.observed.expect("ranks are observed");
+            assert!(path.windows(2).all(|pair| pair[0].end == pair[1].start), "{path:?}");
+            let end = activities.iter().map(|row| row.end).max();
+            assert_eq!((path.first().map(|row| row.start), path.last().map(|row| row.end)), (Some(Time::ZERO), end));
+        }
+    }
+}
+
+/// One rank sends to another of its host at 1 Gb/s to the outside: the copy is in memory.
+#[test]
+fn messages_within_a_host_take_no_link() {
+    let rate = BitRate::from_gbps(1);
+    let topology = SingleSwitch { hosts: 1, rate, ..SingleSwitch::default() }.generate().unwrap();
+    let job = job_of(asked(NOTHING, 1 << 20), Priority::new(0));
+    let hosts = vec![job.hosts[0]; 2];
+    let experiment = Experiment { topology, ..of_two(roce(), asked(NOTHING, 1 << 20)) };
+    let experiment = Experiment { jobs: vec![Job { hosts, ..job }], ..experiment };
+    let path = path(&experiment);
+    assert!(share(&path, PathPart::MpiCopy) > 0.8 && share(&path, PathPart::Line) == 0.0, "{path:?}");
+}
+
+/// Two ranks on a host with one core, which compute as long as each other: half of the time each waits for the other.
+#[test]
+fn ranks_that_share_a_core_wait_for_it() {
+    let core = changed(roce(), |params| params.host.cores = Some(CoreParams { sockets: 1, per_socket: 1 }));
+    let compute = Op::Compute { duration: Duration::from_ms(1) };
+    let program = || Program::new([Block::unmeasured([compute])]);
+    let job = job_of(Traffic::Ranks(vec![program(), program()]), Priority::new(0));
+    let hosts = vec![job.hosts[0]; 2];
+    let jobs = vec![Job { hosts, ..job }];
+    let experiment = Experiment { jobs, ..of_two(core, asked(NOTHING, 8)) };
+    let path = path(&experiment);
+    assert_eq!([PathPart::Core, PathPart::Computation].map(|part| share(&path, part)), [0.5, 0.5]);
+}

@@ -1,0 +1,181 @@
+"""The verb ``explain``."""
+
+import json
+import tomllib
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import etherweave
+from etherweave.cli.exits import mistakes, reject
+from etherweave.cli.parameters import (
+    ALL_PROCESSORS,
+    AsJson,
+    MemoryLimit,
+    Settings,
+    Threads,
+    overrides,
+)
+from etherweave.cli.progress import print_start, run_progress
+from etherweave.limits import PARTS, JobLimits, Stretch, limits
+from etherweave.results import Result
+from etherweave.what_if import Answer, what_if
+
+EXAMPLES = """Examples:
+etherweave explain halo3d.toml
+etherweave explain halo3d.toml --what-if
+etherweave run halo3d.toml -s observe.ranks=true -o result
+etherweave explain result --job halo3d --longest 20
+etherweave explain result --json"""
+LONGEST = 8
+"""Stretches of a path that are printed."""
+
+
+def explain(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SCENARIO|RESULT",
+            exists=True,
+            help="Scenario file, which is run with `observe.ranks`, or directory that `run -o` "
+            "wrote with it.",
+        ),
+    ],
+    settings: Settings = None,
+    job: Annotated[str | None, typer.Option(help="One job of several.")] = None,
+    longest: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Print the N longest parts of each path.")
+    ] = LONGEST,
+    if_not: Annotated[
+        bool,
+        typer.Option(
+            "--what-if",
+            help="Run the scenario again without one limit at a time, and print what each takes.",
+        ),
+    ] = False,
+    threads: Threads = ALL_PROCESSORS,
+    memory_limit: MemoryLimit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what limits each job: its time by parts along the path from its last step to its first.
+
+    The times of the parts add up to that of the job. A rank that waits, waits for the message that
+    it handles next, and the path goes on where that was sent.
+    """
+    with mistakes(etherweave.ScenarioError, OSError):
+        simulate = partial(_simulate, source.stem, threads, memory_limit)
+        result = _result(source, simulate, overrides(settings))
+        found = [one for one in limits(result) if job in (None, one.job)]
+        if not found:
+            reject(_reason(result, job))
+        answers: list[Answer] = []
+        if if_not:
+            answers = [
+                answer
+                for answer in what_if(result.resolved, result, simulate)
+                if job in (None, answer.job)
+            ]
+    print(_json(found, answers) if as_json else _text(found, answers, longest))
+
+
+def _simulate(
+    name: str,
+    threads: int,
+    memory_limit: str | None,
+    scenario: Any,
+    changes: dict[str, object] | None = None,
+) -> Result:
+    with run_progress(name) as report:
+        return etherweave.run(
+            scenario,
+            changes or {},
+            threads=threads,
+            progress=report,
+            memory_limit=memory_limit,
+            on_start=partial(print_start, name, set()),
+        )
+
+
+def _result(source: Path, simulate: Any, changes: dict[str, object]) -> Result:
+    if not source.is_dir():
+        observed: Result = simulate(source, {**changes, "observe.ranks": True})
+        return observed
+    if changes:
+        reject("--set: the result exists; expected a scenario to change")
+    return Result.load(source)
+
+
+def _reason(result: Result, job: str | None) -> str:
+    names = [one["name"] for one in tomllib.loads(result.resolved).get("job", [])]
+    if job is not None and job not in names:
+        return f"--job: {job}; expected one of {', '.join(names)}"
+    if not result.columns("path"):
+        return "the run did not observe its ranks; expected observe.ranks = true"
+    return "no rank took any time; expected a job with ranks"
+
+
+def _json(found: list[JobLimits], answers: list[Answer]) -> str:
+    jobs = [one.as_json() for one in found]
+    questions = [
+        {
+            "without": answer.name,
+            "job": answer.job,
+            "base_us": answer.base_us,
+            "time_us": answer.time_us,
+            "reason": answer.reason if answer.time_us is None else None,
+        }
+        for answer in answers
+    ]
+    return json.dumps({"jobs": jobs, "what_if": questions}, indent=2)
+
+
+def _text(found: list[JobLimits], answers: list[Answer], longest: int) -> str:
+    return "\n".join(
+        line
+        for one in found
+        for line in (
+            one.sentence(),
+            *_bars(one),
+            *_longest(one, longest),
+            *_answers([answer for answer in answers if answer.job == one.job]),
+        )
+    )
+
+
+def _bars(one: JobLimits) -> list[str]:
+    width = max(len(PARTS[part][1]) for part in one.parts_ns)
+    return [
+        f"  {PARTS[part][1]:{width}} {time / 1e3:12.3f} us {time / one.time_ns:6.1%}  "
+        f"{'#' * round(40 * time / one.time_ns)}"
+        for part, time in one.parts_ns.items()
+    ]
+
+
+def _longest(one: JobLimits, count: int) -> list[str]:
+    stretches = sorted(one.path, key=lambda stretch: (-stretch.time_ns, stretch.start_ns))[:count]
+    return ["  longest parts:"] * bool(stretches) + [f"    {_stretch(one)}" for one in stretches]
+
+
+def _stretch(stretch: Stretch) -> str:
+    source = f" from rank {stretch.source}" if stretch.source != stretch.rank else ""
+    return (
+        f"{stretch.time_ns / 1e3:10.3f} us at {stretch.start_ns / 1e6:.6f} ms: "
+        f"rank {stretch.rank} on {stretch.host}: {PARTS[stretch.part][1]}{source}"
+    )
+
+
+def _answers(answers: list[Answer]) -> list[str]:
+    if not answers:
+        return []
+    width = max(len(answer.words) for answer in answers)
+    return [f"  what if (now {answers[0].base_us:.3f} us):"] + [
+        f"    {answer.words:{width}} "
+        + (
+            f"{answer.time_us:12.3f} us {-(answer.saved or 0):+7.1%}"
+            if answer.time_us is not None
+            else f"not known: {answer.reason}"
+        )
+        for answer in answers
+    ]
