@@ -104,10 +104,9 @@ class JobLimits:
             + (f"; {rest}" if rest else "")
         )
 
-    def as_json(self) -> dict[str, Any]:
-        """Give figures by name, for programs."""
+    def figures(self) -> dict[str, Any]:
+        """Give times by name [us]."""
         return {
-            "job": self.job,
             "time_us": self.time_ns / 1e3,
             "parts_us": {part: time / 1e3 for part, time in self.parts_ns.items()},
             "places_us": {place: time / 1e3 for place, time in self.places_ns.items()},

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from etherweave.limits import limits
 from etherweave.results import Result
 from etherweave.samples import rounds, time_of_all
 
@@ -43,7 +44,9 @@ def overview(result: Result) -> dict[str, Any]:
         worst ``ports``, each with ``duration_us``, for which it held its peer paused. ``failures``:
         what links lost while they were down, see :func:`failures`. ``sleeps``: of ports that sleep
         between frames, how many there are, how often they woke, the share of the time that they
-        were asleep, and how long a frame that woke one waited.
+        were asleep, and how long a frame that woke one waited. ``limits``: of jobs whose ranks are
+        observed, the time of the path that limits them, by part and by place, see
+        :mod:`etherweave.limits`.
     """
     return {
         "jobs": _jobs(result),
@@ -53,6 +56,7 @@ def overview(result: Result) -> dict[str, Any]:
         "pauses": _pauses(result),
         "failures": failures(result),
         "sleeps": _sleeps(result),
+        "limits": {one.job: one.figures() for one in limits(result)},
     }
 
 

@@ -74,6 +74,20 @@ def test_uncertain_figures_widen_the_interval_of_what_rests_on_them(tmp_path: Pa
     assert found["fast"].throughput.low < found["fast"].throughput.high
 
 
+def test_a_job_whose_hosts_copy_is_said_to_hide_the_network(tmp_path: Path) -> None:
+    copies = "host.mpi_roce = { eager_max = '1GiB', eager_receive_per_kib = '1us' }\n"
+    slow, fast = (fabric + copies for fabric in (SLOW, FAST))
+    found = asked(tmp_path, CERTAIN, SETTINGS, slow, fast, JOB)
+    for one in found.standings:
+        (job,) = one.jobs
+        assert sum(job.places.values()) == pytest.approx(1)
+        assert job.places["host"] > 0.5
+    named = {line.partition(":")[0] for line in found.hidden}
+    assert named == {"stream on fast", "stream on slow"}
+    (tmp_path / "plain").mkdir()
+    assert asked(tmp_path / "plain", CERTAIN, SETTINGS, SLOW, FAST, JOB).hidden == []
+
+
 def test_a_job_without_a_workload_takes_the_same_time_everywhere(tmp_path: Path) -> None:
     rest = JOB.replace("name =", "weight = 0.25\nname =")
     found = asked(

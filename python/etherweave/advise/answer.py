@@ -15,6 +15,8 @@ from etherweave.advise.simulated import Draw
 from etherweave.advise.stages import Runner, screen, shortlist
 from etherweave.sweeps import Executor, executor
 
+HIDES = 0.5
+"""Share of hosts in the time of a job from which on they hide the network."""
 NOT_MODELLED = (
     "Jobs run one at a time; what they would do to each other is not in their times.",
     "Files, logins and services of the site: only the messages of the jobs are sent.",
@@ -33,6 +35,9 @@ class JobTime:
     """Mean time of an iteration, or until the last stream is complete [us]."""
     relative: float
     """Median time over that of the baseline."""
+    places: Mapping[str, float]
+    """Shares of the program, the host and the network in the path that limits the job; empty where
+    no run has observed it."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,8 @@ class Answer:
     """Of unknowns of the first and the second, the largest first; none without trajectories."""
     left_out: Sequence[str]
     """What could not be simulated or has no price, and why."""
+    hidden: Sequence[str]
+    """Jobs whose hosts take so much of the time that they hide what fabrics differ by."""
     not_modelled: Sequence[str]
     fixed: Sequence[str]
     """Uncertain figures that are names, sizes or switches, and do not vary."""
@@ -119,6 +126,7 @@ def answer(
     order = ranked(scores)
     screened = screen(prepared, evaluation, fabrics, order, runner)
     sentences = [deciding(evaluation, order, draws), turning(screened.effects, order)]
+    standings = _standings(evaluation, order, scores, draws)
     left_out = [*far, *evaluation.left_out, *screened.left_out, *_unpriced(prepared)]
     return Answer(
         question.name,
@@ -126,10 +134,11 @@ def answer(
         evaluation.goal,
         len(draws),
         holds(order, scores),
-        _standings(evaluation, order, scores, draws),
+        standings,
         " ".join(one for one in sentences if one),
         screened.effects,
         [*left_out, *question.notes],
+        _hidden(standings),
         [*NOT_MODELLED, *_without_nodes(question)],
         prepared.fixed,
         (screened.done or done).status.runs,
@@ -173,7 +182,19 @@ def _ratios(evaluation: Evaluation, name: str, draws: Sequence[Draw]) -> list[fl
 def _job_time(evaluation: Evaluation, name: str, job: str, draws: Sequence[Draw]) -> JobTime:
     found = Interval.of(evaluation.time_us(name, job, draws))
     relative = found.value / evaluation.reference[job]
-    return JobTime(job, evaluation.weights[job], found, relative)
+    places = evaluation.times.places.get((name, job), {})
+    return JobTime(job, evaluation.weights[job], found, relative, places)
+
+
+def _hidden(standings: Sequence[Standing]) -> list[str]:
+    """Name jobs and fabrics where hosts take most of the time."""
+    return [
+        f"{job.job} on {one.fabric}: hosts take {share:.0%} of its time, the network "
+        f"{job.places['network']:.0%}; `etherweave explain` says by what."
+        for one in standings
+        for job in one.jobs
+        if (share := job.places.get("host", 0.0)) >= HIDES
+    ]
 
 
 def _jobs_in_flow(question: Question) -> list[str]:

@@ -1,6 +1,7 @@
 """The runs of every job on every fabric: a sweep whose axes are fabric, job and sample."""
 
 import math
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -8,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from etherweave.advise.question import Candidate, Job, Question
 from etherweave.advise.unknowns import Unknown, drawn, share
 from etherweave.fidelity import leaves_out
+from etherweave.limits import PLACES
+from etherweave.simulation import foresee
 from etherweave.sweeps import Sweep
 
 if TYPE_CHECKING:
@@ -16,6 +19,10 @@ if TYPE_CHECKING:
 AXES = ("fabric", "job", "sample")
 FLOW = -1
 """Sample of messages at max-min fair rates, in which every figure is as it stands."""
+OBSERVED = 0
+"""Sample that says what limits each job."""
+OBSERVED_BYTES_MAX = 2 << 30
+"""Most memory that it may take to observe ranks [B]."""
 SEED = "seed of placements"
 """Name of what the seed decides, among unknowns."""
 
@@ -91,7 +98,13 @@ class MixSweep(Sweep):
             "name": job.name,
             "design": {},
         }
-        return self.candidates[fabric].resolve(keys)
+        candidate = self.candidates[fabric]
+        if draw.sample == OBSERVED:
+            observed = candidate.resolve({**keys, "observe.ranks": True})
+            expected = foresee(tomllib.loads(observed))
+            if expected and expected["memory_bytes"] <= OBSERVED_BYTES_MAX:
+                return observed
+        return candidate.resolve(keys)
 
 
 def _simulated(job: Job, draw: Draw) -> dict[str, object]:
@@ -119,6 +132,9 @@ class Times:
     """Of a fabric and a job, in every sample [us]; only of those whose samples all ended well."""
     failures: Mapping[tuple[str, str], str]
     """Why others have no times."""
+    places: Mapping[tuple[str, str], Mapping[str, float]]
+    """Share of the program, the host and the network in the path that limits a job, as far as a run
+    has observed it."""
     warned: Set[tuple[str, str]]
     """Those of which flow-level mode left something out."""
 
@@ -128,10 +144,13 @@ def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
     found: dict[tuple[str, str], dict[int, float]] = {}
     failures: dict[tuple[str, str], str] = {}
     warned: set[tuple[str, str]] = set()
+    places: dict[tuple[str, str], dict[str, float]] = {}
     for row in table.iter_rows(named=True):
         cell = (row["fabric"], row["job"])
         if leaves_out(row["message"]):
             warned.add(cell)
+        if row["sample"] == OBSERVED and (shares := _places(row, jobs[row["job"]].timed)):
+            places[cell] = shares
         time_us = [_time_us(row, name) for name in jobs[row["job"]].timed]
         if row["ended"] == "complete" and all(map(math.isfinite, time_us)):
             found.setdefault(cell, {})[row["sample"]] = max(time_us)
@@ -141,7 +160,17 @@ def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
                 unfinished if row["ended"] == "complete" else f"ended as {row['ended']}"
             )
     good = {cell: values for cell, values in found.items() if cell not in failures}
-    return Times(good, failures, warned)
+    return Times(good, failures, places, warned)
+
+
+def _places(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, float]:
+    """Return the shares of places in the path of the job that takes longest, if that is known."""
+    found = {name: row.get(f"limits.{name}.time_us") or 0.0 for name in names}
+    name = max(found, key=lambda one: found[one], default="")
+    if not found.get(name):
+        return {}
+    times = {place: row.get(f"limits.{name}.places_us.{place}") or 0.0 for place in PLACES}
+    return {place: time / found[name] for place, time in times.items()}
 
 
 def _time_us(row: Mapping[str, Any], job: str) -> float:

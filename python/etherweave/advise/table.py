@@ -1,6 +1,6 @@
 """The ranking as rows of text, for the terminal and for pages."""
 
-from etherweave.advise.answer import Answer, Standing
+from etherweave.advise.answer import Answer, JobTime, Standing
 from etherweave.advise.bills import Item
 from etherweave.advise.scores import Interval
 
@@ -47,8 +47,14 @@ def job_head(found: Answer) -> list[str]:
 
 
 def job_row(one: Standing) -> list[str]:
-    """Write the times of all jobs on a fabric."""
-    return [one.fabric, *(time(job.time_us) for job in one.jobs)]
+    """Write the times of all jobs on a fabric, and what takes most of each."""
+    return [one.fabric, *(f"{time(job.time_us)}{_place(job)}" for job in one.jobs)]
+
+
+def _place(job: JobTime) -> str:
+    """Say which place takes most of the time of a job."""
+    place = max(job.places, key=lambda one: job.places[one], default="")
+    return f", {place} {job.places[place]:.0%}" if place else ""
 
 
 def is_example(found: Answer) -> bool:

@@ -162,6 +162,7 @@ def _print(found: "Answer") -> None:
     print(textwrap.fill(found.decides, WIDTH))
     for title, lines in (
         ("Left out", found.left_out),
+        ("Hosts hide the network", found.hidden),
         ("In flow-level mode, error not measured", found.flow_level),
         ("Not modelled", found.not_modelled),
     ):

@@ -117,7 +117,7 @@ def _reason(result: Result, job: str | None) -> str:
 
 
 def _json(found: list[JobLimits], answers: list[Answer]) -> str:
-    jobs = [one.as_json() for one in found]
+    jobs = [{"job": one.job, **one.figures()} for one in found]
     questions = [
         {
             "without": answer.name,
