@@ -293,6 +293,7 @@ class CpuCosts(Table):
 
 class Credits(Table):
     buffer: Key[str | None, str]
+    global_buffer: Key[str | None, str]
     priorities: Key[Sequence[int], Sequence[int]]
     return_latency: Key[str, str]
     unit: Key[str, str]
@@ -1029,12 +1030,17 @@ class OnOff(Table):
     peak: Key[float, float]
 
 class OpenLoopSpec(Table):
+    allocation_rounds: Key[int | None, int]
     arrival: Key[Arrival, Arrival | Keys]
     batch: Key[str, str]
     controller: Key[ControllerParams, ControllerParams | Keys]
+    ejection_delay: Key[str | None, str]
+    injection_channels: Key[int, int]
+    injection_queue: Key[int, int]
     loads: Key[Sequence[float], Sequence[float]]
     longest: Key[str, str]
     measured: Key[str | None, str]
+    packet: Key[str, str]
     patterns: Key[Sequence[Any], Sequence[Any]]
     precision: Key[float, float]
     reroute_after: Key[str | None, str]
@@ -1097,8 +1103,9 @@ class OpenLoopSpec(Table):
         ],
     ]
     saturation: Key[bool, bool]
-    switch: Key[SwitchParams2, SwitchParams2 | Keys]
+    scheduler: Key[Literal["strict", "round_robin"], Literal["strict", "round_robin"]]
     tables: Key[TableParams, TableParams | Keys]
+    transit_first: Key[bool, bool]
     warm_up: Key[str | None, str]
 
 class Openfoam(Table):
@@ -1263,7 +1270,9 @@ class PermutationStreams(Table):
     ranks: Key[int, int]
 
 class Pfc(Table):
+    buffer: Key[str | None, str]
     coupled: Key[bool, bool]
+    global_buffer: Key[str | None, str]
     priorities: Key[Sequence[int], Sequence[int]]
     quanta: Key[int, int]
     reaction: Key[str, str]
@@ -1465,31 +1474,6 @@ class SwitchParams(Table):
     shaper: Key[TokenBucket, TokenBucket | Keys]
     speed_up: Key[int, int]
     xon_offset: Key[str, str]
-
-class SwitchParams2(Table):
-    allocation_rounds: Key[int | None, int]
-    arbiter: Key[
-        Literal["age", "round_robin", "least_recently_served"],
-        Literal["age", "round_robin", "least_recently_served"],
-    ]
-    crossbar_latency: Key[str, str]
-    ejection_delay: Key[str, str]
-    flow_control: Key[Literal["credits", "pauses"], Literal["credits", "pauses"]]
-    global_buffer: Key[int, int]
-    global_delay: Key[str, str]
-    injection_channels: Key[int, int]
-    injection_delay: Key[str, str]
-    injection_queue: Key[int, int]
-    local_buffer: Key[int, int]
-    local_delay: Key[str, str]
-    output_queue: Key[int, int]
-    packet: Key[str, str]
-    priorities: Key[int | None, int]
-    rate: Key[str, str]
-    resume_below: Key[int, int]
-    scheduler: Key[Literal["strict", "round_robin"], Literal["strict", "round_robin"]]
-    speed_up: Key[int, int]
-    transit_first: Key[bool, bool]
 
 class TableParams(Table):
     conditional: Key[ConditionalTables, ConditionalTables | Keys]

@@ -61,6 +61,12 @@ LONGEST = "200us"
 FLOW_CONTROLS = {"figure_12": "credits", "figure_12_pauses": "pauses"}
 """Figure 12 as the publication's simulator has it, and as Ethernet does."""
 
+SWITCHES: dict[str, dict[str, object]] = {
+    "credits": {},
+    "pauses": {"flow_control": {"pfc": {}}, "switch.xon_offset": "2kB"},
+}
+"""Keys of each flow control."""
+
 FEW_LOADS = {"uniform": (0.2, 0.5, 0.8, 1.0), "adversarial": (0.05, 0.2, 0.3, 0.4, 1.0)}
 """Of figure 12, unless all is wanted."""
 
@@ -229,15 +235,12 @@ def _table_2_curves() -> Iterator[CurveExperiment]:
 
 def _figure_12_curves(full: bool) -> Iterator[CurveExperiment]:
     for name, flow_control in FLOW_CONTROLS.items():
-        switch: dict[str, object] = {"open_loop.switch.flow_control": flow_control}
         for pattern in PATTERNS:
             for routing in ROUTINGS:
                 loads = () if full else FEW_LOADS[pattern]
-                yield _with(_curve(name, "figure_12", pattern, routing, loads), switch)
-    frames: dict[str, object] = {
-        "open_loop.switch.flow_control": "pauses",
-        "open_loop.tables.conditional.trigger": "pause",
-    }
+                curve = _curve(name, "figure_12", pattern, routing, loads)
+                yield _with(curve, SWITCHES[flow_control])
+    frames = {**SWITCHES["pauses"], "open_loop.tables.conditional.trigger": "pause"}
     curve = _curve(FRAMES, "figure_12", "adversarial", "conditional_tables", (FRAMES_LOAD,))
     yield _with(curve, frames)
 
@@ -258,7 +261,7 @@ def _fogsim_curves() -> Iterator[CurveExperiment]:
             yield _curve("fogsim", FOGSIM, pattern, "conditional_tables", (*low, *loads))
     for (routing, pattern), loads in FOGSIM_TRANSIT.items():
         curve = _curve("fogsim_transit", FOGSIM, pattern, routing, loads)
-        yield _with(curve, {"open_loop.switch.transit_first": True})
+        yield _with(curve, {"open_loop.transit_first": True})
 
 
 def _with(curve: CurveExperiment, overrides: dict[str, object]) -> CurveExperiment:

@@ -14,8 +14,11 @@ import etherweave
 from etherweave.report.curves import curves_figure
 from support import command_line
 
+SLOW = {f"{links}_rate": "40Gb/s" for links in ("host", "local", "global")}
+"""Rates of a dragonfly at which a packet takes 200 ns."""
+
 SMALL: dict[str, object] = {
-    "topology": {"dragonfly": {}},
+    "topology": {"dragonfly": SLOW},
     "open_loop": {
         "routings": ["minimal", "valiant_group"],
         "patterns": ["uniform", {"adversarial": {"offset": 1}}],
@@ -35,7 +38,8 @@ here = partial(command_line.run_here, "curve")
 def small(tmp_path: Path) -> Path:
     file = tmp_path / "small.toml"
     file.write_text(
-        "[topology.dragonfly]\n[open_loop]\nloads = [0.1, 1.0]\n"
+        "[topology.dragonfly]\nhost_rate = '40Gb/s'\nlocal_rate = '40Gb/s'\n"
+        "global_rate = '40Gb/s'\n[open_loop]\nloads = [0.1, 1.0]\n"
         'patterns = ["uniform", { adversarial = { offset = 1 } }]\n'
     )
     return file
@@ -135,13 +139,14 @@ def test_links_that_are_down_lose_packets_that_are_counted() -> None:
 
 
 def test_pauses_and_too_few_priorities_are_reported() -> None:
-    small = {"local_buffer": 2, "global_buffer": 2, "output_queue": 1, "priorities": 1}
-    spec = {"loads": [1.0], "warm_up": "50us", "measured": "50us", "switch": small}
-    (stopped,) = etherweave.curve({**SMALL, "open_loop": spec}).to_pylist()
+    channel = {"priorities": [0], "buffer": "2kB"}
+    small = {"flow_control": {"credits": channel}, "switch": {"output_queue": "1kB"}}
+    spec = {"loads": [1.0], "warm_up": "50us", "measured": "50us"}
+    (stopped,) = etherweave.curve({**SMALL, "open_loop": spec, **small}).to_pylist()
     assert stopped["load_accepted"] == 0
     assert stopped["deadlock"].startswith("group")
-    paused = {**spec, "switch": {"flow_control": "pauses"}}
-    (running,) = etherweave.curve({**SMALL, "open_loop": paused}).to_pylist()
+    pauses = {"flow_control": {"pfc": {}}}
+    (running,) = etherweave.curve({**SMALL, "open_loop": spec, **pauses}).to_pylist()
     assert (running["load_accepted"] > 0.5, running["deadlock"]) == (True, "")
 
 
@@ -214,7 +219,9 @@ def test_a_drawing_has_bands_where_intervals_are_known_and_hollow_points_that_ar
         ("open_loop.loads=[2.0]", "open_loop.loads.0: 2; expected 0.000001 to 1"),
         ("open_loop.routings=['best']", "open_loop.routings.0: unknown name `best`"),
         ("open_loop.routings=['up_down']", "up_down, which gives every flow one path"),
-        ("open_loop.switch.speed_up=0", "open_loop.switch.speed_up: 0; expected 1 to 16"),
+        ("switch.speed_up=0", "switch.speed_up: 0; expected 1 to 16"),
+        ("switch.buffer='1MB'", 'switch.buffer: "1MB"; expected none: open loops use model,'),
+        ("open_loop.switch.speed_up=4", "no longer a key; expected switch.speed_up"),
         ("open_loop.measured=0ns", "open_loop.measured: 0; expected 1 to"),
         ("open_loop.reroute_after='10us'", "open_loop.reroute_after: 10us; expected none, without"),
         ("open_loop.precision=0.0", "open_loop.precision: 0; expected 0.000001 to 1"),

@@ -78,14 +78,46 @@ def test_a_long_cable_delays_packets_by_its_length(tmp_path: Path) -> None:
     assert latency("1000m") - latency("20m") == pytest.approx(980 * 5, rel=0.1)
 
 
-def test_a_rate_that_no_link_has_is_refused_with_its_key() -> None:
+def test_the_former_rate_of_links_is_refused_with_the_keys_that_stand_for_it() -> None:
     done = command_line.invoke(
         "curve", LISTED / "links.toml", "--set", 'open_loop.switch.rate="10Gb/s"'
     )
     assert done.exit_code == 2
-    assert "open_loop.switch.rate: given beside the rate of every such link" in " ".join(
+    assert "open_loop.switch.rate: no longer a key; expected rates of the topology" in " ".join(
         done.stderr.split()
     )
+
+
+BOTH: dict[str, object] = {
+    "topology": {"single_switch": {"hosts": 2}},
+    "switch": {"model": "input_queued"},
+    "flow_control": {"credits": {}},
+    "job": [{"name": "a", "workload": {"osu_latency": {"iterations": 1, "warm_up": 0}}}],
+    "open_loop": {
+        "routings": ["ecmp"],
+        "loads": [0.01],
+        "warm_up": "10us",
+        "measured": "200us",
+    },
+}
+"""A file of `run` and `curve`."""
+
+
+def test_one_key_delays_packets_of_runs_and_of_curves() -> None:
+    def latencies(latency: str) -> tuple[float, float]:
+        settings = {"switch.latency": latency}
+        end = etherweave.run(BOTH, settings).summary["end_ns"]
+        return end, float(pl.DataFrame(etherweave.curve(BOTH, settings))["latency_ns_mean"][0])
+
+    (run, curve), (late_run, late_curve) = latencies("200ns"), latencies("700ns")
+    # A packet crosses one switch, a round trip of two messages at least two.
+    assert late_curve - curve == pytest.approx(500, abs=1)
+    assert late_run - run >= 2 * 500
+
+
+def test_a_key_of_switches_that_curves_ignore_is_refused_beside_a_job() -> None:
+    with pytest.raises(etherweave.ScenarioError, match=r"switch\.header: .14B.; expected none"):
+        etherweave.curve(BOTH, {"switch.header": "14B"})
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ pub(crate) fn check(text: &str) -> Result<&'static str, Failure> {
             return Err(Failure::new("threads of a curve", format!("1 and {threads} threads: {difference}")));
         }
         if first.is_none() {
-            bounds(&Columns::new(&points), packet_ns(text))?;
+            bounds(&Columns::new(&points), packet_ns(text)?)?;
             first = Some(points);
         }
     }
@@ -44,13 +44,14 @@ fn points(text: &str, threads: usize) -> Result<Table, ScenarioError> {
     Ok(points)
 }
 
-/// How long a packet takes on a link [ns].
-fn packet_ns(text: &str) -> f64 {
+/// How long a packet takes on the slowest link [ns].
+fn packet_ns(text: &str) -> Result<f64, Failure> {
     let scenario: toml::Table = text.parse().expect("what ran is TOML");
-    let value = |key: &str| tree::get(&scenario, key).and_then(toml::Value::as_str);
-    let bytes = value("open_loop.switch.packet").and_then(quantity::bytes).unwrap_or(1_000);
-    let rate = value("open_loop.switch.rate").and_then(quantity::bits_per_second).unwrap_or(40_000_000_000);
-    8e9 * bytes as f64 / rate as f64
+    let packet = tree::get(&scenario, "open_loop.packet").and_then(toml::Value::as_str);
+    let bytes = packet.and_then(quantity::bytes).unwrap_or(1_000);
+    let fabric = Fabric::parse(text, "x.toml", &[]).map_err(|error| Failure::new("refused", error.to_string()))?;
+    let rates = fabric.topology().channels().iter().map(|channel| channel.rate.as_bps());
+    Ok(8e9 * bytes as f64 / rates.min().unwrap_or(1) as f64)
 }
 
 /// No link is busier than always, and packets are conserved. A packet is delivered as a whole, when its last bit

@@ -55,7 +55,9 @@ impl Draw {
         let (ports, built) = self.host_ports(&mut dice, share, &topology, is_curve);
         let mut drawing = Drawing { schema: self, dice: &mut dice, share, fabric: built.as_ref() };
         let properties = self.root["properties"].as_object().expect("a scenario has keys");
-        let is_drawn = |key: &str| if is_curve { key == "faults" } else { !ROOTS_LEFT_OUT.contains(&key) };
+        let is_drawn = |key: &str| {
+            if is_curve { ["faults", "switch", "flow_control"].contains(&key) } else { !ROOTS_LEFT_OUT.contains(&key) }
+        };
         let mut scenario = drawing.table(properties.iter().filter(|(key, _)| is_drawn(key)), &[], "");
         scenario.insert("seed".to_owned(), Value::Integer(drawing.dice.below(1 << 32) as i64));
         scenario.insert("topology".to_owned(), Value::Table(topology));
@@ -260,7 +262,7 @@ fn share(key: &str, node: &Json) -> u64 {
         "host_ports.planes" => 700,
         "host_ports.choice" | "host_ports.leaves" => 300,
         "open_loop.warm_up" | "open_loop.measured" | "open_loop.loads" => 1_000,
-        "open_loop.routings" | "open_loop.patterns" | "open_loop.switch" => 600,
+        "open_loop.routings" | "open_loop.patterns" => 600,
         _ if key.ends_with("rate") && key.starts_with("topology.") => 400,
         _ if is_sized(key) && !key.contains("as_built") && is_large(default) => 950,
         _ => 0,

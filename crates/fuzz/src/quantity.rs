@@ -43,11 +43,6 @@ pub(crate) fn bytes(value: &str) -> Option<u64> {
     smallest(value).filter(|(kind, _)| *kind == "Bytes").map(|(_, amount)| amount)
 }
 
-/// A rate, if a text is one [bit/s].
-pub(crate) fn bits_per_second(value: &str) -> Option<u64> {
-    smallest(value).filter(|(kind, _)| *kind == "BitRate").map(|(_, amount)| amount)
-}
-
 /// A time, if a text is one [ps].
 pub(crate) fn picoseconds(value: &str) -> Option<u64> {
     smallest(value).filter(|(kind, _)| *kind == "Duration").map(|(_, amount)| amount)

@@ -6,7 +6,7 @@ use etherweave_topology::{Channel, LinkClass, Topology};
 use crate::build::cuts;
 use crate::histogram::Histogram;
 use crate::host::Host;
-use crate::links::{LinkKind, LinkKinds, StatedLinks};
+use crate::links::{LinkKind, LinkKinds, Links};
 use crate::packet::Packet;
 use crate::params::{FlowControl, SwitchParams};
 use crate::port::{Buffer, PortSender, Queue, port_bytes};
@@ -55,7 +55,7 @@ impl PointMemory {
     pub fn of(
         topology: &Topology,
         params: &SwitchParams,
-        links: &StatedLinks,
+        links: &Links,
         length: &RunLength,
         point: PointLoad,
     ) -> Result<PointMemory, InputErrors> {
@@ -69,7 +69,7 @@ impl PointMemory {
                 usize::from(CHANNELS) * (size_of::<Queue>() + size_of::<Buffer>()) + size_of::<PortSender>()
             }
         };
-        let kinds = LinkKinds::of(topology, params, &params.ticks()?, links)?.kinds;
+        let kinds = LinkKinds::of(topology, params, links)?.kinds;
         let span = |kind: &LinkKind| kind.full + 2 * kind.packet + 2 * kind.delay;
         let horizon = kinds.iter().map(span).max().unwrap_or(0);
         let shard = (Histogram::default().counts.len() * 8) as u64

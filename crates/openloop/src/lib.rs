@@ -58,7 +58,7 @@ pub use deadlock::WaitingChannel;
 pub use estimate::{PointLoad, PointMemory};
 pub use fairness::Fairness;
 pub use histogram::Histogram;
-pub use links::{StatedLinks, check_links};
+pub use links::{Links, check_links};
 pub use packet::PACKET_BYTES;
 pub use params::{ChannelScheduler, FlowControl, SwitchParams};
 pub use port::port_bytes;

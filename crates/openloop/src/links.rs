@@ -2,50 +2,71 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_primitives::{BitRate, ChannelId, Duration, InputError, InputErrors, SwitchId};
-use etherweave_topology::{Channel, LinkClass, Node, Topology};
+use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, InputError, InputErrors, SwitchId};
+use etherweave_topology::{Channel, LinkClass, Node, Topology, reverse};
 
-use crate::params::{FlowControl, PauseThresholds, SwitchParams, Ticks};
+use crate::params::{DELAY_MAX, FlowControl, PauseThresholds, SwitchParams};
 
 /// More kinds have no number.
 const KINDS_MAX: usize = u16::MAX as usize;
 
-/// Rates and delays that single links have. All others have those of [`SwitchParams`].
+/// Rate and delay of each channel.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct StatedLinks {
-    /// Rate of each channel [bit/s]; empty: none is stated.
-    pub rates: Vec<Option<BitRate>>,
-    /// Delay of each channel, rounded to nanoseconds here; empty: none is stated.
-    pub delays: Vec<Option<Duration>>,
+pub struct Links {
+    /// Rates [bit/s].
+    pub rates: Vec<BitRate>,
+    /// Delays, rounded to nanoseconds here.
+    pub delays: Vec<Duration>,
 }
 
-impl StatedLinks {
+impl Links {
+    /// The rates and cables of a topology.
+    pub fn of(topology: &Topology) -> Links {
+        let channels = || topology.channels().iter();
+        let delays = channels().map(|channel| channel.length.propagation_time()).collect();
+        Links { rates: channels().map(|channel| channel.rate).collect(), delays }
+    }
+
+    /// One rate for all links, and a delay for each class, in the order of [`LinkClass::ALL`].
+    pub fn alike(topology: &Topology, rate: BitRate, delays: [Duration; 3]) -> Links {
+        let delay = |channel: &Channel| delays[channel.class as usize];
+        let delays = topology.channels().iter().map(delay).collect();
+        Links { rates: vec![rate; topology.channels().len()], delays }
+    }
+
+    /// The same links with another delay from switches to hosts.
+    pub fn with_ejection(mut self, topology: &Topology, delay: Duration) -> Links {
+        for host in (0..topology.hosts()).map(HostId::from_index) {
+            self.delays[reverse(topology.host_channel(host)).index()] = delay;
+        }
+        self
+    }
+
     /// Time of a packet on a channel.
-    pub fn packet_time(&self, id: ChannelId, params: &SwitchParams) -> Duration {
-        self.rate(id, params).serialization_time(params.packet)
+    pub fn packet_time(&self, id: ChannelId, packet: Bytes) -> Duration {
+        self.rates[id.index()].serialization_time(packet)
     }
 
-    /// The rate of a channel.
-    fn rate(&self, id: ChannelId, params: &SwitchParams) -> BitRate {
-        self.rates.get(id.index()).copied().flatten().unwrap_or(params.rate)
-    }
-
-    /// The stated delay of a channel [ticks], at least one between switches.
-    fn delay(&self, id: ChannelId, class: LinkClass) -> Option<u64> {
-        let stated = self.delays.get(id.index()).copied().flatten()?;
-        let delay_min = u64::from(class != LinkClass::Host);
-        Some(((stated.as_ps() + 500) / 1_000).max(delay_min))
+    /// The delay of a channel [ticks], at least one between switches.
+    fn delay(&self, topology: &Topology, id: ChannelId) -> Result<u32, InputError> {
+        let channel = topology.channel(id);
+        let delay_min = u64::from(channel.class != LinkClass::Host);
+        let delay = ((self.delays[id.index()].as_ps() + 500) / 1_000).max(delay_min);
+        if delay <= DELAY_MAX {
+            return Ok(delay as u32);
+        }
+        let found = format!("a cable at {} that delays by {delay} ns", topology.name(channel.from.node));
+        Err(InputError::new("topology", found, format!("at most {DELAY_MAX} ns")))
     }
 
     /// Rate of each channel, as a share of the fastest; empty where all are alike.
-    pub fn shares(&self, topology: &Topology, params: &SwitchParams) -> Vec<f64> {
-        let rate = |id| self.rate(ChannelId::from_index(id), params).as_bps();
-        let rates: Vec<u64> = (0..topology.channels().len()).map(rate).collect();
-        let fastest = rates.iter().copied().max().unwrap_or(1);
-        if rates.iter().all(|&rate| rate == fastest) {
+    pub fn shares(&self) -> Vec<f64> {
+        let rates = || self.rates.iter().map(|rate| rate.as_bps());
+        let fastest = rates().max().unwrap_or(1);
+        if rates().all(|rate| rate == fastest) {
             return Vec::new();
         }
-        rates.iter().map(|&rate| rate as f64 / fastest as f64).collect()
+        rates().map(|rate| rate as f64 / fastest as f64).collect()
     }
 }
 
@@ -80,13 +101,8 @@ impl LinkKinds {
     /// # Errors
     /// Links on which a packet takes no whole number of nanoseconds, lengths out of range, and buffers without room for
     /// what comes after a pause.
-    pub fn of(
-        topology: &Topology,
-        params: &SwitchParams,
-        ticks: &Ticks,
-        stated: &StatedLinks,
-    ) -> Result<LinkKinds, InputErrors> {
-        let fabric = StatedFabric { topology, params, ticks, stated };
+    pub fn of(topology: &Topology, params: &SwitchParams, links: &Links) -> Result<LinkKinds, InputErrors> {
+        let fabric = LinkedFabric { topology, params, links, crossbar: params.crossbar()? };
         let mut known = BTreeMap::new();
         let (mut kinds, mut numbers) = (Vec::new(), vec![0; topology.channels().len()]);
         for at in (0..topology.switches()).map(SwitchId::from_index) {
@@ -111,27 +127,24 @@ impl LinkKinds {
 ///
 /// # Errors
 /// Checks as for a run, with keys from `open_loop`.
-pub fn check_links(topology: &Topology, params: &SwitchParams, stated: &StatedLinks) -> Result<(), InputErrors> {
-    LinkKinds::of(topology, params, &params.ticks()?, stated).map(|_| ())
+pub fn check_links(topology: &Topology, params: &SwitchParams, links: &Links) -> Result<(), InputErrors> {
+    LinkKinds::of(topology, params, links).map(|_| ())
 }
 
-struct StatedFabric<'a> {
+struct LinkedFabric<'a> {
     topology: &'a Topology,
     params: &'a SwitchParams,
-    ticks: &'a Ticks,
-    stated: &'a StatedLinks,
+    links: &'a Links,
+    /// Delay of a packet's head through a crossbar [ticks].
+    crossbar: u32,
 }
 
-impl StatedFabric<'_> {
+impl LinkedFabric<'_> {
     /// A packet on a channel [ticks].
     fn packet(&self, id: ChannelId) -> Result<u32, InputError> {
-        let rate = self.stated.rate(id, self.params);
-        if rate == self.params.rate {
-            return Ok(self.ticks.packet);
-        }
-        let Channel { from, to, .. } = self.topology.channel(id);
-        let packet = self.params.packet_on(rate).map_err(|error| error.within("switch"));
-        packet.map_err(|error| {
+        let rate = self.links.rates[id.index()];
+        self.params.packet_on(rate).map_err(|error| {
+            let Channel { from, to, .. } = self.topology.channel(id);
             let [from, to] = [from, to].map(|end| self.topology.name(end.node));
             InputError { found: format!("{} at {rate}, from {from} to {to}", error.found), ..error }
         })
@@ -141,25 +154,18 @@ impl StatedFabric<'_> {
     fn crossing(&self, at: SwitchId) -> Result<u32, InputError> {
         let packets = self.topology.out_channels(at).iter().map(|&id| self.packet(id));
         let fastest = packets.collect::<Result<Vec<u32>, InputError>>()?.into_iter().min();
-        Ok(fastest.unwrap_or(self.ticks.packet).div_ceil(self.params.speed_up.max(1)))
+        Ok(fastest.unwrap_or(1).div_ceil(self.params.speed_up.max(1)))
     }
 
     fn kind(&self, id: ChannelId, crossing: u32) -> Result<LinkKind, InputError> {
-        let (params, ticks) = (self.params, self.ticks);
-        let class = match self.topology.channel(id).to.node {
+        let (topology, params) = (self.topology, self.params);
+        let class = match topology.channel(id).to.node {
             Node::Host(_) => LinkClass::Host,
-            Node::Switch(_) => self.topology.channel(id).class,
+            Node::Switch(_) => topology.channel(id).class,
         };
-        let packet = self.packet(id)?;
-        let stated = self.stated.delay(id, class);
-        if let Some(delay) = stated.filter(|&delay| delay > Ticks::DELAY_MAX) {
-            let name = self.topology.name(self.topology.channel(id).from.node);
-            let found = format!("a cable at {name} that delays by {delay} ns");
-            return Err(InputError::new("topology", found, format!("at most {} ns", Ticks::DELAY_MAX)));
-        }
-        let delay = stated.map_or(ticks.delay(class), |delay| delay as u32);
-        let injection = stated.map_or(ticks.injection, |delay| delay as u32);
-        let full = (params.output_queue * packet).max(ticks.crossbar);
+        let (packet, delay) = (self.packet(id)?, self.links.delay(topology, id)?);
+        let injection = self.links.delay(topology, reverse(id))?;
+        let full = (params.output_queue * packet).max(self.crossbar);
         let has_pauses = params.flow_control == FlowControl::Pauses && class != LinkClass::Host;
         let thresholds = has_pauses.then(|| PauseThresholds::of(params, class, delay, packet)).transpose()?;
         Ok(LinkKind { class, packet, crossing, delay, injection, full, thresholds })
@@ -178,41 +184,27 @@ mod tests {
         Custom { links, ..Custom::default() }.generate().unwrap()
     }
 
-    fn stated(topology: &Topology) -> StatedLinks {
-        let channels = topology.channels();
-        StatedLinks {
-            rates: channels.iter().map(|channel| Some(channel.rate)).collect(),
-            delays: channels.iter().map(|channel| Some(channel.length.propagation_time())).collect(),
-        }
-    }
-
     #[test]
-    fn a_link_has_its_own_rate_and_delay() {
+    fn a_link_has_the_rate_and_the_cable_of_the_topology() {
         let (topology, params) = (bridge(), SwitchParams::default());
-        let kinds = LinkKinds::of(&topology, &params, &params.ticks().unwrap(), &stated(&topology)).unwrap().kinds;
+        let links = Links::of(&topology).with_ejection(&topology, Duration::ZERO);
+        let kinds = LinkKinds::of(&topology, &params, &links).unwrap().kinds;
         // 1,000 B take 80 ns at 100 Gb/s and 200 ns at 40; the crossbar is twice as fast as the fastest link.
         let of = |class| kinds.iter().find(|kind| kind.class == class).unwrap();
         let (host, between) = (of(LinkClass::Host), of(LinkClass::Local));
-        assert_eq!((host.packet, host.crossing, host.delay, host.injection), (80, 40, 15, 15));
+        assert_eq!((host.packet, host.crossing, host.delay, host.injection), (80, 40, 0, 15));
         assert_eq!((between.packet, between.crossing, between.delay), (200, 40, 10_000));
-        assert_eq!(stated(&topology).shares(&topology, &params)[..], [1.0, 1.0, 1.0, 1.0, 0.4, 0.4]);
-    }
-
-    #[test]
-    fn without_rates_and_delays_of_their_own_links_are_alike() {
-        let (topology, params, stated) = (bridge(), SwitchParams::default(), StatedLinks::default());
-        let kinds = LinkKinds::of(&topology, &params, &params.ticks().unwrap(), &stated).unwrap().kinds;
-        assert!(kinds.iter().all(|kind| (kind.packet, kind.crossing, kind.delay) == (200, 100, 40)), "{kinds:?}");
-        assert!(stated.shares(&topology, &params).is_empty());
+        assert_eq!(links.shares()[..], [1.0, 1.0, 1.0, 1.0, 0.4, 0.4]);
+        assert!(Links::alike(&topology, BitRate::from_gbps(40), [Duration::ZERO; 3]).shares().is_empty());
     }
 
     #[test]
     fn a_packet_of_no_whole_nanoseconds_is_reported_with_its_link() {
         let topology = bridge();
-        let mut odd = stated(&topology);
-        odd.rates[4] = Some(BitRate::from_bps(56_000_000_000));
+        let mut odd = Links::of(&topology);
+        odd.rates[4] = BitRate::from_bps(56_000_000_000);
         let error = check_links(&topology, &SwitchParams::default(), &odd).unwrap_err().to_string();
-        let expected = "switch.packet: 142858ps at 56Gb/s, from s0 to s1; expected a whole number of nanoseconds";
+        let expected = "packet: 142858ps at 56Gb/s, from s0 to s1; expected a whole number of nanoseconds";
         assert_eq!(error, expected);
     }
 }

@@ -125,7 +125,7 @@ mod tests {
     use etherweave_topology::{Dragonfly, Family};
 
     use super::*;
-    use crate::{Arrival, Experiment, Pattern, RunParams, StatedLinks, SwitchParams, workers};
+    use crate::{Arrival, Experiment, Links, Pattern, RunParams, SwitchParams, workers};
     use etherweave_routing::{DragonflyMinimal, DragonflyPlan, FabricPlan};
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
         let routing = DragonflyMinimal { plan: DragonflyPlan::of(&topology).unwrap() };
         let run = RunParams { records_steps: true, ..RunParams::fixed(1.0, Duration::ZERO, Duration::from_us(20), 1) };
         let (switch, pattern, arrival) = (SwitchParams::default(), Pattern::default(), Arrival::default());
-        let links = StatedLinks::default();
+        let links = Links::of(&topology);
         let experiment =
             Experiment { topology: &topology, switch, links, routing, pattern, arrival, outages: vec![], run };
         let mut prepared = experiment.prepare().unwrap();

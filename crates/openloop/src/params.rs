@@ -7,8 +7,7 @@ use etherweave_topology::LinkClass;
 use etherweave_primitives::{InputError, InputErrors};
 
 /// How an input buffer keeps the far end of its link from sending more than it can take.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlowControl {
     /// The sender counts the room there is, the default.
     #[default]
@@ -41,56 +40,42 @@ impl ChannelScheduler {
     }
 }
 
-/// Switches, links and hosts, all alike but links whose rate or cable the topology states.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Switches and hosts, all alike, without the rates and cables of their links.
+#[derive(Clone, Debug, PartialEq)]
 pub struct SwitchParams {
-    /// Rate of links whose rate the topology does not state [bit/s]. Default "40Gb/s".
-    pub rate: BitRate,
-    /// Length of every packet [bytes]. It takes whole nanoseconds on every link. Default "1000B".
+    /// Length of every packet [bytes]. It takes whole nanoseconds on every link.
     pub packet: Bytes,
-    /// Delay of a packet's head from input to output queue [whole ns]. Default "200ns".
+    /// Delay of a packet's head from input to output queue [whole ns].
     pub crossbar_latency: Duration,
-    /// How much faster than the fastest link of its switch a packet crosses from input to output, 1..=16. Default 2.
+    /// How much faster than the fastest link of its switch a packet crosses from input to output, 1..=16.
     pub speed_up: u32,
-    /// Which input is served first at an output. Default "age".
+    /// Which input is served first at an output.
     pub arbiter: Arbiter,
-    /// Whether an output serves inputs from other switches before those from hosts, by any arbiter. Default false.
+    /// Whether an output serves inputs from other switches before those from hosts, by any arbiter.
     pub transit_first: bool,
     /// Rounds of each nanosecond in which inputs ask for an output and outputs choose one of those that ask, 1..=16.
-    /// Absent, the default: an output serves an input as soon as both are free.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Absent: an output serves an input as soon as both are free.
     pub allocation_rounds: Option<u32>,
-    /// How input buffers are kept from overflowing. Default "credits".
+    /// How input buffers are kept from overflowing.
     pub flow_control: FlowControl,
     /// Which channel of a port sends next, with pauses; with credits packets leave in the order of their grants.
-    /// Default "strict".
     pub scheduler: ChannelScheduler,
-    /// How far below XOFF a buffer must be before XON [packets], 0..=4096. Default 2.
+    /// How far below XOFF a buffer must be before XON [packets], 0..=4096.
     pub resume_below: u32,
     /// The most channels of a port, each a priority, 1..=8; a routing that wants more has its last ones in one, and may
-    /// deadlock. By default as many as the routing wants.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// deadlock. Absent: as many as the routing wants.
     pub priorities: Option<u8>,
-    /// Depth of the input buffer of a local link [packets per channel], 1..=4096. Default 32.
+    /// Depth of the input buffer of a local link [packets per channel], 1..=4096.
     pub local_buffer: u32,
-    /// Depth of the input buffer of a global link [packets per channel], 1..=4096. Default 64.
+    /// Depth of the input buffer of a global link [packets per channel], 1..=4096.
     pub global_buffer: u32,
-    /// Depth of the queue of an output [packets], 1..=64. Default 10.
+    /// Depth of the queue of an output [packets], 1..=64.
     pub output_queue: u32,
-    /// Depth of the queues of a host together [packets], 1..=4096. Default 100.
+    /// Depth of the queues of a host together [packets], 1..=4096.
     pub injection_queue: u32,
     /// Queues of a host at its switch, each for an equal part of all destinations in their order, 1..=8: with several,
-    /// a packet for a busy output keeps back fewer others. Default 1.
+    /// a packet for a busy output keeps back fewer others.
     pub injection_channels: u8,
-    /// Delay of a local link whose cable the topology does not state [whole ns], at least 1 ns. Default "40ns".
-    pub local_delay: Duration,
-    /// Delay of a global link whose cable the topology does not state [whole ns], at least 1 ns. Default "400ns".
-    pub global_delay: Duration,
-    /// Delay from host to switch by a cable that the topology does not state [whole ns]. Default "40ns".
-    pub injection_delay: Duration,
-    /// Delay from switch to host by a cable that the topology does not state [whole ns]. Default "40ns".
-    pub ejection_delay: Duration,
 }
 
 /// Benito, Vallejo and Beivide, "On the use of commodity Ethernet technology in exascale HPC systems", HiPC 2015,
@@ -98,7 +83,6 @@ pub struct SwitchParams {
 impl Default for SwitchParams {
     fn default() -> Self {
         SwitchParams {
-            rate: BitRate::from_gbps(40),
             packet: Bytes::new(1_000),
             crossbar_latency: Duration::from_ns(200),
             speed_up: 2,
@@ -114,39 +98,12 @@ impl Default for SwitchParams {
             output_queue: 10,
             injection_queue: 100,
             injection_channels: 1,
-            local_delay: Duration::from_ns(40),
-            global_delay: Duration::from_ns(400),
-            injection_delay: Duration::from_ns(40),
-            ejection_delay: Duration::from_ns(40),
         }
     }
 }
 
-/// The same in ticks of 1 ns, checked.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ticks {
-    /// A packet on a link whose rate is not stated.
-    pub packet: u32,
-    pub crossbar: u32,
-    pub injection: u32,
-    pub ejection: u32,
-    pub local: u32,
-    pub global: u32,
-}
-
-impl Ticks {
-    /// The longest delay of a link.
-    pub const DELAY_MAX: u64 = 60_000;
-
-    /// Delay of a link whose cable is not stated, to its far end.
-    pub fn delay(&self, class: LinkClass) -> u32 {
-        match class {
-            LinkClass::Host => self.ejection,
-            LinkClass::Local => self.local,
-            LinkClass::Global => self.global,
-        }
-    }
-}
+/// The longest delay of a link or a crossbar [ticks].
+pub(crate) const DELAY_MAX: u64 = 60_000;
 
 /// XOFF and XON thresholds of the input buffers of a kind of links [packets per channel].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -163,7 +120,7 @@ impl PauseThresholds {
     pub fn of(params: &SwitchParams, class: LinkClass, delay: u32, packet: u32) -> Result<PauseThresholds, InputError> {
         let (buffer, headroom) = (params.buffer(class), 2 * delay / packet + 1);
         let Some(xoff) = buffer.checked_sub(headroom).filter(|&xoff| xoff > 0) else {
-            let key = if class == LinkClass::Global { "switch.global_buffer" } else { "switch.local_buffer" };
+            let key = params.buffer_key(class);
             let expected = format!("more, for what comes after a pause: {} ns there and back", 2 * delay);
             return Err(InputError::new(key, buffer, expected));
         };
@@ -177,48 +134,48 @@ impl SwitchParams {
     /// # Errors
     /// Every value that is out of range or not a whole number of nanoseconds.
     pub fn check(&self) -> Result<(), InputErrors> {
-        self.ticks().map(|_| ())
-    }
-
-    /// # Errors
-    /// Every value that is out of range or not a whole number of nanoseconds.
-    pub(crate) fn ticks(&self) -> Result<Ticks, InputErrors> {
-        let mut errors = self.check_counts();
-        let packet = errors.check(self.packet_on(self.rate)).unwrap_or_default();
-        let mut span = |key, value, least| {
-            let ticks = whole(key, value)
-                .and_then(|ticks| in_range(key, ticks, least, Ticks::DELAY_MAX).map(|()| ticks as u32));
-            errors.check(ticks).unwrap_or_default()
-        };
-        let ticks = Ticks {
-            packet,
-            crossbar: span("crossbar_latency", self.crossbar_latency, 0),
-            injection: span("injection_delay", self.injection_delay, 0),
-            ejection: span("ejection_delay", self.ejection_delay, 0),
-            local: span("local_delay", self.local_delay, 1),
-            global: span("global_delay", self.global_delay, 1),
-        };
-        errors.within("switch").into_result().map(|()| ticks)
-    }
-
-    fn check_counts(&self) -> InputErrors {
-        let depths = [
-            ("local_buffer", self.local_buffer, 4_096),
-            ("global_buffer", self.global_buffer, 4_096),
-            ("injection_queue", self.injection_queue, 4_096),
-            ("injection_channels", self.injection_channels.into(), 8),
-            ("output_queue", self.output_queue, 64),
-            ("speed_up", self.speed_up, 16),
-            ("allocation_rounds", self.allocation_rounds.unwrap_or(1), 16),
-            ("priorities", u32::from(self.priorities.unwrap_or(1)), 8),
+        let packet = u64::from(self.packet.get() > 0);
+        let values = [
+            ("packet", packet, 1, 1),
+            (self.buffer_key(LinkClass::Local), self.local_buffer.into(), 1, 4_096),
+            (self.buffer_key(LinkClass::Global), self.global_buffer.into(), 1, 4_096),
+            ("injection_queue", self.injection_queue.into(), 1, 4_096),
+            ("injection_channels", self.injection_channels.into(), 1, 8),
+            ("switch.output_queue", self.output_queue.into(), 1, 64),
+            ("switch.speed_up", self.speed_up.into(), 1, 16),
+            ("allocation_rounds", self.allocation_rounds.unwrap_or(1).into(), 1, 16),
+            (self.priorities_key(), self.priorities.unwrap_or(1).into(), 1, 8),
+            ("switch.xon_offset", self.resume_below.into(), 0, 4_096),
         ];
         let mut errors = InputErrors::default();
-        for (key, value, most) in depths {
-            errors.check(in_range(key, u64::from(value), 1, most));
+        for (key, value, low, high) in values {
+            errors.check(in_range(key, value, low, high));
         }
-        errors.check(in_range("resume_below", u64::from(self.resume_below), 0, 4_096));
         errors.check(self.check_scheduler());
-        errors
+        errors.check(self.crossbar());
+        errors.into_result()
+    }
+
+    /// Delay of a packet's head through the crossbar [ticks].
+    pub(crate) fn crossbar(&self) -> Result<u32, InputError> {
+        let ticks = whole("switch.latency", self.crossbar_latency)?;
+        in_range("switch.latency", ticks, 0, DELAY_MAX).map(|()| ticks as u32)
+    }
+
+    fn buffer_key(&self, class: LinkClass) -> &'static str {
+        match (self.flow_control, class) {
+            (FlowControl::Credits, LinkClass::Global) => "flow_control.credits.global_buffer",
+            (FlowControl::Credits, LinkClass::Local | LinkClass::Host) => "flow_control.credits.buffer",
+            (FlowControl::Pauses, LinkClass::Global) => "flow_control.pfc.global_buffer",
+            (FlowControl::Pauses, LinkClass::Local | LinkClass::Host) => "flow_control.pfc.buffer",
+        }
+    }
+
+    fn priorities_key(&self) -> &'static str {
+        match self.flow_control {
+            FlowControl::Credits => "flow_control.credits.priorities",
+            FlowControl::Pauses => "flow_control.pfc.priorities",
+        }
     }
 
     /// Credits fix when a packet leaves as soon as it is granted: no port chooses among channels.
@@ -227,7 +184,7 @@ impl SwitchParams {
             (ChannelScheduler::Strict, _) | (ChannelScheduler::RoundRobin, FlowControl::Pauses) => true,
             (ChannelScheduler::RoundRobin, FlowControl::Credits) => false,
         };
-        InputError::unless(has_effect, "scheduler", "round_robin with credits", "switch.flow_control = \"pauses\"")
+        InputError::unless(has_effect, "scheduler", "round_robin with credits", "flow_control.pfc")
     }
 
     /// A packet on a link of a rate [ticks].
@@ -265,36 +222,29 @@ pub(crate) fn in_range(key: &'static str, found: u64, least: u64, most: u64) -> 
 
 /// The longest run [ticks]: an instant and what follows from it fit 32 bits.
 pub(crate) const RUN_MAX: u64 = 4_000_000_000;
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_of_1000_bytes_takes_200_ns_at_40_gbps() {
-        let ticks = SwitchParams::default().ticks().unwrap();
-        assert_eq!(ticks.packet, 200);
-    }
-
-    #[test]
     fn errors_of_values_out_of_range_give_the_range() {
         let check = |params: SwitchParams, expected: &str| {
-            assert_eq!(params.ticks().unwrap_err().to_string(), expected);
+            assert_eq!(params.check().unwrap_err().to_string(), expected);
         };
         let good = SwitchParams::default;
         check(SwitchParams { speed_up: 0, ..good() }, "switch.speed_up: 0; expected 1 to 16");
         check(
-            SwitchParams { packet: Bytes::new(1_001), ..good() },
-            "switch.packet: 200200ps; expected a whole number of nanoseconds",
+            SwitchParams { crossbar_latency: Duration::from_ps(1_500), ..good() },
+            "switch.latency: 1500ps; expected a whole number of nanoseconds",
         );
-        check(SwitchParams { local_delay: Duration::ZERO, ..good() }, "switch.local_delay: 0; expected 1 to 60000");
         check(
             SwitchParams { scheduler: ChannelScheduler::RoundRobin, ..good() },
-            "switch.scheduler: round_robin with credits; expected switch.flow_control = \"pauses\"",
+            "scheduler: round_robin with credits; expected flow_control.pfc",
         );
         check(
-            SwitchParams { output_queue: 65, resume_below: 5_000, global_delay: Duration::from_us(61), ..good() },
-            "switch.output_queue: 65; expected 1 to 64\nswitch.resume_below: 5000; expected 0 to 4096\n\
-             switch.global_delay: 61000; expected 1 to 60000",
+            SwitchParams { output_queue: 65, resume_below: 5_000, flow_control: FlowControl::Pauses, ..good() },
+            "switch.output_queue: 65; expected 1 to 64\nswitch.xon_offset: 5000; expected 0 to 4096",
         );
     }
 
@@ -302,7 +252,8 @@ mod tests {
     fn headroom_is_what_two_delays_bring_and_one_packet_more() {
         // 200 ns a packet: 2 x 40 ns bring none more, 2 x 400 ns four.
         let thresholds = |buffer, class, delay| {
-            let params = SwitchParams { local_buffer: buffer, global_buffer: buffer, ..SwitchParams::default() };
+            let switch = SwitchParams { flow_control: FlowControl::Pauses, ..SwitchParams::default() };
+            let params = SwitchParams { local_buffer: buffer, global_buffer: buffer, ..switch };
             PauseThresholds::of(&params, class, delay, 200)
         };
         let (local, global) = (LinkClass::Local, LinkClass::Global);
@@ -311,6 +262,6 @@ mod tests {
         assert_eq!(thresholds(6, global, 400), Ok(PauseThresholds { xoff: 1, xon: 0 }));
         let keys = [(1, local, 40), (5, global, 400)]
             .map(|(buffer, class, delay)| thresholds(buffer, class, delay).unwrap_err().key);
-        assert_eq!(keys, ["switch.local_buffer", "switch.global_buffer"]);
+        assert_eq!(keys, ["flow_control.pfc.buffer", "flow_control.pfc.global_buffer"]);
     }
 }

@@ -7,7 +7,7 @@ use etherweave_workload::{Arrival, Pattern};
 
 use crate::build::{self, Parts};
 use crate::constants::RunConstants;
-use crate::links::{LinkKind, LinkKinds, StatedLinks};
+use crate::links::{LinkKind, LinkKinds, Links};
 use crate::measures::Measures;
 use crate::outage::Outages;
 use crate::params::{FlowControl, SwitchParams};
@@ -26,8 +26,8 @@ pub struct Experiment<'a, R> {
     pub topology: &'a Topology,
     /// Its switches.
     pub switch: SwitchParams,
-    /// Links that have rates and delays of their own.
-    pub links: StatedLinks,
+    /// Rates and delays of its links.
+    pub links: Links,
     /// Where packets go at each switch.
     pub routing: R,
     /// Whom packets are for.
@@ -55,9 +55,8 @@ impl<R: PacketRouting> Experiment<'_, R> {
         let groups = host_groups(self.topology)?;
         let channels = self.routing.channels().min(self.switch.priorities.unwrap_or(u8::MAX));
         let mut errors = InputErrors::default();
-        let ticks = errors.check(self.switch.ticks());
-        let links =
-            ticks.and_then(|ticks| errors.check(LinkKinds::of(self.topology, &self.switch, &ticks, &self.links)));
+        let checked = errors.check(self.switch.check());
+        let links = checked.and_then(|()| errors.check(LinkKinds::of(self.topology, &self.switch, &self.links)));
         let outages = errors.check(Outages::of(&self.outages, self.topology));
         let share = errors.check(load_share(self.run.load).map_err(|error| error.within("load")));
         let arrivals = links.as_ref().zip(share).and_then(|(links, share)| {
@@ -78,7 +77,7 @@ impl<R: PacketRouting> Experiment<'_, R> {
             routing: &self.routing,
             params: &self.switch,
             has_pauses: self.switch.flow_control == FlowControl::Pauses,
-            crossbar: ticks.expect(checked).crossbar,
+            crossbar: self.switch.crossbar()?,
             packets_per_ns: packets_per_ns(self.topology, &kinds, &numbers),
             links: kinds,
             outages: outages.expect(checked),

@@ -5,7 +5,7 @@ use etherweave_primitives::{InputError, InputErrors};
 use etherweave_routing::bounds::{Bound, bound, host_groups};
 use etherweave_routing::{ControllerParams, FabricOf, KnownTraffic, PacketRouting, RoutingKind, Visit};
 
-use crate::links::StatedLinks;
+use crate::links::Links;
 use crate::params::SwitchParams;
 use crate::report::Report;
 use crate::run_length::RunParams;
@@ -18,8 +18,8 @@ pub struct OfferedTraffic<'a> {
     pub fabric: FabricOf<'a>,
     /// Its switches.
     pub switch: SwitchParams,
-    /// Links that have rates and delays of their own.
-    pub links: StatedLinks,
+    /// Rates and delays of its links.
+    pub links: Links,
     /// Whom packets are for.
     pub pattern: Pattern,
     /// When hosts make packets.
@@ -96,7 +96,7 @@ impl Visit for BoundOf<'_> {
     fn visit<R: PacketRouting>(self, routing: R) -> Self::Output {
         let BoundOf(traffic) = self;
         let topology = traffic.fabric.topology;
-        let rates = traffic.links.shares(topology, &traffic.switch);
+        let rates = traffic.links.shares();
         bound(topology, &rates, &routing, &traffic.pattern, traffic.run.seed)
     }
 }

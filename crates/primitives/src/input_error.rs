@@ -6,8 +6,8 @@
 //!
 //! ```
 //! use etherweave_primitives::{InputError, InputErrors};
-//! let error = InputError::new("latency", "0ns", "at least 1ns").within("open_loop.switch");
-//! assert_eq!(error.to_string(), "open_loop.switch.latency: 0ns; expected at least 1ns");
+//! let error = InputError::new("latency", "0ns", "at least 1ns").within("switch");
+//! assert_eq!(error.to_string(), "switch.latency: 0ns; expected at least 1ns");
 //!
 //! // Mistakes that do not depend on each other are collected and returned together.
 //! let mut errors = InputErrors::default();

@@ -2,8 +2,8 @@
 
 use etherweave_primitives::{InputError, InputErrors};
 
-/// With the key from the scenario's root: what is about the fabric or its faults does not stand in `open_loop`, and a
-/// scenario lists several routings, patterns and loads.
+/// With the key from the scenario's root: what is about the fabric, its switches or its faults does not stand in
+/// `open_loop`, and a scenario lists several routings, patterns and loads.
 pub(crate) fn open_loop(errors: InputErrors) -> InputErrors {
     errors.into_iter().map(of_open_loop).collect()
 }
@@ -11,7 +11,7 @@ pub(crate) fn open_loop(errors: InputErrors) -> InputErrors {
 fn of_open_loop(error: InputError) -> InputError {
     let (part, rest) = error.key.split_once('.').unwrap_or((&error.key, ""));
     let list = match part {
-        "topology" | "faults" => return error,
+        "topology" | "faults" | "switch" | "flow_control" => return error,
         "routing" | "pattern" | "load" => format!("open_loop.{part}s"),
         part => format!("open_loop.{part}"),
     };

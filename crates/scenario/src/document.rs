@@ -21,6 +21,8 @@ pub(crate) struct Document {
     text: String,
     /// All values, overrides included.
     pub values: Table,
+    /// Values that the author wrote, overrides included: without those of profiles.
+    pub stated: Table,
     /// Keys that an override has set.
     overridden: Vec<String>,
     /// Keys whose value a file beside the scenario holds, each with the key that names the file.
@@ -34,7 +36,8 @@ impl Document {
     /// The place where the text is no TOML; every override that cannot be set.
     pub fn parse(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Document, ScenarioError> {
         let (origin, text) = (origin.to_owned(), text.to_owned());
-        let mut document = Document { origin, text, values: Table::new(), overridden: Vec::new(), files: Vec::new() };
+        let (values, stated, overridden, files) = (Table::new(), Table::new(), Vec::new(), Vec::new());
+        let mut document = Document { origin, text, values, stated, overridden, files };
         document.values = document.text.parse().map_err(|error: toml::de::Error| {
             let place = Some(TextPlace::of_byte(&document.text, error.span().map_or(0, |span| span.start)));
             let found = error.message().trim().replace('\n', "; ");
@@ -47,6 +50,7 @@ impl Document {
         }
         let mistake = |error| Mistake { origin: "override".to_owned(), place: None, error };
         errors.into_result().map_err(|errors| ScenarioError { mistakes: errors.into_iter().map(mistake).collect() })?;
+        document.stated = document.values.clone();
         Ok(document)
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use etherweave_design::{DesignMemory, DesignSpec};
 use etherweave_kernel::{RowNames, TableRow};
-use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength, StatedLinks};
+use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength};
 use etherweave_primitives::{HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_routing::RoutingKind;
 use etherweave_sim::{
@@ -19,9 +19,12 @@ use etherweave_workload::TrafficSize;
 
 use crate::host_ports::generate;
 use crate::memory::MemoryLimit;
+use crate::network::OpenLoopNetwork;
 use crate::run_time::{RunTime, Switches};
 use crate::scenario::{experiment, read};
-use crate::{JobSpec, OpenLoopSpec, Scenario, ScenarioError, Table, check, nodes, open_loop, routing, sampling};
+use crate::{
+    JobSpec, OpenLoopSpec, Scenario, ScenarioError, Table, check, conversions, nodes, open_loop, routing, sampling,
+};
 
 /// A text in a column, and lent to Python [B].
 const TEXT: u64 = 24 + 32 + 16;
@@ -429,12 +432,16 @@ fn switches_with_hosts(topology: &Topology) -> u64 {
 ///
 /// # Errors
 /// When a time of the switches is out of range.
-pub(crate) fn curve(spec: &OpenLoopSpec, topology: &Topology, links: &StatedLinks) -> Result<Estimate, InputErrors> {
+pub(crate) fn curve(
+    spec: &OpenLoopSpec,
+    topology: &Topology,
+    network: &OpenLoopNetwork,
+) -> Result<Estimate, InputErrors> {
     let load = spec.loads.iter().copied().fold(if spec.saturation { 1.0 } else { 0.0 }, f64::max);
     let may_saturate = spec.patterns.iter().any(|pattern| may_saturate(&pattern.0, load));
     let point = PointLoad { load, may_saturate, records_steps: false };
-    let memory = PointMemory::of(topology, &spec.switch, links, &spec.length(), point);
-    let memory = memory.map_err(|error| error.within("open_loop"))?;
+    let memory = PointMemory::of(topology, &network.switch, &network.links, &spec.length(), point);
+    let memory = memory.map_err(conversions::open_loop)?;
     let lines = spec.routings.len() as u64 * spec.patterns.len() as u64;
     let points = lines.saturating_mul(spec.points_of_line() as u64);
     let rows = table(points, &open_loop::table(&[], topology));
@@ -464,15 +471,14 @@ pub(crate) fn design(kind: &TopologyKind, topology: &Topology, spec: &DesignSpec
 /// # Errors
 /// When a time of the switches is out of range.
 pub(crate) fn observe(
-    spec: &OpenLoopSpec,
     length: &RunLength,
     pattern: &Pattern,
     load: f64,
-    (topology, links): (&Topology, &StatedLinks),
+    (topology, network): (&Topology, &OpenLoopNetwork),
 ) -> Result<Estimate, InputErrors> {
     let point = PointLoad { load, may_saturate: may_saturate(pattern, load), records_steps: true };
-    let memory =
-        PointMemory::of(topology, &spec.switch, links, length, point).map_err(|error| error.within("open_loop"))?;
+    let memory = PointMemory::of(topology, &network.switch, &network.links, length, point);
+    let memory = memory.map_err(conversions::open_loop)?;
     let links = topology
         .channels()
         .iter()

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use etherweave_design::{Design, DesignError, DesignStep, Largest};
 use etherweave_kernel::Processes;
-use etherweave_openloop::{StatedLinks, load_share};
+use etherweave_openloop::load_share;
 use etherweave_primitives::{BitRate, Bytes, InputError, InputErrors};
 use etherweave_routing::{Outage, Routing, RoutingKind};
 use etherweave_sim::{PreparedRouting, largest_packet, port_buffers};
@@ -16,20 +16,18 @@ use crate::host_ports::generate;
 use crate::interconnect::subnet_warning;
 use crate::measured::{self, PortSent};
 use crate::memory::MemoryLimit;
+use crate::network::OpenLoopNetwork;
 use crate::observation::{PointChoice, observe};
 use crate::open_loop::{self, CurveProgress, SimulatedFabric};
 use crate::scenario::read_values;
 use crate::{
     Deployment, Estimate, Fault, Scenario, ScenarioError, Table, estimate, fabric_tables, faults, reader, routing,
-    stated_links,
 };
 
 /// The fabric of a scenario, built; jobs and all that only matters to a run may be missing from the file.
 pub struct Fabric {
     scenario: Scenario,
     topology: Topology,
-    /// Links whose rates and cables the file states.
-    links: StatedLinks,
     /// Where the keys of later mistakes stand.
     document: Document,
 }
@@ -42,8 +40,7 @@ impl Fabric {
     pub fn parse(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Fabric, ScenarioError> {
         let (document, scenario) = read_values(text, origin, overrides)?;
         let topology = generate(&scenario).map_err(|error| document.locate(error))?;
-        let links = stated_links::of(&document.values, &scenario.topology, &topology);
-        Ok(Fabric { scenario, topology, links, document })
+        Ok(Fabric { scenario, topology, document })
     }
 
     /// What the fabric is called.
@@ -162,11 +159,11 @@ impl Fabric {
         on_point: &mut dyn FnMut(CurveProgress) -> bool,
     ) -> Result<(Table, Option<Fault>), ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
-        self.check_effect()?;
+        let network = self.network()?;
         self.single_homed("`etherweave curve`")?;
-        self.check_memory(estimate::curve(open_loop, &self.topology, &self.links), memory_limit)?;
+        self.check_memory(estimate::curve(open_loop, &self.topology, &network), memory_limit)?;
         let (topology, outages) = (&self.topology, &self.outages()?);
-        let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, links: &self.links, outages };
+        let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, network: &network, outages };
         let points = open_loop::curve(&fabric, open_loop, *seed, (processes, threads), on_point);
         points.map_err(|error| self.document.locate(error))
     }
@@ -184,12 +181,12 @@ impl Fabric {
         memory_limit: Option<&str>,
     ) -> Result<Vec<Table>, ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
-        self.check_effect()?;
+        let network = self.network()?;
         self.single_homed("`etherweave observe`")?;
         let (topology, outages) = (&self.topology, &self.outages()?);
-        let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, links: &self.links, outages };
+        let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, network: &network, outages };
         let point = choice.of(open_loop).map_err(|error| self.document.elsewhere(error))?;
-        self.check_memory(point.estimate(open_loop, topology, &self.links), memory_limit)?;
+        self.check_memory(point.estimate(open_loop, topology, &network), memory_limit)?;
         if let Some(load) = choice.load {
             let share = load_share(load).map_err(|error| error.within("load"));
             share.map_err(|error| self.document.elsewhere(error))?;
@@ -225,7 +222,8 @@ impl Fabric {
         if !self.topology.is_single_homed() {
             return Estimate::default();
         }
-        let mut estimate = estimate::curve(open_loop, &self.topology, &self.links).unwrap_or_default();
+        let network = self.network_unchecked();
+        let mut estimate = estimate::curve(open_loop, &self.topology, &network).unwrap_or_default();
         let warn = |&kind: &RoutingKind| routing::saturation_warning(kind, "open_loop.routings", &self.topology);
         estimate.warnings = open_loop.routings.iter().filter_map(warn).collect();
         estimate
@@ -239,17 +237,21 @@ impl Fabric {
         }
         choice
             .of(open_loop)
-            .map(|point| point.estimate(open_loop, &self.topology, &self.links).unwrap_or_default())
+            .map(|point| point.estimate(open_loop, &self.topology, &self.network_unchecked()).unwrap_or_default())
             .unwrap_or_default()
     }
 
-    /// Refuses keys that nothing in the file can use: those of runs, in a file for open loops alone, and rates and
-    /// delays for links that all have their own.
-    fn check_effect(&self) -> Result<(), ScenarioError> {
-        let values = &self.document.values;
-        let of_links = stated_links::without_effect(values, &self.topology, &self.links);
-        let errors: InputErrors = effect::without_effect(values).into_iter().chain(of_links).collect();
-        errors.into_result().map_err(|errors| self.document.locate(errors))
+    /// The switches and links of open loops.
+    ///
+    /// # Errors
+    /// Keys that open loops do not use, and nothing else in the file.
+    fn network(&self) -> Result<OpenLoopNetwork, ScenarioError> {
+        let errors = effect::without_effect(&self.document.stated).into_result();
+        errors.map_err(|errors| self.document.locate(errors)).map(|()| self.network_unchecked())
+    }
+
+    fn network_unchecked(&self) -> OpenLoopNetwork {
+        OpenLoopNetwork::of(&self.document.values, &self.scenario, &self.topology)
     }
 
     /// Refuses what does not fit; a parameter out of range is reported when it is used.

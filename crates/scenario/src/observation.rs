@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
 
-use etherweave_openloop::{Pattern, Report, RunLength, RunParams, StatedLinks};
+use etherweave_openloop::{Pattern, Report, RunLength, RunParams};
 use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, SwitchId};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Channel, Node, Topology};
 use serde::Deserialize;
 
+use crate::network::OpenLoopNetwork;
 use crate::open_loop::{self, CurvePoint, SimulatedFabric};
 use crate::pattern_spec::PatternSpec;
 use crate::tables::{Column, Table, integers, numbers, texts};
@@ -58,10 +59,10 @@ impl ObservedPoint {
         &self,
         spec: &OpenLoopSpec,
         topology: &Topology,
-        links: &StatedLinks,
+        network: &OpenLoopNetwork,
     ) -> Result<Estimate, InputErrors> {
         let length = length(spec, &self.pattern.0);
-        estimate::observe(spec, &length, &self.pattern.0, self.load, (topology, links))
+        estimate::observe(&length, &self.pattern.0, self.load, (topology, network))
     }
 }
 
@@ -85,7 +86,7 @@ pub(crate) fn observe(
     let report = traffic.run_with(routing, threads).map_err(conversions::open_loop)?;
     let wall_s = started.elapsed().as_secs_f64();
     let packet_ns: Vec<f64> = (0..fabric.topology.channels().len())
-        .map(|id| traffic.links.packet_time(ChannelId::from_index(id), &traffic.switch).as_ns_f64())
+        .map(|id| traffic.links.packet_time(ChannelId::from_index(id), traffic.switch.packet).as_ns_f64())
         .collect();
     let bound = traffic.bound_with(routing).map_err(|error| conversions::open_loop(error.into()))?;
     let change_ns = open_loop::change_ns(&traffic.pattern);

@@ -5,10 +5,10 @@ use std::time::Instant;
 use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_kernel::Processes;
 use etherweave_openloop::{
-    Arrival, ControllerParams, OfferedTraffic, Pattern, Report, RunLength, RunParams, StatedLinks, SwitchParams,
+    Arrival, ChannelScheduler, ControllerParams, OfferedTraffic, Pattern, Report, RunLength, RunParams, SwitchParams,
     WaitingChannel, check_links, load_share,
 };
-use etherweave_primitives::{Duration, Fault, HostId, InputError, InputErrors, SwitchId, Time, caught};
+use etherweave_primitives::{Bytes, Duration, Fault, HostId, InputError, InputErrors, SwitchId, Time, caught};
 use etherweave_routing::bounds::{Bound, host_groups};
 use etherweave_routing::{FabricOf, Outage, RoutingKind};
 use etherweave_topology::{Topology, TopologyKind};
@@ -17,6 +17,7 @@ use etherweave_workload::arrival::Bernoulli;
 use etherweave_workload::pattern::Switching;
 
 use crate::conversions;
+use crate::network::OpenLoopNetwork;
 use crate::pattern_spec::PatternSpec;
 use crate::tables::{Column, Table, integers, numbers, texts};
 
@@ -56,13 +57,30 @@ pub struct OpenLoopSpec {
     pub tables: TableParams,
     /// Parameters of the routing "controller".
     pub controller: ControllerParams,
-    /// Switches, links and hosts. Rates and delays are those of links whose rate or cable the topology does not state.
-    pub switch: SwitchParams,
+    /// Length of every packet, which takes whole nanoseconds on every link. Default "1000B".
+    pub packet: Bytes,
+    /// Whether an output serves inputs from other switches before those from hosts, by any arbiter. Default false.
+    pub transit_first: bool,
+    /// Rounds of each nanosecond in which inputs ask for an output and outputs choose one of those that ask, 1..=16.
+    /// Absent, the default: an output serves an input as soon as both are free.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocation_rounds: Option<u32>,
+    /// Which virtual channel of a port sends next, with pauses; with credits packets leave in the order of their
+    /// grants. Default "strict".
+    pub scheduler: ChannelScheduler,
+    /// Depth of the queues of a host together [packets], 1..=4096. Default 100.
+    pub injection_queue: u32,
+    /// Queues of a host at its switch, each for an equal part of all destinations in their order, 1..=8: with several,
+    /// a packet for a busy output keeps back fewer others. Default 1.
+    pub injection_channels: u8,
+    /// Delay from switches to hosts [whole ns]. Absent: that of the cable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ejection_delay: Option<Duration>,
 }
 
 impl Default for OpenLoopSpec {
     fn default() -> Self {
-        let length = RunLength::default();
+        let (length, switch) = (RunLength::default(), SwitchParams::default());
         OpenLoopSpec {
             routings: vec![RoutingKind::Minimal],
             patterns: vec![PatternSpec(Pattern::default())],
@@ -77,7 +95,13 @@ impl Default for OpenLoopSpec {
             reroute_after: None,
             tables: TableParams::default(),
             controller: ControllerParams::default(),
-            switch: SwitchParams::default(),
+            packet: switch.packet,
+            transit_first: switch.transit_first,
+            allocation_rounds: switch.allocation_rounds,
+            scheduler: switch.scheduler,
+            injection_queue: switch.injection_queue,
+            injection_channels: switch.injection_channels,
+            ejection_delay: None,
         }
     }
 }
@@ -102,14 +126,14 @@ impl OpenLoopSpec {
         pattern: &PatternSpec,
         run: RunParams,
     ) -> OfferedTraffic<'a> {
-        let links = fabric.links.clone();
+        let OpenLoopNetwork { switch, links } = fabric.network;
+        let (switch, links, arrival) = (switch.clone(), links.clone(), self.arrival.clone());
         let fabric = FabricOf {
             topology: fabric.topology,
             tables: Some(tables),
             outages: fabric.outages,
             reroute_after: self.reroute_after,
         };
-        let (switch, arrival) = (self.switch.clone(), self.arrival.clone());
         let (pattern, controller) = (pattern.0.clone(), self.controller.clone());
         OfferedTraffic { fabric, switch, links, pattern, arrival, controller, run }
     }
@@ -125,10 +149,10 @@ impl OpenLoopSpec {
     /// # Errors
     /// All mistakes that do not depend on each other, with keys from the scenario's root.
     pub(crate) fn check(&self, fabric: &SimulatedFabric<'_>, seed: u64) -> Result<(), InputErrors> {
-        let mut errors = InputErrors::default();
+        let (mut errors, OpenLoopNetwork { switch, links }) = (InputErrors::default(), fabric.network);
         errors.check(self.check_reroute(fabric));
-        if errors.check(self.switch.check()).is_some() {
-            errors.check(check_links(fabric.topology, &self.switch, fabric.links));
+        if errors.check(switch.check()).is_some() {
+            errors.check(check_links(fabric.topology, switch, links));
         }
         errors.check(self.length().check());
         let loads = self.loads.iter().enumerate().filter_map(|(number, &load)| {
@@ -136,10 +160,10 @@ impl OpenLoopSpec {
             errors.check(share)
         });
         let loads: Vec<_> = loads.collect();
-        let packet = self.switch.rate.serialization_time(self.switch.packet);
+        let packet = links.packet_time(fabric.topology.host_channel(HostId::new(0)), switch.packet);
         let arrival = loads.into_iter().try_for_each(|share| self.arrival.plan(packet, share).map(|_| ()));
         errors.check(arrival.map_err(|error| error.within("arrival")));
-        let mut errors = errors.within("open_loop");
+        let mut errors = conversions::open_loop(errors);
         errors.check(self.check_patterns(fabric.topology, seed));
         errors.into_result()
     }
@@ -203,8 +227,8 @@ pub(crate) struct SimulatedFabric<'a> {
     pub kind: &'a TopologyKind,
     /// What `kind` has generated.
     pub topology: &'a Topology,
-    /// Links that have rates and delays of their own.
-    pub links: &'a StatedLinks,
+    /// Its switches and links under synthetic traffic.
+    pub network: &'a OpenLoopNetwork,
     /// Links that fail.
     pub outages: &'a [Outage],
 }

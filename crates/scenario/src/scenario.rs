@@ -19,7 +19,7 @@ use crate::interconnect::{self, InterconnectSpec};
 use crate::open_loop::OpenLoopSpec;
 use crate::sampling::{self, ObserveSpec};
 use crate::sweep::SweepSpec;
-use crate::{ScenarioError, check, files, reader, routing};
+use crate::{ScenarioError, check, effect, files, reader, routing};
 
 /// A scenario file: fabric, protocols, jobs; all keys have defaults, and a run needs a job.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -47,7 +47,7 @@ pub struct Scenario {
     pub controller: Option<MeasurementParams>,
     /// Every switch. `profile = "spectrum"` fills in what is not given.
     pub switch: SwitchParams,
-    /// What stops senders before buffers overflow.
+    /// What stops senders before buffers overflow. Default: "pfc", in open loops "credits".
     pub flow_control: FlowControl,
     /// How traffic classes share a port.
     pub ets: Ets,
@@ -279,6 +279,7 @@ pub(crate) fn read_values(
     overrides: &[(String, String)],
 ) -> Result<(Document, Scenario), ScenarioError> {
     let mut document = Document::parse(text, origin, overrides)?;
+    effect::check_former(&document.values).map_err(|errors| document.locate(errors))?;
     files::insert(&mut document)?;
     let states_priorities = states_priorities(&document);
     interconnect::insert(&mut document)?;

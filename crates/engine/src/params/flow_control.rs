@@ -1,6 +1,7 @@
 //! Link-level flow control and scheduling of traffic classes.
 
 use etherweave_primitives::{Bytes, Duration, Priority};
+use etherweave_topology::LinkClass;
 
 /// What stops a sender before the receiver's buffer overflows.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -47,6 +48,13 @@ pub struct Pfc {
     /// Whether a port that runs short pauses all lossless priorities at once, as the testbed's switches
     /// do: their priorities lean on one shared pool.
     pub coupled: bool,
+    /// Buffer of each port and listed priority of input-queued switches, which open loops alone have with pauses.
+    /// Absent: 32 packets, and 64 at global links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Bytes>,
+    /// The same at global links. Absent: `buffer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub global_buffer: Option<Bytes>,
 }
 
 /// Credit-based flow control. A virtual channel (InfiniBand: virtual lane) is an 802.1Q priority here.
@@ -56,9 +64,12 @@ pub struct Credits {
     /// Priorities that must not lose packets; the others share what the credit buffers leave of the memory.
     pub priorities: Vec<Priority>,
     /// Buffer of each port and listed priority, at the receiving end. Absent: computed for each cable, so that one
-    /// priority can use the whole rate.
+    /// priority can use the whole rate; in open loops 32 packets, and 64 at global links.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Bytes>,
+    /// The same at global links. Absent: `buffer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub global_buffer: Option<Bytes>,
     /// What one credit stands for, 1B to 64KiB: a packet takes whole credits. InfiniBand counts blocks of 64 B
     /// (InfiniBand Architecture vol. 1, 7.9.4).
     pub unit: Bytes,
@@ -76,11 +87,23 @@ impl Default for GlobalPause {
 
 impl Default for Pfc {
     fn default() -> Self {
-        Pfc { priorities: vec![Priority::new(0)], quanta: u16::MAX, reaction: Duration::from_ns(500), coupled: false }
+        Pfc {
+            priorities: vec![Priority::new(0)],
+            quanta: u16::MAX,
+            reaction: Duration::from_ns(500),
+            coupled: false,
+            buffer: None,
+            global_buffer: None,
+        }
     }
 }
 
 impl Credits {
+    /// The stated buffer of a port at a link of a class.
+    pub fn buffer_at(&self, class: LinkClass) -> Option<Bytes> {
+        self.global_buffer.filter(|_| class == LinkClass::Global).or(self.buffer)
+    }
+
     /// The listed priorities, a bit each.
     pub fn mask(&self) -> u8 {
         self.priorities.iter().fold(0, |mask, priority| mask | 1 << priority.get())
@@ -92,6 +115,7 @@ impl Default for Credits {
         Credits {
             priorities: vec![Priority::new(0)],
             buffer: None,
+            global_buffer: None,
             unit: Bytes::new(64),
             return_latency: Duration::from_ns(100),
         }

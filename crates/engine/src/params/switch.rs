@@ -67,11 +67,12 @@ pub struct EcnMarking {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SwitchParams {
-    /// Where packets wait. `input_queued` goes with `flow_control.credits`. Default "shared_buffer".
+    /// Where packets wait. `input_queued` goes with `flow_control.credits`. Default "shared_buffer"; open loops know
+    /// "input_queued" alone.
     pub model: SwitchModel,
     /// When a packet is sent on.
     pub forwarding: Forwarding,
-    /// Pipeline latency, first bit in to first bit out of an idle switch, header time excluded.
+    /// Pipeline latency, first bit in to first bit out of an idle switch, header time excluded; in open loops whole ns.
     pub latency: Duration,
     /// Bytes that must be in before a cut-through switch can forward.
     pub header: Bytes,
@@ -81,8 +82,8 @@ pub struct SwitchParams {
     /// With `input_queued`: which input is served first at an output. Default "age".
     pub arbiter: Arbiter,
     /// Depth of the queue of an output, at least the largest frame. With `input_queued` no more packets cross, and 0
-    /// lets them cross when the link is free. In a shared buffer, conditional rules take the output for full from that
-    /// depth on, and nothing else asks. Default "40KiB".
+    /// lets them cross when the link is free; open loops take 1 to 64 whole packets. In a shared buffer, conditional
+    /// rules take the output for full from that depth on, and nothing else asks. Default "40KiB".
     pub output_queue: Bytes,
     /// Whole packet memory: reserves, shared pool and headroom are taken from it.
     pub buffer: Bytes,
@@ -92,7 +93,7 @@ pub struct SwitchParams {
     pub ingress_threshold: Threshold,
     /// Share of the pool that one lossy egress queue may take before tail drop.
     pub egress_threshold: Threshold,
-    /// How far occupancy must fall below XOFF before XON.
+    /// How far occupancy must fall below XOFF before XON; in open loops as many whole packets.
     pub xon_offset: Bytes,
     /// Cells of the packet memory, and the headroom that follows from them. Absent: memory is counted in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]

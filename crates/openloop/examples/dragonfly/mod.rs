@@ -1,9 +1,9 @@
 //! What the examples share: a dragonfly, its switches, patterns and routings, given as words such as `p=4`.
 
 use etherweave_openloop::{
-    Arbiter, Arrival, Experiment, FlowControl, Pattern, RunLength, RunParams, StatedLinks, SwitchParams,
+    Arbiter, Arrival, Experiment, FlowControl, Links, Pattern, RunLength, RunParams, SwitchParams,
 };
-use etherweave_primitives::Duration;
+use etherweave_primitives::{BitRate, Duration};
 use etherweave_routing::{
     Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, PacketRouting, Piggyback, UgalLocal, ValiantGroup,
 };
@@ -101,10 +101,16 @@ impl Setting {
         }
     }
 
+    /// The links of the paper: 40 Gb/s, 40 and 400 ns. Its simulator has none from a switch to its hosts.
+    fn links(&self) -> Links {
+        let delays = [40, 40, 400].map(Duration::from_ns);
+        Links::alike(&self.topology, BitRate::from_gbps(40), delays).with_ejection(&self.topology, Duration::ZERO)
+    }
+
     pub fn experiment<R>(&self, point: &Point<'_>, routing: R) -> Experiment<'_, R> {
         Experiment {
             topology: &self.topology,
-            links: StatedLinks::default(),
+            links: self.links(),
             switch: self.switch.clone(),
             routing,
             pattern: match point.pattern {
@@ -133,10 +139,8 @@ fn length(words: &Words) -> RunLength {
     RunLength::fixed(span, span)
 }
 
-/// The simulator of the paper has no link from a switch to its hosts.
 fn switch(words: &Words) -> SwitchParams {
     SwitchParams {
-        ejection_delay: Duration::ZERO,
         arbiter: match words.value("arbiter").unwrap_or("age") {
             "age" => Arbiter::Age,
             "round_robin" => Arbiter::RoundRobin,

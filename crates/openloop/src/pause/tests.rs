@@ -5,7 +5,7 @@ use etherweave_routing::{Conditional, DragonflyMinimal, DragonflyPlan, FabricPla
 use etherweave_topology::{Dragonfly, Family, Topology, reverse};
 use etherweave_workload::{Arrival, Pattern};
 
-use crate::links::StatedLinks;
+use crate::links::Links;
 use crate::packet::{NONE, Packet};
 use crate::params::{ChannelScheduler, FlowControl, SwitchParams};
 use crate::port::Port;
@@ -30,16 +30,16 @@ fn small() -> Topology {
     Dragonfly { p: 2, a: 2, h: 1, ..Dragonfly::default() }.generate().unwrap()
 }
 
+/// All at 40 Gb/s.
+fn links(topology: &Topology) -> Links {
+    Links::alike(topology, BitRate::from_gbps(40), [40, 50, 400].map(Duration::from_ns))
+}
+
 const LOCAL: usize = 2;
 const GLOBAL: usize = 3;
 
-fn experiment<R: PacketRouting>(topology: &Topology, routing: R, links: StatedLinks) -> Experiment<'_, R> {
-    let switch = SwitchParams {
-        flow_control: FlowControl::Pauses,
-        local_delay: Duration::from_ns(50),
-        local_buffer: 5,
-        ..SwitchParams::default()
-    };
+fn experiment<R: PacketRouting>(topology: &Topology, routing: R, links: Links) -> Experiment<'_, R> {
+    let switch = SwitchParams { flow_control: FlowControl::Pauses, local_buffer: 5, ..SwitchParams::default() };
     let run = RunParams::fixed(1e-6, Duration::ZERO, Duration::from_us(10), 1);
     let (pattern, arrival, outages) = (Pattern::default(), Arrival::default(), Vec::new());
     Experiment { topology, links, switch, routing, pattern, arrival, outages, run }
@@ -85,10 +85,10 @@ fn trace<R: PacketRouting>(prepared: &mut Prepared<'_, R>, port: usize, until: u
 #[test]
 fn a_buffer_pauses_its_sender_at_xoff_and_resumes_it_at_xon_a_cable_later() {
     let topology = small();
-    let mut links = StatedLinks { rates: vec![None; topology.channels().len()], ..StatedLinks::default() };
+    let mut links = links(&topology);
     let up = topology.host_channel(HostId::new(2));
     for channel in [up, reverse(up)] {
-        links.rates[channel.index()] = Some(BitRate::from_gbps(25));
+        links.rates[channel.index()] = BitRate::from_gbps(25);
     }
     let routing = DragonflyMinimal { plan: DragonflyPlan::of(&topology).unwrap() };
     let experiment = experiment(&topology, routing, links);
@@ -123,7 +123,7 @@ fn a_buffer_pauses_its_sender_at_xoff_and_resumes_it_at_xon_a_cable_later() {
 fn shared_port(scheduler: ChannelScheduler) -> Vec<(u32, u8)> {
     let topology = small();
     let routing = Conditional { plan: DragonflyPlan::of(&topology).unwrap(), h: 1 };
-    let mut experiment = experiment(&topology, routing, StatedLinks::default());
+    let mut experiment = experiment(&topology, routing, links(&topology));
     experiment.switch.scheduler = scheduler;
     let mut prepared = experiment.prepare().unwrap();
     prepared.start();
@@ -158,10 +158,10 @@ fn packets_of_later_channels_leave_first_or_channels_take_turns() {
 /// group whose link is at the second switch. A packet takes 320 ns on the default port, whose queue holds three.
 fn split(is_paused: bool) -> [u32; 2] {
     let topology = small();
-    let mut links = StatedLinks { rates: vec![None; topology.channels().len()], ..StatedLinks::default() };
+    let mut links = links(&topology);
     let local = topology.out_channels(SwitchId::new(0))[LOCAL];
     for channel in [local, reverse(local)] {
-        links.rates[channel.index()] = Some(BitRate::from_gbps(25));
+        links.rates[channel.index()] = BitRate::from_gbps(25);
     }
     let routing = Conditional { plan: DragonflyPlan::of(&topology).unwrap(), h: 1 };
     let mut experiment = experiment(&topology, routing, links);

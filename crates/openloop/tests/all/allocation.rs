@@ -2,17 +2,10 @@
 
 use crate::fabric::Fabric;
 use etherweave_openloop::{Arbiter, Pattern, Report, SwitchParams};
-use etherweave_primitives::Duration;
 use etherweave_routing::{DragonflyMinimal, ValiantGroup};
 
 fn switch(arbiter: Arbiter, allocation_rounds: Option<u32>, transit_first: bool) -> SwitchParams {
-    SwitchParams {
-        arbiter,
-        allocation_rounds,
-        transit_first,
-        ejection_delay: Duration::ZERO,
-        ..SwitchParams::default()
-    }
+    SwitchParams { arbiter, allocation_rounds, transit_first, ..SwitchParams::default() }
 }
 
 fn minimal(fabric: &Fabric, switch: SwitchParams, pattern: Pattern, load: f64) -> Report {

@@ -1,8 +1,9 @@
 //! Flow tables at full load accept what the routing itself accepts, family by family: trees against ECMP, which keeps
 //! the path of a flow as tables do; dragonflies and flattened butterflies against their minimal routing.
 
+use crate::fabric::links;
 use etherweave_forwarding::{FabricTables, TableParams};
-use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, RunParams, StatedLinks, SwitchParams};
+use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{
@@ -20,7 +21,7 @@ fn accepted(kind: &TopologyKind, routing: RoutingKind, pattern: &Pattern) -> f64
     let (switch, arrival, controller) = (SwitchParams::default(), Arrival::default(), ControllerParams::default());
     let pattern = pattern.clone();
     let fabric = (&tables).into();
-    let traffic = OfferedTraffic { fabric, links: StatedLinks::default(), switch, pattern, arrival, controller, run };
+    let traffic = OfferedTraffic { fabric, links: links(&topology), switch, pattern, arrival, controller, run };
     traffic.run_with(routing, 1).unwrap().load_accepted
 }
 

@@ -1,7 +1,7 @@
 //! What can be computed by hand.
 
-use crate::fabric::{Fabric, every_tick};
-use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, RunParams, StatedLinks, SwitchParams};
+use crate::fabric::{Fabric, every_tick, links};
+use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::{DragonflyMinimal, ValiantGroup};
 use etherweave_workload::arrival::Poisson;
@@ -56,8 +56,8 @@ fn poisson_arrivals_wait_as_at_a_server_of_equal_times() {
         let span = Duration::from_us(20_000);
         let experiment = Experiment {
             topology: &fabric.topology,
-            links: StatedLinks::default(),
-            switch: SwitchParams { ejection_delay: Duration::ZERO, ..SwitchParams::default() },
+            links: links(&fabric.topology).with_ejection(&fabric.topology, Duration::ZERO),
+            switch: SwitchParams::default(),
             routing: DragonflyMinimal { plan: fabric.plan.clone() },
             pattern: pair(0, 2),
             arrival: Arrival::Poisson(Poisson::default()),
@@ -81,7 +81,7 @@ fn every_arbiter_gives_each_input_an_equal_share() {
         let (warm_up, measured) = (Duration::from_us(200), Duration::from_us(400));
         let experiment = Experiment {
             topology: &fabric.topology,
-            links: StatedLinks::default(),
+            links: links(&fabric.topology),
             switch: SwitchParams { arbiter, ..SwitchParams::default() },
             routing: DragonflyMinimal { plan: fabric.plan.clone() },
             pattern: Pattern::Listed(Listed { pairs: vec![[1, 0], [2, 0], [3, 0]] }),

@@ -1,10 +1,10 @@
 //! What a central controller does for traffic that changes faster than it reacts, or slower; and how long routings take
 //! to react.
 
+use crate::fabric::links;
 use etherweave_forwarding::ConditionalTables;
 use etherweave_openloop::{
-    Arrival, ControllerParams, Experiment, OfferedTraffic, Pattern, Report, RunLength, RunParams, StatedLinks,
-    SwitchParams,
+    Arrival, ControllerParams, Experiment, OfferedTraffic, Pattern, Report, RunLength, RunParams, SwitchParams,
 };
 use etherweave_primitives::Duration;
 use etherweave_routing::{
@@ -47,7 +47,7 @@ impl Bench {
         let controller = ControllerParams { reaction: self.reaction };
         let traffic = OfferedTraffic {
             fabric: topology.into(),
-            links: StatedLinks::default(),
+            links: links(topology),
             switch,
             pattern,
             arrival,

@@ -7,7 +7,6 @@
 
 use crate::fabric::Fabric;
 use etherweave_openloop::{Arbiter, Pattern, SwitchParams};
-use etherweave_primitives::Duration;
 use etherweave_routing::{Conditional, DragonflyMinimal, PacketRouting, Piggyback, ValiantGroup};
 
 /// What was measured: mean latency [ns] where it counts, accepted load.
@@ -74,12 +73,7 @@ fn conditional_routing_agrees_where_transit_goes_first() {
     let fabric = dragonfly();
     for (load, accepted) in [(0.3, 0.264), (0.4, 0.350)] {
         let routing = Conditional { plan: fabric.plan.clone(), h: 4 };
-        let switch = SwitchParams {
-            ejection_delay: Duration::ZERO,
-            arbiter: fabric.arbiter,
-            transit_first: true,
-            ..SwitchParams::default()
-        };
+        let switch = SwitchParams { arbiter: fabric.arbiter, transit_first: true, ..SwitchParams::default() };
         let report = fabric.run_with(switch, routing, fabric.adversarial(), load, 60).unwrap();
         assert!((report.load_accepted - accepted).abs() < 0.01, "load {load}: accepted {}", report.load_accepted);
     }

@@ -7,11 +7,8 @@ use std::sync::LazyLock;
 
 use crate::small::Small;
 use etherweave_forwarding::{FabricTables, TableParams};
-use etherweave_openloop::{
-    Arrival, ControllerParams, OfferedTraffic, Pattern, Report, RunParams, StatedLinks, SwitchParams,
-};
-use etherweave_primitives::InputErrors;
-use etherweave_primitives::{Duration, HostId, SwitchId};
+use etherweave_openloop::{Arrival, ControllerParams, Links, OfferedTraffic, Pattern, Report, RunParams, SwitchParams};
+use etherweave_primitives::{BitRate, Duration, HostId, InputErrors, SwitchId};
 use etherweave_routing::{FabricOf, RoutingKind};
 use etherweave_topology::{Custom, Family, FlattenedButterfly, Node, Topology, Torus};
 use etherweave_workload::pattern::{Adversarial, Shift};
@@ -39,12 +36,12 @@ impl Run {
         let (warm_up, measured) = (Duration::from_us(self.warm_up_us), Duration::from_us(self.measured_us));
         let run = RunParams::fixed(self.load, warm_up, measured, 1);
         // All links between switches are as long, so that latencies give their number.
-        let switch = SwitchParams { local_delay: Duration::from_ns(400), ..SwitchParams::default() };
+        let links = Links::alike(fabric.topology, BitRate::from_gbps(40), [40, 400, 400].map(Duration::from_ns));
+        let switch = SwitchParams::default();
         let (pattern, arrival) = (self.pattern.clone(), Arrival::default());
         // A controller that takes its time would be minimal.
         let controller = ControllerParams { reaction: Duration::ZERO };
-        let traffic =
-            OfferedTraffic { fabric, links: StatedLinks::default(), switch, pattern, arrival, controller, run };
+        let traffic = OfferedTraffic { fabric, links, switch, pattern, arrival, controller, run };
         traffic.run_with(routing, threads)
     }
 }

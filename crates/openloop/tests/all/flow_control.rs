@@ -2,7 +2,6 @@
 
 use crate::fabric::Fabric;
 use etherweave_openloop::{ChannelScheduler, FlowControl, Pattern, Report, SwitchParams, WaitingChannel};
-use etherweave_primitives::Duration;
 use etherweave_routing::{Conditional, DragonflyMinimal, PacketRouting, ValiantGroup};
 
 fn run<R: PacketRouting>(fabric: &Fabric, routing: R, switch: SwitchParams, pattern: Pattern, load: f64) -> Report {
@@ -10,8 +9,7 @@ fn run<R: PacketRouting>(fabric: &Fabric, routing: R, switch: SwitchParams, patt
 }
 
 fn pauses() -> SwitchParams {
-    let (flow_control, ejection_delay) = (FlowControl::Pauses, Duration::ZERO);
-    SwitchParams { flow_control, ejection_delay, ..SwitchParams::default() }
+    SwitchParams { flow_control: FlowControl::Pauses, ..SwitchParams::default() }
 }
 
 #[test]
@@ -75,7 +73,10 @@ fn a_buffer_without_room_for_what_follows_a_pause_is_rejected() {
     let switch = SwitchParams { global_buffer: 5, ..pauses() };
     let routing = DragonflyMinimal { plan: fabric.plan.clone() };
     let error = fabric.run_with(switch, routing, Pattern::default(), 0.1, 1).unwrap_err().to_string();
-    assert_eq!(error, "switch.global_buffer: 5; expected more, for what comes after a pause: 800 ns there and back");
+    assert_eq!(
+        error,
+        "flow_control.pfc.global_buffer: 5; expected more, for what comes after a pause: 800 ns there and back"
+    );
 }
 
 /// The deadlock cycle of a routing with so many priorities and small buffers at full load; empty when there is none.

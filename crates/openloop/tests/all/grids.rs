@@ -1,7 +1,7 @@
 //! Tori and meshes against their capacity.
 
-use crate::fabric::every_tick;
-use etherweave_openloop::{ControllerParams, OfferedTraffic, Pattern, RunParams, StatedLinks, SwitchParams};
+use crate::fabric::{every_tick, links};
+use etherweave_openloop::{ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Dimension, Family, Mesh, Topology, Torus};
@@ -25,7 +25,7 @@ fn traffic(topology: &Topology, load: f64) -> OfferedTraffic<'_> {
         fabric: topology.into(),
         // Hardly any head-of-line blocking.
         switch: SwitchParams { speed_up: 4, output_queue: 64, ..SwitchParams::default() },
-        links: StatedLinks::default(),
+        links: links(topology),
         pattern: Pattern::Uniform(Uniform::default()),
         arrival: every_tick(),
         controller: ControllerParams::default(),

@@ -1,8 +1,8 @@
 //! Adaptive routings on trees where one link is slower than those beside it: what the shared suite of the family does
 //! not see, as it asks only where packets may go.
 
-use crate::fabric::every_tick;
-use etherweave_openloop::{ControllerParams, OfferedTraffic, Pattern, RunParams, StatedLinks, SwitchParams};
+use crate::fabric::{every_tick, links};
+use etherweave_openloop::{ControllerParams, Links, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::{BitRate, Duration, SwitchId};
 use etherweave_routing::{InputChannel, LoadView, PacketRouting, RoutedPacket, RoutingKind, Visit};
 use etherweave_topology::{Family, FatTree, LinkClass, Topology, reverse};
@@ -62,12 +62,12 @@ impl Visit for TakenBeside {
 }
 
 /// Accepted load where links have rates of their own.
-fn accepted(topology: &Topology, rates: Vec<Option<BitRate>>, pattern: &Pattern, routing: RoutingKind) -> f64 {
+fn accepted(topology: &Topology, rates: Vec<BitRate>, pattern: &Pattern, routing: RoutingKind) -> f64 {
     let span = Duration::from_us(100);
     let traffic = OfferedTraffic {
         fabric: topology.into(),
         switch: SwitchParams::default(),
-        links: StatedLinks { rates, delays: Vec::new() },
+        links: Links { rates, ..links(topology) },
         pattern: pattern.clone(),
         arrival: every_tick(),
         controller: ControllerParams::default(),
@@ -112,9 +112,9 @@ fn an_adaptive_routing_accepts_no_less_than_spray_beside_a_hot_uplink() {
     };
     // A quarter of the rate: up from the first leaf, and down to the second.
     for (place, slow) in [("up", up(0).unwrap()), ("down", reverse(up(1).unwrap()))] {
-        let mut rates = vec![None; topology.channels().len()];
+        let mut rates = links(&topology).rates;
         for channel in [slow, reverse(slow)] {
-            rates[channel.index()] = Some(BitRate::from_gbps(10));
+            rates[channel.index()] = BitRate::from_gbps(10);
         }
         let sprayed = accepted(&topology, rates.clone(), &pattern, RoutingKind::Spray);
         assert!(adaptive().len() >= 2, "{:?}", adaptive());

@@ -1,7 +1,7 @@
 //! What holds in every run.
 
-use crate::fabric::{Fabric, every_tick};
-use etherweave_openloop::{Experiment, Pattern, RunParams, StatedLinks, SwitchParams};
+use crate::fabric::{Fabric, every_tick, links};
+use etherweave_openloop::{Experiment, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_primitives::InputError;
 use etherweave_routing::{Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, ValiantGroup};
@@ -30,7 +30,7 @@ fn another_seed_gives_another_run() {
         let switch = SwitchParams::default();
         let experiment = Experiment {
             topology: &fabric.topology,
-            links: StatedLinks::default(),
+            links: links(&fabric.topology),
             switch,
             routing,
             pattern: Pattern::default(),

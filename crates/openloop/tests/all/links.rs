@@ -2,21 +2,12 @@
 
 use crate::fabric::every_tick;
 use etherweave_openloop::{
-    ControllerParams, FlowControl, OfferedTraffic, Pattern, Report, RunParams, StatedLinks, SwitchParams,
+    ControllerParams, FlowControl, Links, OfferedTraffic, Pattern, Report, RunParams, SwitchParams,
 };
 use etherweave_primitives::{BitRate, Duration};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Custom, Dimension, Family, Topology, Torus};
 use etherweave_workload::pattern::{Listed, Uniform};
-
-/// All links as the topology has them.
-fn stated(topology: &Topology) -> StatedLinks {
-    let channels = topology.channels();
-    StatedLinks {
-        rates: channels.iter().map(|channel| Some(channel.rate)).collect(),
-        delays: channels.iter().map(|channel| Some(channel.length.propagation_time())).collect(),
-    }
-}
 
 /// `hosts` hosts of 100 Gb/s on each of two switches, which a link of 100 m joins.
 fn bridge(hosts: u32, rate: &str) -> Topology {
@@ -40,7 +31,7 @@ impl Run {
             fabric: topology.into(),
             // Room for what is on 100 m at 400 Gb/s when a pause arrives.
             switch: SwitchParams { flow_control: self.flow_control, local_buffer: 128, ..SwitchParams::default() },
-            links: stated(topology),
+            links: Links::of(topology),
             pattern: self.pattern.clone(),
             arrival: every_tick(),
             controller: ControllerParams::default(),

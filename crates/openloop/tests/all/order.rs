@@ -1,7 +1,7 @@
 //! Which routings keep the order of a flow.
 
-use crate::fabric::{Fabric, every_tick};
-use etherweave_openloop::{ControllerParams, OfferedTraffic, Pattern, RunParams, StatedLinks, SwitchParams};
+use crate::fabric::{Fabric, every_tick, links};
+use etherweave_openloop::{ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::{DragonflyMinimal, RoutingKind, ValiantGroup};
 use etherweave_topology::{Family, KAryFatTree};
@@ -25,7 +25,7 @@ fn hashed_flows_keep_their_order_on_trees_and_sprayed_packets_do_not() {
     let share = |routing: RoutingKind| {
         let traffic = OfferedTraffic {
             fabric: (&topology).into(),
-            links: StatedLinks::default(),
+            links: links(&topology),
             switch: SwitchParams::default(),
             pattern: Pattern::Shift(Shift { offset: 8 }),
             arrival: every_tick(),

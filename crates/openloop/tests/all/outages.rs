@@ -1,9 +1,7 @@
 //! Links that fail and return: what is lost, and who goes round.
 
-use crate::fabric::{Fabric, every_tick};
-use etherweave_openloop::{
-    ControllerParams, FlowControl, OfferedTraffic, Pattern, RunParams, StatedLinks, SwitchParams,
-};
+use crate::fabric::{Fabric, every_tick, links};
+use etherweave_openloop::{ControllerParams, FlowControl, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::{ChannelId, Duration, SwitchId};
 use etherweave_routing::{Conditional, DragonflyMinimal, FabricOf, Outage, RoutingKind};
 use etherweave_topology::{Family, FlattenedButterfly, LinkClass, Node};
@@ -93,7 +91,7 @@ fn tables_that_are_computed_anew_stop_the_losses_after_their_delay() {
     let run = |reroute_after: Option<u64>| {
         let reroute_after = reroute_after.map(Duration::from_us);
         let traffic = OfferedTraffic {
-            links: StatedLinks::default(),
+            links: links(&topology),
             fabric: FabricOf { outages: &outages, reroute_after, ..(&topology).into() },
             switch: SwitchParams::default(),
             pattern: Pattern::Listed(Listed { pairs: (0..4).map(|host| [host, host + 4]).collect() }),

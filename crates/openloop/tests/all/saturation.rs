@@ -1,6 +1,7 @@
 //! What flattened butterflies and trees accept at most, by hand.
 
-use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, RunParams, StatedLinks, SwitchParams};
+use crate::fabric::links;
+use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Dragonfly, Family, FatTree, FlattenedButterfly, KAryFatTree, Topology};
@@ -14,7 +15,7 @@ fn accepted_of(load: f64, routing: RoutingKind, topology: &Topology, pattern: &P
     let switch = SwitchParams { speed_up: 4, output_queue: 64, ..SwitchParams::default() };
     let (pattern, arrival) = (pattern.clone(), Arrival::default());
     let (controller, fabric) = (ControllerParams::default(), topology.into());
-    let traffic = OfferedTraffic { fabric, links: StatedLinks::default(), switch, pattern, arrival, controller, run };
+    let traffic = OfferedTraffic { fabric, links: links(topology), switch, pattern, arrival, controller, run };
     traffic.run_with(routing, 1).unwrap().load_accepted
 }
 

@@ -1,6 +1,7 @@
 //! Adaptive routing on a Slim Fly: Besta and Hoefler, SC 2014, section V.
 
-use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, RunParams, StatedLinks, SwitchParams};
+use crate::fabric::links;
+use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Family, SlimFly};
@@ -14,7 +15,7 @@ const LINKS: f64 = 7.0;
 fn accepted(routing: RoutingKind, pattern: Pattern, load: f64) -> f64 {
     let topology = SlimFly::default().generate().unwrap();
     let run = RunParams::fixed(load, Duration::from_us(60), Duration::from_us(30), 1);
-    let (fabric, links, switch) = ((&topology).into(), StatedLinks::default(), SwitchParams::default());
+    let (fabric, links, switch) = ((&topology).into(), links(&topology), SwitchParams::default());
     let (arrival, controller) = (Arrival::default(), ControllerParams::default());
     let traffic = OfferedTraffic { fabric, links, switch, pattern, arrival, controller, run };
     traffic.run_with(routing, 1).unwrap().load_accepted

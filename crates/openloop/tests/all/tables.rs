@@ -1,9 +1,10 @@
 //! Routing by flow tables: what holds of whole runs, and against the algorithms.
 
+use crate::fabric::links;
 use etherweave_forwarding::{CompactionKind, PlanKind};
 use etherweave_forwarding::{ConditionalTables, MinimalTables};
 use etherweave_openloop::{
-    Arrival, ChannelScheduler, Experiment, FlowControl, Pattern, Report, RunParams, StatedLinks, SwitchParams,
+    Arrival, ChannelScheduler, Experiment, FlowControl, Pattern, Report, RunParams, SwitchParams,
 };
 use etherweave_primitives::Duration;
 use etherweave_routing::dependency_cycle;
@@ -76,7 +77,7 @@ impl Bench {
         let run = RunParams::fixed(load, span, span, 1);
         let report = Experiment {
             topology: &self.topology,
-            links: StatedLinks::default(),
+            links: links(&self.topology),
             switch,
             routing,
             pattern,

@@ -257,13 +257,13 @@ fn all_parameters_of_a_fabric_and_of_all_workloads_are_checked_together() {
 fn mistakes_of_open_loops_are_reported_together_before_the_first_point() {
     let text = "[topology.dragonfly]\n[open_loop]\nloads = [0.5, 2]\n\
                 patterns = [\"uniform\", { shift = { offset = 0 } }]\nprecision = 0.0\nlongest = \"0s\"\n\
-                [open_loop.switch]\noutput_queue = 65\nlocal_delay = \"1.5ns\"\n";
+                [switch]\noutput_queue = \"65kB\"\nlatency = \"1.5ns\"\n";
     let fabric = Fabric::parse(text, "x.toml", &[]).unwrap();
     let error = fabric.curve(&Processes::ALONE, 1, None, &mut |_| panic!("no point is simulated")).unwrap_err();
     let lines = error.to_string();
     let starts = [
-        "x.toml:8:1: open_loop.switch.output_queue: 65; expected 1 to 64",
-        "x.toml:9:1: open_loop.switch.local_delay: 1500ps; expected a whole number of nanoseconds",
+        "x.toml:8:1: switch.output_queue: 65; expected 1 to 64",
+        "x.toml:9:1: switch.latency: 1500ps; expected a whole number of nanoseconds",
         "x.toml:6:1: open_loop.longest: 0; expected 1 to",
         "x.toml:5:1: open_loop.precision: 0; expected 0.000001 to 1",
         "x.toml:3:15: open_loop.loads.1: 2; expected 0.000001 to 1",

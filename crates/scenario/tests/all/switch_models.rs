@@ -1,7 +1,7 @@
 //! Input-queued switches under hosts carry what those of open loops carry.
 
 use etherweave_openloop::{Arrival, ControllerParams, FlowControl as OpenLoopFlowControl, OfferedTraffic, RunParams};
-use etherweave_openloop::{Pattern, StatedLinks, SwitchParams as OpenLoopSwitch};
+use etherweave_openloop::{Links, Pattern, SwitchParams as OpenLoopSwitch};
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, Length, Priority, Rank, Time};
 use etherweave_routing::RoutingKind;
 use etherweave_sim::frame::size::{PREAMBLE_AND_GAP, RoceSizes};
@@ -40,7 +40,6 @@ fn fabric() -> Topology {
 /// What open loops accept of all that hosts can send, after `span` and for as long.
 fn open_loop(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span: Duration) -> f64 {
     let switch = OpenLoopSwitch {
-        rate: rate(),
         packet: Bytes::new(wire()),
         flow_control: OpenLoopFlowControl::Credits,
         local_buffer: DEPTH,
@@ -52,7 +51,7 @@ fn open_loop(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span:
     let (pattern, arrival, controller) = (pattern.clone(), Arrival::default(), ControllerParams::default());
     let traffic = OfferedTraffic {
         fabric: topology.into(),
-        links: StatedLinks::default(),
+        links: Links::of(topology),
         switch,
         pattern,
         arrival,
@@ -72,6 +71,7 @@ fn hosts(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span: Dur
         buffer: Some(Bytes::new(u64::from(DEPTH) * stored)),
         unit: Bytes::new(1),
         return_latency: Duration::ZERO,
+        ..Credits::default()
     };
     let drain_rate = BitRate::from_gbps(1_000);
     let (context_switch, receive_buffer) = (Duration::ZERO, Bytes::new(8 << 20));

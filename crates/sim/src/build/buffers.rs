@@ -70,7 +70,7 @@ fn credit_buffer(channel: &Channel, constants: &RunConstants) -> Bytes {
     let unit = credits.unit.get();
     let whole = |bytes: u64| Bytes::new(bytes / unit * unit);
     let nic = &constants.params.nic;
-    match (credits.buffer, channel.to.node) {
+    match (credits.buffer_at(channel.class), channel.to.node) {
         (Some(buffer), _) => whole(buffer.get()),
         (None, Node::Host(_)) if constants.params.transports().any(Transport::is_in_kernel) => {
             whole(nic.receive_buffer.get() / (credits.priorities.len() as u64 + 1))

@@ -152,6 +152,9 @@ def simulate(layout: Layout, scenario: ScenarioSource, pair: HostPair) -> set[La
         "open_loop.loads": [LOAD],
         "open_loop.warm_up": "0ns",
         "open_loop.measured": "20us",
+        # Switches decide nothing here: keys that only runs have would be refused.
+        "switch": {},
+        "flow_control": {"credits": {}},
     }
     channels = pl.DataFrame(observe(scenario, settings).channels).filter(pl.col("utilisation") > 0)
     index = layout.switches

@@ -175,7 +175,13 @@ fn check_pfc(pfc: &Pfc) -> Checked {
     check_lossless("flow_control.pfc.priorities", &pfc.priorities)?;
     let found = format!("true with {} priority", pfc.priorities.len());
     let coupled = !pfc.coupled || pfc.priorities.len() > 1;
-    require(coupled, "flow_control.pfc.coupled", found, "two or more priorities to couple")
+    require(coupled, "flow_control.pfc.coupled", found, "two or more priorities to couple")?;
+    let expected =
+        "none: pauses of a run are those of a shared buffer, only open loops have buffers of inputs with them";
+    for (key, buffer) in [("buffer", pfc.buffer), ("global_buffer", pfc.global_buffer)] {
+        require(buffer.is_none(), &format!("flow_control.pfc.{key}"), buffer.unwrap_or_default(), expected)?;
+    }
+    Ok(())
 }
 
 fn check_lossless(key: &str, listed: &[Priority]) -> Checked {
@@ -190,13 +196,15 @@ fn check_credits(credits: &Credits, frame: Bytes) -> Checked {
     check_lossless("flow_control.credits.priorities", &credits.priorities)?;
     check_delay("flow_control.credits.return_latency", credits.return_latency)?;
     require_within(Bytes::new(1)..=CREDIT_MAX, "flow_control.credits.unit", credits.unit)?;
-    let Some(buffer) = credits.buffer else { return Ok(()) };
-    let key = "flow_control.credits.buffer";
     let unit = credits.unit.get();
     let frame = Bytes::new((frame.get() - u64::from(size::PREAMBLE_AND_GAP)).next_multiple_of(unit));
     let least = format!("at least {frame}: the largest frame, in units of {unit} B");
-    require(buffer.get() / unit * unit >= frame.get(), key, buffer, least)?;
-    require(buffer <= BUFFER_MAX, key, buffer, "less than 4GiB")
+    for (key, buffer) in [("buffer", credits.buffer), ("global_buffer", credits.global_buffer)] {
+        let (key, Some(buffer)) = (format!("flow_control.credits.{key}"), buffer) else { continue };
+        require(buffer.get() / unit * unit >= frame.get(), &key, buffer, &*least)?;
+        require(buffer <= BUFFER_MAX, &key, buffer, "less than 4GiB")?;
+    }
+    Ok(())
 }
 
 fn check_quanta(key: &str, quanta: u16) -> Checked {

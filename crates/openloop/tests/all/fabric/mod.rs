@@ -1,8 +1,7 @@
 //! The dragonflies of these tests, and a run on them.
 
-use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, Report, RunParams, StatedLinks, SwitchParams};
-use etherweave_primitives::Duration;
-use etherweave_primitives::InputErrors;
+use etherweave_openloop::{Arbiter, Arrival, Experiment, Links, Pattern, Report, RunParams, SwitchParams};
+use etherweave_primitives::{BitRate, Duration, InputErrors};
 use etherweave_routing::{DragonflyPlan, FabricPlan, Outage, PacketRouting};
 use etherweave_topology::{Dragonfly, Family, Topology};
 use etherweave_workload::arrival::Bernoulli;
@@ -11,6 +10,11 @@ use etherweave_workload::pattern::Adversarial;
 /// A packet at every tick with the same chance: 200 ticks to a packet.
 pub fn every_tick() -> Arrival {
     Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 })
+}
+
+/// All links at 40 Gb/s, 40 ns long to hosts and within groups, 400 ns between groups.
+pub fn links(topology: &Topology) -> Links {
+    Links::alike(topology, BitRate::from_gbps(40), [40, 40, 400].map(Duration::from_ns))
 }
 
 pub struct Fabric {
@@ -37,7 +41,7 @@ impl Fabric {
     /// Equal times for warming up and measuring; no link from switches to hosts, as in the paper's simulator.
     pub fn run<R: PacketRouting>(&self, routing: R, pattern: Pattern, load: f64, us: u64) -> Report {
         let arbiter = self.arbiter;
-        let switch = SwitchParams { ejection_delay: Duration::ZERO, arbiter, ..SwitchParams::default() };
+        let switch = SwitchParams { arbiter, ..SwitchParams::default() };
         self.run_with(switch, routing, pattern, load, us).unwrap()
     }
 
@@ -53,7 +57,7 @@ impl Fabric {
         let span = Duration::from_us(us);
         let run = RunParams::fixed(load, span, span, 1);
         let (topology, arrival, outages) = (&self.topology, every_tick(), self.outages.clone());
-        Experiment { topology, links: StatedLinks::default(), switch, routing, pattern, arrival, outages, run }
-            .run(self.threads)
+        let links = links(topology).with_ejection(topology, Duration::ZERO);
+        Experiment { topology, links, switch, routing, pattern, arrival, outages, run }.run(self.threads)
     }
 }
