@@ -87,6 +87,24 @@ macro_rules! row_family {
 }
 pub(crate) use row_family;
 
+/// Answers of a family of switches in rows that depend on nothing but its parameters.
+macro_rules! row_answers {
+    ($row:ident) => {
+        fn as_built(&self) -> &AsBuilt {
+            &self.as_built
+        }
+
+        fn shape(&self) -> $crate::Shape {
+            $crate::Shape::Grid { row: $crate::RowShape::$row, dimensions: self.dimensions.clone() }
+        }
+
+        fn hosts_planned(&self) -> u64 {
+            self.grid().hosts_planned()
+        }
+    };
+}
+pub(crate) use row_answers;
+
 /// Switches in rows; the number of a switch counts the first dimension fastest.
 pub(crate) struct RowFabric<'a> {
     pub dimensions: &'a [Dimension],

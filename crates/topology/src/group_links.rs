@@ -22,6 +22,80 @@ pub enum Arrangement {
     },
 }
 
+/// Declares the parameters of a family of groups that are all joined with each other, with their defaults.
+macro_rules! group_family {
+    (
+        $(#[$doc:meta])*
+        $family:ident {
+            $(
+                $(#[$size_doc:meta])*
+                $size:ident = $default:literal,
+            )*
+        }
+        $(#[$groups_doc:meta])*
+        groups
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $family {
+            $(
+                $(#[$size_doc])*
+                pub $size: u32,
+            )*
+            $(#[$groups_doc])*
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub groups: Option<u32>,
+            /// Which global port leads to which group. Default "palm_tree".
+            pub arrangement: $crate::Arrangement,
+            /// Rate of the links between hosts and switches [bit/s]. Default "100Gb/s".
+            pub host_rate: etherweave_primitives::BitRate,
+            /// Rate of the links within groups [bit/s]. Default "100Gb/s".
+            pub local_rate: etherweave_primitives::BitRate,
+            /// Rate of the links between groups [bit/s]. Default "100Gb/s".
+            pub global_rate: etherweave_primitives::BitRate,
+            /// Cable between host and switch. Default "3m".
+            pub host_cable: $crate::Cable,
+            /// Cable within a group. Default "8m", as Benito et al. 2015, table III.
+            pub local_cable: $crate::Cable,
+            /// Cable between groups. Default "80m", as Benito et al. 2015, table III.
+            pub global_cable: $crate::Cable,
+            /// Departures from the regular plan.
+            #[serde(skip_serializing_if = "AsBuilt::is_default")]
+            pub as_built: $crate::AsBuilt,
+        }
+
+        impl Default for $family {
+            fn default() -> Self {
+                let rate = etherweave_primitives::BitRate::from_gbps(100);
+                $family {
+                    $($size: $default,)*
+                    groups: None,
+                    arrangement: $crate::Arrangement::default(),
+                    host_rate: rate,
+                    local_rate: rate,
+                    global_rate: rate,
+                    host_cable: $crate::Cable::from_m(3),
+                    local_cable: $crate::Cable::from_m(8),
+                    global_cable: $crate::Cable::from_m(80),
+                    as_built: $crate::AsBuilt::default(),
+                }
+            }
+        }
+
+        impl $family {
+            /// Joins `hosts` hosts with the switches 0 and on, `p` with each.
+            fn join_hosts(&self, builder: &mut $crate::Builder, hosts: u32) {
+                for host in builder.add_hosts(hosts) {
+                    let switch = etherweave_primitives::SwitchId::new(host.get() / self.p);
+                    builder.link(host, switch, self.host_rate, self.host_cable, $crate::LinkClass::Host);
+                }
+            }
+        }
+    };
+}
+pub(crate) use group_family;
+
 /// Groups that `switches` of each with `h` global links join at most: `a·h + 1` of Kim et al., or the largest number.
 pub(crate) fn groups_max(switches: u32, h: u32) -> u32 {
     switches.saturating_mul(h).saturating_add(1)

@@ -8,65 +8,25 @@
 //!   └─ joined ────────┘    └─ joined ────────┘     up to a·h + 1 groups, every two joined
 //! ```
 
-use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
+use etherweave_primitives::{InputError, InputErrors, SwitchId};
 
 use crate::check::{each_at_least_one, links, product};
-use crate::group_links::{GroupLinks, groups, groups_max};
-use crate::{
-    Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, GroupShape, LinkClass, Shape, SizeRequest, Topology,
-};
+use crate::group_links::{GroupLinks, group_family, groups, groups_max};
+use crate::{Arrangement, AsBuilt, Builder, Family, FamilyFit, GroupShape, LinkClass, Shape, SizeRequest, Topology};
 
-/// Fully connected groups, fully connected with each other. All `a·h` global ports of a group are used: a system of few
-/// groups has several links between every two.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Dragonfly {
-    /// Hosts on every switch, at least 1; balanced at `h`. Default 2.
-    pub p: u32,
-    /// Switches in every group, at least 1; balanced at `2·h`. Default 4.
-    pub a: u32,
-    /// Global links of every switch, at least 1. Default 2.
-    pub h: u32,
-    /// Groups, 1..=`a·h + 1`: `g` of Kim et al. Absent: `a·h + 1`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub groups: Option<u32>,
-    /// Which global port leads to which group. Default "palm_tree".
-    pub arrangement: Arrangement,
-    /// Rate of the links between hosts and switches [bit/s]. Default "100Gb/s".
-    pub host_rate: BitRate,
-    /// Rate of the links within groups [bit/s]. Default "100Gb/s".
-    pub local_rate: BitRate,
-    /// Rate of the links between groups [bit/s]. Default "100Gb/s".
-    pub global_rate: BitRate,
-    /// Cable between host and switch. Default "3m".
-    pub host_cable: Cable,
-    /// Cable within a group. Default "8m", as Benito et al. 2015, table III.
-    pub local_cable: Cable,
-    /// Cable between groups. Default "80m", as Benito et al. 2015, table III.
-    pub global_cable: Cable,
-    /// Departures from the regular plan.
-    #[serde(skip_serializing_if = "AsBuilt::is_default")]
-    pub as_built: AsBuilt,
-}
-
-impl Default for Dragonfly {
-    fn default() -> Self {
-        let rate = BitRate::from_gbps(100);
-        Dragonfly {
-            p: 2,
-            a: 4,
-            h: 2,
-            groups: None,
-            arrangement: Arrangement::default(),
-            host_rate: rate,
-            local_rate: rate,
-            global_rate: rate,
-            host_cable: Cable::from_m(3),
-            local_cable: Cable::from_m(8),
-            global_cable: Cable::from_m(80),
-            as_built: AsBuilt::default(),
-        }
+group_family! {
+    /// Fully connected groups, fully connected with each other. All `a·h` global ports of a group are used: a system of
+    /// few groups has several links between every two.
+    Dragonfly {
+        /// Hosts on every switch, at least 1; balanced at `h`. Default 2.
+        p = 2,
+        /// Switches in every group, at least 1; balanced at `2·h`. Default 4.
+        a = 4,
+        /// Global links of every switch, at least 1. Default 2.
+        h = 2,
     }
+    /// Groups, 1..=`a·h + 1`: `g` of Kim et al. Absent: `a·h + 1`.
+    groups
 }
 
 impl Family for Dragonfly {
@@ -76,10 +36,7 @@ impl Family for Dragonfly {
         for (group, switch) in (0..groups).flat_map(|group| (0..self.a).map(move |switch| (group, switch))) {
             builder.add_switch_at(format!("group{group}.switch{switch}"), 0, &[group, switch]);
         }
-        for host in builder.add_hosts(groups * self.a * self.p) {
-            let switch = SwitchId::new(host.get() / self.p);
-            builder.link(host, switch, self.host_rate, self.host_cable, LinkClass::Host);
-        }
+        self.join_hosts(&mut builder, groups * self.a * self.p);
         (0..groups).for_each(|group| self.join_within(&mut builder, group));
         self.join_between(&mut builder, groups);
         Ok(builder.build_as(&self.as_built)?)

@@ -9,67 +9,26 @@
 //!                     │││    │││    │││       p hosts per leaf
 //! ```
 
-use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
+use etherweave_primitives::{InputError, InputErrors, SwitchId};
 
 use crate::check::{each_at_least_one, links, product};
-use crate::group_links::{GroupLinks, groups, groups_max};
-use crate::{
-    Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, GroupShape, LinkClass, Shape, SizeRequest, Topology,
-};
+use crate::group_links::{GroupLinks, group_family, groups, groups_max};
+use crate::{Arrangement, AsBuilt, Builder, Family, FamilyFit, GroupShape, LinkClass, Shape, SizeRequest, Topology};
 
-/// A dragonfly whose groups are two-level trees; spines have the global links and no hosts.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct DragonflyPlus {
-    /// Hosts on every leaf, at least 1. Default 2.
-    pub p: u32,
-    /// Leaves in every group, at least 1. Default 2.
-    pub leaves: u32,
-    /// Spines in every group, at least 1. Default 2.
-    pub spines: u32,
-    /// Global links of every spine, at least 1. Default 2.
-    pub h: u32,
-    /// Groups, 1..=`spines·h + 1`. Absent: `spines·h + 1`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub groups: Option<u32>,
-    /// Which global port leads to which group. Default "palm_tree".
-    pub arrangement: Arrangement,
-    /// Rate of the links between hosts and leaves [bit/s]. Default "100Gb/s".
-    pub host_rate: BitRate,
-    /// Rate of the links within groups [bit/s]. Default "100Gb/s".
-    pub local_rate: BitRate,
-    /// Rate of the links between groups [bit/s]. Default "100Gb/s".
-    pub global_rate: BitRate,
-    /// Cable between host and leaf. Default "3m".
-    pub host_cable: Cable,
-    /// Cable between leaf and spine. Default "8m".
-    pub local_cable: Cable,
-    /// Cable between groups. Default "80m".
-    pub global_cable: Cable,
-    /// Departures from the regular plan.
-    #[serde(skip_serializing_if = "AsBuilt::is_default")]
-    pub as_built: AsBuilt,
-}
-
-impl Default for DragonflyPlus {
-    fn default() -> Self {
-        let rate = BitRate::from_gbps(100);
-        DragonflyPlus {
-            p: 2,
-            leaves: 2,
-            spines: 2,
-            h: 2,
-            groups: None,
-            arrangement: Arrangement::default(),
-            host_rate: rate,
-            local_rate: rate,
-            global_rate: rate,
-            host_cable: Cable::from_m(3),
-            local_cable: Cable::from_m(8),
-            global_cable: Cable::from_m(80),
-            as_built: AsBuilt::default(),
-        }
+group_family! {
+    /// A dragonfly whose groups are two-level trees; spines have the global links and no hosts.
+    DragonflyPlus {
+        /// Hosts on every leaf, at least 1. Default 2.
+        p = 2,
+        /// Leaves in every group, at least 1. Default 2.
+        leaves = 2,
+        /// Spines in every group, at least 1. Default 2.
+        spines = 2,
+        /// Global links of every spine, at least 1. Default 2.
+        h = 2,
     }
+    /// Groups, 1..=`spines·h + 1`. Absent: `spines·h + 1`.
+    groups
 }
 
 impl Family for DragonflyPlus {
@@ -82,10 +41,7 @@ impl Family for DragonflyPlus {
         for (group, spine) in (0..groups).flat_map(|group| (0..self.spines).map(move |spine| (group, spine))) {
             builder.add_switch_at(format!("group{group}.spine{spine}"), 1, &[1, group, spine]);
         }
-        for host in builder.add_hosts(groups * self.leaves * self.p) {
-            let leaf = SwitchId::new(host.get() / self.p);
-            builder.link(host, leaf, self.host_rate, self.host_cable, LinkClass::Host);
-        }
+        self.join_hosts(&mut builder, groups * self.leaves * self.p);
         self.join_within(&mut builder, groups);
         self.join_between(&mut builder, groups);
         Ok(builder.build_as(&self.as_built)?)

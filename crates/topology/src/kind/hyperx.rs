@@ -11,8 +11,8 @@
 
 use etherweave_primitives::{BitRate, InputError, InputErrors};
 
-use crate::grid::row_family;
-use crate::{AsBuilt, Bisection, Dimension, Family, FamilyFit, LinkClass, RowShape, Shape, SizeRequest, Topology};
+use crate::grid::{row_answers, row_family};
+use crate::{AsBuilt, Bisection, Dimension, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
 row_family! {
     /// A grid whose rows are fully connected. Links of the first dimension are local, the others global.
@@ -38,17 +38,7 @@ impl Family for HyperX {
         vec![hyperx(2, &[(3, 1), (2, 3)]), hyperx(1, &[(4, 2)]), hyperx(1, &[(2, 1), (1, 1), (3, 1), (2, 2)])]
     }
 
-    fn as_built(&self) -> &AsBuilt {
-        &self.as_built
-    }
-
-    fn shape(&self) -> Shape {
-        Shape::Grid { row: RowShape::Full, dimensions: self.dimensions.clone() }
-    }
-
-    fn hosts_planned(&self) -> u64 {
-        self.grid().hosts_planned()
-    }
+    row_answers!(Full);
 
     /// As many hosts per switch as switches in a row (the balance of Kim et al., ISCA 2007, section 2) in the fewest
     /// dimensions, the last one cut to what is needed and its spare ports given to parallel links.

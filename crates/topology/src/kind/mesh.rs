@@ -4,10 +4,8 @@
 use etherweave_primitives::{InputError, InputErrors};
 
 use super::torus::{cube, halved_rows};
-use crate::grid::row_family;
-use crate::{
-    AsBuilt, Bisection, Dimension, Distances, Family, FamilyFit, LinkClass, RowShape, Shape, SizeRequest, Topology,
-};
+use crate::grid::{row_answers, row_family};
+use crate::{AsBuilt, Bisection, Dimension, Distances, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
 row_family! {
     /// A grid whose rows are lines. All links between switches are local.
@@ -37,17 +35,7 @@ impl Family for Mesh {
         vec![mesh(1, &[4, 4]), mesh(2, &[5]), mesh(1, &[2, 3, 1, 2])]
     }
 
-    fn as_built(&self) -> &AsBuilt {
-        &self.as_built
-    }
-
-    fn shape(&self) -> Shape {
-        Shape::Grid { row: RowShape::Line, dimensions: self.dimensions.clone() }
-    }
-
-    fn hosts_planned(&self) -> u64 {
-        self.grid().hosts_planned()
-    }
+    row_answers!(Line);
 
     /// Three dimensions of nearly the same size, the other ports for hosts; there is no largest one.
     fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {

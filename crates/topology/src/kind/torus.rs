@@ -3,10 +3,8 @@
 
 use etherweave_primitives::{InputError, InputErrors};
 
-use crate::grid::row_family;
-use crate::{
-    AsBuilt, Bisection, Dimension, Distances, Family, FamilyFit, LinkClass, RowShape, Shape, SizeRequest, Topology,
-};
+use crate::grid::{row_answers, row_family};
+use crate::{AsBuilt, Bisection, Dimension, Distances, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
 row_family! {
     /// A grid whose rows are rings; a row of two is joined once. All links between switches are local.
@@ -37,17 +35,7 @@ impl Family for Torus {
         ]
     }
 
-    fn as_built(&self) -> &AsBuilt {
-        &self.as_built
-    }
-
-    fn shape(&self) -> Shape {
-        Shape::Grid { row: RowShape::Ring, dimensions: self.dimensions.clone() }
-    }
-
-    fn hosts_planned(&self) -> u64 {
-        self.grid().hosts_planned()
-    }
+    row_answers!(Ring);
 
     /// Three dimensions of nearly the same size, the other ports for hosts. A torus has no largest size, so
     /// there is no largest one.
