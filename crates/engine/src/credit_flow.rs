@@ -36,24 +36,15 @@ impl Wires {
         eligible
     }
 
-    /// A packet is in the buffer of a port.
+    /// A packet of so many units leaves the buffer of a port at `time`, now or later: its credits travel back.
     #[inline]
-    pub fn hold_by_credits(&mut self, port: PortIndex, packet: &Packet) {
-        if self.credits.cover(packet.priority) {
-            self.credits.hold(port, packet);
-        }
-    }
-
-    /// A packet leaves the buffer of a port at `time`, now or later: its credits travel back.
-    #[inline]
-    pub fn free_credits(&mut self, port: PortIndex, packet: &Packet, time: Time) {
-        if !self.credits.cover(packet.priority) {
+    pub fn free_credits(&mut self, port: PortIndex, priority: u8, units: u32, time: Time) {
+        if !self.credits.cover(priority) {
             return;
         }
-        let units = self.credits.units(packet.wire);
-        self.credits.channel(port, packet.priority).held -= units;
+        self.credits.channel(port, priority).held -= units;
         let arrival = time + self.credits.ports[port].return_delay;
-        let returned = ReturnedCredits { priority: packet.priority, units };
+        let returned = ReturnedCredits { priority, units };
         self.post_bits(self.ports[port].peer, Kind::CreditsArrive, returned.to_index(), arrival, 0);
     }
 
@@ -70,7 +61,7 @@ impl Wires {
     /// Whether credits of a priority that have come back let the first packet of its class go.
     #[inline]
     pub fn unblock_with_credits(&mut self, port: PortIndex, priority: u8) -> bool {
-        if self.credits.channel(port, priority).waiting_since.is_none() {
+        if !self.credits.channel(port, priority).is_awaited() {
             return false;
         }
         let class = self.constants.scheduler.class(priority);
@@ -84,8 +75,8 @@ impl Wires {
 
     /// A packet is lost as it comes in by a port: the room for it there is free at once.
     pub fn free_credits_of_lost(&mut self, port: PortIndex, packet: &Packet) {
-        self.hold_by_credits(port, packet);
-        self.free_credits(port, packet, self.now);
+        self.credits.hold(port, packet);
+        self.free_credits(port, packet.priority, self.credits.units(packet.wire), self.now);
     }
 }
 

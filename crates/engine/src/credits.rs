@@ -44,7 +44,7 @@ pub struct PortCredits {
 }
 
 /// Credits of one virtual channel, at both of its ends. Counted in units.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ChannelCredits {
     /// What the port may still send.
     pub available: u32,
@@ -54,8 +54,8 @@ pub struct ChannelCredits {
     pub held: u32,
     /// The buffer of this port.
     pub buffer: u32,
-    /// When the first packet began to lack credits, if it does.
-    pub waiting_since: Option<Time>,
+    /// When the first packet began to lack credits; [`Time::MAX`] where it does not.
+    waiting_since: Time,
     /// How long first packets have lacked credits so far.
     pub wait: Duration,
 }
@@ -83,14 +83,29 @@ impl PortCredits {
     /// Buffers of `buffer` units here and of `limit` units at the far end for each of `priorities`, all empty.
     pub fn new(priorities: u8, limit: u32, buffer: u32, return_delay: Duration) -> PortCredits {
         let channel = |priority: usize| match priorities & 1 << priority {
-            0 => ChannelCredits::default(),
-            _ => ChannelCredits { available: limit, limit, buffer, ..ChannelCredits::default() },
+            0 => ChannelCredits::NONE,
+            _ => ChannelCredits { available: limit, limit, buffer, ..ChannelCredits::NONE },
         };
         PortCredits { return_delay, blocked_classes: 0, channels: std::array::from_fn(channel) }
     }
 }
 
 impl ChannelCredits {
+    const NONE: ChannelCredits =
+        ChannelCredits { available: 0, limit: 0, held: 0, buffer: 0, waiting_since: Time::MAX, wait: Duration::ZERO };
+
+    /// Whether the first packet lacks credits.
+    #[inline]
+    pub fn is_awaited(&self) -> bool {
+        self.waiting_since != Time::MAX
+    }
+
+    /// How long the first packet has lacked credits.
+    #[inline]
+    fn present_wait(&self, now: Time) -> Duration {
+        if self.is_awaited() { now.since(self.waiting_since) } else { Duration::ZERO }
+    }
+
     /// Credits of what is about to be sent, on the wire, at the far end, or not known to have left it.
     #[inline]
     pub fn taken(&self) -> u32 {
@@ -131,21 +146,25 @@ impl CreditCounters {
     /// Whether the far end of `port` has room for a packet of `wire` bytes.
     #[inline]
     pub fn suffice(&self, port: PortIndex, priority: u8, wire: u32) -> bool {
-        let channel = &self.ports[port].channels[usize::from(priority)];
-        !self.cover(priority) || channel.available >= self.units(wire)
+        self.suffice_for(port, priority, self.units(wire))
+    }
+
+    /// Whether the far end of `port` has room for so many units.
+    #[inline]
+    pub fn suffice_for(&self, port: PortIndex, priority: u8, units: u32) -> bool {
+        !self.cover(priority) || self.ports[port].channels[usize::from(priority)].available >= units
     }
 
     /// A packet is sent by `port`: its room at the far end is taken.
     #[inline]
     pub fn take(&mut self, port: PortIndex, packet: &Packet) {
-        self.take_for(port, packet.priority, packet.wire);
+        self.take_for(port, packet.priority, self.units(packet.wire));
     }
 
-    /// `port` sends `wire` bytes with a priority: their room at the far end is taken.
+    /// `port` sends so many units with a priority: their room at the far end is taken.
     #[inline]
-    pub fn take_for(&mut self, port: PortIndex, priority: u8, wire: u32) {
+    pub fn take_for(&mut self, port: PortIndex, priority: u8, units: u32) {
         if self.cover(priority) {
-            let units = self.units(wire);
             let channel = self.channel(port, priority);
             debug_assert!(channel.available >= units, "nothing is sent without credits");
             channel.available -= units;
@@ -164,6 +183,9 @@ impl CreditCounters {
     /// A packet is in the buffer of `port`.
     #[inline]
     pub fn hold(&mut self, port: PortIndex, packet: &Packet) {
+        if !self.cover(packet.priority) {
+            return;
+        }
         let units = self.units(packet.wire);
         let channel = self.channel(port, packet.priority);
         channel.held += units;
@@ -180,7 +202,8 @@ impl CreditCounters {
     /// The first packet of a priority lacks credits.
     #[inline]
     pub fn begin_wait(&mut self, port: PortIndex, priority: u8, now: Time) {
-        self.channel(port, priority).waiting_since.get_or_insert(now);
+        let channel = self.channel(port, priority);
+        channel.waiting_since = channel.waiting_since.min(now);
     }
 
     /// The first packet of a class has credits again.
@@ -194,16 +217,16 @@ impl CreditCounters {
     #[inline]
     pub fn end_wait(&mut self, port: PortIndex, priority: u8, now: Time) {
         let channel = self.channel(port, priority);
-        let since = channel.waiting_since.take().unwrap_or(now);
-        channel.wait += now.since(since);
+        channel.wait += channel.present_wait(now);
+        channel.waiting_since = Time::MAX;
     }
 
     /// Adds what still waits at the end of a run to the waits.
     pub fn settle(&mut self, end: Time) {
         for channel in self.ports.iter_mut().flat_map(|port| &mut port.channels) {
-            if let Some(since) = &mut channel.waiting_since {
-                channel.wait += end.since(*since);
-                *since = end;
+            if channel.is_awaited() {
+                channel.wait += channel.present_wait(end);
+                channel.waiting_since = end;
             }
         }
     }
@@ -217,15 +240,15 @@ impl CreditCounters {
     /// The same with what still waits at `now`.
     #[inline]
     pub fn wait_until(&self, now: Time, port: PortIndex, priority: usize) -> Duration {
-        let present = self.ports.get(port).and_then(|port| port.channels[priority].waiting_since);
-        self.wait(port, priority) + present.map_or(Duration::ZERO, |since| now.since(since))
+        let present = |port: &PortCredits| port.channels[priority].present_wait(now);
+        self.wait(port, priority) + self.ports.get(port).map_or(Duration::ZERO, present)
     }
 
     /// Priorities of a port whose first packets lack credits.
     #[inline]
     pub fn waiting(&self, port: PortIndex) -> impl Iterator<Item = usize> {
         let channels = self.ports.get(port).map_or(&[][..], |port| &port.channels);
-        (0..channels.len()).filter(|&priority| channels[priority].waiting_since.is_some())
+        (0..channels.len()).filter(|&priority| channels[priority].is_awaited())
     }
 }
 

@@ -24,6 +24,7 @@ pub mod losses;
 pub mod memory;
 pub mod outbox;
 pub mod packet;
+pub mod packet_list;
 pub mod params;
 mod pause;
 pub mod paused;

@@ -245,6 +245,12 @@ impl Packets {
         prefetch(&self.slots, handle.place(), size_of::<Packet>());
     }
 
+    /// Begins to fetch what a packet carries for its routing.
+    #[inline]
+    pub fn prefetch_route(&self, handle: Handle) {
+        prefetch(&self.routes, handle.place(), size_of::<PacketRoute>());
+    }
+
     /// A packet, if there is one of that name.
     #[inline]
     pub fn get(&self, handle: Handle) -> Option<&Packet> {

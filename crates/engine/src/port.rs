@@ -1,10 +1,13 @@
 //! A port: the transmitter of one channel, its queues, and what its peer has paused.
 
+use std::ops::{Deref, DerefMut};
+
 use etherweave_kernel::indices::{HostIndex, PortIndex, SwitchIndex};
 use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
 
 use super::paused::Paused;
-use crate::packet::{Handle, NO_PACKET, Packets};
+use crate::packet::{Handle, Packets};
+use crate::packet_list::PacketList;
 
 /// Where a port leads, and which entity it belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -53,17 +56,12 @@ pub enum Owner {
     Host(HostIndex),
 }
 
-/// A first-in first-out queue of packets of one traffic class.
+/// The packets of one traffic class that wait.
 #[derive(Clone, Copy, Debug)]
 pub struct ClassQueue {
-    head: Handle,
-    tail: Handle,
-    /// Waiting, as buffers count: frames without preamble and gap [B].
-    pub bytes: u32,
+    packets: PacketList,
     /// Deficit of the round robin [B].
     pub deficit: i32,
-    /// Most that ever waited [B].
-    pub bytes_max: u32,
     /// Which class it is, of the state that stands in the port itself.
     number: u8,
 }
@@ -88,59 +86,22 @@ impl PriorityCounters {
 }
 
 impl ClassQueue {
-    /// A queue without packets.
-    pub const EMPTY: ClassQueue = ClassQueue {
-        head: NO_PACKET,
-        tail: NO_PACKET,
-        bytes: 0,
-        deficit: 0,
-        bytes_max: 0,
-        number: ClassStates::UNUSED,
-    };
+    const EMPTY: ClassQueue = ClassQueue { packets: PacketList::EMPTY, deficit: 0, number: ClassStates::UNUSED };
+}
 
-    /// Whether nothing waits.
+impl Deref for ClassQueue {
+    type Target = PacketList;
+
     #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.head == NO_PACKET
+    fn deref(&self) -> &PacketList {
+        &self.packets
     }
+}
 
-    /// The packet that leads; [`NO_PACKET`] where none does.
-    pub fn first(&self) -> Handle {
-        self.head
-    }
-
-    /// The packet that came last, if any waits.
-    pub fn last(&self) -> Option<Handle> {
-        (!self.is_empty()).then_some(self.tail)
-    }
-
-    /// Counts `bytes` more.
+impl DerefMut for ClassQueue {
     #[inline]
-    pub fn grow(&mut self, bytes: u32) {
-        self.bytes += bytes;
-        self.bytes_max = self.bytes_max.max(self.bytes);
-    }
-
-    /// Puts a packet behind the others.
-    #[inline]
-    pub fn enqueue(&mut self, packets: &mut Packets, handle: Handle) {
-        packets[handle].next = NO_PACKET;
-        if self.is_empty() {
-            self.head = handle;
-        } else {
-            packets[self.tail].next = handle;
-        }
-        self.tail = handle;
-        self.grow(packets[handle].stored());
-    }
-
-    /// Takes the first packet out.
-    #[inline]
-    pub fn dequeue(&mut self, packets: &Packets) -> Handle {
-        let handle = self.head;
-        self.head = packets[handle].next;
-        self.bytes -= packets[handle].stored();
-        handle
+    fn deref_mut(&mut self) -> &mut PacketList {
+        &mut self.packets
     }
 }
 
@@ -332,8 +293,7 @@ impl Port {
     /// The first and the last packet that waits, if any does, of the class that the port uses most.
     #[inline]
     pub fn ends_of_queue(&self) -> (Handle, Handle) {
-        let queue = &self.class_states.first.queue;
-        (queue.head, queue.tail)
+        self.class_states.first.queue.ends()
     }
 
     /// What waits in the queues of all classes, as buffers count [B].
@@ -365,7 +325,7 @@ impl Port {
     /// The packet that leads the queue of a class with waiting packets.
     pub fn first(&self, class: usize) -> Handle {
         debug_assert!(self.waiting & 1 << class != 0, "the class has packets");
-        self.queue(class).head
+        self.queue(class).first()
     }
 
     /// Adds a packet to the queue of a class.

@@ -41,7 +41,7 @@ impl Nics {
     #[inline(never)]
     pub fn hold_until(&mut self, wires: &mut Wires, time: Time, host: HostIndex, handle: Handle) {
         let (port, packet) = (self.hosts[host].port, wires.packets[handle]);
-        wires.hold_by_credits(port, &packet);
-        wires.free_credits(port, &packet, time);
+        wires.credits.hold(port, &packet);
+        wires.free_credits(port, packet.priority, wires.credits.units(packet.wire), time);
     }
 }

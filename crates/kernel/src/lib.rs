@@ -15,8 +15,8 @@
 //! A model brings its own outbox (events for the shards of one worker, [`Outbox`]) and its own [`Agreement`] (when the
 //! next event is, whether work is left). Both are known at compile time: no event costs a call through a table.
 //!
-//! Beside them stands what models have in common: vectors of entities by typed indices ([`IndexVec`]), and of switches
-//! with crossbars the order of [`Arbiter`].
+//! Beside them stands what models have in common: vectors of entities by typed indices ([`IndexVec`]), Little's law
+//! ([`QueueMeter`]), and of switches with crossbars the order of [`Arbiter`].
 //!
 //! Guarantees: a worker receives outboxes in the order of the workers that filled them, and workers have consecutive
 //! shards; so a shard receives remote events in the order of the shards that sent them, however shards are assigned.
@@ -32,6 +32,7 @@ pub mod indices;
 mod mpi;
 mod pool;
 mod processes;
+mod queue_meter;
 mod rows;
 mod threads;
 mod wire;
@@ -42,6 +43,7 @@ pub use division::{Division, Worker};
 pub use index_vec::{IndexVec, LocalIndex};
 pub use pool::serve_windows;
 pub use processes::{ProcessEnd, Processes};
+pub use queue_meter::QueueMeter;
 pub use rows::{Cell, Column, RowNames, TableRow, column};
 pub use threads::{ThreadEnd, Threads};
 pub use wire::Wire;

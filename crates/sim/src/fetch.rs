@@ -11,13 +11,22 @@ use etherweave_host::{Host, Hosts, Nics, RankState, Role, Thread, lines};
 use etherweave_kernel::LocalIndex;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex, ThreadIndex};
 use etherweave_switch::buffer::Group;
+use etherweave_switch::input_queued::CrossbarPort;
 use etherweave_switch::{Switch, Switches};
+
+/// Bytes of the credits of a port: of its first priorities.
+const CREDITS: usize = 128;
 
 /// Begins to fetch what events to come will need, in three steps from bucket to bucket: what an event names, what
 /// is found there, and what is found there in turn. Changes nothing; see `docs/models/engine.md` for what it gains.
 pub(super) fn fetch(wires: &Wires, switches: &Switches, hosts: &Hosts) {
     let [near, far] = wires.queue.next_buckets();
     // Chunk by chunk, for `flatten` asks twice whether there is another.
+    if switches.crossbars.are_used() {
+        far.for_each(|chunk| chunk.iter().for_each(|event| fetch_crossbar(wires, switches, hosts, event)));
+        near.for_each(|chunk| chunk.iter().for_each(|event| fetch_behind_crossbar(wires, switches, hosts, event)));
+        return;
+    }
     far.for_each(|chunk| chunk.iter().for_each(|event| fetch_first(wires, switches, hosts, event)));
     near.for_each(|chunk| chunk.iter().for_each(|event| fetch_second(wires, switches, hosts, event)));
     wires.queue.bucket().iter().for_each(|event| fetch_third(wires, switches, hosts, event));
@@ -62,6 +71,40 @@ fn fetch_first_of_rank(wires: &Wires, hosts: &Hosts, event: &Event) {
             fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
             fetch_endpoint(&hosts.nics, endpoint, lines::MESSAGES);
         }
+    }
+}
+
+/// The first step where switches have crossbars: an event at a port needs both sides of the port and its credits.
+#[inline(always)]
+fn fetch_crossbar(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event) {
+    let place = event.key.place().place();
+    match event.key.kind() {
+        Kind::Arrive => {
+            wires.packets.prefetch(event.packet());
+            prefetch(&switches.crossbars.ports, place, size_of::<CrossbarPort>());
+        }
+        Kind::CreditsArrive | Kind::CrossbarFree | Kind::TransmitterFree => {
+            prefetch(&wires.ports, place, size_of::<Port>());
+            prefetch(&switches.crossbars.ports, place, size_of::<CrossbarPort>());
+            prefetch(&wires.credits.ports, place, CREDITS);
+        }
+        _ => fetch_first(wires, switches, hosts, event),
+    }
+}
+
+/// The second: the queue that a packet joins, and the credits that it holds.
+#[inline(always)]
+fn fetch_behind_crossbar(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event) {
+    if event.key.is(Kind::Arrive) {
+        let place = event.key.place();
+        prefetch(&wires.ports, place.place(), size_of::<Port>());
+        prefetch(&wires.credits.ports, place.place(), CREDITS);
+        wires.packets.prefetch_route(event.packet());
+        if let Some(packet) = wires.packets.get(event.packet()) {
+            switches.crossbars.prefetch_queue(place, packet.priority);
+        }
+    } else if !event.key.is(Kind::TransmitterFree) {
+        fetch_second(wires, switches, hosts, event);
     }
 }
 

@@ -26,11 +26,11 @@ impl Switches {
             return false;
         }
         let packet = wires.packets[handle];
-        wires.hold_by_credits(ingress, &packet);
+        wires.credits.hold(ingress, &packet);
         let port = &wires.ports[egress];
         let is_idle = port.busy_until <= wires.now && port.waiting == 0 && !port.free_scheduled;
         if is_idle && wires.credits.suffice(egress, wires.next_priority(egress, handle), packet.wire) {
-            wires.free_credits(ingress, &packet, wires.now);
+            wires.free_credits(ingress, packet.priority, wires.credits.units(packet.wire), wires.now);
             self.start_with_credits(wires, egress, handle, false);
             return false;
         }
@@ -80,7 +80,7 @@ impl Switches {
         let held = wires.packets[handle];
         self.start_with_credits(wires, egress, handle, others_wait);
         if wires.credits.cover(held.priority) {
-            wires.free_credits(held.ingress, &held, wires.now);
+            wires.free_credits(held.ingress, held.priority, wires.credits.units(held.wire), wires.now);
         } else {
             self.release(wires, egress, &held);
         }

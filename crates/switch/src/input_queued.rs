@@ -22,11 +22,13 @@ use etherweave_engine::Wires;
 use etherweave_engine::event::Kind;
 use etherweave_engine::frame::pause::priorities;
 use etherweave_engine::frame::size::PREAMBLE_AND_GAP;
-use etherweave_engine::packet::{Handle, NO_PACKET};
+use etherweave_engine::memory::prefetch;
+use etherweave_engine::packet::{Handle, NO_PACKET, Packet};
+use etherweave_engine::packet_list::PacketList;
 use etherweave_engine::params::Arbiter;
-use etherweave_engine::port::{ClassQueue, Port};
-use etherweave_kernel::IndexVec;
+use etherweave_engine::port::Port;
 use etherweave_kernel::indices::PortIndex;
+use etherweave_kernel::{IndexVec, LocalIndex, QueueMeter};
 use etherweave_primitives::{ByteTime, Duration, Priority, Time};
 
 use crate::Switches;
@@ -48,7 +50,7 @@ pub struct Crossbars {
     /// When each output last served each input of its switch, row by row; empty where the arbiter does not ask.
     served: Vec<Time>,
     /// By port; empty where nothing is asserted.
-    meters: IndexVec<PortIndex, QueueMeter>,
+    meters: IndexVec<PortIndex, InputMeter>,
     arbiter: Arbiter,
     /// Depth of the queue of an output [B].
     output_queue: u32,
@@ -56,8 +58,9 @@ pub struct Crossbars {
     largest_frame: u32,
 }
 
-/// Both sides of a port at the crossbar of its switch.
+/// Both sides of a port at the crossbar of its switch: a cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct CrossbarPort {
     /// A byte through the crossbar.
     byte: ByteTime,
@@ -76,6 +79,9 @@ pub struct CrossbarPort {
     row: u32,
     /// The input port of this switch that the output served last.
     last_served: u16,
+    /// Its number among the ports of its switch, and how many these are.
+    number: u16,
+    count: u16,
     /// Priorities with packets in the input's queues, a bit each.
     occupied: u8,
     /// The priority whose turn it is when the input is free.
@@ -86,57 +92,66 @@ pub struct CrossbarPort {
     output_wakes: bool,
 }
 
-/// The queue of an input port and priority.
+/// The queue of an input port and priority: half of a cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 struct InputQueue {
-    packets: ClassQueue,
-    /// The output that the first packet wants.
+    packets: PacketList,
+    /// The output in whose list the first packet waits; none while it has not been asked where it goes.
     egress: PortIndex,
-    /// The next in the list of that output.
+    /// The ones before and behind it in that list.
+    before: InputQueueIndex,
     behind: InputQueueIndex,
-    /// Whether the first packet waits in that list; if not, it has not been asked where it goes.
-    is_waiting: bool,
+    /// The credits that the first packet takes there.
+    demand: Demand,
 }
 
-/// Little's law on the queues of an input, as an identity of a run: packets held, summed over time, are what packets
-/// waited, summed over packets. Counted where debug assertions are on, as in tests.
+/// Credits that a packet takes, and of which priority.
+#[derive(Clone, Copy, Debug)]
+struct Demand(u32);
+
+impl Demand {
+    const NONE: Demand = Demand(0);
+
+    fn new(priority: u8, units: u32) -> Demand {
+        Demand(units << 3 | u32::from(priority))
+    }
+
+    fn priority(self) -> u8 {
+        (self.0 & 7) as u8
+    }
+
+    fn units(self) -> u32 {
+        self.0 >> 3
+    }
+}
+
+/// Little's law on the queues of an input, counted where debug assertions are on.
 #[derive(Default)]
-struct QueueMeter {
-    /// Packets held, summed over time [ps].
-    area: u128,
-    /// Until when that is counted.
-    until: Time,
-    /// What packets that left had waited [ps].
-    waited: u128,
+struct InputMeter {
+    meter: QueueMeter,
     /// When those that are held came.
     arrivals: BTreeMap<Handle, Time>,
-    held: u32,
 }
 
-impl QueueMeter {
-    /// Counts the packets held until now.
-    fn count(&mut self, now: Time) {
-        self.area += u128::from(now.since(self.until).as_ps()) * u128::from(self.held);
-        self.until = now;
+impl InputMeter {
+    fn held(&self) -> u32 {
+        self.arrivals.len() as u32
     }
 
     fn enter(&mut self, now: Time, handle: Handle) {
-        self.count(now);
-        self.held += 1;
+        self.meter.enter(now.as_ps(), self.held());
         assert!(self.arrivals.insert(handle, now).is_none(), "a packet is in one place");
     }
 
     fn leave(&mut self, now: Time, handle: Handle) {
-        self.count(now);
-        self.held -= 1;
-        let since = self.arrivals.remove(&handle).expect("what leaves has come");
-        self.waited += u128::from(now.since(since).as_ps());
+        let (held, since) = (self.held(), self.arrivals.remove(&handle).expect("what leaves has come"));
+        self.meter.leave(now.as_ps(), held, now.since(since).as_ps());
     }
 
-    fn end(&mut self, now: Time) {
-        self.count(now);
-        let waiting: u128 = self.arrivals.values().map(|&since| u128::from(now.since(since).as_ps())).sum();
-        assert_eq!(self.area, self.waited + waiting, "Little's law");
+    fn end(&self, now: Time) {
+        let waiting = self.arrivals.values().map(|&since| u128::from(now.since(since).as_ps())).sum();
+        self.meter.end(now.as_ps(), self.held(), waiting);
     }
 }
 
@@ -155,6 +170,8 @@ impl CrossbarPort {
             last: END,
             row: 0,
             last_served: 0,
+            number: 0,
+            count: 0,
             occupied: 0,
             turn: 0,
             input_wakes: false,
@@ -172,15 +189,15 @@ impl Crossbars {
 
     /// Adds `count` ports of one node, through whose crossbar a byte takes `byte`.
     pub fn add(&mut self, count: usize, byte: ByteTime) {
-        for _ in 0..count {
-            let row = self.served.len() as u32;
-            self.ports.push(CrossbarPort { row, last_served: count as u16 - 1, ..CrossbarPort::new(byte) });
+        for number in 0..count as u16 {
+            let (row, count) = (self.served.len() as u32, count as u16);
+            self.ports.push(CrossbarPort { row, last_served: count - 1, number, count, ..CrossbarPort::new(byte) });
             self.queues.resize(self.queues.len() + Priority::COUNT, InputQueue::EMPTY);
             if cfg!(debug_assertions) {
-                self.meters.push(QueueMeter::default());
+                self.meters.push(InputMeter::default());
             }
             if self.arbiter.notes_service() {
-                self.served.resize(self.served.len() + count, Time::ZERO);
+                self.served.resize(self.served.len() + usize::from(count), Time::ZERO);
             }
         }
     }
@@ -197,9 +214,15 @@ impl Crossbars {
         (queue.bytes, queue.bytes_max)
     }
 
+    /// Begins to fetch the queue of an input port and priority.
+    #[inline]
+    pub fn prefetch_queue(&self, port: PortIndex, priority: u8) {
+        prefetch(&self.queues, InputQueueIndex::of(port, priority).place(), size_of::<InputQueue>());
+    }
+
     /// Asserts Little's law at the end of a run.
-    pub fn end(&mut self, now: Time) {
-        self.meters.iter_mut().for_each(|meter| meter.end(now));
+    pub fn end(&self, now: Time) {
+        self.meters.iter().for_each(|meter| meter.end(now));
     }
 
     /// Whether the queue of an output takes another packet of any size, or the link is free.
@@ -215,7 +238,7 @@ impl Crossbars {
     }
 
     /// Puts an input queue behind those that wait for the same output.
-    fn enlist(&mut self, input: InputQueueIndex, egress: PortIndex) {
+    fn enlist(&mut self, input: InputQueueIndex, egress: PortIndex, demand: Demand) {
         let port = &mut self.ports[egress];
         let before = std::mem::replace(&mut port.last, input);
         match before {
@@ -223,22 +246,31 @@ impl Crossbars {
             before => self.queues[before].behind = input,
         }
         let queue = &mut self.queues[input];
-        (queue.egress, queue.behind, queue.is_waiting) = (egress, END, true);
+        (queue.egress, queue.before, queue.behind, queue.demand) = (egress, before, END, demand);
     }
 
     /// Takes an input queue from the list where it waits.
     fn unlist(&mut self, input: InputQueueIndex) {
-        let InputQueue { egress, behind, .. } = self.queues[input];
-        let before = self.waiting(egress).find(|&before| self.queues[before].behind == input);
-        let port = &mut self.ports[egress];
-        if behind == END {
-            port.last = before.unwrap_or(END);
-        }
+        let InputQueue { egress, before, behind, .. } = self.queues[input];
         match before {
-            None => port.first = behind,
-            Some(before) => self.queues[before].behind = behind,
+            END => self.ports[egress].first = behind,
+            before => self.queues[before].behind = behind,
         }
-        self.queues[input].is_waiting = false;
+        match behind {
+            END => self.ports[egress].last = before,
+            behind => self.queues[behind].before = before,
+        }
+        self.queues[input].egress = PortIndex::NONE;
+    }
+
+    /// How late an input queue is served by an output, among those in its list: 0 is first.
+    fn turn_of(&self, input: InputQueueIndex, egress: PortIndex) -> u64 {
+        let number = || u32::from(self.ports[input.port()].number);
+        let CrossbarPort { row, last_served, count, .. } = self.ports[egress];
+        let turns = || Arbiter::turns(number(), last_served.into(), count.into()).into();
+        let served = || self.served[(row + number()) as usize].as_ps();
+        // The list is in order of age.
+        self.arbiter.order(|| 0, turns, served)
     }
 
     /// Notes that an output serves an input port of its switch.
@@ -253,8 +285,18 @@ impl Crossbars {
 }
 
 impl InputQueue {
-    const EMPTY: InputQueue =
-        InputQueue { packets: ClassQueue::EMPTY, egress: PortIndex::new(0), behind: END, is_waiting: false };
+    const EMPTY: InputQueue = InputQueue {
+        packets: PacketList::EMPTY,
+        egress: PortIndex::NONE,
+        before: END,
+        behind: END,
+        demand: Demand::NONE,
+    };
+
+    /// Whether the first packet waits in the list of an output.
+    fn is_waiting(&self) -> bool {
+        self.egress != PortIndex::NONE
+    }
 }
 
 etherweave_kernel::local_index! {
@@ -281,16 +323,17 @@ impl InputQueueIndex {
 impl Switches {
     /// A packet's head is in the input buffer of a switch.
     pub fn arrive_at_input(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
-        wires.packets[handle].ingress = ingress;
-        let packet = wires.packets[handle];
         let tail = wires.tail_time(ingress, handle);
+        let packet = &mut wires.packets[handle];
+        packet.ingress = ingress;
+        let priority = packet.priority;
+        wires.credits.hold(ingress, packet);
         let port = &mut self.crossbars.ports[ingress];
         port.newest = handle;
         port.tail = tail;
-        port.occupied |= 1 << packet.priority;
+        port.occupied |= 1 << priority;
         let is_free = port.input_free <= wires.now && !port.input_wakes;
-        wires.hold_by_credits(ingress, &packet);
-        let input = InputQueueIndex::of(ingress, packet.priority);
+        let input = InputQueueIndex::of(ingress, priority);
         let queue = &mut self.crossbars.queues[input].packets;
         let is_first = queue.is_empty();
         queue.enqueue(&mut wires.packets, handle);
@@ -335,10 +378,12 @@ impl Switches {
     /// whether the input is busy then.
     fn advance(&mut self, wires: &mut Wires, input: InputQueueIndex) -> bool {
         let ingress = input.port();
-        if !self.crossbars.queues[input].is_waiting {
+        if !self.crossbars.queues[input].is_waiting() {
             let handle = self.crossbars.queues[input].packets.first();
             let egress = self.decide_first(wires, ingress, handle);
-            self.crossbars.enlist(input, egress);
+            let demand =
+                Demand::new(wires.next_priority(egress, handle), wires.credits.units(wires.packets[handle].wire));
+            self.crossbars.enlist(input, egress, demand);
             if self.would_underrun(wires, ingress, egress, handle) {
                 let port = &mut self.crossbars.ports[ingress];
                 port.input_free = port.tail;
@@ -362,8 +407,8 @@ impl Switches {
     /// Whether a packet whose tail is not in would leave by a faster link than it comes by.
     fn would_underrun(&self, wires: &Wires, ingress: PortIndex, egress: PortIndex, handle: Handle) -> bool {
         let input = &self.crossbars.ports[ingress];
-        let is_faster = wires.ports[egress].is_faster_than(&wires.ports[ingress]);
-        is_faster && input.newest == handle && input.tail > wires.now
+        let is_coming = input.newest == handle && input.tail > wires.now;
+        is_coming && wires.ports[egress].is_faster_than(&wires.ports[ingress])
     }
 
     /// Grants one of the input queues that wait for a free output, if one may go.
@@ -392,13 +437,12 @@ impl Switches {
             if self.crossbars.ports[input.port()].input_free > wires.now {
                 continue;
             }
-            let handle = self.crossbars.queues[input].packets.first();
-            let priority = wires.next_priority(egress, handle);
-            if !wires.credits.suffice(egress, priority, wires.packets[handle].wire) {
-                lacking |= 1 << priority;
+            let demand = self.crossbars.queues[input].demand;
+            if !wires.credits.suffice_for(egress, demand.priority(), demand.units()) {
+                lacking |= 1 << demand.priority();
                 continue;
             }
-            let turn = self.turn_of(wires, input, egress);
+            let turn = self.crossbars.turn_of(input, egress);
             if chosen.is_none_or(|(least, _)| turn < least) {
                 chosen = Some((turn, input));
             }
@@ -410,17 +454,6 @@ impl Switches {
         chosen.map(|(_, input)| input)
     }
 
-    /// How late an input queue is served by an output, among those in its list: 0 is first.
-    fn turn_of(&self, wires: &Wires, input: InputQueueIndex, egress: PortIndex) -> u64 {
-        let switch = &self.switches[wires.switch_of_port(egress)];
-        let (place, ports) = (u32::from(switch.number_of(input.port())), u32::from(switch.ports));
-        let CrossbarPort { row, last_served, .. } = self.crossbars.ports[egress];
-        let turns = || Arbiter::turns(place, last_served.into(), ports).into();
-        let served = || self.crossbars.served[(row + place) as usize].as_ps();
-        // The list is in order of age.
-        self.crossbars.arbiter.order(|| 0, turns, served)
-    }
-
     /// Sends the first packet of an input queue through the crossbar to an output, which takes it.
     fn grant(&mut self, wires: &mut Wires, input: InputQueueIndex, egress: PortIndex) {
         let handle = self.dequeue_input(wires, input);
@@ -429,20 +462,19 @@ impl Switches {
         let until_tail = if port.newest == handle { port.tail.since(wires.now) } else { Duration::ZERO };
         let crossing = port.byte.of(wire).max(until_tail);
         port.input_free = wires.now + crossing;
-        let is_occupied = port.occupied != 0;
+        let (is_occupied, number) = (port.occupied != 0, port.number);
         self.crossbars.ports[egress].output_free = wires.now + crossing;
-        let place = self.switches[wires.switch_of_port(egress)].number_of(ingress);
-        self.crossbars.serve(egress, place, wires.now);
-        let priority = wires.next_priority(egress, handle);
-        wires.credits.take_for(egress, priority, wire);
-        self.report_queue(wires, egress, priority);
+        self.crossbars.serve(egress, number, wires.now);
+        let demand = self.crossbars.queues[input].demand;
+        wires.credits.take_for(egress, demand.priority(), demand.units());
+        self.report_queue(wires, egress, demand.priority());
         if is_occupied {
             self.wake_input(wires, ingress);
         }
         if self.crossbars.ports[egress].first != END {
             self.wake_output(wires, egress);
         }
-        self.enter_output(wires, egress, handle);
+        self.enter_output(wires, egress, handle, demand.priority());
     }
 
     fn dequeue_input(&mut self, wires: &mut Wires, input: InputQueueIndex) -> Handle {
@@ -462,22 +494,22 @@ impl Switches {
     }
 
     /// A packet that has its credits goes to its link, or waits for it in the queue of the output.
-    fn enter_output(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle) {
+    fn enter_output(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle, priority: u8) {
         let port = &mut wires.ports[egress];
         if port.busy_until <= wires.now && port.waiting == 0 && !port.free_scheduled {
             return self.leave_output(wires, egress, handle, false);
         }
-        let class = wires.constants.scheduler.class(wires.next_priority(egress, handle));
+        let class = wires.constants.scheduler.class(priority);
         wires.ports[egress].enqueue(class, &mut wires.packets, handle);
         self.kick(wires, egress);
     }
 
     /// Puts a packet on the wire; its room is free.
     fn leave_output(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle, others_wait: bool) {
-        let held = wires.packets[handle];
+        let Packet { ingress, priority, wire, .. } = wires.packets[handle];
         self.change_priority(wires, handle);
         wires.start(egress, handle, others_wait);
-        wires.free_credits(held.ingress, &held, wires.now);
+        wires.free_credits(ingress, priority, wires.credits.units(wire), wires.now);
     }
 
     /// The link of an output is free.
@@ -515,18 +547,20 @@ impl Switches {
 
     /// Output of the first packet of an input queue, with the priority that it has there, if the queue waits
     /// for that output; `None` of an empty queue.
-    pub fn head_of_input(&self, wires: &Wires, input: PortIndex, priority: u8) -> Option<Option<(PortIndex, u8)>> {
+    pub fn head_of_input(&self, input: PortIndex, priority: u8) -> Option<Option<(PortIndex, u8)>> {
         let queue = &self.crossbars.queues[InputQueueIndex::of(input, priority)];
-        let head = Some(queue.packets.first()).filter(|_| !queue.packets.is_empty())?;
-        Some(queue.is_waiting.then(|| (queue.egress, wires.next_priority(queue.egress, head))))
+        if queue.packets.is_empty() {
+            return None;
+        }
+        Some(queue.is_waiting().then_some((queue.egress, queue.demand.priority())))
     }
 
     /// What waits in input queues whose first packet wants to leave by a port with a priority, as buffers count [B].
-    pub fn bytes_waiting_for(&self, wires: &Wires, egress: PortIndex, priority: usize) -> u32 {
+    pub fn bytes_waiting_for(&self, egress: PortIndex, priority: usize) -> u32 {
         let crossbars = &self.crossbars;
-        let queues = crossbars.waiting(egress).map(|input| &crossbars.queues[input].packets);
-        let wanting = queues.filter(|queue| usize::from(wires.next_priority(egress, queue.first())) == priority);
-        wanting.map(|queue| queue.bytes).sum()
+        let queues = crossbars.waiting(egress).map(|input| &crossbars.queues[input]);
+        let wanting = queues.filter(|queue| usize::from(queue.demand.priority()) == priority);
+        wanting.map(|queue| queue.packets.bytes).sum()
     }
 
     /// Credits that packets in the queue of an output have taken, by priority.

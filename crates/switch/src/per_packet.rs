@@ -193,8 +193,8 @@ impl PreparedRouting {
     #[inline]
     fn assert_hops(&self, packet: &RoutedPacket) {
         let RoutedPacket { src, dst, hops, .. } = *packet;
-        let (max, name) = (self.hops_max, self.name());
-        assert!(u32::from(hops) <= max, "{name}: hop {hops} from host {src} to {dst}; expected at most {max}");
+        let max = self.hops_max;
+        assert!(u32::from(hops) <= max, "{}: hop {hops} from host {src} to {dst}; expected at most {max}", self.name());
     }
 
     /// Groups of hosts between which it measures traffic.
@@ -394,13 +394,13 @@ impl Switches {
 
     /// Decides the port by which a packet leaves that has come in by `ingress`.
     pub(super) fn decide_route(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> PortIndex {
-        let mut route = *wires.packets.route(handle);
         if self.group_traffic.is_some() && wires.link_class(ingress) == LinkClass::Host {
             self.count_traffic(wires, ingress, handle);
         }
         if let Some(neighbours) = &mut self.neighbour_loads {
             neighbours.advance(wires.now);
         }
+        let mut route = *wires.packets.route(handle);
         self.decide(wires, ingress, &mut route);
         *wires.packets.route_mut(handle) = route;
         route.egress

@@ -119,7 +119,7 @@ fn credited_buffers(shard: &Shard, input: PortIndex, queues: &QueuesByInput) -> 
         let holders: Vec<_> = match shard.switches.crossbars.are_used() {
             true => shard
                 .switches
-                .head_of_input(&shard.wires, input, priority as u8)
+                .head_of_input(input, priority as u8)
                 .map(|head| input_holders(shard, head))
                 .into_iter()
                 .collect(),

@@ -45,7 +45,7 @@ impl Simulation {
             let (node, number, peer) = self.port_names(shard.wires.channels[index]);
             let bytes =
                 |priority| match shard.switches.crossbars.are_used() && shard.wires.host_of_port(index).is_none() {
-                    true => shard.switches.bytes_waiting_for(&shard.wires, index, priority),
+                    true => shard.switches.bytes_waiting_for(index, priority),
                     false => port.queue(shard.wires.constants.scheduler.class(priority as u8)).bytes,
                 };
             let mut add = |priority, why: &str| {

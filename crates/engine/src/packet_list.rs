@@ -1,0 +1,71 @@
+//! A first-in first-out list of packets, by the links that they have themselves.
+
+use crate::packet::{Handle, NO_PACKET, Packets};
+
+/// Packets one behind the other.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketList {
+    head: Handle,
+    tail: Handle,
+    /// Waiting, as buffers count: frames without preamble and gap [B].
+    pub bytes: u32,
+    /// Most that ever waited [B].
+    pub bytes_max: u32,
+}
+
+impl PacketList {
+    /// A list without packets.
+    pub const EMPTY: PacketList = PacketList { head: NO_PACKET, tail: NO_PACKET, bytes: 0, bytes_max: 0 };
+
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == NO_PACKET
+    }
+
+    /// The packet that leads; [`NO_PACKET`] where none does.
+    #[inline]
+    pub fn first(&self) -> Handle {
+        self.head
+    }
+
+    /// The packet that came last, if any waits.
+    pub fn last(&self) -> Option<Handle> {
+        (!self.is_empty()).then_some(self.tail)
+    }
+
+    /// The packet that leads and the one that came last; what they were where none waits.
+    #[inline]
+    pub fn ends(&self) -> (Handle, Handle) {
+        (self.head, self.tail)
+    }
+
+    /// Counts `bytes` more.
+    #[inline]
+    pub fn grow(&mut self, bytes: u32) {
+        self.bytes += bytes;
+        self.bytes_max = self.bytes_max.max(self.bytes);
+    }
+
+    /// Puts a packet behind the others.
+    #[inline]
+    pub fn enqueue(&mut self, packets: &mut Packets, handle: Handle) {
+        packets[handle].next = NO_PACKET;
+        if self.is_empty() {
+            self.head = handle;
+        } else {
+            packets[self.tail].next = handle;
+        }
+        self.tail = handle;
+        self.grow(packets[handle].stored());
+    }
+
+    /// Takes the first packet out.
+    #[inline]
+    pub fn dequeue(&mut self, packets: &Packets) -> Handle {
+        let handle = self.head;
+        self.head = packets[handle].next;
+        self.bytes -= packets[handle].stored();
+        handle
+    }
+}
