@@ -1,6 +1,6 @@
 //! From a fabric to shards.
 
-use etherweave_kernel::{Division, Worker};
+use etherweave_kernel::{Division, QueueMeter, Worker};
 use etherweave_primitives::{HostId, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology, reverse};
 use etherweave_workload::HostArrivals;
@@ -8,12 +8,11 @@ use etherweave_workload::pattern::host_destinations;
 
 use crate::constants::RunConstants;
 use crate::host::Host;
-use crate::little::QueueMeter;
-use crate::packet::Slab;
 use crate::port::{END, Input, Output, Pauses, Port};
-use crate::shard::{ENTRIES_MAX, Shard};
-use crate::tally::Tally;
-use crate::wheel::Wheel;
+use crate::shard::Shard;
+use crate::sources::Sources;
+use crate::switches::Switches;
+use crate::wires::{ENTRIES_MAX, Wires};
 use etherweave_primitives::InputError;
 use etherweave_routing::{Neighbourhood, PacketRouting};
 
@@ -50,7 +49,7 @@ pub(crate) fn parts<R: PacketRouting>(
         Neighbourhood::Adjacent | Neighbourhood::Fabric => vec![0, topology.switches()],
     };
     let radix = switches(topology).map(|at| topology.out_channels(at).len()).max().unwrap_or(0);
-    let plan = ShardPlan { topology, kind_numbers, cuts: &cuts, radix, channels: usize::from(channels) };
+    let plan = Layout { topology, kind_numbers, cuts: &cuts, radix, channels: usize::from(channels) };
     // An event distinguishes both states of a channel, and there is no more than one host to a port.
     let entries = radix * plan.channels.next_power_of_two() * 2;
     let most = cuts.windows(2).map(|cut| (cut[1] - cut[0]) * entries).max().unwrap_or(0);
@@ -121,7 +120,7 @@ fn first_global(ports: &[Port], radix: usize) -> usize {
     global.map(|(index, _)| index % radix).min().unwrap_or(radix)
 }
 
-struct ShardPlan<'a> {
+struct Layout<'a> {
     topology: &'a Topology,
     /// Values of links, by channel.
     kind_numbers: &'a [u16],
@@ -130,7 +129,7 @@ struct ShardPlan<'a> {
     channels: usize,
 }
 
-impl ShardPlan<'_> {
+impl Layout<'_> {
     fn shard_of(&self, switch: SwitchId) -> usize {
         self.cuts.partition_point(|&first| first <= switch.index()) - 1
     }
@@ -155,10 +154,9 @@ impl ShardPlan<'_> {
         let outputs = (0..ports.len() << shift).map(|index| Output { credits: credits(index), first: END, last: END });
         let hosts = self.hosts(constants, number);
         let by_service = constants.params.arbiter.notes_service();
-        Shard {
-            number: number as u16,
+        let switches = Switches {
+            wires: Wires::new(number as u16, constants.horizon().max(WINDOW_ALONE)),
             first_switch: own.start as u32,
-            first_host: hosts.first().map_or(0, |&(host, _)| host),
             radix: self.radix,
             first_global: first_global(&ports, self.radix),
             channels: self.channels,
@@ -166,8 +164,6 @@ impl ShardPlan<'_> {
             served: vec![0; if by_service { ports.len() * self.radix } else { 0 }],
             inputs: vec![Input::EMPTY; ports.len() << shift],
             outputs: outputs.collect(),
-            flowlets: Vec::new(),
-            hosts: hosts.into_iter().map(|(_, state)| state).collect(),
             ports,
             pauses: if constants.has_pauses {
                 Pauses::new(own.len() * self.radix, (own.len() * self.radix) << shift)
@@ -176,16 +172,15 @@ impl ShardPlan<'_> {
             },
             to_allocate: Vec::new(),
             asking: Vec::new(),
-            wheel: Wheel::new(constants.horizon().max(WINDOW_ALONE)),
-            slab: Slab::new(),
-            now: 0,
-            outbox: Vec::new(),
-            span: 0..0,
-            steps: None,
             meters: QueueMeter::several(own.len() * self.radix),
             arrivals_watched: Vec::new(),
-            tally: Tally::default(),
-        }
+        };
+        let sources = Sources {
+            first_host: hosts.first().map_or(0, |&(host, _)| host),
+            hosts: hosts.into_iter().map(|(_, state)| state).collect(),
+            flowlets: Vec::new(),
+        };
+        Shard { switches, sources, steps: None }
     }
 
     fn wire<R>(&self, constants: &RunConstants<'_, R>, at: SwitchId, port: usize) -> Port {

@@ -5,12 +5,12 @@ use crate::packet::NONE;
 use crate::params::SwitchParams;
 use crate::port::{END, HeadState};
 use crate::reordering::WatchedArrival;
-use crate::shard::Shard;
+use crate::switches::Switches;
 use crate::tally::DeliveredPacket;
 use etherweave_kernel::Arbiter;
 use etherweave_routing::{PacketRouting, RoutedPacket};
 
-impl Shard {
+impl Switches {
     /// Puts an input channel behind those that wait for the same output channel.
     pub fn enlist(&mut self, input: usize, base: usize) {
         let (out, output) = self.wanted(input, base);
@@ -22,7 +22,7 @@ impl Shard {
             before => self.inputs[first_input + usize::from(before)].behind = own,
         }
         let head = &mut self.inputs[input];
-        (head.before, head.behind, head.state, head.since) = (before, END, HeadState::Waiting, self.now);
+        (head.before, head.behind, head.state, head.since) = (before, END, HeadState::Waiting, self.wires.now);
         self.ports[out].waiting += 1;
     }
 
@@ -45,7 +45,7 @@ impl Shard {
     /// Of those that wait for an output and can go, the one that has waited longest.
     fn oldest(&self, out: usize, base: usize) -> Option<usize> {
         let firsts = self.channels_of(out).filter_map(|output| self.able(output, base).next());
-        firsts.max_by_key(|&input| self.now - self.inputs[input].since)
+        firsts.max_by_key(|&input| self.wires.now - self.inputs[input].since)
     }
 
     /// Of those that wait for an output and can go, the first after the input port served last.
@@ -57,7 +57,7 @@ impl Shard {
     /// Of those that wait for an output and can go, the one whose input port was served the longest ago.
     fn least_recently_served(&self, out: usize, base: usize) -> Option<usize> {
         let able = self.channels_of(out).flat_map(|output| self.able(output, base));
-        able.max_by_key(|&input| self.now - self.served_at(input, out, base))
+        able.max_by_key(|&input| self.wires.now - self.served_at(input, out, base))
     }
 
     /// How many turns the port of an input is from being next at an output.
@@ -125,14 +125,14 @@ impl Shard {
         // What no round has matched asks again a nanosecond later.
         for out in ports {
             if self.ports[out].waiting > 0 && self.is_open(constants, out) {
-                self.wake_output_at(out, self.now + 1);
+                self.wake_output_at(out, self.wires.now + 1);
             }
         }
     }
 
     /// The output, and the input channel, of the first channel in turn of an idle input that can go.
     fn request<R>(&self, constants: &RunConstants<'_, R>, port: usize, base: usize) -> Option<(u32, u32)> {
-        if self.ports[port].input_free > self.now {
+        if self.ports[port].input_free > self.wires.now {
             return None;
         }
         let turn = usize::from(self.ports[port].turn);
@@ -157,7 +157,7 @@ impl Shard {
         let at = move |next: u16| (next != END).then(|| first_input + usize::from(next));
         let first = at(channel.first).filter(|_| channel.credits > 0);
         let waiting = std::iter::successors(first, move |&input| at(self.inputs[input].behind));
-        waiting.filter(|&input| self.ports[input >> self.shift].input_free <= self.now)
+        waiting.filter(|&input| self.ports[input >> self.shift].input_free <= self.wires.now)
     }
 
     /// Sends the first packet of an input channel through the crossbar to the output it wants, which takes it.
@@ -166,17 +166,17 @@ impl Shard {
         let id = self.dequeue(input);
         let port = input >> self.shift;
         let length = self.crossing(constants, port, id);
-        self.ports[port].input_free = self.now + length;
+        self.ports[port].input_free = self.wires.now + length;
         if self.ports[port].held > 0 {
             self.wake_input(port);
         }
-        self.ports[out].crossbar_free = self.now + length;
+        self.ports[out].crossbar_free = self.wires.now + length;
         self.ports[out].served = (port - base) as u8;
         if let Some(served) = self.served.get_mut(out * self.radix + port - base) {
-            *served = self.now;
+            *served = self.wires.now;
         }
-        self.tally.hops += 1;
-        self.tally.last_hop = self.now;
+        self.wires.tally.hops += 1;
+        self.wires.tally.last_hop = self.wires.now;
         if constants.has_pauses {
             self.enqueue(constants, port, output, id);
         } else {
@@ -196,7 +196,7 @@ impl Shard {
             let from = &self.ports[port];
             let channel = input - (port << self.shift);
             let upstream = (from.peer << self.shift) + channel as u32;
-            self.return_credit(leaves + u32::from(from.delay), from.peer_shard, upstream);
+            self.wires.return_credit(leaves + u32::from(from.delay), from.peer_shard, upstream);
         }
         if self.is_to_host(out) {
             self.deliver(constants, id, out, leaves);
@@ -210,7 +210,7 @@ impl Shard {
         let queue = &mut self.inputs[input];
         let id = queue.first;
         queue.state = HeadState::Undecided;
-        queue.first = self.slab.get(id).next;
+        queue.first = self.wires.slab.get(id).next;
         if queue.first == NONE {
             queue.last = NONE;
         }
@@ -218,8 +218,8 @@ impl Shard {
         let channel = input - (port << self.shift);
         let turn = if channel + 1 == self.channels { 0 } else { channel as u8 + 1 };
         self.ports[port].turn = turn;
-        let waited = self.now - self.slab.get(id).entered;
-        self.meter(port, waited);
+        let waited = self.wires.now - self.wires.slab.get(id).entered;
+        self.meter_departure(port, waited);
         self.ports[port].held -= 1;
         id
     }
@@ -227,7 +227,7 @@ impl Shard {
     /// How long a packet takes through the crossbar from an input port: no shorter than its tail needs to arrive.
     fn crossing<R>(&mut self, constants: &RunConstants<'_, R>, port: usize, id: u32) -> u32 {
         let link = constants.link(self.ports[port].link);
-        let age = self.now - self.slab.get(id).entered;
+        let age = self.wires.now - self.wires.slab.get(id).entered;
         link.crossing.max(link.packet.saturating_sub(age))
     }
 
@@ -235,8 +235,8 @@ impl Shard {
     /// than it leaves by.
     pub fn through<R>(&mut self, constants: &RunConstants<'_, R>, port: usize, out: usize, id: u32) -> u32 {
         let [came, goes] = [port, out].map(|port| constants.link(self.ports[port].link).packet);
-        let head = self.now + constants.crossbar;
-        if goes >= came { head } else { head.max(self.slab.get(id).entered + came + constants.crossbar) }
+        let head = self.wires.now + constants.crossbar;
+        if goes >= came { head } else { head.max(self.wires.slab.get(id).entered + came + constants.crossbar) }
     }
 
     /// Reserves the link of an output for a packet from an input port; returns when the packet's head leaves by it.
@@ -244,7 +244,7 @@ impl Shard {
         let through = self.through(constants, input, out, id);
         let port = &mut self.ports[out];
         let leaves = port.link_free.max(through);
-        port.occupy(leaves, constants.link(port.link).packet, &self.span);
+        port.occupy(leaves, constants.link(port.link).packet, &self.wires.span);
         leaves
     }
 
@@ -252,27 +252,27 @@ impl Shard {
     pub fn depart(&mut self, output: usize, leaves: u32, id: u32) {
         let out = output >> self.shift;
         let port = &self.ports[out];
-        let packet = self.slab.get(id);
+        let packet = self.wires.slab.get(id);
         packet.route.hops += 1;
         packet.place = (port.peer << self.shift) + (output - (out << self.shift)) as u32;
-        self.send(leaves + u32::from(port.delay), port.peer_shard, id);
+        self.wires.send(leaves + u32::from(port.delay), port.peer_shard, id);
     }
 
     pub fn deliver<R>(&mut self, constants: &RunConstants<'_, R>, id: u32, out: usize, leaves: u32) {
         if self.ports[out].fails && self.is_down(constants, out, leaves) {
-            self.slab.remove(id);
-            self.tally.lose(self.now);
+            self.wires.slab.remove(id);
+            self.wires.tally.lose(self.wires.now);
             return;
         }
-        let packet = self.slab.remove(id);
+        let packet = self.wires.slab.remove(id);
         let RoutedPacket { dst, src, hops, is_misrouted, .. } = packet.route;
         let link = constants.link(self.ports[out].link);
         let at = leaves + link.packet + link.delay;
         let delivery = DeliveredPacket { at, host: dst, latency: at - packet.born, hops: hops + 1, is_misrouted };
-        if dst & constants.watch_mask == 0 && self.span.contains(&at) {
+        if dst & constants.watch_mask == 0 && self.wires.span.contains(&at) {
             self.arrivals_watched.push(WatchedArrival { dst, src, born: packet.born });
         }
-        self.tally.deliver(&delivery, &self.span);
+        self.wires.tally.deliver(&delivery, &self.wires.span);
     }
 
     /// Whether the link of a port is down at an instant.

@@ -3,7 +3,7 @@
 use crate::constants::RunConstants;
 use crate::packet::NONE;
 use crate::port::HeadState;
-use crate::shard::Shard;
+use crate::switches::Switches;
 
 /// An output channel of a deadlock cycle: its packets wait for room at its far end, which waits for the next of the
 /// cycle.
@@ -64,35 +64,35 @@ fn cycle_from(waits: &[Wait], start: usize) -> Vec<WaitingChannel> {
 }
 
 /// Those of a shard in the order of its input channels; none where pauses are used.
-pub(crate) fn waits<R>(shard: &Shard, constants: &RunConstants<'_, R>) -> impl Iterator<Item = Wait> {
-    let inputs = if constants.has_pauses { 0 } else { shard.inputs.len() };
-    (0..inputs).filter_map(move |input| wait(shard, input, constants))
+pub(crate) fn waits<R>(switches: &Switches, constants: &RunConstants<'_, R>) -> impl Iterator<Item = Wait> {
+    let inputs = if constants.has_pauses { 0 } else { switches.inputs.len() };
+    (0..inputs).filter_map(move |input| wait(switches, input, constants))
 }
 
-fn wait<R>(shard: &Shard, input: usize, constants: &RunConstants<'_, R>) -> Option<Wait> {
-    if shard.inputs[input].state != HeadState::Waiting {
+fn wait<R>(switches: &Switches, input: usize, constants: &RunConstants<'_, R>) -> Option<Wait> {
+    if switches.inputs[input].state != HeadState::Waiting {
         return None;
     }
-    let port = &shard.ports[input >> shard.shift];
-    let base = usize::from(port.home) * shard.radix;
-    let (out, output) = shard.wanted(input, base);
-    if shard.is_to_host(out) || shard.outputs[output].credits > 0 {
+    let port = &switches.ports[input >> switches.shift];
+    let base = usize::from(port.home) * switches.radix;
+    let (out, output) = switches.wanted(input, base);
+    if switches.is_to_host(out) || switches.outputs[output].credits > 0 {
         return None;
     }
-    let channel = output - (out << shard.shift);
-    let switch = shard.first_switch + u32::from(port.home);
+    let channel = output - (out << switches.shift);
+    let switch = switches.first_switch + u32::from(port.home);
     Some(Wait {
-        at: (shard.number, input as u32),
-        next: (shard.ports[out].peer_shard, (shard.ports[out].peer << shard.shift) + channel as u32),
-        is_full: packets(shard, input) == usize::from(constants.room(port.class)),
+        at: (switches.wires.number, input as u32),
+        next: (switches.ports[out].peer_shard, (switches.ports[out].peer << switches.shift) + channel as u32),
+        is_full: packets(switches, input) == usize::from(constants.room(port.class)),
         step: WaitingChannel { switch, port: (out - base) as u8, channel: channel as u8 },
     })
 }
 
 /// How many packets stand in an input channel.
-fn packets(shard: &Shard, input: usize) -> usize {
-    let first = Some(shard.inputs[input].first).filter(|&id| id != NONE);
-    std::iter::successors(first, |&id| Some(shard.slab.peek(id).next).filter(|&id| id != NONE)).count()
+fn packets(switches: &Switches, input: usize) -> usize {
+    let first = Some(switches.inputs[input].first).filter(|&id| id != NONE);
+    std::iter::successors(first, |&id| Some(switches.wires.slab.peek(id).next).filter(|&id| id != NONE)).count()
 }
 
 #[cfg(test)]

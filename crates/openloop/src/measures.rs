@@ -9,6 +9,7 @@ use crate::packet::NONE;
 use crate::port::{Port, Queue};
 use crate::reordering::Reordering;
 use crate::shard::{Shard, StepRecorder};
+use crate::switches::Switches;
 use crate::tally::Tally;
 
 /// Counts of consecutive shards.
@@ -40,23 +41,24 @@ pub(crate) struct Measures {
 impl Measures {
     /// Of a run that measured for a span.
     pub fn of<R>(shards: &[Shard], constants: &RunConstants<'_, R>, span: &Range<u32>) -> Measures {
-        shards.iter().for_each(Shard::assert_little);
+        let switches = || shards.iter().map(|shard| &shard.switches);
+        let wires = || switches().map(|switches| &switches.wires);
+        switches().for_each(Switches::assert_little);
         let mut tally = Tally::default();
-        shards.iter().for_each(|shard| tally.merge(&shard.tally));
+        wires().for_each(|wires| tally.merge(&wires.tally));
         let busy = |port: &Port| port.busy_until(span.end);
         Measures {
             tally,
-            fingerprints: shards.iter().map(|shard| shard.tally.fingerprint).collect(),
-            held: shards.iter().map(|shard| shard.slab.held()).sum(),
-            most: shards.iter().map(|shard| shard.slab.most() as u64).sum(),
+            fingerprints: wires().map(|wires| wires.tally.fingerprint).collect(),
+            held: wires().map(|wires| wires.slab.held()).sum(),
+            most: wires().map(|wires| wires.slab.most() as u64).sum(),
             fairness: fairness(shards),
-            reordering: shards
-                .iter()
-                .map(|shard| Reordering::of(&shard.arrivals_watched))
+            reordering: switches()
+                .map(|switches| Reordering::of(&switches.arrivals_watched))
                 .fold(Reordering::default(), Reordering::plus),
-            busy: shards.iter().flat_map(|shard| &shard.ports).map(busy).collect(),
-            paused: shards.iter().flat_map(|shard| paused(shard, span)).collect(),
-            waits: shards.iter().flat_map(|shard| waits(shard, constants)).collect(),
+            busy: switches().flat_map(|switches| &switches.ports).map(busy).collect(),
+            paused: switches().flat_map(|switches| paused(switches, span)).collect(),
+            waits: switches().flat_map(|switches| waits(switches, constants)).collect(),
             steps: steps(shards),
         }
     }
@@ -77,39 +79,38 @@ impl Measures {
     }
 }
 
-impl Shard {
+impl Switches {
     /// At the end of a run.
     pub fn assert_little(&self) {
-        for (port, mut meter) in self.meters.iter().copied().enumerate() {
-            meter.count(self.now, self.ports[port].held);
+        for (port, meter) in self.meters.iter().enumerate() {
             let inputs = (port << self.shift)..((port + 1) << self.shift);
             let still: u64 = inputs.map(|input| self.still(input)).sum();
-            assert_eq!(meter.area, meter.waited + still, "packets held over time are what packets waited");
+            meter.end(self.wires.now.into(), self.ports[port].held.into(), still.into());
         }
     }
 
     /// How long the packets of an input channel have waited so far, put together [ticks].
     fn still(&self, input: usize) -> u64 {
         let first = Some(self.inputs[input].first).filter(|&id| id != NONE);
-        let waiting = std::iter::successors(first, |&id| Some(self.slab.peek(id).next).filter(|&id| id != NONE));
-        waiting.map(|id| u64::from(self.now - self.slab.peek(id).entered)).sum()
+        let waiting = std::iter::successors(first, |&id| Some(self.wires.slab.peek(id).next).filter(|&id| id != NONE));
+        waiting.map(|id| u64::from(self.wires.now - self.wires.slab.peek(id).entered)).sum()
     }
 }
 
 fn fairness(shards: &[Shard]) -> Fairness {
     let mut fairness = Fairness::default();
-    let senders = shards.iter().flat_map(|shard| &shard.hosts).filter(|host| host.wanted > 0);
+    let senders = shards.iter().flat_map(|shard| &shard.sources.hosts).filter(|host| host.wanted > 0);
     senders.for_each(|host| fairness.add(host.made));
     fairness
 }
 
-fn paused(shard: &Shard, span: &Range<u32>) -> Vec<u32> {
-    let queues = &shard.pauses.queues;
+fn paused(switches: &Switches, span: &Range<u32>) -> Vec<u32> {
+    let queues = &switches.pauses.queues;
     if queues.is_empty() {
-        return vec![0; shard.ports.len()];
+        return vec![0; switches.ports.len()];
     }
     let of_port = |queues: &[Queue]| queues.iter().map(|queue| queue.paused_until(span)).sum();
-    queues.chunks(1 << shard.shift).map(of_port).collect()
+    queues.chunks(1 << switches.shift).map(of_port).collect()
 }
 
 /// Steps of all shards, put together.

@@ -11,30 +11,31 @@
 
 use crate::constants::RunConstants;
 use crate::packet::NONE;
-use crate::shard::{KIND_SHIFT, SEND, Shard};
+use crate::switches::Switches;
+use crate::wires::{KIND_SHIFT, SEND};
 use etherweave_routing::PacketRouting;
 
-impl Shard {
+impl Switches {
     /// Puts a packet that was granted into the queue of its output channel, where its head will be after the crossbar.
     pub fn enqueue<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, port: usize, output: usize, id: u32) {
         let out = output >> self.shift;
         let through = self.through(constants, port, out, id);
         self.outputs[output].credits -= 1;
-        let packet = self.slab.get(id);
+        let packet = self.wires.slab.get(id);
         (packet.entered, packet.next) = (through, NONE);
         let queue = &mut self.pauses.queues[output];
         let behind = std::mem::replace(&mut queue.last, id);
         if queue.first == NONE {
             queue.first = id;
         } else {
-            self.slab.get(behind).next = id;
+            self.wires.slab.get(behind).next = id;
         }
         self.send_next(constants, out);
     }
 
     /// Sends a packet of a port whose link is free, of the channel that the scheduler prefers.
     pub fn send_next<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, out: usize) {
-        if self.ports[out].link_free > self.now {
+        if self.ports[out].link_free > self.wires.now {
             self.wake_sender(out, self.ports[out].link_free);
             return;
         }
@@ -47,8 +48,8 @@ impl Shard {
             if queue.first == NONE || queue.is_paused {
                 continue;
             }
-            let ready = self.slab.get(queue.first).entered;
-            if ready <= self.now {
+            let ready = self.wires.slab.get(queue.first).entered;
+            if ready <= self.wires.now {
                 self.transmit(constants, out, output);
                 return;
             }
@@ -61,27 +62,27 @@ impl Shard {
 
     fn wake_sender(&mut self, out: usize, at: u32) {
         let sender = &mut self.pauses.senders[out];
-        if sender.wakes <= self.now || at < sender.wakes {
+        if sender.wakes <= self.wires.now || at < sender.wakes {
             sender.wakes = at;
-            self.wheel.put(at, SEND << KIND_SHIFT | out as u32);
+            self.wires.wheel.put(at, SEND << KIND_SHIFT | out as u32);
         }
     }
 
     fn transmit<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, out: usize, output: usize) {
         let queue = &mut self.pauses.queues[output];
         let id = queue.first;
-        let packet = self.slab.get(id);
+        let packet = self.wires.slab.get(id);
         let input = packet.place as usize;
         queue.first = packet.next;
         let channel = output - (out << self.shift);
         self.pauses.senders[out].turn = if channel + 1 == self.channels { 0 } else { channel as u8 + 1 };
         let port = &mut self.ports[out];
-        port.occupy(self.now, constants.link(port.link).packet, &self.span);
+        port.occupy(self.wires.now, constants.link(port.link).packet, &self.wires.span);
         self.release(constants, input);
         if self.is_to_host(out) {
-            self.deliver(constants, id, out, self.now);
+            self.deliver(constants, id, out, self.wires.now);
         } else {
-            self.depart(output, self.now, id);
+            self.depart(output, self.wires.now, id);
         }
         self.wake_sender(out, self.ports[out].link_free);
         self.credit(constants, output);
@@ -120,12 +121,16 @@ impl Shard {
         let from = &self.ports[input >> self.shift];
         let channel = input - (input >> self.shift << self.shift);
         let output = (from.peer << self.shift) + channel as u32;
-        self.post_pause(self.now + u32::from(from.delay), from.peer_shard, 2 * output + u32::from(is_paused));
+        self.wires.post_pause(
+            self.wires.now + u32::from(from.delay),
+            from.peer_shard,
+            2 * output + u32::from(is_paused),
+        );
     }
 
     /// An output channel receives a pause or resume.
     pub fn obey<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, output: usize, is_paused: bool) {
-        let (now, span) = (self.now, self.span.clone());
+        let (now, span) = (self.wires.now, self.wires.span.clone());
         let queue = &mut self.pauses.queues[output];
         if is_paused {
             queue.since = now;

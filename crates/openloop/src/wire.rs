@@ -9,8 +9,8 @@ use crate::histogram::Histogram;
 use crate::measures::Measures;
 use crate::packet::{NONE, Packet};
 use crate::reordering::Reordering;
-use crate::shard::{RemoteAction, RemoteEvent};
 use crate::tally::{Batch, Tally};
+use crate::wires::{RemoteAction, RemoteEvent};
 
 wire! {
     Batch { offered, delivered, latency, hops, misrouted, lost }

@@ -5,8 +5,9 @@ use etherweave_routing::PacketRouting;
 
 use crate::constants::RunConstants;
 use crate::run_length::RunControl;
-use crate::shard::{RemoteEvent, Shard};
+use crate::shard::Shard;
 use crate::tally::Batch;
+use crate::wires::RemoteEvent;
 
 impl Agreement for Batch {
     fn with(self, other: Batch) -> Batch {
@@ -44,29 +45,31 @@ pub(crate) fn serve<R: PacketRouting>(
     division: Division,
     mut exchange: impl Exchange<Vec<RemoteEvent>, Batch>,
 ) -> RunControl {
-    let first = shards.first().map_or(0, |shard| usize::from(shard.number));
+    let first = shards.first().map_or(0, |shard| usize::from(shard.switches.wires.number));
     let mut now = 0;
     while now < control.span.end {
         now = control.next_stop(now, window);
         for shard in &mut *shards {
             shard.run(constants, now);
             let outboxes = exchange.outboxes();
-            for remote in shard.outbox.drain(..) {
+            for remote in shard.switches.wires.outbox.drain(..) {
                 outboxes[division.worker_of(usize::from(remote.shard))].push(remote);
             }
         }
         let is_judged = now.is_multiple_of(control.batch) && control.is_open();
-        let counted = shards.iter().filter(|_| is_judged).map(|shard| shard.tally.batch_before(now));
+        let counted = shards.iter().filter(|_| is_judged).map(|shard| shard.switches.wires.tally.batch_before(now));
         let counted = counted.fold(Batch::default(), Batch::plus);
         let all = exchange.meet(counted, |outbox| {
-            outbox.drain(..).for_each(|remote| shards[usize::from(remote.shard) - first].receive(remote));
+            outbox
+                .drain(..)
+                .for_each(|remote| shards[usize::from(remote.shard) - first].switches.wires.receive(remote));
         });
         if now.is_multiple_of(control.batch) {
             shards.iter_mut().for_each(|shard| shard.end_batch(constants));
         }
         if is_judged {
             control.judge(now, all);
-            shards.iter_mut().for_each(|shard| shard.span = control.span.clone());
+            shards.iter_mut().for_each(|shard| shard.switches.wires.span = control.span.clone());
         }
     }
     control

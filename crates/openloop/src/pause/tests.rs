@@ -47,13 +47,13 @@ fn experiment<R: PacketRouting>(topology: &Topology, routing: R, links: Links) -
 
 /// Puts packets of a host of the first switch into its queue there, at once.
 fn offer<R: PacketRouting>(prepared: &mut Prepared<'_, R>, src: u32, dst: u32, packets: u32) {
-    let shard = &mut prepared.parts.shards[0];
+    let switches = &mut prepared.parts.shards[0].switches;
     for _ in 0..packets {
         let mut route = RoutedPacket { src, dst, ..RoutedPacket::default() };
         prepared.constants.routing.start(&mut route);
-        let packet = Packet { born: shard.now, entered: 0, next: NONE, place: src << shard.shift, route };
-        let id = shard.slab.insert(packet);
-        shard.arrive(&prepared.constants, id);
+        let packet = Packet { born: switches.wires.now, entered: 0, next: NONE, place: src << switches.shift, route };
+        let id = switches.wires.slab.insert(packet);
+        switches.arrive(&prepared.constants, id);
     }
 }
 
@@ -61,8 +61,10 @@ fn offer<R: PacketRouting>(prepared: &mut Prepared<'_, R>, src: u32, dst: u32, p
 fn trace<R: PacketRouting>(prepared: &mut Prepared<'_, R>, port: usize, until: u32) -> Vec<Step> {
     let shard = &mut prepared.parts.shards[0];
     let mut steps = Vec::new();
-    for now in shard.now..until {
-        let seen = |shard: &Shard| (shard.ports[port].busy, shard.pauses.queues[port << shard.shift].is_paused);
+    for now in shard.switches.wires.now..until {
+        let seen = |Shard { switches, .. }: &Shard| {
+            (switches.ports[port].busy, switches.pauses.queues[port << switches.shift].is_paused)
+        };
         let (sent, was_paused) = seen(shard);
         shard.run(&prepared.constants, now + 1);
         let (sends, is_paused) = seen(shard);
@@ -128,17 +130,17 @@ fn shared_port(scheduler: ChannelScheduler) -> Vec<(u32, u8)> {
     let mut prepared = experiment.prepare().unwrap();
     prepared.start();
     let shard = &mut prepared.parts.shards[0];
-    let beside = shard.ports[GLOBAL].peer / (2 * shard.radix as u32);
-    shard.obey(&prepared.constants, LOCAL << shard.shift, true);
+    let beside = shard.switches.ports[GLOBAL].peer / (2 * shard.switches.radix as u32);
+    shard.switches.obey(&prepared.constants, LOCAL << shard.switches.shift, true);
     offer(&mut prepared, 0, 4 * (3 - beside), 3);
     offer(&mut prepared, 1, 4 * beside, 3);
     let mut departures = Vec::new();
     let shard = &mut prepared.parts.shards[0];
     for now in 0..2_000 {
-        let sent = shard.ports[GLOBAL].busy;
+        let sent = shard.switches.ports[GLOBAL].busy;
         shard.run(&prepared.constants, now + 1);
-        let channel = 1 - shard.pauses.senders[GLOBAL].turn;
-        departures.extend((shard.ports[GLOBAL].busy > sent).then_some((now, channel)));
+        let channel = 1 - shard.switches.pauses.senders[GLOBAL].turn;
+        departures.extend((shard.switches.ports[GLOBAL].busy > sent).then_some((now, channel)));
     }
     departures
 }
@@ -170,15 +172,15 @@ fn split(is_paused: bool) -> [u32; 2] {
     prepared.start();
     let shard = &mut prepared.parts.shards[0];
     // Four hosts of a group, two switches; the one group of two others that the first switch has no link to.
-    let beside = shard.ports[GLOBAL].peer / (2 * shard.radix as u32);
+    let beside = shard.switches.ports[GLOBAL].peer / (2 * shard.switches.radix as u32);
     let dst = 4 * (3 - beside);
     if is_paused {
-        shard.obey(&prepared.constants, LOCAL << shard.shift, true);
+        shard.switches.obey(&prepared.constants, LOCAL << shard.switches.shift, true);
     }
     offer(&mut prepared, 0, dst, 16);
     trace(&mut prepared, LOCAL, 9_000);
     let sent = |port: &Port| port.busy / prepared.constants.link(port.link).packet;
-    [LOCAL, GLOBAL].map(|port| sent(&prepared.parts.shards[0].ports[port]))
+    [LOCAL, GLOBAL].map(|port| sent(&prepared.parts.shards[0].switches.ports[port]))
 }
 
 #[test]

@@ -1,77 +1,89 @@
-//! Injection: when hosts have packets, and for which destinations.
+//! Hosts as sources: when they have packets, and for which destinations.
 
 use etherweave_primitives::{HostId, Time, mix};
 
 use crate::constants::RunConstants;
-use crate::host::FLOWLETS;
+use crate::host::{FLOWLETS, Flowlet, Host};
 use crate::packet::{NONE, Packet};
-use crate::shard::{HOST, KIND_SHIFT, Shard};
+use crate::switches::Switches;
+use crate::wires::{HOST, KIND_SHIFT};
 use etherweave_routing::{HashScope, PacketRouting, RoutedPacket};
 
 /// Length of a tick [ps].
 const TICK_PS: u64 = 1_000;
 
-impl Shard {
+/// The hosts of a shard's switches.
+pub(crate) struct Sources {
+    pub first_host: u32,
+    pub hosts: Vec<Host>,
+    /// By host; empty where the routing does not ask.
+    pub flowlets: Vec<Flowlet>,
+}
+
+impl Sources {
     /// The first packet of every host.
-    pub fn start_hosts<R>(&mut self, constants: &RunConstants<'_, R>) {
+    pub fn start<R: PacketRouting>(&mut self, switches: &mut Switches, constants: &RunConstants<'_, R>) {
+        self.flowlets = Flowlet::tables(self.hosts.len(), constants.routing.hash_scope());
         for index in 0..self.hosts.len() as u32 {
             let host = &mut self.hosts[index as usize];
-            let link = self.ports[host.port as usize].link;
+            let link = switches.ports[host.port as usize].link;
             let first = constants.arrivals(link).next(&mut host.arrivals).as_ps();
             host.next = u64::from(constants.link(link).injection) * TICK_PS + first;
-            self.await_host(index);
+            self.await_host(switches, index);
         }
     }
 
-    fn await_host(&mut self, index: u32) {
+    fn await_host(&self, switches: &mut Switches, index: u32) {
+        let wires = &mut switches.wires;
         let next = self.hosts[index as usize].next.div_ceil(TICK_PS);
-        if next < u64::from(self.span.end) {
-            self.wheel.put((next as u32).min(self.now + self.wheel.horizon()), HOST << KIND_SHIFT | index);
+        if next < u64::from(wires.span.end) {
+            wires.wheel.put((next as u32).min(wires.now + wires.wheel.horizon()), HOST << KIND_SHIFT | index);
         }
     }
 
     /// A host's packets of this tick come to the queue at its switch.
-    pub fn host<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, index: u32) {
-        while self.hosts[index as usize].next <= u64::from(self.now) * TICK_PS {
-            self.offer(constants, index);
+    pub fn host<R: PacketRouting>(&mut self, switches: &mut Switches, constants: &RunConstants<'_, R>, index: u32) {
+        while self.hosts[index as usize].next <= u64::from(switches.wires.now) * TICK_PS {
+            self.offer(switches, constants, index);
         }
-        self.await_host(index);
+        self.await_host(switches, index);
     }
 
     /// Makes a packet if the queue has room, and draws when the next one comes.
-    fn offer<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, index: u32) {
+    fn offer<R: PacketRouting>(&mut self, switches: &mut Switches, constants: &RunConstants<'_, R>, index: u32) {
         let host = &mut self.hosts[index as usize];
-        let link = self.ports[host.port as usize].link;
+        let link = switches.ports[host.port as usize].link;
         host.next += constants.arrivals(link).next(&mut host.arrivals).as_ps();
         let src = HostId::new(self.first_host + index);
-        let now = Time::from_ps(u64::from(self.now) * TICK_PS);
+        let now = Time::from_ps(u64::from(switches.wires.now) * TICK_PS);
         let Some(dst) = constants.destinations.destination(src, now, &mut host.destinations) else { return };
-        let is_measured = self.span.contains(&self.now);
+        let is_measured = switches.wires.span.contains(&switches.wires.now);
         host.wanted += u32::from(is_measured);
-        self.tally.offer(self.now, &self.span);
+        switches.wires.offer();
         let port = host.port as usize;
-        if u32::from(self.ports[port].held) < constants.params.injection_queue {
+        if u32::from(switches.ports[port].held) < constants.params.injection_queue {
             host.made += u32::from(is_measured);
-            let id = self.make(constants, src, dst, port);
-            self.arrive(constants, id);
+            let id = self.make(switches, constants, src, dst, port);
+            switches.arrive(constants, id);
         } else {
-            self.tally.source_blocked += 1;
+            switches.wires.tally.source_blocked += 1;
         }
     }
 
     fn make<R: PacketRouting>(
         &mut self,
+        switches: &mut Switches,
         constants: &RunConstants<'_, R>,
         src: HostId,
         dst: HostId,
         port: usize,
     ) -> u32 {
         let (src, dst) = (src.get(), dst.get());
-        let born = self.now - constants.link(self.ports[port].link).injection;
+        let born = switches.wires.now - constants.link(switches.ports[port].link).injection;
         let hash = self.hash(constants, src, dst, born);
         let queues = u64::from(constants.params.injection_channels);
         let queue = (u64::from(dst) * queues / u64::from(constants.hosts)) as u32;
-        let place = ((port as u32) << self.shift) + queue;
+        let place = ((port as u32) << switches.shift) + queue;
         let mut packet = Packet {
             born,
             entered: 0,
@@ -80,8 +92,8 @@ impl Shard {
             route: RoutedPacket { dst, src, hash, ..RoutedPacket::default() },
         };
         constants.routing.start(&mut packet.route);
-        self.tally.made += 1;
-        self.slab.insert(packet)
+        switches.wires.tally.made += 1;
+        switches.wires.slab.insert(packet)
     }
 
     /// Random bits for a packet: its own, those of its flow, or those of its flowlet.
