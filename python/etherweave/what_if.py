@@ -100,7 +100,10 @@ def _hosts(scenario: Scenario) -> int:
 
 
 def _twice_the_rate(scenario: Scenario) -> bool:
-    return _double_rates(scenario["topology"]) | _double_rates(scenario.get("nic", {}))
+    nic = scenario.get("nic", {})
+    if "pcie" in nic:
+        nic.pop("drain_rate", None)
+    return _double_rates(scenario["topology"]) | _double_rates(nic)
 
 
 def _double_rates(table: Scenario) -> bool:

@@ -82,6 +82,13 @@ def test_run_and_report_begin_with_what_limits_a_job(scenario: Path, tmp_path: P
     assert (tmp_path / "limits.svg").exists()
 
 
+def test_a_report_of_two_results_says_which_part_differs(scenario: Path, tmp_path: Path) -> None:
+    etherweave.run(scenario).save(tmp_path / "slow")
+    etherweave.run(scenario, {"host.cpu.receive_per_kib": "1us"}).save(tmp_path / "fast")
+    page = write_report(tmp_path / "slow", tmp_path, [tmp_path / "fast"]).read_text()
+    assert "pair: results differ most by copies between sockets and the program" in page
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -1,9 +1,13 @@
-"""What limits each job, as bars: the parts of its path."""
+"""What limits each job, as bars: the parts of its path, of one result or of several."""
+
+from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
 from etherweave.limits import PARTS, JobLimits, limits
+from etherweave.report.run.comparison import ComparedResults
 from etherweave.report.section import Section, Table
+from etherweave.report.style import literal
 from etherweave.results import Result
 
 CAPTION = (
@@ -21,35 +25,64 @@ _COLOURS = dict(
         strict=True,
     )
 )
+Bar = tuple[str, JobLimits]
+"""A label, and the parts of the bar."""
 
 
 def job_limits(result: Result) -> Section | None:
     """Draw a bar for each job whose path is known."""
-    found = limits(result)
-    if not found:
+    bars = [(one.job, one) for one in limits(result)]
+    if not bars:
         return None
-    figure = Figure(figsize=(9, 1.6 + 0.4 * len(found)))
+    caption = " ".join([*(f"{one.sentence()}." for _, one in bars), CAPTION])
+    return _section("limits", "What limits each job", caption, bars)
+
+
+def compared_limits(beside: ComparedResults) -> Section | None:
+    """Draw bars of the same job below each other: which part differs."""
+    found = [limits(result) for result in beside.results]
+    if sum(map(bool, found)) < 2:
+        return None
+    jobs = dict.fromkeys(one.job for own in found for one in own)
+    bars = [
+        (f"{one.job}, {label}", one)
+        for job in jobs
+        for label, own in zip(beside.labels, found, strict=True)
+        for one in own
+        if one.job == job
+    ]
+    caption = " ".join([*(_difference(job, bars) for job in jobs), CAPTION])
+    return _section("limits_beside", "Which part differs", caption, bars)
+
+
+def _difference(job: str, bars: Sequence[Bar]) -> str:
+    """Name the part in which the times of a job differ most."""
+    own = [one.parts_ns for _, one in bars if one.job == job]
+    spans = {
+        part: max(parts.get(part, 0.0) for parts in own)
+        - min(parts.get(part, 0.0) for parts in own)
+        for part in PARTS
+    }
+    part = max(spans, key=lambda one: spans[one])
+    return f"{job}: results differ most by {PARTS[part][1]}, {spans[part] / 1e3:,.3f} us."
+
+
+def _section(name: str, title: str, caption: str, bars: Sequence[Bar]) -> Section:
+    figure = Figure(figsize=(9, 1.6 + 0.4 * len(bars)))
     axes = figure.subplots()
-    seen = [part for part in PARTS if any(part in one.parts_ns for one in found)]
-    lefts = [0.0] * len(found)
-    for part in seen:
-        shares = [one.parts_ns.get(part, 0.0) / one.time_ns for one in found]
-        rows = range(len(found))
-        axes.barh(rows, shares, left=lefts, color=_COLOURS[part], label=PARTS[part][1])
-        lefts = [left + share for left, share in zip(lefts, shares, strict=True)]
-    axes.set_yticks(range(len(found)), [one.job for one in found])
+    rows, lefts = range(len(bars)), [0.0] * len(bars)
+    for part in (part for part in PARTS if any(part in one.parts_ns for _, one in bars)):
+        times = [one.parts_ns.get(part, 0.0) / 1e6 for _, one in bars]
+        axes.barh(rows, times, left=lefts, color=_COLOURS[part], label=PARTS[part][1])
+        lefts = [left + time for left, time in zip(lefts, times, strict=True)]
+    axes.set_yticks(rows, [literal(label) for label, _ in bars])
     axes.invert_yaxis()
-    axes.set_xlim(0, 1)
-    axes.set_xlabel("share of the time")
+    axes.set_xlabel("time [ms]")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    caption = " ".join([*(f"{one.sentence()}." for one in found), CAPTION])
-    return Section("limits", "What limits each job", caption, figure, [_table(found)])
-
-
-def _table(found: list[JobLimits]) -> Table:
-    rows = [
-        [one.job, PARTS[part][1], f"{time / 1e3:,.3f}", f"{time / one.time_ns:.1%}"]
-        for one in found
+    table = [
+        [label, PARTS[part][1], f"{time / 1e3:,.3f}", f"{time / one.time_ns:.1%}"]
+        for label, one in bars
         for part, time in one.parts_ns.items()
     ]
-    return Table(("job", "part", "time [us]", "share"), rows)
+    head = ("job", "part", "time [us]", "share")
+    return Section(name, title, caption, figure, [Table(head, table, is_folded=len(bars) > 1)])

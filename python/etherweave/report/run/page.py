@@ -13,7 +13,7 @@ from etherweave.report.run.comparison import (
     published_figures,
 )
 from etherweave.report.run.hosts import iterations, nodes, streams
-from etherweave.report.run.limits import job_limits
+from etherweave.report.run.limits import compared_limits, job_limits
 from etherweave.report.run.modes import modes
 from etherweave.report.run.ports import counters, failures, flows, pauses, utilisation
 from etherweave.report.run.rank_detail import WindowRequest
@@ -42,7 +42,7 @@ SIMULATED: list[Builder[Result]] = [
 MEASURED: list[Builder[Result]] = [iterations, nodes, streams]
 """For a run that was measured: what hosts see of it."""
 
-COMPARED: list[Builder[ComparedResults]] = [iteration_times, goodput]
+COMPARED: list[Builder[ComparedResults]] = [iteration_times, goodput, compared_limits]
 """For results of the same jobs."""
 
 REFERENCES: list[Builder[ComparedResults]] = [
