@@ -282,6 +282,25 @@ PREFIXES: dict[str, Callable[[int], str]] = {
     "parallel --tag": lambda line: "node1\t",
     "grep -n": lambda line: f"out.txt:{line + 1}:",
     "cat -n": lambda line: f"{line + 1:6}\t",
+    # Of no known form: further lines begin alike but for their numbers.
+    "nl": lambda line: f"{line + 1:6}  ",
+    "klog": lambda line: f"I1120 10:11:{line % 60:02}.123456   912 main.go:12] ",
+    "loguru": lambda line: f"2025-11-20 10:11:{line % 60:02}.1 | INFO     | __main__:run:12 - ",
+    "logging": lambda line: f"2025-11-20 10:11:{line % 60:02},123 - root - INFO - ",
+    "clock of 12 hours": lambda line: f"11/20/2025 10:11:{line % 60:02} AM ",
+    "seconds since 1970": lambda line: f"{1_732_097_123 + line} ",
+    "seconds since the start": lambda line: f"[{line + 0.5:9.3f}s] ",
+    "syslog of RFC 5424": lambda line: f"<13>1 2025-11-20T10:11:{line % 60:02}.123Z n1 osu 12 - - ",
+    "CloudWatch": lambda line: "2025-11-20T10:11:12.123000+00:00 osu/main/abc123 ",
+    "GitHub's client": lambda line: f"build\tRun it\t2025-11-20T10:11:{line % 60:02}.1234567Z ",
+    "SageMaker": lambda line: "[1,mpirank:0,algo-1]<stdout>:",
+    "Drone": lambda line: f"[osu:{line}] ",
+    "PALS": lambda line: "nid001234 3: ",
+    "diff": lambda line: "+",
+    "pytest": lambda line: "E   ",
+    "Markdown": lambda line: "    ",
+    "a tabulator": lambda line: "\t",
+    "blanks of a web page": lambda line: "\u00a0\u00a0",
 }
 TEXTS = (
     *("osu-micro-benchmarks/osu_latency-7.4.txt", "osu-micro-benchmarks/osu_mbw_mr-5.3.txt"),
@@ -369,6 +388,34 @@ DEATHS = (
     "n1:1:2 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<1234> with status=12 opcode=0",
     "==12345==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000014",
     "PMIX ERROR: PMIX_ERR_UNREACH in file server.c at line 123",
+    "x1000c0s0b0n0.hsn: rank 3 died from signal 15 and dumped core",
+    "rank 3 in job 1  node1_12345   caused collective abort of all ranks",
+    "[node1:mpispawn_0][readline] Unexpected End-Of-File on file descriptor 5. MPI process died?",
+    "It looks like MPI_INIT failed for some reason; your parallel process is",
+    "The InfiniBand retry count between two MPI processes has been exceeded.",
+    "[mpiexec@node1] Sending Ctrl-C to processes as requested",
+    "srun: forcing job termination",
+    "*** JOB 12 CANCELLED ***",
+    "Application 123 exit codes: 137",
+    "[NID 00012] 2025-11-20 10:11:12 Apid 123: initiated application termination",
+    "Build timed out (after 60 minutes). Marking the build as aborted.",
+    "Finished: ABORTED",
+    "ssh: connect to host node2 port 22: Connection refused",
+    "n1:1:2 [0] NCCL WARN socketProgress: Connection closed by remote peer n2<1234>",
+    "Memory access fault by GPU node-2 (Agent handle: 0x1) on address 0x7f. Reason: Page not",
+    "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus.",
+    "watchdog: BUG: soft lockup - CPU#3 stuck for 23s! [osu_bw:123]",
+    "Fortran runtime error: End of file",
+    "tee: out.txt: No space left on device",
+    "Disk quota exceeded",
+    "Cannot allocate memory",
+    "malloc_consolidate(): invalid chunk size",
+    "received signal SIGTERM",
+    "Process received SIGTERM",
+    "^C",
+    "rc=137",
+    "Out of memory",
+    "Time limit reached",
 )
 DIED = (
     *("osu-micro-benchmarks/osu_latency-5.3.txt", "handmade/nccl_tests.txt"),
@@ -386,6 +433,40 @@ def test_a_run_that_died_is_incomplete_and_its_numbers_are_kept(name: str) -> No
         assert not report.is_sound, message
         assert report.measurements == whole.measurements, message
         assert f"the run failed: line {captured(name).count(chr(10)) + 1}: " in report.warnings[-1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I expected more than 12 GB/s and cannot see what failed",
+        "Did we hit an error here?",
+        "   timeout         =  5000000000 ns",
+        "FFLAGS = -O2 -fallow-argument-mismatch",
+        "srun: error: 0 errors",
+    ],
+)
+def test_a_line_behind_the_rows_that_says_of_no_failure_fails_nothing(line: str) -> None:
+    (report,) = parse(f"{captured(DIED[0])}{line}\n").reports
+    assert report.is_sound
+
+
+def figures_of(text: str) -> list[tuple[str, float]]:
+    (report,) = parse(text).reports
+    return [(one.metric.name, one.value) for one in report.measurements]
+
+
+def test_blocks_within_a_letter_lose_their_indent() -> None:
+    text = captured("hpl/xhpl-4ranks.txt")
+    letter = "We ran this:\n\n" + prefixed(text, lambda line: "    ") + "\nThe network is 25 GbE.\n"
+    assert figures_of(letter) == figures_of(text)
+
+
+def test_ranks_behind_a_prefix_of_no_known_form_are_read_apart() -> None:
+    texts = [captured(TEXTS[0]), captured("osu-micro-benchmarks/osu_bw-7.4.txt")]
+    merged = "".join(
+        prefixed(text, lambda line, rank=rank: f"<{rank}> ") for rank, text in enumerate(texts)
+    )
+    assert [one.program for one in parse(merged).reports] == ["osu_latency", "osu_bw"]
 
 
 def test_a_backtrace_is_no_row() -> None:

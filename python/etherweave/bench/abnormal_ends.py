@@ -13,15 +13,21 @@ _ANYWHERE = (
     # The process and its signals.
     r"[Ss]egmentation fault|\bSIGSEGV\b|\bsegfault at\b|Caught (?:signal|error)\b",
     r"[Pp]rocess received signal|[Ee]xit(?:ed|ing)?(?: with| on)? signal|KILLED BY SIGNAL",
-    r"[Tt]erminated (?:by|with) signal|core dumped|[Bb]us error|[Ii]llegal instruction",
+    r"\b(?:[Tt]erminated by|[Tt]erminated with|[Dd]ied from|[Kk]illed by|failed with) signal",
+    r"core dumped|dumped core|[Bb]us error|[Ii]llegal instruction",
     r"[Ff]loating[ -]point exception|forrtl: severe|\*\*\* stack smashing|double free or corrup",
     r"^(?:\S+: line \d+: +\d+ )?(?:Killed|Aborted|Terminated|Hangup|Alarm clock|Quit)\b",
-    r"(?:free|malloc|realloc|corrupted \S+|munmap_chunk)\(\): |corrupted size vs|terminate called",
+    r"(?:free|malloc\w*|realloc|corrupted \S+|munmap_chunk)\(\): ",
+    r"corrupted size vs|terminate called",
     r"Abort trap|User defined signal|Unhandled exception|sending signal [A-Z]+ to command",
     r"error while loading shared libraries|^\w+(?: of \S+)? failed: ",
     r"[Aa]ssertion\b.*\bfailed|[Aa]ssertion failed|\bassert \(.*\) failed|ASSERT\w* FAILED",
     r"Traceback \(most recent call last\)|std::bad_alloc|thread '.*' panicked|^panic: ",
-    r"ERROR: \w+Sanitizer",
+    r"ERROR: \w+Sanitizer|Fortran runtime error|ERROR STOP|Error termination\.",
+    r"UNRECOVERABLE|Signal code: |Failing at address: |not enough memory|[Ff]ile size limit exceed",
+    # Disks and memory.
+    r"No space left on device|Disk quota exceeded|Stale (?:NFS )?file handle",
+    r"Cannot allocate memory|soft lockup|fallen off the bus|Memory access fault by GPU",
     # MPI and its launchers.
     r"MPI_A[Bb][Oo][Rr][Tt]\b(?! *=)|internal ABORT|^[Aa]bort\(\d+\)|aborting (?:the )?job",
     r"[Ff]atal error in\b|MPI_ERRORS_ARE_FATAL|An error occurred in (?:MPI_|a )|PMI2?_Abort",
@@ -29,15 +35,21 @@ _ANYWHERE = (
     r"\bEXIT (?:CODE|STATUS): [1-9]|process returned a non-zero exit code",
     r"exited with (?:a )?non-?zero (?:exit )?(?:status|code)|has exited due to process rank",
     r"(?:prterun|mpirun|mpiexec|orterun) (?:noticed that|detected that one)",
+    r"collective abort of all ranks|MPI process died|mpirun was unable to|exited due to signal",
+    r"MPI will try to terminate|MPI_INIT failed|retry count .*exceeded|has unexpectedly failed",
+    r"initiated application termination|Application \d+ (?:is crashing|exit (?:codes?|signals?):)",
     r"Primary job +terminated normally|unable to (?:reliably )?start|killing job\b|MPICH ERROR",
     r"lost (?:communication|connection)|exit signal [A-Z]|[Oo]ne or more process\w* .*terminated",
     r"non-zero (?:status|exit (?:code|status))|finalizing improperly|exiting improperly",
     # Batch systems and containers.
     r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE|JOB|TASK|STEP|SIGNAL)|\*\*\* (?:JOB|STEP) .*CANCEL",
     r"srun: error: .*(?:[Ee]xited|Killed|Aborted|Terminated|Out Of Memory|fault|error|Timed out)",
+    r"forcing job termination|Forwarding signal \d|[Ss]ending Ctrl-C to|\bgot SIG[A-Z]+",
     r"srun: (?:Job step aborted|Terminating|Force Terminated)|Job step aborted",
     r"slurmstepd: error: .*(?:\*\*\*|oom|OOM|[Kk]illed|memory limit)|\bNODE[ _]FAIL(?:URE)?\b",
     r"[Jj]ob allocation \d+ has been revoked|exceeded \S*(?: \S+)? ?limit|[Jj]ob killed",
+    r"[Jj][Oo][Bb] \S+ (?:CANCELL?ED|[Kk]illed|[Tt]erminated)|\bOUT_OF_MEMORY\b",
+    r"[Bb]uild (?:timed out|step .* as failure)|^Finished: (?:FAILURE|ABORTED)|^##\[error\]",
     r"job\.exception|flux-job: .*(?:exited|killed|fail)|resource allocation expired",
     r"[Ee]xit(?:ed)?(?: with)?:? (?:exit )?(?:code|status)[: ]+[1-9]|returned exit code [1-9]",
     r"[Cc]ommand (?:terminated|exited) (?:by|with) (?!.*\b(?:code|status) 0\b)|OOMKilled|Evicted",
@@ -56,27 +68,38 @@ _ANYWHERE = (
 )
 _DEATH = re.compile("|".join(_ANYWHERE))
 _WORDS = (
-    *("fault", "signal", "segv", "core dump", "error", "illegal", "exception", "severe", "smash"),
-    *("corrupt", "kill", "abort", "terminat", "hangup", "alarm", "quit", "assert", "traceback"),
+    *("fault", "signal", "segv", "core dump", "dumped", "error", "illegal", "exception", "severe"),
+    *("smash", "corrupt", "kill", "abort", "terminat", "hangup", "alarm", "quit", "assert", "trac"),
     *("bad_alloc", "panic", "fatal", "exit", "lost co", "cancel", "due to", "fail", "revoked"),
-    *("exceeded", "expired", "evicted", "memory", "timeout", "closed by", "no messages"),
-    *("timed out", "time out", "time-out", "broken pipe", "reset by", "interrupt"),
-    *("unable to", "(): ", "noticed that", "detected that", "completion", "unreachable"),
+    *("exceeded", "expired", "evicted", "memory", "timeout", "closed by", "no messages", "died"),
+    *("timed out", "time out", "time-out", "broken pipe", "reset by", "interrupt", "unrecoverable"),
+    *("unable to", "(): ", "noticed that", "detected that", "completion", "unreachable", "crash"),
+    *("no space", "stale", "quota", "lockup", "fallen off", "address: ", "sigterm", "sigint"),
+    *("refused", "limit reached", "preempted", "couldn't", "could not", "^c", "truncated"),
+    *("shutdown", "shutting down", "not responding", "lost", "problems with", "mismatch"),
+    *("unsuccessful", "disallowed", "message", "rc=", "sigkill", "ctrl-c", "got sig"),
 )
 """Words in small letters, of which every message has at least one: quicker to look for."""
 _FAILED = re.compile(
-    r"^\s*(?:\[|\*{2,}|<|\S+[:\])>|]|#\s*error\b|ERROR|Error|FATAL|Fatal|error|fatal|panic|"
-    r"(?=\w+ ERROR\b))"
-    r".*\b(?:error|fail(?:ed|ure|s)?|fatal|abort(?:ed|ing|s)?|kill(?:ed|ing)?|terminat(?:ed|ing)|"
-    r"time[d -]*out|cancel(?:l?ed|ling)?|panic|exception|corrupt\w*|reset by peer|"
-    r"broken pipe)\b",
+    r"(?<![\w-])(?:errors?|fail(?:ed|ure|s)?|fatal|abort(?:ed|ing|s)?|kill(?:ed|ing)?|terminat(?:ed|ing)|"
+    r"died|crash(?:ed|es)?|time[d -]*out|cancel(?:l?ed|ling)?|panic|exception|corrupt\w*|"
+    r"reset by \w*\s?peer|closed by remote|broken pipe|connection refused|not responding|"
+    r"out of memory|unable to|could(?: not|n't) \w+|problems with|time limit reached|preempted|"
+    r"walltime exceeded|interrupted by|shut(?:ting |)down|SIG(?:TERM|INT|KILL|QUIT|HUP|XCPU)|"
+    r"lost|mismatch(?:ed)?|truncated|unsuccessful|received signal|(?:exit|rc=|returned) ?[1-9]\d*$)"
+    r"(?![\w-]|\"? *[:=] *\d)|^\^C",
     re.IGNORECASE,
 )
+_PROSE = re.compile(
+    r"\b(?:I|I'm|I've|my|we|our|any idea|please)\b|\?\s*$|^[A-Z][a-z]* [a-z].*[.!,]$"
+)
+"""Words of a person who asks or reports, not of a program."""
 _HARMLESS = re.compile(
     # iperf 2.1 ends its UDP server with an assertion of the mutex, after all is printed.
     r"pthread_mutex_lock_full|help message|warning|UCX +WARN|NCCL INFO|Permanently added|"
-    r"\b(?:no|0) (?:error|fail)|mca_base_component|setpgid|enforce fail|"
-    r"failed residual checks|MPI_ERRORS_RETURN",
+    r"\b(?:no|0) (?:errors?|fail\w*|packet loss|loss|timeouts?)\b|enforce fail|"
+    r"mca_base_component|setpgid|"
+    r"failed residual checks|MPI_ERRORS_RETURN|time-out\.;|VERIFY ERRORS$",
     re.IGNORECASE,
 )
 _SHOWN_MAX = 120
@@ -88,16 +111,18 @@ def deaths(lines: Iterable[TextLine]) -> list[TextLine]:
     return [line for line in lines if _is_message(line.text, _DEATH)]
 
 
+def failures(lines: Iterable[TextLine]) -> list[TextLine]:
+    """Find messages that something failed, among lines behind the last row."""
+    return [
+        line for line in lines if _is_message(line.text, _FAILED) and not _PROSE.search(line.text)
+    ]
+
+
 def _is_message(text: str, pattern: re.Pattern[str]) -> bool:
     small = text.lower()
     if not any(word in small for word in _WORDS):
         return False
     return bool(pattern.search(text)) and not _HARMLESS.search(text)
-
-
-def failures(lines: Iterable[TextLine]) -> list[TextLine]:
-    """Find messages that something failed, among lines behind the last row."""
-    return [line for line in lines if _is_message(line.text, _FAILED)]
 
 
 def sentence(line: TextLine) -> str:

@@ -34,6 +34,8 @@ _PROMPT = re.compile(r"(?:\[?[\w.-]+@[\w.-]+\b.*|\w+-\d[\d.]*)?[$%>#] ?|\S* ?[â
 """What a shell puts after the text: no line that was cut."""
 _FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
 """A digit of another script, which Python takes for one and no benchmark prints."""
+_BLANKS = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
+"""Blanks of web pages and mail programs, and their signs without a width."""
 _BEFORE_MAX = 30
 """Lines before a part that its adapter may look at."""
 _BEGINS = re.compile(
@@ -153,6 +155,8 @@ def _attempt(adapter: Adapter, block: TextBlock) -> BenchmarkReport | Failure:
         report = with_warnings(draft.report())
     except GarbledError as error:
         return Failure(adapter.name, error.line, error.reason)
+    if block.is_object:
+        return report
     last = max(measured.line for measured in report.measurements)
     behind = [line for line in block.lines if line.number > last]
     messages = abnormal_ends.failures(behind)
@@ -215,7 +219,7 @@ def _is_prompt(line: str) -> bool:
 
 def _plain(line: str) -> str:
     plain = _COLOUR.sub("", line) if "\x1b" in line else line
-    known = plain if plain.isascii() else _FOREIGN_DIGIT.sub("#", plain)
+    known = plain if plain.isascii() else _FOREIGN_DIGIT.sub("#", plain.translate(_BLANKS))
     return _FLOOD.sub("#", known)
 
 

@@ -5,8 +5,12 @@ A prefix is one of these, or up to three in a row:
 - a time: ISO 8601, a clock, syslog, seconds of the kernel or since 1970
 - a source: the rank of a launcher (``0: ``, ``[0] ``, ``[1,0]<stdout>:``), a host (``node1: ``),
   a container or a pod (``launcher-0  | ``, ``[pod/launcher/main] ``), a unit of a journal
-  (``node1 osu_bw[912]: ``), a title that the user chose (``s1:  ``)
+  (``node1 osu_bw[912]: ``)
 - the quotation mark of an email
+
+Any other beginning of lines is a prefix too where further lines begin with it, numbers aside:
+``I1120 10:11:12.345678 912 main.go:12] ``, ``11/20/2025 10:11:12 AM ``, ``first run:  ``.
+Indented blocks lose their indent.
 
 A text has a prefix only if the line with which a benchmark begins stands behind it. Lines of
 several sources, each with a benchmark of its own, are read apart.
@@ -16,7 +20,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby
 
 from etherweave.bench.measurements import TextLine
 
@@ -40,37 +44,39 @@ _SOURCES = (
     r" {0,8}\d{1,7}:",
     r"[\w.@/-]{1,80}:",
     r"[\w./-]{1,80} *\|",
-    r"\w[\w./@ -]{0,78}:(?=  )",
 )
 _TOKENS = [(re.compile(pattern), False) for pattern in _TIMES]
 _TOKENS += [(re.compile(pattern), True) for pattern in _SOURCES]
 _TOKENS_MAX = 3
 _WIDTHS = (0, 1, 2)
 """Blanks that a prefix may add before the line."""
-_EXACT_MIN = 3
+_ALIKE_MIN = 3
 """Lines that a prefix of no known form must begin, or all of a shorter text."""
-_LITERAL_MAX = 80
+_TEMPLATE_MAX = 120
 """Longest prefix of no known form [characters]."""
 _LINES_MAX = 5_000
 """Lines in which prefixes of any benchmark are looked for; later ones must look like a title."""
+_BOUNDARY = re.compile(r"\W")
+"""Sign behind which a line may go on that has a prefix of no known form."""
 _HINT = re.compile(
-    r"OSU|OMB|Benchmark|BENCHMARK|[Tt]est|TEST|#bytes|# Size|nThread|size +count|[Cc]onnecting to|"
-    r"Accepted|listening|version #|T/V|Network|Device|Collective|Algorithm|\(usec\)|usec/xfer|"
-    r"iperf3:|OVERALL|Running|Window:|requests|COMMS|Iozone|=====|_(?:lat|bw):|bytes/|MB /|rw="
+    r"OSU|OMB|HPLinpack|Benchmark|BENCHMARK|[Tt]est|TEST|#bytes|# Size|nThread|size +count|"
+    r"[Cc]onnecting to|Accepted|listening|version #|T/V|Network|Device|Collective|Algorithm|"
+    r"\(usec\)|usec/xfer|iperf3:|OVERALL|Running|Window:|requests|COMMS|Iozone|=====|"
+    r"_(?:lat|bw):|bytes/|MB /|rw="
 )
 
 
 @dataclass(frozen=True)
 class _Shape:
-    """Forms of prefixes in a row."""
+    """Forms of prefixes in a row, or a prefix of no known form."""
 
-    tokens: tuple[int, ...]
-    literal: str = ""
-    """Prefix of no known form, in place of tokens."""
+    tokens: tuple[int, ...] = ()
+    template: str = ""
+    """Pattern of a prefix of no known form, in place of tokens."""
 
     def pattern(self) -> re.Pattern[str]:
-        if self.literal:
-            return re.compile(re.escape(self.literal.rstrip()) + r"(?:(?=\s)|$)")
+        if self.template:
+            return re.compile(f"({self.template})")
         parts = (f"(?:{_TOKENS[place][0].pattern})" for place in self.tokens)
         groups = [
             f"({part})" if _TOKENS[place][1] else part
@@ -89,31 +95,63 @@ def streams(lines: Sequence[TextLine], is_beginning: IsBeginning) -> list[list[T
     is_beginning
         Whether a benchmark's text begins with a line.
     """
-    shapes = _shapes(lines, is_beginning)
-    if not shapes:
-        return [list(lines)]
-    keyed: list[tuple[str | None, TextLine]] = [(None, line) for line in lines]
-    for shape in shapes:
+    blocks = [list(block) for _, block in groupby(lines, lambda line: not line.text[:1].strip())]
+    is_alone = len(blocks) == 1
+    flush = [line for block in blocks for line in _flush(block, is_alone, is_beginning)]
+    keyed: list[tuple[str | None, TextLine]] = [(None, line) for line in flush]
+    for shape in _shapes(flush, is_beginning):
         keyed = _without(shape, keyed, is_beginning)
     return _apart(keyed, is_beginning)
+
+
+def _flush(
+    block: Sequence[TextLine], is_alone: bool, is_beginning: IsBeginning
+) -> Sequence[TextLine]:
+    """Drop the indent of a block if more benchmarks begin without it.
+
+    Where all lines are indented, no fewer is enough: the columns stay below their names.
+    """
+    filled = [line.text for line in block if line.text.strip()]
+    indents = [text[: len(text) - len(text.lstrip())] for text in filled]
+    indent = min(indents, key=len, default="")
+    while not all(other.startswith(indent) for other in indents):
+        indent = indent[:-1]
+    hinted = [text for text in filled if _HINT.search(text)] if indent else []
+    narrowest = max(len(indent) - max(_WIDTHS), 1)
+    counts = {
+        cut: sum(is_beginning(text[cut:]) for text in hinted)
+        for cut in (0, *range(narrowest, len(indent) + 1))
+    }
+    cut = max(counts, key=lambda cut: (counts[cut], cut if is_alone else -cut))
+    if not counts[cut]:
+        return block
+    return [line._replace(text=line.text[cut:]) for line in block]
 
 
 def _shapes(lines: Sequence[TextLine], is_beginning: IsBeginning) -> list[_Shape]:
     """Find the forms behind which benchmarks begin, the most frequent first."""
     first = lines[:_LINES_MAX]
     late = [line for line in lines[_LINES_MAX:] if _HINT.search(line.text)]
-    shapes = (_shape(line.text, is_beginning) for line in (*first, *late))
-    counted = Counter(shape for shape in shapes if shape)
-    if not counted and not any(_is_bare(line.text, is_beginning) for line in first):
-        objects = (_shape(line.text, _is_object) for line in first)
-        # Further ones may be objects within the first, behind their names.
-        choices = (
-            list(filter(None, objects))[:1],
-            _literals(first, is_beginning),
-            list(_literals(first, _is_object))[:1],
-        )
-        counted = next(filter(None, map(Counter, choices)), counted)
-    return [shape for shape, _ in counted.most_common()]
+    known = _known((*first, *late), is_beginning)
+    if any(_is_bare(line.text, is_beginning) for line in first):
+        return known
+    # Further objects may be within the first, behind their names.
+    forms = (
+        known or _known(first, _is_object)[:1],
+        _templates(first, is_beginning) or _templates(first, _is_object)[:1],
+    )
+    return max(forms, key=lambda shapes: _reach(shapes, first))
+
+
+def _known(lines: Sequence[TextLine], is_beginning: IsBeginning) -> list[_Shape]:
+    shapes = (_shape(line.text, is_beginning) for line in lines)
+    return [shape for shape, _ in Counter(filter(None, shapes)).most_common()]
+
+
+def _reach(shapes: Sequence[_Shape], lines: Sequence[TextLine]) -> int:
+    """Count the lines that have a prefix of one of these forms."""
+    patterns = [shape.pattern() for shape in shapes]
+    return sum(any(pattern.match(line.text) for pattern in patterns) for line in lines)
 
 
 def _is_bare(text: str, is_beginning: IsBeginning) -> bool:
@@ -146,41 +184,62 @@ def _begins_behind(rest: str, is_beginning: IsBeginning) -> bool:
     return any(is_beginning(rest[width:]) for width in _WIDTHS if width <= blanks)
 
 
-def _literals(lines: Sequence[TextLine], is_beginning: IsBeginning) -> Iterator[_Shape]:
-    """Find prefixes of no known form, which other lines have as well: stern's, an indent."""
-    filled = sum(1 for line in lines if line.text.strip())
-    for line in lines:
-        blanks = re.finditer(r"\s+", line.text[:_LITERAL_MAX])
-        places = [place for blank in blanks for place in (blank.start() + 1, blank.end())]
-        ends = (place for place in places if is_beginning(line.text[place:]))
-        if (end := next(ends, None)) is None:
-            continue
-        literal = line.text[:end]
-        alike = sum(other.text.startswith(literal.rstrip() or literal) for other in lines)
-        if alike >= min(_EXACT_MIN, filled):
-            yield _Shape((), literal)
+def _templates(lines: Sequence[TextLine], is_beginning: IsBeginning) -> list[_Shape]:
+    """Find prefixes of no known form, which other lines have as well but for their numbers."""
+    filled = [line.text for line in lines if line.text.strip()]
+    counts = Counter(
+        template
+        for index, text in enumerate(filled)
+        for template in map(_template, _ends(text, is_beginning))
+        if all(re.match(template, other) for other in filled[index:][:2])
+    )
+    reaches = {
+        template: sum(bool(re.match(template, text)) for text in filled) for template in counts
+    }
+    usual = [template for template in counts if reaches[template] >= min(_ALIKE_MIN, len(filled))]
+    usual.sort(key=lambda template: (reaches[template], counts[template], len(template)))
+    return [_Shape(template=template) for template in reversed(usual)]
+
+
+def _ends(text: str, is_beginning: IsBeginning) -> Iterator[str]:
+    """Give the shortest prefix behind which a benchmark begins, without and with further blanks."""
+    cuts = (match.end() for match in _BOUNDARY.finditer(text, 0, _TEMPLATE_MAX))
+    if (cut := next((cut for cut in cuts if is_beginning(text[cut:])), None)) is not None:
+        rest = text[cut:]
+        blanks = len(rest) - len(rest.lstrip())
+        yield from (text[:end] for end in range(cut, cut + blanks + 1) if is_beginning(text[end:]))
+
+
+def _template(prefix: str) -> str:
+    """Make a pattern of a prefix, with any number for a number.
+
+    Blanks at its end may be missing where no text follows.
+    """
+    core = prefix.rstrip(" \t")
+    pieces = (
+        r"[ \t]*\d+" if piece.strip().isdecimal() else re.escape(piece)
+        for piece in re.split(r"([ \t]*\d+)", core)
+    )
+    blanks = re.escape(prefix[len(core) :])
+    return "".join(pieces) + rf"(?:{blanks}|[ \t]*$)"
 
 
 def _without(
     shape: _Shape, keyed: Sequence[tuple[str | None, TextLine]], is_beginning: IsBeginning
 ) -> list[tuple[str | None, TextLine]]:
     """Take one form of prefix off."""
-    if shape.literal.isspace():
-        cut = len(shape.literal)
-        return [
-            (key, line._replace(text=line.text[cut:] if not line.text[:cut].strip() else line.text))
-            for key, line in keyed
-        ]
     pattern = shape.pattern()
     matches = [None if key is not None else pattern.match(line.text) for key, line in keyed]
-    counter = _counter(matches)
-    keys = [_key(match, shape, counter) if match else None for match in matches]
+    keys = _keys(matches)
     own = {
         key
         for key, match, (_, line) in zip(keys, matches, keyed, strict=True)
         if match and key and _begins_behind(line.text[match.end() :], is_beginning)
     }
     filled = sum(1 for _, line in keyed if line.text.strip())
+    if shape.template and own != {key for key in keys if key}:
+        # A time differs from line to line as well: all is of one source.
+        keys = [None if match is None else "" for match in matches]
     is_usual = 2 * sum(match is not None for match in matches) >= filled
     taken = [
         match if match and (is_usual or not key or key in own) else None
@@ -189,7 +248,7 @@ def _without(
     rests = [
         line.text[match.end() :] for match, (_, line) in zip(taken, keyed, strict=True) if match
     ]
-    width = _width(rests, is_beginning)
+    width = 0 if shape.template else _width(rests, is_beginning)
     result: list[tuple[str | None, TextLine]] = []
     for (before, line), match, key in zip(keyed, taken, keys, strict=True):
         if match is None:
@@ -197,29 +256,26 @@ def _without(
             continue
         rest = line.text[match.end() :]
         plain = rest[width:] if not rest[:width].strip() else rest
-        result.append((key, line._replace(text=_whole_row(plain, match, shape))))
+        result.append((key, line._replace(text=_whole_row(plain, match[0].strip()))))
     return result
 
 
-def _counter(matches: Sequence[re.Match[str] | None]) -> int | None:
-    """Find the source that is a number which rises from line to line, as ``grep -n`` prints."""
-    groups = [match.groups() for match in matches if match]
-    for place in range(len(groups[0]) if len(groups) >= _EXACT_MIN else 0):
-        names = [group[place].strip(" :") for group in groups]
-        if all(name.isdecimal() for name in names):
-            numbers = [int(name) for name in names]
-            if all(before < after for before, after in pairwise(numbers)):
-                return place
-    return None
+def _keys(matches: Sequence[re.Match[str] | None]) -> list[str | None]:
+    """Name the source of each line: ``0``, ``00`` and `` 0`` are one rank.
+
+    What changes with most lines, as times and numbers of lines do, is part of no name.
+    """
+    rows = [match and tuple(map(_name, match.groups())) for match in matches]
+    named = [row for row in rows if row]
+    places = list(range(len(named[0]))) if named else []
+    while len({tuple(row[place] for place in places) for row in named}) > len(named) / 2 + 1:
+        places.remove(max(places, key=lambda place: len({row[place] for row in named})))
+    return [None if row is None else " ".join(row[place] for place in places) for row in rows]
 
 
-def _key(match: re.Match[str], shape: _Shape, counter: int | None) -> str:
-    """Name the source: ``0``, ``00`` and `` 0`` are one rank."""
-    if shape.literal:
-        return shape.literal.strip()
-    groups = [text for place, text in enumerate(match.groups()) if place != counter]
-    names = [text.strip().rstrip(":").strip() for text in groups]
-    return " ".join(str(int(name)) if name.isdecimal() else name for name in names)
+def _name(source: str) -> str:
+    name = source.strip().rstrip(":").strip()
+    return str(int(name)) if name.isdecimal() else name
 
 
 def _width(rests: Sequence[str], is_beginning: IsBeginning) -> int:
@@ -233,10 +289,9 @@ def _width(rests: Sequence[str], is_beginning: IsBeginning) -> int:
     return max(widths, key=lambda width: (counts[width], width))
 
 
-def _whole_row(text: str, match: re.Match[str], shape: _Shape) -> str:
+def _whole_row(text: str, prefix: str) -> str:
     """Drop the prefix where a launcher put it before each piece of a row."""
-    prefix = match[0].strip()
-    if shape.literal or not prefix.startswith("[") or prefix not in text:
+    if not prefix.startswith("[") or prefix not in text:
         return text
     return re.sub(rf"(?<=\d){re.escape(prefix)}(?=\s)", " ", text)
 
