@@ -133,6 +133,37 @@ def test_roce_of_cumulus_in_lossy_mode_has_no_pfc(name: str) -> None:
     assert "qos roce mode lossless" in result["expected"]
 
 
+SESSION = CASES / "as-people-write/onyx-session.txt"
+ONYX = "".join(
+    line for line in SESSION.read_text().splitlines(True) if "(config) # show" not in line
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "place"),
+    [
+        (ONYX.replace("type lossless", "type lossy"), "groups", "ethernet 1/1 priority group 3"),
+        (ONYX + "no interface ethernet 1/4 dcb priority-flow-control\n", "pfc", "ethernet 1/4"),
+        (ONYX + "no interface ethernet 1/4 pfc-wd\n", "watchdog", "ethernet 1/4"),
+        (ONYX + "no dcb priority-flow-control enable\n", "pfc", "switch.txt"),
+        (ONYX + "no dcb priority-flow-control priority 3 enable\n", "pfc", "switch.txt"),
+    ],
+)
+def test_what_onyx_takes_back_is_not_there(
+    text: str, rule: str, place: str, tmp_path: Path
+) -> None:
+    (tmp_path / "switch.txt").write_text(text)
+    results = of(rule, str(tmp_path / "switch.txt"))
+    assert any(one.endswith(place) for _, _, places in results for one in places)
+
+
+def test_a_mode_of_roce_that_cumulus_lacks_is_not_lossless(tmp_path: Path) -> None:
+    text = (CASES / "as-people-write/nvue-roce-pools.txt").read_text()
+    (tmp_path / "switch.txt").write_text(text.replace("mode lossless", "mode losless"))
+    ((found, _, _),) = of("readable", str(tmp_path / "switch.txt"))
+    assert found == "'qos roce mode losless' cannot be read"
+
+
 def test_of_two_ports_neither_is_most_and_maps_decide() -> None:
     name = "22-eos-one-of-two-is-most/eos1.cfg"
     ((found, expected, places),) = of("pfc", name)

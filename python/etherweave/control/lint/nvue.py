@@ -206,6 +206,8 @@ class _NvueReader:
                 self._roce["enable"] = "on" if state in ("on", "enabled", "true") else "off"
             case ["mode", "lossless" | "lossless-single-ipool" | "lossy" as mode]:
                 self._roce["mode"] = mode
+            case ["mode", unknown]:
+                raise ValueError(unknown)
             case ["cable-length", length]:
                 self._roce["cable"] = str(whole(length, 100_000))
             case _:

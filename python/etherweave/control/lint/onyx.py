@@ -95,10 +95,16 @@ class _OnyxReader:
                 return self._of_ports(words[1:], [])
             case ["interface", kind, places, *rest] if rest:
                 return self._of_ports([kind, places], rest)
+            case ["no", "interface", kind, places, *rest] if rest:
+                return self._of_ports([kind, places], ["no", *rest])
             case ["dcb", "priority-flow-control", "enable"]:
                 self.is_enabled = True
             case ["dcb", "priority-flow-control", "priority", number, "enable"]:
                 switch.every["lossless", priority(number)] = "on"
+            case ["no", "dcb", "priority-flow-control", "enable"]:
+                self.is_enabled = False
+            case ["no", "dcb", "priority-flow-control", "priority", number, "enable"]:
+                switch.every.pop(("lossless", priority(number)), None)
             case ["advanced", "buffer", "management"]:
                 switch.every |= {("group",): "0", ("profile",): LOSSY}
                 switch.every |= {("egress", one): LIMITED for one in EIGHT}
@@ -136,11 +142,13 @@ class _OnyxReader:
         if not self.is_enabled:
             for own in (switch.every, *switch.channels.values(), *switch.ports.values()):
                 own.pop(("pause",), None)
-        lossless = [one for one in self.traffic_pools.values() if one.get("type") == "lossless"]
-        mapped = {number for pool in lossless for number in pool}
-        if lossless:
+        pools = self.traffic_pools.values()
+        lossless = {one for pool in pools if pool.get("type") == "lossless" for one in pool}
+        lossy = {one for pool in pools if pool.get("type") != "lossless" for one in pool}
+        without = [one for one in EIGHT if one in lossy or (lossless and one not in lossless)]
+        if without:
             switch.profiles[LOSSY] = {}
-            switch.every |= {("profile", one): LOSSY for one in EIGHT if one not in mapped}
+            switch.every |= {("profile", one): LOSSY for one in without}
         return switch
 
     def _of_ports(self, interface: list[str], rest: list[str]) -> bool:
