@@ -450,6 +450,13 @@ def test_a_line_behind_the_rows_that_says_of_no_failure_fails_nothing(line: str)
     assert report.is_sound
 
 
+def test_one_rank_of_gloo_sends_nothing_in_either_format() -> None:
+    new = captured("gloo/allreduce_ring_chunked-4.txt").replace("processes=4", "processes=1")
+    old = (CASES / "16-unknown-programs/gloo.txt").read_text()
+    for text in (new, old.replace("processes=2", "processes=1")):
+        assert failure(text).reason == "one rank sends nothing"
+
+
 def figures_of(text: str) -> list[tuple[str, float]]:
     (report,) = parse(text).reports
     return [(one.metric.name, one.value) for one in report.measurements]

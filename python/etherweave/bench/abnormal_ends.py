@@ -99,7 +99,8 @@ _HARMLESS = re.compile(
     r"pthread_mutex_lock_full|help message|warning|UCX +WARN|NCCL INFO|Permanently added|"
     r"\b(?:no|0) (?:errors?|fail\w*|packet loss|loss|timeouts?)\b|enforce fail|"
     r"mca_base_component|setpgid|"
-    r"failed residual checks|MPI_ERRORS_RETURN|time-out\.;|VERIFY ERRORS$",
+    r"failed residual checks|MPI_ERRORS_RETURN|time-out\.;|VERIFY ERRORS$|"
+    r"Out of bounds values|Too many errors! Truncating",
     re.IGNORECASE,
 )
 _SHOWN_MAX = 120

@@ -87,10 +87,16 @@ def _parse_gloo(draft: Draft) -> None:
             draft.check(False, "Gloo found wrong results")
         elif text and text not in _PARTS and draft.valid is not False:
             draft.leftover.append(line)
+    _check_processes(draft)
     check_alignment(rows)
     sizes = [(row.number, _take_gloo(draft, row, labels)) for row in rows]
     check_rising(sizes)
     draft.end(is_closed, "the rule below the table")
+
+
+def _check_processes(draft: Draft) -> None:
+    if draft.facts.get("processes") == "1":
+        raise GarbledError(draft.block.start, "one rank sends nothing")
 
 
 def _parse_old_gloo(draft: Draft, algorithm: str) -> None:
@@ -109,8 +115,7 @@ def _parse_old_gloo(draft: Draft, algorithm: str) -> None:
             rows.append((line.number, dict(zip(header, fields(line, kinds), strict=True))))
         elif text and line.number > draft.block.start:
             draft.leftover.append(line)
-    if draft.facts.get("processes") == "1":
-        raise GarbledError(draft.block.start, "one rank sends nothing")
+    _check_processes(draft)
     width = _element_bytes([cells for _, cells in rows])
     for line_number, cells in rows:
         _take_old_gloo(draft, line_number, cells, width, algorithm)
