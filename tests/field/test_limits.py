@@ -235,6 +235,7 @@ warm_up = "1us"
 measured = "1us"
 """
 SIGNALS = pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+OF_BATCH_SYSTEMS = pytest.mark.parametrize("number", ["SIGXCPU", "SIGUSR1", "SIGUSR2"])
 
 
 @SIGNALS
@@ -244,6 +245,12 @@ def test_a_signal_during_a_run_leaves_its_partial_result(number: str, tmp_path: 
     assert done.returncode == 130, done.stderr
     assert "Interrupted: the result in" in done.stderr
     assert Result.load(tmp_path / "r").summary["finished"] == "interrupted"
+
+
+@OF_BATCH_SYSTEMS
+def test_a_warning_of_a_batch_system_leaves_the_partial_result(number: str, tmp_path: Path) -> None:
+    """Slurm and Grid Engine send SIGUSR1 before the end, LSF SIGUSR2, limits of time SIGXCPU."""
+    test_a_signal_during_a_run_leaves_its_partial_result(number, tmp_path)
 
 
 @SIGNALS

@@ -64,7 +64,7 @@ def start(
         ),
     ] = False,
 ) -> None:
-    """Read the options of the program itself; SIGTERM and SIGHUP end every verb as Ctrl-C does."""
+    """Read the options of the program itself; signals of batch systems end as Ctrl-C."""
     from etherweave.cli.exits import terminable
 
     if threading.current_thread() is threading.main_thread():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from etherweave.linux.processes import handled
+from etherweave.linux.processes import ENDINGS, handled
 
 if TYPE_CHECKING:
     from etherweave.results import Summary
@@ -123,14 +123,13 @@ def mistakes(*kinds: type[Exception], failures: tuple[type[Exception], ...] = ()
 
 
 def _endings() -> list[signal.Signals]:
-    """Return what ends a verb beside Ctrl-C: batch systems, closed terminals (but for nohup)."""
-    endings = (signal.SIGTERM, signal.SIGHUP)
-    return [number for number in endings if signal.getsignal(number) is not signal.SIG_IGN]
+    """Return what ends a verb beside Ctrl-C: all of them but what is ignored, as under nohup."""
+    return [number for number in ENDINGS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end a verb as Ctrl-C does."""
+    """Let batch systems and closed terminals end a verb as Ctrl-C does."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -141,7 +140,7 @@ def terminable() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Give whether Ctrl-C, SIGTERM or SIGHUP has come; a second one ends the verb at once."""
+    """Give whether Ctrl-C or another end has come; a second one ends the verb at once."""
     came: list[int] = []
 
     def note(number: int, _: object) -> None:

@@ -23,6 +23,9 @@ PATIENCE_S = 3.0
 """Longest wait for processes to end before they are killed [s]."""
 MARK = "ETHERWEAVE_LAUNCH"
 """Variable that marks what one process has started, whatever group or session it is in."""
+ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU, signal.SIGUSR1, signal.SIGUSR2)
+"""What ends a process beside Ctrl-C: batch systems, which also warn of the end by the last three,
+and terminals that close."""
 _PAUSE_S = 0.01
 _START_FIELD = 19
 """Index in ``/proc/PID/stat`` after the name: field 22, ``starttime``, of proc(5)."""
@@ -204,7 +207,7 @@ def ended_with() -> Iterator[dict[str, str]]:
 
 def _watch(mark: str) -> None:
     """Wait until the process at the other end of standard input is gone; end what it started."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, *ENDINGS):
         signal.signal(number, signal.SIG_IGN)
     sys.stdin.buffer.read()
     end_marked(MARK, mark, PATIENCE_S)
