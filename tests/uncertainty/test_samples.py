@@ -89,6 +89,28 @@ def test_hashes_of_switches_take_the_seed_of_a_sample_unless_it_is_given(file: P
     assert seeds({"selection.ecmp_hash.seed": 3})[1] == (1, None)
 
 
+def test_a_scenario_without_unknowns_varies_by_its_seeds(tmp_path: Path) -> None:
+    scenario = {
+        "topology": {
+            "fat_tree": {"leaves": 2, "hosts_per_leaf": 3, "cores": 2, "links_per_core": 1}
+        },
+        "transport": {"roce": {}},
+        "job": [
+            {
+                "name": "swap",
+                "placement": {"random": {}},
+                "workload": {"all_to_all": {"ranks": 6, "bytes": "64KiB", "iterations": 1}},
+            }
+        ],
+    }
+    found = run_samples(scenario, 8, tmp_path / "out", {"seed": 5}, executor=executor("local", 1))
+    assert not found.unknowns.entries
+    assert (found.seeds, found.samples) == ((5, 12), 8)
+    swap = found.by_name["jobs.swap.mean_us"]
+    assert swap.most.width > 0 and swap.rest == 1
+    assert found.model_errors["swap"].kind == "collective"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

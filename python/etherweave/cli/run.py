@@ -25,7 +25,7 @@ from etherweave.cli.parameters import (
     output_file,
     overrides,
 )
-from etherweave.cli.processes import is_first
+from etherweave.cli.processes import is_first, launched
 from etherweave.cli.progress import print_start, run_progress
 from etherweave.fidelity import (
     both_fidelities,
@@ -172,6 +172,8 @@ def _sampled(
     for name, value in others.items():
         if value:
             reject(f"--samples: expected no --{name} beside it")
+    if launched() > 1:
+        reject("--samples: has processes of its own; expected no MPI launcher")
     from etherweave.cli.sampled import run_sampled
 
     run_sampled(file, changes, samples, *settings)

@@ -140,7 +140,8 @@ def _print(result: "SampledResult") -> None:
 def _error(one: "ModelError") -> str:
     """Write what measured times are to simulated ones, and what that rests on."""
     if one.most is None:
-        return f"not known: studies have rows of {len(one.systems)} systems ({one.kind})"
+        count = "one system" if one.rows else "no system"
+        return f"not known, as studies have rows of {count} ({one.kind})"
     covered = "" if one.covered is None else f"; {one.covered:.0%} of rows lie in what others say"
     return (
         f"measured times are {one.most.low:.2f} to {one.most.high:.2f} of simulated ones in 90 %, "
@@ -151,6 +152,8 @@ def _error(one: "ModelError") -> str:
 
 def _print_contributions(result: "SampledResult", one: "Distribution") -> None:
     """Print which unknowns widen a figure, and what would be left if they were known."""
+    if not result.unknowns.entries:
+        return print(f"  {one.name} varies by seeds alone: nothing else is uncertain")
     if not one.contributions:
         return print(f"  {one.name}: what widens it is not known from so few samples")
     print(f"  {one.name} varies by")

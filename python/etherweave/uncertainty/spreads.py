@@ -56,8 +56,8 @@ def magnitude(value: object) -> float | None:
 
     Examples
     --------
-    >>> magnitude("200ns"), magnitude("4KiB"), magnitude(True)
-    (2e-07, None, None)
+    >>> magnitude("1ms"), magnitude("4KiB"), magnitude(True)
+    (0.001, None, None)
     """
     if not isinstance(value, str):
         return None
