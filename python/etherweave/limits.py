@@ -23,8 +23,9 @@ PARTS = {
     "kernel": ("host", "receive path of the kernel"),
     "core": ("host", "waits for a core"),
     "line": ("network", "bytes at the rate of the hosts' links"),
-    "network": ("network", "latency, queues and other messages"),
-    "rendezvous": ("network", "latency, queues and other messages of rendezvous"),
+    "latency": ("network", "latency of the path"),
+    "network": ("network", "queues and other messages"),
+    "rendezvous": ("network", "queues and other messages of rendezvous"),
     "room": ("network", "waits for room in a socket"),
     "idle": ("program", "nothing to do"),
 }

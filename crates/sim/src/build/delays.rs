@@ -5,7 +5,7 @@ use etherweave_primitives::Duration;
 use etherweave_topology::{Channel, Node};
 
 /// Time from the last bit sent into a channel to service at its end.
-pub(super) fn delay(channel: &Channel, params: &SimParams) -> Duration {
+pub(crate) fn delay(channel: &Channel, params: &SimParams) -> Duration {
     let sender = match channel.from.node {
         Node::Host(_) => params.nic.transmit_latency,
         Node::Switch(_) => Duration::ZERO,

@@ -8,7 +8,7 @@ mod buffers;
 mod connections;
 mod crossbars;
 mod degraded;
-mod delays;
+pub(crate) mod delays;
 mod fabric;
 mod fluid;
 mod group_traffic;

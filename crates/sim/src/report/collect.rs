@@ -9,6 +9,7 @@ use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Time};
 
 use super::activities::{ActivityRow, EndRow, transfers};
 use super::far::FarEnds;
+use super::latency::Latencies;
 use super::part::ReportPart;
 use super::path::{PostedRow, StepRow, Surroundings, paths};
 use super::{LosslessDrop, Report, Totals};
@@ -32,10 +33,14 @@ impl Simulation {
             totals: self.sums(&part.totals, part.packets_max),
             iterations: part.iterations,
             observed: self.names.observes_ranks.then(|| {
-                let constants = self.shards.first().map(|shard| &shard.wires.constants);
-                let latency = constants.map_or(Duration::ZERO, |all| all.params.host.shared_memory.latency);
-                let line = |host, bytes| self.line_time(host, bytes);
-                let path = paths(part.steps, part.posted, part.at_nics, &Surroundings { latency, line: &line });
+                let constants = &self.shards.first().expect("a process has a shard").wires.constants;
+                let latencies = Latencies::new(&self.names.topology, constants);
+                let around = Surroundings {
+                    in_host: constants.params.host.shared_memory.latency,
+                    latency: &|source, destination| latencies.between(source, destination),
+                    line: &|host, bytes| self.line_time(host, bytes),
+                };
+                let path = paths(part.steps, part.posted, part.at_nics, &around);
                 (part.activities, transfers(part.sent, part.arrived), path)
             }),
             ports: part.ports.into_iter().map(|(_, row)| row).collect(),

@@ -7,6 +7,7 @@ mod drops;
 mod failures;
 mod far;
 mod flows;
+mod latency;
 mod left_out;
 mod part;
 mod path;

@@ -28,7 +28,9 @@ pub enum PathPart {
     Core,
     /// The bytes of a message pass the slower of its two hosts' links.
     Line,
-    /// A message is on its way otherwise: NICs, other messages before it, switches, queues.
+    /// Latency of the quickest path between the two hosts: NICs, cables, switches.
+    Latency,
+    /// A message is on its way otherwise: NICs, other messages before it, queues, pauses.
     Network,
     /// The same of a message whose bytes a NIC asks for, with the request.
     Rendezvous,
@@ -39,7 +41,7 @@ pub enum PathPart {
 }
 
 impl PathPart {
-    const ALL: [PathPart; 13] = [
+    const ALL: [PathPart; 14] = [
         PathPart::Computation,
         PathPart::Sleep,
         PathPart::MpiCopy,
@@ -49,6 +51,7 @@ impl PathPart {
         PathPart::Kernel,
         PathPart::Core,
         PathPart::Line,
+        PathPart::Latency,
         PathPart::Network,
         PathPart::Rendezvous,
         PathPart::Room,
@@ -66,6 +69,7 @@ impl PathPart {
             PathPart::Kernel => "kernel",
             PathPart::Core => "core",
             PathPart::Line => "line",
+            PathPart::Latency => "latency",
             PathPart::Network => "network",
             PathPart::Rendezvous => "rendezvous",
             PathPart::Room => "room",
@@ -139,8 +143,10 @@ pub(super) const POSTED_BYTES: usize = size_of::<Posted>() + size_of::<PostedRow
 
 /// What the walk needs of the fabric.
 pub(super) struct Surroundings<'s> {
-    /// Of messages within a host.
-    pub latency: Duration,
+    /// Latency of messages within a host.
+    pub in_host: Duration,
+    /// Latency from one host to another, by their numbers.
+    pub latency: &'s dyn Fn(u32, u32) -> Duration,
     /// How long some bytes take on all links of a host together, by its number.
     pub line: &'s dyn Fn(u32, u64) -> Duration,
 }
@@ -161,7 +167,10 @@ pub(super) fn paths(
 
 /// Where a message came from.
 struct Origin {
+    /// The rank that has the path before.
     rank: u32,
+    /// The rank that sent the bytes: another than that where a NIC asked for them.
+    source: u32,
     /// When it was posted, or asked for.
     at: Time,
     part: PathPart,
@@ -267,9 +276,10 @@ impl<'s> Walk<'s> {
     /// Where the message of a step that handles it came from.
     fn origin(&self, step: &Step) -> Option<Origin> {
         if step.message == MessageName::NONE {
-            let (at, part) = (before(step.start, self.around.latency), PathPart::Network);
+            let (at, part) = (before(step.start, self.around.in_host), PathPart::Network);
             return (step.peer != StepLog::NO_PEER).then_some(Origin {
                 rank: step.peer,
+                source: step.peer,
                 at,
                 part,
                 bytes: 0,
@@ -279,7 +289,8 @@ impl<'s> Walk<'s> {
         let (row, bytes) = self.find(step.message)?;
         let asked = self.find(row.posted.answers).filter(|_| row.posted.answers != MessageName::NONE);
         let (row, part) = asked.map_or((row, PathPart::Network), |(asked, _)| (asked, PathPart::Rendezvous));
-        Some(Origin { rank: row.rank, at: row.posted.at, part, bytes, arrived: self.arrived(step) })
+        let (source, arrived) = (step.peer, self.arrived(step));
+        Some(Origin { rank: row.rank, source, at: row.posted.at, part, bytes, arrived })
     }
 
     /// The post that completed a message, and how many bytes of its connection that took.
@@ -301,13 +312,21 @@ impl<'s> Walk<'s> {
     /// Adds the way of a message to a rank.
     fn add_message(&mut self, rank: u32, origin: &Origin, first: Time, time: Time) {
         let start = origin.at.max(first);
-        let hosts = [rank, origin.rank].map(|rank| self.ranks[rank as usize].first().map(|row| row.host));
-        let line = hosts.into_iter().flatten().map(|host| (self.around.line)(host, origin.bytes)).max();
+        let [host, other] = [rank, origin.source].map(|rank| self.ranks[rank as usize].first().map(|row| row.host));
+        let line = [host, other].into_iter().flatten().map(|host| (self.around.line)(host, origin.bytes)).max();
+        let way = |from, to| if from == to { Duration::ZERO } else { (self.around.latency)(from, to) };
+        let latency = match (host, other, origin.part) {
+            (Some(host), Some(other), PathPart::Rendezvous) => way(host, other) + way(other, host),
+            (Some(host), Some(other), _) => way(other, host),
+            _ => Duration::ZERO,
+        };
         let arrived = origin.arrived.unwrap_or(time).clamp(start, time);
         let line_from = before(arrived, line.unwrap_or(Duration::ZERO)).max(start);
         self.add(rank, PathPart::Kernel, rank, arrived, time);
-        self.add(rank, PathPart::Line, origin.rank, line_from, arrived);
-        self.add(rank, origin.part, origin.rank, start, line_from);
+        self.add(rank, PathPart::Line, origin.source, line_from, arrived);
+        let latency_from = before(line_from, latency).max(start);
+        self.add(rank, PathPart::Latency, origin.source, latency_from, line_from);
+        self.add(rank, origin.part, origin.source, start, latency_from);
     }
 
     /// Adds a step: waits for the core, calls, copies.

@@ -78,7 +78,7 @@ fn light_limits_what_is_far_and_a_small_socket_what_is_long() {
     let cable = Length::from_m(50_000).into();
     let topology = SingleSwitch { hosts: 2, cable, ..SingleSwitch::default() }.generate().unwrap();
     let far = |params, traffic| Experiment { topology: topology.clone(), ..of_two(params, traffic) };
-    assert!(share(&path(&far(roce(), asked(NOTHING, 8))), PathPart::Network) > 0.9);
+    assert!(share(&path(&far(roce(), asked(NOTHING, 8))), PathPart::Latency) > 0.9);
     let small = changed(tcp(), |params| {
         let Transport::Tcp(tcp) = &mut params.transport else { unreachable!("it is TCP") };
         tcp.send_buffer = Bytes::new(64 << 10);
