@@ -88,6 +88,17 @@ def test_figures_of_one_source_move_together() -> None:
     assert len({drawn[key] for key in shared.keys}) == 1
 
 
+def test_a_figure_of_one_of_several_pairs_moves_by_no_less_than_its_own_time() -> None:
+    # 56.3 MB/s of three pairs are a message of 8 B each 142 ns, and of each pair three times that.
+    found = of_profile("slingshot-10")
+    names_ = [one.name for one in found.entries]
+    shares = [1.0 if "3 pairs" in name and " 8 B" in name else 0.5 for name in names_]
+    assert shares.count(1.0) == 1
+    sigma = spread_of_measurement("message rate").sigma
+    drawn = time_of(str(found.at(shares)["host.mpi_roce.handling_overhead"]))
+    assert drawn == pytest.approx(281e-9 * math.exp(sigma * 2.5758), rel=1e-4)
+
+
 def test_a_range_of_the_reader_takes_the_place_of_the_profiles() -> None:
     found = of_profile("ethernet-100-roce", "switch.latency=200ns..400ns")
     assert [one.basis for one in found.entries if one.keys == ["switch.latency"]] == ["declared"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from etherweave.inputs import read_text
 from etherweave.sweeps import SweepError
-from etherweave.sweeps.points import check_range
+from etherweave.sweeps.points import amount, check_range
 from etherweave.uncertainty.distributions import Choice, Range
 
 _EDGE = 1e-9
@@ -190,10 +190,12 @@ def _distribution(where: str, one: Mapping[str, Any]) -> Range | Choice:
         check_range(where, axis, True)
     except SweepError as error:
         raise UncertaintyError(str(error)) from None
-    found = Range(one["from"], one["to"], scale)
-    if found.low == found.high:
-        raise UncertaintyError(f"{where}: {found.low} to {found.high}; expected two ends")
-    return found
+    low, high = (amount(where, one[end])[0] for end in ("from", "to"))
+    if low >= high:
+        raise UncertaintyError(
+            f"{where}: {one['from']} to {one['to']}; expected the lower end, then the higher one"
+        )
+    return Range(one["from"], one["to"], scale)
 
 
 def _choice(where: str, one: Mapping[str, Any]) -> Choice:

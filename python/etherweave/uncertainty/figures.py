@@ -81,10 +81,14 @@ class Measurement:
             return cls(source, LATENCY, 1e-6 * math.fsum(ends) / len(ends))
         return None
 
-    def change_s(self, share: float) -> float:
-        """Return by how much time the measurement is off at a share of its distribution [s]."""
+    def change_s(self, share: float, part_s: float = 0.0) -> float:
+        """Return by how much time the measurement is off at a share of its distribution [s].
+
+        Several pairs of ranks share a published rate, of which each takes longer for a message. So
+        the measured time is at least that of the part of it that is fitted.
+        """
         sigma = spread_of_measurement(self.kind).sigma
-        return self.time_s * math.expm1(sigma * normal(share))
+        return max(self.time_s, part_s) * math.expm1(sigma * normal(share))
 
 
 @dataclass(frozen=True)
@@ -139,14 +143,16 @@ class Unknowns:
             for key, sigma in self._spreads.items()
         }
         for name, (measured, fitted, parts) in self._fits.items():
-            change_s = measured.change_s(drawn[name]) if name in drawn else 0.0
             nominal = {key: self._nominal(key) for key in (*fitted, *parts)}
             if parts:
-                together = math.fsum(nominal.values()) + change_s
+                together = math.fsum(nominal.values()) + measured.change_s(drawn[name])
                 share = together / math.fsum(values.get(key, nominal[key]) for key in nominal)
                 values |= {key: values.get(key, nominal[key]) * share for key in nominal}
             else:
-                values |= {key: max(nominal[key] + change_s, 0.0) for key in nominal}
+                values |= {
+                    key: max(value + measured.change_s(drawn[name], value), 0.0)
+                    for key, value in nominal.items()
+                }
         texts: dict[str, object] = {
             key: _text(str(self._figures[key]["value"]), value) for key, value in values.items()
         }
