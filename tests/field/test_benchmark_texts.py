@@ -457,6 +457,56 @@ def test_one_rank_of_gloo_sends_nothing_in_either_format() -> None:
         assert failure(text).reason == "one rank sends nothing"
 
 
+@pytest.mark.parametrize(
+    ("name", "total", "nothing", "reason"),
+    [
+        (
+            "iperf2/udp-enhanced.txt",
+            "175 MBytes   489 Mbits/sec   0.000 ms 2852/127555 (2.2%)",
+            "0.00 Bytes  0.00 bits/sec   0.000 ms 127555/127555 (100%)",
+            "stream 1 carried nothing",
+        ),
+        (
+            "iperf2/tcp.txt",
+            "685 MBytes  1.90 Gbits/sec",
+            "0.00 Bytes  0.00 bits/sec",
+            "stream 1 carried nothing",
+        ),
+        (
+            "iperf3/udp-500M.txt",
+            "156 MBytes   435 Mbits/sec  0.008 ms  16645/129380 (13%)",
+            "0.00 Bytes  0.00 bits/sec  0.000 ms  129380/129380 (100%)",
+            "the receiver got nothing",
+        ),
+        (
+            "netperf/udp_stream.txt",
+            "148535            871.10",
+            "0              0.00",
+            "the receiver got nothing",
+        ),
+        (
+            "nuttcp/tcp.txt",
+            "430.5679 MB /   2.01 sec = 1793.6667",
+            "0.0000 MB /   2.01 sec =    0.0000",
+            "the receiver got nothing",
+        ),
+        (
+            "qperf/tcp-udp.txt",
+            "recv_bw  =  104 MB/sec",
+            "recv_bw  =  0 bytes/sec",
+            "udp_bw carried nothing",
+        ),
+    ],
+)
+def test_a_transfer_of_nothing_is_a_run_that_failed(
+    name: str, total: str, nothing: str, reason: str
+) -> None:
+    assert total in captured(name)
+    (report,) = parse(captured(name).replace(total, nothing)).reports
+    assert not report.is_sound
+    assert any(reason in one for one in report.warnings)
+
+
 def figures_of(text: str) -> list[tuple[str, float]]:
     (report,) = parse(text).reports
     return [(one.metric.name, one.value) for one in report.measurements]
@@ -471,7 +521,7 @@ def test_blocks_within_a_letter_lose_their_indent() -> None:
 def test_ranks_behind_a_prefix_of_no_known_form_are_read_apart() -> None:
     texts = [captured(TEXTS[0]), captured("osu-micro-benchmarks/osu_bw-7.4.txt")]
     merged = "".join(
-        prefixed(text, lambda line, rank=rank: f"<{rank}> ") for rank, text in enumerate(texts)
+        f"<{rank}> {line}\n" for rank, text in enumerate(texts) for line in text.splitlines()
     )
     assert [one.program for one in parse(merged).reports] == ["osu_latency", "osu_bw"]
 

@@ -40,10 +40,13 @@ def _parse(draft: Draft) -> None:
     head = _HEAD.match(first.text)
     side = "receiver" if head and head[1].startswith("Server") else "sender"
     draft.facts["protocol"] = head[2] if head else "from CSV"
+    totals: dict[str, str] = {}
     for line in draft.block.lines if head is None else draft.block.lines[1:]:
         if head is None and re.match(r"\d{14},", line.text):
-            _take_csv(draft, line)
+            fields = _take_csv(draft, line)
+            totals[fields["id"]] = fields["size"]
         elif head and (row := _ROW.fullmatch(line.text)):
+            totals[row["id"].strip()] = row["size"]
             _take_row(draft, row, line, side)
         elif re.match(r"\[[^]:]*\] *\d", line.text):
             raise not_understood(line)
@@ -51,6 +54,9 @@ def _parse(draft: Draft) -> None:
             draft.version = version[1]
         elif line.text.strip() and not _KNOWN.match(line.text):
             draft.leftover.append(line)
+    # The last row of a stream has its total, or what its receiver reports.
+    for stream in (stream for stream, size in totals.items() if not float(size)):
+        draft.miss(f"stream {stream} carried nothing: 0 Bytes")
 
 
 def _take_row(draft: Draft, row: re.Match[str], line: TextLine, side: str) -> None:
@@ -91,7 +97,7 @@ def _take_loss(draft: Draft, row: re.Match[str], line: TextLine, labels: Labels)
     draft.add(LOSS, repr(lost / total), "1", line.number, labels=labels)
 
 
-def _take_csv(draft: Draft, line: TextLine) -> None:
+def _take_csv(draft: Draft, line: TextLine) -> re.Match[str]:
     row = _CSV.fullmatch(line.text)
     if row is None:
         raise not_understood(line)
@@ -105,6 +111,7 @@ def _take_csv(draft: Draft, line: TextLine) -> None:
     )
     labels = [("stream", row["id"]), ("interval", _interval(row))]
     draft.add(BANDWIDTH, row["rate"], "bit/s", line.number, labels=labels)
+    return row
 
 
 def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:

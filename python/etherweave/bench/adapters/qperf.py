@@ -124,6 +124,8 @@ def _take(draft: Draft, section: _Section) -> int | None:
             printed, unit = _amount(items[name])
             own = [*labels, ("side", side)] if side else labels
             draft.add(BANDWIDTH, printed, unit, items[name].number, size=size, labels=own)
+            if not float(printed):
+                draft.miss(f"{test} carried nothing: {name} is 0")
     if is_bandwidth and "msg_rate" in items:
         printed, unit = _amount(items["msg_rate"])
         draft.add(MESSAGE_RATE, printed, unit, items["msg_rate"].number, size=size, labels=labels)

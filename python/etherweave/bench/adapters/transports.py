@@ -237,9 +237,13 @@ _NAMED = re.compile(
 
 def _parse_nuttcp(draft: Draft) -> None:
     draft.program = "nuttcp"
+    megabytes = ""
     for line, row in draft.rows(draft.block.lines, _NUTTCP_ROW, _NAMED):
         _take_nuttcp(draft, line, row)
         draft.end(True, "")
+        megabytes = row["megabytes"]
+    if megabytes and not float(megabytes):
+        draft.miss("the receiver got nothing: 0 MB")
 
 
 def _take_nuttcp(draft: Draft, line: TextLine, row: re.Match[str]) -> None:
