@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from etherweave.bench.document import parse
+from etherweave.bench.document import UnrecognisedError, parse
 from support import command_line
 from support.captured_texts import captured, failure, value, values
 
@@ -455,6 +455,25 @@ def test_one_rank_of_gloo_sends_nothing_in_either_format() -> None:
     old = (CASES / "16-unknown-programs/gloo.txt").read_text()
     for text in (new, old.replace("processes=2", "processes=1")):
         assert failure(text).reason == "one rank sends nothing"
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "family"),
+    [
+        ("netperf/tcp_stream.txt", 1, "netperf"),
+        ("iperf2/tcp.txt", 2, "iperf2"),
+        ("npb/cg.A.4.txt", 3, "npb"),
+        ("gpcnet/network_test.txt", 1, "gpcnet"),
+        ("fio/randread-4k.txt", 1, "fio"),
+        ("ucx_perftest/tag_lat-8.txt", 2, "ucx_perftest"),
+        ("wrk/latency.txt", 1, "wrk"),
+        ("iozone/auto-4M.txt", 1, "iozone"),
+    ],
+)
+def test_a_text_whose_first_lines_are_lost_is_named(name: str, lines: int, family: str) -> None:
+    rest = "\n".join(captured(name).splitlines()[lines:]) + "\n"
+    with pytest.raises(UnrecognisedError, match=f"a text of {family} without its first line: "):
+        parse(rest)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,9 @@ class Adapter:
     table: str | None = None
     """Pattern, without capturing groups, of a header that only this family prints: a text begins
     with it where its title is missing."""
+    fragment: str | None = None
+    """Pattern, without capturing groups, of lines within its text that only this family prints, of
+    which nothing follows without the beginning: where that is missing, the refusal says so."""
     is_one_run: bool = False
     """Tables without a title that follow each other are of one run."""
     json: str | None = None
@@ -51,5 +54,5 @@ class Adapter:
     """Arguments that make a program print its version, and a pattern with one group for it."""
 
     def __post_init__(self) -> None:
-        for pattern in (self.begins, self.table or ""):
+        for pattern in (self.begins, self.table or "", self.fragment or ""):
             assert not re.compile(pattern).groups, f"{self.name}: a group captures"

@@ -44,6 +44,9 @@ _BEGINS = re.compile(
 _TABLES = re.compile(
     "|".join(f"(?P<{name}>{one.table})" for name, one in ADAPTERS.items() if one.table)
 )
+_FRAGMENTS = re.compile(
+    "|".join(f"(?P<{name}>{one.fragment})" for name, one in ADAPTERS.items() if one.fragment)
+)
 _SIGNATURES = [(re.compile(one.json), one) for one in ADAPTERS.values() if one.json]
 
 
@@ -99,6 +102,9 @@ def parse(text: str) -> Document:
 
 def _unrecognised(lines: Sequence[TextLine]) -> str:
     reason = "no benchmark that is known writes such a text"
+    fragments = filter(None, (_FRAGMENTS.match(line.text) for line in lines))
+    if fragment := next(fragments, None):
+        reason = f"a text of {fragment.lastgroup} without its first line: {fragment[0].strip()!r}"
     return "; ".join([reason, *map(abnormal_ends.sentence, abnormal_ends.deaths(lines)[:1])])
 
 

@@ -186,6 +186,7 @@ GLOO = Adapter(
         "percentiles and sizes rise",
         "the rule below the table is there",
     ),
+    fragment=r" +size \(B\) +elements +min \(us\)",
     begins=rf"\s{{10,}}(?:{'|'.join(_ALGORITHMS)})\s*$|Algorithm: {{2,}}\w+\s*$",
     plan=_plan_gloo,
     parse=_parse_gloo,

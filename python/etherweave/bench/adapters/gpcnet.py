@@ -215,6 +215,7 @@ ADAPTER = Adapter(
         "every row fits the lines of its table, and every test is there once",
         "the printed congestion impact follows from the tables",
     ),
+    fragment=r"\| +Isolated (?:Network|Congestion) Tests +\|",
     begins=r"Network(?:Load)? Tests v\d",
     plan=_plan,
     parse=_parse,

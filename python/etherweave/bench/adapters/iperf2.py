@@ -131,6 +131,7 @@ ADAPTER = Adapter(
         "bytes, interval and rate agree",
         "no more packets are lost than were sent",
     ),
+    fragment=r"\[ ID\] Interval +Transfer +Bandwidth",
     begins=(
         r"(?:Client connecting to \S+, |Server listening on )(?:TCP|UDP) port \d+|"
         r"\d{14},[\w.:%]+,\d+,"

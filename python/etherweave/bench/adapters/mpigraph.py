@@ -105,6 +105,7 @@ ADAPTER = Adapter(
     programs=("mpiGraph",),
     metrics=(BANDWIDTH,),
     checks=("maximum and harmonic mean of each matrix are those printed above it",),
+    fragment=r"Send max\t|END mpiGraph",
     begins=r"START mpiGraph v\d[\w.]*\s*$",
     plan=_plan,
     parse=_parse,

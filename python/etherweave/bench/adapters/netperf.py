@@ -178,6 +178,7 @@ ADAPTER = Adapter(
         "names and values of selectors fit",
         "no more messages of UDP arrive than were sent",
     ),
+    fragment=r"(?:[Bb]ytes +){2,4}secs\.",
     begins=(
         r"(?:MIGRATED )?(?:TCP|UDP|SCTP) (?:STREAM|MAERTS|REQUEST/RESPONSE|"
         r"Connect/Request/Response) TEST from .* to "

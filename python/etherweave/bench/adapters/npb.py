@@ -104,6 +104,7 @@ ADAPTER = Adapter(
         "total and each process agree",
         "beginning and end are of one kernel and class",
     ),
+    fragment=r" [A-Z]{2} Benchmark Completed\b| Mop/s total +=",
     begins=_TITLE,
     plan=_plan,
     parse=_parse,

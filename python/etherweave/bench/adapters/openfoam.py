@@ -77,6 +77,7 @@ ADAPTER = Adapter(
         "the solver came to its end, with a time for every step",
         "times rise",
     ),
+    fragment=r"ExecutionTime = [\d.]+ s  ClockTime",
     begins=r"\| =========\s+\|",
     plan=_plan,
     parse=_parse,

@@ -166,6 +166,7 @@ ADAPTER = Adapter(
         "sections are whole, by the alignment of their signs",
         "sizes are a regular sweep",
     ),
+    fragment=r" +(?:bw|send_bw|recv_bw|msg_rate|latency) +=  ",
     begins=_TEST,
     inside=_TEST,
     plan=_plan,

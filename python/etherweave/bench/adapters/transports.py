@@ -102,6 +102,7 @@ UCX_PERFTEST = Adapter(
         "time and rate agree",
         "the final row is there",
     ),
+    fragment=r"\| +(?:Stage|Test) +\| +# iterations ",
     begins=(
         rf"\|\s+\|\s+\|\s+(?:latency|overhead) \(usec\)|{re.escape(_CSV)}\s*$|"
         rf"{ucc_perftest.BEGINS}"
@@ -213,6 +214,7 @@ NETPIPE = Adapter(
         "size, time and rate agree",
         "sizes rise",
     ),
+    fragment=r" *\d+: +\d+ bytes +\d+ times -->",
     begins=(
         r"Send and receive buffers are|Now starting the main loop|"
         r" *\d+ \d+\.\d{6} +\d+\.\d{8}\s*$"
