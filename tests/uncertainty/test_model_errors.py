@@ -48,12 +48,12 @@ def test_nine_of_ten_rows_of_further_systems_lie_in_the_interval_of_drawn_ones()
         return list(draw.normal(draw.normal(MEAN, BETWEEN), WITHIN, 12))
 
     inside = []
-    for _ in range(400):
+    for _ in range(100):
         rows = [row(str(number), error) for number in range(5) for error in system()]
         low, high = latency(rows)
         inside += [low <= math.exp(error) <= high for error in system()]
-    # 400 further systems: 0.015 is one deviation of their share.
-    assert statistics.fmean(inside) == pytest.approx(0.9, abs=0.04)
+    # 100 further systems, whose rows lie inside or outside together: one deviation is 0.03.
+    assert statistics.fmean(inside) == pytest.approx(0.9, abs=0.06)
 
 
 def test_a_system_unlike_the_others_is_not_covered() -> None:
