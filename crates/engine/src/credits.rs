@@ -22,7 +22,6 @@ use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::packet::Packet;
 
 /// Credits of all ports of a shard; without ports, nothing is under credits.
-#[derive(Default)]
 pub struct CreditCounters {
     /// By port.
     pub ports: IndexVec<PortIndex, PortCredits>,
@@ -110,6 +109,13 @@ impl ChannelCredits {
     #[inline]
     pub fn taken(&self) -> u32 {
         self.limit - self.available
+    }
+}
+
+impl Default for CreditCounters {
+    /// Of no priority.
+    fn default() -> CreditCounters {
+        CreditCounters::new(0, 1)
     }
 }
 
