@@ -11,7 +11,7 @@ use etherweave_primitives::{Duration, Time};
 use super::event::{EventKey, Kind};
 use crate::Wires;
 use crate::impaired_link::ImpairedLink;
-use crate::packet::{Handle, Packet};
+use crate::packet::{Handle, Packet, flags};
 use crate::port::PeerLink;
 
 impl Wires {
@@ -56,8 +56,10 @@ impl Wires {
             background.next_arrival = time + port.serialization_time(wire);
         }
         let packet = &mut self.packets[handle];
-        packet.is_damaged |= link.damage.as_mut().is_some_and(|damage| damage.is_hit(self.now, wire));
-        let key = if packet.is_damaged { self.key(key.place(), Kind::ArriveDamaged, 0) } else { key };
+        if link.damage.as_mut().is_some_and(|damage| damage.is_hit(self.now, wire)) {
+            packet.flags |= flags::DAMAGED;
+        }
+        let key = if packet.has(flags::DAMAGED) { self.key(key.place(), Kind::ArriveDamaged, 0) } else { key };
         (time, key)
     }
 

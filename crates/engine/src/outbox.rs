@@ -71,7 +71,7 @@ impl Wire for Event {
 wire! {
     Packet {
         next, endpoint, route, ingress, offset, acknowledged, sent, wire, payload, word, side, sender, kind, priority,
-        flags, is_damaged
+        flags, header_bits
     }
     LoadReport { time, queue, bytes }
     PacketRoute { egress, base, channel; routed: RoutedPacket::words => RoutedPacket::of_words }

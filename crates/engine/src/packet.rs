@@ -42,28 +42,18 @@ impl PacketKind {
         [PacketKind::Data, PacketKind::Ack, PacketKind::Nak, PacketKind::Cnp, PacketKind::Announcement];
 }
 
-/// Bits of [`Packet::flags`].
+/// Bits of [`Packet::flags`], which ports and hosts read whatever the transport.
 pub mod flags {
     /// The packet may be marked.
     pub const ECN_CAPABLE: u8 = 1;
     /// The packet was marked.
     pub const CONGESTION: u8 = 2;
-    /// RoCE: first of a message.
-    pub const FIRST: u8 = 4;
-    /// TCP: the sender reduced its window (CWR). TCP has no use for [`FIRST`], whose bit it is.
-    pub const WINDOW_REDUCED: u8 = FIRST;
-    /// RoCE: last of a message.
-    pub const LAST: u8 = 8;
     /// Sent before.
-    pub const RETRANSMISSION: u8 = 16;
-    /// TCP, and an acknowledgement of RoCE: echo of a mark.
-    pub const ECN_ECHO: u8 = 32;
-    /// RoCE: the message is an RDMA READ request. Data have no use for [`ECN_ECHO`], whose bit it is.
-    pub const READ_REQUEST: u8 = ECN_ECHO;
-    /// RoCE: the message is an RDMA READ response.
-    pub const READ: u8 = 64;
+    pub const RETRANSMISSION: u8 = 4;
     /// Kernels send and take it, not NICs by themselves.
-    pub const KERNEL: u8 = 128;
+    pub const KERNEL: u8 = 8;
+    /// It has bit errors: its frame check sequence is wrong.
+    pub const DAMAGED: u8 = 16;
 }
 
 /// One packet. 64 bytes.
@@ -88,7 +78,7 @@ pub struct Packet {
     pub wire: u32,
     /// Bytes of the stream that it carries [B].
     pub payload: u32,
-    /// TCP receive window [B]; RoCE packet sequence number; announcement: tag.
+    /// Word of the transport's header, which it alone reads; announcement: tag.
     pub word: u32,
     /// SACK blocks and telemetry in the side slab, or [`NO_SIDE`].
     pub side: u32,
@@ -100,8 +90,8 @@ pub struct Packet {
     pub priority: u8,
     /// See [`flags`].
     pub flags: u8,
-    /// Whether it has bit errors: its frame check sequence is wrong.
-    pub is_damaged: bool,
+    /// Byte of the transport's header, likewise; announcement: kind of the message.
+    pub header_bits: u8,
 }
 
 impl Packet {
@@ -111,7 +101,20 @@ impl Packet {
         self.wire - PREAMBLE_AND_GAP
     }
 
+    /// Word and byte of the transport's header.
+    #[inline]
+    pub fn header(&self) -> (u32, u8) {
+        (self.word, self.header_bits)
+    }
+
+    /// Writes word and byte of the transport's header.
+    #[inline]
+    pub fn set_header(&mut self, (word, bits): (u32, u8)) {
+        (self.word, self.header_bits) = (word, bits);
+    }
+
     /// Whether all bits of `flag` are set.
+    #[inline]
     pub fn has(&self, flag: u8) -> bool {
         self.flags & flag == flag
     }

@@ -95,7 +95,7 @@ impl Endpoint {
             kind,
             priority: self.priority,
             flags: 0,
-            is_damaged: false,
+            header_bits: 0,
         }
     }
 

@@ -23,7 +23,7 @@ impl Hosts {
     #[inline]
     pub fn arrive_at_host(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
         debug_assert!(self.nics.is_destination(wires, host, handle), "a packet arrives at the host that it is for");
-        if wires.packets[handle].is_damaged {
+        if wires.packets[handle].has(flags::DAMAGED) {
             return wires.arrive_damaged(self.nics.hosts[host].port, handle);
         }
         if !wires.captures.is_empty() {

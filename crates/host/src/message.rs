@@ -97,15 +97,15 @@ impl Message {
             sender: 0,
             kind: PacketKind::Announcement,
             priority: 0,
-            flags: self.kind as u8,
-            is_damaged: false,
+            flags: 0,
+            header_bits: self.kind as u8,
         }
     }
 
     /// From an announcement.
     pub fn announced(packet: &Packet) -> Message {
         Message {
-            kind: MessageKind::ALL[usize::from(packet.flags)],
+            kind: MessageKind::ALL[usize::from(packet.header_bits)],
             tag: packet.word,
             bytes: packet.offset,
             end: packet.acknowledged,

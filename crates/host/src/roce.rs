@@ -8,15 +8,13 @@ use etherweave_engine::packet::{NO_SIDE, Packet, PacketKind, Packets, flags};
 use etherweave_engine::params::{Reliability, RoceParams};
 use etherweave_kernel::indices::EndpointIndex;
 use etherweave_primitives::Time;
+use etherweave_transport::roce::header::{RoceHeader, bits};
 use etherweave_transport::roce::{
     Acknowledgement, Answer, DataArrival, DataPacket, Operation, Reception, Requester, Responder, SelectiveReport,
 };
 
 use super::Endpoint;
 use crate::{Hosts, Nics};
-
-/// Bits of a packet sequence number; how often the requester has gone back stands above it in [`Packet::word`].
-const SEQUENCE_BITS: u32 = 24;
 
 /// Both directions of a reliable connection at one host.
 #[repr(C)]
@@ -37,21 +35,20 @@ pub(super) fn params(constants: &RunConstants) -> &RoceParams {
     constants.params.roce().expect("a RoCE endpoint exists only under the RoCE transport")
 }
 
-/// The packet's bits, and what headers add to its payload [B on the wire]. A request's address is its payload. A packet
-/// that may arrive out of order names its place itself.
+/// Bits of the packet's header, and what headers add to its payload [B on the wire]. A request's address is its
+/// payload. A packet that may arrive out of order names its place itself.
 fn dress(data: &DataPacket, reliability: Reliability, overheads: &Overheads) -> (u8, u32) {
     let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
-    let place = bit(data.is_first, flags::FIRST) | bit(data.is_last, flags::LAST);
-    let (bits, overhead) = match data.operation {
+    let place = bit(data.is_first, bits::FIRST) | bit(data.is_last, bits::LAST);
+    match data.operation {
         Operation::Write if data.is_first || reliability == Reliability::SelectiveRepeat => (place, overheads.first),
         Operation::Write => (place, overheads.other),
-        Operation::ReadRequest => (place | flags::READ_REQUEST, overheads.other),
-        Operation::ReadResponse if place != 0 => (place | flags::READ, overheads.edge),
-        Operation::ReadResponse => (place | flags::READ, overheads.other),
-        Operation::AtomicRequest => (place | flags::READ_REQUEST, overheads.other),
-        Operation::AtomicResponse => (place | flags::READ | flags::READ_REQUEST, overheads.edge),
-    };
-    (bits | bit(data.is_retransmission, flags::RETRANSMISSION), overhead)
+        Operation::ReadRequest => (place | bits::REQUEST, overheads.other),
+        Operation::ReadResponse if place != 0 => (place | bits::READ, overheads.edge),
+        Operation::ReadResponse => (place | bits::READ, overheads.other),
+        Operation::AtomicRequest => (place | bits::REQUEST, overheads.other),
+        Operation::AtomicResponse => (place | bits::READ | bits::REQUEST, overheads.edge),
+    }
 }
 
 impl Endpoint {
@@ -60,17 +57,16 @@ impl Endpoint {
         let params = params(constants);
         let requester = &mut self.roce().requester;
         let Some(data) = requester.next_packet(now, params) else { return (None, false) };
-        let (mut bits, overhead) = dress(&data, params.reliability, &constants.overheads);
+        let (bits, overhead) = dress(&data, params.reliability, &constants.overheads);
         let wire = overhead + data.payload.next_multiple_of(4);
-        if requester.charge(now, wire) {
-            bits |= flags::ECN_CAPABLE;
-        }
+        let is_ecn = requester.charge(now, wire);
         let has_more = requester.may_send(params);
         let mut packet = self.packet(PacketKind::Data, wire, data.payload);
         packet.offset = data.offset;
-        packet.word = data.sequence | u32::from(data.restarts) << SEQUENCE_BITS;
+        packet.set_header(RoceHeader { sequence: data.sequence, restarts: data.restarts, bits }.pack());
         packet.sent = now;
-        packet.flags = bits;
+        packet.flags = if data.is_retransmission { flags::RETRANSMISSION } else { 0 };
+        packet.flags |= if is_ecn { flags::ECN_CAPABLE } else { 0 };
         (Some(packet), has_more)
     }
 }
@@ -162,7 +158,7 @@ impl Nics {
         let mut packet = end.packet(kind, wires.constants.overheads.ack, 0);
         let answer = end.roce().responder.acknowledge(kind == PacketKind::Nak);
         packet.acknowledged = answer.cumulative;
-        packet.word = answer.sequence;
+        packet.set_header(RoceHeader { sequence: answer.sequence, ..RoceHeader::default() }.pack());
         if let Some(report) = &answer.report {
             packet.side = side;
             attach(&mut wires.packets, report, &mut packet);
@@ -180,7 +176,11 @@ impl Nics {
                     requester.on_telemetry(path, packet.acknowledged);
                 }
                 let blocks = wires.packets.remove_side(packet.side).unwrap_or_default();
-                Some(SelectiveReport { blocks, sent: packet.sent, is_marked: packet.has(flags::ECN_ECHO) })
+                Some(SelectiveReport {
+                    blocks,
+                    sent: packet.sent,
+                    is_marked: RoceHeader::unpack(packet.header()).has(bits::ECN_ECHO),
+                })
             }
         }
     }
@@ -212,11 +212,12 @@ impl Hosts {
         if packet.has(flags::CONGESTION) {
             self.nics.notify_congestion(wires, endpoint);
         }
-        let &Packet { offset, payload, word, sent, .. } = packet;
+        let &Packet { offset, payload, sent, .. } = packet;
+        let header = RoceHeader::unpack(packet.header());
         let keeps_order = wires.constants.packet_routing.is_none();
-        let restarts = if keeps_order { (word >> SEQUENCE_BITS) as u8 } else { 0 };
-        let sequence = word & ((1 << SEQUENCE_BITS) - 1);
-        let arrival = DataArrival { offset, payload, sequence, is_last: packet.has(flags::LAST), sent, restarts };
+        let restarts = if keeps_order { header.restarts } else { 0 };
+        let (sequence, is_last) = (header.sequence, header.has(bits::LAST));
+        let arrival = DataArrival { offset, payload, sequence, is_last, sent, restarts };
         let responder = &mut self.nics.endpoints[endpoint].roce().responder;
         let Reception { answer, bytes, is_new } = responder.on_data(&arrival, params(&wires.constants));
         let received = responder.received();
@@ -239,7 +240,8 @@ impl Hosts {
     fn roce_acknowledged(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet, is_negative: bool) {
         let report = self.nics.detach(wires, endpoint, packet);
         let requester = &mut self.nics.endpoints[endpoint].roce().requester;
-        let answer = Acknowledgement { cumulative: packet.acknowledged, sequence: packet.word, is_negative, report };
+        let RoceHeader { sequence, .. } = RoceHeader::unpack(packet.header());
+        let answer = Acknowledgement { cumulative: packet.acknowledged, sequence, is_negative, report };
         requester.on_acknowledgement(wires.now, &answer);
         let acknowledged = requester.acknowledged();
         if wires.fluid.is_some() && self.nics.endpoints[endpoint].roce().requester.is_idle() {
@@ -259,7 +261,7 @@ impl Hosts {
 /// answers.
 fn attach(packets: &mut Packets, report: &SelectiveReport, packet: &mut Packet) {
     packet.sent = report.sent;
-    packet.flags |= if report.is_marked { flags::ECN_ECHO } else { 0 };
+    packet.header_bits |= if report.is_marked { bits::ECN_ECHO } else { 0 };
     let blocks = report.blocks.iter().filter(|block| !block.is_empty()).count() as u32;
     if blocks > 0 {
         packet.wire += blocks * SELECTIVE_BLOCK;

@@ -17,7 +17,7 @@ use etherweave_engine::packet::{Packet, PacketKind, flags};
 use etherweave_engine::params::CpuCosts;
 use etherweave_kernel::indices::EndpointIndex;
 use etherweave_primitives::{Duration, Time};
-use etherweave_transport::tcp::Segment;
+use etherweave_transport::tcp::{Segment, TcpHeader};
 
 use super::fluid::{FluidState, Load, fluid_latency};
 use crate::{Hosts, Nics};
@@ -271,7 +271,8 @@ impl Hosts {
         (packet.offset, packet.sent, packet.acknowledged) = (segment.seq, sent, train.first.as_ps());
         packet.flags = flags::KERNEL | if segment.retransmission { flags::RETRANSMISSION } else { 0 };
         packet.flags |= if is_ecn { flags::ECN_CAPABLE } else { 0 };
-        packet.flags |= if segment.window_reduced { flags::WINDOW_REDUCED } else { 0 };
+        let window_reduced = segment.window_reduced;
+        packet.set_header(TcpHeader { window_reduced, ..TcpHeader::default() }.pack());
         let number = self.nics.endpoints[packet.endpoint].tcp().queue;
         let handle = wires.packets.insert(packet);
         // Frames were counted when they left; this one will be again when it has been worked on.

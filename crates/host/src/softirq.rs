@@ -12,7 +12,7 @@ use etherweave_engine::packet::{Handle, NO_PACKET, Packet, PacketKind, flags};
 use etherweave_engine::params::CpuCosts;
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, ReceiveQueueIndex};
 use etherweave_primitives::{Duration, Time};
-use etherweave_transport::tcp::{Ack, AckAction, SegmentArrival};
+use etherweave_transport::tcp::{Ack, AckAction, SegmentArrival, TcpHeader};
 
 use super::OWN_CORE;
 use super::receive_queue::Softirq;
@@ -182,12 +182,13 @@ impl Nics {
             touched.count += 1;
             state.leave_by(state.channels.of_softirq);
         }
+        let header = TcpHeader::unpack(packet.header());
         if packet.kind == PacketKind::Data {
             let arrival = SegmentArrival {
                 seq: packet.offset,
                 len: packet.payload,
                 congestion_experienced: packet.has(flags::CONGESTION),
-                window_reduced: packet.has(flags::WINDOW_REDUCED),
+                window_reduced: header.window_reduced,
                 timestamp: packet.sent,
             };
             if state.flow.is_some() {
@@ -209,9 +210,9 @@ impl Nics {
         }
         let ack = Ack {
             cumulative: packet.acknowledged,
-            window: u64::from(packet.word),
+            window: header.window.into(),
             sack: wires.packets.remove_side(packet.side).unwrap_or_default(),
-            ecn_echo: packet.has(flags::ECN_ECHO),
+            ecn_echo: header.ecn_echo,
             timestamp_echo: packet.sent,
             on_data: false,
         };

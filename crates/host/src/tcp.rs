@@ -9,6 +9,7 @@ use etherweave_engine::event::Kind;
 use etherweave_engine::packet::{Packet, PacketKind, flags};
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 use etherweave_primitives::Time;
+use etherweave_transport::tcp::TcpHeader;
 
 use super::Endpoint;
 use super::graph_state::{Request, RequestPart};
@@ -30,7 +31,8 @@ impl Endpoint {
         packet.sent = now;
         packet.flags = flags::KERNEL | if segment.retransmission { flags::RETRANSMISSION } else { 0 };
         packet.flags |= if is_ecn { flags::ECN_CAPABLE } else { 0 };
-        packet.flags |= if segment.window_reduced && offset == segment.seq { flags::WINDOW_REDUCED } else { 0 };
+        let window_reduced = segment.window_reduced && offset == segment.seq;
+        packet.set_header(TcpHeader { window_reduced, ..TcpHeader::default() }.pack());
         (Some(packet), has_more)
     }
 }
@@ -239,9 +241,10 @@ impl Nics {
         let wire = etherweave_engine::frame::size::tcp_wire_bytes(true, 0, blocks);
         let mut packet = end.packet(PacketKind::Ack, wire, 0);
         packet.acknowledged = ack.cumulative;
-        packet.word = u32::try_from(ack.window).unwrap_or(u32::MAX);
+        let window = u32::try_from(ack.window).unwrap_or(u32::MAX);
+        packet.set_header(TcpHeader { window, window_reduced: false, ecn_echo: ack.ecn_echo }.pack());
         packet.sent = ack.timestamp_echo;
-        packet.flags = flags::KERNEL | if ack.ecn_echo { flags::ECN_ECHO } else { 0 };
+        packet.flags = flags::KERNEL;
         if blocks > 0 {
             packet.side = wires.packets.insert_side(ack.sack);
         }

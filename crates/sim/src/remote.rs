@@ -140,7 +140,7 @@ mod tests {
             kind,
             priority: 7,
             flags: 0xff,
-            is_damaged: true,
+            header_bits: 129,
         }
     }
 

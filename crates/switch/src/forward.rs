@@ -1,7 +1,7 @@
 //! The path of a packet through a switch: arrival, admission, queue, transmission.
 
 use etherweave_engine::Wires;
-use etherweave_engine::packet::{Handle, Packet};
+use etherweave_engine::packet::{Handle, Packet, flags};
 use etherweave_engine::params::MarkAt;
 use etherweave_kernel::indices::{PortIndex, SwitchIndex};
 
@@ -54,7 +54,7 @@ impl Switches {
     #[inline(never)]
     pub fn stored(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
         let packet = &wires.packets[handle];
-        if packet.is_damaged {
+        if packet.has(flags::DAMAGED) {
             return wires.discard_damaged(ingress, handle);
         }
         if wires.constants.packet_routing.is_some() {

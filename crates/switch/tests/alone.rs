@@ -75,7 +75,7 @@ fn packet(ingress: u32, route: u32) -> Packet {
         kind: PacketKind::Ack,
         priority: 0,
         flags: 0,
-        is_damaged: false,
+        header_bits: 0,
     }
 }
 

@@ -4,6 +4,7 @@
 //! A17 (v2). Payloads are zeros. No standard has headers for selective repeat: here every packet of a WRITE has an
 //! address, and the blocks of an acknowledgement follow its extension.
 
+use etherweave_transport::roce::header::{RoceHeader, bits};
 use etherweave_transport::telemetry::header_bytes;
 
 use super::ethernet::{header, ip, ipv4, mac, pad};
@@ -70,11 +71,12 @@ pub(super) fn frame(
 
 /// Base transport header, extensions and payload.
 fn transport(captured: &CapturedFrame, packet: &Packet, reliability: Reliability) -> Vec<u8> {
+    let roce = RoceHeader::unpack(packet.header());
     let payload = packet.payload as usize;
     let filler = payload.wrapping_neg() % 4;
     let (opcode, extension) = operation(packet, reliability);
     let is_request = opcode == READ_REQUEST || opcode == FETCH_ADD;
-    let wants_ack = u32::from(packet.kind == PacketKind::Data && packet.has(flags::LAST)) << 31;
+    let wants_ack = u32::from(packet.kind == PacketKind::Data && roce.has(bits::LAST)) << 31;
     let mut octets = vec![opcode, (filler as u8) << 4, 0xff, 0xff];
     let congestion = if packet.kind == PacketKind::Cnp { BACKWARD_CONGESTION } else { 0 };
     octets.extend((congestion | ((captured.queue ^ 1) + FIRST_QUEUE_PAIR)).to_be_bytes());
@@ -89,12 +91,13 @@ fn transport(captured: &CapturedFrame, packet: &Packet, reliability: Reliability
 /// names the last one that arrived (9.7.5).
 fn sequence(packet: &Packet) -> u32 {
     let passed = u32::from(packet.kind == PacketKind::Ack);
-    packet.word.wrapping_sub(passed) & 0xff_ffff
+    RoceHeader::unpack(packet.header()).sequence.wrapping_sub(passed) & 0xff_ffff
 }
 
 /// The operation code, and the extension header that goes with it.
 fn operation(packet: &Packet, reliability: Reliability) -> (u8, Vec<u8>) {
-    let place = match (packet.has(flags::FIRST), packet.has(flags::LAST)) {
+    let roce = RoceHeader::unpack(packet.header());
+    let place = match (roce.has(bits::FIRST), roce.has(bits::LAST)) {
         (true, false) => 0,
         (false, false) => 1,
         (false, true) => 2,
@@ -102,22 +105,22 @@ fn operation(packet: &Packet, reliability: Reliability) -> (u8, Vec<u8>) {
     };
     let is_edge = place != 1;
     match packet.kind {
-        PacketKind::Ack => (ACKNOWLEDGE, acknowledge_extension(ACK, packet.word)),
-        PacketKind::Nak => (ACKNOWLEDGE, acknowledge_extension(NAK, packet.word)),
+        PacketKind::Ack => (ACKNOWLEDGE, acknowledge_extension(ACK, roce.sequence)),
+        PacketKind::Nak => (ACKNOWLEDGE, acknowledge_extension(NAK, roce.sequence)),
         PacketKind::Cnp => (CONGESTION_NOTIFICATION, vec![0; 16]),
-        PacketKind::Data if packet.has(flags::READ_REQUEST | flags::READ) => {
-            (ATOMIC_ACKNOWLEDGE, acknowledge_extension(ACK, packet.word))
+        PacketKind::Data if roce.has(bits::REQUEST | bits::READ) => {
+            (ATOMIC_ACKNOWLEDGE, acknowledge_extension(ACK, roce.sequence))
         }
-        PacketKind::Data if packet.has(flags::READ_REQUEST) && packet.payload == ATOMIC_EXTENSION => {
+        PacketKind::Data if roce.has(bits::REQUEST) && packet.payload == ATOMIC_EXTENSION => {
             (FETCH_ADD, atomic_extension(packet))
         }
-        PacketKind::Data if packet.has(flags::READ_REQUEST) => (READ_REQUEST, address_extension(packet)),
-        PacketKind::Data if packet.has(flags::READ) => {
-            let extension = if is_edge { acknowledge_extension(ACK, packet.word) } else { Vec::new() };
+        PacketKind::Data if roce.has(bits::REQUEST) => (READ_REQUEST, address_extension(packet)),
+        PacketKind::Data if roce.has(bits::READ) => {
+            let extension = if is_edge { acknowledge_extension(ACK, roce.sequence) } else { Vec::new() };
             (READ_RESPONSE[place], extension)
         }
         PacketKind::Data => {
-            let has_address = packet.has(flags::FIRST) || reliability == Reliability::SelectiveRepeat;
+            let has_address = roce.has(bits::FIRST) || reliability == Reliability::SelectiveRepeat;
             (WRITE[place], if has_address { address_extension(packet) } else { Vec::new() })
         }
         PacketKind::Announcement => unreachable!("announcements are no frames"),

@@ -1,6 +1,7 @@
 //! TCP segments over IPv4, with timestamps and SACK blocks (RFC 9293, 7323, 2018). Payloads are zeros.
 
 use etherweave_transport::SackBlocks;
+use etherweave_transport::tcp::TcpHeader;
 
 use super::checksum::internet;
 use super::ethernet::{header, ip, ipv4, pad};
@@ -36,16 +37,17 @@ pub(super) fn frame(captured: &CapturedFrame, packet: &Packet, side: Option<Sack
 
 fn segment(captured: &CapturedFrame, packet: &Packet, side: Option<SackBlocks>) -> Vec<u8> {
     let options = options(captured, packet, side);
+    let tcp = TcpHeader::unpack(packet.header());
     let is_data = packet.kind == PacketKind::Data;
     let sequence = if is_data { packet.offset + FIRST_BYTE } else { FIRST_BYTE };
     let acknowledged = if is_data { FIRST_BYTE } else { packet.acknowledged + FIRST_BYTE };
-    let window = if is_data { u16::MAX } else { (packet.word >> WINDOW_SHIFT).min(u16::MAX.into()) as u16 };
+    let window = if is_data { u16::MAX } else { (tcp.window >> WINDOW_SHIFT).min(u16::MAX.into()) as u16 };
     let mut octets = Vec::with_capacity(20 + options.len() + packet.payload as usize);
     octets.extend(port(captured.queue).to_be_bytes());
     octets.extend(port(captured.queue ^ 1).to_be_bytes());
     octets.extend((sequence as u32).to_be_bytes());
     octets.extend((acknowledged as u32).to_be_bytes());
-    octets.extend([((20 + options.len()) as u8 / 4) << 4, control(packet, is_data)]);
+    octets.extend([((20 + options.len()) as u8 / 4) << 4, control(tcp, is_data)]);
     octets.extend(window.to_be_bytes());
     octets.extend([0; 4]);
     octets.extend(options);
@@ -57,12 +59,12 @@ fn segment(captured: &CapturedFrame, packet: &Packet, side: Option<SackBlocks>) 
     octets
 }
 
-fn control(packet: &Packet, is_data: bool) -> u8 {
+fn control(tcp: TcpHeader, is_data: bool) -> u8 {
     let mut bits = if is_data { ACK | PUSH } else { ACK };
-    if is_data && packet.has(flags::WINDOW_REDUCED) {
+    if is_data && tcp.window_reduced {
         bits |= WINDOW_REDUCED;
     }
-    if packet.has(flags::ECN_ECHO) {
+    if tcp.ecn_echo {
         bits |= ECN_ECHO;
     }
     bits

@@ -2,6 +2,7 @@
 
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 use etherweave_primitives::{BitRate, HostId, Time};
+use etherweave_transport::roce::header::bits;
 use etherweave_transport::tcp::TcpParams;
 use etherweave_transport::telemetry::{PathTelemetry, PortTelemetry, header_bytes};
 use etherweave_transport::{ByteRange, SackBlocks};
@@ -18,7 +19,7 @@ const CHECK: u32 = 4;
 /// Where the base transport header starts: Ethernet 14, tag 4, IPv4 20, UDP 8.
 const BASE_TRANSPORT: usize = 14 + 4 + 20 + 8;
 
-fn packet(kind: PacketKind, flags: u8, payload: u32) -> Packet {
+fn packet(kind: PacketKind, header_bits: u8, payload: u32) -> Packet {
     Packet {
         next: NO_PACKET,
         endpoint: EndpointIndex::NONE,
@@ -34,8 +35,8 @@ fn packet(kind: PacketKind, flags: u8, payload: u32) -> Packet {
         sender: 0,
         kind,
         priority: 0,
-        flags,
-        is_damaged: false,
+        flags: 0,
+        header_bits,
     }
 }
 
@@ -84,13 +85,13 @@ fn every_roce_frame_is_as_long_as_the_simulation_reckons() {
             assert_eq!(on_the_wire(&octets), expected, "{version:?} {kind:?} {flags} {payload}");
         };
         for payload in [1, 2, 3, 4, 1000, 4095, 4096] {
-            check(PacketKind::Data, flags::FIRST, payload, sizes.first_overhead());
-            check(PacketKind::Data, flags::FIRST | flags::LAST, payload, sizes.first_overhead());
+            check(PacketKind::Data, bits::FIRST, payload, sizes.first_overhead());
+            check(PacketKind::Data, bits::FIRST | bits::LAST, payload, sizes.first_overhead());
             check(PacketKind::Data, 0, payload, sizes.middle_overhead());
-            check(PacketKind::Data, flags::LAST, payload, sizes.middle_overhead());
-            check(PacketKind::Data, flags::READ | flags::FIRST, payload, sizes.read_edge_overhead());
-            check(PacketKind::Data, flags::READ | flags::LAST, payload, sizes.read_edge_overhead());
-            check(PacketKind::Data, flags::READ, payload, sizes.middle_overhead());
+            check(PacketKind::Data, bits::LAST, payload, sizes.middle_overhead());
+            check(PacketKind::Data, bits::READ | bits::FIRST, payload, sizes.read_edge_overhead());
+            check(PacketKind::Data, bits::READ | bits::LAST, payload, sizes.read_edge_overhead());
+            check(PacketKind::Data, bits::READ, payload, sizes.middle_overhead());
         }
         check(PacketKind::Ack, 0, 0, sizes.acknowledgement());
         check(PacketKind::Nak, 0, 0, sizes.acknowledgement());
@@ -124,7 +125,7 @@ fn telemetry_has_room_for_five_switches() {
 #[test]
 fn a_read_request_is_an_address_and_nothing_else() {
     // RETH, 16 B, is the request's payload; nothing is left to fill up.
-    let request = packet(PacketKind::Data, flags::READ_REQUEST | flags::FIRST | flags::LAST, 16);
+    let request = packet(PacketKind::Data, bits::REQUEST | bits::FIRST | bits::LAST, 16);
     let octets = packet_octets(request, None, &roce(RoceVersion::V2));
     assert_eq!(on_the_wire(&octets), RoceSizes::new(RoceVersion::V2, true).first_overhead());
     assert_eq!(octets[BASE_TRANSPORT..][..2], [0x0c, 0]);
@@ -133,13 +134,13 @@ fn a_read_request_is_an_address_and_nothing_else() {
 /// AtomicETH, 28 B, is the request's payload; what comes back is the word of 8 B behind AETH.
 #[test]
 fn an_atomic_operation_is_a_request_and_a_word() {
-    let both = flags::FIRST | flags::LAST;
+    let both = bits::FIRST | bits::LAST;
     let octets = |flags, payload| packet_octets(packet(PacketKind::Data, flags, payload), None, &roce(RoceVersion::V2));
     let sizes = RoceSizes::new(RoceVersion::V2, true);
-    let request = octets(flags::READ_REQUEST | both, 28);
+    let request = octets(bits::REQUEST | both, 28);
     assert_eq!(on_the_wire(&request), sizes.middle_overhead() + 28);
     assert_eq!(request[BASE_TRANSPORT], 0x14);
-    let answer = octets(flags::READ_REQUEST | flags::READ | both, 8);
+    let answer = octets(bits::REQUEST | bits::READ | both, 8);
     assert_eq!(on_the_wire(&answer), sizes.read_edge_overhead() + 8);
     assert_eq!(answer[BASE_TRANSPORT], 0x12);
 }
@@ -179,7 +180,10 @@ fn only_a_congestion_notification_says_that_there_is_congestion_behind() {
 
 #[test]
 fn the_ecn_bits_of_ipv4_distinguish_capable_from_marked() {
-    let ecn = |flags| packet_octets(packet(PacketKind::Data, flags, 4), None, &roce(RoceVersion::V2))[19];
+    let ecn = |flags| {
+        let packet = Packet { flags, ..packet(PacketKind::Data, 0, 4) };
+        packet_octets(packet, None, &roce(RoceVersion::V2))[19]
+    };
     // Not-ECT, ECT(0), CE (RFC 3168, section 5).
     assert_eq!(ecn(0), 0b00);
     assert_eq!(ecn(flags::ECN_CAPABLE), 0b10);

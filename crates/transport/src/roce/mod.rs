@@ -18,6 +18,7 @@
 //! Guarantees: every posted byte is delivered once and in order as long as the path lets anything through.
 
 mod congestion;
+pub mod header;
 mod requester;
 mod responder;
 mod selective;

@@ -24,6 +24,7 @@ mod congestion;
 
 mod acknowledge;
 mod deadlines;
+mod header;
 mod params;
 mod prr;
 mod receiver;
@@ -39,6 +40,7 @@ mod window;
 mod tests;
 
 pub(super) use congestion::Dctcp;
+pub use header::TcpHeader;
 pub use params::{CongestionControl, SegmentLoss, TcpParams};
 pub use receiver::{AckAction, Receiver, SegmentArrival};
 pub use sender::{Segment, Sender, SenderCounters};
