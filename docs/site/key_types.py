@@ -85,6 +85,10 @@ class _Types:
             texts = [_literal(builder._names(inner))] if builder._names(inner) else []
             return f"Key[{name}, {' | '.join([name, 'Keys', *texts])}]"
         items = builder._table(inner["items"]) if "items" in inner else {}
+        if builder._keys(items) and (names := builder._names(items)):
+            values = f"Sequence[{_literal(names)} | Keys]"
+            may_be_absent = schema.get("default") is None
+            return f"Key[{values}{' | None' if may_be_absent else ''}, {values}]"
         if builder._keys(items):
             name = self.named(owner, key, inner["items"], items)
             return f"Key[List[{name}], Sequence[Keys]]"

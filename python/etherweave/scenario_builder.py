@@ -210,7 +210,9 @@ class Scenario(Table, ScenarioKeys, Mapping[str, Any]):
         inner = _table(schema)
         if _keys(inner):
             return Table(self, path, inner, schema.get("default"))
-        if "items" in inner and _keys(items := _table(inner["items"])):
+        items = _table(inner.get("items", {}))
+        # Names may stand among the tables: a list of values.
+        if _keys(items) and not _names(items):
             return Tables(self, path, items)
         value = self._values_at(path)
         return schema.get("default") if value is None else copy.deepcopy(value)

@@ -371,6 +371,7 @@ class DesignSpec(Table):
                 "minimal_tables",
                 "conditional_tables",
             ]
+            | Keys
         ]
         | None,
         Sequence[
@@ -400,6 +401,7 @@ class DesignSpec(Table):
                 "minimal_tables",
                 "conditional_tables",
             ]
+            | Keys
         ],
     ]
     tables: Key[TablesSpec, TablesSpec | Keys]
@@ -561,6 +563,9 @@ class FlowControl(Table):
     global_pause: Key[GlobalPause, GlobalPause | Keys]
     pfc: Key[Pfc, Pfc | Keys]
     credits: Key[Credits, Credits | Keys]
+
+class FlowletParams(Table):
+    gap: Key[str, str]
 
 class FoldedClos(Table):
     as_built: Key[AsBuilt, AsBuilt | Keys]
@@ -1072,6 +1077,7 @@ class OpenLoopSpec(Table):
                 "minimal_tables",
                 "conditional_tables",
             ]
+            | Keys
         ],
         Sequence[
             Literal[
@@ -1100,6 +1106,7 @@ class OpenLoopSpec(Table):
                 "minimal_tables",
                 "conditional_tables",
             ]
+            | Keys
         ],
     ]
     saturation: Key[bool, bool]
@@ -1277,6 +1284,11 @@ class Pfc(Table):
     quanta: Key[int, int]
     reaction: Key[str, str]
 
+class PiggybackParams(Table):
+    saturation_packets: Key[int, int]
+    saturation_percent: Key[int, int]
+    threshold: Key[int, int]
+
 class Placement(Table):
     hosts: Key[Sequence[int] | None, Sequence[int]]
     leaves: Key[Sequence[int] | None, Sequence[int]]
@@ -1342,6 +1354,13 @@ class RoceParams(Table):
     tail_loss_probe_min: Key[str, str]
     version: Key[Literal["v1", "v2"], Literal["v1", "v2"]]
     window: Key[str, str]
+
+class RoutingKind(Table):
+    ugal_local: Key[UgalParams, UgalParams | Keys]
+    ugal_global: Key[UgalParams, UgalParams | Keys]
+    progressive_adaptive: Key[UgalParams, UgalParams | Keys]
+    piggyback: Key[PiggybackParams, PiggybackParams | Keys]
+    flowlet: Key[FlowletParams, FlowletParams | Keys]
 
 class RunSpec(Table):
     end: Key[str | None, str]
@@ -1610,6 +1629,9 @@ class Trigger(Table):
 class TriggerCongestion(Table):
     packets: Key[int | None, int]
 
+class UgalParams(Table):
+    threshold: Key[int, int]
+
 class Uplinks(Table):
     cable: Key[str, str]
     lag: Key[int, int]
@@ -1661,33 +1683,10 @@ class ScenarioKeys:
     observe: Key[ObserveSpec, ObserveSpec | Keys]
     open_loop: Key[OpenLoopSpec, OpenLoopSpec | Keys]
     routing: Key[
-        Literal[
-            "up_down",
-            "up_star_down_star",
-            "minimal",
-            "valiant_group",
-            "valiant_switch",
-            "ugal_local",
-            "ugal_global",
-            "progressive_adaptive",
-            "piggyback",
-            "conditional",
-            "controller",
-            "dimension_order",
-            "adaptive_minimal",
-            "valiant",
-            "dimension_adaptive",
-            "ecmp",
-            "spray",
-            "flowlet",
-            "adaptive_up",
-            "global_load_balancing",
-            "shortest_path",
-            "disjoint_trees",
-            "minimal_tables",
-            "conditional_tables",
-        ],
-        Literal[
+        RoutingKind,
+        RoutingKind
+        | Keys
+        | Literal[
             "up_down",
             "up_star_down_star",
             "minimal",

@@ -29,11 +29,15 @@ scenario.topology.fat_tree = {"leaves": 4}
 scenario.switch.buffer = "4MiB"
 scenario.job.add(name="a").workload.incast.sources = 3
 scenario.routing = "minimal"
+scenario.routing.ugal_local.threshold = 3
+scenario.open_loop.routings = ["minimal", {"ugal_local": {"threshold": 3}}]
 """
 WRONG = """\
 scenario.switch.bufer = "4MiB"
 scenario.switch.buffer = 4
 scenario.routing = "minimall"
+scenario.routing.ugal_local.threshold = "3"
+scenario.open_loop.routings = ["minimall"]
 scenario.job[0].workload.incast.sources = "3"
 """
 

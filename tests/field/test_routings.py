@@ -1,4 +1,4 @@
-"""Routings that decide for every packet, with what a file says beside their name: nothing."""
+"""Routings that decide for every packet, by their name alone or with parameters."""
 
 import tomllib
 from pathlib import Path
@@ -161,3 +161,55 @@ def test_a_routing_that_sees_the_path_down_is_no_slower_than_spraying(tmp_path: 
     }
     assert ends["global_load_balancing"] <= ends["spray"], ends
     assert ends["global_load_balancing"] < ends["adaptive_up"], ends
+
+
+def test_a_sweep_varies_the_threshold_of_a_routing_and_packets_stay_minimal_above_it(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "scenario.toml"
+    values = '[sweep.values]\n"routing.ugal_local.threshold" = [0, 60000]\n'
+    file.write_text(f'routing = "ugal_local"\n{DRAGONFLY}{values}')
+    found = etherweave.sweep(file, tmp_path / "out").frame.sort("routing.ugal_local.threshold")
+    low, high = found["completed_s"]
+    minimal = run(DRAGONFLY, tmp_path, routing="minimal")
+    assert high == minimal.summary["completed_s"]
+    assert low < high, "of eight links' load on one, UGAL sends a part by other groups"
+
+
+CURVE = """
+[topology.dragonfly]
+[open_loop]
+routings = ["ugal_local", { ugal_local = { threshold = 60000 } }, "minimal"]
+patterns = ["adversarial"]
+loads = [0.3]
+longest = "20us"
+"""
+
+
+def test_a_curve_distinguishes_parameters_of_one_routing(tmp_path: Path) -> None:
+    file = tmp_path / "curve.toml"
+    file.write_text(CURVE)
+    points = etherweave.curve(file).points
+    low, high, minimal = points["load_accepted"]
+    assert points["routing"].to_list() == [
+        "ugal_local",
+        'ugal_local {"threshold":60000}',
+        "minimal",
+    ]
+    assert high == minimal < low
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("ugal_local.threshold = 70000", "routing.ugal_local.threshold: 70000; expected a whole"),
+        ("ugal_local.treshold = 1", "routing.ugal_local.treshold: unknown key; expected `threshold`"),
+        ("minimal.threshold = 1", "routing.minimal.threshold: unknown key; expected none"),
+        ("ugall = {}", "unknown name `ugall`; expected one of `up_down`"),
+        ('flowlet.gap = "1500ps"', 'routing.flowlet.gap: 1500ps; expected "1ns" to "4s" in whole'),
+    ],
+)
+def test_a_mistake_in_parameters_names_the_key(line: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(etherweave.ScenarioError) as error:
+        run(f"routing.{line}\n{DRAGONFLY}", tmp_path)
+    assert words in str(error.value)

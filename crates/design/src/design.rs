@@ -208,6 +208,11 @@ fn prove(
     let asked = spec.routings.as_deref();
     let mut proofs = Vec::new();
     for &routing in asked.unwrap_or(proofs::known_for(fabric.kind)) {
+        if !routing.is_default() {
+            let found = format!("{} with parameters", routing.name());
+            let expected = "its name alone: a proof holds for all parameters";
+            return Err(InputError::new("routings", found, expected).into());
+        }
         let routing = proofs::meant(routing, fabric.topology, &mut parts.missing);
         let proof = parts.kept(routing.name(), |missing| {
             next(DesignStep::Prove(routing))?;

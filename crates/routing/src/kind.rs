@@ -1,8 +1,12 @@
 //! The routings and selections, each listed once: what a user may name, whatever for. A routing is a file in `kind`
 //! with its legal hops or its decisions, its module and its entry here.
 
+use std::fmt;
+
 use etherweave_primitives::InputError;
 use etherweave_topology::Topology;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use crate::per_packet::tables::{ConditionalTableRouting, MinimalTableRouting};
 use crate::per_packet::{
@@ -59,13 +63,13 @@ pub use grid_adaptive_minimal::{GridAdaptiveMinimal, LowGridPlan};
 pub use grid_dimension_order::GridDimensionOrder;
 pub use grid_valiant::GridValiant;
 pub use minimal::DragonflyMinimal;
-pub use piggyback::Piggyback;
+pub use piggyback::{Piggyback, PiggybackParams};
 pub use progressive_adaptive::ProgressiveAdaptive;
 pub use shortest_path_by_packet::ShortestPath;
 pub use slim_fly::{SlimFlyAdaptiveMinimal, SlimFlyPlan, SlimFlyUgalGlobal, SlimFlyUgalLocal, SlimFlyValiant};
 pub use ugal_global::UgalGlobal;
-pub use ugal_local::UgalLocal;
-pub use up_by_hash::UpByHash;
+pub use ugal_local::{UgalLocal, UgalParams};
+pub use up_by_hash::{FlowletParams, UpByHash};
 pub use valiant::{ButterflyUgalLocal, Valiant};
 pub use valiant_group::ValiantGroup;
 pub use valiant_switch::ValiantSwitch;
@@ -88,6 +92,41 @@ fn checked<R: PacketRouting, V: Visit>(routing: R, fabric: FabricOf<'_>, visit: 
     visit.visit(routing)
 }
 
+/// The decision for a fabric.
+fn made<B, R>(basis: B, make: impl FnOnce(B) -> R) -> R {
+    make(basis)
+}
+
+/// A routing with the parameters that are the next value of a table.
+macro_rules! read_member {
+    ($map:ident, $routing:ident) => {
+        $map.next_value::<NoParams>().map(|NoParams {}| RoutingKind::$routing)
+    };
+    ($map:ident, $routing:ident, $params:ty) => {
+        $map.next_value::<$params>().map(RoutingKind::$routing)
+    };
+}
+
+/// Whether the parameters of a routing are within range, if it has any.
+macro_rules! check_params {
+    ($name:literal) => {
+        Ok(())
+    };
+    ($name:literal $own:ident) => {
+        $own.check().map_err(|error| error.within($name))
+    };
+}
+
+/// A routing with its parameters, if it has any that are not its defaults.
+macro_rules! table_of {
+    ($routing:ident) => {
+        None
+    };
+    ($routing:ident $own:ident) => {
+        ($own != RoutingParams::DEFAULT).then_some(RoutingWithParams::$routing($own))
+    };
+}
+
 /// Whether something is given.
 macro_rules! given {
     () => {
@@ -108,54 +147,112 @@ macro_rules! plan_of {
     };
 }
 
-/// Everything that follows from the list of routings. Each has a name; where it has one, the module of
-/// its plan, `plan(&Topology)`, the legal steps between switches, `by flow` where a run gives flows such paths; and
+/// Parameters of a routing: `[routing.ugal_local]` in a scenario.
+trait RoutingParams: Copy + PartialEq + serde::Serialize + for<'de> Deserialize<'de> + JsonSchema {
+    /// What the routing's name alone stands for.
+    const DEFAULT: Self;
+
+    /// Rejects values out of range.
+    ///
+    /// # Errors
+    /// With the key below the routing's name.
+    fn check(&self) -> Result<(), InputError> {
+        Ok(())
+    }
+}
+
+/// The table of a routing without parameters.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NoParams {}
+
+/// Reader of a routing by its name alone, or as a table with its parameters.
+struct NameOrTable;
+
+/// Everything that follows from the list of routings. Each has parameters, bound to the name by which its decision reads
+/// them, or none; its name; where it has one, the module of its plan, `plan(&Topology)`, the legal steps between switches, `by flow` where a run gives flows such paths; and
 /// where it has one, its decision for every packet, `in order` where packets of a flow take one path as long as
 /// switches are joined by one link, with how it is made for the fabrics it works on.
 macro_rules! routings {
     ($(
         $(#[$meta:meta])*
-        $routing:ident = $name:literal
+        $routing:ident $(($own:ident: $params:ty))? = $name:literal
             $(, plan $module:ident $(by $flow:ident)?)?
             $(, packets $(in $order:ident)? [$($basis:ident => $make:expr),+ $(,)?])?;
     )*) => {
-        /// A routing by its name: `routing = "up_down"`.
+        /// A routing, by its name with parameters: `routing = "up_down"`, `[routing.ugal_local]`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         pub enum RoutingKind {
+            $($(#[$meta])* $routing $(($params))?,)*
+        }
+
+        /// A routing by its name.
+        #[derive(Default, schemars::JsonSchema)]
+        #[allow(dead_code, reason = "it is there for its schema")]
+        enum RoutingName {
             $($(#[$meta])* #[serde(rename = $name)] $routing,)*
         }
 
+        /// A routing with parameters.
+        #[derive(serde::Serialize, schemars::JsonSchema)]
+        enum RoutingWithParams {
+            $($(#[serde(rename = $name)] $routing($params),)?)*
+        }
+
         impl RoutingKind {
-            /// Every member.
-            pub const ALL: &[RoutingKind] = &[$(RoutingKind::$routing),*];
+            /// Every member, with the parameters that its name alone stands for.
+            pub const ALL: &[RoutingKind] =
+                &[$(RoutingKind::$routing $((<$params as RoutingParams>::DEFAULT))?),*];
+            const NAMES: &[&str] = &[$($name),*];
 
             /// What a scenario calls the routing.
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(RoutingKind::$routing => $name,)*
+                    $(RoutingKind::$routing { .. } => $name,)*
                 }
             }
 
             /// The routing of a name.
             pub fn named(name: &str) -> Option<RoutingKind> {
+                RoutingKind::ALL.iter().copied().find(|kind| kind.name() == name)
+            }
+
+            /// The routing of a name, with the parameters that are the next value of a table.
+            fn read<'de, A: MapAccess<'de>>(name: &str, map: &mut A) -> Result<RoutingKind, A::Error> {
                 match name {
-                    $($name => Some(RoutingKind::$routing),)*
-                    _ => None,
+                    $($name => read_member!(map, $routing $(, $params)?),)*
+                    _ => Err(A::Error::unknown_variant(name, RoutingKind::NAMES)),
+                }
+            }
+
+            /// Rejects parameters out of range.
+            ///
+            /// # Errors
+            /// With the key, from the routing's name on.
+            pub fn check(&self) -> Result<(), InputError> {
+                match self {
+                    $(RoutingKind::$routing $(($own))? => check_params!($name $($own)?),)*
+                }
+            }
+
+            /// The routing with its parameters; none where they are what its name alone stands for.
+            fn table(self) -> Option<RoutingWithParams> {
+                match self {
+                    $(RoutingKind::$routing $(($own))? => table_of!($routing $($own)?),)*
                 }
             }
 
             /// The legal steps; none where only a decision for every packet is known.
             fn plan(self, topology: &Topology) -> Option<Result<Box<dyn RoutingPlan>, InputError>> {
                 match self {
-                    $(RoutingKind::$routing => plan_of!(topology $($module)?),)*
+                    $(RoutingKind::$routing { .. } => plan_of!(topology $($module)?),)*
                 }
             }
 
             /// Whether the legal hops are known by themselves, apart from decisions.
             pub const fn has_plan(self) -> bool {
                 match self {
-                    $(RoutingKind::$routing => given!($($module)?),)*
+                    $(RoutingKind::$routing { .. } => given!($($module)?),)*
                 }
             }
 
@@ -163,21 +260,21 @@ macro_rules! routings {
             /// destinations. With the others it decides for every packet.
             pub const fn is_by_flow(self) -> bool {
                 match self {
-                    $(RoutingKind::$routing => given!($($($flow)?)?),)*
+                    $(RoutingKind::$routing { .. } => given!($($($flow)?)?),)*
                 }
             }
 
             /// Whether packets of a flow take one path, on which none overtakes another.
             pub const fn keeps_order(self) -> bool {
                 match self {
-                    $(RoutingKind::$routing => given!($($($flow)?)? $($($order)?)?),)*
+                    $(RoutingKind::$routing { .. } => given!($($($flow)?)? $($($order)?)?),)*
                 }
             }
 
             /// What fabrics its decision for every packet works on, in words.
             pub const fn fabrics(self) -> &'static [&'static str] {
                 match self {
-                    $(RoutingKind::$routing => &[$($(<$basis as RoutingBasis>::FABRIC),+)?],)*
+                    $(RoutingKind::$routing { .. } => &[$($(<$basis as RoutingBasis>::FABRIC),+)?],)*
                 }
             }
 
@@ -185,7 +282,7 @@ macro_rules! routings {
             pub fn works_on<'a>(self, fabric: impl Into<FabricOf<'a>>) -> bool {
                 let fabric = fabric.into();
                 match self {
-                    $(RoutingKind::$routing => {
+                    $(RoutingKind::$routing { .. } => {
                         let suits: &[fn(FabricOf<'_>) -> bool] = &[$($(<$basis as RoutingBasis>::suits),+)?];
                         suits.iter().any(|suits| suits(fabric))
                     })*
@@ -196,14 +293,11 @@ macro_rules! routings {
             /// nothing where there is no such decision.
             fn make<V: Visit>(self, fabric: FabricOf<'_>, visit: V) -> Result<V::Output, Option<InputError>> {
                 match self {
-                    $(RoutingKind::$routing => {
+                    $(RoutingKind::$routing $(($own))? => {
                         let unsuited: Option<InputError> = None;
                         $($(
                             let unsuited = match <$basis as RoutingBasis>::of(fabric) {
-                                Ok(plan) => {
-                                    let make: fn($basis) -> _ = $make;
-                                    return Ok(checked(make(plan), fabric, visit));
-                                }
+                                Ok(basis) => return Ok(checked(made(basis, $make), fabric, visit)),
                                 Err(error) => unsuited.or(Some(error)),
                             };
                         )+)?
@@ -214,9 +308,6 @@ macro_rules! routings {
         }
     };
 }
-
-/// A gap without a packet that starts another flowlet [ns]: five packets of 1,000 bytes at 40 Gb/s.
-const FLOWLET_GAP_NS: u32 = 1_000;
 
 routings! {
     /// Up only as far as necessary, then down, a path for every flow; deadlock-free on every topology.
@@ -237,21 +328,21 @@ routings! {
         plan valiant_switch,
         packets [DragonflyPlan => |plan| ValiantSwitch { plan }];
     /// UGAL-L: minimal or VAL, by the queues of the source's switch; dragonfly, flattened butterfly, HyperX, Slim Fly.
-    UgalLocal = "ugal_local", packets [
-        DragonflyPlan => |plan| UgalLocal { plan, threshold: 0 },
-        ButterflyPlan => |plan| ButterflyUgalLocal { plan, threshold: 0 },
-        SlimFlyPlan => |plan| SlimFlyUgalLocal { plan },
+    UgalLocal(own: UgalParams) = "ugal_local", packets [
+        DragonflyPlan => |plan| UgalLocal { plan, threshold: own.threshold.into() },
+        ButterflyPlan => |plan| ButterflyUgalLocal { plan, threshold: own.threshold.into() },
+        SlimFlyPlan => |plan| SlimFlyUgalLocal { plan, threshold: own.threshold.into() },
     ];
     /// UGAL-G: one of both, by the queues of all global links of a dragonfly's group, or along paths of a Slim Fly.
-    UgalGlobal = "ugal_global", packets [
-        DragonflyPlan => |plan| UgalGlobal { plan, threshold: 0 },
-        SlimFlyPlan => |plan| SlimFlyUgalGlobal { plan },
+    UgalGlobal(own: UgalParams) = "ugal_global", packets [
+        DragonflyPlan => |plan| UgalGlobal { plan, threshold: own.threshold.into() },
+        SlimFlyPlan => |plan| SlimFlyUgalGlobal { plan, threshold: own.threshold.into() },
     ];
     /// PAR: one of both, decided anew at every switch of the source's group.
-    ProgressiveAdaptive = "progressive_adaptive",
-        packets [DragonflyPlan => |plan| ProgressiveAdaptive { plan, threshold: 0 }];
+    ProgressiveAdaptive(own: UgalParams) = "progressive_adaptive",
+        packets [DragonflyPlan => |plan| ProgressiveAdaptive { plan, threshold: own.threshold.into() }];
     /// PB: one of both, by which global links of the group are saturated.
-    Piggyback = "piggyback", packets [DragonflyPlan => Piggyback::new];
+    Piggyback(own: PiggybackParams) = "piggyback", packets [DragonflyPlan => |plan| Piggyback::of(plan, own)];
     /// Minimal while a minimal output takes packets, otherwise by the host's own port to another group of a dragonfly,
     /// to another place of a row of a flattened butterfly or HyperX: conditional rules.
     Conditional = "conditional",
@@ -290,8 +381,8 @@ routings! {
     /// Up by a random port for each packet.
     Spray = "spray", packets [ClosPlan => |plan| UpByHash { plan, hash_scope: HashScope::PerPacket }];
     /// Up by a random port that is the same for packets of a host to another in close succession.
-    Flowlet = "flowlet", packets [
-        ClosPlan => |plan| UpByHash { plan, hash_scope: HashScope::PerFlowlet { gap_ns: FLOWLET_GAP_NS } },
+    Flowlet(own: FlowletParams) = "flowlet", packets [
+        ClosPlan => |plan| UpByHash { plan, hash_scope: own.hash_scope() },
     ];
     /// Up by the port with the shortest queue.
     AdaptiveUp = "adaptive_up", packets [ClosPlan => |plan| AdaptiveUp { plan }];
@@ -310,7 +401,65 @@ routings! {
     ConditionalTables = "conditional_tables", packets [ConditionalTableRouting => |tables| tables.0];
 }
 
+impl serde::Serialize for RoutingKind {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.table() {
+            Some(table) => table.serialize(serializer),
+            None => serializer.serialize_str(self.name()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RoutingKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RoutingKind, D::Error> {
+        deserializer.deserialize_any(NameOrTable)
+    }
+}
+
+impl<'de> Visitor<'de> for NameOrTable {
+    type Value = RoutingKind;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a routing's name, or a table of one with its parameters")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<RoutingKind, E> {
+        RoutingKind::named(name).ok_or_else(|| E::unknown_variant(name, RoutingKind::NAMES))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RoutingKind, A::Error> {
+        let name: String = map.next_key()?.ok_or_else(|| A::Error::custom("an empty table; expected a routing"))?;
+        let kind = RoutingKind::read(&name, &mut map)?;
+        match map.next_key::<String>()? {
+            None => Ok(kind),
+            Some(other) => Err(A::Error::custom(format!("{name} and {other} at once; expected one routing"))),
+        }
+    }
+}
+
+impl JsonSchema for RoutingKind {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "RoutingKind".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (mut schema, tables) = (RoutingName::json_schema(generator), RoutingWithParams::json_schema(generator));
+        let text = "A routing, by its name or as a table with its parameters: `routing = \"up_down\"`, \
+                    `routing.ugal_local.threshold = 2`.";
+        schema.insert("description".to_owned(), text.into());
+        if let Some(members) = schema.get_mut("oneOf").and_then(|members| members.as_array_mut()) {
+            members.extend(tables.get("oneOf").and_then(|tables| tables.as_array()).into_iter().flatten().cloned());
+        }
+        schema
+    }
+}
+
 impl RoutingKind {
+    /// Whether its name alone says all: it has no parameters, or they are its defaults.
+    pub fn is_default(self) -> bool {
+        self.table().is_none()
+    }
+
     /// Whether there is a decision for every packet, on some fabric.
     pub const fn decides_per_packet(self) -> bool {
         !self.fabrics().is_empty()

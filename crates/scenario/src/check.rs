@@ -23,6 +23,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Result<(), InputErrors> {
         errors.check(params::check(&scenario.params()).map_err(|errors| transports::locate(scenario, errors)));
     }
     check_run(&mut errors, scenario);
+    errors.check(scenario.routing.check().map_err(|error| error.within("routing")));
     errors.check(routing::check_controller(scenario));
     errors.check(routing::check_output_queue(scenario));
     if let Some(observe) = &scenario.observe {

@@ -194,6 +194,10 @@ fn put(root: &mut Value, key: &str, value: Value) -> Result<(), InputError> {
         if part.is_empty() {
             return Err(InputError::new(key, "an empty key", "names with dots between them"));
         }
+        // A name alone stands for a member with its defaults.
+        if matches!(place, Value::String(name) if name == part) {
+            *place = Value::Table(Table::new());
+        }
         place = match place {
             Value::Table(table) => table.entry(part).or_insert_with(|| Value::Table(Table::new())),
             Value::Array(list) => {

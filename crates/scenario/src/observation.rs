@@ -15,13 +15,14 @@ use serde::Deserialize;
 use crate::network::OpenLoopNetwork;
 use crate::open_loop::{self, CurvePoint, SimulatedFabric};
 use crate::pattern_spec::PatternSpec;
+use crate::routing;
 use crate::tables::{Column, Table, integers, numbers, texts};
 use crate::{Estimate, OpenLoopSpec, conversions, estimate, reader};
 
 /// Which point is observed; what is absent is the first of the scenario.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct PointChoice {
-    /// A routing's name, in the scenario or not.
+    /// A routing of the scenario as rows call it or by its bare name, or the name of any other.
     pub routing: Option<String>,
     /// A pattern of the scenario as rows call it or by its bare name, or the name of any other.
     pub pattern: Option<String>,
@@ -43,7 +44,7 @@ impl PointChoice {
     /// When there is no such routing or pattern, or none is chosen and the scenario has none.
     pub(crate) fn of(&self, spec: &OpenLoopSpec) -> Result<ObservedPoint, InputError> {
         Ok(ObservedPoint {
-            routing: first_or("routing", self.routing.as_deref(), &spec.routings, |_, _| false)?,
+            routing: first_or("routing", self.routing.as_deref(), &spec.routings, routing::is_called)?,
             pattern: first_or("pattern", self.pattern.as_deref(), &spec.patterns, PatternSpec::is_called)?,
             load: self.load.or(spec.loads.first().copied()).ok_or_else(|| none_given("load"))?,
         })

@@ -19,13 +19,14 @@ use etherweave_workload::pattern::Switching;
 use crate::conversions;
 use crate::network::OpenLoopNetwork;
 use crate::pattern_spec::PatternSpec;
+use crate::routing;
 use crate::tables::{Column, Table, integers, numbers, texts};
 
 /// Synthetic traffic at several loads: every routing with every pattern at every load is a simulated point.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OpenLoopSpec {
-    /// Routings, by name. Default ["minimal"].
+    /// Routings, by name or with parameters. Default ["minimal"].
     pub routings: Vec<RoutingKind>,
     /// Patterns of destinations, by name or with parameters. Default ["uniform"].
     pub patterns: Vec<PatternSpec>,
@@ -151,6 +152,9 @@ impl OpenLoopSpec {
     pub(crate) fn check(&self, fabric: &SimulatedFabric<'_>, seed: u64) -> Result<(), InputErrors> {
         let (mut errors, OpenLoopNetwork { switch, links }) = (InputErrors::default(), fabric.network);
         errors.check(self.check_reroute(fabric));
+        for (number, routing) in self.routings.iter().enumerate() {
+            errors.check(routing.check().map_err(|error| error.within(&format!("routings.{number}"))));
+        }
         if errors.check(switch.check()).is_some() {
             errors.check(check_links(fabric.topology, switch, links));
         }
@@ -281,7 +285,7 @@ pub(crate) fn curve(
         let first = points.len();
         let mut loads = Loads::of(spec);
         while let Some(load) = loads.next(&points[first..]) {
-            let next = format!("{}, {}, load {load}", routing.name(), pattern.label());
+            let next = format!("{}, {}, load {load}", routing::label(routing), pattern.label());
             let count = lines.len() * of_line;
             let before = points.len();
             let progress = CurveProgress { done: before, count, next };
@@ -392,7 +396,7 @@ pub(crate) fn table(points: &[CurvePoint], topology: &Topology) -> Table {
     Table {
         name: "points",
         columns: vec![
-            ("routing", texts(points, |point| point.routing.name().to_owned())),
+            ("routing", texts(points, |point| routing::label(point.routing))),
             ("pattern", texts(points, |point| point.pattern.clone())),
             ("load", numbers(points, |point| point.load)),
             ("load_offered", numbers(points, |point| point.report.load_offered)),

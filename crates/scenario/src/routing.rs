@@ -20,6 +20,20 @@ pub(crate) fn of(kind: &TopologyKind) -> RoutingKind {
     if is_grid && kind.as_built().is_regular() { RoutingKind::DimensionOrder } else { RoutingKind::UpDown }
 }
 
+/// What rows of points call a routing: its name, and its parameters where these are not its defaults.
+pub(crate) fn label(kind: RoutingKind) -> String {
+    let table = serde_json::to_value(kind).expect("parameters are numbers and texts");
+    match table.get(kind.name()) {
+        Some(parameters) => format!("{} {parameters}", kind.name()),
+        None => kind.name().to_owned(),
+    }
+}
+
+/// Whether a word is what rows call a routing, or its bare name.
+pub(crate) fn is_called(kind: &RoutingKind, word: &str) -> bool {
+    label(*kind) == word || kind.name() == word
+}
+
 /// Whether switches of a run decide for every packet, as far as the family says.
 pub(crate) fn is_by_packet(scenario: &Scenario) -> bool {
     let has_rings = matches!(scenario.topology.shape(), Shape::Grid { row: RowShape::Ring, .. });
@@ -135,7 +149,7 @@ pub(crate) fn saturation_warning(kind: RoutingKind, key: &str, topology: &Topolo
             routing.saturation()
         }
     }
-    if kind != RoutingKind::Piggyback {
+    if !matches!(kind, RoutingKind::Piggyback(_)) {
         return None;
     }
     let percent = kind.with(topology, SaturationOf).ok()??.mean_percent;

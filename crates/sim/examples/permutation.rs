@@ -24,7 +24,7 @@ fn main() {
     let (topology, paths, priorities) = if is_word("minimal") {
         dragonfly(k, RoutingKind::Minimal)
     } else if is_word("ugal_local") {
-        dragonfly(k, RoutingKind::UgalLocal)
+        dragonfly(k, RoutingKind::UgalLocal(Default::default()))
     } else {
         tree(k)
     };

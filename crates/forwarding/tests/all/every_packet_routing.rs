@@ -222,9 +222,12 @@ fn links_most(routing: RoutingKind, topology: &Topology, diameter: u32) -> u32 {
     match routing {
         // Local, global, local.
         RoutingKind::Minimal => 3,
-        RoutingKind::UgalGlobal if topology.axes() == ["half", "row", "place"] => 2 * diameter,
+        RoutingKind::UgalGlobal(_) if topology.axes() == ["half", "row", "place"] => 2 * diameter,
         // A local and a global link more.
-        RoutingKind::ValiantGroup | RoutingKind::UgalGlobal | RoutingKind::Piggyback | RoutingKind::Controller => 5,
+        RoutingKind::ValiantGroup
+        | RoutingKind::UgalGlobal(_)
+        | RoutingKind::Piggyback(_)
+        | RoutingKind::Controller => 5,
         RoutingKind::MinimalTables if topology.axes() == ["group", "switch"] => 3,
         // A global link more.
         RoutingKind::Conditional | RoutingKind::ConditionalTables if topology.axes() == ["group", "switch"] => 4,
@@ -236,16 +239,16 @@ fn links_most(routing: RoutingKind, topology: &Topology, diameter: u32) -> u32 {
         }
         RoutingKind::Conditional => unreachable!("for dragonflies and butterflies"),
         // To the switch drawn, or to a gateway after the mind was changed.
-        RoutingKind::ValiantSwitch | RoutingKind::ProgressiveAdaptive => 6,
-        RoutingKind::UgalLocal if topology.axes() == ["group", "switch"] => 5,
+        RoutingKind::ValiantSwitch | RoutingKind::ProgressiveAdaptive(_) => 6,
+        RoutingKind::UgalLocal(_) if topology.axes() == ["group", "switch"] => 5,
         // There and back.
-        RoutingKind::UgalLocal | RoutingKind::Valiant => 2 * diameter,
+        RoutingKind::UgalLocal(_) | RoutingKind::Valiant => 2 * diameter,
         RoutingKind::DimensionAdaptive => diameter + rows_above_two(topology),
         RoutingKind::DimensionOrder
         | RoutingKind::AdaptiveMinimal
         | RoutingKind::Ecmp
         | RoutingKind::Spray
-        | RoutingKind::Flowlet
+        | RoutingKind::Flowlet(_)
         | RoutingKind::AdaptiveUp
         | RoutingKind::GlobalLoadBalancing
         | RoutingKind::ShortestPath

@@ -35,6 +35,6 @@ fn hashed_flows_keep_their_order_on_trees_and_sprayed_packets_do_not() {
         traffic.run_with(routing, 1).unwrap().reordering.share().unwrap()
     };
     assert_eq!(share(RoutingKind::Ecmp), 0.0);
-    let [flowlets, packets] = [RoutingKind::Flowlet, RoutingKind::Spray].map(share);
+    let [flowlets, packets] = [RoutingKind::Flowlet(Default::default()), RoutingKind::Spray].map(share);
     assert!(flowlets < packets / 2.0 && packets > 0.01, "{flowlets} {packets}");
 }

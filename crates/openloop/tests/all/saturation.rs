@@ -81,7 +81,7 @@ fn a_shift_within_rows_by_other_switches_takes_every_link_twice() {
     check(RoutingKind::Valiant, &butterfly(c, k), &shift_in_rows(c, k), bound);
     check(RoutingKind::DimensionAdaptive, &butterfly(c, k), &shift_in_rows(c, k), bound);
     // Its minimal packets take the link ahead, which is saturated: more than 1/c, but not all that the others leave.
-    let ugal = accepted(RoutingKind::UgalLocal, &butterfly(c, k), &shift_in_rows(c, k));
+    let ugal = accepted(RoutingKind::UgalLocal(Default::default()), &butterfly(c, k), &shift_in_rows(c, k));
     assert!(ugal > 1.0 / f64::from(c) && ugal <= bound, "{ugal}");
 }
 
@@ -132,7 +132,11 @@ fn on_a_dragonfly_under_adv_later_queues_are_more_useful_than_those_of_the_first
     let topology = Dragonfly { p: 3, a: 6, h: 3, ..Dragonfly::default() }.generate().unwrap();
     let pattern = Pattern::Adversarial(Adversarial::default());
     let found = |routing| accepted(routing, &topology, &pattern);
-    let [local, progressive, global] =
-        [RoutingKind::UgalLocal, RoutingKind::ProgressiveAdaptive, RoutingKind::UgalGlobal].map(found);
+    let [local, progressive, global] = [
+        RoutingKind::UgalLocal(Default::default()),
+        RoutingKind::ProgressiveAdaptive(Default::default()),
+        RoutingKind::UgalGlobal(Default::default()),
+    ]
+    .map(found);
     assert!(local < progressive && local < global, "{local} {progressive} {global}");
 }

@@ -31,7 +31,7 @@ fn ugal_goes_around_the_link_that_all_hosts_of_a_switch_share() {
     let bound = LINKS / (HOSTS * 2.0 * (7.0 + 42.0 * 2.0) / 50.0);
     let valiant = accepted(RoutingKind::Valiant, next(), 1.0);
     assert!((0.85 * bound..1.02 * bound).contains(&valiant), "{valiant}, at most {bound}");
-    for routing in [RoutingKind::UgalLocal, RoutingKind::UgalGlobal] {
+    for routing in [RoutingKind::UgalLocal(Default::default()), RoutingKind::UgalGlobal(Default::default())] {
         let [partial, full] = [0.3, 1.0].map(|load| accepted(routing, next(), load));
         println!("{}: {partial:.3} of 0.3, {full:.3} of 1; VAL {valiant:.3}, minimal {minimal:.3}", routing.name());
         // More than the links of minimal paths have room for.
@@ -41,9 +41,13 @@ fn ugal_goes_around_the_link_that_all_hosts_of_a_switch_share() {
 
 #[test]
 fn ugal_stays_on_minimal_paths_where_they_are_free() {
-    let [minimal, local, global, valiant] =
-        [RoutingKind::AdaptiveMinimal, RoutingKind::UgalLocal, RoutingKind::UgalGlobal, RoutingKind::Valiant]
-            .map(|routing| accepted(routing, Pattern::default(), 1.0));
+    let [minimal, local, global, valiant] = [
+        RoutingKind::AdaptiveMinimal,
+        RoutingKind::UgalLocal(Default::default()),
+        RoutingKind::UgalGlobal(Default::default()),
+        RoutingKind::Valiant,
+    ]
+    .map(|routing| accepted(routing, Pattern::default(), 1.0));
     println!("uniform: minimal {minimal:.3}, UGAL-L {local:.3}, UGAL-G {global:.3}, VAL {valiant:.3}");
     assert!(valiant < 0.55 && minimal > 0.8, "{valiant}, {minimal}");
     assert!(local > 0.8 * minimal && global > 0.9 * minimal, "{local}, {global} of {minimal}");

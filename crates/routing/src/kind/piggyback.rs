@@ -1,5 +1,6 @@
 //! PB: UGAL-L, and a non-minimal path whenever the group knows the minimal path's global link to be saturated.
 
+use super::RoutingParams;
 use super::ugal_local::{choose, is_longer};
 use crate::per_packet::dragonfly::by_link;
 use crate::per_packet::{
@@ -7,21 +8,53 @@ use crate::per_packet::{
     Saturation,
 };
 
+/// Parameters of piggybacking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PiggybackParams {
+    /// How much the weighed queue of the minimal path may exceed that of the other before packets leave it [packets],
+    /// 0..=65535. Default 0.
+    pub threshold: u16,
+    /// Queue of a global port, as a share of the mean of its switch's global ports, above which the port is saturated
+    /// [percent], 0..=65535. Default 200.
+    pub saturation_percent: u16,
+    /// Queue that is added to that share [packets], 0..=65535. Default 5.
+    pub saturation_packets: u16,
+}
+
+/// FOGSim.
+impl RoutingParams for PiggybackParams {
+    const DEFAULT: PiggybackParams = PiggybackParams { threshold: 0, saturation_percent: 200, saturation_packets: 5 };
+}
+
+impl Default for PiggybackParams {
+    fn default() -> PiggybackParams {
+        PiggybackParams::DEFAULT
+    }
+}
+
 /// Jiang, Kim and Dally, "Indirect adaptive routing on large scale interconnection networks", ISCA 2009, section 3.3:
 /// switches report to each other in every packet which of their global links are saturated.
 pub struct Piggyback {
     /// Where everything is.
     pub plan: DragonflyPlan,
-    /// What the minimal path is ahead in UGAL-L [packets]. FOGSim: 0.
+    /// What the minimal path is ahead in UGAL-L [packets].
     pub threshold: u32,
-    /// What marks a global port as saturated. FOGSim: 200 % of the mean and 5 packets.
+    /// What marks a global port as saturated.
     pub saturation: Saturation,
 }
 
 impl Piggyback {
-    /// The parameters of FOGSim.
+    /// Piggybacking with the parameters of FOGSim.
     pub fn new(plan: DragonflyPlan) -> Piggyback {
-        Piggyback { plan, threshold: 0, saturation: Saturation { mean_percent: 200, packets: 5 } }
+        Piggyback::of(plan, PiggybackParams::DEFAULT)
+    }
+
+    /// Piggybacking with these parameters.
+    pub fn of(plan: DragonflyPlan, params: PiggybackParams) -> Piggyback {
+        let PiggybackParams { threshold, saturation_percent, saturation_packets } = params;
+        let saturation = Saturation { mean_percent: saturation_percent.into(), packets: saturation_packets.into() };
+        Piggyback { plan, threshold: threshold.into(), saturation }
     }
 }
 

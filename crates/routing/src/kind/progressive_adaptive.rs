@@ -64,7 +64,8 @@ impl ProgressiveAdaptive {
     /// Whether the minimal path has the longer queue, by links.
     fn is_longer<L: LoadView>(&self, paths: &PathChoice, load: L) -> bool {
         let queue = |hop: NextHop| load.queued(hop.port);
-        queue(paths.minimal) * paths.minimal_links > queue(paths.nonminimal) * paths.nonminimal_links + self.threshold
+        let ahead = self.threshold * load.packet_max();
+        queue(paths.minimal) * paths.minimal_links > queue(paths.nonminimal) * paths.nonminimal_links + ahead
     }
 
     fn staged(&self, at: InputChannel, hop: NextHop) -> NextHop {

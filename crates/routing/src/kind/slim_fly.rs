@@ -93,8 +93,15 @@ impl SlimFlyPlan {
     }
 
     /// Draws the intermediate switches of which UGAL compares the paths, and keeps the one with the least `cost`, if
-    /// that is below the minimal path's: `cost` is of a path by a switch, absent for the minimal one.
-    fn choose(&self, at: InputChannel, packet: &mut RoutedPacket, cost: impl Fn(&RoutedPacket, Option<u32>) -> u32) {
+    /// that is below the minimal path's by more than a threshold in the unit of queues: `cost` is of a path by a switch, absent for the
+    /// minimal one.
+    fn choose(
+        &self,
+        at: InputChannel,
+        packet: &mut RoutedPacket,
+        threshold: u32,
+        cost: impl Fn(&RoutedPacket, Option<u32>) -> u32,
+    ) {
         packet.route_state[VIA] = ANYWHERE;
         if self.paths.home(packet.dst).0 == at.switch {
             return;
@@ -102,7 +109,7 @@ impl SlimFlyPlan {
         let draw = |number: u8| drawn(&RoutedPacket { hops: u8::MAX - number, ..*packet }, self.switches());
         // Of equal ones the first that was drawn.
         let ranked = (0..CANDIDATES).map(draw).map(|via| (cost(packet, Some(via)), via)).min_by_key(|&(cost, _)| cost);
-        if let Some((_, via)) = ranked.filter(|&(cheapest, _)| cheapest < cost(packet, None)) {
+        if let Some((_, via)) = ranked.filter(|&(cheapest, _)| cheapest + threshold < cost(packet, None)) {
             packet.route_state[VIA] = via as u16;
             packet.is_misrouted = true;
         }
@@ -191,6 +198,8 @@ impl Oblivious for SlimFlyValiant {
 pub struct SlimFlyUgalLocal {
     /// Places of switches and hosts.
     pub plan: SlimFlyPlan,
+    /// What the minimal path is ahead [packets].
+    pub threshold: u32,
 }
 
 impl PacketRouting for SlimFlyUgalLocal {
@@ -204,7 +213,7 @@ impl PacketRouting for SlimFlyUgalLocal {
 
     fn decide<L: LoadView>(&self, at: InputChannel, packet: &mut RoutedPacket, load: L) -> NextHop {
         if packet.hops == 0 {
-            self.plan.choose(at, packet, |packet, via| {
+            self.plan.choose(at, packet, self.threshold * load.packet_max(), |packet, via| {
                 let mut links = self.plan.links(at.switch, packet, via);
                 let first = links.next().map_or(0, |(_, port)| load.queued(port));
                 first * (1 + links.count() as u32)
@@ -219,6 +228,8 @@ impl PacketRouting for SlimFlyUgalLocal {
 pub struct SlimFlyUgalGlobal {
     /// Places of switches and hosts.
     pub plan: SlimFlyPlan,
+    /// What the minimal path is ahead [packets].
+    pub threshold: u32,
 }
 
 impl PacketRouting for SlimFlyUgalGlobal {
@@ -236,7 +247,7 @@ impl PacketRouting for SlimFlyUgalGlobal {
 
     fn decide<L: LoadView>(&self, at: InputChannel, packet: &mut RoutedPacket, load: L) -> NextHop {
         if packet.hops == 0 {
-            self.plan.choose(at, packet, |packet, via| {
+            self.plan.choose(at, packet, self.threshold * load.packet_max(), |packet, via| {
                 let queue = |(switch, port)| {
                     (0..self.channels()).map(|channel| load.occupancy_at(switch, port, channel)).sum::<u32>()
                 };

@@ -44,6 +44,7 @@ impl UgalGlobal {
         let queue = |(switch, port)| load.occupancy_at(switch, port, 0);
         let local = || load.occupancy(paths.minimal.port, paths.minimal.channel);
         let minimal = paths.global.map_or_else(local, queue);
-        minimal * paths.minimal_links > queue(paths.nonminimal_global) * paths.nonminimal_links + self.threshold
+        let ahead = self.threshold * load.packet_max();
+        minimal * paths.minimal_links > queue(paths.nonminimal_global) * paths.nonminimal_links + ahead
     }
 }

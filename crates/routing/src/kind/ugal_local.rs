@@ -1,14 +1,35 @@
 //! UGAL-L: minimal or by another group, whichever the first switch sees the shorter queue for.
 
+use super::RoutingParams;
 use crate::per_packet::dragonfly::{ANYWHERE, PathChoice, VIA, by_link};
 use crate::per_packet::{DragonflyPlan, InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
+
+/// Parameters of routings that compare a minimal path with another by their queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct UgalParams {
+    /// How much the weighed queue of the minimal path may exceed that of the other before packets leave it [packets],
+    /// 0..=65535. Default 0.
+    pub threshold: u16,
+}
+
+/// FOGSim: 0.
+impl RoutingParams for UgalParams {
+    const DEFAULT: UgalParams = UgalParams { threshold: 0 };
+}
+
+impl Default for UgalParams {
+    fn default() -> UgalParams {
+        UgalParams::DEFAULT
+    }
+}
 
 /// Singh, "Load-balanced routing in interconnection networks", 2005, with local queues only, as Kim et al., ISCA 2008,
 /// section 4.2: minimal when its queue times its links is not above the same of the non-minimal path and a threshold.
 pub struct UgalLocal {
     /// Where everything is.
     pub plan: DragonflyPlan,
-    /// What the minimal path is ahead [packets]. FOGSim: 0.
+    /// What the minimal path is ahead [packets].
     pub threshold: u32,
 }
 
@@ -31,10 +52,11 @@ impl PacketRouting for UgalLocal {
     }
 }
 
-/// Whether the minimal path has the longer queue, by links.
+/// Whether the minimal path has the longer queue, by links, by more than a threshold [packets].
 pub(super) fn is_longer<L: LoadView>(paths: &PathChoice, load: L, threshold: u32) -> bool {
     let queue = |hop: NextHop| load.occupancy(hop.port, hop.channel);
-    queue(paths.minimal) * paths.minimal_links > queue(paths.nonminimal) * paths.nonminimal_links + threshold
+    let ahead = threshold * load.packet_max();
+    queue(paths.minimal) * paths.minimal_links > queue(paths.nonminimal) * paths.nonminimal_links + ahead
 }
 
 /// The non-minimal path where there is a choice and `leaves` says so.

@@ -1,10 +1,51 @@
 //! ECMP, spraying and flowlets on a tree: up by hash, and down by the only path.
 
+use etherweave_primitives::{Duration, InputError};
+
+use super::RoutingParams;
 use crate::per_packet::choice::any;
 use crate::per_packet::clos::ClosPlan;
 use crate::per_packet::{
     HashScope, InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket, WalkTarget,
 };
+
+/// Parameters of flowlets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FlowletParams {
+    /// Time without a packet from a host to another after which their next packet may take another port, "1ns" to
+    /// "4s" in whole nanoseconds. Default "1us".
+    pub gap: Duration,
+}
+
+/// Five packets of 1,000 bytes at 40 Gb/s.
+impl RoutingParams for FlowletParams {
+    const DEFAULT: FlowletParams = FlowletParams { gap: Duration::from_ns(1_000) };
+
+    fn check(&self) -> Result<(), InputError> {
+        let is_whole = self.gap.as_ps().is_multiple_of(NS);
+        let is_within = (NS..=GAP_MAX_NS * NS).contains(&self.gap.as_ps());
+        InputError::unless(is_whole && is_within, "gap", self.gap, "\"1ns\" to \"4s\" in whole nanoseconds")
+    }
+}
+
+/// A nanosecond [ps].
+const NS: u64 = 1_000;
+/// Longest gap of flowlets [ns].
+const GAP_MAX_NS: u64 = 4_000_000_000;
+
+impl Default for FlowletParams {
+    fn default() -> FlowletParams {
+        FlowletParams::DEFAULT
+    }
+}
+
+impl FlowletParams {
+    /// How long packets keep their hash.
+    pub(super) fn hash_scope(&self) -> HashScope {
+        HashScope::PerFlowlet { gap_ns: (self.gap.as_ps() / NS) as u32 }
+    }
+}
 
 /// Any port up, each as likely, by the packet's hash: per flow as in ECMP (Hopps, RFC 2992), per packet (Dixit et al.,
 /// "On the impact of packet spraying in data center networks", INFOCOM 2013), or per flowlet (Vanini et al., "Let it

@@ -88,7 +88,7 @@ impl ButterflyUgalLocal {
         let minimal = cost(home.switch, links(at.switch, home.switch));
         let nonminimal = cost(via, links(at.switch, via) + links(via, home.switch));
         packet.is_misrouted = match (minimal, nonminimal) {
-            (Some(minimal), Some(nonminimal)) => minimal > nonminimal + self.threshold,
+            (Some(minimal), Some(nonminimal)) => minimal > nonminimal + self.threshold * load.packet_max(),
             _ => false,
         };
         packet.is_misrouted

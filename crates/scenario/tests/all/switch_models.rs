@@ -157,11 +157,11 @@ fn hosts_at_saturation_are_served_as_open_loops_are() {
         (RoutingKind::Minimal, Pattern::Uniform(Uniform::default())),
         (RoutingKind::Minimal, permutation.clone()),
         (RoutingKind::ValiantGroup, permutation.clone()),
-        (RoutingKind::UgalLocal, permutation),
+        (RoutingKind::UgalLocal(Default::default()), permutation),
         (RoutingKind::Minimal, adversarial.clone()),
         (RoutingKind::ValiantGroup, adversarial.clone()),
-        (RoutingKind::ProgressiveAdaptive, adversarial.clone()),
-        (RoutingKind::UgalLocal, adversarial),
+        (RoutingKind::ProgressiveAdaptive(Default::default()), adversarial.clone()),
+        (RoutingKind::UgalLocal(Default::default()), adversarial),
     ] {
         let [open, closed] = [open_loop, hosts].map(|of| of(&topology, routing, &pattern, span));
         println!("{} {}: open loops {open:.4}, hosts {closed:.4}", routing.name(), pattern.name());

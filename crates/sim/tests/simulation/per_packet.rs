@@ -152,10 +152,10 @@ fn routings_that_leave_the_minimal_path_spread_what_one_global_link_would_carry(
     // Conditional rules act once the buffers before the minimal port are full, and 3 MB are soon over.
     for (routing, most) in [
         (RoutingKind::ValiantGroup, 0.6),
-        (RoutingKind::UgalLocal, 0.6),
-        (RoutingKind::ProgressiveAdaptive, 0.6),
-        (RoutingKind::UgalGlobal, 0.6),
-        (RoutingKind::Piggyback, 0.6),
+        (RoutingKind::UgalLocal(Default::default()), 0.6),
+        (RoutingKind::ProgressiveAdaptive(Default::default()), 0.6),
+        (RoutingKind::UgalGlobal(Default::default()), 0.6),
+        (RoutingKind::Piggyback(Default::default()), 0.6),
         (RoutingKind::Conditional, 0.9),
     ] {
         let spread = end(routing);
@@ -243,7 +243,7 @@ fn ranks_exchange_messages_on_any_number_of_threads() {
 fn priorities_that_a_routing_needs_must_be_lossless() {
     let kind = TopologyKind::Dragonfly(Dragonfly::default());
     let topology = kind.generate().unwrap();
-    let prepared = PreparedRouting::new(RoutingKind::UgalLocal, &topology).unwrap();
+    let prepared = PreparedRouting::new(RoutingKind::UgalLocal(Default::default()), &topology).unwrap();
     let rejected = |priority: u8, lossless_priorities: u8| {
         let mut experiment = with_routing(&topology, prepared.clone(), roce(), shift(&topology, 1, 1));
         experiment.params = lossless(experiment.params, lossless_priorities);

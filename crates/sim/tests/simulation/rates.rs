@@ -165,7 +165,9 @@ fn shifted(topology: &Topology, kind: RoutingKind, params: SimParams) -> Report 
 fn packets_of_slow_hosts_on_fast_trees_cross_four_links() {
     for (host, uplink) in [(40, 100), (100, 400), (10, 400), (100, 40)] {
         let topology = tree(host, uplink);
-        for kind in [RoutingKind::Spray, RoutingKind::Ecmp, RoutingKind::AdaptiveUp, RoutingKind::Flowlet] {
+        for kind in
+            [RoutingKind::Spray, RoutingKind::Ecmp, RoutingKind::AdaptiveUp, RoutingKind::Flowlet(Default::default())]
+        {
             for params in models(Forwarding::CutThrough) {
                 let totals = shifted(&topology, kind, selective(params)).totals;
                 let hops = 4 * totals.delivered..=4 * totals.created;

@@ -120,7 +120,9 @@ def policy(
     classes = _classes(settings["ets"]["weights"], priorities, (jobs, raised), cnp_dscp)
     memory = _memory(settings["switch"], notes)
     needed = one.routing_priorities(options.routing)
-    routing = options.routing or settings["routing"]
+    # With parameters, a routing is a table below its name.
+    named = settings["routing"]
+    routing = options.routing or (named if isinstance(named, str) else next(iter(named)))
     needed = max(needed, len(raised))
     if control is FlowControl.PFC:
         _check_raised(raised, priorities)
