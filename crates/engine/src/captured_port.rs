@@ -16,10 +16,19 @@ pub struct CapturedPort {
     pub port: PortIndex,
     /// What it keeps.
     pub capture: Capture,
-    /// The hosts at the other ends of its connections, by the numbers of these.
-    pub peers: BTreeMap<u32, HostId>,
+    /// The other ends of its connections, by the numbers of these.
+    pub peers: BTreeMap<u32, CapturedPeer>,
     /// The file that it goes to; without one it keeps all.
     pub file: Option<CaptureFile>,
+}
+
+/// The other end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct CapturedPeer {
+    /// Its host.
+    pub host: HostId,
+    /// Whether the connection is of the other transport of the run.
+    pub takes_other_transport: bool,
 }
 
 /// A pcapng file that is written while a run goes on.
@@ -56,9 +65,8 @@ pub fn connection(endpoint: u32) -> u32 {
 }
 
 impl CapturedPort {
-    /// Captures at `port` of the shard of `host`, of whose endpoints there are the number and the host at the other
-    /// end.
-    pub fn new(host: HostId, port: PortIndex, ends: impl Iterator<Item = (u32, HostId)>) -> CapturedPort {
+    /// Captures at `port` of the shard of `host`, of whose endpoints there are the number and the other end.
+    pub fn new(host: HostId, port: PortIndex, ends: impl Iterator<Item = (u32, CapturedPeer)>) -> CapturedPort {
         let peers = ends.map(|(number, other)| (connection(number), other)).collect();
         CapturedPort { port, capture: Capture { host, frames: Vec::new() }, peers, file: None }
     }
@@ -113,7 +121,15 @@ mod tests {
     fn frame(time: u64, quanta: u16) -> CapturedFrame {
         let content = Captured::Pause(PauseFrame { enable: 1, stop: 1, quanta });
         let (source, destination) = (HostId::new(1), HostId::new(1));
-        CapturedFrame { time: Time::from_ps(time), is_outgoing: true, source, destination, queue: 0, content }
+        CapturedFrame {
+            time: Time::from_ps(time),
+            is_outgoing: true,
+            source,
+            destination,
+            queue: 0,
+            takes_other_transport: false,
+            content,
+        }
     }
 
     #[test]

@@ -9,10 +9,10 @@ use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Time};
 use etherweave_routing::{HashScope, PacketRouting, RoutedPacket};
 use etherweave_topology::LinkClass;
-use etherweave_transport::telemetry::header_bytes;
 
 use crate::frame::size;
-use crate::params::{EcnMarking, FlowControl, Forwarding, MpiParams, RoceParams, RoceVersion, SimParams, Transport};
+use crate::packet::flags;
+use crate::params::{EcnMarking, FlowControl, Forwarding, MpiParams, SimParams, Transport};
 use crate::schedule::Scheduler;
 
 /// Part of a routing that decides for every packet which hosts need.
@@ -104,6 +104,8 @@ pub struct Overheads {
     pub cnp: u32,
     /// TCP segment.
     pub tcp: u32,
+    /// RoCE: the flag of packets with room for telemetry, where data packets have it.
+    pub telemetry: u8,
 }
 
 impl RunConstants {
@@ -164,7 +166,7 @@ impl RunConstants {
     pub fn new(params: &SimParams, lookahead: Duration) -> RunConstants {
         let groups = PriorityGroups::new(&params.flow_control);
         let overheads = Overheads::new(params);
-        let largest_frame = overheads.largest_frame(params);
+        let largest_frame = largest_frame(params);
         RunConstants {
             params: params.clone(),
             routes: Vec::new(),
@@ -180,7 +182,11 @@ impl RunConstants {
             nic_pause_mask: groups.pause_mask.iter().fold(0, |all, mask| all | mask),
             pause_quanta: groups.quanta,
             ecn: params.switch.ecn,
-            telemetry_switches: telemetry_switches(params),
+            telemetry_switches: params
+                .transports()
+                .map(|transport| transport.telemetry_switches())
+                .max()
+                .unwrap_or_default(),
             is_cut_through: params.switch.forwarding == Forwarding::CutThrough,
             may_underrun: true,
             header_bytes: params.switch.header.get() as u32,
@@ -201,16 +207,12 @@ impl RunConstants {
     }
 }
 
-fn telemetry_switches(params: &SimParams) -> u8 {
-    params.roce().map_or(0, RoceParams::telemetry_switches)
-}
-
 /// A pause quantum: 512 bit times (IEEE 802.3 Annex 31B).
 const QUANTUM_BYTES: u32 = 64;
 
 /// The largest frame of hosts, on the wire [B].
 pub fn largest_frame(params: &SimParams) -> u32 {
-    Overheads::new(params).largest_frame(params)
+    params.transports().map(|transport| transport.frame_max()).max().unwrap_or_default()
 }
 
 /// The largest packet of hosts above Ethernet: what an MTU must let through.
@@ -227,9 +229,8 @@ pub fn pause_quanta_min(params: &SimParams) -> u32 {
 
 impl Overheads {
     fn new(params: &SimParams) -> Overheads {
-        let version = params.roce().map_or(RoceVersion::V2, |roce| roce.version);
-        let bare = size::RoceSizes::new(version, true);
-        let roce = bare.with_telemetry(header_bytes(telemetry_switches(params)));
+        let own = params.transports().find_map(Transport::roce).cloned().unwrap_or_default();
+        let (bare, roce) = (size::RoceSizes::new(own.version, true), size::RoceSizes::of(&own));
         Overheads {
             first: roce.first_overhead(),
             edge: roce.read_edge_overhead(),
@@ -237,17 +238,8 @@ impl Overheads {
             ack: roce.acknowledgement(),
             cnp: bare.congestion_notification(),
             tcp: size::tcp_wire_bytes(true, 0, 0),
+            telemetry: if own.telemetry_switches() > 0 { flags::TELEMETRY } else { 0 },
         }
-    }
-
-    fn largest_frame(&self, params: &SimParams) -> u32 {
-        params.transports().map(|transport| self.frame(transport)).max().unwrap_or_default()
-    }
-
-    /// The largest frame of a transport [B on the wire].
-    fn frame(&self, transport: &Transport) -> u32 {
-        let overhead = if transport.is_in_kernel() { self.tcp } else { self.first.max(self.edge) };
-        overhead + transport.payload().get() as u32
     }
 }
 

@@ -54,6 +54,8 @@ pub mod flags {
     pub const KERNEL: u8 = 8;
     /// It has bit errors: its frame check sequence is wrong.
     pub const DAMAGED: u8 = 16;
+    /// It has room for telemetry of switches.
+    pub const TELEMETRY: u8 = 32;
 }
 
 /// One packet. 64 bytes.

@@ -19,10 +19,12 @@ impl Wires {
         let path = self.packets.path(packet.side).copied().unwrap_or_default();
         let side = self.packets.side(packet.side).map(|blocks| Box::new(SideContent { blocks, path }));
         let CapturedPort { capture: Capture { host: own, .. }, peers, .. } = &self.captures[capture];
-        let (own, other) = (*own, peers[&connection(packet.sender)]);
-        let (source, destination) = if is_outgoing { (own, other) } else { (other, own) };
+        let (own, peer) = (*own, peers[&connection(packet.sender)]);
+        let (source, destination) = if is_outgoing { (own, peer.host) } else { (peer.host, own) };
         let content = Captured::Packet(packet, side);
-        let frame = CapturedFrame { time: self.now, is_outgoing, source, destination, queue: packet.sender, content };
+        let (queue, takes_other_transport) = (packet.sender, peer.takes_other_transport);
+        let time = self.now;
+        let frame = CapturedFrame { time, is_outgoing, source, destination, queue, takes_other_transport, content };
         self.store_frame(capture, frame);
     }
 
@@ -30,7 +32,8 @@ impl Wires {
     pub fn capture_pause(&mut self, port: PortIndex, time: Time, frame: PauseFrame, is_outgoing: bool) {
         let Some(capture) = self.capture_at(port) else { return };
         let (host, content) = (self.captures[capture].capture.host, Captured::Pause(frame));
-        let frame = CapturedFrame { time, is_outgoing, source: host, destination: host, queue: 0, content };
+        let (source, destination, takes_other_transport) = (host, host, false);
+        let frame = CapturedFrame { time, is_outgoing, source, destination, queue: 0, takes_other_transport, content };
         self.store_frame(capture, frame);
     }
 

@@ -4,16 +4,15 @@ use etherweave_kernel::indices::PortIndex;
 use etherweave_transport::telemetry::PortTelemetry;
 
 use crate::Wires;
-use crate::packet::{Handle, PacketKind, flags};
+use crate::packet::{Handle, flags};
 use crate::port::Owner;
 
 impl Wires {
-    /// Writes the state of a switch's port into a data packet that begins to leave by it.
+    /// Writes the state of a switch's port into a packet with room for it that begins to leave by it.
     pub fn write_telemetry(&mut self, egress: PortIndex, handle: Handle) {
         let port = &self.ports[egress];
         let packet = &self.packets[handle];
-        let has_room = packet.kind == PacketKind::Data && !packet.has(flags::KERNEL);
-        if !has_room || matches!(port.owner, Owner::Host(_)) {
+        if !packet.has(flags::TELEMETRY) || matches!(port.owner, Owner::Host(_)) {
             return;
         }
         let telemetry = PortTelemetry {

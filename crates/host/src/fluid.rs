@@ -5,15 +5,18 @@ use std::collections::VecDeque;
 use etherweave_engine::Wires;
 use etherweave_engine::constants::{Overheads, RunConstants};
 use etherweave_engine::event::{Event, Kind};
-use etherweave_engine::params::{Reliability, RoceParams};
+use etherweave_engine::packet::Packet;
+use etherweave_engine::params::{Fidelity, Reliability, RoceParams, SimParams, Transport};
 use etherweave_fluid::{Branch, Departures, Links, PathSet, Window, lateness};
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
-use etherweave_primitives::{Bytes, Duration, Time};
+use etherweave_primitives::{BitRate, Bytes, Duration, Time};
 use etherweave_topology::reverse;
 use etherweave_transport::roce::Operation;
 
+use super::Endpoint;
 use super::message::MessageKind;
 use super::mpi::operation;
+use super::protocol::{SendState, SentCounts, TransportState};
 use crate::{Hosts, Nics};
 
 /// The place of a connection that is not active.
@@ -102,6 +105,44 @@ impl FluidState {
     /// Bytes on their way.
     pub fn in_flight(&self) -> u64 {
         self.posted - self.acknowledged
+    }
+}
+
+impl TransportState for FluidState {
+    fn begin(_: &SimParams, transport: &Transport, fidelity: Fidelity, _: BitRate) -> Option<FluidState> {
+        transport.roce().filter(|_| !fidelity.is_packet()).map(|_| FluidState::default())
+    }
+
+    fn memory(_: &Transport) -> Option<u64> {
+        None
+    }
+
+    fn sent(&self) -> SentCounts {
+        SentCounts { bytes: self.acknowledged, packets: self.packets, retransmissions: 0, timeouts: 0 }
+    }
+
+    fn send_state(&self, _now: Time, constants: &RunConstants) -> SendState {
+        SendState { window: super::roce::params(constants).window.get(), in_flight: self.in_flight(), rate: None }
+    }
+
+    fn fluid(&self) -> Option<&FluidState> {
+        Some(self)
+    }
+
+    fn fluid_mut(&mut self) -> Option<&mut FluidState> {
+        Some(self)
+    }
+
+    fn next_packet(_: &mut Endpoint, _: Time, _: &RunConstants) -> (Option<Packet>, bool) {
+        unreachable!("flow-level mode makes no packets")
+    }
+
+    fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64 {
+        hosts.nics.fluid_post(wires, endpoint, kind, length)
+    }
+
+    fn receive(_: &mut Hosts, _: &mut Wires, _: EndpointIndex, _: &Packet) {
+        unreachable!("flow-level mode makes no packets")
     }
 }
 
@@ -376,7 +417,7 @@ fn fluid_window(wires: &Wires, links: &Links) -> Window {
     let constants = &wires.constants;
     let (packet, acknowledgement) = (constants.largest_frame, constants.overheads.ack);
     let round = fluid_latency(wires, links, packet) + fluid_latency(wires, links, acknowledgement);
-    let Some(params) = constants.params.roce() else { return Window::OPEN };
+    let Some(params) = super::roce::params_if_any(constants) else { return Window::OPEN };
     let mut packets = params.window.get() as f64 / params.path_mtu.get() as f64;
     if params.reliability == Reliability::SelectiveRepeat {
         packets = packets.min(f64::from(params.psn_range));
@@ -403,7 +444,8 @@ pub(super) fn fluid_latency(wires: &Wires, links: &Links, wire: u32) -> Duration
 /// mean latency, where paths have several.
 fn fluid_lateness(wires: &Wires, links: &Links, place: u32, before: u64, load: &Load) -> Duration {
     let latencies = links.latencies(wires.constants.fluid_tables());
-    let Some(params) = wires.constants.params.roce().filter(|_| !latencies.is_empty()) else {
+    let roce = super::roce::params_if_any(&wires.constants);
+    let Some(params) = roce.filter(|_| !latencies.is_empty()) else {
         return Duration::ZERO;
     };
     let fluid = wires.fluid.as_ref().expect("a run in flow-level mode has it");

@@ -1,7 +1,7 @@
 //! The way of a packet into a host, from its arrival to its connection.
 //!
 //! ```text
-//!   arrive_at_host ─► take_packet ─┬─ kernel bypass: take_by_nic ─► drain ─► hand_over ─► roce_receive
+//!   arrive_at_host ─► take_packet ─┬─ kernel bypass: take_by_nic ─► drain ─► hand_over ─► receive
 //!                                  └─ kernel: take_by_kernel ─► softirq ─► take_frame
 //! ```
 //!
@@ -15,7 +15,6 @@ use etherweave_kernel::indices::HostIndex;
 use etherweave_primitives::Duration;
 
 use super::bus::HostInterface;
-use super::protocol::Protocol;
 use crate::{Hosts, Nics};
 
 impl Hosts {
@@ -36,23 +35,15 @@ impl Hosts {
     #[inline]
     pub(super) fn take_packet(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
         let packet = &wires.packets[handle];
-        let end = &mut self.nics.endpoints[packet.endpoint];
+        let endpoint = packet.endpoint;
+        let end = &mut self.nics.endpoints[endpoint];
         if packet.has(flags::RETRANSMISSION) {
             end.resent_last = wires.now;
             if wires.constants.notes_losses {
                 wires.resent.push(ResentData::of(packet, wires.now));
             }
         }
-        match end.protocol {
-            Protocol::Roce(_) => self.take_by_nic(wires, host, handle),
-            Protocol::Tcp(_) => {
-                if self.processors.observes_ranks {
-                    self.observe_arrival(wires, &wires.packets[handle]);
-                }
-                self.nics.take_by_kernel(wires, host, handle);
-            }
-            Protocol::Fluid(_) => unreachable!("flow-level mode makes no packets"),
-        }
+        self.take_for(wires, endpoint, host, handle);
     }
 
     /// Notes which messages a packet for the kernel completes, or may complete because it was sent again.
@@ -87,7 +78,7 @@ impl Hosts {
     pub fn hand_over(&mut self, wires: &mut Wires, handle: Handle) {
         let packet = wires.packets.remove(handle);
         wires.totals.delivered += 1;
-        self.roce_receive(wires, packet.endpoint, &packet);
+        self.receive(wires, packet.endpoint, &packet);
     }
 }
 

@@ -248,7 +248,7 @@ impl Hosts {
             let copy = Message { kind: MessageKind::ReadResponse, tag, bytes: message.bytes, end: 0 };
             return self.processors.threads[thread].inbox.push_back(Task::Handle(endpoint, copy));
         }
-        let (kind, length) = self.nics.rendezvous_request(wires, endpoint);
+        let (kind, length) = self.rendezvous_request(wires, endpoint);
         self.post_message(wires, endpoint, kind, tag, message.bytes, length);
     }
 
@@ -314,7 +314,7 @@ impl Hosts {
                 );
             }
             MessageKind::Put | MessageKind::GetRequest | MessageKind::AtomicRequest
-                if !wires.constants.is_in_kernel(self.job_of(endpoint)) =>
+                if wires.constants.transport(self.job_of(endpoint)).has_remote_access() =>
             {
                 self.answer_access(wires, endpoint, message);
             }

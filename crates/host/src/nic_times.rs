@@ -36,6 +36,7 @@ impl NicTimes {
         };
         let by_bus = bus.as_ref().and_then(|bus| sim.transports().map(|transport| rate(bus, transport)).min());
         let rate = by_bus.unwrap_or(params.drain_rate);
+        let is_in_kernel = sim.transports().all(|transport| transport.is_in_kernel());
         let time = |size| rate.serialization_time(size);
         NicTimes {
             rate,
@@ -44,7 +45,7 @@ impl NicTimes {
             buffer: time(params.receive_buffer),
             xoff: time(params.xoff),
             xon: time(params.xon),
-            context_switch: sim.roce().map_or(Duration::ZERO, |_| params.context_switch),
+            context_switch: if is_in_kernel { Duration::ZERO } else { params.context_switch },
         }
     }
 }

@@ -37,6 +37,11 @@ mod then {
     pub const UNLOCK: u32 = 3;
 }
 
+/// Whether NICs carry out operations of a job by themselves.
+fn is_by_nic(wires: &Wires, job: u32) -> bool {
+    wires.constants.transport(job).has_remote_access()
+}
+
 impl Hosts {
     /// A rank has asked for it.
     pub(super) fn one_sided(
@@ -70,16 +75,16 @@ impl Hosts {
         bytes: u64,
     ) {
         let job = self.processors.threads[thread].job;
-        let (header, is_in_kernel) = (wires.constants.mpi(job).header.get(), wires.constants.is_in_kernel(job));
+        let (header, is_by_nic) = (wires.constants.mpi(job).header.get(), is_by_nic(wires, job));
         let length = match kind {
-            MessageKind::Put if is_in_kernel => header + bytes,
+            MessageKind::Put if !is_by_nic => header + bytes,
             MessageKind::Put => bytes,
-            _ if is_in_kernel => header,
+            _ if !is_by_nic => header,
             MessageKind::GetRequest => READ_REQUEST,
             _ => ATOMIC_REQUEST,
         };
         let end = self.post_message(wires, endpoint, kind, next, bytes, length);
-        if kind == MessageKind::Put && !is_in_kernel {
+        if kind == MessageKind::Put && is_by_nic {
             let message = Message { kind: MessageKind::Done, tag: next, bytes, end };
             self.processors.rank(thread).puts.push_back(OpenPut { endpoint, message });
             let waits_for = &mut self.nics.endpoints[endpoint].owner_waits_for;
@@ -114,10 +119,10 @@ impl Hosts {
     /// The target does what it is asked for: over RoCE its NIC, at once, over TCP its library.
     pub(super) fn answer_access(&mut self, wires: &mut Wires, endpoint: EndpointIndex, message: Message) {
         let job = self.job_of(endpoint);
-        let (header, is_in_kernel) = (wires.constants.mpi(job).header.get(), wires.constants.is_in_kernel(job));
-        let header = if is_in_kernel { header } else { 0 };
+        let is_by_nic = is_by_nic(wires, job);
+        let header = if is_by_nic { 0 } else { wires.constants.mpi(job).header.get() };
         let (kind, length) = match message.kind {
-            MessageKind::Put if !is_in_kernel => return,
+            MessageKind::Put if is_by_nic => return,
             MessageKind::Put => (MessageKind::Done, header),
             MessageKind::GetRequest => (MessageKind::GetResponse, header + message.bytes),
             _ => (MessageKind::AtomicResponse, header + WORD),

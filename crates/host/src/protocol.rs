@@ -1,36 +1,28 @@
 //! The transport of an endpoint, whichever it is: all that hosts, jobs and reports ask of one.
 //!
 //! A transport is a state machine in `etherweave_transport` with its parameters, a file beside this one that moves its
-//! packets and timers, and its line in each function here. The choice is a branch on a tag, not a call through a table.
+//! packets and timers, and its entry here. The choice is a branch on a tag, not a call through a table.
 
 use etherweave_engine::Wires;
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::event::PrefetchHint;
-use etherweave_engine::packet::Packet;
+use etherweave_engine::packet::{Handle, Packet};
 use etherweave_engine::params::{Fidelity, SimParams, Transport};
-use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
+use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
 
 use super::Endpoint;
 use super::fluid::FluidState;
 use super::message::MessageKind;
-use super::mpi::{READ_REQUEST, operation};
-use super::roce::{self, RoceState};
+use super::mpi::READ_REQUEST;
+use super::roce::RoceState;
 use super::socket::TcpState;
 use super::task_cost::TaskCost;
 use super::thread::Task;
 use crate::{Hosts, Nics};
 
-/// The transport of an endpoint. Its tag comes first, beside what all transports need of the endpoint.
-#[repr(u8)]
-pub enum Protocol {
-    /// Reliable connection.
-    Roce(RoceState),
-    /// Kernel TCP.
-    Tcp(Box<TcpState>),
-    /// Reliable connection in flow-level mode.
-    Fluid(Box<FluidState>),
-}
+/// What an allocation takes beside its content [B], about.
+pub(super) const ALLOCATION: u64 = 16;
 
 /// What the sending side of a connection has counted.
 pub struct SentCounts {
@@ -55,7 +47,7 @@ pub struct SendState {
 }
 
 /// What the receiving side of a connection has counted.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct ReceivedCounts {
     /// Data packets (RoCE) or segments (TCP) that arrived before one that was sent before them.
     pub out_of_order: u64,
@@ -65,233 +57,328 @@ pub struct ReceivedCounts {
     pub resent_last: Time,
 }
 
-impl Protocol {
-    /// A fresh connection at a NIC of `rate`.
-    pub fn new(params: &SimParams, transport: &Transport, fidelity: Fidelity, rate: BitRate) -> Protocol {
-        match transport {
-            Transport::Roce(_) if fidelity == Fidelity::Flow => Protocol::Fluid(Box::default()),
-            Transport::Roce(roce) => Protocol::Roce(RoceState::new(roce, rate)),
-            Transport::Tcp(tcp) => {
-                let mut state = TcpState::new(tcp, params.host.cpu.offload.get() as u32);
-                state.flow = (fidelity == Fidelity::Flow).then(Box::default);
-                Protocol::Tcp(Box::new(state))
-            }
-        }
-    }
+/// One end of a connection under its transport. What is given here holds for a transport that NICs carry out in packets
+/// alone.
+pub trait TransportState: Sized {
+    /// A fresh connection at a NIC of `rate`, if this is how the transport is simulated.
+    fn begin(params: &SimParams, transport: &Transport, fidelity: Fidelity, rate: BitRate) -> Option<Self>;
 
-    /// All names in reports.
-    pub const NAMES: [&'static str; 2] = ["roce", "tcp"];
-
-    /// Its name in reports.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Protocol::Roce(_) | Protocol::Fluid(_) => Protocol::NAMES[0],
-            Protocol::Tcp(_) => Protocol::NAMES[1],
-        }
-    }
-
-    /// Whether the kernel sends and receives.
-    pub fn is_in_kernel(&self) -> bool {
-        match self {
-            Protocol::Tcp(_) => true,
-            Protocol::Roce(_) | Protocol::Fluid(_) => false,
-        }
-    }
+    /// What an end takes beside [`Endpoint`], if this is how the transport is simulated in packets [B].
+    fn memory(transport: &Transport) -> Option<u64>;
 
     /// What the sending side has counted.
-    pub fn sent(&self) -> SentCounts {
-        match self {
-            Protocol::Roce(state) => SentCounts {
-                bytes: state.requester.acknowledged(),
-                packets: state.requester.packets(),
-                retransmissions: state.requester.retransmitted_packets(),
-                timeouts: state.requester.timeouts(),
-            },
-            Protocol::Tcp(state) => SentCounts {
-                bytes: state.sender.acknowledged(),
-                packets: state.packets,
-                retransmissions: state.sender.counters().retransmissions,
-                timeouts: state.sender.counters().timeouts,
-            },
-            Protocol::Fluid(state) => {
-                SentCounts { bytes: state.acknowledged(), packets: state.packets(), retransmissions: 0, timeouts: 0 }
-            }
-        }
-    }
+    fn sent(&self) -> SentCounts;
 
-    /// The longest message that a connection of RoCE in packets has not had acknowledged: later ones wait for it [B].
-    pub fn longest_message(&self) -> Option<u64> {
-        match self {
-            Protocol::Roce(state) => Some(state.requester.longest_message()),
-            Protocol::Tcp(_) | Protocol::Fluid(_) => None,
-        }
+    /// What the receiving side has counted, but for packets sent again.
+    fn received(&self) -> ReceivedCounts {
+        ReceivedCounts::default()
     }
 
     /// Whether what is sent is copied into a socket.
-    pub(super) fn is_socket(&self) -> bool {
-        match self {
-            Protocol::Tcp(_) => true,
-            Protocol::Roce(_) | Protocol::Fluid(_) => false,
-        }
+    fn is_socket(&self) -> bool {
+        false
     }
 
     /// What has been posted and not written to a socket [B].
-    pub(super) fn unwritten(&self) -> u64 {
-        match self {
-            Protocol::Tcp(state) => state.writes.iter().map(|write| write.left).sum(),
-            Protocol::Roce(_) | Protocol::Fluid(_) => 0,
-        }
+    fn unwritten(&self) -> u64 {
+        0
     }
 
     /// Window and rate of the sending side.
-    pub fn send_state(&self, now: Time, constants: &RunConstants) -> SendState {
-        match self {
-            Protocol::Roce(state) => SendState {
-                window: state.requester.window(roce::params(constants)),
-                in_flight: state.requester.in_flight(),
-                rate: state.requester.rate(now),
-            },
-            Protocol::Tcp(state) => {
-                SendState { window: state.sender.congestion_window(), in_flight: state.sender.in_flight(), rate: None }
+    fn send_state(&self, now: Time, constants: &RunConstants) -> SendState;
+
+    /// The longest message that has not been acknowledged, where later ones wait for it [B].
+    fn longest_message(&self) -> Option<u64> {
+        None
+    }
+
+    /// Its messages in flow-level mode.
+    fn fluid(&self) -> Option<&FluidState> {
+        None
+    }
+
+    /// The same, to be changed.
+    fn fluid_mut(&mut self) -> Option<&mut FluidState> {
+        None
+    }
+
+    /// Whether it sends segments in flow-level mode, into which it cuts messages.
+    fn sends_segments(&self) -> bool {
+        false
+    }
+
+    /// The next packet, and whether more can follow at once.
+    fn next_packet(end: &mut Endpoint, now: Time, constants: &RunConstants) -> (Option<Packet>, bool);
+
+    /// Schedules timers that a sent packet needs.
+    fn after_sending(_nics: &mut Nics, _wires: &mut Wires, _endpoint: EndpointIndex) {}
+
+    /// Does what is due now that a timer has ended.
+    fn on_timer(_nics: &mut Nics, _wires: &mut Wires, _endpoint: EndpointIndex) {}
+
+    /// Puts a message of `length` bytes into a connection's stream; returns where it ends.
+    fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64;
+
+    /// Has a stream's thread hand over its next message.
+    fn begin_stream_message(hosts: &mut Hosts, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex) {
+        let cost = wires.constants.mpi(hosts.processors.threads[thread].job).send_overhead;
+        hosts.begin_with(wires, thread, Task::Post, TaskCost::of(cost), PrefetchHint::endpoint(endpoint, true));
+    }
+
+    /// Takes a packet that has arrived at a NIC.
+    #[inline]
+    fn arrive(hosts: &mut Hosts, wires: &mut Wires, host: HostIndex, handle: Handle) {
+        hosts.take_by_nic(wires, host, handle);
+    }
+
+    /// Works on a packet where the NIC does so by itself.
+    fn receive(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet);
+}
+
+/// Everything that follows from the list of states.
+macro_rules! protocols {
+    ($($(#[$doc:meta])* $protocol:ident($kept:ty) of $name:literal by $state:ty,)*) => {
+        /// The transport of an endpoint. Its tag comes first, beside what all transports need of the endpoint.
+        #[repr(u8)]
+        pub enum Protocol {
+            $($(#[$doc])* $protocol($kept),)*
+        }
+
+        impl Protocol {
+            /// A fresh connection at a NIC of `rate`.
+            ///
+            /// # Panics
+            /// When the transport has no such fidelity.
+            pub fn new(params: &SimParams, transport: &Transport, fidelity: Fidelity, rate: BitRate) -> Protocol {
+                $(
+                    if let Some(state) = <$state>::begin(params, transport, fidelity, rate) {
+                        return Protocol::$protocol(state.into());
+                    }
+                )*
+                unreachable!("{} has no fidelity {fidelity:?}, which is checked", transport.name())
             }
-            Protocol::Fluid(state) => {
-                SendState { window: roce::params(constants).window.get(), in_flight: state.in_flight(), rate: None }
+
+            /// What an end of a transport takes beside [`Endpoint`] in packets [B].
+            pub fn memory(transport: &Transport) -> u64 {
+                let states: &[fn(&Transport) -> Option<u64>] = &[$(<$state>::memory),*];
+                states.iter().find_map(|memory| memory(transport)).unwrap_or_default()
+            }
+
+            /// All names in reports.
+            pub const NAMES: &[&str] = &[$($name),*];
+
+            /// Its name in reports.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Protocol::$protocol(_) => $name,)*
+                }
+            }
+
+            /// What the sending side has counted.
+            pub fn sent(&self) -> SentCounts {
+                match self {
+                    $(Protocol::$protocol(state) => state.sent(),)*
+                }
+            }
+
+            /// The longest message that a connection in packets has not had acknowledged, where later ones wait for
+            /// it [B].
+            pub fn longest_message(&self) -> Option<u64> {
+                match self {
+                    $(Protocol::$protocol(state) => state.longest_message(),)*
+                }
+            }
+
+            /// Window and rate of the sending side.
+            pub fn send_state(&self, now: Time, constants: &RunConstants) -> SendState {
+                match self {
+                    $(Protocol::$protocol(state) => state.send_state(now, constants),)*
+                }
+            }
+
+            /// Whether what is sent is copied into a socket.
+            pub(super) fn is_socket(&self) -> bool {
+                match self {
+                    $(Protocol::$protocol(state) => state.is_socket(),)*
+                }
+            }
+
+            /// What has been posted and not written to a socket [B].
+            pub(super) fn unwritten(&self) -> u64 {
+                match self {
+                    $(Protocol::$protocol(state) => state.unwritten(),)*
+                }
+            }
+
+            fn received(&self) -> ReceivedCounts {
+                match self {
+                    $(Protocol::$protocol(state) => state.received(),)*
+                }
+            }
+
+            /// Its messages in flow-level mode.
+            fn fluid(&self) -> Option<&FluidState> {
+                match self {
+                    $(Protocol::$protocol(state) => state.fluid(),)*
+                }
+            }
+
+            fn fluid_mut(&mut self) -> Option<&mut FluidState> {
+                match self {
+                    $(Protocol::$protocol(state) => state.fluid_mut(),)*
+                }
+            }
+
+            fn sends_segments(&self) -> bool {
+                match self {
+                    $(Protocol::$protocol(state) => state.sends_segments(),)*
+                }
             }
         }
-    }
+
+        impl Endpoint {
+            /// The next packet, and whether more can follow at once.
+            #[inline]
+            pub(super) fn next_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
+                match self.protocol {
+                    $(Protocol::$protocol(_) => <$state>::next_packet(self, now, constants),)*
+                }
+            }
+        }
+
+        impl Nics {
+            /// Timers that a sent packet needs.
+            #[inline]
+            pub(super) fn after_sending(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+                match self.endpoints[endpoint].protocol {
+                    $(Protocol::$protocol(_) => <$state>::after_sending(self, wires, endpoint),)*
+                }
+            }
+
+            /// A timer of an endpoint is due.
+            pub fn transport_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+                match self.endpoints[endpoint].protocol {
+                    $(Protocol::$protocol(_) => <$state>::on_timer(self, wires, endpoint),)*
+                }
+            }
+        }
+
+        impl Hosts {
+            /// Puts a message of `length` bytes into a connection's stream; returns where it ends.
+            pub(super) fn post_bytes(
+                &mut self,
+                wires: &mut Wires,
+                endpoint: EndpointIndex,
+                kind: MessageKind,
+                length: u64,
+            ) -> u64 {
+                match self.nics.endpoints[endpoint].protocol {
+                    $(Protocol::$protocol(_) => <$state>::post(self, wires, endpoint, kind, length),)*
+                }
+            }
+
+            /// A stream's thread hands over its next message.
+            pub(super) fn begin_stream_message(
+                &mut self,
+                wires: &mut Wires,
+                thread: ThreadIndex,
+                endpoint: EndpointIndex,
+            ) {
+                match self.nics.endpoints[endpoint].protocol {
+                    $(Protocol::$protocol(_) => <$state>::begin_stream_message(self, wires, thread, endpoint),)*
+                }
+            }
+
+            /// A whole packet for an endpoint is at the NIC.
+            #[inline]
+            pub(super) fn take_for(
+                &mut self,
+                wires: &mut Wires,
+                endpoint: EndpointIndex,
+                host: HostIndex,
+                handle: Handle,
+            ) {
+                match self.nics.endpoints[endpoint].protocol {
+                    $(Protocol::$protocol(_) => <$state>::arrive(self, wires, host, handle),)*
+                }
+            }
+
+            /// A packet for an endpoint is where the NIC works on it.
+            #[inline]
+            pub(super) fn receive(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) {
+                match self.nics.endpoints[endpoint].protocol {
+                    $(Protocol::$protocol(_) => <$state>::receive(self, wires, endpoint, packet),)*
+                }
+            }
+        }
+    };
+}
+
+protocols! {
+    /// Reliable connection.
+    Roce(RoceState) of "roce" by RoceState,
+    /// Kernel TCP.
+    Tcp(Box<TcpState>) of "tcp" by TcpState,
+    /// Reliable connection in flow-level mode.
+    Fluid(Box<FluidState>) of "roce" by FluidState,
 }
 
 impl Endpoint {
     /// What the receiving side has counted.
     pub fn received(&self) -> ReceivedCounts {
-        let (out_of_order, naks) = match &self.protocol {
-            Protocol::Roce(state) => (state.responder.out_of_order_packets(), state.responder.naks()),
-            Protocol::Tcp(state) => (state.receiver.out_of_order_segments(), 0),
-            Protocol::Fluid(_) => (0, 0),
-        };
-        ReceivedCounts { out_of_order, naks, resent_last: self.resent_last }
+        ReceivedCounts { resent_last: self.resent_last, ..self.protocol.received() }
     }
 
     pub(super) fn roce(&mut self) -> &mut RoceState {
-        match &mut self.protocol {
-            Protocol::Roce(state) => state,
-            Protocol::Tcp(_) | Protocol::Fluid(_) => unreachable!("asked for RoCE state of another endpoint"),
+        if let Protocol::Roce(state) = &mut self.protocol {
+            return state;
         }
+        unreachable!("asked for RoCE state of another endpoint")
     }
 
-    /// State of TCP.
-    ///
-    /// # Panics
-    /// When the endpoint has another transport.
-    pub fn tcp(&mut self) -> &mut TcpState {
-        match &mut self.protocol {
-            Protocol::Tcp(state) => state,
-            Protocol::Roce(_) | Protocol::Fluid(_) => unreachable!("asked for TCP state of another endpoint"),
-        }
+    /// Its socket, if the kernel sends and receives.
+    pub fn socket(&mut self) -> Option<&mut TcpState> {
+        if let Protocol::Tcp(state) = &mut self.protocol { Some(state) } else { None }
+    }
+
+    #[inline]
+    pub(super) fn tcp(&mut self) -> &mut TcpState {
+        self.socket().expect("an endpoint of the kernel has a socket")
     }
 
     pub(super) fn fluid(&mut self) -> &mut FluidState {
-        match &mut self.protocol {
-            Protocol::Fluid(state) => state,
-            Protocol::Tcp(state) => &mut state.flow.as_mut().expect("asked for it in flow-level mode").fluid,
-            Protocol::Roce(_) => unreachable!("asked for the state of flow-level mode of another endpoint"),
-        }
+        self.protocol.fluid_mut().expect("asked for it in flow-level mode")
     }
 
     /// Whether flow-level mode knows it only by what its packets take.
     pub(super) fn is_in_packets(&self) -> bool {
-        matches!(self.protocol, Protocol::Roce(_))
+        self.protocol.fluid().is_none()
     }
 
-    /// Its messages in flow-level mode, unless TCP cuts them into segments.
+    /// Its messages in flow-level mode, unless the transport cuts them into segments.
     pub(super) fn messages(&self) -> Option<&FluidState> {
-        match &self.protocol {
-            Protocol::Fluid(state) => Some(state),
-            Protocol::Roce(_) | Protocol::Tcp(_) => None,
-        }
+        self.protocol.fluid().filter(|_| !self.sends_segments())
     }
 
-    /// Whether TCP sends segments in flow-level mode.
+    /// Whether it sends segments in flow-level mode.
     pub(super) fn sends_segments(&self) -> bool {
-        matches!(&self.protocol, Protocol::Tcp(state) if state.flow.is_some())
+        self.protocol.sends_segments()
     }
 
     /// The place among the active connections of flow-level mode, if its messages are simulated and it has one.
     pub(super) fn fluid_place(&self) -> Option<u32> {
-        match &self.protocol {
-            Protocol::Fluid(state) => state.place(),
-            Protocol::Tcp(state) => state.flow.as_ref().and_then(|flow| flow.fluid.place()),
-            Protocol::Roce(_) => None,
-        }
-    }
-
-    /// The next packet, and whether more can follow at once.
-    #[inline]
-    pub(super) fn next_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
-        match self.protocol {
-            Protocol::Roce(_) => self.next_roce_packet(now, constants),
-            Protocol::Tcp(_) => self.next_tcp_packet(now, constants),
-            Protocol::Fluid(_) => unreachable!("flow-level mode makes no packets"),
-        }
-    }
-}
-
-impl Nics {
-    /// Timers that a sent packet needs.
-    #[inline]
-    pub(super) fn after_sending(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
-        match self.endpoints[endpoint].protocol {
-            Protocol::Roce(_) => self.after_sending_roce(wires, endpoint),
-            Protocol::Tcp(_) => self.after_sending_tcp(wires, endpoint),
-            Protocol::Fluid(_) => unreachable!("flow-level mode makes no packets"),
-        }
-    }
-
-    /// A timer of an endpoint is due.
-    pub fn transport_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
-        match self.endpoints[endpoint].protocol {
-            Protocol::Roce(_) => self.roce_timer(wires, endpoint),
-            Protocol::Tcp(_) => self.tcp_timer(wires, endpoint),
-            Protocol::Fluid(_) => unreachable!("flow-level mode has no timers"),
-        }
-    }
-
-    /// How a receiver that is ready asks for the payload of a rendezvous: the message and its length.
-    pub(super) fn rendezvous_request(&self, wires: &Wires, endpoint: EndpointIndex) -> (MessageKind, u64) {
-        match self.endpoints[endpoint].protocol {
-            Protocol::Roce(_) | Protocol::Fluid(_) => (MessageKind::ReadRequest, READ_REQUEST),
-            Protocol::Tcp(_) => (MessageKind::ClearToSend, wires.constants.params.host.mpi_tcp.header.get()),
-        }
+        self.protocol.fluid().and_then(FluidState::place)
     }
 }
 
 impl Hosts {
-    /// Puts a message of `length` bytes into a connection's stream; returns where it ends.
-    pub(super) fn post_bytes(
-        &mut self,
-        wires: &mut Wires,
-        endpoint: EndpointIndex,
-        kind: MessageKind,
-        length: u64,
-    ) -> u64 {
-        match self.nics.endpoints[endpoint].protocol {
-            Protocol::Roce(_) => self.nics.roce_post(wires, endpoint, length, operation(kind)),
-            Protocol::Tcp(_) => self.tcp_post(wires, endpoint, kind, length),
-            Protocol::Fluid(_) => self.nics.fluid_post(wires, endpoint, kind, length),
-        }
-    }
-
-    /// A stream's thread hands over its next message.
-    pub(super) fn begin_stream_message(&mut self, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex) {
-        match self.nics.endpoints[endpoint].protocol {
-            Protocol::Roce(_) | Protocol::Fluid(_) => {
-                let cost = wires.constants.params.host.mpi_roce.send_overhead;
-                self.begin_with(wires, thread, Task::Post, TaskCost::of(cost), PrefetchHint::endpoint(endpoint, true));
-            }
-            Protocol::Tcp(_) => {
-                self.processors.source(thread).post();
-                self.tcp_write_stream(wires, thread);
-            }
+    /// How a receiver that is ready asks for the payload of a rendezvous: the message and its length. NICs that reach
+    /// into other memories read it by themselves.
+    pub(super) fn rendezvous_request(&self, wires: &Wires, endpoint: EndpointIndex) -> (MessageKind, u64) {
+        let job = self.job_of(endpoint);
+        match wires.constants.transport(job).has_remote_access() {
+            true => (MessageKind::ReadRequest, READ_REQUEST),
+            false => (MessageKind::ClearToSend, wires.constants.mpi(job).header.get()),
         }
     }
 }

@@ -5,15 +5,19 @@ use etherweave_engine::constants::{Overheads, RunConstants};
 use etherweave_engine::event::{Event, Kind};
 use etherweave_engine::frame::size::SELECTIVE_BLOCK;
 use etherweave_engine::packet::{NO_SIDE, Packet, PacketKind, Packets, flags};
-use etherweave_engine::params::{Reliability, RoceParams};
+use etherweave_engine::params::{Fidelity, Reliability, RoceParams, SimParams, Transport};
 use etherweave_kernel::indices::EndpointIndex;
-use etherweave_primitives::Time;
+use etherweave_primitives::{BitRate, Time};
 use etherweave_transport::roce::header::{RoceHeader, bits};
 use etherweave_transport::roce::{
-    Acknowledgement, Answer, DataArrival, DataPacket, Operation, Reception, Requester, Responder, SelectiveReport,
+    Acknowledgement, Answer, Congestion, DataArrival, DataPacket, Operation, Reception, Requester, Responder,
+    SelectiveReport,
 };
 
 use super::Endpoint;
+use super::message::MessageKind;
+use super::mpi::operation;
+use super::protocol::{ALLOCATION, ReceivedCounts, SendState, SentCounts, TransportState};
 use crate::{Hosts, Nics};
 
 /// Both directions of a reliable connection at one host.
@@ -23,16 +27,78 @@ pub struct RoceState {
     pub responder: Responder,
 }
 
-impl RoceState {
-    /// A connection of a NIC of `rate` bits per second.
-    pub fn new(params: &RoceParams, rate: etherweave_primitives::BitRate) -> RoceState {
-        RoceState { requester: Requester::new(params, rate), responder: Responder::new(params) }
+impl TransportState for RoceState {
+    fn begin(_: &SimParams, transport: &Transport, fidelity: Fidelity, rate: BitRate) -> Option<RoceState> {
+        let params = transport.roce().filter(|_| fidelity.is_packet())?;
+        Some(RoceState { requester: Requester::new(params, rate), responder: Responder::new(params) })
+    }
+
+    fn memory(transport: &Transport) -> Option<u64> {
+        let has_control = !transport.roce()?.congestion_controls().is_empty();
+        Some(if has_control { size_of::<Congestion>() as u64 + ALLOCATION } else { 0 })
+    }
+
+    fn sent(&self) -> SentCounts {
+        SentCounts {
+            bytes: self.requester.acknowledged(),
+            packets: self.requester.packets(),
+            retransmissions: self.requester.retransmitted_packets(),
+            timeouts: self.requester.timeouts(),
+        }
+    }
+
+    fn received(&self) -> ReceivedCounts {
+        let (out_of_order, naks) = (self.responder.out_of_order_packets(), self.responder.naks());
+        ReceivedCounts { out_of_order, naks, resent_last: Time::ZERO }
+    }
+
+    fn send_state(&self, now: Time, constants: &RunConstants) -> SendState {
+        SendState {
+            window: self.requester.window(params(constants)),
+            in_flight: self.requester.in_flight(),
+            rate: self.requester.rate(now),
+        }
+    }
+
+    fn longest_message(&self) -> Option<u64> {
+        Some(self.requester.longest_message())
+    }
+
+    #[inline]
+    fn next_packet(end: &mut Endpoint, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
+        end.next_roce_packet(now, constants)
+    }
+
+    #[inline]
+    fn after_sending(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
+        nics.after_sending_roce(wires, endpoint);
+    }
+
+    fn on_timer(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
+        nics.roce_timer(wires, endpoint);
+    }
+
+    fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64 {
+        hosts.nics.roce_post(wires, endpoint, length, operation(kind))
+    }
+
+    #[inline]
+    fn receive(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) {
+        hosts.roce_receive(wires, endpoint, packet);
     }
 }
 
+/// The parameters of RoCE, where jobs use it.
+#[inline]
+pub(super) fn params_if_any(constants: &RunConstants) -> Option<&RoceParams> {
+    let params = &constants.params;
+    params.transport.roce().or_else(|| params.other_transport.as_ref()?.roce())
+}
+
 /// The parameters of RoCE.
+#[inline]
 pub(super) fn params(constants: &RunConstants) -> &RoceParams {
-    constants.params.roce().expect("a RoCE endpoint exists only under the RoCE transport")
+    params_if_any(constants).expect("a RoCE endpoint exists only under the RoCE transport")
 }
 
 /// Bits of the packet's header, and what headers add to its payload [B on the wire]. A request's address is its
@@ -65,7 +131,8 @@ impl Endpoint {
         packet.offset = data.offset;
         packet.set_header(RoceHeader { sequence: data.sequence, restarts: data.restarts, bits }.pack());
         packet.sent = now;
-        packet.flags = if data.is_retransmission { flags::RETRANSMISSION } else { 0 };
+        packet.flags = constants.overheads.telemetry;
+        packet.flags |= if data.is_retransmission { flags::RETRANSMISSION } else { 0 };
         packet.flags |= if is_ecn { flags::ECN_CAPABLE } else { 0 };
         (Some(packet), has_more)
     }

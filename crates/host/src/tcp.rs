@@ -6,18 +6,109 @@
 use etherweave_engine::Wires;
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::event::Kind;
-use etherweave_engine::packet::{Packet, PacketKind, flags};
-use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
-use etherweave_primitives::Time;
+use etherweave_engine::packet::{Handle, Packet, PacketKind, flags};
+use etherweave_engine::params::{Fidelity, SimParams, Transport};
+use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
+use etherweave_primitives::{BitRate, Time};
 use etherweave_transport::tcp::TcpHeader;
 
-use super::Endpoint;
+use super::fluid::FluidState;
 use super::graph_state::{Request, RequestPart};
 use super::message::MessageKind;
+use super::protocol::{ALLOCATION, ReceivedCounts, SendState, SentCounts, TransportState};
 use super::segments;
-use super::socket::PendingWrite;
+use super::socket::{PendingWrite, TcpState};
 use super::thread::{Role, Task};
+use super::{Endpoint, ReceiveQueue};
 use crate::{Hosts, Nics, Processors};
+
+/// Lists of an end that hold four entries from their first on [B]: writes, segments, the scoreboard.
+const LISTS: u64 = 4 * (24 + 24 + 48) + 3 * ALLOCATION;
+
+impl TransportState for TcpState {
+    fn begin(params: &SimParams, transport: &Transport, fidelity: Fidelity, _: BitRate) -> Option<TcpState> {
+        let mut state = TcpState::new(transport.tcp()?, params.host.cpu.offload.get() as u32);
+        state.flow = (!fidelity.is_packet()).then(Box::default);
+        Some(state)
+    }
+
+    fn memory(transport: &Transport) -> Option<u64> {
+        transport.tcp()?;
+        Some((size_of::<TcpState>() + size_of::<ReceiveQueue>()) as u64 + ALLOCATION + LISTS)
+    }
+
+    fn sent(&self) -> SentCounts {
+        SentCounts {
+            bytes: self.sender.acknowledged(),
+            packets: self.packets,
+            retransmissions: self.sender.counters().retransmissions,
+            timeouts: self.sender.counters().timeouts,
+        }
+    }
+
+    fn received(&self) -> ReceivedCounts {
+        ReceivedCounts { out_of_order: self.receiver.out_of_order_segments(), naks: 0, resent_last: Time::ZERO }
+    }
+
+    fn send_state(&self, _now: Time, _constants: &RunConstants) -> SendState {
+        SendState { window: self.sender.congestion_window(), in_flight: self.sender.in_flight(), rate: None }
+    }
+
+    fn is_socket(&self) -> bool {
+        true
+    }
+
+    fn unwritten(&self) -> u64 {
+        self.writes.iter().map(|write| write.left).sum()
+    }
+
+    fn fluid(&self) -> Option<&FluidState> {
+        self.flow.as_ref().map(|flow| &flow.fluid)
+    }
+
+    fn fluid_mut(&mut self) -> Option<&mut FluidState> {
+        self.flow.as_mut().map(|flow| &mut flow.fluid)
+    }
+
+    fn sends_segments(&self) -> bool {
+        self.flow.is_some()
+    }
+
+    #[inline]
+    fn next_packet(end: &mut Endpoint, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
+        end.next_tcp_packet(now, constants)
+    }
+
+    #[inline]
+    fn after_sending(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
+        nics.after_sending_tcp(wires, endpoint);
+    }
+
+    fn on_timer(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
+        nics.tcp_timer(wires, endpoint);
+    }
+
+    fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64 {
+        hosts.tcp_post(wires, endpoint, kind, length)
+    }
+
+    fn begin_stream_message(hosts: &mut Hosts, wires: &mut Wires, thread: ThreadIndex, _endpoint: EndpointIndex) {
+        hosts.processors.source(thread).post();
+        hosts.tcp_write_stream(wires, thread);
+    }
+
+    #[inline]
+    fn arrive(hosts: &mut Hosts, wires: &mut Wires, host: HostIndex, handle: Handle) {
+        if hosts.processors.observes_ranks {
+            hosts.observe_arrival(wires, &wires.packets[handle]);
+        }
+        hosts.nics.take_by_kernel(wires, host, handle);
+    }
+
+    fn receive(_: &mut Hosts, _: &mut Wires, _: EndpointIndex, _: &Packet) {
+        unreachable!("the kernel takes packets of TCP from the NIC")
+    }
+}
 
 impl Endpoint {
     /// The next frame, cut from the first segment, and whether more can follow.

@@ -260,9 +260,8 @@ pub(crate) fn check_rows(scenario: &Scenario, number: usize, rows: u64) -> Resul
 }
 
 fn check_rates(scenario: &Scenario, topology: &Topology) -> Result<(), InputError> {
-    let Some(roce) = scenario.roce() else { return Ok(()) };
     let line = host_rates(topology).min().unwrap_or(BitRate::from_bps(0));
-    for (key, rate) in roce.rates() {
+    for (key, rate) in scenario.each_transport().flat_map(|transport| transport.rates()) {
         InputError::unless(rate <= line, &key, rate, format!("at most the rate of a host's link, {line}"))?;
     }
     Ok(())

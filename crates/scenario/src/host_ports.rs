@@ -1,7 +1,7 @@
 //! Hosts with several ports: how they get them, and what chooses one.
 
 use etherweave_primitives::{Duration, InputError, InputErrors};
-use etherweave_sim::params::{PortChoice, PortParams, Reliability, RoceParams};
+use etherweave_sim::params::{PortChoice, PortParams};
 use etherweave_topology::Topology;
 
 use crate::Scenario;
@@ -62,8 +62,7 @@ pub(crate) fn generate(scenario: &Scenario) -> Result<Topology, InputErrors> {
 
 /// Fills in what chooses ports, where the scenario says that there are several and leaves the choice open.
 pub(crate) fn complete(scenario: &mut Scenario) {
-    let repeats = |roce: &RoceParams| roce.reliability == Reliability::SelectiveRepeat;
-    let may_overtake = scenario.each_transport().all(|transport| transport.roce().is_some_and(repeats));
+    let may_overtake = scenario.each_transport().all(|transport| transport.places_any_order());
     let spec = &mut scenario.host_ports;
     if spec.planes > 1 || spec.leaves > 1 {
         let is_per_packet = spec.planes > 1 && may_overtake;

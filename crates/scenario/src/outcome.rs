@@ -1,6 +1,6 @@
 //! What a run leaves: tables, the resolved scenario, and its figures in short.
 
-use etherweave_sim::params::Reliability;
+use etherweave_sim::params::ResentCounts;
 use etherweave_sim::{Fingerprint, Finish, LeftOut, LosslessDrop, Report};
 
 use crate::{Fault, Scenario, Table};
@@ -131,26 +131,12 @@ fn lost_packets(report: &Report) -> u64 {
 
 /// Packets that were sent again though they were not lost.
 fn resent(scenario: &Scenario, report: &Report) -> Option<String> {
-    let roce = scenario.roce();
-    // Where two transports share hosts, that of lossless networks.
-    let name = if roce.is_some() { "roce" } else { "tcp" };
-    let flows = || report.flows.iter().filter(|flow| flow.transport == name);
+    let transport = scenario.lossless_transport();
+    let flows = || report.flows.iter().filter(|flow| flow.transport == transport.name());
     let packets: u64 = flows().map(|flow| flow.packets).sum();
     let resent: u64 = flows().map(|flow| flow.retransmissions).sum();
-    let lost = lost_packets(report);
-    let early = "transport.roce.retransmission_timeout is shorter than their wait in queues";
-    let (needless, reason) = match roce {
-        Some(roce) if roce.reliability == Reliability::SelectiveRepeat && roce.finds_by_time() => {
-            let reason = "others overtook them; transport.roce.loss_detection = \"timeout\" waits for them";
-            (resent.saturating_sub(lost), reason)
-        }
-        Some(roce) if roce.reliability == Reliability::SelectiveRepeat => (resent.saturating_sub(lost), early),
-        // A loss makes go-back-N send all again that follows it.
-        Some(_) | None if lost > 0 => return None,
-        Some(_) if scenario.routing.keeps_order() => (resent, early),
-        Some(_) => (resent, "others overtook them; transport.roce.reliability = \"selective_repeat\" places them"),
-        None => (resent, "they came late"),
-    };
+    let (lost, keeps_order) = (lost_packets(report), scenario.routing.keeps_order());
+    let (needless, reason) = transport.needless(&ResentCounts { resent, lost, keeps_order });
     let share = needless as f64 / packets.max(1) as f64;
     let percent = 100.0 * share;
     (share > RESENT_MAX).then(|| format!("{percent:.1} % of data packets were sent again that were not lost: {reason}"))
@@ -158,16 +144,10 @@ fn resent(scenario: &Scenario, report: &Report) -> Option<String> {
 
 /// Losses that waited for the retransmission timer, because nothing else finds them.
 fn timed_out(scenario: &Scenario, report: &Report) -> Option<String> {
-    let roce = scenario.roce().filter(|roce| !roce.finds_by_time())?;
-    let flows = report.flows.iter().filter(|flow| flow.transport == "roce");
+    let transport = scenario.lossless_transport();
+    let flows = report.flows.iter().filter(|flow| flow.transport == transport.name());
     let timeouts: u64 = flows.map(|flow| flow.timeouts).sum();
-    let (key, timeout) = ("transport.roce.loss_detection", roce.retransmission_timeout);
-    (timeouts > 0 && lost_packets(report) > 0).then(|| {
-        format!(
-            "{key}: \"timeout\" leaves losses to the retransmission timer, for which connections waited {timeouts} \
-             times {timeout}; \"time\" finds them within a round trip"
-        )
-    })
+    if timeouts == 0 || lost_packets(report) == 0 { None } else { transport.timeouts(timeouts) }
 }
 
 /// Messages that waited for others of their pair of ranks.

@@ -3,7 +3,7 @@
 use etherweave_primitives::{InputError, Priority, SwitchId};
 use etherweave_routing::tables::Trigger;
 use etherweave_routing::{FabricOf, Outage, PacketRouting, RoutingKind, Saturation, Verdict, Visit, prove};
-use etherweave_sim::params::{FlowControl, LossDetection, Reliability, SwitchModel, SwitchParams, Transport};
+use etherweave_sim::params::{FlowControl, Overtaken, SwitchModel, SwitchParams};
 use etherweave_sim::{Paths, PortRow, PreparedRouting};
 use etherweave_topology::{LinkClass, RowShape, Shape, Topology, TopologyKind};
 
@@ -187,27 +187,24 @@ pub(crate) fn pause_warning(kind: RoutingKind, ports: &[PortRow]) -> Option<Stri
 const QUEUE_MIN: u64 = 64 << 10;
 
 fn reordering_warning(scenario: &Scenario) -> Option<String> {
-    let suffers = scenario.roce().is_some_and(|roce| roce.reliability == Reliability::GoBackN);
+    let Overtaken { key, value, remedy } = scenario.each_transport().find_map(|transport| transport.overtaken())?;
     let name = match scenario.routing.keeps_order() {
         true if host_ports::is_per_packet(scenario) => "host_ports.choice = \"per_packet\"",
         true => return None,
         false => scenario.routing.name(),
     };
-    suffers.then(|| {
-        let cause = format!("go_back_n takes packets for lost that others overtake, as {name} lets them");
-        format!("transport.roce.reliability: {cause}; selective_repeat does not")
-    })
+    let cause = format!("{value} takes packets for lost that others overtake, as {name} lets them");
+    Some(format!("{key}: {cause}; {remedy} does not"))
 }
 
-/// Fills in how selective repeat finds losses, where the scenario leaves it open: by the timer alone where nothing can
-/// be lost and packets overtake each other, for then what is late has not been lost.
+/// Fills in how transports find losses, where the scenario leaves it open, by whether nothing can be lost and packets
+/// overtake each other: then what is late has not been lost.
 pub(crate) fn choose_loss_detection(scenario: &mut Scenario) {
     let is_lossless = !matches!(scenario.flow_control, FlowControl::None {}) && scenario.faults.is_default();
     let is_overtaken = !scenario.routing.keeps_order() || host_ports::is_per_packet(scenario);
     let of_jobs = scenario.job.iter_mut().filter_map(|job| job.transport.as_mut());
-    for roce in std::iter::once(&mut scenario.transport).chain(of_jobs).filter_map(Transport::roce_mut) {
-        let is_late_only = is_lossless && is_overtaken && roce.reliability == Reliability::SelectiveRepeat;
-        roce.loss_detection.get_or_insert(if is_late_only { LossDetection::Timeout } else { LossDetection::Time });
+    for transport in std::iter::once(&mut scenario.transport).chain(of_jobs) {
+        transport.complete(is_lossless && is_overtaken);
     }
 }
 
@@ -240,6 +237,8 @@ fn deadlock_warning(scenario: &Scenario, topology: &Topology) -> Option<String> 
 
 #[cfg(test)]
 mod tests {
+    use etherweave_sim::params::LossDetection;
+
     use super::*;
 
     #[test]

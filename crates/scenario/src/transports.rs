@@ -1,7 +1,7 @@
 //! Transports of jobs: each has its own or that of the run, and a run has one set of parameters for each transport.
 
 use etherweave_primitives::{Duration, InputError, InputErrors};
-use etherweave_sim::params::{RoceParams, Transport};
+use etherweave_sim::params::Transport;
 
 use crate::{JobSpec, Scenario};
 
@@ -24,14 +24,14 @@ impl Scenario {
         std::iter::once(first).chain(other)
     }
 
-    /// The parameters of RoCE, where jobs use it.
-    pub(crate) fn roce(&self) -> Option<&RoceParams> {
-        self.each_transport().find_map(Transport::roce)
+    /// Where several transports share hosts, the one of networks that lose nothing.
+    pub(crate) fn lossless_transport(&self) -> &Transport {
+        self.each_transport().find(|transport| transport.expects_no_loss()).unwrap_or(self.transports().0)
     }
 
     /// How long a connection of any job waits for an answer, the first time, before it sends again.
     pub(crate) fn first_timeout(&self) -> Duration {
-        self.each_transport().map(Transport::first_timeout).max().unwrap_or_default()
+        self.each_transport().map(|transport| transport.first_timeout()).max().unwrap_or_default()
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
         let scenario = parsed("transport.tcp.profile = \"linux-6.x\"").unwrap();
         let (first, other) = scenario.transports();
         assert_eq!((first.name(), other.map(|other| other.name())), ("roce", Some("tcp")));
-        assert_eq!(scenario.params().tcp(), scenario.job[1].transport.as_ref().unwrap().tcp());
+        assert_eq!(scenario.params().other_transport, scenario.job[1].transport);
         let same = parsed("priority = 3\ntransport.roce = {}").unwrap();
         assert_eq!(same.transports().1, None);
     }

@@ -6,16 +6,15 @@
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::event::Event;
 use etherweave_engine::packet::Packet;
-use etherweave_engine::params::{SimParams, SwitchModel, Transport};
+use etherweave_engine::params::{SimParams, SwitchModel};
 use etherweave_engine::paused::Paused;
 use etherweave_engine::port::Port;
-use etherweave_host::{Endpoint, Host, IterationRow, RankState, ReceiveQueue, TcpState, Thread};
+use etherweave_host::{Endpoint, Host, IterationRow, Protocol, RankState, Thread};
 use etherweave_primitives::{Bytes, ChannelId, SwitchId, Time};
 use etherweave_switch::Switch;
 use etherweave_switch::buffer::Group;
 use etherweave_switch::input_queued::CrossbarPort;
 use etherweave_topology::{Node, Topology};
-use etherweave_transport::roce::Congestion;
 use etherweave_workload::TrafficSize;
 
 use crate::build::credit_memory;
@@ -26,8 +25,6 @@ use crate::shard::Shard;
 const ALLOCATION: u64 = 16;
 /// A name of a host or a switch in a row [B]: short texts take the smallest allocation.
 const NAME: u64 = 32;
-/// Lists of a TCP connection end that hold four entries from their first on: writes, segments, the scoreboard.
-const TCP_LISTS: u64 = 4 * (24 + 24 + 48) + 3 * ALLOCATION;
 /// A connection while the run is built [B]: its plan, its pair in a tree, its ends and where its paths begin.
 const PLAN: u64 = 24 + 16 + 32 + 8;
 /// Events that an endpoint has in the queue beside those of its packets: timers.
@@ -114,12 +111,7 @@ fn services(topology: &Topology, params: &SimParams) -> u64 {
 
 /// Both ends, both paths, timers.
 fn connection(params: &SimParams, hops: f64) -> u64 {
-    let of = |transport: &Transport| match transport {
-        Transport::Roce(roce) if !roce.congestion_controls().is_empty() => size_of::<Congestion>() as u64 + ALLOCATION,
-        Transport::Roce(_) => 0,
-        Transport::Tcp(_) => (size_of::<TcpState>() + size_of::<ReceiveQueue>()) as u64 + ALLOCATION + TCP_LISTS,
-    };
-    let state = params.transports().map(of).max().unwrap_or_default();
+    let state = params.transports().map(Protocol::memory).max().unwrap_or_default();
     let peers = 2 * size_of::<u32>() as u64;
     let timers = TIMERS * size_of::<Event>() as u64;
     let path = (hops.ceil() as u64) * size_of::<u32>() as u64;

@@ -7,14 +7,13 @@ mod checksum;
 pub mod ethernet;
 pub mod pause;
 pub mod pcapng;
-mod roce;
+pub(crate) mod roce;
 pub mod size;
 pub mod tcp;
 #[cfg(test)]
 mod tests;
 
 use crate::capture::{Captured, CapturedFrame};
-use crate::packet::flags;
 use crate::params::{FlowControl, SimParams};
 
 /// The octets of a captured frame from the destination address on, without the frame check sequence.
@@ -26,9 +25,8 @@ pub fn octets(frame: &CapturedFrame, params: &SimParams) -> Vec<u8> {
             let source = if frame.is_outgoing { ethernet::mac(frame.source) } else { [0x02, 0x01, 0, 0, 0, 1] };
             ethernet::pause(*pause, source, is_pfc)
         }
-        Captured::Packet(packet, side) => match params.roce().filter(|_| !packet.has(flags::KERNEL)) {
-            Some(roce) => roce::frame(frame, packet, side.as_deref(), roce),
-            None => tcp::frame(frame, packet, side.as_ref().map(|side| side.blocks)),
-        },
+        Captured::Packet(packet, side) => {
+            params.transport_of(frame.takes_other_transport).frame(frame, packet, side.as_deref())
+        }
     }
 }

@@ -4,13 +4,13 @@
 //! A17 (v2). Payloads are zeros. No standard has headers for selective repeat: here every packet of a WRITE has an
 //! address, and the blocks of an acknowledgement follow its extension.
 
+use etherweave_transport::params::{Reliability, RoceParams, RoceVersion};
 use etherweave_transport::roce::header::{RoceHeader, bits};
 use etherweave_transport::telemetry::header_bytes;
 
 use super::ethernet::{header, ip, ipv4, mac, pad};
 use crate::capture::{CapturedFrame, SideContent};
 use crate::packet::{Packet, PacketKind, flags};
-use crate::params::{Reliability, RoceParams, RoceVersion};
 
 /// EtherTypes of RoCE v1 and IPv4.
 const ROCE: u16 = 0x8915;
@@ -38,7 +38,7 @@ const ACK: u8 = 0x1f;
 const NAK: u8 = 0x60;
 
 /// The frame of a RoCE packet, without its check sequence.
-pub(super) fn frame(
+pub(crate) fn frame(
     captured: &CapturedFrame,
     packet: &Packet,
     side: Option<&SideContent>,

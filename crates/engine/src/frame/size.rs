@@ -3,7 +3,8 @@
 //! Every size includes the preamble with its delimiter and the inter-packet gap (IEEE 802.3-2018, 3.1.1 and 4.4.2), so
 //! dividing by the link's rate gives the time until the next frame can start.
 
-use crate::params::RoceVersion;
+use etherweave_transport::params::{RoceParams, RoceVersion};
+use etherweave_transport::telemetry::header_bytes;
 
 /// Preamble and start delimiter, 8, and gap, 12 [B].
 pub const PREAMBLE_AND_GAP: u32 = 8 + 12;
@@ -74,6 +75,11 @@ impl RoceSizes {
             RoceVersion::V2 => IPV4 + UDP,
         };
         RoceSizes { envelope: network + BTH + ICRC, vlan }
+    }
+
+    /// Those of packets with an 802.1Q tag, with room for what switches write into them.
+    pub fn of(roce: &RoceParams) -> RoceSizes {
+        RoceSizes::new(roce.version, true).with_telemetry(header_bytes(roce.telemetry_switches()))
     }
 
     /// The same, with room for telemetry [B] in data and acknowledgements.

@@ -21,7 +21,7 @@ const FIRST_BYTE: u64 = 1;
 const WINDOW_SHIFT: u32 = 7;
 
 /// The frame of a TCP segment, without its check sequence.
-pub(super) fn frame(captured: &CapturedFrame, packet: &Packet, side: Option<SackBlocks>) -> Vec<u8> {
+pub(crate) fn frame(captured: &CapturedFrame, packet: &Packet, side: Option<SackBlocks>) -> Vec<u8> {
     let segment = segment(captured, packet, side);
     let ecn = match (packet.has(flags::ECN_CAPABLE), packet.has(flags::CONGESTION)) {
         (_, true) => 3,

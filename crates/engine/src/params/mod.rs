@@ -44,11 +44,9 @@ pub use receive::{
 pub use shaper::TokenBucket;
 pub use shared_memory::SharedMemoryParams;
 pub use switch::{EcnMarking, Forwarding, MarkAt, SwitchModel, SwitchParams, Threshold};
-pub use transport::{ConnectionWindow, Transport};
+pub use transport::{ConnectionWindow, Overtaken, ResentCounts, Transport, TransportParams};
 
 use etherweave_routing::MeasurementParams;
-
-use etherweave_transport::tcp::TcpParams;
 
 /// All parameters of the simulator besides topology, routes and workload.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -86,16 +84,5 @@ impl SimParams {
     /// The transport of jobs that take the other, or of all others.
     pub fn transport_of(&self, takes_other: bool) -> &Transport {
         self.other_transport.as_ref().filter(|_| takes_other).unwrap_or(&self.transport)
-    }
-
-    /// The parameters of RoCE, where jobs use it.
-    #[inline]
-    pub fn roce(&self) -> Option<&RoceParams> {
-        self.transport.roce().or_else(|| self.other_transport.as_ref()?.roce())
-    }
-
-    /// The parameters of TCP, where jobs use it.
-    pub fn tcp(&self) -> Option<&TcpParams> {
-        self.transports().find_map(Transport::tcp)
     }
 }

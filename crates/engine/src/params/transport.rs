@@ -1,25 +1,17 @@
-//! The transports of hosts, and what networks, checks and estimates ask of any of them.
+//! The transports of hosts, each listed once. A transport is a file in `transport`, which answers what networks, checks,
+//! captures and estimates ask of any of them, its module and its entry here.
 
-use etherweave_primitives::{Bytes, Duration};
-use etherweave_transport::tcp::TcpParams;
+use std::ops::{Deref, DerefMut};
 
-use super::{HostParams, MpiParams, RoceParams};
+use etherweave_primitives::{BitRate, Bytes, Duration};
+use etherweave_transport::params::Checked;
 
-/// Transport protocol of hosts.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Transport {
-    /// RDMA over Converged Ethernet, reliable connections, kernel bypass.
-    Roce(RoceParams),
-    /// Kernel TCP.
-    Tcp(TcpParams),
-}
+use super::{EcnMarking, HostParams, MpiParams};
+use crate::capture::{CapturedFrame, SideContent};
+use crate::packet::Packet;
 
-impl Default for Transport {
-    fn default() -> Self {
-        Transport::Roce(RoceParams::default())
-    }
-}
+mod roce;
+mod tcp;
 
 /// What a connection may have in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,118 +22,190 @@ pub struct ConnectionWindow {
     pub bytes: Bytes,
 }
 
-impl Transport {
-    /// The parameters of RoCE, where hosts use it.
-    pub fn roce(&self) -> Option<&RoceParams> {
-        match self {
-            Transport::Roce(roce) => Some(roce),
-            Transport::Tcp(_) => None,
-        }
-    }
+/// What a run has counted of a transport's packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResentCounts {
+    /// Data packets sent again.
+    pub resent: u64,
+    /// Packets that the network lost.
+    pub lost: u64,
+    /// Whether packets of a flow keep their order.
+    pub keeps_order: bool,
+}
 
-    /// The parameters of RoCE, where hosts use it, to be changed.
-    pub fn roce_mut(&mut self) -> Option<&mut RoceParams> {
-        match self {
-            Transport::Roce(roce) => Some(roce),
-            Transport::Tcp(_) => None,
-        }
-    }
-
-    /// The parameters of TCP, where hosts use it.
-    pub fn tcp(&self) -> Option<&TcpParams> {
-        match self {
-            Transport::Tcp(tcp) => Some(tcp),
-            Transport::Roce(_) => None,
-        }
-    }
-
-    /// Its name in a scenario, below `transport`.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Transport::Roce(_) => "roce",
-            Transport::Tcp(_) => "tcp",
-        }
-    }
-
+/// Answers of a transport's parameters. Those that are given here hold for a transport that NICs carry out, that may
+/// lose packets, and that heeds nothing.
+pub trait TransportParams {
     /// Whether its senders heed marks of switches.
-    pub fn heeds_marks(&self) -> bool {
-        match self {
-            Transport::Roce(roce) => roce.heeds_marks(),
-            Transport::Tcp(tcp) => tcp.ecn,
-        }
+    fn heeds_marks(&self) -> bool {
+        false
     }
 
     /// Whether the kernel sends and receives: threads copy into sockets and out of them, and processors take frames.
     /// Otherwise NICs move messages between memories by themselves.
-    pub fn is_in_kernel(&self) -> bool {
-        match self {
-            Transport::Roce(_) => false,
-            Transport::Tcp(_) => true,
-        }
+    fn is_in_kernel(&self) -> bool {
+        false
+    }
+
+    /// Whether NICs read and write the memories of other hosts by themselves: for rendezvous, and one-sided operations.
+    /// Otherwise the libraries at both ends exchange messages for that.
+    fn has_remote_access(&self) -> bool {
+        false
+    }
+
+    /// Whether it is simulated in flow-level mode as well.
+    fn has_flow_level(&self) -> bool {
+        false
     }
 
     /// Whether it is made for networks that lose no packets.
-    pub fn expects_no_loss(&self) -> bool {
-        match self {
-            Transport::Roce(_) => true,
-            Transport::Tcp(_) => false,
-        }
+    fn expects_no_loss(&self) -> bool {
+        false
     }
 
     /// Whether senders slow down by what they see of queues before anything is lost, where switches mark or not.
-    pub fn slows_before_loss(&self, do_switches_mark: bool) -> bool {
-        match self {
-            Transport::Roce(roce) => !roce.congestion_controls().is_empty(),
-            Transport::Tcp(tcp) => tcp.ecn && do_switches_mark,
-        }
+    fn slows_before_loss(&self, _do_switches_mark: bool) -> bool {
+        false
     }
 
     /// Whether packets that others have overtaken may be sent again.
-    pub fn resends_overtaken(&self) -> bool {
-        match self {
-            Transport::Roce(roce) => roce.finds_by_time(),
-            Transport::Tcp(_) => false,
-        }
+    fn resends_overtaken(&self) -> bool {
+        false
+    }
+
+    /// Whether the receiver places packets in any order, so that those of a connection may take several paths.
+    fn places_any_order(&self) -> bool {
+        false
+    }
+
+    /// What it makes of packets that others overtake, with the key that changes it, where it suffers from them.
+    fn overtaken(&self) -> Option<Overtaken> {
+        None
+    }
+
+    /// Packets that were sent again in vain, and why.
+    fn needless(&self, counts: &ResentCounts) -> (u64, &'static str) {
+        (counts.resent.saturating_sub(counts.lost), "they came late")
+    }
+
+    /// What a timer of a sender means that ended in a run with losses, so often; nothing where it is one of several
+    /// means to find them.
+    fn timeouts(&self, _count: u64) -> Option<String> {
+        None
+    }
+
+    /// Fills in what depends on the network and is left open: whether packets are overtaken and never lost.
+    fn complete(&mut self, _is_late_only: bool) {}
+
+    /// Rates among its parameters, by key.
+    fn rates(&self) -> Vec<(String, BitRate)> {
+        Vec::new()
     }
 
     /// The MPI library over it, and its table in `host`.
-    pub fn mpi<'h>(&self, host: &'h HostParams) -> (&'h MpiParams, &'static str) {
-        match self {
-            Transport::Roce(_) => (&host.mpi_roce, "mpi_roce"),
-            Transport::Tcp(_) => (&host.mpi_tcp, "mpi_tcp"),
-        }
+    fn mpi<'h>(&self, host: &'h HostParams) -> (&'h MpiParams, &'static str) {
+        (&host.mpi_roce, "mpi_roce")
     }
 
     /// The most payload of a packet [B].
-    pub fn payload(&self) -> Bytes {
-        match self {
-            Transport::Roce(roce) => roce.path_mtu,
-            Transport::Tcp(tcp) => tcp.mss,
-        }
+    fn payload(&self) -> Bytes;
+
+    /// The largest frame [B on the wire].
+    fn frame_max(&self) -> u32;
+
+    /// Switches for whose telemetry its packets have room: 0 where they have none.
+    fn telemetry_switches(&self) -> u8 {
+        0
     }
 
     /// Data packets for each acknowledgement, at least 1.
-    pub fn packets_per_ack(&self) -> u32 {
-        match self {
-            Transport::Roce(roce) => roce.ack_every.max(1),
-            // A receiver of TCP answers every second segment (RFC 9293, section 3.8.6.3).
-            Transport::Tcp(_) => 2,
-        }
+    fn packets_per_ack(&self) -> u32 {
+        1
     }
 
     /// See [`ConnectionWindow`].
-    pub fn window(&self) -> ConnectionWindow {
-        match self {
-            Transport::Roce(roce) => ConnectionWindow { key: "transport.roce.window", bytes: roce.window },
-            Transport::Tcp(tcp) => ConnectionWindow { key: "transport.tcp.receive_buffer", bytes: tcp.receive_buffer },
-        }
-    }
+    fn window(&self) -> ConnectionWindow;
 
     /// How long a connection waits for an answer, the first time, before it sends again.
-    pub fn first_timeout(&self) -> Duration {
-        match self {
-            Transport::Roce(roce) => roce.retransmission_timeout,
-            Transport::Tcp(tcp) => tcp.rto_initial.max(tcp.rto_min),
+    fn first_timeout(&self) -> Duration;
+
+    /// Rejects inconsistent parameters, beside switches that mark as `ecn` says, or not at all.
+    ///
+    /// # Errors
+    /// With the key.
+    fn check(&self, ecn: Option<&EcnMarking>) -> Checked;
+
+    /// The octets of a captured packet, from the destination address on and without the frame check sequence.
+    fn frame(&self, captured: &CapturedFrame, packet: &Packet, side: Option<&SideContent>) -> Vec<u8>;
+}
+
+/// See [`TransportParams::overtaken`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overtaken {
+    /// The key.
+    pub key: &'static str,
+    /// The value that takes them for lost.
+    pub value: &'static str,
+    /// The value that does not.
+    pub remedy: &'static str,
+}
+
+/// Everything that follows from the list of transports.
+macro_rules! transports {
+    ($($(#[$doc:meta])* $module:ident::$transport:ident($params:ty) = $name:literal,)*) => {
+        /// Transport protocol of hosts.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        pub enum Transport {
+            $($(#[$doc])* #[serde(rename = $name)] $transport($params),)*
         }
+
+        impl Transport {
+            /// Its name in a scenario, below `transport`.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Transport::$transport(_) => $name,)*
+                }
+            }
+
+            $(
+                /// Its parameters, where it is this transport.
+                #[inline]
+                #[allow(irrefutable_let_patterns, reason = "there may be one transport")]
+                pub fn $module(&self) -> Option<&$params> {
+                    if let Transport::$transport(params) = self { Some(params) } else { None }
+                }
+            )*
+        }
+
+        impl Deref for Transport {
+            type Target = dyn TransportParams;
+
+            fn deref(&self) -> &Self::Target {
+                match self {
+                    $(Transport::$transport(params) => params,)*
+                }
+            }
+        }
+
+        impl DerefMut for Transport {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                match self {
+                    $(Transport::$transport(params) => params,)*
+                }
+            }
+        }
+    };
+}
+
+transports! {
+    /// RDMA over Converged Ethernet, reliable connections, kernel bypass.
+    roce::Roce(etherweave_transport::params::RoceParams) = "roce",
+    /// Kernel TCP.
+    tcp::Tcp(etherweave_transport::tcp::TcpParams) = "tcp",
+}
+
+impl Default for Transport {
+    fn default() -> Self {
+        Transport::Roce(Default::default())
     }
 }

@@ -3,7 +3,7 @@
 use etherweave_engine::constants::{RunConstants, headroom};
 use etherweave_engine::credits::PortCredits;
 use etherweave_engine::frame::size;
-use etherweave_engine::params::{Credits, FlowControl, SimParams, SwitchModel, Threshold, Transport};
+use etherweave_engine::params::{Credits, FlowControl, SimParams, SwitchModel, Threshold};
 use etherweave_host::NicTimes;
 use etherweave_primitives::{Bytes, ChannelId, Duration, HostId, InputError, InputErrors, Port, SwitchId};
 use etherweave_switch::buffer::BufferSizes;
@@ -72,7 +72,7 @@ fn credit_buffer(channel: &Channel, constants: &RunConstants) -> Bytes {
     let nic = &constants.params.nic;
     match (credits.buffer_at(channel.class), channel.to.node) {
         (Some(buffer), _) => whole(buffer.get()),
-        (None, Node::Host(_)) if constants.params.transports().any(Transport::is_in_kernel) => {
+        (None, Node::Host(_)) if constants.params.transports().any(|transport| transport.is_in_kernel()) => {
             whole(nic.receive_buffer.get() / (credits.priorities.len() as u64 + 1))
         }
         (None, Node::Host(_)) => frames_in(drain_time(constants) + round_trip(channel, constants), channel, constants),

@@ -51,6 +51,11 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
     let has_shaper = params.nic.shaper.is_some() || params.switch.shaper.is_some();
     let conditions = [
         ("job.transport", "jobs of two transports", params.other_transport.is_none()),
+        (
+            "transport",
+            "one that is simulated in packets alone",
+            params.transports().all(|transport| transport.has_flow_level()),
+        ),
         ("transport", "tcp beside jobs in packets", !params.transport.is_in_kernel() || !has_packets(experiment)),
         (
             "job.shared_hosts",
@@ -138,7 +143,7 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
 /// marked.
 fn queue_max(constants: &RunConstants) -> f64 {
     let switch = &constants.params.switch;
-    let reacts = constants.params.roce().is_some_and(|roce| !roce.congestion_controls().is_empty());
+    let reacts = constants.params.transports().any(|transport| transport.slows_before_loss(true));
     let marked = switch.ecn.filter(|_| reacts).map_or(f64::INFINITY, |ecn| ecn.queue_max.get() as f64);
     most_waiting(switch, switch.ingress_threshold).min(marked)
 }

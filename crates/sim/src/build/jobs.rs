@@ -6,7 +6,7 @@ use etherweave_engine::event::Kind;
 use etherweave_engine::frame::ethernet::ip;
 use etherweave_engine::frame::tcp;
 use etherweave_engine::memory::prefer_huge_pages;
-use etherweave_engine::params::{CoreParams, HostParams, Transport};
+use etherweave_engine::params::{CoreParams, HostParams};
 use etherweave_engine::port::{Owner, PeerLink};
 use etherweave_host::rss::{self, Socket};
 use etherweave_host::{
@@ -71,7 +71,7 @@ pub(super) fn populate(
     }
     shards.iter_mut().for_each(|shard| shard.hosts.processors.observes_ranks = experiment.observes_ranks);
     let ends = add_endpoints(experiment, layout, connections, starts, shards);
-    if experiment.params.transports().any(Transport::is_in_kernel) {
+    if experiment.params.transports().any(|transport| transport.is_in_kernel()) {
         shards.iter_mut().for_each(|shard| add_receive_queues(shard, &experiment.params.host));
     }
     let mut first = 0;
@@ -190,7 +190,7 @@ fn add_receive_queues(shard: &mut Shard, host: &HostParams) {
     for endpoint in shard.hosts.nics.endpoints.indices() {
         let nics = &mut shard.hosts.nics;
         let end = &mut nics.endpoints[endpoint];
-        if !end.protocol.is_in_kernel() {
+        if end.socket().is_none() {
             continue;
         }
         let nic = nics.ports.first_nic(endpoint, end);
@@ -204,7 +204,7 @@ fn add_receive_queues(shard: &mut Shard, host: &HostParams) {
             let core = core_number(nic, host.cores.as_ref(), |cores| queue % cores.count());
             nics.receive_queues.push(ReceiveQueue::new(nic, core, host));
         }
-        end.tcp().queue = number;
+        end.socket().expect("it has one, as asked above").queue = number;
     }
 }
 
@@ -215,9 +215,9 @@ fn add_channels(shard: &mut Shard) {
         of_cores.entry(queue.core).or_insert(ReceiveQueueIndex::new(number));
     }
     of_cores.remove(&OWN_CORE);
-    for end in shard.hosts.nics.endpoints.iter_mut().filter(|end| end.protocol.is_in_kernel()) {
+    for end in shard.hosts.nics.endpoints.iter_mut() {
         let core = shard.hosts.processors.threads[end.thread].core;
-        let state = end.tcp();
+        let Some(state) = end.socket() else { continue };
         state.channels.of_softirq = state.queue;
         state.channels.of_thread = of_cores.get(&core).copied().unwrap_or(ReceiveQueueIndex::NONE);
     }

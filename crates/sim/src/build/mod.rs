@@ -36,12 +36,12 @@ use crate::report::ReportNames;
 use crate::run::Simulation;
 use crate::sampling::Sampling;
 use connections::PlannedConnection;
-use etherweave_engine::captured_port::CapturedPort;
+use etherweave_engine::captured_port::{CapturedPeer, CapturedPort};
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::degraded::DegradedLink;
 use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_engine::params::{self, Binding, Fidelity, SimParams, SwitchModel, Transport};
-use etherweave_host::{PortPaths, SendingPorts};
+use etherweave_host::{Endpoint, PortPaths, SendingPorts};
 use etherweave_switch::per_packet::{PreparedRouting, link_classes};
 use layout::Layout;
 
@@ -168,7 +168,11 @@ impl Simulation {
         for &host in &experiment.capture {
             let (shard, port) = layout.host_port(topology, host);
             let own = shards[shard].hosts.nics.endpoints.iter().filter(|end| end.hosts.0 == host.get());
-            let captured = CapturedPort::new(host, port, own.map(|end| (end.number, HostId::new(end.hosts.1))));
+            let peer = |end: &Endpoint| CapturedPeer {
+                host: HostId::new(end.hosts.1),
+                takes_other_transport: experiment.jobs[connections[end.number as usize / 2].job].takes_other_transport,
+            };
+            let captured = CapturedPort::new(host, port, own.map(|end| (end.number, peer(end))));
             shards[shard].wires.captures.push(captured);
         }
         for shard in &mut shards {

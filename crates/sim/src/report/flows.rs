@@ -68,5 +68,5 @@ fn transport_name(transport: &&'static str) -> String {
 }
 
 fn transport_of(name: String) -> &'static str {
-    Protocol::NAMES.into_iter().find(|known| *known == name).expect("what is read was written")
+    Protocol::NAMES.iter().find(|known| **known == name).expect("what is read was written")
 }

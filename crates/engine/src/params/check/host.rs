@@ -9,7 +9,7 @@ use super::{
 use crate::constants;
 use crate::params::{
     CoreParams, CpuCosts, Moderation, MpiParams, NicParams, Noise, PROFILES, Pcie, ReceiveParams, SharedMemoryParams,
-    SimParams, TransmitParams, Transport,
+    SimParams, TransmitParams,
 };
 
 /// Largest segment that Linux hands to a NIC (BIG TCP: eight times 64 KiB).
@@ -57,10 +57,13 @@ fn check_buffer(params: &SimParams) -> Checked {
 }
 
 fn check_offload(params: &SimParams) -> Checked {
-    let Some(tcp) = params.tcp() else { return Ok(()) };
-    let (offload, mss) = (params.host.cpu.offload, tcp.mss);
-    let least = format!("at least transport.tcp.mss, {mss}, which means no offload");
-    require(offload >= mss, "host.cpu.offload", offload, least)
+    let offload = params.host.cpu.offload;
+    let in_kernel = params.transports().filter(|transport| transport.is_in_kernel());
+    { in_kernel }.try_for_each(|transport| {
+        let (name, payload) = (transport.name(), transport.payload());
+        let least = format!("at least the payload of a packet of transport.{name}, {payload}, which means no offload");
+        require(offload >= payload, "host.cpu.offload", offload, least)
+    })
 }
 
 fn check_nic(nic: &NicParams) -> Checked {
@@ -108,7 +111,7 @@ fn check_pauses(nic: &NicParams) -> Checked {
 fn check_room(params: &SimParams) -> Checked {
     let nic = &params.nic;
     let frame = Bytes::new(constants::largest_frame(params).into());
-    let is_switching = !params.transports().all(Transport::is_in_kernel);
+    let is_switching = !params.transports().all(|transport| transport.is_in_kernel());
     let switching = if is_switching { nic.drain_rate.bytes_in(nic.context_switch) } else { Bytes::ZERO };
     let room = frame + switching;
     let least = format!("at least {room}: a frame, {frame}, and drain_rate times context_switch, {switching}");

@@ -9,7 +9,7 @@ mod transport;
 use std::fmt::Display;
 
 use etherweave_primitives::{Bytes, Duration, InputErrors};
-use etherweave_transport::params::{Checked, RATES, check_timer, require, require_within};
+use etherweave_transport::params::{Checked, RATES, require, require_within};
 
 use super::{FlowControl, LowPowerIdleTimes, SimParams, TokenBucket};
 
@@ -58,7 +58,13 @@ fn check_delay(key: &str, delay: Duration) -> Checked {
 }
 
 /// Rejects an option that is set to something else than its default where nothing reads it.
-fn require_effect<T: Display + PartialEq>(is_read: bool, key: &str, value: T, default: T, why: &str) -> Checked {
+pub(in crate::params) fn require_effect<T: Display + PartialEq>(
+    is_read: bool,
+    key: &str,
+    value: T,
+    default: T,
+    why: &str,
+) -> Checked {
     let expected = format!("{default}, the default: nothing here {why}, so that it cannot take effect");
     require(is_read || value == default, key, value, expected)
 }

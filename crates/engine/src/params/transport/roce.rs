@@ -1,0 +1,180 @@
+//! RoCE, as others see it.
+
+use etherweave_primitives::{BitRate, Bytes, Duration};
+use etherweave_transport::params::{Checked, LossDetection, Reliability, RoceParams, check_timer, require};
+
+use super::{ConnectionWindow, Overtaken, ResentCounts, TransportParams};
+use crate::capture::{CapturedFrame, SideContent};
+use crate::frame::{roce, size};
+use crate::packet::Packet;
+use crate::params::EcnMarking;
+use crate::params::check::require_effect;
+
+/// Packets that may be in flight: half of the 24-bit sequence numbers, so that old and new can be distinguished.
+const PACKETS_MAX: u64 = 1 << 23;
+
+impl TransportParams for RoceParams {
+    fn heeds_marks(&self) -> bool {
+        RoceParams::heeds_marks(self)
+    }
+
+    fn has_remote_access(&self) -> bool {
+        true
+    }
+
+    fn has_flow_level(&self) -> bool {
+        true
+    }
+
+    fn expects_no_loss(&self) -> bool {
+        true
+    }
+
+    fn slows_before_loss(&self, _do_switches_mark: bool) -> bool {
+        !self.congestion_controls().is_empty()
+    }
+
+    fn resends_overtaken(&self) -> bool {
+        self.finds_by_time()
+    }
+
+    fn places_any_order(&self) -> bool {
+        self.reliability == Reliability::SelectiveRepeat
+    }
+
+    fn overtaken(&self) -> Option<Overtaken> {
+        let (key, value, remedy) = ("transport.roce.reliability", "go_back_n", "selective_repeat");
+        (self.reliability == Reliability::GoBackN).then_some(Overtaken { key, value, remedy })
+    }
+
+    fn needless(&self, counts: &ResentCounts) -> (u64, &'static str) {
+        let &ResentCounts { resent, lost, keeps_order } = counts;
+        let early = "transport.roce.retransmission_timeout is shorter than their wait in queues";
+        let is_selective = self.reliability == Reliability::SelectiveRepeat;
+        match is_selective {
+            true if self.finds_by_time() => {
+                let reason = "others overtook them; transport.roce.loss_detection = \"timeout\" waits for them";
+                (resent.saturating_sub(lost), reason)
+            }
+            true => (resent.saturating_sub(lost), early),
+            // A loss makes go-back-N send all again that follows it.
+            false if lost > 0 => (0, early),
+            false if keeps_order => (resent, early),
+            false => (resent, "others overtook them; transport.roce.reliability = \"selective_repeat\" places them"),
+        }
+    }
+
+    fn timeouts(&self, count: u64) -> Option<String> {
+        let timeout = self.retransmission_timeout;
+        (!self.finds_by_time()).then(|| {
+            format!(
+                "transport.roce.loss_detection: \"timeout\" leaves losses to the retransmission timer, for which \
+                 connections waited {count} times {timeout}; \"time\" finds them within a round trip"
+            )
+        })
+    }
+
+    /// Selective repeat finds losses by the timer alone where nothing can be lost and packets overtake each other, for
+    /// then what is late has not been lost.
+    fn complete(&mut self, is_late_only: bool) {
+        let is_late_only = is_late_only && self.reliability == Reliability::SelectiveRepeat;
+        self.loss_detection.get_or_insert(if is_late_only { LossDetection::Timeout } else { LossDetection::Time });
+    }
+
+    fn rates(&self) -> Vec<(String, BitRate)> {
+        RoceParams::rates(self)
+    }
+
+    fn payload(&self) -> Bytes {
+        self.path_mtu
+    }
+
+    fn frame_max(&self) -> u32 {
+        let sizes = size::RoceSizes::of(self);
+        sizes.first_overhead().max(sizes.read_edge_overhead()) + self.path_mtu.get() as u32
+    }
+
+    fn telemetry_switches(&self) -> u8 {
+        RoceParams::telemetry_switches(self)
+    }
+
+    fn packets_per_ack(&self) -> u32 {
+        self.ack_every.max(1)
+    }
+
+    fn window(&self) -> ConnectionWindow {
+        ConnectionWindow { key: "transport.roce.window", bytes: self.window }
+    }
+
+    fn first_timeout(&self) -> Duration {
+        self.retransmission_timeout
+    }
+
+    fn check(&self, ecn: Option<&EcnMarking>) -> Checked {
+        check_roce(self, ecn)
+    }
+
+    fn frame(&self, captured: &CapturedFrame, packet: &Packet, side: Option<&SideContent>) -> Vec<u8> {
+        roce::frame(captured, packet, side, self)
+    }
+}
+
+fn check_roce(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
+    let mtu = roce.path_mtu;
+    let is_legal = [256, 512, 1024, 2048, 4096].contains(&mtu.get());
+    require(is_legal, "transport.roce.path_mtu", mtu, "\"256B\", \"512B\", \"1KiB\", \"2KiB\" or \"4KiB\"")?;
+    require(roce.ack_every > 0, "transport.roce.ack_every", roce.ack_every, "1 or more packets")?;
+    let least = mtu * u64::from(roce.ack_every);
+    let expected = format!("at least ack_every packets, {least}: the responder would never acknowledge");
+    require(roce.window >= least, "transport.roce.window", roce.window, expected)?;
+    let most = format!("at most {}: 2^23 packets, half of the sequence numbers", mtu * PACKETS_MAX);
+    require(roce.window <= mtu * PACKETS_MAX, "transport.roce.window", roce.window, most)?;
+    check_timer("transport.roce.retransmission_timeout", roce.retransmission_timeout)?;
+    check_selective(roce)?;
+    check_congestion_controls(roce, ecn)?;
+    roce.check_controls()
+}
+
+/// One at most; those of acknowledgements have what they need of them, and marks and what heeds them come together.
+fn check_congestion_controls(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
+    let names = roce.congestion_controls();
+    let Some(name) = names.last() else {
+        let heeds = "transport.roce.dcqcn or dctcp: nothing heeds a mark";
+        return require(ecn.is_none(), "switch.ecn", "marking switches", heeds);
+    };
+    let key = format!("transport.roce.{name}");
+    require(names.len() == 1, &key, names[0], "one congestion control")?;
+    let heeds_marks = roce.heeds_marks();
+    require(!heeds_marks || ecn.is_some(), &key, "no switch.ecn", "marking switches: nothing would notify the sender")?;
+    require(heeds_marks || ecn.is_none(), "switch.ecn", "marking switches", format!("none: {name} heeds no mark"))?;
+    let is_echoed = roce.needs_echoes();
+    let is_selective = roce.reliability == Reliability::SelectiveRepeat;
+    let echoes = "selective_repeat: its acknowledgements echo what became of a packet";
+    let value = format!("go_back_n beside {name}");
+    require(!is_echoed || is_selective, "transport.roce.reliability", value, echoes)?;
+    let every = "1: the window may hold less than that many packets";
+    require(!is_echoed || roce.ack_every == 1, "transport.roce.ack_every", roce.ack_every, every)
+}
+
+fn check_selective(roce: &RoceParams) -> Checked {
+    let default = RoceParams::default();
+    let is_selective = roce.reliability == Reliability::SelectiveRepeat;
+    let (range, probe) = ("transport.roce.psn_range", "transport.roce.tail_loss_probe_min");
+    require_effect(is_selective, range, roce.psn_range, default.psn_range, "repeats selectively")?;
+    let by_time = roce.finds_by_time();
+    let effect = "time, the default: nothing here repeats selectively, so that it cannot take effect";
+    require(is_selective || by_time, "transport.roce.loss_detection", "timeout", effect)?;
+    let probes = is_selective && by_time;
+    require_effect(probes, probe, roce.tail_loss_probe_min, default.tail_loss_probe_min, "sends probes")?;
+    let expected = format!("at least ack_every, {}: the responder would never acknowledge", roce.ack_every);
+    require(!is_selective || roce.psn_range >= roce.ack_every, range, roce.psn_range, expected)?;
+    require(
+        u64::from(roce.psn_range) <= PACKETS_MAX,
+        range,
+        roce.psn_range,
+        "at most 2^23, half of the sequence numbers",
+    )?;
+    let most = format!("at most retransmission_timeout, {}", roce.retransmission_timeout);
+    let fits = roce.tail_loss_probe_min <= roce.retransmission_timeout;
+    require(!probes || fits, probe, roce.tail_loss_probe_min, most)
+}
