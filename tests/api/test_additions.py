@@ -86,6 +86,48 @@ RUST = {
 """Families of the core."""
 SHOWN = {"crates/engine/src/params/mod.rs", "crates/transport/src/tcp/params.rs"}
 """Names of members that others know too: parameters by their types, and a default."""
+
+
+@dataclass(frozen=True)
+class Half:
+    """What one crate knows of a transport: a file of its own, and lines of one list."""
+
+    text: str
+    """The file in `tests/api/additions`."""
+    new: str
+    """Its place in the repository."""
+    changed: str
+    """The list."""
+    lines: Mapping[str, str]
+    """Lines of the list, and what follows them."""
+
+
+TRANSPORT = (
+    Half(
+        "alternating_bit_params.rs",
+        "crates/engine/src/params/transport/alternating_bit.rs",
+        "crates/engine/src/params/transport.rs",
+        {
+            "mod tcp;": "mod alternating_bit;\npub use alternating_bit::AlternatingBitParams;",
+            '    tcp::Tcp(etherweave_transport::tcp::TcpParams) = "tcp",': "    /// A test.\n"
+            '    alternating_bit::AlternatingBit(AlternatingBitParams) = "alternating_bit",',
+        },
+    ),
+    Half(
+        "alternating_bit_state.rs",
+        "crates/host/src/protocol/alternating_bit.rs",
+        "crates/host/src/protocol.rs",
+        {
+            "mod tcp;": "mod alternating_bit;",
+            '    Fluid(Box<FluidState>) of "roce" by FluidState,': "    /// A test.\n"
+            '    AlternatingBit(Box<alternating_bit::AlternatingBitState>) of "alternating_bit"\n'
+            "        by alternating_bit::AlternatingBitState,",
+        },
+    ),
+)
+"""A transport in two crates: as networks know it, and at hosts."""
+RUNS = Path(__file__).parent / "additions" / "alternating_bit.rs"
+"""Ranks and streams over it."""
 COLUMN = (
     "crates/sim/src/report/sleeps.rs",
     {
@@ -177,10 +219,33 @@ def test_a_benchmark_a_dialect_and_an_archive_are_a_file_and_an_entry(tmp_path: 
     subprocess.run([sys.executable, "-c", KNOWN], env=environment, check=True)
 
 
+def _add_transport(root: Path) -> None:
+    for half in TRANSPORT:
+        text = (root / half.changed).read_text(encoding="utf-8")
+        for line, more in half.lines.items():
+            assert text.count(f"{line}\n") == 1, line
+            text = text.replace(f"{line}\n", f"{line}\n{more}\n")
+        (root / half.changed).write_text(text, encoding="utf-8")
+        assert not (root / half.new).exists(), "two new files and two changed ones"
+        shutil.copy(Path(__file__).parent / "additions" / half.text, root / half.new)
+
+
+def test_a_transport_is_two_files_and_lines_of_two_lists(tmp_path: Path) -> None:
+    for half in TRANSPORT:
+        for name in (half.new, half.changed):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / half.changed, tmp_path / half.changed)
+    before = set(tmp_path.rglob("*.rs"))
+    _add_transport(tmp_path)
+    after = set(tmp_path.rglob("*.rs"))
+    assert (len(after - before), len(before)) == (2, 2)
+
+
 @pytest.mark.long
 def test_a_member_of_each_family_of_the_core_is_a_file_and_an_entry(tmp_path: Path) -> None:
     _copy(tmp_path)
     _add(tmp_path, RUST)
+    _add_transport(tmp_path)
     name, changes = COLUMN
     text = (tmp_path / name).read_text(encoding="utf-8")
     for old, new in changes.items():
@@ -194,3 +259,6 @@ def test_a_member_of_each_family_of_the_core_is_a_file_and_an_entry(tmp_path: Pa
     subprocess.run(words, cwd=tmp_path, env=environment, check=True)
     words = ["cargo", "test", "--quiet", "--package", "etherweave-topology", "--test", "all", "--"]
     subprocess.run([*words, "every_family"], cwd=tmp_path, env=environment, check=True)
+    words = ["cargo", "test", "--quiet", "--package", "etherweave-sim", "--test", RUNS.stem]
+    shutil.copy(RUNS, tmp_path / "crates" / "sim" / "tests" / RUNS.name)
+    subprocess.run(words, cwd=tmp_path, env=environment, check=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import etherweave
+from etherweave.sweeps import executor, load_sweep, sweep
 from support import command_line
 
 DRAGONFLY = """
@@ -163,17 +164,16 @@ def test_a_routing_that_sees_the_path_down_is_no_slower_than_spraying(tmp_path: 
     assert ends["global_load_balancing"] < ends["adaptive_up"], ends
 
 
-def test_a_sweep_varies_the_threshold_of_a_routing_and_packets_stay_minimal_above_it(
+def test_a_sweep_varies_the_threshold_of_a_routing_and_packets_stay_minimal_below_it(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "scenario.toml"
-    values = '[sweep.values]\n"routing.ugal_local.threshold" = [0, 60000]\n'
-    file.write_text(f'routing = "ugal_local"\n{DRAGONFLY}{values}')
-    found = etherweave.sweep(file, tmp_path / "out").frame.sort("routing.ugal_local.threshold")
-    low, high = found["completed_s"]
-    minimal = run(DRAGONFLY, tmp_path, routing="minimal")
-    assert high == minimal.summary["completed_s"]
-    assert low < high, "of eight links' load on one, UGAL sends a part by other groups"
+    axis = '[[sweep.axis]]\nkey = "routing.ugal_local.threshold"\nvalues = [0, 60000]\n'
+    file.write_text(f'routing = "ugal_local"\n{DRAGONFLY}[sweep]\n{axis}')
+    found = sweep(load_sweep(file), tmp_path / "out", executor("local", 1)).to_polars()
+    low, high = found.sort("routing.ugal_local.threshold")["end_ns"]
+    assert high == run(DRAGONFLY, tmp_path, routing="minimal").summary["end_ns"]
+    assert low < high / 2, "of eight links' load on one, UGAL sends most by other groups"
 
 
 CURVE = """
@@ -189,9 +189,9 @@ longest = "20us"
 def test_a_curve_distinguishes_parameters_of_one_routing(tmp_path: Path) -> None:
     file = tmp_path / "curve.toml"
     file.write_text(CURVE)
-    points = etherweave.curve(file).points
-    low, high, minimal = points["load_accepted"]
-    assert points["routing"].to_list() == [
+    points = etherweave.curve(file)
+    low, high, minimal = points["load_accepted"].to_pylist()
+    assert points["routing"].to_pylist() == [
         "ugal_local",
         'ugal_local {"threshold":60000}',
         "minimal",
@@ -203,7 +203,10 @@ def test_a_curve_distinguishes_parameters_of_one_routing(tmp_path: Path) -> None
     ("line", "words"),
     [
         ("ugal_local.threshold = 70000", "routing.ugal_local.threshold: 70000; expected a whole"),
-        ("ugal_local.treshold = 1", "routing.ugal_local.treshold: unknown key; expected `threshold`"),
+        (
+            "ugal_local.treshold = 1",
+            "routing.ugal_local.treshold: unknown key; expected `threshold`",
+        ),
         ("minimal.threshold = 1", "routing.minimal.threshold: unknown key; expected none"),
         ("ugall = {}", "unknown name `ugall`; expected one of `up_down`"),
         ('flowlet.gap = "1500ps"', 'routing.flowlet.gap: 1500ps; expected "1ns" to "4s" in whole'),

@@ -48,15 +48,19 @@ impl Hosts {
         self.processors.threads[self.nics.endpoints[endpoint].thread].job
     }
 
-    /// Bytes have reached the owner of an endpoint.
+    /// Bytes have reached the owner of an endpoint, which now has all of its stream below `received`: messages that end
+    /// there are complete.
     #[inline]
-    pub fn received(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
+    pub(super) fn take_bytes(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64, received: u64) {
         self.processors.progress_of(wires, self.nics.endpoints[endpoint].thread);
         let end = &mut self.nics.endpoints[endpoint];
         end.intake.bytes += bytes;
         end.intake.last = wires.now;
         if wires.now < wires.constants.warm_up {
             end.warm_up_intake = end.intake.bytes;
+        }
+        while let Some(message) = self.nics.endpoints[endpoint].take_complete(received) {
+            self.deliver(wires, endpoint, message);
         }
     }
 }

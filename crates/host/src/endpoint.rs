@@ -117,7 +117,7 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     use super::*;
-    use crate::roce::RoceState;
+    use crate::protocol::roce::RoceState;
     use etherweave_transport::roce::Requester;
 
     #[test]

@@ -5,18 +5,15 @@ use std::collections::VecDeque;
 use etherweave_engine::Wires;
 use etherweave_engine::constants::{Overheads, RunConstants};
 use etherweave_engine::event::{Event, Kind};
-use etherweave_engine::packet::Packet;
-use etherweave_engine::params::{Fidelity, Reliability, RoceParams, SimParams, Transport};
+use etherweave_engine::params::{Reliability, RoceParams};
 use etherweave_fluid::{Branch, Departures, Links, PathSet, Window, lateness};
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
-use etherweave_primitives::{BitRate, Bytes, Duration, Time};
+use etherweave_primitives::{Bytes, Duration, Time};
 use etherweave_topology::reverse;
 use etherweave_transport::roce::Operation;
 
-use super::Endpoint;
 use super::message::MessageKind;
 use super::mpi::operation;
-use super::protocol::{SendState, SentCounts, TransportState};
 use crate::{Hosts, Nics};
 
 /// The place of a connection that is not active.
@@ -108,44 +105,6 @@ impl FluidState {
     }
 }
 
-impl TransportState for FluidState {
-    fn begin(_: &SimParams, transport: &Transport, fidelity: Fidelity, _: BitRate) -> Option<FluidState> {
-        transport.roce().filter(|_| !fidelity.is_packet()).map(|_| FluidState::default())
-    }
-
-    fn memory(_: &Transport) -> Option<u64> {
-        None
-    }
-
-    fn sent(&self) -> SentCounts {
-        SentCounts { bytes: self.acknowledged, packets: self.packets, retransmissions: 0, timeouts: 0 }
-    }
-
-    fn send_state(&self, _now: Time, constants: &RunConstants) -> SendState {
-        SendState { window: super::roce::params(constants).window.get(), in_flight: self.in_flight(), rate: None }
-    }
-
-    fn fluid(&self) -> Option<&FluidState> {
-        Some(self)
-    }
-
-    fn fluid_mut(&mut self) -> Option<&mut FluidState> {
-        Some(self)
-    }
-
-    fn next_packet(_: &mut Endpoint, _: Time, _: &RunConstants) -> (Option<Packet>, bool) {
-        unreachable!("flow-level mode makes no packets")
-    }
-
-    fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64 {
-        hosts.nics.fluid_post(wires, endpoint, kind, length)
-    }
-
-    fn receive(_: &mut Hosts, _: &mut Wires, _: EndpointIndex, _: &Packet) {
-        unreachable!("flow-level mode makes no packets")
-    }
-}
-
 /// A message of `bytes` as packets with their headers; see `frame/size.rs`.
 fn load(bytes: u64, end: u64, operation: Operation, params: &RoceParams, overheads: &Overheads) -> Load {
     let payload = params.path_mtu.get();
@@ -178,7 +137,7 @@ impl Nics {
         bytes: u64,
     ) -> u64 {
         let constants = std::sync::Arc::clone(&wires.constants);
-        let params = super::roce::params(&constants);
+        let params = super::protocol::roce::params(&constants);
         let state = self.endpoints[endpoint].fluid();
         state.posted += bytes;
         let end = state.posted;
@@ -236,7 +195,8 @@ impl Nics {
         operation: Operation,
     ) {
         let constants = std::sync::Arc::clone(&wires.constants);
-        let wire = load(bytes, 0, operation, super::roce::params(&constants), &constants.overheads).wire as f64;
+        let wire =
+            load(bytes, 0, operation, super::protocol::roce::params(&constants), &constants.overheads).wire as f64;
         let links = self.fluid_links(wires, endpoint);
         let window = fluid_window(wires, &links);
         let (now, place) = (wires.now, *self.active_place(endpoint));
@@ -385,14 +345,11 @@ impl Hosts {
         if wires.constants.params.transport.is_in_kernel() {
             return self.segment_arrived(wires, endpoint);
         }
-        self.received(wires, remote, load.bytes);
         let (now, warm_up) = (wires.now, wires.constants.warm_up);
         if now >= warm_up {
             self.nics.endpoints[remote].warm_up_intake += come_by(warm_up, load.bytes, [load.began, now]);
         }
-        while let Some(message) = self.nics.endpoints[remote].take_complete(load.end) {
-            self.deliver(wires, remote, message);
-        }
+        self.take_bytes(wires, remote, load.bytes, load.end);
         let links = self.nics.fluid_links(wires, remote);
         let latency = fluid_latency(wires, &links, wires.constants.overheads.ack);
         self.nics.endpoints[endpoint].fluid().acknowledged = load.end;
@@ -417,7 +374,7 @@ fn fluid_window(wires: &Wires, links: &Links) -> Window {
     let constants = &wires.constants;
     let (packet, acknowledgement) = (constants.largest_frame, constants.overheads.ack);
     let round = fluid_latency(wires, links, packet) + fluid_latency(wires, links, acknowledgement);
-    let Some(params) = super::roce::params_if_any(constants) else { return Window::OPEN };
+    let Some(params) = super::protocol::roce::params_if_any(constants) else { return Window::OPEN };
     let mut packets = params.window.get() as f64 / params.path_mtu.get() as f64;
     if params.reliability == Reliability::SelectiveRepeat {
         packets = packets.min(f64::from(params.psn_range));
@@ -444,7 +401,7 @@ pub(super) fn fluid_latency(wires: &Wires, links: &Links, wire: u32) -> Duration
 /// mean latency, where paths have several.
 fn fluid_lateness(wires: &Wires, links: &Links, place: u32, before: u64, load: &Load) -> Duration {
     let latencies = links.latencies(wires.constants.fluid_tables());
-    let roce = super::roce::params_if_any(&wires.constants);
+    let roce = super::protocol::roce::params_if_any(&wires.constants);
     let Some(params) = roce.filter(|_| !latencies.is_empty()) else {
         return Duration::ZERO;
     };

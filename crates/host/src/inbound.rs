@@ -5,7 +5,7 @@
 //!                                  └─ kernel: take_by_kernel ─► softirq ─► take_frame
 //! ```
 //!
-//! The kernel's part is in `softirq.rs`; what a connection does with a packet in `roce.rs`.
+//! The kernel's part is in `softirq.rs`; what a connection does with a packet in `protocol`.
 
 use etherweave_engine::Wires;
 use etherweave_engine::event::{EventKey, Kind};

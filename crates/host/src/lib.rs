@@ -39,7 +39,6 @@ mod port_paths;
 mod protocol;
 mod rank;
 mod receive_queue;
-mod roce;
 pub mod rss;
 mod segments;
 mod shared_memory;
@@ -49,7 +48,6 @@ mod steps;
 mod stream;
 mod task_cost;
 mod tasks;
-mod tcp;
 mod thread;
 
 use etherweave_primitives::{Duration, Time};

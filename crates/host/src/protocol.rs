@@ -1,7 +1,7 @@
 //! The transport of an endpoint, whichever it is: all that hosts, jobs and reports ask of one.
 //!
-//! A transport is a state machine in `etherweave_transport` with its parameters, a file beside this one that moves its
-//! packets and timers, and its entry here. The choice is a branch on a tag, not a call through a table.
+//! A transport is a state machine in `etherweave_transport` with its parameters, a file in `protocol` that moves its
+//! packets and timers, its module and its entry here. The choice is a branch on a tag, not a call through a table.
 
 use etherweave_engine::Wires;
 use etherweave_engine::constants::RunConstants;
@@ -15,11 +15,16 @@ use super::Endpoint;
 use super::fluid::FluidState;
 use super::message::MessageKind;
 use super::mpi::READ_REQUEST;
-use super::roce::RoceState;
 use super::socket::TcpState;
 use super::task_cost::TaskCost;
 use super::thread::Task;
 use crate::{Hosts, Nics};
+
+mod fluid;
+pub(super) mod roce;
+mod tcp;
+
+use roce::RoceState;
 
 /// What an allocation takes beside its content [B], about.
 pub(super) const ALLOCATION: u64 = 16;

@@ -24,17 +24,7 @@ const FAMILIES: [FamilyPlaces; 4] = [
             "crates/forwarding/src/compaction/tree_flows.rs",
         ],
     },
-    FamilyPlaces {
-        kind: "Transport",
-        files: &[
-            "crates/engine/src/params/transport.rs",
-            // Consistent parameters, state, memory, bytes of a frame.
-            "crates/engine/src/params/check/transport.rs",
-            "crates/host/src/protocol.rs",
-            "crates/sim/src/estimate.rs",
-            "crates/engine/src/frame/mod.rs",
-        ],
-    },
+    FamilyPlaces { kind: "Transport", files: &["crates/engine/src/params/transport.rs"] },
     FamilyPlaces {
         kind: "TopologyKind",
         files: &[
@@ -58,14 +48,22 @@ const FAMILIES: [FamilyPlaces; 4] = [
     },
 ];
 
+/// Files that may ask for parameters or states of one transport: its own at hosts, and the overheads of RoCE.
+const OWN: [&str; 2] = ["crates/host/src/", "crates/engine/src/constants.rs"];
+
 /// Lines that ask a transport for its name, in place of what it can: one more would fall into what holds for another.
 pub fn asked_by_name(file: &File) -> Vec<Finding> {
     let transport = &FAMILIES[1];
     if !is_source(file) || transport.files[0] == file.path {
         return Vec::new();
     }
-    let questions = ["tcp", "roce"]
-        .map(|name| [format!("is_{name}"), format!(".{name}().is_some()"), format!(".{name}().is_none()")]);
+    let is_own = OWN.iter().any(|own| file.path.starts_with(own));
+    let questions = ["tcp", "roce"].map(|name| {
+        let ends = if is_own { [".is_some()", ".is_none()"] } else { [""; 2] };
+        let [some, none] = ends.map(|end| format!(".{name}(){end}"));
+        let path = if is_own { some.clone() } else { format!("Transport::{name}") };
+        [format!("is_{name}"), some, none, path]
+    });
     let asks = |line: &str| questions.iter().flatten().any(|question| line.contains(question));
     let lines = crate::rust::code(file).filter(|(_, line)| asks(line));
     let what = format!("asks a transport for its name; {} says what transports can", transport.files[0]);
@@ -124,6 +122,9 @@ mod tests {
         assert_eq!(at("crates/host/src/nic.rs", "if constants.is_tcp() {}\n"), 1);
         assert_eq!(at("crates/scenario/src/check.rs", "if scenario.transport.roce().is_some() {}\n"), 1);
         assert_eq!(at("crates/scenario/src/check.rs", "if scenario.transport.is_in_kernel() {}\n"), 0);
+        assert_eq!(at("crates/scenario/src/check.rs", "let Some(roce) = transport.roce() else { return };\n"), 1);
+        assert_eq!(at("crates/sim/src/report.rs", "transports().find_map(Transport::tcp)\n"), 1);
+        assert_eq!(at("crates/host/src/protocol/roce.rs", "let params = transport.roce()?;\n"), 0);
         assert_eq!(at("crates/engine/src/params/transport.rs", "if self.tcp().is_some() {}\n"), 0);
     }
 }

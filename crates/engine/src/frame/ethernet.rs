@@ -29,7 +29,7 @@ pub fn ip(host: HostId) -> [u8; 4] {
 }
 
 /// Addresses, tag and type.
-pub(super) fn header(source: HostId, destination: HostId, priority: u8, kind: u16) -> Vec<u8> {
+pub(crate) fn header(source: HostId, destination: HostId, priority: u8, kind: u16) -> Vec<u8> {
     let mut frame = Vec::with_capacity(4600);
     frame.extend(mac(destination));
     frame.extend(mac(source));
@@ -40,7 +40,7 @@ pub(super) fn header(source: HostId, destination: HostId, priority: u8, kind: u1
 }
 
 /// Zeros up to the shortest frame; the check sequence, which captures leave out, counts.
-pub(super) fn pad(frame: &mut Vec<u8>) {
+pub(crate) fn pad(frame: &mut Vec<u8>) {
     let shortest = (SHORTEST_FRAME - 4) as usize;
     frame.resize(frame.len().max(shortest), 0);
 }

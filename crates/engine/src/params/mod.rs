@@ -44,7 +44,7 @@ pub use receive::{
 pub use shaper::TokenBucket;
 pub use shared_memory::SharedMemoryParams;
 pub use switch::{EcnMarking, Forwarding, MarkAt, SwitchModel, SwitchParams, Threshold};
-pub use transport::{ConnectionWindow, Overtaken, ResentCounts, Transport, TransportParams};
+pub use transport::*;
 
 use etherweave_routing::MeasurementParams;
 

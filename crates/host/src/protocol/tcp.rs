@@ -12,14 +12,14 @@ use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
 use etherweave_transport::tcp::TcpHeader;
 
-use super::fluid::FluidState;
-use super::graph_state::{Request, RequestPart};
-use super::message::MessageKind;
-use super::protocol::{ALLOCATION, ReceivedCounts, SendState, SentCounts, TransportState};
-use super::segments;
-use super::socket::{PendingWrite, TcpState};
-use super::thread::{Role, Task};
-use super::{Endpoint, ReceiveQueue};
+use super::{ALLOCATION, ReceivedCounts, SendState, SentCounts, TransportState};
+use crate::fluid::FluidState;
+use crate::graph_state::{Request, RequestPart};
+use crate::message::MessageKind;
+use crate::segments;
+use crate::socket::{PendingWrite, TcpState};
+use crate::thread::{Role, Task};
+use crate::{Endpoint, ReceiveQueue};
 use crate::{Hosts, Nics, Processors};
 
 /// Lists of an end that hold four entries from their first on [B]: writes, segments, the scoreboard.
@@ -112,7 +112,7 @@ impl TransportState for TcpState {
 
 impl Endpoint {
     /// The next frame, cut from the first segment, and whether more can follow.
-    pub(super) fn next_tcp_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
+    pub(crate) fn next_tcp_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
         let state = self.tcp();
         let Some((segment, offset, payload)) = state.cut(now) else { return (None, false) };
         state.packets += 1;
@@ -130,7 +130,7 @@ impl Endpoint {
 
 impl Hosts {
     /// Puts a message into the stream. What an MPI send writes by itself goes at once, the rest by [`Task::Write`].
-    pub(super) fn tcp_post(
+    pub(crate) fn tcp_post(
         &mut self,
         wires: &mut Wires,
         endpoint: EndpointIndex,
@@ -158,7 +158,7 @@ impl Hosts {
     }
 
     /// A stream's thread writes its next message.
-    pub(super) fn tcp_write_stream(&mut self, wires: &mut Wires, thread: ThreadIndex) {
+    pub(crate) fn tcp_write_stream(&mut self, wires: &mut Wires, thread: ThreadIndex) {
         let source = self.processors.source(thread);
         let (endpoint, left) = (source.endpoint, source.bytes);
         let piece = segments::piece(left, wires.constants.params.host.cpu.offload.get());
@@ -182,7 +182,7 @@ impl Hosts {
     }
 
     /// How much the next write moves, and how many calls that is.
-    pub(super) fn write_size(&mut self, wires: &Wires, endpoint: EndpointIndex) -> (u64, u64) {
+    pub(crate) fn write_size(&mut self, wires: &Wires, endpoint: EndpointIndex) -> (u64, u64) {
         let offload = wires.constants.params.host.cpu.offload.get();
         let end = &mut self.nics.endpoints[endpoint];
         let is_stream = matches!(self.processors.threads[end.thread].role, Role::Source(_));
@@ -201,7 +201,7 @@ impl Hosts {
     }
 
     /// Bytes have been copied into the socket.
-    pub(super) fn write_done(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
+    pub(crate) fn write_done(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
         let offload = wires.constants.params.host.cpu.offload.get();
         let end = &mut self.nics.endpoints[endpoint];
         let thread = end.thread;
@@ -240,7 +240,7 @@ impl Hosts {
     }
 
     /// How much the next read moves, and how many calls that is.
-    pub(super) fn read_size(&mut self, wires: &Wires, thread: ThreadIndex, endpoint: EndpointIndex) -> (u64, u64) {
+    pub(crate) fn read_size(&mut self, wires: &Wires, thread: ThreadIndex, endpoint: EndpointIndex) -> (u64, u64) {
         let largest = 2 * wires.constants.params.host.cpu.offload.get();
         let readable = self.nics.endpoints[endpoint].tcp().receiver.readable();
         let bytes = if self.nics.moves_much(wires, endpoint) { readable } else { readable.min(largest) };
@@ -252,7 +252,7 @@ impl Hosts {
     }
 
     /// Bytes have been copied out of the socket.
-    pub(super) fn read_done(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
+    pub(crate) fn read_done(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
         let thread = self.nics.endpoints[endpoint].thread;
         let state = self.nics.endpoints[endpoint].tcp();
         if let Some(flow) = &state.flow {
@@ -265,15 +265,12 @@ impl Hosts {
         if state.receiver.read(bytes) {
             self.nics.send_ack(wires, endpoint);
         }
-        self.received(wires, endpoint, bytes);
-        while let Some(message) = self.nics.endpoints[endpoint].take_complete(consumed) {
-            self.deliver(wires, endpoint, message);
-        }
+        self.take_bytes(wires, endpoint, bytes, consumed);
         self.expect_read(wires, endpoint);
     }
 
     /// Has the thread read, if there is something to read.
-    pub(super) fn expect_read(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+    pub(crate) fn expect_read(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let end = &mut self.nics.endpoints[endpoint];
         let thread = end.thread;
         let state = end.tcp();
@@ -283,7 +280,7 @@ impl Hosts {
     }
 
     /// An acknowledgement has freed socket buffer, or finished a stream.
-    pub(super) fn after_ack(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+    pub(crate) fn after_ack(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         self.expect_write(wires, endpoint);
         let end = &mut self.nics.endpoints[endpoint];
         let thread = end.thread;
@@ -309,7 +306,7 @@ impl Processors {
 
 impl Nics {
     /// Hands the NIC all that TCP may send now.
-    pub(super) fn pump(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+    pub(crate) fn pump(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let now = wires.now;
         let state = self.endpoints[endpoint].tcp();
         if state.queued <= state.limit {
@@ -324,7 +321,7 @@ impl Nics {
     }
 
     /// Acknowledges now.
-    pub(super) fn send_ack(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+    pub(crate) fn send_ack(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let now = wires.now;
         let end = &mut self.endpoints[endpoint];
         let ack = end.tcp().receiver.make_ack(now);
@@ -353,7 +350,7 @@ impl Nics {
 
     /// Timers that segments need which followed the one that was sent; the interrupt for that one.
     #[inline]
-    pub(super) fn after_sending_tcp(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+    pub(crate) fn after_sending_tcp(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let state = self.endpoints[endpoint].tcp();
         if state.wants_timer || state.channel().is_some() {
             self.after_sending_segment(wires, endpoint);
@@ -381,7 +378,7 @@ impl Nics {
     }
 
     /// Schedules the earliest timer of both directions, unless an earlier event is scheduled already.
-    pub(super) fn set_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+    pub(crate) fn set_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let end = &mut self.endpoints[endpoint];
         let place = self.hosts[end.host].port;
         let state = end.tcp();
@@ -395,7 +392,7 @@ impl Nics {
     }
 
     /// A timer of a socket is due, or was.
-    pub(super) fn tcp_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+    pub(crate) fn tcp_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let now = wires.now;
         let state = self.endpoints[endpoint].tcp();
         if state.timer_at != Some(now) {

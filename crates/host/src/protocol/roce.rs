@@ -14,10 +14,10 @@ use etherweave_transport::roce::{
     SelectiveReport,
 };
 
-use super::Endpoint;
-use super::message::MessageKind;
-use super::mpi::operation;
-use super::protocol::{ALLOCATION, ReceivedCounts, SendState, SentCounts, TransportState};
+use super::{ALLOCATION, ReceivedCounts, SendState, SentCounts, TransportState};
+use crate::Endpoint;
+use crate::message::MessageKind;
+use crate::mpi::operation;
 use crate::{Hosts, Nics};
 
 /// Both directions of a reliable connection at one host.
@@ -90,14 +90,14 @@ impl TransportState for RoceState {
 
 /// The parameters of RoCE, where jobs use it.
 #[inline]
-pub(super) fn params_if_any(constants: &RunConstants) -> Option<&RoceParams> {
+pub(crate) fn params_if_any(constants: &RunConstants) -> Option<&RoceParams> {
     let params = &constants.params;
     params.transport.roce().or_else(|| params.other_transport.as_ref()?.roce())
 }
 
 /// The parameters of RoCE.
 #[inline]
-pub(super) fn params(constants: &RunConstants) -> &RoceParams {
+pub(crate) fn params(constants: &RunConstants) -> &RoceParams {
     params_if_any(constants).expect("a RoCE endpoint exists only under the RoCE transport")
 }
 
@@ -119,7 +119,7 @@ fn dress(data: &DataPacket, reliability: Reliability, overheads: &Overheads) -> 
 
 impl Endpoint {
     /// The next packet, and whether more can follow at once.
-    pub(super) fn next_roce_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
+    pub(crate) fn next_roce_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
         let params = params(constants);
         let requester = &mut self.roce().requester;
         let Some(data) = requester.next_packet(now, params) else { return (None, false) };
@@ -297,10 +297,7 @@ impl Hosts {
             self.processors.progress_of(wires, self.nics.endpoints[endpoint].thread);
         }
         if bytes > 0 {
-            self.received(wires, endpoint, bytes);
-            while let Some(message) = self.nics.endpoints[endpoint].take_complete(received) {
-                self.deliver(wires, endpoint, message);
-            }
+            self.take_bytes(wires, endpoint, bytes, received);
         }
     }
 

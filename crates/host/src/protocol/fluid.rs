@@ -1,0 +1,55 @@
+//! RoCE in flow-level mode, as others see it. What its messages do is in `fluid.rs` of the crate.
+
+use etherweave_engine::Wires;
+use etherweave_engine::constants::RunConstants;
+use etherweave_engine::packet::{Handle, Packet};
+use etherweave_engine::params::{Fidelity, SimParams, Transport};
+use etherweave_kernel::indices::{EndpointIndex, HostIndex};
+use etherweave_primitives::{BitRate, Time};
+
+use super::{SendState, SentCounts, TransportState, roce};
+use crate::fluid::FluidState;
+use crate::message::MessageKind;
+use crate::{Endpoint, Hosts};
+
+impl TransportState for FluidState {
+    fn begin(_: &SimParams, transport: &Transport, fidelity: Fidelity, _: BitRate) -> Option<FluidState> {
+        transport.roce().filter(|_| !fidelity.is_packet()).map(|_| FluidState::default())
+    }
+
+    fn memory(_: &Transport) -> Option<u64> {
+        None
+    }
+
+    fn sent(&self) -> SentCounts {
+        SentCounts { bytes: self.acknowledged(), packets: self.packets(), retransmissions: 0, timeouts: 0 }
+    }
+
+    fn send_state(&self, _now: Time, constants: &RunConstants) -> SendState {
+        SendState { window: roce::params(constants).window.get(), in_flight: self.in_flight(), rate: None }
+    }
+
+    fn fluid(&self) -> Option<&FluidState> {
+        Some(self)
+    }
+
+    fn fluid_mut(&mut self) -> Option<&mut FluidState> {
+        Some(self)
+    }
+
+    fn next_packet(_: &mut Endpoint, _: Time, _: &RunConstants) -> (Option<Packet>, bool) {
+        unreachable!("flow-level mode makes no packets")
+    }
+
+    fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64 {
+        hosts.nics.fluid_post(wires, endpoint, kind, length)
+    }
+
+    fn arrive(_: &mut Hosts, _: &mut Wires, _: HostIndex, _: Handle) {
+        unreachable!("flow-level mode makes no packets")
+    }
+
+    fn receive(_: &mut Hosts, _: &mut Wires, _: EndpointIndex, _: &Packet) {
+        unreachable!("flow-level mode makes no packets")
+    }
+}
