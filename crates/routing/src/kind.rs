@@ -169,10 +169,11 @@ struct NoParams {}
 /// Reader of a routing by its name alone, or as a table with its parameters.
 struct NameOrTable;
 
-/// Everything that follows from the list of routings. Each has parameters, bound to the name by which its decision reads
-/// them, or none; its name; where it has one, the module of its plan, `plan(&Topology)`, the legal steps between switches, `by flow` where a run gives flows such paths; and
-/// where it has one, its decision for every packet, `in order` where packets of a flow take one path as long as
-/// switches are joined by one link, with how it is made for the fabrics it works on.
+/// Everything that follows from the list of routings. Each has parameters, bound to the name by which its decision
+/// reads them, or none; its name; where it has one, the module of its plan, `plan(&Topology)`, the legal steps between
+/// switches, `by flow` where a run gives flows such paths; and where it has one, its decision for every packet, `in
+/// order` where packets of a flow take one path as long as switches are joined by one link, with how it is made for the
+/// fabrics it works on.
 macro_rules! routings {
     ($(
         $(#[$meta:meta])*

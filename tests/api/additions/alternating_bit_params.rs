@@ -14,8 +14,8 @@ const EXPERIMENTAL: u16 = 0x88b5;
 /// The bit and where the packet stands in the stream [B].
 const HEADER: u32 = 9;
 
-/// Bartlett, Scantlebury and Wilkinson, "A note on reliable full-duplex transmission over half-duplex links", CACM 1969:
-/// a packet is sent until it is acknowledged, then the next.
+/// Bartlett, Scantlebury and Wilkinson, "A note on reliable full-duplex transmission over half-duplex links", CACM
+/// 1969: a packet is sent until it is acknowledged, then the next.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AlternatingBitParams {

@@ -1,5 +1,5 @@
-//! The transports of hosts, each listed once. A transport is a file in `transport`, which answers what networks, checks,
-//! captures and estimates ask of any of them, its module and its entry here.
+//! The transports of hosts, each listed once. A transport is a file in `transport`, which answers what networks,
+//! checks, captures and estimates ask of any of them, its module and its entry here.
 
 use std::ops::{Deref, DerefMut};
 

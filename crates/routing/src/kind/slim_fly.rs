@@ -93,8 +93,8 @@ impl SlimFlyPlan {
     }
 
     /// Draws the intermediate switches of which UGAL compares the paths, and keeps the one with the least `cost`, if
-    /// that is below the minimal path's by more than a threshold in the unit of queues: `cost` is of a path by a switch, absent for the
-    /// minimal one.
+    /// that is below the minimal path's by more than a threshold in the unit of queues: `cost` is of a path by a
+    /// switch, absent for the minimal one.
     fn choose(
         &self,
         at: InputChannel,
