@@ -181,7 +181,10 @@ class Deployment:
         """Fields of the addresses."""
     @property
     def address_bits(self) -> int:
-        """How many address bits hosts differ in."""
+        """How many address bits ports of hosts differ in."""
+    @property
+    def planes(self) -> int:
+        """Equal fabrics, each of which has a port of every host."""
     @property
     def warnings(self) -> Sequence[str]:
         """How pauses can deadlock it, and what failed cables divide, each with its key."""
@@ -193,8 +196,9 @@ class Deployment:
     ) -> Table:
         """Return the next ports of packets, by table and by routing, and the priority written.
 
-        A question is a switch, an in-port (0: not known), and the numbers of the source's and
-        the destination's host; what is paused is a switch and its port. Ports are OpenFlow's.
+        A question is a switch, an in-port (0: not known), and the rows of the source and the
+        destination in the table of hosts; what is paused is a switch and its port. Ports are
+        OpenFlow's.
         """
 
 @final

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -390,8 +391,23 @@ def test_mistakes_end_with_2_and_say_what_is_expected(words: tuple[str, ...], me
     assert message in " ".join(result.split())
 
 
-def test_hosts_with_several_ports_have_no_configurations() -> None:
-    with pytest.raises(PolicyError, match="topology: hosts with several ports; expected one port"):
-        policy(
-            {"host_ports": {"planes": 2}, "topology": {"fat_tree": {}}, "flow_control": {"pfc": {}}}
-        )
+@pytest.mark.parametrize("system", ["sonic", "cumulus", "eos", "onyx"])
+def test_switches_of_every_plane_and_every_port_of_a_host_have_a_configuration(system: str) -> None:
+    tree: dict[str, object] = {
+        "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 2, "cores": 1}},
+        "flow_control": {"pfc": {}},
+    }
+    options = ExportOptions(system=system)
+    single = files(policy(tree, None, options), system)
+    two = files(policy({**tree, "host_ports": {"planes": 2}}, None, options), system)
+    of_switches = {name: text for name, text in single.items() if name.startswith(("leaf", "core"))}
+    for plane in ("plane0", "plane1"):
+        for name, text in of_switches.items():
+            named = re.sub(r"\b(leaf|core)(\d)", rf"{plane}.\1\2", text)
+            # A host's port has the number of its plane.
+            assert two[f"{plane}.{name}"] == re.sub(
+                r"(host\d+ port )0", rf"\g<1>{plane[-1]}", named
+            ), f"{plane}.{name}"
+    scripts = sorted(name for name in two if name.startswith("hosts/"))
+    assert scripts == [f"hosts/host{host}.{port}.sh" for host in range(4) for port in range(2)]
+    assert "# host3.1, plugged into plane1.leaf1 port 1.\n" in two["hosts/host3.1.sh"]

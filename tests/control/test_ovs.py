@@ -78,9 +78,10 @@ def switch(number: int, *extra: rules.FlowRule) -> rules.SwitchPlan:
 
 def two_switches() -> rules.FabricPlan:
     hosts = [
-        rules.HostPlan(f"host{number}{host}", f"leaf{number}", 1 + host, mac(number, host), None)
+        rules.HostPlan(name, f"leaf{number}", 1 + host, mac(number, host), None, name)
         for number in range(2)
         for host in range(HOSTS)
+        for name in [f"host{number}{host}"]
     ]
     return rules.FabricPlan("pair", "switch 1 | host 1", (switch(0), switch(1)), tuple(hosts))
 

@@ -406,3 +406,62 @@ def test_the_command_warns_and_its_json_names_every_step(tmp_path: Path) -> None
     steps = [step for rule in rules for step in rule["instructions"]]
     written = next(step for step in steps if step["kind"] == "WriteActions")
     assert written["actions"] == [{"kind": "Output", "port": 3}]
+
+
+TREE: dict[str, object] = {
+    "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 2, "cores": 1, "links_per_core": 1}}
+}
+TWO_PLANES: dict[str, object] = {**TREE, "host_ports": {"planes": 2}}
+
+
+def test_each_plane_has_rules_of_its_own_and_a_host_an_address_a_port() -> None:
+    single, two = planned(TREE).plan, planned(TWO_PLANES).plan
+    assert two.size == "6 switches, 4 hosts with 8 ports"
+    ports = [(port.name, port.host, port.switch, port.port) for port in two.hosts[:2]]
+    assert ports == [
+        ("host0.0", "host0", "plane0.leaf0", 1),
+        ("host0.1", "host0", "plane1.leaf0", 1),
+    ]
+    # Three bits: plane, leaf, host.
+    assert [port.mac & 7 for port in two.hosts] == [0, 4, 1, 5, 2, 6, 3, 7]
+    assert [(port.ipv4 or 0) & 7 for port in two.hosts] == [0, 4, 1, 5, 2, 6, 3, 7]
+    first, second = two.switches[0], two.switches[3]
+    assert (first.name, second.name) == ("plane0.leaf0", "plane1.leaf0")
+    assert counts(first) == counts(second) == counts(single.switches[0])
+    known = "table=1,priority=20,dl_dst=02:00:00:00:00:0{}/ff:ff:ff:ff:ff:fc,actions=goto_table:2"
+    for plane, switch in ((0, first), (1, second)):
+        assert lines(switch, Purpose.KNOWN_DESTINATION)[0] == known.format(4 * plane)
+        (own,) = {line.split("dl_src=")[1][:17] for line in lines(switch, Purpose.INGRESS_ACL)[:1]}
+        assert own == f"02:00:00:00:00:0{4 * plane}"
+
+
+def test_a_switch_for_openflow_1_0_has_rules_for_the_ports_in_its_plane_only() -> None:
+    source = {"design": {"tables": {"share_by": "source"}}}
+    single = plan({**TREE, **source, "control": {"protocol": "openflow10"}}).plan
+    two = plan({**TWO_PLANES, **source, "control": {"protocol": "openflow10"}}).plan
+    rules = [len(switch.rules) for switch in single.switches]
+    assert [len(switch.rules) for switch in two.switches] == 2 * rules
+
+
+def test_factory_addresses_are_those_of_ports_where_hosts_have_several() -> None:
+    rewrite: dict[str, object] = {**TWO_PLANES, "control": {"addresses": "rewrite"}}
+    with pytest.raises(FabricPlanError, match=r"no factory address of host0\.0 and 7 others"):
+        plan(rewrite, factory={"host0": 1})
+    names = [port.name for port in planned(TWO_PLANES).plan.hosts]
+    rewriting = plan(rewrite, factory={name: number for number, name in enumerate(names)})
+    assert len(rewriting.plan.hosts) == 8
+
+
+def test_ports_of_hosts_that_would_have_one_name_are_refused() -> None:
+    graph = {
+        "nodes": [
+            *({"id": name, "kind": "host"} for name in ("a", "a.1")),
+            *({"id": name, "kind": "switch"} for name in ("s", "t")),
+        ],
+        "links": [
+            {"source": a, "target": b}
+            for a, b in (("a", "s"), ("a", "t"), ("a.1", "t"), ("s", "t"))
+        ],
+    }
+    with pytest.raises(etherweave.ScenarioError, match=r"two ports of hosts called a\.1"):
+        plan({"topology": {"custom": {"json": json.dumps(graph)}}})

@@ -485,3 +485,48 @@ def running_in(directory: Path) -> list[str]:
         time.sleep(0.01)
     assert len(files) == 2
     return [file.read_text().strip() for file in files]
+
+
+PORTS: dict[str, dict[str, object]] = {
+    "planes": {
+        "host_ports": {"planes": 2},
+        "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 2, "cores": 2}},
+    },
+    "leaves": {
+        "host_ports": {"leaves": 2},
+        "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 2, "cores": 2}},
+    },
+    "rails": {
+        "host_ports": {"leaves": 8},
+        "topology": {"rail_optimised": {"rails": 8, "servers": 2, "servers_per_pod": 1}},
+    },
+    "listed": {"topology": {"custom": {"links": "h0,s0\nh0,s1\nh1,s1\nh1,s0\ns0,s1\n"}}},
+}
+"""Hosts with several ports, and the pairs of ports that a fabric joins."""
+
+
+@pytest.mark.parametrize(
+    ("name", "joined"),
+    [("planes", 2 * 4 * 3), ("leaves", 4 * 3), ("rails", 16 * 15), ("listed", 4 * 3)],
+)
+def test_every_pair_of_ports_that_a_fabric_joins_is_proved(name: str, joined: int) -> None:
+    made = plan({"name": name, **PORTS[name], "control": {"resolution": "responder"}})
+    report = verify(made, ALL)
+    assert report.is_good, report.findings[:3]
+    assert report.followed[FrameKind.UNICAST] == joined
+
+
+def test_a_rule_that_leads_out_of_a_plane_is_found() -> None:
+    made = plan({"name": "planes", **PORTS["planes"]})
+    own = made.plan.hosts[0].mac
+
+    def other_plane(rule: FlowRule) -> FlowRule:
+        """Let a switch of the first plane accept addresses of the second."""
+        if rule.purpose is not Purpose.KNOWN_DESTINATION or rule.match[0].value != own:
+            return rule
+        (field,) = rule.match
+        assert field.mask is not None
+        return rule._replace(match=(field._replace(mask=field.mask & ~4),))
+
+    report = verify(with_rules(made, "plane0.leaf0", other_plane), ALL)
+    assert wrong(report) == {FrameKind.UNKNOWN}

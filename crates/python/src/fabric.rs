@@ -238,10 +238,16 @@ impl Deployment {
         self.deployment.layout()
     }
 
-    /// How many address bits hosts differ in.
+    /// How many address bits ports of hosts differ in.
     #[getter]
     fn address_bits(&self) -> u32 {
         self.deployment.address_bits()
+    }
+
+    /// Equal fabrics, each of which has a port of every host.
+    #[getter]
+    fn planes(&self) -> usize {
+        self.deployment.planes()
     }
 
     /// How pauses can deadlock what is deployed, and what failed cables divide, each with its key.

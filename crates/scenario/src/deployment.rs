@@ -1,21 +1,24 @@
 //! What deployment is made of: the flow tables of a fabric and the addresses of its hosts, as columns; and what each
 //! table decides, for comparison with switches that have been programmed.
 //!
-//! Ports are numbered as in OpenFlow: port 0 of the fabric is 1, and 0 is none. Addresses are whole MAC addresses.
+//! Ports are numbered as in OpenFlow: port 0 of the fabric is 1, and 0 is none. Addresses are whole MAC addresses, one
+//! for each port of a host; the bits above those of the address plan are the number of its plane.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 
 use etherweave_forwarding::{
-    AddressPlan, ConditionalTables, Conditions, FlowTable, FlowTables, Mac, MinimalRouting, MinimalTables,
-    PacketHeader, PlanKind, Sharing, Strategy, Ternary,
+    ADDRESS_BITS, AddressPlan, ConditionalTables, FlowTable, Mac, MinimalTables, PacketHeader, PlanKind, Sharing,
+    Strategy, Ternary,
 };
 use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
-use etherweave_routing::tables::{ChannelRule, ChannelScheme, Trigger};
+use etherweave_routing::tables::{ChannelRule, ChannelScheme};
 use etherweave_topology::{LinkClass, Node, Shape, Topology, TopologyKind, reverse};
 
+use crate::Table;
 use crate::control::{ControlSpec, RuleKind};
 use crate::tables::{integers, texts};
-use crate::{Table, conversions};
+use plane::{PlaneSpec, PlaneTables};
 use rows::{InPorts, Row};
 
 /// A fabric's flow tables, made and proved, with links that are down left out.
@@ -23,18 +26,23 @@ pub struct Deployment {
     topology: Topology,
     kind: TopologyKind,
     spec: ControlSpec,
+    /// Addresses of the ports of hosts, equal in all planes.
     plan: AddressPlan,
-    /// By switch.
-    tables: Vec<FlowTable>,
-    /// Both directions of links that are down.
-    down: BTreeSet<ChannelId>,
+    /// By plane; those with the same links down share theirs.
+    planes: Vec<Arc<PlaneTables>>,
     /// How the routing uses virtual channels, where that is known.
     ranks: Option<ChannelScheme>,
-    /// The virtual channel that each rule of each switch writes.
-    written: Vec<Vec<Option<u8>>>,
-    /// What its rules were found to do under pauses, where it is lossless and no proof of its family is about them.
-    deadlock: Option<String>,
     warnings: Vec<String>,
+}
+
+/// A port of a host, which routing sees as a host.
+#[derive(Clone, Copy)]
+struct HostPort {
+    host: HostId,
+    number: usize,
+    plane: usize,
+    /// In the fabric by port.
+    seen: HostId,
 }
 
 /// A question to a table: where a packet goes.
@@ -44,9 +52,9 @@ pub struct Question {
     pub switch: u32,
     /// The ingress port of the packet; 0: not known.
     pub in_port: u32,
-    /// Number of the host that sent it.
+    /// Row in the table of hosts of the port that sent it.
     pub src: u32,
-    /// Number of the host that it is for.
+    /// Row in the table of hosts of the port that it is for.
     pub dst: u32,
 }
 
@@ -60,28 +68,41 @@ impl Deployment {
         down: &[ChannelId],
         is_lossless: bool,
     ) -> Result<Deployment, InputError> {
-        let error = conversions::deployment;
-        let flow_tables = match spec.rules {
-            RuleKind::Minimal => FlowTables::new(kind, topology, strategy, Conditions::None).map_err(error)?,
-            RuleKind::Conditional => conditional(spec, strategy, kind)?.tables(kind, topology).map_err(error)?.0,
-        };
-        let flow_tables = flow_tables.with_widths(widths).map_err(error)?.around(kind, down);
-        let ranks = ranks(spec, kind, topology);
-        let writing = ranks.filter(|ranks| ranks.channels() > 1 && !spec.priorities.is_empty());
-        let (mut tables, mut written) = (Vec::with_capacity(topology.switches()), Vec::new());
-        let each = flow_tables.each(|at, table| {
-            let rules = table.rules().iter();
-            written.push(rules.map(|rule| fixed(flow_tables.channel_rule(writing?, at, table, rule)?)).collect());
-            tables.push(table.clone());
-            Ok(())
-        });
-        each.map_err(error)?;
-        let is_followed = is_lossless && !(flow_tables.is_regular() && ranks.is_some());
-        let deadlock = is_followed.then(|| deadlock(&flow_tables, writing.unwrap_or(ChannelScheme::One), topology));
-        let deadlock = deadlock.flatten();
-        let (topology, kind, spec, plan) = (topology.clone(), kind.clone(), spec.clone(), flow_tables.plan().clone());
-        let down = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
-        Ok(Deployment { topology, kind, spec, plan, tables, down, ranks, written, deadlock, warnings: Vec::new() })
+        let fabric = topology.by_port();
+        let ranks = ranks(spec, kind, fabric);
+        let plane_spec = PlaneSpec { kind, fabric, spec, strategy, widths, ranks, is_lossless };
+        let (mut planes, mut plan) = (Vec::<Arc<PlaneTables>>::new(), None);
+        for plane in 0..topology.planes() {
+            let is_own = |&&channel: &&ChannelId| topology.channel_in_plane(channel).0 == plane;
+            let down: Vec<ChannelId> =
+                down.iter().filter(is_own).map(|&channel| topology.channel_in_plane(channel).1).collect();
+            let same = planes.iter().find(|other| other.down == down).cloned();
+            planes.push(match same {
+                Some(same) => same,
+                None => {
+                    let (tables, addresses) = PlaneTables::of(&plane_spec, down)?;
+                    plan.get_or_insert(addresses);
+                    Arc::new(tables)
+                }
+            });
+        }
+        let (topology, kind, spec) = (topology.clone(), kind.clone(), spec.clone());
+        let plan = plan.expect("a fabric has a plane");
+        let deployment = Deployment { topology, kind, spec, plan, planes, ranks, warnings: Vec::new() };
+        deployment.check_addresses().map(|()| deployment)
+    }
+
+    /// Rejects addresses without room for the number of the plane, and two ports of hosts with one name.
+    fn check_addresses(&self) -> Result<(), InputError> {
+        let found = format!("the address fields of {} planes need {} bits", self.planes.len(), self.address_bits());
+        let is_within = self.address_bits() <= ADDRESS_BITS;
+        InputError::unless(is_within, "design.tables.widths", found, format!("at most {ADDRESS_BITS}"))?;
+        let mut names = BTreeSet::new();
+        let mut ports = self.topology.host_ports().map(|(host, port)| self.topology.host_port_name(host, port));
+        let twice = if self.topology.is_single_homed() { None } else { ports.find(|name| !names.insert(name.clone())) };
+        let expected = "another name of the host: ports of hosts with several are called host.0, host.1";
+        let name = twice.as_deref().unwrap_or_default();
+        InputError::unless(twice.is_none(), "topology.custom", format!("two ports of hosts called {name}"), expected)
     }
 
     /// The same with what a user is warned of.
@@ -92,19 +113,31 @@ impl Deployment {
     /// What its rules do under pauses, where it is lossless and its family's proof is not about them: wait for each
     /// other, or not known.
     pub(crate) fn deadlock(&self) -> Option<String> {
-        let (problem, down) = (self.deadlock.as_ref()?, !self.down.is_empty());
-        let (key, more) = if down { ("failed", ", or these cables mended") } else { ("flow_control", "") };
+        let problem = self.planes.iter().find_map(|plane| plane.deadlock.as_ref())?;
+        let (key, more) = if self.has_down() { ("failed", ", or these cables mended") } else { ("flow_control", "") };
         Some(format!("{key}: {problem}; expected flow_control.none{more}"))
     }
 
-    /// Hosts of the parts into which links that are down divide the fabric, which neither rules nor groups leave.
+    fn has_down(&self) -> bool {
+        self.planes.iter().any(|plane| !plane.down.is_empty())
+    }
+
+    /// Ports of hosts in the parts into which links that are down divide a plane, which neither rules nor groups
+    /// leave.
     pub(crate) fn division(&self) -> Option<String> {
-        let parts = Forest::of(&self.topology, &self.down).hosts;
-        let key = if self.down.is_empty() { "topology" } else { "failed" };
+        let (number, parts) =
+            self.forests().map(|forest| forest.hosts).enumerate().find(|(_, parts)| parts.len() > 1)?;
+        let key = if self.has_down() { "failed" } else { "topology" };
+        let plane = if self.planes.len() > 1 { format!(" of plane {number}") } else { String::new() };
         let sizes = parts.iter().take(PARTS_MAX).map(u64::to_string).collect::<Vec<_>>().join(", ");
         let more = if parts.len() > PARTS_MAX { ", ..." } else { "" };
-        let text = format!("{key}: {} parts without a cable between them, of {sizes}{more} hosts", parts.len());
-        (parts.len() > 1).then(|| format!("{text}, which neither rules nor groups connect; expected one part"))
+        let text = format!("{key}: {} parts{plane} without a cable between them, of {sizes}{more} hosts", parts.len());
+        Some(format!("{text}, which neither rules nor groups connect; expected one part"))
+    }
+
+    /// Trees of each plane.
+    fn forests(&self) -> impl Iterator<Item = Forest> {
+        self.planes.iter().map(|plane| Forest::of(self.topology.by_port(), &plane.both_down()))
     }
 
     /// How pauses can deadlock what is deployed, and what failed cables divide, each with its key.
@@ -119,12 +152,60 @@ impl Deployment {
 
     /// Fields of the addresses: "group 4 | switch 2 | host 1 (7 of 46 bits)".
     pub fn layout(&self) -> String {
-        self.plan.to_string()
+        match self.plane_bits() {
+            0 => self.plan.to_string(),
+            bits => {
+                let fields = self.plan.to_string();
+                let fields = fields.rsplit_once(" (").map_or(fields.as_str(), |(fields, _)| fields);
+                format!("plane {bits} | {fields} ({} of {ADDRESS_BITS} bits)", self.address_bits())
+            }
+        }
     }
 
-    /// How many address bits hosts differ in.
+    /// How many address bits ports of hosts differ in.
     pub fn address_bits(&self) -> u32 {
-        self.plan.bits()
+        self.plan.bits() + self.plane_bits()
+    }
+
+    /// Equal fabrics, each of which has a port of every host.
+    pub fn planes(&self) -> usize {
+        self.planes.len()
+    }
+
+    fn plane_bits(&self) -> u32 {
+        usize::BITS - (self.planes.len() - 1).leading_zeros()
+    }
+
+    /// The address bits that name a plane.
+    fn plane_word(&self, plane: usize) -> u64 {
+        (plane as u64) << self.plan.bits()
+    }
+
+    /// A pattern of addresses of one plane, of those that the address plan has.
+    fn in_plane(&self, plane: usize, pattern: Ternary) -> Ternary {
+        Ternary::new(pattern.value() | self.plane_word(plane), pattern.mask())
+    }
+
+    /// The plane of a switch, and its number there.
+    fn switch(&self, at: usize) -> (usize, usize) {
+        let switches = self.topology.by_port().switches();
+        (at / switches, at % switches)
+    }
+
+    /// The table of a switch, and what its rules write.
+    fn table(&self, at: usize) -> (&FlowTable, &[Option<u8>]) {
+        let (plane, own) = self.switch(at);
+        (&self.planes[plane].tables[own], &self.planes[plane].written[own])
+    }
+
+    /// Ports of all hosts, in the order of rows.
+    fn host_ports(&self) -> Vec<HostPort> {
+        let topology = &self.topology;
+        let port = |(host, number)| {
+            let (plane, seen) = (topology.plane_of_port(number), topology.port_host(host, number));
+            HostPort { host, number, plane, seen }
+        };
+        topology.host_ports().map(port).collect()
     }
 
     /// How many priorities keep lossless traffic from deadlock while nothing is down; none where that is not known.
@@ -138,20 +219,21 @@ impl Deployment {
     }
 
     fn rules(&self) -> Table {
-        let of_switch = |(at, table)| {
-            let hosts = self.host_ports(SwitchId::from_index(at));
-            Row::all(at, table, &hosts, &self.written[at])
+        let of_switch = |at| {
+            let (table, written) = self.table(at);
+            Row::all(at, table, &self.ports_of_hosts(SwitchId::from_index(at)), written)
         };
-        let rows: Vec<Row<'_>> = self.tables.iter().enumerate().flat_map(of_switch).collect();
+        let rows: Vec<Row<'_>> = (0..self.topology.switches()).flat_map(of_switch).collect();
+        let matching = |row: &Row<'_>, pattern| matching(self.in_plane(self.switch(row.switch).0, pattern));
         Table {
             name: "rules",
             columns: vec![
                 ("switch", integers(&rows, |row| row.switch as u64)),
                 ("priority", integers(&rows, |row| row.rule.priority.into())),
-                ("eth_dst", integers(&rows, |row| matching(row.rule.dst).0)),
-                ("eth_dst_mask", integers(&rows, |row| matching(row.rule.dst).1)),
-                ("eth_src", integers(&rows, |row| matching(row.rule.src).0)),
-                ("eth_src_mask", integers(&rows, |row| matching(row.rule.src).1)),
+                ("eth_dst", integers(&rows, |row| matching(row, row.rule.dst).0)),
+                ("eth_dst_mask", integers(&rows, |row| matching(row, row.rule.dst).1)),
+                ("eth_src", integers(&rows, |row| matching(row, row.rule.src).0)),
+                ("eth_src_mask", integers(&rows, |row| matching(row, row.rule.src).1)),
                 ("in_port", integers(&rows, |row| number(row.rule.in_port))),
                 ("unless_paused", integers(&rows, |row| number(row.rule.unless_paused))),
                 ("ports", texts(&rows, |row| listed(row.ports))),
@@ -162,28 +244,46 @@ impl Deployment {
         }
     }
 
-    fn host_ports(&self, at: SwitchId) -> Vec<Port> {
+    /// Ports of a switch that lead to hosts.
+    fn ports_of_hosts(&self, at: SwitchId) -> Vec<Port> {
         let leaving = self.topology.out_channels(at).iter().map(|&id| self.topology.channel(id));
         leaving.filter(|channel| channel.class == LinkClass::Host).map(|channel| channel.from.port).collect()
     }
 
+    /// A row for each port of a host.
     fn hosts(&self) -> Table {
         let topology = &self.topology;
-        let rows: Vec<HostId> = (0..topology.hosts()).map(HostId::from_index).collect();
-        let port = |&host: &HostId| topology.channel(topology.host_channel(host)).to.port;
+        let rows = self.host_ports();
+        let end = |row: &HostPort| topology.channel(topology.host_channels(row.host)[row.number]).to;
+        let switch = |row: &HostPort| match end(row).node {
+            Node::Switch(at) => at.get().into(),
+            Node::Host(_) => unreachable!("a built topology has no link between hosts"),
+        };
+        let eth = |row: &HostPort| Mac::of_address(self.plan.address(row.seen) | self.plane_word(row.plane)).get();
         Table {
             name: "hosts",
             columns: vec![
-                ("host", texts(&rows, |&host| topology.host_name(host).to_owned())),
-                ("switch", integers(&rows, |&host| topology.switch_of(host).get().into())),
-                ("port", integers(&rows, |host| number(Some(port(host))))),
-                ("eth", integers(&rows, |&host| self.plan.mac(host).get())),
+                ("name", texts(&rows, |row| topology.host_port_name(row.host, row.number))),
+                ("host", texts(&rows, |row| topology.host_name(row.host).to_owned())),
+                ("host_port", integers(&rows, |row| row.number as u64)),
+                ("plane", integers(&rows, |row| row.plane as u64)),
+                ("switch", integers(&rows, switch)),
+                ("port", integers(&rows, |row| number(Some(end(row).port)))),
+                ("eth", integers(&rows, eth)),
+                ("source", integers(&rows, |row| row.seen.get().into())),
             ],
         }
     }
 
     fn ports(&self) -> Table {
-        let tree = Forest::of(&self.topology, &self.down).channels;
+        let in_plane = |(plane, forest): (usize, Forest)| {
+            forest.channels.into_iter().map(move |channel| self.topology.plane_channel(plane, channel))
+        };
+        let tree: BTreeSet<ChannelId> = self.forests().enumerate().flat_map(in_plane).collect();
+        let is_down = |id: &ChannelId| {
+            let (plane, own) = self.topology.channel_in_plane(*id);
+            self.planes[plane].is_down(own)
+        };
         let switches = (0..self.topology.switches()).map(SwitchId::from_index);
         let rows: Vec<ChannelId> = switches.flat_map(|at| self.topology.out_channels(at)).copied().collect();
         let channel = |&id: &ChannelId| *self.topology.channel(id);
@@ -192,7 +292,7 @@ impl Deployment {
             Node::Host(_) => unreachable!("the channels of switches leave switches"),
         };
         let is_on_tree = |id: &ChannelId| tree.contains(id) || channel(id).class == LinkClass::Host;
-        let in_ports: Vec<InPorts> = self.tables.iter().map(InPorts::of).collect();
+        let in_ports: Vec<InPorts> = (0..self.topology.switches()).map(|at| InPorts::of(self.table(at).0)).collect();
         let diverts = |id: &ChannelId| in_ports[switch(id) as usize].diverts(channel(id).from.port);
         Table {
             name: "ports",
@@ -202,7 +302,7 @@ impl Deployment {
                 ("node", texts(&rows, |id| self.topology.name(channel(id).to.node).to_owned())),
                 ("node_port", integers(&rows, |id| number(Some(channel(id).to.port)))),
                 ("class", texts(&rows, |id| channel(id).class.name().to_owned())),
-                ("is_up", integers(&rows, |id| (!self.down.contains(id)).into())),
+                ("is_up", integers(&rows, |id| (!is_down(id)).into())),
                 ("is_on_tree", integers(&rows, |id| is_on_tree(id).into())),
                 ("raises", integers(&rows, |id| self.raises(channel(id).class).into())),
                 ("diverts", integers(&rows, |id| diverts(id).into())),
@@ -219,34 +319,43 @@ impl Deployment {
         }
     }
 
+    /// Patterns of the addresses in each plane.
     fn known(&self) -> Table {
-        let rows = self.plan.cover();
+        let cover = self.plan.cover();
+        let of_plane = |plane| cover.iter().map(move |&pattern| (plane, Mac::matching(self.in_plane(plane, pattern))));
+        let rows: Vec<(usize, (Mac, Mac))> = (0..self.planes.len()).flat_map(of_plane).collect();
         Table {
             name: "known",
             columns: vec![
-                ("eth", integers(&rows, |&pattern| Mac::matching(pattern).0.get())),
-                ("eth_mask", integers(&rows, |&pattern| Mac::matching(pattern).1.get())),
+                ("plane", integers(&rows, |&(plane, _)| plane as u64)),
+                ("eth", integers(&rows, |&(_, (value, _))| value.get())),
+                ("eth_mask", integers(&rows, |&(_, (_, mask))| mask.get())),
             ],
         }
     }
 
     /// The ports of every question by the flow table, while some ports are paused (numbers of switch and port), those
     /// that the routing itself allows, whatever is paused, and the place from 1 of the priority that the rule writes.
+    /// None lead to another plane.
     ///
     /// # Panics
     /// When a question names what the fabric does not have.
     pub fn decide(&self, questions: &[Question], paused: &[(u32, u32)]) -> Table {
         let paused: BTreeSet<(u32, u32)> = paused.iter().copied().collect();
-        let by_routing = self.by_routing(questions);
+        let ports = self.host_ports();
+        let by_routing = self.by_routing(&ports, questions);
         let is_paused = |at: u32| {
             let paused = &paused;
             move |port: Port| paused.contains(&(at, u32::from(port.get()) + 1))
         };
         let by_table = |question: &Question| {
-            let table = &self.tables[question.switch as usize];
-            let rule = table.lookup(&self.packet(question), is_paused(question.switch));
+            let (table, written) = self.table(question.switch as usize);
+            if self.is_elsewhere(&ports, question) {
+                return (String::new(), place(None));
+            }
+            let rule = table.lookup(&self.packet(&ports, question), is_paused(question.switch));
             let number = rule.and_then(|rule| table.rules().iter().position(|other| std::ptr::eq(other, rule)));
-            let written = number.and_then(|number| self.written[question.switch as usize][number]);
+            let written = number.and_then(|number| written[number]);
             (rule.map_or(String::new(), |rule| listed(table.ports(rule))), place(written))
         };
         let decided: Vec<(String, u64)> = questions.iter().map(by_table).collect();
@@ -261,32 +370,39 @@ impl Deployment {
         }
     }
 
-    fn packet(&self, question: &Question) -> PacketHeader {
-        let [dst, src] = [question.dst, question.src].map(|host| self.plan.address(HostId::new(host)));
+    /// Whether a packet is for a port in another plane than the switch is.
+    fn is_elsewhere(&self, ports: &[HostPort], question: &Question) -> bool {
+        ports[question.dst as usize].plane != self.switch(question.switch as usize).0
+    }
+
+    fn packet(&self, ports: &[HostPort], question: &Question) -> PacketHeader {
+        let [dst, src] = [question.dst, question.src].map(|row| self.plan.address(ports[row as usize].seen));
         let in_port = question.in_port.checked_sub(1).map(|port| Port::from_index(port as usize));
         PacketHeader { dst, src, in_port }
     }
 
     /// One switch after the other, because a view of it may take a search.
-    fn by_routing(&self, questions: &[Question]) -> Vec<String> {
-        let down: Vec<ChannelId> = self.down.iter().copied().collect();
-        let minimal = match down.as_slice() {
-            [] => MinimalRouting::of(&self.kind, &self.topology).expect("the tables were made of it"),
-            down => MinimalRouting::around(&self.kind, &self.topology, down),
-        };
-        let mut by_switch: HashMap<u32, Vec<usize>> = HashMap::new();
-        for (row, question) in questions.iter().enumerate() {
-            by_switch.entry(question.switch).or_default().push(row);
+    fn by_routing(&self, ports: &[HostPort], questions: &[Question]) -> Vec<String> {
+        let mut by_switch: Vec<HashMap<usize, Vec<usize>>> = vec![HashMap::new(); self.planes.len()];
+        for (row, question) in questions.iter().enumerate().filter(|(_, question)| !self.is_elsewhere(ports, question))
+        {
+            let (plane, own) = self.switch(question.switch as usize);
+            by_switch[plane].entry(own).or_default().push(row);
         }
         let hosts = self.plan.hosts_as_regions();
         let mut answers = vec![String::new(); questions.len()];
-        let mut ports = Vec::new();
-        for at in (0..self.tables.len() as u32).filter(|at| by_switch.contains_key(at)) {
-            let view = minimal.view(SwitchId::new(at));
-            for &row in &by_switch[&at] {
-                let is_uniform = view.ports(&hosts[questions[row].dst as usize], &mut ports);
-                assert!(is_uniform, "a single host's packets are treated alike");
-                answers[row] = listed(&ports);
+        let mut taken = Vec::new();
+        for (plane, mut rows) in self.planes.iter().zip(by_switch) {
+            let minimal = plane.routing(&self.kind, self.topology.by_port());
+            for at in (0..plane.tables.len()).map(SwitchId::from_index) {
+                let Some(rows) = rows.remove(&at.index()) else { continue };
+                let view = minimal.view(at);
+                for row in rows {
+                    let seen = ports[questions[row].dst as usize].seen;
+                    let is_uniform = view.ports(&hosts[seen.index()], &mut taken);
+                    assert!(is_uniform, "a single host's packets are treated alike");
+                    answers[row] = listed(&taken);
+                }
             }
         }
         answers
@@ -352,14 +468,6 @@ fn listed(ports: &[Port]) -> String {
     ports.iter().map(|&port| number(Some(port)).to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// How pauses may deadlock tables on some channels; none where they cannot.
-fn deadlock(tables: &FlowTables<'_>, ranks: ChannelScheme, topology: &Topology) -> Option<String> {
-    match tables.compile(ranks, Trigger::default()) {
-        Ok(compiled) => compiled.deadlock(topology),
-        Err(error) => Some(format!("not proved: {}", error.reason())),
-    }
-}
-
 /// Parts of a divided fabric whose hosts a warning counts.
 const PARTS_MAX: usize = 4;
 
@@ -403,6 +511,7 @@ impl Forest {
     }
 }
 
+mod plane;
 mod rows;
 #[cfg(test)]
 mod tests;

@@ -145,9 +145,10 @@ impl Fabric {
         names.map_err(|errors| self.document.elsewhere(errors.within("export names")))
     }
 
-    /// Latency and throughput under the traffic of `[open_loop]`, a row for each routing, pattern and load; `on_point`
-    /// is called before each and returns whether to continue. Several processes use one thread each, and all get the
-    /// same rows. Beside them: the fault that ended the last point, if one did.
+    /// Latency and throughput under the traffic of `[open_loop]`, a row for each routing, pattern and load. Each port
+    /// of a host is a source of its own; of equal planes, which share nothing, one is simulated. `on_point` is called
+    /// before each point and returns whether to continue. Several processes use one thread each, and all get the same
+    /// rows. Beside them: the fault that ended the last point, if one did.
     ///
     /// # Errors
     /// When a parameter is out of range or the fabric cannot be simulated.
@@ -160,9 +161,8 @@ impl Fabric {
     ) -> Result<(Table, Option<Fault>), ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
         let network = self.network()?;
-        self.single_homed("`etherweave curve`")?;
-        self.check_memory(estimate::curve(open_loop, &self.topology, &network), memory_limit)?;
-        let (topology, outages) = (&self.topology, &self.outages()?);
+        let (topology, outages) = (self.topology.by_port(), &self.outages()?);
+        self.check_memory(estimate::curve(open_loop, topology, &network), memory_limit)?;
         let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, network: &network, outages };
         let points = open_loop::curve(&fabric, open_loop, *seed, (processes, threads), on_point);
         points.map_err(|error| self.document.locate(error))
@@ -182,8 +182,7 @@ impl Fabric {
     ) -> Result<Vec<Table>, ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
         let network = self.network()?;
-        self.single_homed("`etherweave observe`")?;
-        let (topology, outages) = (&self.topology, &self.outages()?);
+        let (topology, outages) = (self.topology.by_port(), &self.outages()?);
         let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, network: &network, outages };
         let point = choice.of(open_loop).map_err(|error| self.document.elsewhere(error))?;
         self.check_memory(point.estimate(open_loop, topology, &network), memory_limit)?;
@@ -200,7 +199,6 @@ impl Fabric {
     /// # Errors
     /// When a parameter does not suit the fabric, addresses do not fit, or no such cable is there.
     pub fn deployment(&self, down: &[String]) -> Result<Deployment, ScenarioError> {
-        self.single_homed("`etherweave control`")?;
         let down = faults::cables(&self.topology, down);
         let down = down.map_err(|error| self.document.elsewhere(error.within("failed")))?;
         let Scenario { topology: kind, design, control, .. } = &self.scenario;
@@ -218,13 +216,10 @@ impl Fabric {
 
     /// What [`Fabric::curve`] is expected to need; nothing is known where a parameter is out of range.
     pub fn estimate_curve(&self) -> Estimate {
-        let Scenario { open_loop, .. } = &self.scenario;
-        if !self.topology.is_single_homed() {
-            return Estimate::default();
-        }
+        let (Scenario { open_loop, .. }, topology) = (&self.scenario, self.topology.by_port());
         let network = self.network_unchecked();
-        let mut estimate = estimate::curve(open_loop, &self.topology, &network).unwrap_or_default();
-        let warn = |&kind: &RoutingKind| routing::saturation_warning(kind, "open_loop.routings", &self.topology);
+        let mut estimate = estimate::curve(open_loop, topology, &network).unwrap_or_default();
+        let warn = |&kind: &RoutingKind| routing::saturation_warning(kind, "open_loop.routings", topology);
         estimate.warnings = open_loop.routings.iter().filter_map(warn).collect();
         estimate
     }
@@ -232,12 +227,11 @@ impl Fabric {
     /// What [`Fabric::observe`] is expected to need; nothing is known where there is no such point.
     pub fn estimate_observe(&self, choice: &PointChoice) -> Estimate {
         let open_loop = &self.scenario.open_loop;
-        if !self.topology.is_single_homed() {
-            return Estimate::default();
-        }
         choice
             .of(open_loop)
-            .map(|point| point.estimate(open_loop, &self.topology, &self.network_unchecked()).unwrap_or_default())
+            .map(|point| {
+                point.estimate(open_loop, self.topology.by_port(), &self.network_unchecked()).unwrap_or_default()
+            })
             .unwrap_or_default()
     }
 
@@ -251,7 +245,7 @@ impl Fabric {
     }
 
     fn network_unchecked(&self) -> OpenLoopNetwork {
-        OpenLoopNetwork::of(&self.document.values, &self.scenario, &self.topology)
+        OpenLoopNetwork::of(&self.document.values, &self.scenario, self.topology.by_port())
     }
 
     /// Refuses what does not fit; a parameter out of range is reported when it is used.
@@ -260,16 +254,14 @@ impl Fabric {
         estimate.unwrap_or_default().check(&limit).map_err(|error| self.document.locate(error))
     }
 
-    /// Refuses hosts with several ports on behalf of a verb.
-    fn single_homed(&self, verb: &str) -> Result<(), ScenarioError> {
-        let refused = self.topology.single_homed(verb);
-        let is_stated = !self.scenario.host_ports.is_default();
-        let key = if is_stated { "host_ports" } else { "topology" };
-        refused.map_err(|error| self.document.locate(InputError { key: key.into(), ..error }))
-    }
-
+    /// Links that fail in the fabric by port.
     fn outages(&self) -> Result<Vec<Outage>, ScenarioError> {
-        faults::open_loop_outages(&self.scenario.faults, &self.topology).map_err(|errors| self.document.locate(errors))
+        let outages = faults::open_loop_outages(&self.scenario.faults, &self.topology);
+        let outages = outages.map_err(|errors| self.document.locate(errors))?;
+        let found = format!("links of one of {} planes", self.topology.planes());
+        let is_alike = outages.is_empty() || self.topology.planes() == 1;
+        let error = InputError::unless(is_alike, "faults.down", found, "none: one plane is simulated for all");
+        error.map_err(|error| self.document.locate(error)).map(|()| outages)
     }
 
     /// What [`Fabric::design`] is expected to need.

@@ -51,13 +51,14 @@ fn hosts_on(topology: &Topology, switch: SwitchId) -> u64 {
 
 /// A row for each port of a host.
 fn hosts(topology: &Topology) -> Table {
-    let links = (0..topology.hosts()).flat_map(|host| topology.host_channels(HostId::from_index(host)));
-    let rows: Vec<&Channel> = links.map(|&channel| topology.channel(channel)).collect();
+    let rows: Vec<(HostId, usize)> = topology.host_ports().collect();
+    let switch = |&(host, port): &(HostId, usize)| topology.channel(topology.host_channels(host)[port]).to.node;
     Table {
         name: "hosts",
         columns: vec![
-            ("host", texts(&rows, |link| topology.name(link.from.node).to_owned())),
-            ("switch", texts(&rows, |link| topology.name(link.to.node).to_owned())),
+            ("host", texts(&rows, |&(host, _)| topology.host_name(host).to_owned())),
+            ("switch", texts(&rows, |row| topology.name(switch(row)).to_owned())),
+            ("name", texts(&rows, |&(host, port)| topology.host_port_name(host, port))),
         ],
     }
 }

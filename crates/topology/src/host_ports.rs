@@ -14,7 +14,7 @@ use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
 
 use crate::builder::bundle;
 use crate::check::{in_range, links};
-use crate::topology::{ByPort, Channel, ChannelEnd, Lists, Node, Topology, node_index};
+use crate::topology::{ByPort, Channel, ChannelEnd, Lists, Node, Topology, node_index, port_name};
 
 /// Ports of a host at most, and planes of a fabric.
 const PORTS_MAX: u32 = 8;
@@ -97,11 +97,12 @@ impl Topology {
     }
 
     /// The fabric whose hosts have these hosts of this one as ports.
-    pub(crate) fn grouped(self, hosts: &[Vec<HostId>], host_names: Vec<String>) -> Topology {
+    pub(crate) fn grouped(mut self, hosts: &[Vec<HostId>], host_names: Vec<String>) -> Topology {
         let mut place = vec![(HostId::new(0), Port::new(0)); self.hosts()];
         for (host, ports) in hosts.iter().enumerate() {
             for (port, own) in ports.iter().enumerate() {
                 place[own.index()] = (HostId::from_index(host), Port::from_index(port));
+                self.host_names[own.index()] = port_name(&host_names[host], port, ports.len());
             }
         }
         let end = |end: ChannelEnd| match end.node {

@@ -188,6 +188,17 @@ impl Topology {
         self.out_channels(host)
     }
 
+    /// Every port of every host, in the order of hosts.
+    pub fn host_ports(&self) -> impl Iterator<Item = (HostId, usize)> {
+        let hosts = (0..self.hosts()).map(HostId::from_index);
+        hosts.flat_map(|host| (0..self.host_channels(host).len()).map(move |port| (host, port)))
+    }
+
+    /// The name of a port of a host: "host17"; "host17.1" where the host has several.
+    pub fn host_port_name(&self, host: HostId, port: usize) -> String {
+        port_name(self.host_name(host), port, self.host_channels(host).len())
+    }
+
     /// Whether every host has one port.
     pub fn is_single_homed(&self) -> bool {
         self.by_port.is_none()
@@ -232,6 +243,12 @@ impl Topology {
     /// A channel of [`by_port`](Topology::by_port) in a plane of this fabric.
     pub fn plane_channel(&self, plane: usize, channel: ChannelId) -> ChannelId {
         ChannelId::from_index(plane * self.by_port().channels.len() + channel.index())
+    }
+
+    /// The plane of a channel, and the channel there, of [`by_port`](Topology::by_port).
+    pub fn channel_in_plane(&self, channel: ChannelId) -> (usize, ChannelId) {
+        let channels = self.by_port().channels.len();
+        (channel.index() / channels, ChannelId::from_index(channel.index() % channels))
     }
 
     /// A switch of this fabric in [`by_port`](Topology::by_port).
@@ -305,6 +322,11 @@ impl Topology {
             Node::Switch(switch) => self.switch_name(switch),
         }
     }
+}
+
+/// The name of one of so many ports of a host: "host17"; "host17.1" where the host has several.
+pub(crate) fn port_name(host: &str, port: usize, ports: usize) -> String {
+    if ports > 1 { format!("{host}.{port}") } else { host.to_owned() }
 }
 
 /// Hosts first, then switches.

@@ -86,7 +86,8 @@ def plan(
         Cables that are down, by their ends ("leaf0 - core0"); parallel ones by the port
         of the first end ("leaf0:13 - core0"), or the first of them by repeating the name.
     factory
-        MAC addresses of hosts by name, where ``control.addresses`` is "rewrite".
+        MAC addresses of hosts by name, where ``control.addresses`` is "rewrite"; of the ports of a
+        host with several, as ``host0.1``.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def plan(
     sites = _sites(deployment, spec, names, hosts, given)
     switches = tuple(map(switch_plan, sites))
     if spec.protocol == "openflow10":
-        switches = tuple(_for_openflow10(switches, hosts))
+        switches = tuple(_for_openflow10(switches, hosts, deployment.planes))
     made = FabricPlan(one.name, deployment.layout, switches, hosts)
     if numbers:
         _numbered(lambda: numbers.check(made))
@@ -162,10 +163,12 @@ def pause_classes(site: SwitchDesign) -> dict[int, int]:
 
 
 def _for_openflow10(
-    switches: Iterable[SwitchPlan], hosts: Iterable[HostPlan]
+    switches: Sequence[SwitchPlan], hosts: Iterable[HostPlan], planes: int
 ) -> Iterator[SwitchPlan]:
-    addresses = [host.mac for host in hosts]
-    for switch in switches:
+    addresses: dict[int, list[int]] = defaultdict(list)
+    for host in hosts:
+        addresses[host.plane].append(host.mac)
+    for number, switch in enumerate(switches):
         if switch.groups:
             ports = " ".join(map(str, switch.groups[0].ports))
             raise FabricPlanError(
@@ -173,7 +176,7 @@ def _for_openflow10(
                 "hash, for which OpenFlow 1.0 has no groups; expected "
                 'design.tables.share_by = "source", or one path'
             )
-        yield single_table(switch, addresses)
+        yield single_table(switch, addresses[number * planes // len(switches)])
 
 
 def counts(switch: SwitchPlan) -> dict[Purpose, int]:
@@ -212,8 +215,11 @@ def _hosts(
     base = int(spec.network.network_address) if spec.network else None
     rows = polars.DataFrame(deployment.tables["hosts"]).rows()
     return tuple(
-        HostPlan(host, names[switch], port, eth, None if base is None else base | eth & low)
-        for host, switch, port, eth in rows
+        HostPlan(
+            *(name, names[switch], port, eth, None if base is None else base | eth & low),
+            *(host, number, plane, source),
+        )
+        for name, host, number, plane, switch, port, eth, source in rows
     )
 
 
@@ -241,7 +247,9 @@ def _sites(
     import polars
 
     tables = {name: polars.DataFrame(table) for name, table in deployment.tables.items()}
-    patterns = tuple(AddressPattern(*row) for row in tables["known"].rows())
+    patterns: dict[int, list[AddressPattern]] = defaultdict(list)
+    for plane, *pattern in tables["known"].rows():
+        patterns[plane].append(AddressPattern(*pattern))
     ports, marked = _ports(tables["ports"])
     entries = _entries(tables["rules"])
     own: dict[str, list[HostPlan]] = defaultdict(list)
@@ -258,7 +266,7 @@ def _sites(
             frozenset(marked["raises"][number] if spec.priorities else ()),
             frozenset(marked["diverts"][number]),
             tuple(entries[number]),
-            patterns,
+            tuple(patterns[number * deployment.planes // len(names)]),
             deployment.address_bits,
             factory,
         )

@@ -223,9 +223,10 @@ class SwitchPlan:
 
 @dataclass(frozen=True, slots=True)
 class HostPlan:
-    """A host and its addresses."""
+    """A port of a host and its addresses."""
 
     name: str
+    """The host's; host0.1 where the host has several ports."""
     switch: str
     port: int
     """Of the switch."""
@@ -233,6 +234,13 @@ class HostPlan:
     """Hierarchical MAC address."""
     ipv4: int | None
     """Derived from the MAC address; None if the plan has no IPv4 addresses."""
+    host: str
+    number: int = 0
+    """Of the port, among those of the host."""
+    plane: int = 0
+    """The equal fabric that it is in."""
+    source: int = 0
+    """Its number among the sources of an open loop in that plane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +252,14 @@ class FabricPlan:
     """Fields of the addresses: "group 4 | switch 2 | host 1 (7 of 46 bits)"."""
     switches: tuple[SwitchPlan, ...]
     hosts: tuple[HostPlan, ...]
+    """A plan of each port of a host."""
+
+    @property
+    def size(self) -> str:
+        """Number of switches and of hosts, with that of their ports where it differs."""
+        hosts, ports = len({host.host for host in self.hosts}), len(self.hosts)
+        several = f" with {ports:,} ports" if ports > hosts else ""
+        return f"{len(self.switches):,} switches, {hosts:,} hosts{several}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +337,7 @@ class SwitchDesign:
     """Ports whose packets may take another rule while the first is inactive."""
     entries: tuple[TableEntry, ...]
     known: tuple[AddressPattern, ...]
-    """MAC addresses that hosts of the fabric have."""
+    """MAC addresses that hosts have in the plane of the switch."""
     address_bits: int
     """Low bits of a MAC address in which hosts differ."""
     factory: dict[str, int]

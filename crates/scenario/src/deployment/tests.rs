@@ -164,7 +164,7 @@ fn no_non_minimal_begins_towards_a_switch_that_would_send_it_back() {
     let topology = &deployment.topology;
     for host in (0..topology.hosts()).map(HostId::from_index) {
         let (at, port) = (topology.switch_of(host), topology.channel(topology.host_channel(host)).to.port);
-        let table = &deployment.tables[at.index()];
+        let table = deployment.table(at.index()).0;
         for non_minimal in table.rules().iter().filter(|rule| rule.in_port == Some(port)) {
             let out = topology.channel(topology.out_channel(at, table.ports(non_minimal)[0]));
             let (Node::Switch(far), back) = (out.to.node, u32::from(out.to.port.get()) + 1) else { unreachable!() };
@@ -199,4 +199,85 @@ fn what_cannot_be_deployed_is_error_where_it_stands() {
     assert_eq!(error(&flat, &[]), expected);
     let torus = "[topology.torus]\n[control]\nrules = \"conditional\"";
     assert!(error(torus, &[]).contains("torus; expected a dragonfly"), "{}", error(torus, &[]));
+}
+
+const TREE: &str = "[topology.fat_tree]\nleaves = 2\nhosts_per_leaf = 2\ncores = 1\nlinks_per_core = 1\n";
+
+/// The ports by table and by routing from every switch to every port of a host.
+fn decisions(deployment: &Deployment) -> Vec<(u32, u32, String, String)> {
+    let ports = deployment.host_ports().len() as u32;
+    let switches = 0..deployment.topology.switches() as u32;
+    let pairs: Vec<(u32, u32)> = switches.flat_map(|at| (0..ports).map(move |dst| (at, dst))).collect();
+    let question = |&(switch, dst): &(u32, u32)| Question { switch, in_port: 0, src: dst, dst };
+    let decided = deployment.decide(&pairs.iter().map(question).collect::<Vec<_>>(), &[]);
+    let answers = words(&decided, "by_table").into_iter().zip(words(&decided, "by_routing"));
+    pairs.into_iter().zip(answers).map(|((at, dst), (table, routing))| (at, dst, table, routing)).collect()
+}
+
+#[test]
+fn planes_have_equal_tables_and_addresses_that_differ_in_the_number_of_the_plane() {
+    let (single, planes) = (deployed(TREE, &[]), deployed(&format!("host_ports.planes = 2\n{TREE}"), &[]));
+    // Two leaves with two hosts: a bit each, and one for the plane.
+    assert_eq!(single.layout(), "x1 1 | host 1 (2 of 46 bits)");
+    assert_eq!(planes.layout(), "plane 1 | x1 1 | host 1 (3 of 46 bits)");
+    let tables = planes.tables();
+    assert_eq!(words_of(&tables, "hosts", "name")[..4], ["host0.0", "host0.1", "host1.0", "host1.1"]);
+    assert_eq!(words_of(&tables, "hosts", "host")[..3], ["host0", "host0", "host1"]);
+    let local = 0x0200_0000_0000;
+    let eth: Vec<u64> = numbers(&tables, "hosts", "eth").iter().map(|eth| eth - local).collect();
+    assert_eq!(eth, [0, 4, 1, 5, 2, 6, 3, 7]);
+    assert_eq!(numbers(&tables, "hosts", "switch"), [0, 3, 0, 3, 1, 4, 1, 4]);
+    let (rules, of_single) = (numbers(&tables, "rules", "switch"), numbers(&single.tables(), "rules", "switch"));
+    assert_eq!(rules.len(), 2 * of_single.len());
+    let known: Vec<u64> = numbers(&tables, "known", "eth").iter().map(|eth| eth - local).collect();
+    assert_eq!((numbers(&tables, "known", "plane"), known), (vec![0, 1], vec![0, 4]));
+}
+
+#[test]
+fn a_port_is_reached_in_its_own_plane_as_the_routing_says_and_in_no_other() {
+    let planes = deployed(&format!("host_ports.planes = 2\n{TREE}"), &[]);
+    for (at, dst, table, routing) in decisions(&planes) {
+        let is_own = at / 3 == dst % 2;
+        assert_eq!(table.is_empty(), !is_own, "switch {at} to port {dst}");
+        assert_eq!(table, routing, "switch {at} to port {dst}");
+    }
+}
+
+#[test]
+fn a_cable_that_fails_in_a_plane_changes_the_tables_of_that_plane_only() {
+    let text = format!("host_ports.planes = 2\n{TREE}").replace("cores = 1", "cores = 2");
+    let (whole, failed) = (deployed(&text, &[]), deployed(&text, &["plane1.leaf0 - plane1.core0"]));
+    let (before, after) = (decisions(&whole), decisions(&failed));
+    let changed: Vec<u32> = before.iter().zip(&after).filter(|(a, b)| a != b).map(|(a, _)| a.0).collect();
+    // Two leaves and two cores a plane: the second plane's switches are 4 to 7.
+    assert!(!changed.is_empty() && changed.iter().all(|at| (4..8).contains(at)), "{changed:?}");
+    let is_up = numbers(&failed.tables(), "ports", "is_up");
+    assert_eq!(is_up.iter().filter(|&&up| up == 0).count(), 2);
+}
+
+#[test]
+fn ports_of_a_host_in_one_fabric_have_addresses_by_their_switches() {
+    // By leaves, by rails, and as listed: a row of `hosts` for each port, on the switch of its link.
+    let rails = "host_ports.leaves = 2\n[topology.rail_optimised]\nrails = 2\nservers = 4\nservers_per_pod = 2\n";
+    let listed = "topology.custom.links = \"h0,s0\\nh0,s1\\nh1,s1\\nh1,s0\\ns0,s1\\n\"\n";
+    for text in [&format!("host_ports.leaves = 2\n{TREE}"), rails, listed] {
+        let deployment = deployed(text, &[]);
+        let tables = deployment.tables();
+        let eth: BTreeSet<u64> = numbers(&tables, "hosts", "eth").into_iter().collect();
+        let switches = numbers(&tables, "hosts", "switch");
+        assert_eq!(eth.len(), switches.len(), "an address for each port: {text}");
+        let hosts = words_of(&tables, "hosts", "host");
+        assert_eq!(hosts.len(), 2 * hosts.iter().collect::<BTreeSet<_>>().len(), "{text}");
+        assert!(switches.chunks(2).all(|ports| ports[0] != ports[1]), "{switches:?}");
+        for (at, dst, table, routing) in decisions(&deployment) {
+            assert!(!table.is_empty() && table.split(' ').all(|port| routing.contains(port)), "{at} to {dst}: {table}");
+        }
+    }
+}
+
+#[test]
+fn addresses_leave_room_for_the_number_of_the_plane() {
+    let text = format!("host_ports.planes = 2\n{TREE}[design.tables]\nwidths = [38, 8]");
+    let error = Fabric::parse(&text, "test", &[]).unwrap().deployment(&[]).err().unwrap().to_string();
+    assert!(error.contains("design.tables.widths: the address fields of 2 planes need 47 bits"), "{error}");
 }

@@ -230,7 +230,10 @@ def _print_summary(policy: Policy, system: str, names: list[str], output: Path |
     lossless = ", ".join(str(one.number) for one in policy.lossless) or "none"
     headrooms = sorted({port.headroom_bytes for one in policy.switches for port in one.ports})
     channels = sum(len(one.bundles()) for one in policy.switches)
-    print(f"{policy.name} for {system}: {len(policy.switches)} switches, {len(policy.hosts)} hosts")
+    hosts = {port.peer for one in policy.switches for port in one.ports if port.is_host}
+    several = f" with {len(policy.hosts)} ports" if len(policy.hosts) > len(hosts) else ""
+    size = f"{len(policy.switches)} switches, {len(hosts)} hosts{several}"
+    print(f"{policy.name} for {system}: {size}")
     print(f"  flow control  {policy.flow_control}, lossless priorities {lossless}")
     sizes = ", ".join(f"{size:,} B" for size in headrooms)
     print(f"  headroom      {sizes} of {policy.device} at MTU {policy.mtu_bytes}")

@@ -104,7 +104,7 @@ def _print_rules(planned: PlannedDeployment, name: str) -> None:
 def print_counts(planned: PlannedDeployment) -> None:
     """Print the number of rules by purpose."""
     plan = planned.installed
-    print(f"{plan.name}: {len(plan.switches):,} switches, {len(plan.hosts):,} hosts")
+    print(f"{plan.name}: {plan.size}")
     print(f"  Addresses: {plan.layout}")
     for cable in planned.failed:
         print(f"  Around {cable}")

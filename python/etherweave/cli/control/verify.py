@@ -89,7 +89,8 @@ def _json(planned: PlannedDeployment, report: VerifyReport) -> dict[str, Any]:
     return {
         "name": planned.plan.name,
         "switches": len(planned.plan.switches),
-        "hosts": len(planned.plan.hosts),
+        "hosts": len({host.host for host in planned.plan.hosts}),
+        "ports": len(planned.plan.hosts),
         "failed": list(planned.failed),
         "good": report.is_good,
         "frames": report.followed,
@@ -105,7 +106,7 @@ def _json(planned: PlannedDeployment, report: VerifyReport) -> dict[str, Any]:
 
 def _print(planned: PlannedDeployment, report: VerifyReport) -> None:
     plan = planned.plan
-    print(f"{plan.name}: {len(plan.switches):,} switches, {len(plan.hosts):,} hosts")
+    print(f"{plan.name}: {plan.size}")
     for cable in planned.failed:
         print(f"  Without {cable}")
     wrong = [finding.kind for finding in report.findings]

@@ -142,8 +142,13 @@ class CaseContext:
 
     @property
     def hosts(self) -> tuple[HostPlan, ...]:
-        """All hosts of the plan."""
+        """All ports of hosts of the plan, one in each plane after the other."""
         return self.planned.plan.hosts
+
+    @property
+    def planes(self) -> int:
+        """Equal fabrics, each of which has a port of every host."""
+        return self.planned.deployment.planes
 
     def mac(self, host: int) -> str:
         """Return a host's hierarchical address."""
@@ -158,8 +163,9 @@ class CaseContext:
         return ipv4_text(self.hosts[host].ipv4 or 0)
 
     def other(self, host: int) -> int:
-        """Choose another host."""
-        return (host + self.chance.randrange(1, len(self.hosts))) % len(self.hosts)
+        """Choose another host in the same plane."""
+        further = self.chance.randrange(1, len(self.hosts) // self.planes)
+        return (host + further * self.planes) % len(self.hosts)
 
     def priority(self, raised: int) -> str:
         """Write the tag of a lossless frame after a number of raised priorities."""
@@ -233,13 +239,17 @@ def _islands(switches: int, links: Mapping[PortAddress, int]) -> tuple[int, ...]
 
 
 def pairs(context: CaseContext, count: int | None) -> list[tuple[int, int]]:
-    """Choose pairs of different hosts, without repetition; no count: all, in order."""
-    others = len(context.hosts) - 1
+    """Choose pairs of different hosts in a plane, without repetition; no count: all, in order."""
+    planes = context.planes
+    others = len(context.hosts) // planes - 1
     every = range(len(context.hosts) * others)
     some = every if count is None or count >= len(every) else context.chance.sample(every, count)
     # Of the numbers for a source, those from its own on mean the next host.
     split = (divmod(number, others) for number in some)
-    return [(source, other + (other >= source)) for source, other in split]
+    return [
+        (source, (other + (other >= source // planes)) * planes + source % planes)
+        for source, other in split
+    ]
 
 
 def unicasts(
@@ -299,7 +309,7 @@ def services(context: CaseContext) -> Iterator[FrameCase]:
         yield from _to_unknown(context, host)
         yield from _to_the_switch(context, host)
     yield from _from_switches(context)
-    if len(hosts) < 2:
+    if len(hosts) < 2 * context.planes:
         return
     yield from (case for host in hosts for case in _spoofed(context, host))
     some = context.chance.sample(hosts, min(len(hosts), BROADCASTERS_MAX))
@@ -310,14 +320,20 @@ def services(context: CaseContext) -> Iterator[FrameCase]:
 
 
 def _to_unknown(context: CaseContext, host: int) -> Iterator[FrameCase]:
-    for address in _unknown(context):
+    for address in _unknown(context, host):
         headers = {"eth.src": context.own(host), "eth.dst": address}
         yield context.case(FrameKind.UNKNOWN, host, headers, {})
 
 
-def _unknown(context: CaseContext) -> Iterator[str]:
-    """Yield addresses that no host has: a factory's, and one among the plan's, if there is one."""
+def _unknown(context: CaseContext, host: int) -> Iterator[str]:
+    """Yield addresses that no host of the plane has.
+
+    A factory's, one among the plan's, if there is one, and the next host's in the next plane.
+    """
     yield mac_text(FACTORY)
+    if context.planes > 1:
+        following = (host + context.planes) % len(context.hosts)
+        yield context.mac(following - host % context.planes + (host + 1) % context.planes)
     known = {host.mac for host in context.hosts}
     least = min(known)
     bits = context.planned.deployment.address_bits

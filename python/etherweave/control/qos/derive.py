@@ -351,10 +351,7 @@ def _devices(
     import polars as pl
 
     switches = pl.DataFrame(one.tables["switches"])["switch"].to_list()
-    attached = pl.DataFrame(one.tables["hosts"])["host"]
-    if attached.is_duplicated().any():
-        expected = "one port of every host, as exported configurations have it"
-        raise PolicyError(f"topology: hosts with several ports; expected {expected}")
+    attached = pl.DataFrame(one.tables["hosts"])["name"]
     for name in (*switches, *attached):
         if not _NAME.fullmatch(name):
             expected = "letters, digits and -_., as a device is called"
@@ -375,11 +372,16 @@ def _devices(
         problem = f"headroom of {full.name} takes {-full.pool_bytes} B more than its memory has"
         raise PolicyError(f"switch.buffer: {problem}; expected another --switch, or fewer ports")
     hosts = ends.filter(pl.col("switch").is_null()).sort("link", maintain_order=True)
+    several = hosts["near"].is_duplicated()
     return (
         tuple(built.get(name) or SwitchPolicy(name, 0, ()) for name in switches),
         tuple(
-            HostPolicy(name, known.get(far, far), port)
-            for name, far, port in hosts.select("near", "far", "far_port").iter_rows()
+            HostPolicy(f"{name}.{own}" if is_several else name, known.get(far, far), port)
+            for (name, own, far, port), is_several in zip(
+                hosts.select("near", "near_port", "far", "far_port").iter_rows(),
+                several,
+                strict=True,
+            )
         ),
     )
 

@@ -176,9 +176,10 @@ class SwitchPolicy:
 
 @dataclass(frozen=True, slots=True)
 class HostPolicy:
-    """A host and the port that it is plugged into."""
+    """A port of a host, and the port of a switch that it is plugged into."""
 
     name: str
+    """The host's; host0.1 where the host has several ports."""
     switch: str
     switch_port: int
 
