@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from ipaddress import ip_address
 from itertools import pairwise, permutations
 from pathlib import Path
 
@@ -19,6 +20,7 @@ import etherweave
 from etherweave.control.lab import lifecycle, state, status
 from etherweave.control.lab.compare import HostPair, compare
 from etherweave.control.lab.demonstration import demonstrate_in_lab
+from etherweave.control.lab.layout import LabPort
 from etherweave.control.lab.lifecycle import Lab, LabError
 from etherweave.control.lab.pauses import find_diversion, measure_pause
 from etherweave.control.lab.probes import ProbeFrame, ProbeSender
@@ -422,3 +424,31 @@ def test_a_lab_is_removed_when_a_signal_ends_its_making(scope: LabScope, tmp_pat
     assert making.returncode not in (0, -signal.SIGTERM)
     assert not [one for one in namespaces.existing() if name in one]
     assert not traces(scope)
+
+
+@pytest.mark.needs("ping")
+@pytest.mark.parametrize("ports", [{"planes": 2}, {"leaves": 2}])
+def test_hosts_with_several_ports_reach_each_other_by_each_of_them(
+    scope: LabScope, ports: dict[str, int]
+) -> None:
+    tree = {"fat_tree": {"leaves": 2, "hosts_per_leaf": 1, "cores": 1, "links_per_core": 1}}
+    tree["fat_tree"] |= {} if "planes" in ports else {"hosts_per_leaf": 2}
+    lab = lifecycle.up(scope, "ports", {"host_ports": ports, "topology": tree})
+    plan = lab.layout.plan
+    assert plan.size.endswith("2 hosts with 4 ports")
+    assert status.status(lab).is_whole
+    before = status.port_counters(lab)
+    first, second = plan.hosts[:2], plan.hosts[2:]
+    for own, other in zip(first, second, strict=True):
+        source, target = (str(ip_address(port.ipv4 or 0)) for port in (own, other))
+        done = inside(lab, "host0", "ping", "-c", "3", "-i", "0.05", "-I", source, target)
+        assert "3 received" in done.stdout, done.stdout + done.stderr
+    after = status.port_counters(lab)
+    index = lab.layout.switches
+    for port in plan.hosts:
+        end = LabPort(index[port.switch], port.port)
+        assert after[end].received - before[end].received >= 3, port.name
+    compared = compare(lab.layout, None)
+    assert (compared.arrived, compared.as_tables) == (compared.pairs, compared.pairs)
+    assert compared.pairs == (4 if "planes" in ports else 12)
+    down(scope, "ports")

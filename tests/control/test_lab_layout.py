@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -49,6 +48,17 @@ TRIANGLE: dict[str, object] = {
     "control": {"rules": "conditional"},
 }
 """Three groups of two switches with a host and a global link each."""
+
+PLANES: dict[str, object] = {
+    "host_ports": {"planes": 2},
+    "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 1, "cores": 1, "links_per_core": 1}},
+}
+"""Two hosts, each with a port on a leaf of both planes."""
+DUAL_HOMED: dict[str, object] = {
+    "host_ports": {"leaves": 2},
+    "topology": {"fat_tree": {"leaves": 4, "hosts_per_leaf": 1, "cores": 1, "links_per_core": 1}},
+}
+"""Two hosts, each with a port on two leaves."""
 
 
 def paper(scenario: dict[str, object] | Path, name: str = "one") -> Layout:
@@ -165,10 +175,14 @@ def test_tables_lead_over_the_one_global_link_and_then_over_the_local_one() -> N
     )
 
 
-@pytest.mark.parametrize("scenario", [DRAGONFLY, TRIANGLE], ids=["minimal", "conditional"])
+@pytest.mark.parametrize(
+    "scenario",
+    [DRAGONFLY, TRIANGLE, PLANES, DUAL_HOMED],
+    ids=["minimal", "conditional", "planes", "leaves"],
+)
 def test_the_simulator_uses_the_links_of_the_tables(scenario: dict[str, object]) -> None:
     one = paper(scenario)
-    for pair in map(HostPair._make, permutations(range(len(one.plan.hosts)), 2)):
+    for pair in map(HostPair._make, one.pairs):
         ends = {LabPort(hop.switch, hop.out_port) for hop in predict(one, pair)}
         links = {end for end in ends if isinstance(one.across[end], LabPort)}
         assert simulate(one, scenario, pair) == links
@@ -259,3 +273,44 @@ def test_a_process_that_does_not_listen_is_killed(monkeypatch: pytest.MonkeyPatc
 def test_a_damaged_process_file_names_nobody(tmp_path: Path, text: str) -> None:
     (tmp_path / "pid").write_text(text.format(own=os.getpid()))
     assert processes.read(tmp_path / "pid") is None
+
+
+def test_a_host_with_several_ports_has_an_interface_for_each() -> None:
+    one = paper(PLANES)
+    assert one.namespaces == ["ew-lab.one", "ew-lab.one.host0", "ew-lab.one.host1"]
+    ends = {near: far[:2] for near, far in cables(one) if far.name.startswith("eth")}
+    # Two leaves and a core a plane.
+    assert ends == {
+        f"s{3 * plane + host}p1": (f"eth{plane}", f"ew-lab.one.host{host}")
+        for host in range(2)
+        for plane in range(2)
+    }
+    assert len({far.mac for _, far in cables(one) if far.mac}) == 4
+    # A bit for the plane, and one for the host.
+    assert hosts_file(one) == (
+        "127.0.0.1 localhost\n"
+        "10.128.0.0 host0.0 host0\n10.128.0.2 host0.1\n"
+        "10.128.0.1 host1.0 host1\n10.128.0.3 host1.1\n"
+    )
+    assert [str(one.plane_network(port)) for port in one.hosts[:2]] == [
+        "10.128.0.0/31",
+        "10.128.0.2/31",
+    ]
+    assert sorted(one.pairs) == [(0, 2), (1, 3), (2, 0), (3, 1)]
+
+
+def test_ports_of_hosts_count_for_the_size_of_a_lab() -> None:
+    many: dict[str, object] = {
+        "host_ports": {"planes": 4},
+        "topology": {"single_switch": {"hosts": 21}},
+    }
+    with pytest.raises(
+        LayoutError, match="4 switches and 84 ports of hosts; expected at most 40 and"
+    ):
+        prepare(many, None, ())
+
+
+def test_a_guest_has_one_port() -> None:
+    planned = prepare(PLANES, None, ())[1]
+    with pytest.raises(LayoutError, match="guest host0: has 2 ports; expected a host with one"):
+        layout("ew-lab.", "one", planned, ["host0"])

@@ -6,7 +6,7 @@ pyroute2 is imported when :class:`Links` is first made: it takes 0.3 s. The toke
 
 import contextlib
 from collections.abc import Iterator
-from ipaddress import IPv4Interface
+from ipaddress import IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -81,6 +81,19 @@ class Links:
             length = address.network.prefixlen
             index = self._index(name)
             self._netlink.addr("add", index=index, address=str(address.ip), prefixlen=length)
+
+    def route_from(self, name: str, address: IPv4Interface, table: int) -> None:
+        """Send by an interface what has its address as source, by a table of routes of its own."""
+        with _errors(name):
+            route = {"dst": str(address.network), "oif": self._index(name), "table": table}
+            self._netlink.route("add", prefsrc=str(address.ip), scope="link", **route)
+            self._netlink.rule("add", src=str(address.ip), src_len=32, table=table)
+
+    def route_to(self, name: str, network: IPv4Network, address: IPv4Interface) -> None:
+        """Send by an interface, from its address, what is for a network."""
+        with _errors(name):
+            route = {"dst": str(network), "oif": self._index(name), "prefsrc": str(address.ip)}
+            self._netlink.route("add", scope="link", **route)
 
     def disable_checksum_offload(self, name: str) -> None:
         """Let the kernel complete checksums before it sends, as ``ethtool -K NAME tx off``."""

@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import NoReturn
 
@@ -137,6 +138,15 @@ def disable_ipv6() -> None:
         # A kernel without IPv6 has no such file; a container may have it read-only.
         with contextlib.suppress(OSError):
             switch.write_text("1")
+
+
+def separate_interfaces() -> None:
+    """Let every interface in the namespace of this thread answer ARP for its own address only."""
+    values = {"arp_ignore": "1", "arp_announce": "2", "rp_filter": "0"}
+    for (key, value), scope in product(values.items(), ("all", "default")):
+        # A container may have it read-only.
+        with contextlib.suppress(OSError):
+            Path(f"/proc/sys/net/ipv4/conf/{scope}/{key}").write_text(value)
 
 
 def execute(name: str, hosts: Path, command: Sequence[str]) -> NoReturn:

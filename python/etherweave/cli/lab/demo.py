@@ -66,7 +66,7 @@ def demo_verb(
         try:
             plan = lab.layout.plan
             if not as_json:
-                print(f"{plan.name}: {len(plan.switches)} switches, {len(plan.hosts)} hosts")
+                print(f"{plan.name}: {plan.size}")
             with study_progress(plan.name, "pairs") as count:
                 result = demonstrate(
                     lab,

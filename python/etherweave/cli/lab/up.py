@@ -59,8 +59,8 @@ def up_verb(
 
 def _print(made: Lab) -> None:
     plan = made.layout.plan
-    print(f"{made.directory.name}: {len(plan.switches)} switches, {len(plan.hosts)} hosts")
+    print(f"{made.directory.name}: {plan.size}")
     for host in made.boot.hosts:
         print(f"  {host.host:<8} {host.mac}  {host.ipv4}")
-    last = plan.hosts[-1].name
-    print(f"Try: etherweave lab exec {plan.hosts[0].name} ping -c 3 {last}")
+    first, last = plan.hosts[0].host, plan.hosts[-1].host
+    print(f"Try: etherweave lab exec {first} ping -c 3 {last}")

@@ -22,7 +22,7 @@ from etherweave.control.lab.announcements import (
 from etherweave.control.lab.boot import StepProgress
 from etherweave.control.lab.guests import machines, reports
 from etherweave.control.lab.guests.image import GuestKernel, build
-from etherweave.control.lab.layout import HOST_INTERFACE, Layout
+from etherweave.control.lab.layout import Layout, host_interface
 from etherweave.control.lab.lifecycle import Lab, down, prepare, up
 from etherweave.control.lab.state import LabScope
 from etherweave.control.plan import PlannedDeployment
@@ -158,8 +158,8 @@ def _of_namespaces(layout: Layout) -> list[Recording]:
     with ExitStack() as stack:
         hosts = []
         for number, host in enumerate(layout.plan.hosts):
-            with inside(layout.host(host.name)):
-                announcing = AnnouncingHost(HOST_INTERFACE, number, addresses, own)
+            with inside(layout.host(host.host)):
+                announcing = AnnouncingHost(host_interface(host), number, addresses, own)
                 hosts.append(stack.enter_context(announcing))
         exchange(hosts, ROUNDS, LIMIT_S)
         return [row for host in hosts for row in host.recordings()]

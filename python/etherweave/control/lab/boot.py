@@ -11,17 +11,19 @@ from etherweave.control.dmp.client import request_addresses
 from etherweave.control.dmp.frame import ETHERTYPE
 from etherweave.control.dmp.interface import DmpInterface
 from etherweave.control.dmp.request import AssignedAddress, RequestOutcome, RequestTiming
-from etherweave.control.lab.layout import HOST_INTERFACE, LabPort, Layout
+from etherweave.control.lab.layout import LabPort, Layout, host_interface
 from etherweave.control.lab.probes import FrameTap, ObservedFrame
 from etherweave.control.rules import HostPlan
 from etherweave.control.text import mac_text
 from etherweave.linux.links import Links
-from etherweave.linux.namespaces import disable_ipv6, inside
+from etherweave.linux.namespaces import disable_ipv6, inside, separate_interfaces
 
 StepProgress: TypeAlias = Callable[[str], object]
 """Called with a line about the present step."""
 
 PATIENCE = RequestTiming(limit_s=10.0)
+FIRST_TABLE = 100
+"""Routing table for what a host's first port sends, where the host has several."""
 
 
 class BootError(Exception):
@@ -65,13 +67,17 @@ def boot(layout: Layout, completes_checksums: bool) -> BootRecord:
     """
     hosts = layout.hosts
     with ExitStack() as stack, FrameTap(layout.fabric, ETHERTYPE) as tap:
-        links, interfaces = {}, {}
+        links: dict[str, Links] = {}
+        interfaces: dict[str, DmpInterface] = {}
         for host in hosts:
-            with inside(layout.host(host.name)):
+            name = host_interface(host)
+            with inside(layout.host(host.host)):
                 disable_ipv6()
+                if host.host != host.name:
+                    separate_interfaces()
                 links[host.name] = stack.enter_context(Links())
-                _set_up(links[host.name], completes_checksums)
-                interfaces[host.name] = stack.enter_context(DmpInterface(HOST_INTERFACE))
+                _set_up(links[host.name], name, completes_checksums)
+                interfaces[host.name] = stack.enter_context(DmpInterface(name))
         before = {name: interface.address for name, interface in interfaces.items()}
         outcomes = _request_all(interfaces) if layout.planned.spec.addresses == "dmp" else {}
         booted = []
@@ -79,25 +85,36 @@ def boot(layout: Layout, completes_checksums: bool) -> BootRecord:
             outcome = outcomes.get(host.name)
             _assign(host, interfaces[host.name], outcome)
             if address := layout.address(host):
-                links[host.name].assign(HOST_INTERFACE, IPv4Interface(address))
+                _give(links[host.name], layout, host, IPv4Interface(address))
             booted.append(_addressed(layout, host, before[host.name], outcome))
         observed = list(tap.frames())
         tap.check()
         return _counted(layout, booted, observed)
 
 
-def _set_up(links: Links, completes_checksums: bool) -> None:
+def _set_up(links: Links, interface: str, completes_checksums: bool) -> None:
     links.set_up("lo")
     if completes_checksums:
-        links.disable_checksum_offload(HOST_INTERFACE)
-    links.set_up(HOST_INTERFACE)
+        links.disable_checksum_offload(interface)
+    links.set_up(interface)
+
+
+def _give(links: Links, layout: Layout, host: HostPlan, address: IPv4Interface) -> None:
+    """Give a port its IPv4 address; of several, each sends from its own, and into its own plane."""
+    name = host_interface(host)
+    links.assign(name, address)
+    if host.host != host.name:
+        links.route_from(name, address, FIRST_TABLE + host.number)
+        if network := layout.plane_network(host):
+            links.route_to(name, network, address)
 
 
 def _request_all(interfaces: dict[str, DmpInterface]) -> dict[str, RequestOutcome]:
-    """Send all requests at once; all interfaces have the same name."""
+    """Send all requests at once; interfaces of different hosts have the same name."""
 
     def one(interface: DmpInterface) -> RequestOutcome:
-        return request_addresses([interface], PATIENCE)[HOST_INTERFACE]
+        (outcome,) = request_addresses([interface], PATIENCE).values()
+        return outcome
 
     with ThreadPoolExecutor(max(1, len(interfaces))) as pool:
         return dict(zip(interfaces, pool.map(one, interfaces.values()), strict=True))

@@ -8,7 +8,6 @@ the simulator, in the same scenario.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import permutations
 from typing import Any, NamedTuple, TypeAlias
 
 from etherweave._core import ScenarioError
@@ -66,7 +65,7 @@ def compare(
     pairs: Iterable[HostPair] | None = None,
     progress: CountProgress = lambda *_: None,
 ) -> PathComparison:
-    """Compare the paths between all hosts, or between some.
+    """Compare the paths between all hosts, or between some; of several planes, within each.
 
     Parameters
     ----------
@@ -80,8 +79,7 @@ def compare(
         Called while the simulator works.
     """
     plan = layout.plan
-    hosts = range(len(plan.hosts))
-    wanted = [HostPair(*pair) for pair in (pairs or permutations(hosts, 2))]
+    wanted = [HostPair(*pair) for pair in (pairs or layout.pairs)]
     with ProbeSender(layout) as walker:
         probes = [ProbeFrame(pair.source, plan.hosts[pair.destination].mac) for pair in wanted]
         walks = list(walker.follow(probes))
@@ -146,9 +144,11 @@ def simulate(layout: Layout, scenario: ScenarioSource, pair: HostPair) -> set[La
     import polars as pl
 
     is_conditional = layout.planned.spec.rules == "conditional"
+    ports = [layout.plan.hosts[host] for host in pair]
+    plane = f"plane{ports[0].plane}." if layout.planned.deployment.planes > 1 else ""
     settings = {
         "open_loop.routings": ["conditional_tables" if is_conditional else "minimal_tables"],
-        "open_loop.patterns": [{"listed": {"pairs": [list(pair)]}}],
+        "open_loop.patterns": [{"listed": {"pairs": [[port.source for port in ports]]}}],
         "open_loop.loads": [LOAD],
         "open_loop.warm_up": "0ns",
         "open_loop.measured": "20us",
@@ -158,7 +158,8 @@ def simulate(layout: Layout, scenario: ScenarioSource, pair: HostPair) -> set[La
     }
     channels = pl.DataFrame(observe(scenario, settings).channels).filter(pl.col("utilisation") > 0)
     index = layout.switches
-    return {LabPort(index[name], port + 1) for name, port in channels["from", "from_port"].rows()}
+    rows = channels["from", "from_port"].rows()
+    return {LabPort(index[f"{plane}{name}"], port + 1) for name, port in rows}
 
 
 def _simulated(

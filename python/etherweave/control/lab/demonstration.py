@@ -273,11 +273,12 @@ def traffic(layout: Layout) -> Traffic | None:
 
     None without ping, or without IPv4 addresses.
     """
-    first, last = layout.plan.hosts[0], layout.plan.hosts[-1]
+    first = layout.plan.hosts[0]
+    last = [host for host in layout.plan.hosts if host.plane == first.plane][-1]
     address = layout.address(last).partition("/")[0]
     if shutil.which("ping") is None or not address:
         return None
-    enter = ["ip", "netns", "exec", layout.host(first.name)]
+    enter = ["ip", "netns", "exec", layout.host(first.host)]
     ping = [*enter, "ping", "-q", "-c", str(PINGS), "-i", "0.05", "-w", "5", address]
     done = subprocess.run(ping, capture_output=True, text=True, timeout=30)
     received = re.search(r"(\d+) received", done.stdout)
@@ -288,7 +289,7 @@ def traffic(layout: Layout) -> Traffic | None:
         PINGS,
         int(received[1]) if received else 0,
         float(times[1]) if times else float("nan"),
-        _tcp_gbps(enter, layout.host(last.name), address),
+        _tcp_gbps(enter, layout.host(last.host), address),
     )
 
 

@@ -1,8 +1,11 @@
 """Names and cables of a lab; nothing is opened here."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from ipaddress import IPv4Network
+from itertools import permutations
 from typing import NamedTuple
 
 from etherweave.control.ovs.bridges import BridgeNames
@@ -14,7 +17,6 @@ from etherweave.linux.namespaces import NamespaceError, identity
 
 HOSTS_MAX, SWITCHES_MAX = 80, 40
 """Largest lab: figure 3c of Benito et al. 2015 has 72 hosts and 36 switches."""
-HOST_INTERFACE = "eth0"
 FACTORY = 0x00005E005300
 """The first of the 256 unicast MAC addresses for documentation (RFC 7042, section 2.1.2)."""
 
@@ -61,12 +63,24 @@ class Layout:
     @property
     def namespaces(self) -> list[str]:
         """All of them, that of the switches first."""
-        return [self.fabric, *(self.host(host.name) for host in self.hosts)]
+        return [self.fabric, *(self.host(name) for name in self.host_names)]
 
     @property
     def hosts(self) -> list[HostPlan]:
+        """Ports of hosts that are namespaces."""
+        return [host for host in self.plan.hosts if host.host not in self.guests]
+
+    @property
+    def host_names(self) -> list[str]:
         """Hosts that are namespaces."""
-        return [host for host in self.plan.hosts if host.name not in self.guests]
+        return list(dict.fromkeys(host.host for host in self.hosts))
+
+    @property
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """All pairs of ports of hosts, by their indices in the plan, that a plane joins."""
+        hosts = self.plan.hosts
+        every = permutations(range(len(hosts)), 2)
+        return ((a, b) for a, b in every if hosts[a].plane == hosts[b].plane)
 
     @property
     def switches(self) -> dict[str, int]:
@@ -75,11 +89,14 @@ class Layout:
 
     @property
     def across(self) -> dict[LabPort, LabPort | str]:
-        """The other end of every port of a switch: another port, or a host."""
+        """The other end of every port of a switch: another port, or the name of a host's port."""
         index = self.switches
+        names = {(host.host, host.number + 1): host.name for host in self.plan.hosts}
         return {
             LabPort(number, port.number): (
-                port.node if port.is_host else LabPort(index[port.node], port.node_port)
+                names[port.node, port.node_port]
+                if port.is_host
+                else LabPort(index[port.node], port.node_port)
             )
             for number, switch in enumerate(self.plan.switches)
             for port in switch.ports
@@ -100,6 +117,14 @@ class Layout:
             return ""
         return f"{ipv4_text(host.ipv4)}/{network.prefixlen - 1}"
 
+    def plane_network(self, host: HostPlan) -> IPv4Network | None:
+        """Return the addresses of all hosts in the plane of a port, where there are several."""
+        planes = self.planned.deployment.planes
+        if planes == 1 or host.ipv4 is None:
+            return None
+        length = 32 - self.planned.deployment.address_bits + (planes - 1).bit_length()
+        return IPv4Network((host.ipv4, length), strict=False)
+
 
 def layout(
     prefix: str, name: str, planned: PlannedDeployment, guests: Iterable[str] = ()
@@ -112,10 +137,13 @@ def layout(
         If the name is invalid, or a guest is not a host.
     """
     check_name(name)
-    known = [host.name for host in planned.plan.hosts]
+    ports = Counter(host.host for host in planned.plan.hosts)
     for guest in guests:
-        if guest not in known:
-            raise LayoutError(f"no host {guest}; expected one of {known[0]} to {known[-1]}")
+        if guest not in ports:
+            first, last = planned.plan.hosts[0].host, planned.plan.hosts[-1].host
+            raise LayoutError(f"no host {guest}; expected one of {first} to {last}")
+        if ports[guest] > 1:
+            raise LayoutError(f"guest {guest}: has {ports[guest]} ports; expected a host with one")
     return Layout(prefix, name, planned, frozenset(guests))
 
 
@@ -132,17 +160,17 @@ def is_name(name: str) -> bool:
     return _LAB_NAME.fullmatch(name) is not None
 
 
-def check_size(fabric: str, switches: int, hosts: int) -> None:
+def check_size(fabric: str, switches: int, hosts: int, what: str = "hosts") -> None:
     """Reject a fabric that is too large for one machine.
 
     Raises
     ------
     LayoutError
-        If there are too many switches or hosts.
+        If there are too many switches or hosts; of hosts with several ports, each port counts.
     """
     if switches > SWITCHES_MAX or hosts > HOSTS_MAX:
         raise LayoutError(
-            f"{fabric}: {switches:,} switches and {hosts:,} hosts; "
+            f"{fabric}: {switches:,} switches and {hosts:,} {what}; "
             f"expected at most {SWITCHES_MAX} and {HOSTS_MAX} in a lab"
         )
 
@@ -164,8 +192,13 @@ def interface(end: LabPort) -> str:
 
 
 def factory_mac(number: int) -> int:
-    """Return the factory MAC address of a host."""
+    """Return the factory MAC address of a host's port."""
     return FACTORY + number
+
+
+def host_interface(host: HostPlan) -> str:
+    """Name the interface of a host's port: eth0."""
+    return f"eth{host.number}"
 
 
 def guest_interface(layout: Layout, host: HostPlan) -> str:
@@ -175,21 +208,27 @@ def guest_interface(layout: Layout, host: HostPlan) -> str:
 
 def cables(layout: Layout) -> Iterator[tuple[str, VethEnd]]:
     """Yield every cable once: an interface of a switch, and what is at the other end."""
-    factories = {host.name: factory_mac(n) for n, host in enumerate(layout.plan.hosts)}
+    ports = {
+        host.name: (host, mac_text(factory_mac(n))) for n, host in enumerate(layout.plan.hosts)
+    }
     for end, other in layout.across.items():
         if isinstance(other, LabPort):
             if end < other:
                 yield interface(end), VethEnd(interface(other), layout.fabric)
-        elif other not in layout.guests:
-            mac = mac_text(factories[other])
-            yield interface(end), VethEnd(HOST_INTERFACE, layout.host(other), mac)
+        elif ports[other][0].host not in layout.guests:
+            host, mac = ports[other]
+            yield interface(end), VethEnd(host_interface(host), layout.host(host.host), mac)
 
 
 def hosts_file(layout: Layout) -> str:
-    """Write hosts(5) for a lab."""
+    """Write hosts(5) for a lab; a host with several ports is its first, too."""
     addressed = ((host, host.ipv4) for host in layout.plan.hosts if host.ipv4 is not None)
-    lines = [f"{ipv4_text(address)} {host.name}\n" for host, address in addressed]
+    lines = [f"{ipv4_text(address)} {' '.join(_names(host))}\n" for host, address in addressed]
     return "".join(["127.0.0.1 localhost\n", *lines])
+
+
+def _names(host: HostPlan) -> list[str]:
+    return list(dict.fromkeys((host.name, *((host.host,) if host.number == 0 else ()))))
 
 
 def host_namespace(layout: Layout, host: str) -> str:
@@ -202,7 +241,7 @@ def host_namespace(layout: Layout, host: str) -> str:
     NamespaceError
         If its namespace does not exist any more.
     """
-    known = [one.name for one in layout.hosts]
+    known = layout.host_names
     if host not in known:
         raise LayoutError(f"no host {host}; expected one of {known[0]} to {known[-1]}")
     namespace = layout.host(host)

@@ -143,10 +143,13 @@ def prepare(
     scenario: ScenarioSource, overrides: Overrides | None, failed: Sequence[str]
 ) -> tuple[str, PlannedDeployment]:
     """Resolve and plan a scenario that is small enough; hosts have made-up factory addresses."""
+    import polars
+
     one = fabric(scenario, overrides)
-    switches, hosts = (len(one.tables[table]) for table in ("switches", "hosts"))
-    check_size(one.name, switches, hosts)
-    names = {f"host{number}": factory_mac(number) for number in range(hosts)}
+    ports = polars.DataFrame(one.tables["hosts"])
+    what = "ports of hosts" if ports["host"].is_duplicated().any() else "hosts"
+    check_size(one.name, len(one.tables["switches"]), len(ports), what)
+    names = {name: factory_mac(number) for number, name in enumerate(ports["name"])}
     return one.resolved, plan(scenario, overrides, failed=failed, factory=names)
 
 
@@ -215,7 +218,8 @@ def _create(
 ) -> BootRecord:
     """Make everything, in an order in which slow parts overlap."""
     plan, is_ovs = paper.plan, record.plane == "ovs"
-    progress(f"{len(plan.hosts)} hosts, {len(plan.switches)} switches: namespaces and cables")
+    hosts = len({host.host for host in plan.hosts})
+    progress(f"{hosts} hosts, {len(plan.switches)} switches: namespaces and cables")
     namespaces.create(paper.namespaces)
     with namespaces.inside(paper.fabric), contextlib.ExitStack() as stack:
         namespaces.disable_ipv6()

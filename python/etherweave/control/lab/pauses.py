@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations
 from typing import NamedTuple
 
 from etherweave.control.lab import status
@@ -155,8 +154,7 @@ class _Counted(NamedTuple):
 
 
 def _diversions(layout: Layout) -> Iterator[tuple[int, DiversionCase]]:
-    hosts = layout.plan.hosts
-    for pair in map(HostPair._make, permutations(range(len(hosts)), 2)):
+    for pair in map(HostPair._make, layout.pairs):
         usual = predict(layout, pair)
         port = LabPort(usual[0].switch, usual[0].out_port)
         if len(usual) > 1:

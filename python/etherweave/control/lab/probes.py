@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from typing import NamedTuple
 
-from etherweave.control.lab.layout import HOST_INTERFACE, LabPort, Layout
+from etherweave.control.lab.layout import LabPort, Layout, host_interface
 from etherweave.linux.namespaces import inside
 from etherweave.linux.packets import EVERYTHING, sender
 
@@ -233,7 +233,8 @@ class ProbeSender(AbstractContextManager["ProbeSender"]):
         self._sent = 0
         with ExitStack() as stack:
             self._sockets = [
-                stack.enter_context(_sender(layout.host(host.name))) for host in self._hosts
+                stack.enter_context(_sender(layout.host(host.host), host_interface(host)))
+                for host in self._hosts
             ]
             self._sources = [one.getsockname()[4] for one in self._sockets]
             self._tap = stack.enter_context(FrameTap(layout.fabric, ETHER_TYPE))
@@ -283,6 +284,6 @@ class ProbeSender(AbstractContextManager["ProbeSender"]):
             yield probe_path(self._across, self._starts[probe.source], observed[first + place])
 
 
-def _sender(namespace: str) -> socket.socket:
+def _sender(namespace: str, interface: str) -> socket.socket:
     with inside(namespace):
-        return sender(HOST_INTERFACE)
+        return sender(interface)

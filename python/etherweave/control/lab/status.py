@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from etherweave.control.lab.layout import HOST_INTERFACE, LabPort, interface
+from etherweave.control.lab.layout import LabPort, host_interface, interface
 from etherweave.control.lab.lifecycle import Lab, LabError
 from etherweave.control.lab.supervisor import PINS
 from etherweave.control.ovs.daemons import is_running
@@ -98,7 +98,7 @@ def _hosts(lab: Lab) -> tuple[HostStatus, ...]:
     process_counts = processes.count_by_namespace()
     hosts = []
     for host in layout.hosts:
-        namespace = layout.host(host.name)
+        namespace = layout.host(host.host)
         identity = namespaces.identity(namespace)
         hosts.append(
             HostStatus(
@@ -106,7 +106,7 @@ def _hosts(lab: Lab) -> tuple[HostStatus, ...]:
                 namespace,
                 host.switch,
                 host.port,
-                _mac(namespace),
+                _mac(namespace, host_interface(host)),
                 # Under control.addresses = "rewrite", hosts keep their factory addresses.
                 factories[host.name],
                 layout.address(host),
@@ -116,10 +116,10 @@ def _hosts(lab: Lab) -> tuple[HostStatus, ...]:
     return tuple(hosts)
 
 
-def _mac(namespace: str) -> str | None:
+def _mac(namespace: str, interface: str) -> str | None:
     try:
         with namespaces.inside(namespace), Links() as links:
-            return mac_text(links.mac(HOST_INTERFACE))
+            return mac_text(links.mac(interface))
     except namespaces.NamespaceError:
         return None
 
