@@ -104,7 +104,7 @@ pub struct FluidParams {
     pub capacities: Vec<f64>,
     /// The time of a full packet at the least.
     pub packet: Duration,
-    /// How many there are.
+    /// Ports of hosts.
     pub hosts: usize,
     /// The most branches of a connection.
     pub branches: usize,
@@ -188,7 +188,7 @@ impl Fluid {
             LinkLoad { is_full: rate > self.solver.capacity(link) * (1.0 - FULL), connections }
         });
         let (preferred, others) = links.branches(tables);
-        let at_hosts = [(links.first, 1.0), (links.last, 1.0)].map(left).into_iter().fold(limit, f64::min);
+        let at_hosts = links.at_hosts().map(left).into_iter().fold(limit, f64::min);
         let rate = preferred.iter().flat_map(|branch| branch.links(tables)).map(left).fold(at_hosts, f64::min);
         let (mut is_least, mut is_shared, mut is_overtaken) = (rate < limit, false, false);
         let ends = [links.first.get(), links.last.get()];
@@ -369,8 +369,8 @@ impl Fluid {
         self.solve_at = Some(self.solve_at.map_or(earliest, |time| time.min(earliest)));
     }
 
-    /// Calls `count` with what each link between switches carried of a message of the connection at a place: packets
-    /// and bytes on the wire. A link that is used in part counts whole packets, and keeps the rest for later ones.
+    /// Calls `count` with what each link carried of a message of the connection at a place: packets and bytes on the
+    /// wire. A link that is used in part counts whole packets, and keeps the rest for later ones.
     pub fn carried(
         &mut self,
         place: u32,
@@ -380,20 +380,36 @@ impl Fluid {
         count: &mut impl FnMut(PortIndex, u64, u64),
     ) {
         let Active { links, rate, .. } = self.active[place as usize];
+        for (link, part) in links.at_hosts() {
+            match part < 1.0 {
+                true => self.carried_in_part(link, part, (packets, wire), count),
+                false => count(link, packets, wire),
+            }
+        }
         if let PathSet::One(branch) = links.paths {
             return branch.links(tables).for_each(|(link, _)| count(link, packets, wire));
         }
         let (preferred, others) = links.branches(tables);
-        let levels = &self.levels[place as usize * self.branches..];
-        for (branch, level) in preferred.iter().chain(others).zip(levels) {
+        for (number, branch) in preferred.iter().chain(others).enumerate() {
+            let level = self.levels[place as usize * self.branches + number];
             for (link, share) in branch.links(tables) {
-                let rest = &mut self.uncounted[link.get() as usize];
-                *rest += packets as f64 * share * level / rate;
-                let whole = rest.floor().max(0.0);
-                *rest -= whole;
-                count(link, whole as u64, (whole * wire as f64 / packets as f64).round() as u64);
+                self.carried_in_part(link, share * level / rate, (packets, wire), count);
             }
         }
+    }
+
+    fn carried_in_part(
+        &mut self,
+        link: PortIndex,
+        part: f64,
+        (packets, wire): (u64, u64),
+        count: &mut impl FnMut(PortIndex, u64, u64),
+    ) {
+        let rest = &mut self.uncounted[link.get() as usize];
+        *rest += packets as f64 * part;
+        let whole = rest.floor().max(0.0);
+        *rest -= whole;
+        count(link, whole as u64, (whole * wire as f64 / packets as f64).round() as u64);
     }
 
     /// Solves the rates anew, if that is due.
@@ -458,7 +474,7 @@ impl Fluid {
             let links = active.links;
             let mut beside = self.beside.as_mut().filter(|_| !active.is_in_packets());
             if let Some(beside) = &beside {
-                let of_host = self.uses[links.first.get() as usize].connections;
+                let of_host = self.uses[links.first.get() as usize].connections / f64::from(links.parts[0]);
                 let answer = beside.waits(&active.back, tables, &self.solver);
                 active.queue(self.solver.capacity(links.first.get()) / of_host, span, answer);
             }
@@ -524,7 +540,7 @@ impl Fluid {
         self.left_out.count_held_back(&solution);
         let sent = |active: &Active| {
             let first = active.links.first.get();
-            self.solver.capacity(first) / self.uses[first as usize].connections
+            self.solver.capacity(first) / self.uses[first as usize].connections * f64::from(active.links.parts[0])
         };
         self.left_out.count_overflowing(&solution, &self.active, sent);
     }

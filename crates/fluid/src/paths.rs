@@ -46,6 +46,9 @@ pub struct Links {
     pub first: PortIndex,
     /// The port to the other host.
     pub last: PortIndex,
+    /// What of the connection uses these two: less than all where packets take several ports of hosts, others of which
+    /// are among the links between.
+    pub parts: [f32; 2],
     /// What is between.
     pub paths: PathSet,
     /// The traffic class; of an active connection, the solver's number of it.
@@ -81,6 +84,7 @@ pub struct Tables<'a> {
 pub struct Flow {
     pub first: PortIndex,
     pub last: PortIndex,
+    pub parts: [f32; 2],
     pub branch: Branch,
     /// The solver's number of its traffic class.
     pub class: u8,
@@ -117,13 +121,24 @@ impl Links {
 
     /// The solver's flow of a branch.
     pub fn flow(&self, branch: Branch) -> Flow {
-        Flow { first: self.first, last: self.last, branch, class: self.class }
+        Flow { first: self.first, last: self.last, parts: self.parts, branch, class: self.class }
+    }
+
+    /// The links at both hosts, each with its share of the connection.
+    pub fn at_hosts(&self) -> [(PortIndex, f64); 2] {
+        [(self.first, f64::from(self.parts[0])), (self.last, f64::from(self.parts[1]))]
+    }
+
+    /// What of the connection uses the fullest of its links at hosts.
+    pub fn part_max(&self) -> f64 {
+        f64::from(self.parts[0].max(self.parts[1]))
     }
 
     /// All links of the branches that are used first, each with its share of the connection: those of both hosts once.
     pub fn shares<'a>(&'a self, tables: Tables<'a>) -> impl Iterator<Item = (PortIndex, f64)> + 'a {
         let between = self.branches(tables).0.iter().flat_map(move |branch| branch.links(tables));
-        std::iter::once((self.first, 1.0)).chain(between).chain(std::iter::once((self.last, 1.0)))
+        let [first, last] = self.at_hosts();
+        std::iter::once(first).chain(between).chain(std::iter::once(last))
     }
 }
 
@@ -155,8 +170,8 @@ impl Flow {
 
     /// Its links, each with its share of the connection.
     pub fn links(self, tables: Tables<'_>) -> impl Iterator<Item = (u32, f64)> + '_ {
-        let weight = f64::from(self.branch.weight);
         let between = self.branch.links(tables).map(|(port, share)| (port.get(), share));
-        std::iter::once((self.first.get(), weight)).chain(between).chain(std::iter::once((self.last.get(), weight)))
+        let [first, last] = self.parts.map(|part| f64::from(self.branch.weight * part));
+        std::iter::once((self.first.get(), first)).chain(between).chain(std::iter::once((self.last.get(), last)))
     }
 }

@@ -233,14 +233,18 @@ impl Nics {
         let end = &self.endpoints[endpoint];
         let first = self.hosts[end.host].port;
         let class = wires.constants.scheduler.class(end.priority) as u8;
+        if let Some(links) = self.ports.links(endpoint) {
+            return Links { class, ..*links };
+        }
         if let Some(branches) = &wires.constants.branches {
             let last = wires.ports[self.hosts[self.endpoints[end.remote].host].port].peer.port;
-            return Links { first, last, paths: PathSet::Several(branches.of_ends[end.route as usize]), class };
+            let paths = PathSet::Several(branches.of_ends[end.route as usize]);
+            return Links { first, last, parts: [1.0; 2], paths, class };
         }
         let route = &wires.constants.routes[end.route as usize..];
         let count = route.iter().position(|&port| wires.ports[port].peer.is_host).expect("a route ends at a host");
         let branch = Branch { route: end.route, count: count as u32, weight: 1.0 };
-        Links { first, last: route[count], paths: PathSet::One(branch), class }
+        Links { first, last: route[count], parts: [1.0; 2], paths: PathSet::One(branch), class }
     }
 
     /// Messages have been sent, or rates change.
@@ -270,10 +274,11 @@ impl Nics {
         let load = state.waiting.pop_front().expect("an active connection has a message");
         state.waiting.iter_mut().take(1).for_each(|next| next.began = now);
         let (place, next, is_fed) = (state.place, state.waiting.front().copied(), state.is_fed);
-        self.count_fluid(wires, endpoint, &links, place, &load);
+        self.count_fluid(wires, endpoint, place, &load);
         // What it took at its rate includes a packet on the slowest link.
         let slowest = |(port, _): (PortIndex, f64)| wires.ports[port].serialization_time(load.largest);
         let of_packet = links.shares(wires.constants.fluid_tables()).map(slowest).max().unwrap_or(Duration::ZERO);
+        let of_packet = Duration::from_ps((of_packet.as_ps() as f64 * links.part_max()).round() as u64);
         let latency = fluid_latency(wires, &links, load.largest);
         let before = self.endpoints[endpoint].fluid().in_network.iter().map(|load| load.packets).sum();
         let late = fluid_lateness(wires, &links, place, before, &load);
@@ -298,7 +303,7 @@ impl Nics {
     }
 
     /// Counts the packets of a message, as if each had been sent.
-    fn count_fluid(&mut self, wires: &mut Wires, endpoint: EndpointIndex, links: &Links, place: u32, load: &Load) {
+    fn count_fluid(&mut self, wires: &mut Wires, endpoint: EndpointIndex, place: u32, load: &Load) {
         let priority = usize::from(self.endpoints[endpoint].priority);
         let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
         let mut count = |port: PortIndex, packets: u64, bytes: u64| {
@@ -307,8 +312,6 @@ impl Nics {
             counters.tx_bytes += bytes;
             wires.totals.hops += packets;
         };
-        count(links.first, load.packets, load.wire);
-        count(links.last, load.packets, load.wire);
         fluid.carried(place, wires.constants.fluid_tables(), load.packets, load.wire, &mut count);
         wires.totals.created += load.packets;
         wires.totals.delivered += load.packets;
@@ -381,11 +384,13 @@ fn fluid_window(wires: &Wires, links: &Links) -> Window {
     }
     let ports = links.shares(constants.fluid_tables()).map(|(port, _)| &wires.ports[port]);
     let gap = ports.map(|port| port.serialization_time(packet)).max().unwrap_or(Duration::ZERO);
-    let round = round.as_ps() as f64 + (f64::from(params.ack_every).min(packets) - 1.0) * gap.as_ps() as f64;
+    // By several ports packets come so much faster.
+    let gap = gap.as_ps() as f64 * links.part_max();
+    let round = round.as_ps() as f64 + (f64::from(params.ack_every).min(packets) - 1.0) * gap;
     let bytes = packets * f64::from(packet);
     // Congestion control may keep links below a part of their rate.
     let most = params.link_share_max();
-    Window { bytes: bytes.min(most * round * f64::from(packet) / gap.as_ps() as f64), round }
+    Window { bytes: bytes.min(most * round * f64::from(packet) / gap), round }
 }
 
 /// Mean time over its paths from the first bit of a lone packet to its arrival.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use etherweave_engine::Wires;
 use etherweave_engine::packet::Packet;
+use etherweave_fluid::Links;
 use etherweave_kernel::IndexVec;
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex};
 use etherweave_primitives::{Duration, Time};
@@ -42,6 +43,8 @@ pub struct PortPaths {
     pub is_per_packet: bool,
     /// How long after a link has failed or returned hosts know it.
     pub detection: Duration,
+    /// Links of each end of a connection in flow-level mode, by its number.
+    pub links: Vec<Links>,
 }
 
 impl PortPaths {
@@ -98,12 +101,14 @@ pub struct SendingPorts {
     paths: Arc<PortPaths>,
     /// Empty where hosts have one port.
     choices: IndexVec<EndpointIndex, PathChoice>,
+    /// Empty but in flow-level mode.
+    links: IndexVec<EndpointIndex, Links>,
 }
 
 impl SendingPorts {
     /// Those of a shard without endpoints yet.
     pub fn of(paths: &Arc<PortPaths>) -> SendingPorts {
-        SendingPorts { paths: Arc::clone(paths), choices: IndexVec::default() }
+        SendingPorts { paths: Arc::clone(paths), choices: IndexVec::default(), links: IndexVec::default() }
     }
 
     /// Adds the next endpoint, which is end `number` of all connections; its host has its first port at `nic`.
@@ -111,6 +116,14 @@ impl SendingPorts {
         if let Some(choice) = self.paths.ends.get(number) {
             self.choices.push(PathChoice { nic, ..*choice });
         }
+        if let Some(&links) = self.paths.links.get(number) {
+            self.links.push(links);
+        }
+    }
+
+    /// The links to the other end of an endpoint in flow-level mode, but for its class; none where hosts have one port.
+    pub(super) fn links(&self, index: EndpointIndex) -> Option<&Links> {
+        self.links.get(index)
     }
 
     /// Whether hosts have several.
@@ -200,7 +213,8 @@ mod tests {
         };
         let paths = (0..4).map(path).collect();
         let outages = vec![[MS(10), MS(20)]];
-        PortPaths { paths, outages, ends: Vec::new(), is_per_packet, detection: Duration::from_ms(5) }
+        let detection = Duration::from_ms(5);
+        PortPaths { paths, outages, ends: Vec::new(), is_per_packet, detection, links: Vec::new() }
     }
 
     fn choice(preferred: u8) -> PathChoice {

@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 
 use etherweave_engine::constants::RunConstants;
-use etherweave_fluid::{Branch, BranchRange, Branches, LATENCIES, PathLatency};
-use etherweave_primitives::{Bytes, ChannelId, HostId, InputError, mix};
+use etherweave_fluid::{Branch, BranchRange, Branches, LATENCIES, Links, PathLatency, PathSet, Tables};
+use etherweave_kernel::indices::PortIndex;
+use etherweave_primitives::{Bytes, ChannelId, HostId, InputError, SwitchId, mix};
 use etherweave_routing::bounds::PathShares;
 use etherweave_routing::{HashScope, RoutedPacket};
 use etherweave_switch::per_packet::{PreparedRouting, SampledPath};
@@ -17,7 +18,7 @@ use etherweave_topology::{Node, Topology};
 use super::connections::PlannedConnection;
 use super::delays::delay;
 use super::layout::Layout;
-use super::{Experiment, too_large};
+use super::{Experiment, Paths, too_large};
 
 /// Packets that are followed on the idle fabric, and again where their paths are full: a power of two, so that weights
 /// are exact.
@@ -31,36 +32,16 @@ pub(super) fn add(
     connections: &[PlannedConnection],
     constants: &mut RunConstants,
 ) -> Result<(), InputError> {
-    let (topology, seed) = (&experiment.topology, experiment.params.seed);
-    let mut table = Table { topology, layout, constants, branches: Branches::default() };
-    let mut shares = prepared.oblivious().map(|routing| PathShares::new(topology, routing));
-    // By what paths depend on: the switches of both hosts, or the host that sends and the switch of the other.
-    let mut known = BTreeMap::new();
+    let mut table = BranchTable::new(experiment, layout, constants);
     for (number, connection) in connections.iter().enumerate() {
         let [a, b] = connection.hosts(experiment);
         for (side, (src, dst)) in [(a, b), (b, a)].into_iter().enumerate() {
-            let [from, to] = [src, dst].map(|host| topology.switch_of(host));
-            let range = if prepared.hash_scope() == HashScope::PerFlow {
-                let hash = mix(seed ^ !(2 * number as u64 + side as u64)) as u16;
-                table.add_samples(prepared, [src, dst], [hash].into_iter())
-            } else if let Some(shares) = &mut shares {
-                let hashes = spread(seed ^ u64::from(from.get()) << 32 ^ u64::from(to.get()));
-                *known.entry((from.get(), to)).or_insert_with(|| {
-                    let paths = counted(table.paths(prepared, [src, dst], hashes, &[]));
-                    table.add_shares(&shares.between(from, to), &paths)
-                })
-            } else {
-                let hashes = spread(seed ^ u64::from(src.get()) << 32 ^ u64::from(to.get()));
-                *known.entry((src.get(), to)).or_insert_with(|| table.add_samples(prepared, [src, dst], hashes))
-            };
+            let range = table.between(prepared, [src, dst], 2 * number as u64 + side as u64);
             table.branches.of_ends.push(range);
         }
-        if table.constants.routes.len() > u32::MAX as usize {
-            return Err(too_large("links of connections"));
-        }
+        table.check()?;
     }
-    let branches = table.branches;
-    constants.branches = Some(branches);
+    table.finish();
     Ok(())
 }
 
@@ -70,14 +51,91 @@ fn spread(seed: u64) -> impl Iterator<Item = u16> + Clone {
     (0..SAMPLES).map(move |sample| first.wrapping_add(((sample << 16) / SAMPLES) as u16))
 }
 
-struct Table<'a> {
+/// Branches of connections while they are written.
+pub(super) struct BranchTable<'a> {
     topology: &'a Topology,
     layout: &'a Layout,
-    constants: &'a mut RunConstants,
+    pub constants: &'a mut RunConstants,
     branches: Branches,
+    /// Where hosts have several ports, in which of several equal fabrics paths lie.
+    pub plane: usize,
+    seed: u64,
+    shares: Option<PathShares<'a>>,
+    /// By what paths depend on: the plane, and the switches of both hosts or the host that sends and the switch of the
+    /// other.
+    known: BTreeMap<(usize, u32, SwitchId), BranchRange>,
 }
 
-impl Table<'_> {
+impl<'a> BranchTable<'a> {
+    pub fn new(experiment: &'a Experiment, layout: &'a Layout, constants: &'a mut RunConstants) -> BranchTable<'a> {
+        let (topology, seed) = (&experiment.topology, experiment.params.seed);
+        let shares = match &experiment.paths {
+            Paths::PerPacket(prepared) => prepared.oblivious(),
+            Paths::PerFlow { .. } => None,
+        };
+        let shares = shares.map(|routing| PathShares::new(topology.by_port(), routing));
+        let (branches, known) = (Branches::default(), BTreeMap::new());
+        BranchTable { topology, layout, constants, branches, plane: 0, seed, shares, known }
+    }
+
+    /// Rejects too many links.
+    ///
+    /// # Errors
+    /// When there are.
+    pub fn check(&self) -> Result<(), InputError> {
+        if self.constants.routes.len() > u32::MAX as usize { Err(too_large("links of connections")) } else { Ok(()) }
+    }
+
+    /// Hands the table over to the run, unless each connection has one path.
+    pub fn finish(self) {
+        self.constants.branches = Some(self.branches).filter(|branches| branches.most > 0);
+    }
+
+    /// The branches of an end of a connection, which has this number, between two hosts of the fabric by port.
+    pub fn between(&mut self, prepared: &PreparedRouting, [src, dst]: [HostId; 2], end: u64) -> BranchRange {
+        let [from, to] = [src, dst].map(|host| self.topology.by_port().switch_of(host));
+        if prepared.hash_scope() == HashScope::PerFlow {
+            let hash = mix(self.seed ^ !end) as u16;
+            return self.add_samples(prepared, [src, dst], [hash].into_iter());
+        }
+        let source = if self.shares.is_some() { from.get() } else { src.get() };
+        let key = (self.plane, source, to);
+        if let Some(&range) = self.known.get(&key) {
+            return range;
+        }
+        let hashes = spread(self.seed ^ u64::from(source) << 32 ^ u64::from(to.get()));
+        let shares = self.shares.as_mut().map(|shares| shares.between(from, to));
+        let range = match shares {
+            Some(shares) => {
+                let paths = counted(self.paths(prepared, [src, dst], hashes, &[]));
+                self.add_shares(&shares, &paths)
+            }
+            None => self.add_samples(prepared, [src, dst], hashes),
+        };
+        self.known.insert(key, range);
+        range
+    }
+
+    /// The links of packets that take these in turn.
+    pub fn in_turn(&mut self, all: &[Links]) -> Links {
+        let [first, others @ ..] = all else { panic!("a connection has links") };
+        if others.is_empty() {
+            return *first;
+        }
+        let mut shares = BTreeMap::new();
+        let tables = Tables { routes: &self.constants.routes, branches: Some(&self.branches) };
+        for (port, share) in all.iter().flat_map(|links| links.shares(tables)) {
+            *shares.entry(port).or_insert(0.0) += share / all.len() as f64;
+        }
+        let ends = [first.first, first.last];
+        let parts = ends.map(|end| shares[&end] as f32);
+        shares.retain(|port, _| !ends.contains(port));
+        self.branches.shares.resize(self.constants.routes.len(), 1.0);
+        self.branches.shares.extend(shares.values().map(|&share| share as f32));
+        self.add_ports(shares.into_keys(), 1.0);
+        Links { parts, paths: PathSet::Several(self.range(1, 1, &[])), ..*first }
+    }
+
     /// One branch that is split; some of its paths say how their latencies differ.
     fn add_shares(&mut self, shares: &[(ChannelId, f64)], paths: &[(SampledPath, u32)]) -> BranchRange {
         self.add_split(shares);
@@ -94,7 +152,7 @@ impl Table<'_> {
     ) -> Vec<SampledPath> {
         let path = |hash| {
             let packet = RoutedPacket { src: src.get(), dst: dst.get(), hash, ..RoutedPacket::default() };
-            prepared.path(self.topology, packet, full)
+            prepared.path(self.topology.by_port(), packet, full)
         };
         hashes.map(path).collect()
     }
@@ -137,9 +195,15 @@ impl Table<'_> {
     }
 
     fn add_branch(&mut self, channels: impl Iterator<Item = ChannelId>, weight: f32) {
+        let (topology, layout, plane) = (self.topology, self.layout, self.plane);
+        let port = |channel| layout.port(topology, topology.plane_channel(plane, channel)).1;
+        self.add_ports(channels.map(port), weight);
+    }
+
+    fn add_ports(&mut self, ports: impl Iterator<Item = PortIndex>, weight: f32) {
         let routes = &mut self.constants.routes;
         let route = routes.len() as u32;
-        routes.extend(channels.map(|channel| self.layout.port(self.topology, channel).1));
+        routes.extend(ports);
         self.branches.branches.push(Branch { route, count: routes.len() as u32 - route, weight });
     }
 
@@ -148,7 +212,7 @@ impl Table<'_> {
         let constants = &*self.constants;
         let bytes = if constants.is_cut_through { constants.header_bytes } else { constants.largest_frame };
         let hop = |&channel: &ChannelId| {
-            let channel = self.topology.channel(channel);
+            let channel = self.topology.by_port().channel(channel);
             let time = channel.rate.serialization_time(Bytes::new(u64::from(bytes)));
             (time + delay(channel, &constants.params)).as_ps()
         };
@@ -182,7 +246,7 @@ impl Table<'_> {
 
     /// The switch that sends into a channel, and its port.
     fn port(&self, channel: ChannelId) -> (u32, u8) {
-        let from = self.topology.channel(channel).from;
+        let from = self.topology.by_port().channel(channel).from;
         let Node::Switch(switch) = from.node else { unreachable!("paths lie between switches") };
         (switch.get(), from.port.get() as u8)
     }

@@ -10,6 +10,7 @@ use etherweave_fluid::{BesidePackets, Fluid, FluidParams, MESSAGE_PARTS, QueueLi
 use etherweave_host::fluid::{NOWHERE, packet_time};
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{BitRate, InputError, InputErrors};
+use etherweave_routing::HashScope;
 
 use super::{Experiment, Paths};
 use crate::shard::Shard;
@@ -33,6 +34,13 @@ fn shares_hosts(experiment: &Experiment) -> bool {
         taken.extend(own);
         is_shared
     })
+}
+
+/// Whether packets take several ports in turn, and among the paths of each those that are not full.
+fn is_striped_by_queues(experiment: &Experiment) -> bool {
+    let is_striped = experiment.params.ports.choice.is_per_packet() && !experiment.topology.is_single_homed();
+    matches!(&experiment.paths, Paths::PerPacket(prepared)
+        if is_striped && prepared.oblivious().is_none() && prepared.hash_scope() == HashScope::PerPacket)
 }
 
 /// Traffic classes of jobs.
@@ -71,7 +79,7 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
         ("nic.pcie.store_and_forward", "true", !params.nic.pcie.as_ref().is_some_and(|pcie| pcie.store_and_forward)),
         ("nic.command_stall", "stops of reception", params.nic.command_stall.is_none()),
         ("observe", "time series", experiment.sampling.is_none()),
-        ("topology", "hosts with several ports", experiment.topology.is_single_homed()),
+        ("host_ports.choice", "\"per_packet\" beside a routing that goes by queues", !is_striped_by_queues(experiment)),
         ("--pcap", "captured hosts", experiment.capture.is_empty()),
         ("mpirun", "several processes", processes <= 1),
         (
@@ -114,8 +122,7 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
         bytes_per_ps(if shard.wires.ports[port].peer.is_host { rate.min(shard.hosts.nics.times.rate) } else { rate })
     };
     let capacities = shard.wires.channels.entries().map(capacity).collect();
-    let hosts = (0..topology.hosts()).map(etherweave_primitives::HostId::from_index);
-    let rates = hosts.map(|host| topology.channel(topology.host_channel(host)).rate);
+    let rates = topology.host_ports().map(|(host, port)| topology.channel(topology.host_channels(host)[port]).rate);
     let branches = shard.wires.constants.branches.as_ref().map_or(1, |branches| branches.most);
     let classes = classes(experiment).into_iter().map(|class| (class, ets.weights[class])).collect();
     let beside = has_packets.then(|| {
@@ -127,7 +134,7 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
     Fluid::new(FluidParams {
         capacities,
         packet: packet_time(&shard.wires.constants, rates),
-        hosts: topology.hosts(),
+        hosts: topology.host_ports().count(),
         branches,
         parts,
         classes,

@@ -4,22 +4,21 @@ use std::collections::HashMap;
 
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::params::{PortChoice, PortKey};
+use etherweave_fluid::{Branch, Links, PathSet};
 use etherweave_host::{PathChoice, PortPath, PortPaths};
-use etherweave_kernel::indices::HostIndex;
+use etherweave_kernel::indices::{HostIndex, PortIndex};
 use etherweave_primitives::{ChannelId, HostId, InputError, Purpose, Stream, Time};
 use etherweave_routing::{FlowKey, Neighbourhood, path};
 use etherweave_topology::{Topology, reverse};
 
+use super::branches::BranchTable;
 use super::connections::PlannedConnection;
 use super::layout::Layout;
-use super::{Experiment, Paths, too_large};
+use super::{Experiment, Paths, fluid, too_large};
 
 /// Rejects what knows one port of every host only.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputError> {
     let topology = &experiment.topology;
-    if !experiment.capture.is_empty() {
-        topology.single_homed("--pcap").map_err(|error| InputError { key: "--pcap".into(), ..error })?;
-    }
     if let Paths::PerPacket(prepared) = &experiment.paths {
         let is_own = prepared.neighbourhood() == Neighbourhood::None && prepared.measures().is_none();
         let found = format!("{} on {} planes", prepared.name(), topology.planes());
@@ -40,7 +39,8 @@ pub(super) fn plan(
     all.is_per_packet = choice.is_per_packet();
     all.detection = experiment.params.ports.detection;
     let ranks = ranks_on_hosts(experiment);
-    let mut table = Table { experiment, layout, constants, all, choice };
+    let branches = BranchTable::new(experiment, layout, constants);
+    let mut table = Table { experiment, layout, branches, all, choice };
     let mut starts = Vec::with_capacity(connections.len());
     for (number, connection) in connections.iter().enumerate() {
         let entropy = Stream::new(experiment.params.seed, Purpose::FlowEntropy, number as u64).bits();
@@ -50,9 +50,13 @@ pub(super) fn plan(
         let ends = [([a, b], ports), ([b, a], [ports[1], ports[0]])];
         let mut start = [0; 2];
         for (direction, (hosts, ports)) in ends.into_iter().enumerate() {
-            start[direction] = table.add_end(hosts, ports, entropy)?;
+            start[direction] = table.add_end(hosts, ports, (entropy, 2 * number as u64 + direction as u64))?;
         }
         starts.push(start);
+        table.branches.check()?;
+    }
+    if fluid::is_used(experiment) {
+        table.branches.finish();
     }
     Ok(starts)
 }
@@ -74,7 +78,7 @@ fn ranks_on_hosts(experiment: &Experiment) -> Vec<Vec<u32>> {
 struct Table<'a> {
     experiment: &'a Experiment,
     layout: &'a Layout,
-    constants: &'a mut RunConstants,
+    branches: BranchTable<'a>,
     all: &'a mut PortPaths,
     choice: PortChoice,
 }
@@ -84,14 +88,24 @@ impl Table<'_> {
         &self.experiment.topology
     }
 
-    /// Adds the paths of one end of a connection between two hosts, by these ports before others.
-    fn add_end(&mut self, hosts: [HostId; 2], ports: [u64; 2], entropy: u64) -> Result<u32, InputError> {
+    /// Adds the paths of one end of a connection between two hosts, by these ports before others; the end has a number.
+    fn add_end(
+        &mut self,
+        hosts: [HostId; 2],
+        ports: [u64; 2],
+        (entropy, number): (u64, u64),
+    ) -> Result<u32, InputError> {
         let counts = hosts.map(|host| self.topology().host_channels(host).len());
         let [from, to] = [0, 1].map(|end| (ports[end] % counts[end] as u64) as usize);
         let (pairs, in_turn) = self.pairs(counts, [from, to]);
         let first = self.all.paths.len();
+        let mut links = Vec::with_capacity(pairs.len());
         for &pair in &pairs {
-            self.add_path(hosts, pair, entropy)?;
+            links.extend(self.add_path(hosts, pair, (entropy, number))?);
+        }
+        if !links.is_empty() {
+            let links = self.branches.in_turn(&links);
+            self.all.links.push(links);
         }
         let preferred = pairs.iter().position(|&pair| pair[0] == from && (pair[1] == to || self.has_planes()));
         let preferred = preferred.unwrap_or(0);
@@ -127,20 +141,28 @@ impl Table<'_> {
         }
     }
 
-    fn add_path(&mut self, hosts: [HostId; 2], ports: [usize; 2], entropy: u64) -> Result<(), InputError> {
+    /// Adds a path; gives its links in flow-level mode.
+    fn add_path(
+        &mut self,
+        hosts: [HostId; 2],
+        ports: [usize; 2],
+        (entropy, number): (u64, u64),
+    ) -> Result<Option<Links>, InputError> {
         let topology = &self.experiment.topology;
         let [src, dst] = [0, 1].map(|end| topology.port_host(hosts[end], ports[end]));
         let plane = topology.plane_of_port(ports[0]);
         let in_plane = |channel| topology.plane_channel(plane, channel);
+        let layout = self.layout;
+        let port = |channel| layout.port(topology, channel).1;
         let by_port = topology.by_port();
         let (route, channels) = match &self.experiment.paths {
             Paths::PerFlow { routing, selection } => {
-                let route = u32::try_from(self.constants.routes.len()).map_err(|_| too_large("hops of connections"))?;
+                let routes = &mut self.branches.constants.routes;
+                let route = u32::try_from(routes.len()).map_err(|_| too_large("hops of connections"))?;
                 let channels = path(by_port, routing, selection, &FlowKey { src, dst, entropy });
                 let channels = channels.map_err(|error| InputError::new("routing", error, ""))?;
                 let channels: Vec<ChannelId> = channels.into_iter().map(in_plane).collect();
-                let egress = channels[1..].iter().map(|&channel| self.layout.port(topology, channel).1);
-                self.constants.routes.extend(egress);
+                routes.extend(channels[1..].iter().map(|&channel| port(channel)));
                 (route, channels)
             }
             Paths::PerPacket(_) => {
@@ -148,12 +170,33 @@ impl Table<'_> {
                 (self.all.paths.len() as u32, ends.map(in_plane).to_vec())
             }
         };
-        let first_egress = self.constants.routes.get(route as usize).copied().unwrap_or_default();
+        let first_egress = self.branches.constants.routes.get(route as usize).copied().unwrap_or_default();
         let outages = self.outages(&channels);
+        let first_and_last = [channels[0], channels[channels.len() - 1]].map(port);
+        let between = (route, channels.len() as u32 - 2);
+        let links = fluid::is_used(self.experiment).then(|| {
+            self.branches.plane = plane;
+            self.links(first_and_last, between, ([src, dst], number))
+        });
         let ends = (src.get(), dst.get());
         let path = PortPath { port: ports[0] as u8, route, first_egress, ends, outages };
         self.all.paths.push(path);
-        Ok(())
+        Ok(links)
+    }
+
+    /// Links of a path between two ports, seen as hosts, in flow-level mode.
+    fn links(
+        &mut self,
+        [first, last]: [PortIndex; 2],
+        (route, count): (u32, u32),
+        (seen, number): ([HostId; 2], u64),
+    ) -> Links {
+        let paths = match &self.experiment.paths {
+            Paths::PerFlow { .. } => PathSet::One(Branch { route, count, weight: 1.0 }),
+            Paths::PerPacket(prepared) => PathSet::Several(self.branches.between(prepared, seen, number)),
+        };
+        // The class is known to the end of the connection.
+        Links { first, last, parts: [1.0; 2], paths, class: 0 }
     }
 
     /// The times for which a link of a path fails.
