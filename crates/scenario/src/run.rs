@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration as WallTime, Instant};
 
 use etherweave_kernel::{Processes, Worker};
-use etherweave_primitives::{Bytes, HostId, InputError, Time, caught};
+use etherweave_primitives::{Bytes, ChannelId, InputError, Time, caught};
 use etherweave_sim::{Paths, Progress, Simulation};
 use etherweave_topology::Topology;
 
@@ -14,7 +14,7 @@ use crate::host_ports::generate;
 use crate::memory::MemoryLimit;
 use crate::outcome::{Summary, finished, warnings};
 use crate::routing::pause_warning;
-use crate::scenario::{Scenario, experiment, read};
+use crate::scenario::{Scenario, experiment, port_named, read};
 use crate::tables::tables;
 use crate::{Estimate, Outcome, ScenarioError, nodes};
 
@@ -107,7 +107,7 @@ impl Run {
     /// # Panics
     /// When there is no such host.
     pub fn has_capture(&self, host: &str) -> bool {
-        self.simulation.has_capture(self.host(host))
+        self.simulation.has_capture(self.port(host))
     }
 
     /// Writes the frames of a captured host of this process as pcapng while the run goes on.
@@ -118,12 +118,11 @@ impl Run {
     /// # Panics
     /// When the host was not to be captured, or another process simulates it.
     pub fn capture_to(&mut self, host: &str, out: impl Write + Send + 'static) -> std::io::Result<()> {
-        self.simulation.capture_to(self.host(host), Box::new(out), self.snap_length)
+        self.simulation.capture_to(self.port(host), Box::new(out), self.snap_length)
     }
 
-    fn host(&self, name: &str) -> HostId {
-        let mut hosts = (0..self.topology.hosts()).map(HostId::from_index);
-        hosts.find(|&number| self.topology.host_name(number) == name).expect("captured hosts exist")
+    fn port(&self, name: &str) -> ChannelId {
+        port_named(&self.topology, name).expect("captured ports exist")
     }
 
     /// Runs to the end; `on_progress` is called from time to time and returns whether to continue. Beside the outcome:

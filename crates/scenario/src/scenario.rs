@@ -1,7 +1,7 @@
 //! A scenario as a value, and how it becomes an experiment.
 
 use etherweave_design::DesignSpec;
-use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Priority};
+use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority};
 use etherweave_routing::{MeasurementParams, RoutingKind, SelectionKind};
 use etherweave_sim::params::{
     Binding, Ets, Fidelity, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport,
@@ -319,7 +319,7 @@ pub(crate) fn experiment(
     capture: &[String],
 ) -> Result<Experiment, ScenarioError> {
     let locate = |errors: InputErrors| document.locate(errors);
-    let capture: Result<Vec<HostId>, _> = capture.iter().map(|name| host_named(&topology, name)).collect();
+    let capture: Result<Vec<ChannelId>, _> = capture.iter().map(|name| port_named(&topology, name)).collect();
     let capture = capture.map_err(|error| document.elsewhere(error))?;
     let mut errors = InputErrors::default();
     let ports = errors.check(host_ports::check(scenario, &topology));
@@ -427,10 +427,13 @@ fn traffic(scenario: &Scenario, number: usize, topology: &Topology) -> Result<Tr
     Ok(traffic)
 }
 
-fn host_named(topology: &Topology, name: &str) -> Result<HostId, InputError> {
-    let mut hosts = (0..topology.hosts()).map(HostId::from_index);
-    let last = topology.host_name(HostId::from_index(topology.hosts() - 1));
-    let host = hosts.find(|&host| topology.host_name(host) == name);
-    let expected = || format!("a host of the topology, up to {last}");
-    host.ok_or_else(|| InputError::new("", format!("no host {name} to capture"), expected()))
+/// The channel of the port of a host with this name: "host3", or "host3.1" of a host with several.
+pub(crate) fn port_named(topology: &Topology, name: &str) -> Result<ChannelId, InputError> {
+    let mut ports = topology.host_ports();
+    let port = ports.find(|&(host, port)| topology.host_port_name(host, port) == name);
+    let last = topology.host_ports().last().map(|(host, port)| topology.host_port_name(host, port));
+    let what = if topology.is_single_homed() { "host" } else { "port of a host" };
+    let expected = || format!("a {what} of the topology, up to {}", last.unwrap_or_default());
+    let port = port.map(|(host, port)| topology.host_channels(host)[port]);
+    port.ok_or_else(|| InputError::new("", format!("no {what} {name} to capture"), expected()))
 }

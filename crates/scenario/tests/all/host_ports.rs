@@ -8,11 +8,15 @@ use etherweave_scenario::{Column, Fabric, Outcome, PointChoice, Run};
 const BYTES: f64 = 8_388_608.0;
 const RATE_GBPS: f64 = 100.0;
 
+/// The shipped scenario.
+fn scenario() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/two_planes.toml")).unwrap()
+}
+
 /// The shipped scenario, and what differs.
 fn start(overrides: &[(&str, &str)], threads: usize) -> Result<Run, String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/two_planes.toml");
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let run = Run::start(&fs::read_to_string(path).unwrap(), "two_planes.toml", &overrides, threads, &[]);
+    let run = Run::start(&scenario(), "two_planes.toml", &overrides, threads, &[]);
     run.map_err(|error| error.to_string())
 }
 
@@ -172,7 +176,6 @@ fn what_knows_one_port_of_a_host_refuses_several_with_a_key() {
         let error = start(keys, 1).err().unwrap_or_else(|| panic!("{keys:?} runs"));
         assert!(error.contains(expected), "{error}");
     };
-    refused(&[("run.fidelity", "\"flow\""), NO_FAULT], "topology: hosts with several ports");
     refused(&[("host_ports", "{ choice = \"by_hash\" }"), NO_FAULT], "host_ports.choice: by_hash; expected hosts with");
     refused(&[("host_ports.planes", "9")], "host_ports.planes: 9; expected 1 to 8");
     refused(
@@ -183,12 +186,116 @@ fn what_knows_one_port_of_a_host_refuses_several_with_a_key() {
     refused(&reroute, "faults.reroute_after");
     let piggyback = [("topology", "{ dragonfly = { p = 1, a = 2, h = 2 } }"), ("routing", "\"piggyback\""), NO_FAULT];
     refused(&piggyback, "routing: piggyback on 2 planes");
-    let fabric = Fabric::parse("host_ports.planes = 2\n[open_loop]\n", "x.toml", &[]).unwrap();
-    let expected = "x.toml:1:1: host_ports: hosts with several ports; expected one port of every host";
-    let observed = fabric.observe(&PointChoice::default(), 1, None).err().map(|error| error.to_string());
-    assert!(observed.is_some_and(|error| error.starts_with(expected)));
-    let deployed = fabric.deployment(&[]).err().map(|error| error.to_string());
-    assert!(deployed.is_some_and(|error| error.starts_with(expected)));
+    let queues = [
+        ("topology", "{ dragonfly = { p = 1, a = 2, h = 1 } }"),
+        ("routing", "\"ugal_local\""),
+        ("run.fidelity", "\"flow\""),
+        NO_FAULT,
+    ];
+    refused(&queues, "host_ports.choice: \"per_packet\" beside a routing that goes by queues");
+    let failing =
+        "host_ports.planes = 2\n[topology.fat_tree]\n[[faults.down]]\nlink = \"plane1.leaf0 - plane1.core0\"\n";
+    let observed = Fabric::parse(failing, "x.toml", &[]).unwrap().observe(&PointChoice::default(), 1, None);
+    let error = observed.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(error.contains("faults.down: links of one of 2 planes"), "{error}");
+    let captured = Run::start(&scenario(), "two_planes.toml", &[], 1, &["host0".to_owned()]);
+    let error = captured.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(error.contains("no port of a host host0 to capture; expected a port of a host of"), "{error}");
+}
+
+#[test]
+fn messages_in_flow_level_mode_take_the_ports_that_packets_take() {
+    let spray = [("routing", "\"spray\"")];
+    let leaves = [("host_ports", "{ leaves = 2, choice = \"per_packet\" }"), ("job.0.placement.hosts", "[0, 1]")];
+    let first = [("host_ports.choice", "\"first_working\"")];
+    let dragonfly = [
+        ("topology", "{ dragonfly = { p = 1, a = 2, h = 1 } }"),
+        ("routing", "\"ugal_local\""),
+        ("host_ports.choice", "\"by_hash\""),
+        ("job.0.placement.hosts", "[0, 5]"),
+    ];
+    let cases: [(&[(&str, &str)], f64); 6] = [
+        (&[], 2.0),
+        (&[("host_ports.planes", "4")], 4.0),
+        (&spray, 2.0),
+        (&leaves, 2.0),
+        (&first, 1.0),
+        (&dragonfly, 1.0),
+    ];
+    for (case, planes) in cases {
+        let keys = [&[NO_FAULT, ("job.0.workload.osu_latency.iterations", "2")][..], case].concat();
+        let [packets, messages] =
+            [&[][..], &[("run.fidelity", "\"flow\"")]].map(|mode| run(&[&keys, mode].concat(), 1));
+        let [of_packets, of_messages] =
+            [&packets, &messages].map(|outcome| numbers(outcome, "iterations", "duration_ns"));
+        for (packets, messages) in of_packets.into_iter().zip(of_messages) {
+            check_round_trip(messages, planes);
+            assert!((messages / packets - 1.0).abs() < 0.02, "{case:?}: {messages} ns, {packets} ns in packets");
+        }
+        let [sent, carried] = [&packets, &messages].map(|outcome| sent_by(outcome, "host0"));
+        for (sent, carried) in sent.into_iter().zip(carried) {
+            // Acknowledgements are no load in flow-level mode, and parts of packets are counted by whole ones.
+            assert!((carried - sent).abs() <= 0.02 * sent + 5_000.0, "{case:?}: {carried} B, {sent} B in packets");
+        }
+    }
+}
+
+#[test]
+fn each_port_of_a_host_is_captured_by_its_name() {
+    let frames = |port: &str| {
+        let file = std::env::temp_dir().join(format!("etherweave-{}-{port}.pcapng", std::process::id()));
+        let keys = [
+            ("faults.down".to_owned(), "[]".to_owned()),
+            ("job.0.workload.osu_latency.bytes".to_owned(), "\"64KiB\"".to_owned()),
+            ("job.0.workload.osu_latency.iterations".to_owned(), "1".to_owned()),
+        ];
+        let mut run = Run::start(&scenario(), "two_planes.toml", &keys, 1, &[port.to_owned()]).unwrap();
+        run.capture_to(port, fs::File::create(&file).unwrap()).unwrap();
+        let (outcome, captured) = run.finish(&mut |_| true);
+        captured.unwrap();
+        let octets = fs::read(&file).unwrap();
+        fs::remove_file(file).unwrap();
+        // Enhanced packet blocks of pcapng begin with their type and length.
+        let (mut at, mut blocks) = (0, 0.0);
+        while at < octets.len() {
+            let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|octet| octets[at + octet]));
+            blocks += f64::from(u8::from(word(at) == 6));
+            at += word(at + 4) as usize;
+        }
+        let ports = outcome.tables.iter().find(|table| table.name == "ports").unwrap();
+        let Some((_, Column::Texts(nodes))) = ports.columns.first() else { panic!("ports have nodes") };
+        let (number, [sent, came]) = (
+            numbers(&outcome, "ports", "port"),
+            ["tx_packets", "rx_packets"].map(|name| numbers(&outcome, "ports", name)),
+        );
+        let own = (0..nodes.len()).filter(|&row| port == format!("{}.{}", nodes[row], number[row]));
+        (blocks, own.map(|row| sent[row] + came[row]).sum::<f64>())
+    };
+    for port in ["host0.0", "host0.1", "host2.1"] {
+        let (captured, carried) = frames(port);
+        assert!(captured > 0.0 && captured == carried, "{port}: {captured} frames of {carried}");
+    }
+}
+
+#[test]
+fn an_open_loop_has_a_source_for_each_port_and_a_plane_for_all() {
+    let observed = |ports: &str| {
+        let tree = "[topology.fat_tree]\nleaves = 4\nhosts_per_leaf = 2\ncores = 2\nlinks_per_core = 1\n";
+        let text = format!("{ports}{tree}[open_loop]\nloads = [0.3]\nwarm_up = \"2us\"\nmeasured = \"10us\"\n");
+        let choice = PointChoice { routing: Some("spray".to_owned()), ..PointChoice::default() };
+        let tables = Fabric::parse(&text, "x.toml", &[]).unwrap().observe(&choice, 1, None).unwrap();
+        let point = tables.into_iter().find(|table| table.name == "points").unwrap();
+        let value = |name: &str| {
+            let column = point.columns.iter().find(|(known, _)| *known == name);
+            let Some((_, Column::Numbers(values))) = column else { panic!("{name} are numbers") };
+            values[0]
+        };
+        ["load_accepted", "latency_ns_mean"].map(value)
+    };
+    let single = observed("");
+    assert!(single[0] > 0.25, "{single:?}");
+    assert_eq!(observed("host_ports.planes = 2\n"), single);
+    assert_eq!(observed("host_ports.leaves = 2\n"), single);
 }
 
 #[test]

@@ -24,9 +24,9 @@ mod sampling;
 use std::sync::Arc;
 
 use etherweave_kernel::{Division, Worker};
-use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Priority, Time};
+use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority, Time};
 use etherweave_routing::{HashSelection, Outage, RoutingTable};
-use etherweave_topology::Topology;
+use etherweave_topology::{Node, Topology};
 use etherweave_workload::Traffic;
 
 pub(crate) use buffers::credit_memory;
@@ -106,8 +106,8 @@ pub struct Experiment {
     pub warm_up: Duration,
     /// A run without progress for this long (simulated) is stuck.
     pub stall_limit: Duration,
-    /// Hosts with captured ports.
-    pub capture: Vec<HostId>,
+    /// Channels from hosts whose ports are captured.
+    pub capture: Vec<ChannelId>,
     /// Time series of ports and flows.
     pub sampling: Option<Sampling>,
     /// Whether ranks note what they do when.
@@ -165,8 +165,9 @@ impl Simulation {
         if let Some(sampling) = &experiment.sampling {
             sampling::add(experiment, sampling, &layout, &mut shards);
         }
-        for &host in &experiment.capture {
-            let (shard, port) = layout.host_port(topology, host);
+        for &channel in &experiment.capture {
+            let Node::Host(host) = topology.channel(channel).from.node else { panic!("a port of a host is captured") };
+            let (shard, port) = layout.port(topology, channel);
             let own = shards[shard].hosts.nics.endpoints.iter().filter(|end| end.hosts.0 == host.get());
             let peer = |end: &Endpoint| CapturedPeer {
                 host: HostId::new(end.hosts.1),

@@ -95,7 +95,7 @@ fn k_frames_of_buffer_carry_k_frames_a_round_trip_but_no_more_than_the_rate() {
             params.switch.forwarding = forwarding;
             let packets = 40 * k;
             let mut one = streams(vec![stream(0, 1, packets * MTU, Some(1))], 2, line(cable), params.clone());
-            one.capture = vec![HostId::new(1)];
+            one.capture = vec![one.topology.host_channel(HostId::new(1))];
             let report = run(&one, 1);
             let arrivals: Vec<Time> = data_arrivals(&report);
             let cycle = round_trip(&params, &credits, cable).max(Duration::from_ps(k * middle() * BYTE));
