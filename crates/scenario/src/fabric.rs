@@ -245,7 +245,7 @@ impl Fabric {
     }
 
     fn network_unchecked(&self) -> OpenLoopNetwork {
-        OpenLoopNetwork::of(&self.document.values, &self.scenario, self.topology.by_port())
+        OpenLoopNetwork::of(&self.document.stated, &self.scenario, self.topology.by_port())
     }
 
     /// Refuses what does not fit; a parameter out of range is reported when it is used.

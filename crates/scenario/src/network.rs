@@ -18,8 +18,8 @@ pub(crate) struct OpenLoopNetwork {
 }
 
 impl OpenLoopNetwork {
-    /// The network of a scenario. Values out of range are found when it is used, keys without effect by
-    /// [`without_effect`](crate::effect::without_effect).
+    /// The network of a scenario, of which the author wrote `values`. Values out of range are found when it is used,
+    /// keys without effect by [`without_effect`](crate::effect::without_effect).
     pub fn of(values: &Table, scenario: &Scenario, topology: &Topology) -> OpenLoopNetwork {
         let links = Links::of(topology);
         let links = match scenario.open_loop.ejection_delay {
