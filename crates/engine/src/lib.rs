@@ -39,5 +39,5 @@ pub mod totals;
 mod wires;
 
 pub use outbox::LoadReport;
-pub use totals::ShardTotals;
+pub use totals::EventTotals;
 pub use wires::Wires;

@@ -11,7 +11,7 @@ use crate::packet::{Packet, PacketKind, PacketRoute};
 
 /// Events of one shard for entities of another, and the packets and SACK blocks that they name by their place here.
 #[derive(Default)]
-pub struct ShardOutbox {
+pub struct RemoteOutbox {
     /// Events, each naming its packet by the place below.
     pub events: Vec<Event>,
     /// Packets of these events.
@@ -26,9 +26,9 @@ pub struct ShardOutbox {
     pub loads: Vec<LoadReport>,
 }
 
-wire! { ShardOutbox { events, packets, sides, paths, routes, loads } }
+wire! { RemoteOutbox { events, packets, sides, paths, routes, loads } }
 
-impl ShardOutbox {
+impl RemoteOutbox {
     /// Whether nothing is on its way.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.loads.is_empty()

@@ -4,7 +4,7 @@ use etherweave_primitives::Time;
 
 /// Counts of a shard. Sums over shards are totals of the run.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct ShardTotals {
+pub struct EventTotals {
     /// Packets made by hosts, acknowledgements included.
     pub created: u64,
     /// Packets that reached their host.
@@ -30,15 +30,15 @@ pub struct ShardTotals {
 }
 
 etherweave_kernel::wire! {
-    ShardTotals {
+    EventTotals {
         created, delivered, dropped, damaged, lost, hops, events, unfinished, messages, messages_behind, last_progress
     }
 }
 
-impl ShardTotals {
+impl EventTotals {
     /// The sum over shards.
-    pub fn sum<'a>(all: impl Iterator<Item = &'a ShardTotals>) -> ShardTotals {
-        let mut sum = ShardTotals::default();
+    pub fn sum<'a>(all: impl Iterator<Item = &'a EventTotals>) -> EventTotals {
+        let mut sum = EventTotals::default();
         for totals in all {
             sum.created += totals.created;
             sum.delivered += totals.delivered;

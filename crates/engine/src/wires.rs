@@ -13,10 +13,10 @@ use etherweave_topology::LinkClass;
 use super::credits::CreditCounters;
 use super::event::{Event, EventKey, Kind, PrefetchHint};
 use super::impaired_link::ImpairedLinks;
-use super::outbox::ShardOutbox;
+use super::outbox::RemoteOutbox;
 use super::port::{Owner, Peer, PeerLink, Port};
 use super::queue::EventQueue;
-use super::totals::ShardTotals;
+use super::totals::EventTotals;
 use crate::captured_port::CapturedPort;
 use crate::constants::{RouteStart, RunConstants};
 use crate::fingerprint::Fingerprint;
@@ -42,9 +42,9 @@ pub struct Wires {
     /// Parameters and tables of the run.
     pub constants: Arc<RunConstants>,
     /// Events for other shards.
-    pub outboxes: Vec<ShardOutbox>,
+    pub outboxes: Vec<RemoteOutbox>,
     /// Counts of the shard.
-    pub totals: ShardTotals,
+    pub totals: EventTotals,
     /// Hash of all arrivals, if it is wanted.
     pub fingerprint: Option<Fingerprint>,
     /// Ports whose frames are captured.
@@ -71,8 +71,8 @@ impl Wires {
             channels: IndexVec::default(),
             credits: CreditCounters::default(),
             constants: Arc::clone(constants),
-            outboxes: (0..shards).map(|_| ShardOutbox::default()).collect(),
-            totals: ShardTotals::default(),
+            outboxes: (0..shards).map(|_| RemoteOutbox::default()).collect(),
+            totals: EventTotals::default(),
             fingerprint: None,
             captures: Vec::new(),
             observes_departures: false,

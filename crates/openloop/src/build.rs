@@ -8,8 +8,8 @@ use etherweave_workload::pattern::host_destinations;
 
 use crate::constants::RunConstants;
 use crate::host::Host;
+use crate::open_loops::OpenLoops;
 use crate::port::{END, Input, Output, Pauses, Port};
-use crate::shard::Shard;
 use crate::sources::Sources;
 use crate::switches::Switches;
 use crate::wires::{ENTRIES_MAX, Wires};
@@ -24,7 +24,7 @@ const WINDOW_ALONE: u32 = 1_024;
 
 /// The shards of a fabric that one worker carries, and how long they run without hearing of each other.
 pub(crate) struct Parts {
-    pub shards: Vec<Shard>,
+    pub shards: Vec<OpenLoops>,
     /// How shards are assigned to all workers.
     pub division: Division,
     /// Ports of every switch.
@@ -139,7 +139,7 @@ impl Layout<'_> {
         ((switch.index() - self.cuts[self.shard_of(switch)]) * self.radix + port) as u32
     }
 
-    fn shard<R>(&self, constants: &RunConstants<'_, R>, number: usize) -> Shard {
+    fn shard<R>(&self, constants: &RunConstants<'_, R>, number: usize) -> OpenLoops {
         let own = self.cuts[number]..self.cuts[number + 1];
         let shift = self.channels.next_power_of_two().trailing_zeros();
         let mut ports = vec![Port::unused(); own.len() * self.radix];
@@ -180,7 +180,7 @@ impl Layout<'_> {
             hosts: hosts.into_iter().map(|(_, state)| state).collect(),
             flowlets: Vec::new(),
         };
-        Shard { switches, sources, steps: None }
+        OpenLoops { switches, sources, steps: None }
     }
 
     fn wire<R>(&self, constants: &RunConstants<'_, R>, at: SwitchId, port: usize) -> Port {

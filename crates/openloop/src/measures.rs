@@ -5,10 +5,10 @@ use std::ops::Range;
 use crate::constants::RunConstants;
 use crate::deadlock::{Wait, waits};
 use crate::fairness::Fairness;
+use crate::open_loops::{OpenLoops, StepRecorder};
 use crate::packet::NONE;
 use crate::port::{Port, Queue};
 use crate::reordering::Reordering;
-use crate::shard::{Shard, StepRecorder};
 use crate::switches::Switches;
 use crate::tally::Tally;
 
@@ -40,7 +40,7 @@ pub(crate) struct Measures {
 
 impl Measures {
     /// Of a run that measured for a span.
-    pub fn of<R>(shards: &[Shard], constants: &RunConstants<'_, R>, span: &Range<u32>) -> Measures {
+    pub fn of<R>(shards: &[OpenLoops], constants: &RunConstants<'_, R>, span: &Range<u32>) -> Measures {
         let switches = || shards.iter().map(|shard| &shard.switches);
         let wires = || switches().map(|switches| &switches.wires);
         switches().for_each(Switches::assert_little);
@@ -97,7 +97,7 @@ impl Switches {
     }
 }
 
-fn fairness(shards: &[Shard]) -> Fairness {
+fn fairness(shards: &[OpenLoops]) -> Fairness {
     let mut fairness = Fairness::default();
     let senders = shards.iter().flat_map(|shard| &shard.sources.hosts).filter(|host| host.wanted > 0);
     senders.for_each(|host| fairness.add(host.made));
@@ -114,7 +114,7 @@ fn paused(switches: &Switches, span: &Range<u32>) -> Vec<u32> {
 }
 
 /// Steps of all shards, put together.
-fn steps(shards: &[Shard]) -> Vec<Vec<u16>> {
+fn steps(shards: &[OpenLoops]) -> Vec<Vec<u16>> {
     let recorders: Vec<&StepRecorder> = shards.iter().filter_map(|shard| shard.steps.as_ref()).collect();
     let count = recorders.iter().map(|recorder| recorder.steps.len()).min().unwrap_or(0);
     (0..count).map(|step| recorders.iter().flat_map(|recorder| &recorder.steps[step]).copied().collect()).collect()
@@ -143,7 +143,7 @@ mod tests {
         let parts = &mut prepared.parts;
         let control =
             workers::run(&mut parts.shards, &prepared.constants, &prepared.control, parts.window, parts.division);
-        let of = |shards: &[Shard]| Measures::of(shards, &prepared.constants, &control.span);
+        let of = |shards: &[OpenLoops]| Measures::of(shards, &prepared.constants, &control.span);
         let all = of(&parts.shards);
         // Nine groups of four switches: shards of 16, 16 and 4.
         assert_eq!((all.fingerprints.len(), all.busy.len(), all.steps.len()), (3, 36 * 7, 8));

@@ -4,8 +4,8 @@ use etherweave_kernel::{Agreement, Division, Exchange, Threads};
 use etherweave_routing::PacketRouting;
 
 use crate::constants::RunConstants;
+use crate::open_loops::OpenLoops;
 use crate::run_length::RunControl;
-use crate::shard::Shard;
 use crate::tally::Batch;
 use crate::wires::RemoteEvent;
 
@@ -18,7 +18,7 @@ impl Agreement for Batch {
 /// Serves all shards of a fabric, a thread to a worker, until the pace says that it is enough; gives the pace
 /// as it ended.
 pub(crate) fn run<R: PacketRouting>(
-    mut shards: &mut [Shard],
+    mut shards: &mut [OpenLoops],
     constants: &RunConstants<'_, R>,
     control: &RunControl,
     window: u32,
@@ -38,7 +38,7 @@ pub(crate) fn run<R: PacketRouting>(
 
 /// Serves a worker's shards. Every worker comes to the same pace, as all judge the same sums.
 pub(crate) fn serve<R: PacketRouting>(
-    shards: &mut [Shard],
+    shards: &mut [OpenLoops],
     constants: &RunConstants<'_, R>,
     mut control: RunControl,
     window: u32,

@@ -1,6 +1,6 @@
 //! What shards do to each other, and what their workers agree on when they meet.
 
-use etherweave_engine::outbox::ShardOutbox;
+use etherweave_engine::outbox::RemoteOutbox;
 use etherweave_kernel::{Agreement, Division, Exchange, Outbox, Wire, wire};
 use etherweave_primitives::Time;
 
@@ -10,15 +10,15 @@ use crate::shard::Shard;
 #[derive(Default)]
 pub(crate) struct WorkerOutbox {
     /// The first `used` hold something; the others keep their memory.
-    shards: Vec<(u32, ShardOutbox)>,
+    shards: Vec<(u32, RemoteOutbox)>,
     used: usize,
 }
 
 impl WorkerOutbox {
     /// Takes what a shard has for another, and gives an empty outbox in return.
-    fn put(&mut self, to: usize, outbox: &mut ShardOutbox) {
+    fn put(&mut self, to: usize, outbox: &mut RemoteOutbox) {
         if self.used == self.shards.len() {
-            self.shards.push((0, ShardOutbox::default()));
+            self.shards.push((0, RemoteOutbox::default()));
         }
         let (place, empty) = &mut self.shards[self.used];
         *place = to as u32;
@@ -149,7 +149,7 @@ mod tests {
         let event =
             Event::new(Time::from_ps(1 << 45), EventKey::new(PortIndex::new(70_000), Kind::Deliver, 0xab_cdef), 5);
         let routed = RoutedPacket { dst: 1, src: 2, route_state: [3, 0xffff], hash: 5, hops: 6, is_misrouted: true };
-        let mut sent = ShardOutbox {
+        let mut sent = RemoteOutbox {
             events: vec![event],
             packets: PacketKind::ALL.map(packet).to_vec(),
             sides: vec![SackBlocks::default()],
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(read.shards[0].0, 3);
         let [(_, one), (_, other)] = [&outbox.shards[0], &read.shards[0]];
         let text =
-            |of: &ShardOutbox| format!("{:?}", (&of.events, &of.packets, &of.sides, &of.paths, &of.routes, &of.loads));
+            |of: &RemoteOutbox| format!("{:?}", (&of.events, &of.packets, &of.sides, &of.paths, &of.routes, &of.loads));
         assert_eq!(text(one), text(other));
     }
 

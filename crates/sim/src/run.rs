@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use etherweave_engine::frame::pause::priorities;
-use etherweave_engine::totals::ShardTotals;
+use etherweave_engine::totals::EventTotals;
 use etherweave_kernel::{Agreement, Division, Exchange, Processes, ThreadEnd, Threads, serve_windows};
 use etherweave_primitives::{Duration, Time};
 
@@ -157,7 +157,7 @@ impl NextReport {
 
 /// The progress of `shards` shards, extrapolated from one.
 fn progress(shard: &Shard, shards: u64) -> Progress {
-    let ShardTotals { hops, events, .. } = shard.wires.totals;
+    let EventTotals { hops, events, .. } = shard.wires.totals;
     let (done, all) = shard.hosts.processors.iterations();
     let fraction = (all > 0).then(|| done as f64 / all as f64);
     Progress { now: shard.wires.now, hops: hops * shards, events: events * shards, fraction }
@@ -262,7 +262,7 @@ impl RunState {
             // Flows have a rate at any time: bytes arrive until the next event.
             shard.wires.totals.last_progress = next;
         }
-        let ShardTotals { unfinished, last_progress, .. } = shard.wires.totals;
+        let EventTotals { unfinished, last_progress, .. } = shard.wires.totals;
         self.with(RunState { next, unfinished, last_progress, is_stopped: false })
     }
 }

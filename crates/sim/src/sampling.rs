@@ -125,7 +125,7 @@ pub(crate) struct FlowSample {
 
 /// What a shard has sampled: plain data, a row of ports and a row of flows for each instant.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct ShardSamples {
+pub(crate) struct SampledRows {
     /// The same in all shards.
     pub times: Vec<Time>,
     /// Each row of `port_samples`.
@@ -139,14 +139,14 @@ pub(crate) struct ShardSamples {
 }
 
 wire! {
-    ShardSamples { times, ports, port_samples, flows, flow_samples }
+    SampledRows { times, ports, port_samples, flows, flow_samples }
     SampledPort { channel, priority }
     SampledFlow { hosts, number }
     PortSample { occupancy, tx_bytes, drops, marks, rx_pause, tx_pause, credit_wait }
     FlowSample { bytes, packets, retransmissions, timeouts, window, in_flight, rate }
 }
 
-impl ShardSamples {
+impl SampledRows {
     /// Removes what was sampled at `end` or later.
     fn truncate(&mut self, end: Time) {
         let rows = self.times.partition_point(|&time| time < end);
@@ -167,7 +167,7 @@ pub(crate) struct Sampler {
     /// Where the flows of `samples` are in the shard: endpoints.
     pub flows: Vec<EndpointIndex>,
     /// Until now.
-    pub samples: ShardSamples,
+    pub samples: SampledRows,
 }
 
 /// Owners of a shard, of which samples are taken.
@@ -202,7 +202,7 @@ impl Sampler {
             until: sampling.until.map_or(Time::MAX, |until| Time::ZERO + until),
             ports: Vec::new(),
             flows: Vec::new(),
-            samples: ShardSamples::default(),
+            samples: SampledRows::default(),
         }
     }
 

@@ -7,7 +7,7 @@ use etherweave_engine::constants::RunConstants;
 use etherweave_engine::event::{Event, Kind};
 use etherweave_engine::frame::pause::PauseFrame;
 use etherweave_engine::memory::prefer_huge_pages;
-use etherweave_engine::outbox::ShardOutbox;
+use etherweave_engine::outbox::RemoteOutbox;
 use etherweave_engine::packet::{Handle, NO_SIDE};
 use etherweave_engine::port::Owner;
 use etherweave_host::Hosts;
@@ -224,7 +224,7 @@ impl Shard {
     }
 
     /// Takes in what another shard has sent.
-    pub fn receive(&mut self, outbox: &ShardOutbox) {
+    pub fn receive(&mut self, outbox: &RemoteOutbox) {
         if let Some(neighbours) = &mut self.switches.neighbour_loads {
             neighbours.receive(&outbox.loads);
         }

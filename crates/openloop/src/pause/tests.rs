@@ -6,11 +6,11 @@ use etherweave_topology::{Dragonfly, Family, Topology, reverse};
 use etherweave_workload::{Arrival, Pattern};
 
 use crate::links::Links;
+use crate::open_loops::OpenLoops;
 use crate::packet::{NONE, Packet};
 use crate::params::{ChannelScheduler, FlowControl, SwitchParams};
 use crate::port::Port;
 use crate::run_length::RunParams;
-use crate::shard::Shard;
 use crate::simulation::{Experiment, Prepared};
 
 /// Action of a port, and its time [ns].
@@ -62,7 +62,7 @@ fn trace<R: PacketRouting>(prepared: &mut Prepared<'_, R>, port: usize, until: u
     let shard = &mut prepared.parts.shards[0];
     let mut steps = Vec::new();
     for now in shard.switches.wires.now..until {
-        let seen = |Shard { switches, .. }: &Shard| {
+        let seen = |OpenLoops { switches, .. }: &OpenLoops| {
             (switches.ports[port].busy, switches.pauses.queues[port << switches.shift].is_paused)
         };
         let (sent, was_paused) = seen(shard);

@@ -1,6 +1,6 @@
 //! From the shards' state to rows, in an order that does not depend on shards.
 
-use etherweave_engine::ShardTotals;
+use etherweave_engine::EventTotals;
 use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_host::{ActivityLog, IterationRow, MessageEnd, Role};
 use etherweave_kernel::Processes;
@@ -68,7 +68,7 @@ impl Simulation {
             fingerprint.get_or_insert_default().merge(part);
         }
         ReportPart {
-            totals: ShardTotals::sum(self.shards.iter().map(|shard| &shard.wires.totals)),
+            totals: EventTotals::sum(self.shards.iter().map(|shard| &shard.wires.totals)),
             packets_max: self.shards.iter().map(|shard| shard.wires.packets.capacity_used() as u64).sum(),
             fingerprint,
             iterations: self.iterations(),
@@ -91,7 +91,7 @@ impl Simulation {
         }
     }
 
-    fn sums(&self, totals: &ShardTotals, packets_max: u64) -> Totals {
+    fn sums(&self, totals: &EventTotals, packets_max: u64) -> Totals {
         let in_flight = totals.created - totals.delivered - totals.dropped - totals.damaged - totals.lost;
         Totals {
             events: totals.events,

@@ -1,6 +1,6 @@
 //! The part of a report that one process contributes, and the whole.
 
-use etherweave_engine::ShardTotals;
+use etherweave_engine::EventTotals;
 use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_engine::losses::{Arrivals, LostData, Recovery, ResentData};
 use etherweave_host::{Arrived, IterationRow};
@@ -15,7 +15,7 @@ use super::{FailureRow, FlowRow, LosslessDrop, PortRow, SleepRow, StreamRow};
 /// Rows of one process, each with what orders it among those of all.
 #[derive(Default)]
 pub(super) struct ReportPart {
-    pub totals: ShardTotals,
+    pub totals: EventTotals,
     pub packets_max: u64,
     pub fingerprint: Option<Fingerprint>,
     pub iterations: Vec<IterationRow>,
@@ -86,7 +86,7 @@ impl ReportPart {
 
     /// With the part of the next process.
     fn and(mut self, next: ReportPart) -> ReportPart {
-        self.totals = ShardTotals::sum([self.totals, next.totals].iter());
+        self.totals = EventTotals::sum([self.totals, next.totals].iter());
         self.packets_max += next.packets_max;
         if let Some(fingerprint) = &next.fingerprint {
             self.fingerprint.get_or_insert_default().merge(fingerprint);

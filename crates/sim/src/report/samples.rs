@@ -8,7 +8,7 @@ use etherweave_kernel::{Processes, rows};
 use etherweave_primitives::{BitRate, ChannelId, Duration, Priority, Time};
 
 use crate::run::Simulation;
-use crate::sampling::{FlowSample, PortSample, SampledFlow, SampledPort, ShardSamples};
+use crate::sampling::{FlowSample, PortSample, SampledFlow, SampledPort, SampledRows};
 
 /// A sampled port and priority.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -121,16 +121,16 @@ impl Simulation {
     /// Of all processes, on the first.
     pub(super) fn samples_on(&self, processes: &Processes) -> Option<Samples> {
         let samplers = self.shards.iter().filter_map(|shard| shard.sampler.as_deref());
-        let own: Vec<&ShardSamples> = samplers.map(|sampler| &sampler.samples).collect();
+        let own: Vec<&SampledRows> = samplers.map(|sampler| &sampler.samples).collect();
         if !processes.are_several() {
             return self.samples(&own);
         }
-        let own: Vec<ShardSamples> = own.into_iter().cloned().collect();
-        let all: Vec<ShardSamples> = processes.gather(own).into_iter().flatten().collect();
+        let own: Vec<SampledRows> = own.into_iter().cloned().collect();
+        let all: Vec<SampledRows> = processes.gather(own).into_iter().flatten().collect();
         self.samples(&all.iter().collect::<Vec<_>>())
     }
 
-    fn samples(&self, shards: &[&ShardSamples]) -> Option<Samples> {
+    fn samples(&self, shards: &[&SampledRows]) -> Option<Samples> {
         let first = shards.first()?;
         debug_assert!(shards.iter().all(|shard| shard.times == first.times), "shards sample together");
         if first.times.is_empty() {
@@ -146,7 +146,7 @@ impl Simulation {
 
     fn port_series(
         &self,
-        shards: &[&ShardSamples],
+        shards: &[&SampledRows],
         spans: &[(Time, Duration)],
     ) -> (Vec<SampledPortName>, Vec<PortSampleRow>) {
         let at =
@@ -180,7 +180,7 @@ impl Simulation {
 
     fn flow_series(
         &self,
-        shards: &[&ShardSamples],
+        shards: &[&SampledRows],
         spans: &[(Time, Duration)],
     ) -> (Vec<SampledFlowName>, Vec<FlowSampleRow>) {
         let at =
@@ -214,8 +214,8 @@ impl Simulation {
 }
 
 /// Every column of every shard, with what it is of.
-fn series<T: Copy>(shards: &[&ShardSamples], of: fn(&ShardSamples) -> &Vec<T>) -> Vec<(T, Series)> {
-    let columns = |(number, shard): (usize, &&ShardSamples)| {
+fn series<T: Copy>(shards: &[&SampledRows], of: fn(&SampledRows) -> &Vec<T>) -> Vec<(T, Series)> {
+    let columns = |(number, shard): (usize, &&SampledRows)| {
         of(shard).iter().copied().enumerate().map(move |(column, one)| (one, (number, column))).collect::<Vec<_>>()
     };
     shards.iter().enumerate().flat_map(columns).collect()

@@ -1,4 +1,5 @@
-//! A part of the fabric that is served by one thread at a time: its switches, and the sources behind them.
+//! The open loops of a shard, a part of the fabric that is served by one thread at a time: its switches, and the
+//! sources behind them.
 
 use crate::cache::every_line;
 use crate::constants::RunConstants;
@@ -9,8 +10,8 @@ use crate::switches::Switches;
 use crate::wires::{ARRIVAL, CREDIT, ENTRIES_MAX, HOST, INPUT_FREE, KIND_SHIFT, MARK, OUTPUT_FREE, SEND};
 use etherweave_routing::PacketRouting;
 
-/// Its owners, and what its ports sent.
-pub(crate) struct Shard {
+/// Switches and sources of a shard, and what ports sent.
+pub(crate) struct OpenLoops {
     pub switches: Switches,
     pub sources: Sources,
     /// What each port sent in each batch, when that is wanted.
@@ -25,7 +26,7 @@ pub(crate) struct StepRecorder {
     pub steps: Vec<Vec<u16>>,
 }
 
-impl Shard {
+impl OpenLoops {
     /// Serves all events before `until`.
     pub fn run<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, until: u32) {
         self.touch();
