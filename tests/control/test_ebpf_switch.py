@@ -369,6 +369,21 @@ def test_a_rule_may_write_the_priority_of_lossless_packets(
         assert bytes(plain) == bytes(frame())
 
 
+def test_the_kernel_queues_a_frame_in_the_priority_that_it_leaves_in(
+    loaded: KernelProgram, wires: Wires, tmp_path: Path
+) -> None:
+    data, before, after = (tmp_path / name for name in ("data", "before", "after"))
+    before.write_bytes(bytes(40) + struct.pack("=I", _indices(wires)["p1"]))
+    with switch(loaded, wires, in_second(to(2, 1)), *TWO_CLASSES) as one:
+        for sent, expected in ((tagged(3), 4), (tagged(5), 5), (frame(), 0)):
+            data.write_bytes(bytes(sent))
+            files = ["data_in", str(data), "ctx_in", str(before), "ctx_out", str(after)]
+            program = ["bpftool", "prog", "run", "pinned", str(one.pins / "switch"), *files]
+            output("ip", "netns", "exec", wires.namespace, *program)
+            # `struct __sk_buff`: the ninth word is `priority`.
+            assert struct.unpack_from("=I", after.read_bytes(), 32) == (expected,)
+
+
 def test_a_pause_counts_in_the_priority_that_the_rule_writes(
     loaded: KernelProgram, wires: Wires
 ) -> None:
@@ -533,10 +548,15 @@ def test_the_kernel_decides_like_the_flow_table_of_the_core(
     assert len(set(expected)) > 3
 
 
+def _indices(wires: Wires) -> dict[str, int]:
+    """Numbers of the interfaces by name."""
+    links = json.loads(output("ip", "-n", wires.namespace, "-j", "link"))
+    return {link["ifname"]: link["ifindex"] for link in links}
+
+
 def run(wires: Wires, one: AttachedSwitch, packets: list[Packet], place: Path) -> list[int | None]:
     """Let the kernel run the program over packets, and return which rule counts each."""
-    links = json.loads(output("ip", "-n", wires.namespace, "-j", "link"))
-    index = {link["ifname"]: link["ifindex"] for link in links}
+    index = _indices(wires)
     commands = []
     for number, packet in enumerate(packets):
         data, context = place / f"{number}.data", place / f"{number}.context"

@@ -348,6 +348,8 @@ static __always_inline int apply(struct __sk_buff *skb, struct match *frame, str
         return DISCARD(counter, refused);
     if (is_lossless(frame, its) && !retag(skb, frame, rule->priority))
         return DISCARD(counter, failed);
+    // The queueing discipline of the output port serves by it.
+    skb->priority = frame->vlan >> 13;
     if (rule->act == SELECT || rule->act == FLOOD) {
         struct group *group = bpf_map_lookup_elem(&groups, &number);
         if (!group)
