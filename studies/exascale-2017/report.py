@@ -27,6 +27,7 @@ from .report_traffic import (
     traffic_clos,
     traffic_exascale,
 )
+from .report_verdict import verdict
 from .study import ORGANISATIONS, organisation
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "traffic_butterfly_2d",
     "traffic_clos",
     "traffic_exascale",
+    "verdict",
 ]
 
 FIGURE_08_CAPTION = (

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -69,6 +71,22 @@ def test_a_statement_that_works_is_shown_by_something() -> None:
     for text in chapters().values():
         for line in re.findall(r"^\| \d+ \|.*\| W \|.*$", text, flags=re.M):
             assert cited(line), line
+
+
+def small_commands() -> list[str]:
+    """Cited commands on small fabrics that need neither switches nor root."""
+    verbs = ("design scenarios/lab", "control plan scenarios/lab", "run", "show")
+    quotes = dict.fromkeys(quote for text in chapters().values() for quote in cited(text))
+    starts = tuple(f"etherweave {verb}" for verb in verbs)
+    return [quote for quote in quotes if quote.startswith(starts)]
+
+
+@pytest.mark.parametrize("quote", small_commands())
+def test_a_cited_command_on_a_small_fabric_runs(quote: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", *shlex.split(quote)], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

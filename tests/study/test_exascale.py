@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from etherweave import _core
 from etherweave.report import write_report, write_study
-from etherweave.study import StudyResult, load_study, run_study
+from etherweave.study import StudyCheck, StudyResult, load_study, run_study
 from etherweave.study.experiments import (
     BalancedFabricExperiment,
     CurveExperiment,
@@ -290,6 +291,35 @@ def test_small_fabrics_pass_what_does_not_depend_on_size(small: StudyResult) -> 
     assert not held & counts
 
 
+def test_the_verdict_is_yes_where_all_checks_of_a_question_pass(tmp_path: Path) -> None:
+    module = STUDY.module("report_verdict")
+
+    def half(name: str, value: float) -> StudyCheck:
+        return StudyCheck(name, "", None, (0.5, None), "ratio", value)
+
+    checks = [
+        half("figure_6.dragonfly", 0.9),
+        half("figure_12_pauses.adversarial.latency", 0.7),
+        half("figure_12_pauses.uniform.optimal", 0.2),
+        half("figure_12_frames.adversarial", 0.1),
+    ]
+    (table,) = module.verdict(StudyResult(STUDY, checks, tmp_path)).tables
+    answers = {row[0]: row[1:4] for row in table.rows}
+    tables, power, bisection, pauses, frames, *others = answers.values()
+    assert tables == ("yes", "1 of 1", "figure_6.dragonfly 0.9 ratio")
+    assert pauses[:2] == ("in part", "1 of 2")
+    assert pauses[2].startswith("figure_12_pauses.uniform.optimal 0.2"), "what fails comes first"
+    assert frames[:2] == ("no", "0 of 1")
+    assert [answer[0] for answer in (power, bisection, *others)] == ["not run"] * 4
+
+
+def test_every_question_of_the_verdict_has_checks() -> None:
+    ids = [row["id"] for row in STUDY.expected()]
+    for question in STUDY.module("report_verdict").QUESTIONS:
+        for pattern in question.checks:
+            assert any(fnmatchcase(name, pattern) for name in ids), pattern
+
+
 @pytest.mark.usefixtures("quick_figures")
 def test_the_page_has_every_section_and_is_drawn_again_from_the_directory(
     small: StudyResult, tmp_path: Path
@@ -298,6 +328,7 @@ def test_the_page_has_every_section_and_is_drawn_again_from_the_directory(
     text = page.read_text(encoding="utf-8")
     for title in ("Table I:", "Figure 4:", "Figure 6:", "Figure 8:", "Table II:", "Figure 11:"):
         assert title in text
+    assert "Does it work, and with which settings?" in text
     assert "Assumptions" in text
     assert "Fabrics" in text
     for title in (
