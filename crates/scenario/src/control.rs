@@ -187,22 +187,25 @@ impl ControlSpec {
         })
     }
 
-    /// How conditional rules can collapse at the full load of uniform traffic: where links do not serve the later of
-    /// their priorities first, hosts go on sending by non-minimal paths into links that packets on their way fill.
+    /// How conditional rules lose throughput at the full load of uniform traffic: where the later of their priorities
+    /// get no more of a link than the first, hosts go on sending by non-minimal paths into links that packets on their
+    /// way fill.
     pub(crate) fn order_warning(&self, ets: &Ets) -> Option<String> {
         if self.rules == RuleKind::Minimal {
             return None;
         }
         let class = |priority: u8| ets.class_of_priority[usize::from(priority)];
-        let is_strict = |priority: u8| ets.weights[usize::from(class(priority))] == 0;
-        let is_later_first =
-            |pair: &[u8]| is_strict(pair[1]) && (!is_strict(pair[0]) || class(pair[0]) < class(pair[1]));
-        let last = self.priorities.windows(2).find(|pair| !is_later_first(pair))?;
+        let weight = |priority: u8| ets.weights[usize::from(class(priority))];
+        let is_later_preferred = |pair: &[u8]| match (weight(pair[0]), weight(pair[1])) {
+            (0, 0) => class(pair[0]) < class(pair[1]),
+            (_, 0) => true,
+            (first, later) => first > 0 && later / 2 >= first,
+        };
+        let last = self.priorities.windows(2).find(|pair| !is_later_preferred(pair))?;
         let (first, later) = (last[0], last[1]);
         Some(format!(
-            "ets.weights: priority {later} is not served before {first}, so that conditional rules collapse at \
-             the full load of uniform traffic; expected control.priorities that rise, and weights of 0 for their \
-             classes"
+            "ets.weights: priority {later} has less than twice the share of {first}, so that conditional rules lose \
+             throughput at the full load of uniform traffic; expected three times the share, which is the default"
         ))
     }
 
@@ -320,26 +323,30 @@ mod tests {
     }
 
     #[test]
-    fn plans_whose_later_priorities_are_not_served_first_are_warned_of() {
+    fn plans_whose_later_priorities_get_no_more_of_a_link_are_warned_of() {
         let warning = |rules, priorities: &[u8], weights| {
             let spec = ControlSpec { rules, priorities: priorities.to_vec(), ..ControlSpec::default() };
             spec.order_warning(&Ets { weights, ..Ets::default() })
         };
         let (minimal, conditional) = (RuleKind::Minimal, RuleKind::Conditional);
-        let (strict, shared) = ([0; 8], Ets::default().weights);
-        let last_is_strict = [50, 0, 0, 50, 0, 0, 0, 0];
+        let (strict, equal, triple) = ([0; 8], Ets::default().weights, [10, 10, 10, 10, 30, 10, 10, 10]);
+        let (last_is_strict, first_is_strict) = ([50, 0, 0, 50, 0, 0, 0, 0], [50, 0, 0, 0, 50, 0, 0, 0]);
         let quiet = [
             warning(conditional, &[3, 4], strict),
             warning(conditional, &[3, 4], last_is_strict),
-            warning(conditional, &[3], shared),
-            warning(conditional, &[], shared),
-            warning(minimal, &[3, 4], shared),
+            warning(conditional, &[3, 4], triple),
+            warning(conditional, &[3], equal),
+            warning(conditional, &[], equal),
+            warning(minimal, &[3, 4], equal),
         ];
-        assert_eq!(quiet, [const { None }; 5]);
-        for (priorities, weights) in [([3, 4], shared), ([4, 3], strict), ([4, 3], last_is_strict)] {
+        assert_eq!(quiet, [const { None }; 6]);
+        let loud = [([3, 4], equal), ([4, 3], strict), ([4, 3], triple), ([3, 4], first_is_strict)];
+        for (priorities, weights) in loud {
             let text = warning(conditional, &priorities, weights).unwrap();
-            let expected = format!("ets.weights: priority {} is not served before {}", priorities[1], priorities[0]);
-            assert!(text.starts_with(&expected), "{text}");
+            let [first, later] = priorities;
+            assert!(
+                text.starts_with(&format!("ets.weights: priority {later} has less than twice the share of {first}"))
+            );
         }
     }
 

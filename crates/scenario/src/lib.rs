@@ -10,6 +10,7 @@
 //! recordings ([`RecordedProgram`]). Left out: the scenario's own file; callers pass its text.
 
 mod check;
+mod classes;
 mod connections;
 mod control;
 mod conversions;

@@ -1,14 +1,14 @@
 //! The routing of a run: that of its family unless the scenario names one, its paths, and whether it may deadlock.
 
-use etherweave_primitives::{InputError, Priority, SwitchId};
+use etherweave_primitives::{InputError, SwitchId};
 use etherweave_routing::tables::Trigger;
 use etherweave_routing::{FabricOf, Outage, PacketRouting, RoutingKind, Saturation, Verdict, Visit, prove};
 use etherweave_sim::params::{FlowControl, Overtaken, SwitchModel, SwitchParams};
 use etherweave_sim::{Paths, PortRow, PreparedRouting};
 use etherweave_topology::{LinkClass, RowShape, Shape, Topology, TopologyKind};
 
-use crate::host_ports::{self, generate};
-use crate::{JobSpec, Scenario, faults};
+use crate::Scenario;
+use crate::host_ports;
 
 /// Pairs of two switches up to which every packet is followed before a run: a second or two.
 const FOLLOWED_MAX: usize = 1 << 20;
@@ -38,44 +38,6 @@ pub(crate) fn is_called(kind: &RoutingKind, word: &str) -> bool {
 pub(crate) fn is_by_packet(scenario: &Scenario) -> bool {
     let has_rings = matches!(scenario.topology.shape(), Shape::Grid { row: RowShape::Ring, .. });
     !scenario.routing.is_by_flow() || has_rings && scenario.routing == RoutingKind::DimensionOrder
-}
-
-/// Makes those priorities lossless, where the file does not say which are, that the routing raises RoCE and packets of
-/// lossless priorities to. What does not fit is reported when it is built.
-pub(crate) fn complete_priorities(scenario: &mut Scenario) {
-    let count = channels(scenario);
-    let of_job = |job: &JobSpec| (job.priority, scenario.transport_of(job).expects_no_loss());
-    let jobs: Vec<_> = scenario.job.iter().map(of_job).collect();
-    let priorities = match &mut scenario.flow_control {
-        FlowControl::Pfc(pfc) => &mut pfc.priorities,
-        FlowControl::Credits(credits) => &mut credits.priorities,
-        FlowControl::None {} | FlowControl::GlobalPause(_) => return,
-    };
-    let default = priorities.clone();
-    for (first, is_lossless) in jobs {
-        if count > 1 && is_lossless || default.contains(&first) {
-            let raised = Priority::all().skip(first.index()).take(usize::from(count));
-            priorities.extend(raised);
-        }
-    }
-    priorities.sort_unstable();
-    priorities.dedup();
-}
-
-/// Priorities that the packets of a job travel with.
-fn channels(scenario: &Scenario) -> u8 {
-    let made = || {
-        let topology = generate(scenario).ok()?;
-        let outages = faults::outages(&scenario.faults, &topology).ok()?;
-        paths(scenario, &topology, &outages).ok()
-    };
-    match scenario.job.is_empty() || !is_by_packet(scenario) {
-        true => 1,
-        false => made().map_or(1, |paths| match paths {
-            Paths::PerFlow { .. } => 1,
-            Paths::PerPacket(prepared) => prepared.priorities(),
-        }),
-    }
 }
 
 /// The paths of a run. Shortest paths that are computed anew around failures are a decision for every packet.

@@ -10,6 +10,7 @@ use etherweave_sim::{Experiment, Job};
 use etherweave_topology::{FatTree, Topology, TopologyKind};
 use etherweave_workload::{HostAreas, Placement, RankOrder, Traffic, Workload};
 
+use crate::classes::{self, OpenClasses};
 use crate::connections::Connections;
 use crate::control::ControlSpec;
 use crate::document::Document;
@@ -281,15 +282,14 @@ pub(crate) fn read_values(
     let mut document = Document::parse(text, origin, overrides)?;
     effect::check_former(&document.values).map_err(|errors| document.locate(errors))?;
     files::insert(&mut document)?;
-    let states_priorities = states_priorities(&document);
+    let states_priorities = classes::states_priorities(&document.values);
     interconnect::insert(&mut document)?;
     let mut scenario: Scenario = reader::read(&document.values).map_err(|errors| document.locate(errors))?;
     if !document.values.contains_key("routing") {
         scenario.routing = routing::of(&scenario.topology);
     }
-    if !states_priorities {
-        routing::complete_priorities(&mut scenario);
-    }
+    let weights = !classes::states_weights(&document.values);
+    OpenClasses { priorities: !states_priorities, weights }.complete(&mut scenario);
     host_ports::complete(&mut scenario);
     routing::choose_loss_detection(&mut scenario);
     if scenario.name.is_empty() {
@@ -297,12 +297,6 @@ pub(crate) fn read_values(
     }
     files::trace::open(&mut scenario).map_err(|errors| document.locate(errors))?;
     Ok((document, scenario))
-}
-
-/// Whether the file says which priorities are lossless.
-fn states_priorities(document: &Document) -> bool {
-    let flow_control = document.values.get("flow_control").and_then(toml::Value::as_table);
-    flow_control.is_some_and(|kinds| kinds.values().any(|kind| kind.get("priorities").is_some()))
 }
 
 /// What a scenario without a name is called.
