@@ -195,6 +195,16 @@ def test_priorities_that_frames_are_raised_to_are_used_and_kept_apart() -> None:
     assert [one.number for one in result.classes if one.is_used] == [3, 4]
 
 
+def test_the_later_priority_of_conditional_rules_has_three_times_the_share() -> None:
+    scenario = {
+        "topology": DRAGONFLY,
+        "control": {"priorities": [3, 4], "rules": "conditional"},
+        "flow_control": {"pfc": {"priorities": [3, 4]}},
+    }
+    weights = [one.weight for one in policy(scenario).classes]
+    assert weights == [10, 10, 10, 10, 30, 10, 10, 10]
+
+
 def test_a_name_that_is_no_device_s_is_refused() -> None:
     def export(name: str) -> None:
         graph = (
