@@ -38,8 +38,8 @@ QUESTIONS = (
     Question(
         "Does it adapt to traffic without custom switches, where links pause?",
         ("figure_12_pauses.*",),
-        'control.rules = "conditional", two lossless control.priorities, the later one served '
-        "first; switches that count their own full queue as well as a pause",
+        'control.rules = "conditional", two lossless control.priorities, the later one with more '
+        "of each link (the default); switches that count their own full queue as well as a pause",
     ),
     Question(
         "Do pause frames alone suffice, as switches of today show them?",

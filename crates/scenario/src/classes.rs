@@ -1,15 +1,14 @@
-//! Which priorities are lossless and how classes share a port, where the file leaves that open: what the routing and the
-//! plan need.
+//! Which priorities are lossless and how classes share a port, where the file leaves that open: what routing and plan
+//! need.
 
 use etherweave_primitives::Priority;
-use etherweave_routing::RoutingKind;
 use etherweave_sim::Paths;
 use etherweave_sim::params::{Ets, FlowControl};
 use toml::{Table, Value};
 
 use crate::control::{ControlSpec, RuleKind};
 use crate::host_ports::generate;
-use crate::routing::{is_by_packet, paths};
+use crate::routing::{goes_by_rules, is_by_packet, paths};
 use crate::{JobSpec, Scenario, faults};
 
 /// What the file leaves open.
@@ -23,7 +22,7 @@ pub(crate) struct OpenClasses {
 impl OpenClasses {
     /// Fills it in.
     pub(crate) fn complete(&self, scenario: &mut Scenario) {
-        let by_rules = matches!(scenario.routing, RoutingKind::Conditional | RoutingKind::ConditionalTables);
+        let by_rules = goes_by_rules(scenario.routing);
         let is_asked = self.priorities || self.weights && by_rules;
         let count = if is_asked { channels(scenario) } else { 1 };
         let raised = |first: Priority| Priority::all().skip(first.index()).take(usize::from(count));

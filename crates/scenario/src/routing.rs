@@ -40,6 +40,11 @@ pub(crate) fn is_by_packet(scenario: &Scenario) -> bool {
     !scenario.routing.is_by_flow() || has_rings && scenario.routing == RoutingKind::DimensionOrder
 }
 
+/// Whether packets of a run go by conditional rules.
+pub(crate) fn goes_by_rules(routing: RoutingKind) -> bool {
+    matches!(routing, RoutingKind::Conditional | RoutingKind::ConditionalTables)
+}
+
 /// The paths of a run. Shortest paths that are computed anew around failures are a decision for every packet.
 ///
 /// # Errors
