@@ -14,6 +14,7 @@ use etherweave_engine::event::Kind;
 use etherweave_engine::packet::Handle;
 use etherweave_engine::params::SharedMemoryParams;
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
+use etherweave_primitives::Duration;
 
 use super::message::{Message, MessageKind};
 use super::task_cost::TaskCost;
@@ -70,7 +71,8 @@ pub(super) fn handling_cost(memory: &SharedMemoryParams, message: &Message) -> T
 }
 
 impl Hosts {
-    /// Puts a message into the queue of a neighbour. Sends take time, so none of a rank overtakes another.
+    /// Puts a message into the queue of a neighbour. None of a rank overtakes another, and no two arrive at once: a
+    /// send may take no time, but a thread makes one after the other.
     pub(super) fn share_message(
         &mut self,
         wires: &mut Wires,
@@ -82,9 +84,11 @@ impl Hosts {
     ) {
         let message = Message { kind, tag, bytes, end: 0 };
         let handle = wires.packets.insert(message.announcement(EndpointIndex::new(to.0.get())));
-        let key = wires.key(self.nics.hosts[self.processors.threads[thread].host].port, Kind::Handover, thread.get());
+        let sender = &mut self.processors.threads[thread];
+        let key = wires.key(self.nics.hosts[sender.host].port, Kind::Handover, thread.get());
         let time = wires.now + wires.constants.params.host.shared_memory.latency;
-        wires.expect_packet(time, key, handle);
+        sender.shared_at = time.max(sender.shared_at + Duration::from_ps(1));
+        wires.expect_packet(sender.shared_at, key, handle);
     }
 
     /// A neighbour's message is in the queue of its receiver.

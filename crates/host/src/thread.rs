@@ -54,6 +54,8 @@ pub struct Thread {
     pub interrupts: Option<Duration>,
     /// When its last task was done; in flow-level mode when that could have been.
     pub free_at: Time,
+    /// When its last message to a rank of the same host is in that rank's queue.
+    pub shared_at: Time,
     /// What is to be done.
     pub inbox: VecDeque<Task>,
     /// What is being done.
@@ -65,7 +67,8 @@ pub struct Thread {
 impl Thread {
     /// An idle thread.
     pub fn new(host: HostIndex, job: u32, core: CoreIndex, role: Role) -> Thread {
-        Thread { host, job, core, interrupts: None, free_at: Time::ZERO, inbox: VecDeque::new(), current: None, role }
+        let (free_at, shared_at) = (Time::ZERO, Time::ZERO);
+        Thread { host, job, core, interrupts: None, free_at, shared_at, inbox: VecDeque::new(), current: None, role }
     }
 
     /// Begins to fetch what it will do next.
