@@ -76,7 +76,9 @@ impl Switches {
     fn is_cut<R>(&self, constants: &RunConstants<'_, R>, port: usize) -> bool {
         let from = &self.ports[port];
         let switch = self.first_switch + u32::from(from.home);
-        constants.outages.touch(switch, port - self.base(port), self.wires.now - u32::from(from.delay)..=self.wires.now)
+        // What arrives sooner after the beginning than light takes was on the link from the beginning on.
+        let sent = self.wires.now.saturating_sub(u32::from(from.delay));
+        constants.outages.touch(switch, port - self.base(port), sent..=self.wires.now)
     }
 
     /// Drops a packet; with credits, its credit is returned as if it had crossed the switch.

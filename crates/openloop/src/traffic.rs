@@ -78,6 +78,7 @@ impl Visit for RunWith<'_> {
 
     fn visit<R: PacketRouting>(self, mut routing: R) -> Self::Output {
         routing.learn(|| self.traffic.known())?;
+        self.traffic.switch.priorities.into_iter().for_each(|priorities| routing.share_priorities(priorities));
         let OfferedTraffic { fabric, switch, links, pattern, arrival, run, .. } = self.traffic;
         let (topology, outages) = (fabric.topology, fabric.outages);
         let (switch, links, run) = (switch.clone(), links.clone(), run.clone());

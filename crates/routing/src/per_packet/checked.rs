@@ -14,6 +14,8 @@ pub(crate) struct Checked<R> {
     routing: R,
     /// By switch, then port: the far end's switch and port, and the class of the link.
     links: Vec<Vec<Link>>,
+    /// Priorities that ports have; the last may carry several channels.
+    priorities: u8,
 }
 
 struct Link {
@@ -32,15 +34,21 @@ impl<R> Checked<R> {
             Link { far, class: channel.class }
         };
         let links = |at: usize| topology.out_channels(SwitchId::from_index(at)).iter().map(link).collect();
-        Checked { routing, links: (0..topology.switches()).map(links).collect() }
+        Checked { routing, links: (0..topology.switches()).map(links).collect(), priorities: u8::MAX }
     }
 
     fn link(&self, switch: u32, port: u8) -> &Link {
         &self.links[switch as usize][Port::new(u16::from(port)).index()]
     }
 
-    /// The channel of the switch before, by which a packet came; none from a host.
-    fn arrival(&self, at: InputChannel) -> Option<OutputChannel> {
+    /// The channel of the switch before, by which a packet came; none from a host, or where it is not known.
+    fn arrival(&self, at: InputChannel) -> Option<OutputChannel>
+    where
+        R: PacketRouting,
+    {
+        if at.channel + 1 == self.priorities && self.priorities < self.routing.channels() {
+            return None;
+        }
         let link = self.link(at.switch, at.port);
         link.far.map(|(switch, port)| OutputChannel { switch, port, channel: at.channel, class: link.class })
     }
@@ -93,6 +101,11 @@ impl<R: PacketRouting> PacketRouting for Checked<R> {
 
     fn learn(&mut self, traffic: impl FnOnce() -> Result<KnownTraffic, InputError>) -> Result<(), InputError> {
         self.routing.learn(traffic)
+    }
+
+    fn share_priorities(&mut self, priorities: u8) {
+        self.priorities = priorities;
+        self.routing.share_priorities(priorities);
     }
 
     fn start(&self, packet: &mut RoutedPacket) {

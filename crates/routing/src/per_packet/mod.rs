@@ -220,6 +220,10 @@ pub trait PacketRouting: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Takes note that ports have fewer priorities than it has channels, the last of which share one: what is known
+    /// of the channel by which a packet came is its priority. By default nothing.
+    fn share_priorities(&mut self, _priorities: u8) {}
+
     /// Writes down what later decisions need, when the packet is made. By default nothing.
     fn start(&self, _packet: &mut RoutedPacket) {}
 
