@@ -1,8 +1,8 @@
 //! Whether the parts of a scenario fit each other: its run, its jobs, its fabric.
 
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputError, InputErrors, Priority, check_file_name};
-use etherweave_sim::Job;
 use etherweave_sim::params::{self, Binding, CoreParams, FlowControl, NicParams};
+use etherweave_sim::{Job, nic_headroom};
 use etherweave_topology::Topology;
 use etherweave_workload::{Op, Program, Traffic, Workload};
 
@@ -171,7 +171,8 @@ pub(crate) fn binding(number: usize, job: &JobSpec, cores: Option<&CoreParams>) 
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
     let nic = slow_nic(scenario, topology);
     let subnet = subnet_warning(scenario.interconnect.as_ref(), topology);
-    let network = nic.into_iter().chain(short_pause(scenario)).chain(subnet).collect();
+    let buffer = small_nic_buffer(scenario, topology);
+    let network = nic.into_iter().chain(buffer).chain(short_pause(scenario)).chain(subnet).collect();
     [routing::warnings(scenario, topology), hosts::warnings(scenario), network, nodes::warnings(scenario)].concat()
 }
 
@@ -208,6 +209,28 @@ fn slow_nic(scenario: &Scenario, topology: &Topology) -> Option<String> {
          interconnect.profile, nic.pcie or nic.drain_rate describes another NIC"
     );
     (is_drained && nic.drain_rate == default).then_some(text)
+}
+
+/// A receive buffer that what is on the cable fills once its NIC has paused the switch.
+fn small_nic_buffer(scenario: &Scenario, topology: &Topology) -> Option<String> {
+    let pauses = match &scenario.flow_control {
+        FlowControl::Pfc(_) | FlowControl::GlobalPause(_) => true,
+        FlowControl::None {} | FlowControl::Credits(_) => false,
+    };
+    let in_packets = |job: &JobSpec| scenario.fidelity(job).is_packet() && !scenario.transport_of(job).is_in_kernel();
+    if !pauses || !scenario.job.iter().any(in_packets) {
+        return None;
+    }
+    let NicParams { receive_buffer, xoff, .. } = scenario.nic;
+    let (params, room) = (scenario.params(), receive_buffer - xoff);
+    let (needed, host) = nic_headroom(topology, &params)?;
+    (needed > room).then(|| {
+        format!(
+            "nic.receive_buffer: {receive_buffer}, {room} above nic.xoff; a cable to {} needs {needed} for what is \
+             sent until a pause takes effect, so that lossless packets may be lost in the NIC",
+            topology.host_name(host)
+        )
+    })
 }
 
 /// The matrix of HPL is in the memory of the hosts.

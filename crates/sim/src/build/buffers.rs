@@ -56,6 +56,23 @@ pub fn port_buffers(
     Ok(ports)
 }
 
+/// What the receive buffers of NICs need above XOFF for all that a switch still sends until it stops, less what drains
+/// meanwhile; at most, and at which host.
+pub fn nic_headroom(topology: &Topology, params: &SimParams) -> Option<(Bytes, HostId)> {
+    let constants = RunConstants::new(params, Duration::ZERO);
+    let frame = Bytes::new(constants.largest_frame.into());
+    let drain = drain_time(&constants);
+    let needed = |id: ChannelId| {
+        let incoming = topology.channel(reverse(id));
+        let pause = pause_delay(topology.channel(id), params);
+        let sent = headroom(incoming.rate, delay(incoming, params), pause, frame);
+        let drained = frame * (incoming.rate.serialization_time(sent).as_ps() / drain.as_ps().max(1));
+        Bytes::new(sent.get().saturating_sub(drained.get()))
+    };
+    let hosts = (0..topology.hosts()).map(HostId::from_index);
+    hosts.flat_map(|host| topology.host_channels(host).iter().map(move |&id| (needed(id), host))).max()
+}
+
 /// Credits, if packets need them.
 pub(super) fn credits(constants: &RunConstants) -> Option<&Credits> {
     match &constants.params.flow_control {

@@ -30,7 +30,7 @@ use etherweave_topology::{Node, Topology};
 use etherweave_workload::Traffic;
 
 pub(crate) use buffers::credit_memory;
-pub use buffers::{PortBuffer, port_buffers};
+pub use buffers::{PortBuffer, nic_headroom, port_buffers};
 
 use crate::report::ReportNames;
 use crate::run::Simulation;
