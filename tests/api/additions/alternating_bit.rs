@@ -47,9 +47,9 @@ fn run(workload: &Workload) -> Report {
     simulation.report()
 }
 
-/// 64 packets of 1 KiB each way, and requests to send: one packet a round trip, none again.
+/// 64 packets of 1 KiB each way, and requests to send and to read: one packet a round trip, none again.
 #[test]
-fn a_rendezvous_without_remote_access_is_a_request_a_grant_and_the_payload() {
+fn a_rendezvous_is_two_requests_the_payload_and_its_end() {
     let bytes = Bytes::new(64 << 10);
     let report = run(&Workload::OsuLatency(OsuLatency { bytes, iterations: 1, warm_up: 0, ..OsuLatency::default() }));
     let packets: Vec<u64> = report.flows.iter().map(|flow| flow.packets).collect();

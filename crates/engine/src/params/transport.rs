@@ -48,9 +48,9 @@ pub trait TransportParams {
     }
 
     /// Whether NICs read and write the memories of other hosts by themselves: for rendezvous, and one-sided operations.
-    /// Otherwise the libraries at both ends exchange messages for that.
+    /// Otherwise the libraries at both ends exchange messages for that, by sockets of kernels.
     fn has_remote_access(&self) -> bool {
-        false
+        !self.is_in_kernel()
     }
 
     /// Whether it is simulated in flow-level mode as well.

@@ -18,10 +18,6 @@ impl TransportParams for RoceParams {
         RoceParams::heeds_marks(self)
     }
 
-    fn has_remote_access(&self) -> bool {
-        true
-    }
-
     fn has_flow_level(&self) -> bool {
         true
     }
