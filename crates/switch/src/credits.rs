@@ -7,6 +7,7 @@ use etherweave_kernel::indices::PortIndex;
 
 use crate::Switches;
 use crate::buffer::Admission;
+use crate::forward::Held;
 
 impl Switches {
     /// Under credits, takes a packet that arrives at a switch, sends it if nothing is in its way, or drops it if
@@ -82,7 +83,7 @@ impl Switches {
         if wires.credits.cover(held.priority) {
             wires.free_credits(held.ingress, held.priority, wires.credits.units(held.wire), wires.now);
         } else {
-            self.release(wires, egress, &held);
+            self.release(wires, egress, Held::of(&held));
         }
     }
 

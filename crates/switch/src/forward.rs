@@ -8,6 +8,22 @@ use etherweave_kernel::indices::{PortIndex, SwitchIndex};
 use crate::Switches;
 use crate::buffer::Admission;
 
+/// What a packet holds of a switch's buffer.
+#[derive(Clone, Copy)]
+pub(super) struct Held {
+    ingress: PortIndex,
+    priority: u8,
+    /// Bytes, as buffers count.
+    stored: u32,
+}
+
+impl Held {
+    #[inline]
+    pub(super) fn of(packet: &Packet) -> Held {
+        Held { ingress: packet.ingress, priority: packet.priority, stored: packet.stored() }
+    }
+}
+
 impl Switches {
     /// A packet has come in by `ingress` and will leave by `egress` with `priority`.
     #[inline(never)]
@@ -124,11 +140,11 @@ impl Switches {
 
     /// Frees the buffer of a packet that leaves by `egress`, and resumes the sender when the group allows it.
     #[inline]
-    pub(super) fn release(&mut self, wires: &mut Wires, egress: PortIndex, held: &Packet) {
-        let Packet { ingress, priority, .. } = *held;
+    pub(super) fn release(&mut self, wires: &mut Wires, egress: PortIndex, held: Held) {
+        let Held { ingress, priority, stored } = held;
         let switch = wires.switch_of_port(egress);
         let group = &mut self.groups[wires.constants.group(ingress, priority)];
-        if self.switches[switch].buffer.release(group, held.stored()) {
+        if self.switches[switch].buffer.release(group, stored) {
             self.resume_group(wires, switch, ingress, wires.constants.group_of_priority[usize::from(priority)]);
         }
     }
@@ -160,10 +176,10 @@ impl Switches {
             return self.transmit_with_credits(wires, egress);
         }
         let (handle, others_wait) = wires.take_next(egress, eligible);
-        let held = wires.packets[handle];
+        let held = Held::of(&wires.packets[handle]);
         self.change_priority(wires, handle);
         wires.start(egress, handle, others_wait);
         // Only then: a packet may leave by the port that it came in by, which an XON must not take from it.
-        self.release(wires, egress, &held);
+        self.release(wires, egress, held);
     }
 }
