@@ -110,6 +110,11 @@ pub trait TransportParams {
     /// The most payload of a packet [B].
     fn payload(&self) -> Bytes;
 
+    /// What an error calls that: a key where one states it.
+    fn payload_name(&self) -> &'static str {
+        "the payload of a packet"
+    }
+
     /// The largest frame [B on the wire].
     fn frame_max(&self) -> u32;
 

@@ -60,8 +60,8 @@ fn check_offload(params: &SimParams) -> Checked {
     let offload = params.host.cpu.offload;
     let in_kernel = params.transports().filter(|transport| transport.is_in_kernel());
     { in_kernel }.try_for_each(|transport| {
-        let (name, payload) = (transport.name(), transport.payload());
-        let least = format!("at least the payload of a packet of transport.{name}, {payload}, which means no offload");
+        let (name, payload) = (transport.payload_name(), transport.payload());
+        let least = format!("at least {name}, {payload}, which means no offload");
         require(offload >= payload, "host.cpu.offload", offload, least)
     })
 }

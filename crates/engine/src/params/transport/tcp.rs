@@ -46,6 +46,10 @@ impl TransportParams for TcpParams {
         self.mss
     }
 
+    fn payload_name(&self) -> &'static str {
+        "transport.tcp.mss"
+    }
+
     fn frame_max(&self) -> u32 {
         size::tcp_wire_bytes(true, self.mss.get() as u32, 0)
     }
