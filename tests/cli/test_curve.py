@@ -145,7 +145,7 @@ def test_pauses_and_too_few_priorities_are_reported() -> None:
     (stopped,) = etherweave.curve({**SMALL, "open_loop": spec, **small}).to_pylist()
     assert stopped["load_accepted"] == 0
     assert stopped["deadlock"].startswith("group")
-    pauses = {"flow_control": {"pfc": {}}}
+    pauses: dict[str, object] = {"flow_control": {"pfc": {}}}
     (running,) = etherweave.curve({**SMALL, "open_loop": spec, **pauses}).to_pylist()
     assert (running["load_accepted"] > 0.5, running["deadlock"]) == (True, "")
 
