@@ -25,7 +25,15 @@ pytestmark = pytest.mark.slow
 GROUPS = 9
 TURN_NS = 24_000
 SMALL: dict[str, object] = {
-    "topology": {"dragonfly": {}},
+    "topology": {
+        "dragonfly": {
+            **{f"{link}_rate": "40Gb/s" for link in ("host", "local", "global")},
+            "host_cable": "8m",
+            "local_cable": "8m",
+            "global_cable": "80m",
+        }
+    },
+    "switch": {"latency": "200ns", "output_queue": "10kB"},
     "open_loop": {
         "patterns": [
             {

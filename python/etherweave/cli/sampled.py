@@ -13,6 +13,7 @@ from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, notice, print_error, print_warnings
 from etherweave.cli.parameters import directory
 from etherweave.cli.progress import study_progress
+from etherweave.outputs import below
 from etherweave.simulation import ScenarioError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def run_sampled(
     from etherweave.sweeps import ExecutorError, SweepError, executor
     from etherweave.uncertainty import UncertaintyError, declared, run_samples
 
-    home = directory(output or Path("results") / f"{file.stem}-samples")
+    home = directory(output or below(Path("results"), f"{file.stem}-samples"))
     with mistakes(ScenarioError, UncertaintyError, SweepError, ExecutorError, ValueError):
         drawn, on = declared(uncertain), executor(where, processes)
         with study_progress(file.stem, "runs") as on_progress:

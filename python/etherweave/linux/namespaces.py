@@ -134,19 +134,20 @@ def inside(name: str) -> Iterator[None]:
 def disable_ipv6() -> None:
     """Disable IPv6 in the namespace of this thread, so that the kernel sends no frames itself."""
     for scope in ("all", "default"):
-        switch = Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6")
-        # A kernel without IPv6 has no such file; a container may have it read-only.
-        with contextlib.suppress(OSError):
-            switch.write_text("1")
+        _set(f"ipv6/conf/{scope}/disable_ipv6", "1")
 
 
 def separate_interfaces() -> None:
     """Let every interface in the namespace of this thread answer ARP for its own address only."""
     values = {"arp_ignore": "1", "arp_announce": "2", "rp_filter": "0"}
     for (key, value), scope in product(values.items(), ("all", "default")):
-        # A container may have it read-only.
-        with contextlib.suppress(OSError):
-            Path(f"/proc/sys/net/ipv4/conf/{scope}/{key}").write_text(value)
+        _set(f"ipv4/conf/{scope}/{key}", value)
+
+
+def _set(name: str, value: str) -> None:
+    # A kernel without IPv6 has no such file; a container may have it read-only.
+    with contextlib.suppress(OSError):
+        Path("/proc/sys/net", name).write_text(value)
 
 
 def execute(name: str, hosts: Path, command: Sequence[str]) -> NoReturn:
