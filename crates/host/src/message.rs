@@ -57,6 +57,16 @@ impl MessageKind {
     ];
 }
 
+impl MessageKind {
+    /// Whether a NIC may answer it by itself.
+    pub(super) fn is_request(self) -> bool {
+        matches!(
+            self,
+            MessageKind::ReadRequest | MessageKind::Put | MessageKind::GetRequest | MessageKind::AtomicRequest
+        )
+    }
+}
+
 /// A message, as its receiver knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {

@@ -291,14 +291,13 @@ impl Hosts {
     pub(super) fn deliver(&mut self, wires: &mut Wires, endpoint: EndpointIndex, message: Message) {
         let end = &self.nics.endpoints[endpoint];
         let (thread, number) = (end.thread, end.number);
-        if self.processors.observes_ranks {
-            let answered = MessageName { connection: number ^ 1, end: message.end };
-            self.processors.observe_answered(thread, Some(answered));
+        if !self.processors.observes_ranks || !message.kind.is_request() {
+            return self.deliver_to(wires, thread, endpoint, message);
         }
+        let answered = MessageName { connection: number ^ 1, end: message.end };
+        self.processors.observe_answered(thread, Some(answered));
         self.deliver_to(wires, thread, endpoint, message);
-        if self.processors.observes_ranks {
-            self.processors.observe_answered(thread, None);
-        }
+        self.processors.observe_answered(thread, None);
     }
 
     fn deliver_to(&mut self, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex, message: Message) {
