@@ -113,7 +113,7 @@ impl ChannelCredits {
 }
 
 impl Default for CreditCounters {
-    /// Of no priority.
+    /// Counters that cover no priority.
     fn default() -> CreditCounters {
         CreditCounters::new(0, 1)
     }

@@ -312,7 +312,7 @@ impl Wires {
     }
 }
 
-/// What an event with a packet will touch; `egress` gives the port by which it leaves the next switch.
+/// Hint at the memory that an event with a packet will touch; `egress` gives its port at the next switch.
 #[inline(always)]
 fn hint(
     constants: &RunConstants,

@@ -129,7 +129,7 @@ impl Links {
         [(self.first, f64::from(self.parts[0])), (self.last, f64::from(self.parts[1]))]
     }
 
-    /// What of the connection uses the fullest of its links at hosts.
+    /// Share of the connection that uses the fullest of its links at hosts.
     pub fn part_max(&self) -> f64 {
         f64::from(self.parts[0].max(self.parts[1]))
     }

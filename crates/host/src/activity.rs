@@ -64,7 +64,7 @@ impl ActivityLog {
         (0..self.present.len()).for_each(|stream| self.leave(stream as u8, now));
     }
 
-    /// What a stream is doing.
+    /// Present activity of a stream.
     pub(super) fn present(&self, stream: u8) -> Option<ActivityKind> {
         self.present.get(usize::from(stream)).copied().flatten().map(|(kind, _)| kind)
     }

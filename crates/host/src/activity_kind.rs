@@ -2,7 +2,7 @@
 
 use etherweave_workload::{GraphOp, Op};
 
-/// What a rank does for a time.
+/// Kind of a rank's activity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ActivityKind {
     /// It computes.
@@ -30,7 +30,7 @@ impl ActivityKind {
         ActivityKind::Wait,
     ];
 
-    /// What tables call it.
+    /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             ActivityKind::Compute => "compute",
@@ -42,7 +42,7 @@ impl ActivityKind {
         }
     }
 
-    /// Of an operation of a program; none of a mark.
+    /// Kind of an operation of a program; none of a mark.
     pub(super) fn of(op: Op) -> Option<ActivityKind> {
         match op {
             Op::Isend { .. } | Op::OneSided { .. } => Some(ActivityKind::Send),
@@ -54,7 +54,7 @@ impl ActivityKind {
         }
     }
 
-    /// Of an operation of a graph.
+    /// Kind of an operation of a graph.
     pub(super) fn of_graph(op: GraphOp) -> ActivityKind {
         match op {
             GraphOp::Send { .. } => ActivityKind::Send,

@@ -26,7 +26,7 @@ mod tcp;
 
 use roce::RoceState;
 
-/// What an allocation takes beside its content [B], about.
+/// Bytes that an allocation takes beside its content, about.
 pub(super) const ALLOCATION: u64 = 16;
 
 /// What the sending side of a connection has counted.
@@ -68,13 +68,13 @@ pub trait TransportState: Sized {
     /// A fresh connection at a NIC of `rate`, if this is how the transport is simulated.
     fn begin(params: &SimParams, transport: &Transport, fidelity: Fidelity, rate: BitRate) -> Option<Self>;
 
-    /// What an end takes beside [`Endpoint`], if this is how the transport is simulated in packets [B].
+    /// Memory of an end beside [`Endpoint`], if this is how the transport is simulated in packets [B].
     fn memory(transport: &Transport) -> Option<u64>;
 
-    /// What the sending side has counted.
+    /// Counts of the sending side.
     fn sent(&self) -> SentCounts;
 
-    /// What the receiving side has counted, but for packets sent again.
+    /// Counts of the receiving side, but for packets sent again.
     fn received(&self) -> ReceivedCounts {
         ReceivedCounts::default()
     }
@@ -84,7 +84,7 @@ pub trait TransportState: Sized {
         false
     }
 
-    /// What has been posted and not written to a socket [B].
+    /// Bytes that are posted and not yet written to a socket.
     fn unwritten(&self) -> u64 {
         0
     }
@@ -163,7 +163,7 @@ macro_rules! protocols {
                 unreachable!("{} has no fidelity {fidelity:?}, which is checked", transport.name())
             }
 
-            /// What an end of a transport takes beside [`Endpoint`] in packets [B].
+            /// Memory of an end of a transport beside [`Endpoint`] in packets [B].
             pub fn memory(transport: &Transport) -> u64 {
                 let states: &[fn(&Transport) -> Option<u64>] = &[$(<$state>::memory),*];
                 states.iter().find_map(|memory| memory(transport)).unwrap_or_default()
@@ -179,7 +179,7 @@ macro_rules! protocols {
                 }
             }
 
-            /// What the sending side has counted.
+            /// Counts of the sending side.
             pub fn sent(&self) -> SentCounts {
                 match self {
                     $(Protocol::$protocol(state) => state.sent(),)*
@@ -208,7 +208,7 @@ macro_rules! protocols {
                 }
             }
 
-            /// What has been posted and not written to a socket [B].
+            /// Bytes that are posted and not yet written to a socket.
             pub(super) fn unwritten(&self) -> u64 {
                 match self {
                     $(Protocol::$protocol(state) => state.unwritten(),)*

@@ -5,7 +5,7 @@ use etherweave_primitives::{Duration, Time};
 
 use super::activity_kind::ActivityKind;
 
-/// What the processor does in a step.
+/// Kind of a step: the work of the processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StepKind {
     /// An operation of a program or graph.
@@ -23,7 +23,7 @@ pub enum StepKind {
 impl StepKind {
     const PLACES: [StepKind; 4] = [StepKind::Handle, StepKind::Write, StepKind::Read, StepKind::SocketSend];
 
-    /// As a number, for other processes.
+    /// Its number, for other processes.
     pub fn number(&self) -> u8 {
         match self {
             StepKind::Operation(kind) => StepKind::PLACES.len() as u8 + *kind as u8,
@@ -52,7 +52,7 @@ pub struct MessageName {
 }
 
 impl MessageName {
-    /// As a connection: shared memory.
+    /// Number that stands for shared memory in place of a connection.
     pub const NEIGHBOUR: u32 = u32::MAX;
     /// No message.
     pub const NONE: MessageName = MessageName { connection: MessageName::NEIGHBOUR, end: u64::MAX };
@@ -63,19 +63,19 @@ impl MessageName {
 pub struct Step {
     /// Number of the stream in its rank.
     pub stream: u8,
-    /// What is done.
+    /// Kind of work.
     pub kind: StepKind,
     /// When the task began.
     pub start: Time,
     /// When it ended.
     pub end: Time,
-    /// What it takes of a core that does nothing else.
+    /// Time on a core that does nothing else.
     pub worked: Duration,
     /// How much of that is copying, and waiting for memory.
     pub copied: Duration,
     /// The rank that sent what is handled; of other kinds, none.
     pub peer: u32,
-    /// What is handled.
+    /// Message that is handled.
     pub message: MessageName,
 }
 
@@ -110,12 +110,12 @@ pub struct StepLog {
     pub arrived: Vec<Arrived>,
     /// The place of each stream's present step.
     present: Vec<usize>,
-    /// What the NIC of the rank answers at the moment.
+    /// Message that the NIC of the rank answers at the moment.
     pub(super) answered: Option<MessageName>,
 }
 
 impl StepLog {
-    /// As a peer: none.
+    /// Number that stands for no peer.
     pub const NO_PEER: u32 = u32::MAX;
 
     /// A stream begins a step.

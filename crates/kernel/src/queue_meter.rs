@@ -2,7 +2,7 @@
 //! summed over packets (Little, "A proof for the queuing formula L = λW", Operations Research 9, 1961). Counted where
 //! debug assertions are on, as in tests.
 
-/// What a queue has held and packets have waited, in ticks of the simulator.
+/// Occupancy of a queue and waits of its packets, in ticks of the simulator.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct QueueMeter {
     /// Packets held, summed over time [ticks].

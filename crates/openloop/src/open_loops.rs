@@ -14,11 +14,11 @@ use etherweave_routing::PacketRouting;
 pub(crate) struct OpenLoops {
     pub switches: Switches,
     pub sources: Sources,
-    /// What each port sent in each batch, when that is wanted.
+    /// Packets that each port sent in each batch, when that is wanted.
     pub steps: Option<StepRecorder>,
 }
 
-/// What ports sent, batch by batch.
+/// Packets that ports sent, batch by batch.
 pub(crate) struct StepRecorder {
     /// By port, until the last batch.
     sent: Vec<u32>,

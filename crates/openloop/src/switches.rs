@@ -13,7 +13,7 @@ use etherweave_routing::{InputChannel, PacketRouting};
 
 /// Switches `first_switch..` of a shard.
 pub(crate) struct Switches {
-    /// What moves between them.
+    /// Packets and credits between them.
     pub wires: Wires,
     pub first_switch: u32,
     /// Ports of every switch.

@@ -149,7 +149,7 @@ macro_rules! plan_of {
 
 /// Parameters of a routing: `[routing.ugal_local]` in a scenario.
 trait RoutingParams: Copy + PartialEq + serde::Serialize + for<'de> Deserialize<'de> + JsonSchema {
-    /// What the routing's name alone stands for.
+    /// Parameters for which the routing's name alone stands.
     const DEFAULT: Self;
 
     /// Rejects values out of range.

@@ -11,9 +11,9 @@ use crate::host_ports::generate;
 use crate::routing::{goes_by_rules, is_by_packet, paths};
 use crate::{JobSpec, Scenario, faults};
 
-/// What the file leaves open.
+/// Classes that the file leaves open.
 pub(crate) struct OpenClasses {
-    /// Which priorities are lossless.
+    /// Whether lossless priorities are open.
     pub priorities: bool,
     /// Shares of classes.
     pub weights: bool,

@@ -8,7 +8,7 @@ use etherweave_kernel::indices::{PortIndex, SwitchIndex};
 use crate::Switches;
 use crate::buffer::Admission;
 
-/// What a packet holds of a switch's buffer.
+/// Part of a switch's buffer that a packet holds.
 #[derive(Clone, Copy)]
 pub(super) struct Held {
     ingress: PortIndex,

@@ -22,7 +22,7 @@ pub struct ConnectionWindow {
     pub bytes: Bytes,
 }
 
-/// What a run has counted of a transport's packets.
+/// Counts of a transport's packets in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResentCounts {
     /// Data packets sent again.
@@ -78,7 +78,7 @@ pub trait TransportParams {
         false
     }
 
-    /// What it makes of packets that others overtake, with the key that changes it, where it suffers from them.
+    /// Its reaction to packets that others overtake, with the key that changes it, where it suffers from them.
     fn overtaken(&self) -> Option<Overtaken> {
         None
     }
@@ -88,7 +88,7 @@ pub trait TransportParams {
         (counts.resent.saturating_sub(counts.lost), "they came late")
     }
 
-    /// What a timer of a sender means that ended in a run with losses, so often; nothing where it is one of several
+    /// Meaning of timeouts of a sender in a run with losses, so often; nothing where it is one of several
     /// means to find them.
     fn timeouts(&self, _count: u64) -> Option<String> {
         None
@@ -110,7 +110,7 @@ pub trait TransportParams {
     /// The most payload of a packet [B].
     fn payload(&self) -> Bytes;
 
-    /// What an error calls that: a key where one states it.
+    /// Its name in an error: a key where one states it.
     fn payload_name(&self) -> &'static str {
         "the payload of a packet"
     }

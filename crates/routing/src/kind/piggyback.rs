@@ -38,7 +38,7 @@ impl Default for PiggybackParams {
 pub struct Piggyback {
     /// Where everything is.
     pub plan: DragonflyPlan,
-    /// What the minimal path is ahead in UGAL-L [packets].
+    /// Lead of the minimal path in UGAL-L [packets].
     pub threshold: u32,
     /// What marks a global port as saturated.
     pub saturation: Saturation,

@@ -198,7 +198,7 @@ impl Oblivious for SlimFlyValiant {
 pub struct SlimFlyUgalLocal {
     /// Places of switches and hosts.
     pub plan: SlimFlyPlan,
-    /// What the minimal path is ahead [packets].
+    /// Lead of the minimal path [packets].
     pub threshold: u32,
 }
 
@@ -228,7 +228,7 @@ impl PacketRouting for SlimFlyUgalLocal {
 pub struct SlimFlyUgalGlobal {
     /// Places of switches and hosts.
     pub plan: SlimFlyPlan,
-    /// What the minimal path is ahead [packets].
+    /// Lead of the minimal path [packets].
     pub threshold: u32,
 }
 

@@ -29,7 +29,7 @@ impl Default for UgalParams {
 pub struct UgalLocal {
     /// Where everything is.
     pub plan: DragonflyPlan,
-    /// What the minimal path is ahead [packets].
+    /// Lead of the minimal path [packets].
     pub threshold: u32,
 }
 

@@ -11,7 +11,7 @@ use super::{conditional, fixed};
 use crate::control::{ControlSpec, RuleKind};
 use crate::conversions;
 
-/// What the tables of every plane are made of.
+/// Parts of which the tables of every plane are made.
 pub(super) struct PlaneSpec<'a> {
     pub kind: &'a TopologyKind,
     /// In which each port of a host is a host of its own.

@@ -70,7 +70,7 @@ pub(super) struct EndRow {
 /// A message is posted on both sides, waited for, and comes after some computation.
 const ACTIVITIES_OF_MESSAGE: u64 = 4;
 
-/// Of a rendezvous over RoCE: two at the sender, three at the receiver; every other one posts a message.
+/// Steps of a rendezvous over RoCE: two at the sender, three at the receiver; every other one posts a message.
 const STEPS_OF_MESSAGE: usize = 5;
 
 impl ActivityRow {

@@ -17,7 +17,7 @@ const FRAME_MIN: u64 = 84;
 pub(super) struct Latencies<'s> {
     topology: &'s Topology,
     constants: &'s RunConstants,
-    /// From a switch to all others; those that it does not reach have none.
+    /// Times from a switch to all others; those that it does not reach have none.
     from: RefCell<BTreeMap<SwitchId, Vec<Option<Duration>>>>,
 }
 
@@ -26,7 +26,7 @@ impl<'s> Latencies<'s> {
         Latencies { topology, constants, from: RefCell::default() }
     }
 
-    /// From the first bit that leaves one host to its arrival in another; nothing where no path leads there.
+    /// Time from the first bit that leaves one host to its arrival in another; zero where no path leads there.
     pub(super) fn between(&self, source: u32, destination: u32) -> Duration {
         let channels = |host| self.topology.host_channels(HostId::new(host)).iter();
         let first = channels(source).map(|&channel| self.topology.channel(channel));
@@ -48,7 +48,7 @@ impl<'s> Latencies<'s> {
         known.entry(from).or_insert_with(|| self.to_all(from))[to.index()]
     }
 
-    /// From one switch to all, by Dijkstra's algorithm.
+    /// Times from one switch to all, by Dijkstra's algorithm.
     fn to_all(&self, from: SwitchId) -> Vec<Option<Duration>> {
         let mut times: Vec<Option<Duration>> = vec![None; self.topology.switches()];
         let mut next = BinaryHeap::from([Reverse((Duration::ZERO, from))]);
@@ -69,7 +69,7 @@ impl<'s> Latencies<'s> {
         times
     }
 
-    /// From the first bit on a channel to the first on the next.
+    /// Time from the first bit on a channel to the first on the next.
     fn hop(&self, channel: &Channel) -> Duration {
         let taken_in = match self.constants.is_cut_through {
             true => u64::from(self.constants.header_bytes),

@@ -73,7 +73,7 @@ pub struct Totals {
     pub packets_max: u64,
 }
 
-/// What ranks did when, by job, rank and time; messages between them and the path that limits each job, by job and
+/// Activities of ranks, by job, rank and time; messages between them and the path that limits each job, by job and
 /// time.
 pub type Observed = (Vec<ActivityRow>, Vec<TransferRow>, Vec<PathRow>);
 
@@ -84,7 +84,7 @@ pub struct Report {
     pub jobs: Vec<String>,
     /// Measured iterations, by job, rank and iteration.
     pub iterations: Vec<IterationRow>,
-    /// What ranks did, where that is observed.
+    /// Activities, messages and paths of ranks, where they are observed.
     pub observed: Option<Observed>,
     /// Counters of ports that counted anything.
     pub ports: Vec<PortRow>,

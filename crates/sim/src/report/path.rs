@@ -7,7 +7,7 @@ use etherweave_host::{ActivityKind, Arrived, MessageName, Posted, Step, StepKind
 use etherweave_kernel::{RowNames, rows, wire};
 use etherweave_primitives::{Duration, Time};
 
-/// What takes the time of a part of the path.
+/// Kind of a part of the path: where its time goes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum PathPart {
     /// The rank computes.
@@ -85,7 +85,7 @@ impl PathPart {
         PathPart::ALL[usize::from(number)]
     }
 
-    /// What copies and calls of a step are.
+    /// Parts to which copies and calls of a step belong.
     fn of_step(kind: StepKind) -> (PathPart, PathPart) {
         match kind {
             StepKind::Operation(ActivityKind::Compute) => (PathPart::Computation, PathPart::Computation),
@@ -109,13 +109,13 @@ rows! {
         rank: u32 ["rank"];
         /// Number of its host.
         host: u32 ["host" = |row, names| names.host(row.host)];
-        /// What takes the time.
+        /// Kind of the part.
         part: PathPart ["part" = |row, _| row.part.name()] wire PathPart::number => PathPart::of_number;
         /// The rank whose message is waited for; the rank itself where none is.
         source: u32 ["source"];
-        /// From when.
+        /// Start of the part.
         start: Time ["start_ns"];
-        /// Until when.
+        /// End of the part.
         end: Time ["end_ns"];
     }
 }
@@ -141,7 +141,7 @@ pub(super) const STEP_BYTES: usize = size_of::<Step>() + size_of::<StepRow>();
 /// The same of a message.
 pub(super) const POSTED_BYTES: usize = size_of::<Posted>() + size_of::<PostedRow>();
 
-/// What the walk needs of the fabric.
+/// Latencies and rates that the walk needs.
 pub(super) struct Surroundings<'s> {
     /// Latency of messages within a host.
     pub in_host: Duration,
@@ -180,7 +180,7 @@ struct Origin {
     arrived: Option<Time>,
 }
 
-/// What a rank waits for before the step that the walk has reached.
+/// Event for which a rank waits before the step that the walk has reached.
 #[derive(Clone, Copy)]
 enum Awaited {
     /// The message that the step handles.
@@ -200,7 +200,7 @@ impl Awaited {
         }
     }
 
-    /// What the wait is where no rank has posted what is waited for: a NIC reports by itself that a message is there.
+    /// Part of a wait for what no rank has posted: a NIC reports by itself that a message is there.
     fn part(self) -> PathPart {
         match self {
             Awaited::Message(_) => PathPart::Network,

@@ -87,7 +87,7 @@ fn light_limits_what_is_far_and_a_small_socket_what_is_long() {
     assert!(share(&path(&far(small, asked(NOTHING, 4_000_000))), PathPart::Room) > 0.9);
 }
 
-/// Of programs and one-sided operations, over RoCE, TCP and in flow-level mode.
+/// Programs and one-sided operations, over RoCE, TCP and in flow-level mode.
 #[test]
 fn parts_follow_each_other_without_a_gap_and_are_alike_on_any_number_of_threads() {
     let flow_level = |params| SimParams { fidelity: Fidelity::Flow, ..params };

@@ -41,7 +41,7 @@ impl RoceHeader {
         (self.sequence | u32::from(self.restarts) << SEQUENCE_BITS, self.bits)
     }
 
-    /// From the word and the byte of a packet.
+    /// Reads the word and the byte of a packet.
     #[inline]
     pub fn unpack((word, bits): (u32, u8)) -> RoceHeader {
         RoceHeader { sequence: word & ((1 << SEQUENCE_BITS) - 1), restarts: (word >> SEQUENCE_BITS) as u8, bits }

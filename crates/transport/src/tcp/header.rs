@@ -1,6 +1,6 @@
 //! Header of a TCP segment, in the word and the byte that a packet keeps for its transport.
 
-/// What of the byte means what.
+/// Bits of the byte.
 const WINDOW_REDUCED: u8 = 1;
 const ECN_ECHO: u8 = 2;
 
@@ -23,7 +23,7 @@ impl TcpHeader {
         (self.window, bit(self.window_reduced, WINDOW_REDUCED) | bit(self.ecn_echo, ECN_ECHO))
     }
 
-    /// From the word and the byte of a packet.
+    /// Reads the word and the byte of a packet.
     #[inline]
     pub fn unpack((window, bits): (u32, u8)) -> TcpHeader {
         TcpHeader { window, window_reduced: bits & WINDOW_REDUCED != 0, ecn_echo: bits & ECN_ECHO != 0 }
