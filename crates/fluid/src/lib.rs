@@ -61,8 +61,8 @@ pub struct Fluid {
     /// The solver's number of each traffic class.
     class_numbers: [u8; 8],
     active: Vec<Active>,
-    /// Of each active connection and its branches: the rate, over the weight of the branch.
-    levels: Vec<f64>,
+    /// Of each active connection and its branches.
+    levels: Vec<Level>,
     /// The most branches of a connection.
     branches: usize,
     /// Of each link.
@@ -96,6 +96,15 @@ pub struct Fluid {
     flows: Vec<Flow>,
     shares: Vec<Share>,
     limits: Vec<f64>,
+}
+
+/// What a branch of a connection carries, over the weight of the branch.
+#[derive(Clone, Copy, Default)]
+struct Level {
+    /// Bytes per picosecond.
+    rate: f64,
+    /// Bytes of the message that leads, until the rate was solved.
+    sent: f64,
 }
 
 /// What a run is made of.
@@ -209,7 +218,7 @@ impl Fluid {
         // Other branches may have more left.
         let may_grow = rate < at_hosts && preferred.len() + others.len() > 1;
         let levels = std::iter::repeat_n(rate, preferred.len()).chain(std::iter::repeat(0.0));
-        self.levels.extend(levels.take(self.branches));
+        self.levels.extend(levels.take(self.branches).map(|rate| Level { rate, sent: 0.0 }));
         let active = Active {
             endpoint,
             links,
@@ -254,6 +263,8 @@ impl Fluid {
         self.message_ends -= active.ends(&self.counted);
         (active.left, active.whole, active.behind, active.since) = (wire, wire, active.behind - wire, now);
         self.message_ends += active.ends(&self.counted);
+        let own = place as usize * self.branches;
+        self.levels[own..own + self.branches].iter_mut().for_each(|level| level.sent = 0.0);
         self.expect_end(place as usize, now);
     }
 
@@ -277,7 +288,7 @@ impl Fluid {
         let (own, last) = (place as usize * self.branches, self.active.len() * self.branches);
         let (preferred, others) = links.branches(tables);
         for (number, &branch) in preferred.iter().chain(others).enumerate() {
-            let level = self.levels[own + number];
+            let level = self.levels[own + number].rate;
             let weight = if number < preferred.len() { 1.0 } else { 0.0 };
             for (link, share) in links.flow(branch).links(tables) {
                 let capacity = self.solver.capacity(link);
@@ -369,17 +380,18 @@ impl Fluid {
         self.solve_at = Some(self.solve_at.map_or(earliest, |time| time.min(earliest)));
     }
 
-    /// Calls `count` with what each link carried of a message of the connection at a place: packets and bytes on the
-    /// wire. A link that is used in part counts whole packets, and keeps the rest for later ones.
+    /// Calls `count` with what each link carried until now of a message of the connection at a place: packets and bytes
+    /// on the wire. A link that is used in part counts whole packets, and keeps the rest for later ones.
     pub fn carried(
         &mut self,
+        now: Time,
         place: u32,
         tables: Tables<'_>,
         packets: u64,
         wire: u64,
         count: &mut impl FnMut(PortIndex, u64, u64),
     ) {
-        let Active { links, rate, .. } = self.active[place as usize];
+        let Active { links, since, .. } = self.active[place as usize];
         for (link, part) in links.at_hosts() {
             match part < 1.0 {
                 true => self.carried_in_part(link, part, (packets, wire), count),
@@ -389,11 +401,20 @@ impl Fluid {
         if let PathSet::One(branch) = links.paths {
             return branch.links(tables).for_each(|(link, _)| count(link, packets, wire));
         }
-        let (preferred, others) = links.branches(tables);
-        for (number, branch) in preferred.iter().chain(others).enumerate() {
-            let level = self.levels[place as usize * self.branches + number];
+        // Rates of branches change while a message lasts.
+        let (branches, _) = links.all_branches(tables);
+        let (own, span) = (place as usize * self.branches, now.since(since).as_ps().max(1) as f64);
+        let sent = |fluid: &Fluid, number: usize| {
+            let Level { rate, sent } = fluid.levels[own + number];
+            sent + rate * span
+        };
+        let weighted =
+            branches.iter().enumerate().map(|(number, branch)| f64::from(branch.weight) * sent(self, number));
+        let whole: f64 = weighted.sum();
+        for (number, branch) in branches.iter().enumerate() {
+            let part = sent(self, number) / whole;
             for (link, share) in branch.links(tables) {
-                self.carried_in_part(link, share * level / rate, (packets, wire), count);
+                self.carried_in_part(link, share * part, (packets, wire), count);
             }
         }
     }
@@ -487,12 +508,12 @@ impl Fluid {
                 for (link, part) in links.flow(branch).links(tables) {
                     let (used, capacity) = (&mut self.uses[link as usize], self.solver.capacity(link));
                     used.meter(now, self.solver.filled(link));
-                    used.rate += (rate - *level) * part;
+                    used.rate += (rate - level.rate) * part;
                     if let Some(beside) = &mut beside {
-                        beside.change(now, (link, capacity), (rate - *level) * part);
+                        beside.change(now, (link, capacity), (rate - level.rate) * part);
                     }
                 }
-                *level = rate;
+                *level = Level { rate, sent: level.sent + level.rate * span };
                 active.rate += rate * f64::from(branch.weight);
             }
             active.since = now;

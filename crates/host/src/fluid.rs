@@ -305,14 +305,14 @@ impl Nics {
     /// Counts the packets of a message, as if each had been sent.
     fn count_fluid(&mut self, wires: &mut Wires, endpoint: EndpointIndex, place: u32, load: &Load) {
         let priority = usize::from(self.endpoints[endpoint].priority);
-        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        let (now, fluid) = (wires.now, wires.fluid.as_mut().expect("a run in flow-level mode has it"));
         let mut count = |port: PortIndex, packets: u64, bytes: u64| {
             let counters = wires.ports[port].counters_mut(priority);
             counters.tx_packets += packets;
             counters.tx_bytes += bytes;
             wires.totals.hops += packets;
         };
-        fluid.carried(place, wires.constants.fluid_tables(), load.packets, load.wire, &mut count);
+        fluid.carried(now, place, wires.constants.fluid_tables(), load.packets, load.wire, &mut count);
         wires.totals.created += load.packets;
         wires.totals.delivered += load.packets;
         self.endpoints[endpoint].fluid().packets += load.packets;
