@@ -87,9 +87,13 @@ impl Wheel {
         Some(event)
     }
 
-    /// Reads a word of every cache line.
-    pub fn touch(&self) -> u32 {
-        let slots = every_line(&self.slots).fold(0, |sum, slot| sum ^ slot.first);
+    /// Reads a word of every cache line that events of `from..until` need: of a wheel for slow links, few slots do.
+    pub fn touch(&self, from: u32, until: u32) -> u32 {
+        let first = (from & self.mask) as usize;
+        let (ahead, around) = (&self.slots[first..], ((until - from) as usize).min(self.slots.len()));
+        let ahead = &ahead[..around.min(ahead.len())];
+        let slots = every_line(ahead).chain(every_line(&self.slots[..around - ahead.len()]));
+        let slots = slots.fold(0, |sum, slot| sum ^ slot.first);
         every_line(&self.nodes).fold(slots, |sum, node| sum ^ node.event)
     }
 
