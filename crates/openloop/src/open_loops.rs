@@ -42,9 +42,9 @@ impl OpenLoops {
         self.switches.wires.now = until;
     }
 
-    /// Reads a word of every cache line of the shard that events before `until` may need, in order. The processor fetches
-    /// them side by side, where the events would wait for one after the other: at 300,000 hosts that is a fifth of the
-    /// time.
+    /// Reads a word of every cache line of the shard that events before `until` may need, in order. The processor
+    /// fetches them side by side, where the events would wait for one after the other: at 300,000 hosts that is a fifth
+    /// of the time.
     fn touch(&self, until: u32) {
         let Switches { ports, inputs, outputs, wires, .. } = &self.switches;
         let ports = ports.iter().fold(0, |sum, port| sum ^ port.link_free);
