@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from etherweave.study.deployments import (
     AnnouncementExperiment,
+    FloodingExperiment,
     LabExperiment,
     LearningExperiment,
     ReactionExperiment,
@@ -205,6 +206,7 @@ def deployments() -> list[StudyExperiment]:
         AnnouncementExperiment("deployed.announcement", "announcements"),
         AnnouncementExperiment("deployed.announcement_10", "announcements", without_ipv4),
         LearningExperiment("deployed.learned", "deployed"),
+        FloodingExperiment("deployed.flooding", "flooding"),
         *reactions,
     ]
 

@@ -291,6 +291,11 @@ def _deployments() -> dict[str, Metric]:
         """Divide the time of a controller by that of a pause."""
         return CONTROLLER_US / of("reaction_ovs", ("pause_us",), results)
 
+    def as_designed(results: Results) -> float:
+        """Divide the flooded share of frames by what the design counts."""
+        flooded = of("flooding", ("overflowing_flooded_share",), results)
+        return flooded / of("flooding", ("designed_share",), results)
+
     def outcomes(experiment: str, results: Results) -> tuple[float, float, float]:
         """Count pairs by payload and by header under rewriting, and by payload under DMP."""
         reached = ("rewrite", "payload"), ("rewrite", "header"), ("dmp", "payload")
@@ -325,6 +330,10 @@ def _deployments() -> dict[str, Metric]:
         "deployed.rules_10.wrong": partial(of, "rules_10", ("frames_wrong",)),
         "deployed.manager.wrong": partial(of, "manager", ("frames_wrong",)),
         "deployed.learned.differing": partial(of, "learned", ("differing",)),
+        "deployed.flooding.unreached": partial(of, "flooding", ("unreached",)),
+        "deployed.flooding.known": partial(of, "flooding", ("known_flooded",)),
+        "deployed.flooding.overflow": partial(of, "flooding", ("overflowing_flooded_share",)),
+        "deployed.flooding.designed": as_designed,
         "deployed.unknown.flooded": partial(of, "lab", ("unknown", "elsewhere")),
         "deployed.pause.lost": partial(of, "lab", ("pausing", "lost")),
         **reactions,

@@ -75,7 +75,7 @@ def test_a_statement_that_works_is_shown_by_something() -> None:
 
 def small_commands() -> list[str]:
     """Cited commands on small fabrics that need neither switches nor root."""
-    verbs = ("design scenarios/lab", "control plan scenarios/lab", "run", "show")
+    verbs = ("design scenarios/lab", "design studies", "control plan scenarios/lab", "run", "show")
     quotes = dict.fromkeys(quote for text in chapters().values() for quote in cited(text))
     starts = tuple(f"etherweave {verb}" for verb in verbs)
     return [quote for quote in quotes if quote.startswith(starts)]

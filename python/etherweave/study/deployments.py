@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import etherweave
 from etherweave import control
 from etherweave.study.experiments import ExperimentResult, ScenarioExperiment, facts_of
 
@@ -48,16 +49,21 @@ class _SwitchExperiment(ScenarioExperiment):
         return f"{super().inputs(home)}\n{self!r}\n{_control_sources()}"
 
 
+def _missing_bridges() -> str:
+    """Name the programs of Open vSwitch that are not installed."""
+    from etherweave.control.ovs.daemons import missing
+
+    absent = missing()
+    return f"{', '.join(absent)} not installed" if absent else ""
+
+
 @dataclass(frozen=True)
 class RulesExperiment(_SwitchExperiment):
     """Frames of all pairs of hosts traced through Open vSwitch: a :class:`DeploymentResult`."""
 
     def missing(self) -> str:
         """Name the programs of Open vSwitch that are not installed."""
-        from etherweave.control.ovs.daemons import missing
-
-        absent = missing()
-        return f"{', '.join(absent)} not installed" if absent else ""
+        return _missing_bridges()
 
     def carry_out(self, home: Path, directory: Path) -> None:
         """Program the switches, read the rules back, and trace the frames."""
@@ -148,10 +154,7 @@ class LearningExperiment(_SwitchExperiment):
 
     def missing(self) -> str:
         """Name the programs of Open vSwitch that are not installed."""
-        from etherweave.control.ovs.daemons import missing
-
-        absent = missing()
-        return f"{', '.join(absent)} not installed" if absent else ""
+        return _missing_bridges()
 
     def carry_out(self, home: Path, directory: Path) -> None:
         """Build the switches, learn how they are wired, and compare."""
@@ -161,6 +164,48 @@ class LearningExperiment(_SwitchExperiment):
         def figures() -> dict[str, Any]:
             planned = plan(self.file(home), self.overrides).plan
             return {"differing": len(learn_in_bridges(planned))}
+
+        _timed(figures).save(directory)
+
+
+@dataclass(frozen=True)
+class FloodingExperiment(_SwitchExperiment):
+    """Switches that learn addresses, with tables of ``design.tables.capacity.exact_entries``.
+
+    The result is a :class:`DeploymentResult`.
+    """
+
+    frames: int = 1_000
+    """Number of frames between random hosts, where tables overflow."""
+
+    def missing(self) -> str:
+        """Name the programs of Open vSwitch that are not installed."""
+        return _missing_bridges()
+
+    def carry_out(self, home: Path, directory: Path) -> None:
+        """Let the switches learn, and count the frames that reach other hosts."""
+        from etherweave.control.ovs.flooding import flood
+        from etherweave.control.plan import plan
+
+        def figures() -> dict[str, Any]:
+            file = self.file(home)
+            planned = plan(file, self.overrides).plan
+            report = etherweave.design(file, self.overrides)["bridging"][0]
+            trial = flood(planned, report["core"]["capacity"], self.frames)
+            switches = [host.switch for host in planned.hosts]
+            between = [
+                frame.is_flooded
+                for frame in trial.overflowing
+                if switches[frame.sender] != switches[frame.receiver]
+            ]
+            return {
+                "unreached": len(planned.hosts) - 1 - len(trial.unknown.reached),
+                "known_flooded": sum(frame.is_flooded for frame in trial.known),
+                "overflowing": len(between),
+                "overflowing_flooded_share": mean(between),
+                "designed_share": report["flooded_share"],
+                "lost": trial.lost,
+            }
 
         _timed(figures).save(directory)
 

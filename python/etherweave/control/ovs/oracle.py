@@ -5,7 +5,7 @@ import json
 import re
 import socket
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from itertools import tee
 from pathlib import Path
@@ -96,7 +96,7 @@ class Oracle(AbstractContextManager["Oracle"]):
             if not port.is_host
         }
         self._socket = ControlSocket(control)
-        self._ports = dict(self._datapath_ports(self._socket.ask("dpif/show")))
+        self._ports = datapath_ports(self._socket, self._index)
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
@@ -137,15 +137,6 @@ class Oracle(AbstractContextManager["Oracle"]):
             for frame in trace.frames
         ]
         return FramePath(tuple(hops), tuple(deliveries), trace.remarks)
-
-    def _datapath_ports(self, shown: str) -> Iterator[tuple[int, tuple[int, int]]]:
-        """Read which port of which switch a port of the datapath is."""
-        bridge = ""
-        for line in shown.splitlines():
-            if heading := _BRIDGE.fullmatch(line):
-                bridge = heading[1]
-            elif (port := _PORT.fullmatch(line)) and bridge in self._index:
-                yield int(port[2]), (self._index[bridge], int(port[1]))
 
 
 TIMEOUT_S = 60.0
@@ -253,3 +244,16 @@ class ControlSocket(AbstractContextManager["ControlSocket"]):
         if not octets:
             raise OvsError(f"{self._path}: the daemon has closed the connection")
         self._read += self._decoder.decode(octets)
+
+
+def datapath_ports(
+    control: ControlSocket, switches: Mapping[str, int]
+) -> dict[int, tuple[int, int]]:
+    """Ask which port of which switch a port of the datapath is; switches by name of the bridge."""
+    ports, bridge = {}, ""
+    for line in control.ask("dpif/show").splitlines():
+        if heading := _BRIDGE.fullmatch(line):
+            bridge = heading[1]
+        elif (port := _PORT.fullmatch(line)) and bridge in switches:
+            ports[int(port[2])] = (switches[bridge], int(port[1]))
+    return ports
