@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
+# How the core is compiled: `dev` is for a machine that only runs the tests, whose crates it shares.
+PROFILE ?= release
 ROWS ?= *
 FROM ?= 0
 COUNT ?= 100000
@@ -93,7 +95,7 @@ $(VENV)/packages.stamp: requirements.lock
 	@touch $@
 
 $(VENV)/core.stamp: $(VENV)/packages.stamp pyproject.toml $(CORE)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras advise,bench,control,dask,otf2,report,dev,docs $(MPI) >&2
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --quiet --extras advise,bench,control,dask,otf2,report,dev,docs $(MPI) >&2
 	@touch $@
 
 .PHONY: help setup test test-fast fuzz wheel docs lock study bench lint clean
