@@ -1,12 +1,14 @@
 """The verb ``study``."""
 
+import json
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, notice, os_error, print_error, reject
 from etherweave.cli.extras import require
 from etherweave.cli.parameters import (
@@ -18,15 +20,23 @@ from etherweave.cli.parameters import (
     output_option,
 )
 from etherweave.cli.progress import study_progress
+from etherweave.cli.uncertainty import (
+    INTERVAL_HEAD,
+    interval_facts,
+    interval_row,
+    print_coverage,
+)
 
 if TYPE_CHECKING:
     from etherweave.study import StudyCheck, StudyResult
+    from etherweave.uncertainty import SampledStudy
 
 EXAMPLES = """Examples:
 etherweave study
 etherweave study sandia-2020
 etherweave study sandia-2020 --only 'p2p.*'
 etherweave study sandia-2020 --full -o results/full
+etherweave study osu-references --samples 32
 etherweave study ./my-study --json > checks.json
 etherweave study exascale-2017 --strict --all"""
 
@@ -63,6 +73,15 @@ def study(
     ] = False,
     threads: Threads = ALL_PROCESSORS,
     where: ExecutorName = "local",
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Draw N samples of all that is not known, and print the interval of 90 % of each "
+            "check, with whether the published figure lies in it.",
+            show_default=False,
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if a figure is outside its bounds.")
     ] = False,
@@ -78,7 +97,8 @@ def study(
     require("bench", "control", "report")
     from etherweave.report import write_study
     from etherweave.study import run_study
-    from etherweave.sweeps import WorkerError
+    from etherweave.sweeps import WorkerError, executor
+    from etherweave.uncertainty import sample_study
 
     if not name:
         return _print_studies()
@@ -96,6 +116,10 @@ def study(
                 where=where,
                 on_progress=on_progress,
             )
+        sampled = None
+        if samples is not None:
+            with study_progress(stem, "samples") as on_progress:
+                sampled = sample_study(done, samples, executor(where, threads), on_progress)
         page = None if done.not_run else write_study(done)
     except WorkerError as error:
         print_error(error)
@@ -107,9 +131,11 @@ def study(
     except OSError as error:
         reject(os_error(error))
     if as_json:
-        print(done.to_json())
+        print(json.dumps(_facts(done, sampled), indent=2) if sampled else done.to_json())
     else:
         _print(done, every)
+        if sampled:
+            _print_intervals(done, sampled, every)
         about = f"Report: {page}" if page else f"No report of a part. Results: {home}"
         notice(about)
     if strict and done.failed:
@@ -181,3 +207,26 @@ def _cells(check: "StudyCheck") -> tuple[str, ...]:
     published = "" if check.published is None else f"{check.published:g} {check.unit}"
     verdict = "[green]pass[/]" if check.is_passed else "[bold red]FAIL[/]"
     return check.id, verdict, check.text, published, f"{low} … {high}"
+
+
+def _facts(done: "StudyResult", sampled: "SampledStudy") -> dict[str, Any]:
+    """Return checks as JSON has them, each with its intervals."""
+    facts: dict[str, Any] = json.loads(done.to_json())
+    known = {one.check.id: interval_facts(one) for one in sampled.intervals(done)}
+    rows = [{**row, **known.get(row["id"], {})} for row in facts["checks"]]
+    counts = {"samples": sampled.samples, "unknowns": sampled.unknowns}
+    return {**facts, "checks": rows, **counts, "failures": dict(sampled.failures)}
+
+
+def _print_intervals(done: "StudyResult", sampled: "SampledStudy", every: bool) -> None:
+    """Print the intervals of checks, and whether they have what was published."""
+    rows = sampled.intervals(done)
+    shown = [one for one in rows if every or not one.check.is_passed]
+    print(
+        f"\n{sampled.samples} samples of {sampled.unknowns} unknowns in {sampled.experiments} "
+        "experiments; intervals of 90 %:"
+    )
+    print_table(INTERVAL_HEAD, map(interval_row, shown))
+    for reason, count in sampled.failures.items():
+        print(f"  {count} figures are missing: {reason}")
+    print_coverage(rows)

@@ -2,20 +2,23 @@
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes
-from etherweave.cli.parameters import AsJson, File, Settings, Uncertain, overrides
+from etherweave.cli.parameters import AsJson, File, Settings, Uncertain, drawing, overrides
 from etherweave.cli.sampled import error_facts
 from etherweave.cli.verbs import nested
 
 if TYPE_CHECKING:
-    from etherweave.uncertainty import ModelError
+    from etherweave.study import StudyResult
+    from etherweave.uncertainty import CheckInterval, ModelError
+    from etherweave.uncertainty.coverage import Coverage, KindCoverage, Predicted
     from etherweave.uncertainty.intervals import Interval
 
 uncertainty = nested(
@@ -86,25 +89,169 @@ def errors_verb(as_json: AsJson = False) -> None:
     )
 
 
+Directories = Annotated[
+    list[Path],
+    typer.Argument(metavar="DIRECTORY...", help="Results of studies, complete ones."),
+]
+
+
 @uncertainty.command(
     "rows", epilog="Examples:\netherweave uncertainty rows results/osu-references > rows.csv"
 )
-def rows_verb(
-    directories: Annotated[
-        list[Path],
-        typer.Argument(metavar="DIRECTORY...", help="Results of studies, complete ones."),
-    ],
-) -> None:
+def rows_verb(directories: Directories) -> None:
     """Print the check rows of results of studies that measure the error of the model, as CSV.
 
     `python/etherweave/uncertainty/check_rows.csv` is what it prints for all studies that come with
-    Etherweave.
+    Etherweave, with samples.
     """
-    from etherweave.study import load_study_result
-    from etherweave.uncertainty.model_errors import collect, write
+    from etherweave.uncertainty.model_errors import row_of, write
 
     with mistakes(ValueError):
-        print(write(collect(map(load_study_result, directories))), end="")
+        rows = [
+            row_of(result.study.name, check, values.get(check.id, ()))
+            for result, values in map(_sampled, directories)
+            for check in result.checks
+        ]
+    print(write(row for row in rows if row), end="")
+
+
+@uncertainty.command(
+    "coverage",
+    epilog="Examples:\netherweave uncertainty coverage results/osu-references "
+    "results/stackhpc-2019 --figure reliability.svg",
+)
+def coverage_verb(
+    directories: Directories,
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw how often central intervals have published figures (SVG)."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print how often intervals of 90 % have the published figures of studies, by kind of metric.
+
+    Studies have samples by `etherweave study NAME --samples N`. The error of the model comes from
+    rows of all other systems. Scores (CRPS) and distances of medians are shares of the published
+    figures: the smaller, the better.
+    """
+    from etherweave.uncertainty import check_intervals, coverage
+    from etherweave.uncertainty.model_errors import row_of
+
+    path = drawing("--figure", figure, ".svg")
+    with mistakes(ValueError):
+        found = list(map(_sampled, directories))
+    known = [
+        row
+        for result, values in found
+        for check in result.checks
+        if (row := row_of(result.study.name, check, values.get(check.id, ())))
+    ]
+    rows = [
+        row
+        for result, values in found
+        for row in check_intervals(result.study.name, result.checks, values, known)
+    ]
+    if path:
+        from etherweave.report.reliability import draw
+
+        draw(rows, path)
+    if as_json:
+        summary = [_kind_facts(one) for one in coverage(rows)]
+        checks = [{"study": one.study, "id": one.check.id, **interval_facts(one)} for one in rows]
+        return print(json.dumps({"kinds": summary, "checks": checks}, indent=2))
+    return print_coverage(rows)
+
+
+def _sampled(directory: Path) -> "tuple[StudyResult, Mapping[str, Sequence[float]]]":
+    """Read the results of a study, and its figures in samples, if it has any."""
+    from etherweave.study import load_study_result
+    from etherweave.uncertainty import load_sampled
+
+    sampled = load_sampled(directory)
+    return load_study_result(directory), sampled.values if sampled else {}
+
+
+INTERVAL_HEAD = (
+    "check",
+    ">published",
+    ">simulated",
+    ">by parameters",
+    ">with the model's error",
+    ">width",
+    "",
+)
+
+
+def interval_row(one: "CheckInterval") -> tuple[str, ...]:
+    """Write a check with its intervals."""
+    check = one.check
+    published = "" if check.published is None else f"{check.published:g} {check.unit}"
+    together = _span(one.together) if one.model else "not known"
+    inside = "inside" if one.together.is_inside else "outside"
+    return check.id, published, check.text, _span(one.parameters), together, *_ends_of(one), inside
+
+
+def _ends_of(one: "CheckInterval") -> tuple[str]:
+    return (f"{one.together.width:.0%}" if math.isfinite(one.together.width) else "–",)
+
+
+def _span(one: "Predicted") -> str:
+    return f"{one.interval.low:.4g} to {one.interval.high:.4g}"
+
+
+def interval_facts(one: "CheckInterval") -> dict[str, Any]:
+    """Return the intervals of a check as JSON has them."""
+    known = {"parameters": one.parameters, "model": one.model, "together": one.together}
+    facts = {name: of and _predicted(of) for name, of in known.items()}
+    return {"kind": one.kind, "system": one.system or None, "intervals_90": facts}
+
+
+def _predicted(one: "Predicted") -> dict[str, Any]:
+    return {
+        "interval": list(one.interval),
+        "is_inside": one.is_inside,
+        "width": _finite(one.width),
+        "crps": _finite(one.score),
+        "place": _finite(one.place),
+    }
+
+
+def print_coverage(rows: "Sequence[CheckInterval]") -> None:
+    """Print the coverage of checks by kind."""
+    from etherweave.uncertainty import coverage
+
+    head = ("kind", ">rows", ">systems", ">by parameters", ">width", ">CRPS")
+    more = (">with the model's error", ">width", ">CRPS", ">distance")
+    print_table((*head, *more), map(_coverage_row, coverage(rows)))
+
+
+def _coverage_row(one: "KindCoverage") -> tuple[str, ...]:
+    parts = [text for of in (one.parameters, one.together) for text in _coverage(of)]
+    return one.kind, str(one.rows), str(one.systems), *parts, _share(one.distance)
+
+
+def _kind_facts(one: "KindCoverage") -> dict[str, Any]:
+    parts = {"parameters": one.parameters, "together": one.together}
+    found = {
+        name: {"covered": of.covered, "width": _finite(of.width), "crps": _finite(of.score)}
+        for name, of in parts.items()
+    }
+    counts = {"kind": one.kind, "rows": one.rows, "systems": one.systems}
+    return {**counts, **found, "distance": _finite(one.distance)}
+
+
+def _coverage(one: "Coverage") -> tuple[str, str, str]:
+    return f"{one.covered:.0%}", _share(one.width), _share(one.score)
+
+
+def _share(value: float) -> str:
+    return f"{value:.0%}" if math.isfinite(value) else "–"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _row(one: "ModelError") -> tuple[str, ...]:

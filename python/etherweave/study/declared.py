@@ -179,6 +179,28 @@ class FittedConstant:
 
 
 @dataclass(frozen=True)
+class DeclaredUnknown:
+    """A table ``[[unknown]]``: keys of the scenarios that samples draw, and what these rest on."""
+
+    experiments: str = "*"
+    """Pattern of the experiments that it is of."""
+    profiles: tuple[str, ...] = ()
+    """Interconnects: where a scenario states the value of a figure, it has that figure's basis."""
+    keys: tuple[str, ...] = ()
+    """Dotted keys."""
+    spread: str = ""
+    """Whose spread they have, as ``etherweave uncertainty spreads`` lists them; by default their
+    own."""
+    share_of: str = ""
+    """Measurement of a time that they divide: their sum moves with it."""
+    low: str = ""
+    """Lower end of a range, in place of a spread."""
+    high: str = ""
+    source: str = ""
+    """Where that comes from."""
+
+
+@dataclass(frozen=True)
 class Declaration:
     """A whole ``study.toml``."""
 
@@ -201,6 +223,7 @@ class Declaration:
     bars: tuple[BarChart, ...] = ()
     lines: tuple[LineChart, ...] = ()
     constant: tuple[FittedConstant, ...] = ()
+    unknown: tuple[DeclaredUnknown, ...] = ()
     overrides: Mapping[str, dict[str, object]] = field(default_factory=dict)
     """Dotted keys and values, by experiment; in the file they stand in its table."""
 
@@ -249,7 +272,22 @@ def read_declaration(file: Path) -> Declaration:
             raise ValueError(
                 f"{file}: metric of {one.check}: expected a statistic of {', '.join(_STATISTICS)}"
             )
+    for number, unknown in enumerate(found.unknown):
+        _check_unknown(unknown, f"{file}: unknown.{number}")
     return Declaration(**{**vars(found), "overrides": overrides})
+
+
+def _check_unknown(unknown: DeclaredUnknown, where: str) -> None:
+    """Refuse an unknown of nothing, or with two distributions."""
+    if bool(unknown.profiles) == bool(unknown.keys):
+        raise ValueError(f"{where}: expected either profiles or keys")
+    if bool(unknown.low) != bool(unknown.high):
+        raise ValueError(f"{where}: one end of a range; expected low and high")
+    ways = {"spread": unknown.spread, "share_of": unknown.share_of, "low": unknown.low}
+    if len(stated := [key for key, text in ways.items() if text]) > 1:
+        raise ValueError(f"{where}.{stated[0]}: beside {stated[1]}; expected one of both")
+    if unknown.profiles and stated:
+        raise ValueError(f"{where}.{stated[0]}: of profiles; expected it beside keys")
 
 
 def _overrides(facts: dict[str, Any], file: Path) -> Iterator[tuple[str, dict[str, object]]]:

@@ -6,21 +6,29 @@ figure becomes a median with intervals. What the model itself gets wrong is anot
 rows of studies measure; it stands beside an interval and is no part of it.
 """
 
+from etherweave.uncertainty.coverage import CheckInterval, check_intervals, coverage
 from etherweave.uncertainty.declared import UncertaintyError, declared
 from etherweave.uncertainty.figures import Unknowns, unknowns
 from etherweave.uncertainty.model_errors import ModelError, model_errors
 from etherweave.uncertainty.sampling import SampledResult, run_samples
 from etherweave.uncertainty.spreads import Spread, spreads
+from etherweave.uncertainty.studies import SampledStudy, load_sampled, sample_study
 
 __all__ = [
+    "CheckInterval",
     "ModelError",
     "SampledResult",
+    "SampledStudy",
     "Spread",
     "UncertaintyError",
     "Unknowns",
+    "check_intervals",
+    "coverage",
     "declared",
+    "load_sampled",
     "model_errors",
     "run_samples",
+    "sample_study",
     "spreads",
     "unknowns",
 ]

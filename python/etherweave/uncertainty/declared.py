@@ -176,6 +176,19 @@ def _check_names(where: str, one: Mapping[str, Any], known: set[str], first: str
         raise UncertaintyError(f"{where}: no {first}; expected the {first} that it is of")
 
 
+def range_of(where: str, low: object, high: object) -> Range:
+    """Make a range of two ends.
+
+    Raises
+    ------
+    UncertaintyError
+        When they are none of one unit, or the lower one comes second.
+    """
+    found = _distribution(where, {"from": low, "to": high})
+    assert isinstance(found, Range), "two ends are no choice"
+    return found
+
+
 def _distribution(where: str, one: Mapping[str, Any]) -> Range | Choice:
     """Make the distribution of a table with ``from`` and ``to``, or with ``values``."""
     if "values" in one:

@@ -14,7 +14,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files as resources
@@ -22,14 +22,17 @@ from typing import Any
 
 from etherweave import _core
 from etherweave.scenario import literals
-from etherweave.simulation import Figure
-from etherweave.uncertainty.declared import Declared
+from etherweave.simulation import Figure, figures
+from etherweave.study.declared import DeclaredUnknown
+from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.distributions import Choice, normal
 from etherweave.uncertainty.spreads import (
     BANDWIDTH,
     LATENCY,
     RATE,
+    Spread,
     magnitude,
+    spread_named,
     spread_of,
     spread_of_measurement,
 )
@@ -168,7 +171,13 @@ class Unknowns:
         return magnitude(self._figures[key]["value"]) or 0.0
 
 
-def unknowns(text: str, origin: str, changes: Mapping[str, object], declared: Declared) -> Unknowns:
+def unknowns(
+    text: str,
+    origin: str,
+    changes: Mapping[str, object],
+    declared: Declared,
+    stated: Sequence[DeclaredUnknown] = (),
+) -> Unknowns:
     """Find what is not known of a scenario.
 
     Parameters
@@ -179,14 +188,19 @@ def unknowns(text: str, origin: str, changes: Mapping[str, object], declared: De
         Values of keys that are known: figures that they replace do not vary.
     declared
         Distributions of the reader's own, which take the place of those of profiles.
+    stated
+        What figures rest on that the scenario states itself.
 
     Raises
     ------
     ScenarioError
         When the scenario is wrong.
+    UncertaintyError
+        When there is no such spread, or a measured time has no number.
     """
-    rows: Sequence[Figure] = json.loads(_core.figures(text, origin, literals(changes)))
+    rows: list[Figure] = json.loads(_core.figures(text, origin, literals(changes)))
     resolved = _core.resolve(text, origin, literals(changes))
+    rows += _stated(stated, tomllib.loads(resolved), {one["key"] for one in rows})
     unused = tuple(key for key, kind in USED_BY.items() if f"transport.{kind}" not in resolved)
     open_ = {
         one["key"]: one
@@ -201,15 +215,17 @@ def unknowns(text: str, origin: str, changes: Mapping[str, object], declared: De
         if one["basis"] not in ("published", "derived") and not key.startswith(FABRIC)
     }
     times = {key: one for key, one in uncertain.items() if magnitude(one["value"])}
-    fits = _fits(times)
+    fits = _fits(times) | _shared(stated, times)
     fitted = {key for _, keys, _ in fits.values() for key in keys}
-    widths = {key: spread_of(key) for key in times if key not in fitted}
-    sigmas = {key: found.sigma for key, found in widths.items() if found}
+    named = {key: spread_named(one.spread) for one in stated if one.spread for key in one.keys}
+    widths = {key: named.get(key) or spread_of(key) for key in times if key not in fitted}
+    spreads = {key: found for key, found in widths.items() if found}
+    sigmas = {key: found.sigma for key, found in spreads.items()}
     varied = {*sigmas, *fitted, *taken}
     fixed = [one for key, one in uncertain.items() if key not in varied]
     every = [
         *(_measured(name, of) for name, of in fits.items()),
-        *(_estimated(times[key], sigma) for key, sigma in sigmas.items()),
+        *(_estimated(times[key], spread) for key, spread in spreads.items()),
         *(_chosen(name, of) for name, of in chosen.items()),
         *_declared(declared),
     ]
@@ -233,6 +249,45 @@ def _fits(
     return found
 
 
+def _stated(
+    stated: Sequence[DeclaredUnknown], resolved: Mapping[str, Any], known: Set[str]
+) -> list[Figure]:
+    """List the figures that a scenario states itself, with the basis that a study gives them."""
+    found: dict[str, Figure] = {}
+    for one in stated:
+        for profile in one.profiles:
+            for figure in _of_profile(profile):
+                value = _lookup(resolved, figure["key"])
+                if value is not None and magnitude(value) == magnitude(figure["value"]):
+                    found.setdefault(figure["key"], figure)
+        for key in one.keys if not one.low else ():
+            value = _lookup(resolved, key)
+            if value is not None:
+                found[key] = Figure(
+                    profile="", key=key, value=value, basis="estimate", source=one.source
+                )
+    return [one for key, one in found.items() if key not in known and magnitude(one["value"])]
+
+
+@cache
+def _of_profile(name: str) -> Sequence[Figure]:
+    return figures({"interconnect": {"profile": name}})
+
+
+def _shared(
+    stated: Sequence[DeclaredUnknown], times: Mapping[str, Figure]
+) -> dict[str, tuple[Measurement, Sequence[str], Sequence[str]]]:
+    """Group the figures that divide a measured time among them."""
+    found: dict[str, tuple[Measurement, Sequence[str], Sequence[str]]] = {}
+    for one in stated:
+        parts = [key for key in one.keys if key in times]
+        if one.share_of and parts:
+            if not (measured := Measurement.of(one.share_of)):
+                raise UncertaintyError(f"share_of = {one.share_of!r}: no time; expected one in us")
+            found[one.share_of] = (measured, [], parts)
+    return found
+
+
 def _measured(name: str, of: tuple[Measurement, Sequence[str], Sequence[str]]) -> Unknown:
     measured, fitted, parts = of
     spread = spread_of_measurement(measured.kind)
@@ -241,9 +296,8 @@ def _measured(name: str, of: tuple[Measurement, Sequence[str], Sequence[str]]) -
     return Unknown(name, "fitted", about, [*fitted, *parts], *ends)
 
 
-def _estimated(one: Figure, sigma: float) -> Unknown:
-    spread = spread_of(one["key"])
-    assert spread is not None, "a figure with a deviation has a spread"
+def _estimated(one: Figure, spread: Spread) -> Unknown:
+    sigma = spread.sigma
     of_table = "" if spread.figure == one["key"] else f" of other keys of {spread.figure}"
     about = f"{spread.documents} figures of profiles{of_table} differ by {sigma:.1%}"
     value = magnitude(one["value"]) or 0.0
@@ -330,9 +384,10 @@ def _resolved(text: str, origin: str, changes: Mapping[str, object]) -> Mapping[
 
 
 def _lookup(table: Mapping[str, Any], key: str) -> Any:
+    """Return the value of a dotted key; None without one."""
     value: Any = table
     for part in key.split("."):
-        value = value[part]
+        value = value.get(part) if isinstance(value, Mapping) else None
     return value
 
 

@@ -20,14 +20,14 @@ from functools import cache
 from importlib.resources import files as resources
 from typing import Any
 
-from etherweave.study.results import StudyCheck, StudyResult
+from etherweave.study.results import StudyCheck
 from etherweave.uncertainty.intervals import Interval
 from etherweave.units import size_of
 
 KINDS = ("latency", "message rate", "bandwidth", "collective", "iteration", "job")
 SMALL_MAX = 4096
 """Largest message whose latency is one of small messages [bytes]."""
-COLUMNS = ("study", "id", "kind", "system", "unit", "published", "simulated")
+COLUMNS = ("study", "id", "kind", "system", "unit", "published", "simulated", "spread")
 TIMES = ("ns", "us", "ms", "s")
 """Units in which more is slower."""
 CALIBRATION = "calibration"
@@ -46,6 +46,9 @@ class CheckRow:
     unit: str
     published: float
     simulated: float
+    """Median of samples; without any, the figure as it stands."""
+    spread: float = 0.0
+    """Standard deviation of its natural logarithm over samples: what parameters do to it."""
 
     @property
     def error(self) -> float:
@@ -67,9 +70,34 @@ class ModelError:
     """Interval of 50 % of a further system; None for fewer than two systems."""
     most: Interval | None
     """Interval of 90 %."""
+    alone: Interval | None
+    """Interval of 90 % without what parameters do to these rows."""
     covered: float | None
     """Part of rows within 90 % of what all other systems say, the mean over systems; None for fewer
     than three."""
+
+
+@dataclass(frozen=True)
+class Further:
+    """Where a row of a further system lies: the logarithm of its measured over its simulated time.
+
+    It has Student's t distribution, moved and stretched.
+    """
+
+    mean: float
+    deviation: float
+    degrees: int
+
+    def at(self, shares: Sequence[float]) -> list[float]:
+        """Return the measured over the simulated time at shares of the distribution."""
+        from scipy.stats import t
+
+        places = t.ppf(shares, self.degrees).tolist()
+        return [math.exp(self.mean + self.deviation * place) for place in places]
+
+    def interval(self, level: float) -> Interval:
+        """Return the interval in the middle that has a share of the distribution."""
+        return Interval(*self.at([(1 - level) / 2, (1 + level) / 2]))
 
 
 @cache
@@ -80,28 +108,37 @@ def check_rows() -> tuple[CheckRow, ...]:
 
 
 def _row(row: Mapping[str, str]) -> CheckRow:
-    study, name, kind, system, unit, published, simulated = (row[column] for column in COLUMNS)
-    return CheckRow(study, name, kind, system, unit, float(published), float(simulated))
+    texts, numbers = ([row[name] for name in part] for part in (COLUMNS[:5], COLUMNS[5:]))
+    return CheckRow(*texts, *map(float, numbers))
 
 
-def collect(results: Iterable[StudyResult]) -> list[CheckRow]:
-    """List the rows of results of studies that measure the error of the model."""
+def row_of(study: str, check: StudyCheck, values: Sequence[float] = ()) -> CheckRow | None:
+    """Make the row of a check that measures the error of the model; None of others.
+
+    Parameters
+    ----------
+    study
+        Name of its study.
+    check
+        The check.
+    values
+        Its figures in samples.
+    """
     known: Sequence[Mapping[str, Any]] = _table()["rows"]
-    return [
-        CheckRow(
-            result.study.name,
-            check.id,
-            of["kind"],
-            of.get("system") or _system(check),
-            check.unit,
-            check.expected or math.nan,
-            check.value,
-        )
-        for result in results
-        for check in result.checks
-        for of in known
-        if of["study"] == result.study.name and _counts(check, of)
-    ]
+    for of in known:
+        if of["study"] == study and _counts(check, of):
+            simulated, spread = _middle([one for one in values if one > 0]) or (check.value, 0.0)
+            system, published = of.get("system") or _system(check), check.expected or math.nan
+            names = (study, check.id, of["kind"], system, check.unit)
+            return CheckRow(*names, published, simulated, spread)
+    return None
+
+
+def _middle(values: Sequence[float]) -> tuple[float, float] | None:
+    """Return the median, and the deviation of logarithms; None of fewer than two values."""
+    if len(values) < 2:
+        return None
+    return statistics.median(values), statistics.stdev(map(math.log, values))
 
 
 def _counts(check: StudyCheck, of: Mapping[str, Any]) -> bool:
@@ -129,7 +166,8 @@ def write(rows: Iterable[CheckRow]) -> str:
     table.writerow(COLUMNS)
     for row in rows:
         texts = [getattr(row, name) for name in COLUMNS[:5]]
-        table.writerow([*texts, f"{row.published:.6g}", f"{row.simulated:.6g}"])
+        numbers = [row.published, row.simulated, row.spread]
+        table.writerow([*texts, *(f"{number:.6g}" for number in numbers)])
     return out.getvalue()
 
 
@@ -151,50 +189,67 @@ def model_error(kind: str) -> ModelError:
 
 
 def _of_kind(kind: str, rows: Sequence[CheckRow]) -> ModelError:
-    systems: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        systems[row.system].append(row.error)
-    means = [statistics.fmean(errors) for errors in systems.values()]
+    systems = _by_system(rows)
+    means = [statistics.fmean(row.error for row in own) for own in systems.values()]
+    found, alone = (further(rows, has_parameters=of) for of in (True, False))
     return ModelError(
         kind,
         len(rows),
         list(systems),
         math.exp(statistics.fmean(means)) if means else math.nan,
-        _further(list(systems.values()), 0.5),
-        _further(list(systems.values()), 0.9),
+        found and found.interval(0.5),
+        found and found.interval(0.9),
+        alone and alone.interval(0.9),
         _covered(systems),
     )
 
 
-def _further(errors: Sequence[Sequence[float]], level: float) -> Interval | None:
+def _by_system(rows: Iterable[CheckRow]) -> dict[str, list[CheckRow]]:
+    systems: dict[str, list[CheckRow]] = defaultdict(list)
+    for row in rows:
+        systems[row.system].append(row)
+    return systems
+
+
+def further(rows: Iterable[CheckRow], *, has_parameters: bool = False) -> Further | None:
     """Predict a row of a further system from the rows of known ones; None for fewer than two.
 
     The variance of the means of systems has that within systems in it where rows are few, which
-    makes the interval wider, not narrower.
-    """
-    from scipy.stats import t
+    makes the interval wider, not narrower. What parameters do to simulated figures is part of what
+    rows differ by, and is subtracted from the variance.
 
-    count = len(errors)
+    Parameters
+    ----------
+    rows
+        Rows of one kind.
+    has_parameters
+        Whether what parameters do stays in it.
+    """
+    systems = list(_by_system(rows).values())
+    count = len(systems)
     if count < 2:
         return None
-    means = [statistics.fmean(one) for one in errors]
-    within = statistics.fmean(statistics.pvariance(one) for one in errors)
-    deviation = math.sqrt(statistics.variance(means) * (1 + 1 / count) + within)
-    reach = float(t.ppf((1 + level) / 2, count - 1)) * deviation
-    mean = statistics.fmean(means)
-    return Interval(math.exp(mean - reach), math.exp(mean + reach))
+    errors = [[row.error for row in own] for own in systems]
+    means = [statistics.fmean(own) for own in errors]
+    within = statistics.fmean(statistics.pvariance(own) for own in errors)
+    variance = statistics.variance(means) * (1 + 1 / count) + within
+    if not has_parameters:
+        drawn = statistics.fmean(statistics.fmean(row.spread**2 for row in own) for own in systems)
+        variance = max(variance - drawn, 0.0)
+    return Further(statistics.fmean(means), math.sqrt(variance), count - 1)
 
 
-def _covered(systems: Mapping[str, Sequence[float]]) -> float | None:
+def _covered(systems: Mapping[str, Sequence[CheckRow]]) -> float | None:
     """Leave out one system after the other, and count its rows within what the others say."""
     if len(systems) < 3:
         return None
     shares = []
-    for name, errors in systems.items():
-        found = _further([one for other, one in systems.items() if other != name], 0.9)
+    for name, own in systems.items():
+        others = [row for other, rows in systems.items() if other != name for row in rows]
+        found = further(others, has_parameters=True)
         assert found is not None, "two systems are left"
-        inside = [found.low <= math.exp(error) <= found.high for error in errors]
-        shares.append(statistics.fmean(inside))
+        low, high = found.interval(0.9)
+        shares.append(statistics.fmean(low <= math.exp(row.error) <= high for row in own))
     return statistics.fmean(shares)
 
 

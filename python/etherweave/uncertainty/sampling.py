@@ -13,6 +13,7 @@ from typing import Any
 from etherweave import _core
 from etherweave.scenario import ScenarioSource, literals, read
 from etherweave.simulation import ScenarioError
+from etherweave.study.declared import DeclaredUnknown
 from etherweave.sweeps import Executor, Sweep, executor, sweep
 from etherweave.sweeps.cost import estimates, resident_bytes
 from etherweave.sweeps.points import Run
@@ -143,8 +144,16 @@ def sampled_scenario(
     changes: Mapping[str, object],
     samples: int,
     declared: Declared,
+    stated: Sequence[DeclaredUnknown] = (),
 ) -> SampledScenario:
     """Prepare samples of a scenario, and try the ends of everything that is not known.
+
+    Parameters
+    ----------
+    scenario, changes, samples, declared
+        As for :func:`run_samples`.
+    stated
+        What figures rest on that the scenario of a study states itself.
 
     Raises
     ------
@@ -165,7 +174,7 @@ def sampled_scenario(
     text, origin = read(scenario)
     resolved = _core.resolve(text, origin, literals(changes))
     _try_ends(text, origin, changes, declared)
-    found = unknowns(text, origin, changes, declared)
+    found = unknowns(text, origin, changes, declared, stated)
     seed = int(tomllib.loads(resolved)["seed"])
     shares = sobol(len(found.entries), samples, seed)
     others = {key: value for key, value in changes.items() if key != "seed"}

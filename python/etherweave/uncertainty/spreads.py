@@ -18,6 +18,7 @@ from functools import cache
 from etherweave.bench.references import SECOND_HAND, Reference, references
 from etherweave.interconnects import names
 from etherweave.simulation import figures
+from etherweave.uncertainty.declared import UncertaintyError
 from etherweave.units import rate_of, time_of
 
 LATENCY, RATE, BANDWIDTH = "latency", "message rate", "bandwidth"
@@ -84,6 +85,20 @@ def spread_of(key: str) -> Spread | None:
 def spread_of_measurement(kind: str) -> Spread:
     """Find the spread of a kind of measurements."""
     return next(one for one in spreads() if one.figure == kind)
+
+
+def spread_named(name: str) -> Spread:
+    """Find a spread by what it is of.
+
+    Raises
+    ------
+    UncertaintyError
+        When there is none.
+    """
+    known = {one.figure: one for one in spreads()}
+    if name not in known:
+        raise UncertaintyError(f"spread = {name!r}: none; known: {', '.join(known)}")
+    return known[name]
 
 
 def _profiles() -> dict[str, set[str]]:

@@ -1,0 +1,247 @@
+"""Whether published figures lie inside the intervals of checks, how wide these are, and scores.
+
+Three distributions stand beside a published figure: that of the parameters, which samples have;
+that of the error of the model, from the rows of all other systems; and both together, each sample
+times each of so many quantiles of that error. Of checks without a number of their own, such as
+"above 97 Gb/s", an interval is right where it meets the bounds.
+"""
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from etherweave.study import StudyCheck
+from etherweave.uncertainty.intervals import Interval
+from etherweave.uncertainty.model_errors import (
+    CALIBRATION,
+    KINDS,
+    TIMES,
+    CheckRow,
+    Further,
+    check_rows,
+    further,
+    row_of,
+)
+
+LEVEL = 0.9
+QUANTILES = 64
+"""Of the error of the model, by which each sample is multiplied."""
+OTHER, FITTED, STATEMENT = "ratio or count", "fitted", "statement"
+"""Kinds of checks of which no error of the model is known."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """A distribution beside a published figure."""
+
+    interval: Interval
+    """Of 90 %."""
+    width: float
+    """Of the interval, over the median."""
+    is_inside: bool
+    """Whether the interval has the published figure, or meets the bounds of a statement."""
+    score: float
+    """Continuous ranked probability score over the published figure; NaN without one."""
+    place: float
+    """Share of the distribution below the published figure; NaN without one."""
+
+
+@dataclass(frozen=True)
+class CheckInterval:
+    """A check with its intervals."""
+
+    study: str
+    check: StudyCheck
+    kind: str
+    system: str
+    parameters: Predicted
+    model: Predicted | None
+    """By the error of the model alone, of the median; None where it is not known."""
+    together: Predicted
+    """By both; without an error of the model, that of the parameters."""
+
+
+def check_intervals(
+    study: str,
+    checks: Iterable[StudyCheck],
+    values: Mapping[str, Sequence[float]],
+    known: Sequence[CheckRow] | None = None,
+) -> list[CheckInterval]:
+    """Compute the intervals of checks.
+
+    Parameters
+    ----------
+    study
+        Name of their study.
+    checks
+        Checks with figures.
+    values
+        Figures in samples, by check; others are the same in all.
+    known
+        Rows by which the error of the model is known, by default those that come with Etherweave.
+        Rows of the same system are left out.
+    """
+    rows = check_rows() if known is None else known
+    return [
+        _of(study, check, values.get(check.id) or [check.value], rows)
+        for check in checks
+        if math.isfinite(check.value)
+    ]
+
+
+def _of(
+    study: str, check: StudyCheck, values: Sequence[float], known: Sequence[CheckRow]
+) -> CheckInterval:
+    row = row_of(study, check, values)
+    kind, system = (row.kind, row.system) if row else (_other(check), "")
+    error = further(one for one in known if one.kind == kind and one.system != system)
+    parameters = predicted(check, values)
+    if error is None or row is None:
+        return CheckInterval(study, check, kind, system, parameters, None, parameters)
+    is_time = check.unit in TIMES
+    alone = _spread([statistics.median(values)], error, is_time)
+    both = predicted(check, _spread(values, error, is_time))
+    return CheckInterval(study, check, kind, system, parameters, predicted(check, alone), both)
+
+
+def _other(check: StudyCheck) -> str:
+    """Return the kind of a check that does not measure the error of the model."""
+    if CALIBRATION in check.source:
+        return FITTED
+    return OTHER if has_figure(check) else STATEMENT
+
+
+def has_figure(check: StudyCheck) -> bool:
+    """Whether what was published is a number, and not only a bound.
+
+    A number lies between its bounds, or is both of them; on one of them or beyond it stands what a
+    sentence such as "above 97 Gb/s" names.
+    """
+    low, high = check.tolerance
+    figure = check.expected
+    if figure is None or check.basis:
+        return False
+    return low == figure == high or (
+        (low is None or low < figure) and (high is None or figure < high)
+    )
+
+
+def _spread(values: Sequence[float], error: Further, is_time: bool) -> list[float]:
+    """Multiply each value with quantiles of the error of the model; of rates, divide."""
+    factors = error.at([(at + 0.5) / QUANTILES for at in range(QUANTILES)])
+    return [value * factor if is_time else value / factor for value in values for factor in factors]
+
+
+def predicted(check: StudyCheck, values: Sequence[float]) -> Predicted:
+    """Compare values of a figure with what was published.
+
+    Parameters
+    ----------
+    check
+        The published figure, or the bounds of a statement.
+    values
+        At least one; each is as likely as the others.
+    """
+    import numpy as np
+
+    ends = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
+    low, median, high = map(float, np.quantile(values, ends, method="median_unbiased"))
+    width = (high - low) / abs(median) if median else math.inf if high > low else 0.0
+    is_number = has_figure(check) or CALIBRATION in check.source
+    figure = check.expected if is_number and check.expected is not None else math.nan
+    if math.isnan(figure):
+        least, largest = check.tolerance
+        is_inside = (least is None or high >= least) and (largest is None or low <= largest)
+    else:
+        is_inside = _reaches(low, figure) and _reaches(figure, high)
+    score = crps(values, figure) / abs(figure) if figure else math.nan
+    return Predicted(Interval(low, high), width, is_inside, score, _place(values, figure))
+
+
+def _reaches(low: float, high: float) -> bool:
+    """Whether one figure is at most another, but for rounding."""
+    return low <= high or math.isclose(low, high, rel_tol=1e-9)
+
+
+def _place(values: Sequence[float], figure: float) -> float:
+    """Return the share of values below a figure; equal ones count as half."""
+    if math.isnan(figure):
+        return math.nan
+    return statistics.fmean(0.5 if one == figure else float(one < figure) for one in values)
+
+
+def crps(values: Sequence[float], figure: float) -> float:
+    """Return the continuous ranked probability score of equally likely values.
+
+    It is the mean distance from the figure, less half of the mean distance between two values
+    (Gneiting and Raftery, JASA 102, 2007, equation 21); of one value it is the distance.
+
+    Examples
+    --------
+    >>> crps([1.0], 3.0), crps([1.0, 3.0], 2.0)
+    (2.0, 0.5)
+    """
+    ordered, count = sorted(values), len(values)
+    between = math.fsum((2 * at - count + 1) * value for at, value in enumerate(ordered))
+    return statistics.fmean(abs(value - figure) for value in ordered) - between / count**2
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often intervals of one kind of distribution have the published figure."""
+
+    covered: float
+    """Part of the rows."""
+    width: float
+    """Median."""
+    score: float
+    """Mean of the scores over the published figures; NaN of statements."""
+
+
+@dataclass(frozen=True)
+class KindCoverage:
+    """Coverage of a kind of checks."""
+
+    kind: str
+    rows: int
+    systems: int
+    parameters: Coverage
+    together: Coverage
+    distance: float
+    """Mean distance of the medians, over the published figures: the score of a point."""
+
+
+def coverage(rows: Sequence[CheckInterval]) -> list[KindCoverage]:
+    """Sum up checks by kind; all kinds with an error of the model also together."""
+    measured = [row for row in rows if row.kind in KINDS]
+    groups = {kind: [row for row in rows if row.kind == kind] for kind in KINDS}
+    groups["all of these"] = measured
+    groups |= {kind: [row for row in rows if row.kind == kind] for kind in (OTHER, FITTED)}
+    groups["all with a figure"] = [row for row in rows if row.kind != STATEMENT]
+    groups[STATEMENT] = [row for row in rows if row.kind == STATEMENT]
+    return [_summed(kind, own) for kind, own in groups.items() if own]
+
+
+def _summed(kind: str, rows: Sequence[CheckInterval]) -> KindCoverage:
+    parameters, together = (
+        _coverage([of(row) for row in rows])
+        for of in (lambda row: row.parameters, lambda row: row.together)
+    )
+    distances = [
+        abs(row.check.value / row.check.expected - 1)
+        for row in rows
+        if row.kind != STATEMENT and row.check.expected
+    ]
+    distance = statistics.fmean(distances) if distances else math.nan
+    systems = {row.system or row.study for row in rows}
+    return KindCoverage(kind, len(rows), len(systems), parameters, together, distance)
+
+
+def _coverage(found: Sequence[Predicted]) -> Coverage:
+    scores = [one.score for one in found if not math.isnan(one.score)]
+    return Coverage(
+        statistics.fmean(bool(one.is_inside) for one in found),
+        statistics.median(one.width for one in found),
+        statistics.fmean(scores) if scores else math.nan,
+    )

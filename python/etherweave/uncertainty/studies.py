@@ -1,0 +1,290 @@
+"""Samples of a study: all its checks at points of one Sobol sequence over what is not known.
+
+A sample draws the unknowns of all experiments at once. What two experiments rest on alike, such as
+one measurement, has one share in both: what is wrong of it moves both sides of a ratio. Experiments
+of which nothing is unknown keep the result that they have. A worker carries out a whole sample and
+keeps its checks alone; no table is written.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import etherweave
+from etherweave.inputs import read_json
+from etherweave.machine import build
+from etherweave.outputs import below
+from etherweave.study import Study, StudyResult, load_study
+from etherweave.study.declared import DeclaredUnknown
+from etherweave.study.experiments import RunExperiment, write_json
+from etherweave.study.results import load_result
+from etherweave.sweeps import Executor, WorkerError, executor
+from etherweave.uncertainty.coverage import CheckInterval, check_intervals
+from etherweave.uncertainty.declared import Declared, range_of
+from etherweave.uncertainty.figures import Unknown
+from etherweave.uncertainty.sampling import SampledScenario, sampled_scenario, sobol
+
+SAMPLES = "samples.json"
+"""A directory with this file has samples of a study."""
+_KEPT = "samples"
+"""Directory of samples that are done."""
+
+
+@dataclass(frozen=True)
+class SampledStudy:
+    """The checks of a study in every sample."""
+
+    samples: int
+    unknowns: int
+    """Different ones, of all experiments."""
+    experiments: int
+    """How many of them have any."""
+    values: Mapping[str, Sequence[float]]
+    """Of each check that some sample has; of a check without any, every sample has its figure."""
+    failures: Mapping[str, int]
+    """Why checks have no figure in some samples, and how many figures that are."""
+
+    def intervals(self, result: StudyResult) -> list[CheckInterval]:
+        """Compute the intervals of all checks."""
+        return check_intervals(result.study.name, result.checks, self.values)
+
+
+def sample_study(
+    result: StudyResult,
+    samples: int,
+    where: Executor = executor(),  # noqa: B008 - frozen, and starts nothing
+    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+) -> SampledStudy:
+    """Carry out samples of a study, and keep the figures of its checks beside its results.
+
+    Parameters
+    ----------
+    result
+        The study as it stands.
+    samples
+        Number of samples.
+    where
+        Where they are carried out; figures do not depend on it.
+    on_progress
+        Called with how many samples are done, of how many, and the name of the last.
+
+    Raises
+    ------
+    UncertaintyError, ScenarioError
+        When samples cannot be drawn.
+    WorkerError
+        When a worker has died.
+    """
+    drawn = _drawn(result, samples)
+    needed = _needed(result, drawn)
+    home = below(result.directory, _KEPT)
+    home.mkdir(parents=True, exist_ok=True)
+    found: dict[str, dict[str, float | str]] = {}
+    tasks = []
+    for number, keys in enumerate(_keys(drawn, samples)):
+        task = (str(result.study.home), result.full, str(result.directory), needed, keys)
+        identity = _identity(result.study, task)
+        kept = _kept(home / f"{number}.json", identity)
+        if kept is None:
+            tasks.append((str(number), (*task, str(home / f"{number}.json"), identity)))
+        else:
+            found[str(number)] = kept
+    for number, answer in where.completed(f"{__name__}:measure", tasks, home):
+        if isinstance(answer, WorkerError):
+            raise answer
+        found[number] = answer
+        on_progress(len(found), samples, number)
+    rows = [found[str(number)] for number in range(samples)]
+    unknowns = {_document(one) for each in drawn.values() for one in each.drawn.entries}
+    sampled = _sampled(rows, needed, len(unknowns), len(drawn))
+    write_json(below(result.directory, SAMPLES), asdict(sampled))
+    return sampled
+
+
+def load_sampled(directory: Path) -> SampledStudy | None:
+    """Read the samples of a study from the directory of its results; None without any.
+
+    Raises
+    ------
+    ValueError
+        When the file is damaged.
+    """
+    file = directory / SAMPLES
+    if not file.exists():
+        return None
+    try:
+        return SampledStudy(**read_json(file))
+    except TypeError as error:
+        raise ValueError(f"{file}: {error}; expected what `etherweave study` wrote") from None
+
+
+def _sampled(
+    rows: Sequence[Mapping[str, float | str]],
+    needed: Mapping[str, Sequence[str]],
+    unknowns: int,
+    experiments: int,
+) -> SampledStudy:
+    values: dict[str, list[float]] = {}
+    failures: dict[str, int] = {}
+    for check in needed:
+        for row in rows:
+            if isinstance(value := row[check], str):
+                failures[value] = failures.get(value, 0) + 1
+            else:
+                values.setdefault(check, []).append(value)
+    return SampledStudy(len(rows), unknowns, experiments, values, failures)
+
+
+def _drawn(result: StudyResult, samples: int) -> dict[str, SampledScenario]:
+    """Draw all experiments of which something is unknown, by name.
+
+    Each has the shares of its own unknowns out of one sequence over those of all.
+    """
+    study, found = result.study, dict[str, SampledScenario]()
+    for one in study.experiments(result.full):
+        if isinstance(one, RunExperiment):
+            stated = [
+                each for each in study.declared.unknown if fnmatchcase(one.name, each.experiments)
+            ]
+            scenario = sampled_scenario(
+                one.file(study.home), one.overrides, samples, _ranges(stated), stated
+            )
+            if scenario.drawn.entries:
+                found[one.name] = scenario
+    every = dict.fromkeys(_document(one) for each in found.values() for one in each.drawn.entries)
+    at = {document: place for place, document in enumerate(every)}
+    points = sobol(len(at), samples, 0)
+    return {
+        name: replace(
+            each,
+            shares=[[row[at[_document(one)]] for one in each.drawn.entries] for row in points],
+        )
+        for name, each in found.items()
+    }
+
+
+def _document(one: Unknown) -> tuple[str, str, str]:
+    """Name what an unknown rests on: equal figures of one key are copies of each other."""
+    return one.name, one.low, one.high
+
+
+def _ranges(stated: Sequence[DeclaredUnknown]) -> Declared:
+    ranged = [one for one in stated if one.low]
+    return Declared(
+        {key: range_of(f"unknown {key}", one.low, one.high) for one in ranged for key in one.keys}
+    )
+
+
+def _keys(
+    drawn: Mapping[str, SampledScenario], samples: int
+) -> Iterator[dict[str, dict[str, object]]]:
+    """Give for each sample the keys of every experiment."""
+    points = {name: list(each.points())[1:] for name, each in drawn.items()}
+    for number in range(samples):
+        yield {
+            name: {key: value for key, value in rows[number].items() if key != "sample"}
+            for name, rows in points.items()
+        }
+
+
+def _needed(result: StudyResult, drawn: Mapping[str, SampledScenario]) -> dict[str, list[str]]:
+    """Find which sampled experiments each check reads; those that read none do not vary."""
+    found = {}
+    for check in result.checks:
+        asked = _Asked(result.results)
+        result.study.metrics[check.id](asked)
+        if names := [name for name in asked.names if name in drawn]:
+            found[check.id] = names
+    return found
+
+
+class _Asked(dict[str, Any]):
+    """Results, and the names that were asked for."""
+
+    def __init__(self, results: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._results = results
+        self.names: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        self.names[name] = None
+        return self._results[name]
+
+
+def _identity(study: Study, task: tuple[Any, ...]) -> str:
+    """Hash what a sample depends on: the core, the study's folder, and the keys."""
+    digest = hashlib.sha256(build().encode())
+    for file in sorted(study.home.iterdir()):
+        if file.is_file():
+            digest.update(file.read_bytes())
+    digest.update(json.dumps([task[1], *task[3:]], sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def _kept(file: Path, identity: str) -> dict[str, float | str] | None:
+    try:
+        facts = read_json(file)
+        return dict(facts["values"]) if facts["identity"] == identity else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def measure(
+    task: tuple[str, bool, str, dict[str, list[str]], dict[str, dict[str, object]], str, str],
+) -> dict[str, float | str]:
+    """Carry out a sample in a worker: the figure of each check, or why it has none."""
+    home, full, directory, needed, keys, file, identity = task
+    study = load_study(Path(home))
+    experiments = {
+        one.name: one for one in study.experiments(full) if isinstance(one, RunExperiment)
+    }
+    left = [name for names in needed.values() for name in names]
+    results = _SampleResults(study, experiments, keys, Path(directory))
+    values = dict[str, float | str]()
+    for check, names in needed.items():
+        try:
+            value = float(study.metrics[check](results))
+            values[check] = value if math.isfinite(value) else "no figure"
+        except (ValueError, RuntimeError) as error:
+            values[check] = str(error)
+        del left[: len(names)]
+        results.keep(set(left))
+    write_json(Path(file), {"identity": identity, "values": values})
+    return values
+
+
+class _SampleResults(dict[str, Any]):
+    """Results of the experiments of a sample, each made when it is first asked for."""
+
+    def __init__(
+        self,
+        study: Study,
+        experiments: Mapping[str, RunExperiment],
+        keys: Mapping[str, Mapping[str, object]],
+        directory: Path,
+    ) -> None:
+        super().__init__()
+        self._study, self._experiments, self._keys = study, experiments, keys
+        self._directory = directory
+
+    def __missing__(self, name: str) -> Any:
+        keys = self._keys.get(name)
+        if keys is None:
+            self[name] = load_result(below(self._directory, name))
+        else:
+            one = self._experiments[name]
+            result = etherweave.run(one.file(self._study.home), {**one.overrides, **keys})
+            if result.summary["finished"] == "stuck":
+                raise RuntimeError(f"{name} is stuck")
+            self[name] = result
+        return self[name]
+
+    def keep(self, names: set[str]) -> None:
+        """Drop the results of other experiments than these."""
+        for name in [one for one in self if one in self._keys and one not in names]:
+            del self[name]

@@ -1,0 +1,200 @@
+"""Samples of a study: what is drawn, what is shared, and what is kept."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from etherweave.study import load_study, run_study
+from etherweave.study.declared import read_declaration
+from etherweave.sweeps import executor
+from etherweave.uncertainty import load_sampled, sample_study
+from etherweave.uncertainty.declared import Declared, UncertaintyError
+from etherweave.uncertainty.figures import unknowns
+from support.command_line import run_here
+
+SCENARIO = """
+topology.single_switch.hosts = 2
+transport.roce = {}
+
+[[job]]
+name = "ping"
+workload.osu_latency = { bytes = "8B", iterations = 2, warm_up = 0 }
+"""
+STUDY = """
+title = "Two pings"
+
+[[experiment]]
+name = "near"
+scenario = "ping"
+
+[[experiment]]
+name = "far"
+scenario = "ping"
+overrides = { "topology.single_switch.cable" = "200m" }
+
+[[unknown]]
+keys = ["switch.latency"]
+low = "200ns"
+high = "400ns"
+source = "two data sheets"
+
+[[unknown]]
+experiments = "far"
+keys = ["nic.transmit_latency"]
+spread = "latency"
+"""
+CODE = '''
+"""Checks of pings."""
+
+from etherweave.study.experiments import RunExperiment
+
+
+def experiments(full):
+    return []
+
+
+def metrics():
+    def time(name, results):
+        return results[name].to_polars("iterations")["duration_ns"].mean() / 2e3
+
+    return {
+        "near": lambda results: time("near", results),
+        "difference": lambda results: time("far", results) - time("near", results),
+        "paper": lambda results: 42.0,
+        "fitted": lambda results: time("near", results),
+        "above": lambda results: time("near", results),
+    }
+'''
+EXPECTED = """id,source,published,low,high,unit
+near,Table 1,0.95,0.5,1.5,us
+difference,Table 1,9,8,10,us
+paper,Table 2,42,42,42,hosts
+fitted,Table 1; calibration,3,2,4,us
+above,Table 1: above 2 us,2,2,4,us
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    home = tmp_path / "pings"
+    home.mkdir()
+    for name, text in (
+        ("ping.toml", SCENARIO),
+        ("study.toml", STUDY),
+        ("study.py", CODE),
+        ("expected.csv", EXPECTED),
+    ):
+        (home / name).write_text(text)
+    return home
+
+
+def test_samples_of_a_study_draw_what_its_experiments_share_once(
+    folder: Path, tmp_path: Path
+) -> None:
+    on = executor("local", 1)
+    result = run_study(folder, tmp_path / "out", processes=1)
+    sampled = sample_study(result, 8, on)
+    assert (sampled.samples, sampled.unknowns, sampled.experiments) == (8, 2, 2)
+    assert not sampled.failures
+    assert set(sampled.values) == {"near", "difference", "fitted", "above"}, "paper has no run"
+    as_it_stands = result.value("near")
+    # The switch has 300 ns as it stands, in the middle of its range.
+    changes = [value - as_it_stands for value in sampled.values["near"]]
+    assert -0.1 <= min(changes) < -0.05 and 0.05 < max(changes) <= 0.1
+    # Both have the same switch, so that only the NIC's 216 ns are left, 10 % up or down.
+    spread = max(sampled.values["difference"]) - min(sampled.values["difference"])
+    assert 0.01 < spread < 0.1
+    rows = {one.check.id: one for one in sampled.intervals(result)}
+    assert rows["paper"].parameters.interval == (42, 42)
+    assert rows["paper"].together.is_inside
+    assert not rows["fitted"].together.is_inside, "3 us are far above one"
+    assert not rows["above"].together.is_inside, "and so are all above 2 us"
+    assert {one.kind for one in rows.values()} == {"ratio or count", "fitted", "statement"}
+    # Kept samples are not run again; a changed folder has others.
+    kept = sorted((tmp_path / "out" / "samples").iterdir())
+    times = [file.stat().st_mtime_ns for file in kept]
+    assert sample_study(result, 8, on).values == sampled.values
+    assert [file.stat().st_mtime_ns for file in kept] == times
+    assert load_sampled(tmp_path / "out") == sampled
+    kept[3].write_text("{")
+    assert sample_study(result, 8, on).values == sampled.values
+    assert [file.stat().st_mtime_ns for file in kept][:3] == times[:3]
+
+
+def test_the_verb_prints_bounds_and_intervals_side_by_side(folder: Path, tmp_path: Path) -> None:
+    words = ("study", folder, "-o", tmp_path / "out", "--threads", 1, "--samples", 8)
+    done = run_here(*words, "--all", "--only", "*")
+    assert done.returncode == 0, done.stderr
+    assert "8 samples of 2 unknowns in 2 experiments; intervals of 90 %:" in done.stdout
+    facts = json.loads(run_here(*words, "--json").stdout)
+    near = next(row for row in facts["checks"] if row["id"] == "near")
+    low, high = near["intervals_90"]["parameters"]["interval"]
+    assert low < near["value"] < high
+    assert near["pass"] and near["intervals_90"]["model"] is None
+    refused = run_here(*words[:-1], 2)
+    assert refused.returncode == 2
+    assert "2 samples; expected 8 to 65,536" in refused.stderr
+
+
+def drawn(text: str, tmp_path: Path) -> dict[str, object]:
+    """Draw the middle of a ping's unknowns as a study declares them."""
+    file = tmp_path / "study.toml"
+    file.write_text(f'title = "One"\n{text}')
+    stated = read_declaration(file).unknown
+    found = unknowns(SCENARIO, "ping", {}, Declared(), stated)
+    return {one.name: found.at([0.5] * len(found.entries)) for one in found.entries}
+
+
+def test_a_scenario_that_states_the_figures_of_a_profile_has_their_basis(tmp_path: Path) -> None:
+    profile = '[[unknown]]\nprofiles = ["ethernet-100-roce"]'
+    names = drawn(profile, tmp_path)
+    # The defaults of the NIC and the switch are those of the profile: 216, 200 and 300 ns.
+    assert "osu_latency over RoCE of 1 us: Kenny 2020, Figure 3" in names
+    assert {"nic.receive_latency", "switch.latency"} <= set(names)
+
+
+def test_parts_of_a_measured_time_keep_their_sum(tmp_path: Path) -> None:
+    parts = """[[unknown]]
+keys = ["nic.transmit_latency", "nic.receive_latency"]
+share_of = "osu_latency over RoCE of 1 us"
+"""
+    file = tmp_path / "study.toml"
+    file.write_text(f'title = "One"\n{parts}')
+    found = unknowns(SCENARIO, "ping", {}, Declared(), read_declaration(file).unknown)
+    assert len(found.entries) == 3, "two parts and their time"
+    at = [one.name for one in found.entries].index("osu_latency over RoCE of 1 us")
+    for share in (0.1, 0.9):
+        shares = [0.5 if place == at else share for place in range(3)]
+        values = found.at(shares).values()
+        assert sum(int(str(one).removesuffix("ps")) for one in values) == pytest.approx(
+            416_000, abs=2
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected either profiles or keys"),
+        ('keys = ["a"]\nprofiles = ["b"]', "expected either profiles or keys"),
+        ('keys = ["a"]\nlow = "1ns"', "one end of a range; expected low and high"),
+        (
+            'keys = ["a"]\nspread = "latency"\nshare_of = "1 us"',
+            "unknown.0.spread: beside share_of",
+        ),
+        ('profiles = ["b"]\nspread = "latency"', "unknown.0.spread: of profiles"),
+        ('keys = ["nic.transmit_latency"]\nspread = "latancy"', "spread = 'latancy': none; known"),
+        ('keys = ["nic.transmit_latency"]\nshare_of = "a time"', "share_of = 'a time': no time"),
+    ],
+)
+def test_an_unknown_that_cannot_be_drawn_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises((ValueError, UncertaintyError)) as refused:
+        drawn(f"[[unknown]]\n{text}", tmp_path)
+    assert message in str(refused.value)
+
+
+def test_unknowns_of_shipped_studies_are_keys_of_their_scenarios() -> None:
+    for name in ("sandia-2020", "stackhpc-2019"):
+        study = load_study(name)
+        assert study.declared.unknown
+        assert all(one.profiles or one.source for one in study.declared.unknown)
