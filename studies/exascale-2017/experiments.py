@@ -68,14 +68,23 @@ SWITCHES: dict[str, dict[str, object]] = {
 }
 """Keys of each flow control."""
 
+XON_NEAR: dict[str, object] = {"switch.xon_offset": "1kB"}
+"""XON a packet below XOFF."""
+
 FEW_LOADS = {"uniform": (0.2, 0.5, 0.8, 1.0), "adversarial": (0.05, 0.2, 0.3, 0.4, 1.0)}
 """Of figure 12, unless all is wanted."""
 
 FRAMES = "figure_12_frames"
 """Conditional rules that pause frames alone deactivate, under ADV."""
 
-FRAMES_LOAD = 0.3
+FRAMES_NEAR = "figure_12_frames_near"
+"""The same with XON a packet below XOFF: a pause lasts while the queue is full."""
+
+FRAMES_LOADS = {FRAMES: (0.3,), FRAMES_NEAR: (0.3, 0.4)}
 """Hosts of a switch want 8 · 0.3 = 2.4 times the rate of the port of their default rules."""
+
+FRAMES_SWITCHES = {FRAMES: SWITCHES["pauses"], FRAMES_NEAR: {**SWITCHES["pauses"], **XON_NEAR}}
+"""Keys of each."""
 
 
 @dataclass(frozen=True)
@@ -242,9 +251,10 @@ def _figure_12_curves(full: bool) -> Iterator[CurveExperiment]:
                 loads = () if full else FEW_LOADS[pattern]
                 curve = _curve(name, "figure_12", pattern, routing, loads)
                 yield _with(curve, SWITCHES[flow_control])
-    frames = {**SWITCHES["pauses"], "open_loop.tables.conditional.trigger": "pause"}
-    curve = _curve(FRAMES, "figure_12", "adversarial", "conditional_tables", (FRAMES_LOAD,))
-    yield _with(curve, frames)
+    for name, loads in FRAMES_LOADS.items():
+        curve = _curve(name, "figure_12", "adversarial", "conditional_tables", loads)
+        trigger = {"open_loop.tables.conditional.trigger": "pause"}
+        yield _with(curve, {**FRAMES_SWITCHES[name], **trigger})
 
 
 def _other_curves(full: bool) -> Iterator[CurveExperiment]:

@@ -12,7 +12,7 @@ from etherweave.report.section import Section, Table
 from etherweave.report.style import INK, SERIES
 from etherweave.study import MissingResultError, StudyCheck, StudyResult
 
-from .experiments import FLOW_CONTROLS, FRAMES, OTHERS, PATTERNS, ROUTINGS
+from .experiments import FLOW_CONTROLS, FRAMES, FRAMES_NEAR, OTHERS, PATTERNS, ROUTINGS
 
 TrafficCurves: TypeAlias = Mapping[tuple[str, str], pl.DataFrame]
 """Points by pattern and routing."""
@@ -26,6 +26,7 @@ LABELS = {
     "conditional": "conditional rules",
     "conditional_tables": "conditional rules, by tables",
     "conditional_frames": "conditional rules, by pause frames alone",
+    "conditional_near": "conditional rules, by pause frames alone, XON next to XOFF",
     "ugal_local": "UGAL-L",
     "dimension_adaptive": "DAL",
     "ecmp": "ECMP",
@@ -33,6 +34,9 @@ LABELS = {
     "adaptive_up": "up by the shortest queue",
 }
 """Of routings, as published where they are."""
+
+FRAMES_LABELS = {FRAMES: "conditional_frames", FRAMES_NEAR: "conditional_near"}
+"""Keys of labels, by experiment."""
 
 PANELS = {"uniform": "(a) UN", "adversarial": "(b) ADV"}
 """As in the publication."""
@@ -162,8 +166,11 @@ def figure_12(study: StudyResult) -> Section:
 
 def figure_12_pauses(study: StudyResult) -> Section:
     """Show latency and accepted load with pauses, and what pause frames alone do."""
-    frames = study.results[f"{FRAMES}.adversarial.conditional_tables"].points
-    return _figure_12("figure_12_pauses", study, {("adversarial", "conditional_frames"): frames})
+    beside = {
+        ("adversarial", label): study.results[f"{name}.adversarial.conditional_tables"].points
+        for name, label in FRAMES_LABELS.items()
+    }
+    return _figure_12("figure_12_pauses", study, beside)
 
 
 def _figure_12(fabric: str, study: StudyResult, beside: TrafficCurves) -> Section:
@@ -172,7 +179,7 @@ def _figure_12(fabric: str, study: StudyResult, beside: TrafficCurves) -> Sectio
     control = FLOW_CONTROLS[fabric]
     title = f"Figure 12, {control}: average latency under uniform (a) and adversarial (b) traffic"
     caption = f"{FLOW_CONTROL_CAPTIONS[fabric]} {FIGURE_12_CAPTION}"
-    checks = [f"{fabric}.*", *([f"{FRAMES}.*"] if beside else [])]
+    checks = [f"{fabric}.*", *([f"{name}.*" for name in FRAMES_LABELS] if beside else [])]
     return Section(
         fabric, title, caption, draw(curves), [curves_table({**curves, **beside})], checks
     )

@@ -43,9 +43,10 @@ QUESTIONS = (
     ),
     Question(
         "Do pause frames alone suffice, as switches of today show them?",
-        ("figure_12_frames.*",),
+        ("figure_12_frames.*", "figure_12_frames_near.*"),
         'open_loop.tables.conditional.trigger = "full" needs a switch that watches its queues; '
-        "without one, Valiant's routing is the safe choice under adversarial traffic",
+        "without one, XON a packet below XOFF (switch.xon_offset), and Valiant's routing where "
+        "traffic is adversarial for long",
     ),
     Question(
         "Would a central controller adapt fast enough?",

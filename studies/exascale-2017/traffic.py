@@ -14,7 +14,8 @@ from .experiments import (
     FOGSIM_LATENCIES,
     FOGSIM_TRANSIT,
     FRAMES,
-    FRAMES_LOAD,
+    FRAMES_LOADS,
+    FRAMES_NEAR,
     PATTERNS,
     ROUTINGS,
     SAMPLING_MS,
@@ -22,6 +23,7 @@ from .experiments import (
 
 LATENCY = "latency_ns_mean"
 ACCEPTED = "load_accepted"
+(_PAUSES,) = (name for name, control in FLOW_CONTROLS.items() if control == "pauses")
 
 
 def metrics() -> dict[str, Metric]:
@@ -106,7 +108,9 @@ def _figure_12() -> dict[str, Metric]:
             ),
         }
     bound = "figure_12.adversarial.minimal"
-    return {f"{bound}.bound": _bound(bound), **rows, f"{FRAMES}.adversarial": _frames}
+    frames = {f"{name}.adversarial": partial(_frames, name) for name in FRAMES_LOADS}
+    full = {f"{FRAMES_NEAR}.adversarial.full": _frames_beside_queues}
+    return {f"{bound}.bound": _bound(bound), **rows, **frames, **full}
 
 
 def _exascale() -> dict[str, Metric]:
@@ -198,11 +202,18 @@ def _competitive_latency(fabric: str, results: Results) -> float:
     return max(map(float, both[LATENCY] / both[f"{LATENCY}_right"]), default=math.nan)
 
 
-def _frames(results: Results) -> float:
+def _frames(name: str, results: Results) -> float:
     """Divide what rules accept that pause frames alone deactivate by what PB does."""
-    frames = _at(f"{FRAMES}.adversarial.conditional_tables", FRAMES_LOAD, ACCEPTED, results)
-    (pauses,) = (name for name, control in FLOW_CONTROLS.items() if control == "pauses")
-    return frames / _at(f"{pauses}.adversarial.piggyback", FRAMES_LOAD, ACCEPTED, results)
+    (load,) = FRAMES_LOADS[FRAMES]
+    frames = _at(f"{name}.adversarial.conditional_tables", load, ACCEPTED, results)
+    return frames / _at(f"{_PAUSES}.adversarial.piggyback", load, ACCEPTED, results)
+
+
+def _frames_beside_queues(results: Results) -> float:
+    """Divide it by what they accept where full queues deactivate them as well; the least."""
+    frames = points(results, f"{FRAMES_NEAR}.adversarial.conditional_tables")
+    both = frames.join(points(results, f"{_PAUSES}.adversarial.conditional"), on="load")
+    return min(map(float, both[ACCEPTED] / both[f"{ACCEPTED}_right"]), default=math.nan)
 
 
 def _competitive(name: str, routings: tuple[str, str], results: Results) -> float:

@@ -220,6 +220,7 @@ SMALL_TRAFFIC: dict[str, dict[str, object]] = {
     "figure_12": {**DRAGONFLY, **SHORT, "open_loop.loads": [0.05, 0.3, 1.0]},
     "figure_12_pauses": {**DRAGONFLY, **SHORT, "open_loop.loads": [0.05, 0.3, 1.0]},
     "figure_12_frames": {**DRAGONFLY, **SHORT},
+    "figure_12_frames_near": {**DRAGONFLY, **SHORT},
     "exascale": {**DRAGONFLY, **SHORT, "design": {}},
     "butterfly": {
         **SHORT,

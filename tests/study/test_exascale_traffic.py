@@ -107,6 +107,11 @@ def test_what_pause_frames_alone_do_is_compared_at_the_same_load() -> None:
         "figure_12_pauses.adversarial.piggyback": curve((0.2, 0.2, 9), (0.3, 0.3, 9), (1, 0.4, 9)),
     }
     assert METRICS["figure_12_frames.adversarial"](found) == pytest.approx(0.5)
+    near = "figure_12_frames_near.adversarial"
+    found[f"{near}.conditional_tables"] = curve((0.3, 0.27, 9), (0.4, 0.3, 9))
+    found["figure_12_pauses.adversarial.conditional"] = curve((0.3, 0.3, 9), (0.4, 0.4, 9))
+    assert METRICS[near](found) == pytest.approx(0.9)
+    assert METRICS[f"{near}.full"](found) == pytest.approx(0.75), "the least of both loads"
 
 
 def test_figure_12_runs_with_credits_and_with_pauses_at_all_loads_when_all_is_wanted() -> None:
