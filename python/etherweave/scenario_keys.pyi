@@ -1340,6 +1340,7 @@ class ReceiveParams(Table):
 
 class RoceParams(Table):
     ack_every: Key[int, int]
+    completion_order: Key[Literal["posted", "any"], Literal["posted", "any"]]
     dcqcn: Key[Dcqcn, Dcqcn | Keys]
     dctcp: Key[Any, Any]
     hpcc: Key[Hpcc, Hpcc | Keys]

@@ -74,11 +74,11 @@ pub struct Packet {
     pub offset: u64,
     /// ACK: everything below is there. Announcement: end of the message in the stream.
     pub acknowledged: u64,
-    /// When it was first sent; an ACK echoes it. Announcement: message word.
+    /// When it was first sent; an ACK echoes it.
     pub sent: Time,
     /// Bytes on the wire, with preamble and gap [B].
     pub wire: u32,
-    /// Bytes of the stream that it carries [B].
+    /// Bytes of the stream that it carries [B]. Announcement: number of the message.
     pub payload: u32,
     /// Word of the transport's header, which it alone reads; announcement: tag.
     pub word: u32,

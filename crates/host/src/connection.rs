@@ -48,6 +48,14 @@ impl Hosts {
         self.processors.threads[self.nics.endpoints[endpoint].thread].job
     }
 
+    /// Bytes have come beyond some that are missing: where messages complete in any order, one may be complete.
+    pub(super) fn take_ahead(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        self.processors.progress_of(wires, self.nics.endpoints[endpoint].thread);
+        while let Some(message) = self.nics.endpoints[endpoint].take_ahead() {
+            self.deliver(wires, endpoint, message);
+        }
+    }
+
     /// Bytes have reached the owner of an endpoint, which now has all of its stream below `received`: messages that end
     /// there are complete.
     #[inline]

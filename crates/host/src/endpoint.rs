@@ -4,7 +4,7 @@ use etherweave_engine::packet::{NO_PACKET, NO_SIDE, Packet, PacketKind};
 use etherweave_engine::port::{Peer, PeerLink};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use etherweave_primitives::Time;
-use etherweave_transport::ShortQueue;
+use etherweave_transport::{ByteRange, ShortQueue};
 
 use super::message::Message;
 use super::protocol::Protocol;
@@ -33,7 +33,7 @@ pub struct Endpoint {
     pub is_in_ring: bool,
     /// How many endpoints before it the first connection of its pair of ranks stands.
     pub behind_first: u16,
-    /// The owner is notified of acknowledgements from this offset on.
+    /// The owner is notified of acknowledgements from this offset on: of all, where messages complete in any order.
     pub owner_waits_for: u64,
     /// Bytes that have reached the owner.
     pub intake: Intake,
@@ -51,6 +51,17 @@ pub struct Endpoint {
     pub hosts: (u32, u32),
     /// What of the intake came before the end of the warm-up [B].
     pub warm_up_intake: u64,
+    /// Messages with numbers.
+    pub numbers: MessageNumbers,
+}
+
+/// Numbers of the next messages that receives take, modulo 2^16.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct MessageNumbers {
+    /// Of the next that is sent.
+    pub sent: u16,
+    /// Of the next that matches a receive.
+    pub matched: u16,
 }
 
 /// What a packet or a message will need of an endpoint, in cache lines.
@@ -99,11 +110,38 @@ impl Endpoint {
         }
     }
 
-    /// The first message, if it is complete once `received` bytes of the stream are there.
+    /// The next message that is complete once `received` bytes of the stream are there, and that the owner has not yet.
     #[inline]
     pub fn take_complete(&mut self, received: u64) -> Option<Message> {
-        self.incoming.first().filter(|message| message.end <= received)?;
-        self.incoming.pop_front()
+        loop {
+            self.incoming.first().filter(|message| message.end <= received)?;
+            let message = self.incoming.pop_front()?;
+            if !message.is_taken {
+                return Some(message);
+            }
+        }
+    }
+
+    /// A message all of which is there beyond bytes that are missing, if messages complete in any order. The first
+    /// message has the first byte that is missing.
+    pub fn take_ahead(&mut self) -> Option<Message> {
+        let ahead = self.protocol.received_ahead()?;
+        let mut start = self.incoming.first()?.end;
+        for message in self.incoming.iter_mut().skip(1) {
+            let range = ByteRange::new(start, message.end);
+            start = message.end;
+            if !message.is_taken && ahead.contain(range) {
+                message.is_taken = true;
+                return Some(*message);
+            }
+        }
+        None
+    }
+
+    /// Has the owner notified when the message that ends at `end` is acknowledged, with others that it waits for.
+    pub fn wait_for(&mut self, end: u64) {
+        let from = if self.protocol.acknowledged_ahead().is_some() { 0 } else { end };
+        self.owner_waits_for = self.owner_waits_for.min(from);
     }
 
     /// The port of the remote host.

@@ -17,7 +17,7 @@ use etherweave_workload::{ExecutionStream, GraphOp};
 
 use super::activity_kind::ActivityKind;
 use super::costs::{copy_cost, send_cost};
-use super::graph_state::{FIRST, GraphState, Request, RequestPart};
+use super::graph_state::{FIRST, GraphState, MessageId, Request, RequestPart};
 use super::matching::{ANY_SOURCE, ANY_TAG, Envelope};
 use super::shared_memory::Neighbour;
 use super::task_cost::TaskCost;
@@ -181,13 +181,13 @@ impl Hosts {
         let state = &mut self.processors.graph(rank).streams.states[usize::from(stream)];
         (state.node, state.sent) = (None, 0);
         match op {
-            GraphOp::Send { tag, bytes, .. } => {
-                if self.isend(wires, rank, endpoint, tag, bytes, sent) {
-                    self.processors.graph(rank).open(Request { endpoint, part: RequestPart::Send(tag) }, node);
-                } else {
-                    self.processors.graph(rank).complete(node, wires.now);
+            GraphOp::Send { tag, bytes, .. } => match self.isend(wires, rank, endpoint, tag, bytes, sent) {
+                Some(number) => {
+                    let part = RequestPart::Send(MessageId { tag, number });
+                    self.processors.graph(rank).open(Request { endpoint, part }, node);
                 }
-            }
+                None => self.processors.graph(rank).complete(node, wires.now),
+            },
             GraphOp::Receive { tag, .. } => {
                 self.irecv(wires, rank, Envelope { endpoint, tag: tag.unwrap_or(ANY_TAG) }, node);
             }

@@ -13,15 +13,22 @@ pub(super) const FIRST: u8 = 0;
 /// Open part of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RequestPart {
-    /// A send by rendezvous of this tag.
-    Send(u32),
+    /// A send by rendezvous.
+    Send(MessageId),
     /// A send by rendezvous whose payload is being written into a socket.
     Written,
-    /// A matched receive of a message of this tag.
-    Receive(u32),
+    /// A matched receive of a message.
+    Receive(MessageId),
 }
 
-/// An open request: of several equal ones the first completes first, as connections keep the order of messages.
+/// A message by its tag and its number on the connection. Those within a host have no numbers and keep their order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct MessageId {
+    pub tag: u32,
+    pub number: u16,
+}
+
+/// An open request: of several equal ones the first completes first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Request {
     /// The other rank.
@@ -169,8 +176,8 @@ impl GraphState {
     }
 
     /// The receiver is ready for the payload of a send over TCP.
-    pub(super) fn granted(&mut self, endpoint: EndpointIndex, tag: u32) {
-        let node = self.take(Request { endpoint, part: RequestPart::Send(tag) });
+    pub(super) fn granted(&mut self, endpoint: EndpointIndex, message: MessageId) {
+        let node = self.take(Request { endpoint, part: RequestPart::Send(message) });
         self.open(Request { endpoint, part: RequestPart::Written }, node);
     }
 

@@ -61,7 +61,7 @@ pub use activity_kind::ActivityKind;
 pub use buffer_drain::BufferDrain;
 pub use core::{Core, OWN_CORE};
 pub use costs::reason_of_rendezvous;
-pub use endpoint::{Endpoint, Intake, lines};
+pub use endpoint::{Endpoint, Intake, MessageNumbers, lines};
 pub use graph_state::GraphState;
 pub use hosts::{Hosts, Nics, Processors};
 pub use matching::{ANY_SOURCE, ANY_TAG, Envelope, Receive};

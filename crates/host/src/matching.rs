@@ -48,6 +48,8 @@ pub struct Unexpected {
     pub connection: EndpointIndex,
     /// Payload [B].
     pub bytes: u64,
+    /// Number of the message on its connection.
+    pub number: u16,
     /// Whether only the request to send has arrived.
     pub is_rendezvous: bool,
 }
@@ -122,7 +124,7 @@ mod tests {
 
     fn message(endpoint: u32, tag: u32, bytes: u64) -> Unexpected {
         let connection = EndpointIndex::new(endpoint);
-        Unexpected { envelope: envelope(endpoint, tag), connection, bytes, is_rendezvous: false }
+        Unexpected { envelope: envelope(endpoint, tag), connection, bytes, number: 0, is_rendezvous: false }
     }
 
     #[test]

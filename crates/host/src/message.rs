@@ -1,8 +1,13 @@
 //! Messages: what a stretch of a connection's byte stream means to its receiver.
+//!
+//! A message is complete when all its bytes are there. Those of a connection follow each other without gaps, so that
+//! one is there once all of the stream below its end is; a transport that completes messages in any order also gives
+//! what is there beyond the first byte that is missing.
 
 use etherweave_engine::packet::{NO_PACKET, NO_SIDE, Packet, PacketKind};
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 use etherweave_primitives::Time;
+use etherweave_transport::ByteRange;
 
 /// What a message is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,6 +77,10 @@ impl MessageKind {
 pub struct Message {
     /// What it is for.
     pub kind: MessageKind,
+    /// Whether its receiver has it already, from beyond bytes that are missing.
+    pub is_taken: bool,
+    /// Place among the messages of a connection that receives take, modulo 2^16; of an answer that of the request.
+    pub number: u16,
     /// MPI tag; of one-sided operations, what follows.
     pub tag: u32,
     /// MPI payload that it carries or announces [B].
@@ -90,6 +99,21 @@ pub struct OpenPut {
 }
 
 impl Message {
+    /// A message that is not posted yet.
+    pub fn new(kind: MessageKind, tag: u32, bytes: u64) -> Message {
+        Message { kind, is_taken: false, number: 0, tag, bytes, end: 0 }
+    }
+
+    /// What a rank or a NIC answers.
+    pub fn answer(&self, kind: MessageKind) -> Message {
+        Message { kind, is_taken: false, end: 0, ..*self }
+    }
+
+    /// Place of a WRITE in the stream, which is payload alone.
+    pub fn write(&self) -> ByteRange {
+        ByteRange::new(self.end - self.bytes, self.end)
+    }
+
     /// As an announcement to `endpoint`.
     pub fn announcement(&self, endpoint: EndpointIndex) -> Packet {
         Packet {
@@ -101,7 +125,7 @@ impl Message {
             acknowledged: self.end,
             sent: Time::ZERO,
             wire: 0,
-            payload: 0,
+            payload: self.number.into(),
             word: self.tag,
             side: NO_SIDE,
             sender: 0,
@@ -116,6 +140,8 @@ impl Message {
     pub fn announced(packet: &Packet) -> Message {
         Message {
             kind: MessageKind::ALL[usize::from(packet.header_bits)],
+            is_taken: false,
+            number: packet.payload as u16,
             tag: packet.word,
             bytes: packet.offset,
             end: packet.acknowledged,

@@ -10,6 +10,7 @@
 //! ```
 
 use etherweave_engine::Wires;
+use etherweave_engine::constants::RunConstants;
 use etherweave_engine::event::PrefetchHint;
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 use etherweave_primitives::Time;
@@ -17,7 +18,7 @@ use etherweave_transport::roce::Operation;
 use etherweave_workload::Op;
 
 use super::costs::{EagerLimits, op_cost};
-use super::graph_state::{Request, RequestPart};
+use super::graph_state::{MessageId, Request, RequestPart};
 use super::matching::{Envelope, Receive, Unexpected};
 use super::message::{Message, MessageKind};
 use super::rank::RankState;
@@ -28,6 +29,15 @@ use crate::{Hosts, Nics, Processors};
 
 /// Bytes of a READ request in the requester's stream: its RETH.
 pub(super) const READ_REQUEST: u64 = 16;
+
+/// How a receiver of a job that is ready asks for the payload of a rendezvous: the message and its length. NICs that
+/// reach into other memories read it by themselves.
+fn rendezvous_request(constants: &RunConstants, job: u32) -> (MessageKind, u64) {
+    match constants.transport(job).has_remote_access() {
+        true => (MessageKind::ReadRequest, READ_REQUEST),
+        false => (MessageKind::ClearToSend, constants.mpi(job).header.get()),
+    }
+}
 
 /// How a message goes over the wire of RoCE.
 pub(super) fn operation(kind: MessageKind) -> Operation {
@@ -155,8 +165,8 @@ impl Hosts {
         match op {
             Op::Isend { tag, bytes, .. } => {
                 rank.fragments_sent = 0;
-                let is_open = self.isend(wires, thread, endpoint, tag, bytes, sent);
-                self.processors.rank(thread).outstanding += u32::from(is_open);
+                let open = self.isend(wires, thread, endpoint, tag, bytes, sent);
+                self.processors.rank(thread).outstanding += u32::from(open.is_some());
             }
             Op::Irecv { tag, .. } => {
                 rank.outstanding += 1;
@@ -189,11 +199,12 @@ impl Hosts {
         if !EagerLimits::of_mpi(mpi).admit(tag, bytes) || sent + piece == bytes {
             return None;
         }
-        self.post_message(wires, endpoint, MessageKind::Fragment, tag, piece, header + piece);
+        let message = self.nics.numbered(endpoint, Message::new(MessageKind::Fragment, tag, piece));
+        self.post_message(wires, endpoint, message, header + piece);
         Some(piece)
     }
 
-    /// Sends a message of which so much has been sent in fragments; says whether the request stays open.
+    /// Sends a message of which so much has been sent in fragments; gives its number if the request stays open.
     pub(super) fn isend(
         &mut self,
         wires: &mut Wires,
@@ -202,7 +213,7 @@ impl Hosts {
         tag: u32,
         bytes: u64,
         sent: u64,
-    ) -> bool {
+    ) -> Option<u16> {
         let mpi = wires.constants.mpi(self.processors.threads[thread].job);
         let header = mpi.header.get();
         let limits = match Neighbour::of(endpoint) {
@@ -212,13 +223,14 @@ impl Hosts {
         let (is_eager, now, first) = (limits.admit(tag, bytes), wires.now, self.nics.first_to_peer(endpoint));
         self.processors.rank(thread).observe_sent(first, tag, bytes, now);
         self.nics.count_message(wires, endpoint, bytes);
-        if is_eager {
-            // Buffered: the request is complete once the bytes are handed over.
-            self.send_message(wires, thread, endpoint, (MessageKind::Eager, tag, bytes), header + bytes - sent);
-        } else {
-            self.send_message(wires, thread, endpoint, (MessageKind::RequestToSend, tag, bytes), header);
-        }
-        !is_eager
+        // Buffered: the request is complete once the bytes are handed over.
+        let (kind, length) = match is_eager {
+            true => (MessageKind::Eager, header + bytes - sent),
+            false => (MessageKind::RequestToSend, header),
+        };
+        let message = self.nics.numbered(endpoint, Message::new(kind, tag, bytes));
+        self.send_message(wires, thread, endpoint, message, length);
+        (!is_eager).then_some(message.number)
     }
 
     /// Posts a receive, which belongs to an operation of a graph or is one of a sequence.
@@ -238,33 +250,34 @@ impl Hosts {
         }
         match &mut rank.graph {
             Some(graph) if message.is_rendezvous => {
-                graph.open(Request { endpoint, part: RequestPart::Receive(tag) }, node);
+                let part = RequestPart::Receive(MessageId { tag, number: message.number });
+                graph.open(Request { endpoint, part }, node);
             }
             Some(graph) => return graph.complete(node, now),
             None if message.is_rendezvous => {}
             None => return rank.request_complete(),
         }
         if Neighbour::of(endpoint).is_some() {
-            let copy = Message { kind: MessageKind::ReadResponse, tag, bytes: message.bytes, end: 0 };
+            let copy = Message::new(MessageKind::ReadResponse, tag, message.bytes);
             return self.processors.threads[thread].inbox.push_back(Task::Handle(endpoint, copy));
         }
-        let (kind, length) = self.rendezvous_request(wires, endpoint);
-        self.post_message(wires, endpoint, kind, tag, message.bytes, length);
+        let (kind, length) = rendezvous_request(&wires.constants, self.job_of(endpoint));
+        let request = Message { number: message.number, ..Message::new(kind, tag, message.bytes) };
+        self.post_message(wires, endpoint, request, length);
     }
 
-    /// Sends a message of a kind, with a tag and payload, of `length` bytes in all to a peer: by a connection, or to a
-    /// neighbour.
+    /// Sends a message of `length` bytes in all to a peer: by a connection, or to a neighbour.
     fn send_message(
         &mut self,
         wires: &mut Wires,
         thread: ThreadIndex,
         endpoint: EndpointIndex,
-        (kind, tag, bytes): (MessageKind, u32, u64),
+        message: Message,
         length: u64,
     ) {
         match Neighbour::of(endpoint) {
-            Some(neighbour) => self.share_message(wires, thread, neighbour, kind, tag, bytes),
-            None => _ = self.post_message(wires, endpoint, kind, tag, bytes, length),
+            Some(neighbour) => self.share_message(wires, thread, neighbour, message),
+            None => _ = self.post_message(wires, endpoint, message, length),
         }
     }
 
@@ -273,17 +286,15 @@ impl Hosts {
         &mut self,
         wires: &mut Wires,
         endpoint: EndpointIndex,
-        kind: MessageKind,
-        tag: u32,
-        bytes: u64,
+        message: Message,
         length: u64,
     ) -> u64 {
-        let end = self.post_bytes(wires, endpoint, kind, length);
+        let end = self.post_bytes(wires, endpoint, message.kind, length);
         if self.processors.observes_ranks && self.nics.endpoints[endpoint].protocol.unwritten() == 0 {
             let own = &self.nics.endpoints[endpoint];
             self.processors.observe_posted(own.thread, own.number, end, wires.now);
         }
-        self.nics.announce_to_peer(wires, endpoint, Message { kind, tag, bytes, end });
+        self.nics.announce_to_peer(wires, endpoint, Message { end, ..message });
         end
     }
 
@@ -303,14 +314,7 @@ impl Hosts {
     fn deliver_to(&mut self, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex, message: Message) {
         match message.kind {
             MessageKind::ReadRequest => {
-                self.post_message(
-                    wires,
-                    endpoint,
-                    MessageKind::ReadResponse,
-                    message.tag,
-                    message.bytes,
-                    message.bytes,
-                );
+                self.post_message(wires, endpoint, message.answer(MessageKind::ReadResponse), message.bytes);
             }
             MessageKind::Put | MessageKind::GetRequest | MessageKind::AtomicRequest
                 if wires.constants.transport(self.job_of(endpoint)).has_remote_access() =>
@@ -354,43 +358,40 @@ impl Hosts {
     ) {
         let header = wires.constants.mpi(self.processors.threads[thread].job).header.get();
         let first = self.nics.first_to_peer(endpoint);
-        let Message { kind, tag, bytes, .. } = message;
+        let Message { kind, tag, bytes, number, .. } = message;
+        let id = MessageId { tag, number };
         match kind {
-            MessageKind::Eager | MessageKind::RequestToSend => {
-                let is_rendezvous = kind == MessageKind::RequestToSend;
-                let envelope = Envelope { endpoint: first, tag };
-                let arrived = Unexpected { envelope, connection: endpoint, bytes, is_rendezvous };
-                if let Some(node) = self.processors.rank(thread).matching.arrive(arrived) {
-                    self.matched(wires, thread, arrived, node);
-                }
+            MessageKind::Eager | MessageKind::RequestToSend | MessageKind::Fragment => {
+                self.match_in_order(wires, thread, endpoint, message);
             }
             MessageKind::ReadResponse => {
                 let now = wires.now;
                 self.processors.rank(thread).observe_received(first, tag, bytes, now);
                 self.processors.request_complete(
                     thread,
-                    Request { endpoint, part: RequestPart::Receive(tag) },
+                    Request { endpoint, part: RequestPart::Receive(id) },
                     wires.now,
                 );
-                self.send_message(wires, thread, endpoint, (MessageKind::Finished, tag, 0), header);
+                let finished = Message { bytes: 0, ..message.answer(MessageKind::Finished) };
+                self.send_message(wires, thread, endpoint, finished, header);
             }
             MessageKind::Finished => {
-                self.processors.request_complete(thread, Request { endpoint, part: RequestPart::Send(tag) }, wires.now);
+                self.processors.request_complete(thread, Request { endpoint, part: RequestPart::Send(id) }, wires.now);
             }
             MessageKind::Payload => {
                 let now = wires.now;
                 self.processors.rank(thread).observe_received(first, tag, bytes, now);
                 self.processors.request_complete(
                     thread,
-                    Request { endpoint, part: RequestPart::Receive(tag) },
+                    Request { endpoint, part: RequestPart::Receive(id) },
                     wires.now,
                 );
             }
             MessageKind::ClearToSend => {
                 if let Some(graph) = &mut self.processors.rank(thread).graph {
-                    graph.granted(endpoint, tag);
+                    graph.granted(endpoint, id);
                 }
-                self.post_message(wires, endpoint, MessageKind::Payload, tag, bytes, header + bytes);
+                self.post_message(wires, endpoint, message.answer(MessageKind::Payload), header + bytes);
             }
             MessageKind::Put | MessageKind::GetRequest | MessageKind::AtomicRequest => {
                 self.answer_access(wires, endpoint, message);
@@ -398,14 +399,65 @@ impl Hosts {
             MessageKind::GetResponse | MessageKind::AtomicResponse | MessageKind::Done => {
                 self.access_answered(wires, thread, endpoint, message);
             }
-            // Copied; the last fragment completes the message.
-            MessageKind::Fragment => {}
             MessageKind::ReadRequest => unreachable!("the NIC answers read requests"),
+        }
+    }
+
+    /// Messages of a connection match in the order in which they were sent: one that has overtaken others waits for
+    /// them. Those within a host keep their order.
+    fn match_in_order(
+        &mut self,
+        wires: &mut Wires,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+        mut message: Message,
+    ) {
+        if Neighbour::of(endpoint).is_some() {
+            return self.match_message(wires, thread, endpoint, message);
+        }
+        if message.number != self.nics.endpoints[endpoint].numbers.matched {
+            return self.processors.rank(thread).early.get_or_insert_default().keep(endpoint, message);
+        }
+        loop {
+            self.match_message(wires, thread, endpoint, message);
+            let next = &mut self.nics.endpoints[endpoint].numbers.matched;
+            *next = next.wrapping_add(1);
+            let early = self.processors.rank(thread).early.as_mut();
+            message = match early.and_then(|early| early.take(endpoint, *next)) {
+                Some(message) => message,
+                None => return,
+            };
+        }
+    }
+
+    /// A message that has arrived takes the earliest receive that matches. A fragment is copied; the last completes the
+    /// message.
+    fn match_message(&mut self, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex, message: Message) {
+        let Message { kind, tag, bytes, number, .. } = message;
+        if kind == MessageKind::Fragment {
+            return;
+        }
+        let envelope = Envelope { endpoint: self.nics.first_to_peer(endpoint), tag };
+        let is_rendezvous = kind == MessageKind::RequestToSend;
+        let arrived = Unexpected { envelope, connection: endpoint, bytes, number, is_rendezvous };
+        if let Some(node) = self.processors.rank(thread).matching.arrive(arrived) {
+            self.matched(wires, thread, arrived, node);
         }
     }
 }
 
 impl Nics {
+    /// A message with the next number of its connection; within a host there are no numbers.
+    fn numbered(&mut self, endpoint: EndpointIndex, message: Message) -> Message {
+        if Neighbour::of(endpoint).is_some() {
+            return message;
+        }
+        let next = &mut self.endpoints[endpoint].numbers.sent;
+        let number = *next;
+        *next = next.wrapping_add(1);
+        Message { number, ..message }
+    }
+
     /// The first connection to the peer of an endpoint, by which ranks know the peer.
     #[inline]
     pub(super) fn first_to_peer(&self, endpoint: EndpointIndex) -> EndpointIndex {

@@ -83,16 +83,17 @@ impl Hosts {
             MessageKind::GetRequest => READ_REQUEST,
             _ => ATOMIC_REQUEST,
         };
-        let end = self.post_message(wires, endpoint, kind, next, bytes, length);
+        let message = Message::new(kind, next, bytes);
+        let end = self.post_message(wires, endpoint, message, length);
         if kind == MessageKind::Put && is_by_nic {
-            let message = Message { kind: MessageKind::Done, tag: next, bytes, end };
+            let message = Message { end, ..message.answer(MessageKind::Done) };
             self.processors.rank(thread).puts.push_back(OpenPut { endpoint, message });
-            let waits_for = &mut self.nics.endpoints[endpoint].owner_waits_for;
-            *waits_for = end.min(*waits_for);
+            self.nics.endpoints[endpoint].wait_for(end);
         }
     }
 
-    /// The peer has acknowledged `offset` bytes of the stream: WRITEs that end there are complete.
+    /// The peer has acknowledged `offset` bytes of the stream, and maybe more beyond: WRITEs that lie there are
+    /// complete.
     pub(super) fn puts_acknowledged(
         &mut self,
         wires: &mut Wires,
@@ -100,20 +101,25 @@ impl Hosts {
         endpoint: EndpointIndex,
         offset: u64,
     ) {
-        let mut next = u64::MAX;
+        self.nics.endpoints[endpoint].owner_waits_for = u64::MAX;
         let mut place = 0;
         while let Some(&OpenPut { endpoint: other, message }) = self.processors.rank(thread).puts.get(place) {
+            let end = &mut self.nics.endpoints[endpoint];
+            let (has_all, ahead) = (message.end <= offset, end.protocol.acknowledged_ahead());
             if other != endpoint {
                 place += 1;
-            } else if message.end <= offset {
+            } else if has_all || ahead.is_some_and(|ahead| ahead.contain(message.write())) {
                 self.processors.rank(thread).puts.remove(place);
                 self.assign(wires, thread, Task::Handle(endpoint, message));
             } else {
-                next = message.end;
-                break;
+                let is_last = ahead.is_none();
+                end.wait_for(message.end);
+                if is_last {
+                    break;
+                }
+                place += 1;
             }
         }
-        self.nics.endpoints[endpoint].owner_waits_for = next;
     }
 
     /// The target does what it is asked for: over RoCE its NIC, at once, over TCP its library.
@@ -127,7 +133,7 @@ impl Hosts {
             MessageKind::GetRequest => (MessageKind::GetResponse, header + message.bytes),
             _ => (MessageKind::AtomicResponse, header + WORD),
         };
-        self.post_message(wires, endpoint, kind, message.tag, message.bytes, length);
+        self.post_message(wires, endpoint, message.answer(kind), length);
     }
 
     /// The origin has its answer.

@@ -10,11 +10,11 @@ use etherweave_engine::packet::{Handle, Packet};
 use etherweave_engine::params::{Fidelity, SimParams, Transport};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
+use etherweave_transport::Ranges;
 
 use super::Endpoint;
 use super::fluid::FluidState;
 use super::message::MessageKind;
-use super::mpi::READ_REQUEST;
 use super::socket::TcpState;
 use super::task_cost::TaskCost;
 use super::thread::Task;
@@ -91,6 +91,17 @@ pub trait TransportState: Sized {
 
     /// Window and rate of the sending side.
     fn send_state(&self, now: Time, constants: &RunConstants) -> SendState;
+
+    /// What has arrived beyond the first byte that is missing, where messages complete in any order: whoever says
+    /// nothing delivers in order.
+    fn received_ahead(&self) -> Option<&Ranges> {
+        None
+    }
+
+    /// What is acknowledged beyond the first byte that is not, likewise.
+    fn acknowledged_ahead(&self) -> Option<&Ranges> {
+        None
+    }
 
     /// The longest message that has not been acknowledged, where later ones wait for it [B].
     fn longest_message(&self) -> Option<u64> {
@@ -183,6 +194,20 @@ macro_rules! protocols {
             pub fn sent(&self) -> SentCounts {
                 match self {
                     $(Protocol::$protocol(state) => state.sent(),)*
+                }
+            }
+
+            /// See [`TransportState::received_ahead`].
+            pub(super) fn received_ahead(&self) -> Option<&Ranges> {
+                match self {
+                    $(Protocol::$protocol(state) => state.received_ahead(),)*
+                }
+            }
+
+            /// See [`TransportState::acknowledged_ahead`].
+            pub(super) fn acknowledged_ahead(&self) -> Option<&Ranges> {
+                match self {
+                    $(Protocol::$protocol(state) => state.acknowledged_ahead(),)*
                 }
             }
 
@@ -373,18 +398,6 @@ impl Endpoint {
     /// The place among the active connections of flow-level mode, if its messages are simulated and it has one.
     pub(super) fn fluid_place(&self) -> Option<u32> {
         self.protocol.fluid().and_then(FluidState::place)
-    }
-}
-
-impl Hosts {
-    /// How a receiver that is ready asks for the payload of a rendezvous: the message and its length. NICs that reach
-    /// into other memories read it by themselves.
-    pub(super) fn rendezvous_request(&self, wires: &Wires, endpoint: EndpointIndex) -> (MessageKind, u64) {
-        let job = self.job_of(endpoint);
-        match wires.constants.transport(job).has_remote_access() {
-            true => (MessageKind::ReadRequest, READ_REQUEST),
-            false => (MessageKind::ClearToSend, wires.constants.mpi(job).header.get()),
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use super::activity::{ActivityLog, MessageEnd};
 use super::activity_kind::ActivityKind;
 use super::graph_state::GraphState;
 use super::matching::Matching;
-use super::message::OpenPut;
+use super::message::{Message, OpenPut};
 
 /// The state of a rank.
 pub struct RankState {
@@ -36,6 +36,8 @@ pub struct RankState {
     pub(super) fragments_sent: u64,
     /// Receives and messages.
     pub matching: Matching,
+    /// Messages that have overtaken others of their connection, which match first.
+    pub(super) early: Option<Box<EarlyMessages>>,
     /// Peer ranks and their endpoints, the first of each, in order of ranks.
     peers: Vec<(u32, EndpointIndex)>,
     /// Connections that messages to these peers take in turn, where pairs of ranks have several.
@@ -79,6 +81,7 @@ impl RankState {
             puts: VecDeque::new(),
             fragments_sent: 0,
             matching: Matching::default(),
+            early: None,
             peers: Vec::new(),
             turns: None,
             peer: 0,
@@ -268,6 +271,25 @@ impl RankState {
     /// Goes to the next operation.
     pub(super) fn advance(&mut self) {
         self.cursor.advance(&self.program);
+    }
+}
+
+/// Messages and their connections.
+#[derive(Default)]
+pub(super) struct EarlyMessages {
+    messages: Vec<(EndpointIndex, Message)>,
+}
+
+impl EarlyMessages {
+    /// Keeps a message.
+    pub(super) fn keep(&mut self, endpoint: EndpointIndex, message: Message) {
+        self.messages.push((endpoint, message));
+    }
+
+    /// Takes the message of a connection with this number, if it is there.
+    pub(super) fn take(&mut self, endpoint: EndpointIndex, number: u16) -> Option<Message> {
+        let place = self.messages.iter().position(|(own, message)| (*own, message.number) == (endpoint, number))?;
+        Some(self.messages.swap_remove(place).1)
     }
 }
 

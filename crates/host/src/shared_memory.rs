@@ -73,16 +73,7 @@ pub(super) fn handling_cost(memory: &SharedMemoryParams, message: &Message) -> T
 impl Hosts {
     /// Puts a message into the queue of a neighbour. None of a rank overtakes another, and no two arrive at once: a
     /// send may take no time, but a thread makes one after the other.
-    pub(super) fn share_message(
-        &mut self,
-        wires: &mut Wires,
-        thread: ThreadIndex,
-        to: Neighbour,
-        kind: MessageKind,
-        tag: u32,
-        bytes: u64,
-    ) {
-        let message = Message { kind, tag, bytes, end: 0 };
+    pub(super) fn share_message(&mut self, wires: &mut Wires, thread: ThreadIndex, to: Neighbour, message: Message) {
         let handle = wires.packets.insert(message.announcement(EndpointIndex::new(to.0.get())));
         let sender = &mut self.processors.threads[thread];
         let key = wires.key(self.nics.hosts[sender.host].port, Kind::Handover, thread.get());

@@ -51,9 +51,11 @@ impl Hosts {
             return self.puts_acknowledged(wires, thread, endpoint, offset);
         }
         let source = self.processors.source(thread);
-        source.completed = offset / source.bytes;
-        let next = (source.completed + 1) * source.bytes;
-        self.nics.endpoints[endpoint].owner_waits_for = next;
+        let (bytes, end) = (source.bytes, &mut self.nics.endpoints[endpoint]);
+        let ahead = end.protocol.acknowledged_ahead().map_or(0, |ahead| ahead.messages(bytes));
+        source.completed = offset / bytes + ahead;
+        end.owner_waits_for = u64::MAX;
+        end.wait_for((source.completed + 1) * bytes);
         self.source_progress(wires, thread);
     }
 

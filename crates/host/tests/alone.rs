@@ -7,7 +7,7 @@ use etherweave_engine::constants::RunConstants;
 use etherweave_engine::event::Kind;
 use etherweave_engine::params::{Fidelity, SimParams};
 use etherweave_engine::port::{Owner, Peer, PeerLink, Port};
-use etherweave_host::{Endpoint, Host, Hosts, Intake, OWN_CORE, Protocol, RankState, Role, Thread};
+use etherweave_host::{Endpoint, Host, Hosts, Intake, MessageNumbers, OWN_CORE, Protocol, RankState, Role, Thread};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, Time};
 use etherweave_transport::ShortQueue;
@@ -90,6 +90,7 @@ fn an_endpoint(wires: &Wires, host: HostIndex, number: u32) -> Endpoint {
         remote_port: PortIndex::new(0),
         hosts: (0, 1),
         warm_up_intake: 0,
+        numbers: MessageNumbers::default(),
     }
 }
 

@@ -40,7 +40,7 @@ pub mod telemetry;
 
 pub use hpcc::Hpcc;
 pub use mark_window::Dctcp;
-pub use ranges::ByteRange;
+pub use ranges::{ByteRange, Ranges};
 pub use short_queue::ShortQueue;
 pub use swift::Swift;
 
@@ -54,6 +54,5 @@ pub type SackBlocks = [ByteRange; SACK_BLOCKS];
 /// What arrived twice, if the blocks of an acknowledgement report that (RFC 2883, section 4).
 fn duplicate(blocks: &SackBlocks, cumulative: u64) -> Option<ByteRange> {
     let [first, second, _] = *blocks;
-    let is_within = |outer: ByteRange| outer.start <= first.start && first.end <= outer.end;
-    (!first.is_empty() && (first.end <= cumulative || is_within(second))).then_some(first)
+    (!first.is_empty() && (first.end <= cumulative || first.is_within(second))).then_some(first)
 }

@@ -24,12 +24,17 @@ impl ByteRange {
     pub const fn is_empty(self) -> bool {
         self.end <= self.start
     }
+
+    /// Whether all of them are among those of another range.
+    pub const fn is_within(self, outer: ByteRange) -> bool {
+        outer.start <= self.start && self.end <= outer.end
+    }
 }
 
 /// Disjoint ranges that do not touch, ascending, in a vector that keeps its memory. Operations cost
 /// O(log n) to find and O(n) to move, n being the number of holes in a window.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ranges {
+pub struct Ranges {
     sorted: Vec<ByteRange>,
     total: u64,
 }
@@ -70,6 +75,16 @@ impl Ranges {
         let from = self.sorted.partition_point(|held| held.end <= range.start);
         let held = self.sorted[from..].iter().take_while(|held| held.start < range.end);
         held.map(|held| ByteRange::new(held.start.max(range.start), held.end.min(range.end)).len()).sum()
+    }
+
+    /// Whether all of a range that is not empty is in the set.
+    pub fn contain(&self, range: ByteRange) -> bool {
+        !range.is_empty() && self.at_or_after(range.start).is_some_and(|held| range.is_within(held))
+    }
+
+    /// How many messages of `bytes` each, which fill the stream from its beginning on, are all in the set.
+    pub fn messages(&self, bytes: u64) -> u64 {
+        self.sorted.iter().map(|range| (range.end / bytes).saturating_sub(range.start.div_ceil(bytes))).sum()
     }
 
     /// Adds a range and returns how many of its bytes are new.
@@ -166,6 +181,14 @@ mod tests {
         removal(ByteRange::new(20, 30), &[(0, 10), (40, 50)], 10);
         removal(ByteRange::new(10, 20), &[(0, 10), (20, 30), (40, 50)], 0);
         removal(ByteRange::new(0, 60), &[], 30);
+    }
+
+    #[test]
+    fn messages_count_when_all_their_bytes_are_there() {
+        let held = set(&[(5, 29), (30, 40), (41, 59)]);
+        assert_eq!([10, 5].map(|bytes| held.messages(bytes)), [2, 8]);
+        let cases = [(10, 29), (5, 5), (28, 31), (30, 40)];
+        assert_eq!(cases.map(|(start, end)| held.contain(ByteRange::new(start, end))), [true, false, false, true]);
     }
 
     #[test]

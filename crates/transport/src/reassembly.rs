@@ -20,6 +20,11 @@ impl Reassembly {
         self.next
     }
 
+    /// What has arrived beyond a gap.
+    pub(super) fn ahead(&self) -> &Ranges {
+        &self.out_of_order
+    }
+
     /// Whether anything has arrived beyond a gap.
     pub(super) fn has_gap(&self) -> bool {
         !self.out_of_order.is_empty()

@@ -77,6 +77,11 @@ impl<T> ShortQueue<T> {
         }
     }
 
+    /// All, in order, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.first.iter_mut().chain(self.rest.iter_mut().flat_map(|rest| rest.iter_mut()))
+    }
+
     /// All, in order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.first.iter().chain(self.rest.iter().flat_map(|rest| rest.iter()))

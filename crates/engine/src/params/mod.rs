@@ -26,7 +26,8 @@ pub use command_stall::CommandStall;
 pub use cores::{Binding, CoreParams};
 pub use etherweave_kernel::Arbiter;
 pub use etherweave_transport::params::{
-    AlphaUpdate, CONGESTION_CONTROLS, CongestionControlKey, Dcqcn, LossDetection, Reliability, RoceParams, RoceVersion,
+    AlphaUpdate, CONGESTION_CONTROLS, CompletionOrder, CongestionControlKey, Dcqcn, LossDetection, Reliability,
+    RoceParams, RoceVersion,
 };
 pub use etherweave_transport::{Dctcp, Hpcc, Swift};
 pub use fidelity::Fidelity;

@@ -8,6 +8,7 @@ use etherweave_engine::packet::{NO_SIDE, Packet, PacketKind, Packets, flags};
 use etherweave_engine::params::{Fidelity, Reliability, RoceParams, SimParams, Transport};
 use etherweave_kernel::indices::EndpointIndex;
 use etherweave_primitives::{BitRate, Time};
+use etherweave_transport::Ranges;
 use etherweave_transport::roce::header::{RoceHeader, bits};
 use etherweave_transport::roce::{
     Acknowledgement, Answer, Congestion, DataArrival, DataPacket, Operation, Reception, Requester, Responder,
@@ -58,6 +59,14 @@ impl TransportState for RoceState {
             in_flight: self.requester.in_flight(),
             rate: self.requester.rate(now),
         }
+    }
+
+    fn received_ahead(&self) -> Option<&Ranges> {
+        self.responder.ahead()
+    }
+
+    fn acknowledged_ahead(&self) -> Option<&Ranges> {
+        self.requester.acknowledged_ahead()
     }
 
     fn longest_message(&self) -> Option<u64> {
@@ -294,7 +303,7 @@ impl Hosts {
             Answer::Negative => self.nics.roce_answer(wires, endpoint, PacketKind::Nak, packet.side),
         }
         if is_new && bytes == 0 {
-            self.processors.progress_of(wires, self.nics.endpoints[endpoint].thread);
+            self.take_ahead(wires, endpoint);
         }
         if bytes > 0 {
             self.take_bytes(wires, endpoint, bytes, received);

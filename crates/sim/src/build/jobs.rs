@@ -10,8 +10,8 @@ use etherweave_engine::params::{CoreParams, HostParams};
 use etherweave_engine::port::{Owner, PeerLink};
 use etherweave_host::rss::{self, Socket};
 use etherweave_host::{
-    Core, Endpoint, GraphState, Intake, Neighbour, OWN_CORE, Protocol, RankState, ReceiveQueue, Role, SinkState,
-    SourceState, Thread,
+    Core, Endpoint, GraphState, Intake, MessageNumbers, Neighbour, OWN_CORE, Protocol, RankState, ReceiveQueue, Role,
+    SinkState, SourceState, Thread,
 };
 use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Duration, HostId, InputError, InputErrors, Purpose, Stream, Time};
@@ -157,6 +157,7 @@ fn add_endpoints(
                 number: 2 * number as u32 + side as u32,
                 hosts: (hosts[side].get(), hosts[1 - side].get()),
                 warm_up_intake: 0,
+                numbers: MessageNumbers::default(),
                 resent_last: Time::ZERO,
             };
             shards[shard].hosts.nics.endpoints.push(endpoint);
@@ -349,7 +350,7 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
         shard.hosts.nics.endpoints[*endpoint].thread = thread;
     }
     let shard = &mut shards[end[0].0];
-    shard.hosts.nics.endpoints[end[0].1].owner_waits_for = spec.bytes_per_message;
+    shard.hosts.nics.endpoints[end[0].1].wait_for(spec.bytes_per_message);
     shard.wires.totals.unfinished += u64::from(!job.is_background);
 }
 

@@ -5,5 +5,6 @@ mod roce;
 
 pub use range::{Checked, RATES, TIMER_MAX, check_timer, require, require_within};
 pub use roce::{
-    AlphaUpdate, CONGESTION_CONTROLS, CongestionControlKey, Dcqcn, LossDetection, Reliability, RoceParams, RoceVersion,
+    AlphaUpdate, CONGESTION_CONTROLS, CompletionOrder, CongestionControlKey, Dcqcn, LossDetection, Reliability,
+    RoceParams, RoceVersion,
 };

@@ -32,6 +32,18 @@ pub enum LossDetection {
     Timeout,
 }
 
+/// Order in which messages of a connection complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CompletionOrder {
+    /// The order in which they were posted: a message waits for those before it (InfiniBand Architecture vol. 1, 9.7).
+    #[default]
+    Posted,
+    /// Any: a message is complete once all its bytes are there, as on a reliable connection without order (Shalev et
+    /// al., "A cloud-optimized transport protocol for elastic and scalable HPC", IEEE Micro 2020).
+    Any,
+}
+
 /// Defines the parameters of a connection, with a table for each congestion control.
 macro_rules! define_params {
     ($($(#[$doc:meta])* $key:ident: $Params:path => $Name:ident($Control:path);)*) => {
@@ -58,6 +70,9 @@ macro_rules! define_params {
             /// decides for every packet and no link has a fault, so that what is late is not lost; otherwise "time".
             #[serde(skip_serializing_if = "Option::is_none")]
             pub loss_detection: Option<LossDetection>,
+            /// Selective repeat: order in which messages of a connection complete, at both ends. MPI matches them in
+            /// the order in which they were sent either way.
+            pub completion_order: CompletionOrder,
             /// Selective repeat that finds losses by time: least wait before the last packet is sent again to ask what
             /// has arrived.
             pub tail_loss_probe_min: Duration,
@@ -79,6 +94,7 @@ macro_rules! define_params {
                     reliability: Reliability::GoBackN,
                     psn_range: 1024,
                     loss_detection: None,
+                    completion_order: CompletionOrder::Posted,
                     tail_loss_probe_min: Duration::from_us(100),
                     $($key: None,)*
                 }

@@ -6,7 +6,7 @@ use super::selective::{Progress, SelectiveRepeat};
 use super::{Acknowledgement, Congestion, Feedback, Operation, SEQUENCES, SelectiveReport, following};
 use crate::params::{Reliability, RoceParams};
 use crate::telemetry::PathTelemetry;
-use crate::{ByteRange, ShortQueue};
+use crate::{ByteRange, Ranges, ShortQueue};
 
 /// An outgoing message.
 #[derive(Clone, Copy, Default, Debug)]
@@ -409,6 +409,11 @@ impl Requester {
     /// Bytes acknowledged so far [offset].
     pub fn acknowledged(&self) -> u64 {
         self.acknowledged
+    }
+
+    /// What is acknowledged beyond that, where messages complete in any order.
+    pub fn acknowledged_ahead(&self) -> Option<&Ranges> {
+        self.selective.as_ref()?.ahead()
     }
 
     /// Whether all that was posted is acknowledged.

@@ -5,9 +5,9 @@ use std::mem::take;
 use etherweave_primitives::Time;
 
 use super::{Acknowledgement, SEQUENCES, SelectiveReport, following};
-use crate::ByteRange;
-use crate::params::{Reliability, RoceParams};
+use crate::params::{CompletionOrder, Reliability, RoceParams};
 use crate::reassembly::Reassembly;
+use crate::{ByteRange, Ranges};
 
 /// A data packet as it arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,6 +78,7 @@ struct Placement {
     sent: Time,
     /// A marked packet has arrived since the last answer.
     is_marked: bool,
+    completion_order: CompletionOrder,
 }
 
 impl Responder {
@@ -85,7 +86,9 @@ impl Responder {
     pub fn new(params: &RoceParams) -> Responder {
         let placement = match params.reliability {
             Reliability::GoBackN => None,
-            Reliability::SelectiveRepeat => Some(Box::default()),
+            Reliability::SelectiveRepeat => {
+                Some(Box::new(Placement { completion_order: params.completion_order, ..Placement::default() }))
+            }
         };
         Responder { placement, ..Responder::default() }
     }
@@ -182,6 +185,12 @@ impl Responder {
     /// Received in order so far [offset].
     pub fn received(&self) -> u64 {
         self.expected
+    }
+
+    /// What has arrived beyond that, where messages complete in any order.
+    pub fn ahead(&self) -> Option<&Ranges> {
+        let placement = self.placement.as_ref()?;
+        (placement.completion_order == CompletionOrder::Any).then(|| placement.bytes.ahead())
     }
 
     /// Packets that arrived before one that was sent before them.

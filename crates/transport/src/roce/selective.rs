@@ -9,7 +9,7 @@ use etherweave_primitives::{Duration, Time};
 
 use super::SelectiveReport;
 use crate::ByteRange;
-use crate::params::RoceParams;
+use crate::params::{CompletionOrder, RoceParams};
 use crate::rack::Rack;
 use crate::ranges::Ranges;
 use crate::rtt::{RoundTrip, TimeoutLimits};
@@ -40,6 +40,7 @@ pub(super) struct SelectiveRepeat {
     /// Whether losses are found by time, not by the retransmission timer alone.
     finds_by_time: bool,
     probe_min: Duration,
+    completion_order: CompletionOrder,
     /// Probes since anything was last heard of a packet.
     probes: u32,
     /// When the host will call.
@@ -57,6 +58,7 @@ impl SelectiveRepeat {
             active_at: Time::ZERO,
             finds_by_time: params.finds_by_time(),
             probe_min: params.tail_loss_probe_min,
+            completion_order: params.completion_order,
             probes: 0,
             timer_at: None,
         }
@@ -65,6 +67,11 @@ impl SelectiveRepeat {
     /// Where the next retransmission begins [offset].
     pub(super) fn first_lost(&self) -> Option<u64> {
         self.lost.first().map(|range| range.start)
+    }
+
+    /// What has arrived beyond the cumulative acknowledgement, where messages complete in any order.
+    pub(super) fn ahead(&self) -> Option<&Ranges> {
+        (self.completion_order == CompletionOrder::Any).then_some(&self.arrived)
     }
 
     /// Notes a packet that goes out.

@@ -1,7 +1,9 @@
 //! RoCE, as others see it.
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
-use etherweave_transport::params::{Checked, LossDetection, Reliability, RoceParams, check_timer, require};
+use etherweave_transport::params::{
+    Checked, CompletionOrder, LossDetection, Reliability, RoceParams, check_timer, require,
+};
 
 use super::{ConnectionWindow, Overtaken, ResentCounts, TransportParams};
 use crate::capture::{CapturedFrame, SideContent};
@@ -158,6 +160,9 @@ fn check_selective(roce: &RoceParams) -> Checked {
     let (range, probe) = ("transport.roce.psn_range", "transport.roce.tail_loss_probe_min");
     require_effect(is_selective, range, roce.psn_range, default.psn_range, "repeats selectively")?;
     let by_time = roce.finds_by_time();
+    let (order, any) = ("transport.roce.completion_order", roce.completion_order == CompletionOrder::Any);
+    let posted = "posted, the default: go_back_n keeps nothing that comes behind a gap";
+    require(is_selective || !any, order, "any", posted)?;
     let effect = "time, the default: nothing here repeats selectively, so that it cannot take effect";
     require(is_selective || by_time, "transport.roce.loss_detection", "timeout", effect)?;
     let probes = is_selective && by_time;
