@@ -16,7 +16,7 @@ pub enum FlowControl {
     Pauses,
 }
 
-/// Which channel of a port sends next, of those that may, where pauses are used.
+/// Order of the channels of a port that may send, where pauses are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChannelScheduler {
@@ -49,7 +49,7 @@ pub struct SwitchParams {
     pub crossbar_latency: Duration,
     /// How much faster than the fastest link of its switch a packet crosses from input to output, 1..=16.
     pub speed_up: u32,
-    /// Which input is served first at an output.
+    /// Input that is served first at an output.
     pub arbiter: Arbiter,
     /// Whether an output serves inputs from other switches before those from hosts, by any arbiter.
     pub transit_first: bool,
@@ -58,7 +58,7 @@ pub struct SwitchParams {
     pub allocation_rounds: Option<u32>,
     /// How input buffers are kept from overflowing.
     pub flow_control: FlowControl,
-    /// Which channel of a port sends next, with pauses; with credits packets leave in the order of their grants.
+    /// Order of the channels of a port, with pauses; with credits packets leave in the order of their grants.
     pub scheduler: ChannelScheduler,
     /// How far below XOFF a buffer must be before XON [packets], 0..=4096.
     pub resume_below: u32,

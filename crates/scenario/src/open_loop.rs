@@ -66,7 +66,7 @@ pub struct OpenLoopSpec {
     /// Absent, the default: an output serves an input as soon as both are free.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation_rounds: Option<u32>,
-    /// Which virtual channel of a port sends next, with pauses; with credits packets leave in the order of their
+    /// Order of the virtual channels of a port, with pauses; with credits packets leave in the order of their
     /// grants. Default "strict".
     pub scheduler: ChannelScheduler,
     /// Depth of the queues of a host together [packets], 1..=4096. Default 100.
@@ -119,7 +119,7 @@ impl OpenLoopSpec {
         }
     }
 
-    /// What a point sends, over which switches.
+    /// Traffic of a point, and the switches it crosses.
     pub(crate) fn traffic<'a>(
         &'a self,
         fabric: &SimulatedFabric<'a>,
@@ -139,7 +139,7 @@ impl OpenLoopSpec {
         OfferedTraffic { fabric, switch, links, pattern, arrival, controller, run }
     }
 
-    /// What makes the flow tables of a fabric.
+    /// Generator of the flow tables of a fabric.
     pub(crate) fn fabric_tables<'a>(&'a self, kind: &'a TopologyKind, topology: &'a Topology) -> FabricTables<'a> {
         FabricTables { kind, topology, params: &self.tables }
     }
@@ -229,7 +229,7 @@ fn check_sends(pattern: &Pattern, groups: &HostGroups, seed: u64) -> Result<(), 
 /// The fabric on which all points of a scenario run.
 pub(crate) struct SimulatedFabric<'a> {
     pub kind: &'a TopologyKind,
-    /// What `kind` has generated.
+    /// The network that `kind` has generated.
     pub topology: &'a Topology,
     /// Its switches and links under synthetic traffic.
     pub network: &'a OpenLoopNetwork,
@@ -258,7 +258,7 @@ pub struct CurveProgress {
     pub done: usize,
     /// All points.
     pub count: usize,
-    /// What comes next: "minimal, uniform, load 0.5".
+    /// The next point: "minimal, uniform, load 0.5".
     pub next: String,
 }
 

@@ -33,22 +33,22 @@ pub struct Scenario {
     /// Profile of switch, link, NIC, transport and MPI library, which fills in what is not given.
     #[serde(skip_serializing)]
     pub interconnect: Option<InterconnectSpec>,
-    /// Which channels packets may take; of the routings that decide for every packet at every switch, also which they
-    /// take. Default: "dimension_order" on flattened butterflies, HyperX and meshes without faults, else "up_down".
+    /// Legal channels of packets; of routings that decide for every packet at every switch, also the choice among
+    /// them. Default: "dimension_order" on flattened butterflies, HyperX and meshes without faults, else "up_down".
     pub routing: RoutingKind,
-    /// What is connected to what.
+    /// Network: its switches, hosts and links.
     pub topology: TopologyKind,
     /// Ports of hosts that have several.
     #[serde(skip_serializing_if = "HostPortsSpec::is_default")]
     pub host_ports: HostPortsSpec,
-    /// Which of the legal channels a flow takes, where `routing` leaves it open.
+    /// Choice among the legal channels for a flow, where `routing` leaves it open.
     pub selection: SelectionKind,
     /// The controller of `routing = "controller"`, which measures traffic in a run. Default: its reaction takes "70ms".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<MeasurementParams>,
     /// Every switch. `profile = "spectrum"` fills in what is not given.
     pub switch: SwitchParams,
-    /// What stops senders before buffers overflow. Default: "pfc", in open loops "credits".
+    /// Flow control: stops senders before buffers overflow. Default: "pfc", in open loops "credits".
     pub flow_control: FlowControl,
     /// How traffic classes share a port.
     pub ets: Ets,
@@ -125,7 +125,7 @@ pub struct JobSpec {
     /// Whether the run may end before the job does. Default false.
     #[serde(default)]
     pub background: bool,
-    /// What its ranks or streams send.
+    /// Traffic of its ranks or streams.
     pub workload: Workload,
     /// Its hosts. Default: in order, from the first free host.
     #[serde(default)]
@@ -133,10 +133,10 @@ pub struct JobSpec {
     /// Ranks on each of its hosts, at most; the last host may have fewer. Default 1.
     #[serde(default = "one")]
     pub ranks_per_host: u32,
-    /// Which of its hosts each rank lives on. Default "block".
+    /// Host of each rank, among its hosts. Default "block".
     #[serde(default)]
     pub rank_order: RankOrder,
-    /// Which core each rank of a host runs on, where `host.cores` says what cores there are. Default "core".
+    /// Core of each rank of a host, where `host.cores` says what cores there are. Default "core".
     #[serde(default)]
     pub binding: Binding,
     /// Connections of each pair of its ranks on two hosts, which messages take in turn: "per pair", a single one that
@@ -302,7 +302,7 @@ pub(crate) fn read_values(
     Ok((document, scenario))
 }
 
-/// What a scenario without a name is called.
+/// Name of a scenario that states none.
 fn stem(origin: &str) -> &str {
     let file = origin.rsplit('/').next().unwrap_or(origin);
     file.strip_suffix(".toml").unwrap_or(file)
@@ -412,7 +412,7 @@ fn areas(topology: &Topology) -> HostAreas {
     HostAreas { leaves: switches().map(|at| at.get()).collect(), groups }
 }
 
-/// What a job sends, if the fabric has hosts for its ranks.
+/// Traffic of a job, if the fabric has hosts for its ranks.
 fn traffic(scenario: &Scenario, number: usize, topology: &Topology) -> Result<Traffic, InputErrors> {
     let spec = &scenario.job[number];
     check::ranks(number, spec, topology)?;

@@ -46,7 +46,7 @@ macro_rules! group_family {
             $(#[$groups_doc])*
             #[serde(skip_serializing_if = "Option::is_none")]
             pub groups: Option<u32>,
-            /// Which global port leads to which group. Default "palm_tree".
+            /// Groups to which global ports lead. Default "palm_tree".
             pub arrangement: $crate::Arrangement,
             /// Rate of the links between hosts and switches [bit/s]. Default "100Gb/s".
             pub host_rate: etherweave_primitives::BitRate,
